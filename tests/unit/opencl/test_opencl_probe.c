@@ -6,6 +6,7 @@
  * Each test is a process of its own, with a folder of its own for what is kept. */
 #define _XOPEN_SOURCE 700
 #include "icd_folder.h"
+#include "locked_heap.h"
 #include "log_lines.h"
 
 #include <gantry/gantry.h>
@@ -14,19 +15,30 @@
 
 static icd_folder_t folder; /* of the kernel cache */
 static log_lines_t lines;
+static locked_heap_t heap;
 
 static gantry_runtime_t *open_runtime(const char *cache) {
     gantry_runtime_t *runtime;
     log_lines_init(&lines);
+    locked_heap_init(&heap, -1);
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                               .log = log_lines_write,
                                               .log_user = &lines,
+                                              .reallocate = locked_heap_reallocate,
+                                              .reallocate_user = &heap,
                                               .backend_path = MODULES,
                                               .backends = "cpu,opencl",
                                               .kernel_cache = cache};
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
         fail_msg("%s", gantry_last_message());
     return runtime;
+}
+
+static void close_runtime(gantry_runtime_t *runtime) {
+    gantry_runtime_release(runtime);
+    assert_int_equal(heap.inner.live_blocks, 0);
+    assert_false(heap.inner.wrong_size);
+    locked_heap_deinit(&heap);
 }
 
 /* 2 * 2 on the device: OK, or what opening it failed with. */
@@ -83,7 +95,7 @@ static void good_device_is_tried_once_and_has_no_note(void **state) {
         note_of(runtime, "opencl:0", note, sizeof note);
         assert_null(strstr(note, "results may differ"));
         assert_int_equal(log_lines_with(&lines, "results may differ", ""), 0);
-        gantry_runtime_release(runtime);
+        close_runtime(runtime);
         assert_int_equal(contexts(), 2 + i); /* the first time the other process's, too */
     }
 }
@@ -104,7 +116,7 @@ static void expect_note(const char *habits, const char *part, const char *other)
         assert_null(strstr(once + 1, "results may differ"));
         /* a warning, and once it is kept the device's line, too */
         assert_int_equal(log_lines_with(&lines, "results may differ", part), 1 + i);
-        gantry_runtime_release(runtime);
+        close_runtime(runtime);
     }
 }
 
@@ -145,7 +157,7 @@ static void crashing_driver_is_refused_and_the_others_go_on(void **state) {
         if (!strstr(why, expected)) fail_msg("%s", why);
         expect_computes(runtime, "opencl:0");
         expect_computes(runtime, "CPU:0");
-        gantry_runtime_release(runtime);
+        close_runtime(runtime);
     }
 }
 
@@ -160,7 +172,7 @@ static void nothing_is_tried_when_it_is_off_or_nothing_is_kept(void **state) {
         expect_computes(runtime, "opencl:0");
         note_of(runtime, "opencl:0", note, sizeof note);
         assert_null(strstr(note, "results may differ"));
-        gantry_runtime_release(runtime);
+        close_runtime(runtime);
         assert_int_equal(contexts(), 1 + i);
     }
 }
@@ -191,7 +203,7 @@ static void card_taken_away_at_work_is_lost_and_the_others_go_on(void **state) {
     set_habits("");
     assert_int_not_equal(compute(runtime, "opencl:1", why, sizeof why), GANTRY_OK);
     if (!strstr(why, "lost")) fail_msg("%s", why);
-    gantry_runtime_release(runtime);
+    close_runtime(runtime);
 }
 
 static void card_taken_away_before_it_is_opened_says_so(void **state) {
@@ -207,7 +219,7 @@ static void card_taken_away_before_it_is_opened_says_so(void **state) {
     }
     set_habits(""); /* it was never open */
     expect_computes(runtime, "opencl:1");
-    gantry_runtime_release(runtime);
+    close_runtime(runtime);
 }
 
 static int run_alone(const struct CMUnitTest *test) {
