@@ -161,10 +161,13 @@ static gantry__hash128_t key_of(const struct gantry_physical_device_t *view) {
 
 static bool find_note(const gantry__view_probe_t *self, const struct gantry_physical_device_t *view,
                       char *note, size_t note_bytes) {
+    const uint32_t before = gantry__failures();
     void *bytes;
     size_t size;
-    if (gantry__binary_store_get(self->store, key_of(view), &bytes, &size) != GANTRY__STORE_HIT)
+    if (gantry__binary_store_get(self->store, key_of(view), &bytes, &size) != GANTRY__STORE_HIT) {
+        gantry__forget_since(before);
         return false;
+    }
     (void)snprintf(note, note_bytes, "%.*s", (int)size, (const char *)bytes);
     gantry__heap_free(self->heap, bytes, size);
     return true;
