@@ -123,7 +123,11 @@ static gantry_status_t open_view(const physical_t *listed, const physical_t *vie
     const gantry__device_table_t *table = listed->table;
     bool is_vetted = !table->vet || listed->card->vetted == view;
     gantry__view_note_t note;
-    if (!is_vetted) GANTRY__TRY(table->vet(table->probe_user, view, &note));
+    if (!is_vetted) {
+        gantry_status_t status = table->vet(table->probe_user, view, &note);
+        listed->card->is_refused = status == GANTRY_UNAVAILABLE;
+        if (status != GANTRY_OK) return status;
+    }
     int32_t code =
         backend->table->device_open(backend->instance, view->backend_index, &listed->card->handle);
     if (code == 0) {

@@ -4,7 +4,8 @@
  *
  * A loss belongs to the card: all its logical devices are lost with it, for the rest of the
  * runtime's life. What depends on them fails with the cause; placement passes over them; what they
- * hold is given back as usual. Says nothing of devices that could not be opened.
+ * hold is given back as usual. Says nothing of devices that could not be opened, except those whose
+ * driver ended the process that tried it.
  * Thread-safe. */
 #ifndef GANTRY_DEVICE_LOSS_H
 #define GANTRY_DEVICE_LOSS_H

@@ -161,6 +161,20 @@ static void crashing_driver_is_refused_and_the_others_go_on(void **state) {
     }
 }
 
+static void ops_without_a_wish_pass_over_a_refused_device(void **state) {
+    char why[1024];
+    (void)state;
+    set_habits("crash");
+    assert_int_equal(setenv("GANTRY_OPENCL_CPU", "gpu", 1), 0);
+    assert_int_equal(setenv("GANTRY_VISIBLE_DEVICES", "1", 1), 0);
+    gantry_runtime_t *runtime = open_runtime(folder.path);
+    assert_int_equal(compute(runtime, "", why, sizeof why), GANTRY_UNAVAILABLE);
+    assert_non_null(strstr(why, "opencl:1 is not opened: "));
+    expect_computes(runtime, "");
+    assert_int_equal(log_lines_with(&lines, "is not used any more", "ended badly"), 1);
+    close_runtime(runtime);
+}
+
 static void nothing_is_tried_when_it_is_off_or_nothing_is_kept(void **state) {
     char note[1024];
     (void)state;
@@ -248,6 +262,7 @@ int main(void) {
         cmocka_unit_test(both_are_noted),
         cmocka_unit_test(probe_in_this_process_notes_the_same),
         cmocka_unit_test(crashing_driver_is_refused_and_the_others_go_on),
+        cmocka_unit_test(ops_without_a_wish_pass_over_a_refused_device),
         cmocka_unit_test(nothing_is_tried_when_it_is_off_or_nothing_is_kept),
         cmocka_unit_test(card_taken_away_at_work_is_lost_and_the_others_go_on),
         cmocka_unit_test(card_taken_away_before_it_is_opened_says_so),
