@@ -12,6 +12,7 @@
 #include <gantry/gantry.h>
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
+#define LAYER_FILE(name) GANTRY_TEST_MODULES "/opencl/" name "_layer.so"
 
 static icd_folder_t folder; /* of the kernel cache */
 static log_lines_t lines;
@@ -175,6 +176,22 @@ static void ops_without_a_wish_pass_over_a_refused_device(void **state) {
     close_runtime(runtime);
 }
 
+/* Two drivers show the second device as the first one's card, and the maker's crashes. */
+static void crashing_driver_leaves_its_card_to_the_other_one(void **state) {
+    (void)state;
+    set_habits("crash");
+    assert_int_equal(setenv("OPENCL_LAYERS", LAYER_FILE("rough") ":" LAYER_FILE("twin"), 1), 0);
+    assert_int_equal(setenv("TWIN_0", "0000:17:00.0 - - Mesa", 1), 0);
+    assert_int_equal(setenv("TWIN_1", "0000:17:00.0 - - Acme", 1), 0);
+    assert_int_equal(setenv("GANTRY_OPENCL_MATMUL", "portable", 1), 0);
+    gantry_runtime_t *runtime = open_runtime(folder.path);
+    expect_computes(runtime, "GPU:0");
+    assert_int_equal(log_lines_with(&lines, "opencl:0 serves this card in place of opencl:1",
+                                    "a process of its own that tried this driver"),
+                     1);
+    close_runtime(runtime);
+}
+
 static void nothing_is_tried_when_it_is_off_or_nothing_is_kept(void **state) {
     char note[1024];
     (void)state;
@@ -243,7 +260,7 @@ static int run_alone(const struct CMUnitTest *test) {
     pid_t child = fork();
     if (child == 0) {
         (void)setenv("POCL_DEVICES", "pthread pthread", 1);
-        (void)setenv("OPENCL_LAYERS", GANTRY_TEST_MODULES "/opencl/rough_layer.so", 1);
+        (void)setenv("OPENCL_LAYERS", LAYER_FILE("rough"), 1);
         (void)setenv("ROUGH", "", 1);
         (void)setenv("ROUGH_LOG", icd_folder_file(&folder, "contexts"), 1);
         (void)unsetenv("GANTRY_DEVICE_PROBE");
@@ -263,6 +280,7 @@ int main(void) {
         cmocka_unit_test(probe_in_this_process_notes_the_same),
         cmocka_unit_test(crashing_driver_is_refused_and_the_others_go_on),
         cmocka_unit_test(ops_without_a_wish_pass_over_a_refused_device),
+        cmocka_unit_test(crashing_driver_leaves_its_card_to_the_other_one),
         cmocka_unit_test(nothing_is_tried_when_it_is_off_or_nothing_is_kept),
         cmocka_unit_test(card_taken_away_at_work_is_lost_and_the_others_go_on),
         cmocka_unit_test(card_taken_away_before_it_is_opened_says_so),
