@@ -27,13 +27,11 @@ typedef struct conv_t {
     bool without_padding;
 } conv_t;
 
-static int64_t conv_cpu_least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* Units: panels of the filter. */
 static void pack_filter(void *context, int64_t begin, int64_t end) {
     const conv_t *conv = context;
     const int64_t columns = conv->loops->columns, first = begin * columns;
-    conv->loops->pack_b(&conv->gemm, first, conv_cpu_least(conv->gemm.n, end * columns) - first, 0,
+    conv->loops->pack_b(&conv->gemm, first, gantry__least(conv->gemm.n, end * columns) - first, 0,
                         conv->gemm.k, conv->packed + first * conv->gemm.k * conv->size);
 }
 
@@ -69,7 +67,7 @@ static void multiply_panel(const conv_t *conv, const void *images,
                            int64_t first, void *chains) {
     const gantry__cpu_gemm_t *gemm = &conv->gemm;
     const int64_t columns = conv->loops->columns,
-                  rows = conv_cpu_least(gemm->m - first, conv->loops->rows);
+                  rows = gantry__least(gemm->m - first, conv->loops->rows);
     char *c = (char *)gemm->c + first * gemm->n * conv->size;
     if (conv->is_few) {
         conv->loops->multiply_few(images, pieces, count, conv->packed + k * conv->size, gemm->k,
@@ -113,7 +111,7 @@ static void convolve_strips(const conv_t *conv, const gantry__panel_t *panel,
     const int64_t at_once = gantry__strips_at_once(panel);
     _Alignas(double) char strips[GANTRY_PANEL_STRIPS * sizeof(double)];
     for (int64_t r = 0, rows; r < w->rows; r += rows) {
-        rows = conv_cpu_least(w->rows - r, at_once);
+        rows = gantry__least(w->rows - r, at_once);
         fill_strips(conv, panel, r, rows, strips);
         gantry__find_strip_pieces(w, panel, rows, pieces);
         multiply_panel(conv, strips, pieces, rows, r * w->columns * w->channels, place, chains);
@@ -136,7 +134,7 @@ GANTRY_DEFINE_SUM_AGAIN(double, , sum_again_double)
 
 static void leave_padding_out(const conv_t *conv, int64_t first) {
     const gantry__cpu_gemm_t *gemm = &conv->gemm;
-    const int64_t end = conv_cpu_least(gemm->m, first + conv->loops->rows);
+    const int64_t end = gantry__least(gemm->m, first + conv->loops->rows);
     if (conv->size == sizeof(float)) {
         sum_again_float(conv->window, conv->images, gemm->b, gemm->c, gemm->n, gemm->n, first, end);
     } else {
@@ -154,7 +152,7 @@ static void convolve_panels(void *context, int64_t begin, int64_t end) {
     gantry__lines_piece_t inside[GANTRY_PANEL_PIECES], pieces[GANTRY_PANEL_PIECES];
     const int64_t inside_count = gantry__find_inside_pieces(conv->window, depth, inside);
     gantry__panel_t panel;
-    for (int64_t first = begin * rows; first < conv_cpu_least(m, end * rows); first += rows) {
+    for (int64_t first = begin * rows; first < gantry__least(m, end * rows); first += rows) {
         gantry__find_panel(conv->window, first, m, rows, &panel);
         prefetch_panel(conv, &panel);
         if (panel.is_inside && inside_count > 0) {
@@ -167,7 +165,7 @@ static void convolve_panels(void *context, int64_t begin, int64_t end) {
         }
         if (conv->is_few) {
             conv->loops->sum_few(chains, (char *)conv->gemm.c + first * n * conv->size, n,
-                                 conv_cpu_least(m - first, rows), n);
+                                 gantry__least(m - first, rows), n);
         }
         if (conv->without_padding && !panel.is_inside) leave_padding_out(conv, first);
     }

@@ -41,8 +41,6 @@
 #define LIBRARY_MULTIPLICATIONS (INT64_C(1) << 16)
 #define MOST_STRIPES 64
 
-static int64_t matmul_cpu_least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 static int64_t matmul_cpu_round_up(int64_t value, int64_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
 }
@@ -70,13 +68,13 @@ static void pack_panels(void *context, int64_t begin, int64_t end) {
     if (begin < a_panels) {
         int64_t first = begin * loops->rows;
         int64_t count =
-            matmul_cpu_least(matmul_cpu_least(end, a_panels) * loops->rows, block->rows) - first;
+            gantry__least(gantry__least(end, a_panels) * loops->rows, block->rows) - first;
         loops->pack_a(block->gemm, block->row + first, count, block->k, block->k_count,
                       block->packed_a + first * block->k_count * block->size);
     }
     if (end > a_panels) {
         int64_t first = (begin > a_panels ? begin - a_panels : 0) * loops->columns;
-        int64_t count = matmul_cpu_least((end - a_panels) * loops->columns, block->columns) - first;
+        int64_t count = gantry__least((end - a_panels) * loops->columns, block->columns) - first;
         loops->pack_b(block->gemm, block->column + first, count, block->k, block->k_count,
                       block->packed_b + first * block->k_count * block->size);
     }
@@ -90,11 +88,11 @@ static void multiply_tiles(void *context, int64_t begin, int64_t end) {
         int64_t column = tile / block->tiles_down * TILE_COLUMNS;
         char *c = (char *)gemm->c +
                   ((block->row + row) * gemm->c_row + block->column + column) * block->size;
-        block->loops->multiply(
-            block->packed_a + row * block->k_count * block->size,
-            block->packed_b + column * block->k_count * block->size, block->k_count, c, gemm->c_row,
-            matmul_cpu_least(block->rows - row, block->tile_rows),
-            matmul_cpu_least(block->columns - column, TILE_COLUMNS), block->k > 0);
+        block->loops->multiply(block->packed_a + row * block->k_count * block->size,
+                               block->packed_b + column * block->k_count * block->size,
+                               block->k_count, c, gemm->c_row,
+                               gantry__least(block->rows - row, block->tile_rows),
+                               gantry__least(block->columns - column, TILE_COLUMNS), block->k > 0);
     }
 }
 
@@ -121,11 +119,11 @@ static uint64_t packed_bytes(const gantry__cpu_gemm_t *gemm, const gantry__cpu_g
                              int64_t size, int64_t *out_a_bytes) {
     int64_t k = k_block_of(gemm->k);
     int64_t a_bytes = matmul_cpu_round_up(
-        matmul_cpu_round_up(matmul_cpu_least(gemm->m, SIDE_BLOCK), loops->rows) * k * size, 64);
+        matmul_cpu_round_up(gantry__least(gemm->m, SIDE_BLOCK), loops->rows) * k * size, 64);
     *out_a_bytes = a_bytes;
     return (uint64_t)(a_bytes +
-                      matmul_cpu_round_up(matmul_cpu_least(gemm->n, SIDE_BLOCK), loops->columns) *
-                          k * size);
+                      matmul_cpu_round_up(gantry__least(gemm->n, SIDE_BLOCK), loops->columns) * k *
+                          size);
 }
 
 /* Packs the panels of one block and multiplies them. */
@@ -151,11 +149,11 @@ static void multiply_blocked(gantry_backend_device_t *device, const gantry__cpu_
     packed_bytes(gemm, loops, size, &a_bytes);
     block.packed_b = packed + a_bytes;
     for (block.column = 0; block.column < gemm->n; block.column += SIDE_BLOCK) {
-        block.columns = matmul_cpu_least(gemm->n - block.column, SIDE_BLOCK);
+        block.columns = gantry__least(gemm->n - block.column, SIDE_BLOCK);
         for (block.k = 0; block.k < gemm->k; block.k += k_block) {
-            block.k_count = matmul_cpu_least(gemm->k - block.k, k_block);
+            block.k_count = gantry__least(gemm->k - block.k, k_block);
             for (block.row = 0; block.row < gemm->m; block.row += row_block) {
-                block.rows = matmul_cpu_least(gemm->m - block.row, row_block);
+                block.rows = gantry__least(gemm->m - block.row, row_block);
                 block.pack_b = block.row == 0;
                 run_block(device, &block);
             }
@@ -174,7 +172,7 @@ typedef struct {
 static void thin_pieces(void *context, int64_t begin, int64_t end) {
     const thin_t *thin = context;
     thin->loops->thin(thin->gemm, begin * thin->piece,
-                      matmul_cpu_least(end * thin->piece, thin->gemm->n));
+                      gantry__least(end * thin->piece, thin->gemm->n));
 }
 
 /* Computes a product with few rows or, by transposing both sides, few columns. False: not thin. */
@@ -187,8 +185,8 @@ static bool try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *
                    matmul_cpu_round_up(65536 / gemm->k + 1, 64)};
     if (thin.gemm->m > GANTRY_CPU_THIN || (thin.gemm->b_row != 1 && thin.gemm->b_column != 1))
         return false;
-    int64_t longer = matmul_cpu_least(
-        THIN_PIECE, matmul_cpu_round_up(thin.gemm->n / (2 * threads_of(device)), 64));
+    int64_t longer =
+        gantry__least(THIN_PIECE, matmul_cpu_round_up(thin.gemm->n / (2 * threads_of(device)), 64));
     thin.piece = thin.gemm->b_column == 1 && thin.piece < longer ? longer : thin.piece;
     matmul_cpu_run(device, (thin.gemm->n + thin.piece - 1) / thin.piece, 1, thin_pieces, &thin);
     return true;
@@ -211,7 +209,7 @@ static void run_stripes(void *context, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
         int64_t first = i * stripes->stripe;
         int64_t count =
-            matmul_cpu_least((stripes->by_rows ? gemm->m : gemm->n) - first, stripes->stripe);
+            gantry__least((stripes->by_rows ? gemm->m : gemm->n) - first, stripes->stripe);
         const float *a = (const float *)gemm->a + (stripes->by_rows ? first * gemm->a_row : 0);
         const float *b = (const float *)gemm->b + (stripes->by_rows ? 0 : first * gemm->b_column);
         float *c = (float *)gemm->c + (stripes->by_rows ? first * gemm->c_row : first);
@@ -233,7 +231,7 @@ static bool try_library(gantry_backend_device_t *device, const gantry__cpu_gemm_
         .gemm = gemm, .blas = device->blas, .library = library, .by_rows = gemm->m >= gemm->n};
     int64_t side = stripes.by_rows ? gemm->m : gemm->n;
     int64_t count = parallel ? threads_of(device) : 1;
-    count = matmul_cpu_least(matmul_cpu_least(count, MOST_STRIPES), (side + 31) / 32);
+    count = gantry__least(gantry__least(count, MOST_STRIPES), (side + 31) / 32);
     stripes.stripe = matmul_cpu_round_up((side + count - 1) / count, 16);
     count = (side + stripes.stripe - 1) / stripes.stripe;
     matmul_cpu_run(parallel ? device : NULL, count, 1, run_stripes, &stripes);
@@ -338,7 +336,7 @@ static void run_products(void *context, int64_t begin, int64_t end) {
     const batch_t *batch = context;
     for (int64_t unit = begin; unit < end; ++unit) {
         for (int64_t i = unit * batch->each;
-             i < matmul_cpu_least((unit + 1) * batch->each, batch->shape.batches); ++i) {
+             i < gantry__least((unit + 1) * batch->each, batch->shape.batches); ++i) {
             gantry__cpu_gemm_t gemm = matmul_cpu_product_of(batch, i);
             if (!try_without_memory(batch->call->device, &gemm, batch->loops, batch->dtype,
                                     false)) {
@@ -359,7 +357,7 @@ static int32_t multiply_batch(batch_t *batch) {
         }
         return GANTRY_OK;
     }
-    int64_t units = matmul_cpu_least(batch->shape.batches, MOST_STRIPES);
+    int64_t units = gantry__least(batch->shape.batches, MOST_STRIPES);
     batch->each = (batch->shape.batches + units - 1) / units;
     units = (batch->shape.batches + batch->each - 1) / batch->each;
     int64_t a_bytes;

@@ -67,6 +67,8 @@ typedef struct gantry__cpu_gemm_loops_t {
 
 #define GANTRY_CPU_THIN 6
 
+static inline int64_t gantry__least(int64_t a, int64_t b) { return a < b ? a : b; }
+
 /* MatMul and BatchMatMul of all types except those of 16 bits. */
 int32_t gantry__cpu_matmul(gantry_op_call_t *call);
 /* The same for float16, bfloat16 and int16. */

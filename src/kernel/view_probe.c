@@ -11,6 +11,7 @@
  *                  dies, the driver is not opened here. Where there is no such process this one
  *                  asks, once the device is open.
  *     no folder    nobody asks: each start would pay */
+#include "device/card.h"
 #include "device/physical_device.h"
 #include "kernel/view_probe.h"
 
@@ -160,13 +161,35 @@ static gantry__hash128_t key_of(const struct gantry_physical_device_t *view) {
 
 static bool find_note(const gantry__view_probe_t *self, const struct gantry_physical_device_t *view,
                       char *note, size_t note_bytes) {
+    const uint32_t before = gantry__failures();
     void *bytes;
     size_t size;
-    if (gantry__binary_store_get(self->store, key_of(view), &bytes, &size) != GANTRY__STORE_HIT)
+    if (gantry__binary_store_get(self->store, key_of(view), &bytes, &size) != GANTRY__STORE_HIT) {
+        gantry__forget_since(before);
         return false;
+    }
     (void)snprintf(note, note_bytes, "%.*s", (int)size, (const char *)bytes);
     gantry__heap_free(self->heap, bytes, size);
     return true;
+}
+
+static bool asks(const gantry__view_probe_t *self, const struct gantry_physical_device_t *view) {
+    return self->mode != GANTRY__PROBE_OFF && self->store->folder && builds_programs(view);
+}
+
+void gantry__view_recall(const gantry__view_probe_t *self, gantry__device_table_t *table) {
+    for (size_t i = 0; i < table->physical_count; ++i) {
+        struct gantry_physical_device_t *view = table->physical[i];
+        gantry__card_t *card = view->card;
+        size_t used = strlen(view->note);
+        if (!asks(self, view) || !find_note(self, view, card->numerics, sizeof card->numerics))
+            continue;
+        card->vetted = view;
+        card->is_in_note = true;
+        if (*card->numerics)
+            (void)snprintf(view->note + used, sizeof view->note - used, "%s%s",
+                           used > 0 ? "; " : "", card->numerics);
+    }
 }
 
 static gantry_status_t try_in_child(const gantry__view_probe_t *self,
@@ -187,8 +210,7 @@ gantry_status_t gantry__view_vet(void *user, const struct gantry_physical_device
                                  gantry__view_note_t *out_note) {
     const gantry__view_probe_t *self = user;
     *out_note = (gantry__view_note_t){.is_known = true};
-    if (self->mode == GANTRY__PROBE_OFF || !self->store->folder || !builds_programs(view) ||
-        find_note(self, view, out_note->text, sizeof out_note->text))
+    if (!asks(self, view) || find_note(self, view, out_note->text, sizeof out_note->text))
         return GANTRY_OK;
     if (self->mode == GANTRY__PROBE_AUTO) GANTRY__TRY(try_in_child(self, view));
     out_note->is_known = find_note(self, view, out_note->text, sizeof out_note->text);

@@ -63,7 +63,7 @@ expect("${report}" "# STAND-IN: no figures of a card" "| card | Stand-in for an 
        "| without cuBLASLt: products on cuda:0 | passed |" "| the second of two logical devices | passed |"
        "reason: GANTRY_CUDA_LIBRARY cannot be opened"
        "| example memory_control | passed |" "None is judged on the stand-in." "| `unset` | 2 cards |" "| `0` | 1 cards |" "| `-1` | 0 cards |"
-       "figures are none of a card's" "card_matmul   float32, n = 64")
+       "times are not those of a card" "card_matmul   float32, n = 64")
 if(report MATCHES "MISSED|reached|WRONG RESULT|stand-in for CUDA:")
   message(FATAL_ERROR "the report judges the stand-in's figures, a result was wrong, or the driver complained of a call")
 endif()
@@ -95,6 +95,19 @@ if(report MATCHES "WRONG RESULT|CUDA_VISIBLE_DEVICES")
   message(FATAL_ERROR "a result was wrong, or the page asks a card of OpenCL about CUDA")
 endif()
 expect("${figures}" "\"case\": \"launch\"")
+
+# A processor is no card, unless it is presented as one.
+set(ENV{GANTRY_VISIBLE_DEVICES} -1)
+file(REMOVE_RECURSE ${WORK_DIR}/processor)
+execute_process(COMMAND sh ${SOURCE_DIR}/scripts/check-gpu --opencl --only failover --build ${BUILD_DIR} --out ${WORK_DIR}/processor
+                RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+unset(ENV{GANTRY_VISIBLE_DEVICES})
+file(GLOB pages ${WORK_DIR}/processor/*.md)
+if(NOT code EQUAL 1 OR NOT pages)
+  message(FATAL_ERROR "a processor passes as a card: exit code ${code}, ${output}")
+endif()
+file(READ ${pages} page)
+expect("${page}" "## What is wrong\n\n- **GPU:0 is there**: FAILED: Gantry does not list it")
 
 if(LAYER)
   set(ENV{OPENCL_LAYERS} ${LAYER})

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry probe ALIAS: opens a device that another process does not know yet. If its driver ends
- * this process, that one is warned. Users do not call it. */
+/* gantry probe ALIAS: opens a device for another process, before that process opens it for the first
+ * time. If the driver ends this process, the other one gets a warning. Only the library calls this
+ * command. */
 #define _XOPEN_SOURCE 700
 #include <sys/resource.h>
 
 #include "gantry_tool.h"
 
-#define UNKNOWN 3 /* this is not the device that was meant, or not the library */
+#define UNKNOWN 3 /* the exit code if the device or the library is not the expected one */
 
 int gantry_tool_probe(const char *alias) {
     const struct rlimit none = {0, 0};
@@ -18,7 +19,7 @@ int gantry_tool_probe(const char *alias) {
     const float one = 1;
     gantry_scope_t *scope = gantry_scope_begin(runtime, alias);
     if (scope) {
-        /* a failure that is told is no crash */
+        /* a reported failure is not a crash */
         (void)gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SCALAR, &one, sizeof one);
         (void)gantry_scope_end(scope);
         code = 0;
