@@ -21,9 +21,9 @@
  * one small program, from the binary cache except for the first time, a launch and a copy of four
  * bytes; no tensor lies on the card yet.
  *
- * Every card is asked how it computes, once for a device and its driver: a view is vetted before it
- * is opened, and an unknown one is asked once it is open (kernel/view_probe.c). A driver that ends
- * the process which vets it counts as a view that cannot be opened.
+ * The arithmetic of every card is probed, once for a device and its driver: a view is vetted before
+ * it is opened, and an unknown one is probed once it is open (kernel/view_probe.c). A driver that
+ * ends the process that vets it counts as a view that cannot be opened.
  *
  * The parts that move with it. Logical devices take backend and info from the view when they are
  * opened (gantry__logical_device_bind), and no code reads them of a closed device. Kernel
