@@ -17,6 +17,7 @@
 #include <stdbool.h>
 
 #include "cuda/cublas/cuda_cublas_plan.h"
+#include "cuda/cublas/cuda_cublas_tuned.h"
 #include "cuda/cuda_cudnn.h"
 #include "cuda/cuda_nccl.h"
 #include "cuda/cuda_nvml.h"
@@ -79,6 +80,7 @@ struct gantry_backend_device_t {
     uint64_t library_free;
     uint64_t library_regions;
     atomic_ullong region_bytes; /* taken through us and not given back */
+    gantry__cublas_tuned_t tuned;
     gantry__cublas_table_t plans;
     gantry__cublas_table_t answers; /* whether the library has a way for a form at all */
 };

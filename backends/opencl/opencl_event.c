@@ -92,7 +92,11 @@ static int32_t opencl_event_query(gantry_backend_event_t *event, int32_t *out_do
 static int32_t opencl_event_synchronize(gantry_backend_event_t *event) {
     if (!event->handle) return GANTRY_OK;
     cl_int native = flush_once(event);
-    if (native == CL_SUCCESS) native = event->device->cl->clWaitForEvents(1, &event->handle);
+    if (native != CL_SUCCESS)
+        return gantry__driver_check(event->device->host, native,
+                                    "waiting for an event of \"%.200s\"",
+                                    event->device->record->hardware_name);
+    native = event->device->cl->clWaitForEvents(1, &event->handle);
     cl_int status = CL_COMPLETE;
     if (native != CL_SUCCESS && ask_status(event, &status) == CL_SUCCESS && status < CL_COMPLETE)
         return work_failed(event, status);

@@ -63,24 +63,32 @@ static int32_t flush(gantry_backend_stream_t *stream) {
                                 stream->device->record->hardware_name);
 }
 
+/* What failed, not that something did. */
+static cl_int wait_for_marker(const gantry__opencl_symbols_t *cl, cl_event marker) {
+    cl_int native = cl->clWaitForEvents(1, &marker);
+    cl_int status = CL_COMPLETE;
+    if (native != CL_SUCCESS &&
+        cl->clGetEventInfo(marker, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                           NULL) == CL_SUCCESS &&
+        status < CL_COMPLETE)
+        return status;
+    return native;
+}
+
 static int32_t opencl_stream_synchronize(gantry_backend_stream_t *stream) {
     const gantry__opencl_symbols_t *cl = stream->device->cl;
-    cl_int status = CL_COMPLETE;
+    const char *hardware_name = stream->device->record->hardware_name;
     cl_event marker = NULL;
     cl_int native = cl->clEnqueueMarkerWithWaitList(stream->queue, 0, NULL, &marker);
     if (native == CL_SUCCESS) native = cl->clFlush(stream->queue);
-    if (native == CL_SUCCESS) {
-        native = cl->clWaitForEvents(1, &marker);
-        if (native != CL_SUCCESS &&
-            cl->clGetEventInfo(marker, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
-                               NULL) == CL_SUCCESS &&
-            status < CL_COMPLETE) {
-            native = status; /* what failed, not that something did */
-        }
-    }
+    int32_t code =
+        native == CL_SUCCESS
+            ? gantry__opencl_check_wait(stream->device->host, wait_for_marker(cl, marker),
+                                        "waiting for a stream of", hardware_name)
+            : gantry__driver_check(stream->device->host, native,
+                                   "waiting for a stream of \"%.200s\"", hardware_name);
     if (marker) cl->clReleaseEvent(marker);
-    return gantry__opencl_check_wait(stream->device->host, native, "waiting for a stream of",
-                                     stream->device->record->hardware_name);
+    return code;
 }
 
 static int32_t opencl_stream_wait_event(gantry_backend_stream_t *stream,

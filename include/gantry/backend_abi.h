@@ -191,8 +191,8 @@ struct gantry_device_info_t {
     int32_t greatest_priority; /**< Of streams, the most urgent and smallest number. */
     /** Why program_kinds is 0 where a user could expect programs; "" otherwise. */
     const char *no_programs;
-    /* which of the backend's drivers shows the device: one card may be shown by several, and by
-     * each once; 0 where there is one */
+    /** The index of the backend's driver that shows the device. Several drivers may show one card,
+     * each once. 0 if there is one driver. */
     uint32_t driver;
 };
 
@@ -507,13 +507,13 @@ typedef struct gantry_call_services_t {
                     uint64_t size_bytes);
     /** optional. After fault: a text for it, copied, in place of the core's text for the code. */
     void (*fault_words)(gantry_op_call_t *call, const gantry_fault_words_t *words);
-    /** optional (a core that has it says so by struct_size). The needs of a kernel that `kernel`
-     * returned: the slot kernel_info of gantry_program_ops_t. A device without that slot leaves all
-     * but struct_size 0. */
+    /** optional. The use of the device by a kernel that `kernel` returned, from the slot
+     * kernel_info of gantry_program_ops_t. Without that slot all fields except struct_size are
+     * 0. */
     int32_t (*kernel_info)(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
                            gantry_kernel_info_t *out_info);
-    /** optional (a core that has it says so by struct_size). The memory that a vendor's library took
-     * of the card for itself in its first computation. It counts with the driver's context. */
+    /** optional. Reports the memory of the card that a vendor's library took for itself in its
+     * first computation. It counts with the driver's context. */
     void (*library_took)(gantry_op_call_t *call, uint64_t bytes);
 } gantry_call_services_t;
 

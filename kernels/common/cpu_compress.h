@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GANTRY_PICK of kernels/common/indices.cl by AVX-512, where the file is compiled for it; else
- * nothing. Comes first of all. */
+/* GANTRY_SELECT_KEYS of kernels/common/indices.cl by AVX-512, in files that are compiled for it;
+ * nothing in others. Comes before indices.cl. */
 #ifndef GANTRY_KERNELS_CPU_COMPRESS_H
 #define GANTRY_KERNELS_CPU_COMPRESS_H
 
@@ -8,9 +8,9 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-/* As GANTRY_PICK; returns how many. */
-static inline uint32_t gantry__pick(const uint32_t *keys, uint32_t some, uint32_t first,
-                                    uint32_t most, uint32_t *picked) {
+/* As GANTRY_SELECT_KEYS; returns how many. */
+static inline uint32_t gantry__select_keys(const uint32_t *keys, uint32_t some, uint32_t first,
+                                           uint32_t most, uint32_t *picked) {
     const __m512i firsts = _mm512_set1_epi32((int)first), mosts = _mm512_set1_epi32((int)most);
     __m512i places = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     uint32_t picks = 0;
@@ -27,8 +27,8 @@ static inline uint32_t gantry__pick(const uint32_t *keys, uint32_t some, uint32_
     return picks;
 }
 
-#define GANTRY_PICK(keys, some, first, most, picked, picks) \
-    (picks = gantry__pick(keys, some, first, most, picked))
+#define GANTRY_SELECT_KEYS(keys, some, first, most, picked, picks) \
+    (picks = gantry__select_keys(keys, some, first, most, picked))
 #endif
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU device as kernels see it: its instruction set, its threads, its library for products.
+/* The CPU device as kernels see it: its instruction set, its threads, its library for matrix
+ * products.
  *
- * Not here: how a device comes to be (backends/cpu/cpu_backend.h). Owner: the CPU backend, which
+ * Not here: how a device is made (backends/cpu/cpu_backend.h). Owner: the CPU backend, which
  * implements these functions. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_CPU_DEVICE_H
 #define GANTRY_KERNELS_CPU_DEVICE_H
@@ -24,15 +25,15 @@ static inline int gantry__cpu_simd_level(const gantry_backend_device_t *device) 
     return device->simd_level;
 }
 
-/* Threads a loop may use, its caller's among them. */
+/* The threads that a loop may use, the caller's included. */
 uint32_t gantry__cpu_pool_threads(gantry__cpu_pool_t *pool);
 
 typedef void (*gantry__cpu_range_fn)(void *context, int64_t begin, int64_t end);
 
-/* Calls fn on parts that together make [0, count) once each; parts begin at multiples of grain,
- * which is what does not pay for a second thread. Returns when all have ended; never waits for a
- * thread that has not begun. Runs as one call on the caller's thread when count <= grain, when
- * there is one thread only, or when another caller is inside. */
+/* Calls fn on parts that cover [0, count) once. Parts start at multiples of grain; work of up to
+ * `grain` does not pay for a second thread. Returns when all parts have ended, and never waits for
+ * a thread that has not started. Makes one call on the caller's thread if count <= grain, if there
+ * is one thread only, or if another caller is inside. */
 void gantry__cpu_parallel_for(gantry_backend_device_t *device, int64_t count, int64_t grain,
                               gantry__cpu_range_fn fn, void *context);
 

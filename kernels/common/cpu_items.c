@@ -5,11 +5,11 @@
 #include "kernels/common/cpu_kernels.h"
 #include "kernels/common/item_kernel.h"
 
-#define CHEAP_GRAIN INT64_C(8192) /* items that do not pay for a second thread */
+#define CHEAP_GRAIN INT64_C(8192) /* so many items do not pay for a second thread */
 #define COSTLY_GRAIN INT64_C(64)
 #define NO_POSITION INT64_MAX
 
-/* What kernels/common/launch.cl says of a fault slot. */
+/* The fault slot of kernels/common/launch.cl. */
 typedef struct fault_slot_t {
     uint32_t code, input;
     int64_t position;
@@ -19,7 +19,7 @@ typedef struct item_job_t {
     gantry__k_item_fn run;
     const gantry__k_item_launch_t *launch;
     void *spans[GANTRY_K_ITEM_SPANS];
-    _Atomic int64_t position; /* of bad data: the smallest that a part reported, or NO_POSITION */
+    _Atomic int64_t position; /* the smallest that a part reported, or NO_POSITION */
 } item_job_t;
 
 static const gantry__k_item_fn *find_functions(const gantry__k_items_t *items,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a family of items needs to be compiled into the CPU backend; see
- * kernels/common/item_kernel.h. A family's file:
+/* Compiles a family of items (kernels/common/item_kernel.h) into the CPU backend. The file of a
+ * family:
  *
  *     #include "kernels/common/cpu_items.h"
  *     #define GANTRY_ITEM_TEXT_FILE "kernels/matrix/matrix.cl"
@@ -9,10 +9,10 @@
  *     #include "kernels/common/cpu_items_of_types.h"
  *     GANTRY_CPU_ITEM_FAMILY(matrix);
  *
- * Texts that the family's own needs (math_float32.cl) are included in front. A family whose items
- * are worth vector code has its file named cpu_*_items_simd.c: it is then compiled once for each
- * instruction set (cpu_simd.h) and the device's own is taken at run time. Constant data;
- * thread-safe. */
+ * It includes the texts that the family's own needs (math_float32.cl) before. A family whose items
+ * gain from vector code has a file named ..._cpu_simd.c, which is compiled once for each
+ * instruction set (cpu_simd.h); the device's set is chosen at run time. Constant data; thread-safe.
+ */
 #ifndef GANTRY_KERNELS_CPU_ITEMS_H
 #define GANTRY_KERNELS_CPU_ITEMS_H
 
@@ -45,13 +45,14 @@
 
 #else
 
-/* Each variant has its rows; the first one's file also has the family, which knows them all. */
+/* Each variant has its rows. The file of the first variant also has the family, which names all
+ * rows. */
 #define GANTRY_CPU_IS_FIRST_base 1
 #define GANTRY_CPU_IS_FIRST_avx2 0
 #define GANTRY_CPU_IS_FIRST_avx512 0
 #define GANTRY_CPU_IS_FIRST_(variant) GANTRY_CPU_IS_FIRST_##variant
 #define GANTRY_CPU_IS_FIRST(variant) GANTRY_CPU_IS_FIRST_(variant)
-/* For families that leave out types for which AVX2 is as quick. */
+/* For families that leave out types for which AVX2 is as fast. */
 #define GANTRY_CPU_IS_AVX512_base 0
 #define GANTRY_CPU_IS_AVX512_avx2 0
 #define GANTRY_CPU_IS_AVX512_avx512 1

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CPU backend's kernels, family by family. Constant data of the library; thread-safe.
  *
- * A kernel's compute() finds its data through gantry_arg_t.data (all tensors are host-addressable),
- * does the work before it returns, asks the device for its SIMD level and its parallel loop, and
- * reports bad data through call->services->fail. */
+ * compute() of a kernel finds its data through gantry_arg_t.data, because all tensors are
+ * host-addressable. It does the work before it returns. It asks the device for its SIMD level and
+ * its parallel loop, and reports bad data through call->services->fail. */
 #ifndef GANTRY_KERNELS_CPU_KERNELS_H
 #define GANTRY_KERNELS_CPU_KERNELS_H
 
@@ -11,7 +11,7 @@
 #include "kernels/common/cpu_simd.h"
 #include "kernels/common/kernel_types.h"
 
-/* A list of kernels that both sides expand names a function compute_x: here it is this one. */
+/* The function of compute_x in a list of kernels that both sides expand: here the CPU's. */
 #define GANTRY_K_SIDE(function) cpu_##function
 
 #define GANTRY_K_FAMILY(name)                                               \

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One source, three instruction sets: files named *_simd.c are compiled once per variant with
- * -DGANTRY_CPU_VARIANT=base, avx2 or avx512 (on machines that are not x86-64: base alone), and the
- * code that calls them picks by the device's level.
+ * -DGANTRY_CPU_VARIANT=base, avx2 or avx512 (base alone if the machine is not x86-64). Callers
+ * choose by the level of the device.
  *
- *     in a header:       GANTRY_CPU_DECLARE(void, sum_f32, (const float *x, int64_t n, float
- *                        *out));
- *     in x_simd.c:       void GANTRY_CPU_NAME(sum_f32)(const float *x, int64_t n, float *out) { ...
- *                        }
- *     where it is used:  GANTRY_CPU_PICK(level, sum_f32)(x, n, out);
+ *     in a header:       GANTRY_CPU_DECLARE(void, add_f32, (float *x, int64_t n, float y));
+ *     in x_simd.c:       void GANTRY_CPU_NAME(add_f32)(float *x, int64_t n, float y) { ... }
+ *     where it is used:  GANTRY_CPU_PICK(level, add_f32)(x, n, y);
  *
- * All variants give the same bits: no contraction, no reassociation, the order of sums fixed by the
- * algorithm.
+ * All variants give the same bits: no contraction, no reassociation, and the algorithm fixes the
+ * order of sums.
+ *
  * Not here: other ways of dispatch. No state; thread-safe. */
 #ifndef GANTRY_KERNELS_CPU_SIMD_H
 #define GANTRY_KERNELS_CPU_SIMD_H
@@ -23,16 +22,15 @@ enum { GANTRY_CPU_BASE = 0, GANTRY_CPU_AVX2 = 1, GANTRY_CPU_AVX512 = 2 };
 #define GANTRY_CPU_NAME(name) GANTRY_CPU_PASTE(name, GANTRY_CPU_VARIANT)
 #endif
 
-/* In front of a loop whose rounds do not touch what another one does: vector code without a test
- * for overlap. */
+/* Before a loop whose iterations are independent: vector code without a test for overlap. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define GANTRY_INDEPENDENT _Pragma("GCC ivdep")
 #else
 #define GANTRY_INDEPENDENT
 #endif
 
-/* In front of a loop over lanes of a constant number, which are to be those of vectors whatever the
- * loop's cost seems; of one that adds them up in `sum`. */
+/* Before a loop over a constant number of lanes, which shall become those of vectors whatever the
+ * compiler's cost model says. GANTRY_LANES_SUM(sum): of a loop that adds the lanes up in `sum`. */
 #if defined(GANTRY_HAS_OPENMP_SIMD)
 #define GANTRY_PRAGMA(text) _Pragma(#text)
 #define GANTRY_LANES GANTRY_PRAGMA(omp simd)
@@ -42,7 +40,7 @@ enum { GANTRY_CPU_BASE = 0, GANTRY_CPU_AVX2 = 1, GANTRY_CPU_AVX512 = 2 };
 #define GANTRY_LANES_SUM(sum)
 #endif
 
-/* The build may have one set alone (GANTRY_CPU_SIMD_BUILD), which is then the base. */
+/* The build may have one instruction set only (GANTRY_CPU_SIMD_BUILD), which is then the base. */
 #if defined(__x86_64__) && !defined(GANTRY_CPU_ONLY_SET)
 #define GANTRY_CPU_HAS_VARIANTS 1
 #define GANTRY_CPU_DECLARE(result, name, parameters) \

@@ -12,10 +12,10 @@
 
 /* The constants of gantry/abi_types.h, which the build writes. */
 extern const char gantry__text_constants[];
-/* `extern const char gantry__text_X[];` for each kernels/<family>/X.cl, made by the build. */
+/* The build writes `extern const char gantry__text_X[];` for each kernels/<family>/X.cl. */
 #include "kernels/common/device_texts.inc"
 
-/* Defines the program `variable`, of these parts after the five that all have. */
+/* Defines the program `variable`: the five parts that all programs have, then these. */
 #define GANTRY_K_PROGRAM(variable, label_, ...)                             \
     static const char *const variable##_parts[] = {                         \
         gantry__text_constants,  gantry__text_dialect, gantry__text_launch, \

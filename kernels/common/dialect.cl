@@ -72,7 +72,7 @@
 #if defined(GANTRY_MATH_LANES)
 #define GANTRY_ANY_LANE(condition) any(condition)
 #if defined(__has_builtin)
-/* one instruction, where PoCL's any() looks at lane after lane */
+/* one instruction; PoCL's any() reads lane after lane */
 #if __has_builtin(__builtin_reduce_or)
 #undef GANTRY_ANY_LANE
 #define GANTRY_ANY_LANE(condition) (__builtin_reduce_or(condition) != 0)
@@ -82,8 +82,8 @@
 #define GANTRY_ANY_LANE(condition) (condition)
 #endif
 
-/* `name`, the vector type V_ where its elements T_ may lie in memory: PoCL's vstore makes
- * several stores of a wide vector. */
+/* `name` is the vector type V_ with the alignment of its elements T_: of vstore PoCL makes several
+ * stores of a wide vector. */
 #define GANTRY_LOOSE_TYPE(V_, T_, name) typedef V_ __attribute__((aligned(sizeof(T_)))) name
 
 #if defined(cl_khr_fp64)
@@ -220,12 +220,12 @@ GANTRY_FN double gantry__double_of_bits(ulong bits) {
 #endif
 #endif
 
-/* Whether an index is in [0, size), a size being never negative. Mesa 22.3 takes (long)index >=
- * 0 of an int for true. */
+/* Whether an index is in [0, size); a size is never negative. Mesa 22.3 takes (long)index >= 0 of
+ * an int as true. */
 #define GANTRY_IS_WITHIN(index, size) ((ulong)(GANTRY_LONG)(index) < (ulong)(size))
 
-/* position / size, of places in tensors and sizes: neither is negative. Of 64 bits a division takes
- * a GPU some hundred instructions, and what is below 2^32 is the rule. NVRTC asks by itself
+/* position / size of places in tensors and sizes, which are not negative. A division of 64 bits
+ * takes a GPU some hundred instructions, and most operands are below 2^32. NVRTC tests by itself
  * whether 32 bits are enough. */
 GANTRY_FN GANTRY_LONG gantry__divide_position(const GANTRY_LONG position, const GANTRY_LONG size) {
 #if defined(__CUDACC__)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Includes the text GANTRY_EACH_TEXT once for every type of the set GANTRY_EACH_TYPE (one of
- * kernel_types.h), with GANTRY_T defined as the type's short name; then takes both back. No guard.
+/* Includes the text GANTRY_EACH_TEXT once for every type of the set GANTRY_EACH_TYPE
+ * (kernel_types.h), with GANTRY_T defined as the type's short name; then undefines both. No guard.
  *
  *     #define GANTRY_EACH_TYPE GANTRY_FLOATING
  *     #define GANTRY_EACH_TEXT "kernels/elementwise/elementwise_cpu_loops.h"
  *     #include "kernels/common/each_type.h"
  *
- * A macro cannot hold an #include, so that each type has its lines here. The set says which of them
- * count: for f64, with HAS(f64), GANTRY_FLOATING becomes +GANTRY_SAME_f64_f32
- * +GANTRY_SAME_f64_f64..., of which #if knows the one that is 1 (types.cl). */
+ * A macro cannot hold an #include, so each_type.inc, which the build makes from ops/types.def, has
+ * lines for each type. The set decides which of them count: for f64, GANTRY_FLOATING(HAS) becomes
+ * +GANTRY_SAME_f64_f32 +GANTRY_SAME_f64_f64..., of which #if knows the one that is 1 (types.cl). */
 
 #include "kernels/common/each_type.inc"
 

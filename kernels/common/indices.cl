@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the families share that sort, scatter and compact. Comes after dialect.cl. */
+/* What the families that sort, scatter and compact share. Comes after dialect.cl. */
 #ifndef GANTRY_INDICES_CL
 #define GANTRY_INDICES_CL
 
-/* Indices of 32 or 64 bits, chosen when the kernel runs, not when it is built: they are few beside
- * what they cost to use. `at` is a pointer to bytes in global memory. */
+/* Indices of 32 or 64 bits. The kernel chooses when it runs, not when it is built: reading an index
+ * is cheap compared with its use. `at` points to bytes in global memory. */
 #define GANTRY_GET_INDEX(at, is_wide, i)                      \
     ((is_wide) ? ((GANTRY_GLOBAL const GANTRY_LONG *)(at))[i] \
                : (GANTRY_LONG)((GANTRY_GLOBAL const int *)(at))[i])
@@ -17,29 +17,29 @@
         }                                                                  \
     } while (0)
 
-/* The key of an element, by its size; see sort.cl. GANTRY_KEY_OF_T is that of T's. */
+/* The key of an element, by its size (sort.cl). GANTRY_KEY_OF_T is the key of a T. */
 typedef uint gantry__key_i32;
 typedef ulong gantry__key_i64;
 typedef uint gantry__key_b8;
 typedef uint gantry__key_u16;
 #define GANTRY_KEY_OF_T GANTRY_PASTE(gantry__key_, GANTRY_T)
 
-/* The key of an update that goes to no slice; see scatter.cl. */
+/* The key of an update that goes to no slice (scatter.cl). */
 #define GANTRY_NO_SLICE 0xffffffffu
 
-/* Updates that a processor's worker picks its own from at a time: into picked, an array of
- * GANTRY_PICK_ROOM uints, go the places among the `some` keys of those in [first, first + most),
- * and how many to picks. C may bring a quicker one. */
-#define GANTRY_PICK_BLOCK 256
-#define GANTRY_PICK_ROOM (GANTRY_PICK_BLOCK + 16)
-#ifndef GANTRY_PICK
-#define GANTRY_PICK(keys, some, first, most, picked, picks) \
-    do {                                                    \
-        picks = 0;                                          \
-        for (uint k = 0; k < (some); ++k) {                 \
-            picked[picks] = k;                              \
-            picks += (keys)[k] - (first) < (most);          \
-        }                                                   \
+/* Selects a worker's own updates from a block of keys: writes to `picked`, an array of
+ * GANTRY_SELECT_ROOM uints, the places of the keys in [first, first + most) among `some` keys, and
+ * their number to `picks`. C may define a faster one before. */
+#define GANTRY_SELECT_BLOCK 256
+#define GANTRY_SELECT_ROOM (GANTRY_SELECT_BLOCK + 16)
+#ifndef GANTRY_SELECT_KEYS
+#define GANTRY_SELECT_KEYS(keys, some, first, most, picked, picks) \
+    do {                                                           \
+        picks = 0;                                                 \
+        for (uint k = 0; k < (some); ++k) {                        \
+            picked[picks] = k;                                     \
+            picks += (keys)[k] - (first) < (most);                 \
+        }                                                          \
     } while (0)
 #endif
 

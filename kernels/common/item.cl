@@ -32,7 +32,8 @@
 #define GANTRY_ITEM_TEXT
 #define GANTRY_PARAMETERS(type) const type *
 
-/* Of bad data the first position is told: of the launch on devices, in C of the range. */
+/* The first position of bad data is reported: the first of the launch on devices, of the range in
+ * C. */
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
 #define GANTRY_ITEM_FAULT(fault, code_, input_, position_)                           \
     gantry__note_fault((GANTRY_GLOBAL uint *)(fault), (uint)(code_), (uint)(input_), \
@@ -50,7 +51,7 @@
     } while (0)
 #endif
 
-/* The most elements of an item that is a run (gantry__runs_t): what arrays for them need. */
+/* The most elements of an item that is a run (gantry__runs_t), for arrays of them. */
 #if (defined(__OPENCL_VERSION__) || defined(__CUDACC__)) && !GANTRY_SERIAL
 #define GANTRY_RUN_MOST 1
 #else
@@ -70,6 +71,7 @@
     }
 
 #define GANTRY_APART
+#define GANTRY_ITEM_UNROLLED GANTRY_UNROLLED /* a loop of a device's item over registers */
 #define GANTRY_LANES_SUM(sum)
 #define GANTRY_NO_ITEM(name)
 #define GANTRY_ITEMS_0_1(name, A, P)                           \
@@ -136,12 +138,14 @@
 
 #else
 
-/* In C the functions' names carry the types: a family's text is included once per type. */
+/* In C the names of functions carry the types, because a family's text is included once per type.
+ */
 #define GANTRY_GLOBAL
 #define GANTRY_CONSTANT static const
+#define GANTRY_ITEM_UNROLLED
 #define GANTRY_ITEM static inline
-/* Of a pointer to what no other one points to. On devices nothing: Oclgrind does not know what
- * compilers make of it. */
+/* A pointer to memory that no other pointer reaches. Empty on devices, because Oclgrind does not
+ * support what compilers make of it. */
 #define GANTRY_APART restrict
 #define GANTRY_ITEM_JOIN_(name, t, i) name##_item_##t##_##i
 #define GANTRY_ITEM_JOIN(name, t, i) GANTRY_ITEM_JOIN_(name, t, i)
@@ -150,7 +154,7 @@
 #define GANTRY_ITEM_FN(name) GANTRY_ITEM_JOIN(name, GANTRY_T, GANTRY_I)
 #define GANTRY_RANGE_FN(name) GANTRY_RANGE_JOIN(name, GANTRY_T, GANTRY_I)
 
-/* spans: inputs, outputs; then the fault slot where there is one. */
+/* spans: inputs, outputs, then the fault slot if there is one. */
 #define GANTRY_ITEM_RANGE(name, P, ...)                                                          \
     static void GANTRY_RANGE_FN(name)(void *const *spans, const void *parameters, int64_t begin, \
                                       int64_t end) {                                             \

@@ -2,10 +2,10 @@
 /* Families of items (kernels/common/item.cl): ops whose host code, too, is written once for the CPU
  * backend and for every device that builds programs.
  *
- * A family has a list of its items, GANTRY_X_ITEMS(ITEM), and its compute() functions fill a
- * gantry__k_item_launch_t and call gantry__k_run_items. Which way that goes is the kernel
- * definition's: each op has two definitions over the same compute(), one of the portable pack,
- * which builds the text, and one of the CPU backend, which has it compiled in.
+ * A family has a list of its items, GANTRY_X_ITEMS(ITEM). Its compute() functions fill in a
+ * gantry__k_item_launch_t and call gantry__k_run_items. Each op has two kernel definitions over the
+ * same compute(): one of the pack for devices, which builds the text, and one of the CPU backend,
+ * into which the text is compiled. The definition decides which way the call goes.
  *
  * matrix_items.c is a short example, with matrix_cpu.c and kernels/matrix/matrix.cl.
  *
@@ -37,11 +37,11 @@ typedef struct gantry__k_item_launch_t {
     int64_t count;      /* at least 1 */
     int64_t item_bytes; /* written by an item; 0: of a T */
     bool is_costly;     /* an item is worth dozens of instructions: shorter runs */
-    int64_t elements;   /* of an item that is a run of cheap ones; 0: it is none */
-    int64_t grain;      /* items that are worth a thread of a processor; 0: by what is said above */
-    bool can_fail;      /* the text takes a fault slot, which devices tell of in these words */
+    int64_t elements;   /* cheap elements of an item that is a run; 0: it is none */
+    int64_t grain;      /* items that pay for a thread of a processor; 0: by the fields above */
+    bool can_fail;      /* the text takes a fault slot, which devices report in these words */
     gantry_fault_words_t words;
-    /* On the CPU the text for bad data at that position; of a launch that can fail. */
+    /* On the CPU: makes the message for bad data at that position, of a launch that can fail. */
     void (*explain)(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes);
     void *parameters; /* begins with a gantry__work_t, which run fills in */
     uint32_t parameter_bytes;
@@ -66,8 +66,8 @@ struct gantry__k_items_t {
                    gantry__k_item_launch_t *launch);
     const char *const *names;              /* on devices */
     const gantry_program_source_t *source; /* on devices */
-    /* On the CPU, by its level (cpu_simd.h), to an empty row. A level without rows, or without
-     * these types, takes the one below. */
+    /* On the CPU: rows by level (cpu_simd.h), up to an empty row. A level without rows, or without
+     * these types, takes the level below. */
     const gantry__k_item_row_t *rows[3];
 };
 
@@ -84,8 +84,8 @@ static inline int32_t gantry__k_run_items(gantry_op_call_t *call, gantry__k_item
     return items->run(call, items, launch);
 }
 
-/* Likewise with items of another family than the kernel's own: one of them is for devices, one
- * for the CPU. */
+/* The same with items of another family than the kernel's own: one set for devices, one for the
+ * CPU. */
 static inline int32_t gantry__k_run_items_of(gantry_op_call_t *call,
                                              const gantry__k_items_t *on_devices,
                                              const gantry__k_items_t *on_cpu,
@@ -96,7 +96,7 @@ static inline int32_t gantry__k_run_items_of(gantry_op_call_t *call,
     return items->run(call, items, launch);
 }
 
-/* 1 where the items run as C. */
+/* Whether the items run as C. */
 static inline bool gantry__k_items_are_c(const gantry_op_call_t *call) {
     const gantry__k_items_t *items = call->kernel->data;
 
@@ -114,7 +114,7 @@ static inline gantry__runs_t gantry__k_runs(const gantry_op_call_t *call, int64_
     return (gantry__runs_t){.size = size, .length = length, .count = (size + length - 1) / length};
 }
 
-/* Runs the launch over all runs of output 0, which makes its count and item_bytes. */
+/* Runs the launch over all runs of output 0, which decides its count and item_bytes. */
 static inline int32_t gantry__k_run_runs(gantry_op_call_t *call, gantry__k_item_launch_t *launch,
                                          const gantry__runs_t *runs) {
     launch->count = call->outputs[0]->element_count / runs->size * runs->count;
@@ -124,11 +124,11 @@ static inline int32_t gantry__k_run_runs(gantry_op_call_t *call, gantry__k_item_
     return gantry__k_run_items(call, launch);
 }
 
-/* ---- what a family's file is made of, in this order ---- */
+/* ---- the parts of a family's file, in this order ---- */
 
-/* The family's device text, of these parts after the common ones; its items' names, and their
- * numbers ITEM_name. The CPU's half is defined by GANTRY_CPU_ITEM_FAMILY
- * (kernels/common/cpu_items.h), in a file of the CPU backend. */
+/* The family's device text: the common parts, then these; the names of its items, and their numbers
+ * ITEM_name. GANTRY_CPU_ITEM_FAMILY (kernels/common/cpu_items.h) defines the CPU's half, in a file
+ * of the CPU backend. */
 #define GANTRY_K_ITEM_NAME(name) #name,
 #define GANTRY_K_ITEM_NUMBER(name) ITEM_##name,
 #define GANTRY_K_ITEM_TEXTS(family, ITEMS, ...)                                                  \

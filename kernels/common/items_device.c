@@ -18,7 +18,7 @@ static gantry__k_options_t items_device_options_of(const gantry_op_call_t *call,
     return options;
 }
 
-/* Items that make a work-item of a processor worth while: by what the launch says of them. */
+/* The run of items that pays for a work-item of a processor, by the launch's fields. */
 static gantry__k_work_t work_of(const gantry_op_call_t *call,
                                 const gantry__k_item_launch_t *launch) {
     const int64_t bytes =

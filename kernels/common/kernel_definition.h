@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What definitions of kernels and packs are made of. A family that both the CPU backend and the
- * portable pack have lists its kernels once, beside its shapes; both expand the list.
+/* Macros for definitions of kernels and packs. A family that both the CPU backend and the pack for
+ * devices have lists its kernels once, beside its shapes; both expand the list.
  *
  * Owner: constant data. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_KERNEL_DEFINITION_H
@@ -8,15 +8,15 @@
 
 #include "kernels/common/kernel_types.h"
 
-/* Type constraints that many have. */
+/* Type constraints of many kernels. */
 static const gantry_type_constraint_t gantry__k_any_type[] = {{"T", GANTRY_DTYPES_ANY}};
 static const gantry_type_constraint_t gantry__k_numeric_type[] = {{"T", GANTRY_DTYPES_NUMERIC}};
 static const gantry_type_constraint_t gantry__k_floating_type[] = {{"T", GANTRY_DTYPES_FLOATING}};
 
 #define GANTRY_K_COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
-/* The initialiser of a definition; compute and the fields that few have come last, as `.compute
- * = f`. */
+/* The initialiser of a definition. compute, and fields that few have, come last, as `.compute = f`.
+ */
 #define GANTRY_K_DEFINITION(op_, types_, type_count_, hosts_, host_count_, ...)                    \
     {                                                                                              \
         .struct_size = sizeof(gantry_kernel_def_t), .op = op_, .types = types_,                    \

@@ -35,7 +35,7 @@ static inline void gantry__k_broadcast_strides(int64_t *strides, int32_t out_ran
     }
 }
 
-/* True when dimension `outer` of the plan continues `inner` for every operand. */
+/* Whether dimension `outer` of the plan continues `inner` for every operand. */
 static inline bool gantry__k_plan_joins(const gantry__k_plan_t *plan, int32_t outer,
                                         int32_t inner) {
     for (int32_t k = 0; k < plan->operands; ++k) {
@@ -51,7 +51,7 @@ static inline void gantry__k_plan_move(gantry__k_plan_t *plan, int32_t to, int32
     }
 }
 
-/* Takes out dimensions of 1 and joins neighbours; dims and strides are set, no dimension is 0. */
+/* Removes dimensions of 1 and joins neighbours. dims and strides are set, and no dimension is 0. */
 static inline void gantry__k_plan_collapse(gantry__k_plan_t *plan) {
     int32_t last = -1; /* the dimension that grows */
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every kernel, of the CPU backend and of the portable pack, needs to know of the ABI's
- * element types and attributes.
+/* Element types and attributes of the ABI, for every kernel of the CPU backend and of devices.
  *
- * Nothing here allocates or keeps state; no kernel logic. Include path: backends/.
- * Owner: none, all functions are static inline over structs of the caller. Threads: thread-safe. */
+ * Nothing here allocates, keeps state or computes. Owner: none, all functions are static inline
+ * over structs of the caller. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_KERNEL_TYPES_H
 #define GANTRY_KERNELS_KERNEL_TYPES_H
 
@@ -15,17 +14,19 @@
 
 #include "kernels/common/try.h"
 
-/* Short names of element types, by which the preprocessor makes code per type (types.cl), their
- * numbers GANTRY_ID_name, and sets of types as lists, GANTRY_SET(ROW) with ROW(short name) each. */
+/* Short names of element types, by which the preprocessor makes code per type (types.cl); their
+ * numbers, GANTRY_ID_name; and sets of types as lists: GANTRY_SET(ROW) is ROW(short name) for each
+ * member. */
 #include "ops/type_sets.inc"
 #define GANTRY_ID_none 0
 #define GANTRY_NO_TYPES(ROW)
 /* One type of each size, for bits that are moved: gantry__k_twin. */
 #define GANTRY_BY_SIZE(ROW) ROW(b8) ROW(u16) ROW(i32) ROW(i64)
-/* Floating types, and of integers, whose sums wrap alike, one of each size. */
+/* Floating types, and one integer type of each size: sums of signed and unsigned ones wrap alike.
+ */
 #define GANTRY_WRAPPING(ROW) GANTRY_FLOATING(ROW) ROW(u8) ROW(u16) ROW(i32) ROW(i64)
 
-/* The type's short name; "none" of a type that no program computes with. */
+/* The type's short name; "none" for a type that no kernel computes with. */
 static inline const char *gantry__k_short_name(int32_t dtype) {
     switch (dtype) {
 #define GANTRY_NAME_CASE(name) \
@@ -36,7 +37,7 @@ static inline const char *gantry__k_short_name(int32_t dtype) {
     }
 }
 
-/* Bytes of one element; 1 for a type that no kernel takes: callers divide by it. */
+/* Bytes of one element; 1 for a type that no kernel takes, because callers divide by it. */
 static inline uint32_t gantry__k_size(int32_t dtype) {
     switch (dtype) {
         case GANTRY_FLOAT32:
@@ -57,18 +58,17 @@ static inline uint32_t gantry__k_size(int32_t dtype) {
     }
 }
 
-/* Where loops made for elements of 1, 2, 4 and 8 bytes have their place in a table: 0 to 3. */
+/* The row of a table of loops for elements of 1, 2, 4 and 8 bytes: 0 to 3. */
 static inline uint32_t gantry__k_size_row(uint32_t bytes) { return bytes == 8 ? 3 : bytes / 2; }
 
-/* The type that stands for all of this size in programs that move bits and never compute with
- * them. */
+/* The type that represents all types of this size in programs that only move bits. */
 static inline int32_t gantry__k_twin_of(uint32_t bytes) {
     static const int32_t twins[] = {GANTRY_BOOL, GANTRY_UINT16, GANTRY_INT32, GANTRY_INT64};
 
     return twins[gantry__k_size_row(bytes)];
 }
 
-/* The one of dtype's size. */
+/* The type that represents all types of dtype's size. */
 static inline int32_t gantry__k_twin(int32_t dtype) {
     return gantry__k_twin_of(gantry__k_size(dtype));
 }

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a kernel of the portable pack is declared and finds its place, for OpenCL C 1.2 and for CUDA
- * C. A tensor arrives as two parameters, the region's base and an offset in bytes
- * (GANTRY_SPAN_...), or as its base alone (GANTRY_BASE_...) where the kernel says what its offset
- * is: `const ulong x_offset = ...`. GANTRY_IN and GANTRY_OUT make the typed pointer. Work-item
- * numbers are 64-bit. At most one GANTRY_SPAN_LOCAL in a kernel, as its last parameter. */
-
-/* In front of a loop over elements that are to stay in registers: only while every index to them is
- * a constant. Compilers that do not know the pragma pass over it. */
-#define GANTRY_UNROLLED _Pragma("unroll")
+/* Declarations of kernels for OpenCL C 1.2 and CUDA C, and their positions. A tensor arrives as two
+ * parameters, the base of the region and an offset in bytes (GANTRY_SPAN_...), or as its base only
+ * (GANTRY_BASE_...) if the kernel defines the offset: `const ulong x_offset = ...`. GANTRY_IN and
+ * GANTRY_OUT make the typed pointer. Work-item numbers have 64 bits. A kernel has at most one
+ * GANTRY_SPAN_LOCAL, as its last parameter. */
 
 #if defined(__CUDACC__)
 
@@ -16,7 +12,7 @@
 #define GANTRY_CONSTANT static __device__ const
 #define GANTRY_LOCAL_ARRAY(T_, name, n) __shared__ T_ name[n]
 #define GANTRY_LOCAL_POINTER(T_) T_ *
-/* The dynamic shared memory of the launch; the parameter only keeps the argument list alike. */
+/* The dynamic shared memory of the launch. The parameter only keeps the argument lists equal. */
 extern __shared__ ulong gantry__shared_memory[];
 #define GANTRY_SPAN_LOCAL(name) const ulong name##_bytes
 #define GANTRY_LOCAL(T_, name) ((T_ *)gantry__shared_memory)
@@ -34,6 +30,10 @@ extern __shared__ ulong gantry__shared_memory[];
 #define GANTRY_BARRIER() __syncthreads()
 
 #else
+
+/* Before a loop over elements or vectors that shall stay in registers, if every index to them is a
+ * constant. A compiler that does not know the pragma ignores it. */
+#define GANTRY_UNROLLED _Pragma("unroll")
 
 #define GANTRY_KERNEL __kernel void
 #define GANTRY_GLOBAL __global
@@ -53,9 +53,9 @@ extern __shared__ ulong gantry__shared_memory[];
 
 #endif
 
-/* A structure that holds arrays, as a parameter by value; GANTRY_TAKE begins the kernel's body. The
- * copy is for processors whose work-items are lanes: Mesa's llvmpipe reads a parameter at one
- * lane's index for all of them, or crashes. */
+/* A structure with arrays as a parameter by value; the body of the kernel starts with GANTRY_TAKE.
+ * Processors whose work-items are lanes get a copy: Mesa's llvmpipe reads a parameter at one lane's
+ * index for all lanes, or crashes. */
 #if defined(GANTRY_COPY_PARAMETERS)
 #define GANTRY_VALUE(type, name) const type name##_value
 #define GANTRY_TAKE(type, name) const type name = name##_value;
@@ -81,7 +81,7 @@ extern __shared__ ulong gantry__shared_memory[];
 #define GANTRY_FOR_DIMS(d, most, rank) for (int d = (int)(rank)-1; d > 0; --d)
 #endif
 
-/* Where the element with this number lies, in an array of any strides and `most` dimensions. */
+/* The offset of the element with this number in an array of any strides and `most` dimensions. */
 GANTRY_FN GANTRY_LONG gantry__offset(const int most, const GANTRY_LONG rank,
                                      const GANTRY_LONG *dims, const GANTRY_LONG *strides,
                                      const GANTRY_LONG number) {
@@ -98,10 +98,10 @@ GANTRY_FN GANTRY_LONG gantry__offset(const int most, const GANTRY_LONG rank,
 }
 
 /* The fault slot (a GANTRY_SPAN_OUT): 64 bytes {uint code; uint input; 64-bit position; uint
- * left[12]}. All offenders of one launch give the same code and input, and the first position is
- * what the host tells: left[b] is how far before the end of block b, of 2^31 positions, its first
- * offender lies. A larger number comes from an earlier position, so that an atomic maximum of 32
- * bits, which every device has, finds it. Behind the blocks offenders race for the position. */
+ * left[12]}. All bad elements of one launch give the same code and input; the host reports the
+ * first position. left[b] is the distance from the first bad element of block b, of 2^31 positions,
+ * to the end of the block. An earlier position gives a larger number, so an atomic maximum of 32
+ * bits, which every device has, finds it. Behind the blocks bad elements race for the position. */
 #define GANTRY_FAULT(name, code_, input_, position_)                          \
     gantry__note_fault(GANTRY_OUT(uint, name), (uint)(code_), (uint)(input_), \
                        (GANTRY_LONG)(position_))

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Short forms for the host side of a portable kernel: arguments of a launch and 1-D launches. No
+/* Short forms for the host side of a kernel for devices: arguments of a launch and 1-D launches. No
  * state, no allocation.
  *
  * Owner: arguments point into the caller's values, which must live until the launch slot returns.
- * Threads: thread-safe.
- */
+ * Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_LAUNCH_H
 #define GANTRY_KERNELS_LAUNCH_H
 
 #include "kernels/common/kernel_types.h"
 
-/* Work-items of a 1-D work-group: the least that kernels of the pack use, and what a GPU gets where
- * there is work enough to fill it with groups of that size. */
+/* Work-items of a 1-D work-group: the least that kernels use, and the most, which a GPU gets if
+ * there is enough work to fill it with such groups. */
 #define GANTRY_K_LOCAL 64u
 #define GANTRY_K_LOCAL_MOST 256u
-/* that keep a compute unit busy: of 256, the 2048 work-items a large one holds */
+/* groups that keep a compute unit busy: 8 of 256 are the 2048 work-items that a large one holds */
 #define GANTRY_K_GROUPS_PER_UNIT 8
 
-/* 1 for devices whose work-items are loops rather than lanes: processors, but for those that
- * make lanes of them. */
+/* Whether the device's work-items are loops, not lanes: processors, except those that make lanes of
+ * them. */
 static inline bool gantry__k_is_serial_device(const gantry_device_info_t *info) {
     return info->type == GANTRY_DEVICE_TYPE_CPU && info->sub_group_size <= 1;
 }
@@ -44,7 +43,7 @@ static inline gantry_launch_arg_t gantry__k_span(const gantry_arg_t *arg) {
     return out;
 }
 
-/* Its region alone; the offset goes into a scalar. */
+/* Its region only; the offset is part of a scalar. */
 static inline gantry_launch_arg_t gantry__k_base(const gantry_arg_t *arg) {
     gantry_launch_arg_t out = {
         .kind = GANTRY_LAUNCH_BASE, .size_bytes = 0, .as = {.span = arg->span}};
@@ -69,7 +68,7 @@ static inline gantry_launch_arg_t gantry__k_local(uint32_t size_bytes) {
     return out;
 }
 
-/* The words for bad data that was found at a place of the first `rank` dimensions of arg. */
+/* The words for bad data at a place of the first `rank` dimensions of arg. */
 static inline gantry_fault_words_t gantry__k_words(const char *text, const gantry_arg_t *arg,
                                                    int32_t rank) {
     gantry_fault_words_t words = {.struct_size = sizeof words, .text = text, .place_rank = rank};
@@ -90,8 +89,8 @@ static inline gantry_fault_words_t gantry__k_words_up_to(const char *text, const
     return words;
 }
 
-/* The same; value_text is what is said when the number there, one of op's input of that number,
- * is known: the words of the CPU backend. */
+/* The same; value_text is the message if the number at that place is known, an element of the op's
+ * input of that number. It equals the CPU backend's message. */
 static inline gantry_fault_words_t gantry__k_words_of_value(const char *text,
                                                             const char *value_text,
                                                             const gantry_op_call_t *call,
@@ -103,7 +102,7 @@ static inline gantry_fault_words_t gantry__k_words_of_value(const char *text,
     return words;
 }
 
-/* The fault slot of a call, told of in these words. */
+/* The fault slot of a call, reported in these words. */
 static inline int32_t gantry__k_fault(gantry_op_call_t *call, const gantry_fault_words_t *words,
                                       gantry_span_t *out_span) {
     const gantry_call_services_t *services = call->services;
@@ -123,7 +122,7 @@ static inline uint32_t gantry__k_group_limit(gantry_op_call_t *call,
     gantry_kernel_info_t info = {.struct_size = sizeof info};
 
     if (services->struct_size <= offsetof(gantry_call_services_t, kernel_info) ||
-        services->kernel_info == NULL || services->kernel_info(call, kernel, &info) != GANTRY_OK) {
+        !services->kernel_info || services->kernel_info(call, kernel, &info) != GANTRY_OK) {
         return most;
     }
     return info.max_work_group_size != 0 && info.max_work_group_size < most

@@ -5,7 +5,7 @@
 
 #include "kernels/common/kernel_types.h"
 
-/* that a number for each dimension needs */
+/* bytes for a number of each dimension */
 #define GANTRY_K_PLACE_BYTES (GANTRY_MAX_RANK * 22 + 4)
 
 /* Writes "[5,2]", with the separator "," between the numbers. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Build options of a program: definitions of numbers and types, -DGANTRY_SERIAL=1 -DGANTRY_T=f32.
- * Every launch writes them, to find its kernel by; so by hand, since snprintf takes as long as
- * finding.
+ * Every launch writes them to find its kernel, so they are written by hand: snprintf takes as long
+ * as the search.
  *
  * Owner: a plain value. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_PROGRAM_OPTIONS_H
@@ -16,8 +16,8 @@ typedef struct {
     uint32_t length;
 } gantry__k_options_t;
 
-/* -DGANTRY_name=value. A definition for which there is no room is left out; a program whose text
- * needs it does not build then. */
+/* -DGANTRY_name=value. Omits a definition for which there is no room; a program whose text needs it
+ * then does not build. */
 static inline void gantry__k_define_text(gantry__k_options_t *options, const char *name,
                                          const char *value, size_t value_length) {
     static const char define[] = "-DGANTRY_";
@@ -59,7 +59,7 @@ static inline void gantry__k_define_type(gantry__k_options_t *options, const cha
     gantry__k_define_text(options, letter, name, strlen(name));
 }
 
-/* What all programs are told: whether work-items are loops rather than lanes. */
+/* The options of all programs: whether work-items are loops or lanes. */
 static inline gantry__k_options_t gantry__k_options(const gantry_op_call_t *call) {
     gantry__k_options_t options = {.length = 0};
 
@@ -71,7 +71,7 @@ static inline gantry__k_options_t gantry__k_options(const gantry_op_call_t *call
     return options;
 }
 
-/* And the element type of those that have one. */
+/* The same with an element type. */
 static inline gantry__k_options_t gantry__k_options_of_type(const gantry_op_call_t *call,
                                                             int32_t type) {
     gantry__k_options_t options = gantry__k_options(call);

@@ -26,8 +26,8 @@
 #define GANTRY_PASTE_TOKENS(a, b) a##b
 #define GANTRY_PASTE(a, b) GANTRY_PASTE_TOKENS(a, b)
 
-/* The preprocessor compares numbers, not names: of two equal names it makes a macro that is 1, of
- * two others a word that it does not know, which #if takes for 0. */
+/* The preprocessor compares numbers, not names. Two equal names are pasted to a macro that is 1
+ * (type_table.cl); two different ones to an unknown word, which #if takes as 0. */
 #define GANTRY_SAME_TOKENS(a, b) GANTRY_SAME_##a##_##b
 #define GANTRY_SAME(a, b) GANTRY_SAME_TOKENS(a, b)
 
@@ -49,8 +49,8 @@
 #define gantry__of_bits_f32(bits) GANTRY_AS_FLOAT((uint)(bits))
 #define gantry__of_bits_f64(bits) GANTRY_AS_DOUBLE(bits)
 
-/* Any T as the type C that it is computed in, and back, rounded; any S likewise.
- * Comes to use after half.cl. */
+/* Converts a T to the type C that it is computed in, and back, rounded; an S likewise. half.cl has
+ * the functions of halves. */
 #define GANTRY_WIDEN(x) GANTRY_PASTE(gantry__widen_, GANTRY_T)(x)
 #define GANTRY_WIDEN_S(x) GANTRY_PASTE(gantry__widen_, GANTRY_S)(x)
 #define GANTRY_NARROW(x) GANTRY_PASTE(gantry__narrow_, GANTRY_T)(x)
@@ -78,7 +78,8 @@
 #define GANTRY_S_IS_BOOL (GANTRY_CLASS_OF(GANTRY_S) == GANTRY_CLASS_BOOL)
 #define GANTRY_S_IS_INT (GANTRY_S_IS_SIGNED || GANTRY_S_IS_UNSIGNED)
 
-/* name_1 if the set has T, else name_0. C only: device programs do not have ops/type_sets.inc. */
+/* name_1 if the set has T, else name_0. For C only: device programs do not have ops/type_sets.inc.
+ */
 #define GANTRY_IF_SET_HAS(set, type, name) \
     GANTRY_PASTE(name##_, GANTRY_PASTE(GANTRY_##set##_HAS_, type))
 #define GANTRY_IF_SET_HAS_T(set, name) GANTRY_IF_SET_HAS(set, GANTRY_T, name)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which elements a work-item does, for kernels that treat each element apart. Comes after
- * launch.cl.
+/* The elements of a work-item, for kernels that compute each element apart. Comes after launch.cl.
  *
  * GANTRY_SERIAL (build option, 0 or 1) is the style for processors: a work-item does one run of
- * neighbouring elements, which becomes vector code inside the work-item, and outputs that no cache
- * would hold are written past the caches. Otherwise neighbouring work-items do neighbouring
- * elements, where they lie aligned 16 bytes of them each.
+ * neighbouring elements, which becomes vector code inside the work-item, and writes outputs that
+ * exceed the caches by streaming stores. In the other style neighbouring work-items do neighbouring
+ * elements, 16 bytes each if they are aligned.
  *
  *     for (GANTRY_LONG i = GANTRY_FIRST(p); i < GANTRY_END(p); i += GANTRY_STEP) ...
  *
@@ -13,7 +12,7 @@
 typedef struct gantry__work_t {
     GANTRY_LONG count;
     GANTRY_LONG run;    /* elements of a work-item in the serial style, a multiple of 1024 */
-    GANTRY_LONG stream; /* not 0: write past the caches */
+    GANTRY_LONG stream; /* not 0: streaming stores */
 } gantry__work_t;
 
 #if GANTRY_SERIAL
@@ -35,7 +34,7 @@ typedef struct gantry__work_t {
 #endif
 #endif
 
-/* A line of memory, and how one goes past the caches to a place aligned to lines. */
+/* A cache line, and its streaming store to an aligned place. */
 #if defined(__OPENCL_VERSION__)
 typedef uint16 gantry__stream_line_t;
 #if GANTRY_CAN_STREAM
@@ -46,14 +45,15 @@ typedef uint16 gantry__stream_line_t;
 #define GANTRY_STREAM_END()
 #endif
 
-/* outs[i] = value(i) for the work-item's elements. `value` is an expression of i, `want` statements
- * that ask for what element i needs. Streaming goes through some lines on the stack: writing whole
- * lines past the caches saves reading what will be overwritten, and while they are written what
- * comes next is asked for. Names end in _, lest they hide one of the expression's. */
+/* outs[i] = value(i) for the work-item's elements. `value` is an expression of i; `want` is
+ * statements that prefetch the operands of element i. Streaming goes through some lines on the
+ * stack: a streaming store of a whole line saves reading the line before it is overwritten, and
+ * prefetches overlap with the stores. Names end in _, so that they do not hide names of the
+ * expression. */
 #if GANTRY_CAN_STREAM
 #define GANTRY_STREAM_BYTES 512
 #define GANTRY_STREAM_LINE ((int)sizeof(gantry__stream_line_t))
-#define GANTRY_STREAM_AHEAD 1024 /* bytes before their use that an operand is asked for */
+#define GANTRY_STREAM_AHEAD 1024 /* bytes that an operand is prefetched ahead */
 #define GANTRY_STORE_ALL(R_, outs, p, want, value)                                               \
     {                                                                                            \
         GANTRY_LONG i = GANTRY_FIRST(p);                                                         \
@@ -89,16 +89,16 @@ typedef uint16 gantry__stream_line_t;
     }
 #endif
 
-/* A bool of a processor's loop: 1 in a way the compiler does not see (a run is a multiple of 1024)
- * where `value` is true. The 1 it knows, LLVM loads under a mask from the program's constants
- * (AVX-512). As long as no lane is true nothing touches their page, it is not in memory, and
- * each of those loads takes an assist of microcode: a loop of eight times the time. */
+/* A bool of a processor's loop: 1 where `value` is true, in a way that the compiler does not see (a
+ * run is a multiple of 1024). A 1 that it sees LLVM loads under a mask from the program's constants
+ * (AVX-512). While no lane is true nothing touches the page of the constants, so it is not in
+ * memory, and each load takes a microcode assist: the loop takes eight times as long. */
 #define GANTRY_HIDE_TRUE(p) const int hidden_true = (int)(~(p).run & 1);
 #define GANTRY_HIDDEN_BOOL(value) ((uchar)(-(int)(value)&hidden_true))
-/* Of bools: element by element of a byte, where an int would take four times the registers. */
+/* Of bools: by bytes; an int would take four times as many registers. */
 #define GANTRY_HIDDEN_BOOL_OF_BOOLS(value) ((uchar)((uchar) - (uchar)(value) & (uchar)hidden_true))
 
-/* GPUs: some elements that are read or written at once, as one access of memory. */
+/* GPUs: elements that are read or written by one memory access. */
 #if !GANTRY_SERIAL
 #if defined(__OPENCL_VERSION__)
 #define GANTRY_ALIGNED(bytes) __attribute__((aligned(bytes)))
@@ -111,8 +111,8 @@ typedef uint16 gantry__stream_line_t;
     } name
 #define GANTRY_IS_ALIGNED(pointer, type) (((ulong)(pointer) & (ulong)(sizeof(type) - 1)) == 0)
 
-/* outs[i] = value(x), x being xs[i], over the work-item's elements; both types hold `elements`
- * of them. */
+/* outs[i] = value(x) with x = xs[i], for the work-item's elements; both types hold `elements` of
+ * them. */
 #define GANTRY_MAP_ALL(S_, in_type, out_type, elements, xs, outs, p, value)                        \
     {                                                                                              \
         const int aligned = GANTRY_IS_ALIGNED(xs, in_type) && GANTRY_IS_ALIGNED(outs, out_type);   \
@@ -143,12 +143,12 @@ typedef struct gantry__item_plan_t {
     GANTRY_LONG strides0[8], strides1[8], strides2[8];
 } gantry__item_plan_t;
 
-/* Items (item.cl) that are runs of neighbours in a row: of one element on cards, of some dozens on
- * processors, where what it takes to find the row is then paid once for all of them.
- * GANTRY_FIND_RUN sets item i's row and which of its elements are meant. */
+/* Items (item.cl) that are runs of neighbours in a row: of one element on GPUs, of dozens on
+ * processors, which then find the row once for all of them. GANTRY_FIND_RUN sets the row of item i
+ * and its elements. */
 typedef struct gantry__runs_t {
     GANTRY_LONG size;   /* elements of a row */
-    GANTRY_LONG length; /* of an item, but the last of a row may have fewer */
+    GANTRY_LONG length; /* of an item; the last of a row may have fewer */
     GANTRY_LONG count;  /* items of a row */
 } gantry__runs_t;
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How kernels that treat each element apart are launched: the host's side of
- * kernels/common/work.cl.
+/* Launches of kernels that compute each element apart: the host's side of kernels/common/work.cl.
  *
- * On a processor each work-item gets one run of elements and there are a few runs per core;
- * elsewhere each work-item gets a few elements. The choice follows the device's type and compute
- * units, never its name. No state, no allocation; thread-safe. */
+ * On a processor each work-item gets one run of elements, and each core a few runs; on other
+ * devices each work-item gets a few elements. The device's type and compute units decide, never its
+ * name. No state, no allocation; thread-safe. */
 #ifndef GANTRY_KERNELS_WORK_H
 #define GANTRY_KERNELS_WORK_H
 
@@ -27,32 +26,32 @@ typedef struct gantry__k_device_plan_t {
 } gantry__k_device_plan_t;
 
 #define GANTRY_K_RUN_UNIT 1024 /* runs are multiples of this many elements */
-/* so that a core that is late does not hold up the rest for long */
+/* enough that a late core does not delay the rest for long */
 #define GANTRY_K_RUNS_PER_CORE 4
-/* Of long runs. PoCL gives a thread its whole share of the groups that are left while there are
- * fewer than some hundred for each, and then nobody helps a core that is slow. */
+/* Of long runs. PoCL gives a thread its whole share of the remaining groups if they are fewer than
+ * some hundred for each, and then no thread helps a slow core. */
 #define GANTRY_K_MANY_RUNS_PER_CORE 512
-/* elements: below this a work-item costs more than it does */
+/* elements: with fewer, the overhead of a work-item exceeds its work */
 #define GANTRY_K_SHORTEST_RUN 8192
-/* outputs from this size on are written past the caches */
+/* outputs of this size and more are written by streaming stores */
 #define GANTRY_K_STREAM_BYTES (INT64_C(16) << 20)
 /* of an operand that a work-item of a GPU reads at once */
 #define GANTRY_K_WIDE_BYTES 16
-/* work-items per compute unit that are enough to fill a GPU */
+/* work-items for each compute unit that fill a GPU */
 #define GANTRY_K_ITEMS_PER_UNIT 4096
 
 #define GANTRY_K_MOST_UNITS 64
 
-/* Threads of a processor that share a piece of work: few enough that each may go through what
- * the others leave it. */
+/* Threads of a processor that share a piece of work: few enough that each may read what the others
+ * leave it. */
 static inline int64_t gantry__k_units(const gantry_op_call_t *call) {
     const uint32_t units = call->device_info->compute_units;
 
     return units < 1 ? 1 : units < GANTRY_K_MOST_UNITS ? units : GANTRY_K_MOST_UNITS;
 }
 
-/* Work over count elements of element_bytes. Streaming stores whole vectors, which must lie
- * aligned; costly ones are worth more, shorter runs. */
+/* Work over `count` elements of element_bytes. Streaming stores whole vectors, which must be
+ * aligned. Costly elements have shorter runs. */
 static inline gantry__k_work_t gantry__k_work(const gantry_op_call_t *call, int64_t count,
                                               int64_t element_bytes, bool costly) {
     const int64_t units =
@@ -73,8 +72,8 @@ static inline gantry__k_work_t gantry__k_work(const gantry_op_call_t *call, int6
                                         call->device_info->base_alignment_bytes >= 64};
 }
 
-/* Elements of one vector for functions of floats on a processor (GANTRY_MATH_LANES); 1: leave it
- * to the compiler. */
+/* Lanes of vectors for functions of floats on a processor (GANTRY_MATH_LANES); 1 leaves them to the
+ * compiler. */
 static inline uint32_t gantry__k_math_lanes(const gantry_op_call_t *call) {
     const int32_t dtype = call->inputs[0]->dtype;
     const uint32_t lanes =
@@ -100,7 +99,7 @@ static inline int32_t gantry__k_launch_wide(gantry_op_call_t *call, gantry_backe
                                    arg_count);
     }
     if (items > units * GANTRY_K_ITEMS_PER_UNIT) {
-        items = units * GANTRY_K_ITEMS_PER_UNIT; /* the rest by the loop in the kernel */
+        items = units * GANTRY_K_ITEMS_PER_UNIT; /* the kernel's loop does the rest */
     }
     return gantry__k_launch_1d(call, kernel, (uint64_t)items,
                                gantry__k_local_for(call, (uint64_t)items), args, arg_count);

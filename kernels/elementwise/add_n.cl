@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AddN: a first + rest[0] + rest[1] + ..., from left to right, up to seven of the rest in one
- * launch; the host passes the first again for those that are not there. Before this come
- * dialect, launch, types, half and work. */
+/* AddN: first + rest[0] + rest[1] + ..., from left to right, with up to seven of the rest in one
+ * launch. The host passes the first again for those that are absent. Comes after dialect, launch,
+ * types, half and work. */
 typedef struct gantry__add_n_t {
     gantry__work_t work;
     GANTRY_LONG rest; /* 0 to 7 */

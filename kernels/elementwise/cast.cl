@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cast from S to T. Before this come dialect, launch, types (with GANTRY_S and GANTRY_T),
- * convert, half and work. GANTRY_TRUNCATE: float64 to float32 rounds toward zero; float64 to
- * float16 and float32 to both halves first drop the bits beyond the half's fraction, as TensorFlow
- * does: toward zero but for denormal halves and infinity. A half goes through float32 both ways,
- * also from float64 and integers, where that rounds twice. */
+/* Cast from S to T. Comes after dialect, launch, types (with GANTRY_S and GANTRY_T), convert, half
+ * and work. GANTRY_TRUNCATE: float64 to float32 rounds toward zero. float64 to float16, and float32
+ * to both halves, first drop the bits beyond the half's fraction, as in TensorFlow: that rounds
+ * toward zero, except for denormal halves and infinity. A half goes through float32 both ways, also
+ * from float64 and integers, where that rounds twice. */
 #define GANTRY_FROM(x) GANTRY_WIDEN_S(x)
 #define GANTRY_IS_FROM_FLOAT (GANTRY_S_IS_FLOAT || GANTRY_S_IS_HALF)
 

@@ -8,7 +8,7 @@ typedef gantry__item_plan_t gantry__clip_t;
 
 #ifdef GANTRY_ITEM_TEXT
 
-/* A bound that is NaN bounds nothing; where they cross, the lower one is taken. */
+/* A NaN bounds nothing. If the bounds cross, the lower one wins. */
 GANTRY_ITEM T GANTRY_ITEM_FN(clip_value)(const T x, const T lower, const T upper) {
     const C low = GANTRY_WIDEN(lower), high = GANTRY_WIDEN(upper);
     C value = GANTRY_WIDEN(x);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conversions between element types where the languages leave the result open: float to integer
- * saturates, NaN becomes
- * 0. Comes after dialect.cl; C loops and device text share it. Selects instead of branches, so that
- *   a loop over any of
- * these becomes vector code. */
+/* Conversions between element types that the languages leave open: float to integer saturates, and
+ * NaN becomes 0. Comes after dialect.cl; C loops and device text share it. Selects instead of
+ * branches, so that a loop over any of these becomes vector code. */
 
 GANTRY_FN int gantry__f32_to_i32(float x) {
     float y = x >= -2147483648.0f ? x : -2147483648.0f;
@@ -28,7 +26,7 @@ GANTRY_FN ulong gantry__f32_to_u64(float x) {
     return y < 18446744073709551616.0f ? r : ~(ulong)0;
 }
 
-/* The narrower integers: by way of 64 bits. */
+/* The narrower integers, through 64 bits. */
 #define GANTRY_LOWEST_U8 0
 #define GANTRY_HIGHEST_U8 255
 #define GANTRY_LOWEST_I8 -128
@@ -68,7 +66,7 @@ GANTRY_FN GANTRY_LONG gantry__f64_to_i64(double x) {
     return x == x ? r : 0;
 }
 
-/* Rounded toward zero: Cast's attribute Truncate. The nearest float32 is at most one step too
+/* Rounds toward zero, for Cast's attribute Truncate. The nearest float32 is at most one step too
  * far from zero. */
 GANTRY_FN float gantry__f64_to_f32_truncated(double x) {
     float nearest = (float)x;

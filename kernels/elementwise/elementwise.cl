@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of one op of ops/elementwise.def for one type. Before this come dialect, launch, types,
- * half, the math texts, element, work and the op's own lines, made from the table:
+/* Kernels of one op of ops/elementwise.def for one type. Comes after dialect, launch, types, half,
+ * the math texts, element, work and the op's own lines, which the host makes from its row:
  *
- *     GANTRY_FORM_...               UNARY (VARIANT, too), BINARY or VALUE: defined
+ *     GANTRY_FORM_...               UNARY (also of a VARIANT), BINARY or VALUE: defined
  *     GANTRY_RESULT_IS_...          SAME or BOOL: defined
  *     GANTRY_EXPRESSION             of x and y
  *     GANTRY_CHECK(y)               not 0 for a bad element
- *     GANTRY_FAULT_CODE             of an op that has a check: for integers its kernels take the
+ *     GANTRY_FAULT_CODE             of an op with a check: for integers its kernels take the
  *                                   fault slot as their last parameter; 0 for others */
 
-/* Operands and result arrive as bases: a driver may take a tenth of a small launch for each
+/* Operands and result arrive as bases, because a driver may spend a tenth of a small launch on each
  * argument. */
 typedef struct gantry__dense_t {
     gantry__work_t work;
@@ -64,8 +64,8 @@ typedef uchar R;
 
 #if defined(GANTRY_MATH_LANES)
 
-/* A costly function of floats on a processor whose compiler has to be told how wide its vectors
- * are: math texts and expression work on GANTRY_MATH_LANES elements at once. */
+/* A costly function of floats on a processor whose compiler does not use the full width of its
+ * vectors: math texts and expression work on GANTRY_MATH_LANES elements at once. */
 #define GANTRY_LOAD_OF(lanes) vload##lanes
 #define GANTRY_STORE_OF(lanes) vstore##lanes
 #define GANTRY_LOAD_NAME(lanes) GANTRY_LOAD_OF(lanes)
@@ -130,8 +130,7 @@ GANTRY_FN GANTRY_VECTOR gantry__apply(const GANTRY_VECTOR x, const GANTRY_VECTOR
 #define GANTRY_PLACE_EACH(i) (i)
 #define GANTRY_PLACE_ONE(i) 0
 
-/* x and y: EACH or ONE. The last elements, fewer than lanes, are filled up with the first of
- * them. */
+/* x and y: EACH or ONE. The last elements, fewer than lanes, are padded with the first of them. */
 #define GANTRY_LANES_KERNEL(name, x_is, y_is)                                                      \
     GANTRY_KERNEL name(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out),                 \
                        const gantry__dense_t q) {                                                  \
@@ -225,8 +224,8 @@ GANTRY_FN gantry__wide_t gantry__load(GANTRY_GLOBAL const T *from, GANTRY_LONG g
     return wide;
 }
 
-/* xi and yi: i, which is not 0 where that is asked, or 0 for a scalar. First what can be done 16
- * bytes at a time, then the rest. */
+/* xi and yi: i, or 0 for a scalar (i is 1 when the macro tests that). First 16 bytes at a time,
+ * then the rest. */
 #define GANTRY_DENSE(xi, yi)                                                            \
     GANTRY_LONG bad = -1;                                                               \
     GANTRY_LONG i = 1;                                                                  \
@@ -255,16 +254,16 @@ GANTRY_FN gantry__wide_t gantry__load(GANTRY_GLOBAL const T *from, GANTRY_LONG g
 
 #else
 
-/* bad, where it is none yet, = `base` + the first place of a bad element of ys, if there is one;
- * `place` is an expression of i, which goes from `first` to `end`. Apart from the work: LLVM
- * makes no vector code of a loop that keeps a position. */
+/* Sets `bad`, if it is still -1, to `base` + the place of the first bad element of ys. `place` is
+ * an expression of i, which goes from `first` to `end`. The search is separate from the work,
+ * because LLVM makes no vector code of a loop that keeps a position. */
 #define GANTRY_FIND_BAD(i, first, end, base, place)             \
     for (GANTRY_LONG i = (first); i < (end) && bad < 0; ++i) {  \
         bad = GANTRY_CHECK(ys[place]) ? (base) + (place) : bad; \
     }
 
-/* `work`, which sets is_bad where it meets a bad element; they are looked for then, or before it
- * where it writes over ys. */
+/* Runs `work`, which sets is_bad if it meets a bad element. The search for its position comes after
+ * that, or before if `work` overwrites ys. */
 #define GANTRY_CHECKED(i, first, end, base, place, work)                             \
     {                                                                                \
         const int is_over = GANTRY_CAN_FAIL && (ulong)ys == (ulong)outs;             \
@@ -299,7 +298,7 @@ GANTRY_DENSE_KERNEL(x_scalar, 0, i)
 
 #if GANTRY_SERIAL
 
-/* Row by row: innermost strides are 0 or 1, which gives three loops that become vector code. */
+/* Row by row. Innermost strides are 0 or 1, so three loops suffice, which become vector code. */
 #define GANTRY_ROW(xi, yi)                                                 \
     GANTRY_CHECKED(                                                        \
         e, 0, length, y_at, yi, for (GANTRY_LONG e = 0; e < length; ++e) { \

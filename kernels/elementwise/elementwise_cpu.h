@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The vector loops of the elementwise family and the way they are run over tensors: what
- * cpu_elementwise*.c share.
+/* The vector loops of the elementwise family, and how they run over tensors: shared by the files
+ * elementwise_cpu_*.
  *
- * Not here: the ops' meaning (ops/elementwise.def). Owner: constant data and values of the
- * caller. Threads: thread-safe. */
+ * Not here: the ops' meaning (ops/elementwise.def). Owner: constant data and values of the caller.
+ * Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_ELEMENTWISE_CPU_H
 #define GANTRY_KERNELS_ELEMENTWISE_CPU_H
 
@@ -11,9 +11,9 @@
 #include "kernels/elementwise/elementwise_kernels.h"
 #include "kernels/common/kernel_shape.h"
 
-/* out[i] = f(x[i], y[i]) for i < count; not 0 when an element was bad (its result is a defined
- * value). x or y may be out itself; no other overlap. A unary loop does not look at y; in a scalar
- * form one of the two stays at its first element. */
+/* out[i] = f(x[i], y[i]) for i < count. Returns not 0 if an element was bad; its result is a
+ * defined value. x or y may be out itself, without another overlap. A unary loop ignores y; a
+ * scalar form reads only the first element of one of the two. */
 typedef int32_t (*gantry__cpu_loop_fn)(const void *x, const void *y, void *out, int64_t count);
 
 typedef struct gantry__cpu_loops_t {
@@ -22,8 +22,8 @@ typedef struct gantry__cpu_loops_t {
     gantry__cpu_loop_fn x_scalar; /* x[0], y[i] */
 } gantry__cpu_loops_t;
 
-/* Columns of the loop tables: first the types that have all forms of loops, then those that have
- * the dense one alone, then the halves, which are computed in float32's loops. */
+/* Columns of the loop tables: first the types that have loops of all forms, then those with the
+ * dense form only, then the halves, which are computed in float32's loops. */
 #define GANTRY_CPU_COLUMN(type) GANTRY_CPU_COLUMN_##type,
 enum {
     GANTRY_NUMBERS_BOOL(GANTRY_CPU_COLUMN) GANTRY_CPU_TYPES,
@@ -46,11 +46,11 @@ static inline uint32_t gantry__cpu_type_column(int32_t dtype) {
 GANTRY_CPU_DECLARE(const gantry__cpu_loops_t *, element_loops, (uint32_t column));
 /* The dense loop for a rare type, by its column; NULL: the op does not have this type. */
 GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, dense_loop, (uint32_t row, uint32_t column));
-/* x of type `from` to out of type `to`, columns; truncate: see kernels/elementwise/cast.cl. NULL:
- * by way of another type, see gantry__cpu_convert. */
+/* Converts x of type `from` to out of type `to`, columns; truncate: kernels/elementwise/cast.cl.
+ * NULL: the conversion goes through another type (gantry__cpu_convert). */
 GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, convert_loop, (uint32_t from, uint32_t to, bool truncate));
-/* The end of the way from a float through int64 to a narrower integer: the nearest value that it
- * has. */
+/* The second half of a conversion from a float through int64 to a narrower integer: the nearest
+ * value of that type. */
 GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, clamp_loop, (uint32_t to));
 /* out[i] = start + (begin + i) * delta; start and delta point to one element of out's type. */
 GANTRY_CPU_DECLARE(void, range_loop,
@@ -60,33 +60,33 @@ GANTRY_CPU_DECLARE(void, range_loop,
 GANTRY_CPU_DECLARE(void, select_loop,
                    (uint32_t bytes, const uint8_t *condition, const void *x, const void *y,
                     void *out, int64_t count));
-/* Runs `loop` block by block in the first-level cache and writes the results past the caches: for
- * outputs that no cache would hold. x_bytes and y_bytes are the elements' sizes, 0 for a scalar
+/* Runs `loop` block by block in the first-level cache, and writes the results by streaming stores:
+ * for outputs that exceed the caches. x_bytes and y_bytes are the sizes of elements, 0 for a scalar
  * operand. */
 GANTRY_CPU_DECLARE(int32_t, stream_loop,
                    (gantry__cpu_loop_fn loop, const char *x, uint32_t x_bytes, const char *y,
                     uint32_t y_bytes, char *out, uint32_t out_bytes, int64_t count));
-/* Fills count elements of 1, 2, 4 or 8 bytes with the one at value; past the caches when
- * `stream` is not 0. */
+/* Fills `count` elements of 1, 2, 4 or 8 bytes with the one at value; by streaming stores if
+ * `stream`. */
 GANTRY_CPU_DECLARE(void, fill_loop,
                    (uint32_t bytes, const void *value, char *out, int64_t count, bool stream));
 
-/* Outputs from this size on are written past the caches. */
+/* Outputs of this size and more are written by streaming stores. */
 #define GANTRY_CPU_STREAM_BYTES (INT64_C(24) << 20)
-/* Elements below which an op of one or a few instructions per element does not pay for a second
- * thread. */
+/* So many elements pay for a second thread: for an op of a few instructions per element, and for a
+ * costly one. */
 #define GANTRY_CPU_CHEAP_GRAIN INT64_C(32768)
 #define GANTRY_CPU_COSTLY_GRAIN INT64_C(4096)
 
-/* One elementwise map over an output of `count` elements: everything the parts of a parallel
- * loop need. */
+/* One elementwise map over an output of `count` elements: what the parts of a parallel loop need.
+ */
 typedef struct gantry__cpu_map_t {
     gantry__cpu_loop_fn loop; /* of the dense run */
-    /* NULL for a type without scalar forms: then all goes by blocks */
+    /* NULL for a type without scalar forms, which always goes by blocks */
     const gantry__cpu_loops_t *loops;
     /* a block of a half's type to float32 and back; NULL for other types */
     gantry__cpu_loop_fn widen;
-    gantry__cpu_loop_fn narrow; /* NULL, too, where the result is no half */
+    gantry__cpu_loop_fn narrow; /* NULL also if the result is no half */
     const char *x;
     const char *y;
     char *out;
@@ -98,10 +98,10 @@ typedef struct gantry__cpu_map_t {
     int64_t pattern;              /* length of a repeated y, see elementwise_cpu_map.c */
 } gantry__cpu_map_t;
 
-/* Finds what runs op `row` (GANTRY_K_ROW_...) for x's type: the map's loops, conversions, sizes and
- * level; loop is the dense one. */
+/* Finds the loops, conversions, sizes and level of a map for op `row` (GANTRY_K_ROW_...) and x's
+ * type; loop is the dense one. */
 void gantry__cpu_map_find(gantry__cpu_map_t *map, const gantry_op_call_t *call, uint32_t row);
-/* Runs map->loop over [0, count); returns not 0 when an element was bad. */
+/* Runs map->loop over [0, count); returns not 0 if an element was bad. */
 int32_t gantry__cpu_map_dense(gantry_backend_device_t *device, gantry__cpu_map_t *map,
                               int64_t count, int64_t grain);
 /* The same with x and, unless the plan has one operand, y broadcast as the plan says. */
@@ -112,7 +112,7 @@ int32_t gantry__cpu_map_broadcast(gantry_backend_device_t *device, gantry__cpu_m
 void gantry__cpu_gather(const gantry__k_plan_t *plan, int32_t k, const char *source, uint32_t bytes,
                         int64_t begin, int64_t count, char *target);
 
-/* x as another type, on all threads: Cast, and matrix products of halves. */
+/* Converts x to another type, on all threads: for Cast, and matrix products of halves. */
 void gantry__cpu_convert(gantry_backend_device_t *device, int32_t from, const void *x, int32_t to,
                          void *out, int64_t count, bool truncate);
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the loops over costly functions of floats are run where they are made of vectors
- * (elementwise_cpu_loops.h): the loop itself takes whole blocks alone, or each function would be
- * there a second time for the elements left over, and again for each operand that may be a
- * scalar. Included once by elementwise_cpu_simd.c. */
+/* Runs the loops over costly functions of floats (elementwise_cpu_loops.h) on whole blocks. A loop
+ * that also took the rest, or scalar operands, would hold a second copy of the function for each.
+ * elementwise_cpu_simd.c includes this once. */
 #define GANTRY_BLOCK_LANES 16 /* elements of a block: one vector or more */
 
 enum { FILLED_ELEMENTS = 256 };
 
-/* in_blocks_T: out[i] = f(x[i], y[i]) for i < count, where a step of x or y is 1, or 0 for a
- * scalar, and loop_T does it for a multiple of GANTRY_BLOCK_LANES. What is missing in the last
- * block is its first element again. */
+/* in_blocks_T: out[i] = f(x[i], y[i]) for i < count. A step of x or y is 1, or 0 for a scalar;
+ * loop_T computes multiples of GANTRY_BLOCK_LANES. The last block is padded with its first element.
+ */
 #define IN_BLOCKS(T_)                                                                    \
     typedef void (*loop_##T_)(const T_ *x, const T_ *y, T_ *out, int64_t count);         \
     static void fill_##T_(T_ *values, T_ value, int64_t count) {                         \

@@ -13,7 +13,7 @@
  * arguments take. */
 enum { NEAR_BLOCK = 256 };
 
-/* Are all magnitudes below the limit? NaN is not. */
+/* Whether all magnitudes are below the limit; false for NaN. */
 static bool all_near(const float *x, int64_t count) {
     uint32_t greatest = 0;
 
@@ -25,7 +25,7 @@ static bool all_near(const float *x, int64_t count) {
 }
 
 static bool all_near_double(const double *x, int64_t count) {
-    uint64_t below = UINT64_MAX; /* its highest bit: whether all are */
+    uint64_t below = UINT64_MAX; /* highest bit: whether all are */
 
     for (int64_t i = 0; i < count; ++i) {
         below &=
@@ -34,7 +34,7 @@ static bool all_near_double(const double *x, int64_t count) {
     return below >> 63 != 0;
 }
 
-/* Has none of them a sign? */
+/* Whether all have a positive sign. */
 static bool all_positive(const float *x, int64_t count) {
     uint32_t bits = 0;
 
@@ -52,8 +52,8 @@ static bool all_positive(const float *x, int64_t count) {
 #define RUN_NEAR(T_, near, x, out, count) near(x, x, out, count)
 #endif
 
-/* name: the op's with the type, as the loops have it; far: what takes the blocks that have
- * others. */
+/* name: the op's name with the type, as of the loops; far: computes the blocks with other
+ * arguments. */
 #define NEAR_LOOPS(T_, name, function, is_near, far)                                          \
     static void name##_near(const T_ *x, const T_ *y, T_ *out, int64_t count) {               \
         (void)y;                                                                              \
@@ -87,7 +87,7 @@ static void far_double(uint32_t row, const void *x, const void *y, void *out, in
     gantry__cpu_element_loops_base(GANTRY_CPU_COLUMN_f64)[row].dense(x, y, out, count);
 }
 
-/* This instruction set's own loop is left out of the library. */
+/* The library omits this instruction set's own loop. */
 #define FAR_DOUBLE(name, x, y, out, count) \
     ((void)name##_f64_dense, far_double(GANTRY_K_ROW_##name, x, y, out, count))
 #define Sin_far(x, y, out, count) FAR_DOUBLE(Sin, x, y, out, count)
@@ -100,7 +100,7 @@ NEAR_LOOPS(double, Cos_f64, cos_near_f64, all_near_double, Cos_f64_dense)
 #endif
 #undef NEAR_LOOPS
 
-/* What the table takes for them. */
+/* The loops that stand in the table for them. */
 #define Sin_f32_dense Sin_f32_blocks
 #define Cos_f32_dense Cos_f32_blocks
 #define Tan_f32_dense Tan_f32_blocks
@@ -110,7 +110,7 @@ NEAR_LOOPS(double, Cos_f64, cos_near_f64, all_near_double, Cos_f64_dense)
 #define Cos_f64_dense Cos_f64_blocks
 
 #if defined(GANTRY_BLOCK_LANES)
-/* Is every quotient of the block near? One that is large where a zero or a NaN is. */
+/* Whether every quotient of the block is near; false if there is a zero or a NaN. */
 static bool all_quotients_near(const float *x, int64_t x_count, const float *y, int64_t y_count) {
     uint32_t greatest = 0;
     uint32_t least = UINT32_MAX;

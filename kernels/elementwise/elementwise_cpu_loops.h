@@ -2,9 +2,10 @@
 /* The loops of every op of ops/elementwise.def for one type. No guard: each_type.h includes this
  * once per type, with GANTRY_T defined, after types.cl and the math texts. With GANTRY_DENSE_ONLY
  * there are no loops with a scalar operand.
- * Plain loops: the compiler makes vector code of them. Of costly functions of floats it is to make
- * that alone, no scalar copy for what is left over and none per scalar operand: they go by way
- * of elementwise_cpu_blocks.h. */
+ *
+ * The compiler makes vector code of plain loops. Of costly functions of floats it shall make only
+ * that: no scalar copy for the rest, and none per scalar operand. Those go through
+ * elementwise_cpu_blocks.h. */
 #include "kernels/elementwise/element.cl"
 
 #define LOOP_PASTE_(name, type, form) name##_##type##_##form
@@ -75,7 +76,7 @@
 #endif
 #define IN_BLOCKS_(T_) in_blocks_##T_
 #define IN_BLOCKS(T_) IN_BLOCKS_(T_)
-/* Over whole blocks; ys is xs where there is no y. */
+/* Over whole blocks; ys is xs if there is no y. */
 #define LOOP_WHOLE(name, expression)                                                 \
     static void LOOP(name, whole)(const T *xs, const T *ys, T *out, int64_t count) { \
         GANTRY_INDEPENDENT                                                           \
@@ -120,7 +121,7 @@
 #define LENGTH_FUNCTIONS LONG
 #define LENGTH_ERROR LONG
 #define LENGTH_ACTIVATION LONG
-#if GANTRY_T_IS(f64) /* calls of the C library for the most part */
+#if GANTRY_T_IS(f64) /* mostly calls of the C library */
 #define LENGTH_LIBRARY SHORT
 #else
 #define LENGTH_LIBRARY LONG

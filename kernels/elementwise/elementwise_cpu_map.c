@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running a loop over tensors. Three ways, chosen by shape:
+/* Runs a loop over tensors in one of three ways, chosen by shape:
  *
  *   dense   operands as large as the output, or scalars: one call per part of the parallel loop.
- *           Outputs that no cache would hold go through a block in the first-level cache and leave
- *           it by non-temporal stores, which saves reading what will be overwritten (a quarter of
+ *           Outputs that exceed the caches go through a block in the first-level cache and leave
+ *           it by streaming stores, which saves reading what will be overwritten (a quarter of
  *           the traffic of a + b).
  *   rows    broadcasting with long innermost runs: one call per run. A y that only repeats along x
- *           (a bias) with a short run is first laid out several times in a small buffer, so that
+ *           (a bias) with a short run is first copied several times into a small buffer, so that
  *           runs become long.
- *   blocks  broadcasting with short innermost runs: operands are gathered, some hundred elements at
- *           a time, into dense buffers. Types that have the dense loop alone always go this way,
- *           and so do halves, which are widened to float32 and narrowed again block by block.
+ *   blocks  broadcasting with short innermost runs: operands are gathered into dense buffers, some
+ *           hundred elements at a time. Types that only have the dense loop always go this way, and
+ *           so do halves, which are widened to float32 and narrowed again block by block.
  *
  *     x [1000, 3]  + y [3]        pattern y y y y ...        rows of many times 3
  *     x [1000, 3]  + y [1000, 1]  blocks of gathered y       0 0 0 1 1 1 2 2 2
  *
- * Every element's value depends on its operands alone, so all ways and all splits give the same
- * bits. */
+ * An element depends on its own operands only, so all ways and all splits give the same bits. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -153,7 +152,7 @@ static void rows_part(void *context, int64_t begin, int64_t end) {
 
 /* ---- a y that repeats ---- */
 
-/* Length of y when the output is x as it lies with y again and again: [N, C] + [C]; else 0. */
+/* The length of y if y repeats along x: [N, C] + [C]; else 0. */
 static int64_t repeated_length(const gantry__k_plan_t *plan) {
     if (plan->rank == 2 && plan->strides[0][1] == 1 && plan->strides[0][0] == plan->dims[1] &&
         plan->strides[1][1] == 1 && plan->strides[1][0] == 0) {
@@ -184,7 +183,7 @@ static void pattern_part(void *context, int64_t begin, int64_t end) {
 
 /* ---- blocks ---- */
 
-/* Elements [begin, begin + count) that lie side by side, or count times the same. */
+/* Copies elements [begin, begin + count) that are adjacent, or one element count times. */
 static void copy_or_fill(char *target, const char *source, uint32_t bytes, int64_t step,
                          int64_t begin, int64_t count) {
     if (step == 0) {
@@ -243,14 +242,14 @@ static bool is_dense(const gantry__k_plan_t *plan, int32_t k) {
     return true;
 }
 
-/* Room for what a loop cannot take from an operand as it lies. */
+/* Room for an operand that a loop cannot read where it lies. */
 typedef struct block_t {
     _Alignas(64) char gathered[GATHER_ELEMENTS * 8];
     _Alignas(64) char wide[GATHER_ELEMENTS * 4];
 } block_t;
 
-/* Elements [begin, begin + count) of operand k as the output sees them and as the loop takes
- * them. */
+/* Elements [begin, begin + count) of operand k, as the output sees them and in the type of the
+ * loop. */
 static const char *operand_of(const gantry__cpu_map_t *map, int32_t k, int64_t begin, int64_t count,
                               bool dense, block_t *block) {
     const uint32_t bytes = k == 0 ? map->x_bytes : map->y_bytes;

@@ -10,10 +10,9 @@
 
 /* ---- Cast ----
  *
- * Most pairs of types have a loop. The rarer integers go by way of int64, block by block: into it
- * with their sign, out of it by their lowest bits, or, where a float has been cut to int64, by the
- * nearest value they have. uint64 has loops of its own from and to floats, so halves meet it in
- * float32. */
+ * Most pairs of types have a loop. The rarer integers go through int64, block by block: into it
+ * with their sign, out of it by their lowest bits, or by the nearest value if a float was converted
+ * to int64. uint64 has loops of its own from and to floats, so halves meet it in float32. */
 
 typedef struct cast_t {
     gantry__cpu_loop_fn first;
@@ -97,8 +96,8 @@ typedef struct select_t {
     bool is_dense[3];
 } select_t;
 
-/* The operand's elements [begin, begin + count) as the output sees them: where they lie, or
- * gathered into block. */
+/* The operand's elements [begin, begin + count) as the output sees them: in place, or gathered into
+ * block. */
 static const char *select_operand(const select_t *select, int32_t k, int64_t begin, int64_t count,
                                   char *block) {
     const uint32_t bytes = k == 0 ? 1 : select->bytes;
@@ -288,7 +287,7 @@ typedef struct add_n_t {
     gantry__cpu_map_t add;
 } add_n_t;
 
-/* `source` as the loop takes it. */
+/* `source` in the type of the loop. */
 static const char *widened(const gantry__cpu_map_t *add, const char *source, char *block,
                            int64_t count) {
     if (!add->widen) return source;
@@ -301,7 +300,7 @@ static void add_n_part(void *context, int64_t begin, int64_t end) {
     const gantry__cpu_map_t *add = &job->add;
     const uint32_t inputs = job->call->input_count;
     char *out = job->call->outputs[0]->data;
-    /* the output may be one of the inputs that are still to come */
+    /* the output may be an input that comes later */
     _Alignas(64) char sum[BLOCK_ELEMENTS * 8];
     _Alignas(64) char rounded[BLOCK_ELEMENTS * 2];
     _Alignas(64) char wide[BLOCK_ELEMENTS * 4];

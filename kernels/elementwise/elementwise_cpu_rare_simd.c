@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The elementwise ops' loops for types that are rarer than int32 and int64, for one instruction set
- * (see cpu_simd.h): the dense form alone. */
+/* The loops of elementwise ops for types that are rarer than int32 and int64, for one instruction
+ * set (cpu_simd.h): the dense form only. */
 #include "kernels/elementwise/elementwise_cpu.h"
 
 #include "kernels/common/dialect.cl"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All loops of the elementwise family for one instruction set (see cpu_simd.h). */
+/* All loops of the elementwise family for one instruction set (cpu_simd.h). */
 #include "kernels/elementwise/elementwise_cpu.h"
 
 #include "kernels/common/cpu_stream_store.h"
@@ -48,7 +48,7 @@ const gantry__cpu_loops_t *GANTRY_CPU_NAME(element_loops)(uint32_t column) {
     return tables[column];
 }
 
-/* ---- loops over bits: by size alone ---- */
+/* ---- loops over bits, by size ---- */
 
 #define SELECT(B)                                                                    \
     static void select_##B(const uint8_t *condition, const B *x, const B *y, B *out, \
@@ -78,11 +78,11 @@ void GANTRY_CPU_NAME(select_loop)(uint32_t bytes, const uint8_t *condition, cons
     }
 }
 
-/* ---- past the caches ---- */
+/* ---- streaming stores ---- */
 
-#define BLOCK_BYTES 512 /* few enough that reads and writes of memory go on side by side */
+#define BLOCK_BYTES 512 /* few enough that reads and writes of memory overlap */
 
-/* Elements before out reaches a line's boundary; all of them when it never does. */
+/* The number of elements before out reaches a line's boundary; all of them if it never does. */
 static int64_t elements_to_line(const char *out, uint32_t bytes, int64_t count) {
     uint64_t gap = (GANTRY__CPU_LINE_BYTES - (uint64_t)(uintptr_t)out % GANTRY__CPU_LINE_BYTES) %
                    GANTRY__CPU_LINE_BYTES;
@@ -91,9 +91,9 @@ static int64_t elements_to_line(const char *out, uint32_t bytes, int64_t count) 
     return (int64_t)(gap / bytes);
 }
 
-/* Writes a block, and asks meanwhile for what the next one will read: `ahead` and `beside` are
- * where, their steps the bytes that make a line of the output. Past an operand's end nothing
- * comes of it; without a step there is nothing beside. */
+/* Writes a block, and prefetches the operands of the next one from `ahead` and `beside`; their
+ * steps are the bytes that make a line of the output. A prefetch past an operand's end has no
+ * effect. Step 0: there is no second operand. */
 static void stream_block(char *out, const char *block, uintptr_t ahead, uint32_t ahead_step,
                          uintptr_t beside, uint32_t beside_step) {
     for (int64_t b = 0; b < BLOCK_BYTES; b += GANTRY__CPU_LINE_BYTES) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of the loops of elementwise_cpu_loops.h for one type: an element for each line of
- * ops/elementwise.def. No guard: each_type.h includes this once per type, with GANTRY_T defined,
- * after the loops of that type and after the macros that put another loop in the place of one. With
- * GANTRY_DENSE_ONLY an element is the dense loop alone. */
+/* The table of the loops of elementwise_cpu_loops.h for one type: an element for each row of
+ * ops/elementwise.def. No guard: each_type.h includes this once per type, with GANTRY_T defined. It
+ * comes after the loops of that type, and after the macros that replace a loop. With
+ * GANTRY_DENSE_ONLY an element is the dense loop. */
 #define LOOP_PASTE_(name, type, form) name##_##type##_##form
 #define LOOP_PASTE(name, type, form) LOOP_PASTE_(name, type, form)
 #define LOOP(name, form) LOOP_PASTE(name, GANTRY_T, form)
 
-/* Elements that are left out are NULL. */
+/* An omitted element is NULL. */
 #define IN_TABLE_0(...)
 #define IN_TABLE_1(...) __VA_ARGS__
 

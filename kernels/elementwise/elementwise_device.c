@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ops of ops/elementwise.def on every device that builds programs. Each op has a program of its
- * own, its text made from the op's line of the table; variants are op x type x style, and one
- * program holds all shape classes (dense, a scalar on either side, broadcast). */
+ * own, whose text is made from its row. A program is built for a type and a style; it holds all
+ * forms: dense, a scalar on either side, broadcast. */
 
 #include "kernels/elementwise/number_bits.h"
 #include "kernels/elementwise/elementwise_device.h"
@@ -9,7 +9,7 @@
 
 typedef struct portable_op_t {
     const gantry_program_source_t *source;
-    int32_t fault_code; /* of integers that fail the op, or 0 */
+    int32_t fault_code; /* of bad integers, or 0 */
     bool costly;        /* a function of floats: several dozen instructions */
 } portable_op_t;
 
@@ -31,7 +31,7 @@ static gantry__k_options_t elementwise_device_options_of(const gantry_op_call_t 
     return options;
 }
 
-/* Adds the fault slot to args when the op can fail for this type. */
+/* Adds the fault slot to args if the op can fail for this type. */
 static int32_t add_fault(gantry_op_call_t *call, bool can_fail, gantry_launch_arg_t *args,
                          uint32_t *count) {
     gantry_span_t slot;
@@ -42,7 +42,7 @@ static int32_t add_fault(gantry_op_call_t *call, bool can_fail, gantry_launch_ar
     return GANTRY_OK;
 }
 
-/* y: the bits of a value that is no tensor, or 0. */
+/* y: the bits of a value that is not a tensor, or 0. */
 static int32_t elementwise_device_launch(gantry_op_call_t *call, const portable_op_t *op,
                                          const char *kernel_name,
                                          const gantry__k_options_t *options, uint64_t y) {
@@ -128,7 +128,7 @@ static int32_t device_compute_value(gantry_op_call_t *call) {
 
 /* ---- one program and one kernel per line of ops/elementwise.def ---- */
 
-/* A program holds the functions of its own type alone. */
+/* A program holds the functions of its own type only. */
 #define IF_FLOAT64 "#if GANTRY_T_IS(f64)\n"
 #define IF_FLOAT32 "#elif GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF\n"
 #define IF_INTEGER "#else\n"

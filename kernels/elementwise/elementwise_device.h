@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the portable elementwise pack share. Constant data; thread-safe. */
+/* Shared by the files of elementwise ops on devices. Constant data; thread-safe. */
 #ifndef GANTRY_KERNELS_ELEMENTWISE_DEVICE_H
 #define GANTRY_KERNELS_ELEMENTWISE_DEVICE_H
 
 #include "kernels/elementwise/elementwise_kernels.h"
 #include "kernels/common/work.h"
 
-/* Runs the op that source holds over the plan's operands x and y (of one type) and the call's
- * output. */
+/* Runs the op of `source` over the plan's operands x and y (of one type) and the call's output. */
 int32_t gantry__portable_broadcast(gantry_op_call_t *call, const gantry_program_source_t *source,
                                    const gantry__k_plan_t *plan, bool can_fail);
 /* The program of Add, for BiasAdd. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elementwise ops of the portable pack that are not an expression of one type: Cast, Select, Fill,
- * ZerosLike, OnesLike, Range, LinSpace, AddN, BiasAdd. Ops that only move bits are built for the
- * element's size, not its type (gantry__k_twin). */
+/* Elementwise ops on devices that are not an expression of one type: Cast, Select, Fill, ZerosLike,
+ * OnesLike, Range, LinSpace, AddN, BiasAdd. Ops that only move bits are built for the element's
+ * size, not its type (gantry__k_twin). */
 
 #include "kernels/elementwise/elementwise_device.h"
 #include "kernels/common/device_kernel.h"
 
-/* Builds or finds the kernel for type T and launches it over the work, `each` elements at once
- * on a GPU. */
+/* Builds or finds the kernel for type T and launches it over the work; on a GPU `each` elements at
+ * once. */
 static int32_t launch_wide(gantry_op_call_t *call, const gantry_program_source_t *source,
                            int32_t type, const char *name, const gantry__k_work_t *work,
                            int64_t each, const gantry_launch_arg_t *args, uint32_t arg_count) {
@@ -32,7 +32,7 @@ GANTRY_K_PROGRAM(cast_source, "portable/cast", gantry__text_convert, gantry__tex
                  gantry__text_work, gantry__text_cast);
 
 /* Whether attribute Truncate makes a difference. */
-static int truncates(int32_t from, int32_t to) {
+static bool truncates(int32_t from, int32_t to) {
     return from == GANTRY_FLOAT64 ? to == GANTRY_FLOAT32 || to == GANTRY_FLOAT16
                                   : from == GANTRY_FLOAT32 && gantry__k_is_half(to);
 }
@@ -93,7 +93,7 @@ static int32_t device_compute_select(gantry_op_call_t *call) {
 
 GANTRY_K_PROGRAM(fill_source, "portable/fill", gantry__text_work, gantry__text_fill);
 
-/* nothing is read, so caches hold larger outputs than other ops' */
+/* nothing is read, so the caches hold larger outputs than of other ops */
 #define FILL_STREAM_BYTES (INT64_C(24) << 20)
 
 static gantry__k_work_t fill_work(const gantry_op_call_t *call) {

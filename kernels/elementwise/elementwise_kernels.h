@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of the elementwise family, said once for the CPU backend and for the portable pack.
+/* The kernels of the elementwise family, defined once for the CPU backend and for devices.
  *
  * A file that defines the ops of ops/elementwise.def has functions <side>_compute_unary, _choice,
- * _binary and _value (GANTRY_K_SIDE), and ops[], which has an element for each line.
- * Macros and constant data alone; thread-safe. */
+ * _binary and _value (GANTRY_K_SIDE), and ops[] with an element for each row. Macros and constant
+ * data only; thread-safe. */
 #ifndef GANTRY_KERNELS_ELEMENTWISE_KERNELS_H
 #define GANTRY_KERNELS_ELEMENTWISE_KERNELS_H
 
@@ -18,7 +18,7 @@ enum {
     GANTRY_K_ROWS
 };
 
-/* Whether a function is worth several dozen instructions. */
+/* Whether a function costs several dozen instructions. */
 #define GANTRY_K_COSTLY_NONE 0
 #define GANTRY_K_COSTLY_ROUNDING 0
 #define GANTRY_K_COSTLY_MODULO 1
@@ -40,7 +40,7 @@ enum {
 #define GANTRY_K_COMPUTE_EQUALITY GANTRY_K_COMPUTE_BINARY
 #define GANTRY_K_COMPUTE_VALUE GANTRY_K_SIDE(compute_value)
 
-/* GANTRY_ELEMENTWISE that defines kernel_<name>. */
+/* The GANTRY_ELEMENTWISE that defines kernel_<name>. */
 #define GANTRY_K_ELEMENTWISE_KERNEL(name, function, summary, form, types_, result, check, math, \
                                     expression)                                                 \
     static const gantry_type_constraint_t types_##name[] = {{"T", GANTRY_MASK_##types_}};       \
@@ -50,7 +50,7 @@ enum {
         NULL, 0, .flags = GANTRY_KERNEL_IN_PLACE, .compute = GANTRY_K_COMPUTE_##form,           \
         .data = &ops[GANTRY_K_ROW_##name]);
 
-/* GANTRY_ELEMENTWISE that lists pointers to them. A variant is no op. */
+/* The GANTRY_ELEMENTWISE that lists pointers to them. A variant is not an op. */
 #define GANTRY_K_ELEMENTWISE_POINTER(name, function, summary, form, types, result, check, math, \
                                      expression)                                                \
     GANTRY_K_POINTER_##form(name)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LinSpace: start + i * ((stop - start) / last), each rounded once; of halves in float32, and the
- * sum once more. The ends are start and stop themselves, whatever the steps between them round
- * to. Before this come dialect, launch, types, half and work. */
+/* LinSpace: start + i * ((stop - start) / last), each step rounded once; halves are computed in
+ * float32, and the sum is rounded once more. The ends are start and stop themselves, however the
+ * steps between them round. Comes after dialect, launch, types, half and work. */
 #define LIN_SPACE_VALUE(place) \
     i == 0 ? start : i == last ? stop : GANTRY_NARROW(from + (C)(place)*step)
 
@@ -14,7 +14,7 @@ GANTRY_KERNEL lin_space(GANTRY_SPAN_IN(start), GANTRY_SPAN_IN(stop), GANTRY_SPAN
     const C from = GANTRY_WIDEN(start);
     const C step = (GANTRY_WIDEN(stop) - from) / (C)last;
 
-    /* not every processor has vectors that turn 64-bit integers into floats */
+    /* not every processor converts vectors of 64-bit integers to floats */
     if (last < ((GANTRY_LONG)1 << 31)) {
         GANTRY_STORE_ALL(T, outs, p, , LIN_SPACE_VALUE((int)i))
     } else {

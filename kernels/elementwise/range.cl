@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Range: start + i * delta, each rounded once; a half's are rounded to float32, and the sum once
- * more. Before this come dialect, launch, types, half and work. start and delta arrive as the
- * bits of T, widened to 64 bits. */
+/* Range: start + i * delta, each step rounded once; halves are computed in float32, and the sum is
+ * rounded once more. Comes after dialect, launch, types, half and work. start and delta arrive as
+ * the bits of T, widened to 64 bits. */
 typedef struct gantry__range_t {
     gantry__work_t work;
     ulong start;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Select: condition ? x : y over the bits of elements of T's size (uchar, ushort, int or long stand
- * for all types). Before this come dialect, launch, types and work. */
+ * for all types). Comes after dialect, launch, types and work. */
 
 #if !GANTRY_SERIAL
 #define GANTRY_ELEMENTS (16 / (int)sizeof(T))

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops whose result is as long as the data says: Where, Unique, UniqueWithCounts. By element size.
+/* Ops whose data decides the length of the result: Where, Unique, UniqueWithCounts. By element
+ * size.
  *
- * What goes into the result is counted, the counts are made places by a scan, and then everything
- * is written where it belongs. The scan goes by chunks of 64 and takes levels of them; an item does
- * one chunk:
+ * Three steps: count the elements that go into the result, turn the counts into places by a scan,
+ * write each element to its place. The scan works on chunks of 64 numbers, level by level. An item
+ * does one chunk:
  *
  *     scan_sums      counts  3 1 | 0 2 | 4      sums up to one number     4 2 4     10
  *     scan_spread    places  0 3 | 4 4 | 6      and down again            0 4 6
  *
- * For Unique elements are sorted (sort.cl). The first of equal keys stands for them; where those
- * elements stand is marked, and the scan of the marks numbers the values in the order of their
- * first coming.
+ * Unique sorts the elements (sort.cl). The first of equal keys represents its value. A mark is set
+ * at the position of each such element, and the scan of the marks numbers the values in the order
+ * in which they first occur.
  *
- * Processors list the first of equal keys, their heads, and sort the heads by where they stand:
+ * Processors list the first element of each value, the head, and sort the heads by position:
  *
  *     elements       7 5 7 9 5      sorted keys    5 5 7 7 9      heads        0 2 4
- *                                   positions      1 4 0 2 3      they stand   1 0 3
+ *                                   positions      1 4 0 2 3      their place  1 0 3
  *                                                                 numbers      1 0 2 */
 #ifndef GANTRY_COMPACT_PARAMETERS
 #define GANTRY_COMPACT_PARAMETERS
@@ -25,10 +26,10 @@
 typedef struct gantry__scan_t {
     gantry__work_t work;
     GANTRY_LONG count;    /* of numbers, in chunks */
-    GANTRY_LONG has_base; /* 0: the only chunk begins at 0 */
+    GANTRY_LONG has_base; /* 0: the only chunk starts at 0 */
 } gantry__scan_t;
 
-/* Elements in chunks; those are true of which a bit under mask is set. */
+/* Elements in chunks. An element is true if it has a bit of mask. */
 typedef struct gantry__where_t {
     gantry__work_t work;
     GANTRY_LONG count;
@@ -40,12 +41,12 @@ typedef struct gantry__where_t {
 typedef struct gantry__unique_t {
     gantry__work_t work;
     GANTRY_LONG count;
-    GANTRY_LONG is_float; /* the largest key is NaN, which equals nothing */
+    GANTRY_LONG is_float; /* the largest key is NaN, which equals no other */
     GANTRY_LONG is_wide;  /* indices of 64 bits */
 } gantry__unique_t;
 
-/* Sorted elements in parts. heads, where they stand and their numbers are one after the other:
- * values + 1, values and values of them. */
+/* Sorted elements in parts. One array holds values + 1 heads, then their positions, then their
+ * numbers. */
 typedef struct gantry__heads_t {
     gantry__work_t work;
     GANTRY_LONG count, parts, values;
@@ -58,7 +59,7 @@ typedef struct gantry__heads_t {
 
 #define K GANTRY_KEY_OF_T
 
-/* Where the chunk ends. */
+/* The end of the chunk. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(chunk_end)(const GANTRY_LONG chunk,
                                                   const GANTRY_LONG count) {
     const GANTRY_LONG end = (chunk + 1) * GANTRY_SCAN_CHUNK;
@@ -80,7 +81,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_sums)(GANTRY_GLOBAL const GANTRY_LONG *coun
 }
 GANTRY_ITEMS_1_1(scan_sums, GANTRY_LONG, GANTRY_LONG, gantry__scan_t)
 
-/* Counts become the sums of what is before them. */
+/* Each count becomes the sum of the counts before it. */
 GANTRY_ITEM void GANTRY_ITEM_FN(scan_spread)(GANTRY_GLOBAL const GANTRY_LONG *bases,
                                              GANTRY_GLOBAL GANTRY_LONG *counts,
                                              GANTRY_PARAMETERS(gantry__scan_t) p,
@@ -137,13 +138,14 @@ GANTRY_ITEM void GANTRY_ITEM_FN(where_write)(GANTRY_GLOBAL const T *x,
 }
 GANTRY_ITEMS_2_1(where_write, T, GANTRY_LONG, GANTRY_LONG, gantry__where_t)
 
-/* ---- Unique: items are sorted elements, or (unique_values) elements where they stand ---- */
+/* ---- Unique: an item is a sorted element, or (unique_values) an element of the input ---- */
 
 GANTRY_ITEM int GANTRY_ITEM_FN(is_alone)(const K key, GANTRY_PARAMETERS(gantry__unique_t) p) {
     return p->is_float && key == ~(K)0;
 }
 
-/* The first place from `low` on with another key, or with this key or a larger one. */
+/* The first place in [from, to) with a key that is not less than `key`, or with is_after greater.
+ */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(find_key)(GANTRY_GLOBAL const K *keys, const K key,
                                                  const int is_after, const GANTRY_LONG from,
                                                  const GANTRY_LONG to) {
@@ -198,7 +200,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(unique_counts)(GANTRY_GLOBAL const K *keys,
 }
 GANTRY_ITEMS_3_1(unique_counts, K, int, GANTRY_LONG, uchar, gantry__unique_t)
 
-/* ranks has one number more than there are elements: how many values there are. */
+/* ranks has one more number than there are elements: the number of values. */
 GANTRY_ITEM void GANTRY_ITEM_FN(unique_values)(GANTRY_GLOBAL const T *x,
                                                GANTRY_GLOBAL const GANTRY_LONG *ranks,
                                                GANTRY_GLOBAL T *out,
@@ -216,7 +218,7 @@ GANTRY_ITEM int GANTRY_ITEM_FN(is_head)(GANTRY_GLOBAL const K *keys, const GANTR
     return at == 0 || keys[at - 1] != keys[at] || (is_float && keys[at] == ~(K)0);
 }
 
-/* How many heads the part has. */
+/* Counts the heads of a part. */
 GANTRY_ITEM void GANTRY_ITEM_FN(heads_count)(GANTRY_GLOBAL const K *keys,
                                              GANTRY_GLOBAL GANTRY_LONG *counts,
                                              GANTRY_PARAMETERS(gantry__heads_t) p,
@@ -231,7 +233,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(heads_count)(GANTRY_GLOBAL const K *keys,
 }
 GANTRY_ITEMS_1_1(heads_count, K, GANTRY_LONG, gantry__heads_t)
 
-/* Heads before those of the part. */
+/* The number of heads in the parts before. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(heads_before)(GANTRY_GLOBAL const GANTRY_LONG *counts,
                                                      const GANTRY_LONG part) {
     GANTRY_LONG sum = 0;
@@ -265,7 +267,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(heads_write)(GANTRY_GLOBAL const K *keys,
 }
 GANTRY_ITEMS_3_1(heads_write, K, int, GANTRY_LONG, uint, gantry__heads_t)
 
-/* order: heads as they stand. An item is a value. */
+/* order: heads sorted by position. An item is a value. */
 GANTRY_ITEM void GANTRY_ITEM_FN(heads_number)(GANTRY_GLOBAL const int *order,
                                               GANTRY_GLOBAL uint *heads,
                                               GANTRY_PARAMETERS(gantry__heads_t) p,
@@ -292,7 +294,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(heads_lengths)(GANTRY_GLOBAL const int *order,
 }
 GANTRY_ITEMS_2_1(heads_lengths, int, uint, uchar, gantry__heads_t)
 
-/* The numbers of a part's elements. */
+/* Writes the numbers of a part's elements. */
 GANTRY_ITEM void GANTRY_ITEM_FN(heads_indices)(GANTRY_GLOBAL const int *positions,
                                                GANTRY_GLOBAL const GANTRY_LONG *counts,
                                                GANTRY_GLOBAL const uint *heads,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops whose result is as long as the data says: Where, Unique, UniqueWithCounts. */
+/* Ops whose data decides the length of the result: Where, Unique, UniqueWithCounts. */
 #include "kernels/index/compaction_items.h"
 
 #include "kernels/sort/sort_items.h"
 
-#define MOST_LEVELS 12 /* 64 to this power is more than any count */
+#define MOST_LEVELS 12 /* 64^12 exceeds any count */
 
 GANTRY_K_ITEM_TEXTS(compaction, GANTRY_COMPACTION_ITEMS, gantry__text_indices,
                     gantry__text_compaction);
@@ -15,7 +15,7 @@ static int64_t chunks_of(int64_t count) {
 
 /* ---- counts become places ---- */
 
-/* An item per chunk of count numbers in `chunks`; sums or bases: one number for each chunk. */
+/* Runs an item for each chunk of `count` numbers. Sums or bases have one number for each chunk. */
 static int32_t scan_level(gantry_op_call_t *call, uint32_t item, int32_t t, int64_t count,
                           bool has_base, gantry_span_t first, gantry_span_t second) {
     gantry__scan_t parameters = {.count = count, .has_base = has_base};
@@ -32,8 +32,8 @@ static int32_t scan_level(gantry_op_call_t *call, uint32_t item, int32_t t, int6
     return gantry__k_run_items(call, &launch);
 }
 
-/* Each of the count 64-bit numbers becomes the sum of those before it; *out_total is the sum of
- * all, which is waited for. t: a type that the call's programs have. */
+/* Each of `count` 64-bit numbers becomes the sum of those before it. *out_total is the sum of all;
+ * reading it waits for the device. t: a type that the call's programs have. */
 static int32_t scan(gantry_op_call_t *call, int32_t t, gantry_span_t numbers, int64_t count,
                     int64_t *out_total) {
     gantry_span_t levels[MOST_LEVELS] = {numbers}, rest;
@@ -59,7 +59,7 @@ static int32_t scan(gantry_op_call_t *call, int32_t t, gantry_span_t numbers, in
 
 /* ---- Where ---- */
 
-/* The bits that make an element true: all but the signs of zeros. */
+/* The bits that make an element true: all bits but the signs of zeros. */
 static uint64_t truth_mask(int32_t dtype) {
     const uint64_t sign = UINT64_C(1) << (8 * gantry__k_size(dtype) - 1);
 
@@ -98,7 +98,7 @@ static int32_t compute_where(gantry_op_call_t *call) {
 
 /* ---- Unique ---- */
 
-/* One of the family's items over the elements of Unique's input. */
+/* Runs an item over the elements of Unique's input. */
 static int32_t run_unique(gantry_op_call_t *call, uint32_t item, int64_t item_bytes,
                           const gantry_span_t *spans, uint32_t span_count) {
     const gantry_arg_t *x = call->inputs[0];
@@ -118,8 +118,8 @@ static int32_t run_unique(gantry_op_call_t *call, uint32_t item, int64_t item_by
     return gantry__k_run_items(call, &launch);
 }
 
-/* Numbers of the values by where elements stand, those of no new value the next value's; one number
- * more than there are elements. */
+/* Numbers the values by the position of their first element. ranks[i] of another element is the
+ * number of the next new value. ranks has one more number than there are elements. */
 static int32_t rank_values(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                            gantry_span_t *ranks, int64_t *out_values) {
     const int64_t bytes = sort->length * 8;
@@ -154,15 +154,15 @@ static int32_t write_outputs(gantry_op_call_t *call, const gantry__k_sort_t *sor
 
 /* ---- Unique on processors ---- */
 
-#define LEAST_PART INT64_C(16384) /* elements that are worth a thread */
+#define LEAST_PART INT64_C(16384) /* elements that pay for a thread */
 
 typedef struct heads_t {
     gantry__heads_t parameters;
     gantry__k_sort_t elements, stand; /* sorted */
-    gantry_span_t counts, lists;      /* of parts; see gantry__heads_t */
+    gantry_span_t counts, lists;      /* of parts (gantry__heads_t) */
 } heads_t;
 
-/* count: items; grain: those that are worth a thread. */
+/* count: items; grain: items that pay for a thread. */
 static int32_t run_heads(gantry_op_call_t *call, heads_t *heads, uint32_t item, int64_t count,
                          int64_t grain, const gantry_span_t *spans, uint32_t span_count) {
     gantry__k_item_launch_t launch = {.item = item,
@@ -177,7 +177,7 @@ static int32_t run_heads(gantry_op_call_t *call, heads_t *heads, uint32_t item, 
     return gantry__k_run_items(call, &launch);
 }
 
-/* Counts the parts' heads; the sum is waited for. */
+/* Counts the heads of the parts. Reading the sum waits for the device. */
 static int32_t count_heads(gantry_op_call_t *call, heads_t *heads) {
     const int64_t parts = heads->parameters.parts;
     int64_t counts[GANTRY_K_MOST_UNITS];
@@ -189,7 +189,7 @@ static int32_t count_heads(gantry_op_call_t *call, heads_t *heads) {
     return GANTRY_OK;
 }
 
-/* Lists heads, and numbers them as they stand. */
+/* Lists the heads, and numbers them by position. */
 static int32_t list_heads(gantry_op_call_t *call, heads_t *heads) {
     const int64_t values = heads->parameters.values;
     GANTRY__TRY(call->services->scratch(call, (uint64_t)(3 * values + 1) * 4, &heads->lists));

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gather: out[b, o, k, i] = params[b, o, indices[b, k], i], by element size (T is uchar, ushort,
- * int or long and stands for all types of that size), indices of type I. An index outside [0,
- * limit) gives 0 and is reported by its position in indices (input 1). Before this come dialect,
- * launch, types and work. */
+/* Gather: out[b, o, k, i] = params[b, o, indices[b, k], i], by element size: T is uchar, ushort,
+ * int or long, and stands for all types of that size. Indices have the type I. An index outside [0,
+ * limit) gives 0 and is reported by its position in indices (input 1). Comes after dialect, launch,
+ * types and work. */
 typedef struct gantry__gather_t {
     gantry__work_t work; /* over the output's elements */
     GANTRY_LONG outer;
     GANTRY_LONG limit;
     GANTRY_LONG picks;
     GANTRY_LONG inner;
-    /* lines of a row that a processor asks for, and how many rows before it copies it */
+    /* prefetch on processors: cache lines of a row, and how many rows ahead */
     GANTRY_LONG lines, ahead;
 } gantry__gather_t;
 
@@ -47,8 +47,8 @@ GANTRY_FN void gantry__copy_row(GANTRY_GLOBAL const T *ins, GANTRY_GLOBAL T *out
 
 #define GANTRY_SINGLES 64
 
-/* `count` rows of one element each, asked for one block ahead. The first bad index is looked for
- * only where there is one. Returns it, or -1. */
+/* `count` rows of one element each, prefetched one block ahead. Returns the position of the first
+ * bad index, or -1; it searches a block only after it has seen a bad index there. */
 GANTRY_FN GANTRY_LONG gantry__pick_singles(GANTRY_GLOBAL const T *ins,
                                            GANTRY_GLOBAL const I *indices, GANTRY_GLOBAL T *outs,
                                            const GANTRY_LONG count, const GANTRY_LONG limit) {
@@ -84,9 +84,9 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
     GANTRY_LONG at = i % p.inner; /* within a row */
     GANTRY_LONG pick = i / p.inner % p.picks;
     GANTRY_LONG matrix = i / p.inner / p.picks; /* (b, o) */
-    GANTRY_LONG bad = -1;                       /* the first of this work-item */
+    GANTRY_LONG bad = -1;                       /* the first bad one of this work-item */
 
-    while (i < end) { /* a matrix, or what this work-item has of it */
+    while (i < end) { /* a matrix, or this work-item's part of it */
         const GANTRY_LONG position = gantry__divide_position(matrix, p.outer) * p.picks;
         GANTRY_GLOBAL const I *own = GANTRY_IN(I, indices) + position;
         GANTRY_GLOBAL const T *ins = GANTRY_IN(T, params) + matrix * p.limit * p.inner;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gather and OneHot on the CPU.
  *
- * Gather copies rows [inner] of params; a row is asked for by an index that the caller's data
- * gives, so every one is compared with the axis' size before it is used. All rows are tried: what
- * is bad becomes 0 and the first bad position is told, as one text. */
+ * Gather copies rows of `inner` elements of params. The caller's data names the rows, so each index
+ * is compared with the axis' size before use. All rows are tried: a bad index gives zeros, and the
+ * first bad position becomes one message. */
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -15,7 +15,7 @@
 #include "kernels/common/place_text.h"
 #include "kernels/index/gather_shape.h"
 
-#define GRAIN_BYTES 65536 /* of output; one part of a parallel loop */
+#define GRAIN_BYTES 65536 /* of output: a part of a parallel loop */
 #define NO_POSITION INT64_MAX
 #define LINE_BYTES 64
 
@@ -25,7 +25,7 @@ typedef struct gather_job_t {
     const char *params;
     char *out;
     size_t row_bytes;
-    /* smallest position of an index out of range, NO_POSITION when there is none */
+    /* position of the first index out of range, or NO_POSITION */
     _Atomic int64_t bad;
 } gather_job_t;
 
@@ -36,7 +36,7 @@ static void note_bad(gather_job_t *job, int64_t position) {
 }
 
 static void copy_row(char *out, const char *in, size_t bytes) {
-    switch (bytes) { /* a fixed size spares the call */
+    switch (bytes) { /* a fixed size avoids the call */
         case 1: *out = *in; break;
         case 2: memcpy(out, in, 2); break;
         case 4: memcpy(out, in, 4); break;
@@ -48,8 +48,8 @@ static void copy_row(char *out, const char *in, size_t bytes) {
     }
 }
 
-/* Rows of one element, asked for some ahead of their use, whatever the address: a prefetch is no
- * access. Returns not 0 where an index is out of range. */
+/* Rows of one element, prefetched PICKS_AHEAD rows ahead. A prefetch never faults, so an index is
+ * not checked before. Returns not 0 if an index is out of range. */
 #define PICKS_AHEAD 64
 #define PICK_SINGLES(bits, index_type)                                                        \
     static int pick_##bits##_##index_type(const void *params, const void *indices, void *out, \
@@ -80,7 +80,7 @@ PICK_SINGLES(16, int64_t)
 PICK_SINGLES(32, int64_t)
 PICK_SINGLES(64, int64_t)
 
-/* `run` single elements from one matrix; a bad index is looked for only where there is one. */
+/* `run` single elements of one matrix. Searches for a bad index only if the loop has seen one. */
 static void gather_singles(gather_job_t *job, const char *params, int64_t position, int64_t run,
                            char *out) {
     static int (*const loops[2][4])(const void *, const void *, void *, int64_t, int64_t) = {
@@ -101,7 +101,7 @@ static void gather_singles(gather_job_t *job, const char *params, int64_t positi
     }
 }
 
-/* Whatever the address: a prefetch is no access. */
+/* A prefetch never faults, whatever the index. */
 static void want_row(const gather_job_t *job, const char *params, int64_t index) {
     const uintptr_t from = (uintptr_t)params + (uintptr_t)index * job->row_bytes;
     for (int64_t line = 0; line < job->shape.lines; ++line)

@@ -19,9 +19,9 @@ typedef struct device_one_hot_t {
 GANTRY_K_PROGRAM(gather_source, "portable/gather", gantry__text_work, gantry__text_gather);
 GANTRY_K_PROGRAM(one_hot_source, "portable/one_hot", gantry__text_work, gantry__text_one_hot);
 
-/* On GPUs rows of bools and halves are taken as fewer, larger elements where their length and the
- * spans allow: a work-item moves one. Returns the bytes of an element; lessens shape's and
- * count's elements. */
+/* On GPUs a work-item moves one element. Rows of bools and halves become rows of fewer, larger
+ * elements if their length and the spans allow. Returns the bytes of an element; divides the counts
+ * of elements in shape and count. */
 static uint32_t merge_elements(const gantry_op_call_t *call, gantry__gather_shape_t *shape,
                                int64_t *count) {
     const gantry_span_t *params = &call->inputs[0]->span, *out = &call->outputs[0]->span;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/index/gather_shape.h"
 
-/* Lines are asked for LINES_AHEAD at one time, of at most ROWS_AHEAD rows and ROW_LINES of a row:
- * the caches' own guesses follow what comes behind. */
+/* Prefetches at most LINES_AHEAD lines at a time: of at most ROWS_AHEAD rows, and ROW_LINES lines
+ * of a row. The hardware prefetcher follows with the rest of a row. */
 #define LINE_BYTES 64
 #define ROW_LINES 8
 #define LINES_AHEAD 128

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gather and OneHot: their kernels' list, and their numbers from the call.
+/* Gather and OneHot: the list of their kernels, and the numbers that follow from a call.
  *
  * Owner: plain values. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_GATHER_SHAPE_H
@@ -24,8 +24,7 @@ static const char *const gantry__k_one_hot_hosts[] = {"depth"};
  * picks, inner]. */
 typedef struct gantry__gather_shape_t {
     int64_t batch, outer, limit, picks, inner;
-    /* on processors: lines of a row's memory that are asked for, and how many rows before it is
-     * copied */
+    /* prefetch on processors: cache lines of a row, and how many rows ahead */
     int64_t lines, ahead;
 } gantry__gather_shape_t;
 

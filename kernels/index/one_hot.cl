@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OneHot: out[p, d, s] = indices[p, s] == d ? on : off, by element size (T is uchar, ushort, int or
- * long and stands for all types of that size), indices of type I. An index that is no place
- * gives off everywhere. Before this come dialect, launch, types and work. */
+/* OneHot: out[p, d, s] = indices[p, s] == d ? on : off, by element size: T is uchar, ushort, int or
+ * long, and stands for all types of that size. Indices have the type I. An index outside [0, depth)
+ * gives off everywhere. Comes after dialect, launch, types and work. */
 typedef struct gantry__one_hot_t {
     gantry__work_t work; /* over the output's elements */
     GANTRY_LONG depth;
@@ -10,7 +10,7 @@ typedef struct gantry__one_hot_t {
 
 #if GANTRY_SERIAL
 
-/* The innermost dimension (suffix, or depth where suffix is 1) is one loop of compares. */
+/* The innermost dimension (suffix, or depth if suffix is 1) is one loop of comparisons. */
 GANTRY_KERNEL one_hot(GANTRY_SPAN_IN(indices), GANTRY_SPAN_IN(on), GANTRY_SPAN_IN(off),
                       GANTRY_SPAN_OUT(out), const gantry__one_hot_t p) {
     const T on_value = GANTRY_IN(T, on)[0];

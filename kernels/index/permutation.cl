@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* InvertPermutation, in three launches: nothing is written twice unless two elements are equal, and
- * then one of them finds the other's number, or none where it is no index at all. T is int or
- * long. */
+/* InvertPermutation, in three launches: unset, invert, check. Without equal elements each place is
+ * written once. Of two equal elements one finds the other's number in its place; an element that is
+ * no index finds none. T is int or long. */
 #ifndef GANTRY_PERMUTATION_PARAMETERS
 #define GANTRY_PERMUTATION_PARAMETERS
-/* Equal elements write one place from several threads, and any of their numbers does. */
+/* Equal elements write one place from several threads. Any of their numbers may win. */
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
 #define GANTRY_PUT_NUMBER(place, number) (*(place) = (number))
 #else
@@ -39,7 +39,7 @@ GANTRY_ITEMS_1_1(invert, T, T, gantry__permutation_t)
 GANTRY_ITEM void GANTRY_ITEM_FN(check)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *y,
                                        GANTRY_PARAMETERS(gantry__permutation_t) p,
                                        GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i) {
-    /* Of equal elements any one wrote the number; whichever did, the first of them is told. */
+    /* Any of several equal elements may have written the number; the first of them is reported. */
     const GANTRY_LONG twin = GANTRY_IS_INDEX(x[i]) ? (GANTRY_LONG)y[x[i]] : -1;
 
     if (twin != i) {

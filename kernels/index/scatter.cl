@@ -21,25 +21,25 @@ typedef struct gantry__slices_t {
     GANTRY_LONG depth, inner;
     GANTRY_LONG dims[8];
     GANTRY_LONG is_wide;     /* indices of 64 bits */
-    GANTRY_LONG ignores_bad; /* those that lead outside */
+    GANTRY_LONG ignores_bad; /* rows outside the tensor */
     GANTRY_LONG count;       /* of rows; of slice_keys_run */
     GANTRY_LONG input;       /* the indices' place among the op's inputs */
 } gantry__slices_t;
 
-/* Ids in [0, limit); those of each row of per_row begin behind the ids before it. */
+/* Ids in [0, limit). The segments of a row of per_row ids follow those of the row before. */
 typedef struct gantry__segments_t {
     gantry__work_t work;
     GANTRY_LONG limit, per_row;
     GANTRY_LONG count; /* of ids; of segment_keys_run */
     GANTRY_LONG is_wide;
-    GANTRY_LONG drops_negative, drops_large; /* what is not in [0, limit), which is else a fault */
+    GANTRY_LONG drops_negative, drops_large; /* ids outside [0, limit); else a fault */
     GANTRY_LONG is_sorted;                   /* a smaller id after a larger one is a fault */
     GANTRY_LONG input;
 } gantry__segments_t;
 
-#define GANTRY_KEYS_RUN 1024 /* keys that an item of a processor makes */
+#define GANTRY_KEYS_RUN 1024 /* keys of an item on a processor */
 
-/* Parts of `count` numbers, counted in bins of their own each. */
+/* `count` numbers in parts; each part has bins of its own. */
 typedef struct gantry__bin_parts_t {
     gantry__work_t work;
     GANTRY_LONG count, parts, bins;
@@ -47,18 +47,18 @@ typedef struct gantry__bin_parts_t {
     GANTRY_LONG input;
 } gantry__bin_parts_t;
 
-/* `count` updates, slices of inner elements each. */
+/* `count` updates of `inner` elements each. */
 typedef struct gantry__scatter_last_t {
     gantry__work_t work;
     GANTRY_LONG count, inner;
-    GANTRY_LONG slices, rows, columns; /* of scatter_direct: as direct_ of segment.cl */
+    GANTRY_LONG slices, rows, columns; /* of scatter_direct: boxes, as in segment.cl */
 } gantry__scatter_last_t;
 
 #endif
 
 #ifdef GANTRY_ITEM_TEXT
 
-/* The slice that the row of indices leads to, or -1. */
+/* The slice that a row of indices names, or -1. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(find_slice)(GANTRY_GLOBAL const uchar *indices,
                                                    GANTRY_PARAMETERS(gantry__slices_t) p,
                                                    const GANTRY_LONG row) {
@@ -119,7 +119,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(segment_keys)(GANTRY_GLOBAL const uchar *ids,
 GANTRY_ITEMS_1_1F(segment_keys, uchar, uint, gantry__segments_t)
 
 #if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
-/* The keys of indices in [0, limit) that are keys themselves; returns whether some are not. */
+/* Keys that equal their indices, for indices in [0, limit). Returns not 0 if an index is outside.
+ */
 #define GANTRY_PLAIN_KEYS(name, X)                                                                 \
     GANTRY_ITEM int GANTRY_ITEM_FN(name)(GANTRY_GLOBAL const X *indices, GANTRY_GLOBAL uint *keys, \
                                          const GANTRY_LONG count, const GANTRY_LONG limit) {       \
@@ -148,8 +149,8 @@ GANTRY_ITEM int GANTRY_ITEM_FN(plain_keys)(GANTRY_GLOBAL const uchar *indices,
                                                 keys + begin, end - begin, limit);
 }
 
-/* slice_keys and segment_keys for processors: an item does a run, quickly where keys are the
- * indices and all are good. */
+/* slice_keys and segment_keys for processors. An item does a run of keys. The fast loop serves runs
+ * in which every key equals its index. */
 GANTRY_ITEM void GANTRY_ITEM_FN(slice_keys_run)(GANTRY_GLOBAL const uchar *indices,
                                                 GANTRY_GLOBAL uint *keys,
                                                 GANTRY_PARAMETERS(gantry__slices_t) p,
@@ -184,8 +185,9 @@ GANTRY_ITEM void GANTRY_ITEM_FN(segment_keys_run)(GANTRY_GLOBAL const uchar *ids
 }
 GANTRY_ITEMS_1_1F(segment_keys_run, uchar, uint, gantry__segments_t)
 
-/* Counts numbers in turn in two tables, so that equal neighbours do not wait for each other;
- * returns the place of the first that is negative, or -1. Those beyond the bins are not counted. */
+/* Counts numbers in two tables by turns, so that equal neighbours do not wait for each other.
+ * Returns the position of the first negative number, or -1. Numbers beyond the bins are not
+ * counted. */
 #define GANTRY_COUNT_NUMBERS(name, X)                                                   \
     GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(name)(                                       \
         GANTRY_GLOBAL const X *numbers, const GANTRY_LONG begin, const GANTRY_LONG end, \
@@ -219,7 +221,7 @@ GANTRY_COUNT_NUMBERS(count_ints, int)
 GANTRY_COUNT_NUMBERS(count_longs, GANTRY_LONG)
 #undef GANTRY_COUNT_NUMBERS
 
-/* An item counts a part of the numbers in two tables. */
+/* An item counts a part of the numbers, in two tables. */
 GANTRY_ITEM void GANTRY_ITEM_FN(bin_parts)(GANTRY_GLOBAL const uchar *numbers,
                                            GANTRY_GLOBAL uint *counts,
                                            GANTRY_PARAMETERS(gantry__bin_parts_t) p,
@@ -243,7 +245,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(bin_parts)(GANTRY_GLOBAL const uchar *numbers,
 GANTRY_ITEMS_1_1F(bin_parts, uchar, uint, gantry__bin_parts_t)
 #endif
 
-/* Of several updates of a slice the last stays. */
+/* The last of a slice's updates stays. */
 GANTRY_ITEM void GANTRY_ITEM_FN(scatter_last)(GANTRY_GLOBAL const uint *keys,
                                               GANTRY_GLOBAL const int *positions,
                                               GANTRY_GLOBAL const T *updates, GANTRY_GLOBAL T *out,
@@ -259,7 +261,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scatter_last)(GANTRY_GLOBAL const uint *keys,
 GANTRY_ITEMS_3_1(scatter_last, uint, int, T, T, gantry__scatter_last_t)
 
 #if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
-/* The same for processors, of updates in their own order: one after the other. */
+/* The same for processors: updates in their own order, one after the other. */
 GANTRY_ITEM void GANTRY_ITEM_FN(scatter_direct)(GANTRY_GLOBAL const uint *keys,
                                                 GANTRY_GLOBAL const T *updates,
                                                 GANTRY_GLOBAL T *out,
@@ -271,14 +273,14 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scatter_direct)(GANTRY_GLOBAL const uint *keys,
     const GANTRY_LONG begin = p->inner * column / p->columns,
                       end = p->inner * (column + 1) / p->columns;
 
-    uint picked[GANTRY_PICK_ROOM];
+    uint picked[GANTRY_SELECT_ROOM];
 
-    for (GANTRY_LONG block = 0; block < p->count; block += GANTRY_PICK_BLOCK) {
+    for (GANTRY_LONG block = 0; block < p->count; block += GANTRY_SELECT_BLOCK) {
         const GANTRY_LONG rest = p->count - block;
-        const uint some = rest < GANTRY_PICK_BLOCK ? (uint)rest : GANTRY_PICK_BLOCK;
+        const uint some = rest < GANTRY_SELECT_BLOCK ? (uint)rest : GANTRY_SELECT_BLOCK;
         uint picks;
 
-        GANTRY_PICK(keys + block, some, first, most, picked, picks);
+        GANTRY_SELECT_KEYS(keys + block, some, first, most, picked, picks);
         for (uint k = 0; k < picks; ++k) {
             const GANTRY_LONG at = block + picked[k];
             GANTRY_GLOBAL const T *from = updates + at * p->inner;

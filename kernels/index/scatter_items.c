@@ -7,7 +7,7 @@
 
 #include "kernels/sort/sort_items.h"
 
-#define MOST_SLICES INT64_C(0xffffffff) /* that keys can number, one kept for none */
+#define MOST_SLICES INT64_C(0xffffffff) /* keys can number; one is kept for "no slice" */
 
 GANTRY_K_ITEM_TEXTS(scatter, GANTRY_SCATTER_ITEMS, gantry__text_indices, gantry__text_scatter);
 
@@ -57,7 +57,8 @@ static gantry_fault_words_t slice_words(const gantry_op_call_t *call, uint32_t i
     return words;
 }
 
-/* Slices of a tensor of the shape that rows of the op's input lead to; *out_slices of them. */
+/* The slices of a tensor of `shape` that rows of the op's input name; *out_slices is their number.
+ */
 static gantry__slices_t slices_of(const gantry_op_call_t *call, uint32_t input,
                                   const gantry_arg_t *shape, int64_t *out_slices) {
     const gantry_arg_t *indices = call->inputs[input];
@@ -94,7 +95,7 @@ static int32_t check_slices(gantry_op_call_t *call, int64_t slices) {
                                       "more than 4294967294 slices or segments cannot be numbered");
 }
 
-#define LEAST_SHARE INT64_C(8192) /* elements of updates that are worth a worker */
+#define LEAST_SHARE INT64_C(8192) /* elements of updates that pay for a worker */
 #define LEAST_COLUMNS 16          /* of a worker */
 
 void gantry__scatter_boxes(const gantry_op_call_t *call, const gantry__k_updates_t *updates,
@@ -123,7 +124,7 @@ static int32_t sort_updates(gantry_op_call_t *call, gantry__k_updates_t *updates
     return GANTRY_OK;
 }
 
-/* Keys of all updates, in their order. */
+/* Makes the keys of all updates, in their order. */
 static int32_t make_keys(gantry_op_call_t *call, gantry__k_item_launch_t *launch,
                          gantry__k_updates_t *updates) {
     GANTRY__TRY(call->services->scratch(call, (uint64_t)updates->count * 4, &updates->keys));

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slices combined, in one of two ways that give the same bits: each slice's updates in their order.
- * By element type.
+/* Combines the updates of each slice, by element type. Two ways give the same bits:
  *
- *   combine_   of updates that are sorted by the slice they go to (scatter.cl), the first of each
- *              slice's does them all. Halves are summed as float32 and rounded once
- *   direct_    for processors, and types that are computed in themselves: no sorting. A few workers
- *              each own a box of the output, a range of slices by a range of their columns, walk
- *              all updates and do those of their box
+ *   combine_   takes updates that are sorted by their slice (scatter.cl). The item of a slice's
+ *              first update does all of them. Halves are summed as float32 and rounded once
+ *   direct_    is for processors, and for types whose sums have the type itself. Nothing is sorted.
+ *              A few workers each own a box of the output: a range of slices by a range of columns.
+ *              Each walks all updates and applies those of its box
  *
- * Counts have a third way, for processors and bins that are fewer than numbers: each worker counts
- * a part of the numbers for itself, and the parts' counts are joined. */
+ * Counts have a third way, on processors, for fewer bins than numbers: each worker counts a part of
+ * the numbers in bins of its own, and the counts of the parts are added. */
 #ifndef GANTRY_SEGMENT_PARAMETERS
 #define GANTRY_SEGMENT_PARAMETERS
 
-/* `count` updates, slices of inner elements each; a launch does those from begin to end. */
+/* `count` updates of `inner` elements each; a launch does those from begin to end. */
 typedef struct gantry__combine_t {
     gantry__work_t work;
     GANTRY_LONG count, inner;
     GANTRY_LONG begin, end;
     GANTRY_LONG carry_from, carry_to; /* where the halves of carry begin */
-    GANTRY_LONG is_sorted;            /* the updates themselves are: there are no positions */
-    GANTRY_LONG takes_first; /* begins with the first update, not with what the output holds */
+    GANTRY_LONG is_sorted;            /* the updates are sorted: no positions */
+    GANTRY_LONG takes_first;          /* starts from the first update, not from the output */
 } gantry__combine_t;
 
 typedef struct gantry__count_t {
@@ -29,8 +28,8 @@ typedef struct gantry__count_t {
     GANTRY_LONG is_binary;
 } gantry__count_t;
 
-/* `count` updates, slices of inner elements each. Worker i owns box (i / columns, i % columns)
- * of rows x columns. */
+/* `count` updates of `inner` elements each. Worker i owns the box (i / columns, i % columns) of a
+ * grid of rows x columns boxes. */
 typedef struct gantry__direct_t {
     gantry__work_t work;
     GANTRY_LONG count, inner;
@@ -40,7 +39,7 @@ typedef struct gantry__direct_t {
     GANTRY_LONG is_binary;   /* of counts */
 } gantry__direct_t;
 
-/* An item joins some neighbouring bins of all parts' counts. */
+/* An item adds the counts of some neighbouring bins over all parts. */
 typedef struct gantry__join_counts_t {
     gantry__work_t work;
     GANTRY_LONG bins, parts, shares;
@@ -51,8 +50,8 @@ typedef struct gantry__join_counts_t {
 
 #ifdef GANTRY_ITEM_TEXT
 
-/* How many keys from `first` on are alike: in growing steps, since most are few, and back by
- * halves. */
+/* How many keys from `first` on are equal. Most runs are short, so the step doubles from 1; a
+ * binary search finds the end. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *keys,
                                                     const GANTRY_LONG first,
                                                     const GANTRY_LONG count) {
@@ -73,7 +72,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *ke
     return low - first;
 }
 
-/* How many keys before `first` are like the one there, likewise. */
+/* The number of keys before `first` that equal the key there, found in the same way. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_before)(GANTRY_GLOBAL const uint *keys,
                                                      const GANTRY_LONG first) {
     const uint key = keys[first];
@@ -94,8 +93,8 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_before)(GANTRY_GLOBAL const uint *k
     return low;
 }
 
-/* What C does directly, of sorted keys only where sums are wider than the type: of halves, and
- * means of integers. */
+/* C combines directly. It takes sorted keys only where a sum is wider than its type: sums of
+ * halves, and means of integers. */
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__) || GANTRY_T_IS_HALF
 #define GANTRY_COMBINE GANTRY_COMBINE_SORTED
 #else
@@ -184,11 +183,11 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_before)(GANTRY_GLOBAL const uint *k
 #elif GANTRY_T_IS_HALF
 #define GANTRY_DIRECT(name, A, step) GANTRY_NO_ITEM(name)
 #else
-/* bytes before their use that updates are asked for, where they seem to follow each other */
+/* bytes ahead that updates are prefetched, where their slices seem to follow each other */
 #define GANTRY_DIRECT_AHEAD 4096
-/* By blocks of updates: those that go to the box are picked, without a branch, and done. Keys of no
- * slice are beyond every box. Neighbours of one key are combined before the result is written,
- * so that few wait for each other. */
+/* Works on blocks of updates. Selects the updates of the box without a branch, then applies them.
+ * The key GANTRY_NO_SLICE is in no box. Neighbours with one key are combined before the result is
+ * written, which shortens the chain of writes and reads of one address. */
 #define GANTRY_DIRECT(name, A, step)                                                             \
     GANTRY_ITEM void GANTRY_ITEM_FN(name)(                                                       \
         GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const T *updates,                          \
@@ -201,14 +200,14 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_before)(GANTRY_GLOBAL const uint *k
         const GANTRY_LONG begin = inner * column / p->columns,                                   \
                           end = inner * (column + 1) / p->columns;                               \
         const int takes_first = p->takes_first != 0;                                             \
-        uint picked[GANTRY_PICK_ROOM];                                                           \
+        uint picked[GANTRY_SELECT_ROOM];                                                         \
                                                                                                  \
-        for (GANTRY_LONG block = 0; block < count; block += GANTRY_PICK_BLOCK) {                 \
+        for (GANTRY_LONG block = 0; block < count; block += GANTRY_SELECT_BLOCK) {               \
             const GANTRY_LONG rest = count - block;                                              \
-            const uint some = rest < GANTRY_PICK_BLOCK ? (uint)rest : GANTRY_PICK_BLOCK;         \
+            const uint some = rest < GANTRY_SELECT_BLOCK ? (uint)rest : GANTRY_SELECT_BLOCK;     \
             uint picks;                                                                          \
                                                                                                  \
-            GANTRY_PICK(keys + block, some, first, most, picked, picks);                         \
+            GANTRY_SELECT_KEYS(keys + block, some, first, most, picked, picks);                  \
             if (inner == 1 && !takes_first) {                                                    \
                 for (uint k = 0; k < picks; ++k) {                                               \
                     const GANTRY_LONG at = block + picked[k];                                    \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that combine the updates of each slice or segment: ScatterNd, TensorScatterAdd, Sub, Max,
- * Min; SegmentSum and its kin, of sorted ids; UnsortedSegmentSum and its kin; Bincount,
+/* Ops that combine the updates of each slice or segment: ScatterNd, TensorScatterAdd, Sub, Max and
+ * Min; SegmentSum and its kin, of sorted ids; UnsortedSegmentSum and its kin; Bincount and
  * DenseBincount. */
 #include "kernels/index/segment_items.h"
 
@@ -13,7 +13,7 @@ GANTRY_K_ITEM_TEXTS(segment, GANTRY_SEGMENT_ITEMS, gantry__text_indices, gantry_
 
 #define NO_ITEM UINT32_MAX
 
-/* How an op combines, sorted and directly, and what of nothing is. */
+/* How an op combines, sorted and directly, and the result of no updates. */
 typedef struct way_t {
     const char *op;
     uint32_t item, direct;
@@ -82,8 +82,8 @@ static int32_t segment_fill(gantry_op_call_t *call, const way_t *way) {
     return call->services->fill(call, &out->span, pattern, bytes);
 }
 
-/* On processors, in types that are computed in themselves; means of integers divide a sum that
- * is wider than they are. */
+/* Directly on processors, for types whose sums have the type itself. Means of integers divide a
+ * wider sum. */
 static bool goes_directly(const gantry_op_call_t *call, const way_t *way) {
     const int32_t dtype = call->outputs[0]->dtype;
 
@@ -91,7 +91,7 @@ static bool goes_directly(const gantry_op_call_t *call, const way_t *way) {
     return way->item != ITEM_combine_mean || (GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_FLOATS) != 0;
 }
 
-/* How many updates each slice gets, into `counts`, zeros before. */
+/* Counts the updates of each slice into `counts`, which is zero before. */
 static int32_t count_directly(gantry_op_call_t *call, const gantry__k_updates_t *updates,
                               gantry_span_t counts, int32_t dtype, bool is_binary) {
     gantry__direct_t parameters = {
@@ -109,7 +109,7 @@ static int32_t count_directly(gantry_op_call_t *call, const gantry__k_updates_t 
     return gantry__k_run_items(call, &launch);
 }
 
-/* Makes means of sums. */
+/* Divides sums by the number of updates. */
 static int32_t divide_directly(gantry_op_call_t *call, const gantry__k_updates_t *updates) {
     static const unsigned char zero[4] = {0};
     const gantry_arg_t *out = call->outputs[0];
@@ -179,7 +179,7 @@ static int32_t combine_by_ranges(gantry_op_call_t *call, gantry__combine_t *para
     return status;
 }
 
-/* values: the updates themselves, one slice each. */
+/* values: the updates, one slice each. */
 static int32_t combine(gantry_op_call_t *call, const way_t *way, const gantry__k_updates_t *updates,
                        const gantry_span_t *values, bool is_sorted) {
     const gantry_arg_t *out = call->outputs[0];
@@ -198,7 +198,7 @@ static int32_t combine(gantry_op_call_t *call, const way_t *way, const gantry__k
         .spans = {updates->keys, updates->positions, *values, out->span, out->span},
         .span_count = 5};
 
-    if (out->dtype == GANTRY_BOOL) { /* a sum of truths is whether there is one */
+    if (out->dtype == GANTRY_BOOL) { /* a sum of truths is true if one is */
         launch.item = ITEM_segment_larger;
         launch.t = GANTRY_UINT8;
     }
@@ -260,7 +260,8 @@ static void explain_sorted(const gantry_op_call_t *call, int64_t position, char 
                    id);
 }
 
-/* Segments that a tensor of data's rows may have; a row without elements counts as one of ones. */
+/* The largest number of segments of which a tensor of data's rows may consist. A dimension without
+ * elements counts as 1. */
 static int64_t most_segments(const gantry_arg_t *data) {
     int64_t most = INT64_MAX / 16;
 
@@ -270,7 +271,7 @@ static int64_t most_segments(const gantry_arg_t *data) {
     return most;
 }
 
-/* As many segments as the last id says; it is read back for that. */
+/* Makes the output. The last id, which is read back, gives the number of segments. */
 static int32_t segment_make_output(gantry_op_call_t *call, int64_t *out_segments) {
     const gantry_arg_t *data = call->inputs[0], *ids = call->inputs[1];
     const uint32_t bytes = gantry__k_size(ids->dtype);
@@ -331,9 +332,9 @@ static void explain_bin(const gantry_op_call_t *call, int64_t position, char *te
 static const gantry__k_bad_ids_t bad_bins = {explain_bin, "Input arr must be non-negative! arr@",
                                              "Input arr must be non-negative! arr@ = $", NULL};
 
-#define LEAST_BINS INT64_C(1024) /* that are worth a thread */
+#define LEAST_BINS INT64_C(1024) /* that pay for a thread */
 
-/* Bins that are fewer than numbers: parts of the numbers, each counted for itself. */
+/* For fewer bins than numbers: each part of the numbers is counted for itself. */
 static int32_t count_parts(gantry_op_call_t *call, int64_t bins, bool is_binary) {
     const int64_t units = gantry__k_units(call), worth = bins / LEAST_BINS + 1;
     gantry__join_counts_t parameters = {
@@ -351,8 +352,8 @@ static int32_t count_parts(gantry_op_call_t *call, int64_t bins, bool is_binary)
     return gantry__k_run_items(call, &launch);
 }
 
-/* float32 counts one by one up to 2^24. */
-static int counts_directly(const gantry_op_call_t *call, int64_t count) {
+/* float32 counts exactly up to 2^24. */
+static bool counts_directly(const gantry_op_call_t *call, int64_t count) {
     return gantry__k_is_serial(call) &&
            (call->outputs[0]->dtype != GANTRY_FLOAT32 || count < 1 << 24);
 }

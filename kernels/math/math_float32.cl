@@ -38,8 +38,8 @@
  *   sin and cos: v = n pi/2 + r with pi/2 in three parts whose products with n <= 8 are exact, and
  *   r as a sum of two.
  *
- * Some shapes look arbitrary and are not. Values are computed before a select rather than in its
- * arms, or compilers make branches of them. Two calculations side by side have different shapes
+ * Some shapes look arbitrary, but have a reason. Values are computed before a select rather than in
+ * its arms, or compilers make branches of them. Two calculations side by side have different shapes
  * (Horner here, pairs there), or LLVM pairs them up in two-element vectors first and then cannot
  * vectorise the loop around them.
  */
@@ -200,7 +200,7 @@ GANTRY_FN GANTRY_F32 gantry__tanh_magnitude_f32(GANTRY_F32 a) {
     GANTRY_F32 small = tail - a * q;
     GANTRY_F32 large = scale * -2.0f;
     GANTRY_F32 numerator = scale == 1.0f ? small : large;
-    /* told by n: of one condition for both gcc makes two divisions */
+    /* by n: with one condition for both gcc makes two divisions */
     GANTRY_F32 base = n == 0.0f ? a : 1.0f;
 
     return base + numerator / ((1.0f + scale) + q);
@@ -209,7 +209,7 @@ GANTRY_FN GANTRY_F32 gantry__tanh_magnitude_f32(GANTRY_F32 a) {
 GANTRY_FN GANTRY_F32 gantry__tanh_f32(GANTRY_F32 x) {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_U32 bits = GANTRY_AS_UINT(x) & 0x7fffffffu;
-    /* 10; of integers compilers take the smaller in one step */
+    /* 10; compilers take the smaller of integers in one step */
     GANTRY_U32 bounded = bits > 0x41200000u ? 0x41200000u : bits;
     GANTRY_F32 y = gantry__tanh_magnitude_f32(GANTRY_AS_FLOAT(bounded));
 
@@ -239,7 +239,7 @@ GANTRY_FN GANTRY_F32 gantry__sigmoid_f32(GANTRY_F32 x) {
 GANTRY_FN GANTRY_F32 gantry__sqrt_f32(GANTRY_F32 x) {
     GANTRY_U32 bits = GANTRY_AS_UINT(GANTRY_SQRT_F32(x));
 
-    /* Chosen as bits: compilers may take one NaN for another, and then drop a choice between
+    /* Selected as bits: compilers may replace one NaN by another, and then drop a select of
      * floats. */
     return GANTRY_AS_FLOAT((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fc00000u : bits);
 }
@@ -251,7 +251,7 @@ GANTRY_FN GANTRY_F32 gantry__quarter_high_f32(GANTRY_F32 v, GANTRY_F32 shifted) 
     return (v - n * GANTRY_PIO2_HI_F32) - n * GANTRY_PIO2_MID_F32;
 }
 
-/* What rounding took from gantry__quarter_high_f32(v, shifted) = high. */
+/* The rounding error of gantry__quarter_high_f32(v, shifted) = high. */
 GANTRY_FN GANTRY_F32 gantry__quarter_low_f32(GANTRY_F32 v, GANTRY_F32 shifted, GANTRY_F32 high) {
     GANTRY_F32 n = shifted - GANTRY_ROUNDER_F32;
 
@@ -281,7 +281,7 @@ GANTRY_FN GANTRY_F32 gantry__cos_tail_f32(GANTRY_F32 high, GANTRY_F32 low) {
     return w + (((1.0f - w) - h) + (u * u * p - high * low));
 }
 
-/* sin(v) for |v| <= 4 pi; beyond, the result means nothing (NaN for NaN and infinities). */
+/* sin(v) for |v| <= 4 pi; unspecified beyond (NaN for NaN and infinities). */
 GANTRY_FN GANTRY_F32 gantry__sin_4pi_f32(GANTRY_F32 v) {
     GANTRY_F32 shifted = v * GANTRY_TWO_OVER_PI_F32 + GANTRY_ROUNDER_F32;
     GANTRY_U32 quarter = GANTRY_AS_UINT(shifted);
@@ -296,7 +296,7 @@ GANTRY_FN GANTRY_F32 gantry__sin_4pi_f32(GANTRY_F32 v) {
     return y == y ? y : GANTRY_NAN_F32;
 }
 
-/* cos(v) for |v| <= 4 pi; beyond, the result means nothing (NaN for NaN and infinities). */
+/* cos(v) for |v| <= 4 pi; unspecified beyond (NaN for NaN and infinities). */
 GANTRY_FN GANTRY_F32 gantry__cos_4pi_f32(GANTRY_F32 v) {
     GANTRY_F32 shifted = v * GANTRY_TWO_OVER_PI_F32 + GANTRY_ROUNDER_F32;
     GANTRY_U32 quarter = GANTRY_AS_UINT(shifted);

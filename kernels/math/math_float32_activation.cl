@@ -123,7 +123,7 @@ GANTRY_FN GANTRY_F32 gantry__gelu_tanh_f32(GANTRY_F32 x) {
 }
 
 GANTRY_FN GANTRY_F32 gantry__gelu_erf_f32(GANTRY_F32 x) {
-    /* x, or -0 below 0. Of floats LLVM 15 takes -0 for 0, too. */
+    /* x, or -0 below 0. Selected as bits, because LLVM 15 takes a -0 of floats as 0. */
     GANTRY_U32 whole = GANTRY_AS_UINT(x);
     GANTRY_F32 above = GANTRY_AS_FLOAT(whole > 0x80000000u ? 0x80000000u : whole);
     GANTRY_U32 bits = whole & 0x7fffffffu;

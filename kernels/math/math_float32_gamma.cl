@@ -214,7 +214,7 @@
     c3 = size < GANTRY_##zero##_WIDTH_F32 ? GANTRY_##zero##_3_F32 : c3; \
     c4 = size < GANTRY_##zero##_WIDTH_F32 ? GANTRY_##zero##_4_F32 : c4
 
-/* y, or near a zero of the function for which the rows are what they give. */
+/* y, or the value that the rows give near a zero of the function. */
 #define GANTRY_NEAR_ZEROS(name, ROWS)                       \
     GANTRY_FN GANTRY_F32 name(GANTRY_F32 x, GANTRY_F32 y) { \
         GANTRY_F32 off, size;                               \
@@ -312,7 +312,7 @@ GANTRY_LONG_FN gantry__pair_f32_t gantry__lgamma_base_f32(GANTRY_F32 a, gantry__
     return gantry__pair_below_f32(a, 2.25f, near, gantry__stirling_f32(a, log_a, scale));
 }
 
-/* lgamma(a) for a > 0; what it gives elsewhere is replaced. */
+/* lgamma(a) for a > 0; unspecified elsewhere. */
 GANTRY_FN GANTRY_F32 gantry__lgamma_positive_f32(GANTRY_F32 a, gantry__pair_f32_t base,
                                                  gantry__pair_f32_t log_a) {
     GANTRY_F32 unscale = a > 1e18f ? 1024.0f : 1.0f;
@@ -355,7 +355,7 @@ GANTRY_FN GANTRY_F32 gantry__lgamma_f32(GANTRY_F32 x) {
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-/* The same bits for an x without a sign, at half the cost where GANTRY_ANY_LANE saves nothing. */
+/* The same bits for a positive x, at half the cost where GANTRY_ANY_LANE saves nothing. */
 GANTRY_FN GANTRY_F32 gantry__lgamma_near_f32(GANTRY_F32 x) {
     gantry__pair_f32_t log_x = gantry__pair_log_f32(gantry__pair_of_f32(x));
     GANTRY_F32 y = gantry__lgamma_positive_f32(x, gantry__lgamma_base_f32(x, log_x), log_x);
@@ -439,7 +439,7 @@ GANTRY_LONG_FN GANTRY_F32 gantry__digamma_negative_f32(GANTRY_F32 x, GANTRY_F32 
     return t == 0.0f ? GANTRY_NAN_F32 : z;
 }
 
-/* For an x without a sign: digamma(x), or digamma(1 + x) - 1 / x below 1. */
+/* For a positive x: digamma(x), or digamma(1 + x) - 1 / x below 1. */
 GANTRY_LONG_FN GANTRY_F32 gantry__digamma_near_f32(GANTRY_F32 x) {
     GANTRY_F32 at_most_one = x > 1.0f ? 1.0f : x;
     GANTRY_F32 bounded = x < 1e-12f ? 1.0f : at_most_one;

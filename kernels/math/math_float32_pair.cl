@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Numbers kept as the unevaluated sum of two floats, and the exponential and the logarithm of them.
- * Comes after math_float32.cl, whose rules hold here: IEEE operations alone, no fused multiply-add,
+ * Comes after math_float32.cl, whose rules hold here: IEEE operations only, no fused multiply-add,
  * no branch, lanes. What the functions of math_float32_special.cl, _gamma.cl, _activation.cl and
  * _pow.cl have between a rounded argument and a rounded result goes through these.
  *
@@ -113,7 +113,7 @@ GANTRY_FN gantry__pair_f32_t gantry__pair_inverse_f32(gantry__pair_f32_t x) {
     return gantry__pair_f32(high, high * (((1.0f - back.high) - back.low) - high * x.low));
 }
 
-/* y with one NaN for all, 0x7fc00000; chosen as bits, since compilers may take one NaN for
+/* y with one NaN for all, 0x7fc00000. Selected as bits, because compilers may replace one NaN by
  * another. */
 GANTRY_FN GANTRY_F32 gantry__one_nan_f32(GANTRY_F32 y) {
     GANTRY_U32 bits = GANTRY_AS_UINT(y);

@@ -84,8 +84,8 @@ GANTRY_FN GANTRY_F32 gantry__expm1_f32(GANTRY_F32 x) {
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-/* log(high + low) for a normal pair, 2^-25 < high < infinity; right also where high is 1 and low
- * is all there is. */
+/* log(high + low) for a normal pair, 2^-25 < high < infinity; accurate also for high = 1, where low
+ * is all that counts. */
 GANTRY_FN GANTRY_F32 gantry__log_of_pair_f32(GANTRY_F32 high, GANTRY_F32 low) {
     GANTRY_U32 bits = GANTRY_AS_UINT(high) + (0x3f800000u - GANTRY_SQRT_HALF_BITS_F32);
     GANTRY_U32 biased = bits >> 23;
@@ -122,7 +122,8 @@ GANTRY_FN GANTRY_F32 gantry__exp_raised_f32(GANTRY_F32 shifted) {
     return GANTRY_AS_FLOAT((GANTRY_AS_UINT(shifted) + (127u + 64u)) << 23);
 }
 
-/* c0 + c1 w + ... + c9 w^9, by a short way: what waits for it has waited for a division. */
+/* c0 + c1 w + ... + c9 w^9 with a short chain of dependent operations, because a division comes
+ * before it. */
 GANTRY_FN GANTRY_F32 gantry__ten_terms_f32(GANTRY_F32 w, float c0, float c1, float c2, float c3,
                                            float c4, float c5, float c6, float c7, float c8,
                                            float c9) {

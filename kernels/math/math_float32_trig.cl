@@ -192,8 +192,8 @@ GANTRY_FN GANTRY_F32 gantry__sin_of_angle_f32(gantry__angle_f32_t angle) {
                                 angle.low - angle.low * (0.5f * (angle.high * angle.high)));
 }
 
-/* sin, cos and tan of x, which is finite, infinite or NaN, from its angle; angles of the last
- * two mean nothing. */
+/* sin, cos and tan of x, which is finite, infinite or NaN, from its angle; the angles of the last
+ * two are unspecified. */
 GANTRY_FN GANTRY_F32 gantry__sin_from_f32(GANTRY_F32 x, gantry__angle_f32_t angle) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 s = gantry__sin_of_angle_f32(angle);
@@ -398,15 +398,16 @@ GANTRY_LONG_FN GANTRY_F32 gantry__atan2_f32(GANTRY_F32 y, GANTRY_F32 x) {
     GANTRY_F32 quotient = lesser / greater;
     GANTRY_F32 equal = greater == 0.0f ? 0.0f : 1.0f;
     GANTRY_F32 t = lesser == greater ? equal : quotient;
-    /* The quotient's rest, of operands in the middle of the exponents. Below 2^-12 it weighs
-     * nothing. */
+    /* The rest of the quotient, from operands scaled to the middle of the exponents. Below 2^-12 it
+     * does not count. */
     GANTRY_F32 shrunk = greater > 1.15292150e18f ? 8.07793567e-28f : 1.0f;
     GANTRY_F32 scale = greater < 8.67361738e-19f ? 1.23794004e27f : shrunk;
     GANTRY_F32 quotient_rest = gantry__quotient_rest_f32(lesser * scale, greater * scale, t);
     GANTRY_F32 inner_rest = t < 1.0f ? quotient_rest : 0.0f;
     GANTRY_F32 rest = t > 2.44140625e-4f ? inner_rest : 0.0f;
     GANTRY_F32 tail = gantry__atan_tail_f32(t) + rest * (1.0f - 0.5f * (t * t));
-    /* On the axes' far sides the angle is counted from pi/2 or from pi, downwards or upwards. */
+    /* On the far sides of the axes the angle is counted from pi/2 or from pi, upwards or
+     * downwards. */
     GANTRY_U32 left = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_U32 turned = a < b ? left ^ 0x80000000u : left;
     GANTRY_F32 side = left != 0u ? 2.0f * GANTRY_HALF_PI_F32 : 0.0f;

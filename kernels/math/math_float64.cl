@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Elementary functions of float64, with the same bits on every device that has float64. Comes after
- * dialect.cl and leaves nothing where GANTRY_HAS_FLOAT64 is 0.
+ * dialect.cl and is empty if GANTRY_HAS_FLOAT64 is 0.
  *
  * The methods are those of math_float32.cl, which explains them, and so are the promises: IEEE
  * operations alone, no fused multiply-add, no table, no branch, a NaN result is always
@@ -222,7 +222,7 @@ GANTRY_FN GANTRY_F64 gantry__sqrt_f64(GANTRY_F64 x) {
     GANTRY_U64 bits = GANTRY_AS_ULONG(GANTRY_SQRT_F64(x));
     GANTRY_U64 size = bits & (ulong)0x7fffffffffffffff;
 
-    /* Chosen as bits: compilers may take one NaN for another, and then drop a choice between
+    /* Selected as bits: compilers may replace one NaN by another, and then drop a select of
      * doubles. */
     return GANTRY_AS_DOUBLE(size > (ulong)0x7ff0000000000000 ? (ulong)0x7ff8000000000000 : bits);
 }
@@ -234,7 +234,7 @@ GANTRY_FN GANTRY_F64 gantry__quarter_high_f64(GANTRY_F64 v, GANTRY_F64 shifted) 
     return (v - n * GANTRY_PIO2_HI_F64) - n * GANTRY_PIO2_MID_F64;
 }
 
-/* What rounding took from gantry__quarter_high_f64(v, shifted) = high. */
+/* The rounding error of gantry__quarter_high_f64(v, shifted) = high. */
 GANTRY_FN GANTRY_F64 gantry__quarter_low_f64(GANTRY_F64 v, GANTRY_F64 shifted, GANTRY_F64 high) {
     GANTRY_F64 n = shifted - GANTRY_ROUNDER_F64;
 
@@ -276,7 +276,7 @@ GANTRY_FN GANTRY_F64 gantry__of_quarter_f64(GANTRY_U64 quarter, GANTRY_F64 even,
     return GANTRY_AS_DOUBLE(bits ^ ((bits ^ GANTRY_AS_ULONG(odd)) & mask));
 }
 
-/* sin(v) for |v| <= 4 pi; beyond, the result means nothing (NaN for NaN and infinities). */
+/* sin(v) for |v| <= 4 pi; unspecified beyond (NaN for NaN and infinities). */
 GANTRY_FN GANTRY_F64 gantry__sin_4pi_f64(GANTRY_F64 v) {
     GANTRY_F64 shifted = v * GANTRY_TWO_OVER_PI_F64 + GANTRY_ROUNDER_F64;
     GANTRY_U64 quarter = GANTRY_AS_ULONG(shifted);
@@ -291,7 +291,7 @@ GANTRY_FN GANTRY_F64 gantry__sin_4pi_f64(GANTRY_F64 v) {
     return y == y ? y : GANTRY_NAN_F64;
 }
 
-/* cos(v) for |v| <= 4 pi; beyond, the result means nothing (NaN for NaN and infinities). */
+/* cos(v) for |v| <= 4 pi; unspecified beyond (NaN for NaN and infinities). */
 GANTRY_FN GANTRY_F64 gantry__cos_4pi_f64(GANTRY_F64 v) {
     GANTRY_F64 shifted = v * GANTRY_TWO_OVER_PI_F64 + GANTRY_ROUNDER_F64;
     GANTRY_U64 quarter = GANTRY_AS_ULONG(shifted);

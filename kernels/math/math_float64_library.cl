@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Functions of float64 that are the language's own: the C library's, OpenCL's or CUDA's. Comes
- * after dialect.cl and leaves nothing where GANTRY_HAS_FLOAT64 is 0. Sine and cosine are in
+ * after dialect.cl and is empty if GANTRY_HAS_FLOAT64 is 0. Sine and cosine are in
  * math_float64_trig.cl, erf in math_float64_erf.cl.
  *
  * Unlike those of math_float64.cl their last bits differ between devices. OpenCL's allow 16 ulp for
@@ -14,8 +14,8 @@
  */
 #if GANTRY_HAS_FLOAT64
 
-/* x, and the one NaN for every NaN; by bits, or a compiler may take one NaN for another and drop
- * the choice. */
+/* x, and one NaN for every NaN. Selected as bits: a compiler may replace one NaN by another and
+ * drop the select. */
 GANTRY_FN GANTRY_F64 gantry__canonical_f64(GANTRY_F64 x) {
     GANTRY_U64 bits = GANTRY_AS_ULONG(x);
 

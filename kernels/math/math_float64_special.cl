@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * digamma, activation functions and rsqrt of float64. Comes after math_float64.cl and
- * math_float64_library.cl and leaves nothing where GANTRY_HAS_FLOAT64 is 0.
+ * math_float64_library.cl and is empty if GANTRY_HAS_FLOAT64 is 0.
  *
  * elu, selu and gelu_erf use the library's expm1 and erfc, so their last bits differ between
  * devices. The others use math_float64.cl alone and have the same bits everywhere.
@@ -80,7 +80,7 @@ GANTRY_FN GANTRY_F64 gantry__upper_f64(GANTRY_F64 a) {
     return GANTRY_AS_DOUBLE((GANTRY_AS_ULONG(a) + (ulong)0x4000000) & (ulong)0xfffffffff8000000);
 }
 
-/* What rounding took from the product p = a b. */
+/* The rounding error of the product p = a b. */
 GANTRY_FN GANTRY_F64 gantry__product_low_f64(GANTRY_F64 a, GANTRY_F64 b, GANTRY_F64 p) {
     GANTRY_F64 a_upper = gantry__upper_f64(a);
     GANTRY_F64 b_upper = gantry__upper_f64(b);

@@ -80,7 +80,7 @@ GANTRY_FN GANTRY_F64 gantry__sin_of_angle_f64(GANTRY_F64 high, GANTRY_F64 low, G
 
 #undef GANTRY_TURN_F64
 
-/* sin(x) for |x| < GANTRY_NEAR_LIMIT_F64; beyond, the result means nothing. */
+/* sin(x) for |x| < GANTRY_NEAR_LIMIT_F64; unspecified beyond. */
 GANTRY_FN GANTRY_F64 gantry__sin_near_f64(GANTRY_F64 x) {
     gantry__angle_f64_t angle = gantry__reduce_near_f64(x);
     GANTRY_F64 y = gantry__sin_of_angle_f64(angle.high, angle.low, angle.quarter);
@@ -88,7 +88,7 @@ GANTRY_FN GANTRY_F64 gantry__sin_near_f64(GANTRY_F64 x) {
     return x == 0.0 ? x : y;
 }
 
-/* cos(x) for |x| < GANTRY_NEAR_LIMIT_F64; beyond, the result means nothing. */
+/* cos(x) for |x| < GANTRY_NEAR_LIMIT_F64; unspecified beyond. */
 GANTRY_FN GANTRY_F64 gantry__cos_near_f64(GANTRY_F64 x) {
     gantry__angle_f64_t angle = gantry__reduce_near_f64(x);
 

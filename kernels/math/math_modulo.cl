@@ -56,7 +56,7 @@ GANTRY_FN float gantry__fmod_far_f32(float x, float y) {
 
 #define GANTRY_MODULO_NEAR_F32 2097152.0f
 
-/* Is this quotient, or a zero divisor, no case for gantry__fmod_near_f32? */
+/* Whether this quotient, or a zero divisor, is not a case for gantry__fmod_near_f32. */
 #define GANTRY_FMOD_IS_FAR_F32(a, b) ((a) > (b)*GANTRY_MODULO_NEAR_F32)
 
 GANTRY_FN GANTRY_F32 gantry__fmod_near_f32(GANTRY_F32 x, GANTRY_F32 y) {
@@ -106,7 +106,7 @@ GANTRY_FN float gantry__fmod_f32(float x, float y) {
 GANTRY_FLOOR_MOD(GANTRY_F32, f32)
 GANTRY_FLOOR_MOD(GANTRY_F32, near_f32)
 
-/* A device's program for another type does without. */
+/* A device's program for another type omits it. */
 #if defined(GANTRY_T)
 #define GANTRY_MODULO_HAS_F64 GANTRY_T_IS(f64)
 #else

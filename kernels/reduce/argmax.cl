@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ArgMax and ArgMin: the index of the first largest, or least, element. NaN never wins; where
- * nothing is above the lowest value, the answer is 0.
+/* ArgMax and ArgMin: the index of the first largest, or least, element. NaN never wins. If no
+ * element is above the lowest value, the answer is 0.
  *
- * ArgMin is ArgMax of keys in the reverse order: -x for floats, all bits turned for integers.
- * Halves are compared as float32. Work is by pieces of rows, each giving one index; argmax_join
- * takes the best of a row's pieces. Equal elements: the lower index, so the cut into pieces and
- * lanes does not show.
+ * ArgMin is ArgMax of keys in reverse order: -x for floats, all bits inverted for integers. Halves
+ * are compared as float32. A row is cut into pieces, and each gives one index; argmax_join takes
+ * the best of a row's pieces. Of equal elements the lower index wins, so the result does not depend
+ * on the cut into pieces and lanes.
  *
  * Options: GANTRY_T; GANTRY_SERIAL 1 for the forms of CPUs, 0 for those of GPUs. */
 
@@ -77,10 +77,10 @@ GANTRY_FN GANTRY_LONG sequence_offset(const argmax_t *plan, GANTRY_LONG sequence
 
 #if !GANTRY_SERIAL
 
-#define AT_ONCE 8 /* loads that a work-item has under way */
+#define AT_ONCE 8 /* loads of a work-item in flight */
 
-/* The first largest at the places from, from + apart, ... before end of a sequence that begins
- * at x. */
+/* The first largest element at the places from, from + apart, ... before end, of a sequence that
+ * starts at x. */
 GANTRY_FN void look_through(GANTRY_GLOBAL const T *x, const argmax_t *plan, GANTRY_LONG from,
                             GANTRY_LONG apart, GANTRY_LONG end, C *best, GANTRY_LONG *found) {
     GANTRY_GLOBAL const T *p = x + from * plan->columns;
@@ -88,10 +88,10 @@ GANTRY_FN void look_through(GANTRY_GLOBAL const T *x, const argmax_t *plan, GANT
     GANTRY_LONG i = from;
     for (; i + (AT_ONCE - 1) * apart < end; i += AT_ONCE * apart, p += AT_ONCE * step) {
         C values[AT_ONCE];
-        for (int k = 0; k < AT_ONCE; ++k) {
+        GANTRY_UNROLLED for (int k = 0; k < AT_ONCE; ++k) {
             values[k] = key_of(p[k * step], plan->is_least);
         }
-        for (int k = 0; k < AT_ONCE; ++k) {
+        GANTRY_UNROLLED for (int k = 0; k < AT_ONCE; ++k) {
             *found = values[k] > *best ? i + k * apart : *found;
             *best = values[k] > *best ? values[k] : *best;
         }
@@ -137,7 +137,7 @@ GANTRY_KERNEL argmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN
     const GANTRY_LONG first = (unit - sequence * plan.parts) * plan.piece;
     const GANTRY_LONG end = first + plan.piece < plan.length ? first + plan.piece : plan.length;
     C best = ARG_LOWEST;
-    /* behind every place: a lane that found nothing loses ties */
+    /* behind every place, so that a lane without a find loses ties */
     GANTRY_LONG found = first + plan.piece;
     look_through(x, &plan, unit < plan.units ? first + lane : end, lanes, end, &best, &found);
     values[item] = best;
@@ -166,8 +166,8 @@ GANTRY_KERNEL argmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN
 
 /* ---- CPUs: a work-group of one for several units; loops over lanes and columns vectorize ---- */
 
-/* The largest key of some elements that lie side by side; `lanes` is 64, not a constant lest the
- * loops be unrolled. */
+/* The largest key of adjacent elements. `lanes` is 64, but not a constant, because a constant makes
+ * compilers unroll the loops. */
 GANTRY_FN C largest_of(GANTRY_GLOBAL const T *x, int count, int lanes, GANTRY_LONG is_least) {
     C values[LANES];
     C best = ARG_LOWEST;
@@ -193,8 +193,8 @@ GANTRY_FN C largest_of(GANTRY_GLOBAL const T *x, int count, int lanes, GANTRY_LO
     return best;
 }
 
-/* A piece of a row of one column: the largest of each 4096 elements, and its place only where it
- * beats all before. */
+/* A piece of a row of one column: the largest of each 4096 elements, and its place only if it beats
+ * all before. */
 GANTRY_KERNEL argmax_row(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_OUT(partial),
                          const argmax_t plan) {
     const GANTRY_LONG start = GANTRY_GROUP_ID(0) * plan.each;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ArgMax and ArgMin of the CPU backend: shapes and threads. The loops are in argmax_cpu_simd.c. */
+/* ArgMax and ArgMin on the CPU: shapes and threads. argmax_cpu_simd.c has the loops. */
 #include "kernels/reduce/reduce_cpu.h"
 
 #define PARALLEL_ELEMENTS 32768
-/* Elements of a row beyond which several threads share it. */
+/* Rows longer than this are shared by several threads. */
 #define PIECE_ELEMENTS (16 * GANTRY_REDUCE_CHUNK)
 
 typedef struct {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ArgMax and ArgMin for one element type: included by argmax_cpu_simd.c, without a guard. Needs
- * ARG_NAME(x), ARG_IN, the type of elements, ARG_T, that of keys, ARG_LOAD(x), an element as a key,
- * ARG_REVERSED(x), a key in the reverse order, ARG_INDEX (an integer as wide as keys, or wider,
- * that counts to 4096) and ARG_LOWEST, the lowest key; undefines them at its end.
+/* ArgMax and ArgMin for one element type: argmax_cpu_simd.c includes this once per type, without a
+ * guard. It needs ARG_NAME(x), ARG_IN, the type of elements, ARG_T, the type of keys, ARG_LOAD(x),
+ * an element as a key, ARG_REVERSED(x), a key in reverse order, ARG_INDEX (an integer at least as
+ * wide as keys, that counts to 4096) and ARG_LOWEST, the lowest key. It undefines them at its end.
  *
- * ArgMin is ArgMax of reversed keys. The largest element is found first, by lanes, and its first
- * place after that, and only in chunks that beat all before. Owner: as reduce_cpu.h. Threads:
+ * ArgMin is ArgMax of reversed keys. The loops first find the largest element, by lanes. They
+ * search its first place only in chunks that beat all before. Owner: as reduce_cpu.h. Threads:
  * thread-safe. */
 
 static inline ARG_T ARG_NAME(key)(ARG_IN x, bool is_least) {
@@ -41,8 +41,7 @@ static ARG_T ARG_NAME(largest)(const ARG_IN *x, int64_t count, bool is_least) {
     return best;
 }
 
-/* The index, from x on, of the first largest element; 0 when every element is NaN or the lowest
- * value. */
+/* The index of the first largest element of x; 0 if every element is NaN or the lowest value. */
 static int64_t ARG_NAME(first_largest)(const ARG_IN *x, int64_t count, bool is_least) {
     ARG_T best = ARG_LOWEST;
     int64_t found = 0;
@@ -121,7 +120,7 @@ static void ARG_NAME(run)(const gantry__cpu_argmax_plan_t *plan, int64_t begin, 
     }
 }
 
-/* The pieces of rows [begin, end) to one index each. */
+/* Joins the pieces of rows [begin, end) to one index each. */
 static void ARG_NAME(join)(const gantry__cpu_argmax_plan_t *plan, int64_t begin, int64_t end) {
     gantry__cpu_argmax_plan_t target = *plan;
     target.partial = NULL;

@@ -20,17 +20,17 @@ typedef struct {
     int64_t out_bytes;
 } argmax_t;
 
-/* Sequences below which the device would idle, and the length of the pieces a sequence is then
- * cut into. */
+/* With fewer sequences than this a device would idle; a sequence is then cut into pieces of this
+ * length. */
 #define FEW_SEQUENCES 1024
 #define PIECE (4 * GANTRY_REDUCE_CHUNK)
 #define LANES 64
-/* GPUs: work-items that a compute unit should find, and the shortest pieces that are cut for that;
- * the join looks at each of a sequence's pieces. The cut does not show in the result. */
+/* GPUs: work-items for each compute unit, and the shortest pieces that a sequence is cut into to
+ * get them. The join reads each piece of a sequence. The result does not depend on the cut. */
 #define ITEMS_PER_UNIT 2048
 #define SHORTEST_ITEM_PIECE 256
 #define PARTS_MOST 64
-/* Work-groups per compute unit that a CPU should find. */
+/* Work-groups for each compute unit of a CPU. */
 #define GROUPS_PER_UNIT 16
 
 GANTRY_K_PROGRAM(argmax_source, "portable/argmax", gantry__text_half, gantry__text_argmax);
@@ -74,7 +74,7 @@ static int32_t submit_pieces(gantry_op_call_t *call, argmax_t *plan, int64_t out
                                 items, gantry__k_local_for(call, items), partial);
 }
 
-/* Elements of the pieces that a sequence is cut into. */
+/* The length of the pieces that a sequence is cut into. */
 static int64_t choose_piece(const gantry_op_call_t *call, const argmax_t *plan) {
     if (gantry__k_is_serial(call)) {
         return plan->sequences < FEW_SEQUENCES && plan->length > PIECE ? PIECE : plan->length;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fold of a tree's lanes (reduce.cl) on processors, where they are vectors: `vectors` of them
- * in sums, each of `width` lanes, both powers of two. OP takes two vectors or two elements, store
- * is a vstore; the result is lanes[0], in an array of at least `width` elements. Comes after
+/* The fold of a tree's lanes (reduce.cl) on processors, where lanes are vectors: `vectors` of them
+ * in sums, each of `width` lanes; both are powers of two. OP takes two vectors or two elements;
+ * store is a vstore. The result is lanes[0], in an array of at least `width` elements. Comes after
  * launch.cl. */
 #if GANTRY_SERIAL
 

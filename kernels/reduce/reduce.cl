@@ -88,7 +88,7 @@ GANTRY_FN ACC reduce_square(ACC x) { return x * x; }
 #define REDUCE_IDENTITY ((ACC)0)
 #endif
 
-/* Of an integer type all bits set, without the sign where there is one, is the greatest value. */
+/* The greatest value of an integer type has all bits set but the sign. */
 #if REDUCE_IS_EXTREME
 #if GANTRY_T_IS(f64)
 #define REDUCE_IDENTITY                                                                         \
@@ -133,8 +133,7 @@ GANTRY_FN GANTRY_LONG sequence_offset(const reduce_level_t *level, GANTRY_LONG o
     return gantry__offset(4, level->kept_rank, level->kept_dims, level->kept_strides, outer);
 }
 
-/* A chunk, by its number among [outer][chunks]: where the sequence begins, and the chunk's first
- * row. */
+/* A chunk, by its number in [outer][chunks]: the start of its sequence, and its first row. */
 typedef struct {
     GANTRY_LONG offset, row;
 } chunk_t;
@@ -147,7 +146,7 @@ GANTRY_FN chunk_t find_chunk(const reduce_level_t *level, GANTRY_LONG number) {
     return chunk;
 }
 
-/* out[at] = the result for value, in the type that out holds. */
+/* out[at] = the result of value, in the type of out. */
 GANTRY_FN void put(GANTRY_SPAN_OUT(out), const reduce_level_t *level, GANTRY_LONG at, ACC value) {
 #if REDUCE_IS_EXTREME && !GANTRY_T_IS_HALF && !GANTRY_T_IS(f32)
     GANTRY_OUT(ACC, out)[at] = value;
@@ -189,12 +188,12 @@ GANTRY_FN void put(GANTRY_SPAN_OUT(out), const reduce_level_t *level, GANTRY_LON
 }
 #define PUT(at, value) put(out_base, out_offset, &level, at, value)
 
-/* Elements of the chunk that begins at row. */
+/* The number of elements of the chunk that starts at row. */
 GANTRY_FN GANTRY_LONG chunk_rows(const reduce_level_t *level, GANTRY_LONG row) {
     return level->length - row < CHUNK ? level->length - row : CHUNK;
 }
 
-/* The least power of two that is 64 or not below rows: lanes beyond it hold the identity. */
+/* The least power of two that is at least rows, 64 at most. Lanes beyond it hold the identity. */
 GANTRY_FN int lanes_used(GANTRY_LONG rows) {
     int lanes = LANES;
     while (lanes / 2 >= rows) {
@@ -203,7 +202,7 @@ GANTRY_FN int lanes_used(GANTRY_LONG rows) {
     return lanes;
 }
 
-/* The bits of index below lanes, a power of two, in reverse. */
+/* The bits of index below lanes, a power of two, in reverse order. */
 GANTRY_FN int reversed(int index, int lanes) {
     int result = 0;
     for (int bit = 1; bit < lanes; bit *= 2) {
@@ -218,10 +217,10 @@ GANTRY_FN int reversed(int index, int lanes) {
 
 #define GROUP_MOST 256 /* work-items */
 
-#define AT_ONCE 8 /* loads that an item has under way */
+#define AT_ONCE 8 /* loads of an item in flight */
 
-/* values[k] = p[k * step] for k * apart < left, the identity for the rest, whose loads go to p[0]:
- * there is no branch between the loads, so all are under way before the first is used. */
+/* values[k] = p[k * step] for k * apart < left, and the identity for the rest, whose loads read
+ * p[0]. No branch stands between the loads, so all are in flight before the first is used. */
 GANTRY_FN void load_rows(ACC *values, GANTRY_GLOBAL const T *p, GANTRY_LONG step, int apart,
                          GANTRY_LONG left) {
     GANTRY_UNROLLED for (int k = 0; k < AT_ONCE; ++k) {
@@ -232,7 +231,7 @@ GANTRY_FN void load_rows(ACC *values, GANTRY_GLOBAL const T *p, GANTRY_LONG step
     }
 }
 
-/* What one lane takes: x[row], x[row + 64], ... before end. */
+/* The elements of one lane: x[row], x[row + 64], ... before end. */
 GANTRY_FN ACC lane_sum(GANTRY_GLOBAL const T *x, const reduce_level_t *level, GANTRY_LONG row,
                        GANTRY_LONG end) {
     ACC sum = REDUCE_IDENTITY;
@@ -422,7 +421,7 @@ GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
 REDUCE_BLOCK_KERNEL(reduce_block8, 8)
 REDUCE_BLOCK_KERNEL(reduce_block32, 32)
 
-/* Takes the sum of the next lane, in the fold's order; `index` counts lanes. Carries ripple
+/* Adds the sum of the next lane, in the order of the fold; `index` counts lanes. Carries ripple
  * through s0 ... s5. */
 #define REDUCE_CARRY(index, sum)                          \
     do {                                                  \
@@ -458,8 +457,8 @@ REDUCE_BLOCK_KERNEL(reduce_block32, 32)
         }                                                 \
     } while (0)
 
-/* Sequences of at most 64 elements, one for each lane; eight lanes are loaded at once. More lanes
- * than there are elements do no harm, so there are at least eight. */
+/* Sequences of at most 64 elements, one for each lane. Eight lanes are loaded at once; extra lanes
+ * do no harm, so there are at least eight. */
 GANTRY_FN ACC item_of_lanes(GANTRY_GLOBAL const T *x, GANTRY_LONG stride, int rows) {
     const int lanes = rows < AT_ONCE ? AT_ONCE : lanes_used(rows);
     const int eighth = lanes / AT_ONCE;

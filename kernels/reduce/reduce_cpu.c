@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions of the CPU backend: shapes, levels of the tree, threads. A level's units are in
- * reduce_cpu_units.c, the loops in reduce_cpu_simd.c and reduce_cpu_extreme_simd.c.
+/* Reductions on the CPU: shapes, levels of the tree, threads. reduce_cpu_units.c has the units of a
+ * level, reduce_cpu_simd.c and reduce_cpu_extreme_simd.c have the loops.
  *
- * Each level turns sequences into the sequences of their chunks' sums, the last one into the
- * output. Only the shape decides how a sequence is cut, so neither the number of threads nor the
- * instruction set shows in the result. */
+ * Each level replaces sequences by the sequences of their chunks' sums; the last one writes the
+ * output. Only the shape decides how a sequence is cut, so the result does not depend on the number
+ * of threads or on the instruction set. */
 #include "kernels/reduce/reduce_cpu.h"
 
 #include <string.h>
 
 #include "kernels/common/host_processor.h"
 
-/* Elements a thread should have to do before another one is worth waking. */
+/* Elements that pay for another thread. */
 #define PARALLEL_ELEMENTS 32768
 
 typedef struct {
@@ -24,7 +24,7 @@ static void run_units(void *context, int64_t begin, int64_t end) {
     gantry__cpu_reduce_units(&level->loops, level->plan, begin, end);
 }
 
-/* Cuts wide rows into blocks that fit the loops' stack, smaller ones when there would be few
+/* Cuts wide rows into blocks that fit the loops' stack, and into smaller ones if there would be few
  * units. */
 static void reduce_cpu_plan_blocks(gantry__cpu_reduce_plan_t *plan, int64_t size_bytes) {
     int64_t columns = plan->shape.columns;
@@ -39,8 +39,8 @@ static void reduce_cpu_plan_blocks(gantry__cpu_reduce_plan_t *plan, int64_t size
     plan->units = sequences * plan->blocks;
 }
 
-static int reduce_cpu_find_loops(const gantry_op_call_t *call, const gantry__reduce_way_t *way,
-                                 gantry__cpu_reduce_loops_t *out) {
+static bool reduce_cpu_find_loops(const gantry_op_call_t *call, const gantry__reduce_way_t *way,
+                                  gantry__cpu_reduce_loops_t *out) {
     const int level = gantry__cpu_simd_level(call->device);
     return way->tree == GANTRY_TREE_MAX || way->tree == GANTRY_TREE_MIN
                ? GANTRY_CPU_PICK(level, reduce_find_extreme)(way->tree, way->in, out)

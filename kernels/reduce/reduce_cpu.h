@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions of the CPU backend: what the entry points, which look at shapes, and the loops,
- * compiled per instruction set, share.
+/* Reductions on the CPU: shared by the entry points, which handle shapes, and the loops, which are
+ * compiled per instruction set.
  *
- * Owner: the entry point owns everything a plan points to. Threads: a plan is read by several
- * threads at once. */
+ * Owner: the entry point owns everything a plan points to. Threads: several threads read a plan at
+ * once. */
 #ifndef GANTRY_KERNELS_REDUCE_CPU_H
 #define GANTRY_KERNELS_REDUCE_CPU_H
 
@@ -25,43 +25,43 @@ typedef struct gantry__cpu_reduce_plan_t {
     int32_t finish; /* GANTRY_FINISH_...; NONE but in the last level */
     int32_t out_dtype;
     int64_t divisor;
-    int32_t reads_ahead; /* cores need not be asked for memory ahead of its use */
+    bool reads_ahead; /* the hardware prefetcher is enough */
 } gantry__cpu_reduce_plan_t;
 
-/* Bytes of sums in a row of the output up to which one unit takes all its columns, lanes side by
- * side. */
+/* Up to so many bytes of sums in a row of the output, one unit takes all columns, with the lanes
+ * side by side. */
 #define GANTRY_CPU_REDUCE_NARROW_BYTES 512
-/* Bytes of the input above which sums of neighbours ask memory ahead of their use, and how many
- * bytes ahead: a smaller one may lie in a core's second-level cache, where asking costs more
- * than it saves. (Sums of columns lose by it everywhere.) */
+/* Sums of adjacent elements prefetch inputs of more bytes than this, and how many bytes ahead. A
+ * smaller input may lie in the second-level cache, where prefetching costs more than it gains. Sums
+ * of columns never gain. */
 #define GANTRY_CPU_REDUCE_FAR_BYTES (INT64_C(1) << 20)
 #define GANTRY_CPU_REDUCE_AHEAD 4096
 /* Bytes of one row of the wide form's stack of partial sums. */
 #define GANTRY_CPU_REDUCE_ROW_BYTES 4096
 
-/* The loops for a tree (GANTRY_TREE_...) over elements of a type. What looks at shapes is
- * reduce_cpu_units.c, once for all types: these see elements that lie side by side. acc and target
- * hold partial results, x and rows elements of the input; counts are of elements. */
+/* The loops of a tree (GANTRY_TREE_...) over elements of a type. They see adjacent elements only;
+ * reduce_cpu_units.c handles shapes, once for all types. acc and target hold partial results, x and
+ * rows elements of the input; counts are of elements. */
 typedef struct gantry__cpu_reduce_loops_t {
     int64_t in_bytes, acc_bytes;
     void (*fill)(void *acc, int64_t count); /* with the identity */
     /* `rounds` pieces of x, `stride` elements apart, element by element onto acc. */
     void (*add)(void *acc, const void *x, int64_t rounds, int64_t stride, int64_t count);
-    /* A whole sequence of one column, of at most a chunk, into target[0]. Memory is asked for what
-     * lies `ahead` elements behind those at hand, unless that is 0. */
+    /* Reduces a whole sequence of one column, of at most a chunk, into target[0]. Prefetches
+     * `ahead` elements ahead; 0: does not. */
     void (*line)(void *target, const void *x, int64_t count, int64_t ahead);
-    /* Two such sequences of equal counts, multiples of GANTRY_REDUCE_LANES, side by side: beyond
-     * the caches a core that looks ahead by itself is given more where it reads in two places.
-     * NULL for rare types. */
+    /* Reduces two such sequences side by side. Their counts are equal, and multiples of
+     * GANTRY_REDUCE_LANES. Beyond the caches the hardware prefetcher fetches more if a loop reads
+     * in two places. NULL for rare types. */
     void (*pair)(void *target, void *other, const void *x, const void *y, int64_t count);
     void (*enter)(void *acc, const void *x, int64_t count); /* as the first of their lanes */
-    /* Two to four rows of `width` elements into target, in the order of the fold: (0 + 2) + (1 +
-     * 3). NULL for rare types, and for extremes of floats, whose loop compilers spell out
-     * element by element. */
+    /* Folds two to four rows of `width` elements into target, in the order (0 + 2) + (1 + 3). NULL
+     * for rare types, and for extremes of floats, of whose loop compilers make scalar code. */
     void (*few)(void *target, const void *const *rows, int64_t count, int64_t width);
     void (*join)(void *a, const void *b, int64_t count);     /* a = a o b */
     void (*fold)(void *acc, int64_t lanes, int64_t columns); /* into the first lane */
-    /* Results, finished as the plan says, to its output from element `at` on; changes acc. */
+    /* Finishes results as the plan says, and writes them to its output from element `at` on;
+     * changes acc. */
     void (*put)(const gantry__cpu_reduce_plan_t *plan, void *acc, int64_t count, int64_t at);
 } gantry__cpu_reduce_loops_t;
 
@@ -69,10 +69,10 @@ typedef struct gantry__cpu_reduce_loops_t {
 void gantry__cpu_reduce_units(const gantry__cpu_reduce_loops_t *loops,
                               const gantry__cpu_reduce_plan_t *plan, int64_t begin, int64_t end);
 
-/* The tree's loops, as a way has them: 0 when there are none. */
-GANTRY_CPU_DECLARE(int, reduce_find,
+/* The loops of a way's tree; false if there are none. */
+GANTRY_CPU_DECLARE(bool, reduce_find,
                    (int32_t tree, int32_t dtype, gantry__cpu_reduce_loops_t *out_loops));
-GANTRY_CPU_DECLARE(int, reduce_find_extreme,
+GANTRY_CPU_DECLARE(bool, reduce_find_extreme,
                    (int32_t tree, int32_t dtype, gantry__cpu_reduce_loops_t *out_loops));
 
 /* ArgMax or ArgMin over the middle axis of [outer, length, columns]. With one column a unit is one
@@ -95,8 +95,8 @@ typedef struct gantry__cpu_argmax_plan_t {
 
 typedef void (*gantry__cpu_argmax_fn)(const gantry__cpu_argmax_plan_t *plan, int64_t begin,
                                       int64_t end);
-/* The loops of an element type: units, and then, when there are partial results, rows. NULL for
- * a type without. */
+/* The loops of an element type: argmax_find's for units, argmax_join_find's for rows of partial
+ * results. NULL if a type has none. */
 GANTRY_CPU_DECLARE(gantry__cpu_argmax_fn, argmax_find, (int32_t dtype));
 GANTRY_CPU_DECLARE(gantry__cpu_argmax_fn, argmax_join_find, (int32_t dtype));
 

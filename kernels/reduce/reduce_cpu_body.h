@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of one reduction over the tree that see elements of the input, for one type and
- * operation: included without a guard by files that are compiled per instruction set. Needs
- * BODY_NAME(x), BODY_IN, BODY_ACC, BODY_LOAD(x), BODY_OP(a, b) and BODY_IDENTITY, of the same
- * meaning as the names that reduce_cpu_tree.h, which it includes, begins with TREE_, and
- * BODY_JOIN(x), the names that reduce_cpu_join.h made for BODY_ACC and the operation; undefines
- * them at its end. BODY_FIRST(x) may be given where a lane's first element needs no operation,
- * BODY_HAS_FEW and BODY_HAS_PAIR for types worth the code of `few` and `pair`.
+/* The loops of one reduction over the tree that read elements of the input, for one type and
+ * operation. Files that are compiled per instruction set include this without a guard. It needs
+ * BODY_NAME(x), BODY_IN, BODY_ACC, BODY_LOAD(x), BODY_OP(a, b) and BODY_IDENTITY, which mean the
+ * same as the TREE_ names of reduce_cpu_tree.h, and BODY_JOIN(x), the names that reduce_cpu_join.h
+ * made for BODY_ACC and the operation. It undefines them at its end. BODY_FIRST(x) may be defined
+ * if a lane's first element needs no operation; BODY_HAS_FEW and BODY_HAS_PAIR, for types that are
+ * worth the code of `few` and `pair`.
  *
- * BODY_NAME(loops) is what a table holds. Owner: as reduce_cpu.h. Threads: thread-safe. */
+ * A table holds BODY_NAME(loops). Owner: as reduce_cpu.h. Threads: thread-safe. */
 
 #define TREE_NAME(x) BODY_NAME(x)
 #define TREE_IN BODY_IN
@@ -35,8 +35,8 @@ static void BODY_NAME(line)(void *target, const void *x, int64_t count, int64_t 
 
 #ifdef BODY_HAS_PAIR
 
-/* One element for each lane. In a loop of its own for each place that memory is read from, and
- * unrolled: a core that looks ahead does so for each instruction that reads. */
+/* One element for each lane. Each place that memory is read from has a loop of its own, unrolled,
+ * because the hardware prefetcher follows each load instruction separately. */
 static inline __attribute__((always_inline)) void BODY_NAME(row)(BODY_ACC *restrict acc,
                                                                  const BODY_IN *restrict x) {
 #pragma GCC unroll 16

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Max or Min of every type: included by reduce_cpu_extreme_simd.c once for each, without a guard.
- * Needs EXTREME_NAME(x), EXTREME_OP(a, b), EXTREME_INT_OP(a, b) for integers, and EXTREME_FLOAT and
- * EXTREME_INT(TYPE), the identities; undefines them. An element and the identity give the
+/* Max or Min of every type: reduce_cpu_extreme_simd.c includes this once for each, without a guard.
+ * It needs EXTREME_NAME(x), EXTREME_OP(a, b), EXTREME_INT_OP(a, b) for integers, and EXTREME_FLOAT
+ * and EXTREME_INT(TYPE), the identities. It undefines them. An element and the identity give the
  * element. */
 
 #define JOIN_NAME(x) EXTREME_NAME(x##_join_f32)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of Max and Min. The tree they follow is told in kernels/reduce/reduce.cl.
- *
- * NaN stays once met; of zeros of two signs the earlier stays. */
+/* The loops of Max and Min over the tree of kernels/reduce/reduce.cl. NaN stays once met; of zeros
+ * of two signs the earlier stays. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -35,8 +34,8 @@ typedef void (*make_loops_fn)(gantry__cpu_reduce_loops_t *loops);
 #define EXTREME_INT(TYPE) TYPE##_MAX
 #include "kernels/reduce/reduce_cpu_extreme.h"
 
-int GANTRY_CPU_NAME(reduce_find_extreme)(int32_t tree, int32_t dtype,
-                                         gantry__cpu_reduce_loops_t *out_loops) {
+bool GANTRY_CPU_NAME(reduce_find_extreme)(int32_t tree, int32_t dtype,
+                                          gantry__cpu_reduce_loops_t *out_loops) {
     const make_loops_fn make = tree == GANTRY_TREE_MAX ? find_max(dtype) : find_min(dtype);
     if (make) {
         make(out_loops);

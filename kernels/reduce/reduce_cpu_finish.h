@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last step of a reduction on the CPU, one function per type of partial results: `count` of
- * them are finished as the plan says and written to its output from element `at` on. Included by
- * the files that make loops of reduce_cpu_body.h, which are compiled per instruction set.
+/* The last step of a reduction on the CPU, one function per type of partial results: finishes
+ * `count` of them as the plan says, and writes them to its output from element `at` on. The files
+ * that make loops of reduce_cpu_body.h, which are compiled per instruction set, include this.
  *
  * acc is overwritten. Owner: arrays are the caller's. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_REDUCE_CPU_FINISH_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of a reduction that see partial results alone, for one type of them and one operation:
- * every type of input that is summed in it shares them. Included without a guard by files that are
- * compiled per instruction set, before reduce_cpu_body.h. Needs JOIN_NAME(x), JOIN_ACC, JOIN_OP(a,
- * b), JOIN_IDENTITY and JOIN_PUT(plan, acc, count, at), which writes results
- * (reduce_cpu_finish.h); undefines them at its end. Owner: as reduce_cpu.h. Threads:
+/* The loops of a reduction that read partial results only, for one type of them and one operation.
+ * All input types that are summed in that type share them. Files that are compiled per instruction
+ * set include this without a guard, before reduce_cpu_body.h. It needs JOIN_NAME(x), JOIN_ACC,
+ * JOIN_OP(a, b), JOIN_IDENTITY and JOIN_PUT(plan, acc, count, at), which writes results
+ * (reduce_cpu_finish.h). It undefines them at its end. Owner: as reduce_cpu.h. Threads:
  * thread-safe. */
 
 #define TREE_NAME(x) JOIN_NAME(x)

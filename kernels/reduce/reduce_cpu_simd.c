@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of sums, products and sums of squares. The tree they follow is told in
- * kernels/reduce/reduce.cl.
- *
- * Integers are taken as unsigned ones, which wrap. */
+/* The loops of sums, products and sums of squares over the tree of kernels/reduce/reduce.cl.
+ * Integers are computed as unsigned ones, which wrap. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -191,8 +189,8 @@ static make_loops_fn reduce_cpu_find(int32_t tree, int32_t dtype) {
     }
 }
 
-int GANTRY_CPU_NAME(reduce_find)(int32_t tree, int32_t dtype,
-                                 gantry__cpu_reduce_loops_t *out_loops) {
+bool GANTRY_CPU_NAME(reduce_find)(int32_t tree, int32_t dtype,
+                                  gantry__cpu_reduce_loops_t *out_loops) {
     const make_loops_fn make = reduce_cpu_find(tree, dtype);
     if (make) {
         make(out_loops);

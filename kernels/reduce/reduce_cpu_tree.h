@@ -37,9 +37,8 @@ static inline __attribute__((always_inline)) void TREE_NAME(step)(TREE_ACC *rest
     }
 }
 
-/* step for `rounds` pieces of x that lie `stride` elements apart, four at a time so that acc rests
- * in registers meanwhile. Memory is asked for what lies `ahead` elements behind those at hand,
- * unless that is 0: a sum has nothing else to do while it waits. */
+/* step for `rounds` pieces of x that lie `stride` elements apart. Takes four at a time, so that acc
+ * stays in registers. Prefetches `ahead` elements ahead; 0: does not. */
 static inline __attribute__((always_inline)) void TREE_NAME(steps)(TREE_ACC *restrict acc,
                                                                    const TREE_IN *restrict x,
                                                                    int64_t rounds, int64_t stride,
@@ -74,8 +73,8 @@ static inline void TREE_NAME(fold)(TREE_ACC *acc, int64_t lanes, int64_t columns
     }
 }
 
-/* The 64 lanes of one sequence, folded: spelled out, since a loop over `half` would not become
- * vector code. */
+/* Folds the 64 lanes of one sequence. The steps are written out, because a loop over `half` would
+ * not become vector code. */
 static inline __attribute__((always_inline)) TREE_ACC TREE_NAME(fold_lanes)(TREE_ACC *acc) {
 #define TREE_HALF(half)                            \
     for (int i = 0; i < (half); ++i) {             \
@@ -91,8 +90,8 @@ static inline __attribute__((always_inline)) TREE_ACC TREE_NAME(fold_lanes)(TREE
     return acc[0];
 }
 
-/* Adds elements that lie side by side, the first of which belongs to lane 0. The last ones are
- * padded to 64 with the identity. `ahead` as in steps. */
+/* Adds adjacent elements, the first of which belongs to lane 0, and pads them to 64 with the
+ * identity. `ahead` as in steps. */
 static inline __attribute__((always_inline)) void TREE_NAME(add_sequence)(TREE_ACC *restrict acc,
                                                                           const TREE_IN *restrict x,
                                                                           int64_t count,
@@ -112,7 +111,7 @@ static inline __attribute__((always_inline)) void TREE_NAME(add_sequence)(TREE_A
     }
 }
 
-/* One chunk of at most 4096 elements that lie side by side. */
+/* Reduces a chunk of at most 4096 adjacent elements. */
 static inline TREE_ACC TREE_NAME(chunk)(const TREE_IN *x, int64_t count) {
     _Alignas(64) TREE_ACC acc[GANTRY_REDUCE_LANES];
     TREE_NAME(fill)(acc, GANTRY_REDUCE_LANES);

@@ -22,11 +22,11 @@
 
 #define LANES GANTRY_REDUCE_LANES
 
-/* A unit's work: the loops and sizes, beside the plan. */
+/* The work of a unit: the loops and sizes beside the plan. */
 typedef struct {
     const gantry__cpu_reduce_loops_t *loops;
     const gantry__cpu_reduce_plan_t *plan;
-    int64_t ahead; /* as loops->line has it */
+    int64_t ahead; /* as of loops->line */
 } work_t;
 
 static const char *input_at(const work_t *work, int64_t element) {
@@ -40,8 +40,8 @@ static int64_t rows_of_chunk(const gantry__cpu_reduce_plan_t *plan, int64_t row)
 
 /* ---- small ---- */
 
-/* Rows into columns, some of them at a time: few enough for all their ends to stay in the
- * first-level cache. */
+/* Transposes some rows at a time: few enough for the ends of all to stay in the first-level cache.
+ */
 #define TURNED 8
 #define TURN(type)                                                                     \
     static void turn_##type(type *restrict out, const type *restrict in, int64_t rows, \
@@ -83,7 +83,7 @@ static void run_small_rows(const work_t *work, int64_t row, int64_t rows) {
     if (rows < LANES) {
         loops->fill(turned, length * LANES);
     }
-    /* all of them, but for long rows of wide types */
+    /* all rows, except for long rows of wide types */
     for (int64_t i = 0, some; i < rows; i += some) {
         some = rows - i;
         if (some * length * loops->acc_bytes > (int64_t)sizeof entered) {
@@ -112,7 +112,7 @@ static void run_small(const work_t *work, int64_t begin, int64_t end) {
 
 /* ---- one column ---- */
 
-enum { RESULTS = 64 }; /* that are put together */
+enum { RESULTS = 64 }; /* results that are written together */
 
 static const char *line_of(const work_t *work, int64_t unit, int64_t *out_count) {
     const gantry__cpu_reduce_plan_t *plan = work->plan;
@@ -136,7 +136,7 @@ static void run_lines(const work_t *work, int64_t begin, int64_t end) {
     }
 }
 
-/* The first half of the lines beside the second. */
+/* Reduces the first half of the lines beside the second. */
 static void run_pairs(const work_t *work, int64_t begin, int64_t end) {
     _Alignas(64) char results[RESULTS * sizeof(double)], others[RESULTS * sizeof(double)];
     const int64_t apart = (end - begin) / 2, middle = begin + apart;
@@ -157,13 +157,13 @@ static void run_pairs(const work_t *work, int64_t begin, int64_t end) {
 }
 
 /* All lines have the same number of whole rows of lanes. */
-static int lines_are_even(const gantry__cpu_reduce_plan_t *plan) {
+static bool lines_are_even(const gantry__cpu_reduce_plan_t *plan) {
     return plan->shape.length % (plan->chunks == 1 ? LANES : GANTRY_REDUCE_CHUNK) == 0;
 }
 
 /* ---- narrow ---- */
 
-/* Adds rows that lie side by side, the first of which belongs to lane 0. */
+/* Adds adjacent rows, the first of which belongs to lane 0. */
 static void add_rows(const work_t *work, char *acc, const char *x, int64_t rows) {
     const int64_t columns = work->plan->shape.columns, period = LANES * columns;
     const int64_t rounds = rows / LANES, rest = rows % LANES;
@@ -175,7 +175,7 @@ static void add_rows(const work_t *work, char *acc, const char *x, int64_t rows)
     }
 }
 
-/* The sums of such rows; few ones need nothing to be added to. */
+/* Sums such rows. If there are few, their first elements are copied rather than added. */
 static void sum_rows(const work_t *work, char *acc, const char *x, int64_t rows, int64_t lanes) {
     const int64_t columns = work->plan->shape.columns;
     if (rows < lanes || rows >= 2 * LANES) {
@@ -190,7 +190,7 @@ static void sum_rows(const work_t *work, char *acc, const char *x, int64_t rows,
     }
 }
 
-/* Adds rows of a sequence whose rows lie side by side in runs only. */
+/* Adds rows of a sequence of which only runs are adjacent. */
 static void add_runs(const work_t *work, char *acc, int64_t base, int64_t row, int64_t rows) {
     const gantry__reduce_axes_t *reduced = &work->plan->shape.reduced;
     const int64_t columns = work->plan->shape.columns;
@@ -284,8 +284,8 @@ static void fold_few(const wide_t *wide, int64_t first, int64_t apart, int64_t c
     wide->work.loops->few(target, rows, count, wide->width);
 }
 
-/* Lanes first, first + apart, first + 2 apart, ... folded into target; stack has room for one row
- * per fold that is still open. */
+/* Folds lanes first, first + apart, first + 2 apart, ... into target. stack has room for one row
+ * for each open fold. */
 static void fold_node(const wide_t *wide, int64_t first, int64_t apart, char *target, char *stack) {
     const int64_t count = (wide->rows - first + apart - 1) / apart;
     if (wide->work.loops->few && wide->rows <= LANES && count <= 4) {

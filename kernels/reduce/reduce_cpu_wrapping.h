@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tree over every type in which results wrap or are rounded: included by reduce_cpu_simd.c once
- * per tree, without a guard. Needs WRAPPING_NAME(x), WRAPPING_LOAD(type, x), an element in the type
- * of partial results as it enters its lane, WRAPPING_OP(a, b), WRAPPING_IDENTITY and
+/* A tree over every type in which results wrap or are rounded: reduce_cpu_simd.c includes this once
+ * per tree, without a guard. It needs WRAPPING_NAME(x), WRAPPING_LOAD(type, x), an element in the
+ * type of partial results as it enters its lane, WRAPPING_OP(a, b), WRAPPING_IDENTITY and
  * WRAPPING_JOIN(x), the names that reduce_cpu_join.h made for the operation and the types of
- * partial results (f32, f64, u32, u64); undefines them. */
+ * partial results (f32, f64, u32, u64). It undefines them. */
 
 #define BODY_NAME(x) WRAPPING_NAME(x##_f32)
 #define BODY_HAS_FEW

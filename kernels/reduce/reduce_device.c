@@ -30,21 +30,20 @@ typedef struct {
 #define WIDE_COLUMNS 256
 #define SMALL_LENGTH 64
 #define SMALL_WIDTH 64
-/* GPUs. Columns from which neighbouring work-items take neighbouring columns: as many as one piece
- * of memory that is read at once has of four bytes, and as many as a warp has items; sequences up
- * to ITEM_LENGTH are one item's then, and all are where a compute unit gets that many items. */
+/* GPUs: from so many columns on, neighbouring work-items take neighbouring columns. The first
+ * number fills one memory transaction with elements of four bytes, the second one a warp. An item
+ * then takes a whole sequence of up to ITEM_LENGTH elements, or of any length if a compute unit
+ * gets ITEMS_PER_UNIT of them. */
 #define BLOCK_COLUMNS 8
 #define ITEM_COLUMNS 32
 #define ITEM_LENGTH 64
 #define ITEMS_PER_UNIT 2048
 #define BLOCK_ITEMS 256
-/* GPUs: chunks of a sequence that one work-group takes where there are no more sequences than
- * compute units, and the length up to which the lanes of a smaller group load all they take at
- * once. */
+/* GPUs: chunks of a sequence for one work-group, if there are no more sequences than compute units;
+ * and the length up to which the lanes of a smaller group load all their elements at once. */
 #define FEW_CHUNKS 4
 #define FEW_LENGTH 512
-/* Work-groups per compute unit that a CPU should find, so that a slow core does not hold up the
- * rest. */
+/* Work-groups for each compute unit of a CPU: enough that a slow core does not delay the rest. */
 #define GROUPS_PER_UNIT 16
 
 GANTRY_K_PROGRAM(reduce_source, "portable/reduce", gantry__text_half, gantry__text_reduce_finish,
@@ -70,7 +69,8 @@ static void copy_axes(const gantry__reduce_axes_t *axes, int64_t *rank, int64_t 
     }
 }
 
-/* Work-groups and their size; on CPUs a group of one takes several units when there are many. */
+/* The number of work-groups and their size. On CPUs a group of one takes several units if there are
+ * many. */
 typedef struct {
     const char *name;
     uint64_t groups;
@@ -135,7 +135,7 @@ static form_t choose_gpu_form(gantry_op_call_t *call, const gantry__reduce_way_t
     return form;
 }
 
-/* 1 when the text has reduce_line for the way, and the level's sequences are neighbours. */
+/* Whether the text has reduce_line for the way, and the level's sequences are adjacent elements. */
 static bool is_line(const reduce_level_t *level, const gantry__reduce_way_t *way) {
     const bool has_line = way->in == GANTRY_FLOAT32 || way->in == GANTRY_FLOAT64 ||
                           way->in == GANTRY_INT64 ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The portable reductions, for the kernels of the pack that need one inside: Softmax.
+/* Reductions on devices, for kernels that need one inside: Softmax.
  *
  * Owner: spans belong to the call. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_REDUCE_DEVICE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the last level of a reduction does to integers: sums in a type that wraps, of 32 or 64 bits,
- * become results of a type (a number of abi_types.h). Comes after types.cl; C loops and device text
- * share it. */
+/* The last level of a reduction of integers: sums in a type that wraps, of 32 or 64 bits, become
+ * results of a type (a number of abi_types.h). Comes after types.cl; C loops and device text share
+ * it. */
 
 GANTRY_FN int gantry__integer_size(int type) {
     switch (type) {
@@ -19,8 +19,8 @@ GANTRY_FN ulong gantry__integer_quotient(ulong sum, GANTRY_LONG divisor, int typ
     return GANTRY_ID_IS_SIGNED(type) ? (ulong)((GANTRY_LONG)sum / divisor) : sum / (ulong)divisor;
 }
 
-/* The square root of the sum, as the type holds it, cut to an integer; 0 where the sum wrapped
- * to a negative number. */
+/* The square root of the sum as the type holds it, truncated to an integer; 0 if the sum wrapped to
+ * a negative number. */
 GANTRY_FN ulong gantry__integer_root(ulong sum, int type) {
     const int spare = 64 - 8 * gantry__integer_size(type);
     ulong left = sum << spare >> spare;
@@ -29,7 +29,7 @@ GANTRY_FN ulong gantry__integer_root(ulong sum, int type) {
     if (GANTRY_ID_IS_SIGNED(type) && (left >> (63 - spare) & 1) != 0) {
         return 0;
     }
-    for (int bit = 62; bit >= 0; bit -= 2) { /* a digit of the root for two of the number */
+    for (int bit = 62; bit >= 0; bit -= 2) { /* each two bits of the number give one of the root */
         const ulong trial = root + ((ulong)1 << bit);
         const int fits = left >= trial;
 

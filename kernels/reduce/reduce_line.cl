@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions of sequences of neighbours, longer than 64, in one column, on CPUs: the lanes of the
- * tree (reduce.cl, which comes before this) are vectors of 64 bytes, which stay in registers. For
- * float32, float64, int32 and int64. Option: GANTRY_READS_AHEAD 1 for a CPU that need not be
- * asked for memory ahead of its use. */
+/* Reductions of adjacent elements, more than 64, in one column, on CPUs: the lanes of the tree
+ * (reduce.cl, which comes before) are vectors of 64 bytes, which stay in registers. For float32,
+ * float64, int32 and int64. Option: GANTRY_READS_AHEAD 1 for a CPU whose hardware prefetcher is
+ * enough. */
 #if GANTRY_SERIAL
 
 #if GANTRY_T_IS(f32)
@@ -80,7 +80,7 @@ GANTRY_FN ACC line_fold(line_t *sums) {
     return lanes[0];
 }
 
-/* The result of `count` neighbours, at most a chunk. */
+/* Reduces `count` adjacent elements, at most a chunk. */
 GANTRY_FN ACC line_chunk(GANTRY_GLOBAL const T *x, int count) {
     line_t sums[LINE_VECTORS];
     const int whole = count - count % LANES;
@@ -104,9 +104,9 @@ GANTRY_FN ACC line_chunk(GANTRY_GLOBAL const T *x, int count) {
     return line_fold(sums);
 }
 
-/* Two sequences of `count` neighbours, whole rows of lanes, a row of each in turn: beyond the
- * caches a core that looks ahead does so for each instruction that reads, and is given more
- * where these read in two places. */
+/* Reduces two sequences of `count` adjacent elements, whole rows of lanes, by turns a row of each.
+ * The hardware prefetcher follows each load instruction separately, and fetches more if these read
+ * in two places. */
 GANTRY_FN void line_pair(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *y, int count, ACC *first,
                          ACC *second) {
     line_t a[LINE_VECTORS], b[LINE_VECTORS];

@@ -3,11 +3,11 @@
  * it, in the same program. */
 #if GANTRY_SERIAL
 
-/* ---- CPUs: loops over private arrays that the device's compiler turns into vectors; their counts
- * are not constants, since a loop that it unrolls completely it does not turn into vectors ---- */
+/* ---- CPUs: the device's compiler makes vector code of loops over private arrays. Their counts are
+ * not constants: a loop that it unrolls completely does not become vector code ---- */
 
-/* Sums in a row of the output that reduce_narrow takes; columns that reduce_wide takes at a time;
- * sequences of reduce_small. */
+/* The sums of an output row that reduce_narrow takes; the columns that reduce_wide takes at a time;
+ * the sequences of reduce_small. */
 #define NARROW (512 / (int)sizeof(ACC))
 #define BLOCK 256
 #define WIDTH 64
@@ -40,8 +40,7 @@ GANTRY_FN void join(ACC *to, const ACC *a, const ACC *b, int count) {
     }
 }
 
-/* `count` elements that lie side by side, the first of which belongs to acc[0]; period = 64 *
- * columns. */
+/* Adds `count` adjacent elements, the first of which belongs to acc[0]; period = 64 * columns. */
 GANTRY_FN void add_run(ACC *acc, GANTRY_GLOBAL const T *x, GANTRY_LONG count, int period) {
     while (count >= 4 * period) {
         add_rows4(acc, x, period, period);
@@ -55,7 +54,8 @@ GANTRY_FN void add_run(ACC *acc, GANTRY_GLOBAL const T *x, GANTRY_LONG count, in
     }
 }
 
-/* acc[lane][column] of the chunk that begins at row, folded into the first `columns` elements. */
+/* Computes acc[lane][column] of the chunk that starts at row, and folds it into the first `columns`
+ * elements. */
 GANTRY_FN void narrow_chunk(ACC *acc, GANTRY_GLOBAL const T *x, const reduce_level_t *level,
                             GANTRY_LONG row) {
     const int columns = (int)level->columns;
@@ -64,7 +64,7 @@ GANTRY_FN void narrow_chunk(ACC *acc, GANTRY_GLOBAL const T *x, const reduce_lev
         level->reduced_rank == 1 ? level->length : level->reduced_dims[level->reduced_rank - 1];
     GANTRY_LONG rows = chunk_rows(level, row);
     const int lanes = lanes_used(rows);
-    int at = 0; /* where in acc the next row goes */
+    int at = 0; /* place of the next row in acc */
     for (int i = 0; i < lanes * columns; ++i) {
         acc[i] = REDUCE_IDENTITY;
     }
@@ -136,7 +136,7 @@ GANTRY_KERNEL reduce_small(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
     }
 }
 
-/* The rows of the lane that begins at row, in `width` columns. */
+/* Adds the rows of the lane that starts at row, in `width` columns. */
 GANTRY_FN void add_lane(ACC *acc, GANTRY_GLOBAL const T *x, const reduce_level_t *level,
                         GANTRY_LONG row, GANTRY_LONG end, int width) {
     GANTRY_GLOBAL const T *p = x + row_offset(level, row);
@@ -156,8 +156,8 @@ GANTRY_FN void add_lane(ACC *acc, GANTRY_GLOBAL const T *x, const reduce_level_t
     }
 }
 
-/* The chunk that begins at row, in `width` columns. sums holds eight blocks: partial sum b is of
- * 2^b lanes; the last block is the new lane. Returns where the result is. */
+/* Reduces the chunk that starts at row, in `width` columns. sums holds eight blocks: partial sum b
+ * is of 2^b lanes; the last block is the new lane. Returns the place of the result. */
 GANTRY_FN const ACC *wide_chunk(ACC *sums, GANTRY_GLOBAL const T *x, const reduce_level_t *level,
                                 GANTRY_LONG row, int width) {
     ACC *lane = sums + 7 * BLOCK;
@@ -166,7 +166,7 @@ GANTRY_FN const ACC *wide_chunk(ACC *sums, GANTRY_GLOBAL const T *x, const reduc
     const int lanes = lanes_used(end - row);
     for (int index = 0; index < lanes; ++index) {
         const GANTRY_LONG first = row + reversed(index, lanes);
-        if (first >= end) { /* no such lane: its fold would change nothing */
+        if (first >= end) { /* a lane without elements: its fold would change nothing */
             for (int i = 0; i < width; ++i) {
                 lane[i] = REDUCE_IDENTITY;
             }

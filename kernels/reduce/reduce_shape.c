@@ -29,7 +29,7 @@ gantry__reduce_middle_t gantry__reduce_middle_of(const gantry_op_call_t *call) {
     return middle;
 }
 
-/* Puts an axis in front of the axes found so far, or lets the first of them grow over it. */
+/* Puts an axis in front of the axes found so far, or merges it with the first of them. */
 static void prepend(gantry__reduce_axes_t *axes, int64_t dim, int64_t stride, bool merge) {
     if (merge) {
         axes->dims[0] *= dim;
@@ -148,7 +148,7 @@ size_t gantry__reduce_empty(int32_t operation, int32_t dtype, unsigned char valu
 
 /* ---- ways through the tree ---- */
 
-/* The type whose sums wrap as this one's do. */
+/* The type that represents all types whose sums wrap like this one's. */
 static int32_t wrapping_type(int32_t dtype) {
     if ((GANTRY_DTYPES_INTEGERS & GANTRY_DTYPE_BIT(dtype)) == 0) return dtype;
     switch (gantry__k_size(dtype)) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shape of a reduction in its shortest form, and its way through the tree, for the reduction
- * kernels of every backend.
+/* The shape of a reduction in its shortest form, and its way through the tree, for the reductions
+ * of all devices.
  *
- * Axes of size 1 vanish and neighbours that are both kept or both reduced become one, so that kept
- * and reduced axes alternate: at most four of each. A kept axis that comes last is `columns`, whose
- * elements lie side by side.
+ * Axes of size 1 vanish. Neighbours that are both kept or both reduced become one, so that kept and
+ * reduced axes alternate: at most four of each. A kept axis that comes last is `columns`, whose
+ * elements are adjacent.
+ *
  * Owner: plain values, nothing allocated. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_REDUCE_SHAPE_H
 #define GANTRY_KERNELS_REDUCE_SHAPE_H
@@ -14,7 +15,7 @@
 
 #define GANTRY_REDUCE_AXES 4
 
-/* Elements one leaf of the reduction tree holds, and its lanes: see kernels/reduce/reduce.cl. */
+/* Elements of a leaf of the reduction tree, and its lanes (kernels/reduce/reduce.cl). */
 #define GANTRY_REDUCE_CHUNK 4096
 #define GANTRY_REDUCE_LANES 64
 
@@ -27,8 +28,8 @@ enum {
     GANTRY_REDUCE_ROWS
 };
 
-/* GANTRY_REDUCTION that defines <op>_kernel over compute_reduction, which finds the op's row in its
- * data. */
+/* The GANTRY_REDUCTION that defines <op>_kernel over compute_reduction, which finds the op's row in
+ * its data. */
 #define GANTRY_K_REDUCTION_KERNEL(name, function, summary, form, types_, tree, finish, empty) \
     static const int32_t name##_operation = GANTRY_REDUCE_ROW_##name;                         \
     static const gantry_type_constraint_t name##_types[] = {{"T", GANTRY_MASK_##types_}};     \
@@ -59,9 +60,9 @@ static const gantry_type_constraint_t gantry__k_argmin_types[] = {
     {"T", GANTRY_DTYPES_NUMERIC_BOOL}, {"output_type", GANTRY_DTYPES_INTS}};
 static const char *const gantry__k_argmax_hosts[] = {"dimension"};
 
-/* The element types of a reduction's levels. Types that a tree cannot tell apart have one name:
- * int32 and int64 stand for the unsigned ones where sums wrap, uint8 for int8 and bool, uint16
- * for int16. */
+/* The element types of a reduction's levels. Types that a tree does not distinguish have one name:
+ * int32 and int64 also stand for the unsigned types where sums wrap, uint8 for int8 and bool,
+ * uint16 for int16. */
 typedef struct gantry__reduce_way_t {
     int32_t tree;
     int32_t in;  /* what the first level reads */
@@ -79,15 +80,15 @@ typedef struct gantry__reduce_axes_t {
 } gantry__reduce_axes_t;
 
 typedef struct gantry__reduce_shape_t {
-    int64_t length;             /* elements that become one; 0 for an empty input */
+    int64_t length;             /* elements of a sequence; 0 for an empty input */
     int64_t outer;              /* outputs = outer * columns */
     int64_t columns;            /* at least 1 */
     gantry__reduce_axes_t kept; /* without columns */
     gantry__reduce_axes_t reduced;
 } gantry__reduce_shape_t;
 
-/* Bit a of the result is set when the call reduces axis a: when it is among the elements of input 1
- * (int32 or int64, negative ones count from the end), or always when there is no input 1. */
+/* Bit a of the result is set if the call reduces axis a: if input 1 names it (int32 or int64,
+ * negative numbers count from the end), or if there is no input 1. */
 uint32_t gantry__reduce_axes_mask(const gantry_op_call_t *call);
 
 /* The shape of reducing the axes of `mask` in a tensor of these sizes. */
@@ -105,21 +106,21 @@ gantry__reduce_middle_t gantry__reduce_middle_of(const gantry_op_call_t *call);
 void gantry__reduce_shape_plain(int64_t outer, int64_t length, int64_t columns,
                                 gantry__reduce_shape_t *out_shape);
 
-/* The result of reducing no element, as TensorFlow has it (ops/reduce.def), into value; returns
- * its size in bytes. The least and the greatest value of a floating type are the infinities. */
+/* Writes to value the result of no element, as in TensorFlow (ops/reduce.def), and returns its size
+ * in bytes. The least and the greatest value of a floating type are the infinities. */
 size_t gantry__reduce_empty(int32_t operation, int32_t dtype, unsigned char value[8]);
 
-/* 1 when a single element is its own result. */
+/* Whether a single element is its own result. */
 bool gantry__reduce_copies_one(int32_t operation);
 
 /* The way of an op over elements of dtype, `length` of which become one. */
 gantry__reduce_way_t gantry__reduce_way(int32_t operation, int32_t dtype, int64_t length);
 /* The way of a tree alone, whose last level writes partial results as they are. */
 gantry__reduce_way_t gantry__reduce_tree_way(int32_t tree, int32_t dtype);
-/* Makes way that of the levels above the first. */
+/* Changes way to that of the levels above the first. */
 void gantry__reduce_next_level(gantry__reduce_way_t *way);
 
-/* Chunks that a sequence of `length` elements is cut into; at least 1. */
+/* The number of chunks of a sequence of `length` elements; at least 1. */
 static inline int64_t gantry__reduce_chunks(int64_t length) {
     return length <= GANTRY_REDUCE_CHUNK ? 1
                                          : (length + GANTRY_REDUCE_CHUNK - 1) / GANTRY_REDUCE_CHUNK;

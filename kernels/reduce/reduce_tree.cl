@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the nodes of the reduction tree do (GANTRY_REDUCE_OP), for the host, which chooses, and for
- * reduce.cl and reduce_line.cl, which are built for the choice. */
+/* The operation of the reduction tree's nodes (GANTRY_REDUCE_OP): the host chooses it, and builds
+ * reduce.cl and reduce_line.cl for it. */
 #ifndef GANTRY_REDUCE_TREE_CL
 #define GANTRY_REDUCE_TREE_CL
 
@@ -12,7 +12,7 @@
 #define GANTRY_TREE_SQUARES 5 /* the sum of squares */
 #define GANTRY_TREE_KINDS 6
 
-/* What the last level does to its results. */
+/* What the last level does to the results. */
 #define GANTRY_FINISH_NONE 0
 #define GANTRY_FINISH_QUOTIENT 1
 #define GANTRY_FINISH_ROOT 2

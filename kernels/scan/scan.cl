@@ -1,33 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scans: Cumsum, Cumprod and CumulativeLogsumexp along the middle axis of [outer, length, columns],
- * forwards or in reverse, each element with itself or without (exclusive).
+ * forwards or in reverse, inclusive or exclusive.
  *
- * The order of operations depends on the shape alone, so that a scan has the same bits on every
- * device. A sequence is cut into chunks of 128 elements, in the direction of the scan:
+ * The order of operations depends on the shape alone, so a scan has the same bits on every device.
+ * A sequence is cut into chunks of 128 elements, in the direction of the scan:
  *
  *   totals   of each chunk: ((identity o x0) o x1) o ...
- *   before   the chunks' totals, scanned in the same way, exclusive: what has gone before each
- *            chunk
- *   rows     each chunk once more, element by element from what was before it
+ *   before   an exclusive scan of the totals, made in the same way: the total of all chunks before
+ *   rows     each chunk again, element by element, starting from the total before it
  *
  *       x:       0 ... 127 | 128 ... 255 | 256 ...
  *       totals:     t0     |     t1      |  ...
  *       before:   identity |     t0      | t0 o t1
  *
- * A sequence of one chunk needs the last step only. An item of a step is one chunk of one sequence.
+ * A sequence of one chunk needs only the last step. An item of a step is one chunk of one sequence.
  *
  * On processors an item is more than a chunk: a run of columns, which becomes vector code
- * (..._block), or of one column 8 chunks side by side, whose additions do not wait for each other
- * (..._line; turned, as vectors of eight, in scan_transposed.cl and for logsumexp). The operations
- * and their order are those of the plain items. Where the second step has one chunk, and there are
- * enough sequences for all cores, an item of `rows` is whole sequences and does all three steps:
- * what it reads again is in the core's cache, and nothing but `rows` is launched.
+ * (..._block); or, of one column, 8 chunks side by side, whose additions do not wait for each other
+ * (..._line). For logsumexp, and in scan_transposed.cl, those 8 chunks are transposed into vectors.
+ * The operations and their order are those of the plain items. If `before` has one chunk and there
+ * are enough sequences for all cores, an item of `rows` does all three steps for whole sequences:
+ * their elements are then still in the core's cache, and only `rows` is launched.
  *
- * Cost: two reads (one, of whole sequences) and one write of the elements, length / 128 of scratch.
- * Halves are computed in float32 (C of types.cl), scratch is float32 too, and each result is
- * rounded once. Integers wrap. logsumexp(a, b) is the larger plus log1p(exp(smaller - larger)), the
- * larger itself where the smaller is -infinity, NaN where both are +infinity, as TensorFlow has
- * it. */
+ * Cost: two reads of the elements (one for whole sequences), one write, and scratch of length /
+ * 128. Halves are computed in float32 (C of types.cl), with scratch in float32, and each result is
+ * rounded once. Integers wrap. logsumexp(a, b) is larger + log1p(exp(smaller - larger)); it is the
+ * larger if the smaller is -infinity, and NaN if both are +infinity, as in TensorFlow. */
 #ifndef GANTRY_SCAN_PARAMETERS
 #define GANTRY_SCAN_PARAMETERS
 #define GANTRY_SCAN_CHUNK 128
@@ -40,11 +38,11 @@ typedef struct gantry__scan_t {
     GANTRY_LONG operation;
     GANTRY_LONG exclusive, reverse; /* 0 or 1 */
     GANTRY_LONG total;              /* of _line: chunks of all sequences */
-    /* of _rows_line, _rows_block: sequences of an item; 0: it has chunks of them */
+    /* of _rows_line, _rows_block: whole sequences of an item; 0: an item has chunks */
     GANTRY_LONG whole;
-    /* of _rows_line: not 0: write past the caches, in which each sequence starts a line */
+    /* of _rows_line: not 0: streaming stores; each sequence then starts a cache line */
     GANTRY_LONG stream;
-    gantry__runs_t runs; /* of _block: of the columns */
+    gantry__runs_t runs; /* of _block: runs of columns */
 } gantry__scan_t;
 #endif
 
@@ -66,7 +64,7 @@ typedef struct gantry__scan_t {
 #define GANTRY_SCAN_LOWEST GANTRY_AS_FLOAT(0xff800000u)
 #endif
 
-/* A call would keep the loop over it scalar. */
+/* A call would keep the loop around it scalar. */
 #undef GANTRY_SCAN_INLINE
 #if defined(__OPENCL_VERSION__) && defined(__clang__)
 #define GANTRY_SCAN_INLINE GANTRY_FN __attribute__((always_inline))
@@ -75,8 +73,8 @@ typedef struct gantry__scan_t {
 #endif
 
 #if GANTRY_SCAN_HAS_LOG
-/* log(1 + e) to the last bits: what 1 + e loses of e is put back as a factor (Higham, Accuracy and
- * Stability, 1.14.1). Everything is computed before one of it is chosen, so that loops become
+/* log(1 + e) to the last bits: a factor restores the bits of e that 1 + e loses (Higham, Accuracy
+ * and Stability, 1.14.1). All values are computed before one is selected, so that loops become
  * vector code. */
 GANTRY_SCAN_INLINE C GANTRY_ITEM_FN(log_sum_here)(const C a, const C b) {
     const C larger = a > b ? a : b, smaller = a > b ? b : a;
@@ -95,7 +93,7 @@ GANTRY_ITEM C GANTRY_ITEM_FN(log_sum)(const C a, const C b) {
     return GANTRY_ITEM_FN(log_sum_here)(a, b);
 }
 
-/* Of neighbours, as vectors. */
+/* Of neighbouring elements, as vectors. */
 GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_each)(const C *as, const C *bs, C *out, const int count) {
     for (int c = 0; c < count; ++c) {
         out[c] = GANTRY_ITEM_FN(log_sum_here)(as[c], bs[c]);
@@ -123,15 +121,15 @@ GANTRY_ITEM C GANTRY_ITEM_FN(scan_join)(const C a, const C b, const GANTRY_LONG 
 
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
 
-/* Elements of chunk i, and where its first one in the scan's direction lies. */
-#define GANTRY_FIND_CHUNK                                                                      \
-    const GANTRY_LONG chunk =                                                                  \
-        gantry__divide_position(i, p->columns); /* of all sequences' chunks */                 \
-    const GANTRY_LONG outer = gantry__divide_position(chunk, p->chunks);                       \
-    const GANTRY_LONG first = (chunk - outer * p->chunks) * GANTRY_SCAN_CHUNK;                 \
-    const GANTRY_LONG row = p->reverse ? p->length - 1 - first : first;                        \
-    const GANTRY_LONG start = (outer * p->length + row) * p->columns + i - chunk * p->columns; \
-    const GANTRY_LONG left = p->length - first;                                                \
+/* The number of elements of chunk i, and the place of its first one in the direction of the scan.
+ */
+#define GANTRY_FIND_CHUNK                                                                          \
+    const GANTRY_LONG chunk = gantry__divide_position(i, p->columns); /* chunk of all sequences */ \
+    const GANTRY_LONG outer = gantry__divide_position(chunk, p->chunks);                           \
+    const GANTRY_LONG first = (chunk - outer * p->chunks) * GANTRY_SCAN_CHUNK;                     \
+    const GANTRY_LONG row = p->reverse ? p->length - 1 - first : first;                            \
+    const GANTRY_LONG start = (outer * p->length + row) * p->columns + i - chunk * p->columns;     \
+    const GANTRY_LONG left = p->length - first;                                                    \
     const GANTRY_LONG length = left < GANTRY_SCAN_CHUNK ? left : GANTRY_SCAN_CHUNK;
 
 /* The totals of all chunks. */
@@ -150,7 +148,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_totals)(GANTRY_GLOBAL const T *x, GANTRY_GL
 }
 GANTRY_ITEMS_1_1(scan_totals, T, C, gantry__scan_t)
 
-/* A chunk's results from what was before it; in place too. */
+/* The results of a chunk, from the total before it. Works in place. */
 GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const C *before,
                                            GANTRY_GLOBAL T *out,
                                            GANTRY_PARAMETERS(gantry__scan_t) p,
@@ -171,7 +169,7 @@ GANTRY_ITEMS_2_1(scan_rows, T, C, T, gantry__scan_t)
 
 #undef GANTRY_FIND_CHUNK
 
-#else /* C has the others for all types */
+#else /* C has the other items for all types */
 
 GANTRY_NO_ITEM(scan_totals)
 GANTRY_NO_ITEM(scan_rows)
@@ -192,7 +190,7 @@ GANTRY_NO_ITEM(scan_rows)
 #else
 #define GANTRY_SCAN_OTHERWISE(loop)
 #endif
-/* A loop of its own for each operation: loop(JOIN), statements. */
+/* One loop for each operation: loop(JOIN), statements. */
 #define GANTRY_SCAN_LOOP(loop)                        \
     if (p->operation == GANTRY_SCAN_SUM) {            \
         loop(GANTRY_SCAN_ADD)                         \
@@ -201,11 +199,11 @@ GANTRY_NO_ITEM(scan_rows)
     }                                                 \
     GANTRY_SCAN_OTHERWISE(loop)
 
-/* Of one column. In OpenCL C this is for floats, halves, and integers of 32 and 64 bits. */
+/* For one column. In OpenCL C for floats, halves, and integers of 32 and 64 bits. */
 #if !defined(__OPENCL_VERSION__) || GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF || GANTRY_T_IS(i32) || \
     GANTRY_T_IS(i64)
 
-/* Of elements that are no neighbours. */
+/* For elements that are not neighbours. */
 #undef GANTRY_SCAN_WIDEN
 #undef GANTRY_SCAN_NARROW
 #if GANTRY_T_IS(f16)
@@ -216,8 +214,8 @@ GANTRY_NO_ITEM(scan_rows)
 #define GANTRY_SCAN_NARROW(x) GANTRY_NARROW(x)
 #endif
 
-/* Chunk `number` of all sequences, of one column: where it starts, in the scan's direction, and
- * its length. */
+/* Chunk `number` of all sequences, of one column: its start, in the direction of the scan, and its
+ * length. */
 #define GANTRY_FIND_LINE(number)                                                \
     const GANTRY_LONG outer = gantry__divide_position(number, p->chunks);       \
     const GANTRY_LONG first = ((number)-outer * p->chunks) * GANTRY_SCAN_CHUNK; \
@@ -225,8 +223,8 @@ GANTRY_NO_ITEM(scan_rows)
     const GANTRY_LONG left = p->length - first;                                 \
     const int length = (int)(left < GANTRY_SCAN_CHUNK ? left : GANTRY_SCAN_CHUNK);
 
-/* Chunk `number` and those behind it, up to `end`: where they start, and how many elements all
- * of them have. */
+/* The chunks from `number` up to `end`: their starts, and the number of elements that all of them
+ * have. */
 #define GANTRY_FIND_LINES(number, end)                                                      \
     const int lines =                                                                       \
         (int)((end) - (number) < GANTRY_SCAN_LINES ? (end) - (number) : GANTRY_SCAN_LINES); \
@@ -242,9 +240,9 @@ GANTRY_NO_ITEM(scan_rows)
 
 #if GANTRY_SCAN_HAS_LOG
 #define GANTRY_SCAN_STRETCH 16
-/* The chunks of an item, joined by log_sum: of dozens of instructions, and so for all lines as one
- * vector. Stretches of the lines are turned on the way in and on the way out; where a line has
- * ended, -infinity leaves its sum as it is. out: 0 for totals. */
+/* Joins the chunks of an item by log_sum. That is dozens of instructions, so all lines are computed
+ * as one vector: stretches of the lines are transposed on the way in and out. After the end of a
+ * line, -infinity leaves its sum unchanged. out: 0 for totals. */
 GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                                GANTRY_PARAMETERS(gantry__scan_t) p,
                                                const GANTRY_LONG *starts, const int *lengths,
@@ -295,8 +293,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
 #define GANTRY_SCAN_LOG_LINES(out)
 #endif
 
-/* 8 places that advance side by side are too many for a processor to foresee: it is asked for each
- * line of the next item's memory, whatever the address, which is no access. */
+/* A processor cannot prefetch 8 streams by itself. The loop prefetches each cache line of the next
+ * item; a prefetch never faults, so the address need not be mapped. */
 #define GANTRY_SCAN_ASK (64 / (int)sizeof(T))
 #define GANTRY_SCAN_PREFETCH(c, array)                                                        \
     GANTRY_PREFETCH((ulong)(array) +                                                          \
@@ -332,7 +330,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
             out[starts[c] + at] = GANTRY_SCAN_NARROW(p->exclusive ? sums[c] : next); \
         })                                                                           \
     }
-/* What the totals see of the chunks is kept, turned, for the results. */
+/* `totals` keeps the transposed elements for the results. */
 #define GANTRY_SCAN_KEPT GANTRY_SCAN_V kept[GANTRY_SCAN_CHUNK];
 #define GANTRY_SCAN_KEPT_PARAMETER , GANTRY_SCAN_V *kept
 #define GANTRY_SCAN_KEPT_ARGUMENT , kept
@@ -343,8 +341,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
 #define GANTRY_SCAN_KEPT_PARAMETER
 #define GANTRY_SCAN_KEPT_ARGUMENT
 
-/* Places and sums as variables of their own, which a compiler keeps in registers; those of an array
- * whose address is known elsewhere it does not. */
+/* Places and sums are separate variables, which a compiler keeps in registers. It does not do so
+ * for an array whose address is taken. */
 #define GANTRY_SCAN_BEGIN_LINE(c, JOIN)               \
     const GANTRY_LONG place_##c = starts[c] - behind; \
     C sum_##c = sums[c];
@@ -360,8 +358,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
         to[place_##c] = GANTRY_SCAN_NARROW(sum_##c);                      \
         sum_##c = next;                                                   \
     }
-/* The elements that all lines have: `each` of all lines at a time, `want` of line c for every 64
- * bytes of it. */
+/* The elements that all lines have: `each` for one element of all lines, `want` for each 64 bytes
+ * of line c. */
 #define GANTRY_SCAN_COMMON(JOIN, each, want)                                              \
     {                                                                                     \
         const GANTRY_LONG behind = p->reverse ? common - 1 : 0;                           \
@@ -468,7 +466,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows_line)(GANTRY_GLOBAL const T *x,
     const GANTRY_LONG most = p->whole > 0 ? p->whole * p->chunks : GANTRY_SCAN_LINES;
     const GANTRY_LONG end = p->total < (i + 1) * most ? p->total : (i + 1) * most;
     const C identity = GANTRY_ITEM_FN(scan_identity)(p->operation);
-    C gone = identity; /* before chunk `chunk` of its sequence */
+    C gone = identity; /* the total before chunk `chunk` of its sequence */
     GANTRY_LONG chunk = 0;
 
     for (GANTRY_LONG number = i * most; number < end; number += GANTRY_SCAN_LINES) {
@@ -505,8 +503,7 @@ GANTRY_ITEMS_2_1(scan_rows_line, T, C, T, gantry__scan_t)
 
 #endif
 
-/* Chunk `number` of all sequences, of the columns from `first` on: where it starts, and its
- * length. */
+/* Chunk `number` of all sequences, of the columns from `first` on: its start and its length. */
 #define GANTRY_FIND_BLOCK(number)                                                      \
     const GANTRY_LONG sequence = gantry__divide_position(number, p->chunks);           \
     const GANTRY_LONG before_it = ((number)-sequence * p->chunks) * GANTRY_SCAN_CHUNK; \
@@ -530,7 +527,7 @@ GANTRY_ITEMS_2_1(scan_rows_line, T, C, T, gantry__scan_t)
         }                                                               \
     }
 
-/* Joins to `gone` the totals of a chunk of `count` columns, which starts at `start`. */
+/* Joins the totals of a chunk of `count` columns, which starts at `start`, to `gone`. */
 GANTRY_SHARED_FN void GANTRY_ITEM_FN(block_totals)(GANTRY_GLOBAL const T *x,
                                                    GANTRY_PARAMETERS(gantry__scan_t) p,
                                                    const GANTRY_LONG start,

@@ -16,7 +16,7 @@ static int32_t program_type(int32_t dtype) {
 
 enum { TOTALS, ROWS };
 
-/* 1 when the text has the items of several lines for this scan. */
+/* Whether the text has the items of several lines for this scan. */
 static bool has_lines(const gantry_op_call_t *call, int32_t dtype) {
     return gantry__k_items_are_c(call) ||
            (gantry__k_is_serial(call) &&
@@ -24,8 +24,8 @@ static bool has_lines(const gantry_op_call_t *call, int32_t dtype) {
              dtype == GANTRY_INT64 || gantry__k_is_half(dtype)));
 }
 
-/* One of the two steps over `chunks` chunks of each column. On processors an item has several of
- * them. */
+/* Runs one of the two steps over `chunks` chunks of each column. On processors an item has several
+ * chunks. */
 static int32_t scan_run(gantry_op_call_t *call, int step, int32_t dtype, gantry__scan_t *scan,
                         int64_t chunks, const gantry_span_t spans[3]) {
     static const uint32_t plain[] = {ITEM_scan_totals, ITEM_scan_rows},
@@ -67,9 +67,9 @@ static int32_t scan_run(gantry_op_call_t *call, int step, int32_t dtype, gantry_
 
 enum { LEAST_CHUNKS = 32, ITEMS_PER_UNIT = 4 };
 
-/* Sequences that an item of ROWS does whole, in all three steps: of one column so many that their
- * chunks fill most of the lines. 0, an item has chunks of them: on cards, and where some cores
- * would have nothing to do. */
+/* The number of sequences that an item of ROWS does whole, in all three steps: one with columns,
+ * else as many as fill most of the lines with chunks. 0 if an item has chunks: on GPUs, and where
+ * cores would be idle. */
 static int64_t whole_sequences(const gantry_op_call_t *call, int32_t dtype,
                                const gantry__scan_t *scan, int64_t outer) {
     const bool is_block = scan->columns > 1;
@@ -83,8 +83,8 @@ static int64_t whole_sequences(const gantry_op_call_t *call, int32_t dtype,
     return outer / whole * runs >= ITEMS_PER_UNIT * gantry__k_units(call) ? whole : 0;
 }
 
-/* Of one column: results past the caches, where they are many and each sequence starts a line of
- * 64 bytes. */
+/* Whether results of one column are written by streaming stores: if there are many, and each
+ * sequence starts a cache line. */
 static int64_t streams(const gantry_op_call_t *call, int32_t dtype, int64_t count, int64_t length,
                        gantry_span_t out) {
     const int64_t bytes = (int64_t)gantry__k_size(dtype);
@@ -93,12 +93,12 @@ static int64_t streams(const gantry_op_call_t *call, int32_t dtype, int64_t coun
     return is_aligned ? gantry__k_work(call, count, bytes, 0).stream : 0;
 }
 
-/* Scans x [outer, scan->length, columns] into out, which may be x. Depth: one level per factor
- * of 128. */
+/* Scans x [outer, scan->length, columns] into out, which may be x. Recurses once for each factor of
+ * 128. */
 static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry__scan_t scan, int64_t outer,
                         gantry_span_t x, gantry_span_t out) {
     const int32_t total_type = gantry__k_is_half(dtype) ? GANTRY_FLOAT32 : dtype;
-    gantry_span_t totals = x; /* not read where there is one chunk or an item has whole sequences */
+    gantry_span_t totals = x; /* not read for one chunk, or for whole sequences */
     int64_t count;
 
     scan.chunks = (scan.length + GANTRY_SCAN_CHUNK - 1) / GANTRY_SCAN_CHUNK;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The chunks of scan.cl's lines as vectors, an element of each of the eight at a time: eight
- * elements of each are a square of vectors, which is turned. Macros, before scan.cl; T, and the
- * names of an item's variables, are those of where they are used. In OpenCL C for floats, halves,
- * and integers of 32 and 64 bits; in C for float32, halves, and integers of 32 bits, with AVX2, of
- * whose registers a vector is one.
+/* The lines of scan.cl as vectors: a vector holds one element of each of the eight chunks. Eight
+ * elements of each chunk are an 8 x 8 tile, which is transposed in registers. This file has macros
+ * only and comes before scan.cl; T, and the names of an item's variables, belong to the place of
+ * use. In OpenCL C it serves floats, halves, and integers of 32 and 64 bits; in C float32, halves,
+ * and integers of 32 bits, with AVX2, where a vector is one register.
  *
- * GANTRY_SCAN_VECTOR(type) is the vector for a type, GANTRY_SCAN_LOAD(type, from) and
- * GANTRY_SCAN_STORE(type, v, to) read and write one. */
+ * GANTRY_SCAN_VECTOR(type) is the vector for a type. GANTRY_SCAN_LOAD(type, from) reads one,
+ * GANTRY_SCAN_STORE(type, v, to) writes one. */
 #ifndef GANTRY_SCAN_SQUARES_CL
 #define GANTRY_SCAN_SQUARES_CL
 
@@ -153,10 +153,10 @@ typedef int gantry__scan_vector_places __attribute__((vector_size(32)));
 
 #endif
 
-/* A square is turned in three steps, in which vectors `apart` of each other mix their elements two
- * by two. The mixes are those that are one instruction: of 32 bits, where a vector is one register,
- * neighbours one by one, in pairs, and halves, which leaves columns 1 and 2, 5 and 6 in each
- * other's place; of 64 bits, where it is two, other ones. */
+/* A tile is transposed in three steps. Each step mixes pairs of vectors that stand `apart` from
+ * each other. The mixes are those that are one instruction. For 32 bits, where a vector is one
+ * register: single neighbours, pairs, and halves of a register, which swaps columns 1 and 2, and 5
+ * and 6. For 64 bits, where a vector is two registers, other mixes. */
 #define GANTRY_SCAN_MIX_ALL(V, from, to, apart, mix)              \
     GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; ++z) { \
         if ((z & (apart)) == 0) {                                 \
@@ -191,9 +191,9 @@ typedef int gantry__scan_vector_places __attribute__((vector_size(32)));
 #define gantry__scan_turn_f16 GANTRY_SCAN_TURN_32
 #define GANTRY_SCAN_TURN(V, values) GANTRY_PASTE(gantry__scan_turn_, GANTRY_T)(V, values)
 
-/* Elements k to k + 7 of each chunk. Where the totals' sight of them is kept for the results, half
- * of what comes next is asked for with the one, half with the other: a core has so many requests
- * at a time. */
+/* Elements k to k + 7 of each chunk. If `totals` keeps its elements for the results, each of the
+ * two passes prefetches one half of the next elements: a core can have only so many requests in
+ * flight. */
 #define GANTRY_SCAN_PREFETCH_HALF \
     GANTRY_SCAN_PREFETCH(0, x)    \
     GANTRY_SCAN_PREFETCH(1, x) GANTRY_SCAN_PREFETCH(2, x) GANTRY_SCAN_PREFETCH(3, x)
@@ -225,8 +225,8 @@ typedef int gantry__scan_vector_places __attribute__((vector_size(32)));
         }                                                             \
     }
 
-/* streams: past the caches. Reads and writes of memory then go on side by side: a line for each
- * chunk, whole after one square or two. */
+/* streams: streaming stores. Each chunk writes a whole cache line after one tile or two, so that
+ * reads and writes of memory overlap. */
 #define GANTRY_SCAN_SQUARES_ROWS(V, OP)                                                       \
     gantry__stream_line_t past[GANTRY_SCAN_LINES];                                            \
     T *const block = (T *)past;                                                               \
@@ -272,7 +272,7 @@ typedef int gantry__scan_vector_places __attribute__((vector_size(32)));
         }                                                                                     \
     }
 
-/* The squares, then what is left of each chunk one by one: `one`, statements for element `at` of
+/* The tiles, then the rest of each chunk one by one: `one` is the statements for element `at` of
  * chunk c. */
 #define GANTRY_SCAN_ALL_SQUARES(V, loop, one)                                       \
     const GANTRY_LONG backwards = p->reverse ? GANTRY_SCAN_LINES - 1 : 0;           \

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stable sorting of rows on processors, by digits of keys (sort_key.cl); by element size. Items are
- * few and long, one or some for a thread; each works in its own share of one scratch. Comes after
- * radix_pairs.cl, which sorts keys.
+/* Stable radix sort of rows on processors, by digits of keys (sort_key.cl); by element size. Items
+ * are few and long: one or a few for each thread, each with its own share of one scratch. Comes
+ * after radix_pairs.cl, which sorts keys.
  *
  *     radix_rows     many rows: an item sorts one
  *
- * Where rows are fewer than threads they are cut into parts, and become buckets of neighbouring
+ * If there are fewer rows than threads, rows are cut into parts and become buckets of neighbouring
  * keys:
  *
- *     radix_keys     the keys of a part, the least and the largest of them
- *     radix_count    how many keys of a part lie in each of many bins, even steps between the row's
- *                    least and largest
- *     radix_spread   a part's keys to their buckets, behind those of the parts before it
- *     radix_finish   an item sorts its share of the buckets, from the lowest digit on
+ *     radix_keys     makes the keys of a part, and finds its least and its largest
+ *     radix_count    counts the keys of a part by bins, which divide the range from the row's least
+ *                    key to its largest into even steps
+ *     radix_spread   moves the keys of a part to their buckets, behind those of the parts before
+ *     radix_finish   an item sorts its share of the buckets, from the lowest digit up
  *
- * A bucket is one bin or some that follow each other, so that buckets have about as many keys each,
- * however keys are spread: those of evenly spread floating-point numbers are not. It most often
- * fits in the nearest cache.
+ * A bucket is one bin or several neighbours, so that all buckets have about as many keys, however
+ * the keys are distributed: evenly spread floating-point numbers do not have evenly spread keys.
+ * Most buckets fit in the first-level cache.
  *
- * Where only sorted elements are wanted there are no positions: a key says which element it was,
- * but for the sign of a zero and the bits of a NaN. Where these occur, radix_restore writes zeros
- * and NaNs as they follow each other in the row. */
+ * Where only the sorted elements are wanted there are no positions, because a key gives its element
+ * back, except for the sign of a zero and the bits of a NaN. If there are such elements,
+ * radix_restore writes the zeros and NaNs in the order in which they stand in the row. */
 #ifndef GANTRY_RADIX_PARAMETERS
 #define GANTRY_RADIX_PARAMETERS
 
-/* Buckets of a row at most: no power of two, or evenly spread keys would have buckets begin at
- * distances that caches take badly. */
+/* The most buckets of a row. It is not a power of two: buckets of evenly spread keys would else
+ * start at distances that conflict in a cache. */
 #define GANTRY_RADIX_BUCKETS 500
-#define GANTRY_RADIX_AHEAD 16 /* keys before its use that a place in a bucket is asked for */
+#define GANTRY_RADIX_AHEAD 16 /* distance in keys of the prefetch of places in buckets */
 
-/* Rows of length elements, which lie inner elements apart; each in parts. Places are those in
- * the scratch, in bytes. */
+/* Rows of `length` elements with stride `inner`; each row is in parts. Places are byte offsets in
+ * the scratch. */
 typedef struct gantry__radix_t {
     gantry__work_t work;
     gantry__order_t order;
@@ -38,13 +38,13 @@ typedef struct gantry__radix_t {
     GANTRY_LONG shares;        /* of a row's buckets */
     GANTRY_LONG bins, buckets; /* of a row */
     GANTRY_LONG has_positions;
-    /* of all elements, twice; sorted rows lie in the first, buckets in the second */
+    /* of all elements, twice: sorted rows in the first, buckets in the second */
     GANTRY_LONG keys[2], positions[2];
-    /* of each part: the least key, the largest, whether there are -0 or NaN */
+    /* of each part: the least key, the largest key, and whether there is a -0 or a NaN */
     GANTRY_LONG bounds;
     GANTRY_LONG counts; /* of each part's bins */
     GANTRY_LONG tables; /* for each part, the bucket of each bin */
-    GANTRY_LONG starts; /* of each row's buckets, and their end */
+    GANTRY_LONG starts; /* starts of each row's buckets, and their end */
 } gantry__radix_t;
 
 #endif
@@ -57,7 +57,7 @@ typedef struct gantry__radix_t {
 
 /* ---- elements ---- */
 
-/* The element of a key; of zeros the positive one. */
+/* The element of a key; +0 for a zero. */
 GANTRY_ITEM T GANTRY_ITEM_FN(radix_value)(const K key, const gantry__order_t order) {
     const K number = order.descending ? ~key : key, sign = (K)order.sign, width = sign | (sign - 1);
     const K bits = (number & sign) != 0 ? number ^ sign : ~number & width;
@@ -71,7 +71,7 @@ GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_odd)(const T x, const gantry__order_t or
            (((K)x == (K)order.sign) | (((K)x & (K)~order.sign) > (K)order.infinity));
 }
 
-/* Keys of `count` elements; bounds: the least, the largest, whether any is odd. */
+/* Makes the keys of `count` elements. bounds: the least, the largest, whether any is odd. */
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_take)(GANTRY_GLOBAL const T *x, const GANTRY_LONG inner,
                                             GANTRY_GLOBAL K *keys, const GANTRY_LONG count,
                                             const gantry__order_t order, ulong *bounds) {
@@ -102,7 +102,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_take)(GANTRY_GLOBAL const T *x, const GANT
     bounds[2] = odd;
 }
 
-/* The elements of `count` keys. */
+/* Makes the elements of `count` keys. */
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_give)(GANTRY_GLOBAL const K *keys, GANTRY_GLOBAL T *out,
                                             const GANTRY_LONG inner, const GANTRY_LONG count,
                                             const gantry__order_t order) {
@@ -117,7 +117,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_give)(GANTRY_GLOBAL const K *keys, GANTRY_
     }
 }
 
-/* Writes the zeros and NaNs of a sorted row as they follow each other in the row x. */
+/* Writes the zeros and NaNs of a sorted row in the order in which they stand in the row x. */
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_zeros)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                              const GANTRY_LONG inner, const GANTRY_LONG length,
                                              const gantry__order_t order) {
@@ -140,7 +140,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_zeros)(GANTRY_GLOBAL const T *x, GANTRY_GL
     }
 }
 
-/* Where in x the row begins. */
+/* The start of the row in x. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(radix_row)(GANTRY_PARAMETERS(gantry__radix_t) p,
                                                   const GANTRY_LONG row) {
     const GANTRY_LONG outer = row / p->inner;
@@ -232,7 +232,7 @@ GANTRY_ITEM GANTRY_ITEM_FN(radix_pairs)
     return out;
 }
 
-/* Item i is a part of a row: its first element, and the one after its last. */
+/* Item i is a part of a row: its first element and its end. */
 #define GANTRY_FIND_PART                                             \
     const GANTRY_LONG row = i / p->parts, part = i - row * p->parts; \
     const GANTRY_LONG begin = p->length * part / p->parts, end = p->length * (part + 1) / p->parts;
@@ -284,10 +284,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_count)(GANTRY_GLOBAL uchar *scratch,
 }
 GANTRY_ITEMS_0_1(radix_count, uchar, gantry__radix_t)
 
-/* The buckets of a row's bins, and where in them the part's keys begin. A bin belongs to the bucket
- * in whose even share of the row it begins, so a bucket has no more keys than such a share and one
- * bin. starts: NULL, or where buckets begin. The bins behind the last key, which are empty, may
- * make one bucket more. */
+/* Plans the buckets of a row's bins, and where the keys of the part start in each. A bin belongs to
+ * the bucket whose even share of the row holds the start of the bin, so a bucket has at most the
+ * keys of such a share and of one bin. starts: NULL, or the starts of the buckets. Empty bins
+ * behind the last key may make one more bucket. */
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_plan)(GANTRY_GLOBAL const uint *counts,
                                             GANTRY_PARAMETERS(gantry__radix_t) p,
                                             const GANTRY_LONG part, GANTRY_GLOBAL ushort *table,
@@ -322,7 +322,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_plan)(GANTRY_GLOBAL const uint *counts,
         before += total[d];
     }
     if (starts != 0) {
-        starts[p->buckets] = before; /* the end of the last */
+        starts[p->buckets] = before; /* end of the last */
     }
 }
 
@@ -356,8 +356,9 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_spread)(GANTRY_GLOBAL uchar *scratch,
 }
 GANTRY_ITEMS_0_1(radix_spread, uchar, gantry__radix_t)
 
-/* The share's buckets are those that begin in its part of the row. All are sorted by way of the
- * same room, which so stays in the caches: that of the keys which became the share's buckets. */
+/* The buckets of a share are those that start in its part of the row. All are sorted through the
+ * same memory, which thus stays in the caches: the room of the keys that became the share's
+ * buckets. */
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_finish)(GANTRY_GLOBAL uchar *scratch, GANTRY_GLOBAL T *out,
                                               GANTRY_PARAMETERS(gantry__radix_t) p,
                                               const GANTRY_LONG i) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The texts by which processors sort, as one that is included once per type (cpu_item_rows.h).
- * No guard. */
+/* The texts with which processors sort, as one file that is included once per type
+ * (cpu_item_rows.h). No guard. */
 #include "kernels/sort/sort_key.cl"
 
 #include "kernels/sort/radix_pairs.cl"

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sorting on processors, for the ops of sort_items.c and what they share. */
+/* Sorting on processors, for the ops of sort_items.c and for other families. */
 #include "kernels/sort/radix_items.h"
 
-#define LEAST_PART INT64_C(16384) /* elements that are worth a thread */
-/* elements whose keys leave the nearest caches: better in buckets */
+#define LEAST_PART INT64_C(16384) /* elements that pay for a thread */
+/* from this many elements on, keys exceed the inner caches and buckets are faster */
 #define LONG_ROW INT64_C(131072)
-#define SHARES_PER_UNIT 4 /* of buckets, which differ in length */
-/* keys of a bucket: it and as much room are for the nearest cache */
+#define SHARES_PER_UNIT 4 /* shares of buckets, which differ in length */
+/* keys of a bucket: the bucket and its copy fit in the first-level cache */
 #define BUCKET INT64_C(2048)
 #define LEAST_BUCKETS INT64_C(16)
-#define BIN INT64_C(16) /* keys of a part to a bin, which has to be looked at */
+#define BIN INT64_C(16) /* keys of a part for each bin */
 #define MOST_BINS INT64_C(16384)
-#define FEW_ROWS INT64_C(8)       /* as many short rows are worth the lanes that stay empty */
-#define SHORT_BYTES INT64_C(2048) /* of such a row's keys */
-/* of a row's keys: longer ones are sorted by digits in less time */
+#define FEW_ROWS INT64_C(8)       /* short rows, at least: then empty lanes cost less than digits */
+#define SHORT_BYTES INT64_C(2048) /* bytes of the keys of a short row */
+/* bytes of the keys of a row: longer rows are faster by digits */
 #define NETWORK_BYTES INT64_C(131072)
-#define NARROW_BYTES INT64_C(4096) /* the same without vectors of 8 elements */
-#define SHORTEST_GROUP INT64_C(16) /* elements of which the least is looked for */
+#define NARROW_BYTES INT64_C(4096) /* the same, without vectors of 8 elements */
+#define SHORTEST_GROUP INT64_C(16) /* elements of a group, of which the least is found */
 #define LONGEST_GROUP INT64_C(1024)
 #define LEAST_ROOM INT64_C(256)
 #define PLACE_GAP INT64_C(1088)
@@ -33,7 +33,7 @@ static int32_t radix_run(gantry_op_call_t *call, gantry__k_item_launch_t *launch
     return gantry__k_run_items_of(call, &radix_items, &gantry__cpu_radix_items, launch);
 }
 
-/* Parts of a row of which there are `rows`, so that threads have one each. */
+/* Parts of each of `rows` rows, so that each thread has one. */
 static int64_t radix_parts_of(const gantry_op_call_t *call, int64_t rows, int64_t length,
                               int64_t least) {
     const int64_t parts = (gantry__k_units(call) + rows - 1) / rows, most = length / least;
@@ -45,13 +45,13 @@ static int64_t between(int64_t value, int64_t least, int64_t most) {
     return value < least ? least : value > most ? most : value;
 }
 
-/* Rows that are worth a thread. */
+/* Rows that pay for a thread. */
 static int64_t radix_rows_of(int64_t length) {
     return length < LEAST_PART ? LEAST_PART / length : 1;
 }
 
-/* The place of the next `bytes` of a scratch that ends at *end. What lies between is there so that
- * arrays of 2^k elements, which are walked together, do not want the same places of a cache. */
+/* The place of the next `bytes` of a scratch that ends at *end. The gap between two places keeps
+ * arrays of 2^k elements, which are walked together, from the same sets of a cache. */
 static int64_t add_place(int64_t *end, int64_t bytes) {
     const int64_t place = *end;
 
@@ -92,7 +92,7 @@ static int32_t radix_prepare(gantry_op_call_t *call, const gantry__k_sort_t *sor
     return call->services->scratch(call, (uint64_t)end, scratch);
 }
 
-/* Rows in parts; out may be the scratch where elements are not wanted. */
+/* Sorts rows in parts. out may be the scratch if the elements are not wanted. */
 static int32_t sort_parts(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                           gantry__k_item_launch_t *launch, const gantry__radix_t *parameters,
                           gantry_span_t scratch, gantry_span_t out) {
@@ -134,7 +134,7 @@ static bool is_for_network(const gantry_op_call_t *call, const gantry__k_sort_t 
            (!has_positions || gantry__k_key_bytes(sort->dtype) == 4);
 }
 
-/* As sort_all; keys and positions lie in the first place. */
+/* As sort_all; keys and positions lie in the first of the two places. */
 static int32_t sort_short(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                           const gantry_span_t *out, gantry__radix_t *places,
                           gantry_span_t *scratch) {
@@ -166,7 +166,7 @@ static int32_t sort_short(gantry_op_call_t *call, const gantry__k_sort_t *sort,
 
 /* ---- either ---- */
 
-/* out: NULL where keys and positions are wanted; *which: where they lie. */
+/* out: NULL if keys and positions are wanted; *which: the one of two places that holds them. */
 static int32_t sort_all(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                         const gantry_span_t *out, gantry__radix_t *parameters,
                         gantry_span_t *scratch, int *which) {

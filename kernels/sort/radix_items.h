@@ -24,13 +24,13 @@
     ITEM(top_parts)              \
     ITEM(top_join)
 
-/* As gantry__sort_rows, of rows below 2^31 elements. */
+/* As gantry__sort_rows, for rows below 2^31 elements. */
 int32_t gantry__radix_sort(gantry_op_call_t *call, gantry__k_sort_t *sort);
-/* The sorted elements themselves, in the source's shape; all are kept. */
+/* Writes the sorted elements, in the source's shape; all are kept. */
 int32_t gantry__radix_values(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                              const gantry_span_t *out);
-/* As gantry__radix_sort, of few among many: for inner == 1 and kept that gantry__radix_is_top
- * allows. */
+/* As gantry__radix_sort, for the few first of many: inner is 1, and kept is what
+ * gantry__radix_is_top allows. */
 int32_t gantry__radix_top(gantry_op_call_t *call, gantry__k_sort_t *sort);
 static inline bool gantry__radix_is_top(const gantry__k_sort_t *sort) {
     return sort->inner == 1 && sort->kept <= sort->length / 8;

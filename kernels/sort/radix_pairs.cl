@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stable sorting of keys in memory, with or without their positions, by digits from the lowest on;
- * by the size of T, whose keys they are (sort_key.cl). One item does it alone, in radix.cl and
- * top_k.cl. Comes after indices.cl.
+/* Stable radix sort of keys in memory, with or without positions, from the lowest digit up; by the
+ * size of T, whose keys they are (sort_key.cl). One item sorts alone, in radix.cl and top_k.cl.
+ * Comes after indices.cl.
  *
- * Bits that are alike in all keys cost nothing. Some few keys are sorted by counting for each
- * the keys that come before it. */
+ * Bits that all keys share cost nothing. Few keys are sorted by counting, for each key, the keys
+ * that come before it. */
 #ifndef GANTRY_RADIX_PAIRS_CL
 #define GANTRY_RADIX_PAIRS_CL
 
-/* bits of a digit: counters wait for themselves where they are few */
+/* bits of a digit: with fewer counters, increments of one counter wait for each other */
 #define GANTRY_RADIX_LEAST_WIDTH 6
 #define GANTRY_RADIX_MOST_WIDTH 10
 #define GANTRY_RADIX_MOST (1 << GANTRY_RADIX_MOST_WIDTH) /* digits of a pass */
 #define GANTRY_RADIX_FEW 64                              /* keys that are not sorted by digits */
-#define GANTRY_RADIX_MANY 4096   /* keys that do not fit in the nearest cache */
-#define GANTRY_RADIX_FAR_WIDTH 8 /* for these */
+#define GANTRY_RADIX_MANY 4096   /* from this many keys on, they exceed the first-level cache */
+#define GANTRY_RADIX_FAR_WIDTH 8 /* bits of a digit for these */
 
 #endif
 
@@ -28,7 +28,7 @@ typedef struct GANTRY_ITEM_FN(radix_pairs) {
     GANTRY_GLOBAL int *positions;
 } GANTRY_ITEM_FN(radix_pairs);
 
-/* Each key goes behind those that come before it; `most`, a literal, is the count or more. */
+/* Each key goes behind those that come before it. `most` is a literal, at least the count. */
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_rank)(const GANTRY_ITEM_FN(radix_pairs) pairs,
                                             const int count, const int most) {
     K key[GANTRY_RADIX_FEW];
@@ -61,8 +61,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_rank)(const GANTRY_ITEM_FN(radix_pairs) pa
     }
 }
 
-/* Puts the keys in the order of a digit, ((key - least) >> shift) & mask. Returns 0, and has done
- * nothing, where all have the same. */
+/* Sorts the keys by a digit, ((key - least) >> shift) & mask. Returns 0, without a move, if all
+ * keys have the same digit. */
 GANTRY_ITEM int GANTRY_ITEM_FN(radix_pass)(const GANTRY_ITEM_FN(radix_pairs) from,
                                            const GANTRY_ITEM_FN(radix_pairs) to,
                                            const GANTRY_LONG count, const K least, const int shift,
@@ -102,7 +102,7 @@ GANTRY_ITEM int GANTRY_ITEM_FN(radix_pass)(const GANTRY_ITEM_FN(radix_pairs) fro
     return 1;
 }
 
-/* Whether keys, two at least, are in order; if not, the least, the largest, and the bits in
+/* Whether the keys, at least two, are in order; if not, the least, the largest, and the bits in
  * which they differ. */
 GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_sorted)(GANTRY_GLOBAL const K *keys,
                                                 const GANTRY_LONG count, K *out_least, K *out_most,
@@ -123,8 +123,8 @@ GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_sorted)(GANTRY_GLOBAL const K *keys,
     return !falls;
 }
 
-/* The bits of a digit at most: counters and the places they stand for are to fit in the nearest
- * cache beside the keys, and to be fewer than these. */
+/* The most bits of a digit. Counters and their places have to fit in the first-level cache beside
+ * the keys, and have to be fewer than the keys. */
 GANTRY_ITEM int GANTRY_ITEM_FN(radix_width)(const GANTRY_LONG count) {
     int width = GANTRY_RADIX_LEAST_WIDTH;
 
@@ -137,8 +137,8 @@ GANTRY_ITEM int GANTRY_ITEM_FN(radix_width)(const GANTRY_LONG count) {
     return width;
 }
 
-/* Sorts by digits of like width from the lowest on; differ: the bits in which keys differ. Returns
- * whether the result lies in other. */
+/* Sorts by digits of equal width, from the lowest up. differ: the bits in which keys differ.
+ * Returns whether the result lies in `other`. */
 GANTRY_ITEM int GANTRY_ITEM_FN(radix_passes)(const GANTRY_ITEM_FN(radix_pairs) pairs,
                                              const GANTRY_ITEM_FN(radix_pairs) other,
                                              const GANTRY_LONG count, const K least, const K most,
@@ -162,7 +162,7 @@ GANTRY_ITEM int GANTRY_ITEM_FN(radix_passes)(const GANTRY_ITEM_FN(radix_pairs) p
     return is_other;
 }
 
-/* Sorts; `other` is as much room. Returns whether the result lies there. */
+/* Sorts; `other` has the same size. Returns whether the result lies there. */
 GANTRY_ITEM int GANTRY_ITEM_FN(radix_sort)(const GANTRY_ITEM_FN(radix_pairs) pairs,
                                            const GANTRY_ITEM_FN(radix_pairs) other,
                                            const GANTRY_LONG count) {
@@ -181,7 +181,7 @@ GANTRY_ITEM int GANTRY_ITEM_FN(radix_sort)(const GANTRY_ITEM_FN(radix_pairs) pai
                : GANTRY_ITEM_FN(radix_passes)(pairs, other, count, least, most, differ);
 }
 
-/* Sorts, and leaves the result where the keys were. */
+/* Sorts, and leaves the result in the place of the keys. */
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_sort_here)(const GANTRY_ITEM_FN(radix_pairs) pairs,
                                                  const GANTRY_ITEM_FN(radix_pairs) other,
                                                  const GANTRY_LONG count) {

@@ -1,51 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stable sorting of rows where work-items are many, and what works on sorted rows; by element size.
- * Processors sort by radix.cl. Keys of the elements (sort_key.cl) are sorted with their positions:
+/* Stable merge sort of rows for devices with many work-items, and searches in sorted rows; by
+ * element size. Processors sort by radix.cl. Keys of elements (sort_key.cl) are sorted with their
+ * positions:
  *
- *     sort_runs     an item sorts one run of 8 elements, by exchanges of neighbours, so that equal
- *                   keys never pass
- *     sort_merge    pairs of sorted runs become one of twice the length; an item writes 16 elements
- *                   of it
+ *     sort_runs     an item sorts a run of 8 elements by exchanges of neighbours, which keep equal
+ *                   keys in order
+ *     sort_merge    merges pairs of sorted runs into runs of twice the length; an item writes 16
+ *                   elements
  *
  *     run a   a0 a1 a2 a3
  *     run b   b0 b1 b2 b3
  *
- * An item that starts at output d finds how many of the first d outputs come from a (sort_split, a
- * binary search along the "merge path") and merges from there.
+ * An item that starts at output d finds how many of the first d outputs come from a: sort_split, a
+ * binary search along the "merge path". It merges from there.
  *
- * Of equal keys a's come first, so positions decide ties. A row of n takes 1 + log2(n / 8) launches
- * of n / 16 items; where only the first k are wanted, runs stop growing at k and rows get shorter
- * instead. Source of the search: Green, McColl, Bader, "GPU merge path", 2012. */
+ * Of equal keys those of a come first, so positions decide ties. A row of n takes 1 + log2(n / 8)
+ * launches of n / 16 items. If only the first k are wanted, runs stop growing at k, and rows get
+ * shorter instead. Source of the search: Green, McColl, Bader, "GPU merge path", 2012. */
 #ifndef GANTRY_SORT_PARAMETERS
 #define GANTRY_SORT_PARAMETERS
 
 #define GANTRY_SORT_RUN 8
 #define GANTRY_SORT_PIECE 16
-#define GANTRY_SORT_CHUNK 256 /* predictions that an item of in_top_count looks at */
+#define GANTRY_SORT_CHUNK 256 /* predictions of an item of in_top_count */
 
-/* Rows of length elements, which lie inner elements apart, runs of them in each. */
+/* Rows of `length` elements with stride `inner`, and the number of runs in each. */
 typedef struct gantry__sort_runs_t {
     gantry__work_t work;
     gantry__order_t order;
     GANTRY_LONG length, inner, runs;
 } gantry__sort_runs_t;
 
-/* From rows of length in runs of width to rows of out_length in runs of out_width: twice width,
- * or the same. */
+/* From rows of `length` in runs of `width` to rows of out_length in runs of out_width: twice the
+ * width, or the same. */
 typedef struct gantry__sort_merge_t {
     gantry__work_t work;
     GANTRY_LONG length, width, out_length, out_width, pieces;
 } gantry__sort_merge_t;
 
-/* The first kept of rows: positions lie stride apart, elements in rows of length that lie inner
- * elements apart. */
+/* The first `kept` of each row. Positions have rows of `stride`; elements have rows of `length`
+ * with stride `inner`. */
 typedef struct gantry__sort_take_t {
     gantry__work_t work;
     GANTRY_LONG kept, inner, length, stride;
     GANTRY_LONG is_wide; /* indices of 64 bits */
 } gantry__sort_take_t;
 
-/* Rows of length elements, searched for the row's `values` values. */
+/* Rows of `length` elements, in which the `values` values of the row are searched. */
 typedef struct gantry__sort_bound_t {
     gantry__work_t work;
     gantry__order_t order;
@@ -83,12 +84,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_runs)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
     K key[GANTRY_SORT_RUN];
     int place[GANTRY_SORT_RUN];
 
-    for (int e = 0; e < GANTRY_SORT_RUN; ++e) {
+    GANTRY_ITEM_UNROLLED for (int e = 0; e < GANTRY_SORT_RUN; ++e) {
         key[e] = e < count ? GANTRY_ITEM_FN(sort_key)(in[e * p->inner], &p->order) : ~(K)0;
         place[e] = (int)begin + e;
     }
-    for (int round = 0; round < GANTRY_SORT_RUN; ++round) {
-        for (int e = round & 1; e + 1 < GANTRY_SORT_RUN; e += 2) {
+    GANTRY_ITEM_UNROLLED for (int round = 0; round < GANTRY_SORT_RUN; ++round) {
+        GANTRY_ITEM_UNROLLED for (int e = round & 1; e + 1 < GANTRY_SORT_RUN; e += 2) {
             const int swaps = key[e] > key[e + 1];
             const K low = swaps ? key[e + 1] : key[e], high = swaps ? key[e] : key[e + 1];
             const int first = swaps ? place[e + 1] : place[e],
@@ -100,15 +101,15 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_runs)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
             place[e + 1] = second;
         }
     }
-    for (int e = 0; e < count; ++e) {
+    GANTRY_ITEM_UNROLLED for (int e = 0; e < GANTRY_SORT_RUN && e < count; ++e) {
         out_keys[e] = key[e];
         out_positions[e] = place[e];
     }
 }
 GANTRY_ITEMS_1_2(sort_runs, T, K, int, gantry__sort_runs_t)
 
-/* How many of the first `diagonal` outputs of the merge of a (a_count keys) and b, which lies
- * behind it, are a's. */
+/* How many of the first `diagonal` outputs come from a, when a (a_count keys) is merged with b,
+ * which follows a in memory. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(sort_split)(GANTRY_GLOBAL const K *a,
                                                    const GANTRY_LONG a_count,
                                                    const GANTRY_LONG b_count,
@@ -159,15 +160,15 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_merge)(GANTRY_GLOBAL const K *keys,
 }
 GANTRY_ITEMS_2_2(sort_merge, K, int, K, int, gantry__sort_merge_t)
 
-#else /* radix.cl sorts in C, but in this file's own test */
+#else /* C sorts by radix.cl, except in this file's own test */
 
 GANTRY_NO_ITEM(sort_runs)
 GANTRY_NO_ITEM(sort_merge)
 
 #endif
 
-/* For element i of an output of rows that lie inner elements apart: position, in its row, and e,
- * among the inner. */
+/* For element i of an output whose rows have stride `inner`: its position in its row, and its
+ * column e. */
 #define GANTRY_FIND_POSITION                                                                  \
     const GANTRY_LONG place = gantry__divide_position(i, p->inner), e = i - place * p->inner; \
     const GANTRY_LONG outer = gantry__divide_position(place, p->kept);                        \
@@ -193,8 +194,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_indices)(GANTRY_GLOBAL const int *positions
 }
 GANTRY_ITEMS_1_1(sort_indices, int, uchar, gantry__sort_take_t)
 
-/* The first place where the value, or what is larger than it, could stand. Nothing is smaller or
- * larger than NaN. */
+/* The first place at which the value, or (is_upper) a larger one, could be inserted. Nothing is
+ * smaller or larger than NaN. */
 GANTRY_ITEM void GANTRY_ITEM_FN(sort_bound)(GANTRY_GLOBAL const T *sorted,
                                             GANTRY_GLOBAL const T *values, GANTRY_GLOBAL uchar *out,
                                             GANTRY_PARAMETERS(gantry__sort_bound_t) p,
@@ -218,8 +219,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_bound)(GANTRY_GLOBAL const T *sorted,
 }
 GANTRY_ITEMS_2_1(sort_bound, T, T, uchar, gantry__sort_bound_t)
 
-/* In a chunk of a row's predictions, how many are larger than the target's; k where one is not
- * finite, or the target is no class. */
+/* Counts the predictions in a chunk of a row that are larger than the target's. k if one is not
+ * finite, or if the target is no class. */
 GANTRY_ITEM void GANTRY_ITEM_FN(in_top_count)(GANTRY_GLOBAL const T *predictions,
                                               GANTRY_GLOBAL const uchar *targets,
                                               GANTRY_GLOBAL GANTRY_LONG *counts,

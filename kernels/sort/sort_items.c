@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sorting along an axis, and searches in what is sorted: Sort, ArgSort, TopK, LowerBound,
- * UpperBound, InTopK. */
+/* Sort, ArgSort and TopK along an axis; LowerBound, UpperBound and InTopK, which search sorted
+ * rows. */
 #include "kernels/sort/sort_items.h"
 
 #include "kernels/sort/radix_items.h"
@@ -30,7 +30,7 @@ gantry__order_t gantry__sort_order(int32_t dtype, bool descending) {
     return order;
 }
 
-/* Keys and positions that one launch leaves to the next. */
+/* Keys and positions that one launch hands to the next. */
 typedef struct pairs_t {
     gantry_span_t keys, positions;
 } pairs_t;
@@ -38,7 +38,7 @@ typedef struct pairs_t {
 static int32_t take_scratch(gantry_op_call_t *call, const gantry__k_sort_t *sort, pairs_t *pairs) {
     const int64_t elements = sort->rows * sort->length,
                   key_bytes = elements * gantry__k_key_bytes(sort->dtype);
-    const int64_t needed = 2 * (key_bytes + elements * 4) + 64; /* with what is rounded up */
+    const int64_t needed = 2 * (key_bytes + elements * 4) + 64; /* with room for alignment */
     gantry_span_t rest;
     GANTRY__TRY(call->services->scratch(call, (uint64_t)needed, &rest));
     for (int k = 0; k < 2; ++k) {
@@ -66,7 +66,7 @@ static int32_t sort_runs(gantry_op_call_t *call, const gantry__k_sort_t *sort, c
     return sort_run(call, &launch);
 }
 
-/* parameters: length and width of what is there; moves them on. */
+/* parameters: length and width of the runs; on return those of the merged ones. */
 static int32_t merge_runs(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                           gantry__sort_merge_t *parameters, const pairs_t *from,
                           const pairs_t *to) {
@@ -150,7 +150,7 @@ static int32_t sort_take(gantry_op_call_t *call, const gantry__k_sort_t *sort,
     return GANTRY_OK;
 }
 
-/* The input's rows along the axis, none of them empty. */
+/* The rows of the input along the axis, none of them empty. */
 static gantry__k_sort_t sort_of(const gantry_arg_t *input, int64_t axis) {
     gantry__k_sort_t sort = {.source = input->span, .dtype = input->dtype, .length = 1, .inner = 1};
 
@@ -228,7 +228,7 @@ static int32_t compute_in_top(gantry_op_call_t *call) {
                                       .spans = {predictions->span, targets->span},
                                       .span_count = 3};
 
-    if (classes == 0) { /* no target is a class */
+    if (classes == 0) { /* no target can be a class */
         return call->services->fill(call, &out->span, "", 1);
     }
     GANTRY__TRY(call->services->scratch(call, (uint64_t)launch.count * 8, &launch.spans[2]));

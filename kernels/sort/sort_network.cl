@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many short rows on processors: an item sorts GANTRY_NETWORK_ROWS of them side by side
+/* Sorts many short rows on processors: an item sorts GANTRY_NETWORK_ROWS of them side by side
  * (sort_network_rows.cl). Comes after radix.cl, for keys and elements.
  *
- *     network_values   sorted elements
- *     network_pairs    sorted keys of four bytes and their positions, which ride below the keys and
- *                      so keep equal keys in their order */
+ *     network_values   sorts elements
+ *     network_pairs    sorts keys of four bytes and their positions. A position is the lower half
+ *                      of a lane, so equal keys keep their order */
 #ifndef GANTRY_NETWORK_PARAMETERS
 #define GANTRY_NETWORK_PARAMETERS
 
-/* Rows as those of gantry__radix_t. Places are those in the scratch, in bytes. */
+/* Rows as in gantry__radix_t. Places are byte offsets in the scratch. */
 typedef struct gantry__network_t {
     gantry__work_t work; /* over groups of rows */
     gantry__order_t order;
     GANTRY_LONG rows, length, inner;
-    GANTRY_LONG places;          /* of a group: length, up to a multiple of GANTRY_NETWORK_STEP */
-    GANTRY_LONG lanes;           /* of each group: [places, GANTRY_NETWORK_ROWS] */
+    GANTRY_LONG places; /* of a group: length, rounded up to a multiple of GANTRY_NETWORK_STEP */
+    GANTRY_LONG lanes;  /* of each group: [places, GANTRY_NETWORK_ROWS] */
     GANTRY_LONG keys, positions; /* the results of network_pairs */
 } gantry__network_t;
 
-#define GANTRY_NETWORK_BLOCK 64 /* places that are turned at a time, in the nearest cache */
+#define GANTRY_NETWORK_BLOCK 64 /* places that are transposed at a time, in the first-level cache */
 
 #endif
 
@@ -31,8 +31,8 @@ typedef struct gantry__network_t {
 #define GANTRY_NETWORK_OF_T network_uint
 #endif
 
-/* The rows of group i, and where in x each begins; in the place of absent ones the last is
- * sorted again. */
+/* The rows of group i, and the start of each in x. In place of absent rows the last one is sorted
+ * again. */
 typedef struct GANTRY_ITEM_FN(network_group) {
     GANTRY_LONG starts[GANTRY_NETWORK_ROWS];
     GANTRY_LONG first;
@@ -55,8 +55,8 @@ GANTRY_ITEM GANTRY_ITEM_FN(network_group)
     return out;
 }
 
-/* Blocks of four places of four rows are turned whole: of loops compilers make loads and stores of
- * single elements. C knows how for elements of four bytes. */
+/* Transposes blocks of four places of four rows in registers: compilers make loads and stores of
+ * single elements of a loop. C has this for elements of four bytes. */
 #if defined(__OPENCL_VERSION__)
 #define GANTRY_NETWORK_CAN_TURN 1
 typedef int4 gantry__quad_i32;
@@ -115,8 +115,8 @@ typedef gantry__quad_i32 gantry__loose_quad_t __attribute__((aligned(4)));
     (GANTRY_NETWORK_CAN_TURN && (inner) == 1 ? (count) / 4 * 4 : 0)
 #define GANTRY_NETWORK_ROW(lanes, place) ((lanes) + (place)*GANTRY_NETWORK_ROWS)
 
-/* Places [begin, begin + count) of the group's rows, turned: elements as they are. By four rows,
- * which makes one store of four. */
+/* Transposes places [begin, begin + count) of the group's rows; elements keep their bits. It takes
+ * four rows at a time, which makes one store of four. */
 GANTRY_ITEM void GANTRY_ITEM_FN(network_turn)(GANTRY_GLOBAL const T *x,
                                               const GANTRY_ITEM_FN(network_group) * group,
                                               const GANTRY_LONG inner, const GANTRY_LONG begin,

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A network that sorts GANTRY_NETWORK_ROWS rows side by side, each in a lane of vectors: which two
- * places of all rows are compared when does not depend on what is there. Batcher's bitonic merges
- * (Knuth, The Art of Computer Programming 3, 5.3.4), whose first level compares a run's places with
- * those of the next one backwards, so that every comparison puts the lesser one in front and those
- * with places beyond the end may be left out. Levels go by twos and threes, over places that stay
- * in registers: network_uint and network_ulong, for keys of four and eight bytes.
+/* A network that sorts GANTRY_NETWORK_ROWS rows side by side, each in a lane of vectors: the
+ * sequence of comparisons does not depend on the keys. Batcher's bitonic merges (Knuth, The Art of
+ * Computer Programming 3, 5.3.4): the first level compares the places of a run with those of the
+ * next run backwards. Every comparison then puts the smaller key in front, and comparisons with
+ * places beyond the end may be left out. Levels are done two or three at a time, on places that
+ * stay in registers: network_uint and network_ulong, for keys of four and eight bytes.
  *
- *     lanes    [length, GANTRY_NETWORK_ROWS], of which the first `filled` places are keys; length
- *              is a multiple of GANTRY_NETWORK_STEP, and the places between are for the network,
- *              which puts greatest keys there */
+ *     lanes    [length, GANTRY_NETWORK_ROWS], of which the first `filled` places are keys. length
+ *              is a multiple of GANTRY_NETWORK_STEP; greatest keys fill the rest */
 #ifndef GANTRY_NETWORK_SIZES
 #define GANTRY_NETWORK_SIZES
 
@@ -21,10 +20,10 @@
     !defined(GANTRY_NETWORK_TEXT)
 #define GANTRY_NETWORK_TEXT
 
-/* Code that is done for each lane; AT is a place of it. */
+/* Code for each lane; AT is its place. */
 #if defined(__OPENCL_VERSION__)
-/* Vectors, and not by vload16, of which PoCL makes loads of two elements. Lanes begin at
- * multiples of a vector's size. */
+/* Vectors, not vload16, of which PoCL makes loads of two elements. Lanes start at multiples of the
+ * vector's size. */
 #define GANTRY_NETWORK_LANES(W, V) GANTRY_GLOBAL V *at = (GANTRY_GLOBAL V *)lanes;
 #define GANTRY_NETWORK_KEYS(W, V) V
 #define GANTRY_NETWORK_AT(place) at[place]
@@ -48,7 +47,7 @@
         v##i = less;                                     \
     }
 
-/* The keys of two places in order; `steps` on those of four or eight. */
+/* Orders the keys of two places; `steps` orders those of four or eight. */
 #define GANTRY_ORDER_2(W, V, p0, p1)                                                      \
     GANTRY_NETWORK_LANES(W, V) {                                                          \
         GANTRY_NETWORK_KEYS(W, V) v0 = GANTRY_NETWORK_AT(p0), v1 = GANTRY_NETWORK_AT(p1); \
@@ -84,8 +83,8 @@
         GANTRY_NETWORK_AT(p7) = v7;                                                       \
     }
 
-/* The levels of a merge with distances 2 and 1; 4, 2 and 1; the first one, backwards, with the
- * next one or two. A row is what may happen at the same time. */
+/* The levels of a merge with distances 2 and 1; with 4, 2 and 1; and the first level, backwards,
+ * with the next one or two. The comparisons of a row are independent. */
 /* clang-format off */
 #define GANTRY_HALVES_8(K_) \
     GANTRY_ORDER(K_, 0, 2) GANTRY_ORDER(K_, 1, 3) GANTRY_ORDER(K_, 4, 6) GANTRY_ORDER(K_, 5, 7) \
@@ -98,7 +97,7 @@
 #define GANTRY_FIRST_8(K_) \
     GANTRY_ORDER(K_, 0, 7) GANTRY_ORDER(K_, 1, 6) GANTRY_ORDER(K_, 2, 5) GANTRY_ORDER(K_, 3, 4) \
     GANTRY_HALVES_8(K_)
-/* Eight places in any order: Batcher's odd-even merges, of 19 comparisons. */
+/* Sorts eight places: Batcher's odd-even merges, 19 comparisons. */
 #define GANTRY_SORT_8(K_)                                                                       \
     GANTRY_ORDER(K_, 0, 1) GANTRY_ORDER(K_, 2, 3) GANTRY_ORDER(K_, 4, 5) GANTRY_ORDER(K_, 6, 7) \
     GANTRY_ORDER(K_, 0, 2) GANTRY_ORDER(K_, 1, 3) GANTRY_ORDER(K_, 4, 6) GANTRY_ORDER(K_, 5, 7) \

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first few of sorted rows on processors, without sorting them; comes after radix_pairs.cl,
- * whose sort it uses.
+/* The first few of each row in sorted order, on processors, without sorting the rows. Comes after
+ * radix_pairs.cl, whose sort it uses.
  *
- * A limit is found that at least k keys of the row do not pass: of the least keys of short groups
- * the k-th. What does not pass it is collected, from the groups that have any, most often little
- * more than k. Where it is too much for the room, the room is sorted, the first k stay and the last
- * of them is the new limit: an equal key that comes later is not wanted.
+ * A limit is found that at least k keys of the row do not exceed: the k-th of the least keys of
+ * short groups. Keys up to the limit are collected, from groups that have any; mostly they are
+ * little more than k. If they exceed the room, the room is sorted, its first k stay, and the last
+ * of them is the new limit. An equal key that comes later is not needed.
  *
- *     top_parts    an item does a part of a row, or some short rows, which are one part each
+ *     top_parts    an item does a part of a row, or some short rows of one part each
  *     top_join     an item joins the parts of a row */
 #ifndef GANTRY_TOP_PARAMETERS
 #define GANTRY_TOP_PARAMETERS
 
-#define GANTRY_TOP_BLOCK 16 /* keys that are looked at together */
+#define GANTRY_TOP_BLOCK 16 /* keys that are compared together */
 
-/* The first `kept` of rows of length elements, each in parts. Places are those in the scratch,
- * in bytes. */
+/* The first `kept` of rows of `length` elements, each row in parts. Places are byte offsets in the
+ * scratch. */
 typedef struct gantry__top_t {
     gantry__work_t work;
     gantry__order_t order;
     GANTRY_LONG length, parts, kept;
     GANTRY_LONG all, items; /* parts of all rows, shared among items */
     GANTRY_LONG group;      /* elements of a group */
-    /* of an item: for keys that are found, or one of each group */
+    /* of an item: for found keys, or for one key of each group */
     GANTRY_LONG room;
     GANTRY_LONG keys[2], positions[2];       /* the rooms of all items, twice */
-    GANTRY_LONG leasts;                      /* of each item's groups */
+    GANTRY_LONG leasts;                      /* the least key of each group */
     GANTRY_LONG found_keys, found_positions; /* of each part: `kept` of them */
-    GANTRY_LONG founds;                      /* and how many */
+    GANTRY_LONG founds;                      /* their number */
 } gantry__top_t;
 
 #endif
@@ -36,7 +36,7 @@ typedef struct gantry__top_t {
 
 #define K GANTRY_KEY_OF_T
 
-/* Item i's room; which: 0, or 1 for the other. */
+/* The room of item i. which: 0, or 1 for the second one. */
 GANTRY_ITEM GANTRY_ITEM_FN(radix_pairs)
     GANTRY_ITEM_FN(top_room)(GANTRY_GLOBAL uchar *scratch, GANTRY_PARAMETERS(gantry__top_t) p,
                              const int which, const GANTRY_LONG i) {
@@ -47,8 +47,7 @@ GANTRY_ITEM GANTRY_ITEM_FN(radix_pairs)
     return out;
 }
 
-/* Sorts the room of which `count` is taken and leaves the first k in it; returns how many are
- * left. */
+/* Sorts the `count` keys of the room and keeps the first k; returns how many are kept. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(top_choose)(const GANTRY_ITEM_FN(radix_pairs) room,
                                                    const GANTRY_ITEM_FN(radix_pairs) other,
                                                    const GANTRY_LONG count,
@@ -57,14 +56,14 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(top_choose)(const GANTRY_ITEM_FN(radix_pa
     return count < kept ? count : kept;
 }
 
-/* What is in a room: `found` keys, and the limit that later ones must not pass. */
+/* The state of a room: `found` keys, and the limit that later keys must not exceed. */
 typedef struct GANTRY_ITEM_FN(top_state) {
     K limit;
     GANTRY_LONG found;
 } GANTRY_ITEM_FN(top_state);
 
-/* A key that at least `kept` keys do not pass, and the least key of each of *out_groups groups; of
- * none where they tell no such key. */
+/* A key that at least `kept` keys do not exceed, and the least key of each of *out_groups groups; 0
+ * groups if they give no such key. */
 GANTRY_ITEM K GANTRY_ITEM_FN(top_limit)(GANTRY_GLOBAL const T *x, const GANTRY_LONG count,
                                         const GANTRY_ITEM_FN(radix_pairs) room,
                                         const GANTRY_ITEM_FN(radix_pairs) other,
@@ -95,8 +94,8 @@ GANTRY_ITEM K GANTRY_ITEM_FN(top_limit)(GANTRY_GLOBAL const T *x, const GANTRY_L
     return sorted.keys[p->kept - 1];
 }
 
-/* Collects what of the elements [begin, end), whose positions begin at first, belongs to the
- * first k. */
+/* Collects the elements of [begin, end) that belong to the first k; their positions start at
+ * `first`. */
 GANTRY_ITEM void GANTRY_ITEM_FN(top_collect)(GANTRY_GLOBAL const T *x, const GANTRY_LONG first,
                                              const GANTRY_LONG begin, const GANTRY_LONG end,
                                              const GANTRY_ITEM_FN(radix_pairs) room,
@@ -143,8 +142,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(top_collect)(GANTRY_GLOBAL const T *x, const GAN
     state->found = found;
 }
 
-/* Collects what of `count` elements belongs to the first k; returns how many, unsorted where few
- * came. Groups whose least key passes the limit are not looked at again. */
+/* Collects the elements that belong to the first k of `count`. Returns their number; few are left
+ * unsorted. Groups whose least key exceeds the limit are skipped. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(top_find)(GANTRY_GLOBAL const T *x, const GANTRY_LONG first,
                                                  const GANTRY_LONG count,
                                                  const GANTRY_ITEM_FN(radix_pairs) room,
@@ -165,7 +164,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(top_find)(GANTRY_GLOBAL const T *x, const
     return state.found;
 }
 
-/* Part `number` of all rows' parts. */
+/* Part `number` of the parts of all rows. */
 GANTRY_ITEM void GANTRY_ITEM_FN(top_part)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL uchar *scratch,
                                           GANTRY_PARAMETERS(gantry__top_t) p,
                                           const GANTRY_LONG number,
@@ -202,8 +201,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(top_parts)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
 }
 GANTRY_ITEMS_1_1(top_parts, T, uchar, gantry__top_t)
 
-/* Each part had an item, and a row's parts' rooms are one here; what is found is left where the
- * first part's was. */
+/* Joins the parts of a row, which had an item each: their rooms are one room here. The result stays
+ * in the place of the first part's. */
 GANTRY_ITEM void GANTRY_ITEM_FN(top_join)(GANTRY_GLOBAL uchar *scratch,
                                           GANTRY_PARAMETERS(gantry__top_t) p, const GANTRY_LONG i) {
     const GANTRY_ITEM_FN(radix_pairs) room = GANTRY_ITEM_FN(top_room)(scratch, p, 0, i * p->parts);

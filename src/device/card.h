@@ -36,6 +36,8 @@ typedef struct gantry__card_t {
     /* under open_lock: the view that was vetted, and how it computes */
     const struct gantry_physical_device_t *vetted;
     char numerics[512];
+    bool is_in_note; /* the record's note ends with numerics */
+    bool is_refused; /* no view of the card was fit to be opened */
     /* the note with numerics at its end; constant once has_full_note is set */
     atomic_bool has_full_note;
     char full_note[1024];

@@ -142,7 +142,7 @@ static uint64_t limits_together(const gantry__card_t *card) {
     return card->part_count > 0 && sum < card->whole_limit_bytes ? sum : card->whole_limit_bytes;
 }
 
-/* Of a context of so many bytes. */
+/* The charge of a device for a context of this many bytes. */
 static uint64_t charge_for(const logical_t *device, uint64_t context) {
     const gantry__card_t *card = device->card;
     uint64_t together = limits_together(card), charged = 0;

@@ -22,7 +22,7 @@ void gantry__card_limit_find(gantry_logical_device_t *device, uint64_t free_befo
 /* Fills limit_bytes and context_bytes of one of its logical devices. */
 void gantry__logical_limit_find(gantry_logical_device_t *device);
 
-/* Adds memory that a library took of the card for itself. Each open logical device pays its part, if
+/* Adds memory that a library took of the card for itself. Each open logical device pays its part if
  * it has room. Takes the card's open_lock. */
 void gantry__card_limit_grow(gantry_logical_device_t *device, uint64_t bytes);
 

@@ -235,9 +235,11 @@ gantry_status_t gantry__logical_device_open_slowly(gantry_logical_device_t *devi
         is_first = status == GANTRY_OK;
         if (is_first) atomic_store_explicit(&device->is_open, true, memory_order_release);
     }
+    bool is_refused = status == GANTRY_UNAVAILABLE && device->card->is_refused;
     bool is_remarkable = is_first && device->card->open_count == 1 &&
                          (*device->card->later_note || *device->card->numerics);
     gantry__mutex_unlock(&device->card->open_lock);
+    if (is_refused) status = gantry__loss_note(device, status); /* placement passes over it */
     if (is_remarkable) gantry__fail_over_tell(device->physical);
     if (is_first) announce(device);
     if (status == GANTRY_OK) gantry__forget_since(before);

@@ -29,10 +29,10 @@ typedef gantry_status_t (*gantry__view_probe_fn)(void *user,
                                                  const struct gantry_physical_device_t *view,
                                                  gantry_backend_device_t *handle);
 
-/* How a view computes, where that is not as on others. */
+/* A note on how a view computes, if it differs from others. */
 typedef struct gantry__view_note_t {
     bool is_known;
-    char text[512]; /* "": as on others, or not known */
+    char text[512]; /* "": as others, or unknown */
 } gantry__view_note_t;
 
 typedef gantry_status_t (*gantry__view_vet_fn)(void *user,
@@ -70,7 +70,7 @@ struct gantry__device_table_t {
     /* Tries an open view before the runtime relies on a card with a second view, with the card's
      * open_lock held; NULL: no probe. Set before freeze. */
     gantry__view_probe_fn probe;
-    /* before and after a view is opened for the first time; NULL as well */
+    /* called before and after a view is first opened; may be NULL, too */
     gantry__view_vet_fn vet;
     gantry__view_learn_fn learn;
     void *probe_user;

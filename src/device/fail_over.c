@@ -17,9 +17,13 @@
  * of one work-item is built and launched, and its result is read back. Freeze is too early: it
  * would make a driver context, some hundred MiB and as many milliseconds, on every card of the
  * machine, for a program that uses one of them or none. A card that only one backend sees is never
- * probed: there is no alternative, and its first op reports the same error. Other cost: one small
- * program, from the binary cache except for the first time, a launch and a copy of four bytes; no
- * tensor lies on the card yet.
+ * probed like this: there is no alternative, and its first op reports the same error. Other cost:
+ * one small program, from the binary cache except for the first time, a launch and a copy of four
+ * bytes; no tensor lies on the card yet.
+ *
+ * Every card is asked how it computes, once for a device and its driver: a view is vetted before it
+ * is opened, and an unknown one is asked once it is open (kernel/view_probe.c). A driver that ends
+ * the process which vets it counts as a view that cannot be opened.
  *
  * The parts that move with it. Logical devices take backend and info from the view when they are
  * opened (gantry__logical_device_bind), and no code reads them of a closed device. Kernel
@@ -108,6 +112,7 @@ static void keep_numerics(const physical_t *listed, const physical_t *view,
     if (!note->is_known && table->learn)
         table->learn(table->probe_user, view, listed->card->handle, note);
     (void)snprintf(listed->card->numerics, sizeof listed->card->numerics, "%s", note->text);
+    listed->card->is_in_note = false;
     listed->card->vetted = view;
 }
 
@@ -117,7 +122,11 @@ static gantry_status_t open_view(const physical_t *listed, const physical_t *vie
     const gantry__device_table_t *table = listed->table;
     bool is_vetted = !table->vet || listed->card->vetted == view;
     gantry__view_note_t note;
-    if (!is_vetted) GANTRY__TRY(table->vet(table->probe_user, view, &note));
+    if (!is_vetted) {
+        gantry_status_t status = table->vet(table->probe_user, view, &note);
+        listed->card->is_refused = status == GANTRY_UNAVAILABLE;
+        if (status != GANTRY_OK) return status;
+    }
     int32_t code =
         backend->table->device_open(backend->instance, view->backend_index, &listed->card->handle);
     if (code == 0) {
@@ -219,7 +228,7 @@ static gantry_status_t open_best_view(const physical_t *listed, const char *name
 gantry_status_t gantry__card_open(const physical_t *listed, const char *name) {
     gantry__card_t *card = listed->card;
     GANTRY__TRY(open_best_view(listed, name));
-    if (*card->numerics && !atomic_load(&card->has_full_note)) {
+    if (*card->numerics && !card->is_in_note && !atomic_load(&card->has_full_note)) {
         const char *note = gantry__device_note(listed);
         (void)snprintf(card->full_note, sizeof card->full_note, "%s%s%s", note, *note ? "; " : "",
                        card->numerics);

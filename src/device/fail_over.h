@@ -18,8 +18,8 @@ gantry_status_t gantry__card_open(const struct gantry_physical_device_t *listed,
 /* Warns of the result of the card's opening: later_note. No lock is held, the card is open. */
 void gantry__fail_over_tell(const struct gantry_physical_device_t *listed);
 
-/* Whether a is to serve a card rather than b: by the backend's rank, then the maker's driver, then
- * the position. */
+/* Whether a serves a card rather than b: by the backend's rank, then the maker's driver, then the
+ * position. */
 bool gantry__view_is_better(const struct gantry_physical_device_t *a,
                             const struct gantry_physical_device_t *b);
 /* Whether a name such as GPU:0@opencl means this one of the card's views. */

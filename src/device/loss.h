@@ -4,7 +4,8 @@
  *
  * A loss belongs to the card: all its logical devices are lost with it, for the rest of the
  * runtime's life. Work that depends on them fails with the cause, placement skips them, and their
- * memory is freed as usual. A device that could not be opened is not lost. Thread-safe. */
+ * memory is freed as usual. A device that could not be opened is not lost, unless its driver ended
+ * the process that tried it. Thread-safe. */
 #ifndef GANTRY_DEVICE_LOSS_H
 #define GANTRY_DEVICE_LOSS_H
 

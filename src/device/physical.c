@@ -260,7 +260,7 @@ static void join(const gantry__device_table_t *table, physical_t **leaders) {
     }
 }
 
-/* More than what a driver keeps for itself. */
+/* Whether two figures differ by more than a driver keeps for itself. */
 static bool physical_disagrees(uint64_t a, uint64_t b) {
     uint64_t more = a > b ? a : b, less = a > b ? b : a;
     return less > 0 && more - less > more / 4;

@@ -33,7 +33,7 @@ struct gantry_physical_device_t {
     char uuid[64];
     char pci[GANTRY__PCI_BYTES]; /* normalised, "" when unknown */
     char platform[160];
-    char note[320]; /* see gantry__device_note */
+    char note[1024]; /* see gantry__device_note */
     bool listed;
     /* the listed view of the same card, if this one is not it */
     const struct gantry_physical_device_t *served_by;

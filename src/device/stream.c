@@ -425,8 +425,8 @@ void gantry__stream_flush(gantry__stream_t *stream) {
     atomic_store_explicit(&stream->unflushed, 0, memory_order_relaxed);
 }
 
-/* Some drivers keep commands until a flush: the device idles meanwhile. A flush is a system call
- * for most of them, so that one for each command would cost more than the command. */
+/* Some drivers delay commands until a flush, and the device idles meanwhile. For most drivers a
+ * flush is a system call, so that one flush per command would cost more than the command. */
 void gantry__stream_keep_busy(gantry__stream_t *stream) {
     enum { MOST_UNFLUSHED = 16 };
     if (stream->synchronous) return;

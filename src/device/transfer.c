@@ -49,8 +49,8 @@ static gantry_status_t submit_to_device(gantry__buffer_t *target, uint64_t offse
     return gantry__loss_note(device, status);
 }
 
-/* Waits for all that the stream waits for, however it ends. The driver would wait in the transfer
- * itself, under the stream's lock. */
+/* Waits for the points that the stream waits for, ignoring failures. Otherwise the driver would
+ * wait in the transfer itself, under the stream's lock. */
 static void settle_pageable(const logical_t *device, gantry__stream_t *stream) {
     if (!device->waits_for_pageable) return;
     gantry__stream_begin(stream);
@@ -112,7 +112,7 @@ gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *sou
     return gantry__copy_part_from_host(target, 0, source, size_bytes, out_ready);
 }
 
-/* The stream for reads may still wait for a copy to another card, which counts on it. */
+/* The stream for reads may still wait for a copy to another card, and that copy counts on it. */
 gantry_status_t gantry__reads_wait_for(logical_t *device, gantry__point_t point) {
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_HOST];
     if (!device->waits_for_pageable) return gantry__stream_wait_for(stream, &point, 1);

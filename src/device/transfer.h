@@ -29,10 +29,10 @@ gantry_status_t gantry__fill_from_host(gantry__buffer_t *target, const void *ele
 gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes,
                                      uint64_t size_bytes, gantry__point_t ready);
 
-/* Puts the stream for reads behind a point, whose failure is the caller's. Where the driver waits
- * for copies of pageable memory, this thread waits instead: no read waits under the lock. */
+/* Puts the stream for reads behind a point, whose failure the caller gets. If the driver waits for
+ * copies of pageable memory, this thread waits instead: no read waits under the lock. */
 gantry_status_t gantry__reads_wait_for(gantry_logical_device_t *device, gantry__point_t point);
-/* The same for the order alone: a point whose work failed is over, and no error. */
+/* The same for the order alone: a point whose work failed counts as passed, without an error. */
 gantry_status_t gantry__reads_follow(gantry_logical_device_t *device, gantry__point_t point);
 
 /* Copies to another device's buffer; as copy_from_host for *out_ready. */

@@ -240,9 +240,9 @@ static int32_t serve_fail(gantry_op_call_t *abi, int32_t code, const char *text)
         code > 0 && code <= GANTRY_DATA_LOSS ? (gantry_status_t)code : GANTRY_UNKNOWN, "%s", text);
 }
 
-/* Usually the compute stream itself: all work of the kernel is in front, whoever submitted it.
- * Where the driver would wait for all of that under the stream's lock, this thread waits, and the
- * stream for reads serves. */
+/* Usually the compute stream itself: all work of the kernel is in front, whoever submitted it. If
+ * the driver would wait for all of that work under the stream's lock, this thread waits first, and
+ * the stream for reads is used. */
 static int32_t call_reading_stream(gantry__call_t *call, gantry__stream_t **out_stream) {
     gantry__stream_t *stream = compute_stream(call);
     *out_stream = stream;

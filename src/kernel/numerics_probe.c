@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-/* One text for OpenCL C and CUDA C. Each operand depends on the argument `one`, so that nothing is
- * computed by the compiler. */
+/* One text for OpenCL C and CUDA C. Each operand depends on the argument `one`, so that the
+ * compiler can compute nothing in advance. */
 static const char *const numerics_text[] = {
     "/* kernel gantry_numerics (of one work-item): writes 32 words */\n"
     "#if defined(__OPENCL_VERSION__)\n"
@@ -26,7 +26,7 @@ static const char *const numerics_text[] = {
     "    const unsigned int twist = one ^ 0x3f800000u;\n"
     "#endif\n"
     "    const float a = FLOAT(0x3f800800), b = FLOAT(0x3f800801), tiny = FLOAT(0x00800000);\n"
-    "    const float zero = FLOAT(0), infinity = FLOAT(0x7f800000), nan = FLOAT(0x7fc00000);\n"
+    "    const float zero = FLOAT(0), endless = FLOAT(0x7f800000), quiet = FLOAT(0x7fc00000);\n"
     "    WORD(a * a + FLOAT(0xbf801000));\n"
     "    WORD(FLOAT(0x3f801000) - a * a);\n"
     "    WORD(FLOAT(0x3dcccccd) * FLOAT(0x41200000) + FLOAT(0xbf800000));\n"
@@ -49,10 +49,10 @@ static const char *const numerics_text[] = {
     "    WORD(FLOAT(0x1e3ce508) * FLOAT(0x1e3ce508));\n"
     "    FLAG(FLOAT(0x00000001) > zero);\n"
     "    WORD(FLOAT(0x00400000) / FLOAT(0x3f800000));\n"
-    "    FLAG(nan != nan);\n"
-    "    FLAG(nan < FLOAT(0x3f800000));\n"
-    "    FLAG(infinity - infinity != infinity - infinity);\n"
-    "    FLAG(zero * infinity != zero * infinity);\n"
+    "    FLAG(quiet != quiet);\n"
+    "    FLAG(quiet < FLOAT(0x3f800000));\n"
+    "    FLAG(endless - endless != endless - endless);\n"
+    "    FLAG(zero * endless != zero * endless);\n"
     "    WORD(FLOAT(0x3f800000) / zero);\n"
     "    WORD(FLOAT(0x7f000000) * FLOAT(0x40800000));\n"
     "    WORD(zero * FLOAT(0xbf800000));\n"
@@ -69,7 +69,7 @@ const gantry_program_source_t gantry__numerics_source = {
     .part_count = 1,
 };
 
-/* Kinds, in the order of their words. */
+/* The kinds of words, in their order. */
 static const struct {
     uint32_t count;
     const char *fault;
@@ -84,7 +84,7 @@ static const struct {
 };
 
 static const uint32_t right[GANTRY__NUMERICS_WORDS] = {
-    0,          0,          0,          0, /* products and sums apart */
+    0,          0,          0,          0, /* products and sums, not fused */
     0x3eaaaaab, 0x3dcccccd, 0x3f36db6e, 0x3ca72f05, 0x40555555, 0x3d47ce0c, 0x3fb504f3, 0x3fddb3d7,
     0x3f3504f3, 0x47c35000, /* roots */
     0x00400000, 0x00800000, 0x00000002, 0x80000001, 0x00400000, 0x000116c2, 1,          0x00400000,

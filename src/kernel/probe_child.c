@@ -14,10 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOST_SECONDS 60 /* a first build on a busy machine takes a few */
+#define MOST_SECONDS 60 /* a first build on a busy machine takes a few seconds */
 #define POLL_NS 2000000L
 
-/* Where the command lies, seen from the library or the program that it is linked into. */
+/* The command's path, relative to the library or to the program that it is linked into. */
 static const char *const places[] = {"/../bin/gantry", "/../../bin/gantry", "/gantry",
                                      "/../gantry"};
 
@@ -40,7 +40,7 @@ static bool find_command(char file[PATH_MAX], char out[PATH_MAX]) {
 
 #define OWN_VARIABLES 4
 
-/* Too large for a caller's stack. */
+/* On the heap, because it is too large for a caller's stack. */
 typedef struct child_environment_t {
     char file[PATH_MAX]; /* of the library */
     char command[PATH_MAX];
@@ -88,7 +88,7 @@ static bool make_environment(const gantry__child_call_t *call, child_environment
 
 /* ---- the process ---- */
 
-/* With nothing to say: a compiler that dies prints much. */
+/* Starts the child without output: a compiler that dies prints much. */
 static bool start_child(const gantry__child_call_t *call, child_environment_t *environment,
                         pid_t *out_child) {
     char *command = environment->command, name[64];
@@ -106,7 +106,7 @@ static bool start_child(const gantry__child_call_t *call, child_environment_t *e
     return is_started;
 }
 
-/* False when somebody else, such as a program's handler of SIGCHLD, took the child's end. */
+/* False if other code, such as a program's handler of SIGCHLD, collected the child. */
 static bool wait_for_child(pid_t child, int *out_state, bool *out_is_late) {
     const struct timespec pause = {0, POLL_NS};
     struct timespec begin, now;

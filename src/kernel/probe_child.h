@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device tried in a process of its own, before this process relies on its driver.
+/* Tries a device in a process of its own, before this process relies on its driver.
  *
  * The process is the gantry command beside the library: `gantry probe ALIAS`. Keeps nothing.
  * Thread-safe. */
@@ -12,16 +12,16 @@
 #include "base/heap.h"
 
 typedef enum gantry__child_end_t {
-    GANTRY__CHILD_NONE = 0,   /* there is no such command, or no process: nothing is known */
-    GANTRY__CHILD_WELL = 1,   /* the device works, or its driver said what is wrong */
-    GANTRY__CHILD_CRASHED = 2 /* why is in the text */
+    GANTRY__CHILD_NONE = 0,   /* there is no such command, or no process: the result is unknown */
+    GANTRY__CHILD_WELL = 1,   /* the device works, or its driver reported the error */
+    GANTRY__CHILD_CRASHED = 2 /* the text has the reason */
 } gantry__child_end_t;
 
 typedef struct gantry__child_call_t {
     const gantry__heap_t *heap;
     const char *alias;  /* "opencl:0" */
     const char *module; /* the backend's file, "" or "built in" */
-    const char *cache;  /* where the child keeps what it finds */
+    const char *cache;  /* the folder in which the child keeps its findings */
 } gantry__child_call_t;
 
 gantry__child_end_t gantry__probe_child_run(const gantry__child_call_t *call, char *why,

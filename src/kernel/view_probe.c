@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two questions to a view, each by a kernel of one work-item.
+/* Two checks of a view, each by a kernel of one work-item.
  *
- * Does its driver build, launch and return a word? Asked where another view could serve the card.
+ * Does its driver build, launch and return a word? Checked if another view could serve the card.
  *
- * Does it compute as IEEE 754 wants it? Asked once for a device and a driver: what the probe finds
- * is a note, kept beside the program binaries under a key that changes with the driver.
+ * Does it compute as IEEE 754 requires? Checked once for a device and a driver: the result is a
+ * note, kept beside the program binaries under a key that changes with the driver.
  *
  *     kept         the note is known: a small file is read
  *     not kept     the device is new. A process of its own opens it and asks; if that process
  *                  dies, the driver is not opened here. Where there is no such process this one
  *                  asks, once the device is open.
- *     no folder    nobody asks: each start would pay
- */
+ *     no folder    nobody asks: each start would pay */
+#include "device/card.h"
 #include "device/physical_device.h"
 #include "kernel/view_probe.h"
 
@@ -155,19 +155,41 @@ static gantry__hash128_t key_of(const struct gantry_physical_device_t *view) {
     gantry__hasher_add_text(&hasher, view->backend->name);
     gantry__hasher_add_text(&hasher, view->info.hardware_name);
     gantry__hasher_add_text(&hasher, view->info.build_hash);
-    gantry__hasher_add_text(&hasher, view->uuid); /* of two like cards one may be broken */
+    gantry__hasher_add_text(&hasher, view->uuid); /* of two equal cards one may be broken */
     return hasher.state;
 }
 
 static bool find_note(const gantry__view_probe_t *self, const struct gantry_physical_device_t *view,
                       char *note, size_t note_bytes) {
+    const uint32_t before = gantry__failures();
     void *bytes;
     size_t size;
-    if (gantry__binary_store_get(self->store, key_of(view), &bytes, &size) != GANTRY__STORE_HIT)
+    if (gantry__binary_store_get(self->store, key_of(view), &bytes, &size) != GANTRY__STORE_HIT) {
+        gantry__forget_since(before);
         return false;
+    }
     (void)snprintf(note, note_bytes, "%.*s", (int)size, (const char *)bytes);
     gantry__heap_free(self->heap, bytes, size);
     return true;
+}
+
+static bool asks(const gantry__view_probe_t *self, const struct gantry_physical_device_t *view) {
+    return self->mode != GANTRY__PROBE_OFF && self->store->folder && builds_programs(view);
+}
+
+void gantry__view_recall(const gantry__view_probe_t *self, gantry__device_table_t *table) {
+    for (size_t i = 0; i < table->physical_count; ++i) {
+        struct gantry_physical_device_t *view = table->physical[i];
+        gantry__card_t *card = view->card;
+        size_t used = strlen(view->note);
+        if (!asks(self, view) || !find_note(self, view, card->numerics, sizeof card->numerics))
+            continue;
+        card->vetted = view;
+        card->is_in_note = true;
+        if (*card->numerics)
+            (void)snprintf(view->note + used, sizeof view->note - used, "%s%s",
+                           used > 0 ? "; " : "", card->numerics);
+    }
 }
 
 static gantry_status_t try_in_child(const gantry__view_probe_t *self,
@@ -188,8 +210,7 @@ gantry_status_t gantry__view_vet(void *user, const struct gantry_physical_device
                                  gantry__view_note_t *out_note) {
     const gantry__view_probe_t *self = user;
     *out_note = (gantry__view_note_t){.is_known = true};
-    if (self->mode == GANTRY__PROBE_OFF || !self->store->folder || !builds_programs(view) ||
-        find_note(self, view, out_note->text, sizeof out_note->text))
+    if (!asks(self, view) || find_note(self, view, out_note->text, sizeof out_note->text))
         return GANTRY_OK;
     if (self->mode == GANTRY__PROBE_AUTO) GANTRY__TRY(try_in_child(self, view));
     out_note->is_known = find_note(self, view, out_note->text, sizeof out_note->text);
@@ -200,7 +221,7 @@ void gantry__view_learn(void *user, const struct gantry_physical_device_t *view,
                         gantry_backend_device_t *handle, gantry__view_note_t *out_note) {
     const gantry__view_probe_t *self = user;
     const uint32_t before = gantry__failures();
-    gantry__program_counters_t counters = {0}; /* no program of the user's */
+    gantry__program_counters_t counters = {0}; /* no program of the user counts */
     probe_t probe = {.view = view,
                      .backend = view->backend->table,
                      .handle = handle,
@@ -209,7 +230,7 @@ void gantry__view_learn(void *user, const struct gantry_physical_device_t *view,
     gantry_status_t status =
         view_probe_ask(self, &probe, &gantry__numerics_source, GANTRY__NUMERICS_KERNEL, &counters);
     gantry__forget_since(before);
-    if (status != GANTRY_OK) return; /* its first op says the same */
+    if (status != GANTRY_OK) return; /* its first op reports the same error */
     gantry__numerics_judge(probe.words, out_note->text, sizeof out_note->text);
     gantry__binary_store_put(self->store, key_of(view), out_note->text, strlen(out_note->text) + 1);
     out_note->is_known = true;

@@ -27,11 +27,13 @@ enum { GANTRY__PROBE_AUTO = 0, GANTRY__PROBE_INSIDE = 1, GANTRY__PROBE_OFF = 2 }
  * a view whose kind of programs has no probe text. */
 gantry_status_t gantry__view_probe(void *user, const struct gantry_physical_device_t *view,
                                    gantry_backend_device_t *handle);
-/* A gantry__view_vet_fn: before the view is opened. Finds what was kept of it. A new device is
- * tried in a process of its own; Unavailable when that process dies. */
+/* Adds the kept notes to the records' notes. Init-only. */
+void gantry__view_recall(const gantry__view_probe_t *self, gantry__device_table_t *table);
+/* A gantry__view_vet_fn, called before the view is opened. Finds the kept note. Tries a new device
+ * in a process of its own; Unavailable if that process dies. */
 gantry_status_t gantry__view_vet(void *user, const struct gantry_physical_device_t *view,
                                  gantry__view_note_t *out_note);
-/* A gantry__view_learn_fn: on the open view, when the note is not known. Never a failure. */
+/* A gantry__view_learn_fn, called on the open view if the note is unknown. Never fails. */
 void gantry__view_learn(void *user, const struct gantry_physical_device_t *view,
                         gantry_backend_device_t *handle, gantry__view_note_t *out_note);
 

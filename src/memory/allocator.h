@@ -75,7 +75,7 @@ void gantry__allocator_free(gantry__allocator_t *allocator, gantry__bfc_chunk_t 
  * is no room even after empty regions went back. Does not call release_idle. Hold no lock that the
  * source's other functions take. */
 bool gantry__allocator_charge(gantry__allocator_t *allocator, uint64_t bytes);
-/* The same for what is never given back: it counts as the reserved bytes of the options. */
+/* The same for memory that is never given back: it counts as the reserved bytes of the options. */
 bool gantry__allocator_reserve(gantry__allocator_t *allocator, uint64_t bytes);
 void gantry__allocator_discharge(gantry__allocator_t *allocator, uint64_t bytes);
 

@@ -111,7 +111,7 @@ typedef struct gantry__bfc_stats_t {
     uint64_t peak_pool_bytes;
     uint64_t pending_bytes;  /* regions between begin and attach, or between detach and end */
     uint64_t charged_bytes;  /* see gantry__bfc_charge */
-    uint64_t reserved_bytes; /* the option's, and what was reserved later */
+    uint64_t reserved_bytes; /* the option's, and bytes reserved later */
     uint64_t region_count;   /* attached */
     uint64_t largest_free_block_bytes;
 } gantry__bfc_stats_t;

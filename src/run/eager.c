@@ -408,8 +408,8 @@ static gantry_status_t call_kernel(gantry__eager_t *eager, const gantry__profile
     return frame ? gantry__eager_call_recorded(eager) : gantry__eager_call(eager);
 }
 
-/* The next kernel of the plan that takes the call, when the one that failed declines it by now.
- * What that one submitted lies before it on the same stream. */
+/* Chooses the next kernel of the plan that takes the call, if the failed one now declines it. Work
+ * that the failed kernel submitted lies before it on the same stream. */
 static bool eager_hand_over(gantry__eager_t *eager) {
     const gantry__plan_t *plan = &eager->kept->plan;
     const gantry_kernel_def_t *failed = eager->call.abi.kernel;
@@ -430,7 +430,7 @@ static bool eager_hand_over(gantry__eager_t *eager) {
 static GANTRY__COLD gantry_status_t call_others(gantry__eager_t *eager,
                                                 const gantry__profile_frame_t *frame,
                                                 gantry_status_t status) {
-    const uint32_t before = gantry__failures() - 1; /* the one that led here goes, too */
+    const uint32_t before = gantry__failures() - 1; /* also forgets the failure that led here */
     while (status != GANTRY_OK && eager_hand_over(eager)) {
         status = call_kernel(eager, frame);
         if (status == GANTRY_OK) gantry__forget_since(before);

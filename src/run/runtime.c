@@ -104,6 +104,7 @@ static gantry_status_t init_parts(gantry_runtime_t *runtime,
     runtime->devices.vet = gantry__view_vet;
     runtime->devices.learn = gantry__view_learn;
     runtime->devices.probe_user = &runtime->probe;
+    gantry__view_recall(&runtime->probe, &runtime->devices);
     status = gantry__plan_cache_init(&runtime->plans, &runtime->heap);
     if (status != GANTRY_OK) goto fail_devices;
     gantry__placement_log_init(&runtime->placements);

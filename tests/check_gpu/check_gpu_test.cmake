@@ -96,6 +96,19 @@ if(report MATCHES "WRONG RESULT|CUDA_VISIBLE_DEVICES")
 endif()
 expect("${figures}" "\"case\": \"launch\"")
 
+# A processor is no card, unless it is presented as one.
+set(ENV{GANTRY_VISIBLE_DEVICES} -1)
+file(REMOVE_RECURSE ${WORK_DIR}/processor)
+execute_process(COMMAND sh ${SOURCE_DIR}/scripts/check-gpu --opencl --only failover --build ${BUILD_DIR} --out ${WORK_DIR}/processor
+                RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+unset(ENV{GANTRY_VISIBLE_DEVICES})
+file(GLOB pages ${WORK_DIR}/processor/*.md)
+if(NOT code EQUAL 1 OR NOT pages)
+  message(FATAL_ERROR "a processor passes as a card: exit code ${code}, ${output}")
+endif()
+file(READ ${pages} page)
+expect("${page}" "## What is wrong\n\n- **GPU:0 is there**: FAILED: Gantry does not list it")
+
 if(LAYER)
   set(ENV{OPENCL_LAYERS} ${LAYER})
   set(ENV{POCL_DEVICES} "pthread pthread")

@@ -183,6 +183,33 @@ static void a_card_has_clblast_searched_by_default(void **state) {
     expect_in_output("default, n ");
 }
 
+/* On the stand-in choice 3 of five is much faster than the others. */
+static void a_card_keeps_the_fastest_choice_of_cublaslt(void **state) {
+    static const char driver[] = GANTRY_TEST_MODULES "/cuda/standin_libcuda.so";
+    static const char tune[] =
+        "GANTRY_BACKENDS=cpu,cuda GANTRY_STAND_IN_CUDA='devices=1;memory=2G;blas_fast=3' "
+        "GANTRY_CUDA_LIBRARY=%s/cuda/standin_libcuda.so GANTRY_CUDA_NVRTC=%s/cuda/standin_libnvrtc.so "
+        "GANTRY_CUDA_NVML=%s/cuda/standin_libnvml.so GANTRY_CUDA_CUBLAS=%s $BIN/gantry tune --device cuda:0 "
+        "--what cublaslt.matmul.float32.thin --seconds 1";
+    static const char cublas[] = GANTRY_TEST_MODULES "/cuda/standin_libcublas.so";
+    (void)state;
+    if (!has_opencl || access(driver, R_OK) != 0)
+        SKIP_BECAUSE("no OpenCL device here, or the stand-in is not built");
+    if (run("$BIN/gantry devices | grep -q 'NVIDIA cards through CUDA'") != 0)
+        SKIP_BECAUSE("the CUDA backend is not built");
+    use_file("cublaslt");
+    if (run(tune, GANTRY_TEST_MODULES, GANTRY_TEST_MODULES, GANTRY_TEST_MODULES, cublas) != 0)
+        fail_msg("%s", output);
+    expect_in_output("cublaslt.matmul.float32.thin  use=3 version=120900 gflops=");
+    expect_in_output("1 record kept in");
+    assert_int_equal(records_in("cublaslt"), 1);
+    assert_int_equal(names_in("tmp"), 0);
+    if (run(tune, GANTRY_TEST_MODULES, GANTRY_TEST_MODULES, GANTRY_TEST_MODULES, "/none") != 0)
+        fail_msg("%s", output);
+    expect_in_output("there is nothing to tune here: cuBLASLt is missing");
+    assert_int_equal(records_in("cublaslt"), 1);
+}
+
 /* By the stand-in for NVIDIA's driver: nothing of this backend is tuned. */
 static void a_device_that_has_nothing_to_tune_is_there_all_the_same(void **state) {
     static const char driver[] = GANTRY_TEST_MODULES "/cuda/standin_libcuda.so";
@@ -297,6 +324,7 @@ int main(void) {
         TEST(opencl_blocks_are_measured_kept_and_used),
         TEST(clblast_is_searched_when_it_is_asked_for),
         TEST(a_card_has_clblast_searched_by_default),
+        TEST(a_card_keeps_the_fastest_choice_of_cublaslt),
         TEST(a_device_that_has_nothing_to_tune_is_there_all_the_same),
         TEST(interrupt_leaves_a_sound_file_and_ends_soon),
         TEST(two_at_once_lose_nothing),

@@ -111,6 +111,7 @@ typedef struct fault_t {
 } fault_t;
 
 static const fault_t resources = {-5, GANTRY_RESOURCE_EXHAUSTED, "CL_OUT_OF_RESOURCES"};
+static const fault_t failed_kernel = {-5, GANTRY_INTERNAL, "CL_OUT_OF_RESOURCES"};
 static const fault_t host_memory = {-6, GANTRY_RESOURCE_EXHAUSTED, "CL_OUT_OF_HOST_MEMORY"};
 static const fault_t allocation = {-4, GANTRY_RESOURCE_EXHAUSTED,
                                    "CL_MEM_OBJECT_ALLOCATION_FAILURE"};
@@ -140,6 +141,7 @@ static const struct {
     /* CL_INVALID_VALUE would be "has no such thing" */
     {"clGetDevice", {&host_memory, &resources, &host_memory}},
     {"clGet", {&host_memory, &resources, &value}},
+    {"clWaitForEvents", {&failed_kernel, &host_memory, &failed_kernel}},
     {"cl", {&resources, &host_memory, &resources}},
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry probe ALIAS: opens a device for another process, before that process first opens it. If
- * the driver ends this process, the other one gets a warning. Only the library calls this command. */
+ * the driver ends this process, the other one gets a warning. Only the library calls this. */
 #define _XOPEN_SOURCE 700
 #include <sys/resource.h>
 

@@ -116,7 +116,8 @@ static const struct {
     void (*run)(tune_t *tune);
 } kinds[] = {{"cpu.matmul.float32", "cpu", "CPU", tune_cpu_products},
              {"opencl.cpu_matmul.float32", "opencl", "CPU", tune_opencl_blocks},
-             {"clblast", "opencl", "GPU", tune_clblast}};
+             {"clblast", "opencl", "GPU", tune_clblast},
+             {"cublaslt.matmul.float32", "cuda", "GPU", tune_cublas}};
 
 static bool fits(const options_t *options, const gantry_device_details_t *details, size_t kind) {
     if (strcmp(details->backend, kinds[kind].backend) != 0) return false;

@@ -119,5 +119,6 @@ double tune_mean_gflops(const tune_product_t *products, size_t count);
 void tune_cpu_products(tune_t *tune);
 void tune_opencl_blocks(tune_t *tune);
 void tune_clblast(tune_t *tune);
+void tune_cublas(tune_t *tune);
 
 #endif

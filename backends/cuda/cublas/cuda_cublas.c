@@ -113,6 +113,7 @@ static void make_handle(gantry_backend_device_t *device) {
                          reason);
         return;
     }
+    gantry__cublas_tuned_read(device);
     if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
         note_free_memory(device);
         native = device->instance->cublas.cublasLtCreate(&device->cublas);

@@ -109,10 +109,21 @@ static gantry__cublas_status_t set_limits(const gantry__cublas_t *lt,
     return native;
 }
 
+/* The tuned choice where the library gives as many and would compute by it, else its first. */
+static gantry__cublas_status_t take_choice(gantry__cublas_plan_t *plan,
+                                           const gantry__cublas_choice_t *choices, int found,
+                                           int tuned) {
+    if (found <= 0) return GANTRY__CUBLAS_NOT_SUPPORTED;
+    bool is_there = tuned < found && choices[tuned].state == GANTRY__CUBLAS_SUCCESS;
+    plan->choice = choices[is_there ? tuned : 0];
+    return plan->choice.state;
+}
+
 static gantry__cublas_status_t choose(const gantry_backend_device_t *device,
                                       gantry__cublas_plan_t *plan) {
     const gantry__cublas_t *lt = &device->instance->cublas;
-    int found = 0;
+    gantry__cublas_choice_t choices[GANTRY__CUBLAS_CHOICES];
+    int found = 0, tuned = gantry__cublas_tuned_choice(device, &plan->form);
     gantry__cublas_preference_t preference = NULL;
     gantry__cublas_status_t native = lt->cublasLtMatmulPreferenceCreate(&preference);
     if (native != GANTRY__CUBLAS_SUCCESS) return native;
@@ -120,12 +131,10 @@ static gantry__cublas_status_t choose(const gantry_backend_device_t *device,
     if (native == GANTRY__CUBLAS_SUCCESS) {
         native = lt->cublasLtMatmulAlgoGetHeuristic(device->cublas, plan->desc, plan->left,
                                                     plan->right, plan->out, plan->out, preference,
-                                                    1, &plan->choice, &found);
+                                                    tuned + 1, choices, &found);
     }
     lt->cublasLtMatmulPreferenceDestroy(preference);
-    if (native == GANTRY__CUBLAS_SUCCESS)
-        native = found == 0 ? GANTRY__CUBLAS_NOT_SUPPORTED : plan->choice.state;
-    return native;
+    return native == GANTRY__CUBLAS_SUCCESS ? take_choice(plan, choices, found, tuned) : native;
 }
 
 /* ---- one plan's life ---- */

@@ -17,6 +17,7 @@
  *   driver=12040                 what cuDriverGetVersion says (default 12090)
  *   nvrtc=12090                  version of NVRTC; it knows no newer architectures (default 12090)
  *   cublas=120900                version of cuBLASLt, as it counts (default)
+ *   blas_fast=3                  the choice of cuBLASLt that is faster than others (default none)
  *   cudnn=91900, nccl=22809      versions of cuDNN and NCCL, as these count (defaults)
  *   pci=0000:65:00.0,...         addresses
  *   uuid=GPU-...,...             identities

@@ -83,6 +83,7 @@ typedef struct stand_in_machine_t {
     int driver;
     int nvrtc;
     int cublas;
+    int blas_fast; /* -1: each choice is */
     int cudnn;
     int nccl;
     int has_peers;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stand-in cublasLt: handles, descriptions, layouts and preferences kept as values; the
  * product itself is in stand_in_product.c. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "stand_in_product.h"
 
@@ -17,6 +20,7 @@ enum {
 
 #define ALGORITHM_MARK 0x5354414e44494e00ull
 #define WORKSPACE_WANTED 65536
+#define CHOICES 5 /* that a form has */
 
 typedef struct description_t {
     stand_in_object_t object;
@@ -39,7 +43,8 @@ typedef struct preference_t {
 } preference_t;
 
 typedef struct algorithm_t {
-    uint64_t data[8]; /* the mark, the workspace it asked for, the alignments it was promised */
+    /* the mark, the workspace it asked for, the alignments it was promised, its number */
+    uint64_t data[8];
 } algorithm_t;
 
 typedef struct heuristic_t {
@@ -305,6 +310,31 @@ static int find_product(void *description_handle, void *const layouts[4],
     return stand_in__check_product(out_product) == 0 ? BLAS_OK : BLAS_INVALID_VALUE;
 }
 
+static void fill_choice(heuristic_t *choice, const preference_t *preference, int number) {
+    memset(choice, 0, sizeof *choice);
+    choice->workspace_bytes = preference->workspace_bytes < WORKSPACE_WANTED ? 0 : WORKSPACE_WANTED;
+    choice->algorithm.data[0] = ALGORITHM_MARK;
+    choice->algorithm.data[1] = choice->workspace_bytes;
+    for (int i = 0; i < 4; ++i) {
+        choice->algorithm.data[2 + i] = preference->alignments[i];
+    }
+    choice->algorithm.data[6] = (uint64_t)number;
+    choice->waves = 1.0f;
+}
+
+/* Counted as "choice N"; with blas_fast=N all others take ten milliseconds more. */
+static void take_choice(const algorithm_t *algorithm) {
+    const struct timespec pause = {.tv_nsec = 10000000};
+    char name[32];
+
+    snprintf(name, sizeof name, "choice %d", (int)algorithm->data[6]);
+    stand_in__count(name);
+    if (stand_in__machine()->blas_fast >= 0 &&
+        stand_in__machine()->blas_fast != (int)algorithm->data[6]) {
+        nanosleep(&pause, NULL);
+    }
+}
+
 STAND_IN_API int cublasLtMatmulAlgoGetHeuristic(void *handle, void *description, void *a, void *b,
                                                 void *c, void *d, void *preference_handle,
                                                 int asked, heuristic_t *results, int *returned);
@@ -325,16 +355,10 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, void *description, void *a, voi
     *returned = 0;
     code = find_product(description, layouts, &product, &found);
     if (code != BLAS_OK) return code;
-    memset(results, 0, sizeof *results);
-    results->workspace_bytes =
-        preference->workspace_bytes < WORKSPACE_WANTED ? 0 : WORKSPACE_WANTED;
-    results->algorithm.data[0] = ALGORITHM_MARK;
-    results->algorithm.data[1] = results->workspace_bytes;
-    for (int i = 0; i < 4; ++i) {
-        results->algorithm.data[2 + i] = preference->alignments[i];
+    for (int i = 0; i < asked && i < CHOICES; ++i) {
+        fill_choice(&results[i], preference, i);
+        *returned = i + 1;
     }
-    results->waves = 1.0f;
-    *returned = 1;
     return BLAS_OK;
 }
 
@@ -397,6 +421,7 @@ int cublasLtMatmul(void *handle, void *description, const void *alpha, const voi
         return BLAS_INVALID_VALUE;
     }
     load_kernels(handle, context->device);
+    if (algorithm != NULL) take_choice(algorithm);
     stand_in__set_scales(&product, alpha, beta);
     product.data[0] = (uintptr_t)a;
     product.data[1] = (uintptr_t)b;

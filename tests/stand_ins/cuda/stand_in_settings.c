@@ -16,6 +16,7 @@ void stand_in__default_machine(stand_in_machine_t *out_machine) {
     out_machine->driver = 12090;
     out_machine->nvrtc = 12090;
     out_machine->cublas = 120900;
+    out_machine->blas_fast = -1;
     out_machine->cudnn = 91900;
     out_machine->nccl = 22809;
     out_machine->has_peers = 1;
@@ -183,6 +184,8 @@ static int set_one(stand_in_machine_t *machine, const char *key, char *value) {
         machine->nvrtc = number;
     } else if (strcmp(key, "cublas") == 0) {
         machine->cublas = number;
+    } else if (strcmp(key, "blas_fast") == 0) {
+        machine->blas_fast = number;
     } else if (strcmp(key, "cudnn") == 0) {
         machine->cudnn = number;
     } else if (strcmp(key, "nccl") == 0) {

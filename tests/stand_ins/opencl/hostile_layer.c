@@ -2,7 +2,7 @@
 /* A GPU with habits that PoCL does not have: an OpenCL layer between the loader and PoCL. PoCL's
  * devices say what a setting gives them to say, and the layer holds them to it.
  *
- * Settings, of GANTRY_TEST_HOSTILE or of hostile_layer_set, are name=number with ; between them:
+ * Settings, of GANTRY_TEST_HOSTILE or of hostile_layer_set, are name=number with ; or , between them:
  *
  *   gpu=1           the type is GPU, and local memory lies on the chip
  *   units=N         compute units
@@ -67,8 +67,8 @@ static bool find_setting(const char *name, unsigned long long *out) {
         (void)snprintf(settings, sizeof settings, "%s", text ? text : "");
         are_set = true;
     }
-    for (const char *at = settings; at && !is_found; at = strchr(at, ';')) {
-        at += *at == ';';
+    for (const char *at = settings; at && !is_found; at = strpbrk(at, ";,")) {
+        at += *at == ';' || *at == ',';
         is_found = strncmp(at, name, length) == 0 && at[length] == '=';
         if (is_found) *out = strtoull(at + length + 1, NULL, 10);
     }

@@ -4,9 +4,10 @@
  *
  * ROUGH     words: "contract" lets the compiler round a * b + c once, whatever a program's pragma
  *           says; "flush" takes denormals as zero; "crash" ends the process when a context is made
- *           for PoCL's second device
+ *           for PoCL's second device; "gone": that device was taken away
  * ROUGH_LOG a file that gets a line for each context */
 #define CL_TARGET_OPENCL_VERSION 120
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,23 +58,65 @@ static CL_API_ENTRY cl_int CL_API_CALL layer_clBuildProgram(
     return target->clBuildProgram(program, count, devices, all, notify, user);
 }
 
+static cl_device_id second_device(void) {
+    cl_platform_id platform = NULL;
+    cl_device_id both[2] = {NULL, NULL};
+    (void)target->clGetPlatformIDs(1, &platform, NULL);
+    (void)target->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 2, both, NULL);
+    return both[1];
+}
+
 static CL_API_ENTRY cl_context CL_API_CALL layer_clCreateContext(
     const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
     void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user,
     cl_int *code) {
-    cl_platform_id platform = NULL;
-    cl_device_id both[2] = {NULL, NULL};
     const char *log = getenv("ROUGH_LOG");
     FILE *file = log ? fopen(log, "a") : NULL;
     if (file) {
         (void)fputs("context\n", file);
         (void)fclose(file);
     }
-    (void)target->clGetPlatformIDs(1, &platform, NULL);
-    (void)target->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 2, both, NULL);
-    if (has_habit("crash") && count > 0 && devices[0] == both[1]) abort();
+    bool is_second = count > 0 && devices[0] == second_device();
+    if (is_second && has_habit("crash")) abort();
+    if (is_second && has_habit("gone")) {
+        if (code) *code = CL_DEVICE_NOT_AVAILABLE;
+        return NULL;
+    }
     return target->clCreateContext(properties, count, devices, notify, user, code);
 }
 
+/* ---- a card that was taken away ---- */
+
+static bool is_gone(cl_command_queue queue) {
+    cl_device_id device = NULL;
+    if (!has_habit("gone")) return false;
+    (void)target->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
+    return device == second_device();
+}
+
+#define QUEUED(name, parameters, arguments)                                        \
+    static CL_API_ENTRY cl_int CL_API_CALL layer_##name parameters {               \
+        return is_gone(queue) ? CL_INVALID_COMMAND_QUEUE : target->name arguments; \
+    }
+QUEUED(clFlush, (cl_command_queue queue), (queue))
+QUEUED(clEnqueueNDRangeKernel,
+       (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+        const size_t *global, const size_t *local, cl_uint waits, const cl_event *list,
+        cl_event *event),
+       (queue, kernel, dimensions, offset, global, local, waits, list, event))
+QUEUED(clEnqueueReadBuffer,
+       (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
+        void *data, cl_uint waits, const cl_event *list, cl_event *event),
+       (queue, buffer, blocking, offset, size, data, waits, list, event))
+QUEUED(clEnqueueFillBuffer,
+       (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t bytes, size_t offset,
+        size_t size, cl_uint waits, const cl_event *list, cl_event *event),
+       (queue, buffer, pattern, bytes, offset, size, waits, list, event))
+QUEUED(clEnqueueMarkerWithWaitList,
+       (cl_command_queue queue, cl_uint waits, const cl_event *list, cl_event *event),
+       (queue, waits, list, event))
+
 LAYER("PoCL with bad habits, for Gantry's tests",
-      TAKE(clCreateProgramWithSource) TAKE(clBuildProgram) TAKE(clCreateContext))
+      TAKE(clCreateProgramWithSource) TAKE(clBuildProgram) TAKE(clCreateContext) TAKE(clFlush)
+          TAKE(clEnqueueNDRangeKernel) TAKE(clEnqueueReadBuffer) TAKE(clEnqueueFillBuffer)
+              TAKE(clEnqueueMarkerWithWaitList))

@@ -1,32 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A new device is tried before it is relied on: how it computes becomes a note that is kept, and a
  * driver that ends the process which tries it is not opened. On PoCL with bad habits
- * (stand_ins/opencl/rough_layer.c).
+ * (stand_ins/opencl/rough_layer.c). And a card that is taken away: the others go on.
  *
  * Each test is a process of its own, with a folder of its own for what is kept. */
 #define _XOPEN_SOURCE 700
 #include "icd_folder.h"
+#include "locked_heap.h"
 #include "log_lines.h"
 
 #include <gantry/gantry.h>
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
+#define LAYER_FILE(name) GANTRY_TEST_MODULES "/opencl/" name "_layer.so"
 
 static icd_folder_t folder; /* of the kernel cache */
 static log_lines_t lines;
+static locked_heap_t heap;
 
 static gantry_runtime_t *open_runtime(const char *cache) {
     gantry_runtime_t *runtime;
     log_lines_init(&lines);
+    locked_heap_init(&heap, -1);
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                               .log = log_lines_write,
                                               .log_user = &lines,
+                                              .reallocate = locked_heap_reallocate,
+                                              .reallocate_user = &heap,
                                               .backend_path = MODULES,
                                               .backends = "cpu,opencl",
                                               .kernel_cache = cache};
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
         fail_msg("%s", gantry_last_message());
     return runtime;
+}
+
+static void close_runtime(gantry_runtime_t *runtime) {
+    gantry_runtime_release(runtime);
+    assert_int_equal(heap.inner.live_blocks, 0);
+    assert_false(heap.inner.wrong_size);
+    locked_heap_deinit(&heap);
 }
 
 /* 2 * 2 on the device: OK, or what opening it failed with. */
@@ -83,7 +96,7 @@ static void good_device_is_tried_once_and_has_no_note(void **state) {
         note_of(runtime, "opencl:0", note, sizeof note);
         assert_null(strstr(note, "results may differ"));
         assert_int_equal(log_lines_with(&lines, "results may differ", ""), 0);
-        gantry_runtime_release(runtime);
+        close_runtime(runtime);
         assert_int_equal(contexts(), 2 + i); /* the first time the other process's, too */
     }
 }
@@ -94,14 +107,17 @@ static void expect_note(const char *habits, const char *part, const char *other)
     for (int i = 0; i < 2; ++i) { /* found, then kept */
         gantry_runtime_t *runtime = open_runtime(folder.path);
         note_of(runtime, "opencl:0", note, sizeof note);
-        assert_null(strstr(note, "results may differ"));
+        assert_int_equal(strstr(note, "results may differ") != NULL, i);
         expect_computes(runtime, "opencl:0");
         note_of(runtime, "opencl:0", note, sizeof note);
         if (!strstr(note, "its results may differ from other devices': ") || !strstr(note, part))
             fail_msg("\"%s\" is not in the note \"%s\"", part, note);
         assert_true(!other || !strstr(note, other));
-        assert_int_equal(log_lines_with(&lines, "results may differ", part), 1);
-        gantry_runtime_release(runtime);
+        const char *once = strstr(note, "results may differ");
+        assert_null(strstr(once + 1, "results may differ"));
+        /* a warning, and once it is kept the device's line, too */
+        assert_int_equal(log_lines_with(&lines, "results may differ", part), 1 + i);
+        close_runtime(runtime);
     }
 }
 
@@ -142,8 +158,38 @@ static void crashing_driver_is_refused_and_the_others_go_on(void **state) {
         if (!strstr(why, expected)) fail_msg("%s", why);
         expect_computes(runtime, "opencl:0");
         expect_computes(runtime, "CPU:0");
-        gantry_runtime_release(runtime);
+        close_runtime(runtime);
     }
+}
+
+static void ops_without_a_wish_pass_over_a_refused_device(void **state) {
+    char why[1024];
+    (void)state;
+    set_habits("crash");
+    assert_int_equal(setenv("GANTRY_OPENCL_CPU", "gpu", 1), 0);
+    assert_int_equal(setenv("GANTRY_VISIBLE_DEVICES", "1", 1), 0);
+    gantry_runtime_t *runtime = open_runtime(folder.path);
+    assert_int_equal(compute(runtime, "", why, sizeof why), GANTRY_UNAVAILABLE);
+    assert_non_null(strstr(why, "opencl:1 is not opened: "));
+    expect_computes(runtime, "");
+    assert_int_equal(log_lines_with(&lines, "is not used any more", "ended badly"), 1);
+    close_runtime(runtime);
+}
+
+/* Two drivers show the second device as the first one's card, and the maker's crashes. */
+static void crashing_driver_leaves_its_card_to_the_other_one(void **state) {
+    (void)state;
+    set_habits("crash");
+    assert_int_equal(setenv("OPENCL_LAYERS", LAYER_FILE("rough") ":" LAYER_FILE("twin"), 1), 0);
+    assert_int_equal(setenv("TWIN_0", "0000:17:00.0 - - Mesa", 1), 0);
+    assert_int_equal(setenv("TWIN_1", "0000:17:00.0 - - Acme", 1), 0);
+    assert_int_equal(setenv("GANTRY_OPENCL_MATMUL", "portable", 1), 0);
+    gantry_runtime_t *runtime = open_runtime(folder.path);
+    expect_computes(runtime, "GPU:0");
+    assert_int_equal(log_lines_with(&lines, "opencl:0 serves this card in place of opencl:1",
+                                    "a process of its own that tried this driver"),
+                     1);
+    close_runtime(runtime);
 }
 
 static void nothing_is_tried_when_it_is_off_or_nothing_is_kept(void **state) {
@@ -157,9 +203,54 @@ static void nothing_is_tried_when_it_is_off_or_nothing_is_kept(void **state) {
         expect_computes(runtime, "opencl:0");
         note_of(runtime, "opencl:0", note, sizeof note);
         assert_null(strstr(note, "results may differ"));
-        gantry_runtime_release(runtime);
+        close_runtime(runtime);
         assert_int_equal(contexts(), 1 + i);
     }
+}
+
+/* ---- a card that is taken away ---- */
+
+static void card_taken_away_at_work_is_lost_and_the_others_go_on(void **state) {
+    char why[1024];
+    float numbers[100] = {2};
+    (void)state;
+    gantry_runtime_t *runtime = open_runtime(folder.path);
+    expect_computes(runtime, "opencl:0");
+    expect_computes(runtime, "opencl:1");
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "opencl:1");
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(100), numbers, sizeof numbers);
+    x = x ? gantry_mul(scope, x, x) : NULL;
+    assert_non_null(x);
+    set_habits("gone");
+    assert_int_equal(gantry_tensor_read(x, numbers, sizeof numbers), GANTRY_UNAVAILABLE);
+    assert_non_null(strstr(gantry_last_message(), "opencl:1 was lost: "));
+    assert_non_null(strstr(gantry_last_message(), "CL_INVALID_COMMAND_QUEUE (-36)"));
+    (void)gantry_scope_end(scope);
+    expect_computes(runtime, "opencl:0");
+    /* soft placement passes over it; without that it stays lost */
+    expect_computes(runtime, "opencl:1");
+    gantry_set_soft_device_placement(runtime, false);
+    set_habits("");
+    assert_int_not_equal(compute(runtime, "opencl:1", why, sizeof why), GANTRY_OK);
+    if (!strstr(why, "lost")) fail_msg("%s", why);
+    close_runtime(runtime);
+}
+
+static void card_taken_away_before_it_is_opened_says_so(void **state) {
+    char why[1024];
+    (void)state;
+    gantry_runtime_t *runtime = open_runtime(folder.path);
+    set_habits("gone");
+    for (int i = 0; i < 2; ++i) {
+        assert_int_equal(compute(runtime, "opencl:1", why, sizeof why), GANTRY_UNAVAILABLE);
+        if (!strstr(why, "cannot be opened: ") || !strstr(why, "CL_DEVICE_NOT_AVAILABLE (-2)"))
+            fail_msg("%s", why);
+        expect_computes(runtime, "opencl:0");
+    }
+    set_habits(""); /* it was never open */
+    expect_computes(runtime, "opencl:1");
+    close_runtime(runtime);
 }
 
 static int run_alone(const struct CMUnitTest *test) {
@@ -169,7 +260,7 @@ static int run_alone(const struct CMUnitTest *test) {
     pid_t child = fork();
     if (child == 0) {
         (void)setenv("POCL_DEVICES", "pthread pthread", 1);
-        (void)setenv("OPENCL_LAYERS", GANTRY_TEST_MODULES "/opencl/rough_layer.so", 1);
+        (void)setenv("OPENCL_LAYERS", LAYER_FILE("rough"), 1);
         (void)setenv("ROUGH", "", 1);
         (void)setenv("ROUGH_LOG", icd_folder_file(&folder, "contexts"), 1);
         (void)unsetenv("GANTRY_DEVICE_PROBE");
@@ -188,7 +279,11 @@ int main(void) {
         cmocka_unit_test(both_are_noted),
         cmocka_unit_test(probe_in_this_process_notes_the_same),
         cmocka_unit_test(crashing_driver_is_refused_and_the_others_go_on),
+        cmocka_unit_test(ops_without_a_wish_pass_over_a_refused_device),
+        cmocka_unit_test(crashing_driver_leaves_its_card_to_the_other_one),
         cmocka_unit_test(nothing_is_tried_when_it_is_off_or_nothing_is_kept),
+        cmocka_unit_test(card_taken_away_at_work_is_lost_and_the_others_go_on),
+        cmocka_unit_test(card_taken_away_before_it_is_opened_says_so),
     };
     int failed = 0;
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; ++i) failed += run_alone(&tests[i]);

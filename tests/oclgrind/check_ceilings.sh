@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# check_ceilings.sh PROGRAM CEILINGS: runs the program on Oclgrind with the plug-in that counts (OCLGRIND_PLUGINS), and compares.
+set -eu
+counts=$(mktemp)
+trap 'rm -f "$counts"' EXIT
+GANTRY_LINE_COUNTS=$counts "$1"
+awk -v default=2.00 '
+    FNR == NR { if ($0 !~ /^#/) { lines[$1] = $2; turns[$1] = $3 } next }
+    {
+        most_lines = ($1 in lines) ? lines[$1] : default
+        most_turns = ($1 in turns) ? turns[$1] : default
+        bad = ($3 > most_lines || $5 > most_turns)
+        printf "%-4s %-16s lines %5.2f of at most %5.2f, turns %5.2f of at most %5.2f\n", bad ? "FAIL" : "ok", $1, $3, most_lines, $5, most_turns
+        failed += bad
+        seen[$1] = 1
+        ++count
+    }
+    END {
+        for (name in lines) if (!(name in seen)) printf "note %s has a ceiling and did not run\n", name
+        if (count < 8) { printf "FAIL only %d kernels were counted\n", count; failed = 1 }
+        exit failed > 0
+    }' "$2" "$counts"

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs ops of each family once, in the forms for GPUs, on a device that counts what they do to
+ * memory (line_counter.cpp). Small, since it is interpreted. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gantry/gantry.h>
+
+static int failed;
+
+static const gantry_tensor_t *numbers(gantry_scope_t *scope, int64_t rows, int64_t columns) {
+    size_t count = (size_t)(rows * columns);
+    float *values = malloc(count * sizeof *values);
+    if (!values) return NULL;
+    for (size_t i = 0; i < count; ++i) values[i] = (float)((i * 37 + 11) % 101) / 101.0f;
+    const gantry_tensor_t *tensor = gantry_constant(
+        scope, GANTRY_FLOAT32, GANTRY_SHAPE(rows, columns), values, count * sizeof *values);
+    free(values);
+    return tensor;
+}
+
+static const gantry_tensor_t *reduced(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                      int32_t axis) {
+    return gantry_sum(scope, x, &(gantry_reduce_options_t){.axes = &axis, .axis_count = 1});
+}
+
+static void expect(gantry_scope_t *scope, const char *what, const gantry_tensor_t *tensor) {
+    if (tensor && gantry_tensor_wait(tensor) == GANTRY_OK) return;
+    printf("FAIL %s: %s\n", what, gantry_scope_message(scope));
+    failed = 1;
+}
+
+static void run_all(gantry_scope_t *scope) {
+    const gantry_tensor_t *wide = numbers(scope, 16, 1024), *tall = numbers(scope, 256, 64),
+                          *square = numbers(scope, 96, 96);
+    expect(scope, "Add", gantry_add(scope, wide, wide));
+    expect(scope, "Add of a row", gantry_add(scope, wide, numbers(scope, 1, 1024)));
+    expect(scope, "Sum of all", gantry_sum(scope, wide, NULL));
+    expect(scope, "Sum of rows", reduced(scope, wide, 1));
+    expect(scope, "Sum of columns", reduced(scope, tall, 0));
+    expect(scope, "ArgMax", gantry_argmax(scope, wide, 1));
+    expect(scope, "Softmax", gantry_softmax(scope, wide));
+    expect(scope, "Transpose", gantry_transpose(scope, square, NULL));
+    expect(scope, "MatMul", gantry_matmul(scope, square, square, NULL));
+    expect(scope, "Cumsum of rows", gantry_cumsum(scope, wide, 1, NULL));
+    expect(scope, "Cumsum of columns", gantry_cumsum(scope, tall, 0, NULL));
+}
+
+/* A part that imitates what most cards have, so that a simulator runs the forms for cards. */
+static gantry_status_t imitate_card(gantry_runtime_t *runtime) {
+    const gantry_logical_device_config_t part = {.max_work_group_size = 256};
+    const gantry_physical_device_t *device = NULL;
+    size_t count = 0;
+    gantry_status_t status = gantry_list_physical_devices(runtime, "GPU", 1, &device, &count);
+    if (status != GANTRY_OK || count == 0) return status;
+    return gantry_set_logical_device_configuration(runtime, device, &part, 1);
+}
+
+int main(void) {
+    const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                              .opencl_cpu_as_gpu = GANTRY_ON,
+                                              .backends = "cpu,opencl",
+                                              .kernel_cache = ""};
+    gantry_runtime_t *runtime;
+    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK ||
+        imitate_card(runtime) != GANTRY_OK) {
+        printf("FAIL %s\n", gantry_last_message());
+        return 1;
+    }
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "GPU:0");
+    if (scope) run_all(scope);
+    if (!scope || gantry_scope_end(scope) != GANTRY_OK) failed = 1;
+    gantry_runtime_release(runtime);
+    return failed;
+}
