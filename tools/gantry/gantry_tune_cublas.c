@@ -86,7 +86,7 @@ static void conclude_race(race_t *race) {
         if (gflops[i] > gflops[best] * (best == 0 ? TUNE_LEAST_GAIN : 1)) best = i;
     }
     if (!(gflops[best] > 0)) {
-        printf("  %s: not measured, there was no time\n", race->what);
+        printf("  %s: not measured: time is up\n", race->what);
         return;
     }
     char values[128];
@@ -146,7 +146,7 @@ void tune_cublas(tune_t *tune) {
         (void)snprintf(what, sizeof what, "cublaslt.matmul.float32.%s", classes[i].name);
         if (!tune_wants(tune, what)) continue;
         if (now >= deadline && !is_first) {
-            printf("  %s: not measured, the time is over\n", what);
+            printf("  %s: not measured: time is up\n", what);
             continue;
         }
         tune->deadline_ns =
