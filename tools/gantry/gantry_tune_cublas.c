@@ -31,8 +31,8 @@ typedef struct race_t {
     tune_product_t products[CHOICES][TUNE_MOST_SHAPES];
 } race_t;
 
-/* The version of the library in "/a/libcublasLt.so.12 (12.9.1)", as cuBLASLt counts it: 120901. 0 if
- * it is unknown. */
+/* The version of the library in "/a/libcublasLt.so.12 (12.9.1)", as cuBLASLt counts it: 120901. 0
+ * if it is unknown. */
 static unsigned library_version(const char *libraries) {
     unsigned major = 0, minor = 0, patch = 0;
     const char *at = libraries;
