@@ -31,7 +31,7 @@ static int32_t compute_sparse(gantry_op_call_t *call) {
         .t = in[0]->dtype,
         .i = in[2]->dtype,
         .count = in[0]->element_count,
-        .can_fail = 1,
+        .can_fail = true,
         .words = gantry__k_words_of_value(LABEL_WORDS, LABEL_VALUE_WORDS, call, 2, loss.classes),
         .explain = loss_explain,
         .parameters = &loss,

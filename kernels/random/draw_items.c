@@ -27,7 +27,7 @@ static int32_t run_truncated(gantry_op_call_t *call, const gantry__k_stream_t *s
                                       .t = out->dtype,
                                       .count = (out->element_count + group - 1) / group,
                                       .item_bytes = group * (int64_t)gantry__k_size(out->dtype),
-                                      .is_costly = 1,
+                                      .is_costly = true,
                                       .parameters = &draw,
                                       .parameter_bytes = sizeof draw,
                                       .spans = {out->span},
@@ -64,7 +64,7 @@ static int32_t run_classes(classes_call_t *run, uint32_t item, int64_t count, in
                                       .t = run->call->inputs[0]->dtype,
                                       .count = count,
                                       .item_bytes = item_bytes,
-                                      .is_costly = 1,
+                                      .is_costly = true,
                                       .parameters = &run->classes,
                                       .parameter_bytes = sizeof run->classes,
                                       .span_count = span_count};

@@ -106,7 +106,7 @@ int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_a
     gantry__k_item_launch_t launch = {.item = item,
                                       .t = out->dtype,
                                       .count = out->element_count,
-                                      .is_costly = 1,
+                                      .is_costly = true,
                                       .parameters = window,
                                       .parameter_bytes = sizeof *window};
     launch.spans[launch.span_count++] = x->span;

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOST_SECONDS 60 /* a first build on a busy machine takes a few seconds */
+#define MOST_SECONDS 65 /* the command ends itself by an alarm after 60 */
 #define POLL_NS 2000000L
 
 /* The command's path, relative to the library or to the program that it is linked into. */
@@ -106,23 +106,21 @@ static bool start_child(const gantry__child_call_t *call, child_environment_t *e
     return is_started;
 }
 
-/* False if other code, such as a program's handler of SIGCHLD, collected the child. */
-static bool wait_for_child(pid_t child, int *out_state, bool *out_is_late) {
+typedef enum child_wait_t { CHILD_ENDED, CHILD_LATE, CHILD_COLLECTED } child_wait_t;
+
+/* COLLECTED: other code, such as a program's handler of SIGCHLD, took the child's end. */
+static child_wait_t wait_for_child(pid_t child, int *out_state) {
     const struct timespec pause = {0, POLL_NS};
     struct timespec begin, now;
     (void)clock_gettime(CLOCK_MONOTONIC, &begin);
-    *out_is_late = false;
-    for (;;) {
-        pid_t ended = waitpid(child, out_state, *out_is_late ? 0 : WNOHANG);
-        if (ended == child) return true;
-        if (ended < 0 && errno != EINTR) return false;
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        if (now.tv_sec - begin.tv_sec >= MOST_SECONDS && !*out_is_late) {
-            *out_is_late = true;
-            (void)kill(child, SIGKILL);
-        }
+    do {
+        pid_t ended = waitpid(child, out_state, WNOHANG);
+        if (ended == child) return CHILD_ENDED;
+        if (ended < 0 && errno != EINTR) return CHILD_COLLECTED;
         (void)nanosleep(&pause, NULL);
-    }
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    } while (now.tv_sec - begin.tv_sec < MOST_SECONDS);
+    return CHILD_LATE;
 }
 
 gantry__child_end_t gantry__probe_child_run(const gantry__child_call_t *call, char *why,
@@ -130,16 +128,16 @@ gantry__child_end_t gantry__probe_child_run(const gantry__child_call_t *call, ch
     child_environment_t *environment = gantry__heap_zalloc(call->heap, sizeof *environment);
     pid_t child;
     int state = 0;
-    bool is_late = false;
     why[0] = '\0';
     if (!environment) return GANTRY__CHILD_NONE;
     bool is_started = make_environment(call, environment) && start_child(call, environment, &child);
     if (environment->all)
         gantry__heap_free(call->heap, environment->all, (environment->count + 1) * sizeof(char *));
     gantry__heap_free(call->heap, environment, sizeof *environment);
-    if (!is_started || !wait_for_child(child, &state, &is_late)) return GANTRY__CHILD_NONE;
-    if (is_late) {
-        (void)snprintf(why, why_bytes, "it did not answer for %d seconds", MOST_SECONDS);
+    child_wait_t end = is_started ? wait_for_child(child, &state) : CHILD_COLLECTED;
+    if (end == CHILD_COLLECTED) return GANTRY__CHILD_NONE;
+    if (end == CHILD_LATE || (WIFSIGNALED(state) && WTERMSIG(state) == SIGALRM)) {
+        (void)snprintf(why, why_bytes, "it did not answer for a minute");
     } else if (WIFSIGNALED(state)) {
         (void)snprintf(why, why_bytes, "it ended by signal %d", WTERMSIG(state));
     } else {

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry probe ALIAS: opens a device for another process, before that process opens it for the
- * first time. If the driver ends this process, the other one gets a warning. Only the library calls
- * this command. */
+/* gantry probe ALIAS: opens a device for another process, before that process opens it for the first
+ * time. If the driver ends this process or hangs, the other one gets a warning. Only the library
+ * calls this command. */
 #define _XOPEN_SOURCE 700
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "gantry_tool.h"
 
-#define UNKNOWN 3 /* the exit code if the device or the library is not the expected one */
+#define MOST_SECONDS 60 /* a first build on a busy machine takes a few seconds */
+#define UNKNOWN 3       /* the exit code if the device or the library is not the expected one */
 
 int gantry_tool_probe(const char *alias) {
     const struct rlimit none = {0, 0};
     (void)setrlimit(RLIMIT_CORE, &none);
+    (void)alarm(MOST_SECONDS); /* its signal ends a process that a driver holds */
     const gantry_runtime_options_t options = {.struct_size = sizeof options};
     gantry_runtime_t *runtime;
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) return UNKNOWN;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of cuBLASLt's first eight choices is the fastest on a card, per size class. The library
- * orders them by a guess. Each is tried through a record, in turn, round after round. */
+/* Finds the fastest of cuBLASLt's first eight choices on a card, for each size class. The library
+ * orders them by a heuristic. Each choice is measured through a record, in turn, round after
+ * round. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 
 enum { CHOICES = 8, CLASSES = 4, MOST_ROUNDS = 10 };
 
-/* As the CUDA backend classes products. */
+/* The CUDA backend's size classes. */
 static const struct {
     const char *name;
     size_t count;
@@ -30,7 +31,8 @@ typedef struct race_t {
     tune_product_t products[CHOICES][TUNE_MOST_SHAPES];
 } race_t;
 
-/* Of the library in "/a/libcublasLt.so.12 (12.9.1)", as it counts: 120901; 0: it is not told. */
+/* The version of the library in "/a/libcublasLt.so.12 (12.9.1)", as cuBLASLt counts it: 120901. 0
+ * if it is unknown. */
 static unsigned library_version(const char *libraries) {
     unsigned major = 0, minor = 0, patch = 0;
     const char *at = libraries;
@@ -75,7 +77,7 @@ static void run_race(race_t *race) {
     }
 }
 
-/* The first one, unless another gains enough. */
+/* The first choice, unless another one gains enough. */
 static void conclude_race(race_t *race) {
     double gflops[CHOICES];
     int best = 0;
@@ -84,7 +86,7 @@ static void conclude_race(race_t *race) {
         if (gflops[i] > gflops[best] * (best == 0 ? TUNE_LEAST_GAIN : 1)) best = i;
     }
     if (!(gflops[best] > 0)) {
-        printf("  %s: not measured, there was no time\n", race->what);
+        printf("  %s: not measured: time is up\n", race->what);
         return;
     }
     char values[128];
@@ -122,7 +124,7 @@ static void tune_class(tune_t *tune, int class, const char *what) {
     free(race);
 }
 
-/* Without the library every choice would be the portable kernels. */
+/* Without the library, every choice would be the portable kernels. */
 static bool has_cublas(tune_t *tune) {
     const char *none[] = {NULL};
     tune_try_t probe;
@@ -144,7 +146,7 @@ void tune_cublas(tune_t *tune) {
         (void)snprintf(what, sizeof what, "cublaslt.matmul.float32.%s", classes[i].name);
         if (!tune_wants(tune, what)) continue;
         if (now >= deadline && !is_first) {
-            printf("  %s: not measured, the time is over\n", what);
+            printf("  %s: not measured: time is up\n", what);
             continue;
         }
         tune->deadline_ns =

@@ -274,6 +274,7 @@ static const char *const pairs[][2] = {
     {"fault", "fault_text"},              /* the text of a fault */
     {"sort_items", "radix_items"},        /* sorting by digits is a way of sorting */
     {"cuda_backend", "cuda_cublas_plan"}, /* libraries are opened for a device */
+    {"cuda_backend", "cuda_cublas_tuned"},
     {"opencl_backend", "opencl_clblast"},
     {"opencl_backend", "opencl_clblast_parameters"},
     {"opencl_status", "opencl_symbols"}, /* failing needs the table, opening it may fail */
