@@ -29,6 +29,8 @@
 #define REACH ((UINT64_C(1) << 31) - (UINT64_C(1) << 16))
 /* Temporary memory that a call for a batch may take itself. */
 #define MOST_OWN_BYTES (UINT64_C(8) << 20)
+/* Sides of the tiles to which CLBlast pads, at most. */
+#define TILE UINT64_C(128)
 
 /* A matrix of each product, in elements. */
 typedef struct operand_t {
@@ -216,6 +218,17 @@ static int ask_temp_bytes(const products_t *products, size_t *out_bytes) {
         out_bytes);
 }
 
+static uint64_t tiled(int64_t side) { return ((uint64_t)side + TILE - 1) / TILE * TILE; }
+
+/* Whether a call for the batch takes little memory, whatever CLBlast pads: then it is not asked,
+ * which takes as long as a submission. */
+static bool is_small_batch(const products_t *products) {
+    const gantry__opencl_matmul_t *matmul = &products->matmul;
+    uint64_t m = tiled(matmul->m), n = tiled(matmul->n), k = tiled(matmul->k);
+    return products->run > 1 &&
+           (m * k + k * n + m * n) * products->a.bytes <= MOST_OWN_BYTES / products->run;
+}
+
 /* Of the core's scratch. Released by the caller once the work is submitted. */
 static int32_t take_temp(products_t *products, size_t bytes) {
     gantry_op_call_t *call = products->call;
@@ -317,12 +330,14 @@ static int32_t opencl_clblast_matmul_compute(gantry_op_call_t *call) {
     read_products(call, &products);
     if (products.matmul.k == 0) return gantry__opencl_matmul_clear(call);
     atomic_store(&call->device->used_clblast, 1);
-    size_t temp_bytes;
-    GANTRY__TRY(opencl_clblast_matmul_check(&products, ask_temp_bytes(&products, &temp_bytes)));
+    bool is_at_once = is_small_batch(&products);
+    size_t temp_bytes = 0;
+    if (!is_at_once)
+        GANTRY__TRY(opencl_clblast_matmul_check(&products, ask_temp_bytes(&products, &temp_bytes)));
     /* CLBlast's numbers of elements are int here, too */
     if (temp_bytes / products.a.bytes > REACH)
         return opencl_clblast_matmul_check(&products, CL_INVALID_BUFFER_SIZE);
-    bool is_at_once = products.run > 1 && temp_bytes * products.run <= MOST_OWN_BYTES;
+    is_at_once = products.run > 1 && temp_bytes * products.run <= MOST_OWN_BYTES;
     if (!is_at_once && temp_bytes > 0) GANTRY__TRY(take_temp(&products, temp_bytes));
     int native = submit_all(&products, is_at_once ? products.run : 1);
     if (products.temp) call->device->cl->clReleaseMemObject(products.temp);
