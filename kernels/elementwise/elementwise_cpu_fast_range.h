@@ -111,7 +111,8 @@ NEAR_LOOPS(double, Cos_f64, cos_near_f64, all_near_double, Cos_f64_dense)
 
 #if defined(GANTRY_BLOCK_LANES)
 /* Whether every quotient of the block is near; false if there is a zero or a NaN. */
-static int32_t all_quotients_near(const float *x, int64_t x_count, const float *y, int64_t y_count) {
+static int32_t all_quotients_near(const float *x, int64_t x_count, const float *y,
+                                  int64_t y_count) {
     uint32_t greatest = 0;
     uint32_t least = UINT32_MAX;
 
