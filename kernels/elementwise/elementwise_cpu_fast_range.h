@@ -14,7 +14,7 @@
 enum { NEAR_BLOCK = 256 };
 
 /* Whether all magnitudes are below the limit; false for NaN. */
-static bool all_near(const float *x, int64_t count) {
+static int32_t all_near(const float *x, int64_t count) {
     uint32_t greatest = 0;
 
     for (int64_t i = 0; i < count; ++i) {
@@ -24,7 +24,7 @@ static bool all_near(const float *x, int64_t count) {
     return greatest < GANTRY_AS_UINT(GANTRY_NEAR_LIMIT_F32);
 }
 
-static bool all_near_double(const double *x, int64_t count) {
+static int32_t all_near_double(const double *x, int64_t count) {
     uint64_t below = UINT64_MAX; /* highest bit: whether all are */
 
     for (int64_t i = 0; i < count; ++i) {
@@ -35,7 +35,7 @@ static bool all_near_double(const double *x, int64_t count) {
 }
 
 /* Whether all have a positive sign. */
-static bool all_positive(const float *x, int64_t count) {
+static int32_t all_positive(const float *x, int64_t count) {
     uint32_t bits = 0;
 
     for (int64_t i = 0; i < count; ++i) {
@@ -111,7 +111,8 @@ NEAR_LOOPS(double, Cos_f64, cos_near_f64, all_near_double, Cos_f64_dense)
 
 #if defined(GANTRY_BLOCK_LANES)
 /* Whether every quotient of the block is near; false if there is a zero or a NaN. */
-static bool all_quotients_near(const float *x, int64_t x_count, const float *y, int64_t y_count) {
+static int32_t all_quotients_near(const float *x, int64_t x_count, const float *y,
+                                  int64_t y_count) {
     uint32_t greatest = 0;
     uint32_t least = UINT32_MAX;
 

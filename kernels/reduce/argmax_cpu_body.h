@@ -8,12 +8,12 @@
  * search its first place only in chunks that beat all before. Owner: as reduce_cpu.h. Threads:
  * thread-safe. */
 
-static inline ARG_T ARG_NAME(key)(ARG_IN x, bool is_least) {
+static inline ARG_T ARG_NAME(key)(ARG_IN x, int32_t reverses) {
     const ARG_T value = ARG_LOAD(x);
-    return is_least ? ARG_REVERSED(value) : value;
+    return reverses ? ARG_REVERSED(value) : value;
 }
 
-static ARG_T ARG_NAME(largest)(const ARG_IN *x, int64_t count, bool is_least) {
+static ARG_T ARG_NAME(largest)(const ARG_IN *x, int64_t count, int32_t reverses) {
     ARG_T lanes[GANTRY_REDUCE_LANES];
     ARG_T best = ARG_LOWEST;
     int64_t i = 0;
@@ -23,7 +23,7 @@ static ARG_T ARG_NAME(largest)(const ARG_IN *x, int64_t count, bool is_least) {
         }
         for (; i + GANTRY_REDUCE_LANES <= count; i += GANTRY_REDUCE_LANES) {
             for (int64_t k = 0; k < GANTRY_REDUCE_LANES; ++k) {
-                ARG_T key = ARG_NAME(key)(x[i + k], is_least);
+                ARG_T key = ARG_NAME(key)(x[i + k], reverses);
                 lanes[k] = key > lanes[k] ? key : lanes[k];
             }
         }
@@ -35,23 +35,23 @@ static ARG_T ARG_NAME(largest)(const ARG_IN *x, int64_t count, bool is_least) {
         best = lanes[0];
     }
     for (; i < count; ++i) {
-        ARG_T key = ARG_NAME(key)(x[i], is_least);
+        ARG_T key = ARG_NAME(key)(x[i], reverses);
         best = key > best ? key : best;
     }
     return best;
 }
 
 /* The index of the first largest element of x; 0 if every element is NaN or the lowest value. */
-static int64_t ARG_NAME(first_largest)(const ARG_IN *x, int64_t count, bool is_least) {
+static int64_t ARG_NAME(first_largest)(const ARG_IN *x, int64_t count, int32_t reverses) {
     ARG_T best = ARG_LOWEST;
     int64_t found = 0;
     for (int64_t begin = 0; begin < count; begin += GANTRY_REDUCE_CHUNK) {
         int64_t length = count - begin < GANTRY_REDUCE_CHUNK ? count - begin : GANTRY_REDUCE_CHUNK;
-        ARG_T value = ARG_NAME(largest)(x + begin, length, is_least);
+        ARG_T value = ARG_NAME(largest)(x + begin, length, reverses);
         if (value > best) {
             best = value;
             found = begin;
-            while (!(ARG_NAME(key)(x[found], is_least) == value)) {
+            while (!(ARG_NAME(key)(x[found], reverses) == value)) {
                 found++;
             }
         }
@@ -90,7 +90,7 @@ static void ARG_NAME(block)(const gantry__cpu_argmax_plan_t *plan, int64_t outer
         for (ARG_INDEX row = 0; row < rows; ++row) {
             const ARG_IN *x = in + (begin + row) * plan->columns;
             for (int64_t i = 0; i < width; ++i) {
-                ARG_T key = ARG_NAME(key)(x[i], plan->is_least);
+                ARG_T key = ARG_NAME(key)(x[i], plan->reverses);
                 place[i] = key > best[i] ? row : place[i];
                 best[i] = key > best[i] ? key : best[i];
             }
@@ -114,7 +114,7 @@ static void ARG_NAME(run)(const gantry__cpu_argmax_plan_t *plan, int64_t begin, 
             int64_t first = part * plan->piece;
             int64_t count = plan->length - first < plan->piece ? plan->length - first : plan->piece;
             const ARG_IN *x = (const ARG_IN *)plan->in + outer * plan->length + first;
-            int64_t index = ARG_NAME(first_largest)(x, count, plan->is_least);
+            int64_t index = ARG_NAME(first_largest)(x, count, plan->reverses);
             ARG_NAME(store)(plan, unit, first + index);
         }
     }
@@ -130,7 +130,7 @@ static void ARG_NAME(join)(const gantry__cpu_argmax_plan_t *plan, int64_t begin,
         int64_t found = 0;
         for (int64_t part = 0; part < plan->parts; ++part) {
             int64_t index = plan->partial[row * plan->parts + part];
-            ARG_T key = ARG_NAME(key)(x[index], plan->is_least);
+            ARG_T key = ARG_NAME(key)(x[index], plan->reverses);
             found = key > best ? index : found;
             best = key > best ? key : best;
         }

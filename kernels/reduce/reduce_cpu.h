@@ -87,7 +87,8 @@ typedef struct gantry__cpu_argmax_plan_t {
     int64_t parts;
     int64_t piece;     /* elements of a row's piece */
     int32_t out_dtype; /* int16, uint16, int32 or int64 */
-    bool is_least;     /* ArgMin */
+    /* not 0: ArgMin. No bool: gcc makes no vector code of the loops that select by one */
+    int32_t reverses;
 } gantry__cpu_argmax_plan_t;
 
 /* Columns of a block. */
