@@ -65,7 +65,7 @@ struct gantry__stream_t {
     atomic_uint_fast64_t submitted;
     atomic_uint_fast64_t completed; /* known to have ended */
     atomic_uint_fast64_t flushed;   /* handed to the device for sure */
-    atomic_uint unflushed;          /* submissions of calls since then, at least */
+    uint32_t unflushed;             /* submissions of calls since then; under lock */
     /* of the device's own streams: their count this one already waits for; under lock */
     uint64_t waited[GANTRY__STREAMS];
     /* bit (position % 64) of each other device whose events it has waited for */
@@ -113,9 +113,9 @@ void gantry__point_passed(gantry__point_t point);
 /* Sees to it that submitted work begins without anybody waiting for it; nothing to do when it
  * was seen to already. An error shows at the wait. */
 void gantry__stream_flush(gantry__stream_t *stream);
-/* After each submission that nobody waits for: flushes where the device has nothing else to do, as
- * far as is known, and at every 16th submission. */
-void gantry__stream_keep_busy(gantry__stream_t *stream);
+/* End of a submission that nobody waits for: flushes where the device has nothing else to do, as far
+ * as is known, and at every 16th submission. */
+void gantry__stream_end_busy(gantry__stream_t *stream);
 /* Blocks until all submitted work has ended. */
 gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream);
 /* The same for an owner's clear: a failure that the stream carries is kept for the points that it
