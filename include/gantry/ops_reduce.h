@@ -25,19 +25,20 @@ typedef struct gantry_reduce_options_t {
 
 /* ---- rows of ops/reduce.def, written by scripts/make-ops-header ---- */
 
-/** Sum: the sum over axes. Takes floats and integers. */
+/** Sum: the sum over axes. Takes the floating types and integers. */
 GANTRY_API const gantry_tensor_t *gantry_sum(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_reduce_options_t *options);
-/** Mean: the mean over axes; integers truncate towards zero. Takes floats and integers. */
+/** Mean: the mean over axes; integers truncate towards zero. Takes the floating types and integers.
+ * */
 GANTRY_API const gantry_tensor_t *gantry_mean(gantry_scope_t *scope, const gantry_tensor_t *x,
                                               const gantry_reduce_options_t *options);
-/** Max: the maximum over axes. Takes floats and integers. */
+/** Max: the maximum over axes. Takes the floating types and integers. */
 GANTRY_API const gantry_tensor_t *gantry_max(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_reduce_options_t *options);
-/** Min: the minimum over axes. Takes floats and integers. */
+/** Min: the minimum over axes. Takes the floating types and integers. */
 GANTRY_API const gantry_tensor_t *gantry_min(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_reduce_options_t *options);
-/** Prod: the product over axes. Takes floats and integers. */
+/** Prod: the product over axes. Takes the floating types and integers. */
 GANTRY_API const gantry_tensor_t *gantry_prod(gantry_scope_t *scope, const gantry_tensor_t *x,
                                               const gantry_reduce_options_t *options);
 /** All: whether all elements are true, over axes. Takes bool. */
@@ -47,11 +48,11 @@ GANTRY_API const gantry_tensor_t *gantry_all(gantry_scope_t *scope, const gantry
 GANTRY_API const gantry_tensor_t *gantry_any(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_reduce_options_t *options);
 /** EuclideanNorm: the square root of the sum of squares over axes; for integers the sum wraps, and
- * the root truncates. Takes floats and integers. */
+ * the root truncates. Takes the floating types and integers. */
 GANTRY_API const gantry_tensor_t *gantry_euclidean_norm(gantry_scope_t *scope,
                                                         const gantry_tensor_t *x,
                                                         const gantry_reduce_options_t *options);
-/** L2Loss: half the sum of squares. Takes floats. */
+/** L2Loss: half the sum of squares. Takes the floating types. */
 GANTRY_API const gantry_tensor_t *gantry_l2_loss(gantry_scope_t *scope, const gantry_tensor_t *x);
 
 /* ---- end of the rows ---- */

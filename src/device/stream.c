@@ -420,20 +420,20 @@ void gantry__stream_flush(gantry__stream_t *stream) {
         return;
     if (is_lost(stream)) return;
     gantry_status_t status = (gantry_status_t)ops->flush(stream->handle);
-    if (note_refusal(stream, status) != GANTRY_OK) return;
-    raise_to(&stream->flushed, count);
-    atomic_store_explicit(&stream->unflushed, 0, memory_order_relaxed);
+    if (note_refusal(stream, status) == GANTRY_OK) raise_to(&stream->flushed, count);
 }
 
 /* Some drivers delay commands until a flush, and the device idles meanwhile. For most drivers a
  * flush is a system call, so that one flush per command would cost more than the command. */
-void gantry__stream_keep_busy(gantry__stream_t *stream) {
+void gantry__stream_end_busy(gantry__stream_t *stream) {
     enum { MOST_UNFLUSHED = 16 };
     if (stream->synchronous) return;
-    unsigned unflushed = atomic_fetch_add_explicit(&stream->unflushed, 1, memory_order_relaxed) + 1;
     uint64_t flushed = atomic_load_explicit(&stream->flushed, memory_order_relaxed);
     uint64_t completed = atomic_load_explicit(&stream->completed, memory_order_relaxed);
-    if (unflushed >= MOST_UNFLUSHED || flushed <= completed) gantry__stream_flush(stream);
+    bool is_due = ++stream->unflushed >= MOST_UNFLUSHED || flushed <= completed;
+    if (is_due) stream->unflushed = 0;
+    (void)gantry__stream_end(stream);
+    if (is_due) gantry__stream_flush(stream);
 }
 
 gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream) {

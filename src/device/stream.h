@@ -67,7 +67,7 @@ struct gantry__stream_t {
     atomic_uint_fast64_t submitted;
     atomic_uint_fast64_t completed; /* known to have ended */
     atomic_uint_fast64_t flushed;   /* certainly handed to the device */
-    atomic_uint unflushed;          /* at least the submissions of calls since then */
+    uint32_t unflushed;             /* submissions of calls since then; under lock */
     /* of the device's own streams: their count that this one already waits for; under lock */
     uint64_t waited[GANTRY__STREAMS];
     /* bit (position % 64) of each other device whose events it has waited for */
@@ -116,9 +116,9 @@ void gantry__point_passed(gantry__point_t point);
 /* Makes submitted work begin without a wait for it; does nothing if it was flushed already. An
  * error shows at the wait. */
 void gantry__stream_flush(gantry__stream_t *stream);
-/* Called after each submission without a wait: flushes if the device has no other work, as far as
- * is known, and at every 16th submission. */
-void gantry__stream_keep_busy(gantry__stream_t *stream);
+/* Ends a submission that no thread waits for: flushes if the device has no other work, as far as is
+ * known, and at every 16th submission. */
+void gantry__stream_end_busy(gantry__stream_t *stream);
 /* Blocks until all submitted work has ended. */
 gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream);
 /* The same for an owner's clear: keeps a failure of the stream for the points that it may concern,

@@ -149,8 +149,7 @@ static int32_t serve_launch(gantry_op_call_t *abi, gantry_backend_kernel_t *kern
     gantry__stream_t *stream = compute_stream(call);
     gantry__stream_begin(stream);
     int32_t code = call->device->backend->program->launch(abi->stream, kernel, launch);
-    (void)gantry__stream_end(stream);
-    if (code == GANTRY_OK) gantry__stream_keep_busy(stream);
+    gantry__stream_end_busy(stream);
     return call_note(call, code);
 }
 
@@ -199,8 +198,7 @@ static int32_t serve_copy(gantry_op_call_t *abi, const gantry_span_t *target,
     gantry__stream_t *stream = compute_stream(call);
     gantry__stream_begin(stream);
     int32_t code = call->device->backend->transfer->copy(abi->stream, target, source);
-    (void)gantry__stream_end(stream);
-    if (code == GANTRY_OK) gantry__stream_keep_busy(stream);
+    gantry__stream_end_busy(stream);
     return call_note(call, code);
 }
 
@@ -213,8 +211,7 @@ static int32_t serve_fill(gantry_op_call_t *abi, const gantry_span_t *target, co
     gantry__stream_begin(stream);
     int32_t code =
         call->device->backend->transfer->fill(abi->stream, target, pattern, pattern_bytes);
-    (void)gantry__stream_end(stream);
-    if (code == GANTRY_OK) gantry__stream_keep_busy(stream);
+    gantry__stream_end_busy(stream);
     return call_note(call, code);
 }
 

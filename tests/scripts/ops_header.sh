@@ -18,7 +18,7 @@ noticed() {
 
 fresh "$1" "$2"
 sed -i 's/"the hyperbolic tangent"/"the tangent"/' "$2/ops/elementwise.def"
-noticed "$2" "another summary" '^+/\*\* Tanh: the tangent. Takes floats. \*/'
+noticed "$2" "another summary" '^+/\*\* Tanh: the tangent. Takes the floating types. \*/'
 "$2/scripts/make-ops-header"
 "$2/scripts/make-ops-header" --check
 
