@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry probe ALIAS: opens a device for another process, before that process opens it for the first
- * time. If the driver ends this process or hangs, the other one gets a warning. Only the library
- * calls this command. */
+/* gantry probe ALIAS: opens a device for another process, before that process opens it for the
+ * first time. If the driver ends this process or hangs, the other one gets a warning. Only the
+ * library calls this command. */
 #define _XOPEN_SOURCE 700
 #include <sys/resource.h>
 #include <unistd.h>
