@@ -62,12 +62,14 @@ GANTRY_FN GANTRY_LONG batch_offset(const matmul_t *plan, const GANTRY_LONG *stri
 #if !GANTRY_SERIAL
 
 #define SIDE (16 * GANTRY_MATMUL_EACH)
+#define A_SIDE (SIDE + 1)
 #define DEPTH 16
 
 GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c),
                           GANTRY_VALUE(matmul_t, plan)) {
     GANTRY_TAKE(matmul_t, plan)
-    GANTRY_LOCAL_ARRAY(U, a_tile, DEPTH * SIDE); /* [depth][row] */
+    /* [depth][row]; the padding keeps work-items that write a column of it in different banks */
+    GANTRY_LOCAL_ARRAY(U, a_tile, DEPTH * A_SIDE);
     GANTRY_LOCAL_ARRAY(U, b_tile, DEPTH * SIDE); /* [depth][column] */
     const GANTRY_LONG group = GANTRY_GROUP_ID(0);
     const GANTRY_LONG down_all = gantry__divide_position(group, plan.blocks_across);
@@ -95,13 +97,13 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
             GANTRY_LONG b_place = (first + b_deep) * plan.b_row + (column + b_at) * plan.b_column;
             int a_inside = row + a_at < plan.m && first + a_deep < plan.k;
             int b_inside = column + b_at < plan.n && first + b_deep < plan.k;
-            a_tile[a_deep * SIDE + a_at] = a_inside ? LOAD(x[a_place]) : (U)0;
+            a_tile[a_deep * A_SIDE + a_at] = a_inside ? LOAD(x[a_place]) : (U)0;
             b_tile[b_deep * SIDE + b_at] = b_inside ? LOAD(y[b_place]) : (U)0;
         }
         GANTRY_BARRIER();
         for (int deep = 0; deep < DEPTH; ++deep) {
             GANTRY_UNROLLED for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
-                U left = a_tile[deep * SIDE + down + 16 * i];
+                U left = a_tile[deep * A_SIDE + down + 16 * i];
                 GANTRY_UNROLLED for (int j = 0; j < GANTRY_MATMUL_EACH; ++j) {
                     U *sum = &sums[i * GANTRY_MATMUL_EACH + j];
                     *sum = MULTIPLY_ADD(left, b_tile[deep * SIDE + across + 16 * j], *sum);

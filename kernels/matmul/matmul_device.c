@@ -73,7 +73,7 @@ static int items_each(const gantry_op_call_t *call, const matmul_t *plan, int64_
         const int64_t side = 16 * each;
         const int64_t groups =
             (plan->m + side - 1) / side * ((plan->n + side - 1) / side) * batches;
-        const uint64_t tiles_bytes = 2 * TILE_DEPTH * (uint64_t)side * size;
+        const uint64_t tiles_bytes = TILE_DEPTH * (2 * (uint64_t)side + 1) * size;
         if (each != 2 && groups >= enough && tiles_bytes <= call->device_info->local_memory_bytes)
             return each;
     }
