@@ -113,8 +113,8 @@ void gantry__point_passed(gantry__point_t point);
 /* Sees to it that submitted work begins without anybody waiting for it; nothing to do when it
  * was seen to already. An error shows at the wait. */
 void gantry__stream_flush(gantry__stream_t *stream);
-/* End of a submission that nobody waits for: flushes where the device has nothing else to do, as far
- * as is known, and at every 16th submission. */
+/* End of a submission that nobody waits for: flushes where the device has nothing else to do, as
+ * far as is known, and at every 16th submission. */
 void gantry__stream_end_busy(gantry__stream_t *stream);
 /* Blocks until all submitted work has ended. */
 gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream);

@@ -2,7 +2,8 @@
 /* A GPU with habits that PoCL does not have: an OpenCL layer between the loader and PoCL. PoCL's
  * devices say what a setting gives them to say, and the layer holds them to it.
  *
- * Settings, of GANTRY_TEST_HOSTILE or of hostile_layer_set, are name=number with ; or , between them:
+ * Settings, of GANTRY_TEST_HOSTILE or of hostile_layer_set, are name=number with ; or , between
+ * them:
  *
  *   gpu=1           the type is GPU, and local memory lies on the chip
  *   units=N         compute units
