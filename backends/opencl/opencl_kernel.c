@@ -148,6 +148,18 @@ static void opencl_kernel_ask_needs(gantry_backend_kernel_t *kernel, cl_kernel h
     }
 }
 
+/* Why a launch takes smaller groups, or another form, than the device would allow. */
+static void log_limit(const gantry_backend_kernel_t *kernel) {
+    const gantry_backend_device_t *device = kernel->program->head.device;
+    const uint32_t own = kernel->head.info.max_work_group_size;
+    const uint32_t most = device->record->info.max_work_group_size;
+    if (own == 0 || own >= most) return;
+    gantry__host_log(
+        device->host, GANTRY_LEVEL_DEBUG,
+        "the driver of \"%.100s\" allows kernel \"%.100s\" of \"%.100s\" groups of %u work-items, of %u that the device allows",
+        device->record->hardware_name, kernel->head.name, kernel->program->head.label, own, most);
+}
+
 int32_t gantry__opencl_kernel_info(gantry_backend_kernel_t *kernel,
                                    gantry_kernel_info_t *out_info) {
     return gantry__kernel_head_info(&kernel->head, out_info);
@@ -171,6 +183,7 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
     native = program->head.device->cl->clGetKernelInfo(
         handle, CL_KERNEL_NUM_ARGS, sizeof kernel->argument_count, &kernel->argument_count, NULL);
     opencl_kernel_ask_needs(kernel, handle);
+    log_limit(kernel);
     put_idle(kernel, make_ready(kernel, handle));
     if (native != CL_SUCCESS) {
         opencl_kernel_release(kernel);

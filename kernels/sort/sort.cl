@@ -101,7 +101,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_runs)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
             place[e + 1] = second;
         }
     }
-    GANTRY_ITEM_UNROLLED for (int e = 0; e < GANTRY_SORT_RUN && e < count; ++e) {
+    GANTRY_ITEM_UNROLLED for (int e = 0; e < GANTRY_SORT_RUN; ++e) {
+        if (e >= count) continue; /* a break keeps some compilers from unrolling */
         out_keys[e] = key[e];
         out_positions[e] = place[e];
     }

@@ -5,6 +5,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"
+#include "log_lines.h"
 
 #define ROWS 300
 #define COLUMNS 160
@@ -130,6 +131,27 @@ static void what_fits_nowhere_names_kernel_and_limit(void **state) {
     gantry_runtime_release(runtime);
 }
 
+static void a_limit_below_the_device_is_logged(void **state) {
+    (void)state;
+    log_lines_t lines;
+    log_lines_init(&lines);
+    const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                              .log = log_lines_write,
+                                              .log_user = &lines,
+                                              .log_level = GANTRY_LEVEL_DEBUG,
+                                              .backend_path = HOSTILE_MODULES,
+                                              .backends = "cpu,opencl",
+                                              .kernel_cache = ""};
+    gantry_runtime_t *runtime;
+    char message[1024];
+    size_t bytes;
+    hostile_set("gpu=1;units=2;group=128");
+    assert_int_equal(gantry_runtime_create(&options, &runtime), GANTRY_OK);
+    free(compute(runtime, "/GPU:0", make_product, &bytes, message, sizeof message));
+    assert_true(log_lines_with(&lines, "allows kernel \"matmul_tile\"", "groups of 128") > 0);
+    gantry_runtime_release(runtime);
+}
+
 /* x y - float(x y), which a fused multiply-add keeps and two roundings lose. */
 static float residue(const char *settings) {
     const float a[2] = {-1, 0x1.000002p0f}, b[2] = {0x1.000004p0f, 0x1.000002p0f};
@@ -160,6 +182,7 @@ int main(void) {
         cmocka_unit_test(each_op_runs_where_kernels_allow_128),
         cmocka_unit_test(each_op_runs_where_kernels_allow_64),
         cmocka_unit_test(what_fits_nowhere_names_kernel_and_limit),
+        cmocka_unit_test(a_limit_below_the_device_is_logged),
         cmocka_unit_test(a_gpu_with_a_fused_multiply_add_uses_it_in_products),
     };
     hostile_prepare();
