@@ -212,7 +212,8 @@ int stand_in__apply_settings(stand_in_machine_t *machine, const char *text) {
         return -1;
     }
     memcpy(copy, text, strlen(text) + 1);
-    for (char *pair = strtok_r(copy, ";", &rest); pair != NULL; pair = strtok_r(NULL, ";", &rest)) {
+    for (char *pair = strtok_r(copy, ";|", &rest); pair != NULL;
+         pair = strtok_r(NULL, ";|", &rest)) {
         char *value = strchr(pair, '=');
 
         if (value == NULL) {
