@@ -105,33 +105,36 @@ typedef uint16 gantry__stream_line_t;
 #else
 #define GANTRY_ALIGNED(bytes) __align__(bytes)
 #endif
-/* NAME_load and NAME_store move 16 bytes as one vector. Compilers may split the copy of a struct
- * into accesses to its elements, which touch four times as many lines of memory. */
-#define GANTRY_WIDE_TYPE(name, T_, elements)                               \
-    typedef struct GANTRY_ALIGNED(elements * sizeof(T_)) name {            \
-        T_ e[elements];                                                    \
-    } name;                                                                \
-    typedef union name##_word {                                            \
-        name wide;                                                         \
-        uint4 word;                                                        \
-    } name##_word;                                                         \
-    GANTRY_FN name name##_load(GANTRY_GLOBAL const name *from) {           \
-        name##_word value;                                                 \
-        if (sizeof(name) == sizeof(uint4)) {                               \
-            value.word = *(GANTRY_GLOBAL const uint4 *)from;               \
-        } else {                                                           \
-            value.wide = *from;                                            \
-        }                                                                  \
-        return value.wide;                                                 \
-    }                                                                      \
-    GANTRY_FN void name##_store(GANTRY_GLOBAL name *to, const name wide) { \
-        name##_word value;                                                 \
-        value.wide = wide;                                                 \
-        if (sizeof(name) == sizeof(uint4)) {                               \
-            *(GANTRY_GLOBAL uint4 *)to = value.word;                       \
-        } else {                                                           \
-            *to = value.wide;                                              \
-        }                                                                  \
+#define GANTRY_WIDE_TYPE(name, T_, elements)                    \
+    typedef struct GANTRY_ALIGNED(elements * sizeof(T_)) name { \
+        T_ e[elements];                                         \
+    } name;                                                     \
+    typedef union name##_word {                                 \
+        name wide;                                              \
+        uint4 word;                                             \
+    } name##_word
+/* wide = from[i], and to[i] = wide, of a type above. 16 bytes move as one vector: compilers may
+ * split the copy of a struct into accesses to its elements, which touch four times as many lines of
+ * memory. No functions, because Oclgrind 21.10 stops at what LLVM makes of inlined structs. */
+#define GANTRY_WIDE_LOAD(name, from, i, to_wide)                    \
+    {                                                               \
+        name##_word value_;                                         \
+        if (sizeof(name) == sizeof(uint4)) {                        \
+            value_.word = ((GANTRY_GLOBAL const uint4 *)(from))[i]; \
+        } else {                                                    \
+            value_.wide = ((GANTRY_GLOBAL const name *)(from))[i];  \
+        }                                                           \
+        to_wide = value_.wide;                                      \
+    }
+#define GANTRY_WIDE_STORE(name, to, i, from_wide)           \
+    {                                                       \
+        name##_word value_;                                 \
+        value_.wide = from_wide;                            \
+        if (sizeof(name) == sizeof(uint4)) {                \
+            ((GANTRY_GLOBAL uint4 *)(to))[i] = value_.word; \
+        } else {                                            \
+            ((GANTRY_GLOBAL name *)(to))[i] = value_.wide;  \
+        }                                                   \
     }
 #define GANTRY_IS_ALIGNED(pointer, type) (((ulong)(pointer) & (ulong)(sizeof(type) - 1)) == 0)
 
@@ -142,13 +145,14 @@ typedef uint16 gantry__stream_line_t;
         const int aligned = GANTRY_IS_ALIGNED(xs, in_type) && GANTRY_IS_ALIGNED(outs, out_type);   \
         const GANTRY_LONG wide = aligned ? (p).count / elements : 0;                               \
         for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {                        \
-            const in_type in = in_type##_load((GANTRY_GLOBAL const in_type *)(xs) + g);            \
+            in_type in;                                                                            \
             out_type out;                                                                          \
+            GANTRY_WIDE_LOAD(in_type, xs, g, in)                                                   \
             GANTRY_UNROLLED for (int e = 0; e < elements; ++e) {                                   \
                 const S_ x = in.e[e];                                                              \
                 out.e[e] = (value);                                                                \
             }                                                                                      \
-            out_type##_store((GANTRY_GLOBAL out_type *)(outs) + g, out);                           \
+            GANTRY_WIDE_STORE(out_type, outs, g, out)                                              \
         }                                                                                          \
         for (GANTRY_LONG i = wide * elements + GANTRY_FIRST(p); i < (p).count; i += GANTRY_STEP) { \
             const S_ x = (xs)[i];                                                                  \

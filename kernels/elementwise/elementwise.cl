@@ -213,43 +213,40 @@ GANTRY_KERNEL value(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry__dense
 
 #if !GANTRY_SERIAL
 
-/* `elements` of an operand from place g on, or of a scalar. */
-GANTRY_FN gantry__wide_t gantry__load(GANTRY_GLOBAL const T *from, GANTRY_LONG g, int is_scalar) {
-    gantry__wide_t wide;
-
-    if (!is_scalar) {
-        return gantry__wide_t_load((GANTRY_GLOBAL const gantry__wide_t *)from + g);
-    }
-    GANTRY_UNROLLED for (int e = 0; e < GANTRY_ELEMENTS; ++e) { wide.e[e] = from[0]; }
-    return wide;
-}
+/* The elements of an operand from place g on, or a scalar repeated. */
+#define GANTRY_WIDE_OPERAND(from, g, is_scalar, to_wide)                                        \
+    if (is_scalar) {                                                                            \
+        GANTRY_UNROLLED for (int e = 0; e < GANTRY_ELEMENTS; ++e) { to_wide.e[e] = (from)[0]; } \
+    } else                                                                                      \
+        GANTRY_WIDE_LOAD(gantry__wide_t, from, g, to_wide)
 
 /* xi and yi: i, or 0 for a scalar (i is 1 when the macro tests that). First 16 bytes at a time,
  * then the rest. */
-#define GANTRY_DENSE(xi, yi)                                                               \
-    GANTRY_LONG bad = -1;                                                                  \
-    GANTRY_LONG i = 1;                                                                     \
-    const int x_is_scalar = (xi) == 0;                                                     \
-    const int y_is_scalar = (yi) == 0;                                                     \
-    const int aligned = (x_is_scalar || GANTRY_IS_ALIGNED(xs, gantry__wide_t)) &&          \
-                        (y_is_scalar || GANTRY_IS_ALIGNED(ys, gantry__wide_t)) &&          \
-                        GANTRY_IS_ALIGNED(outs, gantry__wide_result_t);                    \
-    const GANTRY_LONG wide = aligned ? p.count / GANTRY_ELEMENTS : 0;                      \
-    for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {                    \
-        const gantry__wide_t x = gantry__load(xs, g, x_is_scalar);                         \
-        const gantry__wide_t y = gantry__load(ys, g, y_is_scalar);                         \
-        gantry__wide_result_t out;                                                         \
-        GANTRY_UNROLLED for (int e = 0; e < GANTRY_ELEMENTS; ++e) {                        \
-            i = g * GANTRY_ELEMENTS + e;                                                   \
-            bad = bad < 0 && GANTRY_CHECK(y.e[e]) ? (GANTRY_LONG)(yi) : bad;               \
-            out.e[e] = gantry__apply(x.e[e], y.e[e]);                                      \
-        }                                                                                  \
-        gantry__wide_result_t_store((GANTRY_GLOBAL gantry__wide_result_t *)outs + g, out); \
-    }                                                                                      \
-    for (i = wide * GANTRY_ELEMENTS + GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) {    \
-        bad = bad < 0 && GANTRY_CHECK(ys[yi]) ? (GANTRY_LONG)(yi) : bad;                   \
-        outs[i] = gantry__apply(xs[xi], ys[yi]);                                           \
-    }                                                                                      \
+#define GANTRY_DENSE(xi, yi)                                                            \
+    GANTRY_LONG bad = -1;                                                               \
+    GANTRY_LONG i = 1;                                                                  \
+    const int x_is_scalar = (xi) == 0;                                                  \
+    const int y_is_scalar = (yi) == 0;                                                  \
+    const int aligned = (x_is_scalar || GANTRY_IS_ALIGNED(xs, gantry__wide_t)) &&       \
+                        (y_is_scalar || GANTRY_IS_ALIGNED(ys, gantry__wide_t)) &&       \
+                        GANTRY_IS_ALIGNED(outs, gantry__wide_result_t);                 \
+    const GANTRY_LONG wide = aligned ? p.count / GANTRY_ELEMENTS : 0;                   \
+    for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {                 \
+        gantry__wide_t x, y;                                                            \
+        GANTRY_WIDE_OPERAND(xs, g, x_is_scalar, x)                                      \
+        GANTRY_WIDE_OPERAND(ys, g, y_is_scalar, y)                                      \
+        gantry__wide_result_t out;                                                      \
+        GANTRY_UNROLLED for (int e = 0; e < GANTRY_ELEMENTS; ++e) {                     \
+            i = g * GANTRY_ELEMENTS + e;                                                \
+            bad = bad < 0 && GANTRY_CHECK(y.e[e]) ? (GANTRY_LONG)(yi) : bad;            \
+            out.e[e] = gantry__apply(x.e[e], y.e[e]);                                   \
+        }                                                                               \
+        GANTRY_WIDE_STORE(gantry__wide_result_t, outs, g, out)                          \
+    }                                                                                   \
+    for (i = wide * GANTRY_ELEMENTS + GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) { \
+        bad = bad < 0 && GANTRY_CHECK(ys[yi]) ? (GANTRY_LONG)(yi) : bad;                \
+        outs[i] = gantry__apply(xs[xi], ys[yi]);                                        \
+    }                                                                                   \
     GANTRY_REPORT(bad >= 0, bad)
 
 #else

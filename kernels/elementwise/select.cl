@@ -22,17 +22,15 @@ GANTRY_KERNEL dense(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN
         GANTRY_IS_ALIGNED(outs, gantry__wide_t)) {
         const GANTRY_LONG wide = p.count / GANTRY_ELEMENTS;
         for (; i < wide; i += GANTRY_STEP) {
-            const gantry__wide_condition_t c = gantry__wide_condition_t_load(
-                (GANTRY_GLOBAL const gantry__wide_condition_t *)conditions + i);
-            const gantry__wide_t t =
-                gantry__wide_t_load((GANTRY_GLOBAL const gantry__wide_t *)xs + i);
-            const gantry__wide_t e =
-                gantry__wide_t_load((GANTRY_GLOBAL const gantry__wide_t *)ys + i);
-            gantry__wide_t result;
+            gantry__wide_condition_t c;
+            gantry__wide_t t, e, result;
+            GANTRY_WIDE_LOAD(gantry__wide_condition_t, conditions, i, c)
+            GANTRY_WIDE_LOAD(gantry__wide_t, xs, i, t)
+            GANTRY_WIDE_LOAD(gantry__wide_t, ys, i, e)
             GANTRY_UNROLLED for (int k = 0; k < GANTRY_ELEMENTS; ++k) {
                 result.e[k] = c.e[k] ? t.e[k] : e.e[k];
             }
-            gantry__wide_t_store((GANTRY_GLOBAL gantry__wide_t *)outs + i, result);
+            GANTRY_WIDE_STORE(gantry__wide_t, outs, i, result)
         }
         i = wide * GANTRY_ELEMENTS + GANTRY_FIRST(p);
     }

@@ -145,7 +145,7 @@ GANTRY_FN void gantry__store_group(GANTRY_GLOBAL T *to, const T *values, int cou
         wide.e[v] = values[v];
     }
     if (count == GANTRY_GROUP && GANTRY_IS_ALIGNED(to, gantry__wide_t)) {
-        gantry__wide_t_store((GANTRY_GLOBAL gantry__wide_t *)to, wide);
+        GANTRY_WIDE_STORE(gantry__wide_t, to, 0, wide)
         return;
     }
     /* a constant count, so that the values stay in registers */
