@@ -84,8 +84,8 @@ GANTRY_FN int scan_has_offset(const scan_tile_t *tile, const int count, const in
     return (tile->reverse ? tile->columns - 1 - offset : offset) < count;
 }
 
-/* Loads the piece from step k on. No branch stands between the loads, so all are in flight before
- * the first is used; those beyond a chunk read its first element. */
+/* Loads the piece from step k on: some elements of an item at once, so that all are in flight before
+ * the first is used. */
 GANTRY_FN void scan_load(const scan_tile_t *tile, GANTRY_GLOBAL const T *x,
                          GANTRY_LOCAL_POINTER(T) values,
                          GANTRY_LOCAL_POINTER(const GANTRY_LONG) starts,
@@ -95,15 +95,18 @@ GANTRY_FN void scan_load(const scan_tile_t *tile, GANTRY_GLOBAL const T *x,
 
     while (spot.row < tile->rows) {
         T loaded[GANTRY_SCAN_AT_ONCE];
-        int places[GANTRY_SCAN_AT_ONCE];
+        int places[GANTRY_SCAN_AT_ONCE]; /* -1: beyond the chunk */
 
         GANTRY_UNROLLED for (int e = 0; e < GANTRY_SCAN_AT_ONCE; ++e) {
             const int row = spot.row < tile->rows ? spot.row : 0;
             const int offset = from + spot.at;
-            const int is_there = row == spot.row && scan_has_offset(tile, counts[row], offset) != 0;
 
-            loaded[e] = x[starts[row] + (is_there ? offset : 0)];
-            places[e] = is_there ? row * tile->stride + spot.at : -1;
+            loaded[e] = 0;
+            places[e] = -1;
+            if (row == spot.row && scan_has_offset(tile, counts[row], offset)) {
+                loaded[e] = x[starts[row] + offset];
+                places[e] = row * tile->stride + spot.at;
+            }
             spot = scan_next_spot(tile, spot);
         }
         GANTRY_UNROLLED for (int e = 0; e < GANTRY_SCAN_AT_ONCE; ++e) {
