@@ -28,7 +28,11 @@ static bool has_lines(const gantry_op_call_t *call, int32_t dtype) {
 
 /* GPUs: the items of a group of scan_tiles.cl, the columns up to which its form is taken, and its
  * local memory. From so many columns on, the items of scan.cl touch two memory lines at most. */
-enum { TILE_ITEMS = 64, TILE_COLUMNS = 16, TILE_BYTES = TILE_ITEMS * (128 + 8 + 8 + 4) };
+enum {
+    TILE_ITEMS = 64,
+    TILE_COLUMNS = 16,
+    TILE_BYTES = TILE_ITEMS * (128 + 8) + (TILE_ITEMS + 1) * 8
+};
 
 /* The kernel of the step for tiles. NULL if the plain items do the step: on processors, for many
  * columns, and where the device or the driver has no room for a group. */
