@@ -2,11 +2,13 @@
 /* Cumsum, Cumprod and CumulativeLogsumexp: three launches of kernels/scan/scan.cl's items, or one
  * for short sequences, and on processors for all but the longest. */
 #include "kernels/common/item_kernel.h"
+#include "kernels/common/program_options.h"
+#include "kernels/common/try.h"
 #include "kernels/scan/scan.cl"
 #include "kernels/scan/scan_items.h"
 
 GANTRY_K_ITEM_TEXTS(scan, GANTRY_SCAN_ITEMS, gantry__text_math_float32, gantry__text_math_float64,
-                    gantry__text_scan_transposed, gantry__text_scan);
+                    gantry__text_scan_transposed, gantry__text_scan, gantry__text_scan_tiles);
 
 /* The type whose program scans this one: integers of a size wrap alike. */
 static int32_t program_type(int32_t dtype) {
@@ -22,6 +24,49 @@ static bool has_lines(const gantry_op_call_t *call, int32_t dtype) {
            (gantry__k_is_serial(call) &&
             (dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64 || dtype == GANTRY_INT32 ||
              dtype == GANTRY_INT64 || gantry__k_is_half(dtype)));
+}
+
+/* GPUs: the items of a group of scan_tiles.cl, the columns up to which its form is taken, and its
+ * local memory. From so many columns on, the items of scan.cl touch two memory lines at most. */
+enum {
+    TILE_ITEMS = 64,
+    TILE_COLUMNS = 16,
+    TILE_BYTES = TILE_ITEMS * (128 + 8) + (TILE_ITEMS + 1) * 8
+};
+
+/* The kernel of the step for tiles. NULL if the plain items do the step: on processors, for many
+ * columns, and where the device or the driver has no room for a group. */
+static int32_t find_tile_kernel(gantry_op_call_t *call, int step, int32_t dtype,
+                                const gantry__scan_t *scan, gantry_backend_kernel_t **out_kernel) {
+    static const char *const names[] = {"scan_totals_tile", "scan_rows_tile"};
+    const gantry_device_info_t *info = call->device_info;
+
+    *out_kernel = NULL;
+    if (gantry__k_is_serial(call) || scan->columns > TILE_COLUMNS ||
+        info->max_work_group_size < TILE_ITEMS || info->local_memory_bytes < TILE_BYTES) {
+        return GANTRY_OK;
+    }
+    gantry__k_options_t options = gantry__k_options(call);
+    gantry__k_define_type(&options, "T", dtype);
+    GANTRY__TRY(call->services->kernel(call, &scan_source, options.text, names[step], out_kernel));
+    if (gantry__k_group_limit(call, *out_kernel) < TILE_ITEMS) {
+        *out_kernel = NULL;
+    }
+    return GANTRY_OK;
+}
+
+static int32_t launch_tiles(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
+                            const gantry__k_item_launch_t *launch, const gantry__scan_t *scan) {
+    const int64_t rows = TILE_ITEMS / scan->columns;
+    gantry_launch_arg_t args[4];
+    uint32_t count = 0;
+
+    for (; count < launch->span_count; ++count) {
+        args[count] = gantry__k_raw_span(launch->spans[count]);
+    }
+    args[count++] = gantry__k_scalar(scan, sizeof *scan);
+    return gantry__k_launch_groups(call, kernel, (uint64_t)((scan->total + rows - 1) / rows),
+                                   TILE_ITEMS, args, count);
 }
 
 /* Runs one of the two steps over `chunks` chunks of each column. On processors an item has several
@@ -59,6 +104,9 @@ static int32_t scan_run(gantry_op_call_t *call, int step, int32_t dtype, gantry_
         launch.count = (chunks + most - 1) / most;
         launch.item_bytes *= most;
     }
+    gantry_backend_kernel_t *tiles;
+    GANTRY__TRY(find_tile_kernel(call, step, dtype, scan, &tiles));
+    if (tiles) return launch_tiles(call, tiles, &launch, scan);
     if (is_serial) {
         launch.elements = launch.item_bytes / (int64_t)gantry__k_size(dtype);
     }

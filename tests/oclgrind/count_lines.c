@@ -45,6 +45,10 @@ static void run_all(gantry_scope_t *scope) {
     expect(scope, "MatMul", gantry_matmul(scope, square, square, NULL));
     expect(scope, "Cumsum of rows", gantry_cumsum(scope, wide, 1, NULL));
     expect(scope, "Cumsum of columns", gantry_cumsum(scope, tall, 0, NULL));
+    expect(scope, "Cumsum of few columns", gantry_cumsum(scope, numbers(scope, 500, 6), 0, NULL));
+    expect(scope, "Cumsum of short rows", gantry_cumsum(scope, numbers(scope, 200, 10), 1, NULL));
+    expect(scope, "Cumsum in reverse",
+           gantry_cumsum(scope, wide, 1, &(gantry_scan_options_t){.reverse = true}));
 }
 
 /* A part that imitates what most cards have, so that a simulator runs the forms for cards. */

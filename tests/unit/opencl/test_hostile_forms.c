@@ -22,6 +22,7 @@ static const struct {
      "units=4;local=32768;local_global=1;double=0;round=0"},
     {"Intel, 448 execution units, 8 a sub-slice", "units=448;local=65536;intel=8"},
     {"Intel, 96 execution units, number a sub-slice unknown", "units=96;local=65536;intel=0"},
+    {"48 units, 8 KiB", "units=48;local=8192"},
     {"48 units, kernels allow 128", "units=48;local=65536;group=128"},
     {"48 units, kernels allow 64", "units=48;local=65536;group=64"},
 };
@@ -51,6 +52,12 @@ static const gantry_tensor_t *call_softmax(gantry_scope_t *scope, const gantry_t
 static const gantry_tensor_t *call_transpose(gantry_scope_t *scope, const gantry_tensor_t *x) {
     return gantry_transpose(scope, x, NULL);
 }
+static const gantry_tensor_t *call_row_scans(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    return gantry_cumsum(scope, x, 1, NULL);
+}
+static const gantry_tensor_t *call_column_scans(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    return gantry_cumsum(scope, x, 0, NULL);
+}
 static const gantry_tensor_t *call_add(gantry_scope_t *scope, const gantry_tensor_t *x) {
     return gantry_add(scope, x, x);
 }
@@ -72,6 +79,10 @@ static const struct {
     {"softmax", call_softmax, 3, 9000},
     {"softmax", call_softmax, 1000, 1000},
     {"transpose", call_transpose, 1000, 1000},
+    {"scans of rows", call_row_scans, 3, 9000},
+    {"scans of rows", call_row_scans, 1000, 1000},
+    {"scans of columns", call_column_scans, 3000, 16},
+    {"scans of columns", call_column_scans, 1000, 1000},
     {"add", call_add, 1000, 1000},
 };
 

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scans of few columns on GPUs: the steps `totals` and `rows` of scan.cl through local memory, with
+ * the same operations in the same order.
+ *
+ * An item has one column of one chunk here, too. The elements of neighbouring items are whole
+ * chunks apart, and each item would read a memory line of its own. So a group of 64 items loads a
+ * piece of its chunks in the order of memory, 128 bytes of each column. Each item scans its row in
+ * local memory, and the group stores the piece:
+ *
+ *       memory, one column of float32                     local memory
+ *       chunk 0   | 0 ... 31 | 32 ... 63 | ... 127 |      item 0   0 1 2 ... 31 -
+ *       chunk 1   | 0 ... 31 | 32 ... 63 | ... 127 |      item 1   0 1 2 ... 31 -
+ *          ...    | piece 0  | piece 1   |                   ...
+ *       chunk 63  | 0 ... 31 | 32 ... 63 | ... 127 |      item 63  0 1 2 ... 31 -
+ *
+ * A row in local memory has an odd number of words for each column: 32 items that read 32 rows use
+ * all banks. Rows keep the order of memory, so a scan in reverse reads its row from the end. A
+ * group of c columns has 64 / c chunks, and their rows are c times as long.
+ *
+ * Cost: that of scan.cl; 9.3 KiB of local memory. Comes after scan.cl. */
+#if !GANTRY_SERIAL
+
+#define GANTRY_SCAN_GROUP 64                     /* items */
+#define GANTRY_SCAN_STEPS (128 / (int)sizeof(T)) /* elements of a column in a piece */
+#define GANTRY_SCAN_AT_ONCE 8                    /* loads of an item in flight */
+/* elements in a word of 4 bytes, or 1 */
+#define GANTRY_SCAN_WORD (sizeof(T) < 4 ? 4 / (int)sizeof(T) : 1)
+
+/* Chunk `place` of all sequences, in the order of memory. */
+typedef struct scan_chunk_t {
+    GANTRY_LONG start;  /* its first element in memory */
+    GANTRY_LONG number; /* in the direction of the scan, as `totals` are numbered */
+    int length;
+} scan_chunk_t;
+
+/* A group's piece of its chunks: `width` neighbours of each, in rows that are `stride` apart. */
+typedef struct scan_tile_t {
+    int rows, columns;
+    int most; /* elements of a column in the longest chunk */
+    int steps, width, stride;
+    int next_row, next_at; /* from an element of an item to its next one */
+    int mask;              /* all bits in reverse: pieces count from the ends of the chunks */
+} scan_tile_t;
+
+/* An element of a piece: its row and its place there. */
+typedef struct scan_spot_t {
+    int row, at;
+} scan_spot_t;
+
+GANTRY_FN scan_chunk_t scan_find_chunk(const gantry__scan_t *p, const GANTRY_LONG place) {
+    const GANTRY_LONG outer = gantry__divide_position(place, p->chunks);
+    const GANTRY_LONG within = place - outer * p->chunks;
+    const GANTRY_LONG order = p->reverse ? p->chunks - 1 - within : within;
+    const GANTRY_LONG first = order * GANTRY_SCAN_CHUNK, left = p->length - first;
+    scan_chunk_t chunk;
+
+    chunk.length = left < GANTRY_SCAN_CHUNK ? (int)left : GANTRY_SCAN_CHUNK;
+    chunk.number = outer * p->chunks + order;
+    chunk.start = (outer * p->length + (p->reverse ? left - chunk.length : first)) * p->columns;
+    return chunk;
+}
+
+GANTRY_FN scan_tile_t scan_find_tile(const gantry__scan_t *p) {
+    scan_tile_t tile;
+
+    tile.columns = (int)p->columns;
+    tile.rows = GANTRY_SCAN_GROUP / tile.columns;
+    tile.most = p->length < GANTRY_SCAN_CHUNK ? (int)p->length : GANTRY_SCAN_CHUNK;
+    tile.steps = tile.most < GANTRY_SCAN_STEPS ? tile.most : GANTRY_SCAN_STEPS;
+    tile.width = tile.steps * tile.columns;
+    tile.stride = (((tile.steps + GANTRY_SCAN_WORD - 1) / GANTRY_SCAN_WORD) | 1) *
+                  GANTRY_SCAN_WORD * tile.columns;
+    tile.next_row = GANTRY_SCAN_GROUP / tile.width;
+    tile.next_at = GANTRY_SCAN_GROUP - tile.next_row * tile.width;
+    tile.mask = p->reverse ? -1 : 0;
+    return tile;
+}
+
+GANTRY_FN scan_spot_t scan_first_spot(const scan_tile_t *tile, const int item) {
+    scan_spot_t spot;
+
+    spot.row = item / tile->width;
+    spot.at = item - spot.row * tile->width;
+    return spot;
+}
+
+GANTRY_FN scan_spot_t scan_next_spot(const scan_tile_t *tile, scan_spot_t spot) {
+    const int at = spot.at + tile->next_at, is_over = at >= tile->width;
+
+    spot.row += tile->next_row + is_over;
+    spot.at = is_over ? at - tile->width : at;
+    return spot;
+}
+
+/* The first element of the piece from step k on: from the start of a chunk, or in reverse from its
+ * end. */
+GANTRY_FN int scan_piece(const scan_tile_t *tile, const int k) {
+    return tile->mask != 0 ? -(k + tile->steps) * tile->columns : k * tile->columns;
+}
+
+/* Loads the piece from step k on: some elements of an item at once, so that all are in flight before
+ * the first is used. Row number `rows` has no elements. */
+GANTRY_FN void scan_load(const scan_tile_t *tile, GANTRY_GLOBAL const T *x,
+                         GANTRY_LOCAL_POINTER(T) values, GANTRY_LOCAL_POINTER(const int) starts,
+                         GANTRY_LOCAL_POINTER(const int) counts, const int item, const int k) {
+    const int from = scan_piece(tile, k);
+    scan_spot_t spot = scan_first_spot(tile, item);
+
+    while (spot.row < tile->rows) {
+        T loaded[GANTRY_SCAN_AT_ONCE];
+        int slots[GANTRY_SCAN_AT_ONCE]; /* -1: beyond the chunk */
+
+        GANTRY_UNROLLED for (int e = 0; e < GANTRY_SCAN_AT_ONCE; ++e) {
+            const int row = spot.row < tile->rows ? spot.row : tile->rows;
+            const int start = starts[row], count = counts[row];
+            const int offset = (count & tile->mask) + from + spot.at;
+
+            loaded[e] = 0;
+            slots[e] = -1;
+            if ((uint)offset < (uint)count) {
+                loaded[e] = x[start + offset];
+                slots[e] = row * tile->stride + spot.at;
+            }
+            spot = scan_next_spot(tile, spot);
+        }
+        GANTRY_UNROLLED for (int e = 0; e < GANTRY_SCAN_AT_ONCE; ++e) {
+            if (slots[e] >= 0) {
+                values[slots[e]] = loaded[e];
+            }
+        }
+    }
+}
+
+/* Stores it. Each item touches the elements that it loaded and no other, in both memories, so a
+ * scan works in place. */
+GANTRY_FN void scan_store(const scan_tile_t *tile, GANTRY_GLOBAL T *out,
+                          GANTRY_LOCAL_POINTER(const T) values,
+                          GANTRY_LOCAL_POINTER(const int) starts,
+                          GANTRY_LOCAL_POINTER(const int) counts, const int item, const int k) {
+    const int from = scan_piece(tile, k);
+
+    for (scan_spot_t spot = scan_first_spot(tile, item); spot.row < tile->rows;
+         spot = scan_next_spot(tile, spot)) {
+        const int start = starts[spot.row], count = counts[spot.row];
+        const int offset = (count & tile->mask) + from + spot.at;
+
+        if ((uint)offset < (uint)count) {
+            out[start + offset] = values[spot.row * tile->stride + spot.at];
+        }
+    }
+}
+
+/* The chunks of the group, from `origin` on in memory, and the item's own: the number of its steps
+ * (0: it has none), the number i of its total, and its first place in each piece. */
+#define GANTRY_SCAN_OPEN_TILE                                                                 \
+    GANTRY_LOCAL_ARRAY(T, values, GANTRY_SCAN_GROUP *(GANTRY_SCAN_STEPS + GANTRY_SCAN_WORD)); \
+    GANTRY_LOCAL_ARRAY(int, starts, GANTRY_SCAN_GROUP + 1);                                   \
+    GANTRY_LOCAL_ARRAY(int, counts, GANTRY_SCAN_GROUP + 1);                                   \
+    const scan_tile_t tile = scan_find_tile(&p);                                              \
+    const int item = (int)GANTRY_LOCAL_ID(0);                                                 \
+    const int row = item / tile.columns, column = item - row * tile.columns;                  \
+    const GANTRY_LONG group = GANTRY_GROUP_ID(0) * tile.rows;                                 \
+    const GANTRY_LONG origin = scan_find_chunk(&p, group).start;                              \
+    const int is_there = row < tile.rows && group + row < p.total;                            \
+    const scan_chunk_t chunk = scan_find_chunk(&p, is_there ? group + row : group);           \
+    const int length = is_there ? chunk.length : 0;                                           \
+    const GANTRY_LONG i = chunk.number * tile.columns + column;                               \
+    const int own = row * tile.stride + (p.reverse ? tile.width - tile.columns : 0) + column; \
+    const int step = p.reverse ? -tile.columns : tile.columns;                                \
+    if (column == 0 && row < tile.rows) {                                                     \
+        starts[row] = (int)(chunk.start - origin);                                            \
+        counts[row] = length * tile.columns;                                                  \
+    }                                                                                         \
+    if (item == 0) {                                                                          \
+        starts[tile.rows] = 0;                                                                \
+        counts[tile.rows] = 0;                                                                \
+    }                                                                                         \
+    GANTRY_BARRIER();
+
+/* The totals of all chunks. */
+GANTRY_KERNEL scan_totals_tile(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(totals),
+                               GANTRY_VALUE(gantry__scan_t, p)) {
+    GANTRY_TAKE(gantry__scan_t, p)
+    GANTRY_SCAN_OPEN_TILE
+    C total = GANTRY_ITEM_FN(scan_identity)(p.operation);
+
+    for (int k = 0; k < tile.most; k += tile.steps) {
+        const int steps = length - k < tile.steps ? length - k : tile.steps;
+
+        scan_load(&tile, GANTRY_IN(T, x) + origin, values, starts, counts, item, k);
+        GANTRY_BARRIER();
+        for (int j = 0, at = own; j < steps; ++j, at += step) {
+            total = GANTRY_ITEM_FN(scan_join)(total, GANTRY_WIDEN(values[at]), p.operation);
+        }
+        GANTRY_BARRIER();
+    }
+    if (length > 0) {
+        GANTRY_OUT(C, totals)[i] = total;
+    }
+}
+
+/* The results of a chunk, from the total before it. Works in place. */
+GANTRY_KERNEL scan_rows_tile(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(before), GANTRY_SPAN_OUT(out),
+                             GANTRY_VALUE(gantry__scan_t, p)) {
+    GANTRY_TAKE(gantry__scan_t, p)
+    GANTRY_SCAN_OPEN_TILE
+    C sum = GANTRY_ITEM_FN(scan_identity)(p.operation);
+
+    if (p.chunks > 1 && length > 0) {
+        sum = GANTRY_IN(C, before)[i];
+    }
+    for (int k = 0; k < tile.most; k += tile.steps) {
+        const int steps = length - k < tile.steps ? length - k : tile.steps;
+
+        scan_load(&tile, GANTRY_IN(T, x) + origin, values, starts, counts, item, k);
+        GANTRY_BARRIER();
+        for (int j = 0, at = own; j < steps; ++j, at += step) {
+            const C next = GANTRY_ITEM_FN(scan_join)(sum, GANTRY_WIDEN(values[at]), p.operation);
+
+            values[at] = GANTRY_NARROW(p.exclusive ? sum : next);
+            sum = next;
+        }
+        GANTRY_BARRIER();
+        scan_store(&tile, GANTRY_OUT(T, out) + origin, values, starts, counts, item, k);
+    }
+}
+
+#endif
