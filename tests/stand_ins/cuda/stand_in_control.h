@@ -7,8 +7,8 @@
  * Threads: thread-safe; set and reset change what cuInit reads, so they belong before it.
  *
  * The same settings come from GANTRY_STAND_IN_CUDA when the library is first used, as
- * "key=value;key=value", or with | where ; ends a value (CMake's lists). Lists are separated by commas, their last value counts for the devices
- * behind:
+ * "key=value;key=value", or with | in place of ; (in CMake, ; ends a value). Lists are separated
+ * by commas, their last value counts for the devices behind:
  *   devices=2                    0: cuInit finds none
  *   memory=256M                  of each card: K, M, G (default 1G)
  *   other=64M                    taken by other processes (default 0)

@@ -247,7 +247,7 @@ static void info_attributes_show_kind_types_and_default(void **state) {
         {"MatMul", 1, "transpose_a: bool = false"},
         {"Equal", 0, "T: type of the floating types, integers and bool"},
         {"Equal", 1, "incompatible_shape_error: bool = true"},
-        {"Exp", 0, "T: type of float16, bfloat16, float32, float64"},
+        {"Exp", 0, "T: type of the floating types"},
         {"ArgMax", 2, "output_type: type of int16, uint16, int32, int64 = int64"},
         {"Cast", 1, "DstT: type of the floating types, integers and bool (required)"},
         {"Identity", 0, "T: type"},
