@@ -14,6 +14,7 @@
  *       before:   identity |     t0      | t0 o t1
  *
  * A sequence of one chunk needs only the last step. An item of a step is one chunk of one sequence.
+ * On GPUs the elements of few columns go through local memory (scan_tiles.cl).
  *
  * On processors an item is more than a chunk: a run of columns, which becomes vector code
  * (..._block); or, of one column, 8 chunks side by side, whose additions do not wait for each other
@@ -37,7 +38,8 @@ typedef struct gantry__scan_t {
     GANTRY_LONG length, columns, chunks;
     GANTRY_LONG operation;
     GANTRY_LONG exclusive, reverse; /* 0 or 1 */
-    GANTRY_LONG total;              /* of _line: chunks of all sequences */
+    GANTRY_LONG total;              /* of _line, _tile: chunks of all sequences */
+    GANTRY_LONG rows;               /* of _tile: chunks of a group */
     /* of _rows_line, _rows_block: whole sequences of an item; 0: an item has chunks */
     GANTRY_LONG whole;
     /* of _rows_line: not 0: streaming stores; each sequence then starts a cache line */

@@ -26,10 +26,12 @@ static bool has_lines(const gantry_op_call_t *call, int32_t dtype) {
              dtype == GANTRY_INT64 || gantry__k_is_half(dtype)));
 }
 
-/* GPUs: the items of a group of scan_tiles.cl, the columns up to which its form is taken, and its
- * local memory. From so many columns on, the items of scan.cl touch two memory lines at most. */
+/* GPUs: the items of a group of scan_tiles.cl, and the least of them that scan; the columns up to
+ * which its form is taken, and its local memory. With more columns the items of scan.cl touch two
+ * memory lines at most. */
 enum {
     TILE_ITEMS = 64,
+    LEAST_SCANS = 8, /* of the items: then each loads four elements of float32 at once */
     TILE_COLUMNS = 16,
     TILE_BYTES = TILE_ITEMS * (128 + 8) + (TILE_ITEMS + 1) * 8
 };
@@ -55,17 +57,30 @@ static int32_t find_tile_kernel(gantry_op_call_t *call, int step, int32_t dtype,
     return GANTRY_OK;
 }
 
+/* The chunks of a group: as many as its items have columns of, or fewer, so that all compute units
+ * have groups. Multiples of LEAST_SCANS start more groups of short sequences at a memory line. */
+static int64_t tile_rows(const gantry_op_call_t *call, const gantry__scan_t *scan) {
+    const uint32_t units = call->device_info->compute_units;
+    const int64_t even = scan->total * scan->columns /
+                         ((int64_t)(units > 0 ? units : 1) * GANTRY_K_GROUPS_PER_UNIT),
+                  most = even > TILE_ITEMS ? TILE_ITEMS : even,
+                  scans = most < LEAST_SCANS ? LEAST_SCANS : most - most % LEAST_SCANS;
+
+    return scans > scan->columns ? scans / scan->columns : 1;
+}
+
 static int32_t launch_tiles(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
-                            const gantry__k_item_launch_t *launch, const gantry__scan_t *scan) {
-    const int64_t rows = TILE_ITEMS / scan->columns;
+                            const gantry__k_item_launch_t *launch, gantry__scan_t *scan) {
     gantry_launch_arg_t args[4];
     uint32_t count = 0;
 
+    scan->rows = tile_rows(call, scan);
     for (; count < launch->span_count; ++count) {
         args[count] = gantry__k_raw_span(launch->spans[count]);
     }
     args[count++] = gantry__k_scalar(scan, sizeof *scan);
-    return gantry__k_launch_groups(call, kernel, (uint64_t)((scan->total + rows - 1) / rows),
+    return gantry__k_launch_groups(call, kernel,
+                                   (uint64_t)((scan->total + scan->rows - 1) / scan->rows),
                                    TILE_ITEMS, args, count);
 }
 

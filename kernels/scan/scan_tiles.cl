@@ -64,7 +64,7 @@ GANTRY_FN scan_tile_t scan_find_tile(const gantry__scan_t *p) {
     scan_tile_t tile;
 
     tile.columns = (int)p->columns;
-    tile.rows = GANTRY_SCAN_GROUP / tile.columns;
+    tile.rows = (int)p->rows;
     tile.most = p->length < GANTRY_SCAN_CHUNK ? (int)p->length : GANTRY_SCAN_CHUNK;
     tile.steps = tile.most < GANTRY_SCAN_STEPS ? tile.most : GANTRY_SCAN_STEPS;
     tile.width = tile.steps * tile.columns;
@@ -177,6 +177,17 @@ GANTRY_FN void scan_store(const scan_tile_t *tile, GANTRY_GLOBAL T *out,
     }                                                                                         \
     GANTRY_BARRIER();
 
+/* Sums and products read some elements of a row at once: a store of one would hold up the load of
+ * the next. All others go one by one, from step j on. */
+#define GANTRY_SCAN_IS_LOG (p.operation == GANTRY_SCAN_LOG_SUM)
+#define GANTRY_SCAN_PLAIN \
+    (p.operation == GANTRY_SCAN_PRODUCT ? GANTRY_SCAN_PRODUCT : GANTRY_SCAN_SUM)
+#define GANTRY_SCAN_READ_ROW(read)                                  \
+    C read[GANTRY_SCAN_AT_ONCE];                                    \
+    GANTRY_UNROLLED for (int e = 0; e < GANTRY_SCAN_AT_ONCE; ++e) { \
+        read[e] = GANTRY_WIDEN(values[at + e * step]);              \
+    }
+
 /* The totals of all chunks. */
 GANTRY_KERNEL scan_totals_tile(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(totals),
                                GANTRY_VALUE(gantry__scan_t, p)) {
@@ -189,7 +200,15 @@ GANTRY_KERNEL scan_totals_tile(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(totals),
 
         scan_load(&tile, GANTRY_IN(T, x) + origin, values, starts, counts, item, k);
         GANTRY_BARRIER();
-        for (int j = 0, at = own; j < steps; ++j, at += step) {
+        int j = 0, at = own;
+        for (; !GANTRY_SCAN_IS_LOG && j + GANTRY_SCAN_AT_ONCE <= steps; j += GANTRY_SCAN_AT_ONCE) {
+            GANTRY_SCAN_READ_ROW(read)
+            GANTRY_UNROLLED for (int e = 0; e < GANTRY_SCAN_AT_ONCE; ++e) {
+                total = GANTRY_ITEM_FN(scan_join)(total, read[e], GANTRY_SCAN_PLAIN);
+            }
+            at += GANTRY_SCAN_AT_ONCE * step;
+        }
+        for (; j < steps; ++j, at += step) {
             total = GANTRY_ITEM_FN(scan_join)(total, GANTRY_WIDEN(values[at]), p.operation);
         }
         GANTRY_BARRIER();
@@ -214,7 +233,17 @@ GANTRY_KERNEL scan_rows_tile(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(before), GANTRY_S
 
         scan_load(&tile, GANTRY_IN(T, x) + origin, values, starts, counts, item, k);
         GANTRY_BARRIER();
-        for (int j = 0, at = own; j < steps; ++j, at += step) {
+        int j = 0, at = own;
+        for (; !GANTRY_SCAN_IS_LOG && j + GANTRY_SCAN_AT_ONCE <= steps; j += GANTRY_SCAN_AT_ONCE) {
+            GANTRY_SCAN_READ_ROW(read)
+            GANTRY_UNROLLED for (int e = 0; e < GANTRY_SCAN_AT_ONCE; ++e, at += step) {
+                const C next = GANTRY_ITEM_FN(scan_join)(sum, read[e], GANTRY_SCAN_PLAIN);
+
+                values[at] = GANTRY_NARROW(p.exclusive ? sum : next);
+                sum = next;
+            }
+        }
+        for (; j < steps; ++j, at += step) {
             const C next = GANTRY_ITEM_FN(scan_join)(sum, GANTRY_WIDEN(values[at]), p.operation);
 
             values[at] = GANTRY_NARROW(p.exclusive ? sum : next);

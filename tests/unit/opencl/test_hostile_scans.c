@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scans of few columns on a GPU, which go through local memory: the bits are the processor's,
+ * around the borders of pieces, chunks and groups, forwards and in reverse. */
+#define _XOPEN_SOURCE 700
+
+#include "hostile_gpu.h"
+
+#define MOST_BYTES (1 << 20)
+
+enum { SUM, PRODUCT, LOG_SUM };
+
+static const int64_t shapes[][3] = {
+    /* outer, length, columns */
+    {1000, 1, 1},  {300, 5, 1},  {70, 31, 1},   {67, 33, 1},  {65, 100, 1},
+    {9, 127, 1},   {5, 128, 1},  {130, 129, 1}, {3, 1000, 1}, {1, 9000, 1},
+    {2, 20000, 1}, {40, 3, 2},   {7, 300, 2},   {5, 257, 3},  {3, 500, 7},
+    {2, 640, 11},  {4, 140, 15}, {3, 400, 16},  {3, 140, 17},
+};
+static const gantry_dtype_t types[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_FLOAT16, GANTRY_INT8,
+                                       GANTRY_INT64};
+
+static const gantry_tensor_t *make_values(gantry_scope_t *scope, const int64_t *shape,
+                                          gantry_dtype_t dtype, bool is_product) {
+    size_t count = (size_t)(shape[0] * shape[1] * shape[2]);
+    float *values = malloc(count * sizeof *values);
+    assert_non_null(values);
+    for (size_t i = 0; i < count; ++i) /* results of these depend on the order */
+        values[i] = is_product ? 1.0f + (float)(i * 7919 % 1009 - 504) * 1e-4f
+                               : (float)(i * 7919 % 1009) * 0.037f - 18.0f;
+    const gantry_tensor_t *data =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(shape[0], shape[1], shape[2]), values,
+                        count * sizeof *values);
+    free(values);
+    return dtype == GANTRY_FLOAT32 ? data : gantry_cast(scope, data, dtype);
+}
+
+static size_t compute(gantry_scope_t *scope, const int64_t *shape, gantry_dtype_t dtype, int op,
+                      const gantry_scan_options_t *options, unsigned char *out) {
+    const gantry_tensor_t *x = make_values(scope, shape, dtype, op == PRODUCT);
+    const gantry_tensor_t *result = op == SUM ? gantry_cumsum(scope, x, 1, options)
+                                    : op == PRODUCT
+                                        ? gantry_cumprod(scope, x, 1, options)
+                                        : gantry_cumulative_logsumexp(scope, x, 1, options);
+    size_t bytes = result ? gantry_tensor_bytes(result) : 0;
+    assert_true(bytes <= MOST_BYTES);
+    if (!result || gantry_tensor_read(result, out, bytes) != GANTRY_OK)
+        fail_msg("%s", result ? gantry_last_message() : gantry_scope_message(scope));
+    return bytes;
+}
+
+static void compare(gantry_runtime_t *runtime, const int64_t *shape, gantry_dtype_t dtype, int op,
+                    const gantry_scan_options_t *options) {
+    static unsigned char wanted[MOST_BYTES], got[MOST_BYTES];
+    gantry_scope_t *cpu = gantry_scope_begin(runtime, "/CPU:0");
+    size_t bytes = compute(cpu, shape, dtype, op, options, wanted);
+    assert_int_equal(gantry_scope_end(cpu), GANTRY_OK);
+    gantry_scope_t *gpu = gantry_scope_begin(runtime, "/GPU:0");
+    assert_int_equal(compute(gpu, shape, dtype, op, options, got), bytes);
+    assert_int_equal(gantry_scope_end(gpu), GANTRY_OK);
+    if (memcmp(got, wanted, bytes) != 0)
+        fail_msg("scan %d of %s [%d, %d, %d], exclusive %d, reverse %d: the bits are not the CPU's",
+                 op, gantry_dtype_name(dtype), (int)shape[0], (int)shape[1], (int)shape[2],
+                 options->exclusive, options->reverse);
+}
+
+static void compare_all(gantry_runtime_t *runtime) {
+    for (size_t i = 0; i < 4 * (sizeof shapes / sizeof shapes[0]); ++i) {
+        const gantry_scan_options_t options = {
+            .struct_size = sizeof options, .exclusive = i % 2 != 0, .reverse = i / 2 % 2 != 0};
+        for (size_t t = 0; t < sizeof types / sizeof types[0]; ++t)
+            compare(runtime, shapes[i / 4], types[t], SUM, &options);
+        compare(runtime, shapes[i / 4], GANTRY_FLOAT32, PRODUCT, &options);
+        compare(runtime, shapes[i / 4], GANTRY_FLOAT32, LOG_SUM, &options);
+    }
+}
+
+static void tiles_have_the_bits_of_the_processor(void **state) {
+    static char launches[1 << 20];
+    (void)state;
+    const char *const settings[] = {"gpu=1;units=1;log=1", "gpu=1;units=48;log=1"};
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; ++i) {
+        gantry_runtime_t *runtime = hostile_open(settings[i]);
+        hostile_take_launches(launches, sizeof launches);
+        compare_all(runtime);
+        hostile_take_launches(launches, sizeof launches);
+        assert_non_null(strstr(launches, "scan_totals_tile"));
+        assert_non_null(strstr(launches, "scan_rows_tile"));
+        gantry_runtime_release(runtime);
+    }
+}
+
+static void a_gpu_without_room_for_tiles_has_the_same_bits(void **state) {
+    static char launches[1 << 20];
+    (void)state;
+    gantry_runtime_t *runtime = hostile_open("gpu=1;units=48;local=8192;log=1");
+    hostile_take_launches(launches, sizeof launches);
+    compare_all(runtime);
+    hostile_take_launches(launches, sizeof launches);
+    assert_non_null(strstr(launches, "scan_rows"));
+    assert_null(strstr(launches, "_tile"));
+    gantry_runtime_release(runtime);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tiles_have_the_bits_of_the_processor),
+        cmocka_unit_test(a_gpu_without_room_for_tiles_has_the_same_bits),
+    };
+    hostile_prepare();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
