@@ -290,8 +290,8 @@ static void equal_ranks_leave_the_card_to_the_first(void **state) {
     device_fixture_close(&f);
 }
 
-/* The view in the middle has both properties, the outer two have one each. All three are one card,
- * which has no other view of the middle one's backend. */
+/* The view in the middle has an address and a UUID, the outer two have one each. All three are one
+ * card, which cuda:0 serves. */
 static void third_view_is_joined_through_another(void **state) {
     (void)state;
     device_fixture_t f;
