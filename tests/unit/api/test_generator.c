@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Generators: their state, threads that share one, and refused arguments. conformance_draws.c shows
- * that the numbers are TensorFlow's on every device. */
+/* Generators keep their state, serve several threads at once, and refuse bad arguments.
+ * conformance_draws.c shows that the numbers are TensorFlow's on every device. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -178,7 +178,7 @@ static void draws_of_many_threads_are_those_of_one(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void wrong_arguments_are_refused(void **state) {
     (void)state;

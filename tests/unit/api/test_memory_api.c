@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public calls about memory: figures, returning memory to the driver, reports, and the tags of
- * scopes. */
+/* Public calls report memory, return unused memory to the driver, and attribute memory to the tags
+ * of scopes. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

@@ -129,7 +129,7 @@ static void end_by_signals(void) {
         (void)signal(signals[i], SIG_DFL);
 }
 
-/* Returns how many sets of places fail. */
+/* Returns the number of sets of places that fail. */
 static int try_function(const null_function_t *function, progress_t *progress) {
     const uint32_t sets = UINT32_C(1) << function->place_count;
     int failures = 0;

@@ -43,8 +43,8 @@ static void conv2d_with_all_options_does_as_they_say(void **state) {
                                              .padding = GANTRY_PADDING_EXPLICIT,
                                              .explicit_paddings = {1, 0, 0, 1},
                                              .channels_first = true};
-    /* rows -1 + {0, 1} and 1 + {0, 1}; columns c and c + 2 of {1 2 3; 4 5 6; 7 8 9} with one
-     * column of 0 behind */
+    /* rows -1 + {0, 1} and 1 + {0, 1}; columns c and c + 2 of {1 2 3; 4 5 6; 7 8 9}, followed by
+     * one column of 0 */
     const float wanted[] = {4, 2, 26, 13};
     const float ones[] = {1, 1, 1, 1};
     const gantry_tensor_t *filter =

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public calls of the tuning file, and the host service through which backends read it. */
+/* Public calls write, list and remove records of the tuning file, and backends read them through a
+ * host service. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

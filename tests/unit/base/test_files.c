@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading and writing files: size limits, special files, full devices, links, private folders and
- * lists of folders. */
+/* Files are read up to a cap and written through links; special files and full devices are refused,
+ * and a failed write keeps the old file. */
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host heap: sizes, growing arrays, overflow, and a program's own allocator that fails. */
+/* The host heap counts sizes, grows arrays, refuses overflow, and survives a program's own
+ * allocator that fails. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings by option and environment: their precedence, and the parsing of booleans, words and
- * bytes. */
+/* Options win over the environment, and booleans, words and bytes parse by their rules. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

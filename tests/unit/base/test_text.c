@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Growing texts: parts, capacity, and a failed allocation that is reported at the end. */
+/* Growing texts join their parts, grow as needed, and report a failed allocation at the end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names, sizes and numbers of types, shapes and statuses. */
+/* Types, shapes and statuses have their names, sizes and numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA backend's choices for a card: the architecture of programs, the card's address, and how
- * threads wait for it. The tests run on the stand-in for NVIDIA's driver. */
+/* The CUDA backend chooses a card's program architecture, its address and how threads wait for it.
+ * The tests run on the stand-in for NVIDIA's driver. */
 #define _POSIX_C_SOURCE 200809L
 #include "cuda_fixture.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs of the CUDA backend, on two cards of the stand-in: each launch runs the captured work as
- * if it were submitted. A failed capture leaves a usable stream. */
+/* Each launch of a CUDA graph runs the captured work as if it were submitted, on two cards of the
+ * stand-in. A failed capture leaves a usable stream. */
 #define _GNU_SOURCE
 #include <pthread.h>
 

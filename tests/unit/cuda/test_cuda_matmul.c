@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA backend's matrix products by cuBLASLt, on the stand-in's library. The stand-in's
+/* The CUDA backend computes matrix products by cuBLASLt, on the stand-in's library. The stand-in's
  * products are right; only a card can show the speed and accuracy of NVIDIA's. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs, binaries, kernels and launches of the CUDA backend, on two cards of the stand-in. The
- * stand-in runs OpenCL C, so these texts are OpenCL C; portable texts are both. */
+/* The CUDA backend builds programs, loads binaries and launches kernels, on two cards of the
+ * stand-in. The stand-in runs OpenCL C, so these texts are OpenCL C; portable texts are both. */
 #define _GNU_SOURCE
 #include "cuda_fixture.h"
 

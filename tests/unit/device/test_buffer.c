@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers on the fake backend, which reports every use of memory that is not ordered behind the
- * former owner's work. */
+/* Buffers reuse memory only behind the former owner's work; the fake backend reports every
+ * unordered use. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"

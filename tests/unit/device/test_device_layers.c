@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options and variables for several devices: their grammar, the device that a text names, every bad
- * form, and random bytes. */
+/* Options and variables for several devices set the device that their text names; bad forms and
+ * random bytes are refused. */
 #define _XOPEN_SOURCE 700
 
 #include "device/physical_device.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device table on fake cards: one order, one name per card, aliases, look-up, listing, and
- * running logical devices. */
+/* The device table gives each fake card one name and one place in the order; it resolves aliases,
+ * lists devices and starts logical ones. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"

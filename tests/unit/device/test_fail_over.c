@@ -81,7 +81,7 @@ static void expect_served_by(runtime_fixture_t *f, const char *alias, const char
     if (!strstr(details.note, reason)) fail_msg("note: %s", details.note);
 }
 
-/* ---- who serves ---- */
+/* ---- the serving view ---- */
 
 static void view_that_works_serves(void **state) {
     (void)state;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors that running kernels find: their slots, the reuse of slots, and the calls that report
- * them. */
+/* Errors that running kernels find reach the right calls, and their slots are reused. */
 #define _XOPEN_SOURCE 700
 
 #include "device/fault.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pinned host memory for programs: the backend allocates it, a limit bounds it, and its address
+/* The backend allocates pinned host memory for programs; a limit bounds it, and its address
  * identifies it. */
 #define _XOPEN_SOURCE 700
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Staging: the pinned blocks through which small copies pass, their number, their limits and their
- * reuse. */
+/* Small copies pass through pinned staging blocks, which are limited in number and reused. */
 #define _XOPEN_SOURCE 700
 
 #include "device/staging.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fake card whose driver waits in copies of pageable memory. The core waits before it calls the
- * driver, so the stream's lock is free meanwhile. Other cards keep their order by events alone. */
+/* The core waits before it calls a driver that waits in copies of pageable memory, so the stream's
+ * lock is free meanwhile. Other cards keep their order by events alone. A fake card plays that
+ * driver. */
 #define _XOPEN_SOURCE 700
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies between two views of one card, which two backends serve: each copy goes through the host,
- * block by block. */
+/* A copy between two views of one card goes through the host, block by block. Two backends serve
+ * the views. */
 #define _XOPEN_SOURCE 700
 
 #include "device/staging.h"

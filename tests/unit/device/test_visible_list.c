@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The grammar of CUDA_VISIBLE_DEVICES and of GANTRY_VISIBLE_DEVICES, on a machine with four
- * devices. */
+/* CUDA_VISIBLE_DEVICES and GANTRY_VISIBLE_DEVICES are parsed by their grammar, on a machine with
+ * four devices. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

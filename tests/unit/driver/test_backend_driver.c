@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts that all drivers' backends share: programs and kernels, records of devices, and lines
- * of libraries. */
+/* All drivers' backends share code that makes programs, kernels, records of devices and lines of
+ * libraries. */
 #include "backend_fixture.h"
 
 #include "driver/driver_program.h"

@@ -10,6 +10,7 @@
  *     include/gantry/backend_abi.h <- tests/stand_ins
  *     include/gantry <- examples, bench, tools, tests/conformance, tests/packaging
  *     any header of src/ <- tests/unit, tests/faults, tests/fuzz, bench/internal
+ *
  * A quoted name without a folder is a file of the same folder. Only the backends include vendors'
  * headers, and no .c file of src/ has a vendor's name in a text. */
 #define _XOPEN_SOURCE 700

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Build options written by hand (kernels/common/program_options.h). */
+/* Build options describe a device to its programs, and fit their buffer
+ * (kernels/common/program_options.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

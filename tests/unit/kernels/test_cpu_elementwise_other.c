@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cast, Select, Fill, ZerosLike, OnesLike, Range, AddN and BiasAdd of the CPU backend. */
+/* Cast, Select, Fill, ZerosLike, OnesLike, Range, AddN and BiasAdd of the CPU backend agree with
+ * scalar C. */
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>

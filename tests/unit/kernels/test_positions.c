@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Positions in tensors with more than 2^32 elements: the division in device text, and kernels'
- * items on both sides of the border, compiled as C. The tensors reserve 4 GiB of addresses and
- * touch few pages of them. */
+/* Kernels' items and the division in device text find positions in tensors with more than 2^32
+ * elements, compiled as C. The tensors reserve 4 GiB of addresses and touch few pages of them. */
 #define _DEFAULT_SOURCE
 
 #include <setjmp.h>

@@ -3,15 +3,15 @@
  * Compares the float32 functions of the portable text with double precision over all 2^32 inputs,
  * or every n-th.
  *
- * Not run by default in full: about a minute a function. Prints, for each function, the largest
- * error in units of the exact result's last place and the input that has it; exits 1 when one
- * exceeds its bound or a special case is wrong.
+ * The full run takes about a minute a function and is not the default. The program prints each
+ * function's largest error in units of the exact result's last place, and the input that has it. It
+ * exits with 1 if an error exceeds its bound or a special case is wrong.
  *
  *     exhaustive_math_float32 [--full | --stride N] [--threads N] [function ...]
  *
- * The reference is the C library's double function, whose own error (below 1 ulp of double) adds
- * 2e-9 ulp at most. Near a zero of sine and cosine that holds as well, since the C library reduces
- * its argument exactly.
+ * The reference is the C library's double function. Its own error (below 1 ulp of double) adds 2e-9
+ * ulp at most. This also holds near a zero of sine and cosine, since the C library reduces its
+ * argument exactly.
  */
 #define _POSIX_C_SOURCE 200809L
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The portable functions have the same bits on an OpenCL device as in C: one text, compiled both
- * ways, on 1 Mi inputs. Functions of float64 that are the device's own are near those of the C
- * library. Positions are divided as by `/`.
+ * ways, on 1 Mi inputs. The device's own float64 functions are close to the C library's. The
+ * division of positions agrees with `/`.
  *
- * Uses the first CPU device of the first platform that has one (the pthread device of PoCL where
- * PoCL is installed). Without a platform or device the tests are skipped with the reason printed.
- * Reads the text from the source tree: GANTRY_KERNELS_FOLDER, else kernels below
+ * The test uses the first CPU device of the first platform that has one (the pthread device of
+ * PoCL, if PoCL is installed). Without a platform or device, the tests are skipped with the reason
+ * printed. The text comes from the source tree: from GANTRY_KERNELS_FOLDER, else from kernels in
  * the current folder.
  */
 #define _POSIX_C_SOURCE 200809L

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares the float64 functions of the portable text with long double, on random inputs of several
+ * The float64 functions of the portable text agree with long double, on random inputs of several
  * ranges.
  *
- * An argument gives the number of inputs per function and range (default 100,000). Where long
- * double is no wider than double the comparison is skipped with that reason; special values are
- * tested everywhere.
+ * An argument gives the number of inputs per function and range (default 100,000). If long double
+ * is no wider than double, the comparison is skipped with that reason; special values are tested
+ * everywhere.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ladder of one allocation, over a driver that only counts. test_bfc.c tests the chunks and
- * regions themselves. */
+/* An allocation climbs the ladder to more memory or a refusal, over a driver that only counts.
+ * test_bfc.c tests the chunks and regions themselves. */
 #define _XOPEN_SOURCE 700
 
 #include "allocator_fixture.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The BFC allocator over a driver that only counts: TensorFlow's figures, growth, limits, splitting
- * and merging. test_bfc_host_memory.c tests failing host memory, and test_bfc_model.c long random
- * sequences against a model. All use bfc_pool.h. */
+/* The BFC allocator gives TensorFlow's figures, grows within limits, and splits and merges chunks,
+ * over a driver that only counts. test_bfc_host_memory.c tests failing host memory, and
+ * test_bfc_model.c long random sequences against a model. All use bfc_pool.h. */
 #include "bfc_pool.h"
 
 #include <string.h>
@@ -247,7 +247,7 @@ static void pool_beyond_the_peak_grows_with_care(void **state) {
     gantry__bfc_clear_stats(&pool.bfc); /* clearing the statistics keeps the 210 MiB */
     assert_int_equal(gantry__bfc_fair_pool_bytes(&pool.bfc, 1), 2 * 210 * MIB);
     uint64_t before = pool.driver_bytes;
-    assert_true(extend(&pool, 1)); /* 254 is at most 2 * 210: doubling goes on */
+    assert_true(extend(&pool, 1)); /* 254 is at most 2 * 210: doubling continues */
     assert_int_equal(pool.driver_bytes - before, 256 * MIB);
     before = pool.driver_bytes;
     assert_true(extend(&pool, 1)); /* no longer fair: a region of the first length */

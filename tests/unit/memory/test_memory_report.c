@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory reports: a pool's snapshot, its map, owners and sizes, and both text forms. */
+/* A memory report shows a pool's snapshot, its map, owners and sizes, in both text forms. */
 #define _XOPEN_SOURCE 700
 
 #include "bfc_pool.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Boxes of a tensor: whether their elements are contiguous, and where the first one is. */
+/* A box of a tensor knows whether its elements are contiguous, and where the first one is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

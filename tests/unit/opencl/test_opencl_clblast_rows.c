@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of tuned parameters for CLBlast: valid rows reach their device, and others are refused with
- * a reason. */
+/* Valid rows of tuned parameters for CLBlast reach their device, and others are refused with a
+ * reason. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs, binaries, kernels and launches of the OpenCL backend, on two PoCL devices. */
+/* The OpenCL backend builds programs, loads binaries and launches kernels, on two PoCL devices. */
 #define _GNU_SOURCE
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of the tuning file on OpenCL devices: block sizes of the product for CPUs, and CLBlast's
- * parameters. Products are right with every valid size; other sizes are refused with file, line and
+/* Records of the tuning file set the CPU product's block sizes and CLBlast's parameters on OpenCL
+ * devices. Products are right with every valid size; other sizes are refused with file, line and
  * reason. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Donated tensors: an op may write its result into an input's memory, and must not if the memory is
- * still used elsewhere. */
+/* An op may write its result into a donated tensor's memory, and must not if that memory is still
+ * used elsewhere. */
 #define _XOPEN_SOURCE 700
 
 #include "device/buffer.h"

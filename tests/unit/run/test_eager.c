@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Eager execution on fake GPUs whose work a test can hold: calls return before the device works,
- * results are right, and inputs follow the device policy. test_eager_faults.c tests failures,
+/* Eager calls return before the device works, results are right, and inputs follow the device
+ * policy, on fake GPUs whose work a test can hold. test_eager_faults.c tests failures,
  * test_eager_memory.c memory. */
 #define _XOPEN_SOURCE 700
 

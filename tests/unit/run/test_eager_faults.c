@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Failures in eager execution: errors found on the device and failed work reach the right calls,
- * and the runtime survives each failed allocation and backend slot. */
+/* Errors found on the device and failed work reach the right eager calls, and the runtime survives
+ * each failed allocation and backend slot. */
 #define _XOPEN_SOURCE 700
 
 #include "device/fault.h"

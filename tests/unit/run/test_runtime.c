@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runtimes: precedence of options, environment and calls; several runtimes side by side, created
- * and released many times, and released before their objects. */
+/* Calls win over options and options over the environment; several runtimes live side by side, and
+ * each may be released before its objects. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>
@@ -327,7 +327,7 @@ static void backends_are_chosen_by_option_over_environment(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* ---- what may change, and what is frozen ---- */
+/* ---- changeable and frozen settings ---- */
 
 static void frozen_settings_tell_who_froze_them(void **state) {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scopes: ownership, the first error, devices of nested scopes, and a scope whose runtime was
- * released. */
+/* Scopes own tensors, keep their first error, combine the devices of nested scopes, and survive
+ * their runtime's release. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One card behind two real drivers: one of them serves it, the other computes if the first cannot,
- * and both copy to each other. Settings hold for either driver. */
+/* One of two real drivers serves a card, the other computes if the first cannot, and both copy to
+ * each other. Settings hold for either driver. */
 #define _XOPEN_SOURCE 700
 
 #include "icd_folder.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of one card behind two real drivers: both views report what is free, and the driver's
- * context counts against the right limit. The stand-in's context takes 8 MiB of a card with 64
- * MiB. */
+/* Both views of a card behind two real drivers report its free memory, and the driver's context
+ * counts against the right limit. The stand-in's context takes 8 MiB of a card with 64 MiB. */
 #define _XOPEN_SOURCE 700
 
 #include <poll.h>
@@ -20,7 +19,7 @@ static void must_make(gantry_scope_t *scope, uint64_t bytes) {
         fail_msg("%d MiB: %s", (int)(bytes / MIB), gantry_scope_message(scope));
 }
 
-/* ---- what is free ---- */
+/* ---- free memory ---- */
 
 static void opencl_reads_free_memory_through_nvml(void **state) {
     const stand_in_control_t *control = two_drivers_control();
