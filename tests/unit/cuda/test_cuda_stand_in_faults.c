@@ -69,7 +69,7 @@ static void address_of_nothing_loses_the_card(void **state) {
     assert_done(cu.cuLaunchKernel(function, 1, 1, 1, 16, 1, 1, 64, stream, parameters, NULL));
     assert_code(700, cu.cuStreamSynchronize(stream));
     assert_code(700, cu.cuMemAlloc_v2(&more, 4));
-    assert_code(700, cu.cuModuleUnload(module)); /* the context ends all the same */
+    assert_code(700, cu.cuModuleUnload(module)); /* the context still ends */
     assert_code(700, cu.cuMemFree_v2(out));
     control->complaints(text, sizeof text);
     assert_non_null(strstr(text, "no memory of its device"));

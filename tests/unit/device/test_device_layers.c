@@ -107,7 +107,7 @@ static void device_that_is_not_there_is_warned_of_or_refused(void **state) {
         gantry_runtime_options_t options = {.struct_size = sizeof options, .extra = extra};
         set_variable("GANTRY_MEMORY_LIMIT", texts[i]);
         device_fixture_open(&f, NULL, NULL);
-        /* the limit of an existing device is set all the same */
+        /* the limit of an existing device is still set */
         assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 2 * MIB);
         assert_int_equal(log_lines_with(&f.log, "GANTRY_MEMORY_LIMIT: ", "is not on this machine"),
                          1);

@@ -371,7 +371,8 @@ static void device_that_waited_for_a_lost_one_lives(void **state) {
     device_fixture_close(&f);
 }
 
-/* The device that waited reports the error; the driver of the failed device forgets it. */
+/* The waiting device reports the error. The failed device's driver then forgets it, and Gantry
+ * keeps it for that device. */
 static void failure_met_elsewhere_spoils_no_later_work_at_home(void **state) {
     (void)state;
     device_fixture_t f;
@@ -394,7 +395,7 @@ static void failure_met_elsewhere_spoils_no_later_work_at_home(void **state) {
     assert_int_equal(gantry__stream_wait_for(here, &ready, 1), GANTRY_OK);
     fake->open_gate(0, ALL_STREAMS);
     expect_failure(gantry__stream_synchronize(here), GANTRY_INTERNAL, "the bus is cut");
-    /* the failed device keeps it */
+    /* Gantry keeps it for the failed device */
     expect_failure(gantry__point_wait(ready), GANTRY_INTERNAL, "the bus is cut");
     assert_int_equal(gantry__copy_from_host(buffer, bytes, sizeof bytes, &ready), GANTRY_OK);
     memset(bytes, 0, sizeof bytes);

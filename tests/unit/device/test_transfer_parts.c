@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies between devices never wait on the host and respect the order of memory use. Devices 0 and
- * 1 are parts of the first fake card, 2 is the second card. */
+/* Copies between devices make no thread wait, and respect the order of memory use. Devices 0 and 1
+ * are parts of the first fake card, 2 is the second card. */
 #define _XOPEN_SOURCE 700
 
 #include "transfer_fixture.h"
@@ -60,8 +60,8 @@ static void expect_filled(gantry__buffer_t *buffer, gantry__point_t ready, uint3
     for (uint32_t i = 0; i < SMALL / 4; ++i) assert_int_equal(results[i], value);
 }
 
-/* All streams of both cards are held. The copy is submitted all the same, uses no host memory, and
- * follows the source's writer. */
+/* All streams of both cards are held. The copy is still submitted, uses no host memory, and follows
+ * the source's writer. */
 static void copies_on_the_device_wait_for_nobody(void **state) {
     (void)state;
     for (int to = 1; to < 3; ++to) {

@@ -344,8 +344,8 @@ static void reduce_lines(const gantry__cpu_reduce_loops_t *loops, const gantry_a
     gantry__cpu_reduce_units(loops, &plan, plan.units / 3, plan.units);
 }
 
-/* Cores with a hardware prefetcher for lines sum pairs of lines. This test does so on every
- * machine. */
+/* On cores whose hardware prefetcher reads ahead, lines are summed in pairs. This test does so on
+ * every machine. */
 static void reduction_of_lines_in_pairs_gives_the_bits_of_single_ones(void **state) {
     static const int64_t lengths[] = {64, 192, 1000, 4096, 61 * 4096, 4097};
     cpu_call_t cpu;

@@ -238,8 +238,8 @@ static void check_rows(gantry_scope_t *scope, const type_t *type, shape_t shape,
     free_rows(&rows);
 }
 
-/* Radix sort takes few rows one by one, many short rows side by side in groups, of which the last
- * may be small, and cuts a longer row into parts. Rows of 131072 elements or more always use
+/* Radix sort takes few rows one by one. Many short rows are sorted side by side in groups, of which
+ * the last may be small; a longer row is cut into parts. Rows of 131072 elements or more always use
  * buckets. */
 static const shape_t shapes[] = {{3, 1, 1},  {5, 16, 1},  {3, 17, 2},   {4, 64, 1},
                                  {3, 65, 1}, {3, 700, 1}, {1, 4100, 2}, {50, 7, 1},

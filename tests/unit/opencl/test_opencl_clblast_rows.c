@@ -174,7 +174,7 @@ static void file_with_a_bad_line_is_refused_with_its_number(void **state) {
     assert_error_has("/dev/zero is no plain file");
 }
 
-/* Expects messages about CLBlast's rows at each log level. */
+/* The log lines about CLBlast's rows, each after its level. */
 static char said[4096];
 
 static void keep_log(void *self, int32_t level, const char *text) {

@@ -169,8 +169,7 @@ static void clblast_small_shapes_and_batches_are_exact(void **state) {
     core_close(&core);
 }
 
-/* "portable" leaves the op to the pack. Every other forced choice is the only kernel that supports
- * the op. */
+/* "portable" leaves the op to the pack. With a forced choice, only that kernel supports the op. */
 static void matmul_choice_decides_who_supports_it(void **state) {
     /* not an NVIDIA card */
     static const char *const choices[] = {"portable", "tensor", "cpu", "auto", "tensor_emulated"};

@@ -85,7 +85,7 @@ static void without_nvml_an_open_device_tells(void **state) {
 
 /* ---- the context's share of the limit ---- */
 
-/* Checks the room for tensors on the device; `charged` of the limit is the context's. */
+/* Checks that the device has room for limit - charged bytes; the context has the rest. */
 static void expect_room(two_drivers_t *t, const char *device, uint64_t limit, uint64_t charged) {
     gantry_memory_info_t info = two_drivers_memory(t, device);
     assert_int_equal(info.limit_bytes, limit);
@@ -177,7 +177,7 @@ typedef struct split_t {
     uint64_t limits[2], charged[2];
 } split_t;
 
-/* One context per card, for any number of parts, opened in any order. */
+/* The context is charged once per card, for any number of parts, opened in any order. */
 static void parts_pay_in_proportion(void **state) {
     static const split_t splits[] = {
         {"GANTRY_LOGICAL_DEVICES=GPU:0=32M,32M", {32 * MIB, 32 * MIB}, {4 * MIB, 4 * MIB}},
