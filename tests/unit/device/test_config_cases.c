@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cases of TensorFlow's config_test.py and config_vgpu_test.py hold row by row, through the
- * public calls. They are table 2.3 of the rules that Gantry follows. "Gantry:" marks an intended
- * difference; the test then checks Gantry's behaviour.
+ * public calls. The rows are those of table 2.3 of the rules that Gantry follows. "Gantry:" marks
+ * an intended difference; the test then checks Gantry's behaviour.
  *
  * Rows that are not here:
  *   numbers of split logical devices, operations on them, numbering by ordinals:

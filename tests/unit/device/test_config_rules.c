@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorFlow's rules about changes of settings and about virtual GPUs hold row by row. They are
- * tables 2.2 and 4.3 of the rules that Gantry follows. A comment names each row. "Gantry:" marks an
- * intended difference; the test then checks Gantry's behaviour.
+/* TensorFlow's rules about changes of settings and about virtual GPUs hold row by row. The rows are
+ * those of tables 2.2 and 4.3 of the rules that Gantry follows. A comment names each row. "Gantry:"
+ * marks an intended difference; the test then checks Gantry's behaviour.
  *
  * Rows without a test, since Gantry lacks their subject:
  *   2.2 set_inter_op_parallelism_threads: there is no pool between ops
@@ -16,8 +16,8 @@
  *   4.3 num_virtual_devices_per_gpu: gantry_set_logical_cpu_devices for CPUs; a GPU's parts are
  *       written out
  *   4.3 fraction 1.2 with compute capability 6: Gantry has no unified memory and refuses it
- * The tests of the creation of logical devices cover rows about operations on logical devices,
- * their numbers and their order. */
+ * Rows about operations on logical devices, their numbers and their order are tested with the
+ * creation of logical devices. */
 #define _XOPEN_SOURCE 700
 
 #include "device/physical_device.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Structures that kernels take by value avoid two errors of Mesa's Rusticl.
  *
- * Rusticl takes an array of two dimensions with 24 elements for 24 bytes. It reads a parameter at a
- * variable index with one work-item's index for all work-items. So arrays are passed through
- * GANTRY_VALUE (launch.cl), which copies them. */
+ * Rusticl reserves 24 bytes for an array of two dimensions with 24 elements. Rusticl also reads a
+ * parameter at a variable index with one work-item's index for all work-items. Arrays are therefore
+ * passed through GANTRY_VALUE (launch.cl), which copies them. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>

@@ -4,13 +4,13 @@
  * or every n-th.
  *
  * The full run takes about a minute a function and is not the default. The program prints each
- * function's largest error in units of the exact result's last place, and the input that has it. It
- * exits with 1 if an error exceeds its bound or a special case is wrong.
+ * function's largest error in units of the exact result's last place, with its input. The exit code
+ * is 1 if an error exceeds its bound or a special case is wrong.
  *
  *     exhaustive_math_float32 [--full | --stride N] [--threads N] [function ...]
  *
- * The reference is the C library's double function. Its own error (below 1 ulp of double) adds 2e-9
- * ulp at most. This also holds near a zero of sine and cosine, since the C library reduces its
+ * The reference is the C library's double function. That function's own error (below 1 ulp of
+ * double) adds 2e-9 ulp at most, also near a zero of sine and cosine: the C library reduces its
  * argument exactly.
  */
 #define _POSIX_C_SOURCE 200809L

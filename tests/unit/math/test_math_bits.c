@@ -440,7 +440,8 @@ static double next_in_range(uint64_t *state, size_t index, double wide) {
                             : 12.566 * unit;
 }
 
-/* The second arguments: the first ones in another order, half of them beside a similar number. */
+/* The second arguments: the first ones in another order. In half of the pairs, both are of one
+ * kind. */
 static void *make_partners(const void *x, size_t count, size_t size_bytes) {
     char *z = malloc(count * size_bytes);
     assert_non_null(z);

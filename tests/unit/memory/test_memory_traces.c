@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gantry's allocator keeps its bounds on the bench's traces. A program's traces hold at most twice
- * the peak in use plus one region at every moment. No trace holds more than the model of
+/* Gantry's allocator keeps its bounds on the bench's traces. A trace of a program holds at most
+ * twice the peak in use plus one region at every moment. No trace holds more than the model of
  * TensorFlow's rules. No test measures time. */
 #include <setjmp.h>
 #include <stdarg.h>

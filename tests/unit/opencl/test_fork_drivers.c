@@ -3,8 +3,8 @@
  * CPU and does not hang. The driver's threads are missing in the child. OpenCL runs on PoCL, and
  * CUDA on the stand-in, which also runs on PoCL.
  *
- * A process cannot undo the use of a driver, so each test has a process of its own, the parent. It
- * is forked before any driver is opened. */
+ * A process cannot undo the use of a driver, so each test has a process of its own, the parent.
+ * That process is forked before any driver is opened. */
 #define _DEFAULT_SOURCE
 
 #include "fork_child.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An op that does not fit on its device runs on a CPU if the user allows it, and the record says
- * so. This is the ladder's last rung. */
+ * so. The fallback is the ladder's last rung. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

@@ -19,7 +19,8 @@
 #define FAKE_FOLDER(variant) GANTRY_TEST_MODULES "/" variant
 #define FAKE_FILE(variant, name) FAKE_FOLDER(variant) "/libgantry_backend_" name ".so"
 
-/* The control of a module file. The library opens the same module by that path. It stays loaded. */
+/* The control of a module file, which stays loaded. The library opens the same module by that
+ * path. */
 static inline const gantry_fake_control_t *fake_module_control(const char *file) {
     void *module = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!module) fail_msg("%s", dlerror());
