@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every entry that takes a device's name takes every spelling of it, and says why it takes no
- * other text. */
+/* Every public call that takes a device's name accepts all its spellings, and refuses other text
+ * with a reason. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
 
 #define MIB (UINT64_C(1) << 20)
 
-/* The second of three fake cards, and the CPU. */
+/* Spellings of the second of three fake cards, and of the CPU. */
 static const char *const of_card[] = {"GPU:1",
                                       "gpu:1",
                                       "/GPU:1",
@@ -103,7 +103,7 @@ static gantry_status_t find_physical(runtime_fixture_t *f, const char *name,
     return status;
 }
 
-/* The card has a limit of 3 MiB less than the others: a report of another device would show. */
+/* The card's limit is 3 MiB below the others', so a report on another device would show. */
 static gantry_status_t memory_info(runtime_fixture_t *f, const char *name, const char **out_meant) {
     gantry_memory_info_t info = {.struct_size = sizeof info};
     gantry_status_t status = gantry_get_memory_info(f->runtime, name, &info);
@@ -145,7 +145,7 @@ static gantry_status_t oom_report(runtime_fixture_t *f, const char *name, const 
     return status == GANTRY_OK || had_none ? memory_info(f, name, out_meant) : status;
 }
 
-/* A scope only wishes: with soft placement off an op in it goes there or fails. */
+/* A scope's device is a wish: without soft placement, an op in the scope runs there or fails. */
 static gantry_status_t run_in(gantry_scope_t *scope, const char **out_meant) {
     if (!scope) return GANTRY_INVALID_ARGUMENT;
     const gantry_tensor_t *x = gantry_scope_status(scope) == GANTRY_OK ? F32(scope, 1, 2) : NULL;
@@ -170,7 +170,7 @@ static gantry_status_t inner_scope(runtime_fixture_t *f, const char *name, const
 static const struct {
     const char *name;
     call_fn call;
-    /* a pattern that several devices match is fine, and the ops' errors say why nothing does */
+    /* a pattern may match several devices; if none has a kernel, the op's error gives the reason */
     bool is_wish;
 } calls[] = {{"gantry_find_logical_device", find_logical, false},
              {"gantry_find_physical_device", find_physical, false},
@@ -230,7 +230,7 @@ static void every_call_says_why_it_takes_no_other(void **state) {
 
 /* ---- settings ---- */
 
-/* What the setting of the card is, after "<setting>=<name>=<value>". */
+/* Checks the card's setting after "<setting>=<name>=<value>". */
 static void expect_setting(const char *variable, const char *setting, const char *name,
                            const char *value, const char *wanted, const char *alias,
                            bool is_option) {
@@ -292,7 +292,7 @@ static void every_setting_says_why_it_takes_no_other(void **state) {
     }
 }
 
-/* "fake:1" for the only GPU that the list shows. */
+/* "fake:1" if it is the only GPU that the list shows. */
 static const char *only_visible(runtime_fixture_t *f) {
     const gantry_physical_device_t *devices[4];
     gantry_device_details_t details = {.struct_size = sizeof details};
@@ -318,7 +318,7 @@ static void visible_list_says_why_it_takes_no_other(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(bad); ++i) {
         runtime_fixture_t f;
-        /* all of them, here */
+        /* these texts mean every GPU in this list */
         if (strcmp(bad[i].text, "GPU") == 0 || strcmp(bad[i].text, "fake") == 0) continue;
         open_with(&f, &(gantry_runtime_options_t){.visible_devices = bad[i].text});
         if (strcmp(only_visible(&f), "none") != 0)
@@ -392,7 +392,7 @@ static void card_behind_a_number_is_the_visible_one(void **state) {
         assert_int_equal(gantry_list_logical_devices(f.runtime, "GPU", 0, NULL, &count), GANTRY_OK);
         assert_int_equal(count, 3);
     }
-    /* the second part */
+    /* this is the second part */
     assert_int_equal(gantry_find_physical_device(f.runtime, "GPU:1", &card), GANTRY_OK);
     assert_int_equal(gantry_get_device_details(f.runtime, card, &details), GANTRY_OK);
     assert_string_equal(details.alias, "fake:2");

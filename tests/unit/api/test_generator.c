@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Generators: their state, the threads that share one, what is refused. That the numbers are
- * TensorFlow's on every device is shown by conformance_draws.c. */
+/* Generators keep their state, serve several threads at once, and refuse bad arguments.
+ * conformance_draws.c shows that the numbers are TensorFlow's on every device. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -178,7 +178,7 @@ static void draws_of_many_threads_are_those_of_one(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void wrong_arguments_are_refused(void **state) {
     (void)state;
@@ -267,7 +267,7 @@ static void without_memory_nothing_is_left_behind(void **state) {
     gantry_generator_t *g = make_generator(&f, 4), *parts[4];
     const gantry_tensor_t *value =
         I32(scope, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17);
-    for (long fail_at = 0;; ++fail_at) { /* each allocation of each call once */
+    for (long fail_at = 0;; ++fail_at) { /* each allocation of each call fails once */
         runtime_fixture_starve(&f, fail_at);
         gantry_status_t split = gantry_generator_split(g, 4, parts);
         const gantry_tensor_t *shuffled = gantry_generator_shuffle(scope, g, value);

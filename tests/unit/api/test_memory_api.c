@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public calls on memory: numbers, giving back, reports, and the words that scopes put on what
- * they allocate. */
+/* Public calls report memory, return unused memory to the driver, and attribute memory to the tags
+ * of scopes. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -113,7 +113,8 @@ static void trim_returns_what_is_not_in_use(void **state) {
     gantry_tensor_drop(scope, small);
     assert_int_equal(gantry_trim_memory(f.runtime, "/device:GPU:0", 0, &pool), GANTRY_OK);
     assert_int_equal(pool, 0);
-    EXPECT_F32(gantry_add(scope, F32(scope, 1, 2), F32(scope, 3, 4)), 4, 6); /* and it goes on */
+    /* and the runtime still works */
+    EXPECT_F32(gantry_add(scope, F32(scope, 1, 2), F32(scope, 3, 4)), 4, 6);
     expect_ended_well(scope);
     pool = 7;
     assert_int_equal(gantry_trim_memory(f.runtime, "GPU:9", 0, &pool), GANTRY_NOT_FOUND);
@@ -121,7 +122,7 @@ static void trim_returns_what_is_not_in_use(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* ---- words ---- */
+/* ---- tags ---- */
 
 static void tags_mark_what_a_scope_allocates(void **state) {
     (void)state;
@@ -136,12 +137,12 @@ static void tags_mark_what_a_scope_allocates(void **state) {
                    *head = gantry_scope_begin_in(outer, NULL);
     assert_int_equal(gantry_scope_set_tag(head, "head \"1\""), GANTRY_OK);
     (void)zeros(early, 64);    /* untagged */
-    (void)F32(inner, 1, 2, 3); /* by inheritance */
+    (void)F32(inner, 1, 2, 3); /* inherited from the outer scope */
     (void)gantry_add(inner, zeros(inner, 16384), zeros(inner, 16384));
     (void)zeros(head, 32768);
     assert_int_equal(gantry_scope_set_tag(head, NULL), GANTRY_OK);
     (void)zeros(head, 65536);
-    assert_int_equal(gantry_scope_set_tag(head, ""), GANTRY_OK); /* none, too */
+    assert_int_equal(gantry_scope_set_tag(head, ""), GANTRY_OK); /* an empty tag is no tag */
     char *json = report_of(&f, false, GANTRY_REPORT_JSON),
          *text = report_of(&f, false, GANTRY_REPORT_TEXT);
     static const char *const tags[] = {"\"\"", "\"encoder\"", "\"head \\\"1\\\"\"", "\"encoder\""};
@@ -194,7 +195,8 @@ static void temporary_memory_ends_with_its_op(void **state) {
     assert_non_null(alias);
     expect_on(alias, "/device:GPU:0");
     gantry_logical_device_t *device = sum->device;
-    assert_int_equal(device->allocator.temporaries, 0); /* the copy behind the alias is none */
+    /* the copy behind the alias is no temporary */
+    assert_int_equal(device->allocator.temporaries, 0);
     assert_int_equal(device->allocator.temporary_bytes, 0);
     expect_ended_well(scope);
     expect_ended_well(host);
@@ -229,7 +231,7 @@ static void out_of_memory_leaves_a_report(void **state) {
         "[weights] with ",
         "gantry_get_oom_report"};
     const char *at = gantry_scope_message(scope);
-    assert_ptr_equal(strstr(at, parts[0]), at); /* first of all */
+    assert_ptr_equal(strstr(at, parts[0]), at); /* the message begins with it */
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) {
         at = strstr(at, parts[i]);
         if (!at) fail_msg("%s not in %s", parts[i], gantry_scope_message(scope));
@@ -248,7 +250,8 @@ static void out_of_memory_leaves_a_report(void **state) {
     free(json);
     free(text);
     expect_ended_well(scope);
-    json = report_of(&f, true, GANTRY_REPORT_JSON); /* still there when what it tells of is gone */
+    /* the report outlives the tensors that it lists */
+    json = report_of(&f, true, GANTRY_REPORT_JSON);
     assert_true(json_has(json, "owners.0.requested_bytes", "41943040"));
     free(json);
     runtime_fixture_close(&f);
@@ -289,7 +292,7 @@ static void bad_report_calls_are_refused(void **state) {
     assert_int_equal(
         gantry_get_memory_report(NULL, "GPU:0", GANTRY_REPORT_JSON, out, sizeof out, NULL),
         GANTRY_INVALID_ARGUMENT);
-    for (long at = 0; at < 3; ++at) { /* open by now: only the report needs memory */
+    for (long at = 0; at < 3; ++at) { /* the device is open: only the report allocates */
         assert_int_equal(
             gantry_get_memory_report(f.runtime, "GPU:0", GANTRY_REPORT_JSON, out, sizeof out, NULL),
             GANTRY_OK);

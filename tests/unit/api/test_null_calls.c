@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every exported function with NULL in each place, and in all sets of places of functions that have
- * few. The functions come from the headers (null_calls.awk). Each is called in a child process,
- * so that one that dies is named. */
+/* Every exported function refuses NULL in each place, or gives it the meaning that its header
+ * names. Functions with few places are called with all sets of places. null_calls.awk reads the
+ * functions from the headers. Each call runs in a child process, so that a crash names its
+ * function. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
 #include <setjmp.h>
@@ -18,9 +19,10 @@
 
 #include "null_calls.h"
 
-#define MOST_SETS_OF 5 /* places: of more, one at a time, all and none */
+#define MOST_SETS_OF 5 /* functions with more places: one at a time, all and none */
 
-/* Where NULL has a meaning. Everywhere else it is InvalidArgument, and the message says NULL. */
+/* Places where NULL has a meaning. In every other place the call is InvalidArgument, and the
+ * message says NULL. */
 #define MAY_BE_NULL(function_name, place_name) {function_name, place_name},
 static const struct {
     const char *function, *place;
@@ -38,7 +40,7 @@ static bool is_optional(const null_function_t *function, uint32_t place) {
     return false;
 }
 
-/* What the child is at, for its parent. */
+/* The child's progress, which its parent reads. */
 typedef struct progress_t {
     uint32_t nulls;
     bool initialized;
@@ -51,7 +53,8 @@ static const char *message_of(const null_call_t *c) {
                : gantry_last_message();
 }
 
-/* One place that must not be NULL is: the call has failed, by InvalidArgument, and says so. */
+/* If a place that must not be NULL is NULL, the call has failed with InvalidArgument, and its
+ * message says NULL. */
 static bool is_told(const null_call_t *c) {
     if (c->gives == NULL_GIVES_NOTHING) return true;
     if (c->gives == NULL_GIVES_STATUS && c->status != GANTRY_INVALID_ARGUMENT) return false;
@@ -93,7 +96,7 @@ static void call_with(const null_function_t *function, progress_t *progress) {
     }
 }
 
-/* Goes on behind what is in progress. */
+/* Continues after the call in progress. */
 static void call_all(const null_function_t *function, progress_t *progress) {
     const uint32_t sets = UINT32_C(1) << function->place_count;
     for (;; progress->nulls = 0, progress->initialized = true) {
@@ -119,14 +122,14 @@ static void print_failure(const null_function_t *function, const progress_t *pro
     }
 }
 
-/* cmocka's handlers, which the child has too, would go on with the parent's test. */
+/* The child inherits cmocka's signal handlers, which would continue the parent's test. */
 static void end_by_signals(void) {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; ++i)
         (void)signal(signals[i], SIG_DFL);
 }
 
-/* Returns how many sets of places fail. */
+/* Returns the number of sets of places that fail. */
 static int try_function(const null_function_t *function, progress_t *progress) {
     const uint32_t sets = UINT32_C(1) << function->place_count;
     int failures = 0;
@@ -158,14 +161,14 @@ static void every_function_with_null_in_each_place_returns(void **state) {
         mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(progress != MAP_FAILED);
     int failures = 0;
-    assert_true(null_function_count > 300); /* the generator has seen the macros' functions */
+    assert_true(null_function_count > 300); /* the generator has expanded the macros */
     for (size_t i = 0; i < null_function_count; ++i)
         failures += try_function(&null_functions[i], progress);
     (void)munmap(progress, sizeof *progress);
     if (failures > 0) fail_msg("%d sets of NULL places fail", failures);
 }
 
-/* A row of null_places.def that names nothing would hide that a place is gone. */
+/* A row of null_places.def without a function or place would hide that the place is gone. */
 static void every_place_that_may_be_null_exists(void **state) {
     (void)state;
     for (size_t k = 0; k < sizeof may_be_null / sizeof may_be_null[0]; ++k) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C functions of ops_compose.h: each gives what its op gives (golden cases check the ops
- * themselves), refuses what it should, and leaves nothing behind whatever allocation fails. */
+/* The C functions of ops_compose.h give their op's result, refuse bad arguments, and leave nothing
+ * behind if an allocation fails. Golden cases check the ops themselves. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -34,7 +34,7 @@ static const gantry_tensor_t *matrix(gantry_scope_t *scope) {
     return gantry_reshape(scope, F32(scope, 1, 2, 3, 4, 5, 6), GANTRY_SHAPE(2, 3));
 }
 
-/* ---- what comes out ---- */
+/* ---- results ---- */
 
 static void pieces(gantry_scope_t *scope) {
     const gantry_tensor_t *x = matrix(scope), *rows[2], *columns[3], *parts[2];
@@ -101,7 +101,8 @@ static void functions_give_what_their_ops_give(void **state) {
     static const char *const devices[] = {"CPU:0", NULL};
     for (size_t i = 0; i < COUNT(devices); ++i) {
         runtime_fixture_t f;
-        /* without a wish: parts that the fake GPU has run there, the others on the CPU */
+        /* without a wish, a part runs on the fake GPU if it has a kernel, and on the CPU
+         * otherwise */
         runtime_fixture_open(&f, 1);
         gantry_scope_t *scope = runtime_fixture_scope(&f, devices[i]);
         pieces(scope);
@@ -141,7 +142,7 @@ static void shape_does_not_wait_and_lies_on_the_host(void **state) {
     fake->close_gate(0, RUNTIME_FIXTURE_GATE);
     const gantry_tensor_t *shape = gantry_shape(scope, gantry_add(scope, x, x), GANTRY_INT32);
     expect_on(shape, "/device:CPU:0");
-    EXPECT_I32(shape, 2); /* and the sum is not there yet */
+    EXPECT_I32(shape, 2); /* and the sum has not been computed yet */
     fake->open_gate(0, RUNTIME_FIXTURE_GATE);
     expect_ended_well(scope);
     runtime_fixture_close(&f);
@@ -155,14 +156,14 @@ static void bad_id_is_told_with_the_op_that_was_called(void **state) {
     float got[2];
     const gantry_tensor_t *rows =
         gantry_embedding_lookup(scope, F32(scope, 1, 2, 3), I32(scope, 0, 3));
-    assert_int_equal(gantry_scope_status(scope), GANTRY_OK); /* found on the device */
+    assert_int_equal(gantry_scope_status(scope), GANTRY_OK); /* the device finds the error */
     expect_failure(gantry_tensor_read(rows, got, sizeof got), GANTRY_INVALID_ARGUMENT,
                    "indices[1] = 3 is not in [0, 3): op Gather of EmbeddingLookup (number ");
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void bad_calls_are_refused(void **state) {
     (void)state;
@@ -202,7 +203,7 @@ static uint32_t draw(uint64_t *random, uint32_t below) {
     return (uint32_t)(*random >> 33) % below;
 }
 
-/* Subscripts of up to three labels or ellipses; now and then something else in between. */
+/* Subscripts of up to three labels or ellipses, sometimes with another character in between. */
 static void append_subscripts(uint64_t *random, char *equation) {
     static const char *const tokens[] = {"i", "j", "k", "i", "j", "k", "..."}, *const odd[] = {
                                                                                    ",", "->", ".",
@@ -212,7 +213,7 @@ static void append_subscripts(uint64_t *random, char *equation) {
     if (draw(random, 16) == 0) strcat(equation, odd[draw(random, COUNT(odd))]);
 }
 
-/* Equations at random: none crashes, and what is refused is refused for a reason. */
+/* Random equations: none crashes, and each refusal has a reason. */
 static void any_equation_is_answered(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -244,7 +245,7 @@ static void any_equation_is_answered(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* ---- whatever allocation fails ---- */
+/* ---- every allocation fails once ---- */
 
 static void run_all(gantry_scope_t *scope) {
     static const int64_t sizes[] = {1, 2};
@@ -275,7 +276,7 @@ static void failing_allocation_leaves_nothing_behind(void **state) {
         runtime_fixture_t f;
         runtime_fixture_open(&f, 0);
         gantry_scope_t *warm = runtime_fixture_scope(&f, "CPU:0");
-        run_all(warm); /* plans are kept: what fails below are the ops' own allocations */
+        run_all(warm); /* plans are cached: only the ops' own allocations fail below */
         expect_ended_well(warm);
         gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
         runtime_fixture_starve(&f, n);
@@ -295,7 +296,7 @@ static void failing_allocation_leaves_nothing_behind(void **state) {
 }
 
 int main(int argc, char **argv) {
-    /* one alone: what a failed test leaves behind fails the next ones */
+    /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C functions of ops_index.h and ops_sort.h on the CPU: each gives what its header says, and
- * what is refused says why. What the ops give in detail is in the golden files. */
+/* The C functions of ops_index.h and ops_sort.h do on the CPU what their headers say, and every
+ * refusal has a reason. Golden files check the ops in detail. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -223,7 +223,7 @@ static void bincount_counts_or_adds_weights(void **state) {
     end(&f, scope);
 }
 
-/* ---- results as long as the data says ---- */
+/* ---- results whose length depends on data ---- */
 
 static void where_and_unique_make_results_of_the_datas_length(void **state) {
     (void)state;

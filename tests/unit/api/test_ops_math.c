@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The elementwise C functions of ops.h: each runs the op of its name. What the ops give is the
- * golden files' to say. */
+/* Each elementwise C function of ops.h runs the op of its name. Golden files check the ops'
+ * results. */
 #include <string.h>
 
 #include "cpu_scope.h"
 
 #define COUNT 3
 
-/* Of a type that the op takes: bool for logical ops, int32 for those of bits, else float32. */
+/* The op takes this type: bool for logical ops, int32 for bitwise ops, else float32. */
 static const gantry_tensor_t *operand(const cpu_scope_t *f, const char *op, int second) {
     static const float floats[2][COUNT] = {{0.25f, -0.5f, 3.0f}, {2.0f, 0.75f, -1.0f}};
     static const int32_t ints[2][COUNT] = {{5, -6, 7}, {3, 1, 2}};
@@ -43,7 +43,7 @@ static void check_same(const cpu_scope_t *f, const char *op, const gantry_tensor
         fail_msg("gantry_... of %s gives something else", op);
 }
 
-/* What the rows of ops/elementwise.def declare; those with an attribute come below. */
+/* The rows of ops/elementwise.def declare these functions; ops with an attribute follow below. */
 static void functions_of_rows_run_the_op_of_their_name(void **state) {
     const cpu_scope_t *f = *state;
 #define CHECK_UNARY(op, function)                                          \
@@ -87,7 +87,7 @@ static void functions_with_attributes_pass_them_on(void **state) {
                NULL, 0);
 }
 
-/* Other names of TensorFlow's for the same ops. */
+/* TensorFlow's other names of the same ops. */
 static void aliases_are_the_same_ops(void **state) {
     const cpu_scope_t *f = *state;
     const gantry_tensor_t *inputs[] = {operand(f, "Div", 0), operand(f, "Div", 1)};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C functions of ops_window.h: that options become the attributes they stand for. What the ops
- * give is the golden files' to say. */
+/* The C functions of ops_window.h turn their options into the right attributes. Golden files check
+ * the ops' results. */
 #include <string.h>
 
 #include "cpu_scope.h"
@@ -26,7 +26,8 @@ static void check(const cpu_scope_t *f, const gantry_tensor_t *got, gantry_shape
 
 static void conv2d_without_options_keeps_the_size(void **state) {
     const cpu_scope_t *f = *state;
-    /* ones over {1..9}: sums of the 2 x 2 to the right and below, cut at the border */
+    /* ones over {1..9}: each result sums the 2 x 2 cells to the right and below, cut at the
+     * border */
     const float sums[] = {12, 16, 9, 24, 28, 15, 15, 17, 9};
     const float ones[] = {1, 1, 1, 1};
     const gantry_tensor_t *filter =
@@ -42,8 +43,8 @@ static void conv2d_with_all_options_does_as_they_say(void **state) {
                                              .padding = GANTRY_PADDING_EXPLICIT,
                                              .explicit_paddings = {1, 0, 0, 1},
                                              .channels_first = true};
-    /* rows -1 + {0, 1} and 1 + {0, 1}; columns c and c + 2 of {1 2 3; 4 5 6; 7 8 9} with one
-     * column of 0 behind */
+    /* rows -1 + {0, 1} and 1 + {0, 1}; columns c and c + 2 of {1 2 3; 4 5 6; 7 8 9}, followed by
+     * one column of 0 */
     const float wanted[] = {4, 2, 26, 13};
     const float ones[] = {1, 1, 1, 1};
     const gantry_tensor_t *filter =

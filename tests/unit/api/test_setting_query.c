@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry_get_setting over every setting: each source in turn, what it overruled, and what cannot
- * be asked. */
+/* gantry_get_setting answers for every setting and every source: the value, the source that won,
+ * and the value that lost. Bad queries are refused. */
 #define _XOPEN_SOURCE 700
 
 #include "base/amount.h"
@@ -108,7 +108,7 @@ static void every_variable_of_the_list_is_documented(void **state) {
     }
 }
 
-/* What `gantry settings` lists is everything that can be set. */
+/* `gantry settings` lists every setting. */
 static void every_variable_is_a_setting(void **state) {
     (void)state;
     static const struct {
@@ -196,7 +196,7 @@ static void wrong_questions_are_refused(void **state) {
     setting.struct_size = 0;
     expect_failure(gantry_get_setting(f.runtime, "memory_limit", NULL, &setting),
                    GANTRY_INVALID_ARGUMENT, "struct_size is 0");
-    setting.struct_size = offsetof(gantry_setting_t, per_device); /* an older program's */
+    setting.struct_size = offsetof(gantry_setting_t, per_device); /* an older program's options */
     memset((char *)&setting + setting.struct_size, 0x5a, sizeof setting - setting.struct_size);
     assert_int_equal(gantry_get_setting(f.runtime, "memory_limit", NULL, &setting), GANTRY_OK);
     assert_int_equal(((unsigned char *)&setting)[offsetof(gantry_setting_t, per_device)], 0x5a);
@@ -206,7 +206,7 @@ static void wrong_questions_are_refused(void **state) {
     locked_heap_deinit(&g.heap);
 }
 
-/* ---- every setting by every source ---- */
+/* ---- every setting from every source ---- */
 
 typedef gantry_runtime_options_t options_t;
 
@@ -232,10 +232,10 @@ static void cache_none(options_t *o) { o->kernel_cache = ""; }
 static void opencl_gpu(options_t *o) { o->opencl_cpu_as_gpu = GANTRY_ON; }
 static void backends_all(options_t *o) { o->backends = "cpu,fake,other"; }
 
-/* NULL: the value is not looked at. */
+/* NULL: the value is not compared. */
 static const struct row_t {
     const char *name, *fallback;
-    /* what the variable has and what is told */
+    /* the variable's text, and the value that is reported */
     const char *variable, *environment, *environment_value;
     void (*set)(options_t *options);
     const char *option, *option_value;
@@ -365,7 +365,7 @@ static void calls_win_over_all_and_name_what_lost(void **state) {
     assert_false(setting.frozen);
     setting = ask(&f, "memory_limit", cpu);
     expect_setting(&setting, GANTRY_FROM_OPTION, "4M", "option memory_limit_bytes", "");
-    /* takes the call back */
+    /* removes the call's value */
     assert_int_equal(gantry_set_memory_limit(f.runtime, gpu, 0), GANTRY_OK);
     setting = ask(&f, "memory_limit", gpu);
     expect_setting(&setting, GANTRY_FROM_OPTION, "4M", "option memory_limit_bytes",
@@ -481,7 +481,7 @@ static void field_and_extra_text_of_one_setting_must_agree(void **state) {
     static const struct {
         const char *assignment;
         void (*set)(options_t *options);
-        const char *message; /* NULL: they agree */
+        const char *message; /* NULL: both agree */
     } cases[] = {
         {"GANTRY_MEMORY_LIMIT=6M", limit_6, NULL},
         {"GANTRY_MEMORY_LIMIT=6144K", limit_6, NULL},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every public struct that begins with struct_size, with every size: it is filled or read so far
- * and no byte further, or the call is InvalidArgument. The rows below are all structs of the
- * headers; what the library hands to a callback has none. */
+/* Every public struct that begins with struct_size works with every size, or the call is
+ * InvalidArgument. The library reads and writes no byte beyond the size. The rows below name every
+ * struct of the headers; structs for callbacks have no struct_size. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "null_calls.h"
 
 #define CANARY 0x5a
-#define BEHIND 64 /* bytes that belong to somebody else */
+#define BEHIND 64 /* these bytes are not the library's */
 
 typedef struct world_t {
     gantry_runtime_t *runtime;
@@ -83,7 +83,7 @@ static gantry_status_t fill_config(const world_t *w, void *p) {
     return gantry_get_logical_device_configuration(w->runtime, w->device, 1, p, &count);
 }
 
-/* previous: the size before the last field came. */
+/* previous: the size before the last field was added. */
 #define FILLED(type, last, call) \
     { #type, sizeof(type), offsetof(type, last), call }
 static const struct {
@@ -104,7 +104,7 @@ static const struct {
 };
 #define FILLED_ROWS (sizeof filled / sizeof filled[0])
 
-/* How many bytes from `from` on are still the canary's. */
+/* The number of bytes from `from` on that still hold the canary. */
 static size_t untouched(const unsigned char *bytes, size_t from, size_t size) {
     size_t count = 0;
     for (size_t i = from; i < size; ++i) count += bytes[i] == CANARY;
@@ -113,7 +113,7 @@ static size_t untouched(const unsigned char *bytes, size_t from, size_t size) {
 
 static void fill_with_size(const world_t *w, size_t row, uint32_t struct_size) {
     const size_t room = filled[row].size + BEHIND;
-    unsigned char *bytes = malloc(room); /* the sanitizers see what lies behind */
+    unsigned char *bytes = malloc(room); /* sanitizers check accesses behind it */
     assert_non_null(bytes);
     memset(bytes, CANARY, room);
     memcpy(bytes, &struct_size, sizeof struct_size);
@@ -127,7 +127,7 @@ static void fill_with_size(const world_t *w, size_t row, uint32_t struct_size) {
     if (untouched(bytes, written, room) != room - written)
         fail_msg("%s with struct_size %u: bytes behind it are written", filled[row].name,
                  struct_size);
-    assert_memory_equal(bytes, &struct_size, sizeof struct_size); /* it stays the caller's */
+    assert_memory_equal(bytes, &struct_size, sizeof struct_size); /* the caller keeps it */
     free(bytes);
 }
 
@@ -137,7 +137,7 @@ static void filled_struct_is_written_up_to_its_size(void **state) {
         for (uint32_t size = 0; size <= filled[i].size + BEHIND; ++size) fill_with_size(w, i, size);
         fill_with_size(w, i, (uint32_t)filled[i].previous);
         fill_with_size(w, i, UINT32_MAX);
-        /* nobody set it */
+        /* no setting has this value */
         fill_with_size(w, i, (uint32_t)CANARY << 24 | CANARY << 16 | CANARY << 8 | CANARY);
     }
 }
@@ -157,7 +157,7 @@ static void filled_struct_of_this_version_is_filled(void **state) {
     }
 }
 
-/* ---- lists: the first struct's size is that of all ---- */
+/* ---- lists: the first struct's size holds for all ---- */
 
 static void list_is_written_in_the_callers_steps(void **state) {
     const world_t *w = *state;
@@ -294,7 +294,7 @@ static const struct {
 };
 #define READ_ROWS (sizeof read_rows / sizeof read_rows[0])
 
-/* Fields behind struct_size are nonsense: whoever reads one fails, or dies. */
+/* The fields behind struct_size are garbage: a read of one fails or crashes. */
 static void read_with_size(const world_t *w, size_t row, uint32_t struct_size) {
     const size_t size = read_rows[row].size;
     unsigned char *bytes = calloc(1, size + BEHIND);
@@ -327,7 +327,7 @@ static bool has_row(const char *name) {
         if (strcmp(filled[i].name, name) == 0) return true;
     for (size_t i = 0; i < READ_ROWS; ++i)
         if (strcmp(read_rows[i].name, name) == 0) return true;
-    return strcmp(name, "gantry_tuning_record_t") == 0; /* a callback's */
+    return strcmp(name, "gantry_tuning_record_t") == 0; /* a callback gets it */
 }
 
 static void every_struct_has_a_size_or_is_a_plain_value(void **state) {

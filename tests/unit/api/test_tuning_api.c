@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public calls of the tuning file, and the host service by which backends read it. */
+/* Public calls write, list and remove records of the tuning file, and backends read them through a
+ * host service. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -71,7 +72,7 @@ static void records_are_put_listed_and_removed(void **state) {
     assert_int_equal(gantry_put_tuning(f.runtime, gpu, "a.x", "2"), GANTRY_OK);
     assert_int_equal(gantry_put_tuning(f.runtime, cpu, "last", "3"), GANTRY_OK);
     assert_int_equal(gantry_put_tuning(f.runtime, gpu, "b", "4"), GANTRY_OK);
-    expect_records(&f, "a.x=1;a.x=2;last=3;"); /* the visit ended there */
+    expect_records(&f, "a.x=1;a.x=2;last=3;"); /* the visitor stopped there */
     assert_int_equal(gantry_remove_tuning(f.runtime, cpu, "l", &removed), GANTRY_OK);
     assert_int_equal(removed, 1);
     assert_int_equal(gantry_remove_tuning(f.runtime, gpu, NULL, NULL), GANTRY_OK);

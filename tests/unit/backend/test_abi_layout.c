@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The binary interface does not move: sizes and offsets of every struct of backend_abi.h on LP64
- * systems, as modules in the field were built with them. A struct may grow at its end only: then
- * its size here grows, a line is added, and nothing else changes. */
+/* The binary interface keeps its layout: the size and offsets of every struct of backend_abi.h on
+ * LP64 systems. Modules in the field were built with them. A struct may only grow at its end: its
+ * size here grows, a line is added, and the other lines stay. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
@@ -259,7 +259,7 @@ SLOT(gantry_kernel_pack_t, kernels, 24);
 
 #endif
 
-/* Numbers that travel through the interface. */
+/* Constants that cross the interface. */
 _Static_assert(GANTRY_ABI_VERSION == 1, "a new version needs a new row of tests");
 _Static_assert(GANTRY_LEVEL_DEBUG == 1 && GANTRY_LEVEL_INFO == 2 && GANTRY_LEVEL_WARNING == 3 &&
                    GANTRY_LEVEL_ERROR == 4,
@@ -314,8 +314,8 @@ static void symbol_keeps_its_name(void **state) {
     assert_string_equal(GANTRY_BACKEND_QUERY_SYMBOL, "gantry_backend_query");
 }
 
-/* A device of a module whose tables end before their last optional slots does everything that
- * does not need them. */
+/* A module's tables end before their last optional slots: its device does everything that needs
+ * none of them. */
 static void module_of_previous_layout_works(void **state) {
     (void)state;
     device_fixture_t f;
@@ -323,7 +323,7 @@ static void module_of_previous_layout_works(void **state) {
     previous->reset();
     gantry_fake_device_t settings;
     previous->get_device(0, &settings);
-    /* would ask for memory_info */
+    /* it would call memory_info */
     settings.flags = GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_LAZY_COMMIT;
     previous->set_device(0, &settings);
     previous->set_device_count(2);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The constants of gantry/abi_types.h: each has one number, in C and in the first text of every
- * device program, which the build makes from the header. */
+/* Each constant of gantry/abi_types.h has one number, in C and in the first text of every device
+ * program. The build makes that text from the header. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 
 extern const char gantry__text_constants[];
 
-/* As a program that includes gantry.h sees them. */
+/* As a program sees them that includes gantry.h. */
 #define ROW(name) \
     { #name, name }
 static const struct {

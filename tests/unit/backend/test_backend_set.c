@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding, refusing and opening backends, with every variant of the fake module. */
+/* Backends are found, refused and opened, with every variant of the fake module. */
 #define _XOPEN_SOURCE 700
 
 #include <limits.h>
@@ -15,7 +15,7 @@
 #include "log_lines.h"
 
 static const gantry_fake_control_t *fake;
-static char root[PATH_MAX - 256]; /* a directory of this test's own */
+static char root[PATH_MAX - 256]; /* this test's own directory */
 
 typedef struct fixture_t {
     locked_heap_t heap;
@@ -50,7 +50,7 @@ static void close_set(fixture_t *f) {
     end(f);
 }
 
-/* Backends that something was found of: those that are nowhere come behind them. */
+/* The number of backends that were found; the set lists absent ones behind them. */
 static size_t found(const fixture_t *f) {
     size_t count = 0;
     while (count < f->set.count && strcmp(f->set.items[count].path, "none") != 0) ++count;
@@ -130,7 +130,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* ---- where modules are looked for ---- */
+/* ---- search path of modules ---- */
 
 static void folder_with_module_is_usable(void **state) {
     (void)state;
@@ -213,7 +213,7 @@ static void unavailable_backend_keeps_its_name(void **state) {
     const gantry__backend_t *first = &f.set.items[found(&f) - 2];
     expect_state(first, GANTRY_BACKEND_UNAVAILABLE, "no driver was found");
     expect_state(first + 1, GANTRY_BACKEND_REFUSED,
-                 "found earlier"); /* the first module of a name wins, usable or not */
+                 "found earlier"); /* the first module of a name wins, even an unusable one */
     close_set(&f);
 }
 
@@ -237,7 +237,7 @@ static void link_to_module_is_the_same_module(void **state) {
     close_set(&f);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void missing_file_is_refused_by_name(void **state) {
     (void)state;
@@ -254,8 +254,8 @@ static void damaged_file_is_refused(void **state) {
     expect_refused(root, "cannot be opened");
 }
 
-/* What is cut off may be nothing that the loader needs (names for a debugger); the process lives
- * on in any case. */
+/* The loader may need nothing of the lost part (symbols for a debugger); the process survives every
+ * cut. */
 static void cut_module_is_refused(void **state) {
     (void)state;
     int refused = 0;
@@ -269,18 +269,18 @@ static void cut_module_is_refused(void **state) {
             expect_state(item, GANTRY_BACKEND_REFUSED, "cannot be opened");
         refused += item->state == GANTRY_BACKEND_REFUSED;
         close_set(&f);
-        /* the loader knows a file by its inode: the next one is another */
+        /* the loader knows a file by its inode: the next file needs another one */
         assert_int_equal(unlink(name), 0);
     }
     assert_true(refused > 0);
 }
 
-/* The loader would wait for somebody to write. */
+/* The loader would wait for a writer. */
 static void module_that_is_a_pipe_is_refused(void **state) {
     (void)state;
     char name[PATH_MAX];
     assert_int_equal(mkfifo(strcpy(name, in_root("libgantry_backend_bad.so")), 0600), 0);
-    (void)alarm(60); /* ends the test */
+    (void)alarm(60); /* SIGALRM ends the test */
     expect_refused(name, "it is a pipe; a plain file is accepted");
     (void)alarm(0);
 }
@@ -395,8 +395,8 @@ static void table_with_unacceptable_name_is_refused(void **state) {
     assert_int_equal(gantry__backend_table_check(NULL), GANTRY_INTERNAL);
 }
 
-/* Each pointer-sized slot of a struct set to NULL in turn, and the struct cut in front of it: both
- * are refused, unless it is optional. */
+/* Each pointer-sized slot of a struct is set to NULL in turn, and the struct is cut in front of the
+ * slot. Both are refused, unless the slot is optional. */
 static void check_slots(const gantry_backend_t *table, void *part, size_t part_bytes,
                         const size_t *optional, size_t optional_count) {
     uint32_t *struct_size = part;
@@ -412,10 +412,10 @@ static void check_slots(const gantry_backend_t *table, void *part, size_t part_b
         if (!is_optional) assert_int_equal(status, GANTRY_INVALID_ARGUMENT);
         memcpy((char *)part + at, &kept, sizeof kept);
         uint32_t whole = *struct_size;
-        *struct_size = (uint32_t)at + 4; /* half a slot is no slot */
+        *struct_size = (uint32_t)at + 4; /* half a slot counts as no slot */
         status = gantry__backend_table_check(table);
         *struct_size = whole;
-        /* what is cut off behind an optional slot may be required */
+        /* the cut may remove a required slot behind an optional one */
         if (!is_optional) assert_int_equal(status, GANTRY_INVALID_ARGUMENT);
         assert_int_equal(gantry__backend_table_check(table), GANTRY_OK);
     }
@@ -518,7 +518,7 @@ static void two_sets_have_their_own_instances(void **state) {
     close_set(&b);
 }
 
-/* ---- what is nowhere ---- */
+/* ---- absent backends ---- */
 
 static const gantry__backend_t *find(const fixture_t *f, const char *name) {
     for (size_t i = 0; i < f->set.count; ++i) {
@@ -539,7 +539,7 @@ static void known_backend_that_is_nowhere_is_stated_with_its_reason(void **state
         assert_string_equal(item->path, "none");
         assert_int_equal(log_lines_with(&f.log, item->name, item->reason), 1);
     }
-    /* cpu, opencl, cuda: inside, or with a reason */
+    /* cpu, opencl, cuda: built in, or absent with a reason */
     assert_int_equal(absent + gantry__builtin_backend_count, 3);
     assert_int_equal(f.set.count, found(&f) + absent);
     close_set(&f);
@@ -558,7 +558,7 @@ static void backend_of_which_a_module_is_found_is_not_stated_absent(void **state
     open_set(&f, FAKE_FOLDER("cuda"), NULL);
     assert_false(is_stated_absent(&f, "cuda"));
     close_set(&f);
-    write_file("libgantry_backend_opencl.so", "", 0); /* damaged is not absent */
+    write_file("libgantry_backend_opencl.so", "", 0); /* a damaged module is not absent */
     open_set(&f, root, NULL);
     assert_false(is_stated_absent(&f, "opencl"));
     close_set(&f);
@@ -575,7 +575,7 @@ static void memory_running_out_leaks_nothing(void **state) {
         status = gantry__backend_set_init(&f.set, &f.heap.heap, &f.log.log, &f.settings,
                                           FAKE_FOLDER("fake") ":" FAKE_FOLDER("empty"), NULL);
         if (status == GANTRY_OK) {
-            /* no shortage goes unseen: a folder left out would be */
+            /* every failed allocation was reported: a failure could hide a folder */
             assert_true(f.heap.inner.calls <= at);
             assert_int_equal(found(&f), gantry__builtin_backend_count + 2);
             gantry__backend_set_deinit(&f.set);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fake backend watches its caller: what it must find out, and what its kernels and its
- * compiler do. */
+/* The fake backend reports its caller's mistakes, runs its kernels and compiles their programs. */
 #define _XOPEN_SOURCE 700
 
 #include "fake_host.h"
@@ -16,7 +15,7 @@ typedef struct fixture_t {
     gantry_backend_instance_t *instance;
     gantry_backend_device_t *devices[2];
     gantry_backend_stream_t *streams[2]; /* of the first device */
-    gantry_region_t regions[2];          /* one on each */
+    gantry_region_t regions[2];          /* one on each device */
 } fixture_t;
 
 static void open_all(fixture_t *f) {
@@ -49,7 +48,7 @@ static void close_all(fixture_t *f) {
     fake_host_deinit(&f->host);
 }
 
-/* One violation with that word in it, and the count starts again. */
+/* Expects one violation that contains the word, and resets the count. */
 static void expect_violation(const char *word) {
     char text[256];
     fake->first_violation(text, sizeof text);
@@ -123,7 +122,7 @@ static void spans_outside_are_found_out(void **state) {
     gantry_span_t a = span(f.regions[0], 0, 64), b = span(f.regions[0], 60, 64);
     assert_int_equal(f.backend->transfer->copy(f.streams[0], &a, &b), FAILED);
     expect_violation("overlap");
-    assert_int_equal(fill(&f, span(f.regions[0], 4, 8), 4), 0); /* allowed, and counted */
+    assert_int_equal(fill(&f, span(f.regions[0], 4, 8), 4), 0); /* allowed, but counted */
     assert_int_equal(fake->misaligned(), 1);
     close_all(&f);
 }
@@ -143,7 +142,7 @@ static void wrong_sizes_are_found_out(void **state) {
     fake->set_capacity(0, 8192);
     assert_int_equal(f.backend->memory->region_alloc(f.devices[0], 8192, &region),
                      GANTRY_RESOURCE_EXHAUSTED);
-    assert_int_equal(fake->violations(), 0); /* asking for too much is nobody's fault */
+    assert_int_equal(fake->violations(), 0); /* a too large request is no violation */
     close_all(&f);
 }
 
@@ -159,11 +158,12 @@ static void freeing_under_pending_work_is_found_out(void **state) {
     assert_int_equal(fake->violations(), 1);
     fake->open_gate(0, 7);
     assert_int_equal(f.backend->stream->synchronize(f.streams[0]), 0);
-    assert_int_equal(fake->violations(), 2); /* and the work, when it ran, found its memory gone */
+    assert_int_equal(fake->violations(), 2); /* and when the work ran, its memory was gone */
     expect_violation("freed before the host has waited");
     assert_int_equal(f.backend->memory->region_alloc(f.devices[0], 512, &region), 0);
     assert_int_equal(fill(&f, span(region, 0, 512), 4), 0);
-    assert_true(fake->wait_finished(0, 1, 5000)); /* it has ended, but the host cannot know */
+    /* the work has ended, but the host cannot know it */
+    assert_true(fake->wait_finished(0, 1, 5000));
     f.backend->memory->region_free(f.devices[0], region, 512);
     expect_violation("freed before the host has waited");
     close_all(&f);
@@ -202,7 +202,7 @@ static void unordered_work_is_found_out(void **state) {
     assert_int_equal(fill(&f, second, 4), FAILED);
     f.backend->event->destroy(event);
     for (int i = 0; i < 2; ++i) assert_int_equal(f.backend->stream->synchronize(f.streams[i]), 0);
-    /* with nothing in flight: it starts the counts again */
+    /* nothing is in flight: this call resets the counts */
     expect_violation("writes bytes 64 to 128");
     assert_int_equal(fill(&f, second, 4), 0); /* the host has waited */
     assert_int_equal(f.backend->stream->synchronize(f.streams[0]), 0);
@@ -225,10 +225,10 @@ static void unbalanced_objects_are_found_out(void **state) {
     f.backend->close(instance);
     expect_violation("closed with 1 objects alive");
     assert_int_equal(fake->live_bytes(0), BYTES + 512);
-    /* What leaked cannot be given back any more: end here, without close_all. */
+    /* The leaked objects cannot be freed any more, so the test ends without close_all. */
 }
 
-/* ---- failures on order ---- */
+/* ---- requested failures ---- */
 
 static void every_slot_that_can_fail_fails_on_order(void **state) {
     (void)state;
@@ -302,7 +302,7 @@ static void programs_are_built_loaded_and_run(void **state) {
     assert_int_equal(ops->load_binary(f.devices[0], "rubbish", 7, "test/program", &loaded),
                      GANTRY_INVALID_ARGUMENT);
     assert_int_equal(ops->load_binary(f.devices[0], binary, size, "test/program", &loaded), 0);
-    /* the beginning of a name is none */
+    /* a name's prefix names nothing */
     assert_int_equal(ops->kernel_find(loaded, "fill", &kernel), GANTRY_NOT_FOUND);
     assert_int_equal(ops->kernel_find(loaded, "fill_words", &kernel), 0);
     uint32_t value = 77, results[4];
@@ -351,7 +351,7 @@ static void graph_runs_at_each_launch_and_behind_gates(void **state) {
     memset(host, 1, 128);
     gantry_backend_graph_t *graph = capture(&f, host, host + 64);
     assert_int_equal(f.backend->stream->synchronize(f.streams[0]), 0);
-    assert_int_equal(host[64], 1); /* a transfer that is submitted spoils its target */
+    assert_int_equal(host[64], 1); /* a transfer during a capture damages its target */
     assert_int_equal(fake->finished(0), 0);
     for (int run = 0; run < 4; ++run) {
         gantry_backend_stream_t *stream = f.streams[run % 2];
@@ -429,7 +429,8 @@ static void capture_that_is_spoilt_gives_no_graph(void **state) {
     assert_int_equal(f.backend->event->record(event, f.streams[0]), 0);
     assert_int_equal(f.backend->stream->wait_event(f.streams[0], event), 0);
     assert_int_equal(f.backend->event->query(event, &done), GANTRY_FAILED_PRECONDITION);
-    assert_int_equal(fake->live(GANTRY_FAKE_GRAPH), 1); /* close_all ends it with its stream */
+    /* close_all ends the graph with its stream */
+    assert_int_equal(fake->live(GANTRY_FAKE_GRAPH), 1);
     f.backend->event->destroy(event);
     assert_int_equal(fake->violations(), 0);
     close_all(&f);

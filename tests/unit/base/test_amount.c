@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Amounts in settings: what is read, what is refused, and that printing and reading agree. */
+/* Settings accept and refuse amounts by their rules, and a printed amount reads as the same
+ * value. */
 #define _XOPEN_SOURCE 700
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading and shortest writing of floating-point numbers: against known values, their neighbours
- * and the C library. */
+/* Floating-point numbers are read exactly and written in the fewest digits, against known values,
+ * their neighbours and the C library. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 
 static gantry__real_t real_of(double value) { return gantry__real_read(GANTRY_FLOAT64, &value); }
 
-/* "123e-2": digits, then the exponent of the first. */
+/* "123e-2": the digits, then the exponent of the first digit. */
 static const char *show(const gantry__decimal_t *decimal) {
     static char text[GANTRY__DECIMAL_DIGITS + 16];
     (void)snprintf(text, sizeof text, "%.*se%d", (int)decimal->count, decimal->digits,
@@ -77,7 +77,7 @@ static void shortest_of_known_values_is_known(void **state) {
     assert_string_equal(shortest(0.3), "3e-1");
     assert_string_equal(shortest(0.1 + 0.2), "30000000000000004e-1");
     assert_string_equal(shortest(1e22), "1e22");
-    assert_string_equal(shortest(2e23), "2e23"); /* lies on the border of its range */
+    assert_string_equal(shortest(2e23), "2e23"); /* it lies on the border of its range */
     assert_string_equal(shortest(5e-324), "5e-324");
     assert_string_equal(shortest(2.2250738585072014e-308), "22250738585072014e-308");
     assert_string_equal(shortest(1.7976931348623157e308), "17976931348623157e308");
@@ -160,7 +160,7 @@ static void bounded_agrees_with_the_c_library(void **state) {
         char expected[64], text[64];
         (void)snprintf(expected, sizeof expected, "%.*e", digits - 1, value);
         char shown[GANTRY__DECIMAL_DIGITS];
-        memset(shown, '0', sizeof shown); /* a rounding may have ended in a row of nines */
+        memset(shown, '0', sizeof shown); /* a rounding may have left a row of nines */
         memcpy(shown, decimal.digits, (size_t)decimal.count);
         (void)snprintf(text, sizeof text, "%c%s%.*se%+03d", shown[0], digits > 1 ? "." : "",
                        digits - 1, shown + 1, (int)decimal.exponent);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* docs/environment.md against the table that the library is written from, and the table against
- * the sources. */
+/* docs/environment.md agrees with the library's table of variables, and the table with the
+ * sources. */
 #define _XOPEN_SOURCE 700
 
 #include <ctype.h>
@@ -60,7 +60,7 @@ static bool is_in_table(const char *name, size_t length) {
     return false;
 }
 
-/* Every text in the sources that looks like a variable is one of the table. */
+/* Every text in the sources that looks like a variable is in the table. */
 static void check_source(const char *path) {
     static const char *const prefixes[] = {"\"GANTRY_", "\"TF_", "\"CUDA_"};
     const char *text = read_file(path);
@@ -69,10 +69,10 @@ static void check_source(const char *path) {
             const char *end = at + 1;
             while (isupper((unsigned char)*end) || isdigit((unsigned char)*end) || *end == '_')
                 ++end;
-            /* names of codes */
+            /* these name codes */
             if (strncmp(at + 1, "CUDA_ERROR_", 11) == 0 || strncmp(at + 1, "CUDA_SUCCESS", 12) == 0)
                 continue;
-            if (end[-1] == '_') continue; /* the beginning of names */
+            if (end[-1] == '_') continue; /* these are prefixes */
             if (*end == '"' && !is_in_table(at + 1, (size_t)(end - at - 1))) {
                 fail_msg("%s reads %.*s, which src/base/environment.def does not list", path,
                          (int)(end - at - 1), at + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading and writing files: caps, files that are not plain, full devices, links, private folders,
- * lists of folders. */
+/* Files are read up to a cap and written through links; special files and full devices are refused,
+ * and a failed write keeps the old file. */
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include "base/files.h"
 #include "failing_heap.h"
 
-static char root[PATH_MAX - 256]; /* a directory of this test's own */
+static char root[PATH_MAX - 256]; /* this test's own directory */
 
 static const char *in_root(const char *name) {
     static char paths[4][PATH_MAX];
@@ -98,7 +98,7 @@ static void write_then_read_gives_same_bytes(void **state) {
     expect_content(path, "shorter");
     assert_int_equal(gantry__file_write(path, NULL, 0, 0), GANTRY_OK);
     expect_content(path, "");
-    assert_int_equal(names_in_root(), 1); /* nothing temporary is left */
+    assert_int_equal(names_in_root(), 1); /* no temporary file is left */
 }
 
 static void write_large_then_read_gives_same_bytes(void **state) {
@@ -140,7 +140,7 @@ static void read_above_the_cap_is_refused(void **state) {
     gantry__heap_free(&gantry__heap_default, bytes, size);
 }
 
-/* A device may never end, and a pipe that nobody writes to is not waited for. */
+/* A device may never end, and a read must not wait for a pipe's writer. */
 static void what_is_no_plain_file_is_refused_by_name(void **state) {
     (void)state;
     void *bytes;
@@ -156,7 +156,7 @@ static void what_is_no_plain_file_is_refused_by_name(void **state) {
                  {in_root("pipe"), "it is a pipe"},
                  {in_root("socket"), "it is a socket"},
                  {root, "it is a directory"}};
-    (void)alarm(60); /* a pipe that is waited for ends the test */
+    (void)alarm(60); /* SIGALRM ends a test that waits for a pipe */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         gantry_status_t status =
             gantry__file_read(&gantry__heap_default, cases[i].path, 300000, &bytes, &size);
@@ -167,11 +167,11 @@ static void what_is_no_plain_file_is_refused_by_name(void **state) {
     }
     (void)alarm(0);
     (void)close(listener);
-    /* whoever opens it says so */
+    /* a missing file passes; opening it reports the error */
     assert_int_equal(gantry__file_check_plain(in_root("no")), GANTRY_OK);
 }
 
-/* Files of /proc say that they have 0 bytes. */
+/* Files in /proc report a size of 0 bytes. */
 static void read_without_known_size_gives_all(void **state) {
     (void)state;
     FILE *name = fopen("/proc/self/comm", "w");
@@ -261,8 +261,8 @@ static void write_through_link_keeps_the_link(void **state) {
 static void failed_write_keeps_the_old_file(void **state) {
     (void)state;
     if (geteuid() == 0) {
-        /* the superuser may write anywhere: provoke the failure by a name that is too long for
-         * the temporary */
+        /* the superuser may write anywhere: a name too long for the temporary file makes the write
+         * fail */
         char name[256];
         memset(name, 'n', 250);
         name[250] = '\0';
@@ -291,7 +291,7 @@ static void directory_chain_is_made_private(void **state) {
     assert_int_equal(info.st_mode & 07777, 0700);
     assert_int_equal(stat(in_root("a"), &info), 0);
     assert_int_equal(info.st_mode & 07777, 0700);
-    assert_int_equal(gantry__directory_make(in_root("a/b/c")), GANTRY_OK); /* again */
+    assert_int_equal(gantry__directory_make(in_root("a/b/c")), GANTRY_OK); /* and once more */
     assert_int_equal(gantry__directory_make("/"), GANTRY_OK);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A child of fork: what the parent made is refused there and touched by nothing, a runtime of its
- * own works, and the parent goes on.
+/* A child of fork cannot use its parent's objects and changes none of them; its own runtime works,
+ * and the parent continues.
  *
- * A child answers by its exit code and never returns into the test; an alarm ends one that
+ * A child answers with its exit code and never returns into the test. An alarm ends a child that
  * hangs. */
 #define _DEFAULT_SOURCE
 
@@ -64,7 +64,7 @@ static void end_world(world_t *world) {
     runtime_fixture_close(&world->f);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void refused_here(world_t *world) {
     char text[160];
@@ -118,7 +118,7 @@ static void everything_of_the_parent_is_refused_in_a_child(void **state) {
     end_world(&world);
 }
 
-/* Heap, books and streams are locked by nobody who will ever unlock them: who touches one hangs. */
+/* No thread of the child will ever unlock heap, books and streams: a call that locks one hangs. */
 static void let_go_here(world_t *world) {
     long blocks = world->f.heap.inner.live_blocks;
     refused_here(world);
@@ -140,7 +140,7 @@ static void set_lock(gantry__mutex_t *lock, bool taken) {
     }
 }
 
-/* All that other threads might hold at the moment of the fork. */
+/* Every lock that another thread might hold at the moment of the fork. */
 static void set_locks(world_t *world, bool taken) {
     gantry_runtime_t *runtime = world->f.runtime;
     for (size_t i = 0; i < runtime->devices.logical_count; ++i) {
@@ -220,7 +220,7 @@ static void child_computes_with_a_runtime_of_its_own(void **state) {
     end_world(&world);
 }
 
-/* ---- in the midst of work ---- */
+/* ---- a fork during work ---- */
 
 typedef struct worker_t {
     gantry_runtime_t *runtime;
@@ -256,20 +256,20 @@ static void *keep_computing(void *user) {
 static void refused_and_compute_here(world_t *world) {
     CHECK(gantry_scope_begin(world->f.runtime, NULL) == NULL);
     gantry_runtime_release(world->f.runtime);
-    /* the sanitizers' heaps stay locked by threads that are gone */
+    /* threads that are gone have locked the sanitizers' heaps */
     if (!IS_SANITIZED) compute_here(world);
 }
 
 static void forking_in_the_midst_of_ops_hangs_nobody(void **state) {
     (void)state;
     world_t world;
-    /* oneDNN has a lock that a child would find held for ever; that one is not ours to guard. */
+    /* oneDNN has a lock that a child would find held for ever. Gantry cannot guard that lock. */
     assert_int_equal(setenv("GANTRY_CPU_MATMUL", "own", 1), 0);
     make_world(&world);
     atomic_bool stop = false;
     compute_here(
-        /* a library's first use, in the midst of which the thread sanitizer's pthread_once does
-         * not survive a fork */
+        /* a library is used for the first time; ThreadSanitizer's pthread_once does not survive a
+         * fork during that */
         &world);
     static const char *const devices[] = {"CPU:0", "GPU:0", "CPU:0"};
     worker_t workers[3];
@@ -302,7 +302,7 @@ static gantry__fork_guard_t guard;
 
 static void asked_here(world_t *world) {
     (void)world;
-    CHECK(gantry__fork_guard_holds(&guard)); /* nobody has asked yet */
+    CHECK(gantry__fork_guard_holds(&guard)); /* no call has asked yet */
     CHECK(!gantry__fork_guard_ask(&guard));
     CHECK(!gantry__fork_guard_holds(&guard));
     CHECK(!gantry__fork_guard_ask(&guard));

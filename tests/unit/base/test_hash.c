@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hash of programs and settings is XXH3, and parts of a text do not run together. */
+/* The hash of programs and settings is XXH3, and keeps the parts of a text apart. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -24,8 +24,8 @@ static bool is_equal(gantry__hash128_t a, gantry__hash128_t b) {
     return a.low == b.low && a.high == b.high;
 }
 
-/* The published values of XXH3 with seed 0: file names in a cache must not change with a
- * library. */
+/* The published values of XXH3 with seed 0: a new version of the library must not change file names
+ * in a cache. */
 static void short_hash_is_xxh3(void **state) {
     (void)state;
     assert_true(gantry__hash64("", 0, 0) == UINT64_C(0x2d06800538d394c2));

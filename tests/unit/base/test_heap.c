@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host heap: sizes, growing arrays, overflow, and an allocator of the program's that fails. */
+/* The host heap counts sizes, grows arrays, refuses overflow, and survives a program's own
+ * allocator that fails. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +31,7 @@ static void size_zero_is_an_allocation_like_another(void **state) {
     failing_heap_init(&heap, -1);
     void *a = gantry__heap_alloc(&heap.heap, 0), *b = gantry__heap_zalloc(&heap.heap, 0);
     assert_true(a && b && a != b);
-    /* what was asked for 0 is given back as 1: see free */
+    /* a block of 0 bytes is freed as one of 1 byte: see free */
     a = gantry__heap_resize(&heap.heap, a, 1, 0, 1);
     assert_non_null(a);
     gantry__heap_free(&heap.heap, a, 0);
@@ -83,7 +84,7 @@ static void overflowing_size_is_refused(void **state) {
     assert_non_null(strstr(gantry__message(), "out of host memory"));
     void *kept = gantry__heap_alloc(&heap.heap, 8);
     assert_null(gantry__heap_resize(&heap.heap, kept, 1, SIZE_MAX, 8));
-    assert_int_equal(heap.live_blocks, 1); /* still there */
+    assert_int_equal(heap.live_blocks, 1); /* the block is still allocated */
     gantry__heap_free(&heap.heap, kept, 8);
     uint64_t *items = NULL;
     size_t capacity = SIZE_MAX / 8;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings and backends that nobody has are warned of, with the name that was most probably
- * meant. */
+/* Gantry warns of unknown settings and backends, and suggests the most similar name. */
 #define _XOPEN_SOURCE 700
 
 #include "base/nearest.h"
@@ -52,7 +51,7 @@ static void unknown_variable_is_warned_of_once(void **state) {
         (void)snprintf(by, sizeof by, "option %s is no setting", cases[i].name);
         set(cases[i].name, "1");
         expect_warning(NULL, cases[i].text);
-        expect_warning(extra, by); /* not of the environment's once more */
+        expect_warning(extra, by); /* the environment's warning is not repeated */
         (void)unsetenv(cases[i].name);
     }
     static const char *const foreign[] = {"NO_SUCH_THING=1", NULL};
@@ -81,7 +80,7 @@ static void unknown_backend_is_warned_of(void **state) {
          "names the unknown backend \"opncl\"; known are cpu, cuda, opencl, fake; did you mean opencl?"},
         {" quantum , fake",
          "names the unknown backend \"quantum\"; known are cpu, cuda, opencl, fake"},
-        {"cpu,opencl,cuda,fake", NULL}, /* a build may lack them */
+        {"cpu,opencl,cuda,fake", NULL}, /* a build may lack these */
         {",", NULL},
         {"", NULL},
     };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings by option and environment: who wins, and how truth, words and bytes are read. */
+/* Options win over the environment, and booleans, words and bytes parse by their rules. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -70,7 +70,7 @@ static void value_stays_as_it_was_first_read(void **state) {
     assert_int_equal(setenv(NAME, "first", 1), 0);
     const char *value = gantry__settings_get(&f.settings, NAME, NULL);
     assert_int_equal(setenv(NAME, "second", 1), 0);
-    for (int i = 0; i < 100; ++i) { /* the table grows under the value's feet */
+    for (int i = 0; i < 100; ++i) { /* the table grows while the value is in use */
         char other[32];
         (void)snprintf(other, sizeof other, "GANTRY_TEST_OTHER_%d", i);
         (void)gantry__settings_get(&f.settings, other, NULL);
@@ -101,7 +101,7 @@ static void truth_is_read_in_several_words(void **state) {
     (void)state;
     static const struct {
         const char *text;
-        int value; /* -1: refused, 2: left as it was */
+        int value; /* -1: refused, 2: unchanged */
     } cases[] = {{"0", 0},    {"off", 0}, {"False", 0}, {"NO", 0},   {"1", 1},   {"on", 1},
                  {"TRUE", 1}, {"yes", 1}, {"", 2},      {"2", -1},   {"of", -1}, {"offf", -1},
                  {" 1", -1},  {"y", -1},  {"-1", -1},   {"null", -1}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Growing texts: parts, capacity, and a failed allocation that is kept to the end. */
+/* Growing texts join their parts, grow as needed, and report a failed allocation at the end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ static void text_without_content_is_empty(void **state) {
     assert_int_equal(gantry__text_status(&text), GANTRY_OK);
     gantry__text_deinit(&text);
     assert_int_equal(heap.calls, 0);
-    gantry__text_deinit(&text); /* twice is harmless */
+    gantry__text_deinit(&text); /* a second call is harmless */
 }
 
 static void appended_parts_stand_one_after_another(void **state) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tuning file on disk: what is kept and found, what is passed over with which reason,
- * several processes at once, one that is killed. */
+/* The tuning file on disk: records are kept and found, bad lines are skipped with a reason, and
+ * several processes may write at once. A killed process damages nothing. */
 #define _DEFAULT_SOURCE
 #define _XOPEN_SOURCE 700
 
@@ -103,20 +103,21 @@ static int remove_folder(void **state) {
     return system(command) == 0 ? 0 : -1;
 }
 
-/* ---- keeping and finding ---- */
+/* ---- storing and finding ---- */
 
 static void what_is_put_is_found_by_the_next_store(void **state) {
     fixture_t f;
     (void)state;
     open_store(&f);
-    assert_null(gantry__tuning_store_find(&f.store, "A", "x.y")); /* no file: no record, no word */
+    /* no file: no record and no warning */
+    assert_null(gantry__tuning_store_find(&f.store, "A", "x.y"));
     assert_int_equal(f.log.count, 0);
     assert_int_equal(gantry__tuning_store_put(&f.store, "A", "x.y", "n=1 m=2"), GANTRY_OK);
     assert_int_equal(gantry__tuning_store_put(&f.store, "B", "x.y", "n=3"), GANTRY_OK);
     assert_int_equal(gantry__tuning_store_put(&f.store, "A", "x.z", "n=4"), GANTRY_OK);
-    /* in place of the first */
+    /* it replaces the first */
     assert_int_equal(gantry__tuning_store_put(&f.store, "A", "x.y", "n=5"), GANTRY_OK);
-    /* read once, before */
+    /* the file was read before */
     assert_null(gantry__tuning_store_find(&f.store, "A", "x.y"));
     assert_int_equal(records_in(&f), 3);
     close_store(&f);
@@ -184,7 +185,7 @@ static void wrong_lines_are_passed_over_and_told_once(void **state) {
     assert_int_equal(
         log_lines_with(&f.log, path, "line 6 is ignored: the file ends inside the line"), 1);
     assert_int_equal(f.log.levels[0], GANTRY_LEVEL_WARNING);
-    /* drops what was wrong */
+    /* writing drops the bad lines */
     assert_int_equal(gantry__tuning_store_put(&f.store, "A", "z", "3"), GANTRY_OK);
     close_store(&f);
     open_store(&f);
@@ -247,12 +248,12 @@ static void another_devices_record_is_told_and_not_used(void **state) {
     close_store(&f);
 }
 
-/* ---- places that cannot be used ---- */
+/* ---- unusable places ---- */
 
 static void unreadable_file_is_told_and_not_used(void **state) {
     fixture_t f;
     (void)state;
-    assert_int_equal(mkdir(path, 0700), 0); /* a folder, where the records should be */
+    assert_int_equal(mkdir(path, 0700), 0); /* a folder in place of the record file */
     open_store(&f);
     assert_null(gantry__tuning_store_find(&f.store, "A", "x"));
     assert_int_equal(f.log.count, 1);
@@ -265,7 +266,7 @@ static void read_only_folder_keeps_nothing_with_the_reason(void **state) {
     fixture_t f;
     char deeper[96];
     (void)state;
-    if (geteuid() == 0) { /* whom no mode stops: a path below a file does */
+    if (geteuid() == 0) { /* a mode does not stop the superuser; a path below a file does */
         write_file(GANTRY__TUNING_HEAD);
         (void)snprintf(deeper, sizeof deeper, "%s/below", path);
         open_as(&f, deeper);
@@ -304,7 +305,7 @@ static void without_a_home_there_is_no_file(void **state) {
     assert_non_null(strstr(gantry__message(), "GANTRY_TUNING_FILE is empty"));
     close_store(&f);
     (void)setenv("HOME", folder, 1);
-    open_as(&f, NULL); /* makes the folders of a user who has none */
+    open_as(&f, NULL); /* creates the folders of a user who has none */
     assert_int_equal(gantry__tuning_store_put(&f.store, "A", "x", "1"), GANTRY_OK);
     assert_non_null(strstr(f.store.path, "/.cache/gantry/tuning/records"));
     close_store(&f);
@@ -386,7 +387,7 @@ static void killed_writer_leaves_a_whole_file_and_no_lock(void **state) {
         assert_int_equal(waitpid(child, &ended, 0), child);
         open_store(&f);
         assert_null(gantry__tuning_store_find(&f.store, "A", "none"));
-        assert_int_equal(f.log.count, 0); /* nothing is cut or damaged */
+        assert_int_equal(f.log.count, 0); /* no record is cut or damaged */
         assert_int_equal(gantry__tuning_store_put(&f.store, "A", "after", "1"), GANTRY_OK);
         close_store(&f);
     }

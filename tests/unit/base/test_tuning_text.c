@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of a tuning file: what is a record, what is nothing, what is wrong and why, and any
- * bytes at all. */
+/* The parser of tuning files tells records, empty lines and wrong lines apart, gives a reason for
+ * each wrong line, and survives random bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -86,7 +86,7 @@ static void too_long_fields_are_wrong(void **state) {
 
 static void head_tells_our_files_from_others(void **state) {
     static const struct {
-        const char *text, *reason; /* NULL: good */
+        const char *text, *reason; /* NULL: the line is good */
     } cases[] = {{"", NULL},
                  {GANTRY__TUNING_HEAD, NULL},
                  {GANTRY__TUNING_HEAD "x", NULL},
@@ -112,8 +112,8 @@ static void head_tells_our_files_from_others(void **state) {
     }
 }
 
-/* A good file with bytes changed, cut and doubled: every line is read to its end, and what is
- * read lies within the text. */
+/* The bytes of a good file are changed, cut and doubled: the parser reads every line to its end,
+ * and stays within the text. */
 static void any_bytes_are_read_within_their_bounds(void **state) {
     static const char good[] = GANTRY__TUNING_HEAD RECORD "\n# c\n\n" RECORD "\n";
     static const char bytes[] = "\t\n#\0\x7f\xff =9Z";
@@ -121,7 +121,8 @@ static void any_bytes_are_read_within_their_bounds(void **state) {
     (void)state;
     for (int turn = 0; turn < 200000; ++turn) {
         size_t size = sizeof good - 1;
-        char *text = malloc(size); /* exact, so that the sanitizer sees a byte too many */
+        /* an exact size, so that the sanitizer sees a read past the end */
+        char *text = malloc(size);
         assert_non_null(text);
         memcpy(text, good, size);
         for (int change = 0; change < 1 + turn % 5; ++change) {

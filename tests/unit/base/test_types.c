@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names, sizes and numbers of types, shapes and statuses. */
+/* Types, shapes and statuses have their names, sizes and numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@ static const struct {
     gantry_dtype_t dtype;
     const char *name, *alias;
     size_t bytes;
-    int number; /* TensorFlow's */
+    int number; /* TensorFlow's numbers */
 } rows[] = {
     {GANTRY_FLOAT32, "float32", "float", 4, 1},  {GANTRY_FLOAT64, "float64", "double", 8, 2},
     {GANTRY_INT32, "int32", "int", 4, 3},        {GANTRY_UINT8, "uint8", NULL, 1, 4},
@@ -66,7 +66,7 @@ static void elements_are_the_product_of_dimensions(void **state) {
         {GANTRY_SHAPE(INT64_MAX, 2), -1},
         {GANTRY_SHAPE(INT64_C(1) << 32, INT64_C(1) << 31), -1},
         {GANTRY_SHAPE(INT64_C(1) << 31, INT64_C(1) << 31), INT64_C(1) << 62},
-        /* one part of it is too large to walk, empty or not */
+        /* one factor alone is too large, even if the product is 0 */
         {GANTRY_SHAPE(0, INT64_MAX, INT64_MAX), -1},
         {GANTRY_SHAPE(-1), -1},
         {GANTRY_SHAPE(0, -1), -1},

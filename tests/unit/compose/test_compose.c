@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Composed ops: their parts run under the caller's device and are recorded with the name of the op
- * that was called; failures name it, and leave nothing behind. */
+/* Composed ops run their parts on the caller's device and record them under the called op's name. A
+ * failure names the called op and leaves nothing behind. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -44,7 +44,7 @@ static bool has_row(const gantry__op_def_t *op) {
     return found > 0;
 }
 
-/* Follows the parts down; so deep goes no op that is not a part of itself. */
+/* Follows the parts down. Only an op that is a part of itself reaches this depth. */
 static void expect_end(const gantry__op_def_t *op, int depth) {
     uint32_t count;
     const gantry__op_id_t *parts = gantry__op_parts(op, &count);
@@ -86,7 +86,7 @@ static void kernels_of_a_composed_op_are_those_of_its_parts(void **state) {
     assert_string_equal(source, "composed");
     assert_int_equal(gantry_op_has_kernel(f.runtime, "Split", gpu, GANTRY_FLOAT32, &has, &source),
                      GANTRY_OK);
-    assert_false(has); /* the fake has no Slice */
+    assert_false(has); /* the fake backend has no Slice */
     assert_string_equal(source, "");
     runtime_fixture_close(&f);
 }
@@ -107,7 +107,7 @@ static void parts_are_recorded_with_the_op_that_was_called(void **state) {
     size_t count = 0;
     assert_int_equal(gantry_get_placements(f.runtime, 3, records, &count), GANTRY_OK);
     assert_int_equal(count, 3);
-    /* split_dim, the program's own; Split itself is placed nowhere */
+    /* split_dim belongs to the program; Split itself is placed nowhere */
     assert_string_equal(records[0].op, "Const");
     assert_string_equal(records[0].part_of, "");
     for (int i = 1; i < 3; ++i) {
@@ -190,12 +190,12 @@ static void scalars_of_halves_are_rounded_to_the_nearest(void **state) {
                 {-2, 0xc000, 0xc000},
                 {0.1, 0x2e66, 0x3dcd},
                 {1.0 / 3, 0x3555, 0x3eab},
-                {2049, 0x6800, 0x4500},    /* ties to even */
-                {2051, 0x6802, 0x4500},    /* the same, upwards; far below the tie for bfloat16 */
-                {65519, 0x7bff, 0x4780},   /* the largest of float16 */
-                {65520, 0x7c00, 0x4780},   /* rounds to infinity */
-                {0x1p-14, 0x0400, 0x3880}, /* the smallest normal one */
-                {0x1p-24, 0x0001, 0x3380}, /* the smallest */
+                {2049, 0x6800, 0x4500},    /* ties round to even */
+                {2051, 0x6802, 0x4500},    /* the same upwards; far below the tie for bfloat16 */
+                {65519, 0x7bff, 0x4780},   /* the largest float16 */
+                {65520, 0x7c00, 0x4780},   /* it rounds to infinity */
+                {0x1p-14, 0x0400, 0x3880}, /* the smallest normal number */
+                {0x1p-24, 0x0001, 0x3380}, /* the smallest number */
                 {0x1p-25, 0x0000, 0x3300},
                 {0x1.8p-24, 0x0002, 0x33c0},
                 {0x1.ff8p-15, 0x03ff, 0x3880}};
@@ -225,13 +225,13 @@ static void failing_part_is_told_behind_the_composed_op(void **state) {
     assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
     const gantry_tensor_t *x = F32(scope, 1, 2), *out[2] = {x, x};
-    assert_int_equal(split(scope, x, 2, out), GANTRY_INVALID_ARGUMENT); /* no Slice there */
+    assert_int_equal(split(scope, x, 2, out), GANTRY_INVALID_ARGUMENT); /* it has no Slice */
     assert_null(out[0]);
     assert_null(out[1]);
     if (strncmp(gantry_scope_message(scope), "Split: ", 7) != 0)
         fail_msg("%s", gantry_scope_message(scope));
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "Slice");
-    assert_string_equal(last_placement(&f).part_of, "Split"); /* the refused part has its record */
+    assert_string_equal(last_placement(&f).part_of, "Split"); /* the refused part has a record */
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
@@ -267,7 +267,7 @@ static void failing_allocation_leaves_nothing_behind(void **state) {
 }
 
 int main(int argc, char **argv) {
-    /* one alone: what a failed test leaves behind fails the next ones */
+    /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _DEFAULT_SOURCE /* mincore */
-/* The CPU backend through its table, with a host of the test's own whose memory can run out at
- * any allocation. */
+/* The CPU backend works through its table, and survives each failing allocation of the test's own
+ * host. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 
 typedef struct test_host_t {
     gantry_host_t host;
-    int allocations_left; /* negative: no end */
+    int allocations_left; /* negative: never fails */
     int live;
     int warnings;
     char message[512];
@@ -359,8 +359,8 @@ static void transfers_of_all_sizes_keep_the_bytes(void **state) {
     free(back);
 }
 
-/* A target that lies so far on in its page is copied to in a way of its own from 2048 bytes on
- * (cpu_copy.h). */
+/* A copy of 2048 bytes or more takes a special path if its target lies this far behind a page's
+ * start (cpu_copy.h). */
 static void copy_any_distance_within_a_page_writes_its_bytes_alone(void **state) {
     enum { PAGE = 4096, MOST = 2048 + 70 };
     opened_t *o = *state;

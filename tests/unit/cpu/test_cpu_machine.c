@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the CPU backend reads of /proc and the cgroup files, from trees of the test's own. */
+/* The CPU backend reads /proc and cgroup files, here from trees that the test writes. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <setjmp.h>
@@ -70,7 +70,7 @@ static void machine_cgroup_2_tightest_ancestor_binds(void **state) {
                 "anon 5\ninactive_file 1024000\nactive_file 3\n");
     write_below(root, "/sys/fs/cgroup/user/app/cpu.max", "150000 100000\n");
     write_below(root, "/sys/fs/cgroup/user/cpu.max", "max 100000\n");
-    memory_is(root, 3000, 4000); /* 4000 less (2000 in use less 1000 of droppable cache) */
+    memory_is(root, 3000, 4000); /* 4000 less (2000 in use less 1000 of reclaimable cache) */
     assert_int_equal(gantry__cpu_machine_cores(root, 8), 2);
     assert_int_equal(gantry__cpu_machine_cores(root, 1), 1);
 }
@@ -108,7 +108,7 @@ static void machine_odd_files_mean_no_limit(void **state) {
     assert_string_equal(identity.hardware_name, "CPU");
 }
 
-/* Without cgroups, 8000 KiB of which 6000 are free. */
+/* Without cgroups: 8000 KiB, of which 6000 are free. */
 static void write_limits(const char *root, const char *space, const char *data) {
     char text[512];
 
@@ -131,11 +131,12 @@ static void machine_limits_of_the_process_bind(void **state) {
     assert_true(gantry__cpu_machine_unused_limit(root) == UINT64_MAX);
     write_limits(root, "4096000", "unlimited");
     memory_is(root, 1000, 4000);
-    write_limits(root, "1024000", "unlimited"); /* set when more was taken already */
+    /* the limit was set below the memory already in use */
+    write_limits(root, "1024000", "unlimited");
     memory_is(root, 0, 1000);
     write_limits(root, "unlimited", "2048000");
     memory_is(root, 1500, 2000);
-    /* more than the machine has, and 5400 KiB of it left */
+    /* the limit is above the machine's memory, and 5400 KiB of it are left */
     write_limits(root, "8601600", "unlimited");
     memory_is(root, 5400, 8000);
     assert_int_equal(gantry__cpu_machine_unused_limit(root), 5400 * 1024);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU backend's parallel loop: every index once, whoever calls it and however the threads
- * are busy. */
+/* The CPU backend's parallel loop runs every index once, for any caller and however busy the
+ * threads are. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -14,11 +14,11 @@
 
 #include "cpu_kernel_call.h"
 
-/* What the pool asks of the system, which refuses it where a test says so. */
+/* The pool's requests to the system, which refuses them if a test says so. */
 typedef enum refusal_t { NONE, ATTRIBUTES, STACK, THREADS } refusal_t;
 
 static refusal_t refused;
-static int threads_before; /* refused ones */
+static int threads_before; /* the number of refused requests */
 
 static int init_attributes(pthread_attr_t *attributes) {
     return refused == ATTRIBUTES ? ENOMEM : pthread_attr_init(attributes);
@@ -38,7 +38,7 @@ static int create_thread(pthread_t *thread, const pthread_attr_t *attributes, vo
 #define pthread_attr_init init_attributes
 #define pthread_attr_setstacksize set_stack
 #define pthread_create create_thread
-#include "cpu/cpu_pool.c" /* some tests look inside */
+#include "cpu/cpu_pool.c" /* some tests read the pool's fields */
 #undef pthread_attr_init
 #undef pthread_attr_setstacksize
 #undef pthread_create
@@ -109,7 +109,7 @@ static void pool_empty_range_calls_nothing(void **state) {
     cpu_call_close(&device);
 }
 
-/* ---- a loop in a loop ---- */
+/* ---- nested loops ---- */
 
 typedef struct nest_t {
     gantry_backend_device_t *device;
@@ -154,7 +154,7 @@ static void square_values(void *context, int64_t begin, int64_t end) {
     }
 }
 
-/* Plain, not atomic, memory: the sanitizer must see the loop's edges. */
+/* The memory is plain, not atomic: the sanitizer must see that the loop orders its accesses. */
 static void *call_often(void *context) {
     caller_t *caller = context;
     for (int round = 0; round < 300; ++round) {
@@ -186,7 +186,7 @@ static void pool_several_callers_at_once_all_get_their_results(void **state) {
     cpu_call_close(&device);
 }
 
-/* ---- making one ---- */
+/* ---- creating a pool ---- */
 
 static void pool_one_thread_says_so(void **state) {
     cpu_call_t device;
@@ -228,7 +228,7 @@ static void pool_without_memory_is_resource_exhausted(void **state) {
     cpu_call_close(&device);
 }
 
-/* What start() asks for. */
+/* The stack size that start() requests. */
 static void pool_without_memory_for_threads_runs_on_one(void **state) {
     cpu_call_t device;
     (void)state;
@@ -283,7 +283,7 @@ static void pool_runs_on_the_threads_that_could_be_started(void **state) {
     }
 }
 
-/* Where threads get little by default, as with some C libraries. */
+/* Some C libraries give threads a small stack by default. */
 static void pool_threads_have_room_for_kernels_on_their_stacks(void **state) {
     pthread_attr_t before, little, own;
     size_t bytes;
@@ -306,8 +306,8 @@ static void pool_threads_have_room_for_kernels_on_their_stacks(void **state) {
     cpu_call_close(&device);
 }
 
-/* Workers that sleep and are not woken stand for threads that the system does not run: the loop
- * ends without them. */
+/* Workers that sleep and are not woken stand for threads that the system does not schedule. The
+ * loop ends without them. */
 static void pool_loop_does_not_wait_for_threads_that_have_not_begun(void **state) {
     cpu_call_t device;
     gantry__cpu_pool_t *pool;
@@ -316,11 +316,11 @@ static void pool_loop_does_not_wait_for_threads_that_have_not_begun(void **state
     pool = device.device.pool;
     memset(&marks, 0, sizeof marks);
     marks.grain = 1;
-    gantry__cpu_parallel_for(&device.device, 3, 1, mark, &marks); /* starts them */
+    gantry__cpu_parallel_for(&device.device, 3, 1, mark, &marks); /* starts the workers */
     while (atomic_load(&pool->sleepers) != 2) {
         pause_core();
     }
-    atomic_store(&pool->sleepers, 0); /* as it looks to the caller when they are on their way */
+    atomic_store(&pool->sleepers, 0); /* the caller sees this while workers start */
     for (int round = 1; round <= 100; ++round) {
         memset(&marks, 0, sizeof marks);
         marks.grain = 10;
@@ -329,7 +329,7 @@ static void pool_loop_does_not_wait_for_threads_that_have_not_begun(void **state
             assert_int_equal(marks.seen[i], 1);
         }
     }
-    assert_true(marks.parts > 1); /* it was cut for threads */
+    assert_true(marks.parts > 1); /* the loop was cut into parts for threads */
     atomic_store(&pool->sleepers, 2);
     cpu_call_close(&device);
 }

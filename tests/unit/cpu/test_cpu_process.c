@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU backend in the processes it meets: with an instruction set below the machine's, on one
- * core of several, beside OpenMP, with each library for matrix products. Results are right, and the
- * process has no more threads than cores and what the user asked OpenMP for.
+/* The CPU backend gives right results in every process: with an older instruction set, on one core
+ * of several, beside OpenMP, and with each matrix library. The process has at most one thread per
+ * core, besides those that the user asked OpenMP for.
  *
- * Each case is a process of its own: libraries stay loaded, and affinity is set before the
- * runtime looks. */
+ * Each case is a process of its own, since libraries stay loaded and affinity is set before the
+ * runtime reads it. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -24,7 +24,7 @@
 #include <gantry/gantry.h>
 
 #if defined(__SANITIZE_THREAD__)
-#define THREADS_OF_OTHERS 1 /* the sanitizer's own */
+#define THREADS_OF_OTHERS 1 /* the sanitizer's own thread */
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define THREADS_OF_OTHERS 1
@@ -40,7 +40,7 @@ typedef struct case_t {
     const char *simd, *matmul; /* values of options; NULL: not given */
     int on_one_core;
     int beside_openmp;
-    int threads; /* asked for; 0: all cores */
+    int threads; /* requested threads; 0: all cores */
 } case_t;
 
 /* ---- right results ---- */
@@ -83,7 +83,7 @@ static int sort_is_right(gantry_scope_t *scope) {
     const gantry_tensor_t *sorted = x ? gantry_sort(scope, x, -1, false) : NULL;
     if (!sorted || gantry_tensor_read(sorted, values, COUNT * sizeof *values) != GANTRY_OK)
         wrong = tell("sort");
-    /* 7919 and COUNT share no factor */
+    /* 7919 and COUNT are coprime */
     for (int i = 0; !wrong && i < COUNT; ++i) wrong = values[i] != i;
     free(values);
     return !wrong;
@@ -118,7 +118,7 @@ static void stay_on_one_core(void) {
 
 typedef void (*parallel_fn)(void (*work)(void *), void *data, unsigned threads, unsigned flags);
 
-/* What a parallel section of a program becomes; NULL without libgomp. */
+/* The function that a compiler calls for a parallel section; NULL without libgomp. */
 static parallel_fn open_openmp(void) {
     void *library = dlopen("libgomp.so.1", RTLD_NOW | RTLD_GLOBAL);
     void *symbol = library ? dlsym(library, "GOMP_parallel") : NULL;
@@ -134,7 +134,7 @@ typedef struct shared_t {
 
 static void work_in_parallel(void *data) {
     shared_t *shared = data;
-    if (!shared->runtime) return; /* only makes the threads */
+    if (!shared->runtime) return; /* this call only creates the threads */
     gantry_scope_t *scope = gantry_scope_begin(shared->runtime, "CPU:0");
     if (scope && product_is_right(scope, 100) && product_is_right(scope, SIDE)) ++shared->right;
     if (scope) (void)gantry_scope_end(scope);
@@ -175,14 +175,14 @@ static int run_case(const case_t *c) {
     return threads > most ? 2 : 0;
 }
 
-/* ---- OpenBLAS after us ---- */
+/* ---- OpenBLAS after Gantry ---- */
 
 typedef void (*set_threads_fn)(int count);
 typedef void (*sgemm_fn)(int order, int a_form, int b_form, int m, int n, int k, float alpha,
                          const float *a, int a_ld, const float *b, int b_ld, float beta, float *c,
                          int c_ld);
 
-/* The program's own use of the library that we opened first, with threads. */
+/* The program uses OpenBLAS with threads after Gantry has opened it. */
 static int use_openblas(void) {
     enum { N = 400, ROW_MAJOR = 101, PLAIN = 111 };
     static float ones[N * N], sums[N * N];

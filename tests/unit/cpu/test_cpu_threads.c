@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many threads the CPU backend has is said by option, environment or a call, until the
- * runtime is initialised. */
+/* An option, the environment or a call sets the CPU backend's number of threads, until the runtime
+ * is initialised. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>
@@ -8,7 +8,7 @@
 
 #include "runtime_fixture.h"
 
-/* Of this process; the backend's have a name. */
+/* The process's threads; the backend's threads have a name. */
 static int workers_now(void) {
     DIR *tasks = opendir("/proc/self/task");
     int count = 0;
@@ -23,7 +23,7 @@ static int workers_now(void) {
     return count;
 }
 
-/* A loop long enough for all threads. */
+/* A loop that is long enough for all threads. */
 static void work(runtime_fixture_t *f) {
     gantry_scope_t *scope = runtime_fixture_scope(f, "CPU:0");
     const gantry_tensor_t *x = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1 << 20));
@@ -54,13 +54,13 @@ static void call_before_initialisation_takes_effect(void **state) {
     const char *before = libraries(&f);
     assert_memory_equal(before, "2 threads;", 10);
     assert_int_equal(gantry_set_intra_op_parallelism_threads(f.runtime, 3), GANTRY_OK);
-    /* the last one holds */
+    /* the last call holds */
     assert_int_equal(gantry_set_intra_op_parallelism_threads(f.runtime, 4), GANTRY_OK);
     assert_int_equal(gantry_get_intra_op_parallelism_threads(f.runtime), 4);
     assert_memory_equal(libraries(&f), "4 threads;", 10);
-    assert_memory_equal(before, "2 threads;", 10); /* a text that was given out stays */
+    assert_memory_equal(before, "2 threads;", 10); /* a returned text stays valid */
     work(&f);
-    assert_int_equal(workers_now(), 3); /* and the caller */
+    assert_int_equal(workers_now(), 3); /* plus the caller */
     assert_memory_equal(libraries(&f), "4 threads;", 10);
     gantry_setting_t setting = setting_of(&f);
     assert_string_equal(setting.value, "4");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who multiplies float32 matrices on the CPU backend: records of the tuning file, wrong ones,
- * libraries that are not there. Whoever serves, products are right. */
+/* The tuning file chooses the library for float32 products on the CPU backend; wrong records and
+ * missing libraries do no harm. Every choice gives right products. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 
 /* ---- libraries that a test hides ---- */
 
-static const char *hidden; /* a part of their names; NULL: none */
+static const char *hidden; /* a part of a library's name; NULL: hides none */
 
 void *dlopen(const char *name, int flags) {
     void *(*real)(const char *, int);
@@ -34,7 +34,7 @@ void *dlopen(const char *name, int flags) {
 /* ---- a host with records ---- */
 
 static const char *const class_names[] = {"thin", "small", "middle", "large"};
-static const char *records[4]; /* of each class; NULL: none */
+static const char *records[4]; /* one record per class; NULL: none */
 static char warning[512];
 static int asked;
 
@@ -202,7 +202,7 @@ static void auto_takes_what_was_measured(void **state) {
         openblas = chosen(&cpu, GANTRY_CPU_PRODUCT_THIN);
     assert_int_equal(chosen(&cpu, GANTRY_CPU_PRODUCT_SMALL), GANTRY_CPU_BLAS_OWN);
     assert_int_equal(chosen(&cpu, GANTRY_CPU_PRODUCT_LARGE), GANTRY_CPU_BLAS_OWN);
-    /* own: not on this machine */
+    /* own: this machine does not have it */
     assert_true(onednn == GANTRY_CPU_BLAS_ONEDNN || onednn == GANTRY_CPU_BLAS_OWN);
     assert_true(openblas == GANTRY_CPU_BLAS_OPENBLAS || openblas == GANTRY_CPU_BLAS_OWN);
     print_message("%s\n", gantry__cpu_blas_library(cpu.device.blas));
@@ -277,7 +277,7 @@ static void a_wrong_record_is_warned_of_and_left_out(void **state) {
     open_with(&cpu, "auto", values);
     has_in_listing(&cpu, "not measured");
     has_in_listing(&cpu, "not measured");
-    assert_int_equal(asked, 4); /* once each */
+    assert_int_equal(asked, 4); /* one warning each */
     assert_non_null(strstr(warning, "Tuning file /a/file, line 7: cpu.matmul.float32."));
     assert_non_null(strstr(warning, "is not used"));
     check_products(&cpu);

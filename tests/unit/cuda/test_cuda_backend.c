@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA backend through its plug-in interface: without any driver, and on two cards of the
+/* The CUDA backend works through its plug-in interface, without a driver and on two cards of the
  * stand-in for NVIDIA's driver. */
 #define _GNU_SOURCE
 #include "cuda_fixture.h"
@@ -48,7 +48,7 @@ static void open_unknown_option_is_invalid(void **state) {
         "GANTRY_CUDA_MATMUL_PRECISION is \"TF32\"; float32, tf32, bfloat16 and float16 are accepted");
 }
 
-/* The driver is there, the card is another process's. */
+/* The driver is there, but another process has exclusive use of the card. */
 static int32_t open_first_device(fixture_t *fixture) {
     int32_t status = just_open(fixture);
 
@@ -59,7 +59,7 @@ static int32_t open_first_device(fixture_t *fixture) {
     return status;
 }
 
-/* An old NVRTC: programs as PTX for the newest architecture it knows. */
+/* An old NVRTC compiles programs to PTX for the newest architecture that it knows. */
 static int32_t build_for_a_newer_card(fixture_t *fixture) {
     static const char *const parts[] = {
         "__kernel void nothing(__global int *out) { out[0] = 1; }\n"};
@@ -156,20 +156,20 @@ static void libraries_line_names_each_one_or_why_it_is_missing(void **state) {
     assert_non_null(strstr(line, "; not used yet: "));
     assert_non_null(strstr(line, "libcudnn.so (9.19.0) found"));
     assert_non_null(strstr(line, "libnccl.so (2.28.9) found"));
-    assert_null(strstr(line, "busy")); /* the line is kept: what changes is not for it */
+    assert_null(strstr(line, "busy")); /* the line is cached, so it leaves out changing facts */
     assert_ptr_equal(line, fixture.backend->libraries(fixture.instance));
     fixture_close(&fixture);
 }
 
-/* ---- a toolkit that is in nobody's search path, found by the variable that names it ---- */
+/* ---- a toolkit outside the search path, found by the variable that names it ---- */
 
 typedef struct toolkit_t {
     char folder[32];
-    char paths[2][64]; /* of its libraries */
+    char paths[2][64]; /* of the toolkit's libraries */
 } toolkit_t;
 
-/* With these names in its lib64, the second of which may be NULL, for this library of the
- * stand-in. */
+/* Makes a toolkit whose lib64 has these names for one library of the stand-in. other_name may be
+ * NULL. */
 static void make_toolkit(toolkit_t *toolkit, const char *target, const char *name,
                          const char *other_name) {
     char path[64];
@@ -199,7 +199,7 @@ static void end_toolkit(toolkit_t *toolkit) {
     assert_int_equal(rmdir(toolkit->folder), 0);
 }
 
-/* Which NVRTC was taken, told as a failure. */
+/* Always fails; the error is the line of libraries, which names the loaded NVRTC. */
 static int32_t tell_nvrtc(fixture_t *fixture) {
     fixture_set(fixture, "GANTRY_CUDA_NVRTC", "");
     if (just_open(fixture) == 0) {
@@ -248,7 +248,7 @@ static void library_in_a_toolkits_folder_is_found(void **state) {
     assert_true(has_it);
 }
 
-/* The line with other libraries in the places of cuDNN and NCCL. */
+/* The line of libraries, with other libraries in the places of cuDNN and NCCL. */
 static void expect_places(const char *cudnn, const char *nccl, const char *of_cudnn,
                           const char *of_nccl) {
     fixture_t fixture;
@@ -348,7 +348,7 @@ static void card_memory_needs_no_context(void **state) {
     assert_ok(fixture.backend->card_memory(fixture.instance, 1, &is_free, &total));
     assert_true(is_free == total && total == fixture.info[1].total_bytes);
     assert_int_equal(fixture_control()->live(STAND_IN_CONTEXTS), 0);
-    /* it may wake other cards */
+    /* the call may wake other cards */
     assert_int_equal(fixture_control()->calls("nvmlDeviceGetHandleByUUID"), 0);
     assert_int_equal(fixture.backend->card_memory(fixture.instance, 2, &is_free, &total),
                      GANTRY_INVALID_ARGUMENT);
@@ -373,7 +373,7 @@ static void card_memory_of_a_part_is_the_parts_own(void **state) {
     assert_int_equal(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total),
                      GANTRY_UNAVAILABLE);
     assert_error_has("NVML does not answer for this card");
-    fixture_open_devices(&fixture); /* whose contexts answer then */
+    fixture_open_devices(&fixture); /* their contexts answer the same question */
     assert_ok(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total));
     assert_true(total == fixture.info[0].total_bytes && is_free == total - control->used_bytes(0));
     fixture_close(&fixture);
@@ -432,14 +432,14 @@ static void copy_between_cards_carries_the_bytes(void **state) {
     }
     fixture_read(&fixture, 0, target, out);
     assert_memory_equal(in, out, sizeof in);
-    /* once a pair */
+    /* one call per pair */
     assert_int_equal(fixture_control()->calls("cuCtxEnablePeerAccess"), asked + 1);
     fixture_region_free(&fixture, 1, source);
     fixture_region_free(&fixture, 0, target);
     fixture_close(&fixture);
 }
 
-/* A card that was closed comes back with another context, in which nothing was asked for yet. */
+/* A reopened card has another context, which knows no peer yet. */
 static void copy_from_a_card_opened_again_asks_for_its_memory_again(void **state) {
     static const int32_t in[4] = {3, 1, 4, 1};
     fixture_t fixture;
@@ -486,7 +486,8 @@ static void events_order_streams_of_two_cards(void **state) {
     (void)state;
     fixture_open(&fixture);
     assert_ok(fixture.backend->event->create(fixture.device[0], &event));
-    assert_ok(fixture.backend->event->query(event, &is_done)); /* never recorded: past */
+    /* an event that was never recorded has passed */
+    assert_ok(fixture.backend->event->query(event, &is_done));
     assert_int_equal(is_done, 1);
     assert_ok(fixture.backend->stream->wait_event(fixture.stream[1], event));
     span = fixture_region(&fixture, 0, 4096);
@@ -518,8 +519,8 @@ static void streams_take_priorities(void **state) {
 
 /* ---- loss ---- */
 
-/* Unavailable of an open device means that it is lost: only what no context survives may have
- * that code. */
+/* Unavailable from an open device means that the device is lost. Only errors that no context
+ * survives may have that code. */
 static void only_a_dead_device_is_unavailable(void **state) {
     static const gantry__cu_result_t lost[] = {46,  214, 220, 226, 700, 702, 709,
                                                710, 714, 715, 716, 717, 718, 719};
@@ -576,7 +577,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(query_older_core_is_refused),
         cmocka_unit_test(open_on_other_machines_says_why_not),
-        /* forks: before the stand-in is opened here */
+        /* this test forks, so it runs before the stand-in is opened here */
         cmocka_unit_test(libraries_suit_the_driver_and_the_oldest_card),
         cmocka_unit_test(open_missing_driver_is_unavailable_with_the_loaders_words),
         cmocka_unit_test(open_incomplete_driver_names_the_missing_function),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA on machines where something is missing, too old, refused or broken, seen through the public
- * API: a state and a reason, and the other devices keep working. Each machine is a process of
- * its own on the stand-in for NVIDIA's driver, which reads its settings once. */
+/* CUDA reports a state and a reason on machines with missing, old, refused or broken parts, and the
+ * other devices keep working. Each machine is a process of its own on the stand-in for NVIDIA's
+ * driver, which reads its settings once. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <sys/resource.h>
@@ -42,8 +42,8 @@ static void no_driver_leaves_the_cpu_and_a_reason(void **state) {
 
 /* ---- no programs ---- */
 
-/* Matrix products need no program; what needs one goes to the CPU where that is allowed, and the
- * record says why. */
+/* Matrix products need no program. An op that needs one runs on the CPU if soft placement allows
+ * it, and the record gives the reason. */
 static void runs_no_programs(machine_t *m) {
     static const float values[] = {1, 2, 3, 4};
     float got[4] = {0};
@@ -70,7 +70,7 @@ static void runs_no_programs(machine_t *m) {
            "%u refusals", record.refusal_count);
 }
 
-/* ---- no memory to compile in ---- */
+/* ---- no memory for the compiler ---- */
 
 static void compiler_has_no_memory(machine_t *m, const char *error) {
     gantry_placement_record_t record = {.struct_size = sizeof record};
@@ -97,7 +97,7 @@ static void has_no_memory_for_loading(machine_t *m) {
 static void has_a_limit(machine_t *m) {
     struct rlimit limit;
     EXPECT(getrlimit(RLIMIT_AS, &limit) == 0, "no limits");
-    limit.rlim_cur = UINT64_C(1) << 46; /* 64 TiB: sanitizers take some */
+    limit.rlim_cur = UINT64_C(1) << 46; /* 64 TiB: sanitizers reserve some */
     EXPECT(setrlimit(RLIMIT_AS, &limit) == 0, "no limit");
     machine_open(m);
     EXPECT_TEXT(
@@ -132,7 +132,7 @@ static void has_old_card(machine_t *m) {
 
 static void has_new_card(machine_t *m) {
     machine_open(m);
-    expect_computes(m, "GPU:0"); /* as PTX */
+    expect_computes(m, "GPU:0"); /* compiled to PTX */
     EXPECT(log_lines_with(&lines, "is 7 % busy as it is opened", "GPU-") == 1,
            "NVML was not asked, or not heard");
 }
@@ -144,7 +144,7 @@ static void no_compiler_for_the_card_leaves_products_and_the_cpu(void **state) {
     on_machine("cc=12.0;nvrtc=12040", has_new_card);
 }
 
-/* NVRTC is newer than the driver takes: versions of both are told. */
+/* NVRTC is newer than the driver accepts: the message has both versions. */
 static void driver_refuses_programs(machine_t *m) {
     machine_open(m);
     expect_refuses(m, "GPU:0", GANTRY_INVALID_ARGUMENT, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222)");
@@ -159,7 +159,7 @@ static void driver_older_than_the_compiler_is_told_with_both_versions(void **sta
     on_machine("devices=2;driver=12000;fail=cuModuleLoadDataEx:*:222", driver_refuses_programs);
 }
 
-/* ---- kept binaries ---- */
+/* ---- cached binaries ---- */
 
 static void remove_files(const char *folder) {
     char path[512];
@@ -181,7 +181,7 @@ static gantry_program_stats_t compute_and_count(machine_t *m) {
     return stats;
 }
 
-/* The driver refuses what the cache has: of another card, damaged within, too new. */
+/* The driver refuses the cached binary: it is for another card, damaged inside, or too new. */
 static void cache_is_refused(machine_t *m) {
     static const char *const refusals[] = {"fail=cuModuleLoadDataEx:1:209",
                                            "fail=cuModuleLoadDataEx:1:200",
@@ -209,7 +209,7 @@ static void binary_that_the_driver_refuses_is_built_again(void **state) {
 
 /* ---- memory ---- */
 
-/* Two matrices and the result fill the limit up to less than what cuBLASLt asks for. */
+/* Two matrices and the result leave less under the limit than cuBLASLt requests. */
 static void has_little_memory(machine_t *m) {
     static float values[128 * 128], got[128 * 128];
     gantry_memory_info_t info = {.struct_size = sizeof info};
@@ -268,14 +268,14 @@ static void loses_a_card(machine_t *m) {
     EXPECT(gantry_get_placements(m->runtime, 1, &record, &count) == GANTRY_OK && count == 1, "%zu",
            count);
     EXPECT_TEXT(record.device, "GPU:1");
-    expect_computes(m, "GPU:0"); /* soft placement takes another */
+    expect_computes(m, "GPU:0"); /* soft placement chooses another device */
     EXPECT(gantry_get_placements(m->runtime, 1, &record, &count) == GANTRY_OK && count == 1, "%zu",
            count);
     EXPECT(record.refusal_count > 0 && record.refusals[0].why == GANTRY_REFUSED_DEVICE_LOST,
            "%u refusals, %s", record.refusal_count, gantry_refusal_text(record.refusals[0].why));
 }
 
-/* However much a message says first, the driver's error at its end stays. */
+/* A long message keeps the driver's error at its end. */
 static void loses_a_card_as_it_loads_a_program(machine_t *m) {
     machine_open(m);
     expect_refuses(m, "GPU:0", GANTRY_UNAVAILABLE, "CUDA_ERROR_LAUNCH_FAILED (719)");
@@ -339,10 +339,10 @@ static void refused_peer_access_is_told_and_copies_arrive(void **state) {
 
 /* ---- the module's file ---- */
 
-/* Writes the first bytes of the real module, or noise for a negative number. */
+/* Writes the first bytes of the real module, or random bytes for a negative number. */
 static void write_module(const char *file, long bytes) {
     static char content[1 << 20];
-    (void)unlink(file); /* the loader knows a file by its inode: each is another */
+    (void)unlink(file); /* the loader knows a file by its inode: each file needs another one */
     FILE *source = fopen(MODULES "/libgantry_backend_cuda.so", "rb"), *target = fopen(file, "wb");
     EXPECT(source && target, "%s cannot be written", file);
     if (!source || !target) _exit(1);
@@ -356,7 +356,7 @@ static void write_module(const char *file, long bytes) {
 }
 
 static void has_damaged_module(machine_t *m) {
-    /* all within what is loaded, whatever is built */
+    /* each cut lies within the loaded part, in every build */
     static const long cuts[] = {1, 64, 1000, 8192, 20000, -4096};
     char file[128];
     (void)snprintf(m->folder, sizeof m->folder, "/tmp/gantry_bad_input_XXXXXX");
@@ -374,7 +374,7 @@ static void has_damaged_module(machine_t *m) {
         machine_close(m);
     }
     remove_files(m->folder);
-    /* a library, and no module */
+    /* a library without a module */
     m->options.backend_path = GANTRY_TEST_MODULES "/cuda/standin_libnvml.so";
     m->options.backends = NULL;
     EXPECT(gantry_runtime_create(&m->options, &m->runtime) == GANTRY_OK, "%s",
@@ -389,7 +389,7 @@ static void damaged_module_is_refused_and_the_cpu_works(void **state) {
 
 /* ---- CUDA_VISIBLE_DEVICES ---- */
 
-static const char *wanted_cards; /* "20": the third of the machine, then the first */
+static const char *wanted_cards; /* "20": the machine's third card, then its first */
 
 static void shows_cards(machine_t *m) {
     const gantry_physical_device_t *cards[8];
@@ -419,7 +419,7 @@ static void shows_cards(machine_t *m) {
 }
 
 static void visible_devices_are_numbered_as_the_variable_says(void **state) {
-    /* identities: "stand-in card  0" in ASCII, the last digit counts */
+    /* UUIDs: "stand-in card 0" in ASCII, with the card's number as last digit */
     static const char *const forms[][2] = {
         {NULL, "012"},
         {"0", "0"},
@@ -436,7 +436,7 @@ static void visible_devices_are_numbered_as_the_variable_says(void **state) {
         {"0, 1", "01"},
         {"GPU-7374616e-642d-696e-2063-617264202032", "2"},
         {"GPU-7374616e-642d-696e-2063-617264202031,GPU-7374616e-642d-696e-2063-617264202030", "10"},
-        {"GPU-7374616e", ""}, /* of all three */
+        {"GPU-7374616e", ""}, /* visible of all three */
     };
     (void)state;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; ++i) {

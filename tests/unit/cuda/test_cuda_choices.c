@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the CUDA backend chooses for a card: the architecture of programs, its address, and how
- * threads wait for it. On the stand-in for NVIDIA's driver. */
+/* The CUDA backend chooses a card's program architecture, its address and how threads wait for it.
+ * The tests run on the stand-in for NVIDIA's driver. */
 #define _POSIX_C_SOURCE 200809L
 #include "cuda_fixture.h"
 
 #include "cuda/cuda_backend.h"
 
-/* NVRTC of 11.2, 12.4, 12.8; cards of their own architecture, and newer ones. */
+/* NVRTC of 11.2, 12.4 and 12.8; cards of an architecture that it knows, and newer ones. */
 static void card_that_nvrtc_does_not_know_gets_its_familys_first(void **state) {
     static const int of_11_2[] = {52, 60, 61, 70, 75, 80, 86};
     static const int of_12_4[] = {50, 75, 80, 86, 87, 89, 90};
@@ -27,7 +27,7 @@ static void card_that_nvrtc_does_not_know_gets_its_familys_first(void **state) {
     }
 }
 
-/* The domain of a virtual machine's card has all 32 bits; CUDA and NVML know it by them. */
+/* The domain of a virtual machine's card has all 32 bits; CUDA and NVML use the same address. */
 static void address_keeps_all_bits_of_its_domain(void **state) {
     static const char *const addresses[] = {"10000:65:00.0", "9a3c0001:00:00.0"};
     fixture_t fixture;
@@ -68,7 +68,8 @@ static void wait_as_told(const char *wait, uint64_t blocking, uint64_t polling) 
     fixture_close(&fixture);
 }
 
-/* With block every wait goes by an event for which a thread may sleep, that for a stream too. */
+/* With block, every wait uses a blocking event, in which the thread may sleep. A wait for a stream
+ * does so, too. */
 static void threads_wait_for_a_card_as_the_option_says(void **state) {
     fixture_t fixture;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The folders that are searched for NVIDIA's libraries, on a tree of the test's own: versioned
- * toolkits, the newest first, WSL and containers; and what is told of a library that is nowhere, or
- * cannot be opened. */
+/* The CUDA backend searches the folders of versioned toolkits, newest first, of WSL and of
+ * containers, on a tree that the test writes. A missing library and one that cannot be opened have
+ * their own message. */
 #define _GNU_SOURCE
 #include <ftw.h>
 #include <sys/stat.h>
@@ -89,7 +89,7 @@ static void containers_and_wsl_come_last(void **state) {
     expect_folders(wanted, 3);
 }
 
-/* An environment's folder has whatever name its owner gave it. */
+/* The owner of an environment chooses its folder's name. */
 static void signs_of_patterns_in_a_name_stand_for_themselves(void **state) {
     static const char *const wanted[] = {
         "/my [env]*/lib/python3.12/site-packages/nvidia/cublas/lib"};
@@ -140,7 +140,7 @@ static void library_that_is_nowhere_is_told_with_where_it_could_be(void **state)
         "A library cannot be opened: libgantry_test_nowhere.so.9: cannot open shared object file: No such file or directory; nor in CUDA_HOME, CUDA_PATH, VIRTUAL_ENV, CONDA_PREFIX or /usr/local/cuda*");
 }
 
-/* The loader's "no such file" would send its owner looking for a file that is there. */
+/* The loader's "no such file" would mislead: the file is there. */
 static void library_that_cannot_be_opened_is_told_with_its_own_reason(void **state) {
     char reason[1024], path[300];
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs of the CUDA backend, on two cards of the stand-in: what is captured runs as if it were
- * submitted, as often as it is launched, and a capture that fails leaves a stream that works. */
+/* Each launch of a CUDA graph runs the captured work as if it were submitted, on two cards of the
+ * stand-in. A failed capture leaves a usable stream. */
 #define _GNU_SOURCE
 #include <pthread.h>
 
@@ -20,13 +20,13 @@ static const char *const parts[] = {text};
 static const gantry_program_source_t source = {
     sizeof source, GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C, "test/scale", parts, 1};
 
-/* A region in four pieces: in, scaled, copied, filled; and pinned memory at both ends. */
+/* A region in four pieces: input, scaled, copied, filled; and pinned memory at both ends. */
 typedef struct bench_t {
     fixture_t fixture;
     const gantry_stream_ops_t *streams;
     const gantry_event_ops_t *events;
     const gantry_graph_ops_t *graphs;
-    gantry_backend_stream_t *stream; /* the fixture's, of the first card */
+    gantry_backend_stream_t *stream; /* the fixture's device, on the first card */
     gantry_backend_program_t *program;
     gantry_backend_kernel_t *kernel;
     gantry_span_t all;
@@ -73,11 +73,11 @@ static int32_t scale(const bench_t *b, gantry_backend_stream_t *stream, uint64_t
     gantry_launch_t launch = {sizeof launch, 1, {WORDS, 1, 1}, {16, 1, 1}, args, 3};
     int32_t status = b->fixture.backend->program->launch(stream, b->kernel, &launch);
 
-    factor = 0; /* it was copied */
+    factor = 0; /* the capture has copied it */
     return status;
 }
 
-/* in -> scaled twice -> copied, and a fill: every kind of work of one card. */
+/* in -> scaled twice -> copied, and a fill: every kind of work on one card. */
 static int32_t submit_chain(const bench_t *b) {
     const gantry_transfer_ops_t *transfer = b->fixture.backend->transfer;
     const gantry_span_t pieces[4] = {piece(b, 0), piece(b, 1), piece(b, 2), piece(b, 3)};
@@ -88,7 +88,7 @@ static int32_t submit_chain(const bench_t *b) {
     if (status == 0) status = scale(b, b->stream, 1, 1, -7);
     if (status == 0) status = transfer->copy(b->stream, &pieces[2], &pieces[1]);
     if (status == 0) status = transfer->fill(b->stream, &pieces[3], pattern, sizeof pattern);
-    memset(pattern, 0, sizeof pattern); /* it was copied */
+    memset(pattern, 0, sizeof pattern); /* the capture has copied it */
     if (status == 0) status = transfer->to_host(b->stream, b->out, &b->all);
     return status;
 }
@@ -99,7 +99,7 @@ static void set_in(const bench_t *b, int32_t seed) {
     }
 }
 
-/* What the chain makes of in, submitted call by call. */
+/* The chain's results from the input, submitted call by call. */
 static void run_directly(const bench_t *b, int32_t expected[4 * WORDS]) {
     assert_ok(submit_chain(b));
     assert_ok(b->streams->synchronize(b->stream));
@@ -118,7 +118,7 @@ static void spoil(const bench_t *b) {
     memset(b->out, 0x5a, 4 * BYTES);
 }
 
-/* The stream takes work as if nothing had been. */
+/* The stream accepts work as before the capture. */
 static void check_usable(const bench_t *b) {
     int32_t expected[4 * WORDS];
 
@@ -137,7 +137,7 @@ static gantry_backend_graph_t *capture_chain(const bench_t *b) {
     return graph;
 }
 
-/* ---- what a graph does ---- */
+/* ---- launches ---- */
 
 static void captured_chain_gives_the_bytes_of_direct_submission(void **state) {
     bench_t b;
@@ -149,7 +149,7 @@ static void captured_chain_gives_the_bytes_of_direct_submission(void **state) {
     bench_open(&b);
     graph = capture_chain(&b);
     assert_ok(b.streams->create(b.fixture.device[0], GANTRY_STREAM_COMPUTE, &other));
-    for (int32_t run = 0; run < 3; ++run) { /* host memory is read at each launch */
+    for (int32_t run = 0; run < 3; ++run) { /* each launch reads host memory again */
         gantry_backend_stream_t *stream = run == 1 ? other : b.stream;
 
         set_in(&b, 5 + run);
@@ -306,7 +306,7 @@ static void branch_that_is_joined_is_part_of_the_graph(void **state) {
         assert_int_equal(r.b.out[2 * WORDS + i], 3 * r.b.in[i]);
         assert_int_equal(r.b.out[3 * WORDS + i], 10 * r.b.in[i]);
     }
-    assert_ok(r.b.streams->synchronize(r.other)); /* no branch any more */
+    assert_ok(r.b.streams->synchronize(r.other)); /* the branch has ended */
     r.b.graphs->destroy(graph);
     branch_close(&r);
 }
@@ -371,7 +371,7 @@ static void launch_on_a_branch_is_refused_and_spoils_nothing(void **state) {
     assert_ok(r.b.streams->wait_event(r.b.stream, r.join));
     assert_ok(r.b.graphs->end_capture(r.b.stream, &none));
     r.b.graphs->destroy(none);
-    assert_ok(r.b.graphs->launch(r.other, graph)); /* a branch no more */
+    assert_ok(r.b.graphs->launch(r.other, graph)); /* the branch has ended */
     assert_ok(r.b.streams->synchronize(r.other));
     r.b.graphs->destroy(graph);
     branch_close(&r);
@@ -393,7 +393,7 @@ static void wait_for_an_event_of_outside_spoils_the_capture(void **state) {
     branch_close(&r);
 }
 
-/* ---- what is refused, and what is not ---- */
+/* ---- refused and allowed calls ---- */
 
 static void calls_out_of_turn_are_refused(void **state) {
     bench_t b;
@@ -409,7 +409,8 @@ static void calls_out_of_turn_are_refused(void **state) {
     assert_int_equal(b.graphs->begin_capture(b.stream), GANTRY_FAILED_PRECONDITION);
     assert_error_has("a capture has already begun");
     assert_int_equal(b.graphs->launch(b.stream, graph), GANTRY_FAILED_PRECONDITION);
-    assert_ok(b.graphs->end_capture(b.stream, &none)); /* not spoilt by these */
+    /* the refusals did not invalidate the capture */
+    assert_ok(b.graphs->end_capture(b.stream, &none));
     b.graphs->destroy(none);
     b.graphs->destroy(graph);
     check_usable(&b);
@@ -432,7 +433,7 @@ static void synchronize_of_a_captured_stream_is_refused_and_the_stream_usable(vo
     bench_close(&b);
 }
 
-/* Takes and gives back what no capture keeps; NULL when something was refused. */
+/* Allocates and frees objects that the capture does not use; NULL if a call was refused. */
 static void *take_memory_and_programs(void *self) {
     const fixture_t *fixture = self;
     const gantry_backend_t *backend = fixture->backend;
@@ -494,17 +495,18 @@ static void memory_and_programs_are_taken_during_a_capture_by_any_thread(void **
 /* ---- failures ---- */
 
 typedef struct fault_t {
-    int left; /* calls until the one that fails */
+    int left; /* calls until one fails */
 } fault_t;
 
-/* Contexts aside: a driver that cannot push one is past saving. */
+/* All functions but those of contexts: Gantry cannot recover from a driver that cannot push a
+ * context. */
 static int32_t fail_one(void *self, const char *function) {
     fault_t *fault = self;
 
     return strncmp(function, "cuCtx", 5) != 0 && fault->left-- == 0 ? 2 : 0;
 }
 
-/* Capture, launch, end of the graph; the first status that is not 0. */
+/* Captures, launches, destroys the graph; returns the first status that is not 0. */
 static int32_t whole_life(const bench_t *b, gantry_backend_event_t *event) {
     gantry_backend_graph_t *graph = NULL;
     int32_t status = b->graphs->begin_capture(b->stream);
@@ -546,8 +548,8 @@ static void every_driver_call_that_fails_leaks_nothing(void **state) {
         check_usable(&b);
         b.events->destroy(event);
         bench_close(&b);
-        if (fault.left >= 0) break; /* it was never reached */
-        /* what gives back has nobody to tell */
+        if (fault.left >= 0) break; /* no call failed */
+        /* functions that free objects cannot return an error */
         assert_true(status == GANTRY_RESOURCE_EXHAUSTED || status == 0);
         failures += status != 0;
     }
@@ -603,12 +605,12 @@ static void stream_destroyed_during_a_capture_ends_it(void **state) {
     assert_ok(submit_chain(&b));
     b.streams->destroy(b.stream);
     b.fixture.stream[0] = NULL;
-    /* the driver was not left with a capture */
+    /* no capture is left open in the driver */
     assert_int_equal(fixture_control()->complaints(NULL, 0), 0);
     bench_close(&b);
 }
 
-/* Of the stand-in: it finds out who gives a region back that a graph still names. */
+/* The stand-in reports the caller that frees a region which a graph still names. */
 static void region_freed_under_a_graph_is_found_out(void **state) {
     const stand_in_control_t *control = fixture_control();
     bench_t b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA backend's matrix products by cuBLASLt, on the stand-in's. The stand-in's products are
- * right; how fast and how exact NVIDIA's are is for a card to show. */
+/* The CUDA backend computes matrix products by cuBLASLt, on the stand-in's library. The stand-in's
+ * products are right; only a card can show the speed and accuracy of NVIDIA's. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 
@@ -11,9 +11,9 @@
 static const int64_t shapes[][3] = {{1, 1, 1},    {2, 3, 2},   {3, 5, 7},   {12, 8, 32},
                                     {13, 33, 37}, {1, 60, 50}, {50, 60, 1}, {5, 1, 70}};
 #define SHAPES (sizeof shapes / sizeof shapes[0])
-#define PLANS 512 /* that a device keeps: GANTRY__CUBLAS_PLANS */
+#define PLANS 512 /* plans that a device caches: GANTRY__CUBLAS_PLANS */
 
-/* cuBLASLt serves halves too. */
+/* cuBLASLt computes halves, too. */
 static void open_all(core_t *core, fixture_t *fixture, const char *name, const char *value) {
     static const int32_t dtypes[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_FLOAT16,
                                      GANTRY_BFLOAT16};
@@ -33,7 +33,7 @@ static void products_of_each_form_are_right(void **state) {
     core_close(&core);
 }
 
-/* The stand-in refuses a pointer that is less aligned than it was promised. */
+/* The stand-in refuses a pointer that is less aligned than promised. */
 static void products_at_odd_addresses_are_right(void **state) {
     fixture_t fixture;
     core_t core;
@@ -54,7 +54,7 @@ static void products_of_batches_are_right(void **state) {
     core_close(&core);
 }
 
-/* More batches than a grid has blocks in z, with a rest; also behind an outer dimension. */
+/* More batches than a grid has blocks in z, with a remainder; also behind an outer dimension. */
 static void products_of_70000_batches_are_right(void **state) {
     static const product_t products[] = {
         {.a_rank = 3, .b_rank = 3, .a_dims = {70000, 2, 3}, .b_dims = {70000, 3, 2}},
@@ -75,8 +75,8 @@ static void products_of_70000_batches_are_right(void **state) {
     core_close(&core);
 }
 
-/* float32 numbers that each shorter type rounds elsewhere: 1 + 2^-20 keeps all its bits in float32
- * alone, 1 + 2^-9 is no bfloat16, and 2^20 is no float16. */
+/* Each shorter type rounds these float32 numbers in another way: only float32 keeps 1 + 2^-20
+ * exactly, bfloat16 cannot hold 1 + 2^-9, and float16 cannot hold 2^20. */
 static void float32_products_round_inputs_as_the_option_says(void **state) {
     static const struct {
         const char *precision;
@@ -101,7 +101,7 @@ static void float32_products_round_inputs_as_the_option_says(void **state) {
                  cases[i].precision);
         assert_ok(run(&core, &p, a, &one, c));
         assert_memory_equal(c, cases[i].results, sizeof c);
-        /* the other types do not mind, and small numbers keep their bits */
+        /* the option does not affect other types, and small numbers stay exact */
         check_shapes(&core, shapes, SHAPES, 0);
         core_close(&core);
     }
@@ -148,7 +148,7 @@ static void product_without_a_workspace_takes_another_way(void **state) {
     core.scratch_status = GANTRY_RESOURCE_EXHAUSTED;
     check_product(&core, &p);
     check_batches(&core);
-    core.scratch_status = GANTRY_UNAVAILABLE; /* a loss is no lack of memory */
+    core.scratch_status = GANTRY_UNAVAILABLE; /* a lost device is no lack of memory */
     p = plain(GANTRY_FLOAT32, 1, 1, 1, 0, 0);
     assert_int_equal(run(&core, &p, &number, &number, &number), GANTRY_UNAVAILABLE);
     core_close(&core);
@@ -176,8 +176,8 @@ static void product_without_the_library_is_left_to_the_portable_kernels(void **s
     fixture_control()->reset();
 }
 
-/* Each call of the library fails once: an error with the library's own name for it, and nothing
- * left behind. */
+/* Each call of the library fails once: the error has the library's own name for it, and nothing
+ * leaks. */
 static void product_reports_each_failing_call(void **state) {
     static const char *const functions[] = {"cublasLtMatmulDescCreate",
                                             "cublasLtMatmulDescSetAttribute",
@@ -194,7 +194,7 @@ static void product_reports_each_failing_call(void **state) {
 
     (void)state;
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; ++i) {
-        core_open(&core, &fixture, NULL, NULL); /* no plan is kept yet */
+        core_open(&core, &fixture, NULL, NULL); /* no plan is cached yet */
         snprintf(setting, sizeof setting, "fail=%s:*:14", functions[i]);
         assert_int_equal(fixture_control()->set(setting), 0);
         assert_int_equal(run(&core, &p, &number, &number, &number), 13);
@@ -219,14 +219,14 @@ static void product_without_an_algorithm_is_left_to_the_portable_kernels(void **
     assert_int_equal(run(&core, &p, numbers, numbers, numbers), GANTRY_UNIMPLEMENTED);
     fixture_control()->reset();
     assert_int_equal(run(&core, &p, numbers, numbers, numbers), GANTRY_UNIMPLEMENTED);
-    assert_int_equal(choices(), 0); /* once is enough */
+    assert_int_equal(choices(), 0); /* one run is enough */
     p = plain(GANTRY_FLOAT16, 4, 5, 7, 0, 0);
     check_product(&core, &p);
     core_close(&core);
 }
 
-/* The library is asked once per form of product; the forms used last are kept, and all end with
- * the device. */
+/* The library is queried once per form of product. The device caches the forms used last, and frees
+ * all of them when it is closed. */
 static void plans_of_products_are_kept(void **state) {
     fixture_t fixture;
     core_t core;
@@ -242,24 +242,24 @@ static void plans_of_products_are_kept(void **state) {
         check_product(&core, &p);
     }
     assert_int_equal(choices(), before);
-    p.shift = 8; /* less aligned: another choice */
+    p.shift = 8; /* a smaller alignment needs another choice */
     check_product(&core, &p);
     assert_int_equal(choices(), before + 1);
-    /* a new form is asked about twice: whether the library has a way at all, and for the call */
+    /* a new form causes two queries: whether the library supports it, and for the call */
     for (int64_t m = 10; m < 10 + PLANS; ++m) {
         other = plain(GANTRY_FLOAT32, m, 2, 2, 0, 0);
         check_product(&core, &other);
-        check_product(&core, &p); /* never the oldest */
+        check_product(&core, &p); /* this form is never the oldest */
     }
     assert_int_equal(choices(), before + 1 + 2 * PLANS);
-    p.shift = 0; /* long unused: asked again; that there is a way is known */
+    p.shift = 0; /* the plan was evicted and is queried again; its support is known */
     check_product(&core, &p);
     assert_int_equal(choices(), before + 2 + 2 * PLANS);
     core_close(&core);
     assert_int_equal(fixture_control()->live(STAND_IN_BLAS_PARTS), 0);
 }
 
-/* A training step has more forms than few; each is asked for once, not once a step. */
+/* A training step has many forms. Each is queried once, not once a step. */
 static void step_of_a_hundred_forms_asks_for_none_again(void **state) {
     fixture_t fixture;
     core_t core;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs, binaries, kernels and launches of the CUDA backend, on two cards of the stand-in. The
- * text is OpenCL C, since that is what the stand-in runs; the portable texts are both. */
+/* The CUDA backend builds programs, loads binaries and launches kernels, on two cards of the
+ * stand-in. The stand-in runs OpenCL C, so these texts are OpenCL C; portable texts are both. */
 #define _GNU_SOURCE
 #include "cuda_fixture.h"
 
@@ -180,7 +180,7 @@ static int32_t fail_nth(void *self, const char *function) {
     return ++nth->made == nth->wanted ? 1 : 0;
 }
 
-/* A life of everything, up to the first refusal; all is given back. */
+/* Creates, uses and frees every kind of object up to the first refusal. */
 static int32_t live_once(fixture_t *fixture) {
     const gantry_backend_t *b = fixture->backend;
     gantry_backend_program_t *program = NULL;
@@ -229,7 +229,7 @@ static void each_failing_call_is_an_error_that_leaves_nothing_behind(void **stat
         int32_t status;
 
         fixture_init(&fixture);
-        if (wanted == 1) { /* skips where the stand-in does not run */
+        if (wanted == 1) { /* skips the test if the stand-in does not run */
             fixture_open_instance(&fixture);
             fixture_close(&fixture);
             fixture_init(&fixture);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVRTC and cuBLASLt where people install them: pip's wheels in a virtual environment, conda,
- * toolkits, containers without NVML. Each place is a folder of links to the stand-in's libraries. A
- * library that cannot serve is named with the true reason. */
+/* The CUDA backend finds NVRTC and cuBLASLt in pip's wheels, conda, toolkits and containers without
+ * NVML. Each place is a folder of links to the stand-in's libraries. The message about an unusable
+ * library has the true reason. */
 #define _GNU_SOURCE
 #include <ftw.h>
 #include <sys/stat.h>
@@ -37,7 +37,7 @@ static void remove_places(const machine_t *m) {
     (void)nftw(m->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Only the driver is named; the rest is to be found from the variable on. */
+/* Only the driver is named; the variable must lead to the other libraries. */
 static void from(machine_t *m, const char *variable, const char *below) {
     char path[ROOM];
     (void)snprintf(m->folder, sizeof m->folder, "/tmp/gantry_search_XXXXXX");
@@ -98,7 +98,7 @@ static void has_toolkit_by_target(machine_t *m) {
                  "cuda-12.9/lib64/libcublasLt.so.12");
 }
 
-/* A version that suits the driver comes before a newer one, wherever it lies. */
+/* A version that suits the driver wins over a newer one, in any folder. */
 static void has_both_versions(machine_t *m) {
     from(m, "CUDA_HOME", "/cuda-13.0");
     put(m, "cuda-13.0/lib64/libnvrtc.so.13", STAND_IN("libnvrtc"));
@@ -111,7 +111,8 @@ static void has_both_versions(machine_t *m) {
                  "venv/" WHEELS "cublas/lib/libcublasLt.so.12");
 }
 
-/* The loader's own come before every folder, so a machine that has the file shows less. */
+/* The loader's own folders come first, so this test shows less on a machine that has the file
+ * there. */
 static bool loader_finds(const char *first, const char *second) {
     const char *found = dlopen(first, RTLD_LAZY | RTLD_LOCAL)    ? first
                         : dlopen(second, RTLD_LAZY | RTLD_LOCAL) ? second
@@ -145,7 +146,7 @@ static void expect_missing(machine_t *m, const char *first, const char *second) 
     remove_places(m);
 }
 
-/* The compiler of CUDA 13 beside a driver of CUDA 12. */
+/* NVRTC of CUDA 13 beside a driver of CUDA 12. */
 static void has_later_libraries(machine_t *m) {
     from(m, "VIRTUAL_ENV", "");
     put(m, WHEELS "cu13/lib/libnvrtc.so.13", STAND_IN("libnvrtc"));

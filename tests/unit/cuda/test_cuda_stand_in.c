@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in for NVIDIA's driver, called directly: what it runs has right results. Skipped, with
- * the reason printed, where PoCL is missing. */
+/* The stand-in for NVIDIA's driver computes right results when tests call it directly. The tests
+ * are skipped, with the reason printed, if PoCL is missing. */
 #define _POSIX_C_SOURCE 200809L
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,10 +9,11 @@
 
 #define COUNT 1000
 
-/* ---- what CUDA_VISIBLE_DEVICES leaves: read once in a process, so each case is a process ---- */
+/* ---- cards that CUDA_VISIBLE_DEVICES leaves: the driver reads it once, so each case is a process
+ * ---- */
 
 typedef struct visible_case_t {
-    /* of three cards, the second being GPU-aa000000-..., the third GPU-ab000000-... */
+    /* of three cards; the second is GPU-aa000000-..., the third GPU-ab000000-... */
     const char *text;
     int count;
     int first_bus;
@@ -26,7 +27,7 @@ static const visible_case_t visible_cases[] = {
     {"GPU-a", 0, 0},  {"GPU-aa0000000000000000000000000000000", 0, 0},
 };
 
-/* 0: as the case says. */
+/* 0: as in the case. */
 static int check_visible(const visible_case_t *c) {
     int count = 0;
     int bus = 0;
@@ -64,7 +65,7 @@ static void visible_devices_are_those_the_driver_would_show(void **state) {
     }
 }
 
-/* ---- what it says of itself ---- */
+/* ---- properties ---- */
 
 static void cards_of_the_settings_are_shown(void **state) {
     char text[32];
@@ -84,7 +85,7 @@ static void cards_of_the_settings_are_shown(void **state) {
     assert_int_equal(number, 9);
     assert_code(101, cu.cuDeviceGetName(text, sizeof text, 2));
     assert_code(1, cu.cuDeviceGetAttribute(&number, 9999, 0));
-    assert_code(1, cu.nvmlDeviceGetCount_v2(&count)); /* not begun */
+    assert_code(1, cu.nvmlDeviceGetCount_v2(&count)); /* no capture has begun */
 }
 
 static void memory_report_counts_contexts_and_others(void **state) {
@@ -164,7 +165,7 @@ static void kernel_from_portable_text_adds(void **state) {
     assert_int_equal(at, 48 + sizeof plan);
     assert_code(1, cu.cuFuncGetParamInfo(function, 8, &at, NULL));
     assert_done(cu.cuLaunchKernel(function, 8, 1, 1, 128, 1, 1, 0, stream, parameters, NULL));
-    memset(&plan, 0xff, sizeof plan); /* taken when the call returned */
+    memset(&plan, 0xff, sizeof plan); /* copied when the call returned */
     more = -1;
     read_floats(out + 64, back, COUNT);
     for (int i = 0; i < COUNT; ++i) {
@@ -250,8 +251,8 @@ typedef struct blas_t {
     void *d;
 } blas_t;
 
-/* d[2,2] = a[2,3] b[3,2]: with is_row_major all in rows, else in columns with a given as its
- * transpose. */
+/* d[2,2] = a[2,3] b[3,2]: with is_row_major all are row-major; otherwise all are column-major, and
+ * a is given as its transpose. */
 static void open_blas(blas_t *blas, int32_t is_row_major, uint64_t workspace) {
     int32_t transposed = 1;
 
@@ -325,7 +326,7 @@ static void product_has_the_right_values(void **state) {
         assert_done(cu.cuMemFree_v2(d));
         assert_done(cu.cuMemFree_v2(workspace));
     }
-    expected_complaints = 2; /* the two workspaces that were too small */
+    expected_complaints = 2; /* the two too small workspaces */
 }
 
 int main(void) {

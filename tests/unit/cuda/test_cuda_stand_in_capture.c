@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures of the stand-in for NVIDIA's driver, called directly: what cannot be captured has the
- * codes that the driver's documentation gives it. Skipped, with the reason printed, where PoCL
- * is missing. */
+/* The stand-in for NVIDIA's driver refuses calls in a capture with the codes of the driver's
+ * documentation. The tests call the stand-in directly. They are skipped, with the reason printed,
+ * if PoCL is missing. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <setjmp.h>
@@ -124,7 +124,7 @@ static int end(void **state) {
     return 0;
 }
 
-/* Ends a capture that must have come to this code; nothing of it is left, and the stream works. */
+/* Ends a capture, which must fail with this code. Nothing of it is left, and the stream works. */
 static void end_with(int code, int which) {
     void *graph = NULL;
 
@@ -136,7 +136,7 @@ static void end_with(int code, int which) {
     assert_done(cu.cuStreamSynchronize(streams[which]));
 }
 
-/* ---- who may take memory meanwhile ---- */
+/* ---- memory allocation during a capture ---- */
 
 static void *take_memory(void *self) {
     uint64_t address = 0;
@@ -176,7 +176,7 @@ static void mode_says_who_may_take_memory(void **state) {
     static const struct {
         unsigned mode;
         int own;       /* the code of the capturing thread's allocation */
-        int elsewhere; /* of another thread's */
+        int elsewhere; /* the code of another thread's allocation */
     } cases[] = {
         {GLOBAL, UNSUPPORTED, UNSUPPORTED}, {THREAD_LOCAL, UNSUPPORTED, 0}, {RELAXED, 0, 0}};
 
@@ -201,7 +201,7 @@ static void mode_says_who_may_take_memory(void **state) {
     }
 }
 
-/* ---- what spoils a capture ---- */
+/* ---- calls that invalidate a capture ---- */
 
 static void calls_that_cannot_be_captured_spoil_the_capture(void **state) {
     const unsigned char pageable[16] = {0};
@@ -249,7 +249,7 @@ static void captures_of_two_streams_stay_apart(void **state) {
     assert_done(cu.cuStreamSynchronize(streams[1]));
 }
 
-/* A branch that works on after it was joined is not joined. */
+/* A branch that gets work after its join is not joined. */
 static void branch_is_joined_with_all_its_work(void **state) {
     (void)state;
     for (int late = 0; late < 2; ++late) {
@@ -280,7 +280,8 @@ static void graphs_and_their_executable_forms_are_counted(void **state) {
     assert_code(1, cu.cuGraphLaunch(graph, streams[0]));
     assert_code(1, cu.cuGraphExecDestroy(graph));
     assert_done(cu.cuGraphDestroy(graph));
-    assert_done(cu.cuGraphLaunch(exec, streams[0])); /* needs the other no more */
+    /* the executable graph does not need the graph any more */
+    assert_done(cu.cuGraphLaunch(exec, streams[0]));
     assert_done(cu.cuStreamSynchronize(streams[0]));
     assert_done(cu.cuGraphExecDestroy(exec));
     assert_code(1, cu.cuGraphExecDestroy(exec));

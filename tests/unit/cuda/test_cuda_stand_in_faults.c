@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in for NVIDIA's driver is as strict as a driver, and fails when it is told to. Skipped,
- * with the reason printed, where PoCL is missing. */
+/* The stand-in for NVIDIA's driver is as strict as a driver, and fails on request. The tests are
+ * skipped, with the reason printed, if PoCL is missing. */
 #define _POSIX_C_SOURCE 200809L
 #include "stand_in_fixture.h"
 
@@ -69,7 +69,7 @@ static void address_of_nothing_loses_the_card(void **state) {
     assert_done(cu.cuLaunchKernel(function, 1, 1, 1, 16, 1, 1, 64, stream, parameters, NULL));
     assert_code(700, cu.cuStreamSynchronize(stream));
     assert_code(700, cu.cuMemAlloc_v2(&more, 4));
-    assert_code(700, cu.cuModuleUnload(module)); /* ends, all the same */
+    assert_code(700, cu.cuModuleUnload(module)); /* the context still ends */
     assert_code(700, cu.cuMemFree_v2(out));
     control->complaints(text, sizeof text);
     assert_non_null(strstr(text, "no memory of its device"));

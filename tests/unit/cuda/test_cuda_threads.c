@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One thread waits for a kernel that does not end; the others go on submitting work and reading
- * what is ready. The stand-in for NVIDIA's driver holds the kernel. A copy of memory that is not
- * pinned returns when all work before it is done, so no lock may be held around it. */
+/* While one thread waits for a kernel, the other threads submit work and read results that are
+ * ready. The stand-in for NVIDIA's driver holds the kernel. A copy of pageable memory returns when
+ * all earlier work is done, so the library may hold no lock around it. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,10 +9,11 @@
 
 #include "cuda_machine.h"
 
-#define LARGE 65536         /* elements: more than a block of staging */
-#define MOST_WAIT_MS 100000 /* longer than any machine needs; what is stuck never ends */
+#define LARGE 65536 /* elements: more than a staging block */
+/* longer than any machine needs; a blocked thread would wait for ever */
+#define MOST_WAIT_MS 100000
 
-/* What one thread does on a machine, and whether it is done. */
+/* The work of one thread on a machine, and whether it is done. */
 typedef struct worker_t {
     machine_t *machine;
     const gantry_tensor_t *input;
@@ -45,7 +46,7 @@ static void sleep_ms(long ms) {
     (void)nanosleep(&pause, NULL);
 }
 
-/* ---- what waits ---- */
+/* ---- calls that wait ---- */
 
 static void read_sum(worker_t *worker) {
     gantry_scope_t *scope = gantry_scope_begin(worker->machine->runtime, "GPU:0");
@@ -54,7 +55,7 @@ static void read_sum(worker_t *worker) {
     (void)gantry_scope_end(scope);
 }
 
-/* Its shape depends on data: the op itself waits. */
+/* The result's shape depends on data, so the op itself waits. */
 static void find_places(worker_t *worker) {
     gantry_scope_t *scope = gantry_scope_begin(worker->machine->runtime, "GPU:0");
     const gantry_tensor_t *places =
@@ -63,7 +64,7 @@ static void find_places(worker_t *worker) {
     (void)gantry_scope_end(scope);
 }
 
-/* It may find a bad index, so its result is told only after the slot was read. */
+/* The kernel may find a bad index, so the result is ready only after the slot was read. */
 static void gather(worker_t *worker) {
     gantry_scope_t *scope = gantry_scope_begin(worker->machine->runtime, "GPU:0");
     const gantry_tensor_t *places = gantry_cast(scope, worker->input, GANTRY_INT32);
@@ -72,7 +73,7 @@ static void gather(worker_t *worker) {
     (void)gantry_scope_end(scope);
 }
 
-/* Into memory that a held kernel still uses. */
+/* The target's memory is still in use by a held kernel. */
 static void upload(worker_t *worker) {
     gantry_scope_t *scope = gantry_scope_begin(worker->machine->runtime, "GPU:0");
     (void)gantry_add(scope, worker->input, worker->input);
@@ -84,9 +85,9 @@ static void upload(worker_t *worker) {
     (void)gantry_scope_end(scope);
 }
 
-/* ---- what goes on ---- */
+/* ---- calls that must not wait ---- */
 
-/* Work for each stream: an upload through staging, a kernel, and a read of what is ready. */
+/* Work for each stream: an upload through staging, a kernel, and a read of a ready tensor. */
 static void submit(worker_t *worker) {
     static const float few[4] = {1, 2, 3, 4};
     gantry_scope_t *scope = gantry_scope_begin(worker->machine->runtime, "GPU:0");
@@ -104,7 +105,7 @@ static void submit(worker_t *worker) {
 
 static worker_t waiting, going_on;
 
-/* Until the thread waits in the driver; the calls by which it may do that. */
+/* Waits until the thread is in one of the three driver calls that may wait. */
 static void await_wait(uint64_t before) {
     const stand_in_control_t *stand_in = control();
     for (long ms = 0; ms < MOST_WAIT_MS; ms += 5) {
@@ -123,7 +124,7 @@ static uint64_t waits_so_far(void) {
            stand_in->calls("cuMemcpyDtoHAsync_v2");
 }
 
-/* Compiles all that is needed and makes memory, pinned blocks too, while nothing is held. */
+/* Compiles all programs and allocates memory and pinned blocks while no kernel is held. */
 static void warm_up(machine_t *m, const gantry_tensor_t *x, void (*work)(worker_t *worker)) {
     start(&waiting, m, x, work);
     (void)pthread_join(waiting.thread, NULL);

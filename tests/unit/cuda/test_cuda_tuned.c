@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The choice of cuBLASLt that a tuning record names: taken where it holds, never where it may not,
- * and a record that is wrong is warned of. On the stand-in, which has five choices. */
+/* A tuning record chooses an algorithm of cuBLASLt where it is valid; a wrong record is ignored
+ * with a warning. The stand-in has five algorithms. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 
@@ -112,7 +112,7 @@ static void tuned_choice_is_taken_for_its_class_and_type(void **state) {
     expect_choice(&core, &thin, 3);
     expect_choice(&core, &small, 0);
     expect_choice(&core, &doubles, 0);
-    core.scratch_status = GANTRY_RESOURCE_EXHAUSTED; /* its list is another one */
+    core.scratch_status = GANTRY_RESOURCE_EXHAUSTED; /* the library then lists other algorithms */
     expect_choice(&core, &thin, 0);
     assert_string_equal(warning, "");
     core_close(&core);
@@ -127,7 +127,7 @@ static void choice_that_does_not_hold_is_the_first(void **state) {
     open_tuned(&core, &fixture, "use=7", NULL); /* the library gives five */
     expect_choice(&core, &thin, 0);
     core_close(&core);
-    open_tuned(&core, &fixture, "use=3", "tf32"); /* measured in float32 */
+    open_tuned(&core, &fixture, "use=3", "tf32"); /* the record was measured in float32 */
     expect_choice(&core, &thin, 0);
     core_close(&core);
     open_tuned(&core, &fixture, "use=3 version=120800", NULL);

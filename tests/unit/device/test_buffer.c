@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers on the fake backend, which finds out every use of memory that nothing orders behind
- * the former owner's. */
+/* Buffers reuse memory only behind the former owner's work; the fake backend reports every
+ * unordered use. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
@@ -20,7 +20,7 @@ static gantry__buffer_t *create(gantry_logical_device_t *device, uint64_t bytes,
     return buffer;
 }
 
-/* Work of the stream that writes the whole buffer. */
+/* Work on the stream that writes the whole buffer. */
 static gantry__point_t fill(gantry__buffer_t *buffer, uint32_t stream, uint32_t value) {
     gantry__stream_t *self = &buffer->device->streams[stream];
     gantry__stream_begin(self);
@@ -77,7 +77,7 @@ static void memory_that_nobody_waits_for_is_preferred(void **state) {
     (void)fill(busy, COMPUTE, 2);
     gantry__buffer_release(busy);
     gantry__buffer_release(done);
-    /* not the lower offset: compute still writes there */
+    /* not the lower offset: the compute stream still writes there */
     gantry__buffer_t *copied = create(device, BYTES, TO_DEVICE);
     assert_int_equal(copied->span.offset_bytes, second);
     gantry__buffer_t *computed = create(device, BYTES, COMPUTE); /* the same stream needs no wait */
@@ -98,7 +98,7 @@ static void freed_memory_is_reused_without_waiting_on_its_stream(void **state) {
     gantry__buffer_t *old = create(device, BYTES, COMPUTE);
     uint64_t offset = old->span.offset_bytes;
     (void)fill(old, COMPUTE, 1);
-    gantry__buffer_release(old); /* its work has not even begun */
+    gantry__buffer_release(old); /* its work has not even started */
     gantry__buffer_t *next = create(device, BYTES, COMPUTE);
     assert_int_equal(next->span.offset_bytes, offset);
     (void)fill(next, COMPUTE, 2);
@@ -120,7 +120,7 @@ static void freed_memory_is_reused_on_another_stream_behind_its_last_use(void **
     gantry__buffer_t *next = create(device, BYTES, TO_DEVICE);
     assert_int_equal(next->span.offset_bytes, offset);
     gantry__point_t written = fill(next, TO_DEVICE, 2); /* would be a violation without the wait */
-    /* on an open gate, but behind a closed one */
+    /* the work's own gate is open, but it follows work behind a closed gate */
     assert_false(fake->wait_finished(0, 1, 20));
     fake->open_gate(0, 7);
     assert_int_equal(gantry__point_wait(written), GANTRY_OK);
@@ -139,7 +139,8 @@ static void former_uses_outlive_an_owner_that_did_nothing(void **state) {
     uint64_t offset = old->span.offset_bytes;
     (void)fill(old, COMPUTE, 1);
     gantry__buffer_release(old);
-    gantry__buffer_t *idle = create(device, BYTES, TO_HOST); /* comes and goes without work */
+    /* this buffer is created and released without work */
+    gantry__buffer_t *idle = create(device, BYTES, TO_HOST);
     assert_int_equal(idle->span.offset_bytes, offset);
     gantry__buffer_release(idle);
     gantry__buffer_t *next = create(device, BYTES, TO_DEVICE);
@@ -165,7 +166,7 @@ static void merged_memory_remembers_all_its_uses(void **state) {
     gantry__buffer_release(a);
     gantry__buffer_release(c);
     gantry__buffer_release(b);
-    gantry__buffer_t *all = create(device, 3 * BYTES, COMPUTE); /* over all three */
+    gantry__buffer_t *all = create(device, 3 * BYTES, COMPUTE); /* it covers all three */
     assert_int_equal(all->span.offset_bytes, offset);
     (void)fill(all, COMPUTE, 4);
     gantry__buffer_release(all);
@@ -186,7 +187,7 @@ static void region_with_work_in_flight_goes_back_after_it(void **state) {
     gantry__buffer_t *small = create(device, 1 << 20, COMPUTE);
     (void)fill(small, COMPUTE, 1);
     gantry__buffer_release(small);
-    /* needs the room of the small one's region */
+    /* needs more room than the small one's region has */
     gantry__buffer_t *large = create(device, 4 << 20, COMPUTE);
     assert_int_equal(fake->calls("region_free"), 1);
     gantry__buffer_release(large);
@@ -208,7 +209,7 @@ static void failing_wait_gives_the_memory_back(void **state) {
     gantry__bfc_stats_t stats;
     gantry__allocator_stats(&device->allocator, &stats);
     assert_int_equal(stats.bytes_in_use, 0);
-    buffer = create(device, BYTES, TO_HOST); /* the former use is still known */
+    buffer = create(device, BYTES, TO_HOST); /* the former use is still recorded */
     (void)fill(buffer, TO_HOST, 2);
     gantry__buffer_release(buffer);
     device_fixture_close(&f);
@@ -262,7 +263,7 @@ static void random_buffers_on_random_streams_never_collide(void **state) {
         } else if (!buffers[slot]) {
             buffers[slot] = create(h.device, 256 * (1 + draw(&h, 16)), stream);
             (void)fill(buffers[slot], stream, 1);
-        } else { /* another stream takes over and waits for the last, as for a ready point */
+        } else { /* another stream takes over and waits for the last use, as for a ready point */
             gantry__point_t uses[GANTRY__STREAMS];
             for (uint32_t k = 0; k < GANTRY__STREAMS; ++k) {
                 uses[k] = (gantry__point_t){&h.device->streams[k],

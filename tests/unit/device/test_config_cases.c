@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cases of TensorFlow's config_test.py and config_vgpu_test.py, table 2.3 of what Gantry
- * follows, row by row through the public calls. "Gantry:" marks where Gantry does something else on
- * purpose; the test is of what Gantry does.
+/* The cases of TensorFlow's config_test.py and config_vgpu_test.py hold row by row, through the
+ * public calls. The rows are those of table 2.3 of the rules that Gantry follows. "Gantry:" marks
+ * an intended difference; the test then checks Gantry's behaviour.
  *
  * Rows that are not here:
- *   numbers of logical devices of split ones, operations on them, numbering by ordinals: where
- *   logical devices are made an op with a CPU kernel only under /device:GPU:0; device policy with
- *   inputs elsewhere: test_eager.c, test_placer.c inter_op threads: there is no pool between ops
- *   graph mode's default of soft placement; logical names after joining a cluster: neither exists
- *   here get_device_details of a logical device: another type in C, refused by the compiler */
+ *   numbers of split logical devices, operations on them, numbering by ordinals:
+ *     tested with the creation of logical devices
+ *   an op with a CPU kernel only under /device:GPU:0; device policy with inputs elsewhere:
+ *     test_eager.c, test_placer.c
+ *   inter_op threads: Gantry has no pool between ops
+ *   graph mode's default of soft placement; logical names after joining a cluster:
+ *     Gantry has neither
+ *   get_device_details of a logical device: another type in C, which the compiler refuses */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -136,8 +139,8 @@ static void case_growth_on_all(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* 2 GPUs: growth True on GPU 0 only; build config: "cannot differ". Gantry: it may differ;
- * visible = GPU 0 only / GPU 1 only / both: growth on / off / Gantry: each its own */
+/* 2 GPUs: growth True on GPU 0 only; build config: "cannot differ". Gantry: it may differ; visible
+ * = GPU 0 only / GPU 1 only / both: growth on / off / Gantry: each has its own */
 static void case_growth_on_one_of_two(void **state) {
     (void)state;
     for (int visible = 1; visible < 4; ++visible) {
@@ -177,7 +180,7 @@ static void case_growth_and_split(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* growth set twice before init: last wins */
+/* growth set twice before init: the last call wins */
 static void case_growth_set_twice(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -189,7 +192,8 @@ static void case_growth_set_twice(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* threads set twice before init: last wins; intra threads 10, init, then 1 / 10: error / ok */
+/* threads set twice before init: the last call wins; intra threads 10, init, then 1 / 10: error /
+ * ok */
 static void case_threads(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -219,8 +223,8 @@ static void case_defaults(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* get_device_details(CPU): {}. Gantry: a CPU has details as well; of a made-up PhysicalDevice:
- * an error */
+/* get_device_details(CPU): {}. Gantry: a CPU has details, too; of a made-up PhysicalDevice: an
+ * error */
 static void case_details(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -237,8 +241,8 @@ static void case_details(void **state) {
 }
 
 /* TF1 config visible_device_list=str(gpu_count): "Invalid visible device index". Gantry: a wrong
- * index ends the list, as CUDA's does, and that is logged; the same on a machine without GPUs:
- * left as it is, no error */
+ * index ends the list, as in CUDA, and is logged; the same on a machine without GPUs: ignored, no
+ * error */
 static void case_visible_list_option(void **state) {
     (void)state;
     for (uint32_t gpus = 0; gpus < 2; ++gpus) {

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorFlow's rules of when a setting may change and of virtual GPUs, row by row: tables 2.2 and
- * 4.3 of what Gantry follows. Each row is named in a comment; "Gantry:" marks where Gantry does
- * something else on purpose, and the test is of what Gantry does.
+/* TensorFlow's rules about changes of settings and about virtual GPUs hold row by row. The rows are
+ * those of tables 2.2 and 4.3 of the rules that Gantry follows. A comment names each row. "Gantry:"
+ * marks an intended difference; the test then checks Gantry's behaviour.
  *
- * Rows without a test, since what they are about does not exist here:
+ * Rows without a test, since Gantry lacks their subject:
  *   2.2 set_inter_op_parallelism_threads: there is no pool between ops
  *   2.2 sync/async execution: every device has one order, see streams
  *   2.2 "Memory growth cannot differ between GPU devices": growth is per device (tested in
- *   test_device_config.c) 2.2 "Cannot set memory growth on non-GPU devices", "Virtual devices are
- *   not supported for <type>": every type has both 2.2 TF1 config imported into TF2; 4.3
- *   device_count and virtual_devices that do not match visible_device_list in number: a split is of
- *   a
- *       named device, so that there is nothing to match
+ *       test_device_config.c)
+ *   2.2 "Cannot set memory growth on non-GPU devices", "Virtual devices are not supported for
+ *       <type>": every type has both
+ *   2.2 TF1 config imported into TF2
+ *   4.3 device_count and virtual_devices that do not match visible_device_list in number: a split
+ *       belongs to a named device, so there is nothing to match
  *   4.3 num_virtual_devices_per_gpu: gantry_set_logical_cpu_devices for CPUs; a GPU's parts are
- *   written out 4.3 fraction 1.2 with compute capability 6: unified memory is no part of Gantry; it
- * is refused Rows about operations on logical devices, their numbers and order are tested where
- * logical devices are made. */
+ *       written out
+ *   4.3 fraction 1.2 with compute capability 6: Gantry has no unified memory and refuses it
+ * Rows about operations on logical devices, their numbers and their order are tested with the
+ * creation of logical devices. */
 #define _XOPEN_SOURCE 700
 
 #include "device/physical_device.h"
@@ -35,7 +37,7 @@ static int set_up(void **state) {
 }
 
 static void freeze(device_fixture_t *f) {
-    /* logical devices are not looked at here */
+    /* logical devices do not matter here */
     assert_int_equal(gantry__device_table_freeze(&f->table, "gantry_matmul"), GANTRY_OK);
 }
 
@@ -65,7 +67,7 @@ static void rule_set_visible_devices(void **state) {
     expect_failure(gantry__device_set_visible(&f.table, NULL, 0, "GPU"), GANTRY_FAILED_PRECONDITION,
                    MODIFIED("Visible devices"));
     assert_int_equal(gantry__device_set_visible(&f.table, first, 1, "GPU"), GANTRY_OK);
-    /* 2.2 the check of the device comes before that of the state */
+    /* 2.2 the device is checked before the state */
     expect_failure(gantry__device_set_visible(&f.table, strange, 1, NULL), GANTRY_INVALID_ARGUMENT,
                    "Unrecognized device: ");
     device_fixture_close(&f);
@@ -87,7 +89,8 @@ static void rule_set_memory_growth(void **state) {
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), false), GANTRY_OK);
     assert_false(gpu(&f, 0)->card->settings.growth);
     assert_int_equal(gpu(&f, 0)->card->part_count, 2);
-    /* 2.2 "Cannot set memory growth on non-GPU and non-Pluggable devices". Gantry: on CPUs, too */
+    /* 2.2 "Cannot set memory growth on non-GPU and non-Pluggable devices". Gantry: CPUs have
+     * growth, too */
     assert_int_equal(gantry__device_set_growth(&f.table, cpu(&f), false), GANTRY_OK);
     freeze(&f);
     /* 2.2 after init, different value: "Physical devices cannot be modified after being
@@ -107,7 +110,7 @@ static void rule_set_logical_device_configuration(void **state) {
     part_t with_priority[2] = {{.has_priority = true}, {.has_priority = true}};
     part_t with_ordinal[2] = {{.has_ordinal = true, .ordinal = 1}, {.has_ordinal = true}};
     /* 2.2 CPU: "Setting memory limit on CPU virtual devices is currently not supported", the same
-     * of priority and ordinal. Gantry: a CPU's parts have limits and ordinals, and the only
+     * for priority and ordinal. Gantry: a CPU's parts have limits and ordinals, and the only
      * priority there is */
     assert_int_equal(split(&f, cpu(&f), 2, MIB), GANTRY_OK);
     assert_int_equal(gantry__device_set_logical(&f.table, cpu(&f), with_ordinal, 2), GANTRY_OK);
@@ -116,8 +119,8 @@ static void rule_set_logical_device_configuration(void **state) {
     expect_failure(
         gantry__device_set_logical(&f.table, cpu(&f), with_priority, 2), GANTRY_INVALID_ARGUMENT,
         "Priority -1 is outside the range of supported priorities [0,0] for virtual device 1 on CPU# 0");
-    /* 2.2 GPU: "Setting memory limit is required for GPU virtual devices"; Gantry: not for one
-     * alone (4.3) */
+    /* 2.2 GPU: "Setting memory limit is required for GPU virtual devices"; Gantry: not for a single
+     * part (4.3) */
     expect_failure(split(&f, gpu(&f, 0), 2, 0), GANTRY_INVALID_ARGUMENT,
                    "Setting memory limit is required for GPU virtual devices");
     assert_int_equal(split(&f, gpu(&f, 0), 1, 0), GANTRY_OK);
@@ -148,8 +151,8 @@ static void rule_set_logical_cpu_devices(void **state) {
                    "at most 64 are accepted");
     assert_int_equal(gantry__device_set_logical_cpus(&f.table, 3), GANTRY_OK);
     assert_int_equal(cpu(&f)->card->part_count, 3);
-    /* 2.2 set_logical_cpu_devices(n): "Virtual CPUs already set, cannot modify again."; Gantry:
-     * the same n is fine */
+    /* 2.2 set_logical_cpu_devices(n): "Virtual CPUs already set, cannot modify again."; Gantry: the
+     * same n is fine */
     expect_failure(gantry__device_set_logical_cpus(&f.table, 2), GANTRY_FAILED_PRECONDITION,
                    "Virtual CPUs already set, cannot modify again.");
     assert_int_equal(cpu(&f)->card->part_count, 3);
@@ -178,7 +181,7 @@ static void rule_last_value_before_initialisation_wins(void **state) {
     part_t parts[4];
     size_t count = 0;
     assert_int_equal(gantry__device_get_logical(&f.table, gpu(&f, 0), 2, parts, &count), GANTRY_OK);
-    assert_int_equal(count, 3); /* and two are written */
+    assert_int_equal(count, 3); /* and two values are written */
     assert_int_equal(parts[1].memory_limit_bytes, 2 * MIB);
     assert_int_equal(gantry__device_get_logical(&f.table, gpu(&f, 1), 4, parts, &count), GANTRY_OK);
     assert_int_equal(count, 0);
@@ -205,7 +208,7 @@ static void row_fraction_and_any_split(void **state) {
     expect_failure(split(&f, gpu(&f, 0), 1, 0), GANTRY_INVALID_ARGUMENT, NO_FRACTION);
     assert_int_equal(gpu(&f, 0)->card->part_count, 0);
     assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 6710886);
-    /* Gantry: of one device; the others may be split */
+    /* Gantry: this holds for one device; the others may be split */
     assert_int_equal(split(&f, gpu(&f, 1), 2, MIB), GANTRY_OK);
     device_fixture_close(&f);
     device_fixture_open(&f, NULL, NULL);
@@ -260,7 +263,7 @@ static void row_fraction_and_split_of_two_sources(void **state) {
     assert_int_equal(
         log_lines_with(&f.log, "GPU:0 is not split as GANTRY_LOGICAL_DEVICES says", "overrules"),
         1);
-    /* takes it back */
+    /* this call removes the fraction */
     assert_int_equal(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0), GANTRY_OK);
     assert_int_equal(gpu(&f, 0)->card->part_count, 2);
     device_fixture_close(&f);
@@ -298,8 +301,8 @@ static void row_priorities(void **state) {
     assert_int_equal(card->card->parts[0].memory_limit_bytes, 12 * MIB);
     assert_int_equal(card->card->parts[1].memory_limit_bytes, 45 * MIB);
     assert_int_equal(card->card->parts[1].priority, -1);
-    /* 4.3 {123, 456}, priorities {0}: the number does not match; in C: on one entry and not on the
-     * other, and 4.3 "Priority must be set for all virtual devices or none" */
+    /* 4.3 {123, 456}, priorities {0}: the number does not match; in C: one entry has a priority and
+     * the other none, and 4.3 "Priority must be set for all virtual devices or none" */
     parts[1].has_priority = false;
     expect_failure(
         gantry__device_set_logical(&f.table, card, parts, 2), GANTRY_INVALID_ARGUMENT,
@@ -313,7 +316,7 @@ static void row_priorities(void **state) {
     parts[0].priority = 2;
     expect_failure(gantry__device_set_logical(&f.table, card, parts, 2), GANTRY_INVALID_ARGUMENT,
                    "Priority 2 is");
-    assert_int_equal(card->card->part_count, 2); /* as it was */
+    assert_int_equal(card->card->part_count, 2); /* unchanged */
     assert_int_equal(card->card->parts[0].priority, 0);
     device_fixture_close(&f);
 }
@@ -325,8 +328,8 @@ static void row_ordinals(void **state) {
                       {.memory_limit_bytes = 2 * MIB, .has_ordinal = true, .ordinal = 1}};
     part_t without[2] = {{.memory_limit_bytes = MIB}, {.memory_limit_bytes = MIB}};
     device_fixture_open(&f, NULL, NULL);
-    /* 4.3 {1, 2}, ordinals {2, 1}, and {3, 4} on the next: accepted (the numbers: where logical
-     * devices are made) */
+    /* 4.3 {1, 2}, ordinals {2, 1}, and {3, 4} on the next: accepted (the tests of the creation of
+     * logical devices check the numbers) */
     assert_int_equal(gantry__device_set_logical(&f.table, gpu(&f, 0), with, 2), GANTRY_OK);
     assert_int_equal(gantry__device_set_logical(&f.table, gpu(&f, 1), with, 2), GANTRY_OK);
     /* 4.3 ordinals on some GPUs only: "Device ordinals must be set for all virtual devices or
@@ -334,11 +337,11 @@ static void row_ordinals(void **state) {
     expect_failure(
         gantry__device_set_logical(&f.table, gpu(&f, 1), without, 2), GANTRY_INVALID_ARGUMENT,
         "Device ordinals must be set for all virtual devices or none. /physical_device:GPU:1 has none, /physical_device:GPU:0 has them");
-    /* of another type */
+    /* a device of another type */
     assert_int_equal(gantry__device_set_logical(&f.table, cpu(&f), without, 2), GANTRY_OK);
     /* one part is no split */
     assert_int_equal(split(&f, gpu(&f, 1), 1, MIB), GANTRY_OK);
-    /* so the other way can be taken, too */
+    /* so the other way is open, too */
     assert_int_equal(split(&f, gpu(&f, 0), 1, MIB), GANTRY_OK);
     assert_int_equal(gantry__device_set_logical(&f.table, gpu(&f, 1), without, 2), GANTRY_OK);
     expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), with, 2),
@@ -427,12 +430,12 @@ static void limit_and_split_fit_each_other(void **state) {
                    "gantry_set_logical_device_configuration split it into 2 logical devices");
     device_fixture_close(&f);
     set_variable("GANTRY_MEMORY_LIMIT", "8M");
-    /* a call's split wins over an environment's limit that it does not fit, ... */
+    /* a call's split overrides an environment's limit that the split does not fit, ... */
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(split(&f, gpu(&f, 0), 2, 5 * MIB), GANTRY_OK);
     assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 0);
     device_fixture_close(&f);
-    /* ... and the other way round */
+    /* ... and a call's limit overrides an environment's split */
     (void)unsetenv("GANTRY_MEMORY_LIMIT");
     set_variable("GANTRY_LOGICAL_DEVICES", "GPU:0=5M,5M");
     device_fixture_open(&f, NULL, NULL);
@@ -455,7 +458,7 @@ static void limit_and_split_fit_each_other(void **state) {
 static void limit_and_fraction_bound_together(void **state) {
     (void)state;
     device_fixture_t f;
-    /* of one source the smaller holds */
+    /* within one source the smaller limit holds */
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 8 * MIB), GANTRY_OK);
     assert_int_equal(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0.5), GANTRY_OK);
@@ -465,7 +468,7 @@ static void limit_and_fraction_bound_together(void **state) {
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 0), GANTRY_OK);
     assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 4 * MIB);
     device_fixture_close(&f);
-    /* of two the higher one's */
+    /* of two sources the higher one wins */
     gantry_runtime_options_t fraction = {.struct_size = sizeof fraction, .memory_fraction = 0.5};
     set_variable("GANTRY_MEMORY_LIMIT", "8M");
     device_fixture_open(&f, NULL, &fraction);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA_VISIBLE_DEVICES on fake NVIDIA cards: seen by a fake CUDA that has obeyed it and by another
- * backend that has or has not, or by the latter alone. */
+/* CUDA_VISIBLE_DEVICES selects fake NVIDIA cards for a fake CUDA that obeys the variable, for
+ * another backend that may obey it, and for that backend alone. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
@@ -9,7 +9,7 @@
 
 static const gantry_fake_control_t *cuda;
 
-/* Cards of the machine, in PCI order. */
+/* The machine's cards in PCI order. */
 static const char *const addresses[] = {"0000:17:00.0", "0000:65:00.0", "0000:b3:00.0"};
 static const char *const uuids[] = {"GPU-aaaa1111-0000-0000-0000-000000000000",
                                     "GPU-aaaa2222-0000-0000-0000-000000000000",
@@ -44,7 +44,7 @@ static int tear_down(void **state) {
     return device_fixture_tear_down(state);
 }
 
-/* "20": cards of the machine behind /GPU:0, /GPU:1, ...; x for one that is none of them. */
+/* "20": the machine's cards behind /GPU:0, /GPU:1, ...; x for any other device. */
 static const char *visible_cards(const device_fixture_t *f) {
     static char text[16];
     size_t used = 0;
@@ -82,10 +82,10 @@ static void what_cuda_shows_is_what_is_visible(void **state) {
         const char *text, *by_cuda, *by_other, *visible;
     } cases[] = {
         {NULL, "012", "012", "012"},
-        {NULL, "210", "012", "012"}, /* CUDA's own order without the variable is its business */
+        {NULL, "210", "012", "012"}, /* without the variable, CUDA chooses its own order */
         {NULL, "01", "012", "012"},  /* too old for CUDA: the other view serves it */
         {"1", "1", "012", "1"},      /* the other driver does not obey */
-        {"1", "1", "1", "1"},        /* it does: nothing is filtered twice */
+        {"1", "1", "1", "1"},        /* it obeys: Gantry must not filter twice */
         {"-1", "", "012", ""},
         {"", "", "012", ""},
         {"GPU-cccc", "", "", ""},
@@ -94,7 +94,7 @@ static void what_cuda_shows_is_what_is_visible(void **state) {
         {"2,0", "20", "02", "20"},
         {"GPU-bbbb,GPU-aaaa1", "20", "012", "20"},
         {"0,2,-1,1", "02", "012", "02"},
-        {"1,0", "1", "01", "1"}, /* whatever CUDA made of it */
+        {"1,0", "1", "01", "1"}, /* Gantry takes CUDA's result as it is */
         {"0,1,2", "012", "012", "012"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
@@ -155,7 +155,7 @@ static void cards_of_other_vendors_keep_their_places(void **state) {
     show(cuda, "20");
     show(fake, "02");
     fake->set_device_count(3);
-    /* another vendor's, between the two */
+    /* another vendor's card, between the two */
     device_fixture_set_gpu(fake, 2, "0000:65:00.0", uuids[1], 0);
     device_fixture_open(&f, WITH_CUDA, NULL);
     expect_cards(&f, "1,0", "210");
@@ -166,8 +166,8 @@ static void cards_of_other_vendors_keep_their_places(void **state) {
 
 typedef struct alone_t {
     const char *text, *shown, *visible;
-    bool has_remark; /* why the list ended */
-    bool has_caveat; /* of the order */
+    bool has_remark; /* the reason why the list ended */
+    bool has_caveat; /* of the cards' order */
 } alone_t;
 
 static const alone_t alone[] = {
@@ -178,7 +178,7 @@ static const alone_t alone[] = {
     {" '-1' ", "012", "", true, false},
     {"0", "012", "0", false, true},
     {"2,0", "012", "20", false, true},
-    {"2,0", "210", "20", false, true}, /* by address, whatever the driver's order */
+    {"2,0", "210", "20", false, true}, /* by address, in any order of the driver */
     {"\"1\"", "012", "1", false, true},
     {" 1 , 2 ", "012", "12", false, true},
     {"0,2,-1,1", "012", "02", true, true},
@@ -190,16 +190,18 @@ static const alone_t alone[] = {
     {"GPU-bbbb", "012", "2", false, false},
     {"gpu-BBBB0000-0000-0000-0000-000000000000", "012", "2", false, false},
     {"GPU-bbbb,GPU-aaaa1", "012", "20", false, false},
-    {"GPU-bbbb,GPU-aaaa1", "20", "20", false, false}, /* obeyed already: the same again */
-    {"GPU-aaaa", "012", "", true, false},             /* two begin so */
+    /* the driver has obeyed: the result is the same */
+    {"GPU-bbbb,GPU-aaaa1", "20", "20", false, false},
+    {"GPU-aaaa", "012", "", true, false}, /* two UUIDs begin like this */
     {"GPU-cccc", "012", "", true, false},
     {"GPU-bbbb,0", "012", "20", false, true},
     {"MIG-GPU-bbbb0000-0000-0000-0000-000000000000/1/0", "012", "", true, false},
-    /* a part: the record does not say so */
+    /* a part of a card, although the record does not say so */
     {"MIG-bbbb0000-0000-0000-0000-000000000000", "012", "2", false, false},
     {"MIG-cccc0000-0000-0000-0000-000000000000", "012", "", true, false},
-    {"0,0", "012", "", true, true}, /* no meaning is stated: none is shown */
-    /* no more cards than indices, one of the first beyond the cards: the driver has obeyed */
+    {"0,0", "012", "", true, true}, /* the variable's meaning is undefined here: no card is shown */
+    /* no more cards than indices, and one of the first indices exceeds the cards: the driver has
+     * obeyed */
     {"1", "1", "1", false, false},
     {"2", "2", "2", false, false},
     {"1,2", "12", "12", false, false},
@@ -207,11 +209,12 @@ static const alone_t alone[] = {
     {"2,0", "20", "20", false, false}, /* in the driver's order */
     {"2,7", "2", "2", false, false},   /* the driver ended the list there */
     {"2,1,7", "21", "21", false, false},
-    {"1,0", "1", "", true, false}, /* one card: a driver of two would have shown both */
+    /* one card: a driver that ignores the variable would have shown both */
+    {"1,0", "1", "", true, false},
     {"\"2\"", "2", "2", false, false},
     {"2,-1", "2", "2", false, false},
     {"0", "0", "0", false, false},
-    {"0,5", "0", "0", true, false}, /* one card: the list is wrong, and ends */
+    {"0,5", "0", "0", true, false}, /* one card: the list is wrong and ends */
 };
 
 static void list_is_applied_where_cuda_cannot_be_asked(void **state) {
@@ -274,7 +277,7 @@ static void mig_device_is_shown_by_its_uuid(void **state) {
     set_nvidia(fake, 0, addresses[0], uuids[0]);
     set_nvidia(fake, 1, addresses[1], mig);
     set_variable("CUDA_VISIBLE_DEVICES", "MIG-b8d5");
-    device_fixture_open(&f, NULL, NULL); /* by its own UUID */
+    device_fixture_open(&f, NULL, NULL); /* the part's own UUID */
     expect_cards(&f, "MIG-b8d5", "x");
     device_fixture_close(&f);
     cuda->set_device_count(1); /* CUDA shows the part under the whole card's address */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Setters before and after initialisation: the rules and texts of TensorFlow's config_test.py and
- * config_vgpu_test.py, with Gantry's deviations marked "Gantry:". What needs ops (soft placement,
- * device policy) is tested where ops run. */
+/* Setters before and after initialisation follow the rules and texts of TensorFlow's config_test.py
+ * and config_vgpu_test.py. "Gantry:" marks a deviation. Tests that run ops cover soft placement and
+ * device policy. */
 #define _XOPEN_SOURCE 700
 
 #include "physical_names.h"
@@ -50,7 +50,8 @@ static void visible_list_without_type_replaces_all(void **state) {
     physical_device_t only_cpu[] = {cpu(&f)};
     assert_int_equal(gantry__device_set_visible(&f.table, only_cpu, 1, NULL), GANTRY_OK);
     expect_visible(&f, 1, only_cpu);
-    physical_device_t mixed[] = {gpu(&f, 1), cpu(&f)}; /* CPUs first, whatever the order */
+    /* CPUs come first in any order of the call */
+    physical_device_t mixed[] = {gpu(&f, 1), cpu(&f)};
     assert_int_equal(gantry__device_set_visible(&f.table, mixed, 2, NULL), GANTRY_OK);
     expect_visible(&f, 2, (physical_device_t[]){cpu(&f), gpu(&f, 1)});
     assert_false(gantry__device_is_visible(&f.table, gpu(&f, 0)));
@@ -64,14 +65,14 @@ static void visible_list_without_cpu_is_refused(void **state) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     physical_device_t gpus[] = {gpu(&f, 0), gpu(&f, 1)};
-    /* Gantry: TensorFlow's setter accepts it and initialisation fails */
+    /* Gantry: TensorFlow's setter accepts it, and its initialisation fails */
     expect_failure(gantry__device_set_visible(&f.table, gpus, 2, NULL), GANTRY_INVALID_ARGUMENT,
                    "the visible list has no CPU device");
     expect_failure(gantry__device_set_visible(&f.table, NULL, 0, NULL), GANTRY_INVALID_ARGUMENT,
                    "/physical_device:CPU:0");
     expect_failure(gantry__device_set_visible(&f.table, NULL, 0, "CPU"), GANTRY_INVALID_ARGUMENT,
                    "no CPU device");
-    assert_int_equal(f.table.visible_count, 3); /* as it was */
+    assert_int_equal(f.table.visible_count, 3); /* unchanged */
     device_fixture_close(&f);
 }
 
@@ -110,11 +111,11 @@ static void visible_list_is_frozen_by_initialisation(void **state) {
     freeze(&f);
     expect_failure(gantry__device_set_visible(&f.table, gpus, 2, "GPU"), GANTRY_FAILED_PRECONDITION,
                    MODIFIED("Visible devices"));
-    /* equal: fine */
+    /* an equal value is fine */
     assert_int_equal(gantry__device_set_visible(&f.table, only_cpu, 1, NULL), GANTRY_OK);
     assert_int_equal(gantry__device_set_visible(&f.table, NULL, 0, "GPU"), GANTRY_OK);
     expect_visible(&f, 1, only_cpu);
-    /* the check of the device comes before that of the state */
+    /* the device is checked before the state */
     expect_failure(gantry__device_set_visible(&f.table, foreign, 1, NULL), GANTRY_INVALID_ARGUMENT,
                    "Unrecognized device");
     device_fixture_close(&f);
@@ -137,7 +138,7 @@ static void visible_order_is_frozen_too(void **state) {
 static void growth_is_on_by_default(void **state) {
     (void)state;
     device_fixture_t f;
-    device_fixture_open(&f, NULL, NULL); /* Gantry: TensorFlow's default is to take all */
+    device_fixture_open(&f, NULL, NULL); /* Gantry: TensorFlow's default is to take all memory */
     assert_true(gpu(&f, 0)->card->settings.growth);
     assert_true(cpu(&f)->card->settings.growth);
     device_fixture_close(&f);
@@ -180,7 +181,7 @@ static void growth_from_tensorflow_s_variable_is_strict(void **state) {
     assert_int_equal(setenv("TF_FORCE_GPU_ALLOW_GROWTH", "True", 1), 0);
     assert_int_equal(setenv("GANTRY_MEMORY_GROWTH", "0", 1), 0);
     device_fixture_open(&f, NULL, NULL);
-    /* not parsed: as if it were not set */
+    /* a value that does not parse counts as not set */
     assert_false(gpu(&f, 0)->card->settings.growth);
     assert_int_equal(
         log_lines_with(
@@ -229,7 +230,7 @@ static void growth_may_differ_between_devices(void **state) {
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), true), GANTRY_OK);
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 1), false), GANTRY_OK);
-    /* Gantry: CPUs have it as well */
+    /* Gantry: CPUs have growth, too */
     assert_int_equal(gantry__device_set_growth(&f.table, cpu(&f), false), GANTRY_OK);
     freeze(&f); /* Gantry: TensorFlow says "Memory growth cannot differ between GPU devices" here */
     assert_true(gpu(&f, 0)->card->settings.growth);
@@ -247,7 +248,7 @@ static void limit_beyond_the_card_is_refused(void **state) {
         gantry__device_set_limit(&f.table, gpu(&f, 0), (64 << 20) + 1), GANTRY_INVALID_ARGUMENT,
         "memory limit 67108865 of /physical_device:GPU:0 is more than the device has: at most 67108864 bytes");
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 64 << 20), GANTRY_OK);
-    /* its default */
+    /* the type's default */
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 0), GANTRY_OK);
     device_fixture_close(&f);
 }
@@ -331,7 +332,7 @@ static void growth_and_limit_may_be_combined(void **state) {
     device_fixture_t f;
     gantry_logical_device_config_t one = {.memory_limit_bytes = 10 << 20};
     device_fixture_open(&f, NULL, NULL);
-    /* Gantry: TensorFlow drops growth in the one order and refuses it in the other */
+    /* Gantry: TensorFlow drops growth in one order and refuses it in the other */
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), true), GANTRY_OK);
     assert_int_equal(gantry__device_set_logical(&f.table, gpu(&f, 0), &one, 1), GANTRY_OK);
     assert_true(gpu(&f, 0)->card->settings.growth);

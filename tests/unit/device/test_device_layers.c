@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options and environment that speak of several devices: the grammar, which device a text means,
- * every bad form, and random bytes. */
+/* Options and variables for several devices set the device that their text names; bad forms and
+ * random bytes are refused. */
 #define _XOPEN_SOURCE 700
 
 #include "device/physical_device.h"
@@ -19,26 +19,26 @@ static void set_variable(const char *name, const char *value) {
     assert_int_equal(setenv(name, value, 1), 0);
 }
 
-/* ---- which device ---- */
+/* ---- the named device ---- */
 
 static void limit_takes_one_value_or_a_list(void **state) {
     (void)state;
     static const struct {
         const char *text;
-        uint64_t mebibytes[3]; /* of GPU 0, 1, 2; 0: none */
-        bool cpu;              /* is limited */
+        uint64_t mebibytes[3]; /* limits of GPU 0, 1, 2; 0: none */
+        bool cpu;              /* has a limit */
     } cases[] = {
         {"", {0, 0, 0}, false},
         {"16M", {16, 16, 16}, true},
         {"0", {0, 0, 0}, false},
         {"50%", {32, 32, 32}, true},
         {"12.5%", {8, 8, 8}, true},
-        {"1T", {64, 64, 64}, true}, /* at most what the device has */
+        {"1T", {64, 64, 64}, true}, /* at most the device's memory */
         {"*=16M", {16, 16, 16}, true},
         {"GPU:0=16M", {16, 0, 0}, false},
         {"GPU:0=16M,GPU:1=50%,*=1M", {16, 32, 1}, true},
-        {"*=1M,GPU:1=2M", {1, 2, 1}, true}, /* * is the rest, wherever it stands */
-        {"GPU:1=0,*=1M", {1, 0, 1}, true},  /* that one is taken from the device */
+        {"*=1M,GPU:1=2M", {1, 2, 1}, true}, /* * means the rest, in any position */
+        {"GPU:1=0,*=1M", {1, 0, 1}, true},  /* 0 removes the limit of that device */
         {" GPU:0 = 16M , * = 1M ", {16, 1, 1}, true},
         {"gpu:0=1M,/GPU:1=2M,/device:GPU:2=3M", {1, 2, 3}, false},
         {"/physical_device:GPU:2=3M", {0, 0, 3}, false},
@@ -107,7 +107,7 @@ static void device_that_is_not_there_is_warned_of_or_refused(void **state) {
         gantry_runtime_options_t options = {.struct_size = sizeof options, .extra = extra};
         set_variable("GANTRY_MEMORY_LIMIT", texts[i]);
         device_fixture_open(&f, NULL, NULL);
-        /* what is there is set all the same */
+        /* the limit of an existing device is still set */
         assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 2 * MIB);
         assert_int_equal(log_lines_with(&f.log, "GANTRY_MEMORY_LIMIT: ", "is not on this machine"),
                          1);
@@ -190,7 +190,7 @@ static void texts_of_splits_read_back(void **state) {
         item.value = item.at = text.text = out;
         assert_int_equal(gantry__config_parts(&text, &item, again, &again_count), GANTRY_OK);
         assert_true(gantry__parts_equal(parts, count, again, again_count));
-        gantry__format_parts(parts, count, out, 5); /* cut to fit */
+        gantry__format_parts(parts, count, out, 5); /* cut to the device's memory */
         assert_true(strlen(out) < 5);
     }
 }
@@ -307,8 +307,8 @@ static uint32_t next_random(uint32_t below) {
     return (uint32_t)(random_state >> 33) % below;
 }
 
-/* Pieces of the grammar and stray bytes in any order: OK or InvalidArgument, nothing else,
- * nothing leaked (the fixture looks). */
+/* Pieces of the grammar and random bytes in any order: the status is OK or InvalidArgument, and
+ * nothing leaks (the fixture checks). */
 static void random_texts_do_no_harm(void **state) {
     (void)state;
     static const char *const variables[] = {"GANTRY_MEMORY_LIMIT",  "GANTRY_MEMORY_FRACTION",
@@ -454,7 +454,8 @@ static void tensorflow_s_variables_hold_below_ours(void **state) {
     device_fixture_clear();
     set_variable("TF_ENABLE_GPU_GARBAGE_COLLECTION", "maybe");
     set_variable("TF_GPU_HOST_MEM_LIMIT_IN_MB", "much");
-    device_fixture_open(&f, NULL, NULL); /* theirs: logged, left */
+    /* TensorFlow's variables: a bad value is logged and ignored */
+    device_fixture_open(&f, NULL, NULL);
     assert_true(f.table.policy.collect);
     assert_int_equal(f.table.policy.pinned_limit_bytes, 1024 * MIB);
     assert_int_equal(log_lines_with(&f.log, "is set but could not be parsed", "\"maybe\""), 1);
@@ -473,14 +474,14 @@ static void forced_growth_is_for_gpus_and_beats_our_variable(void **state) {
     assert_int_equal(
         log_lines_with(&f.log, "TF_FORCE_GPU_ALLOW_GROWTH overrules GANTRY_MEMORY_GROWTH", "GPU:"),
         2);
-    /* a call beats it */
+    /* a call overrides it */
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), false), GANTRY_OK);
     assert_false(gpu(&f, 0)->card->settings.growth);
     assert_int_equal(
         log_lines_with(&f.log, "gantry_set_memory_growth overrules TF_FORCE_GPU_ALLOW_GROWTH",
                        "off"),
         1);
-    /* they agree: nothing to say */
+    /* both agree: no log line */
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 1), true), GANTRY_OK);
     assert_int_equal(log_lines_with(&f.log, "gantry_set_memory_growth overrules", ""), 1);
     device_fixture_close(&f);

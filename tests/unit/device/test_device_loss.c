@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices that are lost: pending work, results and variables fail with the cause, placement goes
- * elsewhere, other devices work on, and all that was held is given back. */
+/* After the loss of a device, its pending work, results and variables fail with the cause.
+ * Placement avoids it, other devices keep working, and all its memory is freed. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -25,7 +25,7 @@ static void expect_read_fails(const gantry_tensor_t *tensor, const char *text) {
                    text);
 }
 
-/* Loses GPU:0 and has the runtime find out. */
+/* Loses GPU:0 and makes the runtime notice. */
 static void lose_first(runtime_fixture_t *f) {
     fake->set_lost(0, 1);
     expect_failure(gantry_runtime_synchronize(f->runtime), GANTRY_UNAVAILABLE, GPU0_LOST);
@@ -37,7 +37,7 @@ static void expect_lost_refusal(const gantry_placement_record_t *record) {
     assert_int_equal(record->refusals[0].why, GANTRY_REFUSED_DEVICE_LOST);
 }
 
-/* ---- what was there ---- */
+/* ---- existing objects ---- */
 
 static void pending_work_and_results_fail_with_the_cause(void **state) {
     (void)state;
@@ -52,7 +52,7 @@ static void pending_work_and_results_fail_with_the_cause(void **state) {
     fake->close_gate(0, ALL_STREAMS);
     const gantry_tensor_t *pending = gantry_add(scope, x, x);
     const gantry_tensor_t *behind = gantry_mul(scope, pending, x);
-    /* may carry an error of the device */
+    /* this op's kernel may report an error of its own */
     const gantry_tensor_t *index = gantry_gather(scope, x, I32(scope, 1), 0);
     fake->set_lost(0, 1);
     expect_read_fails(behind, GPU0_LOST);
@@ -67,7 +67,7 @@ static void pending_work_and_results_fail_with_the_cause(void **state) {
         assert_null(gantry_add(scopes[i], x, x));
         expect_scope_failure(scopes[i], GANTRY_UNAVAILABLE, GPU0_LOST);
     }
-    EXPECT_F32(gantry_add(scope, y, y), 10, 12); /* the same scope, cleared, goes on */
+    EXPECT_F32(gantry_add(scope, y, y), 10, 12); /* the scope works again once it is cleared */
     for (size_t i = 0; i < 3; ++i) expect_ended_well(scopes[i]);
     fake->open_gate(0, ALL_STREAMS);
     runtime_fixture_close(&f);
@@ -138,7 +138,7 @@ static void books_still_tell_and_everything_goes_back(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* ---- where things go from now on ---- */
+/* ---- placement after a loss ---- */
 
 static void placement_without_a_wish_passes_over_a_lost_device(void **state) {
     (void)state;
@@ -147,7 +147,7 @@ static void placement_without_a_wish_passes_over_a_lost_device(void **state) {
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL),
                    *host = runtime_fixture_scope(&f, "CPU:0");
     const gantry_tensor_t *h = F32(host, 1, 2);
-    EXPECT_F32(gantry_add(scope, h, h), 2, 4); /* this plan is kept, and must not be used again */
+    EXPECT_F32(gantry_add(scope, h, h), 2, 4); /* this plan is cached, and must not be used again */
     assert_string_equal(last_placement(&f).device, "/job:localhost/replica:0/task:0/device:GPU:0");
     lose_first(&f);
     for (int i = 0; i < 2; ++i) {
@@ -158,7 +158,7 @@ static void placement_without_a_wish_passes_over_a_lost_device(void **state) {
         expect_lost_refusal(&record);
     }
     fake->set_lost(1, 1);
-    /* the first of them */
+    /* the first lost device */
     expect_failure(gantry_runtime_synchronize(f.runtime), GANTRY_UNAVAILABLE, GPU0_LOST);
     EXPECT_F32(gantry_add(scope, h, h), 2, 4);
     assert_string_equal(last_placement(&f).device, "/job:localhost/replica:0/task:0/device:CPU:0");
@@ -199,9 +199,9 @@ static void wish_for_a_lost_device_falls_back_softly_or_is_refused(void **state)
     runtime_fixture_close(&f);
 }
 
-/* ---- who says it ---- */
+/* ---- slots that report the loss ---- */
 
-/* What a program does with GPU:0; the first failure. */
+/* Uses GPU:0 as a program does; returns the first failure. */
 static gantry_status_t use_device(gantry_runtime_t *runtime) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, "GPU:0");
     assert_non_null(scope);
@@ -221,8 +221,8 @@ static gantry_status_t use_device(gantry_runtime_t *runtime) {
     return ended != GANTRY_OK ? ended : read;
 }
 
-/* Each slot in turn says Unavailable from its first call on; whoever waits must hear it again to
- * believe it. */
+/* Each slot in turn returns Unavailable from its first call on. The core calls a second slot to
+ * confirm the loss. */
 static void every_slot_can_tell_of_the_loss(void **state) {
     (void)state;
     static const char *const slots[] = {
@@ -273,7 +273,7 @@ static void milder_failures_lose_nothing(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* ---- devices beside it ---- */
+/* ---- other devices ---- */
 
 static gantry_logical_device_t *open_device(device_fixture_t *f, const char *name) {
     assert_int_equal(gantry__device_table_freeze(&f->table, "test"), GANTRY_OK);
@@ -293,7 +293,7 @@ static void sibling_on_the_same_card_is_lost_with_it(void **state) {
     device_fixture_open(&f, NULL, NULL);
     gantry_logical_device_t *first = open_device(&f, "GPU:0"),
                             *other_card = open_device(&f, "GPU:1");
-    /* a second part of the same card */
+    /* the second part of the same card */
     gantry_logical_device_t *sibling = calloc(1, sizeof *sibling);
     sibling->table = first->table;
     sibling->physical = first->physical;
@@ -326,8 +326,8 @@ static void sibling_on_the_same_card_is_lost_with_it(void **state) {
     device_fixture_close(&f);
 }
 
-/* An error that came with another device's event is said once; it must not lose who inherited
- * it. */
+/* A wait for another device's event reports that device's error once. The waiting device must not
+ * count as lost. */
 static void device_that_waited_for_a_lost_one_lives(void **state) {
     (void)state;
     device_fixture_t f;
@@ -356,11 +356,12 @@ static void device_that_waited_for_a_lost_one_lives(void **state) {
     expect_failure(gantry__point_wait(behind), GANTRY_UNAVAILABLE,
                    "device 0 of the fake backend was lost while fill was pending");
     assert_false(gantry__device_is_lost(living));
-    /* asked at once, since the error may have come from there */
+    /* the core queries that device at once, since the error may be its own */
     assert_true(gantry__device_is_lost(dying));
     expect_failure(gantry__point_wait(written), GANTRY_UNAVAILABLE, GPU0_LOST);
     assert_int_equal(gantry__stream_wait_for(here, &written, 1), GANTRY_UNAVAILABLE);
-    assert_int_equal(gantry__stream_follow(here, &written, 1), GANTRY_OK); /* the order alone */
+    /* only the order, not the error */
+    assert_int_equal(gantry__stream_follow(here, &written, 1), GANTRY_OK);
     gantry__stream_begin(here);
     assert_int_equal(living->backend->transfer->fill(here->handle, &buffers[1]->span, &zero, 4), 0);
     gantry__point_t later = {here, gantry__stream_end(here)};
@@ -370,8 +371,8 @@ static void device_that_waited_for_a_lost_one_lives(void **state) {
     device_fixture_close(&f);
 }
 
-/* A failure that is met on another device is forgotten by the driver of the one where it
- * happened. */
+/* The waiting device reports the error. The failed device's driver then forgets it, and Gantry
+ * keeps it for that device. */
 static void failure_met_elsewhere_spoils_no_later_work_at_home(void **state) {
     (void)state;
     device_fixture_t f;
@@ -394,7 +395,7 @@ static void failure_met_elsewhere_spoils_no_later_work_at_home(void **state) {
     assert_int_equal(gantry__stream_wait_for(here, &ready, 1), GANTRY_OK);
     fake->open_gate(0, ALL_STREAMS);
     expect_failure(gantry__stream_synchronize(here), GANTRY_INTERNAL, "the bus is cut");
-    /* kept where it happened */
+    /* Gantry keeps it for the failed device */
     expect_failure(gantry__point_wait(ready), GANTRY_INTERNAL, "the bus is cut");
     assert_int_equal(gantry__copy_from_host(buffer, bytes, sizeof bytes, &ready), GANTRY_OK);
     memset(bytes, 0, sizeof bytes);
@@ -404,7 +405,7 @@ static void failure_met_elsewhere_spoils_no_later_work_at_home(void **state) {
     device_fixture_close(&f);
 }
 
-/* The slot that copies from card to card may find either of them gone. */
+/* Either card may be lost when the slot that copies from card to card fails. */
 static void copy_between_cards_loses_the_one_that_is_gone(void **state) {
     (void)state;
     for (uint32_t gone = 0; gone < 2; ++gone) {
@@ -415,7 +416,7 @@ static void copy_between_cards_loses_the_one_that_is_gone(void **state) {
         const gantry_tensor_t *x = F32(scope, 1, 2), *y = F32(away, 5, 6);
         assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
         fake->set_lost(gone, 1);
-        assert_null(gantry_add(away, y, x)); /* x is to be copied to GPU:1 */
+        assert_null(gantry_add(away, y, x)); /* x must be copied to GPU:1 */
         expect_scope_failure(away, GANTRY_UNAVAILABLE,
                              gone == 0 ? "device:GPU:0 was lost" : "device:GPU:1 was lost");
         gantry_scope_t *living = gone == 0 ? away : scope;
@@ -459,7 +460,7 @@ static void *keep_uploading(void *data) {
                 gantry_scope_clear(scope);
             }
         }
-        /* it lives on the CPU by now */
+        /* the variable lives on the CPU now */
         if (atomic_load(self->stop) && self->lost_rounds == 0) self->lost_rounds = -1;
         (void)gantry_scope_end(scope);
     }
@@ -474,7 +475,7 @@ static void threads_at_work_on_a_device_hear_of_its_loss(void **state) {
     user_t users[4];
     pthread_t threads[4];
     fake->close_gate(0, ALL_STREAMS);
-    fake->let_pass(0, 2000); /* then everybody waits: for staging, for points, for memory */
+    fake->let_pass(0, 2000); /* then every thread waits: for staging, points or memory */
     for (size_t i = 0; i < 4; ++i) {
         users[i] = (user_t){f.runtime, &stop, 0, 0};
         assert_int_equal(pthread_create(&threads[i], NULL, keep_uploading, &users[i]), 0);

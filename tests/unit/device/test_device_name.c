@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device names: the case tables of TensorFlow's parsers, with Gantry's deviations marked. */
+/* Device names parse as in the case tables of TensorFlow's parsers; "deviation" marks Gantry's
+ * differences. */
 #include "device_name_case.h"
 
 static void assert_empty(const gantry__device_name_t *name) {
@@ -47,7 +48,7 @@ static void full_name_well_formed_gives_canonical_form(void **state) {
         {"/replica:*/task:*", ""},
         {"/gpu:2147483647", "/device:GPU:2147483647"},
         {"/cpu:007", "/device:CPU:7"},
-        {"/device:GPU:0@opencl", "/device:GPU:0@opencl"}, /* Gantry's own */
+        {"/device:GPU:0@opencl", "/device:GPU:0@opencl"}, /* Gantry only */
         {"/device:GPU@opencl/task:1", "/task:1/device:GPU:*@opencl"},
         {"/gpu:*@third_party", "/device:GPU:*@third_party"},
     };
@@ -88,7 +89,7 @@ static void full_name_malformed_is_refused_with_column(void **state) {
         {"/gpu:4294967296", "a number above 2147483647", 6}, /* deviation: TensorFlow reads GPU:0 */
         {"/replica:2147483648", "a number above 2147483647", 10},
         {"/task:99999999999999999999999999", "a number above 2147483647", 7},
-        /* deviation: it would match no name that can be printed */
+        /* deviation: such a device would match no name that can be printed */
         {"/device:*:0", "an index without a type", 11},
         {"/device:*@opencl", "a backend without a type", 10},
         {"/device:", "no device type", 9},
@@ -139,7 +140,7 @@ static void full_name_of_longest_words_passes_and_longer_is_refused(void **state
                    "/job:%.63s/replica:2147483647/task:2147483647/device:%.63s:2147483647@%.31s",
                    word, word, word);
     name = full(text);
-    assert_name(&name, text, text); /* and it fits into GANTRY__DEVICE_NAME_BYTES */
+    assert_name(&name, text, text); /* and the name fits into GANTRY__DEVICE_NAME_BYTES */
     (void)snprintf(text, sizeof text, "/job:%.64s", word);
     assert_malformed(gantry__device_name_parse_full(text, &name), text, "a word that is too long",
                      69);
@@ -283,7 +284,7 @@ static void local_name_of_unusual_parts_formats(void **state) {
     assert_name(&name, "/job:hello/replica:1/task:2/device:CPU:3", "FullName");
 }
 
-/* ---- What a user writes. */
+/* ---- A user's text. */
 
 static void user_name_well_formed_gives_canonical_form(void **state) {
     (void)state;
@@ -321,7 +322,7 @@ static void user_name_well_formed_gives_canonical_form(void **state) {
         {"tpu:0", "/device:TPU:0"},
         {"accelerator:1", "/device:ACCELERATOR:1"},
         {"/device:Accelerator:1", "/device:ACCELERATOR:1"},
-        {"/job:*/gpu:*", "/device:GPU:*"}, /* deviation: Python keeps the text * as job */
+        {"/job:*/gpu:*", "/device:GPU:*"}, /* deviation: Python keeps * as the job's text */
         {"/job:foo/replica:12/task:3/gpu", "/job:foo/replica:12/task:3/device:GPU:*"},
         {"GPU:0@opencl", "/device:GPU:0@opencl"},
         {"/device:GPU:0@opencl", "/device:GPU:0@opencl"},
@@ -547,7 +548,7 @@ static uint32_t next_random(uint32_t *seed) {
     return *seed >> 8;
 }
 
-/* Pieces of the grammar, so that well-formed texts are not too rare, and odd characters. */
+/* Pieces of the grammar, so that enough texts are well-formed, and odd characters. */
 static void random_text(uint32_t *seed, char *text, size_t text_bytes) {
     static const char *const pieces[] = {
         "/",
@@ -628,7 +629,7 @@ static void random_texts_round_trip_and_never_crash(void **state) {
                 fail_msg("'%s' printed as '%s'", text, printed);
         }
     }
-    assert_true(accepted_full > 1000); /* the texts are not all rubbish */
+    assert_true(accepted_full > 1000); /* enough of the texts parse */
     assert_true(accepted_user > accepted_full);
 }
 

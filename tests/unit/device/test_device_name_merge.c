@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How device names relate and combine: TensorFlow's case tables, with Gantry's deviations
- * marked. */
+/* Device names are compared and merged as in TensorFlow's case tables; "deviation" marks Gantry's
+ * differences. */
 #include "device_name_case.h"
 
 /* ---- Relations. */
@@ -19,7 +19,7 @@ static void complete_specification_table(void **state) {
         {"/gpu:*", "/job:work/replica:1/task:2/device:GPU:3", true},
         {"/cpu:*", "/job:worker/replica:1/task:2/device:GPU:3", false},
         {"/device:GPU:2", "/job:worker/replica:1/task:2/device:GPU:1", false},
-        /* deviation: TensorFlow ends the process */
+        /* deviation: TensorFlow aborts the process */
         {"/gpu:*", "/replica:1/task:2/device:GPU:3", false},
         {"/gpu:3@opencl", "/job:work/replica:1/task:2/device:GPU:3@opencl", true},
         {"/gpu:3", "/job:work/replica:1/task:2/device:GPU:3@opencl", true},
@@ -105,7 +105,7 @@ static void compare_sorts_in_the_order_of_the_table(void **state) {
         "/unparsable",
         "unparseablename", /* texts that do not parse */
         "",
-        /* numbers as numbers */
+        /* numbers compare by value */
         "/device:CPU:*",
         "/device:CPU:0",
         "/device:CPU:1",
@@ -137,7 +137,7 @@ static void compare_sorts_in_the_order_of_the_table(void **state) {
 
 static void every_registered_spelling_is_one_device(void **state) {
     (void)state;
-    /* TensorFlow registers each device under several texts; here the parser gives them one
+    /* TensorFlow registers each device under several texts; Gantry's parser gives all of them one
      * meaning. */
     gantry__device_name_t device = full("/job:foo/replica:10/task:0/device:GPU:1");
     static const char *const spellings[] = {"/job:foo/replica:10/task:0/device:GPU:1",
@@ -172,7 +172,7 @@ static void local_builder_is_complete_and_cuts_long_types(void **state) {
 
 static const struct {
     const char *a, *b;
-    /* beginning with "incompatible": refused; override: a then b */
+    /* a text that begins with "incompatible" is refused; override: a, then b */
     const char *merge, *soft, *override;
     const char *unset_ab, *unset_ba;
 } merge_rows[] = {
@@ -210,8 +210,8 @@ static const struct {
      "/device:GPU:1", "/device:GPU:2"},
     {"/gpu:0", "/cpu:1", "incompatible types", "", "/device:CPU:1", "/device:GPU:0",
      "/device:CPU:1"},
-    /* deviation, unset: TensorFlow carries the index over to the other type, GPU:1; here it
-     * stays with its type */
+    /* deviation, unset: TensorFlow moves the index to the other type, GPU:1; Gantry's index stays
+     * with its type */
     {"/gpu:*", "/cpu:1", "incompatible types", "", "/device:CPU:1", "/device:GPU:*",
      "/device:CPU:1"},
     {"/cpu:*", "/device:GPU:1", "incompatible types", "", "/device:GPU:1", "/device:CPU:*",
@@ -229,7 +229,7 @@ static const struct {
      "/task:0/device:CPU:*", "/task:0/device:GPU:1"},
     {"/job:foo/device:GPU", "/job:bar", JOBS, JOBS, JOBS, "/job:foo/device:GPU:*",
      "/job:bar/device:GPU:*"},
-    /* the field that only Gantry has */
+    /* only Gantry has this field */
     {"/gpu:1@opencl", "/gpu:1@cuda", "incompatible backends", "/device:GPU:1", "/device:GPU:1@cuda",
      "/device:GPU:1@opencl", "/device:GPU:1@cuda"},
     {"/gpu:1@opencl", "/cpu:*", "incompatible types", "", "/device:CPU:*", "/device:GPU:1@opencl",
@@ -320,7 +320,7 @@ static void canonicalize_table(void **state) {
         {"CPU:0", base, "/job:foo/replica:10/task:0/device:CPU:0", NULL},
         {"", base, base, NULL},
         {"/cpu:*", base, base, NULL},
-        /* deviation: TensorFlow takes base's index for another type, GPU:0 */
+        /* deviation: TensorFlow uses base's index for another type, GPU:0 */
         {"/gpu:*", base, "/job:foo/replica:10/task:0/device:GPU:*", NULL},
         {"/job:foo/task:0/replica/cpu:1", base, "",
          "Could not parse /job:foo/task:0/replica/cpu:1 into a device specification."},
@@ -365,7 +365,7 @@ static void split_name_table(void **state) {
     }
 }
 
-/* ---- Scopes. */
+/* ---- Nested scopes. */
 
 static void scope_merge_table(void **state) {
     (void)state;
@@ -378,7 +378,7 @@ static void scope_merge_table(void **state) {
         {"/job:boo/task:1/device:GPU:0", "/job:muu/cpu:2", "/job:muu/task:1/device:CPU:2"},
         {"/job:muu/task:1/device:CPU:2", "/job:muu/device:MyFunnyDevice:2",
          "/job:muu/task:1/device:MyFunnyDevice:2"},
-        /* the nest of tf.device */
+        /* the nested scopes of a tf.device test */
         {"", "/device:GPU:0", "/device:GPU:0"},
         {"/device:GPU:0", "/job:worker", "/job:worker/device:GPU:0"},
         {"/job:worker/device:GPU:0", "/device:CPU:0", "/job:worker/device:CPU:0"},
@@ -395,7 +395,7 @@ static void scope_merge_table(void **state) {
         {"GPU:1@opencl", "CPU:0", "/device:CPU:0"},
         {"GPU:1@opencl", "GPU:0", "/device:GPU:0@opencl"},
         {"GPU:1", "GPU:*@opencl", "/device:GPU:1@opencl"},
-        /* names that are not logical: the device part goes as a whole */
+        /* not logical names: the whole device part is replaced */
         {"GPU:1", "opencl:1", "opencl:1"},
         {"/job:localhost/GPU:1", "opencl:1", "opencl:1"},
         {"opencl:1", "", "opencl:1"},
@@ -405,7 +405,7 @@ static void scope_merge_table(void **state) {
         {"GPU-8932", "/job:localhost", "UUID:GPU-8932"},
         {"CPU:0", "65:00.0", "0000:65:00.0"},
         {"/physical_device:GPU:1", "/", "/physical_device:GPU:1"},
-        /* two numberings: the index cannot be inherited */
+        /* the two names number devices differently, so the index is not inherited */
         {"/physical_device:GPU:1", "gpu", "/device:GPU:*"},
     };
     for (size_t i = 0; i < COUNT(rows); ++i) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device table on fake cards: one order, one name per card, aliases, look-up, listing,
- * logical devices at work. */
+/* The device table gives each fake card one name and one place in the order; it resolves aliases,
+ * lists devices and starts logical ones. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
@@ -36,7 +36,8 @@ static void devices_are_ordered_discrete_then_integrated_by_address(void **state
     expect_alias(&f, "/physical_device:GPU:1", "fake:1");
     expect_alias(&f, "/physical_device:GPU:2", "fake:4");
     expect_alias(&f, "/physical_device:GPU:3",
-                 "fake:3"); /* without address: behind those with one, as the backend has them */
+                 /* cards without an address follow those with one, in the backend's order */
+                 "fake:3");
     expect_alias(&f, "/physical_device:GPU:4", "fake:5");
     expect_alias(&f, "/physical_device:GPU:5", "fake:0");
     for (size_t i = 0; i < f.table.physical_count; ++i)
@@ -99,7 +100,7 @@ static void card_seen_by_two_backends_is_one_device(void **state) {
     device_fixture_set_gpu(fake, 1, "0000:b0:00.0", "", 0);
     device_fixture_set_gpu(other, 0, "0000:af:00.0", "GPU-11111111-0000-0000-0000-000000000000", 0);
     device_fixture_open(&f, BOTH, NULL);
-    /* of higher rank, though it was found later */
+    /* the later view has the higher rank */
     expect_alias(&f, "/physical_device:GPU:0", "other:0");
     expect_alias(&f, "/physical_device:GPU:1", "fake:1");
     physical_device_t view = device_fixture_physical(&f, "fake:0");
@@ -132,7 +133,7 @@ static void views_are_joined_by_uuid_when_an_address_is_missing(void **state) {
     device_fixture_open(&f, BOTH, NULL);
     assert_false(device_fixture_physical(&f, "fake:0")->listed);
     device_fixture_close(&f);
-    /* addresses decide where both are known */
+    /* if both addresses are known, they decide */
     device_fixture_set_gpu(fake, 0, "0000:b0:00.0", uuid, 0);
     device_fixture_open(&f, BOTH, NULL);
     assert_true(device_fixture_physical(&f, "fake:0")->listed);
@@ -184,10 +185,10 @@ static void two_drivers_of_one_backend_show_one_card(void **state) {
             settings.driver = i;
             fake->set_device(i, &settings);
         }
-        /* behind another backend they are views of the same card, too */
+        /* they are views of the same card behind another backend, too */
         device_fixture_set_gpu(other, 0, "0000:af:00.0", "", 0);
         device_fixture_open(&f, BOTH, NULL);
-        assert_int_equal(f.table.physical_count, 5); /* and the CPU */
+        assert_int_equal(f.table.physical_count, 5); /* plus the CPU */
         physical_device_t served = device_fixture_physical(&f, "fake:1")->served_by;
         assert_string_equal(served->alias, "other:0");
         device_fixture_close(&f);
@@ -205,8 +206,8 @@ static void two_drivers_of_one_backend_show_one_card(void **state) {
     }
 }
 
-/* What two backends say of their devices, and which of them are one card: "00 11" joins fake:0
- * with other:0 and fake:1 with other:1. */
+/* Two backends report their devices. "00 11" means that fake:0 and other:0 are one card, and fake:1
+ * and other:1 are another. */
 typedef struct match_case_t {
     const char *of_fake[2][2], *of_other[2][2]; /* PCI address, UUID; NULL: no such device */
     const char *joined;
@@ -222,27 +223,28 @@ typedef struct match_case_t {
 static const match_case_t match_cases[] = {
     {{{A, U}, {B, V}}, {{B, V}, {A, U}}, "01 10"},
     {{{A, ""}, {B, ""}}, {{"af:00.0", ""}, {"PCI:0000:B0:00.0", ""}}, "00 11"},
-    {{{A, U}}, {{A, V}}, "00"}, /* the address decides where both have one */
+    {{{A, U}}, {{A, V}}, "00"}, /* if both have an address, it decides */
     {{{A, U}}, {{B, U}}, ""},
-    {{{"", U}}, {{A, "11111111-2222-3333-4444-555555555555"}}, "00"}, /* with or without the tag */
+    /* the "GPU-" prefix may be missing */
+    {{{"", U}}, {{A, "11111111-2222-3333-4444-555555555555"}}, "00"},
     {{{"", "gpu-ABCDEF11-2222-3333-4444-555555555555"}},
      {{"", "GPU-abcdef11-2222-3333-4444-555555555555"}},
      "00"},
-    {{{"", "GPU-11111111"}}, {{"", U}}, ""}, /* a prefix is not the same */
+    {{{"", "GPU-11111111"}}, {{"", U}}, ""}, /* a prefix does not match */
     {{{"", U}}, {{"", M}}, ""},              /* a part is not the card */
     {{{"", M}}, {{"", "mig-11111111-2222-3333-4444-555555555555"}}, "00"},
-    {{{A, M}}, {{A, U}}, "00"},          /* the one part that is shown, as the card it is on */
-    {{{"", ZERO}}, {{"", ZERO}}, ""},    /* says nothing */
-    {{{"", U}, {"", U}}, {{"", U}}, ""}, /* two chips with one UUID: which of them? */
+    {{{A, M}}, {{A, U}}, "00"},          /* one part alone is shown under its card */
+    {{{"", ZERO}}, {{"", ZERO}}, ""},    /* zeros identify nothing */
+    {{{"", U}, {"", U}}, {{"", U}}, ""}, /* two chips with one UUID: ambiguous */
     {{{A, U}, {B, U}}, {{"", U}}, ""},
-    {{{A, U}, {B, U}}, {{B, U}, {A, U}}, "01 10"}, /* but their addresses tell */
-    {{{A, ""}, {A, ""}}, {{A, ""}}, ""},           /* partitions with one address */
-    {{{A, U}, {A, V}}, {{A, V}, {A, U}}, "01 10"}, /* told apart by UUID */
+    {{{A, U}, {B, U}}, {{B, U}, {A, U}}, "01 10"}, /* but their addresses differ */
+    {{{A, ""}, {A, ""}}, {{A, ""}}, ""},           /* two partitions with one address */
+    {{{A, U}, {A, V}}, {{A, V}, {A, U}}, "01 10"}, /* their UUIDs differ */
     {{{A, U}, {A, V}}, {{A, V}}, "10"},
     {{{A, U}, {A, V}}, {{A, ""}}, ""},
     {{{A, U}, {A, V}}, {{"", V}}, "10"},
     {{{A, U}, {A, U}}, {{A, U}}, ""},
-    {{{A, ""}}, {{"", U}}, ""}, /* nothing in common to compare */
+    {{{A, ""}}, {{"", U}}, ""}, /* no property to compare */
 };
 
 static uint32_t set_views(const gantry_fake_control_t *control, const char *const views[2][2]) {
@@ -288,8 +290,8 @@ static void equal_ranks_leave_the_card_to_the_first(void **state) {
     device_fixture_close(&f);
 }
 
-/* The view in the middle has what the outer two lack: all three are one card, and the middle one
- * has no view of its own. */
+/* The view in the middle has an address and a UUID, the outer two have one each. All three are one
+ * card, which cuda:0 serves. */
 static void third_view_is_joined_through_another(void **state) {
     (void)state;
     device_fixture_t f;
@@ -367,7 +369,8 @@ static void cpu_is_a_gpu_by_option_or_environment(void **state) {
         if (view->listed != cases[i].is_gpu) fail_msg("case %d", (int)i);
         assert_string_equal(view->type, cases[i].is_gpu ? "GPU" : "CPU");
         if (cases[i].is_gpu) {
-            assert_string_equal(view->name, "/physical_device:GPU:1"); /* behind the real ones */
+            /* listed after the real ones */
+            assert_string_equal(view->name, "/physical_device:GPU:1");
             assert_non_null(
                 strstr(view->note, "presented as a GPU, as GANTRY_OPENCL_CPU=gpu requests"));
         }
@@ -454,7 +457,7 @@ static void every_spelling_finds_its_device(void **state) {
         {"CPU:0", "cpu:0"},
         {"GPU-8932aaaa", "fake:1"},
         {"UUID:8932a", "fake:1"},
-        {"GPU-8932f937", "other:0"}, /* two views, but one card: the one that serves it */
+        {"GPU-8932f937", "other:0"}, /* two views of one card: the serving view */
         {"0000:65:00.0", "fake:1"},
         {"65:00.0", "fake:1"},
         {"PCI:0000:65:00.0", "fake:1"},
@@ -584,11 +587,11 @@ static void freeze_makes_logical_devices_once(void **state) {
     assert_string_equal(f.table.logical[2]->full_name,
                         "/job:localhost/replica:0/task:0/device:GPU:1");
     assert_int_equal(f.table.logical[2]->index, 1);
-    assert_int_equal(fake->calls("device_open"), 0); /* nothing is opened yet */
+    assert_int_equal(fake->calls("device_open"), 0); /* no device is open yet */
     device_fixture_close(&f);
 }
 
-/* A backend opens its libraries to name them. */
+/* A backend opens its libraries to report their names. */
 static void freeze_asks_for_libraries_only_when_somebody_reads_them(void **state) {
     (void)state;
     for (int is_read = 0; is_read < 2; ++is_read) {
@@ -619,7 +622,7 @@ static void freeze_tells_once_what_was_found(void **state) {
     device_fixture_close(&f);
 }
 
-/* ---- host memory running out ---- */
+/* ---- host memory runs out ---- */
 
 static void memory_running_out_leaks_nothing(void **state) {
     (void)state;

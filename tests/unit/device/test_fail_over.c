@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One card seen by two fake backends: the one that serves it cannot be used, and the other takes
- * over; or nothing can. "other" is of higher rank, so /GPU:0 is other:0 with fake:0 behind it. */
+/* One card has two views on fake backends: if the serving backend fails, the other one takes over,
+ * or none does. "other" has the higher rank, so other:0 serves /GPU:0, and fake:0 is the second
+ * view. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -51,7 +52,7 @@ static gantry_logical_device_t *find(const runtime_fixture_t *f, const char *nam
     return f->runtime->devices.logical[device->position];
 }
 
-/* An op that works on /GPU:0, whoever serves it. */
+/* An op that works on /GPU:0 with either backend. */
 static void expect_adds(runtime_fixture_t *f) {
     gantry_scope_t *scope = runtime_fixture_scope(f, "GPU:0");
     const gantry_tensor_t *sum = gantry_add(scope, F32(scope, 1, 2), F32(scope, 10, 20));
@@ -80,13 +81,13 @@ static void expect_served_by(runtime_fixture_t *f, const char *alias, const char
     if (!strstr(details.note, reason)) fail_msg("note: %s", details.note);
 }
 
-/* ---- who serves ---- */
+/* ---- the serving view ---- */
 
 static void view_that_works_serves(void **state) {
     (void)state;
     runtime_fixture_t f;
     open_both(&f);
-    /* nothing before it is needed */
+    /* the device is not needed before */
     assert_int_equal(other->calls("device_open") + fake->calls("device_open"), 0);
     expect_adds(&f);
     expect_served_by(&f, "other:0", "");
@@ -94,11 +95,11 @@ static void view_that_works_serves(void **state) {
     assert_string_equal(details_of(&f, "other:0").other_view, "fake:0");
     assert_string_equal(details_of(&f, "fake:0").other_view, "other:0");
     assert_string_equal(details_of(&f, "cpu:0").other_view, "");
-    /* the probe: the fake's own kernels are not launched */
+    /* the probe: it does not launch the fake backend's own kernels */
     assert_int_equal(other->calls("launch"), 1);
     assert_int_equal(fake->calls("device_open"), 0);
     expect_adds(&f);
-    assert_int_equal(other->calls("build"), 1); /* once */
+    assert_int_equal(other->calls("build"), 1); /* one call */
     assert_int_equal(other->live(GANTRY_FAKE_PROGRAM), 0);
     close_both(&f);
 }
@@ -150,9 +151,9 @@ static void other_view_takes_over_with_the_reason(void **state) {
         assert_int_equal(log_lines_with(&f.log, "/physical_device:GPU:0: fake:0 serves", it->text),
                          1);
         assert_int_equal(log_lines_with(&f.log, "Created device", "device: fake:0"), 1);
-        assert_ptr_equal(find(&f, "GPU:0"), before); /* the same device for who holds it */
+        assert_ptr_equal(find(&f, "GPU:0"), before); /* callers keep the same device pointer */
         assert_int_equal(other->live(GANTRY_FAKE_DEVICE), 0);
-        expect_adds(&f); /* and it stays so */
+        expect_adds(&f); /* and fake:0 keeps serving */
         assert_int_equal(other->calls("device_open"), 1);
         close_both(&f);
         other->reset();
@@ -184,10 +185,10 @@ static void view_that_builds_no_programs_does_not_serve(void **state) {
     expect_adds(&f);
     expect_served_by(&f, "fake:0", "other:0 builds no programs (its compiler was not found)");
     assert_int_equal(other->calls("device_open"), 0);
-    /* by the listing alone: it opens them */
+    /* only the listing asks for libraries */
     assert_int_equal(other->calls("libraries"), fake->calls("libraries"));
     close_both(&f);
-    set_card(fake, 0); /* nor the other one's: then it makes no difference */
+    set_card(fake, 0); /* fake builds no programs either, so the rank decides */
     open_both(&f);
     expect_adds(&f);
     expect_served_by(&f, "other:0", "");
@@ -214,7 +215,7 @@ static void names_follow_who_serves(void **state) {
         if (!strstr(gantry_last_message(), "in place of other:0: "))
             fail_msg("%s", gantry_last_message());
     }
-    /* asked for by name: softly elsewhere */
+    /* requested by name: soft placement chooses another device */
     gantry_scope_t *scope = runtime_fixture_scope(&f, "other:0");
     expect_on(gantry_add(scope, F32(scope, 1), F32(scope, 2)), "/device:GPU:0");
     expect_ended_well(scope);
@@ -230,7 +231,7 @@ static void whoever_held_the_other_view_keeps_it(void **state) {
     expect_on(early, "fake:0");
     assert_true(other->fail_calls("device_open", 1, 1, GANTRY_UNAVAILABLE, "gone"));
     expect_adds(&f);
-    gantry_scope_t *later = runtime_fixture_scope(&f, "fake:0"); /* means GPU:0 now */
+    gantry_scope_t *later = runtime_fixture_scope(&f, "fake:0"); /* this alias means GPU:0 now */
     const gantry_tensor_t *sum = gantry_add(later, early, F32(later, 10, 20));
     expect_on(sum, "/device:GPU:0");
     EXPECT_F32(sum, 12, 24);
@@ -240,7 +241,7 @@ static void whoever_held_the_other_view_keeps_it(void **state) {
     close_both(&f);
 }
 
-/* ---- what goes over ---- */
+/* ---- settings that move to the other view ---- */
 
 static void settings_hold_for_the_view_that_serves(void **state) {
     (void)state;
@@ -256,7 +257,7 @@ static void settings_hold_for_the_view_that_serves(void **state) {
     assert_int_equal(gantry_get_memory_info(f.runtime, "GPU:0", &info), GANTRY_OK);
     assert_int_equal(info.limit_bytes, 16 * MIB);
     expect_adds(&f);
-    /* no growth: all at once, but for staging */
+    /* without growth, all memory is taken at once, except for staging */
     if (fake->live_bytes(0) < 12 * MIB || fake->live_bytes(0) > 16 * MIB)
         fail_msg("%d bytes", (int)fake->live_bytes(0));
     close_both(&f);
@@ -267,7 +268,7 @@ static void parts_go_over_together(void **state) {
     runtime_fixture_t f;
     gantry_fake_device_t settings;
     fake->get_device(0, &settings);
-    /* has none: the parts' are of no effect */
+    /* this view has no priorities: the parts' priorities have no effect */
     settings.least_priority = settings.greatest_priority = 0;
     fake->set_device(0, &settings);
     open_both(&f);
@@ -306,7 +307,7 @@ static void visible_list_goes_over(void **state) {
     options.visible_devices = "1,0";
     runtime_fixture_open_with(&f, &options);
     assert_true(other->fail_calls("device_open", 1, 1, GANTRY_UNAVAILABLE, "gone"));
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:1"); /* the card of the two views */
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:1"); /* the card with two views */
     expect_on(gantry_add(scope, F32(scope, 1), F32(scope, 2)), "/device:GPU:1");
     expect_ended_well(scope);
     assert_string_equal(gantry__logical_view(find(&f, "GPU:1"))->alias, "fake:0");
@@ -314,7 +315,7 @@ static void visible_list_goes_over(void **state) {
     close_both(&f);
 }
 
-/* ---- when nothing takes over ---- */
+/* ---- no view can take over ---- */
 
 static void both_views_failing_fail_with_both_reasons(void **state) {
     (void)state;
@@ -328,7 +329,7 @@ static void both_views_failing_fail_with_both_reasons(void **state) {
                          "/device:GPU:0 (other:0) cannot be opened: too old");
     (void)gantry_scope_end(scope);
     assert_int_equal(log_lines_with(&f.log, "serves this card", ""), 0);
-    expect_adds(&f); /* the next one tries again */
+    expect_adds(&f); /* the next initialisation tries again */
     expect_served_by(&f, "other:0", "");
     close_both(&f);
     other->reset(), fake->reset();
@@ -345,7 +346,7 @@ static void both_views_failing_fail_with_both_reasons(void **state) {
 static void view_that_is_no_better_does_not_take_over(void **state) {
     (void)state;
     runtime_fixture_t f;
-    set_card(other, 0); /* no programs, but kernels of its own */
+    set_card(other, 0); /* it builds no programs, but has kernels of its own */
     open_both(&f);
     assert_true(fake->fail_calls("device_open", 1, 1, GANTRY_UNAVAILABLE, "gone"));
     expect_adds(&f);
@@ -378,7 +379,7 @@ static void lost_later_is_lost(void **state) {
     (void)gantry_add(scope, F32(scope, 1), F32(scope, 2));
     expect_scope_failure(scope, GANTRY_UNAVAILABLE, "was lost");
     (void)gantry_scope_end(scope);
-    /* tensors may lie there: nobody moves under them */
+    /* tensors may lie there: the device must not change */
     assert_int_equal(fake->calls("device_open"), 0);
     other->set_lost(0, 0);
     close_both(&f);
@@ -398,7 +399,7 @@ static void plans_made_before_do_not_hold(void **state) {
     assert_string_equal(source, "other");
     assert_true(other->fail_calls("device_open", 1, 3, GANTRY_UNAVAILABLE, "gone"));
     assert_true(fake->fail_calls("device_open", 1, 1, GANTRY_INTERNAL, "not yet"));
-    /* leaves a plan with other's kernels */
+    /* this caches a plan with other's kernels */
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
     assert_null(gantry_add(scope, F32(scope, 1), F32(scope, 2)));
     gantry_scope_clear(scope);
@@ -456,7 +457,7 @@ static void free_memory_is_asked_of_the_other_view(void **state) {
     assert_int_equal(gantry_get_memory_info(f.runtime, "fake:0", &info), GANTRY_OK);
     assert_true(info.driver_free_bytes == 0 && info.driver_total_bytes == 0);
     assert_true(other->fail_calls("device_open", 1, 1, GANTRY_UNAVAILABLE, "gone"));
-    /* after fail-over, too */
+    /* this holds after a fail-over, too */
     assert_int_equal(gantry_get_memory_info(f.runtime, "GPU:0", &info), GANTRY_OK);
     assert_true(info.driver_free_bytes == 5 * MIB);
     close_both(&f);
@@ -468,7 +469,7 @@ static void fraction_counts_from_the_total_not_from_what_is_free(void **state) {
     gantry_runtime_options_t options = both(&f);
     options.memory_fraction = 0.25;
     runtime_fixture_open_with(&f, &options);
-    other->set_capacity(0, 20 * MIB); /* another process has the rest */
+    other->set_capacity(0, 20 * MIB); /* another process uses the rest */
     gantry_memory_info_t info = {.struct_size = sizeof info};
     assert_int_equal(gantry_get_memory_info(f.runtime, "GPU:0", &info), GANTRY_OK);
     assert_true(info.limit_bytes == 16 * MIB);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors that kernels find while they run: slots, their reuse, and who is told. */
+/* Errors that running kernels find reach the right calls, and their slots are reused. */
 #define _XOPEN_SOURCE 700
 
 #include "device/fault.h"
@@ -13,7 +13,7 @@ typedef struct slot_t {
     int64_t position;
 } slot_t;
 
-/* A fault whose kernel, a transfer here, writes what it found. */
+/* A fault whose kernel writes the error; a transfer stands for the kernel. */
 static gantry__fault_t *run_kernel(gantry_logical_device_t *device, const slot_t *found) {
     gantry__fault_t *fault;
     gantry_span_t span;
@@ -34,7 +34,7 @@ static void good_work_settles_well(void **state) {
     device_fixture_t f;
     gantry__fault_t *fault = run_kernel(device_fixture_open_gpu(&f), NULL);
     for (int i = 0; i < 3; ++i) assert_int_equal(gantry__fault_settle(fault), GANTRY_OK);
-    assert_int_equal(fake->calls("to_host"), 1); /* asked once */
+    assert_int_equal(fake->calls("to_host"), 1); /* the slot is read once */
     gantry__fault_release(fault);
     gantry__fault_release(NULL);
     device_fixture_close(&f);
@@ -62,7 +62,7 @@ static void bad_data_is_told_with_op_and_position(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         device_fixture_t f;
         gantry__fault_t *fault = run_kernel(device_fixture_open_gpu(&f), &cases[i].slot);
-        for (int k = 0; k < 2; ++k) { /* everybody who depends on it is told */
+        for (int k = 0; k < 2; ++k) { /* every dependent result reports it */
             assert_int_equal(gantry__fault_settle(fault), GANTRY_INVALID_ARGUMENT);
             assert_string_equal(gantry__message(), cases[i].text);
         }
@@ -165,7 +165,7 @@ static void released_slot_is_clean_for_the_next(void **state) {
     for (int i = 0; i < 50; ++i) {
         gantry__fault_t *bad = run_kernel(device, &slot);
         if (i % 2) assert_int_equal(gantry__fault_settle(bad), GANTRY_INVALID_ARGUMENT);
-        gantry__fault_release(bad); /* every other one unread, its work in flight */
+        gantry__fault_release(bad); /* every second one is unread, with its work in flight */
         gantry__fault_t *good = run_kernel(device, NULL);
         assert_int_equal(gantry__fault_settle(good), GANTRY_OK);
         gantry__fault_release(good);
@@ -188,7 +188,7 @@ static void faults_are_counted(void **state) {
     device_fixture_close(&f);
 }
 
-/* ---- submitted faults: the table asks for them ---- */
+/* ---- submitted faults: the table reads their slots ---- */
 
 static gantry__fault_t *submit_kernel(gantry_logical_device_t *device, const slot_t *found) {
     gantry__fault_t *fault = run_kernel(device, found);
@@ -217,11 +217,11 @@ static void what_nobody_read_is_told_once_and_first_things_first(void **state) {
     expect_told(device, NULL);
     assert_int_equal(fake->calls("to_host"), 0);
     gantry__fault_release(submit_kernel(device, NULL));
-    gantry__fault_release(submit_kernel(device, &seventh)); /* its result is gone */
+    gantry__fault_release(submit_kernel(device, &seventh)); /* the kernel's result was released */
     gantry__fault_t *held = submit_kernel(device, &ninth);
     assert_int_equal(device->faults->free_count, GANTRY__FAULT_SLOTS - 3);
     expect_told(device, "element 7");
-    assert_int_equal(fake->calls("to_host"), 1); /* all slots at once */
+    assert_int_equal(fake->calls("to_host"), 1); /* one read for all slots */
     expect_told(device, NULL);
     assert_int_equal(device->faults->free_count, GANTRY__FAULT_SLOTS);
     for (int k = 0; k < 2; ++k)
@@ -229,9 +229,9 @@ static void what_nobody_read_is_told_once_and_first_things_first(void **state) {
     gantry__fault_release(held);
     gantry__fault_t *read = submit_kernel(device, &ninth);
     expect_failure(gantry__fault_settle(read), GANTRY_INVALID_ARGUMENT, "element 9");
-    expect_told(device, NULL); /* the reader was told */
+    expect_told(device, NULL); /* the reader already got the error */
     gantry__fault_release(read);
-    gantry__fault_release(submit_kernel(device, &seventh)); /* goes with the device */
+    gantry__fault_release(submit_kernel(device, &seventh)); /* the device frees it */
     device_fixture_close(&f);
 }
 
@@ -243,7 +243,7 @@ static void any_number_of_submitted_results_may_be_unread(void **state) {
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     for (int i = 0; i < 3 * GANTRY__FAULT_SLOTS; ++i)
         held[i] = submit_kernel(device, i == 2 || i == 2000 ? &bad : NULL);
-    assert_in_range(fake->calls("to_host"), 4, 6); /* half the slots at once */
+    assert_in_range(fake->calls("to_host"), 4, 6); /* one read for half the slots */
     for (int i = 0; i < 3 * GANTRY__FAULT_SLOTS; ++i) {
         assert_int_equal(gantry__fault_settle(held[i]),
                          i == 2 || i == 2000 ? GANTRY_INVALID_ARGUMENT : GANTRY_OK);
@@ -277,7 +277,7 @@ static void first_of_many_positions_is_told(void **state) {
         gantry_logical_device_t *device = device_fixture_open_gpu(&f);
         gantry__stream_t *compute = &device->streams[GANTRY_STREAM_COMPUTE];
         words[4 + cases[i].block] = cases[i].left;
-        words[4 + GANTRY__FAULT_BLOCKS - 1] |= 1; /* a later one */
+        words[4 + GANTRY__FAULT_BLOCKS - 1] |= 1; /* a later fault */
         assert_int_equal(gantry__fault_create(device, "Div", 17, &fault, &span), GANTRY_OK);
         gantry__stream_begin(compute);
         assert_int_equal(device->backend->transfer->to_device(compute->handle, &span, words), 0);
@@ -304,7 +304,7 @@ static void too_many_unread_results_are_refused(void **state) {
     device_fixture_close(&f);
 }
 
-/* The slots' memory may have been somebody's whose work is still in flight. */
+/* The slots' memory may belong to a former owner whose work is still in flight. */
 static void slots_wait_for_the_former_use_of_their_memory(void **state) {
     (void)state;
     device_fixture_t f;
@@ -343,8 +343,8 @@ static void failing_steps_leave_nothing(void **state) {
     }
 }
 
-/* A settle that fails knows nothing yet: the next one may know. And nothing may write to its memory
- * after it has returned. */
+/* A failed settle gives no answer; the next one may. Nothing may write to its memory after it has
+ * returned. */
 static void failing_read_is_not_an_answer(void **state) {
     (void)state;
     static const char *const slots[] = {"stream_wait_event", "to_host", "event_create",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening and closing logical devices, and regions from the driver, on the fake backend. */
+/* Logical devices are opened and closed, and get regions from the driver, on the fake backend. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
@@ -49,7 +49,7 @@ static void device_is_opened_on_first_need_only(void **state) {
     assert_int_equal(gantry__logical_device_open(device), GANTRY_OK);
     assert_int_equal(fake->calls("device_open"), 1);
     assert_int_equal(fake->calls("stream_create"), GANTRY__STREAMS);
-    /* memory is taken with the first request */
+    /* the first request takes memory */
     assert_int_equal(fake->live(GANTRY_FAKE_REGION), 0);
     assert_string_equal(device->allocator.name, "GPU_0_bfc");
     assert_int_equal(
@@ -156,7 +156,7 @@ static void driver_with_less_than_it_said_is_tried_smaller(void **state) {
     (void)state;
     device_fixture_t f;
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
-    fake->set_capacity(0, 3 * MIB / 2); /* another process has the rest */
+    fake->set_capacity(0, 3 * MIB / 2); /* another process uses the rest */
     gantry__allocator_free(&device->allocator, get(device, MIB));
     assert_true(fake->live_bytes(0) >= MIB && fake->live_bytes(0) <= 3 * MIB / 2);
     device_fixture_close(&f);
@@ -213,7 +213,7 @@ static void failing_touch_is_a_lack_of_memory(void **state) {
         assert_true(fake->fail_calls(slots[i], 1, 100, GANTRY_INTERNAL, "no pages"));
         gantry_status_t status = allocate(device, MIB, &chunk);
         assert_int_equal(status, i == 3 ? GANTRY_OK
-                                        /* without an event the whole stream is waited for */
+                                        /* without an event, the wait covers the whole stream */
                                         : GANTRY_RESOURCE_EXHAUSTED);
         assert_int_equal(fake->waiting(0), 0);
         assert_int_equal(fake->live(GANTRY_FAKE_REGION), i == 3);
@@ -234,13 +234,14 @@ static void host_backed_memory_asks_the_machine_first(void **state) {
     expect_failure(allocate(device, 8 * MIB, &chunk), GANTRY_RESOURCE_EXHAUSTED,
                    "ran out of memory");
     assert_int_equal(fake->calls("region_alloc"),
-                     asked); /* the driver would have said yes, and the system killed the process */
+                     /* an allocation would succeed, and then the system would kill the process */
+                     asked);
     gantry__allocator_free(&device->allocator, get(device, 2 * MIB));
     assert_true(fake->calls("memory_info") > 0);
     device_fixture_close(&f);
 }
 
-/* ---- synchronising and losing ---- */
+/* ---- synchronisation and loss ---- */
 
 static void synchronize_tells_the_first_failure(void **state) {
     (void)state;
@@ -250,7 +251,7 @@ static void synchronize_tells_the_first_failure(void **state) {
     fake->set_lost(0, 1);
     expect_failure(gantry__logical_device_synchronize(device), GANTRY_UNAVAILABLE,
                    "device 0 of the fake backend is lost");
-    device_fixture_close(&f); /* a lost device is given back like another */
+    device_fixture_close(&f); /* a lost device is closed like any other */
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)

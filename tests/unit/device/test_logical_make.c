@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Logical devices from configured cards: how many, their numbers and names, what each one is opened
- * with, and who is opened and closed when. */
+/* Logical devices are made from configured cards: their count, numbers and names, the options they
+ * are opened with, and the order of opening and closing. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
@@ -57,7 +57,7 @@ static void parts_are_numbered_card_by_card(void **state) {
     SPLIT(&f.table, CARD(0), PART(8), PART(16));
     SPLIT(&f.table, CARD(2), PART(4), PART(4), PART(4));
     freeze(&f);
-    assert_int_equal(f.table.listed_count, 7); /* with the CPU */
+    assert_int_equal(f.table.listed_count, 7); /* plus the CPU */
     expect_part(&f, "GPU:0", "fake:0", 0);
     expect_part(&f, "GPU:1", "fake:0", 1);
     expect_part(&f, "GPU:2", "fake:1", -1);
@@ -80,11 +80,11 @@ static void ordinals_number_parts_across_cards(void **state) {
     SPLIT(&f.table, CARD(2), NUMBERED(0, 8), NUMBERED(1, 8));
     freeze(&f);
     expect_part(&f, "GPU:0", "fake:0", 1);
-    expect_part(&f, "GPU:1", "fake:1", -1); /* without: 0 */
+    expect_part(&f, "GPU:1", "fake:1", -1); /* without a backend: 0 */
     expect_part(&f, "GPU:2", "fake:2", 0);
     expect_part(&f, "GPU:3", "fake:0", 0);
     expect_part(&f, "GPU:4", "fake:2", 1);
-    expect_part(&f, "CPU:0", "cpu:0", -1); /* other types keep their places */
+    expect_part(&f, "CPU:0", "cpu:0", -1); /* other types keep their numbers */
     assert_ptr_equal(f.table.logical[0], find(&f, "CPU:0"));
     device_fixture_close(&f);
 }
@@ -160,7 +160,7 @@ static void other_view_of_a_card_answers_to_all_its_numbers(void **state) {
     device_fixture_close(&f);
 }
 
-/* ---- what a part is opened with ---- */
+/* ---- the options of a part ---- */
 
 static void parts_share_the_card_and_nothing_else(void **state) {
     (void)state;
@@ -210,7 +210,7 @@ static void parts_without_a_limit_share_what_is_left(void **state) {
         for (int k = 0; k < 3; ++k) {
             char name[8];
             (void)snprintf(name, sizeof name, "GPU:%d", k);
-            /* the setter refuses a sum that leaves nothing */
+            /* the setter refuses limits whose sum leaves nothing */
             if (cases[i].expected[k] == 0) continue;
             assert_int_equal(find_open(&f, name)->limit_bytes / MIB, cases[i].expected[k]);
         }
@@ -233,7 +233,7 @@ static void priority_reaches_the_streams(void **state) {
     (void)find_open(&f, "GPU:2");
     assert_int_equal(fake->streams_with_priority(0, 1), GANTRY__STREAMS);
     assert_int_equal(fake->streams_with_priority(0, -1), GANTRY__STREAMS);
-    /* of the card that has no parts */
+    /* only the streams of the card without parts */
     assert_int_equal(fake->calls("stream_create"), GANTRY__STREAMS);
     device_fixture_close(&f);
 }
@@ -271,7 +271,7 @@ static void failing_stream_with_priority_leaves_the_part_closed(void **state) {
 static void part_imitates_less_and_never_more(void **state) {
     (void)state;
     device_fixture_t f;
-    /* 256 work-items, 32 KiB of local memory, no bound of an allocation */
+    /* 256 work-items, 32 KiB of local memory, no bound on an allocation */
     device_fixture_open(&f, NULL, NULL);
     SPLIT(&f.table, CARD(0),
           {.max_work_group_size = 64, .local_memory_bytes = 16384, .largest_allocation_bytes = MIB},
@@ -286,7 +286,7 @@ static void part_imitates_less_and_never_more(void **state) {
     assert_int_equal(b->info.max_work_group_size, 256);
     assert_int_equal(b->info.local_memory_bytes, 32768);
     assert_false(b->imitates_launches || c->imitates_launches);
-    assert_int_equal(a->physical->info.max_work_group_size, 256); /* the card stays what it is */
+    assert_int_equal(a->physical->info.max_work_group_size, 256); /* the card's own limits stay */
     assert_string_equal(a->info.hardware_name, "Fake Device 0");
     device_fixture_close(&f);
 }
@@ -317,10 +317,11 @@ static void take_all_leaves_a_reserve_of_what_is_free(void **state) {
         uint32_t flags;
         uint64_t total, free, expected; /* MiB */
     } cases[] = {
-        {0, 64, 64, 64}, /* the reserve is more than there is: it does not count */
+        {0, 64, 64, 64}, /* the reserve exceeds the free memory: it is ignored */
         {0, 1024, 512, 512 - 225},
         {0, 8192, 4096, 4096 - 500},
-        {GANTRY_DEVICE_HOST_BACKED, 16384, 8192, 8192 - 1024}, /* a sixteenth of the machine */
+        /* a sixteenth of the machine's memory */
+        {GANTRY_DEVICE_HOST_BACKED, 16384, 8192, 8192 - 1024},
     };
     gantry_runtime_options_t options = {.struct_size = sizeof options, .memory_growth = GANTRY_OFF};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
@@ -352,7 +353,8 @@ static void take_all_on_the_cpu_leaves_the_machine_room(void **state) {
     device_fixture_close(&f);
 }
 
-/* A driver that does not tell what is free, on memory of the machine: the CPU backend is asked. */
+/* This driver uses the machine's memory and does not report what is free: the CPU backend
+ * answers. */
 static void host_backed_card_of_a_silent_driver_is_held_to_the_machine(void **state) {
     (void)state;
     gantry_runtime_options_t options = {.struct_size = sizeof options, .memory_growth = GANTRY_OFF};
@@ -375,7 +377,7 @@ static void host_backed_card_of_a_silent_driver_is_held_to_the_machine(void **st
             const gantry__allocation_t request = {.bytes = UINT64_C(1) << 49, .owner = "Test"};
             expect_failure(gantry__allocator_allocate(&gpu->allocator, &request, &chunk),
                            GANTRY_RESOURCE_EXHAUSTED, "ran out of memory");
-            assert_int_equal(fake->calls("region_alloc"), 0); /* it would have said yes */
+            assert_int_equal(fake->calls("region_alloc"), 0); /* an allocation would succeed */
         } else {
             assert_true(gpu->limit_bytes < cpu->info.total_bytes);
         }
@@ -383,7 +385,7 @@ static void host_backed_card_of_a_silent_driver_is_held_to_the_machine(void **st
     }
 }
 
-/* ---- opening at the same time ---- */
+/* ---- concurrent opening ---- */
 
 static void threads_open_parts_of_one_card(void **state) {
     (void)state;
@@ -425,7 +427,7 @@ static void memory_running_out_leaks_nothing(void **state) {
         f.heap.inner.fail_at = at;
         status = gantry__device_table_freeze(&f.table, "this test");
         f.heap.inner.fail_at = -1;
-        freeze(&f); /* the next one makes them */
+        freeze(&f); /* the next initialisation makes them */
         assert_int_equal(f.table.listed_count, 4);
         device_fixture_close(&f);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pinned host memory for programs: served by the backend, bounded, found again by its address
- * alone. */
+/* The backend allocates pinned host memory for programs; a limit bounds it, and its address
+ * identifies it. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -28,7 +28,7 @@ static void memory_comes_from_the_backend_and_goes_back(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
-    /* opens the device */
+    /* this call opens the device */
     assert_int_equal(gantry_pinned_free(f.runtime, pinned(&f, "GPU:0", 1)), GANTRY_OK);
     uint64_t made = fake->calls("host_alloc"), ended = fake->calls("host_free");
     void *data = pinned(&f, "GPU:0", MIB);
@@ -104,7 +104,7 @@ static void what_is_left_ends_with_the_runtime(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* Host memory or the driver's running out changes nothing: the next call has it. */
+/* A failed host or driver allocation changes nothing: the next call succeeds. */
 static void running_out_leaks_nothing(void **state) {
     (void)state;
     runtime_fixture_t f;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Staging: the pinned blocks that small copies pass through, their number, their bounds and
- * their way back. */
+/* Small copies pass through pinned staging blocks, which are limited in number and reused. */
 #define _XOPEN_SOURCE 700
 
 #include "device/staging.h"
@@ -40,7 +39,7 @@ static void staging_is_bounded_and_waits_for_the_oldest(void **state) {
     assert_int_equal(pthread_create(&opener, NULL, open_gates_later, NULL), 0);
     values[0] = 4711;
     assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
-    assert_true(fake->finished(0) >= 1); /* it had to wait for the first block */
+    assert_true(fake->finished(0) >= 1); /* it waited for the first block */
     assert_int_equal(pthread_join(opener, NULL), 0);
     assert_int_equal(fake->live(GANTRY_FAKE_HOST_BLOCK), GANTRY__STAGING_BLOCKS);
     values[0] = 0;
@@ -61,7 +60,7 @@ static void staging_without_pinned_memory_uses_what_it_has(void **state) {
     assert_true(fake->fail_calls("host_alloc", 1, UINT64_MAX, GANTRY_RESOURCE_EXHAUSTED,
                                  "no pinned memory"));
     fake->set_delay(0, 2);
-    /* from the caller's memory */
+    /* copied straight from the caller's memory */
     assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
     assert_int_equal(fake->waiting(0), 0);
     assert_int_equal(t.f.table.pinned_bytes, 0);
@@ -100,8 +99,8 @@ static void expect_books(const gantry_logical_device_t *device) {
     assert_true(stats.pool_bytes + stats.charged_bytes <= stats.bytes_limit);
 }
 
-/* Held copies, more than blocks may be made: the rest goes from the caller's memory, one after
- * the other. */
+/* More held copies than there may be blocks: the others read the caller's memory, one after the
+ * other. */
 static void copy_held_ones(gantry__buffer_t *buffer, int count) {
     gantry__point_t ready;
     uint32_t values[SMALL / 4] = {0};
@@ -167,7 +166,7 @@ static void idle_staging_is_given_back_and_made_again(void **state) {
     assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
     expect_books(t.gpus[0]);
     uint64_t released = gantry__staging_release_idle(t.gpus[0]);
-    /* work is on its way out of that one */
+    /* a copy still reads that block */
     assert_int_equal(fake->live(GANTRY_FAKE_HOST_BLOCK), 1);
     assert_int_equal(released, reserved - GANTRY__STAGING_BLOCK_BYTES);
     expect_books(t.gpus[0]);
@@ -201,7 +200,7 @@ static void take_all_leaves_staging_its_part(void **state) {
     assert_int_equal(fake->live_bytes(0) + gantry__staging_bytes(t.gpus[0]),
                      t.gpus[0]->limit_bytes);
     fake->close_gate(0, 7);
-    /* not waited for */
+    /* the call does not wait */
     assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
     fake->open_gate(0, 7);
     gantry__buffer_release(buffer);

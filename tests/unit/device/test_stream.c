@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams, points and events on the fake backend, linked statically: gates and delays decide when
- * work ends, and the fake itself finds out work that nothing orders. */
+/* Streams, points and events order work on the fake backend, which is linked statically. Gates and
+ * delays decide when work ends, and the fake backend reports unordered work. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -78,7 +78,7 @@ static gantry_span_t whole(const fixture_t *f, uint32_t device) {
     return (gantry_span_t){f->regions[device], 0, BYTES};
 }
 
-/* Fills the device's region with a value; the point that stands for it. */
+/* Fills the device's region with a value; returns the point of that work. */
 static gantry__point_t fill(fixture_t *f, uint32_t device, uint32_t stream, uint32_t value) {
     gantry__stream_t *self = &f->streams[device][stream];
     gantry_span_t span = whole(f, device);
@@ -105,7 +105,7 @@ static void sleep_ms(long ms) {
     (void)nanosleep(&time, NULL);
 }
 
-/* Opens all gates of device 0 a little later, on another thread. */
+/* Opens all gates of device 0 a little later, from another thread. */
 static void *open_later(void *user) {
     (void)user;
     sleep_ms(20);
@@ -158,7 +158,8 @@ static void waiting_twice_asks_the_driver_once(void **state) {
     fixture_t f;
     open_all(&f, 0);
     gantry__point_t first = fill(&f, 0, COMPUTE, 1), second = fill(&f, 0, COMPUTE, 2);
-    assert_int_equal(gantry__point_wait(first), GANTRY_OK); /* the event covers the second, too */
+    /* the event covers the second one, too */
+    assert_int_equal(gantry__point_wait(first), GANTRY_OK);
     assert_int_equal(gantry__point_wait(second), GANTRY_OK);
     assert_int_equal(gantry__point_wait(first), GANTRY_OK);
     assert_int_equal(fake->calls("event_record"), 1);
@@ -188,10 +189,10 @@ static void sibling_waits_on_the_device(void **state) {
     open_all(&f, 0);
     fake->close_gate(0, 1u << COMPUTE);
     gantry__point_t written = fill(&f, 0, COMPUTE, 42);
-    /* returns at once */
+    /* the call returns at once */
     assert_int_equal(gantry__stream_wait_for(&f.streams[0][TO_HOST], &written, 1), GANTRY_OK);
     gantry__point_t read = read_back(&f, 0, TO_HOST, values);
-    /* the reader's gate is open, its work waits all the same */
+    /* the reader's gate is open, but its work still waits */
     assert_false(fake->wait_finished(0, 1, 20));
     fake->open_gate(0, 7);
     assert_int_equal(gantry__point_wait(read), GANTRY_OK);
@@ -214,7 +215,7 @@ static void missing_wait_is_found_out(void **state) {
     fake->first_violation(text, sizeof text);
     assert_non_null(strstr(text, "nothing orders the two"));
     assert_int_equal(gantry__stream_synchronize(&f.streams[0][COMPUTE]), GANTRY_OK);
-    (void)read_back(&f, 0, TO_HOST, values); /* the host has waited: that is order enough */
+    (void)read_back(&f, 0, TO_HOST, values); /* the host has waited: that orders the work */
     assert_int_equal(fake->violations(), 1);
     assert_int_equal(gantry__stream_synchronize(&f.streams[0][TO_HOST]), GANTRY_OK);
     fake->reset();
@@ -233,7 +234,7 @@ static void sibling_that_waited_does_not_wait_again(void **state) {
     assert_int_equal(fake->calls("event_record"), 1);
     assert_int_equal(fake->calls("stream_wait_event"), 1);
     assert_int_equal(gantry__stream_wait_for(&f.streams[0][TO_DEVICE], both, 2),
-                     GANTRY_OK); /* the same event serves another */
+                     GANTRY_OK); /* the same event is reused */
     assert_int_equal(fake->calls("event_record"), 1);
     assert_int_equal(fake->calls("stream_wait_event"), 2);
     gantry__point_t third = fill(&f, 0, COMPUTE, 3);
@@ -285,7 +286,7 @@ static void stream_of_another_backend_makes_the_thread_wait(void **state) {
     fixture_t f;
     gantry__stream_t foreign;
     open_all(&f, 0);
-    gantry_backend_t copy = *f.backend; /* another backend, as far as streams know */
+    gantry_backend_t copy = *f.backend; /* another backend, in the view of streams */
     const gantry__stream_owner_t owner = {.device = f.devices[1]};
     assert_int_equal(gantry__stream_init(&foreign, &f.host.heap.heap, &copy, f.devices[1], &owner,
                                          COMPUTE, NULL, false),
@@ -334,7 +335,7 @@ static void synchronous_stream_waits_on_the_thread(void **state) {
     close_all(&f);
 }
 
-/* ---- events are used again ---- */
+/* ---- reuse of events ---- */
 
 static void events_are_reused(void **state) {
     (void)state;
@@ -358,7 +359,8 @@ static void many_waits_in_flight_reuse_events(void **state) {
     open_all(&f, 0);
     fake->close_gate(0, 7);
     for (uint32_t i = 1; i <= 100;
-         ++i) { /* a wait keeps the record it was given: the event may be recorded again at once */
+         /* a wait keeps the record it was given, so the event may be recorded again at once */
+         ++i) {
         gantry__point_t written = fill(&f, 0, COMPUTE, i);
         assert_int_equal(gantry__stream_wait_for(&f.streams[0][TO_HOST], &written, 1), GANTRY_OK);
         gantry__point_t read = read_back(&f, 0, TO_HOST, values);
@@ -387,8 +389,7 @@ static void stream_that_cannot_be_made_leaves_nothing(void **state) {
     close_all(&f);
 }
 
-/* Without an event the thread waits for the stream instead: nothing is in flight when a wait has
- * returned. */
+/* Without an event, the thread waits for the whole stream: after a wait, no work is in flight. */
 static void failing_event_slots_leave_no_work_behind(void **state) {
     (void)state;
     static const struct {
@@ -464,7 +465,7 @@ static void failed_work_is_told_to_every_reader(void **state) {
         assert_int_equal(gantry__stream_wait_for(&f.streams[0][TO_HOST], &failed, 1),
                          GANTRY_INTERNAL);
     }
-    assert_int_equal(gantry__point_wait(good), GANTRY_OK); /* what was good before stays good */
+    assert_int_equal(gantry__point_wait(good), GANTRY_OK); /* earlier good results stay good */
     gantry__point_t later = fill(&f, 0, COMPUTE, 3);
     assert_int_equal(gantry__stream_wait_for(&f.streams[0][TO_HOST], &later, 1), GANTRY_OK);
     assert_int_equal(gantry__point_wait(read_back(&f, 0, TO_HOST, values)), GANTRY_OK);
@@ -472,7 +473,7 @@ static void failed_work_is_told_to_every_reader(void **state) {
     close_all(&f);
 }
 
-/* The numbered pieces of work fail, one after the other is waited for; points[i] is piece i. */
+/* The numbered pieces of work fail, and each is waited for in turn; points[i] is piece i. */
 static void fail_some(fixture_t *f, gantry__point_t *points, uint32_t count, uint32_t every) {
     for (uint32_t i = 0; i < count; ++i) {
         char text[32];
@@ -506,19 +507,19 @@ static void more_failures_than_are_kept_apart_join_the_nearest(void **state) {
     gantry__point_t points[FIRST], near[4];
     open_all(&f, 0);
     fail_some(&f, points, FIRST, APART);
-    /* near[0] and near[2] fail: two ranges too many, one good result between them */
+    /* near[0] and near[2] fail: two ranges too many, with one good result between them */
     fail_some(&f, near, 4, 2);
     for (uint32_t i = 0; i < 4; ++i) {
-        gantry_status_t expected = i == 3 ? GANTRY_OK : GANTRY_INTERNAL; /* near[1] is the price */
+        gantry_status_t expected = i == 3 ? GANTRY_OK : GANTRY_INTERNAL; /* near[1] may be lost */
         if (i != 1) assert_int_equal(gantry__point_wait(near[i]), expected);
     }
     uint32_t lost = gantry__point_wait(near[1]) != GANTRY_OK;
     for (uint32_t i = 0; i < FIRST; ++i) {
         gantry_status_t status = gantry__point_wait(points[i]);
-        if (i % APART == 0) assert_int_equal(status, GANTRY_INTERNAL); /* no failure is forgotten */
+        if (i % APART == 0) assert_int_equal(status, GANTRY_INTERNAL); /* every failure is kept */
         lost += i % APART != 0 && status != GANTRY_OK;
     }
-    assert_in_range(lost, 2, 4); /* the good results of two gaps, and of no more */
+    assert_in_range(lost, 2, 4); /* the good results of two gaps, and no more */
     close_all(&f);
 }
 
@@ -576,8 +577,8 @@ typedef struct crowd_t {
     int failures;
 } crowd_t;
 
-/* Each thread has a quarter of the region for itself, and works on it by turns on its stream and
- * on the next one. */
+/* Each thread owns a quarter of the region, and works on it in turn on its stream and on the next
+ * one. */
 static void *work_in_turns(void *user) {
     crowd_t *self = user;
     fixture_t *f = self->f;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies between the host, two fake cards and the CPU: what is waited for and what is not, and
- * what a failure leaves. */
+/* Copies between the host, two fake cards and the CPU wait only if they must, and a failed copy
+ * leaves usable devices. */
 #define _XOPEN_SOURCE 700
 
 #include "transfer_fixture.h"
@@ -17,7 +17,7 @@ static void small_copy_is_not_waited_for(void **state) {
     fake->close_gate(0, 7);
     assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
     assert_false(gantry__point_is_past(ready));
-    memset(values, 0, SMALL); /* ours again at once */
+    memset(values, 0, SMALL); /* the caller may write at once */
     fake->open_gate(0, 7);
     assert_int_equal(gantry__copy_to_host(values, buffer, 0, SMALL, ready), GANTRY_OK);
     expect_numbers(values, SMALL, 5);
@@ -36,7 +36,8 @@ static void large_copy_is_waited_for(void **state) {
     fake->set_delay(0, 5);
     assert_int_equal(gantry__copy_from_host(buffer, values, LARGE, &ready), GANTRY_OK);
     assert_int_equal(fake->waiting(0), 0);
-    assert_int_equal(fake->live(GANTRY_FAKE_HOST_BLOCK), 0); /* straight from the caller's memory */
+    /* copied straight from the caller's memory */
+    assert_int_equal(fake->live(GANTRY_FAKE_HOST_BLOCK), 0);
     memset(values, 0, LARGE);
     assert_int_equal(gantry__copy_to_host(values, buffer, 0, LARGE, ready), GANTRY_OK);
     expect_numbers(values, LARGE, 9);
@@ -56,7 +57,7 @@ static void part_of_a_buffer_is_read(void **state) {
     assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
     assert_int_equal(gantry__copy_to_host(part, buffer, 40, sizeof part, ready), GANTRY_OK);
     expect_numbers(part, sizeof part, 110);
-    /* nothing, at the end */
+    /* an empty copy, at the buffer's end */
     assert_int_equal(gantry__copy_to_host(part, buffer, SMALL, 0, ready), GANTRY_OK);
     free(values);
     gantry__buffer_release(before);
@@ -195,9 +196,9 @@ static void failing_slots_are_reported_and_leave_no_work_behind(void **state) {
         gantry_status_t status = gantry__copy_from_host(buffer, values, bytes, &ready);
         if (status != GANTRY_OK) assert_string_equal(gantry__message(), "broken slot");
         if (i / 2 == 0) assert_int_equal(status, GANTRY_INTERNAL);
-        if (bytes == LARGE) /* the caller's memory is the caller's again, come what may */
+        if (bytes == LARGE) /* after any outcome, nothing reads the caller's memory */
             assert_int_equal(fake->waiting(0), 0);
-        (void)gantry__point_wait(ready); /* where a small one meets its failure */
+        (void)gantry__point_wait(ready); /* a small copy reports its failure here */
         fake->set_delay(0, 0);
         assert_int_equal(gantry__copy_from_host(buffer, values, bytes, &ready), GANTRY_OK);
         memset(values, 0, bytes);
@@ -226,7 +227,7 @@ static void failing_read_leaves_no_work_behind(void **state) {
         fake->set_delay(0, 5);
         assert_true(fake->fail_calls(slots[i], 1, 1, GANTRY_INTERNAL, "broken slot"));
         gantry_status_t status = gantry__copy_to_host(values, buffer, 0, SMALL, ready);
-        assert_int_equal(fake->waiting(0), 0); /* nobody writes to the caller's memory any more */
+        assert_int_equal(fake->waiting(0), 0); /* nothing writes to the caller's memory any more */
         if (status == GANTRY_OK) expect_numbers(values, SMALL, 3);
         assert_int_equal(gantry__copy_to_host(values, buffer, 0, SMALL, ready), GANTRY_OK);
         expect_numbers(values, SMALL, 3);

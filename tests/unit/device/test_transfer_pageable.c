@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fake card whose driver waits in copies of memory that is not pinned: the core waits before it
- * asks the driver, so that the stream's lock is free meanwhile; other cards keep their order by
- * events alone. */
+/* The core waits before it calls a driver that waits in copies of pageable memory, so the stream's
+ * lock is free meanwhile. Other cards keep their order by events alone. A fake card plays that
+ * driver. */
 #define _XOPEN_SOURCE 700
 #include <pthread.h>
 
@@ -27,14 +27,14 @@ static void *run_copy(void *user) {
     return NULL;
 }
 
-/* Until the slot was called more often than before. */
+/* Waits until the slot was called once more. */
 static void await_call(const char *slot, uint64_t before) {
     const struct timespec pause = {.tv_nsec = 1000000L};
     for (int ms = 0; ms < PATIENCE_MS && fake->calls(slot) == before; ++ms)
         (void)nanosleep(&pause, NULL);
 }
 
-/* How often the driver was asked for the copy, while what is before it does not end. */
+/* How often the driver was called for the copy while earlier work was still running. */
 static uint64_t asked_meanwhile(uint32_t flags, bool is_upload) {
     fixture_t t;
     pthread_t thread;
@@ -47,7 +47,7 @@ static uint64_t asked_meanwhile(uint32_t flags, bool is_upload) {
     fake->close_gate(0, 1u << COMPUTE);
     assert_int_equal(gantry__fill_from_host(former, &five, sizeof five, &copy.ready), GANTRY_OK);
     if (is_upload) {
-        gantry__buffer_release(former); /* the next one has its memory, which is still in use */
+        gantry__buffer_release(former); /* the next buffer gets its memory, which is still in use */
         copy.buffer = create(t.gpus[0], LARGE);
     }
     uint64_t asked = fake->calls(slot), waited = fake->calls("event_synchronize");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies on the device's side, between two parts of the first fake card (0, 1) and the second card
- * (2): they wait for nobody, and who may touch which memory when. */
+/* Copies between devices make no thread wait, and respect the order of memory use. Devices 0 and 1
+ * are parts of the first fake card, 2 is the second card. */
 #define _XOPEN_SOURCE 700
 
 #include "transfer_fixture.h"
@@ -30,7 +30,7 @@ static void open_copy(parts_t *t, int to) {
     t->target = create(t->gpus[to], SMALL);
 }
 
-/* In a loop: the cards are as new in each round. */
+/* For loops: each round starts with new cards. */
 static void open_copy_again(parts_t *t, int to) {
     fake->reset();
     fake->set_device_count(2);
@@ -60,8 +60,8 @@ static void expect_filled(gantry__buffer_t *buffer, gantry__point_t ready, uint3
     for (uint32_t i = 0; i < SMALL / 4; ++i) assert_int_equal(results[i], value);
 }
 
-/* All streams of both cards are held; the copy is submitted all the same, touches no host
- * memory, and is behind the source's writer. */
+/* All streams of both cards are held. The copy is still submitted, uses no host memory, and follows
+ * the source's writer. */
 static void copies_on_the_device_wait_for_nobody(void **state) {
     (void)state;
     for (int to = 1; to < 3; ++to) {
@@ -85,7 +85,7 @@ static void copies_on_the_device_wait_for_nobody(void **state) {
     }
 }
 
-/* The source is let go while the copy is held, and its memory belongs to another buffer that the
+/* The source is released during the held copy. Its memory passes to another buffer, which the
  * device writes at once. */
 static void source_of_a_copy_is_reused_behind_it(void **state) {
     (void)state;
@@ -107,12 +107,12 @@ static void source_of_a_copy_is_reused_behind_it(void **state) {
             fake->open_gate(0, 7);
             fake->open_gate(1, 7);
             expect_filled(t.target, copied, 1);
-            close_copy(&t); /* which counts what nothing ordered */
+            close_copy(&t); /* the fake backend counts unordered accesses */
         }
     }
 }
 
-/* The target is let go while the copy into it is held. */
+/* The target is released during the held copy into it. */
 static void target_of_a_copy_is_reused_behind_it(void **state) {
     (void)state;
     for (int to = 1; to < 3; ++to) {
@@ -136,7 +136,7 @@ static void target_of_a_copy_is_reused_behind_it(void **state) {
     }
 }
 
-/* The target's bytes were another buffer's, or its own before, with work on them in flight. */
+/* The target's memory has pending work of another buffer, or of its own earlier use. */
 static void target_of_a_copy_is_free_of_former_uses(void **state) {
     (void)state;
     for (int to = 1; to < 3; ++to) {
@@ -180,7 +180,7 @@ static void missing_way_between_cards_is_found_out_once(void **state) {
                        "from /physical_device:GPU:0 to /physical_device:GPU:1 go through the host",
                        "no peers here"),
         1);
-    gantry__buffer_t *back = create(t.gpus[1], SMALL); /* the other direction was not asked about */
+    gantry__buffer_t *back = create(t.gpus[1], SMALL); /* the other direction was not queried */
     assert_int_equal(gantry__copy_across(back, t.target, 0, SMALL, copied, &copied), GANTRY_OK);
     assert_int_equal(fake->calls("copy_peer"), 2);
     gantry__buffer_release(back);
@@ -203,17 +203,17 @@ static void failing_copy_on_the_device_leaves_no_work_behind(void **state) {
             gantry_status_t status =
                 gantry__copy_across(t.target, t.source, 0, SMALL, written, &copied);
             if (status != GANTRY_OK) assert_string_equal(gantry__message(), "broken slot");
-            /* freed and written again at once: nothing of the copy may be left */
+            /* memory is freed and written at once: nothing of the copy may be left */
             gantry__buffer_release(t.source);
             assert_int_equal(gantry__buffer_create(t.gpus[0], SMALL, COMPUTE, "Test", &t.source),
                              GANTRY_OK);
             written = fill(t.source, COMPUTE, 6);
             (void)gantry__point_wait(written);
-            /* where a failure of the work itself is met */
+            /* a failure of the work itself shows here */
             (void)gantry__logical_device_synchronize(t.gpus[0]);
             (void)gantry__logical_device_synchronize(t.gpus[1 + i % 2]);
             written = fill(t.source, COMPUTE, 6);
-            for (uint64_t k = 0; k < 2; ++k) /* takes what is planned */
+            for (uint64_t k = 0; k < 2; ++k) /* uses up the planned failures */
                 (void)gantry__copy_across(t.target, t.source, 0, SMALL, written, &copied);
             (void)gantry__logical_device_synchronize(t.gpus[0]);
             (void)gantry__logical_device_synchronize(t.gpus[1 + i % 2]);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies between two views of one card, which two backends serve: through the host, block by
- * block. */
+/* A copy between two views of one card goes through the host, block by block. Two backends serve
+ * the views. */
 #define _XOPEN_SOURCE 700
 
 #include "device/staging.h"
 #include "transfer_fixture.h"
 
-#define BLOCK (4u << 20) /* of a copy through the host */
+#define BLOCK (4u << 20) /* the pair of blocks of a copy through the host */
 #define THREE_BLOCKS (2 * BLOCK + 4096)
 
-/* gpus[0] is the view that serves the card, gpus[1] the other one. */
+/* gpus[0] is the view that serves the card, gpus[1] the other view. */
 static void open_views(fixture_t *t) {
     fake->set_device_count(1);
     device_fixture_set_gpu(fake, 0, "0000:af:00.0", "", 0);
@@ -37,7 +37,7 @@ static void two_views_of_a_card_copy_through_the_host_in_blocks(void **state) {
                          *c = create(t.gpus[0], bytes);
         assert_int_equal(gantry__copy_from_host(a, values, bytes + 64, &ready), GANTRY_OK);
         uint64_t reads = other->calls("to_host"), writes = fake->calls("to_device");
-        /* from within the source */
+        /* from the middle of the source */
         assert_int_equal(gantry__copy_across(b, a, 64, bytes, ready, &ready), GANTRY_OK);
         assert_int_equal(other->calls("to_host") - reads, blocks);
         assert_int_equal(fake->calls("to_device") - writes, blocks);
@@ -97,7 +97,7 @@ static void large_copy_pins_two_blocks_and_keeps_them(void **state) {
     open_views(&t);
     crossing_t it = make_crossing(&t, 3);
     for (int i = 0; i < 3; ++i) {
-        t.f.heap.inner.most_bytes = BLOCK - 1; /* no other memory is taken */
+        t.f.heap.inner.most_bytes = BLOCK - 1; /* no other memory is allocated */
         (void)cross(&it);
         t.f.heap.inner.most_bytes = 0;
         expect_arrival(&it, 3);
@@ -111,7 +111,7 @@ static void large_copy_pins_two_blocks_and_keeps_them(void **state) {
     expect_arrival(&it, 3);
     assert_int_equal(fake->calls("host_alloc"), 2);
     end_crossing(&it);
-    /* and what is kept then goes with the device: the fake would tell */
+    /* the device frees the cached blocks: the fake backend would report a leak */
     device_fixture_close(&t.f);
     assert_int_equal(fake->live(GANTRY_FAKE_HOST_BLOCK), 0);
 }
@@ -131,14 +131,14 @@ static void large_copy_without_pinned_memory_takes_what_there_is(void **state) {
     (void)cross(&it);
     expect_arrival(&it, 5);
     assert_int_equal(t.f.table.pinned_bytes, 0);
-    (void)cross(&it); /* the refusal is not remembered */
+    (void)cross(&it); /* the next copy tries again */
     expect_arrival(&it, 5);
     assert_int_equal(t.f.table.pinned_bytes, 2 * BLOCK);
     end_crossing(&it);
     device_fixture_close(&t.f);
 }
 
-/* The first copy is held back with the pair in its hands; nobody else may use or free it. */
+/* The first copy is held and owns the pair of blocks; no other copy may use or free it. */
 static void pair_belongs_to_one_copy_at_a_time(void **state) {
     (void)state;
     fixture_t t;
@@ -177,7 +177,7 @@ static void small_copy_passes_through_staging_and_is_not_waited_for(void **state
     assert_int_equal(gantry__copy_across(b, a, 0, SMALL, ready, &ready), GANTRY_OK);
     t.f.heap.inner.most_bytes = 0;
     assert_true(fake->waiting(0) >= 1);
-    /* one block of each device */
+    /* one block on each device */
     assert_int_equal(t.f.table.pinned_bytes, 2 * GANTRY__STAGING_BLOCK_BYTES);
     fake->open_gate(0, 7);
     memset(values, 0, SMALL);
@@ -189,8 +189,8 @@ static void small_copy_passes_through_staging_and_is_not_waited_for(void **state
     device_fixture_close(&t.f);
 }
 
-/* While the first block's writing is held back, the second one is read; the third must not be:
- * it needs the first one's memory. */
+/* The first block's write is held, and the second block is read meanwhile. The third must wait: it
+ * needs the first one's memory. */
 static void next_block_is_read_while_the_last_one_is_written(void **state) {
     (void)state;
     fixture_t t;

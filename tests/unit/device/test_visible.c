@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which GPUs a runtime uses: option and environment on fake cards. The grammar itself is tested in
- * test_visible_list.c. */
+/* An option or a variable selects the GPUs of a runtime, on fake cards. test_visible_list.c tests
+ * the grammar. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
@@ -12,7 +12,7 @@ static int set_up(void **state) {
     return 0;
 }
 
-/* "2 0" for the fake cards visible, in order; the CPU is always there and left out here. */
+/* "2 0" for the visible fake cards in order, without the CPU, which is always there. */
 static const char *visible_cards(const device_fixture_t *f) {
     static char text[64];
     size_t used = 0;
@@ -51,7 +51,7 @@ static void variable_selects_and_orders(void **state) {
         {"0,2,-1,1", "0 2", 1}, /* the first bad entry ends the list */
         {"7,0", "", 1},
         {"GPU-bbbb,GPU-aaaa1", "2 0", 0},
-        {"GPU-aaaa", "", 1}, /* two cards begin so */
+        {"GPU-aaaa", "", 1}, /* two cards begin like this */
         {"0000:65:00.0,17:00.0", "1 0", 0},
         {"fake:2", "2", 0},
         {"GPU:1,/physical_device:GPU:0", "1 0", 0},
@@ -59,7 +59,7 @@ static void variable_selects_and_orders(void **state) {
         {"^1", "0 2", 0},
         {"^fake:0", "1 2", 0},
         {"auto", "0 1 2", 0},
-        {"2,auto", NULL, 0}, /* names a device twice */
+        {"2,auto", NULL, 0}, /* the list names a device twice */
         {"1,1", NULL, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
@@ -87,7 +87,7 @@ static void option_wins_over_the_variable(void **state) {
     device_fixture_open(&f, NULL, &options);
     assert_string_equal(visible_cards(&f), "1");
     device_fixture_close(&f);
-    options.visible_devices = ""; /* said, and empty: none */
+    options.visible_devices = ""; /* set, but empty: no GPU */
     device_fixture_open(&f, NULL, &options);
     assert_string_equal(visible_cards(&f), "");
     device_fixture_close(&f);
@@ -132,7 +132,7 @@ static void hidden_card_is_hidden_under_every_name(void **state) {
     (void)state;
     device_fixture_t f;
     gantry_status_t status;
-    /* serves the card that is fake:1, too */
+    /* it serves the card of fake:1, too */
     device_fixture_set_gpu(other, 0, "0000:65:00.0", "", 0);
     set_variable("GANTRY_VISIBLE_DEVICES", "0");
     device_fixture_open(&f, FAKE_FOLDER("fake") ":" FAKE_FOLDER("other"), NULL);
@@ -146,7 +146,7 @@ static void hidden_card_is_hidden_under_every_name(void **state) {
     device_fixture_close(&f);
 }
 
-/* What is visible is the card, whoever serves it. */
+/* A card is visible, whichever backend serves it. */
 static void card_is_named_by_any_of_its_views(void **state) {
     (void)state;
     static const char *const texts[] = {"fake:1", "other:0", "0000:65:00.0", "1"};
@@ -169,7 +169,7 @@ static void cuda_s_variable_hides_the_vendor_s_cards_only(void **state) {
                  {"-1", "0 2"},
                  {"", "0 2"},
                  {"\"\"", "0 2"},
-                 /* the first one is not there */
+                 /* the first card is hidden */
                  {" -1 ", "0 2"},
                  {"'-1'", "0 2"},
                  {"0", "0 1 2"},
@@ -195,7 +195,7 @@ static const char *hidden_by(device_fixture_t *f, const char *alias) {
     return details.hidden_by;
 }
 
-/* The one cause that holds, of the four there are. */
+/* hidden_by names the one cause of four that applies. */
 static void hidden_card_tells_what_hides_it(void **state) {
     (void)state;
     static const struct {

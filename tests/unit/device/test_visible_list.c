@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The grammar of CUDA_VISIBLE_DEVICES and of GANTRY_VISIBLE_DEVICES, on a machine of four
- * devices. */
+/* CUDA_VISIBLE_DEVICES and GANTRY_VISIBLE_DEVICES are parsed by their grammar, on a machine with
+ * four devices. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-/* Devices 0 and 1 share the start of their UUIDs; device 2 has no PCI address, device 3 no UUID. */
+/* Devices 0 and 1 share the start of their UUIDs. Device 2 has no PCI address, and device 3 no
+ * UUID. */
 static const gantry__visible_device_t machine[] = {
     {0, "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", "0000:65:00.0", "card A"},
     {1, "GPU-8932aaaa-0000-4106-c12f-20bd9faed9f6", "0000:b3:00.0", "card B"},
@@ -57,7 +58,7 @@ static outcome_t select_with(const gantry__visible_rules_t *rules, const char *t
 
 typedef struct row_t {
     const char *text, *digits;
-    const char *reason; /* part of the remark; "": there must be none */
+    const char *reason; /* a part of the remark; "": no remark */
 } row_t;
 
 static void assert_rows(const gantry__visible_rules_t *rules, const row_t *rows, size_t count) {
@@ -80,7 +81,7 @@ static const row_t common_rows[] = {
     {"' '", "", "is empty"},
     {"0", "0", ""},
     {"0,1", "01", ""},
-    {"2,1", "21", ""}, /* the order given is kept */
+    {"2,1", "21", ""}, /* the list's order is kept */
     {"3,2,1,0", "3210", ""},
     {"\"0,1\"", "01", ""},
     {"'0,1'", "01", ""},
@@ -102,10 +103,10 @@ static const row_t common_rows[] = {
     {"0,,1", "0", "entry 2 '' ends the list: it is empty"},
     {",0", "", "entry 1 '' ends the list: it is empty"},
     {"0,1,", "01", "entry 3 '' ends the list: it is empty"},
-    {"\"0,1", "", "entry 1 '\"0' ends the list"}, /* a quote without its pair is no quote */
+    {"\"0,1", "", "entry 1 '\"0' ends the list"}, /* an unpaired quote is an ordinary character */
     {"\"0,1'", "", "entry 1 '\"0' ends the list"},
     {"\"", "", "entry 1 '\"' ends the list"},
-    {"0,abc,0", "0", "entry 2 'abc'"}, /* what follows the end is not read, not even a repetition */
+    {"0,abc,0", "0", "entry 2 'abc'"}, /* nothing behind the end is read, not even a repetition */
     /* UUIDs and their prefixes */
     {"GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", "0", ""},
     {"GPU-8932a,GPU-8932f", "10", ""},
@@ -128,7 +129,7 @@ static void visible_list_cuda_grammar_table(void **state) {
     (void)state;
     assert_rows(&cuda_rules, common_rows, COUNT(common_rows));
     static const row_t rows[] = {
-        /* Gantry's own entries mean nothing here */
+        /* Gantry's own entries have no meaning here */
         {"0,^1", "0", "entry 2 '^1' ends the list: it is no index, UUID prefix or PCI address"},
         {"^1", "", "entry 1 '^1' ends the list"},
         {"auto", "", "entry 1 'auto' ends the list"},
@@ -154,7 +155,7 @@ static void visible_list_gantry_grammar_table(void **state) {
         {"auto", "0123", ""},
         {"\"auto\"", "0123", ""},
         {"AUTO", "", "entry 1 'AUTO' ends the list"},
-        /* leaving out */
+        /* exclusion */
         {"^1", "023", ""},
         {"^1,^3", "02", ""},
         {"^3 , ^ 1", "02", ""},
@@ -169,7 +170,7 @@ static void visible_list_gantry_grammar_table(void **state) {
         {"0,^1", "0", ""},
         {"^0,^1,^2,^3", "", ""},
         {"^auto", "", ""},
-        /* a ^entry never ends the list, and in doubt it hides more, not less */
+        /* a ^entry never ends the list; an ambiguous one hides every match */
         {"^GPU-8932", "23", ""},
         {"^7", "0123", "entry 1 '^7' hides nothing: no device matches it"},
         {"^7,0,1", "01", "entry 1 '^7' hides nothing"},
@@ -180,7 +181,7 @@ static void visible_list_gantry_grammar_table(void **state) {
         {"^0,", "123", "entry 2 '' ends the list: it is empty"},
         {"^0,-1", "", "entry 2 '-1' ends the list"},
         {"^0,nonsense", "", "entry 2 'nonsense' ends the list"},
-        {"2,9,^2", "2", "entry 2 '9' ends the list"}, /* nothing is read behind the end */
+        {"2,9,^2", "2", "entry 2 '9' ends the list"}, /* nothing behind the end is read */
         {"^8,9", "",
          "ends the list: no device matches it; GANTRY_VISIBLE_DEVICES: entry 1 '^8' hides nothing"},
     };
@@ -215,7 +216,7 @@ static void visible_list_device_named_twice_is_refused(void **state) {
 
 static void visible_list_numbers_are_indices_not_positions(void **state) {
     (void)state;
-    /* the driver's own order differs from the order of the array */
+    /* the driver's own order differs from the array's */
     static const gantry__visible_device_t reversed[] = {{1, NULL, NULL, NULL},
                                                         {0, NULL, NULL, NULL}};
     size_t positions[2];
@@ -269,9 +270,9 @@ static void visible_list_overlong_text_is_cut_in_the_remark(void **state) {
     outcome_t got = select_with(&gantry_rules, text);
     assert_string_equal(got.digits, "");
     assert_non_null(strstr(got.reason, "111' ends the list"));
-    memset(text, '0', sizeof text - 1); /* what is left after the cut would be device 0 */
+    memset(text, '0', sizeof text - 1); /* the rest after the cut would be device 0 */
     assert_string_equal(select_with(&gantry_rules, text).digits, "");
-    memset(text, 'a', 95 - 1); /* an entry that just fits, then many remarks */
+    memset(text, 'a', 95 - 1); /* an entry of exactly the longest length, then many remarks */
     text[94] = '\0';
     assert_non_null(strstr(select_with(&gantry_rules, text).reason, "no device matches it"));
     for (size_t i = 0; i + 4 < sizeof text; i += 4) memcpy(text + i, "^99,", 5);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs, records and library lines of all drivers' backends are made of. */
+/* All drivers' backends share code that makes programs, kernels, records of devices and lines of
+ * libraries. */
 #include "backend_fixture.h"
 
 #include "driver/driver_program.h"
@@ -99,7 +100,8 @@ static void record_writes_addresses_in_one_form(void **state) {
     gantry__record_set_uuid(&texts, bytes);
     gantry__record_point(&info, &texts);
     assert_int_equal(info.struct_size, sizeof info);
-    assert_string_equal(info.pci_address, "10000:65:1f.0"); /* clouds number so */
+    /* clouds number PCI domains like this */
+    assert_string_equal(info.pci_address, "10000:65:1f.0");
     assert_string_equal(info.uuid, "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6");
     assert_string_equal(info.compute_capability, "9.0");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the driver backends share: calls of the host, errors by number, libraries opened at run
- * time, a compiler's refusal, a program's list of kernels. */
+/* Driver backends share code for the host's calls, errors by number, libraries opened at run time,
+ * compiler errors, and a program's list of kernels. */
 #define _POSIX_C_SOURCE 200809L
 #include "backend_fixture.h"
 
@@ -29,11 +29,11 @@ static inline void fixture_init(fixture_t *fixture) { fixture_init_host(fixture,
 static inline void fixture_find_devices(fixture_t *fixture) { (void)fixture; }
 static inline void fixture_expect_nothing_lives(void) {}
 
-/* ---- whether a parent used a driver ---- */
+/* ---- a parent's use of a driver ---- */
 
 static gantry__process_mark_t mark;
 
-/* What the child's look at the mark ends with. */
+/* The child reads the mark and exits with the result. */
 static int ask_in_child(int (*body)(void)) {
     int result = -1;
     pid_t child = fork();
@@ -49,7 +49,7 @@ static int ask_in_child(int (*body)(void)) {
 static int is_inherited(void) { return gantry__process_mark_is_inherited(&mark); }
 static int is_inherited_in_grandchild(void) { return ask_in_child(is_inherited); }
 
-/* The parent's number comes again, as the first process of a namespace has it. */
+/* The child has its parent's process number, as the first process of a namespace may. */
 static int is_inherited_with_the_same_number(void) {
     atomic_store(&mark.process, (long long)getpid());
     return is_inherited();
@@ -70,14 +70,14 @@ static void mark_is_inherited_by_children_alone(void **state) {
     assert_int_equal(is_inherited(), 0);
     assert_int_equal(ask_in_child(is_inherited), 1);
     assert_int_equal(ask_in_child(is_inherited_in_grandchild), 1);
-    if (atomic_load(&mark.page) != NULL) { /* else the kernel clears none */
+    if (atomic_load(&mark.page) != NULL) { /* otherwise the kernel clears no page */
         assert_int_equal(ask_in_child(is_inherited_with_the_same_number), 1);
     }
     gantry__process_mark_unset(&mark);
-    assert_int_equal(ask_in_child(is_inherited), 1); /* one use is left */
+    assert_int_equal(ask_in_child(is_inherited), 1); /* one use remains */
     gantry__process_mark_unset(&mark);
     assert_int_equal(ask_in_child(is_inherited), 0);
-    /* its own, in the page that the kernel cleared */
+    /* the child's own mark, in the page that the kernel cleared */
     assert_int_equal(ask_in_child(is_inherited_after_setting_it), 2);
 }
 
@@ -102,7 +102,7 @@ static void choice_is_the_word_or_the_first(void **state) {
     assert_int_equal(choice, 0);
     assert_ok(choose(&fixture, "fast", &choice));
     assert_int_equal(choice, 1);
-    assert_ok(choose(&fixture, "", &choice)); /* empty is unset */
+    assert_ok(choose(&fixture, "", &choice)); /* an empty value counts as unset */
     assert_int_equal(choice, 0);
 }
 
@@ -178,7 +178,7 @@ static void native_number_becomes_code_and_name(void **state) {
     longer[sizeof longer - 1] = '\0';
     assert_int_equal(gantry__native_check(&fixture.host, &errors, 700, "%s", longer),
                      GANTRY_UNAVAILABLE);
-    assert_error_has("xxx: TEST_LOST (700)"); /* the text is cut, not the number */
+    assert_error_has("xxx: TEST_LOST (700)"); /* the text is cut, the number is kept */
 }
 
 /* ---- libraries ---- */
@@ -222,7 +222,7 @@ static void library_that_is_missing_has_each_ones_reason(void **state) {
                                      reasons, sizeof reasons));
     assert_non_null(strstr(reasons, "libnot-there.so.7: "));
     assert_non_null(strstr(reasons, "; libnot-there.so: "));
-    /* what is asked for is not replaced */
+    /* a requested file has no substitute */
     fixture_set(&fixture, "GANTRY_FILE", "/nonexistent/mine.so");
     assert_null(gantry__library_open(&fixture.host, "GANTRY_FILE", names, 2, name, sizeof name,
                                      reasons, sizeof reasons));
@@ -230,9 +230,9 @@ static void library_that_is_missing_has_each_ones_reason(void **state) {
     assert_null(strstr(reasons, "libnot-there"));
 }
 
-/* ---- a compiler's refusal ---- */
+/* ---- a compiler's error ---- */
 
-/* It would be mapped, and the process die of it. */
+/* The loader would map the file, and the process would crash. */
 static void library_whose_file_is_cut_is_refused(void **state) {
     static const char path[] = "/tmp/gantry_test_cut_library.so";
     fixture_t fixture;
@@ -287,7 +287,7 @@ static void refusal_shows_a_long_log_from_its_first_error_on(void **state) {
     assert_error_has("(-11)\nshort, without the word");
 }
 
-/* What PoCL, NVIDIA's and LLVM's say. */
+/* Messages of PoCL's, NVIDIA's and LLVM's compilers. */
 static void refusal_for_lack_of_memory_is_exhausted(void **state) {
     static const char *const logs[] = {
         "error: <built-in>:4:10: cannot open file 'opencl-c.h': Cannot allocate memory\nDevice p failed to build\n",
@@ -329,7 +329,7 @@ static void limit_of_the_process_is_told_with_what_is_left(void **state) {
     gantry__process_limit_text(text, sizeof text);
     assert_string_equal(text, "");
     set = before;
-    set.rlim_cur = UINT64_C(1) << 46; /* 64 TiB: sanitizers take some */
+    set.rlim_cur = UINT64_C(1) << 46; /* 64 TiB: sanitizers reserve some */
     assert_int_equal(setrlimit(RLIMIT_AS, &set), 0);
     assert_true(gantry__process_has_room(1, text, sizeof text));
     assert_false(gantry__process_has_room(UINT64_C(1) << 50, text, sizeof text));
@@ -363,7 +363,7 @@ static void kernel_list_finds_by_name_and_gives_all_back(void **state) {
     while (gantry__kernel_list_take(&list) != NULL) {
         taken++;
     }
-    assert_int_equal(taken, 3); /* one of two that were made at a time as well */
+    assert_int_equal(taken, 3); /* also the one of two kernels created at the same time */
     assert_null(gantry__kernel_list_find(&list, "a"));
     gantry__kernel_list_deinit(&list);
 }

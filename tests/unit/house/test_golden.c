@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of golden cases must refuse what is broken, and the comparison must see every kind
- * of difference. */
+/* The reader of golden cases refuses every broken file, and the comparison reports every kind of
+ * difference. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,8 +28,8 @@
     "{\"name\":\"b\",\"op\":\"Sum\",\"source\":\"tensorflow\",\"inputs\":[],\"outputs\":[]," \
     "\"error\":\"InvalidArgument\",\"message_contains\":\"axis\"}"
 
-/* Writes text (bytes of it, or all) to a temporary file, loads it, and gives back what
- * golden_load returned. */
+/* Writes text (the first `bytes` of it, or all) to a temporary file, loads the file, and returns
+ * golden_load's result. */
 static int load_text(const char *text, size_t bytes, golden_file_t *out, char *error,
                      size_t error_bytes) {
     char path[] = "/tmp/gantry_golden_XXXXXX";
@@ -125,7 +125,7 @@ static void load_attributes_gives_every_kind(void **state) {
     golden_free(&file);
 }
 
-/* Loads the whole case with one text in it replaced by another. */
+/* Loads the whole case after replacing one text in it. */
 static void expect_refusal(const char *from, const char *to, const char *said) {
     char text[8192];
     const char *whole = file_of(WHOLE_CASE);

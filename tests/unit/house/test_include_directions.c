@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may include whom: every #include of the tree against the table of docs/architecture.md (x <-
- * y: y may include x and all to its left).
+/* Every #include of the tree follows the table of docs/architecture.md (x <- y: y may include x and
+ * all to its left).
  *
  *     include/gantry <- base <- {backend, io} <- memory <- device <- kernel <- op <- place <- run
  *                    <- {compose, api}
@@ -10,8 +10,9 @@
  *     include/gantry/backend_abi.h <- tests/stand_ins
  *     include/gantry <- examples, bench, tools, tests/conformance, tests/packaging
  *     any header of src/ <- tests/unit, tests/faults, tests/fuzz, bench/internal
- * A quoted name without folder is a file of the same folder. Vendor headers stay in the
- * backends, and no .c file of src/ names a vendor in a text. */
+ *
+ * A quoted name without a folder is a file of the same folder. Only the backends include vendors'
+ * headers, and no .c file of src/ has a vendor's name in a text. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>
@@ -28,14 +29,14 @@
 
 #include <cmocka.h>
 
-/* Layers of src/ with their height; those of one height do not see each other. */
+/* Layers of src/ with their height; layers of one height do not include each other. */
 static const struct {
     const char *name;
     int height;
 } layers[] = {{"base", 0}, {"backend", 1}, {"io", 1},  {"memory", 2},  {"device", 3}, {"kernel", 4},
               {"op", 5},   {"place", 6},   {"run", 7}, {"compose", 8}, {"api", 8}};
 
-/* Families of kernels that build upon another one, beside common and math: the first knows the
+/* Families of kernels that use another family, besides common and math: the first includes the
  * second. */
 static const char *const family_uses[][2] = {
     {"norm", "reduce"},
@@ -44,7 +45,7 @@ static const char *const family_uses[][2] = {
     {"matmul", "elementwise"},
 };
 
-/* The height of the first folder of text, -1 when it is no layer; *out_length is that folder's. */
+/* The height of text's first folder, -1 if it is no layer; *out_length is the folder's length. */
 static int layer_of(const char *text, size_t *out_length) {
     *out_length = strcspn(text, "/");
     for (size_t i = 0; i < sizeof layers / sizeof layers[0]; ++i) {
@@ -74,12 +75,13 @@ static bool may_core_include(const char *file, const char *name, bool quoted) {
     if (!quoted) return !is_vendor_header(name);
     size_t own_length, length;
     int own = layer_of(file, &own_length), height = layer_of(name, &length);
-    if (own < 0 || height < 0 || name[length] != '/') return false; /* always "layer/file" */
+    /* the form is always "layer/file" */
+    if (own < 0 || height < 0 || name[length] != '/') return false;
     bool is_same = own_length == length && strncmp(file, name, length) == 0;
     return is_same || height < own;
 }
 
-/* "kernels/<family>/..." of text is in *out_family, of *out_length characters. */
+/* Finds the family of "kernels/<family>/..." in text: *out_family, of *out_length characters. */
 static bool is_kernel_path(const char *text, const char **out_family, size_t *out_length) {
     if (!begins_with(text, "kernels/")) return false;
     *out_family = text + strlen("kernels/");
@@ -124,7 +126,7 @@ static bool may_backend_include(const char *file, const char *name, bool quoted)
 
 static bool is_plain(const char *name, bool quoted) { return !quoted || !strchr(name, '/'); }
 
-/* May the file (a path below the root) have this #include? */
+/* Whether the file (a path below the root) may have this #include. */
 static bool may_include(const char *file, const char *name, bool quoted) {
     if (begins_with(file, "include/gantry/")) {
         if (strcmp(file, "include/gantry/abi_types.h") == 0) return strcmp(name, "stdint.h") == 0;
@@ -148,8 +150,8 @@ static bool may_include(const char *file, const char *name, bool quoted) {
 
 /* ---- vendors ---- */
 
-/* Code of the core names no vendor in its texts: rows of .def files do. The one list of Gantry's
- * own backends is for messages. */
+/* The core's code has no vendor's name in a text: rows of .def files do. Messages use the one list
+ * of Gantry's own backends. */
 static bool names_a_vendor(const char *file, const char *line) {
     static const char *const words[] = {"\"cuda", "\"CUDA", "NVIDIA"};
     const char *dot = strrchr(file, '.');
@@ -254,30 +256,32 @@ static void rules_refuse_what_they_should(void **state) {
 
 /* ---- circles ---- */
 
-/* A header with its .c is one room, by the name without folder and ending, which is unique in the
- * tree. Rooms of src, kernels and backends do not include each other in a circle. */
+/* A header and its .c file are one room, named like both. The name is unique in the tree. Rooms of
+ * src, kernels and backends do not include each other in a circle. */
 #define MOST_ROOMS 1024
 #define ROOM_BYTES 64
 
 typedef struct rooms_t {
     char names[MOST_ROOMS][ROOM_BYTES];
-    bool reaches[MOST_ROOMS][MOST_ROOMS]; /* from includes */
+    bool reaches[MOST_ROOMS][MOST_ROOMS]; /* this room includes it */
     size_t count;
 } rooms_t;
 
-/* Two rooms that know each other for a reason. */
+/* Two rooms that may include each other, with the reason. */
 static const char *const pairs[][2] = {
-    {"cpu_copy", "cpu_transfer"},         /* the slow path, out of line */
-    {"bfc", "bfc_bins"},                  /* one book in two files */
-    {"ladder", "allocator"},              /* climbed with the allocator's lock in hand */
+    {"cpu_copy", "cpu_transfer"}, /* the slow path, out of line */
+    {"bfc", "bfc_bins"},          /* one data structure in two files */
+    /* the allocator holds its lock while it climbs the ladder */
+    {"ladder", "allocator"},
     {"module", "backend_set"},            /* the set's modules */
-    {"fault", "fault_text"},              /* the text of a fault */
-    {"sort_items", "radix_items"},        /* sorting by digits is a way of sorting */
+    {"fault", "fault_text"},              /* a fault's text */
+    {"sort_items", "radix_items"},        /* radix sort is one kind of sort */
     {"cuda_backend", "cuda_cublas_plan"}, /* libraries are opened for a device */
     {"cuda_backend", "cuda_cublas_tuned"},
     {"opencl_backend", "opencl_clblast"},
     {"opencl_backend", "opencl_clblast_parameters"},
-    {"opencl_status", "opencl_symbols"}, /* failing needs the table, opening it may fail */
+    /* a failure needs the table, and opening the table may fail */
+    {"opencl_status", "opencl_symbols"},
 };
 
 static bool is_pair(const char *a, const char *b) {
@@ -307,7 +311,7 @@ static void note_include(rooms_t *rooms, const char *file, const char *name) {
         rooms->reaches[from][to] = true;
 }
 
-/* Prints each circle once; how many there are. */
+/* Prints each circle once; returns their number. */
 static int find_circles(rooms_t *rooms) {
     int circles = 0;
     for (size_t k = 0; k < rooms->count; ++k) {
@@ -357,7 +361,7 @@ typedef struct walk_t {
     rooms_t *rooms; /* NULL: not these folders */
 } walk_t;
 
-/* The name of an #include line; false for any other line. */
+/* The name in an #include line; false for any other line. */
 static bool read_include(const char *line, char name[256], bool *out_quoted) {
     line += strspn(line, " \t");
     if (*line++ != '#') return false;
@@ -409,7 +413,7 @@ static void walk_folder(walk_t *walk, const char *path) {
     char full[PATH_MAX];
     (void)snprintf(full, sizeof full, "%s/%s", GANTRY_TEST_SOURCE_DIR, path);
     DIR *folder = opendir(full);
-    if (!folder) return; /* a part that is not there yet */
+    if (!folder) return; /* this folder does not exist yet */
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         struct stat info;
         char below[PATH_MAX / 2];
@@ -434,7 +438,7 @@ static void tree_keeps_the_directions(void **state) {
     walk_t walk = {0, 0, 0, NULL};
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; ++i) walk_folder(&walk, folders[i]);
     print_message("%d files with %d includes\n", walk.files, walk.includes);
-    assert_true(walk.files > 100 && walk.includes > 500); /* else the tree was not found */
+    assert_true(walk.files > 100 && walk.includes > 500); /* otherwise the tree was not found */
     assert_int_equal(walk.breaches, 0);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Headers and elements of .npy files: every way to be broken is refused, and mutated files never
- * break the parser. */
+/* The parser of .npy files refuses every broken header, reads and writes every type of element, and
+ * survives mutated files. */
 #define _XOPEN_SOURCE 700
 
 #include <limits.h>
@@ -44,8 +44,7 @@ static file_t make_file(unsigned major, const char *header, const void *data, si
 
 static const float six_floats[6] = {1, 2, 3, 4, 5, 6};
 
-/* Parses from a block of exactly the file's size, so that a read past its end is seen by the
- * sanitizer. */
+/* Parses a block of exactly the file's size, so that the sanitizer sees a read past its end. */
 static gantry_status_t parse_exact(const file_t *file, size_t size) {
     unsigned char *block = malloc(size ? size : 1);
     assert_non_null(block);
@@ -69,10 +68,10 @@ static gantry_status_t parse_exact(const file_t *file, size_t size) {
 typedef struct header_row_t {
     const char *header;
     gantry_status_t status;
-    const char *message; /* a part of it */
+    const char *message; /* a part of the message */
 } header_row_t;
 
-/* Each is followed by 24 bytes of elements. */
+/* 24 bytes of elements follow each header. */
 static const header_row_t header_rows[] = {
     {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }     \n", GANTRY_OK, NULL},
     {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}", GANTRY_OK, NULL},
@@ -299,7 +298,7 @@ static void bool_bytes_become_zero_or_one(void **state) {
 typedef struct written_row_t {
     gantry_dtype_t dtype;
     gantry_shape_t shape;
-    const char *dict; /* as NumPy 2.4 writes it, padding left out */
+    const char *dict; /* as NumPy 2.4 writes it, without the padding */
 } written_row_t;
 
 static const written_row_t written_rows[] = {
@@ -442,7 +441,8 @@ static void elements_are_loaded_from_any_offset(void **state) {
     }
 }
 
-/* As gantry__npy_parse and gantry__npy_copy say of the same bytes, which other tests look at. */
+/* Expects the result of gantry__npy_parse and gantry__npy_copy for the same bytes; other tests
+ * check those functions. */
 static void file_is_loaded_as_its_bytes_are_parsed(void **state) {
     (void)state;
     static loaded_t loaded;
@@ -485,19 +485,19 @@ static void load_failures_name_the_file(void **state) {
         GANTRY_NOT_FOUND);
 }
 
-/* A pipe nobody writes to would be waited for, and /dev/zero never ends. */
+/* Opening a pipe would wait for a writer, and /dev/zero never ends. */
 static void what_is_no_plain_file_is_named_and_not_read(void **state) {
     (void)state;
     static loaded_t loaded;
     failing_heap_t heap;
     char path[PATH_MAX];
-    failing_heap_init(&heap, 0); /* nothing is asked of it */
+    failing_heap_init(&heap, 0); /* the load must not allocate */
     (void)snprintf(path, sizeof path, "%.*s.pipe", PATH_MAX - 8, file_path);
     assert_int_equal(mkfifo(path, 0600), 0);
     const struct {
         const char *path, *kind;
     } cases[] = {{"/dev/zero", "a device"}, {"/dev", "a directory"}, {path, "a pipe"}};
-    (void)alarm(60); /* a pipe that is waited for ends the test */
+    (void)alarm(60); /* SIGALRM ends a test that waits for a pipe */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         assert_int_equal(load_from(&heap.heap, cases[i].path, SIZE_MAX, &loaded),
                          GANTRY_INVALID_ARGUMENT);
@@ -508,13 +508,13 @@ static void what_is_no_plain_file_is_named_and_not_read(void **state) {
     assert_int_equal(unlink(path), 0);
 }
 
-/* A file of `size` bytes that begins with these; the rest is a hole. */
+/* A file of `size` bytes that begins with these; a hole follows. */
 static void put_sparse_file(const file_t *file, long size) {
     put_file(file);
     assert_int_equal(truncate(file_path, size), 0);
 }
 
-/* None of these is worth a byte more than its front. */
+/* Each file is refused after its first bytes, without an allocation for the rest. */
 static void large_file_that_is_none_costs_no_memory(void **state) {
     (void)state;
     static loaded_t loaded;
@@ -536,7 +536,7 @@ static void large_file_that_is_none_costs_no_memory(void **state) {
     assert_non_null(strstr(gantry__message(), "at most 65535 are accepted"));
 }
 
-/* Between opening and reading. */
+/* The file changes after it was opened and before it is read. */
 static void file_that_changes_its_length_is_refused(void **state) {
     (void)state;
     static const char *const headers[] = {
@@ -579,7 +579,7 @@ static void memory_running_out_leaks_nothing(void **state) {
     }
 }
 
-/* More elements than are turned at once. */
+/* More elements than one block of the conversion. */
 static void large_fortran_order_is_turned_block_by_block(void **state) {
     (void)state;
     enum { ROWS = 700, COLUMNS = 1100 };
@@ -625,11 +625,11 @@ static void mutate(file_t *file, uint64_t *seed) {
                 file->bytes[at] = (unsigned char)tokens[next_random(seed) % (sizeof tokens - 1)];
                 break;
             case 2: file->bytes[at] ^= (unsigned char)(1u << (next_random(seed) % 8)); break;
-            case 3: /* take a byte out */
+            case 3: /* removes a byte */
                 memmove(file->bytes + at, file->bytes + at + 1, file->size - at - 1);
                 if (file->size > 1) --file->size;
                 break;
-            default: /* put one in */
+            default: /* inserts a byte */
                 if (file->size == sizeof file->bytes) break;
                 memmove(file->bytes + at + 1, file->bytes + at, file->size - at);
                 ++file->size;
@@ -649,7 +649,7 @@ static void mutated_files_never_break_the_parser(void **state) {
         mutate(&file, &seed);
         if (parse_exact(&file, file.size) == GANTRY_OK) ++accepted;
     }
-    assert_in_range(accepted, 100, 399000); /* the mutations reach both answers */
+    assert_in_range(accepted, 100, 399000); /* some mutated files parse, and some are refused */
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry_load_npy: how much host memory it takes beside the tensor. */
+/* gantry_load_npy needs little host memory besides the tensor. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -11,7 +11,7 @@
 
 static char path[] = "/tmp/gantry_test_npy_load.XXXXXX";
 
-/* Zeros, which take no room on the disk, and 7 at the end. */
+/* Zeros, which take no space on the disk, and 7 at the end. */
 static void make_file(const char *order) {
     const int32_t last = 7;
     char header[118];
@@ -42,7 +42,7 @@ static void expect_loaded(gantry_scope_t *scope) {
     free(got);
 }
 
-/* The heap refuses what is larger than a block of the file; tensors lie elsewhere. */
+/* The heap refuses requests beyond a block of the file; the tensors' memory is elsewhere. */
 static void load_takes_no_second_copy_of_the_file(void **state) {
     (void)state;
     static const struct {
@@ -55,7 +55,7 @@ static void load_takes_no_second_copy_of_the_file(void **state) {
         make_file(cases[i].order);
         runtime_fixture_open(&f, 1);
         gantry_scope_t *scope = runtime_fixture_scope(&f, cases[i].device);
-        EXPECT_F32(F32(scope, 1, 2), 1, 2); /* all that is made once is there */
+        EXPECT_F32(F32(scope, 1, 2), 1, 2); /* one-time allocations are done */
         f.heap.inner.most_bytes = cases[i].most_bytes;
         expect_loaded(scope);
         expect_ended_well(scope);
@@ -72,7 +72,7 @@ static void failed_load_leaves_nothing(void **state) {
     for (size_t i = 0; i < 2; ++i) {
         gantry_scope_t *scope = runtime_fixture_scope(&f, devices[i]);
         EXPECT_F32(F32(scope, 1, 2), 1, 2);
-        f.heap.inner.most_bytes = 16; /* not even a header's room */
+        f.heap.inner.most_bytes = 16; /* too little even for a header */
         assert_null(gantry_load_npy(scope, path));
         expect_scope_failure(scope, GANTRY_RESOURCE_EXHAUSTED, path);
         f.heap.inner.most_bytes = 0;

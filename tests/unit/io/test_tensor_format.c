@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors as text, as NumPy 2.4 prints them, over recorded cases. */
+/* Tensors print as NumPy 2.4 prints them, in all recorded cases. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +14,8 @@
 #include "failing_heap.h"
 #include "io/tensor_format.h"
 
-/* An array with NumPy's text for it. Its elements are bits, or, where that is NULL, 0, step, 2
- * step... */
+/* An array and NumPy's text for it. Its elements are `bits`, or 0, step, 2 step... if that is
+ * NULL. */
 typedef struct format_case_t {
     const char *name;
     gantry_dtype_t dtype;

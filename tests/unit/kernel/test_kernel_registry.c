@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of a device made of tables, beside the real packs: which types each takes where
- * the device does not compute with all of them. */
+/* A device gets the kernels that its types allow: the registry works on devices made of tables,
+ * beside the real packs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static const gantry_kernel_def_t own_matmul = {.struct_size = sizeof own_matmul,
                                                .types = floats,
                                                .type_count = 1,
                                                .compute = compute_nothing};
-/* A kernel that computes with complex numbers, as Add's would. */
+/* A kernel that computes with complex numbers, as Add's does. */
 static const gantry_type_constraint_t with_complex[] = {
     {"T", GANTRY_DTYPES_NUMERIC | BIT(GANTRY_COMPLEX64)}};
 static const gantry_kernel_def_t own_angle = {.struct_size = sizeof own_angle,
@@ -71,9 +71,9 @@ static void close_registry(void) {
     assert_int_equal(heap.live_blocks, 0);
 }
 
-/* ---- what it says ---- */
+/* ---- accepted types ---- */
 
-/* Whether the op's first kernel takes first and second as types of these names. */
+/* Whether the op's first kernel accepts first and second as types of these names. */
 static bool takes(const char *op, const char *first_name, gantry_dtype_t first,
                   const char *second_name, gantry_dtype_t second, gantry_dtype_t *out_lacking) {
     const gantry_attr_t attrs[] = {

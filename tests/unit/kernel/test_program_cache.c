@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Program binaries on disk, with real drivers (PoCL, which keeps its own besides, and Oclgrind,
- * which does not): a second process with a warm cache builds nothing, and no entry, however
- * damaged, and no folder, however unusable, is an error. */
+/* A second process with a warm cache of program binaries builds nothing. No damaged entry and no
+ * unusable folder is an error. The tests run on PoCL, which has a cache of its own, and on
+ * Oclgrind, which has none. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>
@@ -30,7 +30,7 @@
 static char self_path[4096];
 static log_lines_t lines;
 
-/* ---- one process's work ---- */
+/* ---- the work of one process ---- */
 
 static gantry_status_t compute(gantry_runtime_t *runtime) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, "opencl:0");
@@ -50,8 +50,8 @@ static gantry_status_t compute(gantry_runtime_t *runtime) {
     return status;
 }
 
-/* cache NULL: the default folder. Several backends in one process are several worlds: this runs
- * in the test itself, too. */
+/* cache NULL: the default folder. Several backends in one process are independent, so this also
+ * runs in the test itself. */
 static gantry_status_t run(const char *cache, gantry_program_stats_t *out_stats) {
     *out_stats = (gantry_program_stats_t){.struct_size = sizeof *out_stats};
     log_lines_init(&lines);
@@ -77,7 +77,7 @@ static gantry_program_stats_t run_here(const char *cache) {
     return stats;
 }
 
-/* The same in a process of its own, which prints its numbers. */
+/* The same in another process, which prints its numbers. */
 static int run_as_child(const char *cache) {
     gantry_program_stats_t stats;
     if (run(cache, &stats) != GANTRY_OK) return 1;
@@ -110,8 +110,8 @@ static void run_elsewhere(const char *cache, int *out_built, int *out_loaded, in
 /* ---- folders of tests ---- */
 
 typedef struct folder_t {
-    char path[64];  /* made by the test */
-    char cache[96]; /* in it, not yet there */
+    char path[64];  /* the test makes it */
+    char cache[96]; /* inside path, not created yet */
 } folder_t;
 
 static void make_folder(folder_t *folder) {
@@ -192,7 +192,8 @@ static void cache_is_for_its_owner_only(void **state) {
     remove_folder(&folder);
 }
 
-/* ---- damage: each way to each entry, then a run that mends it and one that finds it whole ---- */
+/* ---- damage: each kind to each entry, then one run that repairs it and one that finds it whole
+ * ---- */
 
 static void write_over(const char *file, long offset, const void *bytes, size_t size) {
     int opened = open(file, O_WRONLY);
@@ -223,7 +224,7 @@ static void lengthen(const char *file, int i) {
     write_over(file, info.st_size, "more", 4);
 }
 
-/* A whole entry, in the name of another program. */
+/* A whole entry under the name of another program. */
 static void put_in_anothers_name(const char *file, int i) {
     (void)i;
     unsigned char key[16];
@@ -231,7 +232,7 @@ static void put_in_anothers_name(const char *file, int i) {
     write_over(file, 24, key, sizeof key);
 }
 
-/* Good for the store, refused by the driver. */
+/* The cache accepts the entry, and the driver refuses it. */
 static void fill_with_nonsense(const char *file, int i) {
     (void)i;
     static const char nonsense[] =
@@ -268,7 +269,7 @@ static void bad_entries_are_built_again_and_counted(void **state) {
     remove_folder(&folder);
 }
 
-/* One warning for all programs, with its cure. */
+/* One warning for all programs, with the remedy. */
 static void folder_that_takes_no_file_is_told_once(void **state) {
     (void)state;
     gantry_program_stats_t stats = run_here("/proc/self");
@@ -301,7 +302,7 @@ static void unusable_folder_is_no_error(void **state) {
     remove_folder(&folder);
 }
 
-/* PoCL, whose binaries are kept in folders only that somebody named. */
+/* PoCL's binaries are cached only in a folder that the user named. */
 static bool driver_keeps_programs(void) {
     gantry_runtime_options_t options = {.struct_size = sizeof options,
                                         .backend_path = MODULES,
@@ -369,7 +370,7 @@ static int skip_without_opencl(void) {
 int main(int argc, char **argv) {
     (void)setenv("POCL_DEVICES", "pthread", 1);
     (void)unsetenv("GANTRY_KERNEL_CACHE");
-    /* its program and its note would be entries of the cache, too */
+    /* its program and its note would be further entries */
     (void)setenv("GANTRY_DEVICE_PROBE", "off", 1);
     if (argc == 3 && strcmp(argv[1], "--child") == 0) return run_as_child(argv[2]);
     ssize_t length = readlink("/proc/self/exe", self_path, sizeof self_path - 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Build options written by hand (kernels/common/program_options.h). */
+/* Build options describe a device to its programs, and fit their buffer
+ * (kernels/common/program_options.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,14 +28,14 @@ static void programs_are_told_how_items_run(void **state) {
     (void)state;
     assert_string_equal(gantry__k_options_of_type(&call, GANTRY_FLOAT64).text,
                         "-DGANTRY_SERIAL=1 -DGANTRY_T=f64");
-    info.sub_group_size = 8; /* a processor that makes lanes of work-items */
+    info.sub_group_size = 8; /* a processor whose work-items are vector lanes */
     assert_string_equal(gantry__k_options(&call).text,
                         "-DGANTRY_SERIAL=0 -DGANTRY_COPY_PARAMETERS=1");
     info.type = GANTRY_DEVICE_TYPE_GPU;
     assert_string_equal(gantry__k_options(&call).text, "-DGANTRY_SERIAL=0");
 }
 
-/* Never beyond the text's end, whatever the length of what is there. */
+/* Never writes past the text's end, however long the text already is. */
 static void a_definition_without_room_is_left_out(void **state) {
     (void)state;
     for (size_t length = 1; length < 40; ++length) {

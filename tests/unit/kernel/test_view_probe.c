@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The probe of a card's view on a real driver (PoCL), and a card that a fake backend cannot serve
- * and PoCL takes over, with the portable kernels. One driver has no address of the other's card
- * here, so the test itself says that the two views are one card. */
+/* The probe of a card's view runs on a real driver, PoCL, which takes over a card from a fake
+ * backend and serves it with the portable kernels. Neither driver knows the address of the other's
+ * card, so the test declares the two views one card. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -72,7 +72,7 @@ static void real_driver_takes_a_card_over(void **state) {
         assert_true(other->fail_calls(slots[i], 1, 1, GANTRY_UNAVAILABLE, "launch timed out"));
         gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
         const gantry_tensor_t *x = F32(scope, 1, 2, 3, 4);
-        /* the fake has no Sqrt */
+        /* the fake backend has no Sqrt */
         const gantry_tensor_t *y = gantry_sqrt(scope, gantry_mul(scope, x, x));
         expect_on(y, "/device:GPU:0");
         EXPECT_F32(y, 1, 2, 3, 4);
@@ -89,7 +89,8 @@ static void real_driver_takes_a_card_over(void **state) {
     }
 }
 
-/* Both at work: the card by one driver, its other view by the other, and copies between them. */
+/* Both views work: one driver serves the card, the other one its second view, and tensors are
+ * copied between them. */
 static void copies_go_between_a_fake_and_a_real_driver(void **state) {
     (void)state;
     runtime_fixture_t f;

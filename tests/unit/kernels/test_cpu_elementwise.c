@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elementwise kernels of the CPU backend against plain scalar C, over types, shapes, instruction
+/* The CPU backend's elementwise kernels agree with plain scalar C, over types, shapes, instruction
  * sets and thread counts. */
 #include <math.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@ static const int32_t all_types[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_INT32
                                     GANTRY_BOOL,    GANTRY_FLOAT16, GANTRY_BFLOAT16, GANTRY_INT8,
                                     GANTRY_INT16,   GANTRY_UINT8,   GANTRY_UINT16,   GANTRY_UINT32,
                                     GANTRY_UINT64};
-/* these have loops for all shapes; the others go by blocks, whatever the shape */
+/* these types have loops for all shapes; the others convert blocks in every shape */
 #define COMMON_TYPES 5
 #define TYPES (sizeof all_types / sizeof all_types[0])
 
@@ -36,7 +36,8 @@ static const shapes_t shapes[] = {
     {1, 0, 1, {33}, {0}, {33}},
     {0, 1, 1, {0}, {65}, {65}},
     {1, 1, 1, {4099}, {4099}, {4099}},
-    {1, 1, 1, {33001}, {33001}, {33001}}, /* from here some are large enough for two threads */
+    /* from here on, some shapes are large enough for two threads */
+    {1, 1, 1, {33001}, {33001}, {33001}},
     {1, 0, 1, {33001}, {0}, {33001}},
     {0, 1, 1, {0}, {33001}, {33001}},
     {2, 1, 2, {1000, 10}, {10}, {1000, 10}},
@@ -54,7 +55,7 @@ static const shapes_t shapes[] = {
 #define SHAPES (sizeof shapes / sizeof shapes[0])
 #define LARGE_COUNT 12000 /* elements */
 
-/* Any integer but 0 from the ends of 64 bits: the least of the signed ones by its highest bit. */
+/* Any integer but 0 up to both ends of 64 bits; the highest bit makes the least signed one. */
 static void store_int(void *element, int32_t dtype, int64_t whole) {
     const uint32_t bytes = gantry__k_size(dtype);
     uint64_t bits = (uint64_t)whole;
@@ -62,8 +63,7 @@ static void store_int(void *element, int32_t dtype, int64_t whole) {
     memcpy(element, &bits, bytes);
 }
 
-/* A value that exercises signs, zeros, wrap-around and, for floats, NaN, infinities and
- * denormals. */
+/* A value that tests signs, zeros, wrap-around and, for floats, NaN, infinities and denormals. */
 static void store_value(void *data, int32_t dtype, int64_t i, uint32_t salt) {
     static const float specials[] = {0.0f,    -0.0f, 1.0f,   -1.0f, 1e-40f,
                                      -1e-40f, 3e38f, -3e38f, 0.5f,  -2.5f};
@@ -101,7 +101,7 @@ static gantry_arg_t *make_values(cpu_call_t *device, int32_t dtype, int32_t rank
     return arg;
 }
 
-/* Offset of the element of arg that output position i of shape dims sees. */
+/* The offset of arg's element for output position i of shape dims. */
 static int64_t broadcast_offset(const gantry_arg_t *arg, int32_t rank, const int64_t *dims,
                                 int64_t i) {
     int64_t offset = 0;
@@ -129,8 +129,8 @@ static const struct {
 
 /* ---- the reference: one element ----
  *
- * The first ops have one here; the others' values are in the golden files, and here only their
- * loops are compared. */
+ * Only the first ops have a reference here. Golden files check the others' values, and this test
+ * compares their loops. */
 
 static int has_reference(size_t op) {
     static const int known[] = {
@@ -190,7 +190,7 @@ static double float_result(size_t op, double x, double y) {
     return no_reference(op);
 }
 
-/* Modulo 2^64; the caller narrows. x and y were widened with their sign; large uint64 are
+/* Modulo 2^64; the caller narrows the result. x and y were sign-extended, so a large uint64 is
  * negative here. */
 static uint64_t int_result(size_t op, int64_t x, int64_t y, int is_unsigned) {
     if (is_unsigned) {
@@ -259,7 +259,7 @@ static int wanted_bool(size_t op, int32_t dtype, const void *x, const void *y) {
     return compare_i(op, load_int(dtype, x), load_int(dtype, y));
 }
 
-/* What float32 arithmetic gives, rounded to dtype. */
+/* The result of float32 arithmetic, rounded to dtype. */
 static double rounded(int32_t dtype, double x) {
     const float single = (float)x;
     if (dtype == GANTRY_FLOAT16) return (double)gantry__f16_to_f32(gantry__f32_to_f16(single));
@@ -291,7 +291,7 @@ static void check_element(size_t op, int32_t dtype, int32_t out_dtype, const voi
     } else {
         const int64_t a = load_int(dtype, x), b = load_int(dtype, y);
         const uint64_t want = int_result(op, a, b, in_set(dtype, GANTRY_DTYPES_UNSIGNED));
-        if (memcmp(out, &want, gantry__k_size(dtype)) != 0) { /* the lowest bytes come first */
+        if (memcmp(out, &want, gantry__k_size(dtype)) != 0) { /* little-endian */
             fail_msg("%s(%lld, %lld) of type %d is not %lld", ops[op].name, (long long)a,
                      (long long)b, (int)dtype, (long long)want);
         }
@@ -321,12 +321,12 @@ static double allowed_ulps(size_t op) {
     return IS(Exp) || IS(Log) || IS(Tanh) || IS(Sigmoid) ? 4 : 0;
 }
 
-/* The type of the elements' bits, for comparing them: NaN has several. */
+/* The integer type of the elements' bits, which are compared: NaN has several. */
 static int is_nan(int32_t dtype, const void *p) {
     return in_set(dtype, GANTRY_DTYPES_FLOATING) && isnan(load_float(dtype, p));
 }
 
-/* Exponents of 0 to 7. */
+/* Exponents from 0 to 7. */
 static void make_exponents(gantry_arg_t *y) {
     const uint32_t size = gantry__k_size(y->dtype);
     if (!in_set(y->dtype, GANTRY_DTYPES_INTEGERS)) return;
@@ -384,7 +384,7 @@ static void run_one(cpu_call_t *device, size_t o, int32_t dtype, const shapes_t 
     cpu_call_clear(device);
 }
 
-/* Shapes of fewer than LARGE_COUNT results on one thread, the others on two. */
+/* Shapes with fewer than LARGE_COUNT results use one thread, the others two. */
 static void run_all(uint32_t threads) {
     cpu_call_t device;
     cpu_call_open(&device, -1, threads);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cast, Select, Fill, ZerosLike, OnesLike, Range, AddN and BiasAdd of the CPU backend. */
+/* Cast, Select, Fill, ZerosLike, OnesLike, Range, AddN and BiasAdd of the CPU backend agree with
+ * scalar C. */
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>
@@ -38,7 +39,7 @@ static void cast_is(int32_t from, const void *x, int64_t count, int32_t to, cons
     for (int level = 0; level < LEVELS; ++level) {
         cpu_call_t device;
         cpu_call_open(&device, level, 1);
-        /* Repeated, so that vector code sees every value, and the scalar tail too. */
+        /* The values repeat, so that both the vector code and the scalar tail see each of them. */
         const int64_t total = count * 19;
         gantry_arg_t *in = cpu_tensor(&device, from, 1, &total);
         gantry_arg_t *out = cpu_tensor(&device, to, 1, &total);
@@ -222,7 +223,7 @@ static void range_is_start_plus_index_times_delta(void **state) {
         gantry_arg_t *out = cpu_tensor(&device, GANTRY_FLOAT32, 1, &count);
         assert_int_equal(cpu_compute(&device, find("Range"), in, 3, out, NULL, 0), 0);
         for (int64_t i = 0; i < count; ++i) {
-            volatile float product = (float)i * delta; /* rounded by itself */
+            volatile float product = (float)i * delta; /* each element is rounded once */
             float want = start + product;
             assert_memory_equal((float *)out->data + i, &want, sizeof want);
         }
@@ -231,7 +232,7 @@ static void range_is_start_plus_index_times_delta(void **state) {
         out = cpu_tensor(&device, GANTRY_INT32, 1, &count);
         assert_int_equal(cpu_compute(&device, find("Range"), ints, 3, out, NULL, 0), 0);
         assert_int_equal(((int32_t *)out->data)[0], INT32_MAX - 2);
-        assert_int_equal(((int32_t *)out->data)[1], INT32_MIN); /* wraps */
+        assert_int_equal(((int32_t *)out->data)[1], INT32_MIN); /* it wraps around */
         cpu_call_close(&device);
     }
 }
@@ -261,7 +262,7 @@ static void add_n_many_inputs_adds_from_left_to_right(void **state) {
                 for (uint32_t k = 1; k < n; ++k) sum += ((const float *)in[k]->data)[i];
                 assert_memory_equal((float *)out->data + i, &sum, sizeof sum);
             }
-            /* into the memory of its last input */
+            /* the result overwrites its last input */
             assert_int_equal(cpu_compute(&device, find("AddN"), in, n, last, NULL, 0), 0);
             assert_memory_equal(out->data, last->data, (size_t)count * 4);
             cpu_call_close(&device);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products of the CPU backend against a plain triple loop: every way (tiny, thin, blocked,
- * library), every level. */
+/* The CPU backend's matrix products agree with a plain triple loop, with every method (tiny, thin,
+ * blocked, library) and instruction set. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,8 +27,8 @@ static uint32_t random_bits(void) {
     return (uint32_t)(random_state >> 32);
 }
 
-/* Floats are small multiples of 1/8: all sums here are exact, so that any order gives the same
- * value. Integers wrap. */
+/* Floats are small multiples of 1/8. All sums are exact here, so every order gives the same value.
+ * Integers wrap. */
 static void randomize(gantry_arg_t *arg) {
     for (int64_t i = 0; i < arg->element_count; ++i) {
         int32_t value = (int32_t)(random_bits() % 33) - 16;
@@ -231,7 +231,7 @@ static void matmul_scratch_exhausted_returns_the_status(void **state) {
     cpu_call_close(&cpu);
 }
 
-/* A call may ask for scratch a few times only, whatever the number of its products. */
+/* A call may request scratch only a few times, for any number of products. */
 static void batch_of_large_products_takes_scratch_once(void **state) {
     const int64_t side = 260, batch_sizes[] = {9, side, side};
     cpu_call_t cpu;
@@ -257,7 +257,7 @@ static void matmul_run_twice_gives_equal_bits(void **state) {
     (void)state;
     for (int run_number = 0; run_number < 6; ++run_number) {
         cpu_call_t cpu;
-        /* our own loops: threads do not show either */
+        /* Gantry's own loops: the number of threads does not change the bits, either */
         cpu_call_open(&cpu, -1, (uint32_t)(run_number % 3 + 1));
         gantry_arg_t *a = cpu_tensor(&cpu, F32, 2, sizes), *c = cpu_tensor(&cpu, F32, 2, sizes);
         random_state = 9;
@@ -290,7 +290,7 @@ static void check_batch(cpu_call_t *cpu, int32_t dtype, int32_t rank, const int6
     y_sizes[rank + 1] = tb ? k : n;
     z_sizes[rank] = m;
     z_sizes[rank + 1] = n;
-    int32_t y_skip = 0; /* leading ones may be left out */
+    int32_t y_skip = 0; /* leading dimensions may be missing */
     while (y_skip < rank && y_batch[y_skip] == 1) {
         y_skip++;
     }

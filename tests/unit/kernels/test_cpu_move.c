@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transpose, BroadcastTo, Slice, Concat, Gather and OneHot of the CPU backend against plain loops,
- * over random shapes. */
+/* Transpose, BroadcastTo, Slice, Concat, Gather and OneHot of the CPU backend agree with plain
+ * loops, over random shapes. */
 #include "cpu_move_case.h"
 
 static int32_t compute(cpu_call_t *owner, const char *op, const gantry_arg_t *const *inputs,
@@ -178,7 +178,7 @@ static void draw_one_hot(cpu_call_t *owner, int64_t limit) {
     draw_dims(rank, limit, dims);
     for (int32_t d = 0; d <= rank; ++d)
         out_dims[d] = d < axis ? dims[d] : d == axis ? depth : dims[d - 1];
-    /* some are none of the places */
+    /* some indices are out of range */
     const gantry_arg_t *indices = draw_indices(owner, rank, dims, -2, depth + 2);
     const int64_t two = 2;
     const gantry_arg_t *values = draw_tensor(owner, dtype, 1, &two);
@@ -273,7 +273,8 @@ static void expect_bad_index(cpu_call_t *owner, const gantry_arg_t *indices, int
     owner->message[0] = '\0';
     assert_int_equal(compute(owner, "Gather", inputs, 3, out, &attr), GANTRY_INVALID_ARGUMENT);
     assert_string_equal(owner->message, message);
-    for (int64_t i = 0; i < indices->element_count; ++i) { /* good rows are there, bad ones 0 */
+    /* good rows are copied, bad ones are 0 */
+    for (int64_t i = 0; i < indices->element_count; ++i) {
         static const float zeros[2] = {0, 0};
         int64_t index = gantry__k_host_int(indices, i);
         int good = index >= 0 && index < limit;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CPU backend's loops for Sin, Cos and Tan of float32, and Sin and Cos of float64, give the
- * bits of the portable text, whatever a block holds. */
+ * portable text's bits for any contents of a block. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,8 @@ static float out[COUNT];
 static double wide_x[COUNT];
 static double wide_out[COUNT];
 
-/* Blocks of near arguments, of far ones, and near ones with one far, infinite or NaN among them. */
+/* Blocks of near arguments, of far ones, and of near ones with one far, infinite or NaN among
+ * them. */
 static void fill_arguments(void) {
     static const uint32_t odd_ones[] = {0x44800000u, 0xc47fffffu, 0x7f800000u,
                                         0xff800000u, 0x7fc00000u, 0x7f7fffffu};
@@ -56,7 +57,7 @@ static void assert_loop(int row, float (*function)(float)) {
     }
 }
 
-/* The same arguments made 2^10 times as large, as the limit of float64 is. */
+/* The same arguments times 2^10, the ratio of float64's limit to float32's. */
 static void assert_wide_loop(int row, double (*function)(double)) {
     static const int64_t counts[] = {0, 1, 255, 256, 257, COUNT};
     for (int i = 0; i < COUNT; ++i) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The generator's words against its authors' known answers, and the CPU's stateless random kernels
- * against plain scalar C. */
+/* The random generator gives its authors' known answers, and the CPU's stateless random kernels
+ * agree with plain scalar C. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,8 +67,8 @@ static void angle_every_word_is_the_float64_product_rounded_once(void **state) {
 
 /* ---- loops ---- */
 
-/* A loop that begins at a group beyond 2^32 gives what one gives at the start of a stream that
- * lies as far on. */
+/* A loop that begins at a group beyond 2^32 gives the same numbers as a loop at the start of a
+ * stream that is as far ahead. */
 static void loops_beyond_2_to_the_32_groups_are_right(void **state) {
     typedef void (*loop_t)(const gantry__k_draw_t *draw, int64_t first, int64_t groups, void *out);
     static const loop_t loops[] = {
@@ -109,7 +109,7 @@ static gantry_arg_t *longs(cpu_call_t *device, int64_t count, const int64_t *val
 }
 
 static const int64_t key[] = {0x0123456789abcdef};
-static const int64_t counter[] = {-3, 7}; /* the low half overflows soon */
+static const int64_t counter[] = {-3, 7}; /* the low half soon overflows */
 
 static gantry_arg_t *draw(cpu_call_t *device, const char *op, int32_t dtype, int64_t count) {
     const int32_t philox = GANTRY_K_PHILOX;

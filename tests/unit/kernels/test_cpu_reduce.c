@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions and ArgMax of the CPU backend against plain loops; the sum's tree against its
- * definition, element by element. */
+/* The CPU backend's reductions and ArgMax agree with plain loops, and sums follow the definition of
+ * their tree, element by element. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #include "cpu_reduce_case.h"
 
-/* ---- the definition, written down plainly ---- */
+/* ---- the definition in plain C ---- */
 
 enum { SUM, MEAN, MAX, MIN, PROD, NORM, OPS };
 static const char *const op_names[] = {"Sum", "Mean", "Max", "Min", "Prod", "EuclideanNorm"};
@@ -66,7 +66,7 @@ DEFINE_TREE(double, f64, -INFINITY)
 DEFINE_RESULT(float, f32, sqrtf)
 DEFINE_RESULT(double, f64, sqrt)
 
-/* Of a sum that wrapped to a negative number: 0. */
+/* The elements' sum; 0 if it wrapped to a negative number. */
 static int64_t integer_root(int64_t square) {
     int64_t root = square > 0 ? (int64_t)sqrt((double)square) : 0;
     while (root > 0 && (uint64_t)root * (uint64_t)root > (uint64_t)square) {
@@ -78,7 +78,7 @@ static int64_t integer_root(int64_t square) {
     return root;
 }
 
-/* Integers: order does not matter. */
+/* Integers: the order does not matter. */
 static int64_t integer_reduce(int op, int32_t dtype, const int64_t *x, int64_t count) {
     uint64_t sum = op == PROD;
     int64_t best = x[0];
@@ -97,8 +97,8 @@ static int64_t integer_reduce(int op, int32_t dtype, const int64_t *x, int64_t c
     return op == SUM || op == PROD ? wrapped : best;
 }
 
-/* Elements of the sequence that belongs to the output element, in row-major order, each widened to
- * 8 bytes unless float32; halves as float32. */
+/* The sequence of elements that the output element reduces, in row-major order. Each is widened to
+ * 8 bytes unless it is float32; halves are widened to float32. */
 static int64_t collect(const gantry_arg_t *input, uint32_t mask, int64_t output, void *sequence) {
     int64_t found = 0;
     for (int64_t i = 0; i < input->element_count; ++i) {
@@ -184,7 +184,7 @@ static gantry_arg_t *reduce(cpu_call_t *cpu, const char *op, const gantry_arg_t 
     return output;
 }
 
-/* Reduces random data of the shape; looks at `checks` of the outputs. */
+/* Reduces random data of the shape, and checks `checks` of the outputs. */
 static void check_shape(cpu_call_t *cpu, int op, int32_t dtype, int32_t rank, const int64_t *sizes,
                         uint32_t mask, int checks) {
     gantry_arg_t *input = cpu_tensor(cpu, dtype, rank, sizes);
@@ -249,7 +249,7 @@ static void reduction_rows_and_columns_follow_the_tree(void **state) {
         cpu_call_open(&cpu, level, 2);
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; ++s) {
             int step =
-                /* large ones: each operation on one type */
+                /* large shapes: each operation with one type */
                 shapes[s][0] * shapes[s][1] * shapes[s][2] > 50000 ? 7 : 1;
             for (int k = 0; k < OPS * TYPES; k += step) {
                 check_shape(&cpu, k / TYPES, number_dtypes[k % TYPES], 3, shapes[s], 2,
@@ -288,8 +288,8 @@ static void reduction_any_axes_follow_the_tree(void **state) {
     cpu_call_close(&cpu);
 }
 
-/* Sums data of [rows, columns] over the axes of mask at a level, with threads; *first keeps the
- * first result. */
+/* Sums data of [rows, columns] over the axes of mask at a level, with threads. The first result
+ * goes to *first, and later ones must equal it. */
 static void sum_again(const int64_t *sizes, uint32_t mask, const float *data, int level,
                       uint32_t threads, void **first) {
     cpu_call_t cpu;
@@ -328,7 +328,7 @@ static void sum_threads_and_levels_give_equal_bits(void **state) {
     cpu_call_close(&source);
 }
 
-/* One level over lines of neighbours, beyond the caches. */
+/* One level over adjacent lines, beyond the caches. */
 static void reduce_lines(const gantry__cpu_reduce_loops_t *loops, const gantry_arg_t *in,
                          int64_t length, int reads_ahead, double *out) {
     gantry__cpu_reduce_plan_t plan = {.in = in->data,
@@ -344,8 +344,8 @@ static void reduce_lines(const gantry__cpu_reduce_loops_t *loops, const gantry_a
     gantry__cpu_reduce_units(loops, &plan, plan.units / 3, plan.units);
 }
 
-/* Where cores look ahead by themselves lines are taken in pairs, whatever the machine that runs
- * this does. */
+/* On cores whose hardware prefetcher reads ahead, lines are summed in pairs. This test does so on
+ * every machine. */
 static void reduction_of_lines_in_pairs_gives_the_bits_of_single_ones(void **state) {
     static const int64_t lengths[] = {64, 192, 1000, 4096, 61 * 4096, 4097};
     cpu_call_t cpu;
@@ -446,7 +446,7 @@ static void mean_of_int32_sums_in_64_bits_and_truncates(void **state) {
     gantry_arg_t *input = cpu_tensor(&cpu, I32, 2, sizes);
     memcpy(input->data, values, sizeof values);
     int32_t *rows = reduce(&cpu, "Mean", input, 2)->data;
-    assert_int_equal(rows[0], 1431655766); /* TensorFlow's own answer */
+    assert_int_equal(rows[0], 1431655766); /* TensorFlow's result */
     assert_int_equal(rows[1], -2);
     cpu_call_close(&cpu);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ops that put elements in other places, with random shapes and numbers, against what their
- * definitions say of each element of the result. Kernels take what inference lets through:
- * nothing wrong comes here. */
+/* Ops that move elements follow their definition for each element of the result, with random shapes
+ * and numbers. Kernels get only calls that inference accepts, so no call here is wrong. */
 #include "cpu_move_case.h"
 
 /* ---- calls ---- */
@@ -22,7 +21,8 @@ static const gantry_kernel_def_t *find(const char *op) {
     return NULL;
 }
 
-/* Half of the calls take the forms of cards. attrs end with one without a name. */
+/* Half of the calls use the kernels' forms for cards. attrs end with an attribute without a
+ * name. */
 static int32_t compute(cpu_call_t *owner, const char *op, const gantry_arg_t *const *inputs,
                        uint32_t count, gantry_arg_t *out, const gantry_attr_t *attrs) {
     const gantry_attr_t *list[8];
@@ -56,7 +56,7 @@ static gantry_arg_t *host_value(cpu_call_t *owner, int32_t dtype) {
     gantry_arg_t *value = draw_tensor(owner, dtype, 1, &two);
     value->rank = 0;
     value->element_count = 1;
-    value->data = (char *)value->data + gantry__k_size(dtype); /* unlike any first element */
+    value->data = (char *)value->data + gantry__k_size(dtype); /* differs from any first element */
     return value;
 }
 
@@ -64,11 +64,11 @@ static const uint64_t zero;
 
 /* ---- StridedSlice, Reverse ---- */
 
-/* One entry per dimension, or an ellipsis for some, with new axes between them. */
+/* One entry per dimension, or an ellipsis for several, with new axes between them. */
 static void draw_strided_slice(cpu_call_t *owner, int64_t limit) {
     int32_t rank = 1 + (int32_t)draw(6), dtype = draw_type(), out_rank = 0, entries = 0;
     int64_t dims[8], out_dims[8], index[8], start[8], step[8], given[3][24], masks[5] = {0};
-    int32_t axis_of[8]; /* of the result's dimensions; -1: a new one */
+    int32_t axis_of[8]; /* the input's dimension for each of the result's; -1: a new one */
     draw_dims(rank, limit, dims);
     int32_t skipped = (int32_t)draw((uint64_t)rank + 1),
             skip_at = (int32_t)draw((uint64_t)(rank - skipped) + 1);
@@ -94,7 +94,7 @@ static void draw_strided_slice(cpu_call_t *owner, int64_t limit) {
         start[axis] = is_open ? (stride > 0 ? 0 : dims[axis] - 1) : first;
         step[axis] = stride;
         given[0][entries] = draw(2) ? first : first - dims[axis];
-        given[1][entries] = 0; /* inference is done with it */
+        given[1][entries] = 0; /* inference has used it */
         given[2][entries] = shrinks ? 1 : stride;
         masks[0] |= (int64_t)is_open << entries;
         masks[4] |= (int64_t)shrinks << entries++;
@@ -154,7 +154,7 @@ static void draw_reverse(cpu_call_t *owner, int64_t limit) {
 
 enum { CONSTANT, REFLECT, SYMMETRIC };
 
-/* The input's index, -1 in the border. */
+/* The input's index; -1 in the border. */
 static int64_t padded_from(int mode, int64_t place, int64_t size) {
     if (mode == CONSTANT) return place >= 0 && place < size ? place : -1;
     if (place < 0) return mode == REFLECT ? -place : -1 - place;
@@ -205,7 +205,7 @@ static void pad_of_nothing_is_the_value(void **state) {
     const gantry_attr_t none = {.name = NULL};
     const gantry_arg_t *value = host_value(&owner, GANTRY_FLOAT32);
     gantry_arg_t *x = draw_tensor(&owner, GANTRY_FLOAT32, 2, dims);
-    x->span = (gantry_span_t){0, 0, 0}; /* no memory at all */
+    x->span = (gantry_span_t){0, 0, 0}; /* an empty tensor has no memory */
     const gantry_arg_t *inputs[] = {x, host_ints(&owner, 4, paddings, 0), value};
     gantry_arg_t *out = cpu_tensor(&owner, GANTRY_FLOAT32, 2, out_dims);
     run(&owner, "Pad", inputs, 3, out, &none);
@@ -219,7 +219,8 @@ static void draw_tile(cpu_call_t *owner, int64_t limit) {
     const gantry_attr_t none = {.name = NULL};
     draw_dims(rank, limit / 3 + 1, dims);
     for (int32_t d = 0; d < rank; ++d) {
-        multiples[d] = draw(2) ? 1 : draw_between(1, times > 3 ? 1 : 3); /* not too often in all */
+        /* keeps the product small */
+        multiples[d] = draw(2) ? 1 : draw_between(1, times > 3 ? 1 : 3);
         times *= multiples[d];
         out_dims[d] = dims[d] * multiples[d];
     }
@@ -240,7 +241,7 @@ static void draw_roll(cpu_call_t *owner, int64_t limit) {
     int64_t dims[8], index[8], shifts[4], axes[4], count = (int64_t)draw(5);
     const gantry_attr_t none = {.name = NULL};
     draw_dims(rank, limit, dims);
-    for (int64_t k = 0; k < count; ++k) { /* an axis may come twice */
+    for (int64_t k = 0; k < count; ++k) { /* an axis may repeat */
         shifts[k] = draw(2) ? draw_between(-3, 3) : draw_between(-100000, 100000);
         axes[k] = draw_between(-rank, rank - 1);
     }
@@ -301,7 +302,7 @@ static void draw_batch_blocks(cpu_call_t *owner, int64_t limit) {
     for (int32_t d = 0; d < cut; ++d) {
         blocks[d] = draw_between(1, 3);
         places *= blocks[d];
-        ends[2 * d] = draw_between(0, cells[d + 1] * blocks[d] - 1); /* something is left */
+        ends[2 * d] = draw_between(0, cells[d + 1] * blocks[d] - 1); /* part of the input remains */
         ends[2 * d + 1] = draw_between(0, cells[d + 1] * blocks[d] - 1 - ends[2 * d]);
     }
     for (int32_t d = 0; d < rank; ++d) {
@@ -375,7 +376,7 @@ static gantry_arg_t *band_tensor(cpu_call_t *owner, const diagonals_t *m, int32_
     return (is_drawn ? draw_tensor : cpu_tensor)(owner, dtype, is_one ? 2 : 3, is_one ? one : dims);
 }
 
-/* The place of a cell among the diagonals of its matrix, -1 on none of them. */
+/* The position of a cell among its matrix's diagonals; -1 on none of them. */
 static int64_t place_of(const diagonals_t *m, int64_t row, int64_t column) {
     const int64_t d = column - row;
     if (d < m->lower || d > m->upper) return -1;
@@ -386,7 +387,7 @@ static int64_t place_of(const diagonals_t *m, int64_t row, int64_t column) {
            (is_left ? 0 : m->length - length_of(m, d));
 }
 
-/* MatrixDiag, MatrixSetDiag: what no diagonal holds is `other`, or x's. */
+/* MatrixDiag, MatrixSetDiag: cells outside all diagonals are `other`, or x's. */
 static void expect_matrices(const diagonals_t *m, const gantry_arg_t *out, const gantry_arg_t *band,
                             const gantry_arg_t *x, const void *other) {
     for (int64_t i = 0; i < out->element_count; ++i) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax and LogSoftmax of the CPU backend against their formula. */
+/* Softmax and LogSoftmax of the CPU backend agree with their formula. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,7 +76,7 @@ static void softmax_levels_threads_and_forms_give_equal_bits(void **state) {
                 if (first == NULL) {
                     first = malloc(bytes);
                     memcpy(first, output->data, bytes);
-                    const int64_t one[] = {1, shapes[s][1]}; /* a row alone takes the other form */
+                    const int64_t one[] = {1, shapes[s][1]}; /* a single row uses the other form */
                     gantry_arg_t *row = cpu_tensor(&cpu, F32, 2, one);
                     gantry_arg_t *alone = cpu_tensor(&cpu, F32, 2, one);
                     memcpy(row->data, (float *)input->data + shapes[s][1],

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* float16 and bfloat16: every value widened, every border between two values narrowed, and matrix
- * products of halves on the CPU. What is right comes from arithmetic on doubles, not from bits. */
+/* float16 and bfloat16 convert exactly: every value is widened, every border between two values is
+ * narrowed, and the CPU multiplies matrices of halves. The expected values come from arithmetic on
+ * doubles, not from bits. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@
 
 static const int32_t halves[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16};
 
-/* Exponent and fraction of the type; infinity's bits. */
+/* Exponent and fraction of the type, and infinity's bits. */
 typedef struct half_t {
     int fraction_bits;
     int least_step; /* denormals are multiples of 2^least_step */
@@ -93,9 +94,9 @@ static void every_half_widens_to_its_number(void **state) {
     }
 }
 
-/* Rounding is monotonous, so it is right everywhere when it is right at each value's two borders:
- * the midpoint towards the next value, which the even one of both gets, and the float32 on either
- * side of it. Infinity follows the largest value as the next power of 2 would. */
+/* Rounding is monotonous, so it is right everywhere if it is right at each value's two borders. A
+ * border is the midpoint to the next value, which rounds to the even one of the two, and the
+ * float32 on either side of it. The power of 2 above the largest value stands for infinity. */
 static int64_t fill_borders(int32_t dtype, float *x, uint16_t *want) {
     const half_t half = half_of(dtype);
     int64_t count = 0;
@@ -199,7 +200,7 @@ static double element(const gantry_arg_t *x, int64_t i) {
     return number_of(x->dtype, ((const uint16_t *)x->data)[i]);
 }
 
-/* c[batch, m, n] of a[batch, m, k] and b[batch or 1, n, k], b transposed. */
+/* c[batch, m, n] of a[batch, m, k] and b[batch or 1, n, k], with b transposed. */
 static void check_batch_product(cpu_call_t *device, int32_t dtype, int64_t batch, int64_t m,
                                 int64_t k, int64_t n) {
     const gantry_kernel_def_t *kernel =

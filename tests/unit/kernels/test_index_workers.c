@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that go by indices, on sizes that several threads of the CPU share: beside plain loops, to
- * the bit, with any number of threads. */
+/* Ops with indices give the bits of plain loops with any number of threads, on sizes that several
+ * threads share. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -53,8 +53,8 @@ static const gantry_tensor_t *put(gantry_scope_t *scope, gantry_dtype_t dtype, g
     return gantry_constant(scope, dtype, shape, data, (size_t)count * gantry_dtype_size(dtype));
 }
 
-/* Slices of `inner` columns, by ids below `most`; sums begin with the first where ids are
- * sorted. */
+/* Segment sums of slices of `inner` columns, with ids below `most`. If ids are sorted, a sum begins
+ * with its first slice. */
 static void check_sums(gantry_scope_t *scope, int64_t count, int64_t inner, uint32_t most,
                        bool sorted) {
     float *values = make_values(count * inner),
@@ -113,7 +113,7 @@ static void updates_in(gantry_scope_t *scope) {
     free(ids);
 }
 
-/* Some numbers are beyond the bins. */
+/* Some numbers lie outside the bins. */
 static void check_counts(gantry_scope_t *scope, int32_t bins) {
     int32_t *ids = make_ids(COUNT, (uint32_t)bins + 5, false),
             *expected = take((size_t)bins * sizeof *expected);
@@ -137,7 +137,7 @@ static void counts_in(gantry_scope_t *scope) {
     check_counts(scope, COUNT + 1);
 }
 
-/* Each NaN is a value of its own. */
+/* Each NaN counts as a value of its own. */
 static void unique_in(gantry_scope_t *scope) {
     float *x = take(COUNT * sizeof *x), *values = take(COUNT * sizeof *values);
     int32_t *numbers = take(COUNT * sizeof *numbers), *counts = take(COUNT * sizeof *counts),

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Structures that kernels take by value, in the device text: what Mesa's Rusticl takes amiss in
- * them.
+/* Structures that kernels take by value avoid two errors of Mesa's Rusticl.
  *
- * An array of two dimensions is 24 bytes to it where it holds 24 elements. A parameter that is read
- * at an index which is no constant is read at one work-item's index for all: arrays come in by
- * GANTRY_VALUE (launch.cl), which copies them there. */
+ * Rusticl reserves 24 bytes for an array of two dimensions with 24 elements. Rusticl also reads a
+ * parameter at a variable index with one work-item's index for all work-items. Arrays are therefore
+ * passed through GANTRY_VALUE (launch.cl), which copies them. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>
@@ -22,7 +21,7 @@
 
 enum { TEXT_BYTES = 4 << 20 };
 
-/* Appends the .cl files of the folder and those below it. */
+/* Appends the .cl files of the folder and its subfolders. */
 static int read_texts(const char *folder, char *text) {
     char path[PATH_MAX];
     int files = 0;
@@ -63,8 +62,8 @@ static int unload(void **state) {
     return 0;
 }
 
-/* What stands between the braces of `typedef struct ... {...} name;`, *out_length bytes; NULL
- * when there is none. */
+/* The text between the braces of `typedef struct ... {...} name;`, *out_length bytes; NULL if there
+ * is none. */
 static const char *members_of(const char *text, const char *name, size_t *out_length) {
     char tail[128];
     (void)snprintf(tail, sizeof tail, "} %s;", name);
@@ -88,11 +87,11 @@ static void no_member_has_two_dimensions(void **state) {
     assert_int_equal(breaches, 0);
 }
 
-/* Whether an array lies in the structure, or in one that lies in it. */
+/* Whether the structure has an array, or a member structure that has one. */
 static bool holds_array(const char *text, const char *name) {
     size_t length = 0;
     const char *members = members_of(text, name, &length);
-    if (strcmp(name, "gantry__dense_t") == 0) return false; /* read at constants */
+    if (strcmp(name, "gantry__dense_t") == 0) return false; /* read at constant indices */
     for (const char *at = members; at && at < members + length; at += strcspn(at, ";") + 1) {
         char type[64] = "";
         if (memchr(at, '[', strcspn(at, ";"))) return true;
@@ -112,7 +111,7 @@ static void kernels_copy_structures_with_arrays(void **state) {
             char type[64] = "";
             at += strlen("const ");
             if (sscanf(at, "%63[A-Za-z0-9_]", type) != 1) continue;
-            /* whatever the item's text says (item.cl) */
+            /* for any item text (item.cl) */
             const bool is_any = strcmp(type, "P") == 0;
             if (!is_any && !members_of(text, type, &(size_t){0})) continue;
             values++;

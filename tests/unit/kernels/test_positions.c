@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Positions in tensors of more elements than 32 bits can count: the division that device text makes
- * of them, and items of kernels on both sides of the border, compiled as C. Their tensors take 4
- * GiB of addresses, of which a few pages are touched. */
+/* Kernels' items and the division in device text find positions in tensors with more than 2^32
+ * elements, compiled as C. The tensors reserve 4 GiB of addresses and touch few pages of them. */
 #define _DEFAULT_SOURCE
 
 #include <setjmp.h>
@@ -19,7 +18,7 @@
 
 #define BORDER (INT64_C(1) << 32)
 
-/* 0 ... 4, and up to 4 away from each power of two. */
+/* 0 to 4, and numbers within 4 of each power of two. */
 static size_t make_numbers(int64_t *numbers) {
     size_t count = 0;
     for (int bit = 2; bit < 63; ++bit) {
@@ -47,7 +46,7 @@ static void divided_positions_are_those_of_64_bits(void **state) {
 
 /* ---- items ---- */
 
-/* The functions of a family for elements of a byte. */
+/* A family's functions for elements of one byte. */
 static const gantry__k_item_fn *functions_of(const gantry__k_items_t *items) {
     for (const gantry__k_item_row_t *row = items->rows[0]; row->functions != NULL; ++row) {
         if (row->t == 10) {
@@ -72,8 +71,8 @@ static uint8_t *reserve(size_t bytes) {
     return memory;
 }
 
-/* Rows of 3 in matrices of 5 columns that keep their diagonal: position 2^32 is in the midst of
- * one. */
+/* Rows of 3 in matrices of 5 columns that keep their diagonal: position 2^32 lies inside a
+ * matrix. */
 static void matrices_beyond_32_bits_keep_their_band(void **state) {
     extern const gantry__k_items_t gantry__cpu_matrix_items;
     const size_t bytes = (size_t)BORDER + 4096;
@@ -93,8 +92,7 @@ static void matrices_beyond_32_bits_keep_their_band(void **state) {
     munmap(out, bytes);
 }
 
-/* The end of the row-th slice that is gathered: number `slice` of the tensor's, of `inner`
- * elements. */
+/* Gathers the end of row `row`, which is slice `slice` of the tensor, with `inner` elements. */
 static void check_gather_nd(int64_t inner, int64_t row, int64_t slice) {
     extern const gantry__k_items_t gantry__cpu_scatter_items;
     const size_t bytes = (size_t)BORDER + (1 << 20);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Long rows on the CPU, of many runs and chunks: the order is the stable one, and sums follow it
- * to the bit. */
+/* Long rows with many runs and chunks sort stably on the CPU, and sums in that order have equal
+ * bits. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -14,7 +14,7 @@ static uint32_t next(uint32_t *state) {
     return *state >> 8;
 }
 
-/* Floats of which many are equal, some of them NaN. */
+/* Floats with many equal ones and some NaN. */
 static float *make_values(void) {
     float *values = malloc(LENGTH * sizeof *values);
     uint32_t state = 7;
@@ -39,7 +39,7 @@ static void *fetch(const gantry_tensor_t *tensor, size_t bytes) {
     return data;
 }
 
-/* Does a come before b, NaN the largest, in ascending order? */
+/* Whether a precedes b in ascending order; NaN is the largest. */
 static bool is_before(const float *values, int32_t a, int32_t b, bool descending) {
     const float x = values[descending ? b : a], y = values[descending ? a : b];
     const bool smaller = x < y || (x == x && y != y), larger = y < x || (y == y && x != x);
@@ -56,7 +56,7 @@ static void argsort_of_a_long_row_is_the_stable_order(void **state) {
         int32_t *order =
             fetch(gantry_argsort(scope, put(scope, GANTRY_FLOAT32, values), 0, descending != 0),
                   LENGTH * sizeof *order);
-        for (int i = 1; i < LENGTH; ++i) { /* strictly so: no position comes twice */
+        for (int i = 1; i < LENGTH; ++i) { /* strictly, so no position repeats */
             if (!is_before(values, order[i - 1], order[i], descending != 0))
                 fail_msg("wrong at %d", i);
         }

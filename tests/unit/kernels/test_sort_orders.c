@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sort, ArgSort and TopK on the CPU beside a plain stable sort: every type, rows of all the lengths
- * that choose another way, data that digits take badly, any number of threads and each
- * instruction set. */
+/* Sort, ArgSort and TopK on the CPU agree with a plain stable sort: every type, method and
+ * instruction set, hard data for radix sort, any number of threads. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -29,7 +28,7 @@ static const type_t types[] = {
 
 enum { TYPES = sizeof types / sizeof types[0], FLOAT32 = 8, INT64 = 9 };
 
-/* Rows that lie inner elements apart: [outer, length, inner]. */
+/* Rows whose elements are `inner` apart: [outer, length, inner]. */
 typedef struct shape_t {
     int64_t outer, length, inner;
 } shape_t;
@@ -51,8 +50,8 @@ typedef struct rows_t {
     shape_t shape;
     int64_t count;
     uint64_t *bits; /* of each element */
-    int64_t *ranks; /* in the elements' order; equal ones have the same */
-    int32_t *order; /* of each row, where it lies in the tensor: the stable one */
+    int64_t *ranks; /* ascending like the elements; equal elements have equal keys */
+    int32_t *order; /* positions of each row's elements in stable order */
 } rows_t;
 
 static uint64_t next(uint64_t *state) {
@@ -68,7 +67,7 @@ static uint64_t make_bits(pattern_t pattern, int64_t i, int64_t count, uint64_t 
     switch (pattern) {
         case RANDOM_BITS: return next(random);
         case SMALL_NUMBERS: return next(random) % 1000;
-        /* the signs' bits of some types: -0 */
+        /* the sign bits of some types: -0 */
         case FEW: return (next(random) % 3) * UINT64_C(0x4000800040008040);
         case ALIKE: return 42;
         case RISING: return (uint64_t)i;
@@ -78,7 +77,7 @@ static uint64_t make_bits(pattern_t pattern, int64_t i, int64_t count, uint64_t 
     }
 }
 
-/* The largest for NaN; -0 and 0 alike. */
+/* NaN has the largest key; -0 and 0 have the same. */
 static int64_t rank_of(const type_t *type, uint64_t bits) {
     const int unused = 64 - 8 * (int)gantry_dtype_size(type->dtype);
     const uint64_t magnitude = bits & mask_of(type) >> 1;
@@ -105,7 +104,7 @@ static void merge(const rows_t *rows, const int32_t *from, int32_t *to, const in
     }
 }
 
-/* Sorts one row's places by merging. */
+/* Sorts one row's positions by merging. */
 static void sort_row(const rows_t *rows, const int64_t *ranks, int32_t *places, int32_t *room,
                      bool descending) {
     const int64_t length = rows->shape.length;
@@ -239,9 +238,9 @@ static void check_rows(gantry_scope_t *scope, const type_t *type, shape_t shape,
     free_rows(&rows);
 }
 
-/* A few rows are sorted by digits, each by itself; many short ones side by side in groups, of which
- * the last may be small; a longer one is cut into parts. From 131072 elements on rows are always
- * put in buckets. */
+/* Radix sort takes few rows one by one. Many short rows are sorted side by side in groups, of which
+ * the last may be small; a longer row is cut into parts. Rows of 131072 elements or more always use
+ * buckets. */
 static const shape_t shapes[] = {{3, 1, 1},  {5, 16, 1},  {3, 17, 2},   {4, 64, 1},
                                  {3, 65, 1}, {3, 700, 1}, {1, 4100, 2}, {50, 7, 1},
                                  {9, 17, 2}, {16, 64, 1}, {1, 130, 9},  {34, 290, 1}};
@@ -256,7 +255,7 @@ static gantry_scope_t *open_with(runtime_fixture_t *f, int32_t threads, const ch
     return runtime_fixture_scope(f, "CPU:0");
 }
 
-/* Types, each step-th of them, with all patterns. */
+/* Every step-th type, with all patterns. */
 static void check_types(gantry_scope_t *scope, size_t first, size_t step) {
     for (size_t t = first; t < TYPES; t += step) {
         for (int pattern = 0; pattern < PATTERNS; ++pattern) {
@@ -277,8 +276,8 @@ static void orders_with_two_threads_are_stable(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* As many buckets as there are at most; the length is one at which bins behind the last key
- * would begin one more. */
+/* The largest number of buckets. At this length, bins behind the last key would start another
+ * bucket. */
 static void orders_of_a_very_long_row_are_stable(void **state) {
     (void)state;
     static const shape_t very_long = {1, 1 << 20, 1};
@@ -309,7 +308,7 @@ static void orders_with_five_threads_are_the_same(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* More of them than are collected at a time, and nothing that comes later is wanted. */
+/* More equal elements than are collected at a time, and no later element is wanted. */
 static void top_of_the_largest_is_the_first_of_them(void **state) {
     (void)state;
     enum { LENGTH = 5000, TOP = 5 };
@@ -359,9 +358,9 @@ static void every_short_row_of_zeros_and_ones_is_sorted(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* All rows of two sorted runs of zeros and ones, the first as long as can be, which a network of
- * powers of two merges last: with shorter rows sorted, a network that sorts these sorts all
- * rows. */
+/* All rows of two sorted runs of zeros and ones. The first run has the full length, and a network
+ * of powers of two merges them last. If shorter rows are sorted, a network that sorts these rows
+ * sorts all rows. */
 static void every_merge_of_zeros_and_ones_is_sorted(void **state) {
     (void)state;
     runtime_fixture_t f;

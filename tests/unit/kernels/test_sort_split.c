@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The search along the merge path of kernels/sort/sort.cl, and the keys it compares, run as C. */
+/* The search along the merge path in kernels/sort/sort.cl splits as a plain merge does. It and its
+ * keys run as C. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,14 +16,14 @@
 #define GANTRY_ITEM_TEXT_FILE "kernels/sort/sort_cpu_text.h"
 #define GANTRY_ITEM_LIST GANTRY_SORT_ITEMS
 #define GANTRY_T i32
-#define GANTRY_ALL_ITEMS /* also those that the library runs on devices alone */
+#define GANTRY_ALL_ITEMS /* includes items that the library runs only on devices */
 #include "kernels/common/cpu_item_rows.h"
 
 #define split sort_split_item_i32_none
 #define key_of sort_key_item_i32_none
 #define sort_runs functions_i32_none[0]
 
-/* What the split must be: merging one by one, of equal keys a's first. */
+/* The expected split, from merging one by one; of equal keys, a's come first. */
 static int64_t count_by_merging(const uint32_t *keys, int64_t a_count, int64_t b_count,
                                 int64_t diagonal) {
     int64_t a = 0, b = 0;

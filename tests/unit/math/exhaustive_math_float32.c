@@ -3,15 +3,15 @@
  * Compares the float32 functions of the portable text with double precision over all 2^32 inputs,
  * or every n-th.
  *
- * Not run by default in full: about a minute a function. Prints, for each function, the largest
- * error in units of the exact result's last place and the input that has it; exits 1 when one
- * exceeds its bound or a special case is wrong.
+ * The full run takes about a minute a function and is not the default. The program prints each
+ * function's largest error in units of the exact result's last place, with its input. The exit code
+ * is 1 if an error exceeds its bound or a special case is wrong.
  *
  *     exhaustive_math_float32 [--full | --stride N] [--threads N] [function ...]
  *
- * The reference is the C library's double function, whose own error (below 1 ulp of double) adds
- * 2e-9 ulp at most. Near a zero of sine and cosine that holds as well, since the C library reduces
- * its argument exactly.
+ * The reference is the C library's double function. That function's own error (below 1 ulp of
+ * double) adds 2e-9 ulp at most, also near a zero of sine and cosine: the C library reduces its
+ * argument exactly.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -36,11 +36,12 @@ typedef struct subject {
     void (*fill)(float *restrict y, const float *restrict x, int count);
     double (*reference)(double x);
     double bound_ulp;
-    float domain; /* inputs of larger magnitude are left out, but for infinities; 0: none are */
+    /* inputs of larger magnitude are skipped, except infinities; 0: none are skipped */
+    float domain;
 } subject_t;
 
 typedef struct finding {
-    double error_ulp; /* infinite when a special result is wrong */
+    double error_ulp; /* infinite if a special result is wrong */
     float input;
     float result;
     double wanted;
@@ -54,7 +55,7 @@ typedef struct task {
     finding_t worst;
 } task_t;
 
-/* One loop per function, so that the vector code the CPU backend would run is what is tested. */
+/* One loop per function, so that the test runs the CPU backend's vector code. */
 #define FILL(name)                                                                   \
     static void fill_##name(float *restrict y, const float *restrict x, int count) { \
         for (int i = 0; i < count; ++i) {                                            \
@@ -119,7 +120,7 @@ static void *run_task(void *argument) {
     return NULL;
 }
 
-/* The inputs a stride could step over: zeros, denormals, infinities, NaNs, and the ends of each
+/* Inputs that a stride could skip: zeros, denormals, infinities, NaNs, and the ends of each
  * function's range. */
 static void run_specials(task_t *task) {
     static const uint32_t specials[] = {
@@ -156,7 +157,7 @@ static void merge(finding_t *into, const finding_t *from) {
     into->rounded_right = rounded_right;
 }
 
-/* Returns whether the subject keeps its bound. */
+/* Returns whether the function keeps its bound. */
 static bool run_subject(const subject_t *subject, uint64_t stride, int threads) {
     task_t tasks[MOST_THREADS];
     pthread_t ids[MOST_THREADS];
@@ -165,7 +166,7 @@ static bool run_subject(const subject_t *subject, uint64_t stride, int threads) 
     run_specials(&specials);
     finding_t worst = specials.worst;
     for (int i = 0; i < threads; ++i) {
-        /* Thread i takes a stretch of its own that starts at a multiple of the stride. */
+        /* Thread i takes its own range, which starts at a multiple of the stride. */
         uint64_t steps = (INPUTS + stride - 1) / stride;
         tasks[i] = (task_t){.subject = subject, .stride = stride};
         tasks[i].first = steps * (uint64_t)i / (uint64_t)threads * stride;

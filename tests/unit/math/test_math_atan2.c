@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gantry__atan2_f32 of the portable text against double precision: every pair of special values,
- * and random pairs of any bits, of similar size, and near the lines where its calculation changes.
+ * gantry__atan2_f32 of the portable text agrees with double precision on special values and random
+ * pairs. Every pair of special values is tested. Random pairs have any bits or similar sizes, or
+ * lie near the lines where the calculation changes.
  *
  * An argument gives the number of pairs per kind (default 400,000).
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The portable functions have the same bits on an OpenCL device as in C: one text, compiled both
- * ways, on 1 Mi inputs. Functions of float64 that are the device's own are near those of the C
- * library. Positions are divided as by `/`.
+ * ways, on 1 Mi inputs. The device's own float64 functions are close to the C library's. The
+ * division of positions agrees with `/`.
  *
- * Uses the first CPU device of the first platform that has one (the pthread device of PoCL where
- * PoCL is installed). Without a platform or device the tests are skipped with the reason printed.
- * Reads the text from the source tree: GANTRY_KERNELS_FOLDER, else kernels below
+ * The test uses the first CPU device of the first platform that has one (the pthread device of
+ * PoCL, if PoCL is installed). Without a platform or device, the tests are skipped with the reason
+ * printed. The text comes from the source tree: from GANTRY_KERNELS_FOLDER, else from kernels in
  * the current folder.
  */
 #define _POSIX_C_SOURCE 200809L
@@ -38,9 +38,9 @@
 
 enum { COUNT = 1 << 20, LIBRARY_COUNT = 1 << 17, LOCAL_SIZE = 64, LIBRARY_ULP = 4 };
 
-/* Every function tested: C loops, kernels and their tables all come from these lists and
- * math_float32_functions.def. Those of two arguments have (x, z). The library's are the C
- * library's in C and the device's own there. */
+/* Every function tested: these lists and math_float32_functions.def make the C loops, the kernels
+ * and their tables. Functions of two arguments have (x, z). A library function is the C library's
+ * in C, and the device's own on the device. */
 #define PAIRS_F32(X) \
     X(atan2)         \
     X(pow)
@@ -61,7 +61,7 @@ enum { COUNT = 1 << 20, LIBRARY_COUNT = 1 << 17, LOCAL_SIZE = 64, LIBRARY_ULP = 
     X(erf)
 #define NEAR_F64(X) \
     X(sin)          \
-    X(cos) /* the library's for what is not near */
+    X(cos) /* library functions for arguments that are not near */
 #define LIBRARY_F64(X) \
     X(tan)             \
     X(asin)            \
@@ -150,7 +150,7 @@ typedef struct fixture {
     const char *skip_reason;
 } fixture_t;
 
-/* The files of the text, one after the other; NULL when one cannot be read. The caller frees it. */
+/* The text's files in order; NULL if one cannot be read. The caller frees the text. */
 static char *read_text(const char *const *names, size_t count) {
     char *text = NULL;
     size_t length = 0;
@@ -192,8 +192,7 @@ static bool find_device(fixture_t *fixture) {
     return false;
 }
 
-/* Division need not be correctly rounded for equal bits of these functions except the square
- * root. */
+/* Only the square root needs correctly rounded division for equal bits. */
 static bool read_device(fixture_t *fixture) {
     char name[256] = "";
     cl_device_fp_config single = 0;
@@ -327,8 +326,8 @@ static uint64_t bits_at(const void *values, size_t index, size_t size_bytes) {
     return wide;
 }
 
-/* Distance in units of the last place of wanted or 1, whichever is greater; infinite where a
- * special result differs. An infinity is as good as what is nearly one. */
+/* The distance in units of the last place of wanted or 1, whichever is greater; infinite if a
+ * special result differs. An infinity equals a number next to infinity. */
 static double distance_in_ulp(double got, double wanted) {
     bool huge =
         fabs(got) > 0x1.ffp1023 && fabs(wanted) > 0x1.ffp1023 && signbit(got) == signbit(wanted);
@@ -341,7 +340,7 @@ static double distance_in_ulp(double got, double wanted) {
     return ldexp(fabs(got - wanted), 52 - (fabs(wanted) < 1.0 ? 0 : ilogb(wanted)));
 }
 
-/* Number of unequal results; the first is printed. */
+/* The number of unequal results; prints the first. */
 static size_t compare_bits(const subject_t *subject, const inputs_t *inputs, const void *device,
                            const void *host) {
     size_t unequal = 0;
@@ -362,7 +361,7 @@ static size_t compare_bits(const subject_t *subject, const inputs_t *inputs, con
     return unequal;
 }
 
-/* 1 when some results are further apart than LIBRARY_ULP; the furthest are printed. */
+/* 1 if some results differ by more than LIBRARY_ULP; prints the furthest. */
 static size_t compare_nearness(const subject_t *subject, const inputs_t *inputs, const void *device,
                                const void *host) {
     const double *x = inputs->x;
@@ -384,7 +383,7 @@ static size_t compare_nearness(const subject_t *subject, const inputs_t *inputs,
     return most > LIBRARY_ULP ? 1 : 0;
 }
 
-/* The same bits for what is near, and near results for the rest. */
+/* Equal bits for near arguments, and close results for the others. */
 static size_t compare_near_bits(const subject_t *subject, const inputs_t *inputs,
                                 const void *device, const void *host) {
     const double *x = inputs->x;
@@ -396,7 +395,7 @@ static size_t compare_near_bits(const subject_t *subject, const inputs_t *inputs
     return unequal;
 }
 
-/* Runs each subject on the device and in C and gives both results to compare, which must return
+/* Runs each function on the device and in C, and passes both results to compare, which must return
  * 0. */
 static void compare_all(const fixture_t *fixture, const char *text, const subject_t *subjects,
                         size_t count, unsigned lanes, const inputs_t *inputs, compare_fn compare) {
@@ -432,8 +431,8 @@ static uint64_t next_bits(uint64_t *state) {
     return *state * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-/* In turn: any bits; the range where the functions bend; the range of exp and of the two
- * quarter-turn functions. */
+/* In turn: any bits; the range of interesting values; the range of exp and of the two quarter-turn
+ * functions. */
 static double next_in_range(uint64_t *state, size_t index, double wide) {
     double unit = (double)(next_bits(state) >> 11) * 0x1p-53;
     return index % 4 == 1   ? 20.0 * unit - 10.0
@@ -441,7 +440,7 @@ static double next_in_range(uint64_t *state, size_t index, double wide) {
                             : 12.566 * unit;
 }
 
-/* The second arguments: the first ones in another order, half of them beside others of their
+/* The second arguments: the first ones in another order. In half of the pairs, both are of one
  * kind. */
 static void *make_partners(const void *x, size_t count, size_t size_bytes) {
     char *z = malloc(count * size_bytes);
@@ -515,14 +514,14 @@ static void compare_own_float64(const fixture_t *fixture, unsigned lanes) {
                     sizeof subjects_near / sizeof subjects_near[0], lanes, compare_near_bits);
 }
 
-/* Those of two arguments have no lanes. */
+/* Functions of two arguments have no lanes. */
 static void compare_library(const fixture_t *fixture, unsigned lanes) {
     size_t count = sizeof subjects_library / sizeof subjects_library[0];
     compare_float64(fixture, LIBRARY_COUNT, subjects_library,
                     lanes > 1 ? count - LIBRARY_PAIRS : count, lanes, compare_nearness);
 }
 
-/* The C side divides plainly. */
+/* C uses plain division. */
 static void loop_divide_position(void *restrict out, const void *restrict xs,
                                  const void *restrict zs, size_t count) {
     int64_t *restrict y = out;
@@ -533,7 +532,7 @@ static void loop_divide_position(void *restrict out, const void *restrict xs,
     }
 }
 
-/* Positions and sizes of every length, half of them within 4 of a power of two. */
+/* Positions and sizes of every length; half of them are within 4 of a power of two. */
 static void positions_opencl_and_c_divide_alike(void **state) {
     static const subject_t subject = {"divide_position", "x[i], z[i]", "long", 8,
                                       loop_divide_position};

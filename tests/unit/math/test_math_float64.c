@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares the float64 functions of the portable text with long double, on random inputs of several
+ * The float64 functions of the portable text agree with long double, on random inputs of several
  * ranges.
  *
- * An argument gives the number of inputs per function and range (default 100,000). Where long
- * double is no wider than double the comparison is skipped with that reason; special values are
- * tested everywhere.
+ * An argument gives the number of inputs per function and range (default 100,000). If long double
+ * is no wider than double, the comparison is skipped with that reason; special values are tested
+ * everywhere.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -34,7 +34,7 @@ typedef struct subject {
     void (*fill)(double *restrict y, const double *restrict x, int count);
     long double (*reference)(long double x);
     double bound_ulp;
-    double ranges[RANGES][2]; /* low and high end; low = high: any bits */
+    double ranges[RANGES][2]; /* low and high end; if both are equal: any bits */
 } subject_t;
 
 static long samples = 100000;
@@ -148,8 +148,8 @@ static double next_input(uint64_t *state, const double *range) {
     return range[0] + (range[1] - range[0]) * ((double)(bits >> 11) * 0x1p-53);
 }
 
-/* Distance of y from the exact result in units of double's last place there; infinite for a
- * wrong special. */
+/* The distance of y from the exact result in units of double's last place there; infinite if a
+ * special result is wrong. */
 static double error_in_ulp(double y, long double wanted) {
     double nearest = (double)wanted;
     if (isnan(wanted)) {
@@ -161,7 +161,7 @@ static double error_in_ulp(double y, long double wanted) {
     if (isnan(y) || (y != 0.0 && (signbit(y) != 0) != (signbit(wanted) != 0))) {
         return HUGE_VAL;
     }
-    /* An overflowed result counts as 2^1024, the double that would follow the largest. */
+    /* An overflowed result counts as 2^1024, which would follow the largest double. */
     long double value = isinf(y) ? copysignl(0x1p1024L, (long double)y) : (long double)y;
     long double capped = fabsl(wanted) > 0x1p1024L ? copysignl(0x1p1024L, wanted) : wanted;
     int exponent = fabsl(capped) < 0x1p-1022L ? -1022 : ilogbl(capped);
@@ -217,8 +217,8 @@ static void functions_random_inputs_stay_within_their_bounds(void **state) {
     assert_int_equal(failures, 0);
 }
 
-/* The doubles next to multiples of pi/4: there a result is least, or the reduction goes over to
- * the next quarter. */
+/* The doubles next to multiples of pi/4: there results are smallest, or the reduction moves to the
+ * next quarter. */
 static void quarter_functions_next_to_their_bends_stay_within_their_bounds(void **state) {
     (void)state;
     skip_without_wider_reference();
@@ -238,7 +238,8 @@ static void quarter_functions_next_to_their_bends_stay_within_their_bounds(void 
     assert_true(worst <= 1.0);
 }
 
-/* The doubles about multiples of pi/2 up to the limit of the near ones: there a result is least. */
+/* The doubles next to multiples of pi/2, up to the limit of near arguments: there results are
+ * smallest. */
 static void sine_and_cosine_next_to_multiples_of_a_quarter_stay_within_their_bounds(void **state) {
     (void)state;
     skip_without_wider_reference();
@@ -314,8 +315,7 @@ static void functions_special_inputs_give_the_ieee_results(void **state) {
     assert_bits(gantry__cos_4pi_f64(other_nan), nan_result);
 }
 
-/* Zeros, denormals, infinities, NaNs, integers, and arguments at which something overflows or
- * vanishes. */
+/* Zeros, denormals, infinities, NaNs, integers, and arguments near overflow or underflow. */
 static void functions_special_inputs_agree_with_their_references(void **state) {
     static const double inputs[] = {
         0.0,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tests' own digamma (math_float32_reference.h), which judges gantry__digamma_f32 and _f64,
- * against mpmath's. */
+ * agrees with mpmath's. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static void digamma_reference_of_the_table_is_as_mpmath_has_it(void **state) {
     }
     for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i) {
         const double got = digamma_reference((double)table[i].x);
-        /* In units of float32's last place, which is what the test of all inputs counts in. */
+        /* In units of float32's last place, as the test of all inputs counts. */
         const int exponent = ilogbl(table[i].y) < -126 ? -126 : ilogbl(table[i].y);
         const double error = (double)ldexpl(fabsl((long double)got - table[i].y), 23 - exponent);
         if (error > worst) {

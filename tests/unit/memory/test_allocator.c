@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ladder of one allocation, over a driver that only counts. The books themselves are tested
- * in test_bfc.c. */
+/* An allocation climbs the ladder to more memory or a refusal, over a driver that only counts.
+ * test_bfc.c tests the chunks and regions themselves. */
 #define _XOPEN_SOURCE 700
 
 #include "allocator_fixture.h"
@@ -14,7 +14,7 @@ static void nothing_is_taken_before_the_first_request(void **state) {
     assert_int_equal(f.driver.takes, 0);
     assert_int_equal(stats_of(&f).pool_bytes, 0);
     close_all(&f);
-    assert_int_equal(f.driver.waits, 1); /* before regions go back */
+    assert_int_equal(f.driver.waits, 1); /* before regions are returned */
 }
 
 static void regions_double_as_the_pool_grows(void **state) {
@@ -28,7 +28,7 @@ static void regions_double_as_the_pool_grows(void **state) {
     for (size_t i = 0; i < 14; ++i) put(&f, chunks[i]);
     assert_int_equal(f.driver.held, 14 * MIB); /* the pool keeps it */
     assert_int_equal(f.driver.gives, 0);
-    put(&f, get(&f, 8 * MIB)); /* what was merged serves a larger request */
+    put(&f, get(&f, 8 * MIB)); /* merged chunks serve a larger request */
     assert_int_equal(f.driver.takes, 3);
     close_all(&f);
 }
@@ -75,7 +75,7 @@ static void limit_binds_before_the_driver_is_asked(void **state) {
         "Allocator (GPU_0_bfc) ran out of memory trying to allocate 5242880 bytes: 4194304 in use, 4194304 held from the driver, largest free chunk 0, limit 8388608; tried: reuse, extend");
     assert_int_equal(f.driver.takes, takes);
     assert_true(f.driver.held <= 8 * MIB);
-    gantry__bfc_chunk_t *rest = get(&f, 4 * MIB); /* to the last byte */
+    gantry__bfc_chunk_t *rest = get(&f, 4 * MIB); /* the limit is reached exactly */
     assert_int_equal(f.driver.held, 8 * MIB);
     put(&f, chunk);
     put(&f, rest);
@@ -118,7 +118,7 @@ static void refused_region_is_tried_smaller(void **state) {
     assert_int_equal(f.driver.asked[0], 2 * MIB);
     for (int i = 1; i < f.driver.takes; ++i)
         assert_true(f.driver.asked[i] < f.driver.asked[i - 1] && f.driver.asked[i] >= MIB);
-    assert_true(f.driver.held >= 3 * MIB / 2 - 3 * MIB / 20); /* a tenth less at most */
+    assert_true(f.driver.held >= 3 * MIB / 2 - 3 * MIB / 20); /* at most a tenth less */
     put(&f, chunk);
     close_all(&f);
 }
@@ -144,14 +144,14 @@ static void broken_driver_is_not_a_lack_of_memory(void **state) {
     assert_int_equal(allocate(&f, MIB, &chunk), GANTRY_UNAVAILABLE);
     assert_null(chunk);
     assert_string_equal(gantry__message(), "the driver is broken");
-    assert_int_equal(f.driver.takes, 1); /* it is not asked for less */
+    assert_int_equal(f.driver.takes, 1); /* the driver is not asked for less */
     assert_int_equal(stats_of(&f).pending_bytes, 0);
     f.driver.broken = GANTRY_OK;
     put(&f, get(&f, MIB));
     close_all(&f);
 }
 
-/* ---- giving back ---- */
+/* ---- returning regions ---- */
 
 static void empty_regions_go_back_for_a_larger_one(void **state) {
     (void)state;
@@ -161,9 +161,9 @@ static void empty_regions_go_back_for_a_larger_one(void **state) {
     for (size_t i = 0; i < 3; ++i) chunks[i] = get(&f, (2 * MIB) << i); /* 2 + 4 + 8 of 16 MiB */
     assert_int_equal(f.driver.held, 14 * MIB);
     for (size_t i = 0; i < 3; ++i) put(&f, chunks[i]);
-    gantry__bfc_chunk_t *large = get(&f, 15 * MIB); /* fits nowhere as it is */
+    gantry__bfc_chunk_t *large = get(&f, 15 * MIB); /* no region is large enough */
     assert_true(f.driver.gives >= 2);
-    assert_int_equal(f.driver.waits, 1); /* once, before the first goes back */
+    assert_int_equal(f.driver.waits, 1); /* one wait, before the first region is returned */
     assert_true(f.driver.held <= 16 * MIB);
     put(&f, large);
     close_all(&f);
@@ -176,7 +176,7 @@ static void region_emptied_after_the_wait_is_waited_for_again(void **state) {
     gantry__bfc_chunk_t *small = get(&f, 2 * MIB), *middle = get(&f, 4 * MIB),
                         *large = get(&f, 8 * MIB);
     put(&f, small);
-    f.driver.to_free = large; /* its work is still in flight when another thread lets go of it */
+    f.driver.to_free = large; /* its work is still in flight when another thread frees the chunk */
     put(&f, get(&f, 3 * MIB));
     assert_int_equal(f.driver.gives, 1);
     gantry__bfc_chunk_t *largest = get(&f, 12 * MIB);
@@ -198,7 +198,7 @@ static void regions_in_use_stay(void **state) {
     put(&f, small);
     put(&f, large);
     expect_refusal(&f, 13 * MIB, "tried: reuse, extend; ");
-    /* all of it would not have been enough: the pool is kept */
+    /* all regions together would not suffice: the pool keeps them */
     assert_int_equal(f.driver.gives, 0);
     gantry__bfc_chunk_t *fits = get(&f, 12 * MIB);
     assert_int_equal(f.driver.gives, 2);
@@ -212,7 +212,7 @@ static void driver_s_refusal_also_gives_back(void **state) {
     (void)state;
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 1024 * MIB, .growth = true});
-    f.driver.capacity = 10 * MIB; /* the card is smaller than the limit */
+    f.driver.capacity = 10 * MIB; /* the card's memory is smaller than the limit */
     put(&f, get(&f, 2 * MIB));
     put(&f, get(&f, 4 * MIB));
     gantry__bfc_chunk_t *large = get(&f, 9 * MIB);
@@ -319,8 +319,8 @@ static uint64_t draw(worker_t *self) {
     return self->random >> 11;
 }
 
-/* Allocates and frees at random; a chunk is signed by its last_use, so that one given to two at
- * once shows. */
+/* Allocates and frees at random. Each chunk carries a signature in last_use, which shows a chunk
+ * that two threads own. */
 static void *hammer(void *user) {
     worker_t *self = user;
     gantry__bfc_chunk_t *held[16] = {NULL};
@@ -350,7 +350,7 @@ static void threads_share_one_allocator(void **state) {
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 24 * MIB, .growth = true});
     f.driver.must_be_unlocked = NULL; /* the other thread may hold it */
-    /* so that limit, driver and giving back all have their turn */
+    /* so that the limit, the driver and returned regions all take part */
     f.driver.capacity = 20 * MIB;
     pthread_t threads[2];
     worker_t workers[2];

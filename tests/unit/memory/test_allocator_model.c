@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Long random sequences on the allocator: a driver that refuses at random, charges, trims, and
- * books of the test's own beside it. Whatever happens, no two chunks overlap, the limit holds
- * whenever the driver is asked, and everything goes back. Growth is held against its bound on
- * traces of programs. */
+/* The allocator keeps its invariants in long random sequences: no two chunks overlap, the limit
+ * holds at each driver call, and all memory is returned. The driver refuses at random. The test
+ * charges and trims the allocator, and keeps its own list of chunks. Traces of programs test the
+ * bound on growth. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -40,7 +40,7 @@ static uint64_t next_random(uint64_t *random) {
     return *random >> 11;
 }
 
-/* What the allocator counts is never less than what the test knows to be taken. */
+/* The allocator never counts less than the test knows to be taken. */
 static gantry_status_t take(void *user, uint64_t size_bytes, uint64_t *out_handle) {
     machine_t *machine = user;
     uint64_t held = atomic_fetch_add(&machine->held, size_bytes) + size_bytes;
@@ -55,7 +55,7 @@ static gantry_status_t take(void *user, uint64_t size_bytes, uint64_t *out_handl
     *out_handle = (uint64_t)atomic_fetch_add(&machine->takes, 1) + 1;
     atomic_fetch_add(&machine->regions, 1);
     if (size_bytes > machine->largest_region)
-        machine->largest_region = size_bytes; /* read by one-threaded tests only */
+        machine->largest_region = size_bytes; /* only tests with one thread read it */
     return GANTRY_OK;
 }
 
@@ -104,7 +104,7 @@ static void close_machine(machine_t *machine) {
     locked_heap_deinit(&machine->heap);
 }
 
-/* ---- one thread, beside a list of what is alive ---- */
+/* ---- one thread, beside a list of live chunks ---- */
 
 typedef struct model_t {
     machine_t machine;
@@ -286,7 +286,7 @@ static void put_signed(worker_t *self, gantry__bfc_chunk_t *chunk) {
     gantry__allocator_free(&self->machine->allocator, chunk);
 }
 
-/* Ops: two temporaries, then a result that stays for a while. */
+/* Each op has two temporaries and a result that stays for a while. */
 static void *work(void *user) {
     worker_t *self = user;
     gantry__bfc_chunk_t *results[8] = {NULL};

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The BFC against a driver that only counts: TensorFlow's numbers, growth, limits, splitting,
- * merging. Host memory that runs out is in test_bfc_host_memory.c, long random sequences against a
- * model in test_bfc_model.c; all share bfc_pool.h. */
+/* The BFC allocator gives TensorFlow's figures, grows within limits, and splits and merges chunks,
+ * over a driver that only counts. test_bfc_host_memory.c tests failing host memory, and
+ * test_bfc_model.c long random sequences against a model. All use bfc_pool.h. */
 #include "bfc_pool.h"
 
 #include <string.h>
 
-/* ---- TensorFlow's allocator test, as far as it concerns the books ---- */
+/* ---- TensorFlow's allocator test, as far as it concerns chunks and regions ---- */
 
 static void allocate_every_size_to_1023_counts_as_tensorflow(void **state) {
     (void)state;
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB});
     gantry__bfc_chunk_t *chunks[1023];
-    /* each size once, mixed */
+    /* each size once, in mixed order */
     for (uint64_t i = 0; i < 1023; ++i) chunks[i] = must_get(&pool, i * 512 % 1023 + 1);
     check_pool(&pool.bfc);
     expect_stats(&pool, 1023, 654336, 654336, 1024);
@@ -137,7 +137,7 @@ static void regions_do_not_join_so_508_of_512_mib_is_refused(void **state) {
     for (int i = 0; i < 128; ++i) chunks[i] = must_get(&pool, 4 * MIB);
     for (int i = 0; i < 127; ++i) gantry__bfc_free(&pool.bfc, chunks[i]);
     assert_null(get(&pool, 508 * MIB));
-    assert_false(collect(&pool, 508 * MIB)); /* the region of the last one is not empty */
+    assert_false(collect(&pool, 508 * MIB)); /* the last chunk's region is not empty */
     check_pool(&pool.bfc);
     close_pool(&pool);
 }
@@ -165,7 +165,7 @@ static void collection_leaves_the_one_region_in_use(void **state) {
 
 /* ---- regions: growth, limit, back-off ---- */
 
-/* The whole pool is in use once, as by a program that needs more. */
+/* Uses the whole pool once, as a program does that needs more. */
 static void fill_once(pool_t *pool) {
     gantry__bfc_chunk_t *chunks[64];
     size_t count = 0;
@@ -176,8 +176,8 @@ static void fill_once(pool_t *pool) {
     while (count > 0) gantry__bfc_free(&pool->bfc, chunks[--count]);
 }
 
-/* Begins and attaches one region for a request that the full pool cannot serve; its length, or 0
- * when refused. */
+/* Begins and attaches one region for a request that the full pool cannot serve; returns its length,
+ * or 0 if refused. */
 static uint64_t extend_once(pool_t *pool, uint64_t bytes) {
     uint64_t before = pool->driver_bytes;
     fill_once(pool);
@@ -226,7 +226,7 @@ static void growth_steps_end_at_the_cap_but_for_one_request_that_needs_more(void
     /* the first region, too */
     for (int i = 0; i < 4; ++i) assert_int_equal(extend_once(&pool, 1), MIB);
     close_pool(&pool);
-    /* without growth it is no step */
+    /* without growth it is no doubling step */
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .max_step_bytes = MIB});
     assert_int_equal(extend_once(&pool, 1), GIB);
     close_pool(&pool);
@@ -244,16 +244,16 @@ static void pool_beyond_the_peak_grows_with_care(void **state) {
     gantry__bfc_free(&pool.bfc, last);
     gantry__bfc_free(&pool.bfc, rest);
     assert_int_equal(gantry__bfc_fair_pool_bytes(&pool.bfc, 130 * MIB), 2 * (126 + 130) * MIB);
-    gantry__bfc_clear_stats(&pool.bfc); /* does not forget the 210 MiB */
+    gantry__bfc_clear_stats(&pool.bfc); /* clearing the statistics keeps the 210 MiB */
     assert_int_equal(gantry__bfc_fair_pool_bytes(&pool.bfc, 1), 2 * 210 * MIB);
     uint64_t before = pool.driver_bytes;
-    assert_true(extend(&pool, 1)); /* 254 is at most 2 * 210: doubling goes on */
+    assert_true(extend(&pool, 1)); /* 254 is at most 2 * 210: doubling continues */
     assert_int_equal(pool.driver_bytes - before, 256 * MIB);
     before = pool.driver_bytes;
     assert_true(extend(&pool, 1)); /* no longer fair: a region of the first length */
     assert_int_equal(pool.driver_bytes - before, 2 * MIB);
     before = pool.driver_bytes;
-    assert_true(extend(&pool, 30 * MIB)); /* or what is needed */
+    assert_true(extend(&pool, 30 * MIB)); /* or the requested size */
     assert_int_equal(pool.driver_bytes - before, 30 * MIB);
     check_pool(&pool.bfc);
     close_pool(&pool);
@@ -270,7 +270,8 @@ static void growth_off_takes_the_whole_limit_at_once(void **state) {
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = MIB, .growth = true});
     assert_int_equal(extend_once(&pool, 0), MIB);
     close_pool(&pool);
-    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 255}); /* limit below one chunk */
+    /* the limit is below one chunk */
+    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 255});
     assert_int_equal(extend_once(&pool, 0), 0);
     close_pool(&pool);
 }
@@ -433,7 +434,7 @@ static void region_with_a_chunk_in_use_is_not_detached(void **state) {
     assert_ptr_equal(gantry__bfc_next_empty_region(&pool.bfc, NULL), region->next);
     gantry__bfc_free(&pool.bfc, chunk);
     assert_int_equal(gantry__bfc_empty_region_bytes(&pool.bfc), 6 * MIB);
-    chunk = must_get(&pool, 256); /* part of a region in use: not empty either */
+    chunk = must_get(&pool, 256); /* a partly used region is not empty, either */
     assert_int_equal(gantry__bfc_empty_region_bytes(&pool.bfc), 4 * MIB);
     assert_false(gantry__bfc_detach_region(&pool.bfc, chunk->region));
     check_pool(&pool.bfc);
@@ -463,13 +464,14 @@ static void chunk_is_split_at_twice_the_request_or_at_the_threshold(void **state
     (void)state;
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 4096});
-    gantry__bfc_chunk_t *chunk = must_get(&pool, 2049); /* 2304: 1792 left over, less than it */
+    /* 2304: 1792 would be left over, which is less than the request */
+    gantry__bfc_chunk_t *chunk = must_get(&pool, 2049);
     assert_int_equal(chunk->bytes, 4096);
     gantry__bfc_free(&pool.bfc, chunk);
     assert_int_equal(must_get(&pool, 2048)->bytes, 2048);
     close_pool(&pool);
 
-    for (int i = 0; i < 2; ++i) { /* by default 64 KiB; TensorFlow's 128 MiB when asked for */
+    for (int i = 0; i < 2; ++i) { /* the default is 64 KiB; TensorFlow's 128 MiB on request */
         uint64_t split_bytes = i == 0 ? 64 * 1024 : 128 * MIB;
         open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 300 * MIB,
                                                  .split_bytes = i == 0 ? 0 : split_bytes});
@@ -558,7 +560,7 @@ static void reserved_bytes_are_never_regions(void **state) {
     assert_int_equal(gantry__bfc_available_bytes(&pool.bfc), 6 * MIB);
     assert_false(gantry__bfc_charge(&pool.bfc, 6 * MIB + 1));
     assert_true(gantry__bfc_charge(&pool.bfc, MIB));
-    assert_int_equal(extend_once(&pool, 1), 5 * MIB); /* without growth: all that is left */
+    assert_int_equal(extend_once(&pool, 1), 5 * MIB); /* without growth: all remaining memory */
     gantry__bfc_get_stats(&pool.bfc, &stats);
     assert_int_equal(stats.bytes_limit, 10 * MIB);
     assert_int_equal(stats.reserved_bytes, 4 * MIB);
@@ -599,12 +601,12 @@ static void allocate_ready_prefers_a_finished_chunk_of_the_same_size(void **stat
     for (int i = 0; i < 40; ++i) c[i] = must_get(&pool, i == 39 ? 2048 : 1024);
     uint64_t completed[GANTRY__BFC_STREAMS] = {UINT64_MAX, 5, 0, 0};
     for (uint64_t i = 0; i < 40; i += 2) c[i]->last_use[1] = i == 6 ? 5 : i + 10;
-    c[6]->last_use[0] = 1000; /* the stream that asks */
+    c[6]->last_use[0] = 1000; /* the requesting stream */
     c[39]->last_use[1] = 1;
     for (int i = 0; i < 8; i += 2) gantry__bfc_free(&pool.bfc, c[i]);
     assert_int_equal(gantry__bfc_allocate_ready(&pool.bfc, 1000, completed, &chunk), GANTRY_OK);
     assert_ptr_equal(chunk, c[6]);
-    gantry__bfc_free(&pool.bfc, c[39]); /* finished, but larger */
+    gantry__bfc_free(&pool.bfc, c[39]); /* its work is done, but it is larger */
     assert_int_equal(gantry__bfc_allocate_ready(&pool.bfc, 1000, completed, &chunk), GANTRY_OK);
     assert_ptr_equal(chunk, c[0]);
     assert_int_equal(gantry__bfc_allocate_ready(&pool.bfc, MIB, completed, &chunk), GANTRY_OK);

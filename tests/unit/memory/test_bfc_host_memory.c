@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The BFC's own host memory: each allocation fails once, and what was given back is used again. */
+/* Each allocation of the BFC's own host memory fails once, and freed host memory is used again. */
 #include "bfc_pool.h"
 
 #include <string.h>
 
-/* Some work that needs several slabs and regions; gives back what it can. Returns how often host
- * memory was out. */
+/* Needs several slabs and regions, and frees all that it got. Returns how many host allocations
+ * failed. */
 static int work_with_failures(pool_t *pool) {
     int failures = 0;
     gantry__bfc_chunk_t *chunks[300] = {NULL};
@@ -44,7 +44,7 @@ static void host_memory_failing_once_anywhere_changes_nothing(void **state) {
         uint64_t calls = pool.heap.calls;
         close_pool(&pool); /* checks for leaks */
         if (failures == 0) {
-            /* several regions and slabs were refused once each */
+            /* several allocations of regions and slabs were refused once */
             assert_true(nth > 8 && calls < nth);
             break;
         }

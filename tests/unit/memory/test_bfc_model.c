@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Long random sequences on the BFC beside a model that does everything by scanning arrays: each
- * call must choose the same chunk, and the invariants hold throughout. */
+/* The BFC chooses the same chunks as a model that scans arrays, in long random sequences, and keeps
+ * its invariants. */
 #include "bfc_pool.h"
 
 #include <string.h>
@@ -62,7 +62,7 @@ static place_t choose(const model_t *model, uint64_t rounded) {
     return best;
 }
 
-/* The first finished one among the first eight of the chosen size. */
+/* The first chunk without pending work among the first eight of the chosen size. */
 static place_t choose_ready(const model_t *model, uint64_t rounded, const uint64_t *completed) {
     place_t best = choose(model, rounded);
     int probes = 0;
@@ -91,7 +91,7 @@ static void take(model_t *model, place_t place, uint64_t rounded) {
     chunk->in_use = true;
 }
 
-/* Joins chunk c with c + 1 when both are free. */
+/* Joins chunks c and c + 1 if both are free. */
 static void merge(model_region_t *region, size_t c) {
     if (c + 1 >= region->count) return;
     model_chunk_t *a = &region->chunks[c], *b = a + 1;
@@ -169,7 +169,7 @@ static void collect_both(model_t *model) {
     model->collections += bytes > 0;
 }
 
-/* One allocation on both sides; false when nothing fits. */
+/* One allocation on both sides; false if nothing fits. */
 static bool allocate_both(model_t *model, uint64_t bytes) {
     gantry__bfc_t *bfc = &model->pool.bfc;
     gantry__bfc_chunk_t *real;
@@ -213,7 +213,8 @@ static void free_both(model_t *model, size_t index) {
     gantry__bfc_free(&model->pool.bfc, real);
 }
 
-/* Half of them from a few repeated sizes, as in training; the others over all magnitudes. */
+/* Half of the sizes come from a few repeated ones, as in training; the others have all
+ * magnitudes. */
 static uint64_t draw_size(model_t *model) {
     uint64_t random = draw(&model->pool);
     if (random % 2 == 0) return 1000 * (1 + random / 2 % 5);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of the BFC that cannot be: refused with their value. */
+/* The BFC refuses impossible options and names their value. */
 #include "bfc_pool.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an allocation does when nothing fits: waiting, giving back, charges, trim, the report it
- * leaves. A test that should not wait has an allocator that would wait for an hour. */
+/* An allocation for which nothing fits climbs the ladder: waiting, returning regions, charges,
+ * trim, and the report it leaves. Tests without a wait use an allocator that would wait for an
+ * hour. */
 #define _XOPEN_SOURCE 700
 
 #include "allocator_fixture.h"
@@ -31,7 +32,7 @@ static gantry__ladder_counts_t counts_of(fixture_t *f) {
     return counts;
 }
 
-/* An allocation on a thread of its own. */
+/* An allocation in another thread. */
 typedef struct asker_t {
     fixture_t *f;
     gantry__allocation_t request;
@@ -71,7 +72,7 @@ static void until_waiting(fixture_t *f, uint32_t waiters) {
     }
 }
 
-/* ---- waiting for ops elsewhere ---- */
+/* ---- waiting for other threads' ops ---- */
 
 static void temporary_memory_of_another_op_is_waited_for(void **state) {
     (void)state;
@@ -115,7 +116,7 @@ static void second_of_two_ops_that_would_wait_for_each_other_serves_the_first(vo
     until_waiting(&f, 1);
     assert_int_equal(gantry__allocator_allocate(&f.allocator, &request, &chunk),
                      GANTRY_RESOURCE_EXHAUSTED);
-    put(&f, of_second); /* its op has failed, and ends */
+    put(&f, of_second); /* its op has failed and ends */
     expect_served(&first);
     put(&f, of_first);
     assert_int_equal(counts_of(&f).waited, 1);
@@ -150,7 +151,7 @@ static void region_on_its_way_to_another_thread_is_waited_for(void **state) {
     asker_t taker, waiter;
     open_with(&f,
               (gantry__allocator_options_t){.bfc = {.limit_bytes = 8 * MIB}, .retry_ms = HOUR_MS});
-    (void)pthread_mutex_lock(&f.driver.lock); /* the driver takes its time */
+    (void)pthread_mutex_lock(&f.driver.lock); /* the driver is slow */
     begin_to_ask(&taker, &f, (gantry__allocation_t){.bytes = MIB, .owner = "Test"});
     while (stats_of(&f).pending_bytes == 0) (void)sched_yield();
     begin_to_ask(&waiter, &f, (gantry__allocation_t){.bytes = MIB, .owner = "Test"});
@@ -162,7 +163,7 @@ static void region_on_its_way_to_another_thread_is_waited_for(void **state) {
     close_all(&f);
 }
 
-/* ---- waiting because the user asked for it ---- */
+/* ---- waiting on the user's request ---- */
 
 static void explicit_retry_waits_for_any_free(void **state) {
     (void)state;
@@ -173,7 +174,7 @@ static void explicit_retry_waits_for_any_free(void **state) {
     gantry__bfc_chunk_t *large = get(&f, 6 * MIB);
     begin_to_ask(&asker, &f, (gantry__allocation_t){.bytes = 4 * MIB, .owner = "Test"});
     until_waiting(&f, 1);
-    gantry__allocator_discharge(&f.allocator, MIB); /* not enough */
+    gantry__allocator_discharge(&f.allocator, MIB); /* too little */
     put(&f, large);
     expect_served(&asker);
     assert_int_equal(counts_of(&f).waited, 1);
@@ -199,12 +200,12 @@ static void explicit_retry_ends_with_a_refusal(void **state) {
     open_for(&f, 8 * MIB, 5, true);
     gantry__bfc_chunk_t *large = get(&f, 6 * MIB);
     expect_refusal(&f, 4 * MIB, "tried: reuse, extend, wait; ");
-    expect_refusal(&f, 9 * MIB, "tried: reuse, extend; "); /* never, whoever frees */
+    expect_refusal(&f, 9 * MIB, "tried: reuse, extend; "); /* no free can make it fit */
     put(&f, large);
     close_all(&f);
 }
 
-/* ---- giving back ---- */
+/* ---- returning regions ---- */
 
 static void giving_back_does_not_wait_long_for_ops_elsewhere(void **state) {
     (void)state;
@@ -214,7 +215,7 @@ static void giving_back_does_not_wait_long_for_ops_elsewhere(void **state) {
     gantry__bfc_chunk_t *middle = get(&f, 4 * MIB), *large = get(&f, 8 * MIB);
     put(&f, middle);
     put(&f, large);
-    put(&f, get(&f, 12 * MIB)); /* though the op that holds the temporary never ends */
+    put(&f, get(&f, 12 * MIB)); /* although the temporary's op never ends */
     assert_int_equal(f.driver.gives, 2);
     assert_int_equal(counts_of(&f).collected, 1);
     put(&f, temporary);
@@ -255,12 +256,12 @@ static void pool_beyond_twice_the_peak_loses_empty_regions_before_it_grows(void 
     gantry__bfc_chunk_t *chunks[10];
     for (size_t i = 0; i < 10; ++i) chunks[i] = get(&f, 2 * MIB);
     for (size_t i = 1; i < 10; ++i) put(&f, chunks[i]);
-    f.allocator.bfc.stats.peak_bytes_in_use = 2 * MIB; /* as if the rest had been waste */
+    f.allocator.bfc.stats.peak_bytes_in_use = 2 * MIB; /* the rest then counts as waste */
     put(&f, get(&f, 3 * MIB));
     assert_int_equal(f.driver.gives, 5);
-    /* twice the 2 + 3 in use, and one region */
+    /* twice the 2 + 3 in use, plus one region */
     assert_int_equal(f.driver.held, 10 * MIB + 3 * MIB);
-    assert_int_equal(counts_of(&f).collected, 0); /* a matter of growth, not of need */
+    assert_int_equal(counts_of(&f).collected, 0); /* growth returned the regions, not a shortage */
     put(&f, chunks[0]);
     close_all(&f);
 }
@@ -276,7 +277,7 @@ static void charge_counts_against_the_limit_and_empties_the_pool(void **state) {
     gantry__bfc_chunk_t *small = get(&f, 2 * MIB);
     put(&f, get(&f, 3 * MIB));
     assert_int_equal(f.driver.held, 5 * MIB);
-    /* not even after giving back */
+    /* not even after returning regions */
     assert_false(gantry__allocator_charge(&f.allocator, 3 * MIB + 1));
     assert_int_equal(f.driver.gives, 0);
     assert_true(gantry__allocator_charge(&f.allocator, 3 * MIB));
@@ -309,7 +310,7 @@ static void trim_gives_the_largest_empty_regions_back_down_to_the_target(void **
     assert_int_equal(f.driver.gives, 1);
     assert_true(f.driver.waits > waits);
     gantry__allocator_trim(&f.allocator, 5 * MIB, &pool);
-    assert_int_equal(pool, 2 * MIB); /* 8 and 4 went */
+    assert_int_equal(pool, 2 * MIB); /* 8 and 4 were returned */
     assert_int_equal(f.driver.held, 2 * MIB);
     assert_true(gantry__allocator_charge(&f.allocator, MIB));
     f.driver.idle_bytes = MIB;
@@ -321,7 +322,7 @@ static void trim_gives_the_largest_empty_regions_back_down_to_the_target(void **
     close_all(&f);
 }
 
-/* ---- taking all ---- */
+/* ---- taking all memory ---- */
 
 static void without_growth_the_limit_is_taken_in_pieces_where_it_must_be(void **state) {
     (void)state;
@@ -350,7 +351,7 @@ static void taking_all_ends_where_the_driver_has_no_more(void **state) {
     close_all(&f);
 }
 
-/* ---- the report that a refusal leaves ---- */
+/* ---- the report of a refusal ---- */
 
 static gantry__memory_report_t *must_have_report(fixture_t *f) {
     gantry__memory_report_t *report;
@@ -387,7 +388,7 @@ static void refusal_keeps_what_was_asked_and_tried(void **state) {
             fail_msg("%s not in: %s", parts[i], gantry__message());
     }
     put(&f, other);
-    owner[0] = tag[0] = '?'; /* texts may end before the report is read */
+    owner[0] = tag[0] = '?'; /* the texts may be freed before the report is read */
     report = must_have_report(&f);
     assert_true(report->out_of_memory);
     assert_int_equal(report->asked_bytes, 4 * MIB - 1);
@@ -411,7 +412,7 @@ static void refusal_keeps_what_was_asked_and_tried(void **state) {
     assert_string_equal(report->names[report->owners[0]].tag, "encoder");
     assert_int_equal(report->stats.bytes_in_use, 3 * MIB);
     free_report(&f, report);
-    expect_refusal(&f, UINT64_MAX, "ran out of memory"); /* the next one replaces it */
+    expect_refusal(&f, UINT64_MAX, "ran out of memory"); /* the next report replaces it */
     report = must_have_report(&f);
     assert_int_equal(report->rounded_bytes, UINT64_MAX);
     assert_int_equal(report->counts.out_of_memory, 2);

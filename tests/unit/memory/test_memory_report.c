@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports: the snapshot of a pool, its map, owners and sizes, and both written forms. */
+/* A memory report shows a pool's snapshot, its map, owners and sizes, in both text forms. */
 #define _XOPEN_SOURCE 700
 
 #include "bfc_pool.h"
@@ -92,7 +92,7 @@ static void map_shows_what_is_in_use(void **state) {
     assert_string_equal(report->map, expected);
     assert_int_equal(report->free_chunks, 2);
     assert_int_equal(report->stats.largest_free_block_bytes, 29 * 4096 - 256);
-    /* 20 of 48.9375 cells are not in the largest hole */
+    /* 20 of 48.9375 cells lie outside the largest hole */
     assert_int_equal(report->fragmentation, 4087);
     free(report);
     close_pool(&pool);

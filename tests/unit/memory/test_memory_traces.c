@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Gantry's allocator holds for the bench's traces, against its bounds: for programs at most
- * twice the peak in use plus one region at every moment, for all no more than the model of
- * TensorFlow's rules holds. No time is measured. */
+/* Gantry's allocator keeps its bounds on the bench's traces. A trace of a program holds at most
+ * twice the peak in use plus one region at every moment. No trace holds more than the model of
+ * TensorFlow's rules. No test measures time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #include "trace_replay.h"
 
-#define SEEDS 8 /* the bench's own and others, so that no bound holds by luck */
+#define SEEDS 8 /* the bench's own seeds and others, so that no bound holds by luck */
 
 static void make(memory_trace_t *trace, const trace_recipe_t *recipe, uint64_t variant) {
     memory_trace_init(trace, recipe->name);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model of TensorFlow's allocator rules that the bench compares with, against the figures that
- * TensorFlow's own tests of its allocator state (tensorflow_semantics 5.7), and back-off and
- * growth from the rules' text. */
+/* The bench's model of TensorFlow's allocator rules gives the figures of TensorFlow's own tests
+ * (tensorflow_semantics 5.7). Back-off and growth follow the rules' text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -185,7 +184,7 @@ static void rules_first_region_follows_growth(void **state) {
     }
 }
 
-/* Tiny requests: 2, 4, 8, 16 MiB; a first request of 3 MiB: 4 MiB, and 4 MiB again. */
+/* Small requests: 2, 4, 8, 16 MiB; a first request of 3 MiB: 4 MiB, and 4 MiB again. */
 static void rules_regions_double(void **state) {
     (void)state;
     static const uint64_t tiny[] = {2, 6, 14, 30}, three[] = {4, 8, 16};
@@ -216,7 +215,7 @@ static void rules_back_off_when_the_driver_refuses(void **state) {
     tensorflow_bfc_rules_deinit(&rules);
 }
 
-/* A whole chunk below twice the request, but for 128 MiB left over. */
+/* A whole chunk below twice the request, unless 128 MiB are left over. */
 static void rules_split_at_twice_the_request_or_128_mib(void **state) {
     (void)state;
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops whose result's shape depends on data: the kernel reads a count back, then makes the result.
+/* Ops whose result's shape depends on data read a count back from the kernel, then make the result.
  * The op is the test's own; its kernel is the fake backend's (fake_test_ops.c). */
 #define _XOPEN_SOURCE 700
 
@@ -49,7 +49,7 @@ static gantry_status_t run_positive(gantry_scope_t *scope, const gantry_tensor_t
     return run_wrong(scope, x, 0, outputs);
 }
 
-/* ---- what comes out ---- */
+/* ---- results ---- */
 
 static void result_has_the_size_the_data_give_it(void **state) {
     (void)state;
@@ -62,7 +62,7 @@ static void result_has_the_size_the_data_give_it(void **state) {
     EXPECT_I32(out[1], 0, 1, 0, 1, 0, 1);
     assert_int_equal(gantry_tensor_elements(out[0]), 3);
     expect_on(out[0], "/device:GPU:0");
-    const gantry_tensor_t *second[2]; /* and what follows uses it as any other tensor */
+    const gantry_tensor_t *second[2]; /* and later ops use it as any other tensor */
     assert_int_equal(run_positive(scope, gantry_sub(scope, out[0], F32(scope, 2, 2, 2)), second),
                      GANTRY_OK);
     EXPECT_F32(second[0], 1, 3);
@@ -149,12 +149,13 @@ static void call_waits_for_the_count_and_for_nothing_behind_it(void **state) {
     fake->close_gate(0, COMPUTE);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, call_held, &call), 0);
-    while (fake->waiting(0) < 2) (void)sched_yield(); /* the counting, and the copy of the count */
+    /* the counting kernel, and the copy of the count */
+    while (fake->waiting(0) < 2) (void)sched_yield();
     assert_false(atomic_load(&call.has_returned));
     fake->let_pass(0, 2);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(call.status, GANTRY_OK);
-    /* what fills the result is held, and the call has returned */
+    /* the kernel that fills the result is held, and the call has returned */
     assert_int_equal(fake->finished(0) - finished, 2);
     assert_int_equal(fake->waiting(0), 1);
     fake->open_gate(0, COMPUTE);
@@ -223,7 +224,7 @@ static void result_beyond_the_limit_is_refused_with_its_shape(void **state) {
     float *values = malloc(400000);
     assert_non_null(values);
     for (int i = 0; i < 100000; ++i) values[i] = 1;
-    /* marks take as much, the result does not fit */
+    /* the marks take as much memory, so the result does not fit */
     const gantry_tensor_t *x = make_f32(scope, 100000, values);
     assert_int_equal(run_positive(scope, x, out), GANTRY_RESOURCE_EXHAUSTED);
     expect_scope_failure(scope, GANTRY_RESOURCE_EXHAUSTED,
@@ -237,7 +238,7 @@ static void result_beyond_the_limit_is_refused_with_its_shape(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* ---- whatever fails ---- */
+/* ---- every call fails once ---- */
 
 static gantry_status_t small_program(gantry_scope_t *scope) {
     const gantry_tensor_t *out[2];
@@ -282,7 +283,7 @@ static void failing_allocation_leaves_nothing_behind(void **state) {
 }
 
 int main(int argc, char **argv) {
-    /* one alone: what a failed test leaves behind fails the next ones */
+    /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What gantry__op_infer does before and after an op's own shape function: counts, attributes,
- * types, sizes. */
+/* gantry__op_infer checks counts, attributes, types and sizes around an op's own shape function. */
 #include "infer_case.h"
 
 /* ---- counts ---- */
@@ -147,7 +146,7 @@ static void attrs_bad_ones_are_refused_by_name(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-/* Values that the text form cannot write. */
+/* Values that have no text form. */
 static void attrs_malformed_values_are_refused(void **state) {
     (void)state;
     static const struct {
@@ -185,7 +184,7 @@ static void attrs_malformed_values_are_refused(void **state) {
     }
     const gantry_attr_value_t no_dims = {.name = "squeeze_dims", .kind = GANTRY_ATTR_INTS};
     infer_call_init(&self, "Squeeze", "float32[1]", "");
-    /* an empty list may be NULL */
+    /* NULL is accepted for an empty list */
     assert_int_equal(gantry__op_infer(&self.call, &no_dims, 1), GANTRY_OK);
     infer_call_init(&self, "Sum", "float32[1] int32{0}", "keep_dims=true");
     self.attrs[0].i = 2;
@@ -311,7 +310,7 @@ static void sizes_that_overflow_are_refused(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-/* ---- host arguments that cannot be read ---- */
+/* ---- unreadable host arguments ---- */
 
 static void host_value_that_fails_keeps_its_message(void **state) {
     (void)state;
@@ -336,8 +335,7 @@ static void host_value_that_fails_keeps_its_message(void **state) {
     }
 }
 
-/* Only what the definition marks as a host argument may be asked for: anything else is on a
- * device. */
+/* A shape function may read host arguments only: other arguments are on a device. */
 static void host_value_is_asked_for_host_arguments_only(void **state) {
     (void)state;
     static const struct {
@@ -350,7 +348,7 @@ static void host_value_is_asked_for_host_arguments_only(void **state) {
         {"Concat", "float32{1} float32{2} int32(0)", 4},
         {"StatelessRandomUniform", "int32{2} int32{1,2}", 1},
         {"StatelessRandomUniformV2", "int32{2} uint64{1} uint64{1,2} int32(1)", 9},
-        {"Sum", "float32{1} int32{}", 0}, /* no element: nothing to read */
+        {"Sum", "float32{1} int32{}", 0}, /* no element, so it needs no read */
         {"Add", "float32{1} float32{1}", 0},
     };
     static infer_call_t self;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every op's inference with shapes, numbers and attributes at the edges of what their types hold:
- * it answers, and what it accepts has dimensions and a size that exist. Overflow on the way is
- * found by UndefinedBehaviorSanitizer. */
+/* Every op's inference survives shapes, numbers and attributes at the limits of their types. It
+ * returns, and accepted results have valid dimensions and sizes. UndefinedBehaviorSanitizer finds
+ * overflows on the way. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "infer_case.h"
 
-#define CALLS 400 /* of each op, from one seed; GANTRY_TEST_INFER_CALLS says otherwise */
+#define CALLS 400 /* calls of each op, from one seed; GANTRY_TEST_INFER_CALLS overrides it */
 #define HOST_ELEMENTS 8
 
 typedef struct extreme_t {
@@ -22,7 +22,7 @@ static uint32_t draw(extreme_t *e, uint32_t below) {
     return (uint32_t)(e->random >> 33) % below;
 }
 
-/* Mostly small, so that some calls are accepted. */
+/* Mostly small numbers, so that some calls are accepted. */
 static int64_t draw_number(extreme_t *e) {
     static const int64_t edges[] = {
         INT64_MAX,        INT64_MAX - 1, INT64_MIN,        INT64_MIN + 1, INT32_MAX,
@@ -31,8 +31,7 @@ static int64_t draw_number(extreme_t *e) {
     return draw(e, 4) ? (int64_t)draw(e, 7) - 2 : edges[draw(e, (uint32_t)COUNT(edges))];
 }
 
-/* A tensor that can exist: when its dimensions multiply to more than a number holds, one of them
- * becomes 0. */
+/* A tensor that can exist: if the product of its dimensions overflows, one of them becomes 0. */
 static void draw_shape(extreme_t *e, gantry_shape_t *out) {
     *out = (gantry_shape_t){.rank = (int32_t)draw(e, 6)};
     for (int32_t i = 0; i < out->rank; ++i) {
@@ -88,7 +87,7 @@ static void draw_inputs(extreme_t *e, const gantry_dtype_t *types) {
         const gantry__op_arg_t *arg = gantry__op_input_arg(op, e->it.call.input_count, i);
         e->it.call.dtypes[i] = arg->type >= 0 ? types[arg->type] : (gantry_dtype_t)-arg->type;
         draw_shape(e, &e->it.shapes[i]);
-        if (arg->flags & GANTRY__ARG_HOST && draw(e, 8)) { /* what a call would have there */
+        if (arg->flags & GANTRY__ARG_HOST && draw(e, 8)) { /* a plausible host argument */
             e->it.shapes[i].rank = (int32_t)draw(e, 2);
             e->it.shapes[i].dims[0] = draw(e, HOST_ELEMENTS);
         } else if (i > 0 && draw(e, 3) == 0) {
@@ -174,7 +173,7 @@ static void inference_of_extreme_calls_answers(void **state) {
             accepted += status == GANTRY_OK;
         }
     }
-    assert_true(accepted > 50 * calls); /* they are not all refused at the door */
+    assert_true(accepted > 50 * calls); /* some calls pass the first checks */
 }
 
 int main(void) {

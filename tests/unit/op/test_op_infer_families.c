@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of results, family by family, and every way to get them wrong; texts are TensorFlow's
+/* Each family infers its results' shapes and refuses every wrong call, with TensorFlow's texts
  * where it has one. */
 #include "infer_case.h"
 
@@ -91,7 +91,7 @@ static void reduction_drops_or_keeps_axes(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-/* No input has its own size: nothing is allocated. */
+/* The inputs' sizes are only declared: nothing is allocated. */
 static void positions_that_the_type_does_not_reach_are_refused(void **state) {
     (void)state;
     static const infer_case_t cases[] = {
@@ -389,7 +389,7 @@ static void gather_replaces_the_axis_by_indices(void **state) {
         {"Gather", "float32[3,4] int32[3,2] int32(1)", "batch_dims=1", "float32[3,2]"},
         {"Gather", "float32[3,4] int32[3] int32(1)", "batch_dims=1", "float32[3]"},
         {"Gather", "float32[3,4,5] int32[3,2] int32(2)", "batch_dims=-1", "float32[3,4,2]"},
-        /* the index is the kernel's to check */
+        /* the kernel checks the index */
         {"Gather", "float32[0,3] int32[1] int32(0)", "", "float32[1,3]"},
     };
     infer_cases_assert(cases, COUNT(cases));
@@ -483,7 +483,7 @@ static void range_counts_its_steps(void **state) {
         {"Range", "float64(0) float64(0.3) float64(0.1)", "", "float64[3]"},
         {"Range", "float64(0) float64(0.6) float64(0.2)", "", "float64[3]"},
         {"Range", "float64(0) float64(0.7) float64(0.1)", "", "float64[7]"},
-        /* ... and here to a little more */
+        /* ... and this one to slightly more */
         {"Range", "float64(1) float64(1.3) float64(0.1)", "", "float64[4]"},
         {"Range", "float32(1) float32(1.3) float32(0.1)", "", "float32[3]"},
         {"Range", "float32(5) float32(0) float32(-2.5)", "", "float32[2]"},

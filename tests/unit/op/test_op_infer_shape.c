@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of the ops that put elements in other places, and every way to get them wrong; texts are
- * TensorFlow's where it has one. The numbers that TensorFlow could be asked about are in the
- * golden cases; here are those of which it would make too much. */
+/* Ops that move elements infer their results' shapes and refuse every wrong call, with TensorFlow's
+ * texts where it has one. Golden cases have the numbers that TensorFlow computed. The numbers here
+ * would need too much memory in TensorFlow. */
 #include "infer_case.h"
 
 #define LARGEST "9223372036854775807"
@@ -27,7 +27,7 @@ static void optional_inputs_may_be_left_out_from_the_end(void **state) {
         {"MatrixSetDiag", "float32[3,4]", "", "!MatrixSetDiag takes 2 to 3 inputs"},
     };
     infer_cases_assert(cases, COUNT(cases));
-    assert_null(gantry__op_find("MatrixDiagV2")); /* lays diagonals otherwise */
+    assert_null(gantry__op_find("MatrixDiagV2")); /* it stores diagonals in another order */
     assert_null(gantry__op_find("MatrixDiagPartV2"));
     assert_null(gantry__op_find("MatrixSetDiagV2"));
     assert_non_null(gantry__op_find("ReverseV2"));

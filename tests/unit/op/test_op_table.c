@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of ops, the ways to name one, and the public listing: complete, consistent, and as
- * TensorFlow spells it. */
+/* The table of ops, their names and the public listing are complete, consistent and spelled as in
+ * TensorFlow. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ static void assert_args(const gantry__op_def_t *op, const gantry__op_arg_t *args
     assert_null(args[count].name);
 }
 
-/* A list of outputs is the only output, and one attribute counts it. */
+/* A list of outputs is the only output, and one attribute has its length. */
 static void assert_output_list(const gantry__op_def_t *op) {
     uint32_t counting = 0;
     for (uint32_t k = 0; k < op->attr_count; ++k) {
@@ -85,7 +85,7 @@ static void assert_attrs(const gantry__op_def_t *op) {
     }
 }
 
-/* A type that no input settles must have a default or be required. */
+/* A type that no input determines must have a default or be required. */
 static void assert_types_settle(const gantry__op_def_t *op) {
     for (uint32_t k = 0; k < op->attr_count && op->attrs[k].kind == GANTRY_ATTR_TYPE; ++k) {
         bool settled = op->attrs[k].required || op->attrs[k].i != GANTRY_DTYPE_NONE;
@@ -124,11 +124,11 @@ static void table_flags_mark_aliases_and_variables(void **state) {
     }
     assert_int_equal(alias_count, COUNT(aliases));
     assert_int_equal(variable_count, COUNT(variables));
-    assert_int_equal(sequenced_count, COUNT(variables) + 1); /* and Const */
+    assert_int_equal(sequenced_count, COUNT(variables) + 1); /* plus Const */
     assert_true(gantry__op_find("Const")->flags & GANTRY__OP_SEQUENCED);
 }
 
-/* ---- finding ---- */
+/* ---- look-up ---- */
 
 static void find_every_exact_name_gives_its_op(void **state) {
     (void)state;

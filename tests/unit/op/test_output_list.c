@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops with as many outputs as an attribute says. The op is the test's own; its kernel is the
- * fake backend's (fake_test_ops.c). */
+/* An attribute gives an op's number of outputs. The op is the test's own; its kernel is the fake
+ * backend's (fake_test_ops.c). */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -120,7 +120,7 @@ static void failure_at_any_output_leaves_nothing_behind(void **state) {
 }
 
 int main(int argc, char **argv) {
-    /* one alone: what a failed test leaves behind fails the next ones */
+    /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Boxes of a tensor: whether their elements lie side by side, and where the first one is. */
+/* A box of a tensor knows whether its elements are contiguous, and where the first one is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ static gantry__piece_t piece_of(const box_t *box) {
     return piece;
 }
 
-/* The positions of the box's elements in their order; true when each is one behind the last. */
+/* The positions of the box's elements in order; true if each follows the one before directly. */
 static bool lie_side_by_side(const box_t *box, int64_t *out_first) {
     int64_t last = -1;
     *out_first = -1;
@@ -57,7 +57,7 @@ static box_t draw_box(uint64_t *state) {
         box.begin[d] = draw(state, 2) ? 0 : draw(state, (uint32_t)box.size[d]);
         const int64_t fit = (box.size[d] - box.begin[d] + box.stride[d] - 1) / box.stride[d];
         box.count[d] = draw(state, 2) ? fit : 1 + draw(state, (uint32_t)fit);
-        if (draw(state, 8) == 0) { /* from the back */
+        if (draw(state, 8) == 0) { /* from the end */
             box.begin[d] = box.begin[d] + (box.count[d] - 1) * box.stride[d];
             box.stride[d] = -box.stride[d];
         }
@@ -82,7 +82,7 @@ static void piece_of_random_boxes_is_what_their_positions_say(void **state) {
     assert_true(together > 1000 && apart > 1000);
 }
 
-/* Sizes whose product no number holds: the tensor is empty, and so is the piece. */
+/* The product of these sizes overflows: the tensor is empty, and so is the box. */
 static void piece_of_an_empty_tensor_of_huge_sizes_ends(void **state) {
     (void)state;
     const box_t box = {{INT64_MAX, INT64_MAX, 0}, {INT64_MAX, 5, 0}, {0, 7, 0}, {1, 1, 1}};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PoCL in a program that exports another LLVM: an op runs, where the driver's initialisers would be
- * bound to the other one and end the process; and where the driver cannot be kept apart from it,
- * the backend says so.
+/* PoCL runs an op in a program that exports another LLVM. The loader could bind the driver's
+ * initialisers to that LLVM and so end the process. If the driver cannot be isolated, the backend
+ * says so.
  *
- * What is in a process stays there, so each test is a process of its own, this program with the
+ * Libraries stay loaded in a process, so each test is a process of its own: this program with the
  * test's number. */
 #define _DEFAULT_SOURCE
 
@@ -13,7 +13,7 @@
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 #define STAND_IN(name) GANTRY_TEST_MODULES "/foreign/lib" name ".so"
 
-static gantry_backend_status_t status; /* of OpenCL */
+static gantry_backend_status_t status; /* an OpenCL backend */
 
 static gantry_runtime_t *open_opencl(void) {
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
@@ -31,7 +31,7 @@ static gantry_runtime_t *open_opencl(void) {
     return runtime;
 }
 
-/* A product on /GPU:0, whose program the driver's compiler makes. */
+/* A product on /GPU:0, with a program from the driver's compiler. */
 static void compute(gantry_runtime_t *runtime, const char *expected) {
     static const float values[] = {1, 2, 3, 4, 5, 6};
     float got[4];
@@ -69,7 +69,7 @@ static void expect_refused(void) {
 
 static void op_runs_beside_another_llvm(void) {
     export_llvm();
-    /* a sanitizer's malloc, and it ends a process that asks for RTLD_DEEPBIND */
+    /* a sanitizer replaces malloc, and ends a process that uses RTLD_DEEPBIND */
     if (IS_SANITIZED) {
         expect_refused();
         return;
@@ -80,7 +80,7 @@ static void op_runs_beside_another_llvm(void) {
     gantry_runtime_release(runtime);
 }
 
-/* It has no functions of a loader, which is all that is wrong with it. */
+/* The driver lacks a loader's functions, which is the only error. */
 static void driver_named_as_the_library_is_refused_and_ends_nobody(void) {
     export_llvm();
     (void)setenv("GANTRY_OPENCL_LIBRARY", getenv("OCL_ICD_VENDORS"), 1);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A child of fork whose parent had a driver open: the driver's threads are not there, and a runtime
- * of the child's own shall refuse that backend with the reason and compute on the CPU, not hang.
- * OpenCL on PoCL, CUDA on the stand-in, which runs on PoCL, too.
+/* A child of fork whose parent used a driver refuses that backend with a reason, computes on the
+ * CPU and does not hang. The driver's threads are missing in the child. OpenCL runs on PoCL, and
+ * CUDA on the stand-in, which also runs on PoCL.
  *
- * What a process had open cannot be undone, so each test is a process of its own, forked before
- * any driver is opened: the parent. */
+ * A process cannot undo the use of a driver, so each test has a process of its own, the parent.
+ * That process is forked before any driver is opened. */
 #define _DEFAULT_SOURCE
 
 #include "fork_child.h"
@@ -14,12 +14,12 @@
 #define SIDE 192
 
 typedef struct driver_t {
-    const char *backend; /* also how the reason calls it */
+    const char *backend; /* the reason uses this name, too */
     const char *word;
 } driver_t;
 
 static const driver_t opencl = {"opencl", "OpenCL"}, cuda = {"cuda", "CUDA"};
-static const driver_t *driver; /* of the test that runs */
+static const driver_t *driver; /* the running test's name */
 
 /* ---- runtimes ---- */
 
@@ -50,8 +50,8 @@ static gantry_backend_status_t status_of(gantry_runtime_t *runtime) {
     return status;
 }
 
-/* A product that several threads share, and a sum: whether all is right and on the device of
- * this name. */
+/* Runs a product that several threads share, and a sum; whether both are right and on the named
+ * device. */
 static bool computes(gantry_runtime_t *runtime, const char *asked, const char *expected) {
     static float got[SIDE * SIDE];
     gantry_scope_t *scope = gantry_scope_begin(runtime, asked);
@@ -142,7 +142,7 @@ static void child_of_a_parent_that_released_its_runtime_is_told_the_same(void **
     gantry_runtime_release(runtime);
 }
 
-/* It becomes a parent that has the driver open, and its child a refused one. */
+/* The process becomes a parent that has the driver open; its child is refused. */
 static void first_in_child(void) {
     gantry_runtime_t *runtime = create_with_driver();
     CHECK(runtime != NULL && computes(runtime, "/GPU:0", "/device:GPU:0"));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A driver that withholds commands until a flush: the first command of an idle device starts at
- * once, few wait at any time, and no result depends on it. */
+/* A driver that withholds commands until a flush gives the same results. An idle device starts its
+ * first command at once, and few commands wait at any time. */
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"
@@ -8,7 +8,7 @@
 #define OPS 200
 #define MOST_WITHHELD 16 /* submissions between two flushes */
 
-/* x + x + ... in one scope; what was withheld meanwhile. */
+/* x + x + ... in one scope; returns the commands that were withheld meanwhile. */
 static hostile_layer_withheld_t add_often(gantry_runtime_t *runtime, int ops, float *out_first) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, "/GPU:0");
     const gantry_tensor_t *x = hostile_ramp(scope, 16, 16);
@@ -28,7 +28,7 @@ static void few_commands_wait_for_a_flush(void **state) {
     (void)state;
     gantry_runtime_t *runtime = hostile_open("gpu=1;withhold=1");
     float first;
-    (void)add_often(runtime, 1, &first); /* builds the program */
+    (void)add_often(runtime, 1, &first); /* this call builds the program */
     hostile_layer_withheld_t withheld = add_often(runtime, OPS, &first);
     print_message("%llu commands, at most %llu withheld, %llu of them while the device was idle\n",
                   (unsigned long long)withheld.commands, (unsigned long long)withheld.most_withheld,

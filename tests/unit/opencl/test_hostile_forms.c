@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kernels and groups each op takes on GPUs of many kinds, as golden text: hostile_forms.txt.
- * Nothing runs: the stand-in logs launches and leaves them out.
+/* Each op chooses the kernels and groups of hostile_forms.txt on many kinds of GPUs. Nothing runs:
+ * the stand-in logs launches and skips them.
  *
- * A change of a form shows there. GANTRY_TEST_FORMS names a file that gets the text as it is
- * now. */
+ * The text shows every change of a form. GANTRY_TEST_FORMS names a file that receives the current
+ * text. */
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products and reductions on a hostile GPU. A driver that allows a kernel fewer work-items than the
- * device: each op takes a form that fits, with the same bits, and a kernel that has none says why.
- * A fused multiply-add that the compiler does not call fast: products use it. */
+/* Products and reductions choose a form that fits a hostile GPU, with the same bits. Its driver
+ * allows a kernel fewer work-items than the device; a kernel without a fitting form gives the
+ * reason. The compiler does not report its fused multiply-add as fast, and products still use
+ * it. */
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"
@@ -23,7 +24,7 @@ static const gantry_tensor_t *make_sum(gantry_scope_t *scope, int64_t rows, int6
     return gantry_sum(scope, hostile_ramp(scope, rows, columns), &options);
 }
 
-/* reduce_block8, reduce_block32, reduce_few, reduce_group, as the device is wide. */
+/* reduce_block8, reduce_block32, reduce_few and reduce_group, by the device's width. */
 static const gantry_tensor_t *make_column_sums(gantry_scope_t *scope) {
     return make_sum(scope, ROWS, COLUMNS, 0);
 }
@@ -66,7 +67,7 @@ static const struct {
 };
 enum { OPS = sizeof ops / sizeof ops[0] };
 
-/* The op's result on the device; NULL with the scope's message where it fails. */
+/* The op's result on the device; NULL and the scope's message if it fails. */
 static float *compute(gantry_runtime_t *runtime, const char *device, make_fn make,
                       size_t *out_bytes, char *message, size_t message_bytes) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, device);
@@ -152,7 +153,7 @@ static void a_limit_below_the_device_is_logged(void **state) {
     gantry_runtime_release(runtime);
 }
 
-/* x y - float(x y), which a fused multiply-add keeps and two roundings lose. */
+/* x y - float(x y): a fused multiply-add keeps it, and two roundings lose it. */
 static float residue(const char *settings) {
     const float a[2] = {-1, 0x1.000002p0f}, b[2] = {0x1.000004p0f, 0x1.000002p0f};
     gantry_runtime_t *runtime = hostile_open(settings);

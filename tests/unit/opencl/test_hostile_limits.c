@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device that lies about its limits: zeros, numbers that no card has, an allocation larger than
- * the memory. It computes all the same or is left out for a reason; the processor goes on. */
+/* A device with false limits computes right results or is left out with a reason: zeros, absurd
+ * numbers, an allocation larger than the memory. The CPU keeps working. */
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"
 
 #define SIDE 48 /* all sums are below 2^24: exact */
 
-/* reason: a part of why the device is left out; NULL: it computes. */
+/* reason: a part of the reason for leaving the device out; NULL: it computes. */
 static const struct {
     const char *settings;
     const char *reason;
@@ -36,7 +36,7 @@ static void expect_sums(gantry_runtime_t *runtime, const char *device, const cha
     if (!all || gantry_tensor_read(all, &got, sizeof got) != GANTRY_OK)
         fail_msg("%s on %s: %s", settings, device,
                  all ? gantry_last_message() : gantry_scope_message(scope));
-    for (int k = 0; k < SIDE; ++k) { /* the sum over a product: columns' sums times rows' sums */
+    for (int k = 0; k < SIDE; ++k) { /* the sum over a product: column sums times row sums */
         float column = 0, row = 0;
         for (int i = 0; i < SIDE; ++i) {
             column += (float)((i * SIDE + k) % 13);

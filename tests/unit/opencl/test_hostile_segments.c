@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Segments of many rows on a GPU: no launch gives one work-item more than MOST_UPDATES of them, and
- * the bits are the processor's, which adds all at once. */
+/* Segments of many rows on a GPU have the CPU's bits, and no launch gives one work-item more than
+ * MOST_UPDATES rows. The CPU adds all rows at once. */
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"
 
-#define MOST_UPDATES (1 << 18) /* of kernels/index/segment_items.c */
+#define MOST_UPDATES (1 << 18) /* from kernels/index/segment_items.c */
 #define ROWS (2 * MOST_UPDATES + 4321)
 
 typedef struct {
@@ -14,7 +14,7 @@ typedef struct {
     int width;   /* elements of a row */
     int segment; /* rows of one segment; its ids are sorted */
     bool is_mean;
-    int segments; /* unsorted ids go round as many; 0: sorted ones */
+    int segments; /* unsorted ids cycle through so many; 0: sorted ids */
 } case_t;
 
 static const case_t cases[] = {
@@ -33,7 +33,7 @@ static const gantry_tensor_t *make_data(gantry_scope_t *scope, const case_t *one
     size_t count = (size_t)ROWS * (size_t)one->width;
     float *values = malloc(count * sizeof *values);
     assert_non_null(values);
-    for (size_t i = 0; i < count; ++i) /* sums of these depend on the order */
+    for (size_t i = 0; i < count; ++i) /* the order of addition changes these sums */
         values[i] = (float)(i * 7919 % 1009) * (one->dtype == GANTRY_FLOAT16 ? 1e-4f : 0.37f);
     const gantry_tensor_t *data = gantry_constant(
         scope, GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, one->width), values, count * sizeof *values);

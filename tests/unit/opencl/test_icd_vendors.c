@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the OpenCL backend says of the drivers that the loader is told of: each that is missing or
- * damaged by its own sentence, in the reason when none remains and among the libraries when others
- * serve; and a driver that is named twice, which is counted once.
+/* The OpenCL backend reports each missing or damaged driver of the loader's list in a sentence of
+ * its own. The sentence is part of the reason if no driver remains; otherwise it is in the line of
+ * libraries. A driver that is listed twice counts once.
  *
  * A loader reads its list once per process, so each test is a process of its own. */
 #define _XOPEN_SOURCE 700
@@ -14,12 +14,12 @@
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 #define DEVICES 2 /* POCL_DEVICES */
 
-static char pocl[256]; /* its library's file */
+static char pocl[256]; /* the library's file */
 static icd_folder_t folder;
 
 typedef struct opened_t {
     gantry_runtime_t *runtime;
-    gantry_backend_status_t status; /* of OpenCL */
+    gantry_backend_status_t status; /* an OpenCL backend */
     log_lines_t log;
 } opened_t;
 
@@ -47,7 +47,7 @@ static void expect_part(const char *text, const char *part) {
     if (!strstr(text, part)) fail_msg("\"%s\" does not say \"%s\"", text, part);
 }
 
-/* No device, and a reason that says this. */
+/* Expects no device, and a reason with this part. */
 static void expect_reason(const char *part) {
     opened_t opened;
     open_opencl(&opened);
@@ -56,8 +56,8 @@ static void expect_reason(const char *part) {
     gantry_runtime_release(opened.runtime);
 }
 
-/* PoCL's devices, each once, and a line of libraries that says this (as the log does; NULL:
- * neither says anything). */
+/* Expects each of PoCL's devices once, and this part in the line of libraries and in the log. NULL:
+ * both are silent. */
 static void expect_devices(const char *part) {
     opened_t opened;
     const gantry_physical_device_t *gpus[8];
@@ -146,7 +146,7 @@ static void text_in_place_of_a_library_is_named(void **state) {
     expect_reason(expected);
 }
 
-/* The first half of PoCL's library, which a loader would map and die of. */
+/* The first half of PoCL's library: a loader would map it and crash. */
 static void cut_library_is_named_and_ends_nobody(void **state) {
     enum { HALF = 300000 };
     char *bytes = malloc(HALF);
@@ -187,7 +187,7 @@ static void missing_library_beside_a_good_one_is_told(void **state) {
     expect_devices("/gone.icd names libgantry_none.so.1, which cannot be opened: ");
 }
 
-/* ---- one driver twice ---- */
+/* ---- a driver listed twice ---- */
 
 static void driver_of_two_files_is_counted_once(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenCL backend through its plug-in interface, on two PoCL devices. */
+/* The OpenCL backend works through its plug-in interface, on two PoCL devices. */
 #define _GNU_SOURCE
 #include "opencl_fixture.h"
 
@@ -126,8 +126,8 @@ static void region_of_wrong_size_is_refused(void **state) {
     fixture_close(&fixture);
 }
 
-/* Bytes of this process's memory for which huge pages were asked; -1 where the system does not
- * tell. */
+/* The bytes of this process's memory with huge pages requested; -1 if the system does not report
+ * them. */
 static long long advised_bytes(void) {
     FILE *file = fopen("/proc/self/smaps", "r");
     char line[512];
@@ -203,7 +203,8 @@ static void transfer_beyond_its_region_is_refused(void **state) {
     fixture_close(&fixture);
 }
 
-/* Unavailable of an open device means that it is lost: only what says so may have that code. */
+/* Unavailable from an open device means that the device is lost. Only errors that mean a loss may
+ * have that code. */
 static void only_a_dead_device_is_unavailable(void **state) {
     static const int32_t cases[][2] = {{-2 /* CL_DEVICE_NOT_AVAILABLE */, GANTRY_UNAVAILABLE},
                                        {-36 /* CL_INVALID_COMMAND_QUEUE */, GANTRY_UNAVAILABLE},
@@ -224,7 +225,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(query_older_core_is_refused),
         cmocka_unit_test(
-            /* these two fork: before OpenCL is opened here */
+            /* these two tests fork, so they run before OpenCL is opened here */
             open_without_platforms_says_what_to_install),
         cmocka_unit_test(open_platform_without_devices_names_it),
         cmocka_unit_test(open_missing_library_is_unavailable),

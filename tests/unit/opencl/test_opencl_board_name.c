@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and hash of devices whose driver names the board apart from the chip, as AMD's does, on
- * stand_ins/opencl/twin_layer.c. */
+/* A driver such as AMD's reports the board's name and the chip's: the device is called by the
+ * board, and its hash contains the chip. stand_ins/opencl/twin_layer.c plays the driver. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 
@@ -26,7 +26,7 @@ static void empty_board_name_falls_back_to_the_chips(void **state) {
     expect_name("Acme Board", "gfx1100", "Acme Board", hash);
 }
 
-/* A program built for one chip does not run on the other. */
+/* A program for one chip does not run on the other. */
 static void hash_tells_chips_of_one_board_name_apart(void **state) {
     char one[32], again[32], other[32];
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The arguments that CLBlast gets, kept by a CLBlast that computes nothing
- * (stand_ins/opencl/fake_clblast.c). CLBlast hands offsets and strides to its kernels as
- * int, so no element of a call may lie 2^31 elements or more behind the buffer's begin. */
+/* CLBlast gets arguments within its limits: a fake CLBlast records them and computes nothing
+ * (stand_ins/opencl/fake_clblast.c). CLBlast passes offsets and strides to its kernels as int, so
+ * no element of a call may lie 2^31 elements or more behind the buffer's start. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 
@@ -14,11 +14,11 @@
 #define MIB (UINT64_C(1) << 20)
 #define REACH (UINT64_C(1) << 31)
 
-/* ---- a region of 32 GiB that nobody has ---- */
+/* ---- a simulated region of 32 GiB ---- */
 
 #define MOST_PARTS 192
 
-/* Sub-buffers of it. A handle is the address of its row. */
+/* Sub-buffers of the region. A handle is the address of the sub-buffer's row. */
 static struct {
     uint64_t origin;
     uint64_t bytes;
@@ -63,13 +63,13 @@ static void open_far(core_t *core, fixture_t *fixture) {
     alignment = fixture->info[0].base_alignment_bytes;
 }
 
-/* What the product would be called with, its tensors at these offsets of the region. */
+/* A product whose tensors lie at these offsets of the region. */
 typedef struct far_t {
     product_t product;
     uint64_t begins[3]; /* bytes: a, b, c */
 } far_t;
 
-/* GANTRY_UNIMPLEMENTED when CLBlast's kernel declines the call. */
+/* GANTRY_UNIMPLEMENTED if CLBlast's kernel declines the call. */
 static int32_t run_far(core_t *core, const far_t *far) {
     const product_t *p = &far->product;
     gantry_region_t region = (gantry_region_t)(uintptr_t)&far_region;
@@ -122,7 +122,8 @@ static int32_t run_far(core_t *core, const far_t *far) {
     return status;
 }
 
-/* Where the operand begins in the region. Its last element is in reach and inside its buffer. */
+/* Where the operand begins in the region. Checks that its last element is in reach and inside its
+ * buffer. */
 static uint64_t check_operand(const fake_clblast_operand_t *operand, uint64_t rows,
                               uint64_t columns, size_t count, size_t item) {
     uint64_t last =
@@ -139,7 +140,8 @@ static uint64_t check_operand(const fake_clblast_operand_t *operand, uint64_t ro
     return origin + operand->offset * item;
 }
 
-/* All products of the batch, in order, are where the call's tensors are; returns how many calls. */
+/* Checks that all products of the batch use the call's tensors in order; returns the number of
+ * calls. */
 static size_t check_far(core_t *core, const far_t *far) {
     const product_t *p = &far->product;
     uint64_t item = size_of(p->dtype);
@@ -171,7 +173,7 @@ static size_t check_far(core_t *core, const far_t *far) {
     return fake->call_count;
 }
 
-/* Behind 8 GiB an offset of float32 is 2^31 or more, behind 16 GiB one of float64. */
+/* Behind 8 GiB an offset of float32 is 2^31 or more; float64 needs 16 GiB. */
 static const uint64_t far_begins[][3] = {
     {0, 256, 512},
     {8 * GIB - 256, 8 * GIB - 64, 8 * GIB + 192},
@@ -193,7 +195,7 @@ static void products_in_a_large_region_stay_within_reach(void **state) {
                          {far_begins[i][0], far_begins[i][1], far_begins[i][2]}};
             part_count = 0;
             assert_int_equal(check_far(&core, &far), 1);
-            if (i == 0) assert_int_equal(part_count, 0); /* near ones cost nothing */
+            if (i == 0) assert_int_equal(part_count, 0); /* near tensors need no sub-buffer */
         }
     }
     core_close(&core);
@@ -203,7 +205,7 @@ static void batches_in_a_large_region_stay_within_reach(void **state) {
     static const product_t products[] = {
         {.a_rank = 3, .b_rank = 3, .a_dims = {5, 7, 9}, .b_dims = {5, 9, 11}},
         {.a_rank = 5, .b_rank = 4, .a_dims = {2, 1, 3, 7, 9}, .b_dims = {4, 1, 9, 5}},
-        /* the last matrices lie beyond the bound of what lies before them */
+        /* the offsets of the last matrices exceed the bound */
         {.a_rank = 3, .b_rank = 3, .a_dims = {6, 4096, 8192}, .b_dims = {6, 8192, 16}},
         {.a_rank = 4, .b_rank = 3, .a_dims = {8, 3, 8192, 8192}, .b_dims = {3, 8192, 16}},
     };
@@ -233,14 +235,14 @@ static void product_beyond_reach_is_left_to_other_kernels(void **state) {
          {0, 16 * GIB, 24 * GIB}},
         {{.a_rank = 2, .b_rank = 2, .a_dims = {1 << 16, 1}, .b_dims = {1, 1 << 15}},
          {0, GIB, 16 * GIB}},
-        /* one run of matrices, each of which is small */
+        /* one run of matrices, each of them small */
         {{.is_batched = 1,
           .a_rank = 3,
           .b_rank = 3,
           .a_dims = {1 << 20, 64, 32},
           .b_dims = {1 << 20, 32, 1}},
          {0, 16 * GIB, 24 * GIB}},
-        /* one b for all: the product of all rows */
+        /* all share one b: the product of all rows */
         {{.is_batched = 1,
           .a_rank = 3,
           .b_rank = 2,
@@ -263,7 +265,7 @@ static void product_beyond_reach_is_left_to_other_kernels(void **state) {
 
 /* ---- temporary memory ---- */
 
-/* A batched call takes its temporary memory itself, of which the device's limit knows nothing. */
+/* A batched call allocates its temporary memory itself, outside the device's limit. */
 static void large_temporary_memory_of_batches_comes_from_scratch(void **state) {
     (void)state;
     fixture_t fixture;
@@ -278,7 +280,7 @@ static void large_temporary_memory_of_batches_comes_from_scratch(void **state) {
                  {0, 4 * MIB, 8 * MIB}};
     assert_int_equal(check_far(&core, &far), 1);
     assert_true(fake->calls[0].is_batched);
-    fake->temp_bytes = MIB / 8; /* of one product */
+    fake->temp_bytes = MIB / 8; /* for one product */
     assert_int_equal(check_far(&core, &far), 1);
     assert_true(fake->calls[0].is_batched);
     assert_int_equal(core.scratch_count, 0);
@@ -289,7 +291,7 @@ static void large_temporary_memory_of_batches_comes_from_scratch(void **state) {
         assert_non_null(fake->calls[i].temp);
     }
     assert_int_equal(core.scratch_count, 1); /* one after the other */
-    /* a small one takes little, whatever the library would say */
+    /* a small product needs little, whatever the library reports */
     for (int i = 1; i < 3; ++i) far.product.a_dims[i] = far.product.b_dims[i] = 32;
     assert_int_equal(check_far(&core, &far), 1);
     assert_true(fake->calls[0].is_batched);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What follows when CLBlast fails: the portable kernels compute the product, CLBlast is not asked
- * again for such products, and a program can read why. On a CLBlast that only fails
+/* After a failure of CLBlast, the portable kernels compute the product. Such products are not
+ * passed to CLBlast again, and a program can read the reason. The fake CLBlast always fails
  * (stand_ins/opencl/fake_clblast.c). */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static void failed_product_is_retried_and_not_tried_again(void **state) {
         expect_product(&run, 0, 32);
         expect_product(&run, 0, 33); /* of about that size */
         assert_int_equal(fake->call_count, 1);
-        expect_product(&run, 3, 32); /* batches have other kernels */
+        expect_product(&run, 3, 32); /* batches use other kernels */
         assert_int_equal(fake->call_count, 2);
         expect_product(&run, 3, 32);
         assert_int_equal(fake->call_count, 2);

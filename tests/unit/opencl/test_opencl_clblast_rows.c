@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of tuned parameters for CLBlast: what is read, what is refused with which reason, and
- * which reach a device. */
+/* Valid rows of tuned parameters for CLBlast reach their device, and others are refused with a
+ * reason. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 
@@ -69,7 +69,7 @@ static void bad_row_is_refused_with_its_reason(void **state) {
     }
 }
 
-/* Each parameter set to what makes CLBlast compute wrong or not build. */
+/* Each parameter has a value with which CLBlast computes wrong results or does not build. */
 static void row_of_sizes_that_do_not_divide_is_refused(void **state) {
     static const char *const wrong[] = {
         "GEMMK=1", "KREG=2", "KWG=24", "KWI=3", "MDIMA=24", "MDIMC=0", "MWG=96", "NDIMB=48",
@@ -116,7 +116,7 @@ static void shipped_rows_are_right(void **state) {
 
 /* ---- files ---- */
 
-/* Opens an instance with a file of that text, which must end in `expected`. */
+/* Opens an instance with a file of that text; its status must be `expected`. */
 static void open_with_file(fixture_t *fixture, const char *text, int32_t expected) {
     static char path[32];
     FILE *file;
@@ -167,14 +167,14 @@ static void file_with_a_bad_line_is_refused_with_its_number(void **state) {
                      GANTRY_INVALID_ARGUMENT);
     assert_error_has("/nonexistent/rows cannot be opened: No such file");
     fixture_set(&fixture, "GANTRY_OPENCL_CLBLAST_PARAMETERS", "/dev/zero");
-    (void)alarm(60); /* it never ends */
+    (void)alarm(60); /* the file never ends */
     assert_int_equal(fixture.backend->open(&fixture.host, &fixture.instance),
                      GANTRY_INVALID_ARGUMENT);
     (void)alarm(0);
     assert_error_has("/dev/zero is no plain file");
 }
 
-/* What CLBlast says of each row, by the level it is logged at. */
+/* The log lines about CLBlast's rows, each after its level. */
 static char said[4096];
 
 static void keep_log(void *self, int32_t level, const char *text) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events of the OpenCL backend: order between streams of one device and of two, whose contexts
- * differ. */
+/* Events of the OpenCL backend order the streams of one device and of two, which have a context
+ * each. */
 #define _GNU_SOURCE
 #include "opencl_fixture.h"
 
@@ -22,7 +22,7 @@ static gantry_backend_program_t *build_slow(fixture_t *fixture) {
     return program;
 }
 
-/* Some tens of milliseconds of work that ends by writing a number that is not 0. */
+/* Work of some tens of milliseconds, which ends with the write of a number that is not 0. */
 static void launch_slow(fixture_t *fixture, gantry_backend_stream_t *stream,
                         gantry_backend_program_t *program, gantry_span_t target) {
     gantry_backend_kernel_t *kernel = NULL;
@@ -70,7 +70,7 @@ static void event_between_streams_orders_their_work(void **state) {
     copy = (gantry_span_t){region.region, 128, 4};
     assert_ok(fixture.backend->stream->create(fixture.device[0], GANTRY_STREAM_TO_HOST, &second));
     assert_ok(fixture.backend->event->create(fixture.device[0], &event));
-    for (int round = 0; round < 3; ++round) { /* an event serves again */
+    for (int round = 0; round < 3; ++round) { /* the event is reused */
         gantry_span_t first = {region.region, 0, 4};
 
         assert_ok(fixture.backend->transfer->fill(fixture.stream[0], &region, &(uint32_t){0}, 4));
@@ -122,7 +122,8 @@ static void event_between_devices_orders_their_work(void **state) {
     fixture_read(&fixture, 1, other, &value);
     assert_int_equal(value, 42);
     other.size_bytes = 256;
-    assert_ok(fixture.backend->stream->wait_event(fixture.stream[1], event)); /* already over */
+    /* its work has ended */
+    assert_ok(fixture.backend->stream->wait_event(fixture.stream[1], event));
     fixture.backend->event->destroy(event);
     fixture.backend->program->destroy(program);
     fixture_region_free(&fixture, 0, slow);
@@ -150,9 +151,9 @@ static void event_outlives_its_stream(void **state) {
     fixture_close(&fixture);
 }
 
-/* ---- work that failed, as drivers tell of it at a wait ---- */
+/* ---- failed work, which drivers report at a wait ---- */
 
-static cl_int told; /* by the wait itself, or as the command's status */
+static cl_int told; /* the wait itself reports it, or the command's status */
 
 static CL_API_ENTRY cl_int CL_API_CALL wait_tells(cl_uint count, const cl_event *events) {
     (void)count, (void)events;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenCL backend's own matrix products, CLBlast's and the one for processors, on PoCL:
- * product_case.h runs and checks them. */
+/* The OpenCL backend's matrix products give exact results on PoCL: its own, CLBlast's and those for
+ * CPUs. product_case.h runs and checks them. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 
@@ -24,7 +24,7 @@ static void cpu_matmul_small_shapes_are_exact(void **state) {
     core_close(&core);
 }
 
-/* Several blocks in each direction, several work-items, both ways of taking b, the transposed
+/* Several blocks in each direction, several work-items, both ways to read b, the transposed
  * product, few rows, few columns. */
 static void cpu_matmul_block_edges_are_exact(void **state) {
     static const int64_t shapes[][3] = {
@@ -128,7 +128,7 @@ static int has_clblast(const core_t *core) {
            NULL;
 }
 
-/* A few only: on a processor each new kernel of CLBlast takes seconds to build. */
+/* Only a few: on a CPU, each new kernel of CLBlast takes seconds to build. */
 static void clblast_small_shapes_and_batches_are_exact(void **state) {
     static const product_t batches[] = {
         {.dtype = GANTRY_FLOAT32,
@@ -169,9 +169,9 @@ static void clblast_small_shapes_and_batches_are_exact(void **state) {
     core_close(&core);
 }
 
-/* "portable" leaves the op to the pack, and a forced choice is the only one that says yes. */
+/* "portable" leaves the op to the pack. With a forced choice, only that kernel supports the op. */
 static void matmul_choice_decides_who_supports_it(void **state) {
-    /* no NVIDIA card */
+    /* not an NVIDIA card */
     static const char *const choices[] = {"portable", "tensor", "cpu", "auto", "tensor_emulated"};
 
     (void)state;

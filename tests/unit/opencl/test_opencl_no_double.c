@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in for a device without double precision: what the backend says of it, and that text
- * which uses double is really not built. */
+/* A device without double precision is reported as such, and programs that use double do not build
+ * on its stand-in. */
 #define _GNU_SOURCE
 #include "opencl_fixture.h"
 

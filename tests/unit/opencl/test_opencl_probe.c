@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A new device is tried before it is relied on: how it computes becomes a note that is kept, and a
- * driver that ends the process which tries it is not opened. On PoCL with bad habits
- * (stand_ins/opencl/rough_layer.c). And a card that is taken away: the others go on.
+/* The backend probes a new device before it uses it: a note records how the device computes, and a
+ * driver that crashes the probe is not opened. PoCL has bad habits through a layer
+ * (stand_ins/opencl/rough_layer.c). If a card is removed, the other cards keep working.
  *
- * Each test is a process of its own, with a folder of its own for what is kept. */
+ * Each test is a process of its own, with its own cache folder. */
 #define _XOPEN_SOURCE 700
 #include "icd_folder.h"
 #include "locked_heap.h"
@@ -42,7 +42,7 @@ static void close_runtime(gantry_runtime_t *runtime) {
     locked_heap_deinit(&heap);
 }
 
-/* 2 * 2 on the device: OK, or what opening it failed with. */
+/* Computes 2 * 2 on the device; returns OK, or the status of the failed opening. */
 static gantry_status_t compute(gantry_runtime_t *runtime, const char *device, char *why,
                                size_t why_bytes) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, device);
@@ -75,7 +75,7 @@ static void note_of(gantry_runtime_t *runtime, const char *alias, char *out, siz
     (void)snprintf(out, out_bytes, "%s", details.note);
 }
 
-/* Contexts made so far, in all processes. */
+/* The number of contexts so far, in all processes. */
 static int contexts(void) {
     FILE *file = fopen(getenv("ROUGH_LOG"), "r");
     char line[32];
@@ -97,14 +97,15 @@ static void good_device_is_tried_once_and_has_no_note(void **state) {
         assert_null(strstr(note, "results may differ"));
         assert_int_equal(log_lines_with(&lines, "results may differ", ""), 0);
         close_runtime(runtime);
-        assert_int_equal(contexts(), 2 + i); /* the first time the other process's, too */
+        /* the first time, the probing process makes one, too */
+        assert_int_equal(contexts(), 2 + i);
     }
 }
 
 static void expect_note(const char *habits, const char *part, const char *other) {
     char note[1024];
     set_habits(habits);
-    for (int i = 0; i < 2; ++i) { /* found, then kept */
+    for (int i = 0; i < 2; ++i) { /* probed first, then read from the cache */
         gantry_runtime_t *runtime = open_runtime(folder.path);
         note_of(runtime, "opencl:0", note, sizeof note);
         assert_int_equal(strstr(note, "results may differ") != NULL, i);
@@ -115,7 +116,7 @@ static void expect_note(const char *habits, const char *part, const char *other)
         assert_true(!other || !strstr(note, other));
         const char *once = strstr(note, "results may differ");
         assert_null(strstr(once + 1, "results may differ"));
-        /* a warning, and once it is kept the device's line, too */
+        /* a warning, and the device's line once the note is cached */
         assert_int_equal(log_lines_with(&lines, "results may differ", part), 1 + i);
         close_runtime(runtime);
     }
@@ -176,7 +177,7 @@ static void ops_without_a_wish_pass_over_a_refused_device(void **state) {
     close_runtime(runtime);
 }
 
-/* Two drivers show the second device as the first one's card, and the maker's crashes. */
+/* Two drivers show the first card as their device; the maker's driver crashes. */
 static void crashing_driver_leaves_its_card_to_the_other_one(void **state) {
     (void)state;
     set_habits("crash");
@@ -208,7 +209,7 @@ static void nothing_is_tried_when_it_is_off_or_nothing_is_kept(void **state) {
     }
 }
 
-/* ---- a card that is taken away ---- */
+/* ---- a card that is removed ---- */
 
 static void card_taken_away_at_work_is_lost_and_the_others_go_on(void **state) {
     char why[1024];
@@ -228,7 +229,7 @@ static void card_taken_away_at_work_is_lost_and_the_others_go_on(void **state) {
     assert_non_null(strstr(gantry_last_message(), "CL_INVALID_COMMAND_QUEUE (-36)"));
     (void)gantry_scope_end(scope);
     expect_computes(runtime, "opencl:0");
-    /* soft placement passes over it; without that it stays lost */
+    /* soft placement avoids it; without soft placement it stays lost */
     expect_computes(runtime, "opencl:1");
     gantry_set_soft_device_placement(runtime, false);
     set_habits("");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs, binaries, kernels and launches of the OpenCL backend, on two PoCL devices. */
+/* The OpenCL backend builds programs, loads binaries and launches kernels, on two PoCL devices. */
 #define _GNU_SOURCE
 #include <pthread.h>
 
@@ -208,7 +208,7 @@ static void launches_of_one_kernel_from_two_threads_keep_their_arguments(void **
     fixture_close(&fixture);
 }
 
-/* ---- arguments that are set already ---- */
+/* ---- arguments that are already set ---- */
 
 static __typeof__(&clSetKernelArg) driver_set_argument;
 static int set_arguments;
@@ -219,8 +219,8 @@ static cl_int CL_API_CALL count_argument(cl_kernel kernel, cl_uint index, size_t
     return driver_set_argument(kernel, index, bytes, value);
 }
 
-/* A kernel with its input and room for two outputs, on a device whose driver is asked through
- * the test's functions. */
+/* A kernel with its input and room for two outputs. The device's driver is called through the
+ * test's functions. */
 typedef struct told_t {
     fixture_t fixture;
     gantry__opencl_symbols_t asked;
@@ -258,7 +258,7 @@ static void close_told(told_t *told) {
     fixture_close(&told->fixture);
 }
 
-/* The arguments that the driver was told of one launch, whose result must be right. */
+/* The number of arguments that the driver got for one launch, whose result must be right. */
 static int told_of_launch(told_t *told, int32_t factor) {
     int32_t values[ITEMS], result[ITEMS];
 
@@ -273,7 +273,7 @@ static int told_of_launch(told_t *told, int32_t factor) {
     return set_arguments;
 }
 
-/* In and out count twice, memory of work-groups is always told. */
+/* In and out count twice, and local memory is always passed. */
 static void arguments_of_the_last_launch_are_not_told_again(void **state) {
     told_t told;
 
@@ -285,7 +285,7 @@ static void arguments_of_the_last_launch_are_not_told_again(void **state) {
     told.out.offset_bytes = told.out.size_bytes;
     assert_int_equal(told_of_launch(&told, 5), 3);
     told.out.offset_bytes = 0;
-    fixture_region_free(&told.fixture, 0, told.out); /* the next region may get its handle */
+    fixture_region_free(&told.fixture, 0, told.out); /* the next region may get the same handle */
     told.out = fixture_region(&told.fixture, 0, told.out.size_bytes);
     assert_int_equal(told_of_launch(&told, 5), 6);
     assert_int_equal(told_of_launch(&told, 5), 1);
@@ -297,7 +297,7 @@ static cl_int CL_API_CALL refuse_factor(cl_kernel kernel, cl_uint index, size_t 
     return index == 4 ? CL_OUT_OF_HOST_MEMORY : driver_set_argument(kernel, index, bytes, value);
 }
 
-/* What the driver refused counts as not set. */
+/* An argument that the driver refused counts as not set. */
 static void an_argument_that_was_refused_is_told_again(void **state) {
     told_t told;
 
@@ -313,7 +313,7 @@ static void an_argument_that_was_refused_is_told_again(void **state) {
     close_told(&told);
 }
 
-/* ---- what kernels need ---- */
+/* ---- a kernel's needs ---- */
 
 static const char *const needs_parts[] = {
     "__kernel void tile(__global int *out, const ulong offset, __local int *more)\n{\n    __local int mine[300];\n"
@@ -339,18 +339,19 @@ static void kernel_info_tells_what_the_text_declares(void **state) {
         print_message("%s does not tell how much local memory a kernel declares: taken as 0\n",
                       fixture.info[0].platform_version);
     } else {
-        assert_int_equal(info.local_bytes, 1200); /* the argument is not counted */
+        /* without the local memory that an argument requests */
+        assert_int_equal(info.local_bytes, 1200);
     }
     assert_in_range(info.max_work_group_size, 1, fixture.info[0].max_work_group_size);
     assert_ok(fixture.backend->program->kernel_info(kernel, &head));
     assert_int_equal(head.max_work_group_size, info.max_work_group_size);
-    /* an older caller's struct is not written beyond its end */
+    /* the library writes no byte beyond an older caller's struct */
     assert_int_equal(head.local_bytes, 77);
     fixture.backend->program->destroy(program);
     fixture_close(&fixture);
 }
 
-/* A hint: where the driver knows none, the stream is like any other. */
+/* A hint: if the driver does not know it, the stream is like any other. */
 static void streams_of_every_priority_work(void **state) {
     fixture_t fixture;
     gantry_backend_stream_t *stream;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenCL backend's matrix product on tensor cores, emulated on PoCL: the kernel is the card's,
- * but for what one fragment's product is. */
+/* The OpenCL backend's matrix product on tensor cores is right in an emulation on PoCL. The kernel
+ * is the card's; only the product of one fragment is emulated. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 
@@ -8,8 +8,8 @@
 
 #include "product_case.h"
 
-/* Other versions than the one the emulation was made on may build it wrong: PoCL 6 does now and
- * then, with one and the same text. */
+/* The emulation was made on one version of PoCL. Other versions may build it wrong: PoCL 6
+ * sometimes does, with the same text. */
 static void open_emulated(core_t *core, fixture_t *fixture) {
     core_open(core, fixture, "GANTRY_OPENCL_MATMUL", "tensor_emulated");
     if (strstr(fixture->info[0].platform_version, "PoCL 3.") == NULL) {
@@ -21,8 +21,8 @@ static void open_emulated(core_t *core, fixture_t *fixture) {
     core->dtype_count = 1; /* float32 */
 }
 
-/* Tiles of either size; with rows of whole float4 and without; several steps of k, the last not
- * full. */
+/* Both sizes of tiles, rows with and without whole float4, and several steps of k, of which the
+ * last is not full. */
 static void tensor_matmul_shapes_are_exact(void **state) {
     static const int64_t shapes[][3] = {{1, 1, 1},       {3, 5, 7},      {16, 8, 8},
                                         {64, 16, 64},    {65, 33, 130},  {128, 36, 60},
@@ -38,7 +38,7 @@ static void tensor_matmul_shapes_are_exact(void **state) {
                                 form >> 1);
 
             core.compute_units =
-                /* large tiles, small tiles: each form of either operand in both */
+                /* large and small tiles: each form of either operand in both */
                 form == 0 || form == 3 ? 1 : 1000;
             check_product(&core, &p);
         }
@@ -61,7 +61,7 @@ static float random_float(uint32_t *seed, float least) {
     return least + (1 - least) * (float)(*seed >> 8) * 0x1p-24f;
 }
 
-/* Largest errors of c and of sums by fmaf, in parts of sum |a b|, against float64. */
+/* The largest errors of c and of sums by fmaf against float64, as fractions of sum |a b|. */
 static void measure_errors(const float *a, const float *b, const float *c, int m, int k, int n,
                            double *out_own, double *out_plain) {
     *out_own = *out_plain = 0;
@@ -83,11 +83,11 @@ static void measure_errors(const float *a, const float *b, const float *c, int m
     }
 }
 
-/* Three products of TF32 are near float32's accuracy, and one would miss the bound by two
- * decimals. */
+/* Three products of TF32 are nearly as accurate as float32. One product alone would exceed the
+ * bound a hundredfold. */
 static void tensor_matmul_errs_as_little_as_float32(void **state) {
     enum { M = 70, K = 1500, N = 90 };
-    static const float least[] = {-1, 0}; /* random signs; all positive, where a bias shows */
+    static const float least[] = {-1, 0}; /* random signs; all positive, which shows a bias */
     fixture_t fixture;
     core_t core;
     product_t p = plain(GANTRY_FLOAT32, M, K, N, 0, 0);
@@ -122,7 +122,8 @@ static void tensor_matmul_errs_as_little_as_float32(void **state) {
     core_close(&core);
 }
 
-/* One step of k holds what cannot be split: then every sum is float32's own, in rising order. */
+/* One step of k contains a number that cannot be split: every sum is then float32's own, in rising
+ * order. */
 static void tensor_matmul_of_special_values_is_that_of_float32(void **state) {
     enum { M = 20, K = 16, N = 24 };
     static const float values[] = {INFINITY, -INFINITY,   NAN,       0x1.fffffep127f,
@@ -162,7 +163,7 @@ static void tensor_matmul_of_special_values_is_that_of_float32(void **state) {
     core_close(&core);
 }
 
-/* An infinity in one step of k of several, zeros in all: only its row is touched. */
+/* An infinity in one of several steps of k, and zeros in all of them: it affects its row only. */
 static void tensor_matmul_keeps_an_infinity_to_its_row(void **state) {
     enum { M = 5, K = 70, N = 6 };
     fixture_t fixture;

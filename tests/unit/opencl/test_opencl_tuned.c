@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of the tuning file on OpenCL devices: block sizes of the product for processors, and
- * CLBlast's parameters. Sizes as odd as they may be give right products; others are refused with
- * file, line and reason. */
+/* Records of the tuning file set the CPU product's block sizes and CLBlast's parameters on OpenCL
+ * devices. Products are right with every valid size; other sizes are refused with file, line and
+ * reason. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 
@@ -11,7 +11,7 @@
 
 #include "opencl/opencl_backend.h"
 
-static const char *wanted; /* the record's name, and its values */
+static const char *wanted; /* the record's name and its values */
 static const char *values;
 static char said[2048];
 
@@ -88,7 +88,7 @@ static void sizes_are_read_or_refused_with_a_reason(void **state) {
     }
 }
 
-/* The least, the most, and what divides nothing. */
+/* The smallest and largest sizes, and sizes that divide nothing. */
 static void odd_sizes_give_right_products(void **state) {
     static const char *const odd[] = {
         "depth=16 rows=4 columns=16 direct=0", "depth=4096 rows=1024 columns=16384 direct=1024",

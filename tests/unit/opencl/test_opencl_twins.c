@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One card that two OpenCL drivers see (stand_ins/opencl/twin_layer.c): it is one device, the
- * maker's driver serves it, and the other one takes over or stays reachable.
- *
- * A layer reads what the card is once per process, so each test is a process of its own. */
+/* A card that two OpenCL drivers see is one device: its maker's driver serves it, and the other one
+ * takes over or stays reachable (stand_ins/opencl/twin_layer.c). */
 #define _XOPEN_SOURCE 700
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -136,7 +134,7 @@ static void drivers_that_disagree_about_memory_are_told_of(void **state) {
     assert_int_equal(details.total_bytes, UINT64_C(8192) << 20);
     assert_int_equal(log_lines_with(&lines, expected, ""), 1);
     gantry_runtime_release(cards.runtime);
-    /* what a driver keeps for itself is no disagreement */
+    /* memory that a driver reserves is no difference */
     open_cards(&cards, "0000:17:00.0 - 8192 Acme", "0000:17:00.0 - 7900 Mesa");
     assert_string_equal(details_of(&cards, 0).note, "");
     gantry_runtime_release(cards.runtime);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual devices on a real driver (PoCL) through the public calls: the guide's two halves of 1024
- * MB, copies between them, and what the portable kernels do where a part imitates a smaller
- * card. */
+/* Virtual devices work on a real driver (PoCL) through the public calls: the guide's two halves of
+ * 1024 MB, and copies between them. Portable kernels respect the limits of a part that imitates a
+ * smaller card. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static gantry_status_t open_runtime(gantry_runtime_t **out_runtime) {
     return gantry_runtime_create(&options, out_runtime);
 }
 
-/* The first GPU in these parts. */
+/* Splits the first GPU into these parts. */
 static gantry_runtime_t *open_split(const gantry_logical_device_config_t *parts, size_t count) {
     gantry_runtime_t *runtime;
     const gantry_physical_device_t *device;
@@ -84,7 +84,7 @@ static void two_halves_of_1024_mb_work_like_two_cards(void **state) {
     assert_int_equal(gantry_list_logical_devices(runtime, "GPU", 0, NULL, &count), GANTRY_OK);
     assert_true(count >= 2);
     gantry_scope_t *a = begin(runtime, "GPU:0"), *b = begin(runtime, "GPU:1");
-    /* 1.2 MB: no staging */
+    /* 1.2 MB: too large for staging */
     const gantry_tensor_t *x = ramp(a, 300, 1000), *y = gantry_add(a, x, x);
     assert_string_equal(gantry_logical_device_name(gantry_tensor_device(y)), "/device:GPU:0");
     const gantry_tensor_t *z = gantry_add(b, y, y), *sum = gantry_sum(b, z, NULL);
@@ -166,7 +166,7 @@ static const struct {
               {"Transpose", make_transpose}, {"Exp", gantry_exp}};
 #define MAKERS (sizeof makers / sizeof makers[0])
 
-/* What came of each op: '.' it fits, 'x' it was refused as the imitated card would. */
+/* The outcome of each op: '.' for success, 'x' for the imitated card's refusal. */
 static void try_all(const gantry_logical_device_config_t *part, char *out_marks) {
     static const int64_t shapes[][2] = {{3, 5}, {64, 64}, {257, 1025}};
     gantry_runtime_t *runtime = open_split(part, 1);
@@ -206,8 +206,8 @@ static void portable_kernels_fit_a_card_of_64_items_and_16_kib(void **state) {
     assert_int_equal(unsetenv("GANTRY_OPENCL_MATMUL"), 0);
 }
 
-/* Later versions of PoCL say 0 of every kernel; then a limit on local memory has nothing to
- * compare with. */
+/* Later versions of PoCL report 0 for every kernel, so a limit on local memory cannot be
+ * checked. */
 static bool driver_tells_local_memory(const char *marks) {
     gantry_runtime_t *runtime;
     const gantry_physical_device_t *device;
@@ -229,10 +229,10 @@ static void card_too_small_for_the_kernels_is_told_so(void **state) {
     char marks[MAKERS + 1];
     try_all(&(gantry_logical_device_config_t){.max_work_group_size = 8}, marks);
     assert_string_equal(
-        /* 64 work-items are what the pack is written for; MatMul has a form without groups */
+        /* the pack's kernels are written for 64 work-items; MatMul has a form without groups */
         marks, ".xxxxxxx");
     try_all(&(gantry_logical_device_config_t){.local_memory_bytes = 16}, marks);
-    /* those that have a form for groups */
+    /* ops whose kernels use groups are refused */
     if (driver_tells_local_memory(marks)) assert_string_equal(marks, "xxx.xxx.");
 }
 
@@ -241,7 +241,7 @@ static void tensor_above_the_imitated_largest_allocation_is_refused(void **state
     gantry_runtime_t *runtime =
         open_split(&(gantry_logical_device_config_t){.largest_allocation_bytes = 4 * MIB}, 1);
     gantry_scope_t *scope = begin(runtime, "GPU:0");
-    const gantry_tensor_t *x = ramp(scope, 1024, 1024); /* exactly */
+    const gantry_tensor_t *x = ramp(scope, 1024, 1024); /* exactly 4 MiB */
     const gantry_tensor_t *y = gantry_add(scope, x, x);
     assert_non_null(y);
     const gantry_tensor_t *row = ramp(scope, 1, 1025), *column = ramp(scope, 1024, 1);
@@ -255,7 +255,7 @@ static void tensor_above_the_imitated_largest_allocation_is_refused(void **state
     gantry_runtime_release(runtime);
 }
 
-/* Calls of op as a part of Conv2D, of which one is made on the first GPU in this part. */
+/* The calls of op as a part of Conv2D, one of which runs on the first GPU in this part. */
 static uint64_t calls_of_part(const char *op, const gantry_logical_device_config_t *part) {
     gantry_runtime_t *runtime = open_split(part, 1);
     gantry_scope_t *scope = begin(runtime, "GPU:0");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was placed where: the ring and its wrap, counts per (op, reason, device), the callback,
- * the log line, warnings that come once. */
+/* Placements are recorded in a ring, counted per (op, reason, device), passed to the callback and
+ * logged, with each warning once. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -18,7 +18,7 @@ static size_t read_records(const runtime_fixture_t *f, size_t capacity) {
     return count;
 }
 
-/* On all devices together. */
+/* Counts on all devices together. */
 static uint64_t count_of(const runtime_fixture_t *f, const char *op,
                          gantry_placement_reason_t reason) {
     gantry_placement_count_t counts[32] = {{.struct_size = sizeof counts[0]}};
@@ -75,7 +75,7 @@ static void fallback_is_recorded_with_its_refusals(void **state) {
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:1"),
                    *missing = runtime_fixture_scope(&f, "GPU:5");
     const gantry_tensor_t *x = F32(scope, 1, 2);
-    (void)gantry_exp(scope, x); /* the fake has no Exp */
+    (void)gantry_exp(scope, x); /* the fake backend has no Exp */
     gantry_placement_record_t record = last_placement(&f);
     assert_int_equal(record.reason, GANTRY_PLACED_SOFT_OTHER_TYPE);
     assert_string_equal(record.device, LOCAL("CPU:0"));
@@ -97,7 +97,7 @@ static void fallback_is_recorded_with_its_refusals(void **state) {
     assert_string_equal(record.op, "Add");
     assert_string_equal(record.device, "");
     gantry_scope_clear(missing);
-    assert_null(gantry_add(missing, x, x)); /* refused again: a record each time */
+    assert_null(gantry_add(missing, x, x)); /* refused again: each refusal has a record */
     assert_int_equal(last_placement(&f).sequence, record.sequence + 1);
     assert_int_equal(count_of(&f, "Add", GANTRY_PLACED_REFUSED), 2);
     assert_int_equal(gantry_scope_end(missing), GANTRY_INVALID_ARGUMENT);
@@ -116,7 +116,7 @@ static void ring_keeps_the_newest_in_order(void **state) {
     assert_int_equal(read_records(&f, GANTRY__PLACEMENTS + 8), GANTRY__PLACEMENTS);
     for (size_t i = 0; i < GANTRY__PLACEMENTS; ++i)
         assert_int_equal(records[i].sequence, made - GANTRY__PLACEMENTS + 1 + i);
-    assert_int_equal(read_records(&f, 3), 3); /* the newest three */
+    assert_int_equal(read_records(&f, 3), 3); /* the three newest */
     assert_int_equal(records[2].sequence, made);
     assert_int_equal(records[0].sequence, made - 2);
     assert_int_equal(read_records(&f, 0), 0);
@@ -125,7 +125,7 @@ static void ring_keeps_the_newest_in_order(void **state) {
                    "NULL");
     expect_failure(gantry_get_placements(f.runtime, 1, records, NULL), GANTRY_INVALID_ARGUMENT,
                    "NULL");
-    assert_int_equal(count_of(&f, "Const", GANTRY_PLACED_EXPLICIT), made); /* counts go on */
+    assert_int_equal(count_of(&f, "Const", GANTRY_PLACED_EXPLICIT), made); /* counts continue */
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
@@ -151,7 +151,7 @@ static void counts_are_kept_per_op_reason_and_device(void **state) {
     assert_int_equal(gantry_get_placement_counts(f.runtime, 0, NULL, &count), GANTRY_OK);
     assert_int_equal(count, 8);
     assert_int_equal(gantry_get_placement_counts(f.runtime, 1, list, &count), GANTRY_OK);
-    assert_int_equal(count, 8); /* the full number, whatever fits */
+    assert_int_equal(count, 8); /* the full number, for any size of the list */
     assert_int_equal(gantry_get_placement_counts(f.runtime, 8, list, &count), GANTRY_OK);
     uint64_t on_second = 0;
     for (size_t i = 0; i < count; ++i) {
@@ -241,7 +241,7 @@ static void warning_comes_once_per_op_and_reason(void **state) {
     for (size_t d = 0; d < 3; ++d) {
         gantry_scope_t *scope = runtime_fixture_scope(&f, devices[d]);
         const gantry_tensor_t *x = F32(scope, 1, 2);
-        for (int i = 0; i < 3; ++i) (void)gantry_exp(scope, x); /* no GPU has it */
+        for (int i = 0; i < 3; ++i) (void)gantry_exp(scope, x); /* no GPU has a kernel */
         (void)gantry_tanh(scope, x);
         expect_ended_well(scope);
     }
@@ -251,7 +251,7 @@ static void warning_comes_once_per_op_and_reason(void **state) {
     assert_int_equal(
         log_lines_with(&f.log, "Op Const runs on", "another device of the requested type"), 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
-    (void)gantry_exp(scope, F32(scope, 1, 2)); /* another reason: another warning */
+    (void)gantry_exp(scope, F32(scope, 1, 2)); /* another reason gives another warning */
     assert_int_equal(log_lines_with(&f.log, "Op Exp runs on", "no GPU has a kernel for this"), 1);
     expect_ended_well(scope);
     runtime_fixture_close(&f);
@@ -296,7 +296,7 @@ static void records_of_many_threads_are_whole(void **state) {
 }
 
 int main(int argc, char **argv) {
-    /* one alone: what a failed test leaves behind fails the next ones */
+    /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The placer on machines made of tables: every rule, every reason for passing a device over, every
- * error text.
+/* The placer follows every rule, names every reason for skipping a device and every error text, on
+ * machines made of tables.
  *
  * The cases of TensorFlow's eager placement (7.4 and those of config_test.py that place ops) are
- * here, with Gantry's deviations marked "Gantry:". The kernels of an op are a mask of the
- * machine's devices, so that a case says what it is about. */
+ * here, with "Gantry:" at Gantry's deviations. An op's kernels are a mask of the machine's devices,
+ * so that each case shows its subject. */
 #include "placer_machine.h"
 
-/* ---- nothing asked ---- */
+/* ---- no requested device ---- */
 
 static void unasked_op_prefers_the_first_gpu(void **state) {
     (void)state;
@@ -19,7 +19,7 @@ static void unasked_op_prefers_the_first_gpu(void **state) {
     assert_int_equal(placing.plan.kernel_count, 1);
     assert_ptr_equal(placing.plan.kernels[0]->def, &add_float);
     place_add("");
-    /* an empty text asks for nothing */
+    /* an empty text requests nothing */
     expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_GPU_PREFERRED, 0);
 }
 
@@ -104,7 +104,7 @@ static void op_without_any_kernel_is_not_found(void **state) {
     }
 }
 
-/* ---- a device asked for ---- */
+/* ---- a requested device ---- */
 
 static void device_asked_for_is_taken_when_it_has_a_kernel(void **state) {
     (void)state;
@@ -254,8 +254,7 @@ static void gpu_asked_where_there_is_none_falls_to_the_cpu(void **state) {
 static void hidden_card_is_told_apart_from_a_missing_one(void **state) {
     (void)state;
     make_cpu_and_two_gpus();
-    /* GPU:1 exists but is not among the logical devices; numbers of cards and of logical devices
-     * are two things */
+    /* GPU:1 exists but is not a logical device; cards and logical devices have separate numbers */
     machine.table.logical_count = machine.table.listed_count = 2;
     add_kernel(CPU0 | GPU0, &add_float);
     place_add("/physical_device:GPU:1");
@@ -274,7 +273,7 @@ static void device_passed_over_twice_counts_once(void **state) {
     place_add("GPU:3");
     expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_SOFT_OTHER_TYPE, 12);
     expect_refusal(0, 4, GANTRY_REFUSED_NO_KERNEL);
-    expect_refusal(7, 8, GANTRY_REFUSED_NO_KERNEL); /* the first eight are kept */
+    expect_refusal(7, 8, GANTRY_REFUSED_NO_KERNEL); /* the record keeps the first eight */
 }
 
 /* ---- without soft placement ---- */
@@ -358,7 +357,7 @@ static void required_placement_never_falls_back(void **state) {
         "GANTRY_PLACEMENT=require (option placement_mode, gantry_set_placement_mode) allows no fall-back");
     place_required("GPU:7");
     expect_refused(GANTRY_INVALID_ARGUMENT, "Could not satisfy device specification");
-    place_required("CPU:0"); /* asked for is asked for */
+    place_required("CPU:0"); /* the program itself requests the CPU */
     expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_EXPLICIT, 0);
     place_required(NULL);
     expect_placed(LOCAL("GPU:1"), GANTRY_PLACED_GPU_PREFERRED, 1);
@@ -388,7 +387,7 @@ static void required_integer_variable_has_its_one_home(void **state) {
     place();
     expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_ONLY_CPU_KERNEL, 2);
     expect_refusal(0, 1, GANTRY_REFUSED_INTEGER_VARIABLE);
-    begin_placing("VarHandleOp", GANTRY_INT32, "GPU:0"); /* asked for and not had */
+    begin_placing("VarHandleOp", GANTRY_INT32, "GPU:0"); /* the requested GPU is refused */
     placing.request.require = placing.request.integer_variable = true;
     place();
     expect_refused(
@@ -433,7 +432,7 @@ static void integer_variable_on_a_gpu_without_soft_placement_is_the_guides_error
 static void other_variables_live_where_they_are_asked(void **state) {
     (void)state;
     make_cpu_and_two_gpus();
-    /* int64 is no integer variable in this sense */
+    /* int64 does not count as an integer variable here */
     begin_placing("VarHandleOp", GANTRY_INT64, "GPU:1");
     place();
     expect_placed(LOCAL("GPU:1"), GANTRY_PLACED_EXPLICIT, 0);
@@ -454,7 +453,7 @@ static void op_on_a_variable_runs_where_it_lives(void **state) {
         expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_WITH_VARIABLE, 0);
     }
     begin_placing("Add", GANTRY_FLOAT32, NULL);
-    /* no kernel there, and no falling back: the variable is there */
+    /* no kernel there, and no fallback: the variable is on that device */
     placing.request.pinned = &machine.logical[2];
     place();
     expect_refused(GANTRY_INVALID_ARGUMENT, "No supported device found");
@@ -469,7 +468,7 @@ static void kernel_that_declines_is_passed_over_only_when_shapes_are_known(void 
     add_kernel(GPU0, &add_picky);
     add_kernel(CPU0 | GPU1, &add_willing);
     place_add(NULL);
-    /* it may take the shapes that come */
+    /* the kernel decides when it sees the shapes */
     expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_GPU_PREFERRED, 0);
     begin_placing("Add", GANTRY_FLOAT32, NULL);
     placing.request.call = &placing.call;
@@ -510,7 +509,7 @@ static void host_inputs_are_those_of_op_and_kernel(void **state) {
     assert_int_equal(placing.plan.host_inputs[0], 2);
 }
 
-/* ---- types that a device lacks ---- */
+/* ---- types that a device does not support ---- */
 
 static void make_gpu_without_float64(void) {
     begin_machine();
@@ -542,7 +541,7 @@ static void op_on_a_type_that_the_device_lacks_runs_on_the_cpu(void **state) {
     expect_refusal(0, 1, GANTRY_REFUSED_DEVICE_LACKS_TYPE);
     place_on_gpu("Add", GANTRY_FLOAT32, true);
     expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_EXPLICIT, 0);
-    place_on_gpu("Add", GANTRY_INT32, true); /* its kernels take no such type, on no device */
+    place_on_gpu("Add", GANTRY_INT32, true); /* its kernels accept no such type on any device */
     expect_refusal(0, 1, GANTRY_REFUSED_NO_KERNEL_FOR_TYPE);
 }
 
@@ -581,7 +580,7 @@ static void variable_lives_where_its_type_is_computed_with(void **state) {
                    "Device " LOCAL("GPU:0") " does not compute with float64.");
     place_on_gpu("VarHandleOp", GANTRY_FLOAT32, false);
     expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_EXPLICIT, 0);
-    place_on_gpu("Const", GANTRY_FLOAT64, false); /* a constant may lie anywhere */
+    place_on_gpu("Const", GANTRY_FLOAT64, false); /* a constant may be on any device */
     expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_EXPLICIT, 0);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors that are given to the op that takes them: what is made in their place, and when it
- * must not be. */
+/* An op may write its result into a donated tensor's memory, and must not if that memory is still
+ * used elsewhere. */
 #define _XOPEN_SOURCE 700
 
 #include "device/buffer.h"
@@ -8,7 +8,7 @@
 
 #include "run/scope_state.h"
 
-#define COUNT 1024 /* elements: more than lives inside a tensor's object */
+#define COUNT 1024 /* elements: more than a tensor's object can hold */
 
 typedef struct test_t {
     runtime_fixture_t f;
@@ -133,7 +133,7 @@ static void donated_tensor_with_an_alias_keeps_its_elements(void **state) {
     end(&t);
 }
 
-/* The alias of what was given up is alone then. */
+/* After the tensor's donation, its alias is the only owner. */
 static void donated_alias_of_a_donated_tensor_is_made_in_place(void **state) {
     (void)state;
     test_t t;
@@ -158,7 +158,7 @@ static void donated_operand_smaller_than_the_result_only_ends(void **state) {
     end(&t);
 }
 
-/* An op that reads its input more than once, or elsewhere than it writes. */
+/* An op that reads its input more than once, or at other positions than it writes. */
 static void donated_operand_of_another_kind_of_op_only_ends(void **state) {
     (void)state;
     test_t t;
@@ -240,8 +240,7 @@ static void donated_operand_ends_with_an_op_that_fails(void **state) {
     end(&t);
 }
 
-/* The parts of composed ops make their results in place of each other's; the program's own
- * tensors stay. */
+/* The parts of composed ops reuse each other's memory; the program's own tensors stay. */
 static void composed_op_leaves_its_inputs_alone(void **state) {
     (void)state;
     test_t t;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Eager execution on fake GPUs that a test holds: calls return before the device works, results are
- * right, inputs follow the device policy. What fails is tested in test_eager_faults.c, memory in
- * test_eager_memory.c. */
+/* Eager calls return before the device works, results are right, and inputs follow the device
+ * policy, on fake GPUs whose work a test can hold. test_eager_faults.c tests failures,
+ * test_eager_memory.c memory. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -12,7 +12,7 @@
 #define COMPUTE (1u << GANTRY_STREAM_COMPUTE)
 #define TO_DEVICE (1u << GANTRY_STREAM_TO_DEVICE)
 
-/* Everything submitted to the device so far has ended. */
+/* Waits until all work submitted to the device has ended. */
 static void drain(uint32_t device) {
     if (!fake->wait_finished(device, fake->finished(device) + fake->waiting(device), 20000))
         fail_msg("device %u does not come to an end", device);
@@ -31,7 +31,7 @@ static void op_call_returns_while_the_device_is_held(void **state) {
     fake->close_gate(0, COMPUTE);
     for (int i = 0; i < 20; ++i) x = gantry_add(scope, x, one);
     assert_int_equal(gantry_scope_status(scope), GANTRY_OK);
-    assert_int_equal(fake->waiting(0), 20); /* all calls have returned, and nothing has run */
+    assert_int_equal(fake->waiting(0), 20); /* all calls have returned, and no work has run */
     assert_int_equal(fake->finished(0), finished);
     fake->open_gate(0, COMPUTE);
     EXPECT_F32(x, 21, 22, 23, 24);
@@ -51,7 +51,7 @@ static void ending_a_scope_hands_its_work_to_the_device_once(void **state) {
     uint64_t after = fake->calls("stream_flush");
     assert_true(after >= before + 2); /* the upload's stream and the kernel's */
     expect_ended_well(runtime_fixture_scope(&f, "GPU:0"));
-    assert_int_equal(fake->calls("stream_flush"), after); /* nothing new to hand over */
+    assert_int_equal(fake->calls("stream_flush"), after); /* no new work to flush */
     runtime_fixture_close(&f);
 }
 
@@ -65,7 +65,7 @@ static void constant_is_copied_before_its_call_returns(void **state) {
     const gantry_tensor_t *x = make_f32(scope, 3, values);
     assert_int_equal(fake->waiting(0), 1);
     values[0] = values[1] = values[2] = -1;
-    const gantry_tensor_t *y = gantry_add(scope, x, x); /* behind the upload, on another stream */
+    const gantry_tensor_t *y = gantry_add(scope, x, x); /* after the upload, on another stream */
     fake->open_gate(0, TO_DEVICE);
     EXPECT_F32(y, 2, 4, 6);
     expect_ended_well(scope);
@@ -135,7 +135,7 @@ static void devices_work_side_by_side(void **state) {
     drain(0);
     fake->close_gate(0, COMPUTE);
     const gantry_tensor_t *held = gantry_add(first, x, x);
-    EXPECT_F32(gantry_add(second, y, y), 6, 8); /* does not wait for the other card */
+    EXPECT_F32(gantry_add(second, y, y), 6, 8); /* it does not wait for the other card */
     assert_int_equal(fake->waiting(0), 1);
     fake->open_gate(0, COMPUTE);
     EXPECT_F32(held, 2, 4);
@@ -283,8 +283,8 @@ static void generic_call_refuses_what_it_cannot_run(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* A kernel that does not take these shapes sends the op elsewhere: the fake sums only to one
- * element. */
+/* If a kernel does not accept these shapes, the op runs elsewhere: the fake backend sums only to
+ * one element. */
 static void declined_shapes_are_placed_again(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -379,11 +379,11 @@ static void copies_are_counted_per_op(void **state) {
     assert_int_equal(last_placement(&f).bytes_copied, 0);
     EXPECT_F32(gantry_add(second, x, y), 2, 3, 4, 5);
     assert_int_equal(last_placement(&f).bytes_copied, 16);
-    EXPECT_F32(gantry_add(second, x, x), 2, 4, 6, 8); /* Gantry: each use is a copy of its own */
+    EXPECT_F32(gantry_add(second, x, x), 2, 4, 6, 8); /* Gantry: each use makes a copy of its own */
     assert_int_equal(last_placement(&f).bytes_copied, 32);
     EXPECT_F32(gantry_identity(second, x), 1, 2, 3, 4);
     assert_int_equal(last_placement(&f).bytes_copied, 16);
-    /* the axis lives on the host: not a copy to the device */
+    /* the axis is a host argument: no copy to the device */
     EXPECT_F32(gantry_gather(first, x, I32(first, 3), 0), 4);
     assert_int_equal(last_placement(&f).bytes_copied, 0);
     expect_ended_well(first);
@@ -392,7 +392,7 @@ static void copies_are_counted_per_op(void **state) {
 }
 
 int main(int argc, char **argv) {
-    /* one alone: what a failed test leaves behind fails the next ones */
+    /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)

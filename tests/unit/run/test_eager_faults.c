@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Eager execution that goes wrong: errors found on the device and work that dies surface where they
- * belong, and whatever allocation or slot of a backend fails leaves a runtime that goes on. */
+/* Errors found on the device and failed work reach the right eager calls, and the runtime survives
+ * each failed allocation and backend slot. */
 #define _XOPEN_SOURCE 700
 
 #include "device/fault.h"
@@ -20,7 +20,7 @@ static void expect_read_fails(const gantry_tensor_t *tensor, gantry_status_t cod
     size_t bytes = gantry_tensor_bytes(tensor);
     assert_in_range(bytes, 1, sizeof values);
     expect_failure(gantry_tensor_read(tensor, values, bytes), code, text);
-    expect_failure(gantry_tensor_wait(tensor), code, text); /* and again */
+    expect_failure(gantry_tensor_wait(tensor), code, text); /* and once more */
     char line[64];
     expect_failure(gantry_tensor_format(tensor, NULL, line, sizeof line, NULL), code, text);
     assert_string_equal(line, "");
@@ -120,13 +120,14 @@ static void synchronize_tells_what_a_kernel_found_once(void **state) {
     (void)gantry_gather(elsewhere, F32(elsewhere, 1, 2), I32(elsewhere, 5), 0); /* a later op */
     expect_failure(gantry_runtime_synchronize(f.runtime), GANTRY_INVALID_ARGUMENT, BAD_INDEX);
     assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
-    /* who depends on it is told all the same */
+    /* a dependent result reports it, too */
     expect_read_fails(bad, GANTRY_INVALID_ARGUMENT, BAD_INDEX);
     EXPECT_F32(gantry_gather(scope, rows, I32(scope, 2, 1), 0), 30, 20);
     assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
     const gantry_tensor_t *again = gantry_gather(scope, rows, I32(scope, 0, 4), 0);
     expect_read_fails(again, GANTRY_INVALID_ARGUMENT, BAD_INDEX);
-    assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK); /* the reader was told */
+    /* the reader already got the error */
+    assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
     expect_ended_well(elsewhere);
     expect_ended_well(scope);
     runtime_fixture_close(&f);
@@ -150,8 +151,8 @@ static uint64_t bytes_in_use(runtime_fixture_t *f) {
     return info.requested_bytes;
 }
 
-/* As the CPU does, whoever owns the indices meanwhile; they are kept no longer than somebody may
- * be told. */
+/* The message has the value, as on the CPU, although the indices' memory may have a new owner. The
+ * indices are kept only while a result can report the error. */
 static void bad_index_is_told_with_its_value(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -163,7 +164,7 @@ static void bad_index_is_told_with_its_value(void **state) {
     const gantry_tensor_t *indices = make_i32(scope, 1024, many);
     const gantry_tensor_t *bad = gantry_gather(scope, rows, indices, 0);
     gantry_tensor_drop(scope, indices);
-    (void)gantry_zeros(scope, GANTRY_INT32, GANTRY_SHAPE(1024)); /* would take the memory over */
+    (void)gantry_zeros(scope, GANTRY_INT32, GANTRY_SHAPE(1024)); /* it would reuse the memory */
     float got[1024];
     expect_failure(gantry_tensor_read(bad, got, sizeof got), GANTRY_INVALID_ARGUMENT,
                    "indices[1000] = -7 is not in [0, 3): op Gather (number ");
@@ -178,11 +179,11 @@ static void bad_index_is_told_with_its_value(void **state) {
         const gantry_tensor_t *row = gantry_gather(scope, rows, indices, 0);
         gantry_tensor_drop(scope, indices);
         assert_true(bytes_in_use(&f) >= before + 2 * sizeof many);
-        if (is_good) { /* known to be good, and still there */
+        if (is_good) { /* the result is known to be good and still exists */
             assert_int_equal(gantry_tensor_wait(row), GANTRY_OK);
             assert_true(bytes_in_use(&f) < before + 2 * sizeof many);
         }
-        /* nobody can be told any more but by synchronize, without the value */
+        /* only synchronize can report the error now, without the value */
         gantry_tensor_drop(scope, row);
         assert_int_equal(bytes_in_use(&f), before);
         gantry_status_t status = gantry_runtime_synchronize(f.runtime);
@@ -195,7 +196,7 @@ static void bad_index_is_told_with_its_value(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* The kernel never ran: its slot says nothing, and the failed work is told once. */
+/* The kernel never ran, so its slot is not read. The failed work is reported once. */
 static void synchronize_tells_failed_work_and_no_fault_of_it(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -213,7 +214,7 @@ static void synchronize_tells_failed_work_and_no_fault_of_it(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* ---- work that fails ---- */
+/* ---- failed work ---- */
 
 static void failed_work_surfaces_in_its_dependants_on_that_stream(void **state) {
     (void)state;
@@ -235,8 +236,9 @@ static void failed_work_surfaces_in_its_dependants_on_that_stream(void **state) 
     expect_read_fails(bad, GANTRY_INTERNAL, "the card coughed");
     EXPECT_F32(before, 2, 4);
     EXPECT_F32(gantry_add(elsewhere, y, y), 10, 12);
-    EXPECT_F32(gantry_add(scope, x, before), 3, 6); /* the device goes on */
-    assert_null(gantry_add(scope, bad, x));         /* known by now: the call says so */
+    EXPECT_F32(gantry_add(scope, x, before), 3, 6); /* the device keeps working */
+    /* the failure is known now: the call reports it */
+    assert_null(gantry_add(scope, bad, x));
     expect_scope_failure(scope, GANTRY_INTERNAL, "the card coughed");
     assert_null(gantry_add(elsewhere, bad, y));
     expect_scope_failure(elsewhere, GANTRY_INTERNAL, "the card coughed");
@@ -245,8 +247,8 @@ static void failed_work_surfaces_in_its_dependants_on_that_stream(void **state) 
     runtime_fixture_close(&f);
 }
 
-/* A dependant that was submitted after an event behind the failed work, and before the failure
- * was known. */
+/* A dependent result, submitted after an event behind the failed work and before the failure was
+ * known. */
 static void failed_work_poisons_what_was_submitted_before_it_was_known(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -258,7 +260,7 @@ static void failed_work_poisons_what_was_submitted_before_it_was_known(void **st
     assert_true(fake->fail_calls("work", 1, 1, GANTRY_INTERNAL, "the card coughed"));
     const gantry_tensor_t *bad = gantry_add(scope, x, x), *gone = gantry_add(scope, x, x);
     gantry_tensor_drop(scope, gone);
-    /* its upload waits for an event behind bad and gone */
+    /* its upload waits for an event that follows bad and gone */
     const gantry_tensor_t *reuser = F32(scope, 7, 7);
     const gantry_tensor_t *worse = gantry_mul(scope, bad, x);
     fake->open_gate(0, COMPUTE);
@@ -300,13 +302,13 @@ static void failed_upload_spoils_no_later_one(void **state) {
         assert_true(fake->fail_calls("work", 1, 1, GANTRY_INTERNAL, "the bus is cut"));
         const gantry_tensor_t *bad = F32(scope, 3, 4);
         const gantry_tensor_t *sum =
-            /* the compute stream waits for the upload: it inherits the error */
+            /* the compute stream waits for the upload and inherits the error */
             gantry_add(scope, x, bad);
         fake->open_gate(0, TO_DEVICE);
         float got[2];
         expect_failure(gantry_tensor_read(round == 1 ? bad : sum, got, sizeof got), GANTRY_INTERNAL,
                        "the bus is cut");
-        const gantry_tensor_t *good = F32(scope, 5, 6); /* nobody has synchronised anything */
+        const gantry_tensor_t *good = F32(scope, 5, 6); /* no call has synchronised */
         EXPECT_F32(good, 5, 6);
         EXPECT_F32(gantry_add(scope, good, x), 6, 8);
         expect_read_fails(round == 1 ? sum : bad, GANTRY_INTERNAL, "the bus is cut");
@@ -368,12 +370,12 @@ static void lost_device_fails_with_the_cause_and_others_go_on(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* ---- whatever fails ---- */
+/* ---- every call fails once ---- */
 
-/* A heap that fails at one call only, counted from arm(). */
+/* A heap that fails at one call only; calls count from arm(). */
 typedef struct one_failure_t {
     locked_heap_t *heap;
-    atomic_long left; /* calls until the one that fails; below 0: past */
+    atomic_long left; /* calls until one fails; below 0: it has failed */
     bool keeps_failing;
 } one_failure_t;
 
@@ -388,7 +390,7 @@ static void *reallocate_or_fail(void *user, void *ptr, size_t old_bytes, size_t 
 
 #define ENOUGH_CALLS 1000000
 
-/* A bit of everything on both devices; the first error, or OK with right results. */
+/* Various ops on both devices; returns the first error, or OK with right results. */
 static gantry_status_t small_program(gantry_runtime_t *runtime, char *out_message,
                                      size_t message_bytes) {
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
@@ -406,7 +408,7 @@ static gantry_status_t small_program(gantry_runtime_t *runtime, char *out_messag
     gantry_scope_t *inner = gantry_scope_begin_in(scope, "CPU:0");
     const gantry_tensor_t *sum =
         inner ? gantry_sum(inner, gantry_exp(inner, gantry_sub(inner, value, value)), NULL) : NULL;
-    if (inner) { /* its error, if any, becomes the outer one's by keeping NULL */
+    if (inner) { /* keeping NULL passes the inner scope's error to the outer one */
         (void)gantry_scope_keep(inner, sum);
         (void)gantry_scope_end(inner);
     }
@@ -424,8 +426,8 @@ static gantry_status_t small_program(gantry_runtime_t *runtime, char *out_messag
             assert_string_equal(text, "[[30. 44.]]");
             assert_int_equal((int)ones, 2);
         }
-    } else if (read ==
-               GANTRY_OK) { /* an inner scope that memory was short for is no error of this one */
+        /* without memory for the inner scope, this scope has no error */
+    } else if (read == GANTRY_OK) {
         read = GANTRY_RESOURCE_EXHAUSTED;
     }
     gantry_variable_release(variable);
@@ -496,8 +498,7 @@ static void every_slot_of_a_backend_may_fail(void **state) {
                 if (!strstr(message, "injected here"))
                     fail_msg("%s, call %d: the cause is not told: %s", name, (int)n, message);
             }
-            /* work that failed is told to those who depend on it, and to who waits for its
-             * stream */
+            /* dependent results and a wait for the stream report failed work */
             if (strcmp(name, "work") == 0) (void)gantry_runtime_synchronize(f.runtime);
             if (reached) {
                 status = small_program(f.runtime, message, sizeof message);
@@ -514,7 +515,7 @@ static void every_slot_of_a_backend_may_fail(void **state) {
 }
 
 int main(int argc, char **argv) {
-    /* one alone: what a failed test leaves behind fails the next ones */
+    /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device memory under eager execution: what is dropped with work in flight is reused, and only
- * behind that work. */
+/* Eager execution reuses the device memory of dropped tensors only after the work that still uses
+ * it. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
 
 #define COMPUTE (1u << GANTRY_STREAM_COMPUTE)
 
-/* Everything submitted to the device so far has ended. */
+/* Waits until all work submitted to the device has ended. */
 static void drain(uint32_t device) {
     if (!fake->wait_finished(device, fake->finished(device) + fake->waiting(device), 20000))
         fail_msg("device %u does not come to an end", device);
@@ -50,7 +50,7 @@ static void stress_compute(stress_t *s, int target, int a, int b) {
     uint32_t op = draw(s, 3);
     const gantry_tensor_t *x = s->slots[a].tensor, *y = s->slots[b].tensor;
     bool gives = (target == a || target == b) && scope == s->slots[target].owner && draw(s, 2) == 0;
-    /* the result may be made in its place */
+    /* the result may be written in its place */
     if (gives) (void)gantry_tensor_donate(scope, s->slots[target].tensor);
     const gantry_tensor_t *z = op == 0   ? gantry_add(scope, x, y)
                                : op == 1 ? gantry_sub(scope, x, y)
@@ -78,7 +78,7 @@ static void begin_stress(stress_t *s, runtime_fixture_t *f, uint64_t seed,
                          const char *const *devices) {
     static uint32_t values[STRESS_TENSORS][4096];
     gantry_runtime_options_t options = runtime_fixture_options(f);
-    options.memory_limit_bytes = 1 << 20; /* so that memory is reused all the time */
+    options.memory_limit_bytes = 1 << 20; /* a small limit, so that memory is reused all the time */
     fake->set_device_count(2);
     runtime_fixture_open_with(f, &options);
     *s = (stress_t){.random = seed, .sizes = {3, 257, 1024, 4096}};
@@ -113,8 +113,7 @@ static void stress_step(stress_t *s) {
     }
 }
 
-/* The fake counts it as a violation when two streams touch the same bytes with nothing to order
- * them. */
+/* The fake backend counts it as a violation if two streams access the same bytes without order. */
 static void memory_freed_in_flight_is_reused_safely(void **state) {
     (void)state;
     static const char *const devices[] = {"CPU:0", "GPU:0", "GPU:1"};
@@ -160,7 +159,7 @@ static void dropped_tensors_come_back_to_the_pool(void **state) {
     static const float values[128 * 1024];
     const gantry_tensor_t *x =
         gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(128 * 1024), values, sizeof values);
-    for (int i = 0; i < 40; ++i) { /* 20 MiB pass through 4 */
+    for (int i = 0; i < 40; ++i) { /* 20 MiB in all, under a limit of 4 */
         const gantry_tensor_t *y = gantry_add(scope, x, x);
         assert_non_null(y);
         gantry_tensor_drop(scope, x);
@@ -174,7 +173,7 @@ static void dropped_tensors_come_back_to_the_pool(void **state) {
         scope, GANTRY_RESOURCE_EXHAUSTED,
         "OOM when allocating tensor with shape[131072] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc: ");
     gantry_tensor_drop(scope, kept[1]);
-    assert_non_null(gantry_add(scope, x, x)); /* room again */
+    assert_non_null(gantry_add(scope, x, x)); /* there is room again */
     expect_ended_well(scope);
     gantry_memory_info_t info = {.struct_size = sizeof info};
     assert_int_equal(gantry_get_memory_info(f.runtime, "GPU:0", &info), GANTRY_OK);
@@ -185,7 +184,7 @@ static void dropped_tensors_come_back_to_the_pool(void **state) {
 }
 
 int main(int argc, char **argv) {
-    /* one alone: what a failed test leaves behind fails the next ones */
+    /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)

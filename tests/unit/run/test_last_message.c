@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry_last_message is of a call that failed: what succeeds leaves it or empties it, whatever
- * it met on its way. */
+/* gantry_last_message belongs to a failed call: a successful call leaves it or empties it, even
+ * after internal failures. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
 
 #include "runtime_fixture.h"
 
-/* Every module that is refused, one after the other, and one that is used. */
+/* Refused modules, one after the other, and one good module. */
 static const char several[] = FAKE_FOLDER("newer") ":" FAKE_FOLDER("rude") ":" FAKE_FOLDER(
     "incomplete") ":" FAKE_FOLDER("empty") ":" FAKE_FOLDER("fake");
 
@@ -15,11 +15,11 @@ static void expect_no_message(const char *after) {
     if (*gantry_last_message()) fail_msg("after %s: \"%s\"", after, gantry_last_message());
 }
 
-/* Of a thread on which nothing failed before. cmocka's assertions belong to the main one. */
+/* Runs in a thread without earlier failures. cmocka's assertions belong to the main thread. */
 typedef struct fresh_t {
     runtime_fixture_t f;
     gantry_runtime_options_t options;
-    size_t refused; /* backends */
+    size_t refused; /* refused backends */
     char complaint[512];
 } fresh_t;
 
@@ -62,7 +62,7 @@ static void thread_on_which_nothing_failed_has_no_message(void **state) {
     assert_int_equal(pthread_create(&thread, NULL, use_a_runtime, &fresh), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_string_equal(fresh.complaint, "");
-    assert_in_range(fresh.refused, 3, 8); /* the way was not smooth */
+    assert_in_range(fresh.refused, 3, 8); /* some modules were refused on the way */
     fresh.f.runtime = NULL;
     runtime_fixture_close(&fresh.f);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ladder's last rung: an op whose device has no memory for it runs on a CPU when the user
- * allowed that, and the record says so. */
+/* An op that does not fit on its device runs on a CPU if the user allows it, and the record says
+ * so. The fallback is the ladder's last rung. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
 
-#define ELEMENTS 40000 /* 160 kB: two fit into the limit, three do not */
+#define ELEMENTS 40000 /* 160 kB: the limit has room for two, not for three */
 
 static float values[ELEMENTS], got[ELEMENTS];
 
@@ -54,7 +54,7 @@ static void op_without_memory_runs_on_the_cpu_when_allowed(void **state) {
     expect_on(b, "/device:GPU:0");
     const gantry_tensor_t *sum = gantry_add(scope, a, b);
     if (!sum) fail_msg("%s", gantry_scope_message(scope));
-    assert_string_equal(gantry_last_message(), ""); /* what went wrong first is over */
+    assert_string_equal(gantry_last_message(), ""); /* the first error has been cleared */
     expect_on(sum, "/device:CPU:0");
     expect_doubled(sum);
     gantry_placement_record_t record = last_placement(&f);
@@ -64,7 +64,7 @@ static void op_without_memory_runs_on_the_cpu_when_allowed(void **state) {
     assert_int_equal(record.refusals[0].why, GANTRY_REFUSED_OUT_OF_MEMORY);
     assert_non_null(strstr(record.refusals[0].device, "GPU:0"));
     assert_int_equal(record.bytes_copied, 2 * sizeof values);
-    gantry_tensor_drop(scope, a); /* with room again, the device asked for serves */
+    gantry_tensor_drop(scope, a); /* with room again, the requested device serves */
     expect_on(gantry_add(scope, b, b), "/device:GPU:0");
     assert_int_equal(last_placement(&f).reason, GANTRY_PLACED_EXPLICIT);
     expect_ended_well(scope);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles: counts of known sequences, on the CPU backend and on fake GPUs; nothing recorded
- * while off; steps add up; threads. */
+/* Profiles count known sequences on the CPU backend and on fake GPUs. Nothing is recorded while
+ * profiling is off, steps add up, and threads are counted. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -14,9 +14,9 @@
 
 #include "runtime_fixture.h"
 
-#define LARGE 4096 /* elements: over what lives inside a tensor */
+#define LARGE 4096 /* elements: more than a tensor's object can hold */
 
-/* ---- short ways ---- */
+/* ---- helpers ---- */
 
 static gantry_profile_row_t read_row(runtime_fixture_t *f, size_t index) {
     gantry_profile_row_t row = {.struct_size = sizeof row};
@@ -25,7 +25,7 @@ static gantry_profile_row_t read_row(runtime_fixture_t *f, size_t index) {
     return row;
 }
 
-/* The row of an op; calls 0: there is none. device NULL: any. */
+/* The row of an op; calls is 0 if there is none. device NULL: any device. */
 static gantry_profile_row_t find_row(runtime_fixture_t *f, const char *op, const char *part_of,
                                      const char *device) {
     for (size_t i = 0; i < gantry_profile_row_count(f->runtime); ++i) {
@@ -47,7 +47,7 @@ static const gantry_tensor_t *make_large(gantry_scope_t *scope) {
     return make_f32(scope, LARGE, values);
 }
 
-/* A runtime with one GPU or none, and a scope on the device, both ended by close_with. */
+/* A runtime with one GPU or none, and a scope on the device; close_with ends both. */
 static gantry_scope_t *open_on(runtime_fixture_t *f, const char *device) {
     runtime_fixture_open(f, strncmp(device, "GPU", 3) == 0 ? 1 : 0);
     return runtime_fixture_scope(f, device);
@@ -183,7 +183,7 @@ static void rows_and_steps_add_up_to_the_sum(void **state) {
     assert_int_equal(all.total_ns, ns);
     assert_int_equal(all.bytes_moved, moved);
     assert_int_equal(all.total_ns, steps_of(&all));
-    assert_true(all.total_ns <= all.elapsed_ns); /* one thread: no moment is counted twice */
+    assert_true(all.total_ns <= all.elapsed_ns); /* one thread: no moment counts twice */
     runtime_fixture_close(&f);
 }
 
@@ -231,7 +231,7 @@ static void copies_between_devices_are_counted_once(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* The fake GPU's kernels are launches of its programs; its work is done by a thread. */
+/* The fake GPU's kernels are launches of its programs; a thread does its work. */
 static void kernels_of_a_gpu_show_when_they_are_waited_for(void **state) {
     (void)state;
     for (int mode = GANTRY_PROFILE_ON; mode <= GANTRY_PROFILE_WAIT; ++mode) {
@@ -406,13 +406,14 @@ static void threads_are_added_up(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* Without memory for rows the numbers are kept all the same. */
+/* Without memory for rows, the numbers are still counted. */
 static void rows_without_memory_are_added_to_others(void **state) {
     (void)state;
     runtime_fixture_t f;
     gantry_scope_t *scope = open_on(&f, "CPU:0");
     const gantry_tensor_t *x = F32(scope, 1, 2);
-    gantry_tensor_drop(scope, gantry_add(scope, x, x)); /* what the op itself takes is there */
+    /* the op's own memory is allocated before */
+    gantry_tensor_drop(scope, gantry_add(scope, x, x));
     start(&f, GANTRY_PROFILE_ON);
     f.heap.inner.fail_at = 0;
     gantry_tensor_drop(scope, gantry_add(scope, x, x));

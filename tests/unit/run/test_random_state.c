@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams of random numbers on the host: the counter, seeds as TensorFlow's Python chooses them,
- * and what is remembered of a stream. */
+/* Streams of random numbers count on the host, take seeds as TensorFlow's Python does, and keep
+ * their state. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +58,7 @@ static void philox_of_seed_is_what_tensorflow_makes_of_it(void **state) {
                  UINT64_C(10413732777507651514));
 }
 
-/* More values than 2^32 move the counter on by more than 2^40. */
+/* More than 2^32 values advance the counter by more than 2^40. */
 static void blocks_of_many_values_do_not_wrap(void **state) {
     (void)state;
     assert_int_equal(gantry__random_blocks(INT64_C(3)), 768);
@@ -120,7 +120,7 @@ static void op_seeds_join_the_global_one_as_in_tensorflow(void **state) {
     gantry__random_set_seed(&f.random, 0);
     gantry__random_op_seeds(&f.random, 2147483647, seeds);
     assert_int_equal(seeds[0], 0);
-    assert_int_equal(seeds[1], 2147483647); /* 0, 0 would mean none */
+    assert_int_equal(seeds[1], 2147483647); /* 0, 0 would mean no seed */
     close(&f);
 }
 
@@ -171,7 +171,7 @@ static void take_streams_differ_by_op_types_and_seeds(void **state) {
     assert_int_equal(take(&f, GANTRY__OP_ID_TruncatedNormal, GANTRY_FLOAT32, 1, 2, 256, &place),
                      GANTRY_OK);
     assert_int_equal(place.counter[0], 0);
-    /* crowded buckets */
+    /* many streams in each bucket */
     for (int64_t seed = 10; seed < 1000; ++seed) TAKE(&f, GANTRY_FLOAT32, seed, 3, 256, &place);
     for (int64_t seed = 10; seed < 1000; ++seed) {
         TAKE(&f, GANTRY_FLOAT32, seed, 3, 256, &place);
@@ -222,7 +222,7 @@ static void take_without_memory_fails_and_leaves_the_stream(void **state) {
     f.heap.inner.fail_at = 0;
     assert_int_equal(take(&f, GANTRY__OP_ID_RandomUniform, GANTRY_FLOAT32, 3, 4, 256, &place),
                      GANTRY_RESOURCE_EXHAUSTED);
-    TAKE(&f, GANTRY_FLOAT32, 1, 2, 256, &place); /* one that is there needs none */
+    TAKE(&f, GANTRY_FLOAT32, 1, 2, 256, &place); /* an existing stream needs no memory */
     expect_place(place, 256, 2, 1);
     f.heap.inner.fail_at = -1;
     TAKE(&f, GANTRY_FLOAT32, 3, 4, 256, &place);
@@ -234,7 +234,7 @@ enum { THREADS = 4, TAKES = 2000 };
 
 typedef struct taker_t {
     fixture_t *f;
-    unsigned char *seen; /* by place, all threads */
+    unsigned char *seen; /* one flag per place, for all threads */
     bool failed;
 } taker_t;
 
@@ -246,7 +246,7 @@ static void *take_many(void *context) {
             GANTRY_OK) {
             taker->failed = true;
         } else {
-            /* no other thread has this place, or ThreadSanitizer tells */
+            /* no other thread has this place; otherwise ThreadSanitizer reports a race */
             ++taker->seen[place.counter[0]];
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runtimes: options against environment against calls, several side by side, made and released
- * many times, released under live objects. */
+/* Calls win over options and options over the environment; several runtimes live side by side, and
+ * each may be released before its objects. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>
@@ -41,7 +41,7 @@ static void options_of_another_version_are_understood_or_refused(void **state) {
                        "runtime options: struct_size is");
     }
     options.struct_size =
-        /* an older program's: the rest is not read */
+        /* an older program's options: the rest is not read */
         offsetof(gantry_runtime_options_t, soft_placement);
     options.soft_placement = (gantry_choice_t)77;
     options.kernel_cache = (const char *)&options;
@@ -91,7 +91,7 @@ static void plain_defaults_need_no_options(void **state) {
 
 /* ---- precedence: call > option > environment > default ---- */
 
-/* What a setting is, seen from outside, as a number of its own meaning. */
+/* A setting's effect, seen from outside, as a number. */
 typedef long (*probe_t)(runtime_fixture_t *f);
 
 static long probe_soft(runtime_fixture_t *f) {
@@ -118,7 +118,7 @@ static long probe_log_placement(runtime_fixture_t *f) {
     return logged;
 }
 
-/* 1 prefer, 2 warn once, 3 require: by what an op without GPU kernel does. */
+/* 1 prefer, 2 warn once, 3 require: shown by an op without a GPU kernel. */
 static long probe_mode(runtime_fixture_t *f) {
     gantry_scope_t *scope = runtime_fixture_scope(f, "CPU:0");
     const gantry_tensor_t *x = gantry_scalar_f32(scope, 1);
@@ -168,7 +168,7 @@ static long lowest_level(const log_lines_t *log, long lowest) {
     return lowest;
 }
 
-/* Making the runtime and its devices gives information, this mode a warning. */
+/* Creating the runtime and its devices logs information, and this mode a warning. */
 static long probe_log_level(runtime_fixture_t *f) {
     assert_int_equal(gantry_set_placement_mode(f->runtime, GANTRY_PLACEMENT_WARN_ONCE), GANTRY_OK);
     assert_int_equal(gantry_runtime_initialize(f->runtime), GANTRY_OK);
@@ -216,7 +216,7 @@ static void option_extra(gantry_runtime_options_t *o) {
 }
 
 static const struct setting_t {
-    const char *name; /* the variable */
+    const char *name; /* the variable's value */
     const char *value;
     probe_t probe;
     long default_, environment, option, call;
@@ -327,7 +327,7 @@ static void backends_are_chosen_by_option_over_environment(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* ---- what may change, and what is frozen ---- */
+/* ---- changeable and frozen settings ---- */
 
 static void frozen_settings_tell_who_froze_them(void **state) {
     (void)state;
@@ -335,7 +335,7 @@ static void frozen_settings_tell_who_froze_them(void **state) {
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
     const gantry_tensor_t *x = gantry_scalar_f32(scope, 1);
-    /* an equal value is fine */
+    /* an equal value is accepted */
     assert_int_equal(gantry_set_memory_growth(f.runtime, first_gpu(&f), true), GANTRY_OK);
     expect_failure(
         gantry_set_memory_growth(f.runtime, first_gpu(&f), false), GANTRY_FAILED_PRECONDITION,
@@ -370,7 +370,7 @@ static void creating_takes_no_device_memory_and_no_context(void **state) {
     assert_int_equal(fake->live(GANTRY_FAKE_DEVICE), 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:1");
     (void)gantry_scalar_f32(scope, 1);
-    assert_int_equal(fake->live(GANTRY_FAKE_DEVICE), 1); /* only the one in use */
+    assert_int_equal(fake->live(GANTRY_FAKE_DEVICE), 1); /* only the runtime in use */
     assert_int_equal(fake->live_bytes(0), 0);
     expect_ended_well(scope);
     runtime_fixture_close(&f);
@@ -460,14 +460,15 @@ static void runtimes_live_side_by_side_with_their_own_settings(void **state) {
     EXPECT_F32(gantry_add(first, F32(first, 1), F32(first, 2)), 3);
     EXPECT_F32(gantry_add(second, F32(second, 3), F32(second, 4)), 7);
     assert_string_equal(last_placement(&a).op, "Add");
-    /* each counts its own */
+    /* each counts its own ops */
     assert_int_equal(last_placement(&a).sequence, last_placement(&b).sequence);
     assert_int_equal(log_lines_with(&a.log, "Executing op", ""), 0);
     assert_int_equal(log_lines_with(&b.log, "Executing op Add", ""), 1);
     expect_ended_well(first);
     gantry_runtime_release(a.runtime);
     assert_int_equal(a.heap.inner.live_blocks, 0);
-    EXPECT_F32(gantry_add(second, F32(second, 5), F32(second, 6)), 11); /* the other goes on */
+    /* the other runtime still works */
+    EXPECT_F32(gantry_add(second, F32(second, 5), F32(second, 6)), 11);
     expect_ended_well(second);
     runtime_fixture_close(&b);
     locked_heap_deinit(&a.heap);
@@ -508,7 +509,7 @@ static void pending_work_is_waited_for_at_release(void **state) {
     for (int i = 0; i < 20; ++i) (void)gantry_mul(scope, kept, x);
     expect_ended_well(scope);
     gantry_runtime_release(f.runtime);
-    assert_int_equal(fake->waiting(0), 0); /* although a tensor still lives */
+    assert_int_equal(fake->waiting(0), 0); /* although a tensor still exists */
     gantry_tensor_release(kept);
     runtime_fixture_expect_no_leak(&f);
     locked_heap_deinit(&f.heap);
@@ -523,7 +524,7 @@ static void released_runtime_is_refused_everywhere(void **state) {
     const gantry_physical_device_t *device = first_gpu(&f);
     gantry_runtime_t *runtime = f.runtime;
     gantry_runtime_release(runtime);
-    gantry_runtime_release(runtime); /* one too many while objects live does no harm */
+    gantry_runtime_release(runtime); /* a second release is harmless while objects exist */
     size_t count = 0;
     bool enabled = false;
     const gantry_logical_device_t *logical = NULL;
@@ -570,7 +571,7 @@ static void released_runtime_is_refused_everywhere(void **state) {
     locked_heap_deinit(&f.heap);
 }
 
-/* ---- memory short ---- */
+/* ---- memory runs out ---- */
 
 static void memory_short_at_creation_and_initialisation_is_an_error(void **state) {
     (void)state;
@@ -636,7 +637,7 @@ static void many_threads_may_make_the_first_op(void **state) {
 }
 
 int main(int argc, char **argv) {
-    /* one alone: what a failed test leaves behind fails the next ones */
+    /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scopes: who owns what, the first error, how devices of nested scopes combine, and what is left
- * of one whose runtime was released. */
+/* Scopes own tensors, keep their first error, combine the devices of nested scopes, and survive
+ * their runtime's release. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -31,7 +31,7 @@ static void kept_tensor_belongs_to_the_parent(void **state) {
                    *inner = gantry_scope_begin_in(outer, NULL);
     const gantry_tensor_t *x = F32(inner, 5, 6);
     assert_ptr_equal(gantry_scope_keep(inner, x), x);
-    assert_null(gantry_scope_keep(inner, x)); /* no longer the inner one's */
+    assert_null(gantry_scope_keep(inner, x)); /* the inner scope does not own it any more */
     expect_scope_failure(outer, GANTRY_INVALID_ARGUMENT, "the tensor belongs to another owner");
     expect_ended_well(inner);
     EXPECT_F32(gantry_add(outer, x, x), 10, 12);
@@ -59,7 +59,7 @@ static void keeping_nothing_fails_the_parent(void **state) {
                    *inner = gantry_scope_begin_in(outer, NULL);
     assert_null(gantry_scope_keep(inner, NULL));
     expect_scope_failure(outer, GANTRY_INVALID_ARGUMENT, "gantry_scope_keep: the tensor is NULL");
-    /* the inner one's own error goes up */
+    /* the inner scope's own error moves to the outer one */
     assert_null(gantry_scope_keep(inner, gantry_add(inner, NULL, NULL)));
     expect_scope_failure(outer, GANTRY_INVALID_ARGUMENT, "op Add: input 0 (x) is NULL");
     assert_int_equal(gantry_scope_end(inner), GANTRY_INVALID_ARGUMENT);
@@ -83,7 +83,7 @@ static void dropping_takes_only_what_the_scope_owns(void **state) {
     EXPECT_F32(x, 1, 2);
     gantry_tensor_t *retained = gantry_tensor_retain(y);
     gantry_tensor_drop(outer, y);
-    gantry_tensor_drop(outer, y); /* not its own any more */
+    gantry_tensor_drop(outer, y); /* the scope does not own it any more */
     EXPECT_F32(retained, 3, 4);
     gantry_tensor_drop(outer, x); /* first, middle and last of the list */
     gantry_tensor_drop(outer, z);
@@ -116,7 +116,7 @@ static void first_error_sticks_and_later_ops_do_nothing(void **state) {
     assert_null(gantry_load_npy(scope, "/nowhere"));
     assert_int_equal(fake->calls("compute"), computed);
     assert_string_equal(gantry_scope_message(scope), first);
-    EXPECT_F32(x, 1, 2); /* what there was is still there */
+    EXPECT_F32(x, 1, 2); /* earlier tensors still exist */
     assert_int_equal(gantry_scope_end(scope), GANTRY_INVALID_ARGUMENT);
     assert_string_equal(gantry_last_message(), first);
     runtime_fixture_close(&f);
@@ -236,7 +236,7 @@ static void inner_device_replaces_the_outer_one_field_by_field(void **state) {
     expect_nested(&f, "GPU:2", "/job:localhost", "/device:GPU:2");
     expect_nested(&f, "/task:0", "GPU:1", "/device:GPU:1");
     expect_nested(&f, "GPU:1", "", "/device:GPU:1");
-    /* nothing asked: a GPU is preferred */
+    /* no device is requested: a GPU is preferred */
     expect_nested(&f, "GPU:1", GANTRY_DEVICE_NONE, "/device:GPU:0");
     expect_nested(&f, "CPU:0", GANTRY_DEVICE_NONE, "/device:GPU:0");
     expect_nested(&f, GANTRY_DEVICE_NONE, NULL, "/device:GPU:0");
@@ -333,7 +333,7 @@ static void scope_of_a_released_runtime_is_refused_and_can_be_ended(void **state
     assert_null(gantry_scope_begin(runtime, NULL));
     assert_int_equal(gantry_scope_end(inner), GANTRY_FAILED_PRECONDITION);
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
-    gantry_variable_release(variable); /* the last one turns off the light */
+    gantry_variable_release(variable); /* the last object frees the runtime */
     runtime_fixture_expect_no_leak(&f);
     locked_heap_deinit(&f.heap);
 }
@@ -356,7 +356,7 @@ static void scope_that_memory_is_short_for_is_no_scope(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* No allocation succeeds until fail_at is -1 again. */
+/* Every allocation fails until fail_at is -1 again. */
 static void starve(runtime_fixture_t *f) {
     f->heap.inner.calls = 0;
     f->heap.inner.fail_at = 0;
@@ -371,7 +371,7 @@ static void error_keeps_its_text_when_memory_is_short(void **state) {
     assert_null(gantry_scope_keep(scope, NULL));
     assert_non_null(strstr(gantry_last_message(), "gantry_scope_keep: the tensor is NULL"));
     f.heap.inner.fail_at = -1;
-    gantry_scope_t *inner = gantry_scope_begin_in(scope, NULL); /* takes the error over */
+    gantry_scope_t *inner = gantry_scope_begin_in(scope, NULL); /* it inherits the error */
     expect_scope_failure(inner, GANTRY_INVALID_ARGUMENT, "gantry_scope_keep: the tensor is NULL");
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "gantry_scope_keep: the tensor is NULL");
     expect_ended_well(inner);
@@ -386,7 +386,7 @@ static void refusal_keeps_its_text_when_memory_is_short(void **state) {
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
     const gantry_tensor_t *x = F32(scope, 1, 2);
     assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
-    starve(&f); /* the plan of the refusal cannot be kept */
+    starve(&f); /* the refusal's plan cannot be cached */
     assert_null(gantry_exp(scope, x));
     f.heap.inner.fail_at = -1;
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "Could not satisfy device specification");
@@ -395,7 +395,7 @@ static void refusal_keeps_its_text_when_memory_is_short(void **state) {
 }
 
 int main(int argc, char **argv) {
-    /* one alone: what a failed test leaves behind fails the next ones */
+    /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)

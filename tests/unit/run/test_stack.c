@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stack that calls need of their thread (GANTRY_STACK_BYTES): painted before and looked at
- * afterwards, for every golden case of every op, and for calls of every kind on a thread of 128
- * KiB. An op's name as argument prints what its cases need; "all" prints all. */
+/* Every golden case of every op, and calls of every kind in a thread of 128 KiB, need at most
+ * GANTRY_STACK_BYTES of stack. The stack is painted before a call and read afterwards. An op's name
+ * as argument prints its cases' need; "all" prints all. */
 #define _GNU_SOURCE
 #include "painted_thread.h"
 
@@ -18,7 +18,7 @@ enum { ROOMY_BYTES = 1 << 20, SMALL_BYTES = 128 << 10, MOST_ATTRS = 16 };
 
 static const char *printed = "";
 
-/* limit_bytes 0: none. What a library for products needs is its own affair. */
+/* limit_bytes 0: no limit. A library for products has its own needs. */
 static gantry_runtime_t *make_runtime(uint64_t limit_bytes) {
     const char *const extra[] = {"GANTRY_CPU_MATMUL=own", NULL};
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
@@ -55,7 +55,7 @@ static gantry_attr_value_t attr_of(const golden_attr_t *attr) {
     return value;
 }
 
-/* What is large is static: it is not the library's need. */
+/* Large data is static: the library does not need it on the stack. */
 static void run_case(gantry_runtime_t *runtime, const golden_case_t *item) {
     static const gantry_tensor_t *inputs[GANTRY_MAX_OP_INPUTS], *outputs[GANTRY_MAX_OP_OUTPUTS];
     static gantry_attr_value_t attrs[MOST_ATTRS];
@@ -75,7 +75,7 @@ static void run_case(gantry_runtime_t *runtime, const golden_case_t *item) {
         const size_t bytes = gantry_tensor_bytes(outputs[i]);
         if (bytes <= sizeof elements) (void)gantry_tensor_read(outputs[i], elements, bytes);
     }
-    (void)gantry_scope_end(scope); /* cases that are refused are run for the refusal */
+    (void)gantry_scope_end(scope); /* a case that expects a refusal ends here with an error */
 }
 
 static void run_cases(void *data) {
@@ -167,7 +167,7 @@ static void call_rows(gantry_scope_t *scope) {
     }
 }
 
-/* As many inputs and outputs as there can be. */
+/* The largest number of inputs and outputs. */
 static void call_lists(gantry_scope_t *scope) {
     static const gantry_tensor_t *parts[GANTRY_MAX_OP_OUTPUTS];
     const gantry_tensor_t *whole =
@@ -190,7 +190,7 @@ static void call_norms(gantry_scope_t *scope) {
     gantry_variable_release(variable);
 }
 
-/* The report of a refusal is taken below the op. */
+/* The report of a refusal is written in calls below the op. */
 static void run_out_of_memory(void) {
     gantry_runtime_t *runtime = make_runtime(8 << 20);
     gantry_scope_t *scope = gantry_scope_begin(runtime, "/CPU:0");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors: reading and formatting, references from many threads, aliases of one memory. */
+/* Tensors are read, formatted, shared by many threads, and alias each other's memory. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -14,7 +14,7 @@ static uint64_t bytes_in_use(const runtime_fixture_t *f, const char *device) {
     return info.current_bytes;
 }
 
-/* ---- questions ---- */
+/* ---- properties ---- */
 
 static void tensor_tells_what_it_is(void **state) {
     (void)state;
@@ -82,7 +82,8 @@ static void only_its_own_size_is_read(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* From inline ones over staging blocks to what goes straight from the caller's memory. */
+/* Inline tensors, tensors that go through staging blocks, and tensors copied straight from the
+ * caller's memory. */
 static void tensors_of_all_sizes_come_back_as_they_went(void **state) {
     (void)state;
     static const char *const devices[] = {"CPU:0", "GPU:0"};
@@ -113,8 +114,8 @@ static void tensors_of_all_sizes_come_back_as_they_went(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* One element of up to 8 bytes is a fill on the stream of the ops; all else is copied on the
- * stream of transfers. */
+/* One element of up to 8 bytes is filled on the ops' stream; all other data is copied on the stream
+ * of transfers. */
 static void single_elements_are_made_on_the_stream_of_the_ops(void **state) {
     (void)state;
     static const struct {
@@ -169,7 +170,7 @@ static void formatting_cuts_to_fit_and_tells_the_whole_length(void **state) {
         .struct_size = sizeof options, .precision = 3, .line_width = 4};
     assert_int_equal(gantry_tensor_format(y, &options, text, sizeof text, NULL), GANTRY_OK);
     assert_string_equal(text, "[0.333\n 1.   ]");
-    /* a program built before that field */
+    /* a program that was built before that field */
     options.struct_size = offsetof(gantry_format_options_t, line_width);
     assert_int_equal(gantry_tensor_format(y, &options, text, sizeof text, NULL), GANTRY_OK);
     assert_string_equal(text, "[0.333 1.   ]");
@@ -245,7 +246,7 @@ static void retained_tensor_outlives_scope_and_runtime(void **state) {
     expect_failure(gantry_tensor_read(x, values, sizeof values), GANTRY_FAILED_PRECONDITION,
                    "the runtime was released");
     assert_true(fake->live(GANTRY_FAKE_REGION) > 0);
-    pthread_t thread; /* whoever is last ends the runtime */
+    pthread_t thread; /* the last release frees the runtime */
     assert_int_equal(pthread_create(&thread, NULL, release_here, x), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     runtime_fixture_expect_no_leak(&f);
@@ -286,7 +287,7 @@ static void small_host_tensors_are_aliased_by_value(void **state) {
     const gantry_tensor_t *x = F32(scope, 1, 2, 3, 4);
     const gantry_tensor_t *y = gantry_reshape(scope, x, GANTRY_SHAPE(2, 2));
     gantry_tensor_drop(scope, x);
-    const gantry_tensor_t *fresh = F32(scope, 9, 9, 9, 9); /* in the object that x was */
+    const gantry_tensor_t *fresh = F32(scope, 9, 9, 9, 9); /* in the object that x had */
     EXPECT_F32(y, 1, 2, 3, 4);
     EXPECT_F32(fresh, 9, 9, 9, 9);
     expect_ended_well(scope);
@@ -320,7 +321,7 @@ static void reading_with_no_host_memory_is_an_error_and_no_more(void **state) {
 }
 
 int main(int argc, char **argv) {
-    /* one alone: what a failed test leaves behind fails the next ones */
+    /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)

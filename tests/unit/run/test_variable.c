@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables: values that change under readers, where they live, and what integers may not do. */
+/* Variables change while their values are read, stay on their device, and follow TensorFlow's rules
+ * for integers. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -63,7 +64,7 @@ static void later_assignments_do_not_change_what_was_read(void **state) {
         EXPECT_F32(gantry_variable_read(scope, v), -1, -1);
         gantry_tensor_drop(scope, initial);
         gantry_variable_release(v);
-        EXPECT_F32(second, 2, 3); /* also when the variable is gone */
+        EXPECT_F32(second, 2, 3); /* also after the variable's release */
         expect_ended_well(scope);
     }
     runtime_fixture_close(&f);
@@ -138,7 +139,7 @@ static void additions_of_two_threads_both_count(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* ---- where variables live ---- */
+/* ---- devices of variables ---- */
 
 static void ops_on_a_variable_run_where_it_lives(void **state) {
     (void)state;
@@ -162,7 +163,7 @@ static void ops_on_a_variable_run_where_it_lives(void **state) {
     value = gantry_variable_read(elsewhere, v);
     expect_on(value, "/device:GPU:1");
     EXPECT_F32(value, 7, 8);
-    /* its value is an ordinary input */
+    /* a read value is an ordinary input */
     expect_on(gantry_add(elsewhere, value, value), "/device:CPU:0");
     expect_ended_well(home);
     expect_ended_well(elsewhere);
@@ -272,7 +273,7 @@ static void wrong_values_are_refused_and_change_nothing(void **state) {
         "Cannot update variable w with shape [2] using a Tensor with shape [3], shapes must be equal.");
     assert_int_equal(gantry_variable_assign_add(scope, v, gantry_scalar_f32(scope, 1)),
                      GANTRY_INVALID_ARGUMENT);
-    /* no broadcasting into a variable */
+    /* assignment does not broadcast */
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "shapes must be equal");
     assert_int_equal(gantry_variable_assign_sub(scope, v, I32(scope, 1, 2)),
                      GANTRY_INVALID_ARGUMENT);
@@ -363,7 +364,7 @@ static void memory_short_during_an_update_changes_nothing(void **state) {
 }
 
 int main(int argc, char **argv) {
-    /* one alone: what a failed test leaves behind fails the next ones */
+    /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual devices through the public calls, on the CPU and on fake cards: limits bind each part
- * alone, numbers are kept apart, ops run on every part and on no other, and a launch that a
- * smaller card could not run is refused. */
+/* Virtual devices work through the public calls, on the CPU and on fake cards. Limits bind each
+ * part alone, numbers stay separate, ops run on their part only, and a launch beyond a smaller
+ * card's limits is refused. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -127,7 +127,7 @@ static void limits_bind_each_part_alone(void **state) {
         assert_non_null(take(a, 5));
         assert_non_null(take(b, 5));
         assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
-        assert_null(take(a, 4)); /* more than its own bound */
+        assert_null(take(a, 4)); /* more than its own limit */
         (void)snprintf(wanted, sizeof wanted, "by allocator %s_0_bfc", types[t]);
         expect_scope_failure(a, GANTRY_RESOURCE_EXHAUSTED, wanted);
         assert_non_null(take(b, 4)); /* the other part has room */
@@ -188,7 +188,7 @@ static void cpu_is_split_and_a_missing_part_falls_to_the_first(void **state) {
     gantry_scope_t *a = runtime_fixture_scope(&f, "CPU:0"), *b = runtime_fixture_scope(&f, "CPU:1");
     const gantry_tensor_t *big = take(a, 1), *sum = gantry_add(b, big, big);
     expect_on(sum, "/device:CPU:1");
-    /* its copy of the input lived as long as the op */
+    /* its copy of the input was freed with the op */
     assert_int_equal(info_of(&f, "CPU:1").requested_bytes, MIB);
     expect_ended_well(a);
     expect_ended_well(b);
@@ -266,7 +266,7 @@ static int32_t launch(launcher_t *l, const char *name, uint64_t x, uint64_t y,
     gantry_launch_t what = {.struct_size = sizeof what,
                             .dimensions = 2,
                             .global_size = {1024, 1024, 1},
-                            .local_size = {x, y, 7}, /* the third does not count */
+                            .local_size = {x, y, 7}, /* the third size is ignored */
                             .args = &local,
                             .arg_count = local_bytes > 0};
     return abi->services->launch(abi, kernel, &what);
@@ -304,7 +304,7 @@ static void part_that_imitates_nothing_asks_nothing(void **state) {
     close_launcher(&l);
 }
 
-/* ---- initialising ---- */
+/* ---- initialisation ---- */
 
 typedef struct starter_t {
     pthread_t thread;

@@ -21,23 +21,23 @@
 #define MIB (UINT64_C(1) << 20)
 #define MOST_TAKES 64
 
-/* A driver with so many bytes; what it was asked for is kept in order. */
+/* A driver with a given number of bytes; it keeps its requests in order. */
 typedef struct driver_t {
     pthread_mutex_t lock;
     uint64_t capacity, held;
-    uint64_t largest;       /* refuses more in one piece; 0: no bound */
-    gantry_status_t broken; /* not OK: refuses everything with it */
+    uint64_t largest;       /* refuses a larger piece; 0: no bound */
+    gantry_status_t broken; /* not OK: refuses every request with this status */
     uint64_t next_handle;
     int regions, takes, gives, waits;
     uint64_t asked[MOST_TAKES];
-    gantry__allocator_t *must_be_unlocked; /* while the driver is called */
+    gantry__allocator_t *must_be_unlocked; /* this lock must be free during a driver call */
     int found_locked;
-    /* by another thread, as it were, while the first region goes back */
+    /* freed while the first region is returned, as another thread would do */
     gantry__bfc_chunk_t *to_free;
-    /* of its region, whose work nobody has waited for since; 0: none */
+    /* of its region, whose work no wait has covered since; 0: none */
     uint64_t freed_handle;
     int given_too_early;
-    uint64_t idle_bytes; /* charged, and given back when asked for */
+    uint64_t idle_bytes; /* charged, and returned on request */
     int releases;
 } driver_t;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cases that hold for every backend, each against its own fixture, which the test includes before
- * this file; and opening in another environment. */
+/* Cases that hold for every backend, each against the backend's own fixture, which the test
+ * includes before this file; and a case that opens in another environment. */
 #ifndef GANTRY_BACKEND_CASES_H
 #define GANTRY_BACKEND_CASES_H
 
@@ -15,7 +15,7 @@ static inline int32_t just_open(fixture_t *fixture) {
     return fixture->backend->open(&fixture->host, &fixture->instance);
 }
 
-/* What cannot be opened holds nothing. */
+/* A failed opening holds nothing. */
 static inline void open_with_option(fixture_t *fixture, const char *name, const char *value,
                                     int32_t expected) {
     fixture_init(fixture);
@@ -33,8 +33,8 @@ static inline void check_older_core_is_refused(
     assert_null(backend);
 }
 
-/* A driver reads its environment once per process, so another environment needs a process of its
- * own, made before this one opens the driver. The child prints what went wrong. */
+/* A driver reads its environment once per process. Another environment needs a process of its own,
+ * made before this process opens the driver. The child prints the error. */
 static inline void check_in_child(const char *variable, const char *value,
                                   int32_t (*body)(fixture_t *), int32_t expected,
                                   const char *part) {
@@ -64,7 +64,7 @@ static inline void check_in_child(const char *variable, const char *value,
     assert_int_equal(result, 0);
 }
 
-/* Asked in a child: this process does not open the driver. */
+/* A child asks, so that this process does not open the driver. */
 static inline void skip_unless_it_opens(void) {
     fixture_t fixture;
     int result = -1;
@@ -91,7 +91,7 @@ static inline void open_out_of_memory_gives_all_back(void **state) {
         int32_t status;
 
         fixture_init(&fixture);
-        if (fail_at == 1) { /* skips where it does not open */
+        if (fail_at == 1) { /* skips the test if the backend does not open */
             fixture_open_instance(&fixture);
             fixture_close(&fixture);
             fixture_init(&fixture);

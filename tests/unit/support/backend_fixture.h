@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of a backend's plug-in interface share: a host that counts memory, keeps errors
- * and hands out options, and two devices opened through that interface alone.
+/* The common part of the tests of a backend's plug-in interface: a host that counts memory, keeps
+ * errors and hands out options, and two devices opened through that interface alone.
  *
  * Each backend's own fixture includes this one and defines the three functions that are only
- * declared here. Where a backend cannot be opened its tests fail, unless
- * GANTRY_TEST_ALLOW_NO_OPENCL is set: then they are skipped and print why (the stand-in for
- * NVIDIA's driver runs on OpenCL too).
+ * declared here. If a backend cannot be opened, its tests fail. With GANTRY_TEST_ALLOW_NO_OPENCL
+ * set, they are skipped and print the reason (the stand-in for NVIDIA's driver runs on OpenCL,
+ * too).
  * Owner: a fixture holds what it opened until fixture_close. Threads: the host's slots are
  * thread-safe. */
 #ifndef GANTRY_BACKEND_FIXTURE_H
@@ -37,19 +37,19 @@ typedef struct fixture_t {
     const char *names[FIXTURE_OPTIONS];
     const char *values[FIXTURE_OPTIONS];
     atomic_llong bytes;     /* held by the backend */
-    atomic_int allocations; /* made so far */
-    atomic_int fail_at;     /* the allocation of this number fails; 0: none */
+    atomic_int allocations; /* allocations so far */
+    atomic_int fail_at;     /* the allocation with this number fails; 0: none */
 } fixture_t;
 
 static _Thread_local char fixture_error[8192];
 
-/* ---- of each backend ---- */
+/* ---- defined by each backend's fixture ---- */
 
-/* A host and the backend's table, with the options every test needs; nothing is opened. */
+/* A host and the backend's table, with the options that every test needs; nothing is opened. */
 static inline void fixture_init(fixture_t *fixture);
-/* Finds the two devices of an open instance: fills index and info. */
+/* Finds the two devices of an open instance, and fills index and info. */
 static inline void fixture_find_devices(fixture_t *fixture);
-/* After everything was given back: the driver holds no object any more, where it can be asked. */
+/* After everything was freed, the driver holds no object, if it can report that. */
 static inline void fixture_expect_nothing_lives(void);
 
 /* ---- the host ---- */
@@ -115,7 +115,7 @@ static inline void fixture_set(fixture_t *fixture, const char *name, const char 
     fixture->values[i] = value;
 }
 
-/* What fixture_init begins with. */
+/* The beginning of fixture_init. */
 static inline void fixture_init_host(fixture_t *fixture,
                                      int32_t (*query)(uint32_t max_abi,
                                                       const gantry_backend_t **out_backend)) {
@@ -148,7 +148,7 @@ static inline void fixture_init_host(fixture_t *fixture,
 
 /* ---- opening and closing ---- */
 
-/* Opens the instance and finds its devices; skips where that is allowed. */
+/* Opens the instance and finds its devices; skips the test if that is allowed. */
 static inline void fixture_open_instance(fixture_t *fixture) {
     int32_t status = fixture->backend->open(&fixture->host, &fixture->instance);
 
@@ -175,7 +175,7 @@ static inline void fixture_open(fixture_t *fixture) {
     fixture_open_devices(fixture);
 }
 
-/* Gives all back; the backend must hold no memory any more. */
+/* Frees everything; the backend must hold no memory afterwards. */
 static inline void fixture_close(fixture_t *fixture) {
     for (int d = 0; d < FIXTURE_DEVICES; ++d) {
         if (fixture->stream[d] != NULL) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For the tests of the BFC: a pool with a driver that only counts, a host heap that can fail, and a
- * check of all the invariants. Each test program that includes it has its own copy. */
+/* The common part of the BFC's tests: a pool with a driver that only counts, a host heap that can
+ * fail, and a check of all invariants. Each test program that includes it has its own copy. */
 #ifndef GANTRY_TESTS_UNIT_BFC_POOL_H
 #define GANTRY_TESTS_UNIT_BFC_POOL_H
 
@@ -19,7 +19,7 @@
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
 
-/* A heap that counts, and refuses the call numbered fail_at (from 1; 0: none). */
+/* A heap that counts, and refuses the call with number fail_at (from 1; 0: none). */
 typedef struct counting_heap_t {
     uint64_t calls;
     uint64_t fail_at;
@@ -30,7 +30,7 @@ typedef struct pool_t {
     gantry__bfc_t bfc;
     gantry__heap_t host;
     counting_heap_t heap;
-    uint64_t driver_limit; /* the driver refuses to hold more */
+    uint64_t driver_limit; /* the driver's total */
     uint64_t driver_bytes;
     uint64_t driver_regions;
     uint64_t random;
@@ -64,7 +64,8 @@ static inline uint64_t draw(pool_t *pool) {
     return pool->random >> 11;
 }
 
-/* The caller's loop of bfc.h. *out_region NULL with OK: forbidden, or refused by the driver. */
+/* The caller's loop of bfc.h. *out_region is NULL with OK if growth is forbidden or the driver
+ * refused. */
 static inline gantry_status_t try_extend(pool_t *pool, uint64_t bytes,
                                          gantry__bfc_region_t **out_region) {
     gantry__bfc_region_t *region;
@@ -113,7 +114,7 @@ static inline gantry__bfc_chunk_t *must_get(pool_t *pool, uint64_t bytes) {
     return chunk;
 }
 
-/* Gives all empty regions back if a request of so many bytes could then extend. */
+/* Returns all empty regions if a request of this size could then extend. */
 static inline bool collect(pool_t *pool, uint64_t bytes) {
     gantry__bfc_t *bfc = &pool->bfc;
     uint64_t most = gantry__bfc_available_bytes(bfc) + gantry__bfc_empty_region_bytes(bfc);
@@ -161,9 +162,10 @@ static inline void check_tree(const gantry__bfc_chunk_t *chunk, unsigned bin_cla
     }
 }
 
-/* Number of chunks in the index; masks agree with trees, trees are in order throughout. */
+/* The number of chunks in the index. Checks that masks agree with trees, and that trees are in
+ * order. */
 static inline uint64_t check_bins(const gantry__bfc_bins_t *bins) {
-    const gantry__bfc_chunk_t *last = NULL; /* sizes rise from class to class, too */
+    const gantry__bfc_chunk_t *last = NULL; /* sizes rise from class to class */
     uint64_t count = 0;
     for (unsigned i = 0; i < GANTRY__BFC_ROWS * GANTRY__BFC_CLASSES; ++i) {
         unsigned row = i / GANTRY__BFC_CLASSES;
@@ -177,7 +179,8 @@ static inline uint64_t check_bins(const gantry__bfc_bins_t *bins) {
     return count;
 }
 
-/* The chunks of one region tile it; adds up what is in use, and returns the number of free ones. */
+/* Checks that the chunks of one region tile it; adds the used bytes, and returns the number of free
+ * chunks. */
 static inline uint64_t check_region(const gantry__bfc_region_t *region, uint64_t alignment,
                                     gantry__bfc_stats_t *sum) {
     uint64_t end = 0, free_chunks = 0;
@@ -205,7 +208,7 @@ static inline uint64_t check_region(const gantry__bfc_region_t *region, uint64_t
     return free_chunks;
 }
 
-/* Every invariant of bfc.c. */
+/* Checks every invariant of bfc.c. */
 static inline void check_pool(const gantry__bfc_t *bfc) {
     gantry__bfc_stats_t sum = {0};
     uint64_t free_chunks = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls one kernel of the CPU backend as the core would, without the core: tests of kernels only.
+/* Calls one kernel of the CPU backend as the core does, without the core; only for tests of
+ * kernels.
  *
  * Owner: cpu_call_t owns its pool, its scratch and the tensors made with cpu_tensor, until
  * cpu_call_close. Threads: externally synchronised. */
@@ -22,17 +23,17 @@ typedef struct cpu_call_t {
     gantry_call_services_t services;
     void *blocks[CPU_CALL_BLOCKS]; /* tensors and scratch */
     int block_count;
-    int scratch_left; /* scratch requests that succeed before one fails; negative: all */
+    int scratch_left; /* successful scratch requests before one fails; negative: all succeed */
     int64_t scratch_count;
     char message[512];
     const char *options[8][2];
     int option_count;
-    int32_t device_type; /* CPU; items of another are as small as on cards */
+    int32_t device_type; /* CPU; for another type, items are as small as on cards */
 } cpu_call_t;
 
-/* The call that is being made: services get the op call only. */
+/* The current call: services get only the op call. */
 typedef struct cpu_op_t {
-    gantry_op_call_t call; /* first */
+    gantry_op_call_t call; /* the first member */
     cpu_call_t *owner;
 } cpu_op_t;
 
@@ -102,7 +103,7 @@ static int32_t cpu_call_fail(gantry_op_call_t *call, int32_t code, const char *t
     return code;
 }
 
-/* level -1: the best this machine has. */
+/* level -1: this machine's best. */
 static inline void cpu_call_open(cpu_call_t *owner, int level, uint32_t threads) {
     memset(owner, 0, sizeof *owner);
     owner->host = (gantry_host_t){.struct_size = sizeof owner->host,
@@ -136,7 +137,7 @@ static inline void cpu_call_close(cpu_call_t *owner) {
     gantry__cpu_pool_release(owner->device.pool);
 }
 
-/* A tensor with room for its elements; `rank` sizes follow as int. */
+/* A tensor with memory for its elements; `rank` sizes follow as int. */
 static inline gantry_arg_t *cpu_tensor(cpu_call_t *owner, int32_t dtype, int32_t rank,
                                        const int64_t *sizes) {
     gantry_arg_t *arg = cpu_call_block(owner, sizeof *arg);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random cases of ops that move elements, on the CPU backend's kernels: shapes, tensors whose
- * elements are all different, and what to compare the result with. Header only; owner and
- * threads as in cpu_kernel_call.h. */
+/* Random cases of ops that move elements, on the CPU backend's kernels: shapes, tensors with
+ * distinct elements, and the expected results. Header only; owner and threads as in
+ * cpu_kernel_call.h. */
 #ifndef GANTRY_TEST_CPU_MOVE_CASE_H
 #define GANTRY_TEST_CPU_MOVE_CASE_H
 
@@ -15,7 +15,7 @@
 
 #include "cpu_kernel_call.h"
 
-/* ---- random shapes, tensors whose elements are all different ---- */
+/* ---- random shapes, tensors with distinct elements ---- */
 
 static uint64_t seed = 1;
 
@@ -24,12 +24,12 @@ static inline uint64_t draw(uint64_t below) {
     return (seed >> 33) % below;
 }
 
-/* Every other one has another size. */
+/* Every second one has another size. */
 static const int32_t some_types[] = {GANTRY_BOOL,  GANTRY_INT32,    GANTRY_FLOAT32, GANTRY_INT64,
                                      GANTRY_INT16, GANTRY_BFLOAT16, GANTRY_FLOAT64, GANTRY_FLOAT16};
 #define SOME_TYPES (sizeof some_types / sizeof some_types[0])
 
-/* Dims of at most `limit` elements, each 1 or more; large and small ones mixed. */
+/* Dimensions of at most `limit` elements in all, each 1 or more; large and small ones mixed. */
 static inline void draw_dims(int32_t rank, int64_t limit, int64_t *dims) {
     int64_t left = limit;
     for (int32_t d = 0; d < rank; ++d) {
@@ -38,7 +38,7 @@ static inline void draw_dims(int32_t rank, int64_t limit, int64_t *dims) {
         left /= dims[d];
         if (left < 1) left = 1;
     }
-    for (int32_t d = rank - 1; d > 0; --d) { /* so that the large ones are not always first */
+    for (int32_t d = rank - 1; d > 0; --d) { /* so that the large dimensions are not always first */
         int32_t other = (int32_t)draw((uint64_t)d + 1);
         int64_t kept = dims[d];
         dims[d] = dims[other];
@@ -53,7 +53,7 @@ static inline gantry_arg_t *draw_tensor(cpu_call_t *owner, int32_t dtype, int32_
     unsigned char *bytes = arg->data;
     for (int64_t i = 0; i < arg->element_count; ++i) {
         uint64_t value = (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15) +
-                         1; /* moved, never computed with: any bits will do */
+                         1; /* moved, never computed with: any bits are valid */
         memcpy(bytes + i * size, &value, size);
     }
     return arg;
@@ -106,7 +106,7 @@ static inline void expect_element(const gantry_arg_t *out, int64_t flat, const v
 }
 
 static inline void expect_nothing_behind(const gantry_arg_t *out) {
-    /* as cpu_call_block filled it */
+    /* the pattern of cpu_call_block */
     assert_int_equal(*(const unsigned char *)at(out, out->element_count), 0xa5);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of reductions and of Softmax on the CPU share: random tensors, their elements as
- * numbers, the kernels. Everything is static; include it once per test program. */
+/* The common part of the tests of reductions and of Softmax on the CPU: random tensors, their
+ * elements as numbers, and the kernels. Everything is static; include it once per test program. */
 #ifndef GANTRY_TESTS_CPU_REDUCE_CASE_H
 #define GANTRY_TESTS_CPU_REDUCE_CASE_H
 

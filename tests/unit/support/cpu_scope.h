@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A runtime and a scope on the CPU for each test: what the tests of the ops' C functions begin
- * with. Static; include once. */
+/* A runtime and a scope on the CPU for each test of the ops' C functions. Static; include once. */
 #ifndef GANTRY_TESTS_CPU_SCOPE_H
 #define GANTRY_TESTS_CPU_SCOPE_H
 

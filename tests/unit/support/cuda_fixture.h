@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the CUDA backend's tests share: backend_fixture.h with two cards of the stand-in for
- * NVIDIA's driver. After each life of a fixture the stand-in must hold no object any more. */
+/* The common part of the CUDA backend's tests: backend_fixture.h with two cards of the stand-in for
+ * NVIDIA's driver. When a fixture closes, the stand-in must hold no object. */
 #ifndef GANTRY_CUDA_FIXTURE_H
 #define GANTRY_CUDA_FIXTURE_H
 

@@ -31,12 +31,12 @@ typedef struct machine_t {
     gantry_runtime_options_t options;
     const char *extra[8];
     gantry_runtime_t *runtime;
-    gantry_backend_status_t cuda; /* state of the CUDA backend */
-    char folder[64];              /* of the test's files */
+    gantry_backend_status_t cuda; /* the CUDA backend's state */
+    char folder[64];              /* the folder of the test's files */
 } machine_t;
 
 static log_lines_t lines;
-static int wrong; /* in the child */
+static int wrong; /* the body, run in the child */
 
 #define EXPECT(condition, ...)                             \
     do {                                                   \
@@ -86,7 +86,8 @@ static inline void machine_close(machine_t *m) {
     m->runtime = NULL;
 }
 
-/* 2 x 2: the sum of (x + x) * x is 60; with a product of matrices before it, 15 more of each. */
+/* On 2 x 2 elements, the sum of (x + x) * x is 60; a matrix product before it adds 15 to each
+ * element. */
 static inline gantry_status_t compute(const machine_t *m, const char *device) {
     static const float values[] = {1, 2, 3, 4};
     float got = 0;

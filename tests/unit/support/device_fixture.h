@@ -27,8 +27,8 @@ typedef const gantry_physical_device_t *physical_device_t;
 
 static const gantry_fake_control_t *fake, *other;
 
-/* Every variable of the table is taken out of the environment, controls are reset: fake and other
- * have one GPU each. */
+/* Removes every variable of the table from the environment and resets controls: fake and other have
+ * one GPU each. */
 static inline void device_fixture_clear(void) {
     static const char *const names[] = {
 #define GANTRY__ENVIRONMENT_ROW(name, values, default_value, meaning) name,
@@ -36,14 +36,14 @@ static inline void device_fixture_clear(void) {
 #undef GANTRY__ENVIRONMENT_ROW
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) (void)unsetenv(names[i]);
-    (void)setenv("GANTRY_TUNING_FILE", "", 1); /* not the user's */
+    (void)setenv("GANTRY_TUNING_FILE", "", 1); /* no user's file */
     if (!fake) fake = fake_module_control(FAKE_FILE("fake", "fake"));
     if (!other) other = fake_module_control(FAKE_FILE("other", "other"));
     fake->reset();
     other->reset();
 }
 
-/* options may be NULL; only "fake" when path is NULL. What the heap fails at counts from here. */
+/* options may be NULL. If path is NULL, only "fake" is opened. The heap counts calls from here. */
 static inline gantry_status_t device_fixture_try_open(device_fixture_t *f, const char *path,
                                                       const gantry_runtime_options_t *options,
                                                       long fail_at) {
@@ -88,7 +88,7 @@ static inline void device_fixture_close(device_fixture_t *f) {
     fake_expect_clean(other);
 }
 
-/* For cmocka, before each test that changes no card. */
+/* For cmocka, before each test that does not change a card. */
 static inline int device_fixture_set_up(void **state) {
     (void)state;
     device_fixture_clear();
@@ -103,7 +103,7 @@ static inline int device_fixture_tear_down(void **state) {
     return 0;
 }
 
-/* The physical device of that name ("/physical_device:GPU:0") or alias ("fake:0"). */
+/* The physical device with that name ("/physical_device:GPU:0") or alias ("fake:0"). */
 static inline physical_device_t device_fixture_physical(const device_fixture_t *f,
                                                         const char *name) {
     for (size_t i = 0; i < f->table.physical_count; ++i) {
@@ -115,7 +115,7 @@ static inline physical_device_t device_fixture_physical(const device_fixture_t *
     return NULL;
 }
 
-/* What the text finds after freeze; NULL with the message kept. */
+/* The device that the text means after freeze; NULL with the message kept. */
 static inline gantry_logical_device_t *device_fixture_find(device_fixture_t *f, const char *text,
                                                            gantry_status_t *out_status) {
     gantry__device_reference_t reference;
@@ -128,7 +128,7 @@ static inline gantry_logical_device_t *device_fixture_find(device_fixture_t *f, 
     return device;
 }
 
-/* A frozen table over fake, and its first card open. */
+/* A frozen table over fake, with its first card open. */
 static inline gantry_logical_device_t *device_fixture_open_gpu(device_fixture_t *f) {
     device_fixture_open(f, NULL, NULL);
     assert_int_equal(gantry__device_table_freeze(&f->table, "this test"), GANTRY_OK);
@@ -149,7 +149,7 @@ static inline void device_fixture_set_gpu(const gantry_fake_control_t *control, 
     control->set_device(device, &settings);
 }
 
-/* Three cards of fake, whose addresses and UUIDs tests name. */
+/* Three cards of fake, whose addresses and UUIDs the tests name. */
 static inline void device_fixture_set_three_gpus(void) {
     fake->set_device_count(3);
     device_fixture_set_gpu(fake, 0, "0000:17:00.0", "GPU-aaaa1111-0000-0000-0000-000000000000", 0);
@@ -171,7 +171,7 @@ static inline void device_fixture_set_type(const gantry_fake_control_t *control,
         if (!strstr(gantry__message(), text)) fail_msg("message: %s", gantry__message()); \
     } while (0)
 
-/* ---- opening from several threads ---- */
+/* ---- opening in several threads ---- */
 
 typedef struct device_opener_t {
     pthread_t thread;
@@ -185,7 +185,7 @@ static inline void *device_fixture_open_it(void *user) {
     return NULL;
 }
 
-/* Opens devices[i % device_count], one thread each, at once. */
+/* Opens devices[i % device_count] at once, each in one thread. */
 static inline void device_fixture_open_at_once(gantry_logical_device_t *const *devices,
                                                int device_count) {
     device_opener_t openers[8];

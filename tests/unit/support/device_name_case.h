@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of device names share: names and references that must parse, and their
+/* The common part of the tests of device names: names and references that must parse, and their
  * canonical form. Header only. */
 #ifndef TESTS_DEVICE_NAME_CASE_H
 #define TESTS_DEVICE_NAME_CASE_H

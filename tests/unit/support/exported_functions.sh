@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# exported_functions.sh NM LIBRARY NULL_CALLS: every function that the library exports is one that test_null_calls calls, and the other way.
+# exported_functions.sh NM LIBRARY NULL_CALLS: test_null_calls calls exactly the functions that the library exports.
 set -u
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A heap for tests: counts what lives, checks that sizes given back are those asked for, and fails
- * on request. Header only; externally synchronised. */
+/* A heap for tests that counts live blocks, checks the sizes of freed blocks, and fails on request.
+ * Header only; externally synchronised. */
 #ifndef TESTS_FAILING_HEAP_H
 #define TESTS_FAILING_HEAP_H
 
@@ -13,13 +13,13 @@ typedef struct failing_heap_t {
     gantry__heap_t heap;
     long live_bytes;
     long live_blocks;
-    long calls;        /* allocations and resizes asked for */
+    long calls;        /* requested allocations and resizes */
     long fail_at;      /* the call with this number (from 0) and all later ones fail; -1: none */
-    size_t most_bytes; /* more than that is refused; 0: nothing is */
+    size_t most_bytes; /* refuses a larger request; 0: none */
     bool wrong_size;
 } failing_heap_t;
 
-#define FAILING_HEAP_PREFIX 16 /* keeps the block's size and the alignment */
+#define FAILING_HEAP_PREFIX 16 /* stores the block's size and keeps the alignment */
 
 static inline void *failing_heap_reallocate(void *user, void *ptr, size_t old_bytes,
                                             size_t new_bytes) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CLBlast that computes nothing, as this process's CLBlast. Header only. */
+/* Loads the CLBlast that computes nothing as this process's CLBlast. Header only. */
 #ifndef TESTS_FAKE_CLBLAST_OPEN_H
 #define TESTS_FAKE_CLBLAST_OPEN_H
 
@@ -26,7 +26,7 @@ static inline void fake_clblast_open(void) {
     fake = state_of();
 }
 
-/* A test's setup: no call so far, nothing fails. */
+/* A test's set-up: no calls so far, and no failure. */
 static inline int fake_clblast_reset(void **state) {
     (void)state;
     if (!fake) fake_clblast_open();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A host for the fake backend where there is no core: memory from a counting heap, failures as the
+/* A host for the fake backend without the core: memory comes from a counting heap, failures are the
  * thread's last message. Header only; thread-safe. */
 #ifndef TESTS_FAKE_HOST_H
 #define TESTS_FAKE_HOST_H

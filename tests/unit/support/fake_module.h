@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fake backend's modules as the build made them, and their controls. Header only. */
+/* The fake backend's modules as built, and their controls. Header only. */
 #ifndef TESTS_FAKE_MODULE_H
 #define TESTS_FAKE_MODULE_H
 
@@ -19,8 +19,8 @@
 #define FAKE_FOLDER(variant) GANTRY_TEST_MODULES "/" variant
 #define FAKE_FILE(variant, name) FAKE_FOLDER(variant) "/libgantry_backend_" name ".so"
 
-/* The control of a module file; the module is the same one that the library opens by that path.
- * It stays loaded. */
+/* The control of a module file, which stays loaded. The library opens the same module by that
+ * path. */
 static inline const gantry_fake_control_t *fake_module_control(const char *file) {
     void *module = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!module) fail_msg("%s", dlerror());

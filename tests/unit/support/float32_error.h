@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far a float32 result lies from the exact one, given in double precision. Knows no
- * function. Thread-safe. */
+/* The distance of a float32 result from the exact one, which is given in double precision. The file
+ * knows no function. Thread-safe. */
 #ifndef FLOAT32_ERROR_H
 #define FLOAT32_ERROR_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* the one NaN a function of the portable text gives */
+/* the only NaN that a function of the portable text returns */
 #define FLOAT32_NAN_BITS UINT32_C(0x7fc00000)
 
 static inline uint32_t float32_bits(float x) {
@@ -17,8 +17,8 @@ static inline uint32_t float32_bits(float x) {
     return bits;
 }
 
-/* Distance of y from the exact result in units of float's last place at that result; infinite
- * for a wrong special. */
+/* The distance of y from the exact result in units of float's last place at that result; infinite
+ * if a special result is wrong. */
 static inline double float32_error_ulp(float y, double wanted) {
     float nearest = (float)wanted;
     if (isnan(wanted)) {
@@ -30,7 +30,7 @@ static inline double float32_error_ulp(float y, double wanted) {
     if (isnan(y) || (y != 0.0f && (signbit(y) != 0) != (signbit(wanted) != 0))) {
         return HUGE_VAL;
     }
-    /* An overflowed result counts as 2^128, the float that would follow the largest. */
+    /* An overflowed result counts as 2^128, which would follow the largest float. */
     double value = isinf(y) ? copysign(0x1p128, (double)y) : (double)y;
     double capped = fabs(wanted) > 0x1p128 ? copysign(0x1p128, wanted) : wanted;
     int exponent = fabs(capped) < 0x1p-126 ? -126 : ilogb(capped);

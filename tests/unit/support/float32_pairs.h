@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A float32 function of two arguments against double precision, over pairs of values: special ones,
- * and random ones of which an argument of the program may give the number per kind.
+/* Compares a float32 function of two arguments with double precision, over pairs of special and
+ * random values. An argument of the program may give the number of random pairs per kind.
  *
- * Before it is included: PAIR_FUNCTION(a, b), of floats; PAIR_REFERENCE(a, b), of doubles;
- * PAIR_NAMES, "a, b" of messages; PAIR_BOUND_ULP. Everything is static; include it once. */
+ * Define before including: PAIR_FUNCTION(a, b), of floats; PAIR_REFERENCE(a, b), of doubles;
+ * PAIR_NAMES, "a, b" in messages; PAIR_BOUND_ULP. Everything is static; include it once. */
 #ifndef GANTRY_TESTS_FLOAT32_PAIRS_H
 #define GANTRY_TESTS_FLOAT32_PAIRS_H
 
@@ -22,14 +22,14 @@
 
 enum { BLOCK = 512, MOST_SPECIAL = 64 };
 
-static long pairs = 400000; /* of a kind */
+static long pairs = 400000; /* pairs of a kind */
 
 typedef struct worst {
     double error_ulp;
     float a, b;
 } worst_t;
 
-/* A loop of its own, so that the vector code the CPU backend would run is what is tested. */
+/* A loop of its own, so that the test runs the CPU backend's vector code. */
 static void fill(float *restrict out, const float *restrict a, const float *restrict b, int count) {
     for (int i = 0; i < count; ++i) {
         out[i] = PAIR_FUNCTION(a[i], b[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests share that look into a child of fork: it answers by its exit code and never returns
- * into the test; an alarm ends one that hangs. Header only. */
+/* The common part of tests that look into a child of fork. The child answers with its exit code and
+ * never returns into the test; an alarm ends a child that hangs. Header only. */
 #ifndef TESTS_FORK_CHILD_H
 #define TESTS_FORK_CHILD_H
 
@@ -29,7 +29,7 @@
 #endif
 #endif
 #ifdef IS_SANITIZED
-/* the thread sanitizer starts no threads in a child of a process with several */
+/* ThreadSanitizer starts no threads in a child of a process with several */
 #define CHILD_THREADS 1
 #else
 #define IS_SANITIZED false
@@ -38,7 +38,7 @@
 
 #define HANG_SECONDS 60
 
-/* In a child: ends it. */
+/* In a child: ends the process. */
 #define CHECK(condition)                                                                   \
     do {                                                                                   \
         if (!(condition)) {                                                                \
@@ -79,8 +79,8 @@ static inline bool other_threads_sleep(void) {
     return all;
 }
 
-/* The address sanitizer's heap stays locked in a child if another thread was in it at the fork;
- * a thread that sleeps is not. */
+/* The address sanitizer's heap stays locked in a child if another thread used it during the fork. A
+ * sleeping thread does not use it. */
 static inline void wait_until_threads_sleep(void) {
     const struct timespec pause = {.tv_nsec = 1000000};
     for (int i = 0; !other_threads_sleep(); ++i) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A runtime over the hostile GPU of tests/stand_ins/opencl/hostile_layer.c, and questions to that
- * layer. main sets OPENCL_LAYERS by hostile_prepare. */
+/* A runtime over the hostile GPU of tests/stand_ins/opencl/hostile_layer.c, and calls to that
+ * layer. main sets OPENCL_LAYERS through hostile_prepare. */
 #ifndef GANTRY_HOSTILE_GPU_H
 #define GANTRY_HOSTILE_GPU_H
 
@@ -28,7 +28,7 @@ static inline void hostile_prepare(void) {
     setenv("GANTRY_OPENCL_MATMUL", "portable", 1);
 }
 
-/* A function of the layer; the loader gets the instance that is opened here. */
+/* A function of the layer; the loader gets the library that is opened here. */
 static inline void hostile_find(const char *name, void *out_function) {
     void *layer = dlopen(HOSTILE_LAYER, RTLD_NOW | RTLD_LOCAL);
     void *found = layer ? dlsym(layer, name) : NULL;
@@ -56,7 +56,7 @@ static inline hostile_layer_withheld_t hostile_take_withheld(void) {
     return out;
 }
 
-/* The device is a GPU with these settings. */
+/* Makes the device a GPU with these settings. */
 static inline gantry_runtime_t *hostile_open(const char *settings) {
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                               .backend_path = HOSTILE_MODULES,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A folder of .icd files of a test's own, for OCL_ICD_VENDORS, and where PoCL's library lies.
- * Header only. */
+/* A test's own folder of .icd files for OCL_ICD_VENDORS, and the path of PoCL's library. Header
+ * only. */
 #ifndef TESTS_ICD_FOLDER_H
 #define TESTS_ICD_FOLDER_H
 
@@ -28,7 +28,7 @@ static inline void icd_folder_make(icd_folder_t *folder) {
     assert_non_null(mkdtemp(folder->path));
 }
 
-/* Its path inside the folder, in a buffer that the next call takes again. */
+/* A path inside the folder, in a buffer that the next call overwrites. */
 static inline const char *icd_folder_file(const icd_folder_t *folder, const char *name) {
     static char path[320];
     (void)snprintf(path, sizeof path, "%s/%.200s", folder->path, name);
@@ -43,7 +43,7 @@ static inline void icd_folder_write(const icd_folder_t *folder, const char *name
     assert_int_equal(fclose(file), 0);
 }
 
-/* A .icd file that names the library. */
+/* Writes a .icd file that names the library. */
 static inline void icd_folder_add(const icd_folder_t *folder, const char *name,
                                   const char *library) {
     char line[320];
@@ -61,7 +61,7 @@ static inline void icd_folder_remove(const icd_folder_t *folder) {
     (void)rmdir(folder->path);
 }
 
-/* In a child, since a test shall be the first to open it. */
+/* Runs in a child, since a test opens the library first in its own process. */
 static inline void icd_folder_tell_pocl(int pipe_end) {
     char name[256] = "", line[512];
     FILE *file = fopen("/etc/OpenCL/vendors/pocl.icd", "r");
@@ -76,7 +76,7 @@ static inline void icd_folder_tell_pocl(int pipe_end) {
     _exit(1);
 }
 
-/* The file of the PoCL that the system's pocl.icd names. False when there is none. */
+/* The library file that the system's pocl.icd names; false if there is none. */
 static inline bool icd_folder_find_pocl(char *out_path, size_t bytes) {
     int ends[2], state = -1;
     (void)fflush(stdout);

@@ -3,11 +3,12 @@
  *
  *     {"Sum", "float32[2,3] int32{1}", "keep_dims=true", "float32[2,1]"}
  *
- * Inputs: type[dims] or type (a scalar) have no contents, and reading them fails; type{values} is a
+ * Inputs: type[dims] or type (a scalar) has no contents, and reading it fails; type{values} is a
  * vector of these values, type(value) a scalar, type[dims]{values} any shape. Attributes: true,
  * false, a number, 'string', a type, {ints}, [shape].
- * Expected: type and shape of each result, apart by a blank; or part of the message, behind "!" for
- * InvalidArgument, "~" for Unimplemented. Header only; externally synchronised; owns nothing. */
+ * Expected: type and shape of each result, separated by a blank; or a part of the message, after
+ * "!" for InvalidArgument, "~" for Unimplemented. Header only; externally synchronised; owns
+ * nothing. */
 #ifndef TESTS_INFER_CASE_H
 #define TESTS_INFER_CASE_H
 
@@ -40,7 +41,7 @@ typedef union infer_contents_t {
     double f64[INFER_CASE_NUMBERS];
 } infer_contents_t;
 
-/* A call and all it points to. */
+/* A call and everything it points to. */
 typedef struct infer_call_t {
     gantry__infer_t call;
     const gantry_shape_t *shapes_of_inputs[GANTRY__MAX_INPUTS];
@@ -48,7 +49,7 @@ typedef struct infer_call_t {
     gantry_shape_t shapes[GANTRY__MAX_INPUTS], out_shapes[GANTRY__MAX_OUTPUTS];
     infer_contents_t contents[GANTRY__MAX_INPUTS];
     bool has_contents[GANTRY__MAX_INPUTS];
-    uint64_t read; /* bit i: host_value was asked for input i */
+    uint64_t read; /* bit i: host_value was called for input i */
     gantry_attr_value_t attrs[INFER_CASE_ATTRS];
     size_t attr_count;
     int64_t lists[INFER_CASE_ATTRS][INFER_CASE_NUMBERS];
@@ -64,7 +65,7 @@ static inline const void *infer_call_host_value(void *caller, uint32_t input) {
     return NULL;
 }
 
-/* Copies the word up to one of the stops and returns what follows. */
+/* Copies the word up to one of the stops; returns the text from there. */
 static inline const char *infer_take_word(const char *text, const char *stops, char *out,
                                           size_t out_bytes) {
     size_t length = strcspn(text, stops);
@@ -74,7 +75,7 @@ static inline const char *infer_take_word(const char *text, const char *stops, c
     return text + length;
 }
 
-/* "{1,-2}" or "[1,2]": returns what follows the closing bracket. */
+/* Reads "{1,-2}" or "[1,2]"; returns the text after the closing bracket. */
 static inline const char *infer_take_ints(const char *text, int64_t *out, size_t *out_count) {
     const char *at = text + 1;
     *out_count = 0;
@@ -169,7 +170,7 @@ static inline void infer_take_attrs(infer_call_t *self, const char *text) {
     }
 }
 
-/* Nothing is in those of the outputs. */
+/* The outputs' structs are empty. */
 static inline void infer_call_give_arrays(infer_call_t *self) {
     memset(self->out_shapes, 0x5a, sizeof self->out_shapes);
     self->call.shapes = self->shapes_of_inputs;
@@ -181,7 +182,7 @@ static inline void infer_call_give_arrays(infer_call_t *self) {
 static inline void infer_call_init(infer_call_t *self, const char *op, const char *inputs,
                                    const char *attrs) {
     memset(self, 0, sizeof *self);
-    memset(self->call.attrs, 0x5a, sizeof self->call.attrs); /* the caller clears nothing */
+    memset(self->call.attrs, 0x5a, sizeof self->call.attrs); /* a caller need not clear them */
     for (int i = 0; i < GANTRY__MAX_INPUTS; ++i)
         memset(&self->shapes[i], i + 1, sizeof self->shapes[i]);
     infer_call_give_arrays(self);

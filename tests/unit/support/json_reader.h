@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Enough of JSON for tests: is a text one valid value (RFC 8259), and where in it is the value
- * of a path. Header only. */
+/* Enough of JSON for tests: whether a text is one valid value (RFC 8259), and where in it a path's
+ * value is. Header only. */
 #ifndef TESTS_JSON_READER_H
 #define TESTS_JSON_READER_H
 
@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each returns the end of what it read; NULL when it is not there. depth bounds the recursion. */
+/* Each function returns the end of its value, or NULL if the text has no such value. depth bounds
+ * the recursion. */
 static inline const char *json_skip_value(const char *at, int depth);
 
 static inline const char *json_skip_blank(const char *at) {
@@ -20,7 +21,7 @@ static inline const char *json_skip_blank(const char *at) {
 static inline const char *json_skip_string(const char *at) {
     if (*at++ != '"') return NULL;
     while (*at != '"') {
-        if ((unsigned char)*at < 0x20) return NULL; /* the end, too */
+        if ((unsigned char)*at < 0x20) return NULL; /* the text's end counts, too */
         if (*at++ != '\\') continue;
         if (*at == 'u') {
             for (int i = 1; i <= 4; ++i) {
@@ -52,7 +53,7 @@ static inline const char *json_skip_number(const char *at) {
     return at;
 }
 
-/* Members of an object, or items of an array. */
+/* The members of an object, or the items of an array. */
 static inline const char *json_skip_list(const char *at, int depth) {
     bool is_object = *at == '{';
     char end = is_object ? '}' : ']';
@@ -89,7 +90,7 @@ static inline bool json_is_valid(const char *text) {
 }
 
 /* The value at a path such as "request.tried.2.rung" in a valid text: names of members and
- * positions of items. NULL: no such. */
+ * positions of items. NULL: there is none. */
 static inline const char *json_find(const char *at, const char *path) {
     at = json_skip_blank(at);
     while (*path) {
@@ -116,7 +117,7 @@ static inline const char *json_find(const char *at, const char *path) {
     return at;
 }
 
-/* The value as its text begins with this: numbers and words whole, strings with their quotes. */
+/* Whether the value is this: numbers and words whole, strings with their quotes. */
 static inline bool json_has(const char *text, const char *path, const char *value) {
     const char *at = json_find(text, path);
     if (!at) return false;
@@ -124,7 +125,7 @@ static inline bool json_has(const char *text, const char *path, const char *valu
     return (size_t)(end - at) == strlen(value) && strncmp(at, value, strlen(value)) == 0;
 }
 
-/* Items of the array at the path; -1 when there is none. */
+/* The number of items in the array at the path; -1 if there is none. */
 static inline long json_count(const char *text, const char *path) {
     const char *at = json_find(text, path);
     if (!at || *at != '[') return -1;

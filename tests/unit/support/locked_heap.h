@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The failing heap behind a lock, for tests in which streams of the fake backend use it from their
+/* The failing heap with a lock, for tests in which streams of the fake backend use it from their
  * own threads. Header only; thread-safe. */
 #ifndef TESTS_LOCKED_HEAP_H
 #define TESTS_LOCKED_HEAP_H

@@ -14,7 +14,7 @@
 typedef struct log_lines_t {
     gantry__log_t log;
     pthread_mutex_t lock;
-    int count; /* of all lines, the kept ones first */
+    int count; /* all lines; the kept ones are the first */
     gantry_log_level_t levels[LOG_LINES];
     char lines[LOG_LINES][512];
 } log_lines_t;
@@ -36,7 +36,7 @@ static inline void log_lines_init(log_lines_t *self) {
     (void)pthread_mutex_init(&self->lock, NULL);
 }
 
-/* How many kept lines contain both texts. */
+/* The number of kept lines that contain both texts. */
 static inline int log_lines_with(const log_lines_t *self, const char *a, const char *b) {
     int found = 0;
     for (int i = 0; i < self->count && i < LOG_LINES; ++i)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* References in double for the functions of math_float32_functions.def that the C library does not
- * have, within a few units of double's last place of the exact result, and NaN or infinite where
+/* References in double for the functions of math_float32_functions.def that the C library lacks.
+ * They are within a few units of double's last place of the exact result, and NaN or infinite if
  * TensorFlow's function is. No state. */
 #ifndef GANTRY_MATH_FLOAT32_REFERENCE_H
 #define GANTRY_MATH_FLOAT32_REFERENCE_H
@@ -31,7 +31,7 @@ static inline double gelu_tanh_reference(double x) {
     return x < 0.0 ? x * (exp(v) / (1.0 + exp(v))) : x / (1.0 + exp(-v));
 }
 
-/* The exact x^2 / 2 is a sum of two doubles; erfc alone would see x / sqrt(2) rounded. */
+/* The exact x^2 / 2 is a sum of two doubles; erfc alone would use a rounded x / sqrt(2). */
 static inline double gelu_erf_reference(double x) {
     const double root = 0.70710678118654752440;
     const double root_low = -4.8336466567264567e-17;
@@ -69,7 +69,7 @@ static inline long double digamma_reference_long(double x) {
     return y + (logl(a) + DIGAMMA_SERIES(a, w, L));
 }
 
-/* Double is enough but near zeros. long double carries those to 2^-60 where it has 64 bits. */
+/* Double suffices except near zeros. A long double of 64 bits is accurate to 2^-60 there. */
 static inline double digamma_reference(double x) {
     if (isnan(x) || (x <= 0.0 && x == floor(x))) {
         return NAN;

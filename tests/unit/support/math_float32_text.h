@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The float32 functions of the portable text as C, for the tests of them. A further file of
- * functions is added twice: to the includes and to GANTRY_MATH_FLOAT32_FILES. No state. */
+/* The float32 functions of the portable text as C, for their tests. A new file of functions is
+ * added in two places: to the includes and to GANTRY_MATH_FLOAT32_FILES. No state. */
 #ifndef GANTRY_MATH_FLOAT32_TEXT_H
 #define GANTRY_MATH_FLOAT32_TEXT_H
 

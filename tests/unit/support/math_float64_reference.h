@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* References in long double for the functions of math_float64_special.cl, within 2^-60 or so of the
- * exact results where long double has 64 bits (digamma: but near its zeros); NaN or infinite
- * where TensorFlow's function is. No state. */
+/* References in long double for the functions of math_float64_special.cl. With 64 bits of long
+ * double, the references are within about 2^-60 of the exact results (digamma: except near its
+ * zeros). A reference is NaN or infinite if TensorFlow's function is. No state. */
 #ifndef GANTRY_MATH_FLOAT64_REFERENCE_H
 #define GANTRY_MATH_FLOAT64_REFERENCE_H
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# From the preprocessed public headers, a C file: one function per exported one, which calls it with NULL in the places asked for, and their table.
-# What else it is given is chosen by type and name in null_calls.h: a type that is not there does not compile. And a table of the public structs:
-# whether they begin with struct_size.
+# Makes a C file from the preprocessed public headers. The file has one function for each exported one, and their table: the function calls
+# the exported one with NULL in chosen places. null_calls.h supplies the other arguments by type and name; a type that is missing there does
+# not compile. A second table says which public structs begin with struct_size.
 { text = text " " $0 }
 
 function trim(s) { gsub(/^ +| +$/, "", s); return s }
@@ -15,7 +15,7 @@ function mangled(type) {
     return type
 }
 
-# One parameter: the name into `name`, the type into `type`; an array is a pointer.
+# Splits one parameter into `name` and `type`; an array is a pointer.
 function take_parameter(parameter) {
     parameter = trim(parameter)
     is_array = sub(/ *\[[^]]*\]$/, "", parameter)

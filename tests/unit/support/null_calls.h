@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the calls that null_calls.awk makes are given: a value by type and name, made when it is
- * first asked for, and a place for the result. Beside them stands its table of public structs. */
+/* The arguments of the calls that null_calls.awk makes: a value by type and name, made on first
+ * use, and a place for the result. The table of public structs comes from null_calls.awk, too. */
 #ifndef GANTRY_TEST_NULL_CALLS_H
 #define GANTRY_TEST_NULL_CALLS_H
 
@@ -9,7 +9,7 @@
 
 #include <gantry/gantry.h>
 
-#define NULL_PLACES 16 /* pointers of one function, at most */
+#define NULL_PLACES 16 /* most pointers of one function */
 
 typedef struct null_call_t null_call_t;
 
@@ -37,7 +37,7 @@ typedef enum null_result_t {
     NULL_GIVES_TENSOR
 } null_result_t;
 
-/* One call. Nothing of it is given back: its process ends. */
+/* One call. Nothing of it is freed, since its process ends. */
 struct null_call_t {
     const null_function_t *function;
     uint32_t nulls; /* bit i: place i is NULL */
@@ -90,7 +90,7 @@ static inline gantry_scope_t *given_scope(null_call_t *c) {
     return c->scope;
 }
 
-/* Of the scope; the scope of the call is another where the call has none. */
+/* A tensor of the scope; a call without a scope uses another one. */
 static inline const gantry_tensor_t *given_tensor(null_call_t *c) {
     const float values[] = {1, 2};
     const gantry_shape_t shape = {.rank = 1, .dims = {2}};
@@ -148,7 +148,7 @@ static inline const gantry_logical_device_t *given_logical(null_call_t *c) {
 #define given_const_gantry_logical_device_t_p(c, name) given_logical(c)
 #define given_const_gantry_tensor_t_p_const_p(c, name) (given_tensor(c), (c)->tensors)
 
-/* ---- lists and places to write to; what is written is not looked at ---- */
+/* ---- lists and places to write to; no test reads them ---- */
 
 #define GIVEN_PLACE(type, count)                      \
     static inline type *given_place_of_##type(void) { \
@@ -159,7 +159,7 @@ GIVEN_PLACE(size_t, 1)
 GIVEN_PLACE(uint64_t, 4)
 GIVEN_PLACE(bool, 1)
 
-/* A struct to be filled. */
+/* A struct that the call fills. */
 #define GIVEN_STRUCT(type)                        \
     static inline type *given_##type##_p_(void) { \
         static type place[2];                     \
@@ -208,7 +208,7 @@ static inline void *given_pointers(void) {
 #define given_const_gantry_physical_device_t_p_p(c, name) \
     ((const gantry_physical_device_t **)given_pointers())
 
-/* The capacity of outputs goes in by the same place that the count comes out by. */
+/* The count's place holds the capacity of outputs before the call. */
 static inline size_t *given_count_place(const char *name) {
     size_t *place = given_place_of_size_t();
     *place = strcmp(name, "output_count") == 0 ? 2 : 0;
@@ -228,7 +228,7 @@ static const float given_floats[2] = {1, 2};
 static const gantry_shape_t given_two = {.rank = 1, .dims = {2}};
 static const gantry_attr_value_t given_attrs[2] = {
     {.name = "T", .kind = GANTRY_ATTR_TYPE, .i = GANTRY_FLOAT32},
-    /* of AddN */
+    /* for AddN */
     {.name = "N", .kind = GANTRY_ATTR_INT, .i = 2}};
 static const gantry_logical_device_config_t given_configs[2];
 
@@ -278,7 +278,7 @@ static inline const char *given_text(const null_call_t *c, const char *name) {
         return strcmp(c->function->name, "gantry_get_setting") == 0 ? "memory_limit" : "AddN";
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i)
         if (strcmp(texts[i].name, name) == 0) return texts[i].text;
-    abort(); /* a text that has no value here */
+    abort(); /* this text has no value here */
 }
 
 static inline size_t given_size(const char *name) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the OpenCL backend's tests share: backend_fixture.h with two PoCL devices. Tests set
- * POCL_DEVICES themselves and fail when they do not get them. */
+/* The common part of the OpenCL backend's tests: backend_fixture.h with two PoCL devices. Tests set
+ * POCL_DEVICES themselves and fail if they do not get these devices. */
 #ifndef GANTRY_OPENCL_FIXTURE_H
 #define GANTRY_OPENCL_FIXTURE_H
 
@@ -31,6 +31,6 @@ static inline void fixture_find_devices(fixture_t *fixture) {
     }
 }
 
-static inline void fixture_expect_nothing_lives(void) {} /* drivers do not tell */
+static inline void fixture_expect_nothing_lives(void) {} /* drivers do not report it */
 
 #endif

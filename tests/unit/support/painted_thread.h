@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread on a small stack that was painted before: what it used of it shows afterwards. Below the
- * stack lies a page that nobody may touch.
+/* A thread on a small painted stack: the paint shows afterwards how much of the stack was used. A
+ * guard page lies below the stack.
  *
- * One at a time; the memory is kept for the next one. Header only. */
+ * One thread at a time; the memory is kept for the next one. Header only. */
 #ifndef TESTS_PAINTED_THREAD_H
 #define TESTS_PAINTED_THREAD_H
 
@@ -23,8 +23,8 @@
 typedef struct painted_thread_t {
     unsigned char *stack;
     size_t bytes; /* of the stack */
-    size_t used;  /* by the last body and what it called */
-    /* the same, and what the system keeps at the stack's end: the thread's variables */
+    size_t used;  /* used by the last body and its calls */
+    /* the same, plus the thread's variables, which the system keeps at the stack's end */
     size_t taken;
     void (*body)(void *data);
     void *data;
@@ -53,7 +53,7 @@ static inline void *painted_thread_start(void *data) {
     return NULL;
 }
 
-/* Runs the body on the painted stack and waits for it; then thread->used is what it needed. */
+/* Runs the body on the painted stack and waits for it; thread->used is then the stack it needed. */
 static inline void painted_thread_run(painted_thread_t *thread, void (*body)(void *data),
                                       void *data) {
     pthread_attr_t attributes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Machines made of tables for tests of the placer: devices, their kernels, a request and what
- * came of it. Header only; externally synchronised. */
+/* Machines made of tables for tests of the placer: devices, their kernels, a request and its
+ * result. Header only; externally synchronised. */
 #ifndef TESTS_PLACER_MACHINE_H
 #define TESTS_PLACER_MACHINE_H
 
@@ -92,13 +92,13 @@ static inline void begin_machine(void) {
     machine.table.logical = machine.logical_list;
 }
 
-/* index -1: a view reached by alias only. backend: 0 cpu, 1 fake, 2 other. Listed ones come
+/* index -1: a view that only an alias reaches. backend: 0 cpu, 1 fake, 2 other. Listed devices come
  * first. */
 static inline int add_device(const char *type, int index, int backend, uint32_t backend_index) {
     int n = (int)machine.table.physical_count++;
     struct gantry_physical_device_t *physical = &machine.physical[n];
     struct gantry_logical_device_t *logical = &machine.logical[n];
-    atomic_store(&logical->is_open, true); /* kernels may be asked about shapes */
+    atomic_store(&logical->is_open, true); /* the placer may then call kernels about shapes */
     physical->table = &machine.table;
     physical->card = logical->card = &machine.cards[n];
     physical->info.dtype_mask = UINT64_MAX;
@@ -166,7 +166,7 @@ typedef struct placing_t {
 
 static placing_t placing;
 
-/* As a scope reads a user's text. */
+/* As a scope parses a user's text. */
 static inline void read_wish(const char *text) {
     static const char *const backends[] = {"cpu", "fake", "other"};
     gantry__wish_t *wish = &placing.wish;
@@ -178,7 +178,7 @@ static inline void read_wish(const char *text) {
     (void)gantry__device_reference_format(&wish->reference, wish->text, sizeof wish->text);
 }
 
-/* Soft placement is on, nothing is required. wish NULL: nothing is asked. */
+/* Soft placement is on, and no device is required. wish NULL: no requested device. */
 static inline void begin_placing(const char *op, gantry_dtype_t dtype, const char *wish) {
     memset(&placing, 0, sizeof placing);
     placing.request = (gantry__place_request_t){.devices = &machine.table,

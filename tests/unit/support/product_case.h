@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products of a backend's own kernels: through kernel_def and a core of a few lines that
- * gives scratch, programs and launches, checked element by element against sums on the host.
+/* Matrix products of a backend's own kernels, through kernel_def and a small core that gives
+ * scratch, programs and launches. The results are checked element by element against sums on the
+ * host.
  *
  * The test includes its backend's fixture before this file. */
 #ifndef GANTRY_PRODUCT_CASE_H
@@ -20,7 +21,7 @@ static inline uint64_t size_of(int32_t dtype) {
 #define MOST_SCRATCH 4
 #define MOST_PROGRAMS 32
 
-/* What services of a call need. */
+/* The data that a call's services need. */
 typedef struct core_t {
     fixture_t *fixture;
     gantry_span_t scratch[MOST_SCRATCH];
@@ -29,11 +30,11 @@ typedef struct core_t {
     const gantry_program_source_t *sources[MOST_PROGRAMS];
     char options[MOST_PROGRAMS][160];
     uint32_t program_count;
-    int32_t scratch_status; /* what the next scratch answers */
-    int card;               /* of the fixture's: where products run */
-    uint32_t vector_width;  /* what the kernels are told of the card; 0: what it says itself */
+    int32_t scratch_status; /* the status of the next scratch request */
+    int card;               /* the fixture's device that runs products */
+    uint32_t vector_width;  /* the card's width as kernels see it; 0: the card's own */
     uint32_t compute_units; /* likewise */
-    const int32_t *dtypes;  /* that checks of shapes and batches go through */
+    const int32_t *dtypes;  /* types for the checks of shapes and batches */
     size_t dtype_count;
 } core_t;
 
@@ -47,7 +48,7 @@ static inline int32_t take_scratch(gantry_op_call_t *call, uint64_t size_bytes,
     assert_true(core->scratch_count < MOST_SCRATCH);
     *out_span = fixture_region(core->fixture, core->card, size_bytes + 256);
     core->scratch[core->scratch_count++] = *out_span;
-    out_span->offset_bytes = 256; /* never at the region's beginning */
+    out_span->offset_bytes = 256; /* never at the start of the region */
     out_span->size_bytes = size_bytes;
     return 0;
 }
@@ -88,7 +89,7 @@ static const gantry_call_services_t services = {.struct_size = sizeof services,
                                                 .launch = launch,
                                                 .fill = fill};
 
-/* With an option of the backend, where name is not NULL. */
+/* With an option of the backend, if name is not NULL. */
 static inline void core_open(core_t *core, fixture_t *fixture, const char *name,
                              const char *value) {
     memset(core, 0, sizeof *core);
@@ -117,7 +118,7 @@ typedef struct product_t {
     int is_batched; /* BatchMatMul */
     int is_a_transposed;
     int is_b_transposed;
-    uint32_t shift; /* bytes by which the tensors are off 256 */
+    uint32_t shift; /* distance of the tensors from a multiple of 256 bytes */
     int32_t a_rank;
     int32_t b_rank;
     int64_t a_dims[8];
@@ -133,7 +134,7 @@ static inline int64_t elements(int32_t rank, const int64_t *dims) {
     return count;
 }
 
-/* The output's shape; returns its rank. */
+/* Makes the output's shape; returns its rank. */
 static inline int32_t output_dims(const product_t *p, int64_t *out) {
     int32_t rank = p->a_rank > p->b_rank ? p->a_rank : p->b_rank;
 
@@ -175,7 +176,7 @@ static inline void put(void *data, int32_t dtype, int64_t i, double value) {
     }
 }
 
-/* As the type keeps it. */
+/* The value rounded to the type. */
 static inline double rounded(int32_t dtype, double value) {
     switch (dtype) {
         case GANTRY_FLOAT32: return (double)(float)value;
@@ -184,8 +185,8 @@ static inline double rounded(int32_t dtype, double value) {
     }
 }
 
-/* Numbers of a few bits, so that every sum is exact, in float32 for halves, and the results must be
- * equal, whatever the order. */
+/* Numbers of a few bits: every sum is exact, for halves in float32, so results must be equal in any
+ * order. */
 static inline void *make_numbers(int32_t dtype, int64_t count, uint32_t seed) {
     void *data = malloc((size_t)(count > 0 ? count : 1) * 8);
 
@@ -200,7 +201,7 @@ static inline void *make_numbers(int32_t dtype, int64_t count, uint32_t seed) {
     return data;
 }
 
-/* Where matrix `batch` of the output's batches begins in an input. */
+/* The start of matrix `batch` of the output's batches in an input. */
 static inline int64_t batch_begin(int32_t rank, const int64_t *dims, int32_t out_rank,
                                   const int64_t *out, int64_t batch) {
     int64_t begin = 0;
@@ -250,7 +251,7 @@ static inline void check_result(const product_t *p, const void *a, const void *b
     }
 }
 
-/* The first kernel for the op that takes the call; NULL when none does. */
+/* The first kernel for the op that accepts the call; NULL if none does. */
 static const gantry_kernel_def_t *find_kernel(const core_t *core, const gantry_op_call_t *call) {
     const gantry_kernel_def_t *const *kernels = NULL;
     uint32_t count = core->fixture->backend->kernels(core->fixture->instance,
@@ -275,7 +276,7 @@ static inline gantry_arg_t make_arg(const product_t *p, int32_t rank, const int6
 }
 
 /* Runs the product with all three tensors at offsets in one region; c gets the result. Returns
- * compute's status, or Unimplemented when no kernel takes the call. */
+ * compute's status, or Unimplemented if no kernel accepts the call. */
 static inline int32_t run(core_t *core, const product_t *p, const void *a, const void *b, void *c) {
     fixture_t *fixture = core->fixture;
     uint64_t item = size_of(p->dtype);
@@ -328,7 +329,7 @@ static inline int32_t run(core_t *core, const product_t *p, const void *a, const
         info.compute_units = core->compute_units;
     }
     assert_ok(
-        /* NaN everywhere */
+        /* NaN in every element */
         fixture->backend->transfer->fill(fixture->stream[card], &all, &(unsigned char){0xff}, 1));
     fixture_write(fixture, card, x.span, a);
     fixture_write(fixture, card, y.span, b);
@@ -403,7 +404,7 @@ static inline void check_shapes(core_t *core, const int64_t (*shapes)[3], size_t
 static inline void check_batches(core_t *core) {
     static const product_t products[] = {
         {.a_rank = 3, .b_rank = 3, .a_dims = {5, 7, 9}, .b_dims = {5, 9, 11}},
-        /* one b: folded into rows */
+        /* one b: its batches become rows */
         {.a_rank = 3, .b_rank = 2, .a_dims = {5, 7, 9}, .b_dims = {9, 33}},
         {.a_rank = 2, .b_rank = 3, .a_dims = {7, 9}, .b_dims = {4, 9, 3}},
         {.a_rank = 5, .b_rank = 4, .a_dims = {2, 1, 3, 7, 9}, .b_dims = {4, 1, 9, 5}},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs of a backend must do, given one of the backend's own: a kernel "scale" that reads
- * and writes counted numbers through spans.
+/* The rules for a backend's programs, tested with a program of the backend: a kernel "scale" that
+ * reads and writes counted numbers through spans.
  *
  * The test includes its backend's fixture before this file. */
 #ifndef GANTRY_PROGRAM_CASE_H
@@ -11,11 +11,12 @@
 #define ITEMS 64
 #define GROUP 16
 
-/* The kernel takes a span to read, whose base may be null, a span to write and an int as its
- * first three arguments. */
+/* The kernel's first three arguments are a span to read, whose base may be null, a span to write
+ * and an int. */
 typedef struct program_case_t {
     const gantry_program_source_t *source; /* "test/scale" */
-    const char *options;                   /* with them a null base reads as 100 everywhere */
+    /* with them, the kernel reads 100 everywhere from a null base */
+    const char *options;
     int32_t (*launch)(fixture_t *fixture, gantry_backend_stream_t *stream,
                       gantry_backend_kernel_t *kernel, gantry_span_t in, gantry_span_t out,
                       int32_t factor);
@@ -65,7 +66,7 @@ static inline void check_scale(fixture_t *fixture, const program_case_t *c,
     fixture_region_free(fixture, d, region);
 }
 
-/* A case's launch with the same arguments, but that the result's offset is a scalar like others;
+/* A case's launch with the same arguments, except that the result's offset is an ordinary scalar.
  * local_bytes: 0 for a kernel without work-group memory. */
 static inline int32_t launch_case_by_base(fixture_t *fixture, gantry_backend_stream_t *stream,
                                           gantry_backend_kernel_t *kernel, gantry_span_t in,
@@ -98,7 +99,7 @@ static inline void check_launches(const program_case_t *c) {
     fixture_close(&fixture);
 }
 
-/* Launches that do not fit the kernel; takes and scalar are what the texts must say. */
+/* Launches that do not fit the kernel; takes and scalar are parts of the expected messages. */
 static inline void check_wrong_arguments(const program_case_t *c, const char *takes,
                                          const char *scalar) {
     fixture_t fixture;
@@ -111,7 +112,7 @@ static inline void check_wrong_arguments(const program_case_t *c, const char *ta
     program = build(&fixture, c, 0);
     kernel = find_scale(&fixture, program);
     region = fixture_region(&fixture, 0, 4096);
-    /* may leave arguments behind */
+    /* it may leave arguments behind */
     assert_ok(c->launch(&fixture, fixture.stream[0], kernel, region, region, 1));
 
     gantry_launch_arg_t args[] = {
@@ -125,7 +126,7 @@ static inline void check_wrong_arguments(const program_case_t *c, const char *ta
                      GANTRY_INVALID_ARGUMENT);
     assert_error_has("4 arguments");
     assert_error_has(takes);
-    launch.arg_count = 3; /* an int is wanted */
+    launch.arg_count = 3; /* the kernel expects an int */
     assert_int_equal(fixture.backend->program->launch(fixture.stream[0], kernel, &launch),
                      GANTRY_INVALID_ARGUMENT);
     assert_error_has(scalar);
@@ -139,7 +140,7 @@ static inline void check_wrong_arguments(const program_case_t *c, const char *ta
     fixture_close(&fixture);
 }
 
-/* refusal is what the text about an unknown name must say. */
+/* refusal is a part of the message about an unknown name. */
 static inline void check_kernel_is_found_once(const program_case_t *c, const char *refusal) {
     fixture_t fixture;
     gantry_backend_program_t *program;
@@ -158,8 +159,8 @@ static inline void check_kernel_is_found_once(const program_case_t *c, const cha
     fixture_close(&fixture);
 }
 
-/* Equal build hashes: one binary serves both devices. refusal is what the text about a spoilt
- * one must say. */
+/* Equal build hashes: one binary serves both devices. refusal is a part of the message about a
+ * damaged binary. */
 static inline void check_binary_round_trip(const program_case_t *c, const char *refusal) {
     fixture_t fixture;
     gantry_backend_program_t *program;
@@ -177,7 +178,7 @@ static inline void check_binary_round_trip(const program_case_t *c, const char *
     too_few = size - 1;
     assert_int_equal(fixture.backend->program->binary(program, bytes, &too_few),
                      GANTRY_OUT_OF_RANGE);
-    assert_true(too_few == size); /* how much it would have taken */
+    assert_true(too_few == size); /* the needed size */
     assert_ok(fixture.backend->program->binary(program, bytes, &size));
     fixture.backend->program->destroy(program);
     for (int d = 0; d < FIXTURE_DEVICES; ++d) {

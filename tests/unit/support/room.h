@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The main of a room's program: every test file of the room, each with the main it has by itself,
- * which the build calls <file>_main. The build writes the list and links a name for each file:
+/* The main of a room's program: it runs each test file of the room, whose own main the build
+ * renames to <file>_main. The build writes the list and links a name for each file:
  *
  *     bin/tests/test_stream            runs test_stream.c
  *     bin/tests/room_device test_stream

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A runtime over the CPU backend and fake GPUs, on a heap that counts and fails, with its log
- * kept. Header only. */
+/* A runtime over the CPU backend and fake GPUs, with a heap that counts and fails, and a log that
+ * is kept. Header only. */
 #ifndef TESTS_RUNTIME_FIXTURE_H
 #define TESTS_RUNTIME_FIXTURE_H
 
@@ -28,8 +28,8 @@ static inline void runtime_fixture_clear(void) {
     device_fixture_clear();
 }
 
-/* What every test starts from: the CPU backend with two threads and the fake one, no kernel
- * cache, all log lines kept. */
+/* The state at each test's start: the CPU backend with two threads and the fake one, no kernel
+ * cache, and all log lines kept. */
 static inline gantry_runtime_options_t runtime_fixture_options(runtime_fixture_t *f) {
     locked_heap_init(&f->heap, -1);
     log_lines_init(&f->log);
@@ -66,7 +66,7 @@ static inline void runtime_fixture_expect_no_leak(runtime_fixture_t *f) {
     fake_expect_nothing_lives(fake);
 }
 
-/* Everything that was made must have been given back before. */
+/* All objects must have been freed before. */
 static inline void runtime_fixture_close(runtime_fixture_t *f) {
     f->heap.inner.fail_at = -1;
     gantry_runtime_release(f->runtime);
@@ -81,7 +81,7 @@ static inline int runtime_fixture_set_up(void **state) {
     return 0;
 }
 
-/* For cmocka, after each test: a failed one must not hold the next ones back. */
+/* For cmocka, after each test: a failed test must not hold up the next ones. */
 static inline int runtime_fixture_tear_down(void **state) {
     (void)state;
     for (uint32_t device = 0; device < GANTRY_FAKE_DEVICES; ++device)
@@ -89,7 +89,7 @@ static inline int runtime_fixture_tear_down(void **state) {
     return 0;
 }
 
-/* ---- short ways for tests ---- */
+/* ---- helpers for tests ---- */
 
 static inline gantry_scope_t *runtime_fixture_scope(runtime_fixture_t *f, const char *device) {
     gantry_scope_t *scope = gantry_scope_begin(f->runtime, device);
@@ -154,7 +154,7 @@ static inline void expect_ended_well(gantry_scope_t *scope) {
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
-/* The scope failed like this; the error is taken out of it. */
+/* Expects this failure of the scope, and clears it. */
 #define expect_scope_failure(scope, code, text)                   \
     do {                                                          \
         assert_int_equal(gantry_scope_status(scope), code);       \
@@ -163,23 +163,23 @@ static inline void expect_ended_well(gantry_scope_t *scope) {
         gantry_scope_clear(scope);                                \
     } while (0)
 
-/* ---- memory short ---- */
+/* ---- memory runs out ---- */
 
-/* From here on the allocation with number n, from 0, and all later ones fail. */
+/* From here on, the allocation with number n, from 0, and all later ones fail. */
 static inline void runtime_fixture_starve(runtime_fixture_t *f, long n) {
     f->heap.inner.calls = 0;
     f->heap.inner.fail_at = n;
 }
 
-/* All succeed again. Returns whether one has failed. */
+/* All allocations succeed again. Returns whether one has failed. */
 static inline bool runtime_fixture_feed(runtime_fixture_t *f) {
     bool has_failed = f->heap.inner.calls > f->heap.inner.fail_at;
     f->heap.inner.fail_at = -1;
     return has_failed;
 }
 
-/* Runs the program in a scope on the device; what it returns, or why there is no scope. The text of
- * its error goes to `message`. */
+/* Runs the program in a scope on the device; returns its result, or the reason why there is no
+ * scope. `message` gets the error's text. */
 static inline gantry_status_t runtime_fixture_run(runtime_fixture_t *f, const char *device,
                                                   gantry_status_t (*program)(gantry_scope_t *scope),
                                                   char message[1024]) {
@@ -190,9 +190,9 @@ static inline gantry_status_t runtime_fixture_run(runtime_fixture_t *f, const ch
     return status;
 }
 
-/* Runs it on a new runtime each time, without memory from the first allocation on, from the second
- * and so on, until it needs no more: memory is short, or all is well, and nothing is left
- * behind. */
+/* Runs the program again and again on a new runtime: without memory from the first allocation on,
+ * from the second, and so on, until it needs no more. Each run is out of memory or right, and leaks
+ * nothing. */
 static inline void runtime_fixture_starve_each(uint32_t gpus, const char *device,
                                                gantry_status_t (*program)(gantry_scope_t *scope)) {
     bool has_failed = true;
@@ -209,7 +209,7 @@ static inline void runtime_fixture_starve_each(uint32_t gpus, const char *device
     }
 }
 
-/* The newest placement's record. */
+/* The record of the newest placement. */
 static inline gantry_placement_record_t last_placement(const runtime_fixture_t *f) {
     gantry_placement_record_t record = {.struct_size = sizeof record};
     size_t count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Configures a physical device as several logical ones past the setters and their checks: before
- * freeze. Header only. */
+/* Configures a physical device as several logical ones without the setters and their checks; call
+ * it before freeze. Header only. */
 #ifndef TESTS_SPLIT_CARD_H
 #define TESTS_SPLIT_CARD_H
 
@@ -16,7 +16,7 @@
 #include "device/device_table.h"
 #include "device/physical_device.h"
 
-/* The device of that name ("/physical_device:GPU:0") or alias ("fake:0"); NULL when there is
+/* The device with that name ("/physical_device:GPU:0") or alias ("fake:0"); NULL if there is
  * none. */
 static inline gantry_physical_device_t *split_card_find(const gantry__device_table_t *table,
                                                         const char *name) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests that call the stand-in for NVIDIA's driver directly share: its libraries as one
- * table, a context and a stream around each test, memory, and programs from the portable texts.
+/* The common part of tests that call the stand-in for NVIDIA's driver directly: its libraries as
+ * one table, a context and a stream around each test, memory, and programs from the portable texts.
  * After each test nothing may live. Header only. */
 #ifndef TESTS_STAND_IN_FIXTURE_H
 #define TESTS_STAND_IN_FIXTURE_H
@@ -149,7 +149,7 @@ static inline int open_libraries(void) {
     return 0;
 }
 
-/* ---- what the tests share: the first card's primary context current, one stream ---- */
+/* ---- each test's state: the first card's primary context current, one stream ---- */
 
 static void *context;
 static void *stream;
@@ -165,7 +165,7 @@ static inline int begin(void **state) {
     return 0;
 }
 
-/* After each test nothing lives, and nothing happened that a driver would not have survived. */
+/* After each test nothing lives, and nothing happened that would crash a driver. */
 static inline int end(void **state) {
     char text[256];
 
@@ -201,7 +201,7 @@ static inline void read_floats(address_t address, float *values, size_t count) {
     assert_done(cu.cuStreamSynchronize(stream));
 }
 
-/* The texts of the portable kernels that others build upon. The caller frees it. */
+/* The texts of the portable kernels that other kernels use. The caller frees it. */
 static inline char *read_texts(const char *own) {
     static const char *const names[] = {"dialect.cl", "launch.cl"};
     char *text = calloc(1, 200000);
@@ -222,7 +222,7 @@ static inline char *read_texts(const char *own) {
     return text;
 }
 
-/* The image of a program; NULL and the log when it is refused. The caller frees both. */
+/* The image of a program; NULL and the log if it is refused. The caller frees both. */
 static inline char *compile(const char *own, const char *architecture, int *out_code,
                             char **out_log) {
     const char *options[] = {architecture, "--fmad=false", "-default-device", "-DPLUS=+"};
@@ -276,7 +276,8 @@ static const char group_text[] =
     "  GANTRY_BARRIER();\n"
     "  if (GANTRY_LOCAL_ID(0) == 0) GANTRY_OUT(float, out)[GANTRY_GROUP_ID(0)] = GANTRY_LOCAL(float, room)[GANTRY_LOCAL_SIZE(0) - 1]; }\n";
 
-/* Two cards of these settings. 0, or what main returns: 77 where the stand-in finds no PoCL. */
+/* Makes two cards with these settings. Returns 0, or main's result: 77 if the stand-in finds no
+ * PoCL. */
 static inline int start(void) {
     char text[256] = "";
 

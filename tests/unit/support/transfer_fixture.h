@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of copies and staging share: two fake cards and the CPU, opened, and buffers of
- * counted numbers. Header only. */
+/* The common part of the tests of copies and staging: two fake cards and the CPU, all open, and
+ * buffers of counted numbers. Header only. */
 #ifndef TESTS_TRANSFER_FIXTURE_H
 #define TESTS_TRANSFER_FIXTURE_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of one card behind two real drivers share: the modules cuda and opencl, over the
- * stand-in for NVIDIA's driver and PoCL that stand_ins/opencl/nvidia_layer.c presents as the same
- * cards. Header only.
+/* The common part of tests with one card behind two real drivers. The module cuda runs on the
+ * stand-in for NVIDIA's driver, opencl on PoCL, which stand_ins/opencl/nvidia_layer.c presents as
+ * the same cards. Header only.
  *
  * Drivers read their machine once per process, so each test is a process of its own, forked before
- * any driver is opened: its row says what the machine is. A test asks through the public API; at
- * its end nothing may live, in either driver. */
+ * any driver is opened. The test's row describes the machine. A test uses the public API; at its
+ * end nothing may live in either driver. */
 #ifndef TESTS_TWO_DRIVERS_H
 #define TESTS_TWO_DRIVERS_H
 
@@ -47,7 +47,7 @@ typedef struct two_drivers_case_t {
     void (*body)(void **state);
     const char *stand_in; /* GANTRY_STAND_IN_CUDA */
     const char *visible;  /* CUDA_VISIBLE_DEVICES; NULL: not set */
-    const char *nvrtc;    /* the file; NULL: the stand-in's */
+    const char *nvrtc;    /* the library's file; NULL: the stand-in's */
     const char *nvml;     /* likewise */
 } two_drivers_case_t;
 
@@ -75,12 +75,12 @@ static inline void two_drivers_set_machine(const two_drivers_case_t *it) {
     two_drivers_set("GANTRY_CUDA_CUBLAS", STAND_IN("libcublas"));
     two_drivers_set("GANTRY_CUDA_NVML", it->nvml ? it->nvml : STAND_IN("libnvml"));
     two_drivers_set("OPENCL_LAYERS", STAND_IN("opencl"));
-    /* CLBlast would write NVIDIA's assembler for these cards */
+    /* CLBlast would use NVIDIA's assembler for these cards */
     two_drivers_set("GANTRY_OPENCL_MATMUL", "portable");
     two_drivers_set("POCL_DEVICES", "pthread pthread pthread");
 }
 
-/* A process that runs the body on the machine. */
+/* Starts a process that runs the body on the machine. */
 static inline pid_t two_drivers_start(const two_drivers_case_t *it) {
     (void)fflush(stdout);
     pid_t child = fork();
@@ -136,8 +136,8 @@ static inline void two_drivers_open(two_drivers_t *t, const char *const *extra) 
     two_drivers_open_with(t, &options);
 }
 
-/* What OpenCL had of a card comes back when PoCL is done with it, which may be a moment after
- * its release. */
+/* OpenCL's memory of a card is returned when PoCL is done with it, which may be a moment after its
+ * release. */
 static inline uint64_t two_drivers_used_in_the_end(int card) {
     const struct timespec moment = {.tv_nsec = 1000000L};
     const stand_in_control_t *control = two_drivers_control();
@@ -155,7 +155,7 @@ static inline void two_drivers_expect_nothing_lives(void) {
             fail_msg("%ld objects of kind %d ended with their context", control->abandoned(kind),
                      kind);
     }
-    /* OpenCL's included */
+    /* including OpenCL's */
     for (int card = 0; card < 3; ++card) assert_int_equal(two_drivers_used_in_the_end(card), 0);
     if (control->complaints(text, sizeof text) != 0) fail_msg("the stand-in complains: %s", text);
 }
@@ -168,7 +168,7 @@ static inline void two_drivers_close(two_drivers_t *t) {
     two_drivers_expect_nothing_lives();
 }
 
-/* ---- short ways ---- */
+/* ---- helpers ---- */
 
 static inline gantry_scope_t *two_drivers_scope(two_drivers_t *t, const char *device) {
     gantry_scope_t *scope = gantry_scope_begin(t->runtime, device);
@@ -194,8 +194,8 @@ static inline const gantry_tensor_t *two_drivers_floats(gantry_scope_t *scope, i
     return tensor;
 }
 
-/* A product of small whole numbers, so that every order of adding gives the same, on the device;
- * shown_on: where it says it is. */
+/* Runs a product of small whole numbers on the device: every order of addition gives the same.
+ * shown_on: the device that the result must name. */
 static inline void two_drivers_expect_product(two_drivers_t *t, const char *device,
                                               const char *shown_on) {
     enum { ROWS = 37, INNER = 65, COLUMNS = 29 };
@@ -221,7 +221,7 @@ static inline void two_drivers_expect_product(two_drivers_t *t, const char *devi
     two_drivers_end_scope(scope);
 }
 
-/* The record that the alias names now. */
+/* The record of the device that the alias names now. */
 static inline const gantry_physical_device_t *two_drivers_record(two_drivers_t *t,
                                                                  const char *alias,
                                                                  gantry_device_details_t *out) {
@@ -237,7 +237,8 @@ static inline const gantry_physical_device_t *two_drivers_record(two_drivers_t *
     return NULL;
 }
 
-/* alias serves the card `name`, and its note says all the reasons (up to a NULL). */
+/* Checks that alias serves the card `name`, and that its note has all the reasons (up to a
+ * NULL). */
 static inline void two_drivers_expect_served(two_drivers_t *t, const char *name, const char *alias,
                                              const char *const *reasons) {
     gantry_device_details_t details;
@@ -271,7 +272,7 @@ static inline void two_drivers_both_are_there(void **state) {
     two_drivers_close(&t);
 }
 
-/* 77 where PoCL is missing and may be. */
+/* 77 if PoCL is missing and may be missing. */
 static inline int two_drivers_run(const two_drivers_case_t *cases, size_t count) {
     const two_drivers_case_t first = {
         "two_drivers_both_are_there", two_drivers_both_are_there, "memory=64M", NULL, NULL, NULL};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One card behind two real drivers: who serves it, that the other view computes when the first
- * cannot, copies between both, and that settings hold for whichever serves. */
+/* One of two real drivers serves a card, the other computes if the first cannot, and both copy to
+ * each other. Settings hold for either driver. */
 #define _XOPEN_SOURCE 700
 
 #include "icd_folder.h"
@@ -36,7 +36,8 @@ static void one_card_has_one_number_and_two_views(void **state) {
     two_drivers_close(&t);
 }
 
-/* Else OpenCL had two cards of one address, which identifies neither, and the machine three. */
+/* Otherwise OpenCL had two cards with one address, which identifies neither, and the machine had
+ * three. */
 static void one_card_stays_one_when_two_icd_files_name_its_driver(void **state) {
     icd_folder_t folder;
     char pocl[256];
@@ -70,7 +71,7 @@ static void two_cards_have_two_numbers(void **state) {
 
 /* ---- fail-over at initialisation ---- */
 
-/* By the state that CUDA's backend is in. */
+/* Depends on the state of CUDA's backend. */
 static void opencl_serves_without_a_usable_cuda(void **state) {
     two_drivers_t t;
     gantry_backend_status_t status = {.struct_size = sizeof status};
@@ -101,7 +102,7 @@ static void expect_taken_over(const char *const *reasons) {
     assert_non_null(strstr(failed.note, "cannot be used, opencl:0 serves this card in its place"));
     assert_int_equal(
         log_lines_with(&t.log, "opencl:0 serves this card in place of cuda:0", reasons[0]), 1);
-    two_drivers_expect_product(&t, "/GPU:0", "/device:GPU:0"); /* and it stays so */
+    two_drivers_expect_product(&t, "/GPU:0", "/device:GPU:0"); /* and OpenCL keeps serving */
     two_drivers_close(&t);
 }
 
@@ -127,7 +128,7 @@ static void opencl_takes_over_when_the_first_launch_runs_into_an_error(void **st
         REASONS("the first launch on cuda:0 failed at", "CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
 }
 
-/* One of two cards: the other one stays with CUDA. */
+/* One of two cards: CUDA still serves the other one. */
 static void other_card_stays_with_cuda(void **state) {
     two_drivers_t t;
     (void)state;
@@ -152,7 +153,7 @@ static uint8_t *noise(size_t bytes) {
     return data;
 }
 
-/* There and back, all bits. */
+/* There and back, with equal bits. */
 static void expect_copied(two_drivers_t *t, const char *from, const char *to, size_t bytes) {
     uint8_t *data = noise(bytes), *got = malloc(bytes);
     gantry_scope_t *source = two_drivers_scope(t, from), *target = two_drivers_scope(t, to);
@@ -189,7 +190,7 @@ static void copies_between_the_views_keep_every_bit(void **state) {
     two_drivers_close(&t);
 }
 
-/* ---- settings are the card's ---- */
+/* ---- settings belong to the card ---- */
 
 static void expect_limit_binds(two_drivers_t *t, const char *device, uint64_t limit) {
     gantry_scope_t *scope = two_drivers_scope(t, device);
@@ -217,7 +218,7 @@ static void expect_settings_hold(const char *alias) {
     expect_limit_binds(&t, "GPU:2", 24 * MIB);
     (void)two_drivers_record(&t, alias, &details);
     assert_string_equal(details.name, GPU_0);
-    expect_copied(&t, "GPU:0", "GPU:1", 2 * MIB + 1); /* stays on the card */
+    expect_copied(&t, "GPU:0", "GPU:1", 2 * MIB + 1); /* the result stays on the card */
     two_drivers_close(&t);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A card that is lost in the middle of things, on the stand-in for NVIDIA's driver: what depends on
- * it fails with the cause, the other card and the processor go on, and nothing is left behind. */
+/* A card is lost during work, on the stand-in for NVIDIA's driver: dependent work fails with the
+ * cause, other devices keep working, and nothing leaks. */
 #define _XOPEN_SOURCE 700
 
 #include "two_drivers.h"
@@ -11,8 +11,8 @@ static const gantry_tensor_t *square(gantry_scope_t *scope, int seed) {
     return two_drivers_floats(scope, SIDE, SIDE, seed);
 }
 
-/* Unavailable where the loss is met; once it is known nothing is placed there any more, and
- * without soft placement that is the failure. */
+/* Unavailable from the call that meets the loss. Later ops avoid the card; without soft placement
+ * they fail. */
 static void expect_lost(const gantry_scope_t *scope, const char *cause) {
     gantry_status_t status = gantry_scope_status(scope);
     assert_true(status == GANTRY_UNAVAILABLE || status == GANTRY_INVALID_ARGUMENT);
@@ -32,7 +32,7 @@ static void expect_read_fails(const gantry_tensor_t *tensor, const char *cause) 
     if (!strstr(gantry_last_message(), cause)) fail_msg("%s", gantry_last_message());
 }
 
-/* ---- lost between two calls of the program: each way of using it fails with the cause ---- */
+/* ---- loss between two calls of the program: each use fails with the cause ---- */
 
 typedef struct loss_t {
     int code;
@@ -71,7 +71,7 @@ static void use_lost_card(two_drivers_t *t, use_t use, const gantry_tensor_t *th
             assert_int_equal(gantry_runtime_synchronize(t->runtime), GANTRY_UNAVAILABLE);
             break;
     }
-    if (made) expect_read_fails(made, cause); /* the failure came later, with what depends on it */
+    if (made) expect_read_fails(made, cause); /* the failure came later, from a dependent call */
     if (!made && use != READ && use != SYNCHRONIZE) expect_lost(scope, cause);
     gantry_scope_clear(scope);
     (void)gantry_scope_end(scope);
@@ -103,10 +103,10 @@ static void every_use_of_a_lost_card_fails_with_the_cause(void **state) {
     expect_failing(&losses[2], OP);
 }
 
-/* ---- lost at any call of the driver ---- */
+/* ---- loss at any call of the driver ---- */
 
 typedef struct ambush_t {
-    uint64_t calls, at; /* the card is lost before the call of this number; 0: never */
+    uint64_t calls, at; /* the card is lost before the call with this number; 0: never */
 } ambush_t;
 
 static int32_t lie_in_wait(void *self, const char *function) {
@@ -116,7 +116,8 @@ static int32_t lie_in_wait(void *self, const char *function) {
     return 0;
 }
 
-/* Right, or not there for the stated reason; whether it is right. */
+/* Checks that the result is right, or missing for the stated reason; returns whether it is
+ * right. */
 static bool is_right(const gantry_tensor_t *tensor, const float *expected) {
     static float values[SIDE * SIDE];
     gantry_status_t status = gantry_tensor_read(tensor, values, sizeof values);
@@ -141,7 +142,8 @@ static void work(two_drivers_t *t, const float *expected, int *right, int *lost)
         if (status != GANTRY_OK &&
             !strstr(gantry_scope_message(scopes[i]), "CUDA_ERROR_LAUNCH_FAILED"))
             fail_msg("%s", gantry_scope_message(
-                               /* while it is opened it is not called lost, but cannot be opened */
+                               /* a card that is lost during its opening counts as one that cannot
+                                * be opened */
                                scopes[i]));
         gantry_scope_clear(scopes[i]);
         (void)gantry_scope_end(scopes[i]);
@@ -170,7 +172,8 @@ static void run_with(ambush_t *ambush, const float *expected, int *right, int *l
     two_drivers_control()->reset();
 }
 
-/* Before it is open, OpenCL's view takes the card over, and the results are there. */
+/* If the loss comes before the card is open, OpenCL's view takes over, and the results are
+ * right. */
 static void card_lost_at_any_call_spoils_nothing_else(void **state) {
     enum { TRIES = 24 };
     static float expected[SIDE * SIDE];

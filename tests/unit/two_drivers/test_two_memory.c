@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of one card behind two real drivers: what is free as either view sees it, and who pays for
- * the driver's context. The stand-in's context takes 8 MiB of a card of 64 MiB. */
+/* Both views of a card behind two real drivers report its free memory, and the driver's context
+ * counts against the right limit. The stand-in's context takes 8 MiB of a card with 64 MiB. */
 #define _XOPEN_SOURCE 700
 
 #include <poll.h>
@@ -19,7 +19,7 @@ static void must_make(gantry_scope_t *scope, uint64_t bytes) {
         fail_msg("%d MiB: %s", (int)(bytes / MIB), gantry_scope_message(scope));
 }
 
-/* ---- what is free ---- */
+/* ---- free memory ---- */
 
 static void opencl_reads_free_memory_through_nvml(void **state) {
     const stand_in_control_t *control = two_drivers_control();
@@ -28,9 +28,9 @@ static void opencl_reads_free_memory_through_nvml(void **state) {
     two_drivers_open(&t, NULL);
     gantry_memory_info_t info = two_drivers_memory(&t, "GPU:0@opencl");
     assert_int_equal(info.driver_total_bytes, TOTAL);
-    /* another process has 16 MiB */
+    /* another process uses 16 MiB */
     assert_int_equal(info.driver_free_bytes, TOTAL - 16 * MIB - CONTEXT);
-    /* CUDA made no context to tell */
+    /* CUDA made no context for the answer */
     assert_int_equal(control->live(STAND_IN_CONTEXTS), 0);
     gantry_scope_t *scope = two_drivers_scope(&t, "GPU:0@opencl"),
                    *card = two_drivers_scope(&t, "GPU:0");
@@ -53,15 +53,15 @@ static void opencl_that_took_over_reads_it_too(void **state) {
     two_drivers_expect_served(&t, "/physical_device:GPU:0", "opencl:0",
                               REASONS("CUDA_ERROR_DEVICE_UNAVAILABLE (46)"));
     gantry_memory_info_t info = two_drivers_memory(&t, "GPU:0");
-    /* PoCL gives a buffer back a moment after it was released: the first launch's small ones may
-     * still count. */
+    /* PoCL frees a buffer a moment after its release: the small ones of the first launch may still
+     * count. */
     for (int i = 0;
          i < 500 && info.driver_free_bytes + two_drivers_control()->used_bytes(0) != TOTAL; ++i) {
         (void)poll(NULL, 0, 10);
         info = two_drivers_memory(&t, "GPU:0");
     }
     assert_int_equal(info.driver_free_bytes + two_drivers_control()->used_bytes(0), TOTAL);
-    assert_in_range(info.context_bytes, CONTEXT, CONTEXT + 4096); /* of OpenCL's */
+    assert_in_range(info.context_bytes, CONTEXT, CONTEXT + 4096); /* one of OpenCL's */
     two_drivers_close(&t);
 }
 
@@ -72,7 +72,8 @@ static void without_nvml_an_open_device_tells(void **state) {
     gantry_memory_info_t info = two_drivers_memory(&t, "GPU:0@opencl");
     assert_int_equal(info.driver_free_bytes + info.driver_total_bytes, 0);
     assert_int_equal(info.context_bytes, 0);
-    /* opens it with CUDA; what that took could not be measured, so it is what both took */
+    /* this call opens the card with CUDA; the size of one context could not be measured, so it is
+     * that of both */
     info = two_drivers_memory(&t, "GPU:0");
     assert_int_equal(info.driver_total_bytes, TOTAL);
     assert_int_equal(info.context_bytes, 2 * CONTEXT);
@@ -82,10 +83,9 @@ static void without_nvml_an_open_device_tells(void **state) {
     two_drivers_close(&t);
 }
 
-/* ---- who pays for the context ---- */
+/* ---- the context's share of the limit ---- */
 
-/* So much and not more can be taken on the device, where `charged` of the limit is the
- * context's. */
+/* Checks that the device has room for limit - charged bytes; the context has the rest. */
 static void expect_room(two_drivers_t *t, const char *device, uint64_t limit, uint64_t charged) {
     gantry_memory_info_t info = two_drivers_memory(t, device);
     assert_int_equal(info.limit_bytes, limit);
@@ -100,7 +100,7 @@ static void expect_room(two_drivers_t *t, const char *device, uint64_t limit, ui
     }
     gantry_scope_clear(scope);
     must_make(scope,
-              /* some of it is staging, and small things have a region of their own */
+              /* staging uses some of it, and small tensors have a region of their own */
               limit - charged - 4 * MIB);
     info = two_drivers_memory(t, device);
     assert_true(info.pool_bytes + info.staging_bytes + charged <= limit);
@@ -121,14 +121,14 @@ static void share_of_the_card_includes_the_context(void **state) {
     expect_room_with("GANTRY_MEMORY_FRACTION=0.5", TOTAL / 2, CONTEXT);
     expect_room_with("GANTRY_MEMORY_LIMIT=50%", TOTAL / 2, CONTEXT);
     expect_room_with("GANTRY_MEMORY_FRACTION=1", TOTAL, CONTEXT);
-    expect_room_with("GANTRY_LOG_LEVEL=info", TOTAL, CONTEXT); /* nothing is set: the whole card */
+    expect_room_with("GANTRY_LOG_LEVEL=info", TOTAL, CONTEXT); /* without a limit: the whole card */
 }
 
 static void limit_in_bytes_leaves_it_beside(void **state) {
     (void)state;
     expect_room_with("GANTRY_MEMORY_LIMIT=16M", 16 * MIB, 0);
     expect_room_with("GANTRY_MEMORY_LIMIT=56M", 56 * MIB, 0);
-    /* which has no room beside it */
+    /* the context does not fit beside this limit */
     expect_room_with("GANTRY_MEMORY_LIMIT=59M", 59 * MIB, 3 * MIB);
     expect_room_with("GANTRY_MEMORY_LIMIT=64M", TOTAL, CONTEXT);
 }
@@ -151,8 +151,7 @@ static void share_smaller_than_the_context_is_refused(void **state) {
     two_drivers_close(&t);
 }
 
-/* The first tensor takes all that is free but the reserve, and that is there: the context was
- * taken before. */
+/* The first tensor may use all free memory except the reserve: the context was already made. */
 static void whole_card_at_once_leaves_the_context_out(void **state) {
     static const char *const extra[] = {"GANTRY_MEMORY_GROWTH=0", NULL};
     two_drivers_t t;
@@ -178,7 +177,7 @@ typedef struct split_t {
     uint64_t limits[2], charged[2];
 } split_t;
 
-/* Once for the card, however many parts are open and in whatever order. */
+/* The context is charged once per card, for any number of parts, opened in any order. */
 static void parts_pay_in_proportion(void **state) {
     static const split_t splits[] = {
         {"GANTRY_LOGICAL_DEVICES=GPU:0=32M,32M", {32 * MIB, 32 * MIB}, {4 * MIB, 4 * MIB}},
@@ -229,7 +228,7 @@ static void processor_has_no_context(void **state) {
     two_drivers_close(&t);
 }
 
-/* Another process that takes memory in that very moment is measured along, up to a bound. */
+/* A measurement includes memory that another process takes at that moment, up to a bound. */
 static int32_t take_much(void *self, const char *function) {
     if (strcmp(function, "cuDevicePrimaryCtxRetain") == 0) (void)two_drivers_control()->set(self);
     return 0;
@@ -246,7 +245,7 @@ static void what_others_take_meanwhile_is_bounded(void **state) {
     two_drivers_close(&t);
 }
 
-/* Of a card that others use, too: no more than a context can need. */
+/* The same on a card that others use: the charge is at most what a context can need. */
 static void allowance_without_nvml_is_bounded(void **state) {
     two_drivers_t t;
     (void)state;
@@ -263,7 +262,7 @@ static void what_a_library_takes_counts_with_the_context(void **state) {
     (void)state;
     two_drivers_open(&t, NULL);
     assert_int_equal(two_drivers_memory(&t, "GPU:0").context_bytes, CONTEXT);
-    for (int i = 0; i < 2; ++i) { /* once */
+    for (int i = 0; i < 2; ++i) { /* only once */
         two_drivers_expect_product(&t, "GPU:0", "/device:GPU:0");
         gantry_memory_info_t info = two_drivers_memory(&t, "GPU:0");
         assert_int_equal(info.context_bytes, CONTEXT + 4 * MIB);

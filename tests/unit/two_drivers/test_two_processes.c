@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two processes that share one card of 128 MiB, each with a share of it by GANTRY_MEMORY_FRACTION.
- * They take turns where a test needs an order, and work at once where it does not. */
+/* Two processes share one card of 128 MiB, each with a share by GANTRY_MEMORY_FRACTION. They take
+ * turns if a test needs an order, and otherwise work at once. */
 #define _DEFAULT_SOURCE
 #define _XOPEN_SOURCE 700
 
@@ -11,9 +11,9 @@
 #define TOTAL (128 * MIB)
 #define PATIENCE_S 100
 
-/* ---- turns: bytes through a pipe each way; the end of the other process ends the wait ---- */
+/* ---- turns: bytes through a pipe in each direction; the other process's end ends the wait ---- */
 
-/* [0]: the second process reads, the first one writes; [1]: the other way */
+/* [0]: the second process reads, the first one writes; [1]: the reverse */
 static int pipes[2][2];
 
 static void tell(int who) { assert_int_equal(write(pipes[who][1], "!", 1), 1); }
@@ -28,14 +28,14 @@ static void close_pipe(int which, int end) {
     pipes[which][end] = -1;
 }
 
-/* In the process `who`: the ends that are the other's. */
+/* In process `who`: closes the other process's ends. */
 static void keep_own_ends(int who) {
     close_pipe(who, 0);
     close_pipe(1 - who, 1);
     (void)alarm(PATIENCE_S);
 }
 
-/* ---- pieces ---- */
+/* ---- pieces of memory ---- */
 
 static const gantry_tensor_t *make(gantry_scope_t *scope, uint64_t bytes) {
     return gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE((int64_t)(bytes / 4)));
@@ -48,8 +48,8 @@ static void open_shared(two_drivers_t *t, const char *fraction) {
     two_drivers_open(t, extra);
 }
 
-/* Takes the whole share in pieces; what refuses at last is the limit, not the card. Returns what
- * was taken. */
+/* Takes the whole share in pieces, until the limit refuses one, not the card. Returns the number of
+ * bytes. */
 static uint64_t fill(two_drivers_t *t, gantry_scope_t *scope) {
     uint64_t bytes = 0;
     while (make(scope, MIB)) bytes += MIB;
@@ -61,7 +61,7 @@ static uint64_t fill(two_drivers_t *t, gantry_scope_t *scope) {
     return bytes;
 }
 
-/* ---- half each: both compute at once, both fill their half, neither fails ---- */
+/* ---- half each: both compute at once, both fill their half, no call fails ---- */
 
 static void work_on_one_half(int who) {
     two_drivers_t t;
@@ -74,7 +74,7 @@ static void work_on_one_half(int who) {
     for (int round = 0; round < 5; ++round) {
         gantry_scope_t *scope = two_drivers_scope(&t, "GPU:0");
         assert_true(fill(&t, scope) >= 48 * MIB); /* of 64 less the context and staging */
-        if (round == 2) {                         /* both are full now */
+        if (round == 2) {                         /* both shares are full now */
             tell(who);
             await(who);
             gantry_memory_info_t info = two_drivers_memory(&t, "GPU:0");
@@ -100,7 +100,8 @@ static void second_half(void **state) {
     work_on_one_half(1);
 }
 
-/* ---- 0.7 each: the second is refused what the first holds, and gets it later ---- */
+/* ---- 0.7 each: the second process is refused memory that the first holds, and gets it later
+ * ---- */
 
 static void first_of_too_much(void **state) {
     two_drivers_t t;
@@ -110,7 +111,7 @@ static void first_of_too_much(void **state) {
     gantry_scope_t *scope = two_drivers_scope(&t, "GPU:0");
     if (!make(scope, 72 * MIB)) fail_msg("%s", gantry_scope_message(scope));
     tell(0);
-    await(0); /* the other one was refused */
+    await(0); /* the other process was refused */
     two_drivers_end_scope(scope);
     assert_int_equal(gantry_trim_memory(t.runtime, "GPU:0", 0, NULL), GANTRY_OK);
     tell(0);
@@ -127,7 +128,7 @@ static void second_of_too_much(void **state) {
     keep_own_ends(1);
     await(1);
     open_shared(&t, "0.7");
-    two_drivers_expect_product(&t, "GPU:0", "/device:GPU:0"); /* as long as little is needed */
+    two_drivers_expect_product(&t, "GPU:0", "/device:GPU:0"); /* a small op still fits */
     gantry_scope_t *scope = two_drivers_scope(&t, "GPU:0");
     assert_null(make(scope, 64 * MIB));
     assert_int_equal(gantry_scope_status(scope), GANTRY_RESOURCE_EXHAUSTED);
@@ -144,7 +145,7 @@ static void second_of_too_much(void **state) {
     two_drivers_close(&t);
 }
 
-/* ---- a process that dies gives everything back ---- */
+/* ---- the memory of a killed process is free again ---- */
 
 static void one_that_stays(void **state) {
     two_drivers_t t;
@@ -158,7 +159,7 @@ static void one_that_stays(void **state) {
     assert_true(two_drivers_memory(&t, "GPU:0").driver_free_bytes + 32 * MIB <=
                 before.driver_free_bytes);
     tell(0);
-    assert_int_equal(read(pipes[1][0], &byte, 1), 0); /* it has ended */
+    assert_int_equal(read(pipes[1][0], &byte, 1), 0); /* the other process has ended */
     for (int i = 0; i < PATIENCE_S * 100 &&
                     two_drivers_memory(&t, "GPU:0").driver_free_bytes != before.driver_free_bytes;
          ++i)
@@ -177,7 +178,7 @@ static void one_that_dies(void **state) {
     if (!make(scope, 32 * MIB)) fail_msg("%s", gantry_scope_message(scope));
     tell(1);
     await(1);
-    _exit(0); /* as killed: nothing is given back */
+    _exit(0); /* as if killed: it frees nothing */
 }
 
 /* ---- */
@@ -194,7 +195,7 @@ static int run_pair(const char *first_name, body_fn first, const char *second_na
                                          {second_name, second, machine, NULL, NULL, NULL}};
     pid_t children[2] = {two_drivers_start(&cases[0]), two_drivers_start(&cases[1])};
     for (int i = 0; i < 2; ++i) close_pipe(i, 0), close_pipe(i, 1);
-    /* the second may die while the first one waits for that */
+    /* the second process may die while the first one waits for its death */
     int failed = two_drivers_end(children[1]) != 0;
     failed += two_drivers_end(children[0]) != 0;
     (void)close(file);
@@ -207,7 +208,7 @@ static int run_pair(const char *first_name, body_fn first, const char *second_na
 int main(void) {
     int failed = two_drivers_run(NULL, 0);
     if (failed) return failed;
-    (void)signal(SIGPIPE, SIG_IGN); /* a write to one that has ended fails */
+    (void)signal(SIGPIPE, SIG_IGN); /* a write to an ended process fails */
     failed += PAIR(first_half, second_half);
     failed += PAIR(first_of_too_much, second_of_too_much);
     failed += PAIR(one_that_stays, one_that_dies);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA_VISIBLE_DEVICES in every form, for both views of three cards: with a CUDA that works, and
- * with OpenCL alone; with an OpenCL that obeys the variable itself, and with one that does not. */
+/* CUDA_VISIBLE_DEVICES selects three cards for both views in every form: with a working CUDA and
+ * with OpenCL alone, which may obey the variable itself or not. */
 #define _XOPEN_SOURCE 700
 
 #include "two_drivers.h"
@@ -13,8 +13,9 @@ static const char *const addresses[] = {CARD_0, CARD_1, "0000:27:00.0"};
 
 typedef struct row_t {
     const char *text;
-    const char *cards; /* "20": those of the machine behind /GPU:0, /GPU:1, ... */
-    /* the driver's own reading is not known: where nobody but Gantry applies it */
+    const char *cards; /* "20": the machine's cards behind /GPU:0, /GPU:1, ... */
+    /* the driver's own parsing is unknown, so this row holds only if Gantry alone applies the
+     * variable */
     bool is_ours_alone;
 } row_t;
 
@@ -35,14 +36,14 @@ static const row_t rows[] = {
     {"GPU-bbbb", "2", false},
     {"GPU-bbbb0000-0000-0000-0000-000000000000", "2", false},
     {"GPU-bbbb,GPU-aaaa1", "20", false},
-    {"GPU-aaaa", "", false}, /* two begin so */
+    {"GPU-aaaa", "", false}, /* two UUIDs begin like this */
     {"GPU-cccc", "", false},
     {"MIG-GPU-bbbb0000-0000-0000-0000-000000000000/1/0", "", false},
     {"\"1\"", "1", true},
     {" 2 , 0 ", "20", true},
 };
 
-/* What the process looks at; set before it is forked. */
+/* The settings of the process, made before it is forked. */
 static const row_t *row;
 static bool has_cuda;
 
@@ -86,7 +87,7 @@ static void cards_are_shown_and_ordered_once(void **state) {
             fail_msg("%s is %s", other, address_of(&t, other));
         expect_served_by(&t, i);
     }
-    for (int card = 0; card < 3; ++card) { /* a hidden card is hidden under every name */
+    for (int card = 0; card < 3; ++card) { /* a hidden card is hidden under each of its names */
         bool is_shown = strchr(row->cards, '0' + card) != NULL;
         if ((*address_of(&t, addresses[card]) != '\0') != is_shown) fail_msg("card %d", card);
     }
