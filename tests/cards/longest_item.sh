@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Instructions of the longest work-item of calls with bad inputs, on Oclgrind in the forms for GPUs: none beyond the bounds of longest.txt. What runs for
-# seconds on a card, its driver may end.
+# Instructions of the longest work-item of calls with bad inputs, on Oclgrind in the forms for GPUs: none beyond the
+# bounds of longest.txt. What runs for seconds on a card, its driver may end.
 #
 #     longest_item.sh SOURCE BUILD WORK
 #

@@ -1,12 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Device text through compilers for cards that are not here: no kernel may keep private arrays or spilled registers in memory.
+# Device text through compilers for cards that are not here: no kernel may keep private arrays or spilled registers in
+# memory.
 #
 #     offline.sh SOURCE BUILD WORK [--all]
 #
-# The texts are those that the hostile GPU of tests/stand_ins/opencl gets: without --all of float32 and the ops of test_hostile_forms, with it of every
-# family of sums, products, scans and sorts, and every type. clang compiles them for AMD's cards, and with ptxas for NVIDIA's. Loops are unrolled where the text
-# says so and nowhere else, as by compilers with less zeal than clang. Kernels with a known ceiling are in scratch.txt. Exit code 77: no compiler; the reason is printed.
+# The texts are those that the hostile GPU of tests/stand_ins/opencl gets: without --all of float32 and the ops of
+# test_hostile_forms, with it of every family of sums, products, scans and sorts, and every type. clang compiles them
+# for AMD's cards, and with ptxas for NVIDIA's. Loops are unrolled where the text says so and nowhere else, as by
+# compilers with less zeal than clang. Kernels with a known ceiling are in scratch.txt. Exit code 77: no compiler; the
+# reason is printed.
 set -eu
 source=$1 build=$2 work=$3 all=${4:-}
 rm -rf "$work"

@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# documents.sh PREFIX WORK OPENCL: does what the documents installed in PREFIX show, and compares the output with the shown one. Blocks of a document:
+# documents.sh PREFIX WORK OPENCL: does what the documents installed in PREFIX show, and compares the output with the
+# shown one. Blocks of a document:
 #   ```c, ```cmake   a file, when the first line is a comment that holds its name alone: /* first.c */, # CMakeLists.txt
 #   ```console       a session: lines that begin with "$ " are commands, all others are their output
-# Each document has a folder of its own, with the README's files in it. $HOME/gantry is PREFIX, with its libraries in lib. The machine has no GPU,
-# but for docs/ci.md, which shows PoCL and is left out unless OPENCL is "yes" and PoCL is there. Environment: CC, GENERATOR.
+# Each document has a folder of its own, with the README's files in it. $HOME/gantry is PREFIX, with its libraries in
+# lib. The machine has no GPU, but for docs/ci.md, which shows PoCL and is left out unless OPENCL is "yes" and PoCL is
+# there. Environment: CC, GENERATOR.
 set -eu
 prefix=$1 work=$2 opencl=$3
 : "${CC:=cc}" "${GENERATOR:=Unix Makefiles}"

@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# package_test.sh MODE SOURCE_DIR BUILD_DIR: what is installed, or built within another project, is used from another folder, with source and build
-# out of the way where the system can hide them.
+# package_test.sh MODE SOURCE_DIR BUILD_DIR: what is installed, or built within another project, is used from another
+# folder, with source and build out of the way where the system can hide them.
 #   installed    the build, installed with DESTDIR and moved: command, find_package, pkg-config, C and C++, examples
-#   subproject   a project with Gantry by FetchContent, and one instruction set compiled in. First a shared library: its program finds the modules
-#                in the build tree, and the library is smaller than MOST_BYTES. Then a static one with OpenCL alone inside, in lib64, used as the
-#                installed one
-# Environment: CC, CXX, GENERATOR, STRIP; OPENCL=ON|OFF, whether that backend is built; MOST_BYTES, a number or nothing; POCL_CACHE_DIR.
+#   subproject   a project with Gantry by FetchContent, and one instruction set compiled in. First a shared library:
+#                its program finds the modules in the build tree, and the library is smaller than MOST_BYTES. Then a
+#                static one with OpenCL alone inside, in lib64, used as the installed one
+# Environment: CC, CXX, GENERATOR, STRIP; OPENCL=ON|OFF, whether that backend is built; MOST_BYTES, a number or
+# nothing; POCL_CACHE_DIR.
 set -eu
 mode=$1 source=$2 build=$3
 : "${CC:=cc}" "${CXX:=c++}" "${GENERATOR:=Unix Makefiles}" "${OPENCL:=ON}"

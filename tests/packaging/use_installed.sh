@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# use_installed.sh PREFIX WORK CONSUMER OPENCL CUDA: uses what lies in PREFIX as its user would: runs the command, builds and runs programs that find
-# it by find_package and pkg-config, in C and C++, the programs of the documents, and the installed examples. CONSUMER is a copy of
-# tests/packaging/consumer; OPENCL and CUDA are what these backends' path or reason must have ("" asks for nothing). Environment: CC, CXX, GENERATOR; FOREIGN, a list of folders, one a line, that no
-# installed file may name.
+# use_installed.sh PREFIX WORK CONSUMER OPENCL CUDA: uses what lies in PREFIX as its user would: runs the command,
+# builds and runs programs that find it by find_package and pkg-config, in C and C++, the programs of the documents,
+# and the installed examples. CONSUMER is a copy of tests/packaging/consumer; OPENCL and CUDA are what these backends'
+# path or reason must have ("" asks for nothing). Environment: CC, CXX, GENERATOR; FOREIGN, a list of folders, one a
+# line, that no installed file may name.
 set -eu
 prefix=$1 work=$2 consumer=$3 opencl=$4 cuda=$5
 here=$(cd "$(dirname "$0")" && pwd)

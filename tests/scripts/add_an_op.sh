@@ -3,7 +3,8 @@
 # Follows docs/add_an_op.md in a copy of the sources. $1: sources, $2: an empty folder. Environment: CC, GENERATOR.
 #   a block after "Create `FILE`:"    becomes FILE
 #   a block after "Add to `FILE`:"    comes behind FILE's last line
-#   a block after "Change in `FILE`:" has a line of FILE behind each "-", and what takes its place behind the "+" that follow
+#   a block after "Change in `FILE`:" has a line of FILE behind each "-", and what takes its place behind the "+" that
+#   follow
 #   ```sh                             commands that must succeed
 #   ```console                        "$ " begins a command, the other lines are the output that it must have
 set -eu

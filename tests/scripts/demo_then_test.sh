@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# demo_then_test.sh SOURCE_DIR WORK_DIR: scripts/demo and then scripts/test in one copy of the tree, as README says, and the other way round: the
-# tests are there. Configured in earnest, built not at all: cmake --build and the programs are stand-ins, and of the tests one runs.
+# demo_then_test.sh SOURCE_DIR WORK_DIR: scripts/demo and then scripts/test in one copy of the tree, as README says,
+# and the other way round: the tests are there. Configured in earnest, built not at all: cmake --build and the
+# programs are stand-ins, and of the tests one runs.
 set -eu
 source=$1 work=$2
 rm -rf "$work"

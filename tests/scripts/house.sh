@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The tree keeps the limits of docs/house.md, and scripts/measure-house does notice what does not. $1: sources, $2: an empty folder.
+# The tree keeps the limits of docs/house.md, and scripts/measure-house does notice what does not. $1: sources, $2: an
+# empty folder.
 set -eu
 rm -rf "$2"
 mkdir -p "$2/scripts" "$2/src" "$2/kernels" "$2/tests"

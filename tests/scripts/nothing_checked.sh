@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# nothing_checked.sh SOURCE_DIR BUILD_DIR: a program or script that is asked for what it does not have fails and names it; it does not pass.
+# nothing_checked.sh SOURCE_DIR BUILD_DIR: a program or script that is asked for what it does not have fails and names
+# it; it does not pass.
 set -eu
 cd "$1"
 bin=$2/bin

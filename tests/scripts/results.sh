@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# results.sh SOURCE_DIR WORK_DIR: scripts/results.sh sums what ctest and programs say, in the last line, whatever happens; nothing tested is a failure.
+# results.sh SOURCE_DIR WORK_DIR: scripts/results.sh sums what ctest and programs say, in the last line, whatever
+# happens; nothing tested is a failure.
 set -eu
 source=$1 work=$2
 rm -rf "$work"
