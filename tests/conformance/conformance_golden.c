@@ -145,7 +145,7 @@ static void run_case(conformance_t *c, const golden_case_t *item) {
 
 /* ---- the same bits on two devices ---- */
 
-/* Matrix products, convolutions, and ops composed of them give no equal bits. */
+/* Matrix products, convolutions, and ops composed of them may give different bits. */
 static bool promises_bits(const char *op) {
     static const char *const products[] = {"MatMul", "BatchMatMul", "ConvolveImages"};
     gantry_op_info_t info;
