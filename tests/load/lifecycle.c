@@ -13,7 +13,7 @@
  *   cuda        on the stand-in for NVIDIA's driver; with --objects LIBRARY (the stand-in's
  *               libcuda) objects of each kind are released, and none only by the end of its
  *               context. PoCL's own growth is not judged
- *   --together this many threads each make two runtimes with their own settings at the same time,
+ *   --together  this many threads each make two runtimes with their own settings at the same time,
  *               and use them in turns
  *
  * Prints the measured values. Exit code: 0, 1 after a failure, 77 when the device is missing. */
