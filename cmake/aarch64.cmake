@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Toolchain: 64-bit Arm from another machine, run by qemu-user; used by scripts/test-aarch64. GANTRY_TEST_AARCH64_ROOT holds unpacked packages.
+# Toolchain that cross-compiles for 64-bit Arm; qemu-user runs the programs. scripts/test-aarch64 uses this file.
+# GANTRY_TEST_AARCH64_ROOT names the folder with the unpacked packages.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DTEXT=in.cl -DSTEM=name -DOUT=out.c -P embed_text.cmake: bytes as numbers, since a string literal's length is bounded.
-# Comments and indentation, a third of the bytes, stay behind; the lines keep their numbers, which compilers' messages tell.
+# cmake -DTEXT=in.cl -DSTEM=name -DOUT=out.c -P embed_text.cmake: writes the bytes as numbers, because compilers limit
+# the length of a string literal. Comments and indentation, a third of the bytes, are dropped. Lines keep their
+# numbers for compiler messages.
 cmake_minimum_required(VERSION 3.22)
 file(READ ${TEXT} text)
 set(kept "")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes the list of backends and kernel packs that are linked into the library, and why other known backends are not there.
+# Writes the list of backends and kernel packs that are linked into the library, and the reason why each other known
+# backend is missing.
 set(GANTRY_BUILTIN_SOURCE ${PROJECT_BINARY_DIR}/generated/builtin_modules.c)
 set(declarations "")
 set(backends "")

@@ -4,7 +4,7 @@ function(gantry_target_flags target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
                          -ffp-contract=off)
   if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
-    # Texts are cut to fit on purpose, and whether gcc can prove it depends on the length of the build's path.
+    # The code truncates texts on purpose. GCC's warning about truncation depends on the length of the build path.
     target_compile_options(${target} PRIVATE -Wno-format-truncation)
   endif()
   if(GANTRY_WERROR)
@@ -12,7 +12,7 @@ function(gantry_target_flags target)
   endif()
 endfunction()
 
-# Vectors, but not the copies of loops for every odd case that -O3 makes: half of the code, and as fast but for few files.
+# This vectorizes without the loop copies of -O3: half the code size, and the same speed for nearly every file.
 include(CheckCCompilerFlag)
 set(GANTRY_VECTOR_FLAGS -O2 -ftree-vectorize -fvect-cost-model=dynamic --param=vect-epilogues-nomask=0)
 list(JOIN GANTRY_VECTOR_FLAGS " " flags)
@@ -21,7 +21,7 @@ if(NOT GANTRY_HAS_VECT_COST_MODEL)
   set(GANTRY_VECTOR_FLAGS -O3)
 endif()
 
-# -O1 -g1: half of the time to build of -O2 -g, and reports name the same lines.
+# -O1 -g1 builds in half the time of -O2 -g, and reports name the same lines.
 if(GANTRY_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined -O1 -g1)
   add_link_options(-fsanitize=address,undefined)

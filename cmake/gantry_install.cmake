@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Headers, library, CMake package and pkg-config file; licence, pages, and examples to be built by themselves.
+# Installs headers, library, CMake package, pkg-config file, licence, pages, and examples that build by themselves.
 install(TARGETS gantry EXPORT GantryTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/gantry DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
@@ -10,7 +10,7 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/GantryConfig.cmake.in 
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/GantryConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/GantryConfig.cmake ${PROJECT_BINARY_DIR}/GantryConfigVersion.cmake DESTINATION ${GANTRY_CMAKE_DIR})
 
-# Folders within the prefix are written relative to it, so that an installed tree may be moved; others as they are.
+# Paths within the prefix are written relative to it, so that an installed tree may be moved. Other paths stay.
 foreach(folder LIBDIR INCLUDEDIR)
   set(GANTRY_PC_${folder} ${CMAKE_INSTALL_${folder}})
   if(NOT IS_ABSOLUTE "${GANTRY_PC_${folder}}")
@@ -22,7 +22,7 @@ if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
   file(RELATIVE_PATH GANTRY_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /.)
   string(PREPEND GANTRY_PC_PREFIX "\${pcfiledir}/")
 endif()
-# What libgantry needs itself: whoever links a static library has to name it.
+# libgantry's own dependencies, which a program must link when it links the static library.
 set(GANTRY_PC_LIBS_PRIVATE "-lpthread -ldl -lm")
 if(NOT BUILD_SHARED_LIBS)
   set(GANTRY_PC_LIBS " ${GANTRY_PC_LIBS_PRIVATE}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes the names of all ops, sorted, for ids and look-up (src/op/op_def.h, op_find.c): generated/op/op_list.inc, GANTRY__OP_NAME(name) each.
+# Writes the names of all ops, sorted, for ids and look-up (src/op/op_def.h, op_find.c): generated/op/op_list.inc,
+# GANTRY__OP_NAME(name) each.
 file(GLOB GANTRY_OP_ROWS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/*.def ${PROJECT_SOURCE_DIR}/src/op/op_*.def)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${GANTRY_OP_ROWS})
 set(GANTRY_OP_NAMES "")

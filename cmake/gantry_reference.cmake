@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The target docs, where doxygen is found: the API reference of the public headers, in reference/html of the build folder.
+# Adds the target docs when Doxygen is found. The target writes the API reference of the public headers to
+# reference/html in the build folder.
 find_program(GANTRY_DOXYGEN doxygen)
 mark_as_advanced(GANTRY_DOXYGEN)
 if(GANTRY_DOXYGEN)

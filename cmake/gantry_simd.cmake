@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compiles each *_simd.c once per instruction set; the CPU backend chooses at run time. With one set alone
-# (GANTRY_CPU_SIMD_BUILD) that one is the base, and the processor must have it. Comes after gantry_flags.cmake.
+# Compiles each *_simd.c once per instruction set; the CPU backend chooses at run time. A single set
+# (GANTRY_CPU_SIMD_BUILD) becomes the base, which the processor must support. Include gantry_flags.cmake first.
 set(GANTRY_SIMD_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv)
 check_c_compiler_flag(-fopenmp-simd GANTRY_HAS_OPENMP_SIMD) # the pragma for vectors alone, without OpenMP's library
-# Lanes in loops of constant length: unrolled whole, they stay in registers (a sum is 1.2 times as fast).
+# Loops over lanes have a constant length. Fully unrolled, they keep lanes in registers (a sum runs 1.2 times as
+# fast).
 set(GANTRY_SIMD_PEELED reduce_cpu_simd)
-# Without vectors these are many times as slow, so the base set, otherwise for size, has them, too.
+# These files are many times slower without vectors, so the base set vectorizes them although it is built for size.
 set(GANTRY_SIMD_BASE_HOT reduce_cpu_simd reduce_cpu_extreme_simd softmax_cpu_simd layer_norm_cpu_simd)
 
 # The flags of one file for one instruction set.
@@ -21,14 +22,14 @@ function(gantry_simd_flags out variant stem)
     endif()
   endif()
   set(base ${vectors})
-  # Where there are better sets, the base is for old machines, and for those who want little.
+  # When better sets exist, the base serves old machines and small builds, so it is compiled for size.
   if(GANTRY_SIMD_VARIANTS MATCHES avx2 OR (GANTRY_CPU_SIMD_BUILD STREQUAL "base" AND simd_sets MATCHES avx2))
     set(base -Os)
     if(stem IN_LIST GANTRY_SIMD_BASE_HOT)
       set(base -O2)
     endif()
   endif()
-  # Sanitizers and debuggers look at what is done, not how fast. No call leaves these loops, so nothing unwinds through them.
+  # Sanitizer and debug builds need no speed here. No call leaves these loops, so no unwinding passes through them.
   if(GANTRY_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
     set(vectors -O1)
     set(base -O1)
@@ -53,7 +54,7 @@ list(FIND simd_sets "${GANTRY_CPU_SIMD_BUILD}" only)
 if(only LESS 0)
   message(FATAL_ERROR "GANTRY_CPU_SIMD_BUILD is \"${GANTRY_CPU_SIMD_BUILD}\"; accepted on ${CMAKE_SYSTEM_PROCESSOR} are: ${simd_sets}")
 elseif(only GREATER 0)
-  # By its number in kernels/common/cpu_simd.h.
+  # The code names a set by its number in kernels/common/cpu_simd.h.
   math(EXPR only "${only} - 1")
   add_compile_definitions(GANTRY_CPU_ONLY_SET=${only})
 elseif("avx2" IN_LIST simd_sets)

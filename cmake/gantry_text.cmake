@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Turns X.cl into a C source that defines `const char gantry__text_X[]`, and adds it to a target. The source is made once for all targets.
+# Turns X.cl into a C source that defines `const char gantry__text_X[]`, and adds it to a target. The source is made
+# once for all targets.
 function(gantry_embed_texts target)
   foreach(text IN LISTS ARGN)
     get_filename_component(stem ${text} NAME_WE)

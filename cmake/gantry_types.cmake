@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes what stands once for each row of ops/types.def, which names the three files, to generated/. Sets GANTRY_TYPE_TEXT, the device text.
+# Writes the three files with one entry per row of ops/types.def to generated/; ops/types.def names the files. Sets
+# GANTRY_TYPE_TEXT, the device text.
 set(GANTRY_TYPE_ROWS ${PROJECT_SOURCE_DIR}/ops/types.def)
 set(GANTRY_TYPE_TEXT ${PROJECT_BINARY_DIR}/generated/kernels/common/type_table.cl)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${GANTRY_TYPE_ROWS})
@@ -50,7 +51,8 @@ endforeach()
 string(APPEND type_sets "#define GANTRY_COMPUTED(ROW)${list}\n")
 
 # ---- sets ----
-# gantry_type_set(NAME member...): its list, of types that kernels compute with alone; its mask; whether it is of one type; whether it has a type.
+# gantry_type_set(NAME member...) writes the set's list (only types that kernels compute with), its mask, whether it
+# has exactly one type, and whether it holds a given type.
 function(gantry_type_set set)
   set(text "")
   set(moved ${ARGN})
@@ -77,7 +79,7 @@ function(gantry_type_set set)
       string(APPEND text "#define GANTRY_${set}_HAS_${name} 1\n")
     endif()
   endforeach()
-  # The public mask of the same name says the same.
+  # The public mask of the same name must have the same value.
   string(APPEND text "#if defined(GANTRY_DTYPES_${set})\n_Static_assert(GANTRY_MASK_${set} == GANTRY_DTYPES_${set}, \"${set}\");\n#endif\n")
   set(type_sets "${type_sets}${text}" PARENT_SCOPE)
 endfunction()

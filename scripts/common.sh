@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Shared by the scripts: what has to be installed, and how to build. Sourced, not run.
+# Functions that the scripts share to install packages and to build. Sourced, not run.
 set -eu
 cd "$(dirname "$0")/.."
 ROOT=$PWD
 JOBS=${JOBS:-$(nproc 2>/dev/null || echo 2)}
 
-# Debian and Ubuntu packages. Without those of the second line the library still builds and runs, on the CPU backend alone.
+# Debian and Ubuntu packages. Without those of the second line the library still builds and runs, on the CPU backend
+# alone.
 PACKAGES_BUILD="gcc libc6-dev make ninja-build cmake libxxhash-dev libcjson-dev"
 PACKAGES_OPENCL="opencl-headers ocl-icd-opencl-dev pocl-opencl-icd libclblast-dev"
 PACKAGES_BLAS="libdnnl-dev libopenblas0"
@@ -16,7 +17,8 @@ say() { printf '\n== %s\n' "$*"; }
 
 is_installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
 
-# install_packages NAME...: installs what is missing when it may, else prints the exact command and goes on if it can.
+# install_packages NAME...: installs the missing packages when allowed; otherwise it prints the exact command and
+# continues if possible.
 install_packages() {
     if ! command -v dpkg-query >/dev/null 2>&1; then
         echo "This is not Debian or Ubuntu: install what corresponds to: $*" >&2
@@ -58,13 +60,15 @@ install_packages() {
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
 }
 
-# generator PRESET: the presets name Ninja; a folder that was configured keeps what it has, and a machine without Ninja takes make.
+# generator PRESET: the presets name Ninja; a configured folder keeps its generator, and a machine without Ninja uses
+# make.
 generator() {
     kept=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "build/$1/CMakeCache.txt" 2>/dev/null || true)
     if [ -n "$kept" ]; then echo "$kept"; elif command -v ninja >/dev/null 2>&1; then echo Ninja; else echo "Unix Makefiles"; fi
 }
 
-# build PRESET [CMAKE ARGUMENTS]: configures and builds into build/PRESET, all or $BUILD_ONLY; the log is shown only when it fails.
+# build PRESET [CMAKE ARGUMENTS]: configures and builds into build/PRESET, all or $BUILD_ONLY; the log is shown only
+# when it fails.
 BUILD_ONLY=
 build() {
     preset=$1

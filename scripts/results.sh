@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by scripts/test, after common.sh: counts what passed, failed and was skipped, and says so in the last line, however the script ends.
-# Whoever sources it sets IS_COMPLETE=yes at its end, and SELECT to a regular expression when not all tests of ctest are wanted.
+# Sourced by scripts/test, after common.sh: counts passed, failed and skipped tests, and prints the counts in the last
+# line, however the script ends. The sourcing script sets IS_COMPLETE=yes at its end, and sets SELECT to a regular
+# expression to run only some tests of ctest.
 PASSED=0 FAILED=0 SKIPPED=0 RUN_FAILED=0 IS_COMPLETE=no
 
 finish() {
@@ -21,7 +22,8 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# What ctest's log ends with, as "passed failed skipped": it counts a skipped test among those that passed, and a disabled one not at all.
+# Reads the end of ctest's log and prints "passed failed skipped". ctest counts a skipped test as passed, and does not
+# count a disabled test.
 ctest_counts() { # LOG
     awk '/^[0-9]+% tests passed, / { failed = $4; total = $NF; skipped = disabled = 0 }
          total != "" && /^\t *[0-9]+ - .* \(Skipped\)$/ { ++skipped }
@@ -29,7 +31,7 @@ ctest_counts() { # LOG
          END { if (total != "") print total - failed - skipped, failed, skipped + disabled }' "$1"
 }
 
-# ctest_in PRESET [ARGUMENTS]: leaves the number that failed in RUN_FAILED. A run without a test is one that failed.
+# ctest_in PRESET [ARGUMENTS]: stores the number of failures in RUN_FAILED. A run without a test counts as failed.
 ctest_in() {
     preset=$1 code=0
     shift
@@ -47,10 +49,11 @@ ctest_in() {
     PASSED=$((PASSED + $1)) FAILED=$((FAILED + RUN_FAILED)) SKIPPED=$((SKIPPED + $3))
 }
 
-# What failed in the last run is run again.
+# Runs the failed tests of the last run again.
 forget_failed() { FAILED=$((FAILED - RUN_FAILED)); }
 
-# suite NAME COMMAND...: a program as one test more; exit code 77 is a skip, whose reason it has printed.
+# suite NAME COMMAND...: counts the program as one test; exit code 77 is a skip, and the program has printed the
+# reason.
 suite() {
     name=$1 code=0
     shift

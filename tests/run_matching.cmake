@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DPATTERN=REGEX -P run_matching.cmake -- PROGRAM ARGUMENTS...: the program must end with 0 and its output match. ctest's own
-# PASS_REGULAR_EXPRESSION does not look at the exit code: a program that crashes after the line would pass.
+# cmake -DPATTERN=REGEX -P run_matching.cmake -- PROGRAM ARGUMENTS...: the program must end with 0 and its output
+# match. ctest's own PASS_REGULAR_EXPRESSION ignores the exit code, so a program that crashes after the line would
+# pass.
 cmake_minimum_required(VERSION 3.22)
 set(command "")
 set(is_command OFF)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls whose input is as bad as can be for a GPU: all of one segment, one column, one row. The
- * first argument picks one; the device is the first GPU. Exit code 0: it was right. */
+/* Calls with the worst inputs for a GPU: all elements in one segment, one column, or one row. The
+ * first argument picks the call; the device is the first GPU. Exit code 0: the result was right. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static const gantry_tensor_t *call_softmax(gantry_scope_t *scope) {
     return gantry_softmax(scope, make(scope, 1, LENGTH, true));
 }
 
-/* The first element, where all inputs are ones; -1: not asked. */
+/* The expected first element when all inputs are ones; -1: not checked. */
 static const struct {
     const char *name;
     const gantry_tensor_t *(*call)(gantry_scope_t *scope);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plug-in of Oclgrind: the instructions of each kernel's longest work-item, a line "kernel count"
- * for each launch, into the file that LONGEST_ITEM_FILE names. Compiled by longest_item.sh. */
+/* A plug-in of Oclgrind that counts the instructions of each launch's longest work-item. The
+ * plug-in writes a line "kernel count" for each launch to the file that LONGEST_ITEM_FILE names.
+ * longest_item.sh compiles this file. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +11,7 @@
 #include <oclgrind/KernelInvocation.h>
 #include <oclgrind/Plugin.h>
 
-/* Their own headers need LLVM's. */
+/* Oclgrind's own headers need LLVM's headers. */
 namespace oclgrind {
 class Context {
 public:
@@ -54,7 +55,7 @@ public:
         std::fclose(file);
     }
 
-    bool isThreadSafe() const override { return false; } /* Oclgrind takes one thread then */
+    bool isThreadSafe() const override { return false; } /* makes Oclgrind use one thread */
 
 private:
     std::map<const oclgrind::WorkItem *, std::uint64_t> counts;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Instructions of the longest work-item of calls with bad inputs, on Oclgrind in the forms for GPUs: none beyond the bounds of longest.txt. What runs for
-# seconds on a card, its driver may end.
+# Checks on Oclgrind that no work-item of a call with bad inputs exceeds the instructions of longest.txt, in the forms
+# for GPUs. A card's driver may end a kernel that runs for seconds.
 #
 #     longest_item.sh SOURCE BUILD WORK
 #

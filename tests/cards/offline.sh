@@ -1,12 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Device text through compilers for cards that are not here: no kernel may keep private arrays or spilled registers in memory.
+# Compiles device text for cards that this machine lacks: no kernel may keep private arrays or spilled registers in
+# memory.
 #
 #     offline.sh SOURCE BUILD WORK [--all]
 #
-# The texts are those that the hostile GPU of tests/stand_ins/opencl gets: without --all of float32 and the ops of test_hostile_forms, with it of every
-# family of sums, products, scans and sorts, and every type. clang compiles them for AMD's cards, and with ptxas for NVIDIA's. Loops are unrolled where the text
-# says so and nowhere else, as by compilers with less zeal than clang. Kernels with a known ceiling are in scratch.txt. Exit code 77: no compiler; the reason is printed.
+# The hostile GPU of tests/stand_ins/opencl records the texts. Without --all these are float32 and the ops of
+# test_hostile_forms; with --all, every type and every family of sums, products, scans and sorts. clang compiles the
+# texts for AMD's cards, and with ptxas for NVIDIA's. Loops are unrolled only where the text says so, because other
+# compilers unroll less than clang. scratch.txt lists the kernels with a known ceiling. Exit code 77: no compiler; the
+# reason is printed.
 set -eu
 source=$1 build=$2 work=$3 all=${4:-}
 rm -rf "$work"
@@ -27,7 +30,7 @@ ptxas=$(command -v ptxas || true)
 # ---- the texts ----
 export GANTRY_TEST_HOSTILE_TEXTS="$work/texts" POCL_CACHE_DIR="$work/pocl" GANTRY_KERNEL_CACHE= GANTRY_TUNING_FILE=
 if [ "$all" = --all ]; then
-    # Nothing runs, so that results are wrong: only the texts count.
+    # No kernel runs, so results are wrong; only the texts matter.
     OPENCL_LAYERS="$build/lib/tests/opencl/hostile_layer.so" GANTRY_TEST_HOSTILE="gpu=1;units=48;dry=1" POCL_DEVICES=pthread \
         GANTRY_OPENCL_MATMUL=portable GANTRY_BACKEND_PATH="$build/lib/gantry" \
         "$build/bin/gantry_conformance" --device /GPU:0 --every 3 \
@@ -45,7 +48,7 @@ compile() {
     $clang -x cl -D__OPENCL_VERSION__=120 $(sed -n '1s|^// ||p' "$text") -target "$target" "$@" -Xclang -finclude-default-header -nogpulib \
         -Xclang -mlink-builtin-bitcode -Xclang "$library/$functions" -O3 -fno-unroll-loops -ffp-contract=off -S -o "$out" "$text"
 }
-# Lines "architecture kernel bytes registers" of one text.
+# Prints lines "architecture kernel bytes registers" for one text.
 judge_amd() { # TEXT ARCHITECTURE
     compile "$1" amdgcn-amd-amdhsa amdgcn--amdhsa.bc "$work/out.s" "-mcpu=$2"
     awk -v card="$2" '/^[ \t]*\.amdhsa_kernel / { kernel = $2 } /^; NumVgprs:/ { registers = $3 }

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# Runs scripts/check-gpu on the stand-in: with a card, where every step passes; with a tool that finds a hazard, which the page begins with; with
-# a card that OpenCL sees too, in part; with a card of OpenCL alone, where PoCL is the card; with none, where the exit code says so. Then the bench alone on a driver whose reads fail and on products of too few bits, where it must notice.
+# Runs scripts/check-gpu on the stand-in. With a card, every step passes. With a tool that finds a hazard, the page
+# begins with the hazard. Other runs have a card that OpenCL sees too (in part), PoCL as the only card, and no card,
+# which the exit code reports. Then the bench alone must notice a driver whose reads fail, and products of too few
+# bits.
 set(ENV{POCL_CACHE_DIR} ${WORK_DIR}/pocl_cache)
 set(ENV{GANTRY_KERNEL_CACHE} ${WORK_DIR}/kernel_cache)
 file(MAKE_DIRECTORY ${WORK_DIR}/pocl_cache)
 
-# check_gpu(NAME CODE settings ARGUMENTS...): leaves the report's text in `report`, and of the bench's file in `figures`.
+# check_gpu(NAME CODE settings ARGUMENTS...): stores the report's text in `report`, and the text of the bench's file
+# in `figures`.
 function(check_gpu name wanted_code settings)
   set(ENV{GANTRY_STAND_IN_CUDA} "${settings}")
   file(REMOVE_RECURSE ${WORK_DIR}/${name})
@@ -39,7 +42,8 @@ function(expect text)
   endforeach()
 endfunction()
 
-# sanitizer(NAME TEXT CODE): a compute-sanitizer that only notes what it is asked for; of races it says TEXT and ends with CODE.
+# sanitizer(NAME TEXT CODE): makes a compute-sanitizer that only records its arguments; its race check prints TEXT and
+# ends with CODE.
 function(sanitizer name text code)
   file(WRITE ${WORK_DIR}/${name} "#!/bin/sh
 echo \"$*, cuBLASLt: $GANTRY_CUDA_CUBLAS\" >>'${WORK_DIR}/sanitized'
@@ -96,7 +100,7 @@ if(report MATCHES "WRONG RESULT|CUDA_VISIBLE_DEVICES")
 endif()
 expect("${figures}" "\"case\": \"launch\"")
 
-# A processor is no card, unless it is presented as one.
+# A processor counts as a card only when it is presented as one.
 set(ENV{GANTRY_VISIBLE_DEVICES} -1)
 file(REMOVE_RECURSE ${WORK_DIR}/processor)
 execute_process(COMMAND sh ${SOURCE_DIR}/scripts/check-gpu --opencl --only failover --build ${BUILD_DIR} --out ${WORK_DIR}/processor

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the programs as a user would, by shell lines in a folder of the test's own. Header only. */
+/* Runs the programs as a user would, by shell lines in the test's own folder. Header only. */
 #ifndef TESTS_CLI_CASE_H
 #define TESTS_CLI_CASE_H
 
@@ -62,7 +62,7 @@ static inline void write_file(const char *name, const char *text) {
         skip();                                 \
     } while (0)
 
-/* What every test program begins with; 1 when the folder cannot be made. */
+/* Every test program calls this first; 1 when the folder cannot be made. */
 static inline int open_folder(void) {
     static const char *const others[] = {"GANTRY_BACKENDS",        "GANTRY_BACKEND_PATH",
                                          "GANTRY_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The programs as a user runs them: the gantry command, the guide, the language identifier. Needs
- * two PoCL devices, like every test that names GPUs here, unless GANTRY_TEST_ALLOW_NO_OPENCL is
- * set. */
+/* Runs the gantry command, the guide and the language identifier as a user would. Needs two PoCL
+ * devices, like every test that names GPUs here, unless GANTRY_TEST_ALLOW_NO_OPENCL is set. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
@@ -90,8 +89,7 @@ static void settings_tell_values_and_who_set_them(void **state) {
     expect_in_output("GANTRY_MEMORY_LIMIT is \"2X\"");
 }
 
-/* Each variable of docs/environment.md, as text and as JSON, with what holds where nobody says
- * anything. */
+/* Each variable of docs/environment.md, as text and as JSON, with its default value. */
 static void settings_list_every_variable(void **state) {
     (void)state;
     static const struct {
@@ -147,7 +145,7 @@ static void unknown_settings_and_backends_are_warned_of(void **state) {
 
 /* ---- text and JSON ---- */
 
-/* The lines of `gantry devices` about the device of that alias. */
+/* The lines of `gantry devices` about the device with that alias. */
 static const char *text_about(const char *text, const char *alias) {
     static char lines[8192];
     char names[96];
@@ -156,7 +154,7 @@ static const char *text_about(const char *text, const char *alias) {
     assert_non_null(at);
     for (at = strchr(at + 1, '\n') + 1; *at;) {
         const char *end = at;
-        do { /* one device: a line with two blanks in front, then those with more */
+        do { /* one device: a line that begins with two blanks, then lines that begin with more */
             end = strchr(end, '\n') + 1;
         } while (strncmp(end, "   ", 3) == 0);
         (void)snprintf(lines, sizeof lines, "%.*s", (int)(end - at), at);
@@ -256,7 +254,7 @@ static void devices_show_the_parts_of_a_split_device(void **state) {
     expect_in_output("part /GPU:1: limit 512.0 MiB (536870912 bytes), ordinal 1\n");
     expect_in_output("hidden by GANTRY_VISIBLE_DEVICES\n");
     expect_run(0, "GANTRY_LOGICAL_DEVICES=GPU:0=1G,1G $BIN/gantry devices");
-    expect_in_output("\n  /GPU:2     "); /* the second card, behind two parts */
+    expect_in_output("\n  /GPU:2     "); /* the second card follows two parts */
 }
 
 /* ---- every program takes every spelling ---- */
@@ -284,9 +282,9 @@ static void programs_take_every_spelling_of_a_device(void **state) {
                                                 "/job:localhost/replica:0/task:0/device:CPU:0",
                                                 "/physical_device:CPU:0"};
     static const struct {
-        const char *line, *filter; /* what is behind the line where it shall succeed */
+        const char *line, *filter; /* appended to a line that must succeed */
     } programs[] = {
-        /* without memory its first chapter fails, behind the device's name */
+        /* without memory its first chapter fails, after the device's name */
         {"GANTRY_MEMORY_LIMIT=1M $BIN/memory_control --device %s",
          " 2>&1 | grep 'this did not hold'"},
         {"$BIN/language_id --epochs 0 --features 16 --device %s low=low high=high", ""},
@@ -482,7 +480,7 @@ static void identifier_learns_and_losses_agree_between_devices(void **state) {
     expect_in_output("weights on /job:localhost/replica:0/task:0/device:GPU:0");
     assert_int_equal(read_losses(on_gpu, 3), 3);
     for (int i = 0; i < 3; ++i) {
-        /* printed with four digits: half a unit of the last may be added to the tolerance */
+        /* printed with four digits, so the tolerance grows by half a unit of the last digit */
         if (fabs(on_cpu[i] - on_gpu[i]) > 1e-4 + 1e-6)
             fail_msg("epoch %d: loss %.4f and %.4f", i + 1, on_cpu[i], on_gpu[i]);
     }

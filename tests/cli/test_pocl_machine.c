@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Machines that lack something PoCL needs, as a user meets them: a true sentence and the CPU in
- * place of an abort. Each machine is a shell line with a process of its own, since PoCL looks at
- * its environment once.
+/* On machines that lack something PoCL needs, Gantry reports the true reason and uses the CPU
+ * instead of aborting. Each machine is a shell line with its own process, because PoCL reads its
+ * environment once.
  *
  *   test_pocl_machine op ACTION...     runs ops on /GPU:0, for the tests: add, exp, sum, product;
  *                                      big takes 1.2 GB; sh:LINE runs a shell line between
  *
- * What needs an unprivileged user, a mount or ulimit is skipped, with the reason, where that is
- * not to be had. */
+ * A test that needs an unprivileged user, a mount or ulimit is skipped, with the reason, on systems
+ * without one. */
 #define _GNU_SOURCE
 
 #include "cli_case.h"
@@ -72,7 +72,7 @@ static int run_ops(int count, char **actions) {
     return 0;
 }
 
-/* ---- what can be had here ---- */
+/* ---- abilities of this system ---- */
 
 static bool is_here(const char *what, const char *line) {
     if (run("%s", line) == 0) return true;
@@ -80,8 +80,9 @@ static bool is_here(const char *what, const char *line) {
     return false;
 }
 
-/* In front of a command, with an environment of what follows: as somebody who may write nothing. A
- * search for leaks needs a process more than some of these limits leave. */
+/* Prefix that runs a command as a user without write access, with only the environment that
+ * follows. The leak search is off, because it needs one process more than some of these limits
+ * allow. */
 #define SOMEBODY \
     "$NOBODY env -i ASAN_OPTIONS=detect_leaks=0 PATH=\"$PATH\" GANTRY_OPENCL_CPU=gpu POCL_DEVICES=pthread "
 
@@ -253,8 +254,8 @@ static void tensor_beyond_the_limit_is_refused_with_its_cause(void **state) {
     expect_in_output("bytes that machine, cgroup and ulimit leave");
 }
 
-/* oneDNN ends a process with less than it takes, OpenBLAS waits for ever, and interrupts one
- * that can make no thread. */
+/* With too little memory oneDNN ends the process and OpenBLAS hangs. OpenBLAS also interrupts a
+ * process that cannot make threads. */
 static void libraries_of_the_cpu_are_left_alone_where_they_would_not_survive(void **state) {
     (void)state;
     if (IS_SANITIZED) {
@@ -283,7 +284,7 @@ static void compiler_without_memory_is_exhausted_and_falls_back(void **state) {
         (void)printf("skipped: sanitizers take more address space than any limit leaves\n");
         skip();
     }
-    /* The limit comes when the device is open. */
+    /* The limit is set after the device is open. */
     const char *line =
         "POCL_CACHE_DIR=$PWD/compiler %s $SELF op add 'sh:prlimit --pid $PPID --as=100000000' exp";
     if (!is_here("no prlimit", "command -v prlimit")) skip();
@@ -328,7 +329,7 @@ int main(int argc, char **argv) {
     if (length <= 0) return 1;
     self[length] = '\0';
     (void)setenv("SELF", self, 1);
-    (void)setenv("BIN", GANTRY_BIN, 1); /* for shells below the line's own */
+    (void)setenv("BIN", GANTRY_BIN, 1); /* for shells that the line's own shell starts */
     (void)setenv("GANTRY_OPENCL_CPU", "gpu", 1);
     (void)setenv("POCL_DEVICES", "pthread", 1);
     (void)setenv("GANTRY_KERNEL_CACHE", "", 1);

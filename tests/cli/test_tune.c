@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry tune as a user runs it, in a second or two: what it keeps, what later programs make of it,
- * and what is left when it is stopped half-way.
+/* Runs gantry tune for a second or two as a user would: the kept records, their use by later
+ * programs, and the records left when gantry tune is stopped half-way.
  */
 #define _XOPEN_SOURCE 700
 
@@ -61,7 +61,7 @@ static int make_temporary_folder(void **state) {
     return setenv("TMPDIR", path, 1);
 }
 
-/* ---- what it keeps ---- */
+/* ---- kept records ---- */
 
 static void cpu_products_are_measured_kept_and_used(void **state) {
     (void)state;
@@ -75,7 +75,7 @@ static void cpu_products_are_measured_kept_and_used(void **state) {
     expect_in_output("own=");
     expect_in_output("1 record kept in");
     assert_int_equal(records_in("cpu"), 1);
-    expect_run(0, "$BIN/gantry tune " SMALL); /* in place of the first */
+    expect_run(0, "$BIN/gantry tune " SMALL); /* replaces the first */
     assert_int_equal(records_in("cpu"), 1);
     expect_run(0, "$BIN/gantry devices");
     expect_in_output("matrix products of float32 in GFLOP/s: thin by rule (not measured), small ");
@@ -103,7 +103,7 @@ static void time_that_is_over_ends_it_with_what_is_known(void **state) {
     assert_int_equal(records_in("short"), 1);
 }
 
-/* As many busy processes as cores, where no quota keeps them below the machine's. */
+/* Starts as many busy processes as the machine has cores; a quota may allow fewer. */
 static void busy_machine_is_told(void **state) {
     (void)state;
     if (run("[ $(nproc) = $(grep -c '^cpu[0-9]' /proc/stat) ] && ! grep -q '^[0-9]' /sys/fs/cgroup/cpu.max 2>/dev/null"))
@@ -166,7 +166,7 @@ static void clblast_is_searched_when_it_is_asked_for(void **state) {
     assert_int_equal(names_in("tmp"), 0);
 }
 
-/* A card by the stand-in that shows PoCL as one. */
+/* The stand-in presents PoCL as a card. */
 static void a_card_has_clblast_searched_by_default(void **state) {
     static const char layer[] = GANTRY_TEST_MODULES "/cuda/standin_opencl.so";
     (void)state;
@@ -210,7 +210,7 @@ static void a_card_keeps_the_fastest_choice_of_cublaslt(void **state) {
     assert_int_equal(records_in("cublaslt"), 1);
 }
 
-/* By the stand-in for NVIDIA's driver: nothing of this backend is tuned. */
+/* Runs on the stand-in for NVIDIA's driver: gantry tune tunes nothing of this backend. */
 static void a_device_that_has_nothing_to_tune_is_there_all_the_same(void **state) {
     static const char driver[] = GANTRY_TEST_MODULES "/cuda/standin_libcuda.so";
     static const char *const lines[][2] = {{"tune", "nothing to tune"},
@@ -260,7 +260,7 @@ static void two_at_once_lose_nothing(void **state) {
     assert_int_equal(records_in("two"), 2);
 }
 
-/* ---- what goes wrong ---- */
+/* ---- errors ---- */
 
 static void file_that_cannot_be_written_is_told(void **state) {
     (void)state;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The conformance program: what every op, scope, variable and allocator must do on one device,
- * whichever it is.
+/* The conformance program: checks the required behaviour of every op, scope, variable and allocator
+ * on one device of any kind.
  *
- * Speaks to Gantry through the public API only. One process checks one device (or compares two);
- * the list of ops comes from the golden files, all other checks are tables of functions, one table
- * (group) per subject.
+ * The program uses the public API only. One process checks one device (or compares two). The list
+ * of ops comes from the golden files; all other checks are tables of functions, one table (group)
+ * per subject.
  * Ownership: main owns the conformance_t and all it points to; a check releases what it makes.
  * Threads: externally synchronised; checks run one after the other on the main thread. */
 #ifndef GANTRY_TESTS_CONFORMANCE_H
@@ -23,31 +23,32 @@
 /* ---- options ---- */
 
 typedef struct conformance_options_t {
-    const char *device;       /* as the user wrote it */
-    const char *compare;      /* a second device whose bits must equal the first's; NULL: none */
-    const char *only;         /* comma list of ops and groups; NULL: all */
-    const char *case_part;    /* text that a case's name must contain; NULL: any */
-    const char *golden;       /* folder of *.json */
-    const char *skip_file;    /* NULL: none */
-    const char *platform;     /* part of its name without which nothing is run; NULL: any */
+    const char *device;    /* as the user wrote it */
+    const char *compare;   /* a second device whose bits must equal the first's; NULL: none */
+    const char *only;      /* comma list of ops and groups; NULL: all */
+    const char *case_part; /* text that a case's name must contain; NULL: any */
+    const char *golden;    /* folder of *.json */
+    const char *skip_file; /* NULL: none */
+    /* the platform's name must contain this, else nothing runs; NULL: any */
+    const char *platform;
     const char *expectations; /* file of kernels known to be missing */
     /* run only each n-th case of golden files, sweep and matrix products */
     uint64_t every;
     bool opencl_cpu_as_gpu;
-    /* the first GPU is one part that imitates small work-groups: kernels take their forms for
+    /* the first GPU is one part that imitates small work-groups, so kernels use their forms for
      * GPUs */
     bool gpu_forms;
     bool all_types; /* see conformance_spares_type */
     bool few_types;
     bool once;
-    bool no_float64;    /* the device must be one that lacks float64 */
+    bool no_float64;    /* the device must lack float64 */
     bool list;          /* print the cases, run nothing */
     bool verbose;       /* log of the library, all reasons of a failure, table per op */
     bool allow_missing; /* exit 77 when the device's backend is unavailable */
     bool expect_warm;   /* fail when a program had to be built */
 } conformance_options_t;
 
-/* 0 to go on; -1 after a usage error was printed; 1 after help was printed. */
+/* 0: continue; -1: a usage error was printed; 1: help was printed. */
 int conformance_options_parse(int argc, char **argv, conformance_options_t *out_options);
 
 /* ---- files of rules: some words, then a reason, one a line; # begins a comment ---- */
@@ -65,8 +66,7 @@ typedef struct conformance_rules_t {
     size_t count;
 } conformance_rules_t;
 
-/* Reads lines of word_count words and a reason (which must be there). 0, or -1 with a text in
- * error. */
+/* Reads lines of word_count words and a required reason. 0, or -1 with a text in error. */
 int conformance_rules_load(const char *path, size_t word_count, conformance_rules_t *out_rules,
                            char *error, size_t error_bytes);
 void conformance_rules_free(conformance_rules_t *rules);
@@ -76,7 +76,7 @@ void conformance_rules_free(conformance_rules_t *rules);
 typedef struct conformance_row_t {
     char group[40]; /* an op, or a subject such as "scope" */
     size_t passed, failed, skipped;
-    int64_t largest_ulp; /* of golden cases that allow a distance; INT64_MAX: not comparable */
+    int64_t largest_ulp; /* over golden cases that allow a distance; INT64_MAX: not comparable */
 } conformance_row_t;
 
 typedef struct conformance_t {
@@ -84,21 +84,21 @@ typedef struct conformance_t {
     gantry_runtime_t *runtime;
     const gantry_logical_device_t *device;
     const gantry_logical_device_t *other; /* of options.compare; NULL */
-    /* some device that is not `device`; NULL when there is none */
+    /* a device other than `device`; NULL: none */
     const gantry_logical_device_t *elsewhere;
     const char *backend; /* of device: "cpu", "opencl" */
-    bool lacks_float64;  /* device does not compute with it */
+    bool lacks_float64;  /* the device does not compute with float64 */
     conformance_rules_t expectations, skips;
     conformance_row_t rows[CONFORMANCE_MAX_GROUPS];
     size_t row_count;
-    /* of the names in options.only, by number: there is such a group */
+    /* per name in options.only: a group with this name exists */
     bool is_met[CONFORMANCE_MAX_GROUPS];
     /* the running case */
     conformance_row_t *row;
     char case_name[160];
     size_t reasons;
     char skip_reason[256];
-    /* the newest placement record; op "" when none came since it was emptied */
+    /* the newest placement record; op is "" when no record came since it was emptied */
     gantry_placement_record_t record;
     size_t record_count;
     atomic_uint warnings; /* of the library's log */
@@ -111,37 +111,37 @@ typedef struct conformance_check_t {
     conformance_check_fn run;
 } conformance_check_t;
 
-/* Runtime options as the command line asks for them; more may be set before create. The log goes
+/* Fills runtime options from the command line; the caller may set more before create. The log goes
  * to c. */
 gantry_runtime_options_t conformance_runtime_options(conformance_t *c);
-/* Makes the runtime, finds the devices. 0, else the exit code, after saying why. */
+/* Makes the runtime and finds the devices. 0, else the exit code after printing the reason. */
 int conformance_open(conformance_t *c);
-/* Lets placement records come to c->record (conformance_open does). */
+/* Directs placement records to c->record (conformance_open calls this). */
 void conformance_watch_placements(conformance_t *c);
 void conformance_close(conformance_t *c);
 
 /* ---- report ---- */
 
-/* Starts a case; false when filters, the skip file or --list leave it out: then nothing else is
- * called for it. A name in brackets stands for what no case filter may hide, such as a damaged
- * file. */
+/* Starts a case. False when filters, the skip file or --list leave the case out: then the caller
+ * makes no further call for the case. No case filter hides a name in brackets, such as one for a
+ * damaged file. */
 bool conformance_begin(conformance_t *c, const char *group, const char *name);
-/* The case is wrong. The first reason is printed, the others too when verbose. */
+/* Fails the case. The first reason is printed, the others only when verbose. */
 void conformance_fail(conformance_t *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* The case cannot be run here, because. */
+/* Skips the case with a reason. */
 void conformance_skip(conformance_t *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void conformance_end(conformance_t *c);
 /* True when --only names the group, or names nothing. */
 bool conformance_wants(conformance_t *c, const char *group);
-conformance_row_t *conformance_row(conformance_t *c, const char *group); /* made if there is none */
+conformance_row_t *conformance_row(conformance_t *c, const char *group); /* created when missing */
 void conformance_run_checks(conformance_t *c, const char *group, const conformance_check_t *checks,
                             size_t count);
-/* Table, totals, programs built. Returns the exit code. */
+/* Prints the table, totals, and built programs. Returns the exit code. */
 int conformance_summary(conformance_t *c);
 
-/* For checks: fails the case and goes on. */
+/* For checks: fails the case and continues. */
 #define CHECK(c, condition, ...)                              \
     do {                                                      \
         if (!(condition)) conformance_fail((c), __VA_ARGS__); \
@@ -149,7 +149,7 @@ int conformance_summary(conformance_t *c);
 
 /* "Status: text of the last failure on this thread". Valid until the next call. */
 const char *conformance_last_error(gantry_status_t status);
-/* Fails unless status is wanted and the text contains part ("" asks nothing). */
+/* Fails unless status is the wanted one and the text contains part ("" accepts any text). */
 void conformance_check_status(conformance_t *c, const char *what, gantry_status_t status,
                               gantry_status_t wanted, const char *text, const char *part);
 /* Ends the scope, fails unless its status is wanted. */
@@ -157,7 +157,7 @@ void conformance_end_scope(conformance_t *c, gantry_scope_t *scope, gantry_statu
 
 /* ---- calls ---- */
 
-/* A scope on the device under test; never NULL (out of memory ends the program). */
+/* Opens a scope on the device under test; never NULL (out of memory ends the program). */
 gantry_scope_t *conformance_scope(conformance_t *c);
 gantry_scope_t *conformance_scope_on(conformance_t *c, const char *device);
 
@@ -167,12 +167,12 @@ const gantry_tensor_t *conformance_iota(gantry_scope_t *scope, int64_t n);
 void conformance_check_floats(conformance_t *c, const char *what, const gantry_tensor_t *tensor,
                               const float *values, size_t count);
 
-/* Whether cases of this type are left out with this op: see --all-types and --few-types. */
+/* True when the run leaves out cases of this type for this op: see --all-types and --few-types. */
 bool conformance_spares_type(const conformance_t *c, const char *op, gantry_dtype_t dtype);
 /* Makes constants of the case's inputs in the scope. False after failing the case. */
 bool conformance_make_inputs(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
                              const gantry_tensor_t **inputs);
-/* The same, each in the middle of a larger tensor. */
+/* The same, with each constant in the middle of a larger tensor. */
 bool conformance_make_pieces(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
                              const gantry_tensor_t **inputs);
 /* Calls the case's op; empties and fills c->record. */
@@ -181,7 +181,8 @@ gantry_status_t conformance_call(conformance_t *c, gantry_scope_t *scope, const 
                                  const gantry_tensor_t **outputs, size_t *output_count);
 /* Copies a tensor to the host; data is malloced, also on an empty tensor. */
 gantry_status_t conformance_read(const gantry_tensor_t *tensor, golden_tensor_t *out);
-/* All of it: scope, inputs, call, read. *out_count is 0 after failing the case. */
+/* Opens a scope, makes the inputs, calls the op and reads the results. *out_count is 0 after
+ * failing the case. */
 void conformance_evaluate(conformance_t *c, const char *device, const golden_case_t *item,
                           golden_tensor_t *outputs, size_t *out_count);
 void conformance_free_outputs(golden_tensor_t *outputs, size_t count);
@@ -190,11 +191,12 @@ void conformance_check_same(conformance_t *c, const char *what, const golden_ten
                             const golden_tensor_t *actual);
 /* False when there is no op of that name. */
 bool conformance_find_op(const char *name, gantry_op_info_t *out_info);
-/* The placement of the newest call of op on the device under test: right device, or listed in
- * expectations, or elsewhere because it lacks float64. For a composed op, that of its parts. */
+/* Checks the placement of the newest call of op on the device under test: the right device, a
+ * listed expectation, or another device because this one lacks float64. For a composed op, checks
+ * its parts. */
 void conformance_check_placement(conformance_t *c, const char *op, const gantry_tensor_t *output);
 
-/* ---- sentinels: tensors on both sides of the place where a result is expected to lie ---- */
+/* ---- sentinels: tensors on both sides of the expected place of a result ---- */
 
 typedef struct conformance_sentinels_t {
     const gantry_tensor_t *sides[2];
@@ -215,8 +217,8 @@ void conformance_run_golden(conformance_t *c);
 void conformance_run_sweep(conformance_t *c);
 void conformance_run_sweep_shape(conformance_t *c);
 void conformance_run_sweep_index(conformance_t *c);
-/* Runs the case; each element of its one result is a sum of k products of numbers up to 1, which
- * float types may miss by k eps. */
+/* Runs the case. Each element of its one result is a sum of k products of numbers up to 1; float
+ * types may differ by k eps. */
 void conformance_check_sums(conformance_t *c, const golden_case_t *item, int64_t k,
                             const golden_tensor_t *expected);
 void conformance_run_conv(conformance_t *c);   /* larger convolutions against a plain loop */
@@ -232,8 +234,9 @@ void conformance_run_draws(conformance_t *c); /* random ops with a state, genera
 void conformance_run_scopes(conformance_t *c);
 void conformance_run_calls(conformance_t *c);
 void conformance_run_calls_shape(conformance_t *c);
-void conformance_run_lacking(conformance_t *c); /* a device without float64: nothing on others */
-void conformance_run_views(conformance_t *c);   /* parts and other shapes of tensors as operands */
+/* for a device without float64; does nothing on others */
+void conformance_run_lacking(conformance_t *c);
+void conformance_run_views(conformance_t *c); /* parts and other shapes of tensors as operands */
 void conformance_run_memory(conformance_t *c);
 void conformance_run_memory_control(conformance_t *c);
 void conformance_run_threads(conformance_t *c);

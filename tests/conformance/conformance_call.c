@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a golden case to a call of the library and back. */
+/* Turns a golden case into a call of the library, and reads the results back. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +74,7 @@ static const gantry_tensor_t *make_constant(gantry_scope_t *scope, const golden_
     return gantry_constant(scope, input->dtype, input->shape, input->data, input->bytes);
 }
 
-/* Between two pages of bytes that are no numbers: what is read beyond the piece shows. */
+/* Puts the piece between two pages of NaN bytes, so that a read beyond the piece shows. */
 static const gantry_tensor_t *make_piece(gantry_scope_t *scope, const golden_tensor_t *input) {
     const size_t around = 4096, bytes = around + input->bytes + around;
     const int64_t each = (int64_t)gantry_dtype_size(input->dtype);
@@ -173,7 +173,7 @@ gantry_status_t conformance_call(conformance_t *c, gantry_scope_t *scope, const 
     snprintf(before, sizeof before, "%s", gantry_last_message());
     gantry_status_t status = gantry_op_call(scope, item->op, inputs, item->input_count, attrs,
                                             item->attr_count, outputs, output_count);
-    /* what succeeds leaves no text of what it got round */
+    /* a successful call leaves no text of an earlier failure */
     CHECK(c,
           status != GANTRY_OK || !*gantry_last_message() ||
               strncmp(before, gantry_last_message(), sizeof before - 1) == 0,
@@ -192,7 +192,7 @@ gantry_status_t conformance_read(const gantry_tensor_t *tensor, golden_tensor_t 
         fprintf(stderr, "gantry_conformance: out of memory\n");
         exit(2);
     }
-    memset(out->data, 0x5b, out->bytes); /* a read that writes nothing must show */
+    memset(out->data, 0x5b, out->bytes); /* so that a read that writes nothing shows */
     return gantry_tensor_read(tensor, out->data, out->bytes);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The generic call and the C functions: wrong calls, extreme shapes, values that TensorFlow
- * leaves open. */
+/* Checks the generic call and the C functions: wrong calls, extreme shapes, values that TensorFlow
+ * leaves undefined. */
 #include <math.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -226,8 +226,8 @@ static void wrappers_give_what_their_ops_give(conformance_t *c) {
     gantry_scope_end(scope);
 }
 
-/* Made, converted, multiplied and turned as any other type; arithmetic says which types it
- * takes. */
+/* The type is made, converted, multiplied and transposed like any other; arithmetic errors name the
+ * accepted types. */
 static void halves_are_stored_converted_and_multiplied(conformance_t *c) {
     static const gantry_dtype_t halves[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16};
     for (size_t i = 0; i < 2; ++i) {

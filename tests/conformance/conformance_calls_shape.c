@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C functions of the ops that put elements in other places. */
+/* Checks the C functions of the ops that move elements. */
 #include <string.h>
 
 #include "conformance.h"
 
-/* A result's elements and how many there are. */
+/* A result's elements and their count. */
 #define EXPECT(what, tensor, ...)                                           \
     conformance_check_floats(c, what, tensor, (const float[]){__VA_ARGS__}, \
                              sizeof((const float[]){__VA_ARGS__}) / sizeof(float))
@@ -101,7 +101,7 @@ static void matrices_have_diagonals(conformance_t *c) {
     conformance_end_scope(c, scope, GANTRY_INVALID_ARGUMENT);
 }
 
-/* A duplicate leaves a hole in the result: what stands there is not what memory held before. */
+/* A duplicate leaves a hole in the result; the hole must not show the memory's old contents. */
 static void no_permutation_is_found_out(conformance_t *c) {
     const int64_t wrong[][3] = {{0, 2, 2}, {0, 3, 1}, {0, -1, 1}, {INT64_MAX, INT64_MIN, 0}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions larger than the golden files hold, against a plain loop: shares of several threads,
- * panels of places across rows and images, sums and filters in several blocks. The bound is that
- * of products. */
+/* Checks convolutions larger than those of the golden files against a plain loop: shares of several
+ * threads, panels of places across rows and images, sums and filters in several blocks. The error
+ * bound is the one of matrix products. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,21 +23,20 @@ static const conv_size_t sizes[] = {
     {{2, 9, 9, 260}, {3, 3, 260, 96}, 1, 1, true},
     {{5, 1, 148, 64}, {1, 3, 64, 32}, 1, 1, false},
     {{1, 64, 64, 3}, {7, 7, 3, 16}, 2, 1, true},
-    /* padding where few channels are: strips once and in parts, one place a row, more padding
-     * than image, many rows */
+    /* padding with few channels: strips once and in parts, one place a row, more padding than
+     * image, many rows */
     {{3, 28, 28, 1}, {5, 5, 1, 32}, 1, 1, true},
     {{1, 20, 20, 40}, {5, 5, 40, 33}, 1, 1, true},
     {{2, 7, 1, 6}, {3, 3, 6, 5}, 1, 1, true},
     {{2, 4, 5, 2}, {9, 11, 2, 3}, 1, 1, true},
     {{1, 45, 6, 1}, {35, 3, 1, 4}, 1, 1, true},
     {{2, 9, 30, 2}, {3, 4, 2, 7}, 3, 1, true},
-    /* places that see no padding, with more elements, and with more rows, than are looked up at
-     * once */
+    /* places without padding that have more elements, or more rows, than one look-up handles */
     {{1, 4, 16, 260}, {3, 3, 260, 5}, 1, 1, false},
     {{1, 36, 15, 1}, {34, 3, 1, 4}, 1, 1, false},
 };
 
-/* Elements of t as doubles, for the caller to free. */
+/* The elements of t as doubles; the caller frees them. */
 static double *numbers_of(const golden_tensor_t *t) {
     const size_t count = (size_t)gantry_shape_elements(&t->shape);
     double *numbers = malloc(count * sizeof *numbers);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runtime of the run and the devices it is about; why one is missing. */
+/* The run's runtime and its devices, and the reason why a device is missing. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static void take_log(void *user, gantry_log_level_t level, const char *text) {
 static void take_record(void *user, const gantry_placement_record_t *record) {
     conformance_t *c = user;
     c->record_count++;
-    /* of a composed op's parts the first that ran elsewhere says most, else the last */
+    /* keeps the first part of a composed op that ran elsewhere, else the last part */
     bool elsewhere =
         c->device && strcmp(c->record.device, gantry_logical_device_full_name(c->device)) != 0;
     if (c->record.part_of[0] && strcmp(c->record.part_of, record->part_of) == 0 && elsewhere)
@@ -42,7 +42,7 @@ gantry_runtime_options_t conformance_runtime_options(conformance_t *c) {
     };
 }
 
-/* ---- a device that is not there ---- */
+/* ---- a missing device ---- */
 
 static void print_backends(const gantry_runtime_t *runtime) {
     static const char *const states[] = {"usable", "unavailable", "refused"};
@@ -55,8 +55,8 @@ static void print_backends(const gantry_runtime_t *runtime) {
     }
 }
 
-/* Whether a backend ("opencl") could have served the text: its own name ("opencl:0") speaks of
- * it alone. */
+/* Whether a backend ("opencl") could have served the text; a name such as "opencl:0" names this
+ * backend alone. */
 static bool could_serve(const char *text, const char *backend) {
     size_t length = strlen(backend);
     if (!isalpha((unsigned char)*text) || strncmp(text, "GPU", 3) == 0 ||
@@ -66,7 +66,7 @@ static bool could_serve(const char *text, const char *backend) {
     return strncmp(text, backend, length) == 0 && (text[length] == ':' || text[length] == 0);
 }
 
-/* A backend that is refused (damaged, of another ABI) or usable without such a device is no
+/* A refused backend (damaged, of another ABI), or a usable backend without such a device, is no
  * reason to skip. */
 static bool is_unavailable(const gantry_runtime_t *runtime, const char *text) {
     for (size_t i = 0; i < gantry_backend_status_count(runtime); ++i) {
@@ -100,7 +100,7 @@ static const gantry_logical_device_t *device_of_view(conformance_t *c,
     return device;
 }
 
-/* Any other device: views are listed with the CPU first. */
+/* Any other device; the list begins with the CPU. */
 static const gantry_logical_device_t *find_elsewhere(conformance_t *c) {
     const gantry_physical_device_t *views[64];
     size_t count = 0;
@@ -135,8 +135,8 @@ static int print_device(conformance_t *c, const gantry_logical_device_t *device)
     return CONFORMANCE_SKIPPED;
 }
 
-/* A part that imitates what most cards have, 256 work-items in a group, where the processor
- * allows more. */
+/* A part that imitates most cards with 256 work-items in a group, although the processor allows
+ * more. */
 static int imitate_gpu(conformance_t *c) {
     const gantry_logical_device_config_t part = {.max_work_group_size = 256};
     const gantry_physical_device_t *device = NULL;

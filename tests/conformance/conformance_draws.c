@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random draws with a state, and generators: TensorFlow's sequences, and what a state promises. */
+/* Checks random draws with a state, and generators: TensorFlow's sequences, and the promises of a
+ * state. */
 #include <gantry/random.h>
 #include <math.h>
 #include <stdlib.h>
@@ -62,9 +63,9 @@ static void sequences_are_tensorflows(conformance_t *c) {
     conformance_end_scope(c, s, GANTRY_OK);
 }
 
-/* ---- what a state promises ---- */
+/* ---- promises of a state ---- */
 
-/* 20 draws of 100 numbers, ops with a seed and without one by turns, into data. */
+/* Writes 20 draws of 100 numbers to data; ops with a seed and ops without one alternate. */
 static void draw_some(conformance_t *c, float data[2000]) {
     gantry_scope_t *scope = conformance_scope(c);
     const int64_t seed = 5;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is told of bad data: the same words wherever it is found; on devices behind them also the
- * op, its number and the input. */
+/* Checks the messages about bad data. Every place that finds bad data uses the same words; devices
+ * add the op, its number and the input. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,8 +17,8 @@ typedef struct operand_t {
 
 typedef struct fault_case_t {
     const char *op;
-    const char *at;   /* what devices add */
-    const char *text; /* how every text begins, behind the op's name where there is one */
+    const char *at;   /* devices add this */
+    const char *text; /* every text begins with this, after the op's name if there is one */
     operand_t inputs[MOST_INPUTS];
     size_t input_count;
 } fault_case_t;
@@ -116,7 +116,7 @@ static const fault_case_t cases[] = {
     {"FloorMod", "input 1", "Integer division by zero", {I32(3, 1, 2, 3), I32(3, 1, 1, 0)}, 2},
     {"TruncateDiv", "element 2", "Integer division by zero", {I32(3, 1, 2, 3), I32(3, 1, 1, 0)}, 2},
     {"TruncateMod", "element 2", "Integer division by zero", {I32(3, 1, 2, 3), I32(3, 1, 1, 0)}, 2},
-    /* Results that look like the bad element, too, where they are written over it. */
+    /* Includes results that look like the bad element and overwrite it. */
     {"FloorMod", "element 1", "Integer division by zero", {I32(3, 4, 1, 4), I32(3, 2, 0, 2)}, 2},
     {"FloorDiv",
      "element 1",

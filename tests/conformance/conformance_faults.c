@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bad data found while a kernel runs: it surfaces at the read of what depends on it, and nowhere
- * else. */
+/* A kernel that finds bad data fails the reads of dependent results, and nothing else. */
 #include <stdio.h>
 #include <string.h>
 
 #include "conformance.h"
 
-/* [6, 5] / [3, 0] on the device; NULL when the call itself already failed, as it may on a
- * synchronous device. */
+/* Divides [6, 5] by [3, 0] on the device; NULL when the call itself failed, as a synchronous device
+ * may. */
 static const gantry_tensor_t *divide_by_zero(gantry_scope_t *scope) {
     const int32_t x[] = {6, 5}, y[] = {3, 0};
     return gantry_div(scope, gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(2), x, sizeof x),
@@ -54,12 +53,13 @@ static void others_are_not_touched_by_a_fault(conformance_t *c) {
     const gantry_tensor_t *after = gantry_add(scope, good, good);
     conformance_check_floats(c, "an op after the fault", after, (const float[]){0, 2, 4}, 3);
     gantry_scope_end(scope);
-    (void)gantry_runtime_synchronize(c->runtime); /* may tell of the fault, once */
+    (void)gantry_runtime_synchronize(c->runtime); /* may report the fault, once */
     CHECK(c, gantry_runtime_synchronize(c->runtime) == GANTRY_OK, "the fault is told twice: %s",
           gantry_last_message());
 }
 
-/* Also when the result is gone, once, and never where the call itself was told. */
+/* The fault is also reported once after the result is freed, and never when the call itself
+ * reported it. */
 static void synchronize_tells_of_a_fault_once(conformance_t *c) {
     for (int drops = 0; drops < 2; ++drops) {
         gantry_scope_t *scope = conformance_scope(c);
@@ -90,15 +90,15 @@ enum { MANY = 150000, FIRST_BAD = 70001, OTHERS = 97 };
 
 typedef struct many_case_t {
     const char *op;
-    int32_t good, bad; /* numbers; good COUNTS: each is its own place */
+    int32_t good, bad; /* numbers; good COUNTS: each number is its own place */
     uint32_t input;    /* where they go */
-    const char *told;  /* in front of the place; that devices alone tell of begins with '*' */
+    const char *told;  /* text before the place; a text that only devices print begins with '*' */
     const char *place; /* of the first bad one */
 } many_case_t;
 
 #define COUNTS (-1000)
 
-/* Good numbers but for every 97th from FIRST_BAD on. */
+/* Good numbers, except every 97th from FIRST_BAD on. */
 static const gantry_tensor_t *make_numbers(gantry_scope_t *scope, const many_case_t *item) {
     static int32_t numbers[MANY];
     for (int32_t i = 0; i < MANY; ++i) {
@@ -153,7 +153,7 @@ static void check_many(conformance_t *c, const many_case_t *item) {
     gantry_scope_end(scope);
 }
 
-/* Work-items all over the device meet bad data at once. */
+/* Work-items on the whole device find bad data at the same time. */
 static void first_of_many_bad_elements_is_told(conformance_t *c) {
     static const many_case_t cases[] = {
         {"Gather", 3, 8, 1, "indices", "[70001]"},
@@ -170,7 +170,7 @@ static void first_of_many_bad_elements_is_told(conformance_t *c) {
     }
 }
 
-/* More faults than any table of slots holds. */
+/* Makes more faults than any table of slots holds. */
 static void dropped_faults_need_no_room(conformance_t *c) {
     gantry_scope_t *scope = conformance_scope(c);
     const int32_t bad_index[] = {0, 9};
@@ -189,7 +189,7 @@ static void dropped_faults_need_no_room(conformance_t *c) {
                              gantry_gather(scope, params, gantry_scalar_i32(scope, 3), 0),
                              (const float[]){3}, 1);
     conformance_end_scope(c, scope, GANTRY_OK);
-    /* tells of the first of them where calls did not */
+    /* reports the first fault that no call reported */
     (void)gantry_runtime_synchronize(c->runtime);
     CHECK(c, gantry_runtime_synchronize(c->runtime) == GANTRY_OK, "the faults are told twice: %s",
           gantry_last_message());

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Golden cases: every op on the device under test, with the values TensorFlow gives.
+/* Runs the golden cases: every op on the device under test must give TensorFlow's values.
  *
  * A case that succeeds is run twice from the same inputs: values and placement are checked, the
  * second run must give the same bits and leave its neighbours in memory alone. With --compare,
@@ -73,7 +73,7 @@ static void check_output(conformance_t *c, const golden_case_t *item, size_t ind
     }
 }
 
-/* Reads what a call gave and compares each output with the golden one. */
+/* Reads a call's outputs and compares each with the golden one. */
 static void check_outputs(conformance_t *c, const golden_case_t *item,
                           const gantry_tensor_t *const *outputs, size_t count,
                           golden_tensor_t *out_values) {
@@ -145,7 +145,7 @@ static void run_case(conformance_t *c, const golden_case_t *item) {
 
 /* ---- the same bits on two devices ---- */
 
-/* Matrix products and convolutions do not, nor what is made of them. */
+/* Matrix products, convolutions, and ops composed of them may give different bits. */
 static bool promises_bits(const char *op) {
     static const char *const products[] = {"MatMul", "BatchMatMul", "ConvolveImages"};
     gantry_op_info_t info;
@@ -159,8 +159,8 @@ static bool promises_bits(const char *op) {
     return true;
 }
 
-/* Float64 functions of the device's own library (Sin and Cos of large arguments), and what calls
- * them. */
+/* Float64 functions of the device's own library (Sin and Cos of large arguments), and their
+ * callers. */
 static bool is_from_library(const golden_case_t *item) {
     static const char *const ops[] = {"Sin",   "Cos",   "Tan",    "Asin",  "Acos",   "Atan",
                                       "Sinh",  "Cosh",  "Asinh",  "Acosh", "Atanh",  "Atan2",
@@ -215,7 +215,7 @@ static void run_file(conformance_t *c, const char *op) {
     }
     for (size_t i = 0; i < file.case_count; ++i) {
         const golden_case_t *item = &file.cases[i];
-        /* the first one of every op is always there */
+        /* the first case of every op always runs */
         if (i % c->options.every || is_case_spared(c, item)) continue;
         if (c->options.compare &&
             (item->error_status != GANTRY_OK || !promises_bits(item->op) || is_from_library(item)))
@@ -238,7 +238,7 @@ static int is_json(const struct dirent *entry) {
 void conformance_run_golden(conformance_t *c) {
     struct dirent **entries = NULL;
     int count = scandir(c->options.golden, &entries, is_json, alphasort);
-    if (count <= 0) { /* whatever is asked for */
+    if (count <= 0) { /* independent of the filters */
         c->row = conformance_row(c, "golden");
         c->row->failed++;
         printf("FAIL golden/(files): there is no golden file in %s\n", c->options.golden);

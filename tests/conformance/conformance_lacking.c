@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device that does not compute with float64: such ops run on the CPU and say why, and what
- * only moves bits stays. */
+/* Checks a device without float64: float64 ops run on the CPU and report the reason, and ops that
+ * only move bits stay on the device. */
 #include <stdio.h>
 #include <string.h>
 
@@ -89,7 +89,7 @@ static void without_soft_placement_the_type_is_named(conformance_t *c) {
     conformance_end_scope(c, scope, GANTRY_INVALID_ARGUMENT);
 }
 
-/* The newest two placements are the variable's: where it lives, and its first value. */
+/* The newest two placements belong to the variable: its place and its first value. */
 static void check_handle(conformance_t *c) {
     gantry_placement_record_t records[2] = {{.struct_size = sizeof records[0]}};
     size_t count = 0;

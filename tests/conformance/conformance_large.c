@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Outputs that no cache holds, which processors write past the caches, in blocks: an op of all
- * elements has the bits of the same op of pieces of them, which are too small for that. Sizes are
- * odd, so that every loop has a rest. Sums of as many elements have the bits of their chunks'
- * sums, scans of many rows those of a few rows. */
+/* Checks outputs larger than the caches, which processors write with streaming stores, in blocks.
+ * An op over all elements must have the same bits as the op over pieces, which are too small for
+ * streaming stores. Sizes are odd, so that every loop has a remainder. Large sums must have the
+ * bits of their chunks' sums, and scans of many rows the bits of scans of a few rows. */
 #include "conformance.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* of 4 bytes: 26 MB, above what either backend streams from */
+/* of 4 bytes: 26 MB, above both backends' thresholds for streaming */
 #define ELEMENTS INT64_C(6500003)
 #define NARROW_ELEMENTS INT64_C(25500001) /* of one byte */
 #define PIECE INT64_C(500000)
@@ -159,7 +159,7 @@ static void sums_follow_the_tree(conformance_t *c) {
     conformance_end_scope(c, scope, GANTRY_OK);
 }
 
-/* Rows of a whole scan against the same rows scanned as a few. */
+/* Compares rows of a whole scan with the same rows scanned a few at a time. */
 static void check_scan(conformance_t *c, gantry_scope_t *scope, const gantry_tensor_t *x,
                        gantry_scan_options_t options) {
     const int64_t rows = gantry_tensor_shape(x)->dims[0], length = gantry_tensor_shape(x)->dims[1];
@@ -218,7 +218,7 @@ static void check_scan_of_halves(conformance_t *c, gantry_scope_t *scope, const 
 #define SPECIAL_ROWS 48
 #define SPECIAL_LENGTH 1504
 
-/* Rows with a NaN, an infinity, denormals of float16, sums that no half holds, and others. */
+/* Rows with a NaN, an infinity, denormals of float16, sums beyond a half's range, and others. */
 static void scans_of_halves_are_those_of_floats_rounded(conformance_t *c) {
     static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16};
     static const float scales[] = {1, 1, 1e-6f, 7000, 4e37f, 1};

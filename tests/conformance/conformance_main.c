@@ -16,7 +16,7 @@ static int load_rules(conformance_t *c) {
     return 0;
 }
 
-/* Checks that do not need golden values; none of them concerns two devices at once. */
+/* Checks that need neither golden values nor a second device. */
 static void run_subjects(conformance_t *c) {
     conformance_run_matmul(c);
     conformance_run_conv(c);
@@ -53,7 +53,7 @@ static int run(conformance_t *c) {
 }
 
 int main(int argc, char **argv) {
-    setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* what was said before a driver aborts must be seen */
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* so that output before a driver's abort is visible */
     conformance_t *c = calloc(1, sizeof *c);
     if (!c) return 2;
     int parsed = conformance_options_parse(argc, argv, &c->options);

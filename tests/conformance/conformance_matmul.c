@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products larger than the golden files hold, against a plain loop: blocks and edges of
- * tuned kernels, the choice of library, transposed operands, batches. Integers wrap around and are
- * exact; for floats the bound is that of the golden cases, k eps max|a| max|b|, with |a|, |b| <= 1;
- * halves are summed in float32 and rounded once, hence float32's eps and 1 ulp. */
+/* Checks matrix products larger than those of the golden files against a plain loop: blocks and
+ * edges of tuned kernels, the choice of library, transposed operands, batches. Integers wrap around
+ * and are exact; for floats the bound is that of the golden cases, k eps max|a| max|b|, with |a|,
+ * |b| <= 1; halves are summed in float32 and rounded once, hence float32's eps and 1 ulp. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@ static const matmul_size_t sizes[] = {{1, 1, 1},     {1, 300, 1},   {5, 7, 3},  
                                       {13, 257, 33}, {64, 64, 64},  {17, 33, 129}, {128, 65, 100},
                                       {256, 1, 256}, {3, 1000, 250}};
 
-/* One element's place in a row-major matrix, rows x columns as multiplied; transposed ones are
- * stored the other way. */
+/* One element's place in a row-major matrix of rows x columns as multiplied; a transposed matrix is
+ * stored as columns x rows. */
 static size_t place(int64_t row, int64_t column, int64_t rows, int64_t columns, bool transposed) {
     return (size_t)(transposed ? column * rows + row : row * columns + column);
 }
@@ -149,13 +149,13 @@ void conformance_run_matmul(conformance_t *c) {
             }
         }
         run_product(c, &number, dtypes[t], (matmul_size_t){200, 300, 150}, 0, false, false, true);
-        /* few rows, and few columns by a matrix that lies across: pieces of rows, more than one,
-         * and what is left of them */
+        /* few rows, and few columns with a transposed matrix: several pieces of rows and a
+         * remainder */
         run_product(c, &number, dtypes[t], (matmul_size_t){1, 131, 1101}, 0, false, false, false);
         run_product(c, &number, dtypes[t], (matmul_size_t){3, 131, 1101}, 0, false, true, false);
         run_product(c, &number, dtypes[t], (matmul_size_t){1101, 130, 2}, 0, false, true, true);
-        /* enough work, and columns that fill one vector of 16 or of 8 elements, not two; of a plain
-         * first matrix 7 columns would go by dot products */
+        /* enough work, and columns that fill one vector of 16 or of 8 elements, not two; with a
+         * plain first matrix, 7 columns would use dot products */
         run_product(c, &number, dtypes[t], (matmul_size_t){701, 250, 13}, 0, false, false, false);
         run_product(c, &number, dtypes[t], (matmul_size_t){601, 520, 7}, 0, false, true, false);
         for (int transposed = 0; transposed < 4; ++transposed) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of the device: numbers that add up, a limit that binds, an out-of-memory error that one
- * survives. */
+/* Checks the device's memory: consistent numbers, an enforced limit, and an out-of-memory error
+ * that the program survives. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #define MEBI (UINT64_C(1) << 20)
 #define LIMIT (64 * MEBI)
 
-/* A runtime of its own, so that numbers start small; limit 0: the device's. */
+/* Makes a separate runtime, so that numbers start small; limit 0: the device's own limit. */
 static gantry_runtime_t *open_runtime(conformance_t *c, uint64_t limit) {
     gantry_runtime_t *runtime = NULL;
     gantry_runtime_options_t options = conformance_runtime_options(c);
@@ -34,8 +34,8 @@ static const gantry_tensor_t *make_floats(gantry_scope_t *scope, uint64_t bytes)
     return gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE((int64_t)(bytes / 4)));
 }
 
-/* So that programs and tables that live as long as the runtime exist before numbers are
- * compared. */
+/* Creates the programs and tables that live as long as the runtime before the check compares
+ * numbers. */
 static void warm_up(conformance_t *c, gantry_runtime_t *runtime) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, c->options.device);
     const gantry_tensor_t *x = make_floats(scope, MEBI),
@@ -146,7 +146,7 @@ static void the_limit_binds_and_is_survived(conformance_t *c) {
     gantry_runtime_release(runtime);
 }
 
-/* Fills the device, keeps every second tensor, and looks whether what was freed can be used
+/* Fills the device, keeps every second tensor, and checks that the freed memory can be used
  * again. */
 static void a_full_device_can_be_used_again(conformance_t *c) {
     const gantry_tensor_t *tensors[64] = {NULL};
@@ -176,7 +176,7 @@ static void a_full_device_can_be_used_again(conformance_t *c) {
     gantry_runtime_release(runtime);
 }
 
-/* 100 results of 8 MiB go through 64 MiB, since each is dropped once the next is made. */
+/* 100 results of 8 MiB fit in 64 MiB, because each is dropped once the next exists. */
 static void long_chains_reuse_memory(conformance_t *c) {
     gantry_runtime_t *runtime = open_runtime(c, LIMIT);
     if (!runtime) return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Control over the device's memory: settings by call, splitting, take-all, trim, reports, the
- * ladder's last rung. Each check has a runtime of its own, since settings freeze. */
+/* Checks control over the device's memory: settings by call, splitting, take-all, trim, reports,
+ * and the last step on running out of memory. Each check has its own runtime, because settings
+ * freeze. */
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ static bool find_card(conformance_t *c, control_t *control) {
     return false;
 }
 
-/* False after failing the case; then there is nothing to release. */
+/* False after failing the case; then the caller has nothing to release. */
 static bool open_control(conformance_t *c, const gantry_runtime_options_t *options,
                          control_t *control) {
     *control = (control_t){NULL, NULL, {0}};
@@ -265,7 +266,7 @@ static void without_memory_an_op_moves_when_allowed(conformance_t *c) {
     gantry_runtime_release(control.runtime);
 }
 
-/* What a vendor's library works in comes from the pool: it shows in the peak, and a limit
+/* A vendor library's workspace comes from the pool. The workspace shows in the peak, and a limit
  * without room for it refuses the product. */
 static void workspaces_of_libraries_count(conformance_t *c) {
     static const char *const extra[] = {"GANTRY_OPENCL_MATMUL=clblast", NULL};
@@ -325,7 +326,7 @@ static size_t parts_of(conformance_t *c, const control_t *control,
     return found;
 }
 
-/* Two parts of 40 MiB. False after failing or skipping the case, when all is released. */
+/* Makes two parts of 40 MiB. False after failing or skipping the case and releasing everything. */
 static bool open_split(conformance_t *c, control_t *control,
                        const gantry_logical_device_t **parts) {
     static const gantry_logical_device_config_t configs[PARTS] = {
@@ -378,8 +379,8 @@ static void parts_have_limits_and_numbers_of_their_own(conformance_t *c) {
     gantry_runtime_release(control.runtime);
 }
 
-/* A chain of results that goes to and fro between the parts, large enough that each copy takes a
- * while, memory reused at once. */
+/* A chain of results alternates between the parts. The results are large, so that each copy takes a
+ * while, and memory is reused at once. */
 static void copies_between_parts_are_right(conformance_t *c) {
     enum { ELEMENTS = 1 << 18, ROUNDS = 20 };
     const gantry_logical_device_t *parts[PARTS];

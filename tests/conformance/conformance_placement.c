@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Placement of checked ops: the device asked for has a kernel, or a line of the expectations file
- * says why not; and the list of kernels, which the registry answers, agrees with where ops
- * really ran. */
+/* Checks the placement of ops: the requested device has a kernel, or a line of the expectations
+ * file gives the reason. The registry's list of kernels must agree with the devices that ran the
+ * ops. */
 #include <stdio.h>
 #include <string.h>
 
@@ -40,8 +40,8 @@ bool conformance_find_op(const char *name, gantry_op_info_t *out_info) {
     return false;
 }
 
-/* The op did not run here because the device lacks float64: so it must compute with it, not move
- * it as it moves complex64. */
+/* The op did not run here because the device lacks float64. Such an op must compute with float64;
+ * an op that only moves it must run here. */
 static bool is_lacking(conformance_t *c) {
     const gantry_placement_record_t *record = &c->record;
     bool moves = false;
@@ -57,8 +57,8 @@ static bool is_lacking(conformance_t *c) {
     return !moves;
 }
 
-/* Parts ran where they were asked to; none at all for results of the host, or where an input is
- * the result. */
+/* Parts ran on the requested device. No part runs when the host computes the result, or when an
+ * input is the result. */
 static bool check_composed(conformance_t *c, const char *op) {
     const gantry_placement_record_t *record = &c->record;
     gantry_op_info_t info;
@@ -132,7 +132,7 @@ static void check_info(conformance_t *c, const gantry_op_info_t *info, const cha
     }
 }
 
-/* Ops that other groups check, since they take no golden file. */
+/* Ops without golden files, which other groups check. */
 static bool is_checked_elsewhere(const char *op) {
     static const char *const ops[] = {"Const",
                                       "VarHandleOp",
@@ -146,7 +146,7 @@ static bool is_checked_elsewhere(const char *op) {
     return false;
 }
 
-/* Whatever --every leaves out: each op is run. */
+/* Runs each op even when --every leaves cases out. */
 static bool was_run(const conformance_t *c, const char *op) {
     for (size_t i = 0; i < c->row_count; ++i) {
         if (strcmp(c->rows[i].group, op) == 0)

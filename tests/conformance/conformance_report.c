@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which cases run, what they said, and the summary. */
+/* Chooses the cases to run, and prints their results and the summary. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "conformance.h"
 
-/* One line whatever the text: NumPy's layout and build logs have several. */
+/* Puts any text on one line, because NumPy's layout and build logs have several. */
 static void flatten(char *text) {
     for (; *text; ++text) {
         if (*text == '\n' || *text == '\r') *text = ' ';
@@ -42,7 +42,7 @@ conformance_row_t *conformance_row(conformance_t *c, const char *group) {
     return row;
 }
 
-/* Text behind a slash is what the name begins with. */
+/* The text after a slash is a prefix of the name. */
 static bool matches(const char *name, const char *text) {
     if (*text == '/') return strncmp(name, text + 1, strlen(text + 1)) == 0;
     return strcmp(text, "*") == 0 || strstr(name, text);
@@ -138,7 +138,7 @@ void conformance_check_status(conformance_t *c, const char *what, gantry_status_
 
 /* ---- summary ---- */
 
-/* Files of rules must not keep lines that nothing needs any more. */
+/* Files of rules must not keep unneeded lines. */
 static void check_stale_skips(conformance_t *c) {
     bool filtered =
         c->options.only || c->options.case_part || c->options.every > 1 || c->options.compare;
@@ -151,7 +151,7 @@ static void check_stale_skips(conformance_t *c) {
     }
 }
 
-/* A name that nothing answers to would pass for ever. */
+/* A name without a case would otherwise always pass. */
 static size_t count_unmet(const conformance_t *c) {
     size_t unmet = 0, number = 0;
     for (const char *at = c->options.only; at && *at && number < CONFORMANCE_MAX_GROUPS; ++number) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of rules, such as kernels known to be missing: a few words and a reason a line. */
+/* Reads files of rules, such as the list of missing kernels: each line has a few words and a
+ * reason. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 
 static const char blanks[] = " \t\r\n";
 
-/* False when there is no word, or it is too long. */
+/* False when the word is missing or too long. */
 static bool take_word(const char **at, char *out, size_t out_bytes) {
     *at += strspn(*at, blanks);
     size_t length = strcspn(*at, blanks);

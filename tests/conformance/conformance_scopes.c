@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scopes: the first error stays, devices nest, ownership moves. */
+/* Checks scopes: the first error stays, devices nest, and ownership moves. */
 #include <stdio.h>
 #include <string.h>
 
@@ -80,7 +80,7 @@ static void null_arguments_are_refused(conformance_t *c) {
 
 /* ---- devices nest ---- */
 
-/* An op in a child scope; where did it run? */
+/* Runs an op in a child scope and returns its device. */
 static void check_child(conformance_t *c, gantry_scope_t *parent, const char *device,
                         const char *wanted) {
     gantry_scope_t *child = gantry_scope_begin_in(parent, device);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sentinels: does a kernel write beside its result?
+/* Sentinels show whether a kernel writes outside its result.
  *
  *     [ 0xa5 ... ][  hole, as large as the result  ][ 0xa5 ... ]
  *
  * A best-fit allocator gives the hole to the next tensor of its size, so that a write one element
- * too far is seen in a side (sizes are rounded up to 256 bytes, so only results of such a size
- * lie close). */
+ * too far changes a side. Sizes are rounded up to 256 bytes, so only results of such a size touch
+ * the sides. */
 #include <stdlib.h>
 #include <string.h>
 

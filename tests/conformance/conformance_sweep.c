@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sweep: each op with random inputs of many sizes, around the borders of vectors, work-groups
- * and blocks.
+/* The sweep runs each op with random inputs of many sizes, around the borders of vectors,
+ * work-groups and blocks.
  *
  * Alone, a device must give the same bits twice and leave the neighbours of its result alone; with
- * --compare, two devices must give the same bits, whatever order their hardware would like to add
- * in. Golden files say what is right; this looks at sizes too large for them. */
+ * --compare, two devices must give the same bits, independent of the order in which their hardware
+ * adds. Golden files give right values; the sweep covers sizes too large for golden files. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -92,8 +92,8 @@ static void add_flag(sweep_t *s, const char *name, bool value) {
     s->item.attr_count = 1;
 }
 
-/* The second run on the same device, with sentinels. Its inputs: a third of the cases has them as
- * they were, a third lets the op overwrite them, and a third takes pieces of larger tensors. */
+/* The second run on the same device, with sentinels. A third of the cases uses the same inputs, a
+ * third lets the op overwrite its inputs, and a third takes pieces of larger tensors. */
 static void run_again(conformance_t *c, const golden_case_t *item, const golden_tensor_t *first,
                       size_t count) {
     const gantry_tensor_t *inputs[CONFORMANCE_MAX_INPUTS], *outputs[CONFORMANCE_MAX_OUTPUTS];
@@ -257,8 +257,8 @@ static void reduce_case(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dty
     finish(s);
 }
 
-/* Around the borders of the device forms: what one work-item has under way at once (8 elements of
- * 64, 32 or 8 lanes), chunks of 4096, two levels in one launch (up to 16384), columns for small
+/* Around the borders of the device forms: the elements that one work-item has in flight (8 elements
+ * of 64, 32 or 8 lanes), chunks of 4096, two levels in one launch (up to 16384), columns for small
  * and large work-groups and single items. */
 static void sweep_long_reductions(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
     static const int64_t lengths[] = {8, 9, 512, 513, 1023, 8192, 8193, 12289, 16384, 16385};
@@ -271,7 +271,7 @@ static void sweep_long_reductions(sweep_t *s, const sweep_spec_t *spec, gantry_d
     }
     for (size_t i = 0; i < COUNT(rows); ++i) {
         for (size_t k = 0; k < COUNT(columns); ++k) {
-            /* it would show no more, and take seconds */
+            /* would show nothing more and take seconds */
             if (rows[i] * columns[k] > 500000) continue;
             reduce_case(s, spec, dtype, GANTRY_SHAPE(rows[i], columns[k]), &first, 1);
         }
@@ -308,8 +308,8 @@ static void sweep_rows(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtyp
     }
 }
 
-/* Around the borders of chunks of 128; in rows and in columns; the last three of so many sequences
- * that processors take them whole. */
+/* Around the borders of chunks of 128; in rows and in columns; the last three have so many
+ * sequences that processors handle each as a whole. */
 static void sweep_scan(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
     static const gantry_shape_t shapes[] = {{1, {129}},      {1, {16385}},     {2, {3, 127}},
                                             {2, {257, 5}},   {2, {128, 300}},  {3, {2, 1000, 3}},
@@ -357,7 +357,7 @@ static void sweep_transpose(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t
 }
 
 static void sweep_gather(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
-    /* of small elements, which cards may take two or four at a time */
+    /* small elements, which cards may handle two or four at a time */
     static const int64_t rows[] = {2, 4, 6, 48};
     for (size_t i = 0; i < COUNT(rows); ++i) {
         if (!start(s, spec->op, "%s_rows_of_%" PRId64, gantry_dtype_name(dtype), rows[i])) continue;
@@ -508,7 +508,7 @@ void conformance_run_sweep(conformance_t *c) {
     sweep_t s = {.c = c};
     for (size_t i = 0; i < COUNT(specs); ++i) {
         if (!conformance_wants(c, specs[i].op)) continue;
-        s.number = 0; /* the first case of every op is always there */
+        s.number = 0; /* the first case of every op always runs */
         for (size_t t = 0; t < COUNT(dtypes); ++t) {
             if (!(specs[i].types >> t & 1) || conformance_spares_type(c, specs[i].op, dtypes[t]))
                 continue;

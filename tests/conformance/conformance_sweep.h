@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random inputs for checks, made from a seed by our own generator, so that every machine checks the
- * same values.
+/* Makes random inputs for checks from a seed. The generator is our own, so that every machine
+ * checks the same values.
  * Ownership: a made tensor's data is malloced. Thread-safe. */
 #ifndef GANTRY_TESTS_CONFORMANCE_SWEEP_H
 #define GANTRY_TESTS_CONFORMANCE_SWEEP_H
@@ -9,7 +9,8 @@
 #include "golden.h"
 
 typedef enum sweep_domain_t {
-    /* half of the floats any bits (NaN, infinities, denormals), half in [-8, 8]; integers any */
+    /* half of the floats have any bits (NaN, infinities, denormals), half lie in [-8, 8]; any
+     * integers */
     SWEEP_ANY,
     SWEEP_MODERATE, /* floats in [-8, 8] over many exponents; integers in [-1000, 1000] */
     SWEEP_UNIT,     /* floats in [-1, 1]; integers in [-9, 9] */
@@ -29,8 +30,8 @@ golden_tensor_t sweep_scalar_int(int32_t value);
 uint64_t sweep_hash(const char *text); /* a seed from a name */
 uint64_t sweep_next(uint64_t *state);  /* any number */
 
-/* The rest of a case that conformance_begin began: the same bits twice, or on both devices;
- * nothing written beside them. */
+/* Runs the rest of a case after conformance_begin: the same bits twice, or on both devices, and no
+ * write outside them. */
 void sweep_run(conformance_t *c, const golden_case_t *item);
 
 #endif

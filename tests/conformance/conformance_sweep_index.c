@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sweep of the ops that sort or go by indices: random shapes, values and indices that fit them,
- * with many ties and many updates of one place, whose order must not matter to the bits. */
+/* The sweep of the ops that sort or use indices. Random shapes, values and valid indices have many
+ * ties and many updates of one place, whose order must not change the bits. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* the last of an op's: so long that threads of a processor share them */
+/* the last sizes of an op: so long that a processor's threads share them */
 enum { CASES = 16, LONG_CASES = 2 };
 
 static const gantry_dtype_t dtypes[] = {GANTRY_UINT8, GANTRY_BFLOAT16, GANTRY_FLOAT32,
@@ -30,12 +30,12 @@ static int64_t pick(index_case_t *s, int64_t least, int64_t most) {
     return least + (int64_t)(sweep_next(&s->state) % (uint64_t)(most - least + 1));
 }
 
-/* Of every magnitude up to 2^bits. */
+/* Numbers of every magnitude up to 2^bits. */
 static int64_t pick_size(index_case_t *s, int bits) {
     return pick(s, 1, (int64_t)1 << pick(s, 0, bits));
 }
 
-/* Of a vector or a row: most often as pick_size. */
+/* The size of a vector or a row: usually like pick_size. */
 static int64_t pick_length(index_case_t *s, int bits) {
     return s->is_long ? pick(s, 100000, 200000) : pick_size(s, bits);
 }
@@ -68,7 +68,7 @@ static int compare_i32(const void *a, const void *b) {
 
 /* ---- sorting ---- */
 
-/* Rows, of values that all differ or of few. */
+/* Rows of distinct values, or of few different values. */
 static gantry_shape_t add_rows(index_case_t *s, int rank) {
     const int64_t length = pick_length(s, 14),
                   rows = pick_size(s, length > 1000 ? s->is_long ? 1 : 3 : 8);
@@ -111,10 +111,10 @@ static void make_bound(index_case_t *s) {
 
 /* ---- gathering and scattering ---- */
 
-/* A tensor's shape, and that of updates of its rows, or of its elements. */
+/* A tensor's shape, and the shape of updates to its rows or elements. */
 typedef struct places_t {
     gantry_shape_t tensor, indices, updates;
-    int64_t least; /* of the sizes that indices go into */
+    int64_t least; /* sizes of the indexed dimensions */
 } places_t;
 
 static places_t pick_places(index_case_t *s) {
@@ -176,7 +176,7 @@ static void make_bincount(index_case_t *s) {
     add_values(s, GANTRY_SHAPE(pick(s, 0, 1) ? numbers : 0), SWEEP_MODERATE);
 }
 
-/* ---- results as long as the data says ---- */
+/* ---- results whose length depends on data ---- */
 
 static void make_where(index_case_t *s) {
     add_values(s, GANTRY_SHAPE(pick_size(s, 8), pick(s, 1, 3), pick_size(s, 8)),

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sweep of the ops that put elements in other places: random shapes and random numbers that
- * fit them. */
+/* The sweep of the ops that move elements: random shapes with random valid numbers. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,7 +140,7 @@ static void make_blocks(shape_case_t *s) {
     add_text_attr(s, "data_format", (char *)(uintptr_t)formats[format]);
 }
 
-/* Few dimensions in blocks of up to 4; sizes that paddings or crops make whole. */
+/* Few dimensions in blocks of up to 4; paddings or crops make the sizes whole. */
 static void make_batch_blocks(shape_case_t *s) {
     const int to_batch = strcmp(s->item.op, "SpaceToBatchND") == 0;
     const size_t count = (size_t)pick(s, 1, 3);
@@ -215,7 +214,7 @@ static void make_set_diag(shape_case_t *s) {
 
 static const struct {
     char *op;
-    /* adds the inputs behind the first, and attributes; may choose another shape */
+    /* adds the inputs after the first, and attributes; may choose another shape */
     void (*make)(shape_case_t *s);
 } specs[] = {
     {"StridedSlice", make_strided_slice},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors on the device: constants of all types and shapes, reading, printing, aliases, files. */
+/* Checks tensors on the device: constants of all types and shapes, reading, printing, aliases,
+ * files. */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@ static const gantry_dtype_t all_dtypes[] = {
     GANTRY_INT8,    GANTRY_COMPLEX64, GANTRY_INT64,  GANTRY_BOOL,  GANTRY_BFLOAT16,
     GANTRY_UINT16,  GANTRY_FLOAT16,   GANTRY_UINT32, GANTRY_UINT64};
 
-/* Bytes of a pattern that differs from place to place; 0 and 1 only for booleans. */
+/* A byte pattern that differs from place to place; only 0 and 1 for booleans. */
 static unsigned char *make_bytes(gantry_dtype_t dtype, size_t bytes) {
     unsigned char *data = malloc(bytes ? bytes : 1);
     if (!data) exit(2);
@@ -62,7 +63,7 @@ static void constants_of_all_types_come_back(conformance_t *c) {
     }
 }
 
-/* Around the sizes of staging blocks. */
+/* Sizes around those of staging blocks. */
 static void constants_of_many_sizes_come_back(conformance_t *c) {
     static const int64_t sizes[] = {1,     63,    64,    65,      1023,   16383,
                                     16384, 16385, 65536, 1048577, 3000001};
@@ -128,8 +129,8 @@ static void check_bools(conformance_t *c, const unsigned char *data, size_t coun
     conformance_end_scope(c, scope, GANTRY_OK);
 }
 
-/* What is not 0 is true, and true is 1 wherever it is looked at as a number: many such bytes,
- * and a single one at either end or in the middle. */
+/* Any byte other than 0 is true, and true is 1 as a number: many such bytes, and a single one at
+ * either end or in the middle. */
 static void odd_bools_become_true(conformance_t *c) {
     enum { MOST = 1200001 };
     static const size_t sizes[] = {1, 2, 5, 64, 65, 5000, 300000, MOST};
@@ -249,7 +250,7 @@ static int64_t bytes_in_use(conformance_t *c) {
     return (int64_t)info.current_bytes;
 }
 
-/* Would take freed memory, and overwrite it. */
+/* This allocation would take and overwrite memory that was freed too early. */
 static void make_noise(conformance_t *c, gantry_scope_t *scope, int64_t elements) {
     CHECK(c, gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(elements)), "%s",
           gantry_scope_message(scope));
@@ -277,8 +278,8 @@ static void aliases_share_memory_and_outlive_their_source(conformance_t *c) {
     conformance_end_scope(c, scope, GANTRY_OK);
 }
 
-/* Rows of a matrix, and of these again: Slice, StridedSlice, Unpack, Split. Then the matrix
- * goes. */
+/* Takes rows of a matrix, and rows of these rows: Slice, StridedSlice, Unpack, Split. Then frees
+ * the matrix. */
 static void pieces_share_memory_and_outlive_their_source(conformance_t *c) {
     const int64_t begin[] = {3, 0}, size[] = {8, -1}, from[] = {-4}, to[] = {INT32_MAX},
                   front[] = {0}, four[] = {4};
@@ -340,7 +341,7 @@ static void npy_files_come_back(conformance_t *c) {
     gantry_scope_end(scope);
 }
 
-/* rows x columns numbers that count from 0 in C order, stored as such or in Fortran order. */
+/* rows x columns numbers that count from 0 in C order, stored in C or Fortran order. */
 static void write_counting_file(const char *path, bool fortran, int32_t rows, int32_t columns) {
     FILE *file = fopen(path, "wb");
     char header[128];
@@ -359,7 +360,7 @@ static void write_counting_file(const char *path, bool fortran, int32_t rows, in
     (void)fclose(file);
 }
 
-/* Larger than what is read at once. */
+/* Larger than one block of reading. */
 static void large_npy_files_are_loaded(conformance_t *c) {
     enum { ROWS = 1201, COLUMNS = 1103 };
     static int32_t got[ROWS * COLUMNS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several threads, each with scopes of its own, on one device: the same values as one thread
- * gives. */
+/* Several threads, each with its own scopes, must give the same values on one device as one
+ * thread. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdio.h>
@@ -15,9 +15,9 @@ typedef struct worker_t {
     gantry_runtime_t *runtime;
     const char *device;
     const gantry_tensor_t *shared; /* 0, 1, 2, ... 4095 */
-    gantry_variable_t *variable;   /* a scalar that each round adds 1 to; NULL: none */
+    gantry_variable_t *variable;   /* each round adds 1 to this scalar; NULL: none */
     int number;
-    char reason[512]; /* "" when all went well */
+    char reason[512]; /* "" on success */
 } worker_t;
 
 /* shared * number + round, element 4095. */
@@ -65,7 +65,7 @@ static void run_workers(conformance_t *c, const gantry_tensor_t *shared,
     }
 }
 
-/* The records go to one place, which is not meant for many threads. */
+/* All records go to one object that is not thread-safe. */
 static void threads_share_a_device(conformance_t *c) {
     gantry_scope_t *scope = conformance_scope(c);
     const gantry_tensor_t *shared = conformance_iota(scope, 4096);

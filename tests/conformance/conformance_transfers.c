@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inputs that live elsewhere: copied, counted, or refused, by the device policy. */
+/* The device policy copies and counts, or refuses, inputs on another device. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "conformance.h"
 
-/* The name a scope takes for a device: aliases for unlisted ones, too. */
+/* The device's name for a scope; unlisted devices have aliases. */
 static const char *name_of(const gantry_logical_device_t *device) {
     return gantry_logical_device_full_name(device);
 }

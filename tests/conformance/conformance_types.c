@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which element types a run covers on a device that builds a program for each op and type:
- * building them all takes many minutes. */
+/* Chooses the element types of a run on a device that builds a program for each op and type,
+ * because building all takes many minutes. */
 #include <string.h>
 
 #include "conformance.h"
 
-/* Types of which one stands for the others, chosen by the op's name, so that the ops together
- * cover them all. */
+/* Groups of similar types. The op's name chooses one type per group, so that all ops together cover
+ * all types. */
 static const gantry_dtype_t floats[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16, GANTRY_FLOAT64};
 static const gantry_dtype_t integers[] = {GANTRY_INT8,   GANTRY_UINT8,  GANTRY_INT16,
                                           GANTRY_UINT16, GANTRY_UINT32, GANTRY_UINT64};
 
-/* Whether dtype is one of these and none of them, or another, is to be run with this op. */
+/* Whether dtype is in this group and the run skips it for this op. */
 static bool is_spared(gantry_dtype_t dtype, const gantry_dtype_t *types, size_t count,
                       const char *op, bool all) {
     size_t number = 0;
@@ -25,7 +25,8 @@ static bool is_spared(gantry_dtype_t dtype, const gantry_dtype_t *types, size_t 
 bool conformance_spares_type(const conformance_t *c, const char *op, gantry_dtype_t dtype) {
     const bool builds = strncmp(c->options.device, "cpu", 3) != 0 || c->options.compare != NULL;
     if (!builds || c->options.all_types) return false;
-    if (dtype == GANTRY_FLOAT64 && c->lacks_float64) return false; /* no program is built for it */
+    /* no program is built for this op */
+    if (dtype == GANTRY_FLOAT64 && c->lacks_float64) return false;
     return is_spared(dtype, floats, sizeof floats / sizeof floats[0], op, c->options.few_types) ||
            is_spared(dtype, integers, sizeof integers / sizeof integers[0], op,
                      c->options.few_types);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables on the device: where they live, what assignments do, what old readings keep. */
+/* Checks variables on the device: placement, assignments, and the values of earlier reads. */
 #include <stdio.h>
 #include <string.h>
 

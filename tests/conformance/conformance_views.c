@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands that are parts of a tensor, other shapes of it, or the same tensor twice. A part is a
- * copy or shares elements, another shape always shares them. Whichever it is, no op may tell. */
+/* Checks operands that are parts of a tensor, other shapes of it, or the same tensor twice. A part
+ * is a copy or shares elements; another shape always shares them. Results must not depend on
+ * sharing. */
 #include "conformance.h"
 
 #include <string.h>
 
-/* A result's elements and how many there are. */
+/* A result's elements and their count. */
 #define EXPECT(what, tensor, ...)                                           \
     conformance_check_floats(c, what, tensor, (const float[]){__VA_ARGS__}, \
                              sizeof((const float[]){__VA_ARGS__}) / sizeof(float))

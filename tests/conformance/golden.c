@@ -71,7 +71,8 @@ static char *copy_text(const char *text) {
     return copy;
 }
 
-/* A string member; fallback (may be NULL: the member is required) when it is absent. */
+/* A string member, or fallback when the member is absent (fallback NULL: the member is
+ * required). */
 static int read_string(const reader_t *r, const cJSON *object, const char *key,
                        const char *fallback, char **out) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
@@ -242,7 +243,7 @@ static int read_attrs(const reader_t *r, const cJSON *object, golden_case_t *out
     return 0;
 }
 
-/* Exact when nothing is said. */
+/* The comparison is exact by default. */
 static int read_tolerance(const reader_t *r, const cJSON *object, golden_tolerance_t *out) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, "tolerance");
     out->exact = item == NULL;

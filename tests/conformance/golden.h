@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Golden cases: inputs of one op and what it must give, read from tests/golden/cases/<Op>.json
+/* Golden cases: inputs and required outputs of one op, read from tests/golden/cases/<Op>.json
  * (format: tests/golden/README.md).
  *
- * Does not run anything; it reads, compares and says how values differ.
+ * The code runs no ops: it reads, compares and describes differences.
  * Ownership: golden_load fills a file whose every pointer belongs to it until golden_free; on
  * failure nothing is left to free.
  * Threads: externally synchronised (a loaded file may be read by many). */
@@ -62,8 +62,8 @@ typedef struct golden_case_t {
     size_t output_count;
     golden_tolerance_t tolerance;
     gantry_status_t error_status; /* GANTRY_OK: the case must succeed */
-    char *message_contains;       /* "" when nothing is asked of the message */
-    /* "tensorflow", "reference" or "numpy": who computed the outputs */
+    char *message_contains;       /* "": any message */
+    /* source of the outputs: "tensorflow", "reference" or "numpy" */
     char *source;
 } golden_case_t;
 
@@ -78,7 +78,7 @@ typedef struct golden_file_t {
  * may be NULL. */
 int golden_load(const char *path, golden_file_t *out, char *error, size_t error_bytes);
 
-/* Gives everything back and empties the file; accepts an empty one. */
+/* Frees everything and empties the file; accepts an empty file. */
 void golden_free(golden_file_t *file);
 
 /* NULL when the case has no such attribute. */
@@ -91,8 +91,8 @@ double golden_number_at(gantry_dtype_t dtype, const void *data, size_t index);
 void golden_store_number(gantry_dtype_t dtype, void *data, size_t index, double value);
 
 /* Compares expected->bytes bytes at actual, which has expected's type and shape. Returns 0 when
- * every element is right; otherwise 1, and why (may be NULL) tells how many differ and, for the
- * first, its index, both values and their distance. */
+ * every element is right; otherwise 1. why (may be NULL) then gets the number of differing
+ * elements, and the first one's index, both values and their distance. */
 int golden_compare(const golden_tensor_t *expected, const golden_tolerance_t *tolerance,
                    const void *actual, char *why, size_t why_bytes);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements of the float types as doubles, and back. By arithmetic, not by the bits of the
- * library's own conversions. */
+/* Converts elements of the float types to doubles and back. Arithmetic does this, not the bit
+ * operations of the library's own conversions. */
 #include <math.h>
 #include <string.h>
 

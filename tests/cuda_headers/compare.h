@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a declaration of ours is held to NVIDIA's, at compile time. */
+/* Compares a declaration of ours with NVIDIA's at compile time. */
 #ifndef GANTRY_TESTS_CUDA_HEADERS_COMPARE_H
 #define GANTRY_TESTS_CUDA_HEADERS_COMPARE_H
 
-/* The functions have one type: the same parameters, of which an enumeration and unsigned int
- * count as one. */
+/* The functions must have the same type; an enumeration and unsigned int count as the same
+ * parameter type. */
 #define SAME_FUNCTION(result, function, parameters)                                           \
     _Static_assert(__builtin_types_compatible_p(result(*) parameters, __typeof__(&function)), \
                    #function);                                                                \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backends/cuda/cublas/cuda_cublas.h held to NVIDIA's cublasLt.h. Compiled, never run. */
+/* Compares backends/cuda/cublas/cuda_cublas.h with NVIDIA's cublasLt.h. Compiled, never run. */
 #include <cublasLt.h>
 
 #define GANTRY__CUBLAS_HANDLES

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backends/cuda/cuda_cudnn.h held to NVIDIA's cudnn_graph.h. Compiled, never run. */
+/* Compares backends/cuda/cuda_cudnn.h with NVIDIA's cudnn_graph.h. Compiled, never run. */
 #include <cudnn_graph.h>
 
 #include "cuda/cuda_cudnn.h"

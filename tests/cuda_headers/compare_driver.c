@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backends/cuda/cuda_api.h held to NVIDIA's cuda.h. Compiled, never run. */
+/* Compares backends/cuda/cuda_api.h with NVIDIA's cuda.h. Compiled, never run. */
 #include <cuda.h>
 
 #include "cuda/cuda_api.h"

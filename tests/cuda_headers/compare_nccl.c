@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backends/cuda/cuda_nccl.h held to NVIDIA's nccl.h. Compiled, never run. */
+/* Compares backends/cuda/cuda_nccl.h with NVIDIA's nccl.h. Compiled, never run. */
 #include <nccl.h>
 
 #include "cuda/cuda_nccl.h"

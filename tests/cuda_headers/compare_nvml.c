@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backends/cuda/cuda_nvml.h held to NVIDIA's nvml.h. Compiled, never run. */
+/* Compares backends/cuda/cuda_nvml.h with NVIDIA's nvml.h. Compiled, never run. */
 #include <nvml.h>
 
 #include "cuda/cuda_nvml.h"

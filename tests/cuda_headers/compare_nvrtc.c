@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backends/cuda/cuda_nvrtc.h held to NVIDIA's nvrtc.h. Compiled, never run. */
+/* Compares backends/cuda/cuda_nvrtc.h with NVIDIA's nvrtc.h. Compiled, never run. */
 #include <nvrtc.h>
 
 #include "cuda/cuda_nvrtc.h"

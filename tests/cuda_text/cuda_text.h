@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of gantry_cuda_text share: the programs that the portable pack asks for, and what
- * NVRTC and ptxas say of each of them.
+/* Declarations shared by the files of gantry_cuda_text: the programs that the portable pack
+ * requests, and the reports of NVRTC and ptxas about each program.
  *
- * The pack's own host code runs on a device that is described but not there; its calls for kernels
- * and launches are recorded and nothing is executed. Owner: the lists belong to main.
- * Single-threaded; compiling is done in forked processes that share the reports. */
+ * The pack's own host code runs on a described device that does not exist. Its requests for kernels
+ * and launches are recorded, and no kernel runs. Owner: the lists belong to main. Single-threaded;
+ * compiling is done in forked processes that share the reports. */
 #ifndef TESTS_CUDA_TEXT_H
 #define TESTS_CUDA_TEXT_H
 
@@ -19,13 +19,13 @@ enum {
     TEXT_NAME_BYTES = 64
 };
 
-/* A kernel that was asked for, with the parameters that its launches pass. */
+/* A requested kernel, with the parameters that its launches pass. */
 typedef struct text_kernel_t {
     char name[TEXT_NAME_BYTES];
     uint32_t parameters[TEXT_MOST_PARAMETERS]; /* bytes of each */
     uint32_t parameter_count;
-    uint32_t local;   /* most work-items of a group */
-    uint32_t dynamic; /* most bytes of LOCAL arguments */
+    uint32_t local;   /* largest number of work-items in a group */
+    uint32_t dynamic; /* largest number of bytes in LOCAL arguments */
     bool launched;
 } text_kernel_t;
 
@@ -43,7 +43,7 @@ typedef struct text_list_t {
 } text_list_t;
 
 /* Runs every kernel definition of the packs over its lines of the case file, as if on GPUs of
- * several sizes. Whatever is wrong is printed and counted in list->failures. */
+ * several sizes. Errors are printed and counted in list->failures. */
 void cuda_text_record(const char *case_file, text_list_t *list);
 
 /* ---- one call, recorded (cuda_text_recorder.c) ---- */
@@ -53,12 +53,12 @@ typedef struct text_recorder_t {
     const char *what; /* for messages: the case */
 } text_recorder_t;
 
-/* To be put into gantry_op_call_t.services, with a text_recorder_t in its core. */
+/* For gantry_op_call_t.services, with a text_recorder_t in its core. */
 extern const gantry_call_services_t cuda_text_services;
 
 /* ---- compiling ---- */
 
-/* What one program became on one architecture. */
+/* The result of one program on one architecture. */
 typedef struct text_report_t {
     bool done;
     uint32_t failures; /* printed */
@@ -72,19 +72,19 @@ typedef struct text_report_t {
 
 typedef struct text_compiler_t text_compiler_t;
 
-/* Opens NVRTC; NULL when it cannot be, with the reason printed to stdout. */
+/* Opens NVRTC; NULL on failure, with the reason printed to stdout. */
 text_compiler_t *cuda_text_open_compiler(const char *library);
 void cuda_text_close_compiler(text_compiler_t *compiler);
 void cuda_text_version(const text_compiler_t *compiler, int *out_major, int *out_minor);
-/* Compiles for sm_<architecture> with the options of the CUDA backend; ptxas: file of an assembler
- * that assembles the PTX once more, or NULL. */
+/* Compiles for sm_<architecture> with the options of the CUDA backend; ptxas: path of an assembler
+ * that assembles the PTX again, or NULL. */
 void cuda_text_compile(const text_compiler_t *compiler, const text_list_t *list,
                        const text_program_t *program, int architecture, const char *ptxas,
                        text_report_t *report);
 
-/* Reads the assembler's log and the PTX's entries into the report; prints what is beyond the
- * bounds, and kernels that no variant of the source in the list is asked for: they would be dead
- * weight on a GPU. */
+/* Reads the assembler's log and the PTX's entries into the report; prints values beyond the bounds,
+ * and kernels that no variant of the source in the list requests, because such kernels waste space
+ * on a GPU. */
 void cuda_text_judge(const text_list_t *list, const text_program_t *program, int architecture,
                      const char *log, const char *ptx, text_report_t *report);
 

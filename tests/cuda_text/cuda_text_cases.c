@@ -65,9 +65,9 @@ static gantry_backend_device_t *device_for(const gantry_kernel_def_t *def) {
 }
 #endif
 
-/* ---- devices: what the host code looks at ---- */
+/* ---- devices: properties that the host code reads ---- */
 
-/* A small and a large card, and a part that imitates small work-groups. */
+/* A small card, a large card, and a part that imitates small work-groups. */
 static const struct { uint32_t units, group; } sizes[] = {{4, 1024}, {132, 1024}, {4, 64}};
 
 static gantry_device_info_t describe(size_t size) {
@@ -214,7 +214,7 @@ static bool read_attr(char *word, gantry_attr_t *attr, int64_t list[MOST_DIMS]) 
     return true;
 }
 
-/* The words behind the colon. */
+/* The words after the colon. */
 static bool read_call(const char *text, const types_t *types, case_t *item) {
     memset(item, 0, sizeof *item);
     gantry_op_call_t *call = &item->call;
@@ -308,7 +308,7 @@ static void run_line(defs_t *defs, char *line, text_list_t *list) {
         run_op(defs, op, colon + 1, list);
 }
 
-/* ---- ops with a row in ops/ that no line names: one call that their row says ---- */
+/* ---- ops with a row in ops/ and no line: one call from the row ---- */
 
 #define ROW_TYPE(set) GANTRY_##set##_IS_ONE("bool", "T")
 #define RESULT_SAME(types) ROW_TYPE(types)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVRTC, opened by path; the declarations are our own, after its documentation. */
+/* Opens NVRTC by path; the declarations are our own, from NVRTC's documentation. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static char *join_source(const gantry_program_source_t *source) {
     return text;
 }
 
-/* The text that a pair of NVRTC's functions gives; NULL without one. */
+/* The text from a pair of NVRTC's functions; NULL without a text. */
 static char *take(nvrtc_program_t *program, int (*size)(nvrtc_program_t *, size_t *),
                   int (*get)(nvrtc_program_t *, char *)) {
     size_t bytes = 0;
@@ -94,7 +94,7 @@ static void fail(const text_program_t *program, int architecture, const char *wh
     report->failures++;
 }
 
-/* The PTX once more through the assembler itself. */
+/* Assembles the PTX again with the assembler itself. */
 static void assemble(const text_program_t *program, int architecture, const char *ptxas,
                      const char *ptx, text_report_t *report) {
     char name[] = "/tmp/gantry_cuda_text_XXXXXX", command[1024], line[256];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the assembler's log and the PTX say, against the bounds. A log has, per kernel:
+/* Compares the assembler's log and the PTX with the bounds. A log has, per kernel:
  *
  *     ptxas info    : Compiling entry function 'reduce_group' for 'sm_90'
  *     ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
@@ -11,11 +11,11 @@
 
 #include "cuda_text.h"
 
-/* A work-item that needs more private memory than this would make the driver reserve it for
- * every resident one. */
+/* The driver reserves a work-item's private memory for every resident work-item, so this bounds the
+ * reservation. */
 #define MOST_STACK_BYTES 512
 #define MOST_SPILL_BYTES 0
-/* of one group, unless a kernel asks for more when it is launched */
+/* of one group, unless a kernel requests more at launch */
 #define MOST_SHARED_BYTES (48 << 10)
 #define MOST_REGISTERS 255
 #define REGISTERS_OF_A_GROUP 65536 /* least of the architectures */
@@ -43,7 +43,7 @@ static bool is_asked_for(const text_list_t *list, const text_program_t *program,
     return false;
 }
 
-/* The number before the words in the line, 0 without them. */
+/* The number before the words in the line; 0 without the words. */
 static unsigned long number_before(const char *line, const char *words) {
     const char *at = strstr(line, words);
     if (!at || at == line) return 0;
@@ -103,7 +103,7 @@ static uint32_t parameter_bytes(const char *text, size_t length) {
                : 0;
 }
 
-/* The entry's parameters are those that the host passes. */
+/* The entry's parameters must match the parameters that the host passes. */
 static void judge_entry(const text_program_t *program, int architecture,
                         const text_kernel_t *kernel, const char *ptx, text_report_t *report) {
     char entry[TEXT_NAME_BYTES + 16];
@@ -127,8 +127,7 @@ static void judge_entry(const text_program_t *program, int architecture,
              report);
 }
 
-/* Float64 functions of CUDA's own library do as they like: see
- * kernels/math/math_float64_library.cl. */
+/* Float64 functions of CUDA's own library are exempt: see kernels/math/math_float64_library.cl. */
 static bool uses_library(const text_program_t *program) {
     bool includes = false;
     for (uint32_t i = 0; i < program->source->part_count; ++i)

@@ -46,7 +46,7 @@ typedef struct options_t {
     const char *only, *nvrtc, *cases;
 } options_t;
 
-/* What the processes share. */
+/* State shared by the processes. */
 typedef struct shared_t {
     atomic_uint next; /* program * architectures + architecture */
     text_report_t reports[];
@@ -107,7 +107,7 @@ static int read_options(int argc, char **argv, options_t *o) {
 
 /* ---- work ---- */
 
-/* Tensor cores that know TF32 came with 80. */
+/* Tensor cores support TF32 from architecture 80 on. */
 static int least_architecture(const text_program_t *program) {
     return strcmp(program->source->label, "opencl/tensor_matmul") == 0 ? 80 : 0;
 }
@@ -136,7 +136,7 @@ static void work(const options_t *o, const text_list_t *list, const text_compile
     }
 }
 
-/* Each process opens the compiler for itself; a process that dies is a failure. */
+/* Each process opens its own compiler; a process that dies counts as a failure. */
 static int work_in_processes(const options_t *o, const text_list_t *list, shared_t *shared) {
     int failures = 0;
     for (int job = 0; job < o->jobs; ++job) {

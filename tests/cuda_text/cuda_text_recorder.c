@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Services of a call that note what is asked for and do nothing. */
+/* Services of a call that record the requests and do nothing. */
 #include <stdio.h>
 #include <string.h>
 
@@ -122,7 +122,8 @@ static int32_t fail(gantry_op_call_t *call, int32_t code, const char *text) {
     return code;
 }
 
-/* Results whose shape depends on data have a few elements; what is read back says so, too. */
+/* Results whose shape depends on data have a few elements, and the data read back gives the same
+ * number. */
 static int32_t allocate_output(gantry_op_call_t *call, uint32_t index, int32_t rank,
                                const int64_t *dims) {
     gantry_arg_t *out = call->outputs[index];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fault tool: makes one host allocation (on the CPU, or while a real card serves), one slot of
- * the fake backend, one OpenCL call or one call of the stand-in for NVIDIA's libraries fail at a
- * time, in short programs over the public API, and checks what is left of them.
+/* The fault tool makes one call fail at a time in short programs over the public API, and checks
+ * the state afterwards. The call is a host allocation (on the CPU, or while a real card is in use),
+ * a slot of the fake backend, an OpenCL call or a call of the stand-in for NVIDIA's libraries.
  *
  * Words: an event is one call that could fail; a site is the place it comes from (name and return
  * addresses within the library, as offsets in their modules, so that a site keeps its number from
- * run to run of one build); an occurrence is the n-th event of a site. Process: the parent plans,
- * children run; a child that dies is reported with the plan it died in, and another goes on.
- * Threads: events come from any thread; all else is of the main thread. */
+ * run to run of one build); an occurrence is the n-th event of a site. Processes: the parent plans,
+ * children run. When a child dies, the parent reports its plan, and another child continues.
+ * Threads: events come from any thread; everything else runs on the main thread. */
 #ifndef GANTRY_TESTS_FAULTS_H
 #define GANTRY_TESTS_FAULTS_H
 
@@ -31,18 +31,18 @@ typedef enum faults_source_t {
 #define FAULTS_ON_CARD (1u << FAULTS_CARD)
 #define FAULTS_ON_ALL \
     (FAULTS_ON_HOST | FAULTS_ON_FAKE | FAULTS_ON_OPENCL | FAULTS_ON_CUDA | FAULTS_ON_CARD)
-/* host source: beside the CPU, two devices of the fake backend */
+/* host source: adds two devices of the fake backend to the CPU */
 #define FAULTS_WITH_GPUS (1u << 8)
-/* a run that succeeds prints what the run without a fault prints */
+/* a run that succeeds prints the same output as the run without a fault */
 #define FAULTS_SAME_OUTPUT (1u << 9)
 #define FAULTS_COLD (1u << 10) /* no cache of program binaries */
-/* runs out of memory on purpose: that a last way out of it failed may stay untold */
+/* runs out of memory on purpose: the failure of a last fallback may stay unreported */
 #define FAULTS_RUNS_OUT (1u << 11)
 #define FAULTS_ARGS 16
 
 typedef struct faults_scenario_t {
     const char *name;
-    int (*run)(int argc, char **argv); /* 0: it went well, its results are right */
+    int (*run)(int argc, char **argv); /* 0: success with right results */
     unsigned flags;
     const char *args[FAULTS_ARGS]; /* "%d" in them becomes the device, "%t" the folder for files */
 } faults_scenario_t;
@@ -50,7 +50,7 @@ typedef struct faults_scenario_t {
 extern const faults_scenario_t faults_scenarios[];
 extern const size_t faults_scenario_count;
 
-/* Files that scenarios read, in that folder. False when they cannot be written. */
+/* Writes the scenarios' input files to the folder. False on failure. */
 bool faults_write_files(const char *folder);
 /* The first small case of every op, for the scenario "ops". */
 bool faults_load_cases(void);
@@ -73,7 +73,7 @@ typedef struct faults_site_t {
     faults_frame_t frames[FAULTS_FRAMES];
 } faults_site_t;
 
-/* Table of FAULTS_SITES, in memory that outlives a fork. */
+/* The table of FAULTS_SITES, in memory that outlives a fork. */
 void faults_sites_begin(faults_site_t *table);
 /* Counts events into the table until stopped. */
 void faults_sites_count(void);
@@ -83,40 +83,41 @@ void faults_sites_stop(void);
 bool faults_sites_is_aimed(void);
 bool faults_sites_fired(void);
 uint64_t faults_sites_occurrence(void); /* aimed at */
-/* of the site and occurrence aimed at: the same in every run */
+/* of the target site and occurrence; the same in every run */
 uint64_t faults_sites_choice(void);
-/* Called by the sources: must this event fail? */
+/* Called by the sources: true when this event must fail. */
 bool faults_event(const char *name);
 
-/* ---- the heap that runtimes under test get ---- */
+/* ---- the heap of runtimes under test ---- */
 
 void *faults_heap_reallocate(void *user, void *ptr, size_t old_bytes, size_t new_bytes);
-/* Empties the counters; what lives is no longer counted. */
+/* Empties the counters; blocks that live are no longer counted. */
 void faults_heap_reset(void);
-/* False, with the reason, when something lives or came back with a wrong size. */
+/* False, with the reason, when a block lives or was freed with a wrong size. */
 bool faults_heap_is_balanced(char *out_why, size_t why_bytes);
 
 /* ---- sources ---- */
 
-/* Makes the source ready in this process, before any fork. False: not possible here, because. */
+/* Prepares the source in this process, before any fork. False: impossible here, with the reason. */
 bool faults_source_prepare(faults_source_t source, char *out_why, size_t why_bytes);
 const char *faults_source_name(faults_source_t source);
 const char *faults_source_device(const faults_scenario_t *scenario);
-/* What the runtimes of the scenario are made with. */
+/* The options of the scenario's runtimes. */
 void faults_source_fill(const faults_scenario_t *scenario, gantry_runtime_options_t *options);
-/* In the child: before each run, and after it: is everything of the driver given back? */
+/* In the child: the first runs before each run; the second runs after it and is true when all
+ * driver objects are released. */
 void faults_source_reset(void);
 bool faults_source_is_clean(char *out_why, size_t why_bytes);
-/* What the fault that was made last must end in, and whether a message tells of it. */
+/* The required status after the newest fault, and whether a message reports the fault. */
 gantry_status_t faults_source_status(void);
 const char *faults_source_cause(void);
 bool faults_source_is_told(const char *message);
-bool faults_source_is_lost(void); /* it took the device with it */
-/* Called by the sources: such a fault is made now. */
+bool faults_source_is_lost(void); /* the device is lost with it */
+/* Called by the sources when they make such a fault. */
 void faults_source_made(gantry_status_t status, const char *cause, bool loses_device);
 extern faults_source_t faults_source;
 
-/* ---- what the program under test said, see faults_calls.h ---- */
+/* ---- reports of the program under test, see faults_calls.h ---- */
 
 #define FAULTS_NOTES 1024
 
@@ -126,20 +127,20 @@ typedef struct faults_note_t {
 } faults_note_t;
 
 typedef struct faults_said_t {
-    bool differs; /* some call failed that does not in a run without a fault: the first such */
+    bool differs; /* the first call that failed here and succeeds without a fault */
     bool status_known;
     gantry_status_t status;
-    bool in_create;      /* the fault hit while a runtime was made, and that went well */
-    bool cause_is_told;  /* then: a backend's reason or the log names the cause */
+    bool in_create;      /* the fault occurred while a runtime was created successfully */
+    bool cause_is_told;  /* in that case: a backend's reason or the log names the cause */
     bool next_was_tried; /* an operation after the fault, on the same runtime */
     char call[64], place[96], message[1024];
-    char next_failure[512]; /* "": it went well */
+    char next_failure[512]; /* "": success */
 } faults_said_t;
 
-/* notes: FAULTS_NOTES entries, shared; learning fills them, else they are what is to be
- * expected. */
+/* notes: FAULTS_NOTES entries, shared; learning fills them, other runs compare with them. */
 void faults_calls_begin(const faults_scenario_t *scenario, faults_note_t *notes, bool learning);
-/* Runs the scenario's program; ends what it left behind when it exits. Returns its exit code. */
+/* Runs the scenario's program, and frees the objects that the program leaves when it exits. Returns
+ * its exit code. */
 int faults_calls_run(const faults_scenario_t *scenario, int argc, char **argv);
 const faults_said_t *faults_calls_end(void);
 
@@ -147,7 +148,7 @@ const faults_said_t *faults_calls_end(void);
 
 typedef struct faults_settings_t {
     uint64_t random_count, seed;
-    uint64_t site, occurrence; /* both or neither: this one alone */
+    uint64_t site, occurrence; /* both or neither set; when set, only this fault runs */
     uint32_t timeout_s;
     bool verbose, once;
     const char *folder, *program;
@@ -161,19 +162,19 @@ typedef struct faults_totals_t {
 void faults_try(const faults_settings_t *settings, const faults_scenario_t *scenario,
                 faults_totals_t *totals);
 
-/* One run in this process. Returns 'o' (went well in another way), 'e' (the error it should), 'u'
- * (the event did not come) or 'f' with why. */
+/* One run in this process. Returns 'o' (succeeded in another way), 'e' (the required error), 'u'
+ * (the event did not occur) or 'f' with the reason. */
 typedef struct faults_child_t {
     const faults_settings_t *settings;
     const faults_scenario_t *scenario;
     faults_note_t *notes;
-    int output, errors;   /* files that take what the program prints */
+    int output, errors;   /* files for the program's output */
     uint64_t output_hash; /* of the run without a fault */
     int threads, files;   /* of a process that has run once */
 } faults_child_t;
 
-/* The run without a fault; learning: counts sites and notes. False with the reason when it does
- * not succeed. */
+/* The run without a fault; learning: counts sites and fills notes. False with the reason on
+ * failure. */
 bool faults_run_plain(faults_child_t *child, bool learning, char *out_why, size_t why_bytes);
 char faults_run_one(faults_child_t *child, uint64_t site, uint64_t occurrence, char *out_why,
                     size_t why_bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls of the programs under test, and what is judged by them. */
+/* Wraps the calls of the programs under test, and records their results for the verdict. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -57,7 +57,8 @@ static uint64_t make_key(const char *file, int line, int status) {
     return key ? key : 1;
 }
 
-/* Was such a note made in the run without a fault, and not yet found again? Learning: makes it. */
+/* True when the run without a fault made such a note that this run has not found yet. Learning:
+ * makes the note. */
 static bool is_expected(uint64_t key) {
     for (size_t i = 0; i < FAULTS_NOTES; ++i) {
         size_t at = (size_t)((key + i) % FAULTS_NOTES);
@@ -71,11 +72,11 @@ static bool is_expected(uint64_t key) {
     return false;
 }
 
-/* status -1: not known. */
+/* status -1: unknown. */
 static void note(int status, const char *message, const char *call, const char *file, int line) {
     lock();
     bool is_other = !is_expected(make_key(file, line, status)) ||
-                    /* the fault's, where the program expects another */
+                    /* the fault's status, although the program expects another */
                     (faults_sites_fired() && faults_source_is_told(message));
     if (is_other && !self.said.differs) {
         const char *name = strrchr(file, '/');
@@ -117,7 +118,7 @@ static void add_object(kind_t kind, const void *at, const void *parent) {
     unlock();
 }
 
-/* The newest such; scopes take those inside with them. */
+/* Closes the newest such scope; scopes close the scopes inside them. */
 static void remove_object(kind_t kind, const void *at) {
     if (!at) return;
     lock();
@@ -287,7 +288,7 @@ static void try_next_on(gantry_runtime_t *runtime, const char *device) {
     gantry_status_t status = multiply(runtime, device, got);
     if (status != GANTRY_OK && faults_source_is_lost() && strncmp(device, "cpu", 3) != 0 &&
         faults_source_is_told(gantry_last_message()))
-        return; /* the device is gone, as is said */
+        return; /* the device is lost, as reported */
     if (status != GANTRY_OK)
         (void)snprintf(self.said.next_failure, sizeof self.said.next_failure, "%s: %s",
                        gantry_status_name(status), gantry_last_message());
@@ -299,7 +300,7 @@ static void try_next_on(gantry_runtime_t *runtime, const char *device) {
 }
 
 static void try_next(gantry_runtime_t *runtime) {
-    (void)gantry_runtime_synchronize(runtime); /* work that failed is told here, once */
+    (void)gantry_runtime_synchronize(runtime); /* failed work is reported here, once */
     self.said.next_was_tried = true;
     try_next_on(runtime, faults_source_device(self.scenario));
     if (faults_source_is_lost() && !self.said.next_failure[0]) try_next_on(runtime, "cpu:0");
@@ -312,7 +313,7 @@ void faults_runtime_release(gantry_runtime_t *runtime) {
     gantry_runtime_release(runtime);
 }
 
-/* A runtime of its own: after a fault at the very end, or one that a runtime began with. */
+/* Uses a new runtime after a fault at the very end, or at the creation of a runtime. */
 static void try_next_anew(void) {
     gantry_runtime_t *runtime = NULL;
     gantry_runtime_options_t options = {.struct_size = sizeof options};

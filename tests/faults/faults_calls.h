@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Included before everything else into each program under test: its calls of the public API go
- * through the tool, which notes what failed and where, gives each runtime the heap and the backends
- * under test, and knows what a program leaves behind that exits.
+/* Each program under test includes this file first, so that its calls of the public API go through
+ * the tool. The tool records each failure and its place, gives each runtime the heap and the
+ * backends under test, and knows the objects that a program leaves when it exits.
  *
  * Arguments are evaluated once. The list of calls comes from the public headers at configuration
  * (faults_calls.inc). */
@@ -14,7 +14,7 @@
 gantry_status_t faults_note_status(gantry_status_t status, const char *call, const char *file,
                                    int line);
 gantry_status_t faults_note_scope_status(const gantry_scope_t *scope, const char *file, int line);
-/* A call in that scope gave NULL. */
+/* A call in that scope returned NULL. */
 void faults_note_null(const gantry_scope_t *scope, const char *call, const char *file, int line);
 
 gantry_status_t faults_runtime_create(const gantry_runtime_options_t *options,
@@ -33,7 +33,7 @@ gantry_tensor_t *faults_tensor_retain(const gantry_tensor_t *tensor);
 void faults_tensor_release(gantry_tensor_t *tensor);
 _Noreturn void faults_exit(int code);
 
-#ifndef FAULTS_CALLS_PLAIN /* the tool's own files call Gantry itself */
+#ifndef FAULTS_CALLS_PLAIN /* the tool's own files call Gantry directly */
 
 #define FAULTS_STATUS(call, ...) faults_note_status(call(__VA_ARGS__), #call, __FILE__, __LINE__)
 #define FAULTS_OBJECT_OF(function, call, scope, ...)                                \

@@ -17,7 +17,7 @@ typedef struct fault_t {
     int32_t error; /* in the function's own codes */
     gantry_status_t status;
     const char *name;
-    bool loses; /* no context survives it: the card answers every later call with it */
+    bool loses; /* no context survives this code: the card answers every later call with it */
 } fault_t;
 
 static const fault_t value = {1, GANTRY_INVALID_ARGUMENT, "CUDA_ERROR_INVALID_VALUE", false};
@@ -44,9 +44,9 @@ static const fault_t blas_support = {15, GANTRY_UNIMPLEMENTED, "CUBLAS_STATUS_NO
                                      false};
 static const fault_t monitor = {999, GANTRY_UNKNOWN, "Unknown Error", false};
 
-/* Codes that the function may give, of the first entry whose name begins the function's: usually an
- * ordinary one, the end of memory, and one that no context survives. Without a context there is
- * none to lose. */
+/* Codes that the function may return. The first entry whose name is a prefix of the function's
+ * applies: usually an ordinary code, out of memory, and a code that no context survives. A call
+ * without a context has no such code. */
 static const struct {
     const char *function;
     const fault_t *faults[3];
@@ -62,7 +62,7 @@ static const struct {
     {"cuModuleLoadDataEx", {&image, &memory, &launch}},
     {"cuModuleGetFunction", {&missing, &memory, &launch}},
     {"cuFuncGetParamInfo",
-     /* CUDA_ERROR_INVALID_VALUE is how it says that there are no more */
+     /* CUDA_ERROR_INVALID_VALUE means that there are no more */
      {&unknown, &memory, &address}},
     {"cuLaunchKernel", {&resources, &memory, &launch}},
     {"cu", {&unknown, &memory, &address}},
@@ -75,7 +75,7 @@ static struct {
     const stand_in_control_t *stand_in;
     int (*pop_context)(void **);
     long live[STAND_IN_KINDS], abandoned[STAND_IN_KINDS];
-    bool is_left_behind; /* the context could not be made current, so what it holds ends with it */
+    bool is_left_behind; /* the context could not be made current, so its objects end with it */
 } self;
 
 static const fault_t *choose(const char *function) {
@@ -96,7 +96,8 @@ static int32_t watch(void *user, const char *function) {
 
 /* ---- opening ---- */
 
-/* In a process of its own: this one is forked later, which a driver does not survive. */
+/* Runs in a separate process, because this process is forked later and no driver survives a
+ * fork. */
 static bool has_cards(void *library) {
     int (*init)(unsigned) = NULL, result = -1;
     void *symbol = dlsym(library, "cuInit");
@@ -153,7 +154,7 @@ bool faults_cuda_prepare(char *out_why, size_t why_bytes) {
 void faults_cuda_reset(void) {
     void *context;
     self.stand_in->reset();
-    /* cuCtxPopCurrent_v2 may have been what failed */
+    /* cuCtxPopCurrent_v2 may be the failed call */
     while (self.pop_context(&context) == 0) continue;
     self.stand_in->watch(watch, NULL);
     self.is_left_behind = false;
@@ -186,7 +187,7 @@ bool faults_cuda_is_clean(char *out_why, size_t why_bytes) {
         (void)snprintf(out_why, why_bytes, "CUDA: no driver would have survived this: %s", text);
         return false;
     }
-    for (int i = 0; i < 500; ++i) { /* a driver's threads may still be giving things back */
+    for (int i = 0; i < 500; ++i) { /* a driver's threads may still be releasing objects */
         if (is_given_back(out_why, why_bytes)) return true;
         (void)nanosleep(&pause, NULL);
     }

@@ -6,10 +6,10 @@
 
 #include "faults.h"
 
-/* Before any fork. False: not possible here, because. */
+/* Called before any fork. False: impossible here, with the reason. */
 bool faults_cuda_prepare(char *out_why, size_t why_bytes);
-/* Before each run, and after it: is everything given back, and was nothing done that no driver
- * survives? */
+/* The first runs before each run. The second runs after it, and is true when all objects are
+ * released and no call did something that no driver survives. */
 void faults_cuda_reset(void);
 bool faults_cuda_is_clean(char *out_why, size_t why_bytes);
 

@@ -86,7 +86,7 @@ static bool is_wanted(const char *names, const char *name) {
     return false;
 }
 
-/* A name in the list that no scenario of the source answers to; NULL when each has one. */
+/* The first name in the list that no scenario of the source has; NULL when each has one. */
 static const char *unknown_scenario(const line_t *line) {
     for (const char *at = line->scenarios; at && *at;) {
         char name[128];
@@ -102,7 +102,7 @@ static const char *unknown_scenario(const line_t *line) {
     return NULL;
 }
 
-/* Settings of the caller's environment would change what runs. */
+/* Removes settings of the caller's environment, which would change the runs. */
 static void clear_environment(void) {
     static const char *const kept[] = {"GANTRY_TEST_FAULTS_CACHE", "GANTRY_OPENCL_MATMUL"};
     extern char **environ;
@@ -125,7 +125,8 @@ static int remove_entry(const char *path, const struct stat *info, int kind, str
     return remove(path);
 }
 
-/* Files that scenarios read and write, and caches of programs unless the environment has others. */
+/* Makes the files that scenarios read and write, and program caches unless the environment names
+ * others. */
 static bool make_folder(char *folder) {
     char path[256];
     if (!mkdtemp(folder)) return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counting, choosing occurrences, children that run them, the report of one scenario. */
+/* Counts events, chooses occurrences, runs them in children, and reports one scenario. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,12 +21,12 @@ typedef struct plan_t {
     uint64_t occurrence;
 } plan_t;
 
-/* What parent and children share. */
+/* State shared by parent and children. */
 typedef struct shared_t {
     faults_site_t sites[FAULTS_SITES];
     faults_note_t notes[FAULTS_NOTES];
     bool is_counted;
-    size_t next; /* the plan that runs, or will */
+    size_t next; /* the current or next plan */
     char why[WHY_BYTES];
 } shared_t;
 
@@ -48,7 +48,7 @@ static void *map_shared(size_t bytes) {
 
 /* ---- children ---- */
 
-/* A fault that nobody noticed, on standard error: the child's output is the program's. */
+/* Reports an unnoticed fault on standard error, because standard output belongs to the program. */
 static void print_other_way(const job_t *job, const plan_t *plan) {
     const faults_site_t *site = &job->shared->sites[plan->site];
     (void)fprintf(stderr,
@@ -69,7 +69,7 @@ static void print_tail(const char *title, int file) {
     (void)printf("      %s: %s%s", title, text, text[got - 1] == '\n' ? "" : "\n");
 }
 
-/* How the child ended, when it did not by itself; "" else. */
+/* How the child ended, if it did not end by itself; else "". */
 static const char *wait_for(pid_t child, int *out_code) {
     static char text[64];
     int status = 0;
@@ -100,7 +100,7 @@ static faults_child_t begin_child(job_t *job) {
     return child;
 }
 
-/* Twice: the first run fills caches. */
+/* Runs twice, because the first run fills caches. */
 static _Noreturn void count_in_child(job_t *job) {
     shared_t *shared = job->shared;
     faults_child_t child = begin_child(job);
@@ -143,7 +143,7 @@ static uint64_t next_random(uint64_t *state) {
     return x ^ (x >> 31);
 }
 
-/* Was the site in an earlier scenario? It is from now on. */
+/* True when an earlier scenario had the site; marks the site as seen. */
 static bool was_seen(uint64_t number) {
     static uint64_t seen[4 * FAULTS_SITES];
     for (uint64_t i = 0; i < 64; ++i) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Short programs over the public API that use what examples and conformance checks do not, or use
- * it more closely. They go on as far as they can after an error, as a user's program would, and
- * never look into the tool. */
+/* Short programs that use the parts of the public API that examples and conformance checks do not
+ * use, or use less closely. After an error the programs continue as far as possible, as a user's
+ * program would. They use nothing of the tool. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "../conformance/conformance.h"
 #include "faults_programs.h"
 
-/* Calls that a library of today may not have yet. */
+/* Calls that the library may not have yet. */
 #pragma weak gantry_get_memory_report
 #pragma weak gantry_get_oom_report
 #pragma weak gantry_get_setting
@@ -44,7 +44,7 @@ static int expect(const gantry_tensor_t *tensor, const float *wanted, size_t cou
     return 0;
 }
 
-/* 1, and a line, unless the call went well. */
+/* Prints a line and returns 1 unless the call succeeded. */
 static int tried(gantry_status_t status, const char *call, int line) {
     if (status != GANTRY_OK)
         (void)printf("line %d: %s: %s: %s\n", line, call, gantry_status_name(status),
@@ -173,7 +173,7 @@ static gantry_status_t ask_memory(gantry_runtime_t *runtime, const char *device,
     return gantry_get_memory_info(runtime, device, out_info);
 }
 
-/* More than the limit; then what fits. */
+/* Allocates more than the limit, then a size that fits. */
 static int run_out(gantry_runtime_t *runtime, const char *device) {
     static const float many[1 << 20];
     int code = 0;
@@ -250,7 +250,7 @@ static int describe(gantry_runtime_t *runtime) {
     return code;
 }
 
-/* Split into two where the library can; a limit each. */
+/* Splits the device into two when the library can, with a limit each. */
 static int configure(gantry_runtime_t *runtime, const char *type) {
     const gantry_logical_device_config_t parts[] = {{.memory_limit_bytes = UINT64_C(8) << 20},
                                                     {.memory_limit_bytes = UINT64_C(8) << 20}};
@@ -345,7 +345,7 @@ static bool count_record(void *user, const gantry_tuning_record_t *record) {
     return true;
 }
 
-/* A product large enough that the CPU backend asks for its record. */
+/* A product large enough for the CPU backend to look up its record. */
 static int multiply_ones(gantry_runtime_t *runtime, const char *device) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, device);
     const gantry_tensor_t *ones = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(64, 64));

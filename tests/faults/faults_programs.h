@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tool's own programs, and the names under which it compiles others. Each verifies what it
- * computes: 0 is right. */
+/* The tool's own programs, and the names under which it compiles others. Each program verifies its
+ * results and returns 0 on success. */
 #ifndef GANTRY_TESTS_FAULTS_PROGRAMS_H
 #define GANTRY_TESTS_FAULTS_PROGRAMS_H
 
@@ -12,7 +12,7 @@ int faults_conformance_main(int argc, char **argv);
 int faults_program_small(int argc, char **argv);  /* a bit of everything on two devices */
 int faults_program_matmul(int argc, char **argv); /* the guide's product */
 int faults_program_copies(int argc, char **argv); /* between devices, all policies */
-/* numbers, limits, an out-of-memory that is survived */
+/* numbers, limits, survival of running out of memory */
 int faults_program_memory(int argc, char **argv);
 int faults_program_settings(int argc, char **argv); /* listing, describing, configuring */
 int faults_program_profile(int argc, char **argv);  /* recorded, read, written as text and JSON */

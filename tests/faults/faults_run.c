@@ -13,7 +13,7 @@
 
 #define WORD_BYTES 512
 
-/* ---- what the process holds ---- */
+/* ---- memory, threads and files of the process ---- */
 
 static int count_entries(const char *folder) {
     int count = 0;
@@ -27,11 +27,12 @@ static int count_entries(const char *folder) {
 static int count_threads(void) { return count_entries("/proc/self/task"); }
 static int count_files(void) { return count_entries("/proc/self/fd"); }
 
-/* Threads may need a moment to be gone after they were joined. */
+/* A joined thread may need a moment to leave the process table. */
 static bool has_given_back(const faults_child_t *child, char *out_why, size_t why_bytes) {
     const struct timespec pause = {.tv_nsec = 2000000};
     int threads = 0, files = 0;
-    if (faults_source == FAULTS_CARD) return true; /* a real driver's are its own business */
+    /* a real driver's threads and files do not count */
+    if (faults_source == FAULTS_CARD) return true;
     for (int i = 0; i < 100; ++i) {
         threads = count_threads();
         files = count_files();
@@ -144,8 +145,8 @@ static char fail(char *out_why, size_t why_bytes, const char *format, ...) {
     return 'f';
 }
 
-/* The program says it itself, of a call that does not go through the tool (by a pointer to a
- * function). */
+/* The program itself reports the failure of a call that bypasses the tool (by a function
+ * pointer). */
 static bool output_tells(const faults_child_t *child) {
     static char text[1 << 16];
     ssize_t got = pread(child->output, text, sizeof text - 1, 0);
@@ -160,7 +161,7 @@ static bool ran_out(const faults_child_t *child, const faults_said_t *said) {
            strstr(said->message, "OOM when allocating");
 }
 
-/* The first call that failed, against what the fault must end in. */
+/* Compares the first failed call with the required end of the fault. */
 static char judge_error(const faults_said_t *said, char *out_why, size_t why_bytes) {
     gantry_status_t wanted = faults_source_status();
     const char *cause = faults_source_cause();
@@ -168,7 +169,7 @@ static char judge_error(const faults_said_t *said, char *out_why, size_t why_byt
     if (said->message[0] == '\0')
         return fail(out_why, why_bytes, "%s (%s) gave %s without a message", said->call,
                     said->place, name);
-    /* a device or a backend is missing from then on: whoever asks for it is told that */
+    /* a device or a backend is missing from then on, and each request for it reports this */
     if (said->in_create) {
         if (said->cause_is_told) return 'e';
         return fail(
@@ -176,7 +177,8 @@ static char judge_error(const faults_said_t *said, char *out_why, size_t why_byt
             "a runtime was made, but neither log nor backend status has \"%s\"; then %s (%s): %s: %s",
             cause, said->call, said->place, name, said->message);
     }
-    /* Bad data stays what it is where only its value could not be read, which is told behind it. */
+    /* Bad data keeps its status when only reading its value failed; the message then ends with that
+     * failure. */
     char unread[64];
     (void)snprintf(unread, sizeof unread,
                    "the value cannot be read: %s: ", gantry_status_name(wanted));
@@ -207,10 +209,10 @@ static char judge(faults_child_t *child, const faults_said_t *said, bool fired, 
     if (!fired) return 'u';
     if (said->differs && ran_out(child, said)) return 'e';
     if (said->differs) return judge_error(said, out_why, why_bytes);
-    if (said->in_create && said->cause_is_told) return 'e'; /* a device less, as was said */
+    if (said->in_create && said->cause_is_told) return 'e'; /* one device less, as reported */
     if (code != 0 && output_tells(child)) return 'e';
     if (code == 1 && faults_source_is_lost() && said->cause_is_told)
-        return 'e'; /* it expects what only that device does */
+        return 'e'; /* the program expects behaviour of that device only */
     if (code != 0)
         return fail(out_why, why_bytes, "exit code %d, and no call failed: results are wrong",
                     code);

@@ -71,8 +71,8 @@ const faults_scenario_t faults_scenarios[] = {
     {"ops.7", faults_program_ops, FAULTS_ON_ALL, {"%d", "7"}},
     {"example.gpu_guide", faults_example_gpu_guide, FAULTS_ON_ALL | FAULTS_WITH_GPUS | FAULTS_SAME_OUTPUT, {NULL}},
     {"example.cpu_vs_gpu", faults_example_cpu_vs_gpu, FAULTS_ON_ALL | FAULTS_WITH_GPUS, {"--size", "16", "--repeat", "1", "--devices", "/CPU:0,%d"}},
-    /* the host's faults alone: it checks exact sizes of regions, and a region that a driver
-     * refuses is replaced by a smaller one */
+    /* host faults only: the group checks exact sizes of regions, and a smaller region replaces one
+     * that a driver refuses */
     {"example.memory_control", faults_example_memory_control, FAULTS_ON_HOST, {"--device", "CPU:0"}},
     {"example.language_id", faults_example_language_id, FAULTS_ON_ALL,
      {DEVICE, "--epochs", "1", "--batch", "40", "--features", "16", "--words", "20", "en=%t/en.txt", "fr=%t/fr.txt"}},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sites: from the return addresses of an event to a number that is the same in each run of one
+/* Sites: turns the return addresses of an event into a number that is the same in each run of one
  * build. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -50,7 +50,8 @@ void faults_sites_begin(faults_site_t *table) {
     void *frames[2];
     self.table = table;
     if (dladdr(&anchor, &info) != 0) self.program_base = info.dli_fbase;
-    (void)backtrace(frames, 2); /* the first call opens a library: not in the middle of an event */
+    /* the first call opens a library, so it must not happen inside an event */
+    (void)backtrace(frames, 2);
 }
 
 static void set_mode(int mode) {
@@ -113,8 +114,8 @@ static const address_t *find_address(const void *at) {
     return entry;
 }
 
-/* Frames of the library: from the first outside of this program to the next inside. All, when
- * everything is one file. */
+/* Frames of the library: from the first frame outside of this program to the next frame inside. All
+ * frames, when everything is one file. */
 static uint64_t gather(const char *name, void *const *frames, int depth, faults_site_t *out_site) {
     uint64_t hash = hash_text(name);
     int begin = 0, end = depth;
@@ -126,7 +127,7 @@ static uint64_t gather(const char *name, void *const *frames, int depth, faults_
     for (int i = begin; i < end && out_site->frame_count < FAULTS_FRAMES; ++i) {
         const address_t *address = find_address(frames[i]);
         if (address->in_program && i > begin && !find_address(frames[begin])->in_program) break;
-        if (strncmp(address->module, "libc.so", 7) == 0) break; /* where a thread begins */
+        if (strncmp(address->module, "libc.so", 7) == 0) break; /* the start of a thread */
         hash = mix(hash, address->hash);
         faults_frame_t *frame = &out_site->frames[out_site->frame_count++];
         memcpy(frame->module, address->module, sizeof frame->module);

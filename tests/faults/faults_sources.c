@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sources of faults: how events come from them, what a fault is there, and what must be
- * given back. */
+/* The sources of faults: their events, their faults, and the objects that must be released. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -59,7 +58,7 @@ static int32_t watch_fake(const char *slot) {
     return (int32_t)self.status;
 }
 
-/* Two devices with more memory than the examples ask for. */
+/* Two devices with more memory than the examples request. */
 static void set_fake_devices(void) {
     gantry_fake_device_t device;
     self.fake->set_device_count(2);
@@ -124,8 +123,8 @@ static const fault_t argument = {-50, GANTRY_INVALID_ARGUMENT, "CL_INVALID_ARG_V
 static const fault_t kernel_definition = {-47, GANTRY_INVALID_ARGUMENT,
                                           "CL_INVALID_KERNEL_DEFINITION"};
 
-/* Errors that the function may give by the specification, of the first entry whose name begins
- * the function's. */
+/* Errors that the function may return by the specification. The first entry whose name is a prefix
+ * of the function's applies. */
 static const struct {
     const char *function;
     const fault_t *faults[3];
@@ -138,7 +137,7 @@ static const struct {
     {"clSetKernelArg", {&argument, &resources, &host_memory}},
     {"clEnqueueMapBuffer", {&map, &allocation, &resources}},
     {"clEnqueue", {&resources, &allocation, &host_memory}},
-    /* CL_INVALID_VALUE would be "has no such thing" */
+    /* CL_INVALID_VALUE would mean "not supported" */
     {"clGetDevice", {&host_memory, &resources, &host_memory}},
     {"clGet", {&host_memory, &resources, &value}},
     {"clWaitForEvents", {&failed_kernel, &host_memory, &failed_kernel}},
@@ -160,7 +159,7 @@ static bool find_symbol(void *library, const char *name, void *out_function) {
     return symbol != NULL;
 }
 
-/* The loader finds the layer by the environment; opening it here gives the same instance. */
+/* The loader finds the layer through the environment, and dlopen here returns the same instance. */
 static bool prepare_opencl(char *out_why, size_t why_bytes) {
     const char *layer = GANTRY_FAULTS_LAYER;
     if (!*layer) {
@@ -236,7 +235,7 @@ void faults_source_reset(void) {
         self.live[kind] = self.layer_live(kind);
 }
 
-/* A driver's threads may still be giving things back. */
+/* A driver's threads may still be releasing objects. */
 bool faults_source_is_clean(char *out_why, size_t why_bytes) {
     const struct timespec pause = {.tv_nsec = 2000000};
     if (!is_fake_clean(out_why, why_bytes)) return false;

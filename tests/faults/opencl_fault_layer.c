@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An OpenCL layer between the loader and the drivers: asks a watcher before each call and fails the
- * call when told to, without forwarding it; counts contexts, queues, buffers, programs, kernels and
- * events that live.
+/* An OpenCL layer between the loader and the drivers: asks a watcher before each call, fails the
+ * call without forwarding it when the watcher says so, and counts contexts, queues, buffers,
+ * programs, kernels and events that live.
  *
- * Not failed: releases and retains (nobody could do anything about them) and clSetUserEventStatus
- * (whoever waits for that event would wait for ever, whatever the caller does). What the fault is,
- * is the watcher's business. Loaded by the loader through OPENCL_LAYERS, and by the tool before,
- * so that both have the same instance. Thread-safe. */
+ * The layer never fails releases and retains, because no caller can handle such a failure. The
+ * layer never fails clSetUserEventStatus either, because the wait for that event would never end.
+ * The watcher chooses the fault. Loaded by the loader through OPENCL_LAYERS, and by the tool
+ * before, so that both have the same instance. Thread-safe. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <stdatomic.h>
 #include <stddef.h>

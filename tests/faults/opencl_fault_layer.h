@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* The OpenCL error that the call fails with; 0: it is forwarded. Any thread. */
+/* The OpenCL error that the call fails with; 0: the layer forwards the call. Any thread. */
 typedef int32_t (*faults_layer_watch_fn)(const char *function);
 
 enum {
@@ -18,7 +18,7 @@ enum {
     FAULTS_LAYER_KINDS
 };
 
-void gantry_faults_layer_set_watch(faults_layer_watch_fn new_watch); /* NULL: nobody is asked */
+void gantry_faults_layer_set_watch(faults_layer_watch_fn new_watch); /* NULL: no watcher */
 long gantry_faults_layer_live(int kind);                             /* references that live */
 
 #endif

@@ -93,7 +93,7 @@ bool fuzz_case_load(fuzz_case_t *c, const golden_case_t *item) {
     return true;
 }
 
-/* ---- numbers that break things ---- */
+/* ---- extreme numbers ---- */
 
 static int64_t odd_int(fuzz_random_t *random) {
     static const int64_t odd[] = {-1,
@@ -153,8 +153,8 @@ static void store(fuzz_input_t *input, size_t index, double number, int64_t inte
 
 /* ---- changes of an input ---- */
 
-/* Gives the input another shape; its bytes are repeated or cut. A shape that is too large is
- * left as it was. */
+/* Gives the input another shape; its bytes are repeated or cut. An input whose new shape would be
+ * too large keeps its shape. */
 static void reshape(fuzz_input_t *input, const gantry_shape_t *shape) {
     int64_t elements = gantry_shape_elements(shape);
     size_t size = gantry_dtype_size(input->dtype), old = input->bytes;
@@ -305,7 +305,7 @@ static void change_attr(fuzz_case_t *c, fuzz_random_t *random) {
         default: change_attr_value(attr, c->ints[i], random); break;
     }
     if (attr->kind == GANTRY_ATTR_SHAPE || attr->kind == GANTRY_ATTR_INTS) {
-        /* what lies at list must be there */
+        /* list must hold this */
         if (attr->i < 0 || attr->i > FUZZ_MOST_INTS) attr->i = FUZZ_MOST_INTS;
     }
 }

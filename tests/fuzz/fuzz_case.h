@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls to try: a golden case, and what chance makes of it.
+/* Calls to try: golden cases with random changes.
  *
  * Ownership: a fuzz_case_t is a value that holds its inputs' bytes; golden files are read only.
  * Threads: one. */
@@ -41,13 +41,13 @@ typedef struct fuzz_case_t {
     /* names and texts are the golden file's or constant */
     gantry_attr_value_t attrs[FUZZ_MOST_ATTRS];
     int64_t ints[FUZZ_MOST_ATTRS][FUZZ_MOST_INTS];
-    char changes[256]; /* what was done to it, for the report */
+    char changes[256]; /* the changes, for the report */
 } fuzz_case_t;
 
-/* Room for the inputs; false when memory is out. */
+/* Allocates room for the inputs; false when memory is out. */
 bool fuzz_case_init(fuzz_case_t *c);
 void fuzz_case_deinit(fuzz_case_t *c);
-/* Takes over the golden case; false when it is larger than a fuzz_case_t. */
+/* Copies the golden case; false when the case is larger than a fuzz_case_t. */
 bool fuzz_case_load(fuzz_case_t *c, const golden_case_t *item);
 /* One change at random. other: a golden case of any op, which may lend its op's name or an
  * input. */

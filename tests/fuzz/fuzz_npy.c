@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer entry for the .npy parser: clang -fsanitize=fuzzer,address,undefined. A parse that
- * succeeds must describe bytes that are there, and its elements must be copyable. */
+/* libFuzzer entry for the .npy parser: clang -fsanitize=fuzzer,address,undefined. A successful
+ * parse must describe existing bytes, and its elements must be copyable. */
 #include <stdint.h>
 #include <stdlib.h>
 

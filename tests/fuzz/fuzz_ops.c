@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random calls of every op by name: golden cases, changed at random. Nothing may crash, hang or
- * answer with an internal error, and two devices must agree on whether a call is good and on what
- * comes of it.
+/* Random calls of every op by name: golden cases, changed at random. No call may crash, hang or
+ * return an internal error, and two devices must agree on whether a call succeeds and on its
+ * results.
  *
  *     fuzz_ops [--device cpu:0] [--reference cpu:0] [--seconds 60 | --calls N] [--seed N] [--first
  *     N] [--only Op,Op]
  *              [--golden FOLDER] [--verbose]
  *
- * The calls of a seed are always the same: a finding is repeated by the --seed, --first and --calls
- * 1 it is printed with. Build with -fsanitize=address,undefined (preset asan) to see what a plain
+ * A seed always gives the same calls, and each finding prints the --seed, --first and --calls 1
+ * that repeat it. Build with -fsanitize=address,undefined (preset asan) to find errors that a plain
  * build survives by luck. Exit code 1: findings; 77: the device is missing. */
 #define _POSIX_C_SOURCE 200809L
 
@@ -27,8 +27,8 @@
 
 enum { MOST_FILES = 512, MOST_OUTPUTS = 64, HANG_SECONDS = 60, MOST_FINDINGS = 20 };
 
-#define MEMORY_LIMIT (UINT64_C(256) << 20) /* so that an absurd size is refused, not filled */
-/* of floats on two devices, whose exact bits are the conformance program's */
+#define MEMORY_LIMIT (UINT64_C(256) << 20) /* so that an absurd size is refused instead of filled */
+/* for floats on two devices; the conformance program compares exact bits */
 #define NEAR 1e-3
 
 typedef struct options_t {
@@ -47,9 +47,9 @@ typedef struct outcome_t {
 
 static golden_file_t files[MOST_FILES];
 static size_t file_count;
-static char current[2048]; /* what is being tried, for a death's last words */
+static char current[2048]; /* the current call, for the last message of a dying process */
 
-/* ---- last words ---- */
+/* ---- the message of a dying process ---- */
 
 static void say_current(void) {
     static const char before[] = "\nfuzz_ops was at: ";
@@ -64,7 +64,7 @@ static void on_signal(int number) {
     (void)raise(number);
 }
 
-/* Called by the sanitizer before it reports, which looks for it by name. */
+/* The sanitizer looks this function up by name and calls it before reporting. */
 __attribute__((visibility("default"))) void __asan_on_error(void);
 void __asan_on_error(void) { say_current(); }
 
@@ -80,7 +80,7 @@ static bool is_wanted(const options_t *options, const char *op) {
     return false;
 }
 
-/* The first name in --only that has no golden file; NULL when each has. */
+/* The first name in --only without a golden file; NULL when each has one. */
 static const char *unknown_name(const options_t *options) {
     for (const char *at = options->only; at && *at;) {
         size_t word = strcspn(at, ",");
@@ -184,7 +184,7 @@ static void run_on(gantry_runtime_t *runtime, const char *device, const fuzz_cas
     (void)gantry_scope_end(scope);
 }
 
-/* ---- what is wrong with an outcome ---- */
+/* ---- errors of an outcome ---- */
 
 static const char *judge(const outcome_t *outcome) {
     switch (outcome->status) {
@@ -217,7 +217,7 @@ static bool same_values(const golden_tensor_t *a, const golden_tensor_t *b) {
     return true;
 }
 
-/* Draws that nobody fixed the seed of. */
+/* Draws without a fixed seed. */
 static bool is_repeatable(const char *op) {
     static const char *const ops[] = {"Random", "TruncatedNormal", "Multinomial", "Dropout",
                                       "Stateful"};

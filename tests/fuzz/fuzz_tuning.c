@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer entry for the tuning file's parser: clang -fsanitize=fuzzer,address,undefined. Reading
- * goes on to the end, and a record lies within its line. */
+/* libFuzzer entry for the tuning file's parser: clang -fsanitize=fuzzer,address,undefined. The
+ * parser must reach the end of the text, and each record must lie within its line. */
 #include <stdint.h>
 #include <stdlib.h>
 

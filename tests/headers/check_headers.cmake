@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Public headers for programs that ask for the standard alone: each as the first and only one, and the macros in use.
+# Compiles the public headers in strict standard mode: each header as the first and only one, and a program that uses
+# the macros.
 #   cmake -DINCLUDE=... -DWORK=... -DLANGUAGE=c|c++ -DCOMPILERS=a;b -DSOURCE=use_macros.c -P check_headers.cmake
 set(c_standards c11 c99)
 set(c++_standards c++11 c++17 c++20)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The macros of the public headers in use, in text that is C99 and C++11. */
+/* Uses the macros of the public headers in text that is both C99 and C++11. */
 #include <gantry/backend_abi.h>
 #include <gantry/gantry.h>
 
@@ -22,7 +22,7 @@ int knows_programs(const gantry_backend_t *backend) {
            GANTRY_ABI_HAS(backend->program, launch);
 }
 
-/* Dimensions that are no constants, of several types. */
+/* Variable dimensions of several types. */
 gantry_shape_t shape_of_pairs(int64_t count, size_t width) {
     const gantry_shape_t shape = GANTRY_SHAPE(count, 2, (int64_t)width);
     return shape;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An OpenCL library that counts: what is made and let go of through it, by kind; all else is the
- * real library's, which it depends on.
+/* An OpenCL library that counts the objects made and released through it, by kind. All other
+ * functions come from the real library, which this one links.
  *
- * Given to the OpenCL backend as GANTRY_OPENCL_LIBRARY. Events count from the call that hands
- * one out. Thread-safe. */
+ * The test passes this library to the OpenCL backend as GANTRY_OPENCL_LIBRARY. An event counts from
+ * the call that returns it. Thread-safe. */
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -133,7 +133,7 @@ STEP(clReleaseKernel, cl_kernel, COUNT_KERNEL, -1)
 STEP(clRetainEvent, cl_event, COUNT_EVENT, 1)
 STEP(clReleaseEvent, cl_event, COUNT_EVENT, -1)
 
-/* ---- calls that hand out an event ---- */
+/* ---- calls that return an event ---- */
 
 static cl_int count_event(cl_int error, const cl_event *event) {
     if (error == CL_SUCCESS && event) add(COUNT_EVENT, 1);

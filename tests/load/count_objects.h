@@ -17,7 +17,7 @@ typedef enum count_kind_t {
 typedef long (*count_objects_live_fn)(count_kind_t kind);
 #define COUNT_OBJECTS_SYMBOL "count_objects_live"
 
-/* References held; 0 when everything was let go of. */
+/* References held; 0 when everything was released. */
 long count_objects_live(count_kind_t kind);
 
 #endif

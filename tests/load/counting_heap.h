@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A heap that counts what is out: for a runtime's option reallocate. Header only; one count for
- * the whole program. Thread-safe. */
+/* A heap that counts the allocated blocks, for a runtime's option reallocate. Header only; one
+ * count for the whole program. Thread-safe. */
 #ifndef TESTS_LOAD_COUNTING_HEAP_H
 #define TESTS_LOAD_COUNTING_HEAP_H
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runtimes made, used and released many times: what the process holds afterwards is what it held
- * after ten of them.
+/* Makes, uses and releases runtimes many times. The process must not hold more afterwards than
+ * after the first ten.
  *
  *   lifecycle [--device cpu|opencl|cuda] [--cycles N] [--together THREADS] [--objects LIBRARY]
  *             [--tolerance BYTES]
  *
  *   cpu         memory must not grow by more than the tolerance for each cycle; threads, open files
  *               and mappings stay
- *   opencl      the same, less what a plain OpenCL program grows by that does the same in this
- *               process; with --objects LIBRARY (the counting one of this folder) every context,
- *               queue, buffer, program, kernel and event is let go of
+ *   opencl      the same, less the growth of a plain OpenCL program that does the same work in this
+ *               process; with --objects LIBRARY (this folder's counting library) every context,
+ *               queue, buffer, program, kernel and event is released
  *   cuda        on the stand-in for NVIDIA's driver; with --objects LIBRARY (the stand-in's
- *               libcuda) each kind of its objects is let go of, and none was left to its context.
- *               What PoCL behind it grows by is not judged
- *   --together  that many threads make runtimes with settings of their own at the same time, two
- *               each, and use them by turns
+ *               libcuda) objects of each kind are released, and none only by the end of its
+ *               context. PoCL's own growth is not judged
+ *   --together  this many threads each make two runtimes with their own settings at the same time,
+ *               and use them in turns
  *
- * Prints what it measured; exit code 0, 1 after a failure, 77 where the device is not there. */
+ * Prints the measured values. Exit code: 0, 1 after a failure, 77 when the device is missing. */
 #define _GNU_SOURCE /* mallinfo2, malloc_trim */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -64,7 +64,7 @@ static int failures;
 
 /* ---- one runtime's life ---- */
 
-/* Uploads, products (they use the pool), sums, a variable, results read back and checked. */
+/* Uploads data, runs products (which use the pool), sums and a variable, and checks the results. */
 static bool use_runtime(gantry_runtime_t *runtime, const char *device) {
     static const float nothing[SIDE * SIDE];
     float got[SIDE * SIDE], total = 0;
@@ -106,7 +106,7 @@ static bool live_once(const options_t *options, raw_work_t *out_work) {
         extra[0] = library;
     }
     gantry_runtime_options_t settings = plain_options(device_backends[options->device], extra);
-    /* a device that is not there must not pass for one that costs nothing */
+    /* a missing device must not count as one that costs nothing */
     settings.soft_placement = GANTRY_OFF;
     gantry_runtime_t *runtime;
     if (gantry_runtime_create(&settings, &runtime) != GANTRY_OK) {
@@ -131,7 +131,7 @@ typedef struct growth_t {
 
 typedef bool (*cycle_fn)(const options_t *options, raw_work_t *work);
 
-/* Threads that were joined may linger in the table for a moment. */
+/* A joined thread may stay in the process table for a moment. */
 static measure_t measure_settled(long threads) {
     measure_t now = measure_now();
     for (int i = 0; i < 100 && threads > 0 && now.threads > threads; ++i) {
@@ -174,8 +174,8 @@ static void print_growth(const char *what, const options_t *options, const growt
         growth->after.mappings);
 }
 
-/* Growth without the driver's. A driver whose memory shrank meanwhile is no reason to expect
- * that of ours. */
+/* Growth without the driver's growth. When the driver's memory shrank, Gantry's memory need not
+ * shrink. */
 static double beyond(double growth, double base) { return base > 0 ? growth - base : growth; }
 
 static bool exceeds(const options_t *options, const growth_t *growth, const growth_t *base) {
@@ -184,8 +184,8 @@ static bool exceeds(const options_t *options, const growth_t *growth, const grow
            beyond(growth->heap_per_cycle, base->heap_per_cycle) > options->tolerance_bytes;
 }
 
-/* A heap takes memory in steps, 128 KiB or more, and one window of cycles may happen to see one;
- * what leaks grows in every window. */
+/* A heap takes memory in steps of 128 KiB or more, and one window of cycles may contain such a
+ * step. A leak grows in every window. */
 static bool repeat_until_steady(const options_t *options, cycle_fn cycle, raw_work_t *work,
                                 const growth_t *base, growth_t *out) {
     for (int window = 0; window < WINDOWS; ++window) {
@@ -195,7 +195,7 @@ static bool repeat_until_steady(const options_t *options, cycle_fn cycle, raw_wo
     return true;
 }
 
-/* base: what the driver alone grows by. */
+/* base: the growth of the driver alone. */
 static void judge(const options_t *options, const growth_t *growth, const growth_t *base) {
     double extra = beyond(growth->resident_per_cycle, base->resident_per_cycle);
     double heap_extra = beyond(growth->heap_per_cycle, base->heap_per_cycle);
@@ -278,7 +278,7 @@ static bool measure_raw(const options_t *options, raw_work_t *work, growth_t *ou
 static void run_one_after_another(const options_t *options) {
     growth_t ours = {.seconds = 0}, raw = {.seconds = 0};
     raw_work_t work = {0, 0, 0}, again;
-    /* what a cycle does; also fills the cache of program binaries */
+    /* runs one cycle; also fills the cache of program binaries */
     bool good = live_once(options, &work);
     if (good && options->device == OPENCL) {
         if (work.programs > RAW_PROGRAMS) work.programs = RAW_PROGRAMS;
@@ -334,7 +334,7 @@ static bool make_own(together_t *self, long number, own_t *out) {
     return false;
 }
 
-/* Its settings are its own, and so are its results. */
+/* The runtime must keep its own settings and results. */
 static void use_own(together_t *self, long number, const own_t *own) {
     gantry_memory_info_t info = {.struct_size = sizeof info};
     size_t gpus = 0;
@@ -360,7 +360,7 @@ static void *live_together(void *user) {
     own_t own[2] = {{NULL, false, false, 0}, {NULL, false, false, 0}};
     if (!make_own(self, self->seed, &own[0])) return NULL;
     for (long i = 1; i <= self->options->cycles && !self->failure;
-         ++i) { /* one is always a cycle older than the other */
+         ++i) { /* one runtime is always a cycle older than the other */
         long number = self->seed + i;
         own_t *newer = &own[i % 2], *older = &own[(i + 1) % 2];
         if (!make_own(self, number, newer)) break;

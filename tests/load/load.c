@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many threads at once on several devices: allocating, freeing, copying, computing, with shared
+/* Runs many threads at once on several devices. They allocate, free, copy and compute with shared
  * tensors and variables, under a limit.
  *
  *   load [--seconds N] [--threads N] [--limit MIB] [--tight 0|1] [--split 0|1] [--backends LIST]
  *   [--seed N]
  *
  * Each thread runs rounds of random kinds in scopes of its own and checks every result. A watcher
- * asks all the time whether what is held (pool and staging) stays within the limit. With --tight 1
- * the limit is so small that memory runs out: then, and only then, a round may end with
- * ResourceExhausted; what it held is let go of and it is tried again. --split 1 (the default)
- * halves every device where that can be done. At the end counters have counted every addition, and
- * nothing is left.
+ * constantly checks that the held memory (pool and staging) stays within the limit. With --tight 1
+ * the limit is so small that memory runs out. Only then may a round end with ResourceExhausted; the
+ * thread then releases the round's memory and retries. --split 1 (the default) halves every device
+ * that can be split. At the end the counters must have counted every addition, and no memory may be
+ * held.
  *
- * Prints what was done; exit code 0, or 1 after a failure. For minutes: load --seconds 300, and
- * the same with --tight 1. */
+ * Prints the finished work. Exit code: 0, or 1 after a failure. A longer run: load --seconds 300,
+ * and the same with --tight 1. */
 #define _GNU_SOURCE /* measure.h */
 #include <inttypes.h>
 #include <pthread.h>
@@ -28,8 +28,8 @@
 #define MOST_DEVICES 16
 #define SHARED 4096      /* elements of a shared tensor */
 #define KEPT 4           /* tensors a thread keeps from round to round */
-#define RETRIES 20000    /* of one round, a millisecond apart when it goes on */
-#define LEFT_BYTES 65536 /* a device's own: error slots */
+#define RETRIES 20000    /* attempts per round, a millisecond apart */
+#define LEFT_BYTES 65536 /* the device's own error slots */
 
 typedef struct options_t {
     double seconds;
@@ -86,7 +86,7 @@ static const char *draw_device(worker_t *self) {
 
 static float draw_value(worker_t *self) { return (float)draw(self, 1000); }
 
-/* Small ones are frequent. */
+/* Small sizes are frequent. */
 static size_t draw_size(worker_t *self) {
     size_t bound = self->largest;
     for (uint64_t i = draw(self, 4); i > 0 && bound > 64; --i) bound /= 8;
@@ -105,7 +105,8 @@ static const gantry_tensor_t *make_uniform(worker_t *self, gantry_scope_t *scope
 
 static bool is_equal(float a, float b) { return !(a < b) && !(a > b); }
 
-/* Every element is value. The failure of the read, Internal for a wrong element. */
+/* Checks that every element is value. Returns the failure of the read, or Internal for a wrong
+ * element. */
 static gantry_status_t expect_uniform(worker_t *self, const gantry_tensor_t *tensor, float value) {
     if (!tensor) return GANTRY_UNKNOWN; /* its scope tells why */
     size_t bytes = gantry_tensor_bytes(tensor), count = bytes / sizeof(float);
@@ -180,7 +181,7 @@ static gantry_status_t count_together(worker_t *self, gantry_scope_t *scope) {
     return status;
 }
 
-/* Somebody's whole value is read, never parts of two. */
+/* A read returns one thread's whole value, never parts of two. */
 static gantry_status_t swap_values(worker_t *self, gantry_scope_t *scope) {
     gantry_variable_t *variable = self->world->uniform[draw(self, self->world->device_count)];
     if (draw(self, 2))
@@ -222,7 +223,7 @@ static gantry_status_t allocate_and_drop(worker_t *self, gantry_scope_t *scope) 
     return status;
 }
 
-/* A tensor that outlives its scope, checked rounds later. */
+/* Keeps a tensor beyond its scope and checks it rounds later. */
 static gantry_status_t keep_for_later(worker_t *self, gantry_scope_t *scope) {
     size_t at = (size_t)draw(self, KEPT);
     gantry_status_t status = GANTRY_OK;
@@ -248,7 +249,7 @@ typedef gantry_status_t (*round_fn)(worker_t *self, gantry_scope_t *scope);
 static const round_fn rounds[] = {compute_chain, copy_around, read_shared,       count_together,
                                   swap_values,   multiply,    allocate_and_drop, keep_for_later};
 
-/* The round's outcome: the scope's error before the read's. */
+/* The round's outcome: the scope's error takes precedence over the read's error. */
 static gantry_status_t try_round(worker_t *self, round_fn round, char *out_message,
                                  size_t message_bytes) {
     gantry_scope_t *scope = gantry_scope_begin(self->world->runtime, draw_device(self));
@@ -363,8 +364,8 @@ static bool make_shared(world_t *world) {
     return true;
 }
 
-/* Does every backend of the list have a device? Without one its share of the load would be
- * missing unseen. */
+/* Checks that every listed backend has a device, because the load would otherwise silently leave
+ * the backend out. */
 static bool has_backends(world_t *world, const char *list) {
     bool has_all = true;
     for (const char *at = list; at && *at;) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the process holds now: memory, threads, open files, mappings; and how fast memory grows over
- * a run.
+/* Measures the process's memory, threads, open files and mappings, and the growth of memory over a
+ * run.
  *
  * Linux only: it reads /proc/self. Header only, for the programs of this folder. */
 #ifndef TESTS_LOAD_MEASURE_H
@@ -22,16 +22,16 @@
 #endif
 #endif
 #ifndef MEASURE_SANITIZED
-#define MEASURE_SANITIZED false /* else a sanitizer's own memory is what grows */
+#define MEASURE_SANITIZED false /* otherwise a sanitizer's own memory grows */
 #endif
 
 typedef struct measure_t {
     double resident_bytes;
-    double heap_bytes; /* in use in the C library's heap; 0 where it does not tell */
+    double heap_bytes; /* in use in the C library's heap; 0 when unknown */
     long threads, files, mappings;
 } measure_t;
 
-/* Least squares over (cycle, bytes). */
+/* The least-squares line through (cycle, bytes). */
 typedef struct measure_slope_t {
     double n, x, y, xx, xy;
 } measure_slope_t;

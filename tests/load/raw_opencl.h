@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plain OpenCL program that does in one cycle what a runtime does in its life: what of the
- * driver's memory it costs is not ours.
+/* A plain OpenCL program whose one cycle does the same work as a runtime's life. The growth of this
+ * program is the driver's, not Gantry's.
  *
  * Links OpenCL's loader; nothing of Gantry. One thread. */
 #ifndef TESTS_LOAD_RAW_OPENCL_H
@@ -10,16 +10,17 @@
 
 #define RAW_PROGRAMS 32
 
-/* What a cycle does: so many programs from binaries with a kernel each, launches, transfers with
+/* The work of a cycle: programs from binaries with a kernel each, launches, transfers with
  * events. */
 typedef struct raw_work_t {
     unsigned programs, launches, transfers;
 } raw_work_t;
 
-/* Finds the first device, builds the programs' binaries; false with the reason printed. */
+/* Finds the first device and builds the programs' binaries; false on failure, with the reason
+ * printed. */
 bool raw_opencl_open(const raw_work_t *work);
-/* Context, three queues, buffer, pinned buffer, programs, kernels, launches, transfers, events;
- * all released. False after a failure. */
+/* Makes and releases a context, three queues, a buffer, a pinned buffer, programs, kernels,
+ * launches, transfers and events. False after a failure. */
 bool raw_opencl_cycle(const raw_work_t *work);
 void raw_opencl_close(void);
 

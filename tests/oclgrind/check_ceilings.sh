@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check_ceilings.sh PROGRAM CEILINGS: runs the program on Oclgrind with the plug-in that counts (OCLGRIND_PLUGINS), and compares.
+# check_ceilings.sh PROGRAM CEILINGS: runs the program on Oclgrind with the counting plug-in (OCLGRIND_PLUGINS), and
+# compares the counts with the ceilings.
 set -eu
 counts=$(mktemp)
 trap 'rm -f "$counts"' EXIT

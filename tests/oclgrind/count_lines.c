@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs ops of each family once, in the forms for GPUs, on a device that counts what they do to
- * memory (line_counter.cpp). Small, since it is interpreted. */
+/* Runs ops of each family once, in the forms for GPUs, on a device that counts memory accesses
+ * (line_counter.cpp). The sizes are small because Oclgrind interprets the kernels. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static void run_all(gantry_scope_t *scope) {
            gantry_cumsum(scope, wide, 1, &(gantry_scan_options_t){.reverse = true}));
 }
 
-/* A part that imitates what most cards have, so that a simulator runs the forms for cards. */
+/* A part that imitates most cards, so that a simulator runs the forms for cards. */
 static gantry_status_t imitate_card(gantry_runtime_t *runtime) {
     const gantry_logical_device_config_t part = {.max_work_group_size = 256};
     const gantry_physical_device_t *device = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plug-in of Oclgrind that counts what a card's memory would do for 32 work-items at once.
+/* A plug-in of Oclgrind that counts a card's memory accesses for 32 work-items at once.
  *
- * An access is what 32 neighbouring work-items do at one instruction for the n-th time. In global
- * memory it costs as many lines of 128 bytes as it touches, in local memory as many turns as the
- * fullest of 32 banks of 4 bytes has words. Both are compared with the fewest that hold the same
- * words: 1.0 is what a card wants, 32.0 the worst.
+ * An access is the n-th execution of one instruction by 32 neighbouring work-items. In global
+ * memory an access costs one line for each 128 bytes that it touches. In local memory it costs one
+ * turn for each word in the fullest of 32 banks of 4 bytes. Each cost is divided by the fewest
+ * lines or turns for the same words: 1.0 is ideal, 32.0 the worst.
  *
  * When the context ends, the file of GANTRY_LINE_COUNTS gets a line for each kernel: its name, its
  * accesses to global memory, lines / fewest lines, its accesses to local memory, turns / fewest. */
@@ -35,8 +35,8 @@ struct Counts {
     size_t local_accesses = 0, turns = 0, fewest_turns = 0;
 };
 
-/* Of one work-group: the memory's space, the items' number / 32, the instruction, how many times
- * they were there before. */
+/* Key within one work-group: the memory space, the items' number / 32, the instruction, the number
+ * of earlier executions. */
 using Place = std::tuple<unsigned, size_t, const void *, size_t>;
 
 class LineCounter : public oclgrind::Plugin {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DSTRIP=strip -DLIBRARY=libgantry.so -DCOPY=file -DBYTES=most -P check_size.cmake: the library without its symbols for debuggers is
-# smaller than BYTES.
+# cmake -DSTRIP=strip -DLIBRARY=libgantry.so -DCOPY=file -DBYTES=most -P check_size.cmake: the library without debug
+# symbols must be smaller than BYTES.
 cmake_minimum_required(VERSION 3.22)
 execute_process(COMMAND ${STRIP} -o ${COPY} ${LIBRARY} RESULT_VARIABLE result)
 if(NOT result EQUAL 0)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DNM=nm -DLIBRARY=libgantry.so -DEXPORTS=gantry_ -P check_symbols.cmake
-# A library must not be able to end the process or print: it references no such function. It exports nothing but names that match EXPORTS.
+# The library must not end the process or print, so it may reference no function that does. It may export only names
+# that match EXPORTS.
 cmake_minimum_required(VERSION 3.22)
 execute_process(COMMAND ${NM} -D --undefined-only ${LIBRARY} OUTPUT_VARIABLE undefined RESULT_VARIABLE result)
 if(NOT result EQUAL 0)

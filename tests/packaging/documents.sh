@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# documents.sh PREFIX WORK OPENCL: does what the documents installed in PREFIX show, and compares the output with the shown one. Blocks of a document:
-#   ```c, ```cmake   a file, when the first line is a comment that holds its name alone: /* first.c */, # CMakeLists.txt
-#   ```console       a session: lines that begin with "$ " are commands, all others are their output
-# Each document has a folder of its own, with the README's files in it. $HOME/gantry is PREFIX, with its libraries in lib. The machine has no GPU,
-# but for docs/ci.md, which shows PoCL and is left out unless OPENCL is "yes" and PoCL is there. Environment: CC, GENERATOR.
+# documents.sh PREFIX WORK OPENCL: follows the documents installed in PREFIX, and compares the output with the
+# documents. Blocks of a document:
+#   ```c, ```cmake   a file, when the first line is a comment with only its name: /* first.c */, # CMakeLists.txt
+#   ```console       a session: lines that begin with "$ " are commands; other lines are their output
+# Each document gets its own folder with the README's files. $HOME/gantry is PREFIX, with its libraries in lib. The
+# machine shows no GPU, except for docs/ci.md: this page uses PoCL, and is left out unless OPENCL is "yes" and PoCL is
+# installed. Environment: CC, GENERATOR.
 set -eu
 prefix=$1 work=$2 opencl=$3
 : "${CC:=cc}" "${GENERATOR:=Unix Makefiles}"
@@ -21,7 +23,7 @@ fail() {
     exit 1
 }
 
-# unpack PAGE SESSIONS: writes the page's files into this folder, and its sessions to SESSIONS.
+# unpack PAGE SESSIONS: writes the page's files to this folder, and the page's sessions to SESSIONS.
 unpack() {
     awk -v sessions="$2" '
         !kind && /^```(c|cmake|console)$/ { kind = substr($0, 4); first = 1; next }
@@ -49,7 +51,7 @@ follow() {
         gsub(/\047/, "\047\\\047\047", quoted)
         printf "printf \"$ %%s\\n\" \047%s\047\n%s\n", quoted, command
     }' "$shown" >"$work/$name.sh"
-    # A command that fails is shown with what it prints.
+    # A failed command is shown with its output.
     env -i PATH="$work/bin:$PATH" HOME="$work/home" ${POCL_CACHE_DIR:+POCL_CACHE_DIR="$POCL_CACHE_DIR"} GANTRY_TUNING_FILE= \
         CMAKE_GENERATOR="$GENERATOR" PKG_CONFIG_PATH="$work/home/gantry/lib/pkgconfig" GANTRY_BACKENDS="$2" ${3:+OCL_ICD_VENDORS="$3"} sh "$work/$name.sh" >"$seen" 2>&1 || true
     diff -u "$shown" "$seen" || fail "$1 shows (-) what is not so (+)"
@@ -59,7 +61,7 @@ follow() {
 for page in README.md docs/first_program.md docs/placement.md docs/memory.md; do follow $page cpu ""; done
 follow docs/write_a_backend.md cpu,small ""
 
-# Blocks of C without a file's name are pieces of the example, as it stands there.
+# Blocks of C without a file's name must be literal pieces of the example.
 awk -v code="$pages/examples/small_backend/small_backend.c" '
     BEGIN { while ((getline line <code) > 0) text = text line "\n" }
     !kind && /^```c$/ { kind = 1; piece = ""; next }

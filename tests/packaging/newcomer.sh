@@ -1,15 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# newcomer.sh [--here]: the way of somebody who meets Gantry on a machine that has nothing of it. In a fresh Debian root, which debootstrap makes, a
-# clone of this tree's last commit: scripts/demo, scripts/test, install; then, with clone and build moved away, programs by find_package and
-# pkg-config, in C and C++, the programs of README and docs/, and `gantry devices` as an unprivileged user without HOME. FetchContent and the static library
-# are among the tests (package_subproject). Part of scripts/test --newcomer; some twenty minutes.
+# newcomer.sh [--here]: follows a new user's steps on a machine without Gantry. debootstrap makes a fresh Debian root
+# with a clone of this tree's last commit. There the script runs scripts/demo and scripts/test and installs Gantry.
+# Then it moves clone and build away, and builds programs by find_package and pkg-config, in C and C++, and the
+# programs of README and docs/, and runs `gantry devices` as an unprivileged user without HOME. The test
+# package_subproject covers FetchContent and the static library. Part of scripts/test --newcomer; some twenty minutes.
 #
-# Left out: of the tests those that NEWCOMER_TESTS does not name, a regular expression for scripts/test --select; unset, it names all but the long ones
-# (conformance, faults, load, fuzz, bench, cuda).
+# NEWCOMER_TESTS is a regular expression for scripts/test --select; other tests are left out. By default it names all
+# but the long tests (conformance, faults, load, fuzz, bench, cuda).
 #
-# --here, and wherever debootstrap or the right to use it is missing: the same on this system, which is not clean, in an empty environment and with an
-# empty prefix; nothing is installed into it.
+# --here, or a system without debootstrap or the right to use it: runs the same steps on this unclean system, in an
+# empty environment with an empty prefix, and installs no packages.
 # Environment: NEWCOMER_MIRROR (by default debootstrap's own), NEWCOMER_SUITE (by default this system's).
 set -eu
 
@@ -20,7 +21,7 @@ fail() {
     exit 1
 }
 
-# ---- the way itself, in the root that the second part makes: newcomer.sh inside CLONE HOME yes|no (install packages?) ----
+# ---- the steps, in the root of the second part: newcomer.sh inside CLONE HOME yes|no (install packages?) ----
 
 as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups env -i PATH="$PATH" "$@"; }
 
@@ -63,7 +64,8 @@ walk() { # CLONE HOME INSTALL
     chmod 755 "$home"
     as_nobody "$prefix/bin/gantry" devices >"$home/devices.log" 2>&1 || { cat "$home/devices.log" && fail "gantry devices as nobody"; }
     grep -F "cpu        usable" "$home/devices.log" || { cat "$home/devices.log" && fail "gantry devices as nobody: no CPU backend"; }
-    # PoCL needs a folder to keep what it compiles. Either it is given one, or the user is told which variable names one.
+    # PoCL needs a folder for its compiled kernels. Gantry must give PoCL one, or tell the user the variable that
+    # names one.
     grep -F -e "opencl     usable" -e POCL_CACHE_DIR "$home/devices.log" ||
         { cat "$home/devices.log" && fail "gantry devices as nobody: OpenCL is not usable, and POCL_CACHE_DIR is not named"; }
     say "the whole way went well"

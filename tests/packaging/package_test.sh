@@ -1,12 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# package_test.sh MODE SOURCE_DIR BUILD_DIR: what is installed, or built within another project, is used from another folder, with source and build
-# out of the way where the system can hide them.
-#   installed    the build, installed with DESTDIR and moved: command, find_package, pkg-config, C and C++, examples
-#   subproject   a project with Gantry by FetchContent, and one instruction set compiled in. First a shared library: its program finds the modules
-#                in the build tree, and the library is smaller than MOST_BYTES. Then a static one with OpenCL alone inside, in lib64, used as the
-#                installed one
-# Environment: CC, CXX, GENERATOR, STRIP; OPENCL=ON|OFF, whether that backend is built; MOST_BYTES, a number or nothing; POCL_CACHE_DIR.
+# package_test.sh MODE SOURCE_DIR BUILD_DIR: uses an installed Gantry, or one built within another project, from
+# another folder, and hides source and build when the system can hide folders.
+#   installed    installs the build with DESTDIR, moves it and uses it: command, find_package, pkg-config, C and C++,
+#                examples
+#   subproject   a project with Gantry by FetchContent, and one instruction set compiled in. First a shared library:
+#                its program finds the modules in the build tree, and the library is smaller than MOST_BYTES. Then a
+#                static one with OpenCL alone inside, in lib64, used as the installed one
+# Environment: CC, CXX, GENERATOR, STRIP; OPENCL=ON|OFF, whether that backend is built; MOST_BYTES, a number or empty;
+# POCL_CACHE_DIR.
 set -eu
 mode=$1 source=$2 build=$3
 : "${CC:=cc}" "${CXX:=c++}" "${GENERATOR:=Unix Makefiles}" "${OPENCL:=ON}"
@@ -20,7 +22,7 @@ mkdir "$work/kept"
 KEPT=$work/kept
 export KEPT
 
-# quiet COMMAND...: its output is shown when it fails.
+# quiet COMMAND...: shows the command's output only when it fails.
 quiet() {
     "$@" >"$work/log" 2>&1 || { code=$? && cat "$work/log" && echo "FAILED: $*: exit code $code" && exit 1; }
 }
@@ -32,7 +34,7 @@ parent() { # HOW ARGUMENTS...: configures the project that has Gantry inside
         -DCMAKE_BUILD_TYPE=Release -DWANTED_BUILD_TYPE=Release -DGANTRY_CPU_SIMD_BUILD=base "$@"
 }
 
-# One instruction set is chosen by its name, and the library with it is small.
+# The name chooses one instruction set, and the library with it must be small.
 one_set() {
     ! cmake -S "$source" -B "$work/refused" -G "$GENERATOR" -DCMAKE_C_COMPILER="$CC" -DGANTRY_CPU_SIMD_BUILD=mmx >"$work/log" 2>&1 ||
         { echo "FAILED: GANTRY_CPU_SIMD_BUILD=mmx was accepted"; exit 1; }
@@ -83,7 +85,7 @@ $work/parent"
         export FOREIGN
         sh "$tests/without.sh" "$build" "$source" -- sh "$tests/use_installed.sh" "$work/prefix" "$work/use" "$tests/consumer" "$opencl" "$cuda"
 
-        # By add_subdirectory, and without a word about backends: a static library has all that can be built.
+        # Uses add_subdirectory without naming backends: a static library has every backend that can be built.
         parent add -DCMAKE_BUILD_TYPE= -DWANTED_BUILD_TYPE= -DBUILD_SHARED_LIBS=OFF
         for backend in cpu cuda $([ "$OPENCL" = OFF ] || echo opencl); do
             find "$work/parent" -name builtin_modules.c -exec cat {} + | grep -qF "{\"$backend\", gantry_backend_query_$backend}" ||

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process with a runtime on the CPU alone, initialised, stays below so many bytes of memory. */
+/* A process with an initialised runtime on the CPU alone must stay below a limit of memory. */
 #include <gantry/gantry.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define MOST_KIB (5 * 1024)
 
-/* VmRSS of this process in KiB, 0 when the system does not tell. */
+/* VmRSS of this process in KiB; 0 when unknown. */
 static long resident_kib(void) {
     char line[256];
     long kib = 0;

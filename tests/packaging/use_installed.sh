@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# use_installed.sh PREFIX WORK CONSUMER OPENCL CUDA: uses what lies in PREFIX as its user would: runs the command, builds and runs programs that find
-# it by find_package and pkg-config, in C and C++, the programs of the documents, and the installed examples. CONSUMER is a copy of
-# tests/packaging/consumer; OPENCL and CUDA are what these backends' path or reason must have ("" asks for nothing). Environment: CC, CXX, GENERATOR; FOREIGN, a list of folders, one a line, that no
-# installed file may name.
+# use_installed.sh PREFIX WORK CONSUMER OPENCL CUDA: uses the installation in PREFIX as a user would: runs the
+# command, builds and runs programs that use find_package and pkg-config, in C and C++, the programs of the documents,
+# and the installed examples. CONSUMER is a copy of tests/packaging/consumer; OPENCL and CUDA are texts that these
+# backends' path or reason must contain ("" accepts any). Environment: CC, CXX, GENERATOR; FOREIGN, a list of folders,
+# one per line, that no installed file may name.
 set -eu
 prefix=$1 work=$2 consumer=$3 opencl=$4 cuda=$5
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,7 +16,7 @@ fail() {
     exit 1
 }
 
-# alone COMMAND...: with nothing in the environment that leads anywhere.
+# alone COMMAND...: runs the command in an environment without any path to the build.
 alone() {
     env -i PATH="$PATH" HOME="$work/home" ${POCL_CACHE_DIR:+POCL_CACHE_DIR="$POCL_CACHE_DIR"} GANTRY_TUNING_FILE= "$@" >"$work/output" 2>&1 ||
         { code=$? && cat "$work/output" && fail "$*: exit code $code"; }
@@ -51,7 +52,7 @@ program() { # NAME PROGRAM...
     echo "$name runs"
 }
 libdir=$(dirname "$(dirname "$(find "$prefix" -name gantry.pc)")") flags=""
-# Debian's CMake does not look into lib64 by itself.
+# Debian's CMake does not search lib64 by default.
 where=-DCMAKE_PREFIX_PATH=$prefix
 [ "${libdir##*/}" != lib64 ] || where=-DGantry_DIR=$libdir/cmake/Gantry
 for language in C CXX; do
@@ -79,7 +80,7 @@ else
     echo "SKIP: no pkg-config"
 fi
 
-# What the documents show.
+# Follows the documents.
 if command -v pkg-config >/dev/null 2>&1; then
     documents_opencl=no
     [ -z "$opencl" ] || documents_opencl=yes

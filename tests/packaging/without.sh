@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# without.sh FOLDER... -- COMMAND...: runs the command where these folders are empty, as if they had been moved away, for it alone. Where the
-# system allows no such thing it says so, and runs the command with them there. What PoCL compiled (POCL_CACHE_DIR), which may lie in one of them, stays
-# in reach in the folder KEPT.
+# without.sh FOLDER... -- COMMAND...: runs the command with these folders empty, as if they had been moved away, for
+# this command alone. When the system does not allow this, the script prints so and runs the command with the folders
+# in place. PoCL's cache (POCL_CACHE_DIR), which may lie in one of them, stays available in the folder KEPT.
 set -eu
 if [ "${WITHOUT_INSIDE:-}" != yes ]; then
     for how in "unshare -m" "unshare -rm"; do

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Follows docs/add_an_op.md in a copy of the sources. $1: sources, $2: an empty folder. Environment: CC, GENERATOR.
 #   a block after "Create `FILE`:"    becomes FILE
-#   a block after "Add to `FILE`:"    comes behind FILE's last line
-#   a block after "Change in `FILE`:" has a line of FILE behind each "-", and what takes its place behind the "+" that follow
+#   a block after "Add to `FILE`:"    is appended to FILE
+#   a block after "Change in `FILE`:" has a line of FILE after each "-", and its replacement after the following "+"
 #   ```sh                             commands that must succeed
-#   ```console                        "$ " begins a command, the other lines are the output that it must have
+#   ```console                        "$ " begins a command; the other lines are its required output
 set -eu
 sources=$1 work=$2
 : "${CC:=cc}" "${GENERATOR:=Unix Makefiles}"
@@ -18,12 +18,12 @@ fail() {
 }
 (cd "$sources" && tar -cf - --exclude=./build --exclude=./.git .) | tar -xf - -C "$work/gantry"
 
-# Each block in a file, steps/NNN.text; what is to be done with it in steps/list: kind, number, FILE.
+# Writes each block to a file, steps/NNN.text, and its action to steps/list: kind, number, FILE.
 awk -v folder="$work/steps" '
     !kind && /^```[a-z]+$/ {
         kind = substr($0, 4)
         step = sprintf("%03d", ++count)
-        # A paragraph may be broken before its file.
+        # A paragraph may have a line break before its file name.
         if (match(before, /(Create|Add to|Change in) `[^`]+`:$/)) {
             what = substr(before, RSTART, RLENGTH)
             file = what

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# demo_then_test.sh SOURCE_DIR WORK_DIR: scripts/demo and then scripts/test in one copy of the tree, as README says, and the other way round: the
-# tests are there. Configured in earnest, built not at all: cmake --build and the programs are stand-ins, and of the tests one runs.
+# demo_then_test.sh SOURCE_DIR WORK_DIR: runs scripts/demo and then scripts/test in one copy of the tree, as README
+# says, and in the other order; both must find the tests. CMake configures for real, but nothing is built: stand-ins
+# replace cmake --build and the programs, and only one test runs.
 set -eu
 source=$1 work=$2
 rm -rf "$work"
@@ -41,7 +42,7 @@ run_test 0 "1 passed, 0 failed, 0 skipped"
 scripts/demo --no-install >"$work/output" 2>&1 || { cat "$work/output"; exit 1; }
 run_test 0 "1 passed, 0 failed, 0 skipped"
 
-# The preset says every option: none is left over from how somebody configured the folder.
+# The preset sets every option, so that no option of an earlier configuration remains.
 cmake build/release -DGANTRY_BUILD_TESTS=OFF -DGANTRY_OPENCL=OFF -DBUILD_SHARED_LIBS=OFF -DGANTRY_STATIC_BACKENDS=cuda >/dev/null
 run_test 0 "1 passed, 0 failed, 0 skipped"
 for line in GANTRY_OPENCL:BOOL=ON BUILD_SHARED_LIBS:BOOL=ON GANTRY_STATIC_BACKENDS:STRING=AUTO; do

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every C file is as scripts/format writes it, and its check does notice one that is not. $1: sources, $2: an empty folder.
+# Every C file is formatted as scripts/format writes it, and the check notices a file that is not. $1: sources, $2: an
+# empty folder.
 set -eu
 rm -rf "$2"
 mkdir -p "$2/scripts"

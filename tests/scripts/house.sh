@@ -1,15 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The tree keeps the limits of docs/house.md, and scripts/measure-house does notice what does not. $1: sources, $2: an empty folder.
+# The tree keeps the limits of docs/house.md, and scripts/measure-house notices a file that does not. $1: sources, $2:
+# an empty folder.
 set -eu
 rm -rf "$2"
 mkdir -p "$2/scripts" "$2/src" "$2/kernels" "$2/tests"
 cp "$1/scripts/measure-house" "$2/scripts/"
 work=$2
 
-# repeat COUNT TEXT: so many lines.
+# repeat COUNT TEXT: prints COUNT lines.
 repeat() { awk -v count="$1" -v text="$2" 'BEGIN { for (i = 0; i < count; ++i) print text }'; }
-# expect CODE TEXT: how the check of the small tree ends, and what it says.
+# expect CODE TEXT: the check of the small tree must end with CODE and print TEXT.
 expect() {
     code=0
     "$work/scripts/measure-house" --check >"$work/output" || code=$?
@@ -22,7 +23,8 @@ expect() {
 }
 expect 1 "0 files" # nothing checked is no success
 
-# All at its limit; what a message says, another program of tests/, and names that are not static do not count.
+# Everything is at its limit. Texts of messages, another program of tests/, and names that are not static do not
+# count.
 {
     echo 'static int first(void) {' && repeat 78 '    ;' && echo '}'
     printf '%100s\n' '/* as wide as may be */'
@@ -33,7 +35,7 @@ echo 'int first(void) { return 1; }' >"$work/kernels/b.c"
 echo 'static int first(void) { return 1; }' >"$work/tests/c.c"
 expect 0 "3 files, 3 functions, 0 beyond a limit"
 
-# broken FILE TEXT: the text at the file's end is beyond a limit, and is put right again.
+# broken FILE TEXT: appends a text beyond a limit to the file, checks, and removes the text again.
 broken() {
     cp "$work/$1" "$work/kept"
     cat >>"$work/$1"

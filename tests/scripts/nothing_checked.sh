@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# nothing_checked.sh SOURCE_DIR BUILD_DIR: a program or script that is asked for what it does not have fails and names it; it does not pass.
+# nothing_checked.sh SOURCE_DIR BUILD_DIR: a program or script that gets an unknown name must fail and print the name;
+# it must not pass.
 set -eu
 cd "$1"
 bin=$2/bin
@@ -10,7 +11,8 @@ mkdir "$work/empty"
 export GANTRY_BACKENDS=cpu GANTRY_TUNING_FILE=
 checked=0 passed=0
 
-# refuse TEXT COMMAND...: it must end with another exit code than 0 and 77, and its output have the text.
+# refuse TEXT COMMAND...: the command must end with an exit code other than 0 and 77, and its output must contain the
+# text.
 refuse() {
     text=$1 code=0
     shift

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The prototypes of the public headers are those of the rows in ops/, and the check notices when they are not. $1: sources, $2: an empty folder.
+# The prototypes of the public headers match the rows in ops/, and the check notices a difference. $1: sources, $2: an
+# empty folder.
 set -eu
 "$1/scripts/make-ops-header" --check
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# page_form.sh SOURCE_DIR: every page has prose of at most 120 columns and table cells of at most 200 characters, and its links lead to files and headings.
-# Code blocks and tables that are generated are left as they are; a web address may make a line longer. Pages are what git keeps, or what the tree has.
+# page_form.sh SOURCE_DIR: every page has prose of at most 120 columns and table cells of at most 200 characters, and
+# its links lead to files and headings. Code blocks and generated tables are not checked; a web address may make a
+# line longer. In a clone the pages are git's files, otherwise those of the tree.
 set -eu
 cd "$1"
 LC_ALL=C

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Doxygen makes the API reference from the public headers without a warning, the reference has every public function, and a header that
-# breaks a rule is noticed. $1: sources, $2: an empty folder. Exit code 77: there is no doxygen.
+# Doxygen makes the API reference from the public headers without a warning, the reference has every public function,
+# and a header that breaks a rule is noticed. $1: sources, $2: an empty folder. Exit code 77: Doxygen is missing.
 set -eu
 command -v doxygen >/dev/null 2>&1 || { echo "SKIP: doxygen is not installed, so the reference is not checked"; exit 77; }
 rm -rf "$2"
@@ -15,7 +15,8 @@ reference() {
 }
 reference "$1" "$2" || { cat "$2/output" >&2; echo "FAIL: doxygen warns about the public headers" >&2; exit 1; }
 
-# Doxygen 1.9 does not warn of an enumerator without a comment, which stands behind it or on the lines before.
+# Doxygen 1.9 does not warn about an enumerator without a comment. The comment stands after the enumerator or on the
+# lines before it.
 enumerators() {
     awk '
         /^(typedef )?enum .*\{|^enum \{/ { inside = 1 }
@@ -34,7 +35,7 @@ while read -r function; do
     grep -q ">$function()<\|$function()" "$2/listed" || { echo "FAIL: the reference has no $function" >&2; exit 1; }
 done <"$2/functions"
 
-# noticed HEADER SED-SCRIPT TEXT: the header with this change makes doxygen fail, with this text.
+# noticed HEADER SED-SCRIPT TEXT: Doxygen must fail on the header with this change, and print this text.
 noticed() {
     cp "$headers/$1" "$work/kept"
     sed -i "$2" "$headers/$1"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# results.sh SOURCE_DIR WORK_DIR: scripts/results.sh sums what ctest and programs say, in the last line, whatever happens; nothing tested is a failure.
+# results.sh SOURCE_DIR WORK_DIR: scripts/results.sh adds the results of ctest and programs in the last line, however
+# the script ends; a run without tests is a failure.
 set -eu
 source=$1 work=$2
 rm -rf "$work"
@@ -29,7 +30,7 @@ printf 'cmake_minimum_required(VERSION 3.22)\nproject(empty NONE)\nenable_testin
 cmake -S "$work/project" -B "$work/build/some" >/dev/null
 cmake -S "$work/empty" -B "$work/build/none" >/dev/null
 
-# expect CODE LAST_LINE COMMANDS: what a script ends with that sources results.sh and runs the commands.
+# expect CODE LAST_LINE COMMANDS: the required end of a script that sources results.sh and runs the commands.
 expect() {
     code=0
     (cd "$work" && ROOT=$work JOBS=2 sh -c "set -eu; SELECT=; . '$source/scripts/results.sh'; $3") >"$work/output" 2>&1 || code=$?

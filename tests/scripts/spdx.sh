@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# spdx.sh SOURCE_DIR: every source file names its licence. A clone is asked what it keeps, other trees are searched.
+# spdx.sh SOURCE_DIR: every source file names its licence. A clone lists its files with git; other trees are searched.
 set -eu
 cd "$1"
 if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
@@ -9,7 +9,7 @@ else
     files=$(find . -path ./build -prune -o -type f -print | sed 's|^\./||')
 fi
 files=$(printf '%s\n' "$files" | grep -E '\.(c|cpp|h|cl|def|inc|cmake|py|sh|in)$|(^|/)CMakeLists\.txt$|^scripts/|^\.ci/|(^|/)run$')
-# A file that is deleted, and not yet committed, is none.
+# A file whose deletion is not yet committed is left out.
 files=$(printf '%s\n' "$files" | while read -r file; do [ ! -f "$file" ] || printf '%s\n' "$file"; done)
 count=$(printf '%s\n' "$files" | wc -l)
 [ "$count" -ge 500 ] || { echo "only $count source files were found in $1"; exit 1; }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A shared library that opens and is no backend: it exports something, but no
+/* A shared library that opens but is no backend: it exports a function, but not
  * gantry_backend_query. */
 #if defined(__GNUC__)
 __attribute__((visibility("default")))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of the fake backend, its instances and devices.
  *
- * Built several times: GANTRY_FAKE_NAME and GANTRY_FAKE_RANK make a second backend of it;
- * GANTRY_FAKE_ABI one that needs a newer core, with GANTRY_FAKE_RUDE one that hands out its table
- * all the same; GANTRY_FAKE_WITHOUT_COPY one that lacks a required slot; GANTRY_FAKE_OLD_LAYOUT
+ * The build compiles this file several times: GANTRY_FAKE_NAME and GANTRY_FAKE_RANK make a second
+ * backend; GANTRY_FAKE_ABI one that needs a newer core, with GANTRY_FAKE_RUDE this backend returns
+ * its table anyway; GANTRY_FAKE_WITHOUT_COPY one that lacks a required slot; GANTRY_FAKE_OLD_LAYOUT
  * one whose tables end before their last optional slot. */
 #include "fake_internal.h"
 
@@ -57,7 +57,7 @@ static void close_instance(gantry_backend_instance_t *handle) {
             gantry__fake_violate(&call, "the instance is closed with %llu objects alive",
                                  (unsigned long long)children);
         gantry__fake_forget(&instance->object);
-        /* what lives would point to it */
+        /* live objects would point to the instance */
         if (children == 0) gantry__fake_release(&instance->object);
     }
     (void)gantry__fake_end(&call);
@@ -213,7 +213,7 @@ static int32_t card_memory(gantry_backend_instance_t *handle, uint32_t index,
     return gantry__fake_end(&call);
 }
 
-/* Not constant, since a test may set rank and version. */
+/* Not constant, because a test may set rank and version. */
 static gantry_backend_t table = {
 #ifdef GANTRY_FAKE_OLD_LAYOUT
     .struct_size = offsetof(gantry_backend_t, get_extension),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The module's settings and what a test reads of it. */
+/* The module's settings, and the values that a test reads. */
 #define _POSIX_C_SOURCE 200809L
 #include "fake_control.h"
 
@@ -18,7 +18,7 @@ fake_state_t gantry__fake = {.lock = PTHREAD_MUTEX_INITIALIZER,
 /* ---- defaults ---- */
 
 static void reset_card(fake_card_t *card, uint32_t index) {
-    uint64_t used = card->used_bytes; /* what lives is still there */
+    uint64_t used = card->used_bytes; /* live objects stay */
     *card = (fake_card_t){.capacity_bytes = UINT64_MAX, .used_bytes = used};
     gantry_fake_device_t *device = &card->settings;
     device->type = GANTRY_DEVICE_TYPE_GPU;
@@ -156,7 +156,7 @@ static void set_wrong(uint32_t device, int32_t wrong) {
     end_card();
 }
 
-/* ---- what happened ---- */
+/* ---- counters ---- */
 
 static uint64_t live(gantry_fake_kind_t kind) {
     gantry__fake_lock();

@@ -15,7 +15,7 @@ uint64_t gantry__fake_calls(const char *name);
 int32_t gantry__fake_fail_calls(const char *name, uint64_t first, uint64_t count, int32_t status,
                                 const char *text);
 
-/* So many milliseconds from now, on the clock that pthread_cond_timedwait uses. */
+/* The time this many milliseconds from now, on the clock of pthread_cond_timedwait. */
 struct timespec gantry__fake_deadline(uint32_t ms);
 
 #endif

@@ -61,7 +61,7 @@ static void destroy(gantry_backend_event_t *handle) {
     (void)gantry__fake_end(&call);
 }
 
-/* The new mark is the work's, too. Nothing is kept of a record in a capture but the mark. */
+/* The work shares the new mark. A record in a capture keeps only the mark. */
 void gantry__fake_submit_record(fake_call_t *call, fake_stream_t *stream, fake_mark_t **mark) {
     fake_work_t *work = gantry__fake_work_create(call, stream, "record", NULL, 0, 0);
     if (!work) return;

@@ -2,10 +2,10 @@
 /* Graphs: a captured stream's submissions, kept as work that never runs; each launch submits a copy
  * of every piece.
  *
- * A kept piece uses its regions as pending work does, so that one that is freed under a graph is
- * found out, and its host memory must be pinned, whenever it is launched. One stream alone is
- * captured: a second one that waits for an event of the capture is a violation here, though the
- * interface allows it. */
+ * A kept piece uses its regions like pending work, so that freeing a region under a graph is
+ * detected. The piece's host memory must be pinned at every launch. A capture has one stream: a
+ * second stream that waits for an event of the capture is a violation here, although the interface
+ * allows it. */
 #include "fake_internal.h"
 
 #include <string.h>
@@ -127,7 +127,7 @@ static void submit_copy(fake_call_t *call, fake_stream_t *stream, const fake_wor
     gantry__fake_submit(call, stream, work);
 }
 
-/* Behind the last launch, whatever its stream, and marked at its end. */
+/* Runs after the last launch on any stream, and marks its own end. */
 static void submit_graph(fake_call_t *call, fake_stream_t *stream, fake_graph_t *graph) {
     if (graph->launched) gantry__fake_submit_wait(call, stream, graph->launched);
     for (const fake_work_t *kept = graph->first; kept; kept = kept->next)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the fake backend share: the module's one state, its objects, and how a slot
- * begins and ends.
+/* Declarations shared by the files of the fake backend: the module's one state, its objects, and
+ * the begin and end of a slot.
  *
- * One lock guards everything; it is released only while work runs and while a stream is joined.
- * Handles are numbers that are never used twice, so that a handle past its end is recognised
- * instead of followed. Objects come from the host's allocator. */
+ * One lock guards everything; the module releases it only while work runs and while a stream is
+ * joined. Handles are numbers that are never used twice, so that a handle past its end is detected.
+ * Objects come from the host's allocator. */
 #ifndef TESTS_STAND_INS_FAKE_INTERNAL_H
 #define TESTS_STAND_INS_FAKE_INTERNAL_H
 
@@ -16,7 +16,7 @@
 
 #define FAKE_BUCKETS 256u
 #define FAKE_PLANS 16u
-#define FAKE_CLOCKS 96 /* streams whose order is followed; further ones are not checked */
+#define FAKE_CLOCKS 96 /* streams whose order is tracked; further streams are not checked */
 #define FAKE_TEXT_BYTES 256
 #define FAKE_PURPOSES 3
 #define FAKE_PRIORITIES 9
@@ -67,7 +67,7 @@ typedef struct fake_device_t {
     const gantry_fake_device_t *settings;
 } fake_device_t;
 
-/* What happened to bytes of a region, and when (position of that stream). */
+/* An access to bytes of a region, and its time (position of that stream). */
 typedef struct fake_access_t {
     uint64_t begin, end;
     uint64_t position;
@@ -82,7 +82,7 @@ typedef struct fake_region_t {
     uint64_t size_bytes;
     unsigned char *bytes;
     uint32_t pending; /* operands of work not yet ended */
-    bool dead;        /* freed while work was pending: kept until that has ended */
+    bool dead;        /* freed while work was pending: kept until the work has ended */
     fake_access_t *accesses;
     uint32_t access_count, access_capacity;
 } fake_region_t;
@@ -92,11 +92,11 @@ typedef struct fake_error_t {
     char text[FAKE_TEXT_BYTES];
 } fake_error_t;
 
-/* One record of an event. Counted: the event, the record in the queue, and everybody who waits. */
+/* One record of an event. The count has the event, the record in the queue, and each waiter. */
 typedef struct fake_mark_t {
     fake_instance_t *instance;
     uint32_t references;
-    uint64_t graph; /* the number of the one it was captured for: it is never done; 0: none */
+    uint64_t graph; /* the number of the record's capture, which never completes; 0: none */
     bool done;
     fake_error_t error;
     uint64_t clock[FAKE_CLOCKS];
@@ -121,8 +121,8 @@ typedef struct fake_stream_t {
     uint64_t submitted, ended;
     struct fake_work_t *first, *last;
     struct fake_graph_t *graph; /* being captured; NULL: none */
-    fake_error_t error;         /* first one since the last synchronize */
-    int32_t clock_index;        /* -1: not followed */
+    fake_error_t error;         /* first failure since the last synchronize */
+    int32_t clock_index;        /* -1: not tracked */
     uint64_t clock[FAKE_CLOCKS];
 } fake_stream_t;
 
@@ -137,7 +137,7 @@ typedef struct fake_operand_t {
     bool writes;
 } fake_operand_t;
 
-/* Runs without the lock; 0 or a status, whose text goes to out_error. */
+/* Runs without the lock; returns 0 or a status, and writes the status's text to out_error. */
 typedef int32_t (*fake_run_fn)(fake_work_t *work, fake_error_t *out_error);
 
 typedef enum fake_work_kind_t { FAKE_WORK_RUN, FAKE_WORK_RECORD, FAKE_WORK_WAIT } fake_work_kind_t;
@@ -151,7 +151,7 @@ struct fake_work_t {
     fake_run_fn run;
     void *host_target;
     const void *host_source;
-    bool is_captured;  /* a copy of what a graph keeps */
+    bool is_captured;  /* a copy of work that a graph keeps */
     uint64_t host_sum; /* of the source, when it was submitted */
     unsigned char pattern[8];
     uint32_t pattern_bytes;
@@ -210,32 +210,32 @@ typedef struct fake_state_t {
 
 extern fake_state_t gantry__fake;
 
-/* ---- slots: begin locks, end unlocks and states the failure ---- */
+/* ---- slots: begin locks; end unlocks and reports the failure ---- */
 
 typedef struct fake_call_t {
     fake_slot_t slot;
-    const gantry_host_t *host; /* known once an object of an instance is found */
+    const gantry_host_t *host; /* set once an object of an instance is found */
     fake_error_t error;
 } fake_call_t;
 
 void gantry__fake_lock(void);
 void gantry__fake_unlock(void);
-/* Locks, counts, and applies what fail_calls planned. */
+/* Locks, counts, and applies the plans of fail_calls. */
 void gantry__fake_begin(fake_call_t *call, fake_slot_t slot);
 int32_t gantry__fake_end(fake_call_t *call);
-/* Only the first failure of a call is kept. */
+/* Keeps only the first failure of a call. */
 void gantry__fake_refuse(fake_call_t *call, int32_t code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Counts a violation; with a call, refuses it too. */
 void gantry__fake_violate(fake_call_t *call, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* In the slots that a module of the previous layout does not have: violates when this is such a
+/* For slots that a module of the previous layout lacks: counts a violation when this is such a
  * module. */
 void gantry__fake_check_layout(fake_call_t *call);
 /* A planned failure of the slot, if this is its turn; the lock is held. */
 bool gantry__fake_take_plan(fake_slot_t slot, fake_error_t *out_error);
 
-/* NULL, with the call refused, when the number names nothing alive of that kind. The lock is
+/* NULL, with the call refused, when the number names no live object of that kind. The lock is
  * held. */
 void *gantry__fake_find(fake_call_t *call, gantry_fake_kind_t kind, uint64_t number);
 /* A zeroed object of that kind with that number (0: one of its own); NULL with the call refused
@@ -246,13 +246,13 @@ void *gantry__fake_create(fake_call_t *call, fake_instance_t *instance, gantry_f
 void gantry__fake_forget(fake_object_t *object);
 /* Gives a forgotten object's memory back. */
 void gantry__fake_release(fake_object_t *object);
-/* How many objects of the instance live, itself left out. */
+/* The number of live objects of the instance, without the instance itself. */
 uint64_t gantry__fake_children(const fake_instance_t *instance);
-/* Found, not lost; else NULL with the call refused. */
+/* The device, if found and not lost; else NULL with the call refused. */
 fake_device_t *gantry__fake_find_device(fake_call_t *call, const gantry_backend_device_t *device);
 bool gantry__fake_check_lost(fake_call_t *call, const fake_device_t *device);
-/* As find, and marks the stream as being served; NULL: nothing to leave. leave on the same call
- * before end. */
+/* Like find, and marks the stream as being served; call leave before end. NULL: do not call
+ * leave. */
 fake_stream_t *gantry__fake_enter_stream(fake_call_t *call, gantry_backend_stream_t *stream);
 void gantry__fake_leave_stream(fake_stream_t *stream);
 
@@ -275,14 +275,14 @@ fake_work_t *gantry__fake_work_create(fake_call_t *call, const fake_stream_t *st
 void gantry__fake_work_operand(fake_call_t *call, fake_work_t *work, uint32_t index,
                                const fake_device_t *device, const gantry_span_t *span,
                                uint64_t size_bytes, bool writes);
-/* Gives the work to the stream, which owns it from now on, or to what is captured of it; drops it
- * when the call is refused already. work may be NULL. */
+/* Passes ownership of the work to the stream, or to the stream's capture. Drops the work when the
+ * call is already refused. work may be NULL. */
 void gantry__fake_submit(fake_call_t *call, fake_stream_t *stream, fake_work_t *work);
 void gantry__fake_work_drop(const fake_instance_t *instance, fake_work_t *work);
-/* The host memory of a transfer is its own from now on. */
+/* From now on the transfer owns its host memory. */
 void gantry__fake_take_host_memory(fake_call_t *call, fake_work_t *work);
 void gantry__fake_submit_wait(fake_call_t *call, fake_stream_t *stream, fake_mark_t *mark);
-/* *mark, released, becomes the new record's. */
+/* Releases *mark and replaces it with the new record's mark. */
 void gantry__fake_submit_record(fake_call_t *call, fake_stream_t *stream, fake_mark_t **mark);
 
 void gantry__fake_region_unuse(fake_region_t *region); /* one operand less */
@@ -291,35 +291,34 @@ void gantry__fake_mark_release(fake_mark_t *mark);     /* NULL is allowed */
 /* ---- captures: the lock is held ---- */
 
 typedef struct fake_graph_t fake_graph_t;
-/* Work of a captured stream; the capture is spoilt when the call is refused already. work may be
- * NULL. */
+/* Keeps work of a captured stream; invalidates the capture when the call is already refused. work
+ * may be NULL. */
 void gantry__fake_keep(fake_call_t *call, fake_stream_t *stream, fake_work_t *work);
-/* Refuses the call and spoils the capture, if there is one. */
+/* Refuses the call and invalidates the capture, if any. */
 void gantry__fake_refuse_captured(fake_call_t *call, const fake_stream_t *stream, const char *what);
-/* May the stream wait for the mark: both are of one capture, or of none? Else the call is
- * refused. */
+/* True when stream and mark belong to the same capture, or to none; otherwise refuses the call. */
 bool gantry__fake_is_of_capture(fake_call_t *call, const fake_stream_t *stream,
                                 const fake_mark_t *mark);
 uint64_t gantry__fake_capture(const fake_stream_t *stream); /* its graph's number; 0: none */
-void gantry__fake_abandon(fake_stream_t *stream);           /* ends its capture, if there is one */
+void gantry__fake_abandon(fake_stream_t *stream);           /* ends its capture, if any */
 
 /* ---- order ---- */
 
 void gantry__fake_order_begin_stream(fake_stream_t *stream);
 void gantry__fake_order_end_stream(const fake_stream_t *stream);
-/* A new position of the stream, behind all that the host knows to have ended. */
+/* A new position of the stream, after all work that the host knows to have ended. */
 void gantry__fake_order_submit(fake_stream_t *stream);
 void gantry__fake_order_access(fake_call_t *call, const fake_stream_t *stream,
                                const fake_operand_t *operand, const char *what);
 void gantry__fake_order_join(uint64_t *clock, const uint64_t *with);
-/* Has the host waited for everything that used the region? */
+/* True when the host has waited for all users of the region. */
 bool gantry__fake_order_is_known(const fake_region_t *region);
 
 /* ---- tables ---- */
 
-/* Does the memory lie within one live block of host_alloc? The lock is held. */
+/* True when the memory lies within one live block of host_alloc. The lock is held. */
 bool gantry__fake_is_pinned(const void *memory, uint64_t size_bytes);
-/* What the driver would still give of the card. The lock is held. */
+/* The card's memory that the driver can still give. The lock is held. */
 uint64_t gantry__fake_free_bytes(const fake_card_t *card, uint64_t total_bytes);
 
 extern const gantry_memory_ops_t gantry__fake_memory_ops;

@@ -19,7 +19,8 @@ void gantry__fake_kernel_begin(fake_kernel_work_t *self, const gantry_op_call_t 
                                size_t param_bytes) {
     *self = (fake_kernel_work_t){.op = op};
     gantry__fake_begin(&self->call, FAKE_SLOT_compute);
-    /* Not entered: compute() is thread-safe, and the core holds no lock of the stream meanwhile. */
+    /* This does not enter the stream, because compute() is thread-safe and the core holds no lock
+     * of the stream here. */
     self->stream =
         gantry__fake_find(&self->call, GANTRY_FAKE_STREAM, gantry__fake_number(op->stream));
     if (self->stream) (void)gantry__fake_check_lost(&self->call, self->stream->device);

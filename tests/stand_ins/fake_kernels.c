@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of a handful of ops, in C, run by the stream: Add, Sub, Mul (broadcasting), AddN, MatMul,
- * Gather along one axis, Sum of all elements (in two steps, with scratch between them), Cast
- * between float32 and int32; and of ops of tests' own (fake_test_ops.c). What a compute() needs
- * of its call it copies, since the work runs later. */
+/* C kernels of a few ops, which the stream runs: Add, Sub, Mul (broadcasting), AddN, MatMul, Gather
+ * along one axis, Sum of all elements (in two steps, with scratch between them), Cast between
+ * float32 and int32; and ops that tests define (fake_test_ops.c). compute() copies the needed parts
+ * of its call, because the work runs later. */
 #include "fake_kernels.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 /* ---- common ---- */
 
-/* Elements of any type are read and written one by one; slow and simple. */
+/* Reads and writes elements of any type one by one: slow but simple. */
 static double load_real(int32_t dtype, const unsigned char *bytes, int64_t index) {
     float single;
     double wide;
@@ -61,7 +61,7 @@ typedef struct binary_t {
     int32_t rank;
     int64_t count;
     int64_t dims[GANTRY_MAX_RANK];
-    int64_t strides[2][GANTRY_MAX_RANK]; /* 0 where the operand is broadcast */
+    int64_t strides[2][GANTRY_MAX_RANK]; /* 0 for a broadcast dimension */
 } binary_t;
 
 static double combine_real(int32_t op, int32_t dtype, double x, double y) {
@@ -212,7 +212,7 @@ typedef struct gather_t {
     int64_t indices;
 } gather_t;
 
-/* What a slot for errors holds. */
+/* The contents of an error slot. */
 typedef struct fault_t {
     uint32_t code, input;
     int64_t position;

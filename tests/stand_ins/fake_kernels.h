@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From an op's call to work of the fake's streams. A kernel begins the work, names its operands in
- * order, and ends it; the first failure of the three is what end returns. Externally
- * synchronised, like the stream. */
+/* Turns an op's call into work of the fake's streams. A kernel begins the work, names its operands
+ * in order, and ends it; end returns the first failure of the three. Externally synchronised, like
+ * the stream. */
 #ifndef TESTS_STAND_INS_FAKE_KERNELS_H
 #define TESTS_STAND_INS_FAKE_KERNELS_H
 
@@ -14,7 +14,8 @@ typedef struct fake_kernel_work_t {
     fake_work_t *work;
 } fake_kernel_work_t;
 
-/* Takes the lock until end: no service of the call may be asked for between. params are copied. */
+/* Takes the lock until end, so the caller must use no service of the call before end. params are
+ * copied. */
 void gantry__fake_kernel_begin(fake_kernel_work_t *self, const gantry_op_call_t *op,
                                fake_run_fn run, uint32_t operands, const void *params,
                                size_t param_bytes);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regions: host memory under numbers. A card's bytes are shared by all instances, as a real
- * card's are. */
+/* Regions: host memory under numbers. All instances share a card's bytes, as with a real card. */
 #include "fake_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* New memory is filled with this, so that reading what was never written shows. */
+/* New memory is filled with this value, so that a read of unwritten memory shows. */
 #define FRESH_BYTE 0xcd
 #define FRESH_BYTES (UINT64_C(16) << 20)
 
@@ -191,7 +190,7 @@ static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_b
 
 const gantry_memory_ops_t gantry__fake_memory_ops = {
 #ifdef GANTRY_FAKE_OLD_LAYOUT
-    /* what lies behind is not for anybody */
+    /* nothing may use the bytes after it */
     .struct_size = offsetof(gantry_memory_ops_t, memory_info),
 #else
     .struct_size = sizeof gantry__fake_memory_ops,

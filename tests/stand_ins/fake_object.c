@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handles, and how a slot begins and ends.
+/* Handles, and the begin and end of a slot.
  *
- * A handle is a number, not an address: it is looked up on every use, and since numbers are not
- * used again, a handle past its end is found out. Numbers are multiples of 64, so that they look
- * like aligned pointers. */
+ * A handle is a number, not an address: each use looks the number up. Numbers are never used again,
+ * so a handle past its end is detected. Numbers are multiples of 64, so that they look like aligned
+ * pointers. */
 #include "fake_control.h"
 
 #include <sched.h>
@@ -45,7 +45,7 @@ bool gantry__fake_take_plan(fake_slot_t slot, fake_error_t *out_error) {
             continue;
         }
         if (plan->count != UINT64_MAX) --plan->count;
-        if (taken) continue; /* both plans have had this call */
+        if (taken) continue; /* both plans have counted this call */
         taken = true;
         out_error->code = plan->status;
         (void)snprintf(out_error->text, sizeof out_error->text, "%s", plan->text);
@@ -180,7 +180,7 @@ fake_stream_t *gantry__fake_enter_stream(fake_call_t *call, gantry_backend_strea
     if (found->busy)
         gantry__fake_violate(call, "two threads submit to one stream at the same time");
     found->busy = true;
-    gantry__fake_unlock(); /* give a second thread the chance to be found out */
+    gantry__fake_unlock(); /* so that the module can detect a second thread */
     (void)sched_yield();
     gantry__fake_lock();
     (void)gantry__fake_check_lost(call, found->device);

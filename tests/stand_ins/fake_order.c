@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who ran before whom: vector clocks over streams.
+/* Tracks the order of work with vector clocks over streams.
  *
- * Each stream has a place in the clocks and gives its submissions rising positions. A clock tells,
- * for each place, up to which position everything is known to lie behind. A stream's clock grows
- * when it waits for an event (by the clock at the record), the host's when it waits or asks; a
- * submission begins with the host's.
+ * Each stream has a place in the clocks and gives its submissions rising positions. For each place,
+ * a clock holds the position up to which all work is known to come before. A stream's clock grows
+ * when the stream waits for an event (by the clock at the record). The host's clock grows when the
+ * host waits or queries. A submission starts with the host's clock.
  *
  *     stream A:  write x (A1)   record e: {A1}
  *     stream B:                  wait e -> {A1}     read x: A1 is behind, good
  *     stream C:                                     read x: knows nothing of A1: violation
  *
- * A region remembers the accesses that a later one could still collide with; what the host knows to
- * have ended is forgotten. Checked at submission, so that a missing wait is found out whatever the
- * threads happened to do. A place is given to a new stream after the old one has ended; its
- * positions go on rising. The host is one clock for all its threads, which can hide a collision
- * between two threads and never invents one. Cost: places * streams in bytes, accesses
- * remembered per operand in time. */
+ * A region remembers the accesses that a later access could still collide with, and forgets those
+ * that the host knows to have ended. The check runs at submission, so that it detects a missing
+ * wait independent of the threads' timing. A new stream gets the place of an ended stream, and
+ * positions continue to rise. The host is one clock for all its threads, which can hide a collision
+ * between two threads and never invents one. Cost: places * streams in bytes, accesses remembered
+ * per operand in time. */
 #include "fake_internal.h"
 
 #include <stdlib.h>
@@ -76,8 +76,8 @@ static void check(fake_call_t *call, const fake_access_t *old, const fake_access
         old->writes ? "writes" : "reads");
 }
 
-/* Can the old access be forgotten for the new one? Whoever is behind the new one is behind the
- * old one, too. */
+/* True when the new access replaces the old one, because all work after the new access is also
+ * after the old one. */
 static bool is_replaced(const fake_access_t *old, const fake_access_t *now,
                         const fake_stream_t *stream) {
     if (gantry__fake.host_clock[old->clock] >= old->position) return true;
@@ -90,7 +90,7 @@ static void remember(fake_region_t *region, const fake_access_t *access) {
         uint32_t capacity = region->access_capacity ? region->access_capacity * 2 : 16;
         fake_access_t *grown =
             capacity <= MOST_ACCESSES ? realloc(region->accesses, capacity * sizeof *grown) : NULL;
-        if (!grown) return; /* not followed: something may go unnoticed */
+        if (!grown) return; /* not tracked: a violation may go unnoticed */
         region->accesses = grown;
         region->access_capacity = capacity;
     }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A compiler that understands one word: a text has the kernel X when it contains "kernel X";
- * "kernel X local=N" declares N bytes of local memory. "#error" anywhere fails
- * the build, with the rest of its line as the log. A binary is the options and the text behind a
- * mark. Three kernels do something: "copy_words" (target span, source span), "fill_words" (span,
- * uint32 value), and the core's "gantry_probe", which is the same; all others only touch their
- * spans. */
+/* A compiler that understands one word. A text has the kernel X when it contains "kernel X";
+ * "kernel X local=N" declares N bytes of local memory. "#error" anywhere fails the build, with the
+ * rest of its line as the log. A binary is a mark followed by the options and the text. Three
+ * kernels do something: "copy_words" (target span, source span), "fill_words" (span, uint32 value),
+ * and the core's "gantry_probe", which is the same; all others only touch their spans. */
 #include "fake_internal.h"
 
 #include <stdio.h>

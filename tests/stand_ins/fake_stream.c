@@ -2,8 +2,8 @@
 /* Streams on threads of their own, and events.
  *
  * A queue's work runs in order; the lock is released while a piece of it runs. An error of a piece
- * stays with its stream until the stream is synchronised: later pieces run all the same, later
- * records carry it, and who waits for such a record gets it, too. */
+ * stays with its stream until the stream is synchronised: later pieces still run, later records
+ * carry the error, and waiting for such a record returns it. */
 #include "fake_control.h"
 
 #include <errno.h>
@@ -77,7 +77,7 @@ static bool is_held(const fake_stream_t *stream) {
     return (card->closed_gates >> stream->purpose & 1) != 0 && card->permits == 0 && !card->lost;
 }
 
-/* Behind the gate and the delay. */
+/* Runs after the gate and the delay. */
 static void hold(const fake_stream_t *stream) {
     fake_card_t *card = gantry__fake_card(stream->device);
     while (is_held(stream)) (void)pthread_cond_wait(&gantry__fake.changed, &gantry__fake.lock);
@@ -118,7 +118,7 @@ static void run_piece(const fake_stream_t *stream, work_t *work, fake_error_t *e
     ++card->finished;
 }
 
-/* The lock is held, but for the time in which the work itself runs. */
+/* The lock is held, except while the work itself runs. */
 static void run(fake_stream_t *stream, work_t *work) {
     fake_error_t error = {0, ""};
     switch (work->kind) {
@@ -193,7 +193,7 @@ void gantry__fake_submit(fake_call_t *call, fake_stream_t *stream, work_t *work)
     run(stream, work);
     gantry__fake_order_join(gantry__fake.host_clock, stream->clock);
     if (stream->error.code == GANTRY_OK) return;
-    /* a synchronous device tells at once */
+    /* a synchronous device reports errors at once */
     gantry__fake_refuse(call, stream->error.code, "%s", stream->error.text);
     stream->error.code = GANTRY_OK;
 }
@@ -322,7 +322,7 @@ void gantry__fake_submit_wait(fake_call_t *call, fake_stream_t *stream, fake_mar
     gantry__fake_submit(call, stream, work);
 }
 
-/* In a capture all is in one order, and a wait adds nothing. */
+/* A capture has one order, so a wait adds nothing. */
 static int32_t wait_event(gantry_backend_stream_t *handle, gantry_backend_event_t *event_handle) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_stream_wait_event);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels for ops that tests define. "TestCopies" copies x to each of its outputs. "TestPositive"
  * gives the elements of x (float32) that are greater than 0, and a mark (int32) for each element.
- * How many there are is found out by one piece of work, read back, and only then is the first
- * output made. Attribute "wrong" (0: nothing) makes the kernel break one rule of
+ * One piece of work counts these elements. The kernel reads the count back and only then makes the
+ * first output. Attribute "wrong" (0: nothing) makes the kernel break one rule of
  * gantry_call_services_t. */
 #include "fake_kernels.h"
 
@@ -71,7 +71,7 @@ static int32_t submit_move(gantry_op_call_t *op, const positive_t *plan, bool an
     return gantry__fake_kernel_end(&work);
 }
 
-/* Transfers that the core refuses before a backend sees them. */
+/* Makes transfers that the core refuses before a backend sees them. */
 static int32_t transfer_wrong(gantry_op_call_t *op, const gantry_span_t *scratch, int64_t wrong) {
     static const uint64_t pattern = 0;
     gantry_span_t half = {scratch->region, scratch->offset_bytes, 4};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transfers: memcpy and patterns, run by the stream.
+/* Transfers: the stream runs memcpy and writes patterns.
  *
- * Host memory belongs to a transfer from its submission to its end: a source that has changed in
- * between is a violation, and a target is spoilt at submission, so that nobody can read a result
- * before it is there. */
+ * Host memory belongs to a transfer from its submission to its end: a changed source is a
+ * violation, and submission overwrites the target with garbage, so that no early read returns the
+ * result. */
 #include "fake_internal.h"
 
 #include <string.h>

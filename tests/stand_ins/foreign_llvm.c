@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Another LLVM, as a program has that exports its own (TensorFlow's libtensorflow_framework.so):
- * functions by LLVM's names that do not understand the objects of a driver's LLVM. Here each
- * ends the process at once, where real ones damage memory first. */
+/* Another LLVM, as in a program that exports its own (TensorFlow's libtensorflow_framework.so).
+ * Such functions have LLVM's names but do not understand the objects of a driver's LLVM. Real ones
+ * damage memory first; here each ends the process at once. */
 #define FOREIGN(name, symbol)        \
     void name(void) __asm__(symbol); \
     void name(void) { __builtin_trap(); }
 
-/* What initialisers of libclang call. */
+/* Initialisers of libclang call these. */
 FOREIGN(foreign_add_argument, "_ZN4llvm2cl6Option11addArgumentEv")
 FOREIGN(foreign_general_category, "_ZN4llvm2cl18getGeneralCategoryEv")
 FOREIGN(foreign_set_arg_str, "_ZN4llvm2cl6Option9setArgStrENS_9StringRefE")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A malloc that is not the C library's own, for LD_PRELOAD, as jemalloc and tcmalloc are. */
+/* A malloc other than the C library's, for LD_PRELOAD, like jemalloc and tcmalloc. */
 #include <stddef.h>
 
 void *__libc_malloc(size_t bytes);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program outside the source tree: adds two numbers and tells where each backend came from, or
- * why it is not there.
+/* A program outside the source tree: adds two numbers and prints each backend's origin, or the
+ * reason why the backend is missing.
  *
  *   consumer OPENCL CUDA   fails when the path or the reason of one of these backends does not
- *                          contain the text ("" asks for nothing) */
+ *                          contain the text ("" accepts any) */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* consumer.c in C++, in short: the headers compile, the library links, 1 + 2 = 3. */
+/* A short consumer.c in C++: the headers compile, the library links, 1 + 2 = 3. */
 #include <gantry/gantry.h>
 
 #include <cstdio>

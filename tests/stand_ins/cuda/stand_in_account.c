@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much of each card is taken. By this process alone, or with shared=FILE by all processes that
- * name the same file: a table in shared memory with a row per process, behind the file's lock.
+/* Counts the used memory of each card, for this process alone, or with shared=FILE for all
+ * processes that name the same file. The file is a table in shared memory with a row per process;
+ * its lock guards the table.
  *
  *     file    pid 4711  cards 0..15: bytes
  *             pid 4712  cards 0..15: bytes
  *
- * Rows of processes that have died count no more and are used again; the lock goes with the
- * process that held it. */
+ * Rows of dead processes no longer count and are reused; the lock ends with the process that held
+ * it. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +70,7 @@ static void open_file(const char *path) {
     lock_file(F_UNLCK);
 }
 
-/* Nobody else changes the account until end(): no thread of this process, and no other process. */
+/* Locks the account until end() against all threads of this process and all other processes. */
 static void begin(void) {
     const char *path = stand_in__machine()->shared;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls: each is counted, may fail on order, and is held to the driver's rules about
- * initialisation and contexts. */
+/* Each call is counted, may fail on request, and must keep the driver's rules about initialisation
+ * and contexts. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdarg.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ void stand_in__set_initialised(void) {
     stand_in__unlock();
 }
 
-/* ---- what no driver would have survived ---- */
+/* ---- errors that no driver survives ---- */
 
 void stand_in__note(const char *text) {
     stand_in__lock();
@@ -278,7 +278,7 @@ static uint64_t control_complaints(char *out_text, uint32_t text_bytes) {
     return count;
 }
 
-/* With report=1, what still lives when the process ends. */
+/* With report=1, prints the objects that still live when the process ends. */
 __attribute__((destructor)) static void report_the_living(void) {
     static const char *const names[STAND_IN_KINDS] = {
         "contexts", "streams",  "events",           "pieces of memory", "pieces of host memory",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contexts: a primary one per card, counted; others made and destroyed; each thread's stack. A
- * context's record stays to the end of the process, so that a thread that still has it on its
- * stack is told that it was destroyed. */
+/* Contexts: a counted primary context per card, further contexts made and destroyed, and each
+ * thread's stack. A context's record stays to the end of the process, so that a thread with a
+ * destroyed context on its stack gets the right error. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,7 +128,7 @@ int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {
     return CUDA_OK;
 }
 
-/* A library must not do this to the process it lives in. */
+/* A library must not reset the context of its process. */
 STAND_IN_API int cuDevicePrimaryCtxReset_v2(int device);
 int cuDevicePrimaryCtxReset_v2(int device) {
     STAND_IN_ENTER(STAND_IN_NEEDS_INIT);
@@ -164,7 +164,7 @@ int cuCtxCreate_v2(stand_in_context_t **context, unsigned flags, int device) {
     return CUDA_OK;
 }
 
-/* Every record made is kept, and reachable, so that a stale one on some stack stays readable. */
+/* Every record is kept reachable, so that a stale record on a stack stays readable. */
 typedef struct grave_t {
     stand_in_context_t *context;
     struct grave_t *next;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies and fills, as work of the host behind a stream. Ranges are looked at when they are asked
- * for; pageable host memory makes a copy wait, as on a card. */
+/* Copies and fills, as host work in a stream. The call checks the ranges; pageable host memory
+ * makes a copy wait, as on a card. */
 #include <string.h>
 
 #include "stand_in_graph.h"
@@ -21,8 +21,8 @@ static int is_of(int kind, uint64_t address, size_t bytes) {
     return stand_in__memory_at(address, bytes, kind) != NULL;
 }
 
-/* A captured copy is checked once more when it runs. Whether a driver captures pageable memory is
- * not looked into: here it does not. */
+/* A captured copy is checked again when it runs. Real drivers may capture pageable memory; the
+ * stand-in does not. */
 static int keep_sides(stand_in_stream_t *stream, uint64_t target, int target_side, uint64_t source,
                       int source_side, size_t bytes, int is_waited) {
     int code = is_waited ? stand_in__spoil(stream, CUDA_CAPTURE_UNSUPPORTED) : CUDA_OK;
@@ -32,7 +32,7 @@ static int keep_sides(stand_in_stream_t *stream, uint64_t target, int target_sid
     return code;
 }
 
-/* Copies in a stream; sides: what both addresses must be, STAND_IN_MEMORY or
+/* Copies in a stream; sides: the required kind of each address, STAND_IN_MEMORY or
  * STAND_IN_HOST_MEMORY (any memory of the host). */
 static int copy(void *stream_handle, uint64_t target, int target_side, uint64_t source,
                 int source_side, size_t bytes, int is_waited) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the four stand-in libraries share: calls counted and failed on order, cards, contexts, live
- * objects, and memory.
+/* Declarations shared by the stand-in libraries: counted calls that fail on request, cards,
+ * contexts, live objects, and memory.
  *
- * Lives in standin_libcuda.so; the three others link it. NVIDIA's types are written here as plain C
+ * This state lives in standin_libcuda.so, and the other libraries link it. NVIDIA's types are written here as plain C
  * types of the same size.
- * Threads: thread-safe unless stated; one lock guards what is here and is not held while OpenCL
- * is called. */
+ * Threads: thread-safe unless stated; one lock guards this state, and the stand-in releases the
+ * lock while it calls OpenCL. */
 #ifndef GANTRY_TESTS_STAND_IN_CORE_H
 #define GANTRY_TESTS_STAND_IN_CORE_H
 
@@ -68,7 +68,8 @@ typedef struct stand_in_device_t {
     uint64_t memory;
     uint64_t other;
     int is_busy;
-    int is_part;                 /* of a card twice as large (MIG), whose address it has */
+    /* a part (MIG) of a card twice as large, with that card's address */
+    int is_part;
     int lost;                    /* the sticky code; 0: none */
     uint64_t used;               /* by this process */
     stand_in_context_t *primary; /* made at the first retain, kept to the end of the process */
@@ -90,18 +91,19 @@ typedef struct stand_in_machine_t {
     int is_reporting;
     int64_t lost_after; /* -1: never */
     int opencl_obeys;   /* CUDA_VISIBLE_DEVICES */
-    char shared[256];   /* the file; "": the cards are this process's */
+    char shared[256];   /* the file; "": the cards belong to this process alone */
 } stand_in_machine_t;
 
-STAND_IN_API stand_in_machine_t *stand_in__machine(void); /* settled at the first call */
+STAND_IN_API stand_in_machine_t *stand_in__machine(void); /* set at the first call */
 /* ---- a card's memory: stand_in_account.c ---- */
 
-/* Takes bytes of the card, of all processes that share it; 0 when there are not as many. */
+/* Takes bytes of the card, which all sharing processes use; 0 when too few are free. */
 STAND_IN_API int stand_in__take_bytes(stand_in_device_t *device, uint64_t bytes);
 STAND_IN_API void stand_in__give_bytes(stand_in_device_t *device, uint64_t bytes);
 STAND_IN_API uint64_t stand_in__free_bytes(const stand_in_device_t *device);
 
-/* Whether this thread is about to make the stand-in's own OpenCL context, which is not a user's. */
+/* True while this thread makes the stand-in's own OpenCL context, which does not count as a
+ * user's. */
 STAND_IN_API int stand_in__is_opening(void);
 
 STAND_IN_API void stand_in__lock(void);
@@ -112,16 +114,16 @@ STAND_IN_API void stand_in__unlock(void);
 enum {
     STAND_IN_NEEDS_NOTHING,
     STAND_IN_NEEDS_INIT,
-    STAND_IN_NEEDS_CONTEXT,     /* a current one, which is well */
-    STAND_IN_NEEDS_ANY_CONTEXT, /* a current one, sick or well: for what ends objects */
+    STAND_IN_NEEDS_CONTEXT,     /* a current context that is not lost */
+    STAND_IN_NEEDS_ANY_CONTEXT, /* a current context, lost or not: for calls that end objects */
 };
 
 /* Begins a call: counts it, and returns the code it fails with, or 0. */
 STAND_IN_API int stand_in__enter(const char *function, int needs);
-/* Counts what is no call, for control()->calls. */
+/* Counts an event that is no call, for control()->calls. */
 STAND_IN_API void stand_in__count(const char *what);
-/* Also for what ends an object: a card that is lost, or a failure on order, ends the object all
- * the same and is reported. */
+/* For calls that end an object: the object ends even when the card is lost or the call fails on
+ * request, and the failure is returned. */
 int stand_in__may_end(int code);
 
 #define STAND_IN_ENTER(needs)                               \
@@ -134,7 +136,7 @@ void stand_in__set_initialised(void);
 /* A sticky error on the device of a context. */
 STAND_IN_API void stand_in__fail_context(stand_in_context_t *context, int code, const char *format,
                                          ...) __attribute__((format(printf, 3, 4)));
-/* Words for complaints() that accuse nobody. */
+/* A text for complaints() that reports no error of the caller. */
 void stand_in__note(const char *text);
 STAND_IN_API void stand_in__complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -163,11 +165,11 @@ typedef struct stand_in_memory_t {
     stand_in_device_t *device; /* NULL: host memory */
     uint8_t *base;
     uint64_t bytes;
-    uint8_t *block; /* what was allocated: the base lies behind a guard */
+    uint8_t *block; /* the allocation; the base follows a guard */
 } stand_in_memory_t;
 
 STAND_IN_API void stand_in__list(stand_in_object_t *object);
-STAND_IN_API void *stand_in__find(const void *handle, int kind); /* NULL: no such object lives */
+STAND_IN_API void *stand_in__find(const void *handle, int kind); /* NULL: no such live object */
 STAND_IN_API int stand_in__unlist(stand_in_object_t *object);    /* 0: another call was first */
 void stand_in__end_context_objects(stand_in_context_t *context);
 long stand_in__live(int kind);
@@ -176,7 +178,7 @@ long stand_in__abandoned(int kind);
 void stand_in__each(int kind, const stand_in_context_t *context,
                     void (*visit)(stand_in_object_t *object, void *self), void *self);
 
-/* The allocation of device or host memory (kind) that holds the bytes; NULL: none does. */
+/* The allocation of device or host memory (kind) that holds the bytes; NULL: none. */
 STAND_IN_API stand_in_memory_t *stand_in__memory_at(uint64_t address, uint64_t bytes, int kind);
 
 /* ---- contexts ---- */

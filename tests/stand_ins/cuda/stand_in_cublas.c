@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in cublasLt: handles, descriptions, layouts and preferences kept as values; the
- * product itself is in stand_in_product.c. */
+/* The stand-in cublasLt keeps handles, descriptions, layouts and preferences as values.
+ * stand_in_product.c computes the product. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ enum {
 
 #define ALGORITHM_MARK 0x5354414e44494e00ull
 #define WORKSPACE_WANTED 65536
-#define CHOICES 5 /* that a form has */
+#define CHOICES 5 /* per form */
 
 typedef struct description_t {
     stand_in_object_t object;
@@ -43,7 +43,7 @@ typedef struct preference_t {
 } preference_t;
 
 typedef struct algorithm_t {
-    /* the mark, the workspace it asked for, the alignments it was promised, its number */
+    /* the mark, the requested workspace, the promised alignments, the number */
     uint64_t data[8];
 } algorithm_t;
 
@@ -55,11 +55,11 @@ typedef struct heuristic_t {
     int reserved[4];
 } heuristic_t;
 
-/* ---- objects; an object of cublasLt is told apart by the function that ends it ---- */
+/* ---- objects; the function that ends an object of cublasLt identifies its kind ---- */
 
 typedef struct handle_t {
     stand_in_object_t object;
-    stand_in_device_t *device; /* whose memory it took; NULL: none yet */
+    stand_in_device_t *device; /* whose memory the handle uses; NULL: none yet */
     uint64_t bytes;
 } handle_t;
 
@@ -279,7 +279,7 @@ int cublasLtMatmulPreferenceSetAttribute(void *handle, int attribute, const void
         memcpy(&preference->alignments[attribute - 5], value, bytes);
         return preference->alignments[attribute - 5] > 0 ? BLAS_OK : BLAS_INVALID_VALUE;
     }
-    /* Search, reductions, waves, implementations: taken, and of no effect here. */
+    /* Search, reductions, waves, implementations: accepted without effect. */
     if (attribute == 12) return bytes == 8 ? BLAS_OK : BLAS_INVALID_VALUE;
     return (attribute == 0 || attribute == 3 || attribute == 9) && bytes == 4 ? BLAS_OK
                                                                               : BLAS_INVALID_VALUE;
@@ -322,7 +322,8 @@ static void fill_choice(heuristic_t *choice, const preference_t *preference, int
     choice->waves = 1.0f;
 }
 
-/* Counted as "choice N"; with blas_fast=N all others take ten milliseconds more. */
+/* Each choice is counted as "choice N"; with blas_fast=N all other choices take ten milliseconds
+ * more. */
 static void take_choice(const algorithm_t *algorithm) {
     const struct timespec pause = {.tv_nsec = 10000000};
     char name[32];

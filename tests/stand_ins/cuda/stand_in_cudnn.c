@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in cuDNN: a version, by the setting "cudnn". */
+/* The stand-in cuDNN only reports a version, from the setting "cudnn". */
 #include "stand_in_core.h"
 
 STAND_IN_API size_t cudnnGetVersion(void);

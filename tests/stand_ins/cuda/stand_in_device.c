@@ -105,7 +105,7 @@ int cuDeviceTotalMem_v2(size_t *bytes, int device) {
     return CUDA_OK;
 }
 
-/* As of a card with the compute capability 9.0. */
+/* Values of a card with the compute capability 9.0. */
 static const struct {
     int attribute;
     int value;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures and graphs; see the header. A captured stream counts what it was asked for; a place says
- * how much of each branch lies behind it.
+/* Captures and graphs; see the header. A captured stream counts its work; a place records how much
+ * of each branch precedes it.
  *
  *     stream a, branch 0:   work (a1)   record e                        wait f {a1,b1}   end
  *     stream b, branch 1:                   {a1}  wait e   work (b1)   record f {a1,b1}
  *
- * At its end all of b lies behind a, as it must. */
+ * At the end of a, all of b must precede it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 enum { GLOBAL, THREAD_LOCAL, RELAXED };
 
-/* What graphs and their executable forms share. */
+/* State shared by graphs and their executable forms. */
 typedef struct plan_t {
     int uses; /* under the lock */
     stand_in_node_t *first;
@@ -21,14 +21,15 @@ typedef struct plan_t {
 } plan_t;
 
 typedef struct stand_in_capture_t {
-    struct stand_in_capture_t *next; /* of those that go on */
+    struct stand_in_capture_t *next; /* of active branches */
     uint64_t number;
     int mode;
     pthread_t thread;
     int is_spoilt;
     plan_t *plan;
     int branches;
-    stand_in_stream_t *stream[STAND_IN_BRANCHES]; /* the first: where it began; NULL: gone */
+    /* the first: where the capture began; NULL: gone */
+    stand_in_stream_t *stream[STAND_IN_BRANCHES];
     stand_in_place_t place[STAND_IN_BRANCHES];
 } capture_t;
 
@@ -70,7 +71,7 @@ static void drop_plan(plan_t *plan) {
     free(plan);
 }
 
-/* ---- captures: what looks into one expects the lock, what the header declares takes it ---- */
+/* ---- captures: functions here expect the lock; functions of the header take it ---- */
 
 int stand_in__is_captured(const stand_in_stream_t *stream) {
     int is_captured;
@@ -99,7 +100,7 @@ static int branch_of(const capture_t *capture, const stand_in_stream_t *stream) 
     return branch;
 }
 
-/* One step further in the stream's branch. */
+/* Advances the stream's branch by one step. */
 static void advance(stand_in_stream_t *stream) {
     int branch = branch_of(stream->capture, stream);
 
@@ -203,7 +204,7 @@ static void join(stand_in_place_t *place, const stand_in_place_t *other) {
     }
 }
 
-/* Whoever becomes a branch must be joined, even without work: so it begins with a step. */
+/* A branch must be joined even without work, so it begins with a step. */
 static int enter_locked(capture_t *capture, stand_in_stream_t *stream,
                         const stand_in_place_t *place) {
     int branch = capture->branches;
@@ -211,7 +212,8 @@ static int enter_locked(capture_t *capture, stand_in_stream_t *stream,
     if (branch == STAND_IN_BRANCHES ||
         stream->object.context != capture->stream[0]->object.context) {
         capture->is_spoilt = 1;
-        return CUDA_NOT_SUPPORTED; /* a driver takes more streams, and those of other cards */
+        /* a real driver accepts more streams, and streams of other cards */
+        return CUDA_NOT_SUPPORTED;
     }
     capture->branches++;
     capture->stream[branch] = stream;
@@ -301,7 +303,7 @@ int cuStreamBeginCapture_v2(void *handle, unsigned mode) {
     return CUDA_OK;
 }
 
-/* Lets its streams go; the plan is the caller's. */
+/* Releases the capture's streams; the caller owns the plan. */
 static plan_t *end_capture(capture_t *capture) {
     plan_t *plan = capture->plan;
     capture_t **at = &captures;
@@ -348,7 +350,7 @@ static void end_graph(stand_in_object_t *object) {
     free(graph);
 }
 
-/* Takes a use of the plan. */
+/* Takes a reference to the plan. */
 static int make_graph(plan_t *plan, int is_executable, void **out_graph) {
     graph_t *graph = calloc(1, sizeof *graph);
 
@@ -371,7 +373,7 @@ static graph_t *find_graph(const void *handle, int is_executable) {
     return graph != NULL && graph->is_executable == is_executable ? graph : NULL;
 }
 
-/* Ends the capture and says how it went. */
+/* Ends the capture and returns its status. */
 static int judge(stand_in_stream_t *stream, plan_t **out_plan) {
     capture_t *capture = stream->capture;
     int code = CUDA_OK;
@@ -404,7 +406,7 @@ int cuStreamIsCapturing(void *handle, unsigned *out_state) {
     return CUDA_OK;
 }
 
-/* As calls that end an object: one that fails ends the capture too. */
+/* Like calls that end an object: a failing call ends the capture too. */
 STAND_IN_API int cuStreamEndCapture(void *handle, void **out_graph);
 int cuStreamEndCapture(void *handle, void **out_graph) {
     int ordered = stand_in__enter(__func__, STAND_IN_NEEDS_ANY_CONTEXT);
@@ -440,7 +442,7 @@ int cuGraphInstantiateWithFlags(void **out_exec, void *handle, unsigned long lon
     return make_graph(graph->plan, 1, out_exec);
 }
 
-/* Launches of one graph run one after the other, also on different streams. */
+/* Launches of one graph run one after another, even on different streams. */
 static int follow_last(graph_t *graph, stand_in_stream_t *stream) {
     const stand_in_pocl_t *cl = stand_in__pocl();
 

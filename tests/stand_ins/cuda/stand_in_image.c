@@ -145,8 +145,8 @@ static void note_parameters(cl_kernel kernel, stand_in_image_t *image) {
     }
 }
 
-/* The size of a type is what the compiler makes of sizeof in a kernel's required work-group
- * size: nothing has to run. */
+/* The compiler evaluates sizeof in a kernel's required work-group size, so the size of a type is
+ * known without running a kernel. */
 static char *probe_text(const char *source, const stand_in_image_t *image) {
     size_t room = strlen(source) + (size_t)image->type_count * (2 * STAND_IN_TYPE_BYTES + 192) + 1;
     char *text = malloc(room);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device memory and pinned host memory: blocks of PoCL's fine-grain shared memory, with a guard on
- * both sides that is looked at when the block is freed. New memory holds garbage, as a card's
- * does. */
+/* Device memory and pinned host memory: blocks of PoCL's fine-grain shared memory. A guard on each
+ * side is checked when the block is freed. New memory holds garbage, as on a card. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,7 +78,7 @@ int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
     return CUDA_OK;
 }
 
-/* The memory whose first byte this is. */
+/* The memory that begins at this byte. */
 static stand_in_memory_t *memory_of(const void *pointer, int kind) {
     stand_in_memory_t *memory = stand_in__memory_at((uint64_t)(uintptr_t)pointer, 1, kind);
 

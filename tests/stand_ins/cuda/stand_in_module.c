@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules and their functions. A kernel's parameters come from CUDA as pointers without sizes:
- * what each is was asked of PoCL. */
+/* Modules and their functions. CUDA passes a kernel's parameters as pointers without sizes, so the
+ * stand-in queries PoCL for each parameter's type. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ typedef struct function_t {
     stand_in_object_t object;
     module_t *module;
     cl_kernel kernel;
-    pthread_mutex_t lock; /* a cl_kernel carries the arguments set last */
+    pthread_mutex_t lock; /* a cl_kernel holds the arguments set last */
     cl_uint count;
     parameter_t parameters[PARAMETERS];
     uint64_t static_shared;
@@ -147,7 +147,7 @@ int cuModuleUnload(void *handle) {
 
 /* ---- functions ---- */
 
-/* Size and alignment; 0 and 0: nothing is known of the type. */
+/* Size and alignment; 0 and 0: unknown type. */
 static void ask_type(const stand_in_image_t *image, const char *name, parameter_t *out) {
     out->bytes = stand_in__scalar_bytes(name);
     out->alignment = out->bytes;
@@ -314,8 +314,8 @@ static int may_reach(const stand_in_context_t *context, uint64_t address) {
     return stand_in__memory_at(address, 0, STAND_IN_HOST_MEMORY) != NULL;
 }
 
-/* A wrong address is no error of the launch: the card notices, and whoever asks it next is told.
- * *out_is_wrong: nothing is to run. */
+/* A wrong address does not fail the launch: the card notices it, and the next call returns the
+ * error. *out_is_wrong: the kernel must not run. */
 static int set_parameter(function_t *function, cl_uint index, const void *value, uint64_t shared,
                          int *out_is_wrong) {
     const stand_in_pocl_t *cl = stand_in__pocl();
@@ -383,7 +383,7 @@ static int launch(function_t *function, stand_in_stream_t *stream, const size_t 
     return native == CL_SUCCESS ? CUDA_OK : CUDA_LAUNCH_OUT_OF_RESOURCES;
 }
 
-/* ---- captured launches: parameters lie behind each other, each from a multiple of 16 on ---- */
+/* ---- captured launches: parameters are stored in sequence, each aligned to 16 ---- */
 
 #define VALUE_ALIGNMENT 16u
 

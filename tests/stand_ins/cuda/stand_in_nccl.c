@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in NCCL: a version, by the setting "nccl". */
+/* The stand-in NCCL only reports a version, from the setting "nccl". */
 #include "stand_in_core.h"
 
 STAND_IN_API int ncclGetVersion(int *version);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in NVML: the same cards, all of them: CUDA_VISIBLE_DEVICES hides nothing from it.
- * Needs no context. */
+/* The stand-in NVML shows all cards, because CUDA_VISIBLE_DEVICES does not affect NVML. NVML needs
+ * no context. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +106,8 @@ static int same_address(const char *a, const char *b) {
            memcmp(parts[0], parts[1], sizeof parts[0]) == 0;
 }
 
-/* The whole card that a part is of: as a handle its address, of memory twice the part's. */
+/* The whole card of a part: its handle is the card's address, and its memory is twice the
+ * part's. */
 static void *whole_of(stand_in_device_t *device) {
     return device->is_part ? (void *)device->pci : (void *)device;
 }
@@ -146,7 +147,7 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, void **device) {
     return code != NVML_OK ? code : find(uuid, 0, device);
 }
 
-/* ---- asking a card ---- */
+/* ---- queries of a card ---- */
 
 static int device_of(void *handle, stand_in_device_t **out_device) {
     stand_in_machine_t *machine = stand_in__machine();

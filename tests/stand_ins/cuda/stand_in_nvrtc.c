@@ -30,7 +30,7 @@ typedef struct program_t {
 
 typedef struct architecture_t {
     int number;
-    int first; /* version of NVRTC that knows it */
+    int first; /* first version of NVRTC that supports the architecture */
     int last;
 } architecture_t;
 
@@ -156,7 +156,7 @@ static void set_log(program_t *program, const char *format, const char *detail) 
     }
 }
 
-/* What follows one of the names; NULL: it is none of them. */
+/* The text after one of the names; NULL: the option has none of the names. */
 static const char *value_after(const char *option, const char *const *names) {
     for (; *names != NULL; ++names) {
         if (strncmp(option, *names, strlen(*names)) == 0) return option + strlen(*names);

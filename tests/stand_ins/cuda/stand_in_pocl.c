@@ -80,7 +80,7 @@ static void open_pocl(void) {
     cl_int native = CL_SUCCESS;
 
     setenv("POCL_WORK_GROUP_SPECIALIZATION", "0",
-           0); /* one kernel for every size of work-group: see the build options */
+           0); /* one kernel for all work-group sizes: see the build options */
     if (!resolve() || !find_device()) {
         return;
     }
@@ -116,7 +116,8 @@ static char *log_of(cl_program program) {
     return log;
 }
 
-/* ---- programs built last: a text is loaded after it is compiled, and by the next runtime ---- */
+/* ---- cache of recent programs: a text is loaded after it is compiled, and again by the next
+ * runtime ---- */
 
 #define KEPT 128
 
@@ -144,7 +145,7 @@ static cl_program take_kept(const char *source, const char *options) {
     return program;
 }
 
-/* In place of the oldest. */
+/* Replaces the oldest program. */
 static void keep(cl_program program, const char *source, const char *options) {
     kept_t made = {program, strdup(source), strdup(options)};
     kept_t old = made;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PoCL behind the stand-in: OpenCL opened at run time, the platform found by its name, one context
- * on its first device to the end of the process. Threads: thread-safe. */
+/* PoCL behind the stand-in: opens OpenCL at run time, finds the platform by its name, and keeps one
+ * context on its first device to the end of the process. Threads: thread-safe. */
 #ifndef GANTRY_TESTS_STAND_IN_POCL_H
 #define GANTRY_TESTS_STAND_IN_POCL_H
 
@@ -57,7 +57,7 @@ typedef struct stand_in_pocl_t {
 } stand_in_pocl_t;
 
 STAND_IN_API const stand_in_pocl_t *stand_in__pocl(void); /* NULL: there is none */
-STAND_IN_API const char *stand_in__pocl_reason(void);     /* why there is none */
+STAND_IN_API const char *stand_in__pocl_reason(void);     /* the reason for NULL */
 
 /* ---- streams ---- */
 
@@ -66,15 +66,15 @@ typedef struct stand_in_stream_t {
     cl_command_queue queue;
     int priority;
     uint32_t flags;
-    struct stand_in_capture_t *capture; /* that it takes part in, under the lock; NULL: none */
+    struct stand_in_capture_t *capture; /* the stream's capture, under the lock; NULL: none */
 } stand_in_stream_t;
 
 /* The stream of a handle in the current context; NULL means the context's own. 0 or CUDA's code. */
 STAND_IN_API int stand_in__stream_of(const void *handle, stand_in_stream_t **out_stream);
-/* Calls work(arguments' copy) behind what the stream has. 0 or CUDA's code. */
+/* Calls work(copy of arguments) after the stream's earlier work. 0 or CUDA's code. */
 STAND_IN_API int stand_in__enqueue(stand_in_stream_t *stream, void (*work)(void *arguments),
                                    const void *arguments, size_t bytes);
-/* Where kernels are held: what comes later in the stream begins when they are let go. */
+/* Holds kernels at this place: later work of the stream starts when they are released. */
 int stand_in__hold_stream(stand_in_stream_t *stream);
 void stand_in__hold(int is_held);
 int stand_in__finish(stand_in_context_t *context); /* waits for every stream of a context */
@@ -83,12 +83,12 @@ void stand_in__close_null_stream(stand_in_context_t *context);
 
 /* ---- programs ---- */
 
-/* Building takes nearly all of a test's time, running little: nothing is optimised. */
+/* Building takes nearly all of a test's time, so programs are built without optimisation. */
 #define STAND_IN_BUILD_OPTIONS \
     "-cl-opt-disable -cl-std=CL1.2 -cl-kernel-arg-info -cl-fp32-correctly-rounded-divide-sqrt"
 
-/* A program built from text; *out_log (malloc) is the compiler's, NULL where not asked for: then
- * one that was built before may serve once more. NULL: it was refused. */
+/* A program built from text; NULL when the compiler refuses the text. *out_log (malloc) is the
+ * compiler's log. With out_log NULL, an earlier build may be reused. */
 STAND_IN_API cl_program stand_in__build(const char *source, const char *options, char **out_log);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of float32 matrices whose elements are rounded before they are multiplied. */
+/* The rounding of float32 elements before the multiplication. */
 enum { COMPUTE_FAST_16F = 74, COMPUTE_FAST_16BF = 75, COMPUTE_FAST_TF32 = 77 };
 
 static uint64_t element_bytes(int type) {
@@ -32,8 +32,8 @@ static int layout_is_good(const stand_in_matrix_t *matrix) {
            (uint64_t)matrix->leading >= least && matrix->batch >= 1;
 }
 
-/* What cublasLt takes: the type of the products and of the scales belongs to the type of the
- * elements. */
+/* The combinations that cublasLt accepts: the element type decides the types of the products and
+ * the scales. */
 static int types_are_good(const stand_in_product_t *product) {
     int compute = product->compute_type;
 
@@ -98,7 +98,7 @@ static double half_to_double(uint16_t bits) {
     return bits & 0x8000 ? -value : value;
 }
 
-/* To nearest, ties to even: steps of the target's spacing at this value. */
+/* Rounds to nearest, ties to even, in steps of the target's spacing at this value. */
 static uint16_t double_to_half(double value) {
     uint16_t sign = signbit(value) ? 0x8000 : 0;
     int exponent;

@@ -27,12 +27,12 @@ typedef struct stand_in_product_t {
     int scale_type;
     double alpha;
     double beta;
-    uint8_t *workspace; /* scribbled on: whoever gave it must not need what was there */
+    uint8_t *workspace; /* overwritten, so the caller must not need its contents */
     size_t workspace_bytes;
     stand_in_context_t *context;
 } stand_in_product_t;
 
-/* 0, or -1: the parts do not fit together */
+/* 0, or -1 when the parts do not match */
 int stand_in__check_product(const stand_in_product_t *product);
 uint64_t stand_in__matrix_bytes(const stand_in_matrix_t *matrix);
 void stand_in__set_scales(stand_in_product_t *product, const void *alpha, const void *beta);

@@ -120,8 +120,8 @@ static int set_of_device(stand_in_device_t *device, const char *key, const char 
     return -1;
 }
 
-/* Addresses and identities are for those devices only that are named; of all else the last value
- * goes on. */
+/* Addresses and identities apply only to the listed devices; in other lists the last value applies
+ * to all further devices. */
 static int set_list(stand_in_machine_t *machine, const char *key, char *values) {
     char *rest = NULL;
     char *value = strtok_r(values, ",", &rest);
@@ -237,9 +237,9 @@ void stand_in__uuid_text(const stand_in_device_t *device, char out_text[48]) {
     }
 }
 
-/* ---- which cards the driver shows ---- */
+/* ---- the cards that the driver shows ---- */
 
-/* The device of one entry: a number, or an identity's unambiguous beginning. -1: none. */
+/* The device of one entry: a number, or an unambiguous prefix of an identity. -1: none. */
 static int find_entry(const stand_in_machine_t *machine, const char *entry) {
     int number;
     int found = -1;

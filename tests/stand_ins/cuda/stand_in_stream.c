@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams are in-order queues of PoCL, events the completion of a marker in one. A stream made
- * without "non-blocking" does not wait for the context's own stream here, as it would on a card. */
+/* Streams are in-order queues of PoCL. An event is the completion of a marker in a queue. Unlike on
+ * a card, a stream made without "non-blocking" does not wait for the context's own stream here. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 typedef struct event_t {
     stand_in_object_t object;
     cl_event marker;        /* NULL: never recorded, or captured */
-    stand_in_place_t place; /* where it was captured last */
+    stand_in_place_t place; /* the place of its last capture */
     uint32_t flags;
 } event_t;
 
@@ -188,7 +188,7 @@ int cuStreamDestroy_v2(void *handle) {
     return code;
 }
 
-/* What went wrong on the device while it was waited for counts too. */
+/* An error on the device during the wait counts too. */
 static int code_of_context(const stand_in_context_t *context) {
     int code;
 
@@ -348,7 +348,7 @@ int cuEventDestroy_v2(void *handle) {
     return code;
 }
 
-/* Where the event was captured last. */
+/* The place of the event's last capture. */
 static stand_in_place_t place_of(const event_t *event) {
     stand_in_place_t place;
 

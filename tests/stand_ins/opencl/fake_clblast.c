@@ -8,7 +8,7 @@
 
 EXPORT fake_clblast_t *fake_clblast(void);
 
-/* Who opens CLBlast looks whether it is linked with the same OpenCL library. */
+/* The code that opens CLBlast checks that CLBlast links the same OpenCL library. */
 EXPORT const void *fake_clblast_opencl(void);
 EXPORT const void *fake_clblast_opencl(void) { return (const void *)(size_t)&clGetPlatformIDs; }
 

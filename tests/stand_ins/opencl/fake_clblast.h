@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The control of a CLBlast that computes nothing: it keeps the arguments of each call and answers
- * with the code that a test wants.
+/* The control of a CLBlast that computes nothing: it keeps the arguments of each call and returns
+ * the code that a test sets.
  *
- * A test opens the library by its path. It has CLBlast's name, so whoever opens that later gets
- * it. Externally synchronised. */
+ * A test opens the library by its path. The library has CLBlast's name, so a later dlopen of
+ * CLBlast returns it. Externally synchronised. */
 #ifndef TESTS_FAKE_CLBLAST_H
 #define TESTS_FAKE_CLBLAST_H
 
@@ -34,9 +34,9 @@ typedef struct fake_clblast_call_t {
 } fake_clblast_call_t;
 
 typedef struct fake_clblast_t {
-    int code;          /* what products return */
-    size_t temp_bytes; /* what one product wants of temporary memory */
-    size_t call_count; /* may exceed what calls keeps */
+    int code;          /* the result of products */
+    size_t temp_bytes; /* temporary memory of one product */
+    size_t call_count; /* may exceed the number of kept calls */
     fake_clblast_call_t calls[FAKE_CLBLAST_CALLS];
 } fake_clblast_t;
 

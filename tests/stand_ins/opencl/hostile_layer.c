@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A GPU with habits that PoCL does not have: an OpenCL layer between the loader and PoCL. PoCL's
- * devices say what a setting gives them to say, and the layer holds them to it.
+/* A GPU with limits and habits that PoCL lacks: an OpenCL layer between the loader and PoCL. PoCL's
+ * devices report the values of settings, and the layer enforces these values.
  *
  * Settings, of GANTRY_TEST_HOSTILE or of hostile_layer_set, are name=number with ; or , between
  * them:
@@ -9,8 +9,8 @@
  *   units=N         compute units
  *   local=N         bytes of local memory
  *   local_global=1  local memory is a part of global memory
- *   device_group=N  work-items of a group, as the device says
- *   group=N         work-items of a group, as each kernel says; a larger launch is refused
+ *   device_group=N  work-items of a group, as the device reports
+ *   group=N         work-items of a group, as each kernel reports; a larger launch is refused
  *   double=0        no double precision
  *   round=0         no correctly rounded division
  *   fma=0           no fused multiply-add in single precision
@@ -23,7 +23,7 @@
  *   log=1           launches are logged
  *   withhold=1      commands start at a flush or at a blocking wait, not before
  *
- * A command is withheld by a barrier that waits for a user event. Thread-safe. */
+ * A barrier that waits for a user event withholds a command. Thread-safe. */
 #define _POSIX_C_SOURCE 200809L
 #define CL_TARGET_OPENCL_VERSION 120
 #include <pthread.h>
@@ -43,7 +43,7 @@
 
 /* ---- settings ---- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all that follows */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all of the below */
 static char settings[512];
 static bool are_set;
 
@@ -82,7 +82,7 @@ static bool is_on(const char *name) {
     return find_setting(name, &value) && value != 0;
 }
 
-/* ---- what a device says of itself ---- */
+/* ---- properties of a device ---- */
 
 static cl_int give_text(const char *text, size_t size, void *value, size_t *needed) {
     return give(text, strlen(text) + 1, size, value, needed);
@@ -288,7 +288,7 @@ static CL_API_ENTRY cl_int CL_API_CALL layer_clBuildProgram(
 typedef struct {
     cl_command_queue queue; /* NULL: free */
     cl_event gate;          /* NULL: nothing is withheld */
-    cl_event last;          /* of what was let go last; NULL: nothing */
+    cl_event last;          /* of the last released command; NULL: none */
     uint64_t withheld;
     struct timespec since;
 } withheld_t;
@@ -336,7 +336,7 @@ static void close_gate(withheld_t *record) {
     record->withheld = 0;
 }
 
-/* A command comes: it is withheld with those that already are. */
+/* Withholds a new command together with those already withheld. */
 static void withhold(cl_command_queue queue) {
     if (!is_on("withhold")) return;
     pthread_mutex_lock(&lock);
@@ -410,7 +410,7 @@ static CL_API_ENTRY cl_int CL_API_CALL layer_clReleaseCommandQueue(cl_command_qu
 
 #define WAITS cl_uint waits, const cl_event *wait_list, cl_event *event
 
-/* Those that the caller waits for are let go with all before them. */
+/* Releases the commands that the caller waits for, with all commands before them. */
 static void come(cl_command_queue queue, cl_bool is_blocking) {
     if (is_blocking) {
         let_go(queue);

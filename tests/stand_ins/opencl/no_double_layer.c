@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device without double precision, as far as a program can tell: an OpenCL layer between the
- * loader and PoCL. PoCL's devices say that they have neither double nor half precision, and a
- * program whose text uses double is not built. Loaded by the loader through OPENCL_LAYERS; nothing
- * else changes. Keeps no state but the table below it. Thread-safe.
+/* Presents PoCL as a device without double precision: an OpenCL layer between the loader and PoCL.
+ * PoCL's devices report neither double nor half precision, and a program whose text uses double is
+ * not built. The loader loads the layer through OPENCL_LAYERS; nothing else changes. The layer's
+ * only state is the table below it. Thread-safe.
  *
  * How a use of double fails: PoCL itself defines cl_khr_fp64 and its compiler always knows the
- * type, so a text in front of each program takes the macros back and poisons the words. Literals
- * such as 1.0 have single precision then, as OpenCL wants it of such devices. */
+ * type, so a text before each program undefines the macros and poisons the words. Literals such as
+ * 1.0 then have single precision, as OpenCL requires for such devices. */
 #define _POSIX_C_SOURCE 200809L
 #define CL_TARGET_OPENCL_VERSION 300
 #include <stdio.h>
@@ -15,14 +15,14 @@
 
 #include "opencl_layer.h"
 
-/* ---- what a device says of itself ---- */
+/* ---- properties of a device ---- */
 
 static int is_hidden(const char *name) {
     return strcmp(name, "cl_khr_fp64") == 0 || strcmp(name, "cl_khr_fp16") == 0 ||
            strcmp(name, "__opencl_c_fp64") == 0;
 }
 
-/* All that PoCL answers; NULL with *out_error set. Owned by the caller. */
+/* PoCL's whole answer, owned by the caller; NULL with *out_error set. */
 static void *ask(cl_device_id device, cl_device_info name, size_t *out_bytes, cl_int *out_error) {
     void *answer = NULL;
 
@@ -53,7 +53,7 @@ static cl_int give_extensions(cl_device_id device, size_t size, void *value, siz
         if (!is_hidden(word)) {
             size_t length = strlen(word);
 
-            memmove(all + kept, word, length); /* never ahead of what is still to be read */
+            memmove(all + kept, word, length); /* never overtakes the reading position */
             kept += length;
             all[kept++] = ' ';
         }

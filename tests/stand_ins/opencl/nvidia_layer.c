@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVIDIA's OpenCL, as far as a program can tell: an OpenCL layer between the loader and PoCL that
- * presents PoCL's devices as the cards of the stand-in for NVIDIA's driver: type, vendor, PCI
- * address, UUID, memory. So one card is seen by two drivers, and both really compute.
+/* Imitates NVIDIA's OpenCL: an OpenCL layer between the loader and PoCL that presents PoCL's
+ * devices as the cards of the stand-in for NVIDIA's driver: type, vendor, PCI address, UUID,
+ * memory. Two drivers then show each card, and both really compute.
  *
- * The n-th device of PoCL is the n-th card (POCL_DEVICES="pthread pthread" for two). Which cards
- * are shown, and in which order, follows CUDA_VISIBLE_DEVICES, as NVIDIA's OpenCL is believed to
- * do; opencl_obeys=0 shows them all. What buffers and contexts take is taken of the card, so that
- * NVML sees it. Who asks for devices of type CPU is the stand-in itself and gets PoCL as it is.
- * Loaded by the loader through OPENCL_LAYERS. Settings: stand_in_control.h. Thread-safe. */
+ * The n-th device of PoCL is the n-th card (POCL_DEVICES="pthread pthread" for two).
+ * CUDA_VISIBLE_DEVICES selects and orders the cards, as NVIDIA's OpenCL presumably does;
+ * opencl_obeys=0 shows all cards. Buffers and contexts use the card's memory, so that NVML sees
+ * their use. Only the stand-in itself queries devices of type CPU, and gets PoCL unchanged. The
+ * loader loads the layer through OPENCL_LAYERS. Settings: stand_in_control.h. Thread-safe. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,9 +27,9 @@
 #define PCI_DOMAIN_NV 0x400A
 #define NVIDIA_VENDOR_ID 0x10DEu
 
-/* guards what follows, and held_contexts */
+/* guards the variables below, and held_contexts */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* of each card; NULL: not asked for yet, or PoCL has fewer devices */
+/* of each card; NULL: not queried yet, or PoCL has fewer devices */
 static cl_device_id handles[STAND_IN_DEVICES];
 
 /* ---- cards ---- */
@@ -55,7 +55,7 @@ static stand_in_device_t *card_of(cl_device_id device) {
     return card;
 }
 
-/* The shown cards' devices; how many. */
+/* The shown cards' devices; returns their number. */
 static cl_uint list_cards(cl_platform_id platform, cl_device_id out_devices[STAND_IN_DEVICES]) {
     const stand_in_machine_t *machine = stand_in__machine();
     int numbers[STAND_IN_DEVICES];
@@ -95,7 +95,7 @@ static CL_API_ENTRY cl_int CL_API_CALL layer_clGetDeviceIDs(cl_platform_id platf
     return count > 0 ? CL_SUCCESS : CL_DEVICE_NOT_FOUND;
 }
 
-/* ---- what a card says of itself ---- */
+/* ---- properties of a card ---- */
 
 static cl_int give_text(const char *text, size_t size, void *value, size_t *needed) {
     return give(text, strlen(text) + 1, size, value, needed);
@@ -156,7 +156,7 @@ static CL_API_ENTRY cl_int CL_API_CALL layer_clGetDeviceInfo(cl_device_id device
     }
 }
 
-/* ---- what is taken of a card ---- */
+/* ---- used memory of a card ---- */
 
 static stand_in_device_t *card_of_context(cl_context context) {
     cl_device_id device = NULL;
@@ -165,7 +165,7 @@ static stand_in_device_t *card_of_context(cl_context context) {
     return card_of(device);
 }
 
-/* NULL stands for failure, whose code was written. */
+/* NULL means failure, with the code written. */
 static void *refuse(cl_int code, cl_int *out_code) {
     if (out_code != NULL) {
         *out_code = code;
@@ -173,8 +173,7 @@ static void *refuse(cl_int code, cl_int *out_code) {
     return NULL;
 }
 
-/* The user's references to a context of a card; what PoCL itself holds for a while is none of
- * them. */
+/* The user's references to a context of a card, without PoCL's own references. */
 typedef struct held_context_t {
     cl_context context;
     stand_in_device_t *card;
@@ -184,7 +183,7 @@ typedef struct held_context_t {
 
 static held_context_t *held_contexts; /* under lock */
 
-/* Counts; the last reference ends the record and gives what the context took. */
+/* Counts; the last reference ends the record and returns the context's memory. */
 static void count_reference(cl_context context, int change) {
     held_context_t *ended = NULL;
 
@@ -258,7 +257,7 @@ static void CL_CALLBACK give_piece(cl_mem buffer, void *user) {
     free(piece);
 }
 
-/* A buffer of the card's own memory; its bytes come back when it ends. */
+/* A buffer in the card's own memory; its end returns the bytes. */
 static cl_mem create_on(stand_in_device_t *card, cl_context context, cl_mem_flags flags,
                         size_t size, cl_int *code) {
     piece_t *piece = malloc(sizeof *piece);

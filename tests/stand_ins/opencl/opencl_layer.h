@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every OpenCL layer is made of: the table below it, its own, answers to questions, and the
- * two functions that the loader calls.
+/* The common parts of every OpenCL layer: the table below it, its own table, answers to queries,
+ * and the two functions that the loader calls.
  *
- * One file of a layer includes this, defines layer_NAME for the functions it takes over, and ends
- * with LAYER("its name", TAKE(NAME) ...). Loaded by the loader through OPENCL_LAYERS, which
- * calls clInitLayer once, before any other function. */
+ * One file of a layer includes this header, defines layer_NAME for each function that the layer
+ * replaces, and ends with LAYER("its name", TAKE(NAME) ...). The loader loads the layer through
+ * OPENCL_LAYERS and calls clInitLayer once, before any other function. */
 #ifndef TESTS_OPENCL_LAYER_H
 #define TESTS_OPENCL_LAYER_H
 
@@ -16,7 +16,7 @@
 static struct _cl_icd_dispatch table;
 static const struct _cl_icd_dispatch *target;
 
-/* The answer to a clGet...Info. */
+/* Writes the answer to a clGet...Info. */
 static cl_int give(const void *answer, size_t bytes, size_t size, void *value, size_t *needed) {
     if (value != NULL && size < bytes) {
         return CL_INVALID_VALUE;

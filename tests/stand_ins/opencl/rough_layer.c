@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An OpenCL driver with bad habits: a layer between the loader and PoCL. Loaded by the loader
+/* An OpenCL driver with bad habits: a layer between the loader and PoCL. The loader loads it
  * through OPENCL_LAYERS. Thread-safe.
  *
  * ROUGH     words: "contract" lets the compiler round a * b + c once, whatever a program's pragma
@@ -19,7 +19,7 @@ static int has_habit(const char *word) {
     return habits && strstr(habits, word) != NULL;
 }
 
-/* The text with the pragma turned round, at the same length; NULL: no memory. */
+/* The text with the pragma inverted, at the same length; NULL: no memory. */
 static char *loosen(const char *text, size_t length) {
     static const char off[] = "FP_CONTRACT OFF", on[] = "FP_CONTRACT ON ";
     char *copy = malloc(length + 1);

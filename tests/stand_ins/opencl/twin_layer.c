@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One card that two OpenCL drivers see, as far as a program can tell: an OpenCL layer between the
- * loader and PoCL. PoCL's platform has its first device, and a second platform, "Twin", has the
- * other one (POCL_DEVICES="pthread pthread"). Both compute. Loaded by the loader through
- * OPENCL_LAYERS. Thread-safe.
+/* Imitates one card behind two OpenCL drivers: an OpenCL layer between the loader and PoCL. PoCL's
+ * platform has its first device, and a second platform, "Twin", has the other one
+ * (POCL_DEVICES="pthread pthread"). Both compute. The loader loads the layer through OPENCL_LAYERS.
+ * Thread-safe.
  *
- * The variables TWIN_0 and TWIN_1 say what each device tells of itself, in words apart by single
- * blanks, "-" for nothing: PCI address, first byte of the UUID, memory in MiB, vendor of the
- * platform. Both devices are GPUs of the vendor "Acme Corporation". TWIN_NAME is their name,
- * "Acme 3000" without it. With TWIN_BOARD they have AMD's attributes, and that name of the board.
+ * The variables TWIN_0 and TWIN_1 give each device's properties as words separated by single
+ * blanks, "-" for none: PCI address, first byte of the UUID, memory in MiB, vendor of the platform.
+ * Both devices are GPUs of the vendor "Acme Corporation". TWIN_NAME is the devices' name, by
+ * default "Acme 3000". With TWIN_BOARD the devices have AMD's attributes, with that name of the
+ * board.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <stdio.h>
@@ -27,7 +28,7 @@ typedef struct twin_t {
     char vendor[32];
 } twin_t;
 
-static char second_platform; /* its address is the platform's handle */
+static char second_platform; /* the address is the platform's handle */
 
 static cl_platform_id twin_platform(void) { return (cl_platform_id)(void *)&second_platform; }
 
@@ -37,7 +38,7 @@ static cl_platform_id first_platform(void) {
     return platform;
 }
 
-/* PoCL's devices; NULL where it has fewer. */
+/* PoCL's devices; NULL when PoCL has fewer. */
 static void find_devices(cl_device_id out_devices[2]) {
     out_devices[0] = out_devices[1] = NULL;
     (void)target->clGetDeviceIDs(first_platform(), CL_DEVICE_TYPE_ALL, 2, out_devices, NULL);
@@ -144,7 +145,7 @@ static CL_API_ENTRY cl_context CL_API_CALL layer_clCreateContext(
     const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
     void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user,
     cl_int *code) {
-    (void)properties; /* the platform alone, which PoCL takes from the device */
+    (void)properties; /* the platform alone; PoCL takes it from the device */
     return target->clCreateContext(NULL, count, devices, notify, user, code);
 }
 
