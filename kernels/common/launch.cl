@@ -5,6 +5,10 @@
  * GANTRY_OUT make the typed pointer. Work-item numbers have 64 bits. A kernel has at most one
  * GANTRY_SPAN_LOCAL, as its last parameter. */
 
+/* Before a loop over elements or vectors that shall stay in registers, if every index to them is a
+ * constant. A compiler that does not know the pragma ignores it. */
+#define GANTRY_UNROLLED _Pragma("unroll")
+
 #if defined(__CUDACC__)
 
 #define GANTRY_KERNEL extern "C" __global__ void
@@ -30,10 +34,6 @@ extern __shared__ ulong gantry__shared_memory[];
 #define GANTRY_BARRIER() __syncthreads()
 
 #else
-
-/* Before a loop over elements or vectors that shall stay in registers, if every index to them is a
- * constant. A compiler that does not know the pragma ignores it. */
-#define GANTRY_UNROLLED _Pragma("unroll")
 
 #define GANTRY_KERNEL __kernel void
 #define GANTRY_GLOBAL __global
