@@ -2,8 +2,8 @@
 /* Declarations shared by the stand-in libraries: counted calls that fail on request, cards,
  * contexts, live objects, and memory.
  *
- * This state lives in standin_libcuda.so, and the other libraries link it. NVIDIA's types are written here as plain C
- * types of the same size.
+ * This state lives in standin_libcuda.so, and the other libraries link it. NVIDIA's types are
+ * written here as plain C types of the same size.
  * Threads: thread-safe unless stated; one lock guards this state, and the stand-in releases the
  * lock while it calls OpenCL. */
 #ifndef GANTRY_TESTS_STAND_IN_CORE_H
