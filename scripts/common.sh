@@ -21,7 +21,7 @@ is_installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'instal
 # continues if possible.
 install_packages() {
     if ! command -v dpkg-query >/dev/null 2>&1; then
-        echo "This is not Debian or Ubuntu: install what corresponds to: $*" >&2
+        echo "This is not Debian or Ubuntu: install the packages that correspond to: $*" >&2
         return 0
     fi
     missing=""
@@ -51,7 +51,7 @@ install_packages() {
         if apt-cache show "$package" >/dev/null 2>&1; then
             missing="$missing $package"
         else
-            echo "$package is not among this system's packages; what needs it is left out"
+            echo "$package is not among this system's packages; the parts that need it are left out"
         fi
     done
     [ -n "$missing" ] || return 0

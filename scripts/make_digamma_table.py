@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Print tests/unit/support/digamma_table.inc: digamma of some float32 by mpmath, against which tests check their own routine.
+"""Print tests/unit/support/digamma_table.inc: digamma of some float32 by mpmath, to check the tests' own routine.
 
-Needs mpmath alone: make_digamma_table.py > tests/unit/support/digamma_table.inc
+Needs only mpmath: make_digamma_table.py > tests/unit/support/digamma_table.inc
 """
 from mpmath import mp, mpf, digamma, findroot, floor, frexp, ldexp, nstr
 

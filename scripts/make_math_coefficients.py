@@ -4,9 +4,9 @@
 
 Every polynomial is the minimax fit (Remez's exchange on a fine grid) of the function named beside it, under a weight
 that turns the fit's error into relative error of the final result. Coefficients are rounded to the target format one
-at a time; after each rounding the remaining ones are fitted again, so that they take up what the rounding did. The
-lowest power goes first, but the highest where 0 lies inside the range: there the other order would leave functions
-that all vanish at 0, whose best fit need not alternate. Needs mpmath alone.
+at a time; after each rounding the remaining ones are fitted again, so that they compensate the rounding. The lowest power goes first,
+but the highest when 0 lies inside the range: the other order would leave functions that all vanish at 0, and their
+best fit need not alternate. Needs only mpmath.
 
     make_math_coefficients.py            write the constants between the markers of each file
     make_math_coefficients.py --check    change nothing; exit 1 when a file does not hold these constants
@@ -292,7 +292,7 @@ FILES = (
 
 
 def main(description, files, begin=BEGIN):
-    """What a script of coefficients does: puts the blocks of `files` in the kernels where the line `begin` is, to END."""
+    """The main function of a coefficient script: writes the blocks of `files` to the kernels, between the line `begin` and END."""
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 on a difference")
     parser.add_argument("--print", action="store_true", help="show the constants and each polynomial's error")

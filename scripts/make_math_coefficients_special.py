@@ -3,8 +3,8 @@
 """Make the constants of kernels/math/math_float32_pair.cl, _special.cl, _gamma.cl and _activation.cl
 and of math_float64_special.cl and math_float64_erf.cl.
 
-make_math_coefficients.py says how polynomials are fitted and what the options mean; this is its other half, for
-functions that have no closed form. Constants kept as a sum of two floats end in _HIGH and _LOW. Needs mpmath alone.
+make_math_coefficients.py describes the fits and the options; this script does the same for functions without a closed
+form. Constants kept as a sum of two floats end in _HIGH and _LOW. Needs only mpmath.
 
     make_math_coefficients_special.py            write the constants between the markers of the files
     make_math_coefficients_special.py --check    change nothing; exit 1 when a file does not hold these constants
@@ -73,7 +73,7 @@ def scaled_tail(shift, most, scaled):
     return fit(target, lambda w: 1 / (1 + target(w)), -mpf(1) / 2, most / (most + shift) - mpf(1) / 2, 10, FLOAT)
 
 
-# Of these shifts' neighbours, steps of 1/16, those whose coefficients lose least when they are rounded.
+# Chooses, among these shifts' neighbours in steps of 1/16, the shifts whose coefficients lose least by rounding.
 ERFC_SHIFT, GELU_SHIFT = mpf("2.375"), mpf("4.1875")
 ERF_NEAR = mpf("1.0625")
 
@@ -112,15 +112,15 @@ def digamma_tail(x):
 
 
 def zero_row(block, name, order, root):
-    """Around a negative zero of polygamma(order - 1), where order 0 stands for log |gamma|: its place as a pair, how far
-    the row is good for, and the Taylor coefficients from the first power on."""
+    """Around a negative zero of polygamma(order - 1), where order 0 stands for log |gamma|: its place as a pair, the
+    range of the row, and the Taylor coefficients from the first power on."""
     pair(block, f"{name}_AT", root)
     block.constant(f"{name}_WIDTH", FLOAT.round(abs(root - mp.nint(root)) / 256))
     for power in range(1, 5):
         block.constant(f"{name}_{power}", FLOAT.round(psi(order + power - 1, root) / mp.factorial(power)))
 
 
-# Near these the general formulas are not good enough: tests/unit/math/exhaustive_math_float32.c finds out.
+# Near these places the general formulas are too inaccurate; tests/unit/math/exhaustive_math_float32.c shows this.
 LGAMMA_ZEROS = ("-2.457", "-2.748", "-3.1436", "-3.9553", "-4.0394")
 DIGAMMA_ZEROS = ("-0.504", "-1.573", "-2.611", "-3.635", "-4.653", "-5.667", "-6.678", "-66.796", "-95.808")
 
@@ -192,7 +192,7 @@ def special64_block():
 def erf64_block():
     block = Block(DOUBLE, "F64")
     block.polynomial("ERF", fit(even(lambda x: erf(x) / x - 1), lambda u: 1, TINY, mpf(1), 12, DOUBLE))
-    # The errors' share of erf: that of 2^P is as large as erfc.
+    # The errors' share of erf: the error of 2^P is as large as erfc.
     block.polynomial("ERFC_LOG2", fit(lambda t: log(erfc(1 + t), 2), lambda t: erfc(1 + t) * log(mpf(2)), TINY, mpf(5),
                                       18, DOUBLE))
     half = (1 + TINY) / 2

@@ -8,7 +8,7 @@ finish() {
     code=$?
     trap - EXIT
     if [ "$IS_COMPLETE" = no ]; then
-        echo "stopped before the end: what follows counts what ran until then, and the stop as one that failed" >&2
+        echo "stopped before the end: the last line counts the tests run so far, and the stop as one failure" >&2
         FAILED=$((FAILED + 1))
     elif [ $((PASSED + FAILED)) = 0 ]; then
         echo "nothing was tested" >&2

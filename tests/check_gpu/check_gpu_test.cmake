@@ -96,7 +96,7 @@ expect("${report}" "Made on PoCL, a processor." "## What is wrong\n\nNothing of 
        "| conformance on opencl:0 | passed |" "| conformance: opencl:0 and cpu:0 bit by bit | passed |" "| bench: launch beside cpu:0 | passed |"
        "| the second of two logical devices | passed |" "| example gpu_guide | passed |" "| host allocations fail while the card serves | passed |")
 if(report MATCHES "WRONG RESULT|CUDA_VISIBLE_DEVICES")
-  message(FATAL_ERROR "a result was wrong, or the page asks a card of OpenCL about CUDA")
+  message(FATAL_ERROR "a result was wrong, or the page has CUDA questions for a card of OpenCL")
 endif()
 expect("${figures}" "\"case\": \"launch\"")
 
@@ -123,7 +123,7 @@ if(LAYER)
     message(FATAL_ERROR "the report of parts is not named by them, or has others")
   endif()
   if(report MATCHES "the card has none here")
-    message("The OpenCL loader takes no layers: the card's other view is not there")
+    message("The OpenCL loader takes no layers: the card's other view is missing")
   else()
     expect("${report}" "| without NVRTC: opencl:0 serves, and says why | passed |" "| without NVRTC: results of GPU:0 | passed |"
            "opencl:0 serves this card in place of cuda:0: cuda:0 builds no programs" "| `0` | 1 cards |")

@@ -538,7 +538,7 @@ int main(void) {
     if (!has_opencl && !getenv("GANTRY_TEST_ALLOW_NO_OPENCL")) {
         (void)fprintf(
             stderr,
-            "two PoCL devices are needed; set GANTRY_TEST_ALLOW_NO_OPENCL to leave out what needs them\n%s",
+            "two PoCL devices are needed; set GANTRY_TEST_ALLOW_NO_OPENCL to skip the tests that need them\n%s",
             output);
         return 1;
     }

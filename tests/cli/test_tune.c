@@ -312,7 +312,7 @@ int main(void) {
     if (!has_opencl && !getenv("GANTRY_TEST_ALLOW_NO_OPENCL")) {
         (void)fprintf(
             stderr,
-            "two PoCL devices are needed; set GANTRY_TEST_ALLOW_NO_OPENCL to leave out what needs them\n");
+            "two PoCL devices are needed; set GANTRY_TEST_ALLOW_NO_OPENCL to skip the tests that need them\n");
         return 1;
     }
     const struct CMUnitTest tests[] = {

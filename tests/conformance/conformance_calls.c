@@ -59,7 +59,7 @@ static void outputs_need_room(conformance_t *c) {
     gantry_status_t status = gantry_op_call(scope, "Add", inputs, 2, NULL, 0, outputs, &count);
     CHECK(c, status == GANTRY_INVALID_ARGUMENT, "no room for the result gave %s",
           gantry_status_name(status));
-    CHECK(c, outputs[0] == x, "an output was written where there was no room");
+    CHECK(c, outputs[0] == x, "an output was written beyond the room for outputs");
     gantry_scope_end(scope);
 }
 

@@ -88,8 +88,7 @@ static void the_same_seed_gives_the_same_draws(conformance_t *c) {
     draw_some(c, second);
     for (int i = 0; i < 20; ++i) {
         size_t at = (size_t)i * 100;
-        CHECK(c, memcmp(first + at, second + at, 400) != 0, "draw %d repeats what was drawn before",
-              i);
+        CHECK(c, memcmp(first + at, second + at, 400) != 0, "draw %d repeats an earlier draw", i);
     }
 }
 

@@ -54,7 +54,7 @@ static void others_are_not_touched_by_a_fault(conformance_t *c) {
     conformance_check_floats(c, "an op after the fault", after, (const float[]){0, 2, 4}, 3);
     gantry_scope_end(scope);
     (void)gantry_runtime_synchronize(c->runtime); /* may report the fault, once */
-    CHECK(c, gantry_runtime_synchronize(c->runtime) == GANTRY_OK, "the fault is told twice: %s",
+    CHECK(c, gantry_runtime_synchronize(c->runtime) == GANTRY_OK, "the fault is reported twice: %s",
           gantry_last_message());
 }
 
@@ -74,11 +74,12 @@ static void synchronize_tells_of_a_fault_once(conformance_t *c) {
                                      gantry_last_message(),
                                      "Integer division by zero: op Div (number ");
         } else {
-            CHECK(c, status == GANTRY_OK, "synchronize tells what the call told: %s",
+            CHECK(c, status == GANTRY_OK,
+                  "synchronize reports the fault that the call reported: %s",
                   gantry_last_message());
         }
         status = gantry_runtime_synchronize(c->runtime);
-        CHECK(c, status == GANTRY_OK, "the fault is told twice: %s", gantry_last_message());
+        CHECK(c, status == GANTRY_OK, "the fault is reported twice: %s", gantry_last_message());
         if (!drops) {
             if (is_late) check_poisoned(c, "the result after synchronize", bad, "Div");
             gantry_scope_end(scope);
@@ -191,8 +192,8 @@ static void dropped_faults_need_no_room(conformance_t *c) {
     conformance_end_scope(c, scope, GANTRY_OK);
     /* reports the first fault that no call reported */
     (void)gantry_runtime_synchronize(c->runtime);
-    CHECK(c, gantry_runtime_synchronize(c->runtime) == GANTRY_OK, "the faults are told twice: %s",
-          gantry_last_message());
+    CHECK(c, gantry_runtime_synchronize(c->runtime) == GANTRY_OK,
+          "the faults are reported twice: %s", gantry_last_message());
 }
 
 static void bad_positions_give_defined_values_only(conformance_t *c) {

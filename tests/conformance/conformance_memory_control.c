@@ -294,8 +294,7 @@ static void workspaces_of_libraries_count(conformance_t *c) {
     size_t count = 0;
     (void)gantry_get_placements(control.runtime, 1, &record, &count);
     if (strcmp(record.kernel, c->backend) != 0) {
-        conformance_skip(c, "CLBlast or cuBLASLt is not there: the product ran as %s",
-                         record.kernel);
+        conformance_skip(c, "CLBlast or cuBLASLt is missing: the product ran as %s", record.kernel);
     } else if (!is_opencl && workspace == 0) {
         conformance_skip(c, "cuBLASLt wants no workspace for this product");
     } else {
@@ -433,7 +432,8 @@ static void a_smaller_device_can_be_imitated(conformance_t *c) {
     gantry_scope_t *scope = gantry_scope_begin(control.runtime, c->options.device);
     for (int i = 0; i < 4; ++i)
         CHECK(c, make_floats(scope, 4 * MEBI), "%s", gantry_scope_message(scope));
-    CHECK(c, !make_floats(scope, 5 * MEBI), "5 MiB were had where the largest allocation is 4");
+    CHECK(c, !make_floats(scope, 5 * MEBI),
+          "an allocation of 5 MiB succeeded although the largest is 4");
     conformance_check_status(c, "5 MiB", gantry_scope_status(scope), GANTRY_RESOURCE_EXHAUSTED,
                              gantry_scope_message(scope), "largest");
     gantry_scope_clear(scope);

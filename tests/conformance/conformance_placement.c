@@ -26,7 +26,7 @@ static void check_listed(conformance_t *c, const char *op, gantry_dtype_t dtype,
     if (status != GANTRY_OK) {
         conformance_fail(c, "gantry_op_has_kernel: %s", conformance_last_error(status));
     } else if (has != ran_here) {
-        conformance_fail(c, "gantry_op_has_kernel says %s for %s, but the op ran on %s",
+        conformance_fail(c, "gantry_op_has_kernel returns %s for %s, but the op ran on %s",
                          has ? "yes" : "no", gantry_dtype_name(dtype), c->record.device);
     }
 }

@@ -117,7 +117,7 @@ static void none_cuts_off_outer_devices(conformance_t *c) {
     char free_device[sizeof c->record.device];
     CHECK(c, gantry_add(free_scope, x, x), "%s", gantry_scope_message(free_scope));
     snprintf(free_device, sizeof free_device, "%s", c->record.device);
-    CHECK(c, !*c->record.asked, "\"%s\" is recorded as asked for", c->record.asked);
+    CHECK(c, !*c->record.asked, "\"%s\" is recorded as requested", c->record.asked);
     conformance_end_scope(c, free_scope, GANTRY_OK);
     gantry_scope_t *scope = conformance_scope(c);
     check_child(c, scope, GANTRY_DEVICE_NONE, free_device);

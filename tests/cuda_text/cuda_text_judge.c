@@ -58,7 +58,7 @@ static void judge_line(const text_list_t *list, const text_program_t *program, i
         (void)sscanf(entry, "Compiling entry function '%63[^']'", kernel);
         report->kernels++;
         if (!is_asked_for(list, program, kernel))
-            fail(program, architecture, kernel, "calls that ask for it:", 0, report);
+            fail(program, architecture, kernel, "calls that request it:", 0, report);
     } else if (strstr(line, " bytes stack frame")) {
         unsigned long stack = number_before(line, " bytes stack frame");
         unsigned long spills =
@@ -119,11 +119,11 @@ static void judge_entry(const text_program_t *program, int architecture,
         uint32_t bytes = parameter_bytes(at, strcspn(at, ",)"));
         if (count < kernel->parameter_count && bytes != kernel->parameters[count])
             fail(program, architecture, kernel->name,
-                 "bytes of a parameter where the host passes another number:", bytes, report);
+                 "bytes of a parameter, but the host passes another number:", bytes, report);
         count++;
     }
     if (count != kernel->parameter_count)
-        fail(program, architecture, kernel->name, "parameters, unlike what the host passes:", count,
+        fail(program, architecture, kernel->name, "parameters, unlike the host's launches:", count,
              report);
 }
 
@@ -147,7 +147,7 @@ static void judge_arithmetic(const text_program_t *program, int architecture, co
     for (uint32_t i = 0; i < program->source->part_count; ++i)
         fuses |= strstr(program->source->parts[i], "fma(") != NULL;
     if (!fuses && strstr(ptx, "fma."))
-        fail(program, architecture, "PTX", "fma where the text has none:", 1, report);
+        fail(program, architecture, "PTX", "fma without fma in the text:", 1, report);
     for (size_t i = 0; i < sizeof inexact / sizeof inexact[0]; ++i) {
         if (strstr(ptx, inexact[i]))
             fail(program, architecture, inexact[i], "in the PTX:", 1, report);

@@ -35,7 +35,7 @@ static const char usage[] =
     "  --every N           the first program of each source, and every N-th of all\n"
     "  --jobs N            processes (default: 2)\n"
     "  --nvrtc FILE        default: GANTRY_CUDA_NVRTC, or build/cuda/lib/libnvrtc.so.12\n"
-    "  --cases FILE        calls that ask for the programs\n"
+    "  --cases FILE        calls that request the programs\n"
     "  --list              print the programs and their kernels, compile nothing\n";
 
 typedef struct options_t {

@@ -16,7 +16,7 @@
 
 static const char usage[] =
     "usage: gantry_faults --source host|fake|opencl|cuda|card [options]\n"
-    "  card                    host memory, while the first card of CUDA serves: a real one, or what GANTRY_CUDA_... name\n"
+    "  card                    host memory, while the first CUDA card is in use: a real one, or the one that GANTRY_CUDA_... name\n"
     "  --scenario NAME[,NAME]  these only; a name ending in * stands for all that begin so\n"
     "  --random N              beside the first, second and last occurrence of each site, N random ones (2)\n"
     "  --once                  leave a site out that an earlier scenario of this call had\n"
@@ -24,7 +24,7 @@ static const char usage[] =
     "  --timeout N             seconds after which a run is taken to hang (30)\n"
     "  --site X --occurrence N one fault alone, as a failure prints it\n"
     "  --list                  the scenarios of the source\n"
-    "  --verbose               what each run said; the program's standard error\n";
+    "  --verbose               prints the result of each run and the program's standard error\n";
 
 typedef struct line_t {
     faults_settings_t settings;

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tells what no golden case shows: a type of an op, an edge of a type, no elements, an odd size, rank 0 or 8, broadcasting, an error.
+"""Lists holes of the golden cases: a type of an op, an edge of a type, no elements, an
+odd size, rank 0 or 8, broadcasting, an error.
 
-What ops take is read from ops/ and src/op (a C preprocessor expands the rows), what cases there are from cases/*.json. What cannot be shown, and why, is in
-coverage_exceptions.txt. Exit code 1 when anything else is missing, or an exception is none."""
+The ops' types come from ops/ and src/op (a C preprocessor expands the rows), the cases from cases/*.json.
+coverage_exceptions.txt lists the holes that cannot be filled, with reasons. Exit code 1 for any other hole, and for an
+exception that is not a hole."""
 import fnmatch
 import json
 import os
@@ -19,7 +21,7 @@ INTEGER_BITS = {f"{sign}int{bits}": (bits, sign == "") for sign in ("", "u") for
 BINARY = ("gantry__infer_binary", "gantry__infer_equal", "gantry__infer_select")
 
 
-# ---- what ops take ----
+# ---- inputs of ops ----
 
 def read_source(name, sets):
     with open(os.path.join(OPS, name), encoding="ascii") as file:
@@ -29,7 +31,7 @@ def read_source(name, sets):
 
 
 def read_rows(sets):
-    """The rows of ops/ as OP(...): what op_rows.def makes of them, with what the build says of each set (cmake/gantry_types.cmake)."""
+    """The rows of ops/ as OP(...): op_rows.def expands them, with the build's masks of each set (cmake/gantry_types.cmake)."""
     one = [f"-DGANTRY_{name}_IS_ONE(yes,no)={'yes' if len(types) == 1 else 'no'}" for name, types in sets.items()]
     command = [os.environ.get("CC", "cc"), "-E", "-P", "-x", "c", *one, "-I", os.path.join(OPS, "..", ".."), os.path.join(OPS, "op_rows.def")]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -78,7 +80,7 @@ class Op:
         return {fixed[1].lower()} if fixed else self.attributes[int(type_text)][1]
 
     def arguments_of(self, case):
-        """The case's inputs with what the definition says of each."""
+        """The case's inputs, each with its definition."""
         inputs, at = case["inputs"], 0
         for i, (kind, name, type_text) in enumerate(self.inputs):
             count = len(inputs) - len(self.inputs) + 1 if kind == "LIST_IN" else 1
@@ -92,7 +94,7 @@ def read_ops():
     return [Op(arguments, sets) for kind, arguments in calls(read_source("op_definitions.def", sets)) if kind == "OP"]
 
 
-# ---- what a case shows ----
+# ---- coverage of a case ----
 
 def elements(tensor):
     """The elements as unsigned integers, each once."""
@@ -123,7 +125,7 @@ def integer_kinds(kind, values):
 
 
 class Seen:
-    """What the cases of one op show: by type attribute its types, and of inputs that are data their values and shapes."""
+    """The coverage of one op's cases: types by type attribute, and values and shapes of data inputs."""
 
     def __init__(self, op, cases):
         self.types, self.kinds, self.ranks, self.errors = {}, {}, set(), 0
@@ -161,7 +163,7 @@ class Seen:
 
 
 def holes(op, cases):
-    """What is missing, as words: "type T int8", "value x float32 nan", ..."""
+    """The holes as words: "type T int8", "value x float32 nan", ..."""
     seen = Seen(op, cases)
     for i, (name, types) in enumerate(op.attributes):
         shown = seen.types.get(str(i), set()) | seen.types.get(name, set())
@@ -212,7 +214,7 @@ def main():
                 missing.append(f"{op.name}: no case of: {hole}")
     missing += [f"coverage_exceptions.txt: {op} has a case of: {pattern}, or does not exist" for ops, patterns in exceptions
                 for op in ops for pattern in patterns if (op, pattern) not in used]
-    print("\n".join(missing) if missing else f"{count} cases show what they should")
+    print("\n".join(missing) if missing else f"{count} cases have no hole")
     return 1 if missing else 0
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one TensorFlow op, compares it with a reference and records the result as a golden case.
 
-What a case holds, and in which form, is described in README.md beside this file.
+README.md beside this file describes a case's contents and form.
 """
 import json
 import os
@@ -38,7 +38,7 @@ VALUE = {"ulp": 0}        # same values; -0 equals +0
 
 
 def rng_for(*name):
-    """A generator fixed by a name, so that adding cases does not change others. RandomState's streams are frozen."""
+    """A generator seeded by a name, so that adding cases does not change others. RandomState's streams are frozen."""
     return np.random.RandomState(zlib.crc32(repr(name).encode()))
 
 
@@ -53,7 +53,7 @@ def random_values(dtype, shape, *name):
 
 
 def cycled(values, period):
-    """The first values of an array, repeated to its shape, where that makes the file smaller."""
+    """The first values of an array, repeated to its shape, when this makes the file smaller."""
     return np.resize(values.reshape(-1)[:period], values.shape) if values.size > period else values
 
 
@@ -116,7 +116,7 @@ def run_python(function, inputs, attrs):
 
 
 def run_tensorflow(tf_op, inputs, attrs):
-    """Runs the op by name on the CPU; raises tf.errors.OpError. Type and count attributes are taken from the inputs. What
+    """Runs the op by name on the CPU; raises tf.errors.OpError. Type and count attributes come from the inputs. An op that
     TensorFlow composes in Python is a function (run_python) instead of a name."""
     if callable(tf_op):
         return run_python(tf_op, inputs, attrs)
@@ -221,10 +221,10 @@ class Recorder:
     def add(self, name, inputs, attrs=None, tolerance=EXACT, tf_tolerance=None, numpy_only=False, keep_tf=False):
         """Records one case.
 
-        Exact: TensorFlow's output, which must equal the reference where there is one. With a tolerance: the
-        reference's output, from which TensorFlow must not be further than tf_tolerance (default: the same);
-        keep_tf records TensorFlow's instead. numpy_only: TensorFlow is known to differ (denormals).
-        What TensorFlow does not implement (broadcasts of many dimensions) falls to the reference."""
+        Exact: records TensorFlow's output, which must equal the reference's if one exists. With a tolerance: records
+        the reference's output; TensorFlow's must lie within tf_tolerance (default: the same) of it. keep_tf records
+        TensorFlow's instead. numpy_only: TensorFlow is known to differ (denormals). The reference alone gives the
+        cases that TensorFlow does not implement (broadcasts of many dimensions)."""
         attrs = attrs or {}
         case = self._begin(name, inputs, attrs)
         expected = actual = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ops whose result is as long as the data says: Where, Unique, UniqueWithCounts."""
+"""Ops whose result's length depends on the data: Where, Unique, UniqueWithCounts."""
 import numpy as np
 
 from golden_case import BOOL, F16, F32, I32, I64, MOVED_TYPES, Recorder, is_float, random_values, rng_for
@@ -32,7 +32,7 @@ def where():
 
 
 def unique_reference(inputs, attrs):
-    """Each NaN is a value of its own; -0 and 0 are one, written as the first that came."""
+    """Each NaN is a separate value; -0 and 0 are one value, written as its first occurrence."""
     x, places, first, number, counts = inputs[0], {}, [], [], []
     for i, v in enumerate(x):
         key = ("NaN", i) if v != v else v.item()

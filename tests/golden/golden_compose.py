@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ops that are made of others: what tells shapes, Eye, LinSpace, EmbeddingLookup, normalisation, Dropout, Einsum.
+"""Composed ops: queries of shapes, Eye, LinSpace, EmbeddingLookup, normalisation, Dropout, Einsum.
 
-What TensorFlow composes in Python is recorded from its Python function (tf.eye, tf.nn.moments, tf.nn.batch_normalization,
-tf.keras.layers.LayerNormalization, tf.nn.experimental.stateless_dropout, tf.nn.embedding_lookup)."""
+Ops that TensorFlow composes in Python are recorded from its Python functions (tf.eye, tf.nn.moments,
+tf.nn.batch_normalization, tf.keras.layers.LayerNormalization, tf.nn.experimental.stateless_dropout,
+tf.nn.embedding_lookup)."""
 import numpy as np
 
 from golden_case import (BF16, BOOL, F16, F32, F64, FLOATS, HALVES, I32, I64, INTS, MOVED_TYPES, UNSIGNED, Recorder, random_values,
@@ -10,9 +11,10 @@ from golden_case import (BF16, BOOL, F16, F32, F64, FLOATS, HALVES, I32, I64, IN
 from golden_edge_rows import denormal_rows, special_rows
 from golden_shapes import EMPTY_SHAPES, SHAPES, text
 
-# How far TensorFlow may be with halves, which it rounds at each step.
+# TensorFlow's tolerance with halves, because TensorFlow rounds them at each step.
 HALF_STEPS = {F16: {"rel": 0.01, "abs": 0.02}, BF16: {"rel": 0.08, "abs": 0.15}}
-# Sums and a square root in between: TensorFlow adds in another order. Halves are rounded once, from float32.
+# The tolerance covers sums, which TensorFlow adds in another order, and a square root. Halves are rounded once, from
+# float32.
 NEAR = {F32: {"rel": 2e-6, "abs": 2e-6}, F64: {"rel": 4e-15, "abs": 4e-15}, F16: {"ulp": 1, "rel": 2e-6, "abs": 1e-5},
         BF16: {"ulp": 1, "rel": 2e-6, "abs": 1e-5}}
 
@@ -182,7 +184,7 @@ def batch_norm_reference(inputs, attrs):
 
 
 def one_special(rows, usual):
-    """One argument after the other made of special rows; the others hold one usual number each."""
+    """Each argument in turn consists of special rows; the other arguments hold one usual number each."""
     for at in range(len(usual)):
         yield at, [rows if i == at else np.full(rows.shape, v).astype(rows.dtype) for i, v in enumerate(usual)]
 
@@ -211,7 +213,7 @@ def batch_norm():
 
 
 def tf_fused_batch_norm(inputs, attrs):
-    """FusedBatchNormV3. What its CPU kernel leaves undefined in the reserve spaces is what Gantry gives there."""
+    """FusedBatchNormV3. Its CPU kernel leaves parts of the reserve spaces undefined; the case holds Gantry's values there."""
     full = {"epsilon": 0.0001, "exponential_avg_factor": 1.0, "data_format": "NHWC", "is_training": True, **attrs}
     y, mean, variance, saved_mean, saved_variance, _ = tf.raw_ops.FusedBatchNormV3(
         x=inputs[0], scale=inputs[1], offset=inputs[2], mean=inputs[3], variance=inputs[4], **full)
@@ -223,7 +225,7 @@ def tf_fused_batch_norm(inputs, attrs):
 
 
 def fused_reference(inputs, attrs):
-    """Without averages of former statistics, channels last."""
+    """Without averages of earlier statistics, channels last."""
     x, scale, offset, mean, variance = (i.astype(np.longdouble) for i in inputs)
     rows = x.reshape(-1, x.shape[3])
     if attrs.get("is_training", True):
@@ -235,7 +237,7 @@ def fused_reference(inputs, attrs):
 
 
 def fused_edges(r):
-    """A channel for each special row. float64 is not TensorFlow's."""
+    """A channel for each special row. TensorFlow has no float64 here."""
     r.reference, plain = fused_reference, {"is_training": False}
     ones = [np.full(5, v) for v in (2, 0.5, 0.25, 1)]
     for dtype in FLOATS + HALVES:
@@ -300,7 +302,7 @@ def fused_batch_norm():
 
 
 def normalize_channels():
-    """Gantry's own: what FusedBatchNorm runs last."""
+    """Gantry's own op: FusedBatchNorm's last step."""
     def reference(inputs, attrs):
         x, mean, factor, offset = (value.astype(np.float64) for value in inputs)
         return ((x - mean[:, None]) * factor[:, None] + offset[:, None]).astype(inputs[0].dtype)
@@ -344,7 +346,7 @@ def layer_norm_special_values(r, dtype, numpy_only):
     near = {"tolerance": {**NEAR[dtype], "abs": 1e-3 if dtype in HALVES else 1e-5}, "tf_tolerance": HALF_STEPS.get(dtype)}
     r.add(f"{dtype.name}_special", [special_rows(dtype), one, half], **near, numpy_only=numpy_only)
     for k, row in enumerate(special_rows(dtype)[:3]):
-        # TensorFlow takes mean * scale from the offset, so that an infinite scale gives NaN
+        # TensorFlow subtracts mean * scale from the offset, so that an infinite scale gives NaN
         r.add(f"{dtype.name}_special_scale_{k}", [np.array([[1, 2, 4]]).astype(dtype), row, half], **near, numpy_only=numpy_only or k > 0)
         r.add(f"{dtype.name}_special_offset_{k}", [np.array([[1, 2, 4]]).astype(dtype), one, row], **near, numpy_only=numpy_only)
     zero = np.full(3, -0.0).astype(dtype)
@@ -386,7 +388,7 @@ def layer_norm():
 
 
 def layer_norm_rows():
-    """Gantry's own: what LayerNorm runs for rows that are one chunk of the tree of sums."""
+    """Gantry's own op: LayerNorm for rows that are one chunk of the tree of sums."""
     r = Recorder("LayerNormRows", reference=layer_norm_reference)
     for dtype in FLOATS:
         close = {k: 4 * v for k, v in NEAR[dtype].items()}

@@ -12,7 +12,7 @@ def values(dtype, shape, *name):
 
 
 def wide(x):
-    """Integers wrap around in the end, as they would at each step."""
+    """Integers wrap around at the end, which gives the same result as at each step."""
     return x.astype(np.int64 if x.dtype.kind == "i" else np.float64)
 
 
@@ -196,7 +196,7 @@ def backprop_input():
 
 
 def line_attrs(attrs, names):
-    """Attributes of a form for sequences as those for images of one row."""
+    """Turns attributes for sequences into attributes for images of one row."""
     first = attrs.get("data_format") == "NCW"
     out = {"padding": attrs["padding"], "data_format": "NCHW" if first else "NHWC"}
     for name, image_name in names.items():

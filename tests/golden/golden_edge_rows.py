@@ -2,7 +2,7 @@
 """The edges of every type in the ops that compute with rows, windows and products: NaN, infinities, zeros of both signs, denormals, the
 ends of integers.
 
-A row has one such number beside ordinary ones, so that one result tells what became of it. Denormals are cases of their own, by the
+A row has one such number among ordinary ones, so that one result shows its effect. Denormals are separate cases by the
 reference alone: TensorFlow flushes them to zero."""
 import ml_dtypes
 import numpy as np
@@ -96,7 +96,8 @@ ROWS = {
     "MaxPool1D": {"rows": lambda m: ([m[:, :, None]], {"ksize": 3, "strides": 1, "padding": "VALID"})},
     "AvgPool1D": {"rows": lambda m: ([m[:, :, None]], {"ksize": 3, "strides": 1, "padding": "VALID"})},
 }
-# By the reference alone: what TensorFlow has no kernel of or composes in Python, and where NaN is another matter (README.md).
+# Recorded from the reference alone: types without a TensorFlow kernel, ops composed in Python, and ops that differ
+# for NaN (README.md).
 ALONE = {"LogSumExp", "Var", "Std", "Conv1D", "ConvolveImages", "MaxPool1D", "AvgPool1D", "FoldImagePatches",
          "Conv2DTranspose", "MaxPool", "CumulativeLogsumexp",
          ("ClipByValue", "uint32"), ("ClipByValue", "uint64"), ("Conv2D", "int64"), ("MaxPool", "uint32"), ("MaxPool", "uint64")}
@@ -123,7 +124,7 @@ def tolerance(op, dtype):
     return {"ulp": 4, "abs": small} if small else {"ulp": 1}
 
 
-# ---- of denormals, where the op's other cases have no reference ----
+# ---- denormals of ops whose other cases have no reference ----
 
 def narrow(x, dtype):
     return np.asarray(np.asarray(x, np.longdouble).astype(F64)).astype(dtype)

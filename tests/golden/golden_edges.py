@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The edges of every type in the ops that move data: NaN, infinities, both zeros, denormals, the ends of integers.
 
-One case per op and type; what an op gives is what it was given, bit by bit. Where TensorFlow has no kernel of a type, another type of the
-same size is moved in its place."""
+One case per op and type; the op returns its input bit by bit. When TensorFlow has no kernel for a type, the case moves
+another type of the same size."""
 import ml_dtypes
 import numpy as np
 
@@ -14,7 +14,7 @@ TWINS = {1: (I8, U8), 2: (F16, I16, U16), 4: (F32, I32), 8: (F64, I64)}
 
 
 def edge_values(dtype):
-    """Sixteen elements; what a type has less of is repeated."""
+    """Sixteen elements; a type with fewer edges repeats them."""
     if dtype == BOOL:
         return np.arange(16) % 3 == 0
     if dtype == np.complex64:

@@ -94,12 +94,12 @@ TF_ULP = {"ulp": 16}
 
 
 def all_types(op, types):
-    """What the op takes beyond the types with many cases."""
+    """The op's types beyond those with many cases."""
     wider = {NUMBERS: SIGNED_NUMERIC if op in ("Neg", "Abs") else NUMERIC, FLOATS: FLOATING, ALL_TYPES: NUMERIC_BOOL}
     return wider.get(types, ())
 
 
-# Places where a range reduction or a change of formula may go wrong.
+# Values near range reductions or changes of formula.
 RANGES = {
     "Exp": {F32: (88.0, 88.72283, 88.72284, 89.0, -87.0, -87.33654, 0.34657, 0.34658, -0.34658, 1e-8, -1e-8, 20.5),
             F64: (709.0, 709.782712893384, 709.7827128933841, -708.0, -708.396, 0.34657359, 1e-17, -1e-17, 300.25)},
@@ -189,7 +189,7 @@ def pair(op, dtype, x_shape, y_shape, *name):
 
 
 def divisible(dtype, x, y):
-    """Pairs that integer division in TensorFlow is defined for."""
+    """Pairs for which TensorFlow defines integer division."""
     if dtype not in INTEGERS:
         return np.ones(x.shape, bool)
     return (y != 0) & ~((x == np.iinfo(dtype).min) & (y == dtype.type(-1) if np.iinfo(dtype).min else y != y))
@@ -329,7 +329,7 @@ def cast_reference(inputs, attrs):
     x, target = inputs[0], attrs["DstT"]
     shortens = x.dtype in FLOATS and FRACTION_BITS.get(target, 99) < FRACTION_BITS[x.dtype]
     if attrs.get("Truncate") and shortens and (x.dtype, target) != (F64, BF16):   # which TensorFlow rounds all the same
-        # The bits that the target has no room for are dropped: toward zero.
+        # Drops the bits beyond the target's precision: toward zero.
         whole = I64 if x.dtype == F64 else I32
         dropped = x.view(whole) & ~whole.type(2**(FRACTION_BITS[x.dtype] - FRACTION_BITS[target]) - 1)
         x = np.where(np.isnan(x), x, dropped.view(x.dtype))
@@ -348,7 +348,7 @@ def half_values(dtype):
 
 
 def around_halves(dtype):
-    """Values that round to a half: midpoints between neighbours, which go to the even one, and what lies beside them."""
+    """Values that round to a half: midpoints between neighbours, which round to the even one, and values beside midpoints."""
     p = FRACTION_BITS[dtype]
     top, low = (65504.0, 2.0**-14) if dtype == F16 else (float.fromhex("0x1.fep127"), 2.0**-126)
     step = low * 2.0**-p   # the smallest denormal
@@ -362,7 +362,7 @@ def around_halves(dtype):
 
 
 def half_sources(source, target):
-    """Values of `source` that tell how it becomes `target`; one of the two is a half."""
+    """Values of `source` that show its conversion to `target`; one of the two is a half."""
     half = source if source in HALVES else target
     if source == BOOL:
         return np.array([False, True])
@@ -387,7 +387,7 @@ def cast_halves(r):
                 continue
             name, attrs = f"{source.name}_to_{target.name}", {"DstT": target, "Truncate": False}
             x = half_sources(source, target)
-            # TensorFlow flushes denormal float32 operands and results to zero, here and there.
+            # TensorFlow flushes denormal float32 operands and results to zero in some places.
             flushed = BF16 in (source, target) and source not in INTS + (BOOL,) and target not in INTS
             normal = np.abs(x.astype(F64)) >= 2.0**-126 if flushed else np.ones(x.shape, bool)
             r.add(f"{name}_special_values", [x[normal | (x == 0) | (x != x)]], attrs)

@@ -51,7 +51,7 @@ STATISTICS = {
 
 
 def statistic(op):
-    """What TensorFlow composes in Python: its function is asked, too."""
+    """Ops that TensorFlow composes in Python: also runs TensorFlow's function."""
     formula, function = STATISTICS[op]
 
     def reference(inputs, attrs):
@@ -83,7 +83,7 @@ def statistic(op):
 
 
 def with_errors(op):
-    """In the words of TensorFlow's reductions."""
+    """With the wording of TensorFlow's reductions."""
     r = statistic(op)
     r.our_error("axis_too_large", [values(F32, (3, 4)), np.array([2], I32)], contains="Invalid reduction dimension")
     r.our_error("axis_twice", [values(F32, (3, 4)), np.array([0, -2], I32)], contains="duplicate dimension")
@@ -194,7 +194,7 @@ def sparse_cross_entropy():
 
 
 def rows():
-    """Gantry's own: the last step of the op above."""
+    """Gantry's own op: the last step of the op above."""
     def reference(inputs, attrs):
         log_p, p, labels = inputs
         at = np.arange(len(labels))

@@ -23,7 +23,7 @@ def wide(function):
 
 
 def precise(function, top, bottom, poles=lambda x: None):
-    """A function of arrays from one of mpmath's; poles(x) gives the value where that has none."""
+    """A function of arrays from one of mpmath's; poles(x) gives the value at points where mpmath has none."""
     def one(x):
         x = float(x)
         if np.isnan(x):
@@ -100,7 +100,7 @@ def function_values(op, dtype, n):
 
 
 def normal(values):
-    """Without denormals, and without what gives them: TensorFlow flushes those."""
+    """Without denormals, and without values that give denormals, because TensorFlow flushes those."""
     return values[(values == 0) | ~(np.abs(values) < 8 * np.finfo(values.dtype).tiny)]
 
 
@@ -113,8 +113,8 @@ def gelu_of_python(inputs, attrs):
 
 
 def add_function(r, name, function, x, attrs, tolerance):
-    """Where TensorFlow flushes what is denormal, the reference alone; in float64 its erf of infinity is NaN, and gelu's
-    constants are those of float32."""
+    """The reference alone for values that TensorFlow flushes as denormal. TensorFlow's float64 erf of infinity is NaN, and its
+    gelu uses float32 constants."""
     with np.errstate(all="ignore"):
         y = np.abs(function(x).astype(F64))
     tiny = 2.0**-126 if x.dtype != F64 else 2.0**-1022   # bfloat16's, too
@@ -275,7 +275,7 @@ DIVIDES = ("FloorDiv", "TruncateDiv", "FloorMod", "TruncateMod")
 
 
 def takes(op):
-    """Which pairs of a type the op takes, or None: all."""
+    """The pairs of a type that the op takes; None: all."""
     if op in DIVIDES:
         return divisible
     if op == "Pow":
@@ -358,7 +358,7 @@ def binary(op):
 
 
 def refused(r, name, inputs, contains):
-    """TensorFlow's kernels of TruncateDiv and TruncateMod say Internal, where Div's say InvalidArgument."""
+    """TensorFlow's kernels of TruncateDiv and TruncateMod return Internal; Div's return InvalidArgument."""
     tf_op = r.tf_op
     r.tf_op = "FloorDiv" if tf_op.startswith("Truncate") else tf_op
     r.error(name, inputs, contains=contains)
@@ -368,7 +368,7 @@ def refused(r, name, inputs, contains):
 # ---- the rest ----
 
 def large(values):
-    """Those whose products are not denormal: TensorFlow flushes such results."""
+    """The pairs without denormal products, because TensorFlow flushes such results."""
     return values[np.abs(values) != np.finfo(values.dtype).tiny]
 
 

@@ -19,8 +19,8 @@ def product(a, b):
 
 
 def bound(a, b):
-    """k eps max|a| max|b|: what any order of multiplications and additions keeps. Halves are summed in float32 and
-    rounded once: float32's eps, and 1 ulp where that sum lies on the other side of a half's midpoint."""
+    """k eps max|a| max|b|, which holds for any order of multiplications and additions. Halves are summed in float32 and
+    rounded once, so their bound is float32's eps, and 1 ulp when the sum lies on the other side of a half's midpoint."""
     if a.dtype in INTS + (I16,):
         return EXACT
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
@@ -34,13 +34,13 @@ def flip(x):
 
 
 def add(r, name, a, b, first=False, second=False, explicit=True):
-    """Records a case; first and second tell which operand is to be transposed."""
+    """Records a case; first and second say which operands are transposed."""
     attrs = {r.keys[0]: first, r.keys[1]: second} if explicit else {}
     r.add(name, [a, b], attrs, tolerance=bound(flip(a) if first else a, b))
 
 
 def operands(dtype, batch_a, batch_b, m, k, n, first, second):
-    """Cyclic with two primes, to keep the files small; stored transposed where they are to be transposed."""
+    """Cyclic with two primes, to keep the files small; an operand that the op transposes is stored transposed."""
     a = values(dtype, batch_a + ((k, m) if first else (m, k)), "a")
     b = values(dtype, batch_b + ((n, k) if second else (k, n)), "b")
     return cycled(a, 97), cycled(b, 89)
@@ -56,8 +56,8 @@ FOUR = ((False, False), (False, True), (True, False), (True, True))
 
 
 ONES = [[1.0]] * 4
-# Rows whose sum, made in the type itself, would lose terms: what float32 keeps shows after the one rounding. Then ties to
-# the even neighbour, and the largest value's neighbourhood.
+# Rows whose sum in the type itself would lose terms that float32 keeps; the result shows them after the one rounding.
+# Then ties to the even neighbour, and values near the largest.
 ROUNDINGS = {
     F16: ([[2048, 1, 1, 1], [2048, 1, 0, 0], [2048, 3, 0, 0], [60000, 60000, -60000, 0], [65504, 15, 0, 0],
            [65504, 16, 0, 0], [-65504, -16, 0, 0], [2.0**-24, 2.0**-24, 2.0**-14, 0]], ONES),

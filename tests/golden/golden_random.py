@@ -15,7 +15,8 @@ U32, U64 = np.dtype("uint32"), np.dtype("uint64")
 DRAWN = INTS + (U32, U64)
 FILL = {"RandomUniform": philox_reference.uniform, "RandomNormal": philox_reference.normal,
         "TruncatedNormal": philox_reference.truncated_normal, "RandomUniformFullInt": philox_reference.whole}
-# TensorFlow's own logf, sinf and cosf are within 2 ulp of the reference; Gantry's may be as far on the other side.
+# TensorFlow's own logf, sinf and cosf are within 2 ulp of the reference; Gantry's may differ as much in the other
+# direction.
 NEAR, TF_NEAR = {"ulp": 4}, {"ulp": 2}
 NEAR_HALF = {"ulp": 1}   # both round once
 SHAPES = ((), (1,), (2,), (3,), (4,), (5,), (7,), (8,), (17,), (33,), (257,), (2, 3), (3, 5, 7),
@@ -38,7 +39,7 @@ def tolerances(kind, dtype=F32):
 
 
 def types_of(kind):
-    """With the shapes that each is drawn in."""
+    """With the shapes of each draw."""
     if "Int" in kind:
         return [(dtype, FEW_SHAPES) for dtype in DRAWN]
     return [(dtype, SHAPES if "Random" in kind else FEW_SHAPES) for dtype in FLOATS] + [
@@ -162,7 +163,8 @@ def multinomial():
 
     def inputs(logits, samples, k=0):
         return [logits, np.array(samples, I32), np.array((k, 8), INTS[k % 2])]
-    # Small: TensorFlow splits a larger batch among its threads, and the numbers then depend on their count.
+    # Small, because TensorFlow splits a larger batch among its threads, and the numbers then depend on the thread
+    # count.
     shapes = ((1, 1, 3), (1, 2, 9), (2, 3, 5), (3, 7, 2), (1, 40, 6), (1, 100, 3), (4, 5, 0), (0, 3, 2))
     for dtype in (F32, F64, F16, BF16):
         for k, (rows, count, samples) in enumerate(shapes):
@@ -246,7 +248,7 @@ def get_alg():
 
 
 class StatefulRecorder(Recorder):
-    """Each case meets an op that was not called before with these seeds: setting a seed makes TensorFlow forget."""
+    """Each case is the op's first call with these seeds, because setting a seed resets TensorFlow's state."""
 
     def _begin(self, name, inputs, attrs):
         tf.random.set_seed(0)

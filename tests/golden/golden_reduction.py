@@ -38,7 +38,7 @@ def total(row):
 
 
 def mean(row):
-    """Integers: the sum in 64 bits (which may wrap around), divided with truncation; 0 of no elements."""
+    """Integers: the sum in 64 bits (which may wrap around), divided with truncation; 0 for no elements."""
     if not is_float(row.dtype):
         t = total(row.astype(np.uint64 if row.dtype.kind == "u" else I64))
         return abs(t) // max(len(row), 1) * (1 if t >= 0 else -1)
@@ -52,7 +52,7 @@ def product(row):
 
 
 def norm(row):
-    """Of integers the sum wraps around, the root is cut; of a negative number it is not defined."""
+    """For integers the sum wraps around and the root is truncated; the root of a negative number is undefined."""
     if not is_float(row.dtype):
         square = wrap(sum(int(v) ** 2 for v in row), row.dtype)
         assert square >= 0
@@ -101,7 +101,7 @@ def reduce_reference(op):
 
 
 def reduce_tolerance(op, x, axes):
-    """A bound that any sensible order of additions keeps: a few eps, growing as log2 of the count, times sum |x|."""
+    """A bound for any sensible order of additions: a few eps, growing with log2 of the count, times sum |x|."""
     if op in ("Max", "Min") or not is_float(x.dtype):
         return VALUE if is_float(x.dtype) else EXACT
     _, _, rows = by_rows(x, list(axes))
@@ -197,7 +197,7 @@ def further_type(r, op, dtype):
 
 
 def new_reduction(op, types):
-    """Axes and their errors are the same code for all reductions, so a few shapes do."""
+    """All reductions share the code for axes and their errors, so a few shapes suffice."""
     r = Recorder(op, reference=reduce_reference(op))
     for dtype in types:
         further_type(r, op, dtype)
@@ -253,7 +253,7 @@ def reduction(op):
 
 
 def arg_edges(r, largest):
-    """-0 equals 0 and denormals are numbers; TensorFlow does not say which place a NaN has."""
+    """-0 equals 0 and denormals are numbers; TensorFlow does not define the place of a NaN."""
     for dtype in FLOATS + HALVES:
         least = ml_dtypes.finfo(dtype).smallest_subnormal * (1 if largest else -1)
         r.add(f"{dtype.name}_denormals", [np.array([[-0.0, least, 0], [-least, 0, least], [0, least, 2 * least]], dtype), np.array(1, I32)],

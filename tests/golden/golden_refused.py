@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What TensorFlow refuses: calls that differ from a good one in one place.
+"""Calls that TensorFlow refuses and that differ from a good call in one place.
 
-Of every op a good call is taken from its cases, and one thing after the other is made wrong: an input's type, rank, one of its sizes, an axis
-or a size on the host, an attribute. Of the calls that TensorFlow says the same of, numbers aside, the first is recorded."""
+Each op has a good call among its cases. The script changes one part of the call at a time: an input's type, its rank,
+one of its sizes, an axis or a size on the host, an attribute. Among calls with the same message from TensorFlow, numbers
+aside, the first is recorded."""
 import re
 
 import numpy as np
@@ -30,11 +31,11 @@ def reduced(function):
     return lambda x, a: function(x[0], x[1], a.get("keep_dims", False))
 
 
-# What is asked of ops that are recorded without TensorFlow, or whose case says by itself which version it is of.
+# TensorFlow's ops for cases that are recorded without TensorFlow, or whose case itself names the version.
 ASKED = {"Conv1D": conv_1d, "Conv2DTranspose": conv_2d_transpose, "MaxPool1D": pool_1d(tf.nn.max_pool1d), "AvgPool1D": pool_1d(tf.nn.avg_pool1d),
          "LogSumExp": reduced(tf.reduce_logsumexp), "Var": reduced(tf.math.reduce_variance), "Std": reduced(tf.math.reduce_std),
          "MatrixDiag": "MatrixDiagV3", "MatrixDiagPart": "MatrixDiagPartV3", "MatrixSetDiag": "MatrixSetDiagV3"}
-# What Gantry takes although TensorFlow does not: op, a part of TensorFlow's message.
+# Calls that Gantry accepts although TensorFlow refuses them: op, a part of TensorFlow's message.
 TAKEN = (("BooleanMask", "Shapes () and"),                  # an axis of -1
          ("ClipByValue", "clip_value_min and"),             # bounds broadcast to the input
          ("DepthwiseConv2dNative", "equal length strides"),
@@ -96,7 +97,7 @@ OTHERS = {"STRING_ATTR": ("", "FOO"), "STRING_REQUIRED": ("FOO",), "FLOAT_ATTR":
 
 
 def other_lists(old):
-    """One entry less, one more, none, and each one wrong; of a list that is not given, what may not stand there."""
+    """One entry less, one more, none, and each one wrong; for a list that is not given, forbidden contents."""
     if not old:
         return [[0], [-1], [1, 0, 0, 1], [1, 1, 1, 1, 1]]
     return [old[:-1], old + [1], []] + [old[:k] + [v] + old[k + 1:] for k in range(len(old)) for v in NUMBERS]
@@ -122,7 +123,7 @@ def alike(message):
 
 
 def refusal(tf_op, inputs, attrs):
-    """What TensorFlow says, or None. Other errors are of the way the call is put, or of types that it has no kernel of."""
+    """TensorFlow's message, or None. Other errors concern the form of the call, or types without a kernel."""
     try:
         run_tensorflow(tf_op, inputs, attrs)
     except tf.errors.InvalidArgumentError as e:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ops on segments, SegmentSum and its kin and UnsortedSegmentSum and its kin, and Bincount, DenseBincount.
 
-Values are small whole numbers, whose sums and products are exact in every type, since TensorFlow adds the rows of sorted
-segments in an order of its own."""
+Values are small whole numbers with exact sums and products in every type, because TensorFlow adds the rows of sorted
+segments in its own order."""
 import numpy as np
 import tensorflow as tf
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ops that put elements in other places: Pad, MirrorPad, Tile, Reverse, Roll, SpaceToDepth, DepthToSpace,
+"""Ops that move elements: Pad, MirrorPad, Tile, Reverse, Roll, SpaceToDepth, DepthToSpace,
 SpaceToBatchND, BatchToSpaceND, InvertPermutation."""
 import numpy as np
 
@@ -82,7 +82,7 @@ def mirror_pad():
                 r.add(f"{mode.lower()}_{dtype.name}", [values(dtype, (3, 4)), np.array(((1, 2), (3, 1)), I32)], {"mode": mode})
         paddings = np.array(((1, 0), (0, 0), (2, 1), (0, 0), (0, 1), (0, 0), (1, 1), (2, 0)), I32)
         r.add(f"{mode.lower()}_rank_8", [values(F32, RANK8), paddings], {"mode": mode}, numpy_only=True)
-        # more of the padding, and of the row, than processors do at once
+        # more padding, and longer rows, than processors handle at once
         r.add(f"{mode.lower()}_long", [values(F32, (2, 150)), np.array(((1, 1), (100, 149)), I32)], {"mode": mode})
         x = values(F32, (3, 4))
         what = "not less than" if mode == "REFLECT" else "greater than"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sorting and searches in what is sorted: Sort, ArgSort, TopK, InTopK, LowerBound, UpperBound.
+"""Sorting and searches in sorted data: Sort, ArgSort, TopK, InTopK, LowerBound, UpperBound.
 
-TensorFlow's order of NaNs depends on where they stand (its comparison is then no order). Here NaN is larger than all
-else, last in ascending order, as in NumPy: those cases are the reference's."""
+TensorFlow's order of NaNs depends on their places, because its comparison is then no order. In Gantry NaN is larger than
+all other values, last in ascending order, as in NumPy, so those cases come from the reference."""
 import numpy as np
 import tensorflow as tf
 
@@ -75,7 +75,7 @@ def sort_cases(op, function, reference):
 
 
 def refused(r):
-    """What TensorFlow's Python refuses with errors of other kinds."""
+    """Calls that TensorFlow's Python refuses with errors of other kinds."""
     x = np.zeros((2, 3), F32)
     r.our_error("axis_too_large", [x], {"axis": 2}, "axis 2 is out of range")
     r.our_error("axis_too_small", [x], {"axis": -3}, "axis -3 is out of range")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""StridedSlice: what Python's slicing text comes to, and combinations of masks made at random."""
+"""StridedSlice: Python's slicing expressions, and random combinations of masks."""
 import numpy as np
 
 from golden_case import F32, I32, I64, MOVED_TYPES, Recorder, cycled, random_values, rng_for
@@ -130,7 +130,7 @@ def numbers(*rows, dtype=I32):
 
 
 def corners(r):
-    """Masks that say more than one thing of an entry, bits beyond the entries, numbers beyond the sizes."""
+    """Several masks for one entry, bits beyond the entries, numbers beyond the sizes."""
     x = values(F32, (3, 4))
     r.add("new_axis_before_shrink", [x] + numbers((1, 0), (3, 3), (1, 1)), {"new_axis_mask": 1, "shrink_axis_mask": 1})
     r.add("ellipsis_before_all", [x] + numbers((0, 0), (3, 3), (1, 1)),

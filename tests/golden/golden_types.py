@@ -46,8 +46,8 @@ def through_float32(function):
 
 
 def without_denormals(function, arrays):
-    """The places of these arrays of one shape where neither an operand nor the result is denormal: TensorFlow flushes
-    those of float32, and with them those of bfloat16."""
+    """The places of these arrays of one shape without a denormal operand or result, because TensorFlow flushes denormals of
+    float32, and with them those of bfloat16."""
     with np.errstate(all="ignore"):
         result = np.asarray(function(*arrays))
     keep = np.ones(result.shape, bool)

@@ -115,17 +115,18 @@ def pool_errors(r, name):
     r.error("over_batch", [x], {**good, "ksize": [2, 2, 2, 1]})
 
 
-# More channels, or places of one channel side by side, than kernels take at a time; and windows larger than the image.
+# More channels, or adjacent places of one channel, than kernels handle at a time; and windows larger than the image.
 LONG_PLACES = [((1, 3, 4, 70), (3, 2), (2, 1), "SAME"), ((1, 3, 150, 1), (2, 3), (1, 2), "SAME"),
                ((1, 2, 135, 1), (2, 2), (1, 1), "VALID"), ((2, 2, 3, 1), (5, 7), (1, 1), "SAME")]
 
 
-# Places with few channels, of which kernels join some at a time; rows longer than a line of columns, windows wider than one,
-# and steps that leave most pixels out.
+# Places with few channels, which kernels join; rows longer than a line of columns, windows wider than one, and steps
+# that skip most pixels.
 FEW_CHANNELS = [((1, 3, 50, 3), (2, 3), (1, 1), "SAME"), ((2, 4, 45, 5), (3, 4), (2, 2), "VALID")]
 BLOCKS = [((1, 2, 40, 30), (2, 3), (1, 1), "SAME"), ((1, 2, 36, 33), (2, 2), (2, 2), "SAME"), ((1, 2, 130, 9), (2, 3), (2, 2), "SAME"),
           ((1, 2, 22, 70), (2, 20), (1, 2), "SAME"), ((1, 2, 60, 2), (1, 1), (1, 7), "VALID")]
-# One place, whose columns no other shares: more channels than lie side by side then, and more pixels than two.
+# One place that shares its columns with no other, with more channels than lie side by side then, and more than two
+# pixels.
 LONE_PLACES = [((1, 2, 3, 515), (2, 3), (1, 1), "VALID"), ((2, 2, 5, 130), (2, 5), (1, 1), "VALID")]
 
 
@@ -219,7 +220,7 @@ def depthwise():
             elements = window[0] * window[1]
             r.add(f"{dtype.name}_" + text(image, window, (step,), "SAME"), [values(dtype, image), values(dtype, window)],
                   {"strides": four((step, step)), "padding": "SAME"}, tolerance=bound(dtype, elements), tf_tolerance=halves_bound(dtype, elements))
-    # An infinite weight meets no padding.
+    # No padding is multiplied by an infinite weight.
     for channels, depth in ((3, 1), (2, 3), (20, 1), (32, 1), (2, 8)):
         x, f = values(F32, (1, 3, 7, channels)), values(F32, (3, 3, channels, depth))
         f[0, 0, 0, 0], f[2, 1, channels - 1, depth - 1], f[1, 2, 1, 0] = np.inf, -np.inf, np.nan

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/conformance/draw_sequences.inc: sequences of random draws as TensorFlow's eager mode makes them on the CPU.
+"""Writes tests/conformance/draw_sequences.inc: sequences of random draws from TensorFlow's eager mode on the CPU.
 
 Each step is a C expression of Gantry's (s: the scope, g: the generator) beside the same draw in TensorFlow. Run:
 make_draw_sequences.py. Values are written as bits.

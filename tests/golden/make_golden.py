@@ -14,8 +14,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def find_makers():
-    """The makers of all golden_*.py that list cases: build() gives {op: function that records its cases}. And those that add to the cases
-    of any op: extend(op, recorder)."""
+    """The makers of all golden_*.py that list cases: build() gives {op: function that records its cases}. Also the makers
+    that add to the cases of any op: extend(op, recorder)."""
     makers, further = {}, []
     for path in sorted(glob.glob(os.path.join(HERE, "golden_*.py"))):
         module = importlib.import_module(os.path.basename(path)[:-3])

@@ -7,7 +7,7 @@ Generator (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2,
 output at counter + g (128-bit addition).
 
 Uniform values take one word (two for float64); normal values come in pairs by Box and Muller's method from two words
-(float64: four). Each function below gives `count` values; what is left of the last group is dropped.
+(float64: four). Each function below gives `count` values and drops the rest of the last group.
 """
 import ml_dtypes
 import numpy as np
@@ -33,8 +33,8 @@ def philox(counter, key, groups):
 
 
 def scramble(seed):
-    """Key and counter that TensorFlow's stateless ops make of seed[2] (int32 is sign-extended): one Philox block whose
-    counter is the seed; its first two words are the key, its last two the upper half of the counter."""
+    """Key and counter that TensorFlow's stateless ops derive from seed[2] (int32 is sign-extended): one Philox block has the
+    seed as its counter. The block's first two words are the key, its last two the upper half of the counter."""
     counter = (int(seed[0]) % 2**64) | (int(seed[1]) % 2**64) << 64
     w = [int(v) for v in philox(counter, SCRAMBLE_KEY, 1)[0]]
     return w[0] | w[1] << 32, (w[2] | w[3] << 32) << 64
@@ -105,8 +105,8 @@ def permutation(counter, key, count):
 
 
 def classes(counter, key, logits, samples):
-    """By the running sum of exp(logit - largest finite logit), where what is not finite adds nothing: the first class
-    whose sum is above u times the total, of a float64 u for each sample, row by row."""
+    """Draws by the running sum of exp(logit - largest finite logit), to which infinite and NaN logits add nothing. The class
+    is the first whose sum is above u times the total, with a float64 u for each sample, row by row."""
     u = uniform(counter, key, logits.shape[0] * samples, np.dtype(np.float64)).reshape(logits.shape[0], samples)
     out = np.zeros(u.shape, np.int64)
     for row, line in enumerate(logits.astype(np.float64)):
@@ -118,8 +118,8 @@ def classes(counter, key, logits, samples):
 
 
 def truncated_normal(counter, key, count, dtype):
-    """Normal values with those of magnitude 2 or more left out. Four values (float64: two) are taken from a stretch of
-    256 (128) counter steps that is their own."""
+    """Normal values without those of magnitude 2 or more. Each four values (float64: two) come from their own stretch of
+    256 (128) counter steps."""
     dtype = np.dtype(dtype)
     size = 2 if dtype == np.float64 else 4
     out = []

@@ -54,8 +54,8 @@ follow() {
     # A failed command is shown with its output.
     env -i PATH="$work/bin:$PATH" HOME="$work/home" ${POCL_CACHE_DIR:+POCL_CACHE_DIR="$POCL_CACHE_DIR"} GANTRY_TUNING_FILE= \
         CMAKE_GENERATOR="$GENERATOR" PKG_CONFIG_PATH="$work/home/gantry/lib/pkgconfig" GANTRY_BACKENDS="$2" ${3:+OCL_ICD_VENDORS="$3"} sh "$work/$name.sh" >"$seen" 2>&1 || true
-    diff -u "$shown" "$seen" || fail "$1 shows (-) what is not so (+)"
-    echo "$1: $(grep -c '^\$ ' "$shown") commands do what it shows"
+    diff -u "$shown" "$seen" || fail "$1 shows (-) other output than the commands print (+)"
+    echo "$1: $(grep -c '^\$ ' "$shown") commands print the shown output"
 }
 
 for page in README.md docs/first_program.md docs/placement.md docs/memory.md; do follow $page cpu ""; done
@@ -71,7 +71,7 @@ awk -v code="$pages/examples/small_backend/small_backend.c" '
     }
     kind { piece = piece $0 "\n" }
     END { print "docs/write_a_backend.md: " count " pieces of small_backend.c"; exit bad || !count }' "$pages/docs/write_a_backend.md" ||
-    fail "docs/write_a_backend.md quotes what small_backend.c does not have"
+    fail "docs/write_a_backend.md quotes lines that small_backend.c does not have"
 if [ "$opencl" = yes ] && [ -f $icd ]; then
     follow docs/ci.md cpu,opencl $icd
 else

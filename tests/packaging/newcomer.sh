@@ -82,8 +82,8 @@ fi
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 work=$ROOT/build/newcomer
 mkdir -p "$work"
-git -C "$ROOT" rev-parse HEAD >/dev/null 2>&1 || { echo "SKIP: $ROOT is no clone, and what a newcomer does first is to clone"; exit 77; }
-[ -z "$(git -C "$ROOT" status --porcelain)" ] || echo "NOTE: what is not committed is not in the clone"
+git -C "$ROOT" rev-parse HEAD >/dev/null 2>&1 || { echo "SKIP: $ROOT is not a clone, and a newcomer starts with a clone"; exit 77; }
+[ -z "$(git -C "$ROOT" status --porcelain)" ] || echo "NOTE: the clone lacks uncommitted changes"
 
 clean=yes
 [ "${1:-}" != --here ] || clean=no

@@ -21,7 +21,7 @@ alone() {
     env -i PATH="$PATH" HOME="$work/home" ${POCL_CACHE_DIR:+POCL_CACHE_DIR="$POCL_CACHE_DIR"} GANTRY_TUNING_FILE= "$@" >"$work/output" 2>&1 ||
         { code=$? && cat "$work/output" && fail "$*: exit code $code"; }
 }
-has() { grep -qF -e "$1" "$work/output" || { cat "$work/output" && fail "\"$1\" is not in what $2 says"; }; }
+has() { grep -qF -e "$1" "$work/output" || { cat "$work/output" && fail "\"$1\" is not in the output of $2"; }; }
 
 for file in share/doc/gantry/LICENSE share/doc/gantry/README.md share/doc/gantry/docs/memory.md share/doc/gantry/examples/gpu_guide.c include/gantry/gantry.h; do
     [ -f "$prefix/$file" ] || fail "$file is not installed"

@@ -79,10 +79,10 @@ while read -r kind step file; do
                 printf "printf \"$ %%s\\n\" \047%s\047\n%s\n", quoted, command
             }' "$text" >"$work/session"
             sh "$work/session" >"$work/output" 2>&1 || true
-            diff -u "$text" "$work/output" || fail "the page shows (-) what is not so (+)"
+            diff -u "$text" "$work/output" || fail "the page shows (-) other output than the command prints (+)"
             ;;
-        none) fail "block $step is no command, and no line before it says which file it is of: $(head -1 "$text")" ;;
+        none) fail "block $step is not a command, and no line before it names its file: $(head -1 "$text")" ;;
     esac
 done <"$work/steps/list"
 [ "$steps" -ge 10 ] || fail "only $steps blocks were found"
-echo "$steps blocks of docs/add_an_op.md do what it says"
+echo "$steps blocks of docs/add_an_op.md work as the page says"

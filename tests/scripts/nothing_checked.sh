@@ -61,5 +61,5 @@ refuse "needs a number" scripts/demo --epochs
 refuse "usage" "$bin/memory_control" --device cpu:0 --no_such
 refuse "no_such" "$bin/gantry" no_such
 refuse "no_such" "$bin/gantry" ops no_such
-echo "$passed of $checked say that they have nothing to check"
+echo "$passed of $checked report that they have nothing to check"
 [ "$passed" = "$checked" ]

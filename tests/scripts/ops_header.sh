@@ -14,7 +14,7 @@ fresh() {
 }
 noticed() {
     if "$1/scripts/make-ops-header" --check >"$1/output" 2>&1; then echo "FAIL: $2 passed the check" >&2; exit 1; fi
-    grep -q "$3" "$1/output" || { cat "$1/output" >&2; echo "FAIL: $2 is not told as $3" >&2; exit 1; }
+    grep -q "$3" "$1/output" || { cat "$1/output" >&2; echo "FAIL: $2 is not reported as $3" >&2; exit 1; }
 }
 
 fresh "$1" "$2"

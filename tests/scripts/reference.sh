@@ -41,7 +41,7 @@ noticed() {
     sed -i "$2" "$headers/$1"
     if cmp -s "$headers/$1" "$work/kept"; then echo "FAIL: nothing in $1 is changed by $2" >&2; exit 1; fi
     if reference "$sources" "$work"; then echo "FAIL: $1 passed with $2" >&2; exit 1; fi
-    grep -q "$3" "$work/output" || { cat "$work/output" >&2; echo "FAIL: doxygen does not say $3" >&2; exit 1; }
+    grep -q "$3" "$work/output" || { cat "$work/output" >&2; echo "FAIL: doxygen does not print $3" >&2; exit 1; }
     mv "$work/kept" "$headers/$1"
 }
 sources=$1 work=$2

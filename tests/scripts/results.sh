@@ -54,4 +54,4 @@ expect 1 "0 passed, 0 failed, 1 skipped" 'suite a sh -c "exit 77"; IS_COMPLETE=y
 expect 1 "1 passed, 1 failed, 0 skipped" 'suite a true; false; IS_COMPLETE=yes'          # set -e ends it
 expect 3 "1 passed, 1 failed, 0 skipped" 'suite a true; exit 3'                          # as a build that fails does
 expect 130 "0 passed, 1 failed, 0 skipped" 'kill -INT $$; sleep 1; IS_COMPLETE=yes'
-echo "the last line says what ran"
+echo "the last line counts the tests that ran"

@@ -28,7 +28,7 @@ static bool check_size(fake_call_t *call, const fake_device_t *device, uint64_t 
             (unsigned long long)size_bytes, (unsigned long long)largest);
     } else if (size_bytes > free_bytes(device)) {
         gantry__fake_refuse(call, GANTRY_RESOURCE_EXHAUSTED,
-                            "device %u has %llu bytes left, %llu are asked for", device->index,
+                            "device %u has %llu bytes left, %llu are requested", device->index,
                             (unsigned long long)free_bytes(device), (unsigned long long)size_bytes);
     }
     return call->error.code == GANTRY_OK;

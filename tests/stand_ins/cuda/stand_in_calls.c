@@ -43,9 +43,10 @@ static void settle(void) {
 
     stand_in__default_machine(&machine);
     if (text != NULL && stand_in__apply_settings(&machine, text) != 0) {
-        fprintf(stderr,
-                "GANTRY_STAND_IN_CUDA=\"%s\" is not understood; stand_in_control.h lists what is\n",
-                text);
+        fprintf(
+            stderr,
+            "GANTRY_STAND_IN_CUDA=\"%s\" is not understood; stand_in_control.h lists the settings\n",
+            text);
         machine.count = 0;
     }
 }

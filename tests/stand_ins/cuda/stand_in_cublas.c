@@ -416,9 +416,8 @@ int cublasLtMatmul(void *handle, void *description, const void *alpha, const voi
     if (product.d.batch > 65535) return BLAS_EXECUTION_FAILED;
     if (stand_in__stream_of(stream_handle, &stream) != CUDA_OK) return BLAS_INVALID_VALUE;
     if (algorithm != NULL && !workspace_is_good(context, workspace, workspace_bytes, algorithm)) {
-        stand_in__complain(
-            "a workspace of %zu bytes at %p, which is not what the heuristic asked for",
-            workspace_bytes, workspace);
+        stand_in__complain("a workspace of %zu bytes at %p, which is not the heuristic's request",
+                           workspace_bytes, workspace);
         return BLAS_INVALID_VALUE;
     }
     load_kernels(handle, context->device);
