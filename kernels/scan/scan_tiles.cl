@@ -98,8 +98,8 @@ GANTRY_FN int scan_piece(const scan_tile_t *tile, const int k) {
     return tile->mask != 0 ? -(k + tile->steps) * tile->columns : k * tile->columns;
 }
 
-/* Loads the piece from step k on: some elements of an item at once, so that all are in flight
- * before the first is used. Row number `rows` has no elements. */
+/* Loads the piece from step k on: an item's elements some at once, so that all are in flight before
+ * the first is used. Row number `rows` has no elements. */
 GANTRY_FN void scan_load(const scan_tile_t *tile, GANTRY_GLOBAL const T *x,
                          GANTRY_LOCAL_POINTER(T) values, GANTRY_LOCAL_POINTER(const int) starts,
                          GANTRY_LOCAL_POINTER(const int) counts, const int item, const int k) {
