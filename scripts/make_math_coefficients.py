@@ -149,7 +149,7 @@ def off_zero(function):
 
 TINY = mpf(2) ** -40
 HALF_LN2 = log(mpf(2)) / 2 * (1 + mpf(2) ** -8)
-FAR_LEAD = 15  # zeros before 2 / pi, which gantry__reduce_far_f32 counts on
+FAR_LEAD = 15  # zeros before 2 / pi, which gantry__reduce_far_f32 requires
 SPAN = [sqrt(mpf(1) / 2) - 1, sqrt(mpf(2)) - 1]
 
 
