@@ -212,7 +212,7 @@ class Block:
             self.constant(name, part)
 
     def words(self, name, value, lead, count):
-        """The first bits of 0 < value < 1, behind `lead` zeros, as 32-bit integers."""
+        """The first bits of 0 < value < 1, after `lead` zeros, as 32-bit integers."""
         for index in range(count):
             word = int(floor(value * mpf(2) ** (32 * (index + 1) - lead))) % 2**32
             self.lines.append(f"#define GANTRY_{name}_WORD_{index} 0x{word:08x}u")
