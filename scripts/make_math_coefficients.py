@@ -149,7 +149,7 @@ def off_zero(function):
 
 TINY = mpf(2) ** -40
 HALF_LN2 = log(mpf(2)) / 2 * (1 + mpf(2) ** -8)
-FAR_LEAD = 15  # zeros before 2 / pi, which gantry__reduce_far_f32 counts on
+FAR_LEAD = 15  # zeros before 2 / pi, which gantry__reduce_far_f32 requires
 SPAN = [sqrt(mpf(1) / 2) - 1, sqrt(mpf(2)) - 1]
 
 
@@ -212,7 +212,7 @@ class Block:
             self.constant(name, part)
 
     def words(self, name, value, lead, count):
-        """The first bits of 0 < value < 1, behind `lead` zeros, as 32-bit integers."""
+        """The first bits of 0 < value < 1, after `lead` zeros, as 32-bit integers."""
         for index in range(count):
             word = int(floor(value * mpf(2) ** (32 * (index + 1) - lead))) % 2**32
             self.lines.append(f"#define GANTRY_{name}_WORD_{index} 0x{word:08x}u")

@@ -20,7 +20,7 @@
 static char output[1 << 20];
 static char folder[64];
 
-/* Runs a shell line in the tests' folder, where $BIN is the programs'. Both streams go to
+/* Runs a shell line in the tests' folder. $BIN names the programs' folder. Both streams go to
  * output. */
 static inline int run(const char *format, ...) {
     char line[4096], command[4200];

@@ -74,8 +74,8 @@ typedef struct golden_file_t {
     size_t case_count;
 } golden_file_t;
 
-/* Reads a case file. Returns 0, or -1 with a text (file, case, what was wrong) in error, which
- * may be NULL. */
+/* Reads a case file. Returns 0, or -1 with a text (file, case, error) in error, which may be
+ * NULL. */
 int golden_load(const char *path, golden_file_t *out, char *error, size_t error_bytes);
 
 /* Frees everything and empties the file; accepts an empty file. */

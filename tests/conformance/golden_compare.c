@@ -52,7 +52,7 @@ static bool float_is_right(const golden_tensor_t *expected, const golden_toleran
     return fabs(a - e) <= tolerance->absolute + tolerance->relative * fabs(e);
 }
 
-/* Writes one element; integers of every width as such, other types as bytes. */
+/* Writes one element: integers of every width as numbers, other types as bytes. */
 static void format_value(gantry_dtype_t dtype, const void *data, size_t index, char *out,
                          size_t out_bytes) {
     size_t size = gantry_dtype_size(dtype);

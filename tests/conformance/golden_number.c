@@ -48,8 +48,8 @@ static double count_steps(double value, int precision, int least_step, int *out_
     return nearbyint(ldexp(value, -*out_step));
 }
 
-/* Fraction bits of the type, the step of its denormals, and what infinity is without sign. Steps
- * count on from the denormals through all binades, so a value's bits are a sum. */
+/* Fraction bits of the type, the step of its denormals, and the bits of infinity without sign.
+ * Steps count on from the denormals through all binades, so a value's bits are a sum. */
 static uint16_t half_bits(double value, int fraction_bits, int least_step, uint16_t infinity) {
     uint16_t sign = signbit(value) ? 0x8000 : 0;
     int step;

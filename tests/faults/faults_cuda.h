@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fault tool's CUDA source, on the stand-in for NVIDIA's driver; faults_sources.c calls it.
- * Threads: as faults.h says. */
+ * Threads: see faults.h. */
 #ifndef GANTRY_TESTS_FAULTS_CUDA_H
 #define GANTRY_TESTS_FAULTS_CUDA_H
 

@@ -256,7 +256,7 @@ class Recorder:
         self.cases.append(case)
 
     def error(self, name, inputs, attrs=None, contains=""):
-        """Records a call that TensorFlow refuses; contains is what Gantry's message should hold too."""
+        """Records a call that TensorFlow refuses; Gantry's message must contain `contains`, too."""
         attrs = attrs or {}
         case = self._begin(name, inputs, attrs)
         try:

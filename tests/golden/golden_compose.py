@@ -81,7 +81,7 @@ def lin_space_reference(inputs, attrs):
 
 def lin_space():
     r = Recorder("LinSpace", reference=lin_space_reference)
-    for dtype in HALVES:    # of which TensorFlow has no kernels
+    for dtype in HALVES:    # TensorFlow has no kernels for them
         for start, stop, num in ((0, 1, 11), (-3.7, 2.3, 17), (5, -5, 7), (2, 9, 1), (1, 2, 2), (0.1, 0.3, 300)) + (((0, 1, 2500),) if dtype == F16 else ()):
             r.add(f"{dtype.name}_{signed(start, stop, num)}", [np.array(x).astype(dtype) for x in (start, stop)] + [np.array(num, I32)],
                   numpy_only=True)

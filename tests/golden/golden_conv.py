@@ -94,7 +94,7 @@ def conv_2d():
         for image, window, step, padding in CASES if dtype == F32 else CASES[1:3]:
             elements = int(np.prod(window[:3]))
             r.add(f"{dtype.name}_" + text(image, window, (step,), padding), [values(dtype, image), values(dtype, window)],
-                  {"strides": four((step, step)), "padding": padding}, numpy_only=dtype == I64,    # which TensorFlow's definition leaves out
+                  {"strides": four((step, step)), "padding": padding}, numpy_only=dtype == I64,    # TensorFlow's definition leaves int64 out
                   **({} if dtype in INTS else {"tolerance": bound(dtype, elements), "tf_tolerance": halves_bound(dtype, elements)}))
     x, f = values(F32, (2, 7, 6, 4)), values(F32, (3, 2, 4, 6))
     near = {"tolerance": bound(F32, 24)}

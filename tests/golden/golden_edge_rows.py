@@ -144,7 +144,7 @@ def segments(kind):
     def reference(inputs, attrs):
         data = inputs[0]
         empty = {"Prod": 1.0, "Max": float(ml_dtypes.finfo(data.dtype).min), "Min": float(ml_dtypes.finfo(data.dtype).max)}.get(kind, 0.0)
-        empty = empty if len(inputs) == 3 else float(kind == "Prod")    # what no row of sorted segments is in is 0, or 1
+        empty = empty if len(inputs) == 3 else float(kind == "Prod")    # a sorted segment without rows is 0, or 1
         one = JOIN[kind].reduce(data.astype(np.longdouble), 0) / (3 if kind == "Mean" else 1)
         none = np.full(one.shape, empty)
         return narrow([none, one, none] if len(inputs) == 3 else [none, one], data.dtype)

@@ -104,6 +104,6 @@ def extend(op, r):
     for dtype in ANY:
         x = edge_values(dtype)
         move(r, f"{dtype.name}_edge_values", MOVING[op], x)
-        if op in ("OneHot", "Fill") and dtype.kind != "c":     # which take one element at a time
+        if op in ("OneHot", "Fill") and dtype.kind != "c":     # these take one element at a time
             for k in (1, 3, 4, 5, 15) if is_float(dtype) else (1, 7):
                 move(r, f"{dtype.name}_edge_value_{k}", MOVING[op], np.roll(x, -k))

@@ -328,12 +328,12 @@ FRACTION_BITS = {F64: 52, F32: 23, F16: 10, BF16: 7}
 def cast_reference(inputs, attrs):
     x, target = inputs[0], attrs["DstT"]
     shortens = x.dtype in FLOATS and FRACTION_BITS.get(target, 99) < FRACTION_BITS[x.dtype]
-    if attrs.get("Truncate") and shortens and (x.dtype, target) != (F64, BF16):   # which TensorFlow rounds all the same
+    if attrs.get("Truncate") and shortens and (x.dtype, target) != (F64, BF16):   # TensorFlow rounds these anyway
         # Drops the bits beyond the target's precision: toward zero.
         whole = I64 if x.dtype == F64 else I32
         dropped = x.view(whole) & ~whole.type(2**(FRACTION_BITS[x.dtype] - FRACTION_BITS[target]) - 1)
         x = np.where(np.isnan(x), x, dropped.view(x.dtype))
-    if x.dtype in HALVES or target in HALVES:   # a half goes through float32, both ways
+    if x.dtype in HALVES or target in HALVES:   # conversions from and to halves go through float32
         x = x.astype(F32)
     return x.astype(target)
 

@@ -57,10 +57,10 @@ def gelu_erf(x):
 
 
 SCALE, ALPHA = LONG("1.0507009873554804934193349852946"), LONG("1.6732632423543772848170429916717")
-ULP_2 = {F32: {"ulp": 2}, F64: {"ulp": 8}}    # float64's may be a library's
+ULP_2 = {F32: {"ulp": 2}, F64: {"ulp": 8}}    # float64 may use the device library's functions
 ULP_FAR = {F32: {"ulp": 2}, F64: {"ulp": 64}}   # far down, where an exponential magnifies its argument's error
 ULP_4 = {F32: {"ulp": 4}, F64: {"ulp": 16, "abs": 1e-15}}
-LOOSE = {F32: {"ulp": 64, "abs": 2e-6}, F64: {"ulp": 64, "abs": 1e-13}}   # how far TensorFlow may be
+LOOSE = {F32: {"ulp": 64, "abs": 2e-6}, F64: {"ulp": 64, "abs": 1e-13}}   # TensorFlow's tolerance
 for half in HALVES:
     LOOSE[half] = {"ulp": 3}
 
@@ -117,7 +117,7 @@ def add_function(r, name, function, x, attrs, tolerance):
     gelu uses float32 constants."""
     with np.errstate(all="ignore"):
         y = np.abs(function(x).astype(F64))
-    tiny = 2.0**-126 if x.dtype != F64 else 2.0**-1022   # bfloat16's, too
+    tiny = 2.0**-126 if x.dtype != F64 else 2.0**-1022   # also for bfloat16
     flushed = ((y > 0) & (y < tiny)).any()
     r.add(name, [x], attrs, tolerance=tolerance, tf_tolerance=LOOSE[x.dtype], 
           numpy_only=bool(flushed) or (r.op in ("Erf", "Gelu") and x.dtype == F64))
@@ -137,7 +137,7 @@ def unary_function(op, function=None, bound=None, attrs=None, r=None, label=""):
         add_function(r, f"{name}_special_values", function, normal(specials(dtype)), attrs, tol)
         r.add(f"{name}_denormals", [denormals(dtype)], attrs, tolerance=tol, numpy_only=True)
         places = np.array([p for p in FUNCTIONS[op][4] if abs(p) < np.finfo(dtype).max], F64).astype(dtype)
-        r.add(f"{name}_places", [places], attrs, tolerance=tol, numpy_only=True)   # TensorFlow is far off at some
+        r.add(f"{name}_places", [places], attrs, tolerance=tol, numpy_only=True)   # TensorFlow is inaccurate at some places
     for shape in ((), (3, 4), (2, 1, 2, 1, 2, 1, 2, 3), (0,), (2, 0, 3)):
         x = function_values(op, F32, int(np.prod(shape))).reshape(shape)
         add_function(r, f"float32{label}_shape_{text(shape)}", function, x, attrs, bound[F32])

@@ -58,7 +58,7 @@ def range_op():
     for dtype in NUMBERS:
         for c in cases:
             r.add(f"{dtype.name}_{named(*c)}", [np.array(v, dtype) for v in c])
-    for dtype in INTEGERS:   # TensorFlow lists them, and has no kernels
+    for dtype in INTEGERS:   # TensorFlow lists them but has no kernels
         if dtype not in INTS:
             for c in ((0, 5, 1), (3, 19, 3), (0, 120, 17)):
                 r.add(f"{dtype.name}_{named(*c)}", [np.array(v, dtype) for v in c], numpy_only=True)
@@ -83,7 +83,7 @@ def range_op():
 def reshape():
     def reference(x, a):
         shape = tuple(int(n) for n in x[1])
-        if 0 in shape:   # TensorFlow's choice where nothing can be inferred
+        if 0 in shape:   # TensorFlow's choice when the size cannot be inferred
             shape = tuple(1 if n < 0 else n for n in shape)
         return x[0].reshape(shape)
     r = Recorder("Reshape", reference=reference)

@@ -103,7 +103,7 @@ def by_key(kind):
             r.add(f"{dtype.name}_{label}", inputs((17,), key, counter), {"dtype": dtype}, **bounds)
         r.add(f"{dtype.name}_algorithm_chosen_by_device", inputs((6,), 9, (1, 1), AUTO_SELECT), {"dtype": dtype},
               **bounds)
-        for seed in SEEDS[:3] if dtype in FLOATS else ():   # what the op by seed gives
+        for seed in SEEDS[:3] if dtype in FLOATS else ():   # the result of the op by seed
             key, counter = philox_reference.scramble(seed)
             label = "_".join(map(str, seed)).replace("-", "m")
             r.add(f"{dtype.name}_key_of_seed_{label}", inputs((6,), key, (counter % 2**64, counter >> 64)),
@@ -134,7 +134,7 @@ def bounded(version):
         return key_inputs(shape, 99 + k, (2**64 - 2, k), index=index) if by_key else [
             np.array(shape, index), np.array((k, 5), INTS[k % 2])]
     for dtype in DRAWN if by_key else INTS:
-        numpy_only = dtype in (U32, U64)   # TensorFlow defines them and has no kernel
+        numpy_only = dtype in (U32, U64)   # TensorFlow defines them but has no kernel
         for low, high in BOUNDS[dtype]:
             name = f"{dtype.name}_from_{low}_to_{high}".replace("-", "m")
             r.add(name, inputs((9,), 3) + [np.array(v, dtype) for v in (low, high)], numpy_only=numpy_only)

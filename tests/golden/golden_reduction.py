@@ -22,7 +22,7 @@ def named(axes):
 
 
 SMALL_INTEGERS = tuple(np.dtype(n) for n in ("int8", "uint8", "int16", "uint16", "uint32", "uint64"))
-MORE_TYPES = HALVES + SMALL_INTEGERS    # beside NUMBERS
+MORE_TYPES = HALVES + SMALL_INTEGERS    # in addition to NUMBERS
 
 
 def wrap(value, dtype):

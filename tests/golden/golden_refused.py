@@ -39,9 +39,9 @@ ASKED = {"Conv1D": conv_1d, "Conv2DTranspose": conv_2d_transpose, "MaxPool1D": p
 TAKEN = (("BooleanMask", "Shapes () and"),                  # an axis of -1
          ("ClipByValue", "clip_value_min and"),             # bounds broadcast to the input
          ("DepthwiseConv2dNative", "equal length strides"),
-         ("ExtractImagePatches", "Sliding window rates"),   # no rates: they are 1
+         ("ExtractImagePatches", "Sliding window rates"),   # without rates the rates are 1
          ("FusedBatchNorm", "Value for attr 'T' of double"),
-         ("UnsortedSegment", "is out of range [0, 0)"))     # an op without elements in its result looks at no ids
+         ("UnsortedSegment", "is out of range [0, 0)"))     # an op with an empty result reads no ids
 
 
 def decode(tensor):

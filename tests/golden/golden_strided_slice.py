@@ -82,14 +82,14 @@ def random_case(rng):
         else:
             stride = int(rng.choice((1, 1, 1, 2, 3, -1, -1, -2, -3)))
             ends = [int(rng.randint(-shape[axis] - 2, shape[axis] + 3)) if rng.randint(3) else None for _ in range(2)]
-            if rng.randint(3):   # most often something is left
+            if rng.randint(3):   # usually some elements remain
                 ends.sort(key=lambda e: (e is None, e % shape[axis] if e is not None and shape[axis] else 0),
                           reverse=stride < 0)
                 ends = [e if e is None or rng.randint(2) else None for e in ends]
             index.append(slice(ends[0], ends[1], stride))
             axis += 1
         if rng.randint(5) == 0:
-            break   # the rest of the dimensions as they are
+            break   # the other dimensions stay whole
     return shape, index
 
 

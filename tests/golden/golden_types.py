@@ -6,7 +6,7 @@ import numpy as np
 from golden_case import BOOL, EXACT, F32, FLOATING, HALVES, INTEGERS, NUMBERS, VALUE, random_values
 
 FLOAT_EDGES = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0)
-HALF = {"ulp": 1}   # what float32 with an error of an ulp or two gives, rounded
+HALF = {"ulp": 1}   # a float32 result with an error of an ulp or two, rounded
 
 
 def float_edges(dtype):

@@ -142,7 +142,7 @@ def max_pool():
         for image, window, step, padding in PLACES if dtype == F32 else PLACES[1:3]:
             r.add(f"{dtype.name}_" + text(image, window, step, padding), [values(dtype, image)],
                   {"ksize": four(window), "strides": four(step), "padding": padding},
-                  numpy_only=dtype.name in ("uint32", "uint64"))    # which TensorFlow's definition leaves out
+                  numpy_only=dtype.name in ("uint32", "uint64"))    # TensorFlow's definition leaves these out
     x = values(F32, (2, 5, 6, 3))
     r.add("explicit", [x], {"ksize": four((3, 2)), "strides": four((1, 2)), "padding": "EXPLICIT",
                             "explicit_paddings": [0, 0, 2, 1, 0, 1, 0, 0]})

@@ -180,7 +180,7 @@ def main():
     for index, (name, array, options) in enumerate(cases):
         with np.printoptions(**{**DEFAULTS, **options}):
             text = str(array[()] if array.shape == () else array)
-        assert len(text) < 4095, name  # what a C string literal may hold everywhere
+        assert len(text) < 4095, name  # the limit of a C string literal on all compilers
         step, data = ramp_step(array), "NULL"
         if step is None and array.size > 0:
             kind, words = c_bits(array)

@@ -2,10 +2,10 @@
 /* The control of the module "fake", a backend whose devices, memory, speed and failures a test
  * sets.
  *
- * The module keeps device memory in host memory under numbers that are no addresses, runs every
- * stream on a thread of its own, and watches its caller. The module counts these violations and
- * keeps the first as a text: a handle used after its end, a span outside a live region, memory
- * freed before the host knew that its users had ended, a source written during its transfer, and
+ * The module keeps device memory in host memory under numbers that are not addresses, runs every
+ * stream on its own thread, and watches its caller. The module counts these violations and keeps
+ * the first as a text: a handle used after its end, a span outside a live region, memory freed
+ * before the host knew that its users had ended, a source written during its transfer, and
  * unordered accesses of two streams to the same bytes. The settings belong to the module's file,
  * not to an instance: a test finds them with dlsym(module, "gantry_fake_control"), or by linking
  * the stand-in with GANTRY_BACKEND_STATIC. The module reads settings marked "before open" when it

@@ -155,7 +155,7 @@ struct fake_work_t {
     uint64_t host_sum; /* of the source, when it was submitted */
     unsigned char pattern[8];
     uint32_t pattern_bytes;
-    void *params; /* behind the operands */
+    void *params; /* after the operands */
     uint32_t operand_count;
     fake_operand_t operands[];
 };
@@ -238,8 +238,8 @@ bool gantry__fake_take_plan(fake_slot_t slot, fake_error_t *out_error);
 /* NULL, with the call refused, when the number names no live object of that kind. The lock is
  * held. */
 void *gantry__fake_find(fake_call_t *call, gantry_fake_kind_t kind, uint64_t number);
-/* A zeroed object of that kind with that number (0: one of its own); NULL with the call refused
- * when memory is out. */
+/* A zeroed object of that kind with that number (0: a new number); NULL with the call refused when
+ * memory is out. */
 void *gantry__fake_create(fake_call_t *call, fake_instance_t *instance, gantry_fake_kind_t kind,
                           uint64_t number, size_t bytes);
 /* Takes the object out of the table; its handle is past its end from now on. */

@@ -180,7 +180,7 @@ static int32_t kernel_find(gantry_backend_program_t *handle, const char *name,
     return gantry__fake_end(&call);
 }
 
-/* The number behind " local=" after the kernel's name, on its line; 0 without. */
+/* The number after " local=" on the line of the kernel's name; 0 without. */
 static uint64_t declared_local_bytes(const fake_kernel_t *kernel) {
     static const char word[] = "kernel ";
     unsigned long long bytes = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams on threads of their own, and events.
+/* Streams, each on its own thread, and events.
  *
  * A queue's work runs in order; the lock is released while a piece of it runs. An error of a piece
  * stays with its stream until the stream is synchronised: later pieces still run, later records

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* magic, bytes in all with the zero, hash of what follows the line, is_real, architecture,
- * types, bytes of options and source */
+/* magic, total bytes with the zero, hash of the text after the line, is_real, architecture, types,
+ * bytes of options and source */
 #define HEADER_WRITE "STAND-IN-IMAGE %016zx %016llx %d %d %d %zu %zu\n"
 #define HEADER_READ "STAND-IN-IMAGE %16zx %16llx %d %d %d %zu %zu"
 #define MAGIC "STAND-IN-IMAGE "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in NVRTC: compiles with PoCL, for the log and for the sizes of parameters, and gives
- * back the source as "cubin" or "PTX". */
+/* The stand-in NVRTC compiles with PoCL to get the log and the sizes of parameters, and returns the
+ * source as "cubin" or "PTX". */
 #define _POSIX_C_SOURCE 200809L
 #include <ctype.h>
 #include <stdio.h>

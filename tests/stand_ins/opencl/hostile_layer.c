@@ -58,7 +58,7 @@ void hostile_layer_set(const char *text) {
     pthread_mutex_unlock(&lock);
 }
 
-/* False where the setting is not there. */
+/* False when the setting is absent. */
 static bool find_setting(const char *name, unsigned long long *out) {
     size_t length = strlen(name);
     bool is_found = false;
