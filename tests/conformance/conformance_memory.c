@@ -170,7 +170,8 @@ static void a_full_device_can_be_used_again(conformance_t *c) {
     }
     conformance_end_scope(c, scope, c->reasons ? gantry_scope_status(scope) : GANTRY_OK);
     scope = gantry_scope_begin(runtime, c->options.device);
-    CHECK(c, make_floats(scope, 40 * MEBI), "when all is free, 40 MiB cannot be had: %s",
+    CHECK(c, make_floats(scope, 40 * MEBI),
+          "40 MiB cannot be allocated although all memory is free: %s",
           gantry_scope_message(scope));
     conformance_end_scope(c, scope, c->reasons ? gantry_scope_status(scope) : GANTRY_OK);
     gantry_runtime_release(runtime);

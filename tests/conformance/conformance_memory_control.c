@@ -274,7 +274,7 @@ static void workspaces_of_libraries_count(conformance_t *c) {
     control_t control;
     bool is_opencl = strcmp(c->backend, "opencl") == 0;
     if (!is_opencl && strcmp(c->backend, "cuda") != 0) {
-        conformance_skip(c, "no library of backend %s works in memory that a caller gives it",
+        conformance_skip(c, "no library of backend %s uses a workspace from its caller",
                          c->backend);
         return;
     }
@@ -356,7 +356,7 @@ static void parts_have_limits_and_numbers_of_their_own(conformance_t *c) {
                *second = gantry_logical_device_name(parts[1]);
     gantry_scope_t *scope = gantry_scope_begin(control.runtime, first);
     CHECK(c, make_floats(scope, 24 * MEBI), "%s", gantry_scope_message(scope));
-    CHECK(c, !make_floats(scope, 24 * MEBI), "48 MiB were had from a part of 40");
+    CHECK(c, !make_floats(scope, 24 * MEBI), "allocations of 48 MiB succeeded in a part of 40");
     conformance_check_status(c, "the first part", gantry_scope_status(scope),
                              GANTRY_RESOURCE_EXHAUSTED, gantry_scope_message(scope),
                              gantry_logical_device_full_name(parts[0]));

@@ -169,7 +169,7 @@ static void check_op(conformance_t *c, size_t index) {
     FILE *file = fopen(path, "rb");
     CHECK(c, file, "there are no golden cases: %s cannot be opened", path);
     if (file) fclose(file);
-    CHECK(c, was_run(c, info.name), "none of its cases was run");
+    CHECK(c, was_run(c, info.name), "no case of the op was run");
 }
 
 void conformance_run_coverage(conformance_t *c) {

@@ -335,7 +335,7 @@ static void npy_files_come_back(conformance_t *c) {
         CHECK(c, gantry_tensor_device(back) == c->device, "loaded to another device");
     }
     remove(path);
-    CHECK(c, !gantry_load_npy(scope, path), "a file that is gone was loaded");
+    CHECK(c, !gantry_load_npy(scope, path), "a deleted file was loaded");
     conformance_check_status(c, "loading nothing", gantry_scope_status(scope), GANTRY_NOT_FOUND,
                              gantry_scope_message(scope), path);
     gantry_scope_end(scope);

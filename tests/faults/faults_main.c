@@ -17,12 +17,12 @@
 static const char usage[] =
     "usage: gantry_faults --source host|fake|opencl|cuda|card [options]\n"
     "  card                    host memory, while the first CUDA card is in use: a real one, or the one that GANTRY_CUDA_... name\n"
-    "  --scenario NAME[,NAME]  these only; a name ending in * stands for all that begin so\n"
-    "  --random N              beside the first, second and last occurrence of each site, N random ones (2)\n"
-    "  --once                  leave a site out that an earlier scenario of this call had\n"
-    "  --seed N                of the random ones (1)\n"
-    "  --timeout N             seconds after which a run is taken to hang (30)\n"
-    "  --site X --occurrence N one fault alone, as a failure prints it\n"
+    "  --scenario NAME[,NAME]  run only these; a name ending in * selects all with this prefix\n"
+    "  --random N              N random occurrences of each site in addition to the first, second and last (2)\n"
+    "  --once                  leave out sites of earlier scenarios of this call\n"
+    "  --seed N                seed of the random occurrences (1)\n"
+    "  --timeout N             seconds after which a run counts as hanging (30)\n"
+    "  --site X --occurrence N only this fault, as a failure prints it\n"
     "  --list                  the scenarios of the source\n"
     "  --verbose               prints the result of each run and the program's standard error\n";
 

@@ -442,7 +442,7 @@ static void close_world(world_t *world) {
     }
     gantry_runtime_release(world->runtime);
     if (atomic_load(&heap_blocks) != 0)
-        complain(world, "host memory stays behind", "see the runtime's heap");
+        complain(world, "host memory was not freed", "see the runtime's heap");
 }
 
 static void run(world_t *world) {

@@ -41,7 +41,7 @@ void gantry__fake_refuse_captured(fake_call_t *call, const fake_stream_t *stream
                                   const char *what) {
     if (!stream || !stream->graph) return;
     stream->graph->spoilt = true;
-    gantry__fake_refuse(call, GANTRY_FAILED_PRECONDITION, "%s on a stream that is captured", what);
+    gantry__fake_refuse(call, GANTRY_FAILED_PRECONDITION, "%s on a captured stream", what);
 }
 
 bool gantry__fake_is_of_capture(fake_call_t *call, const fake_stream_t *stream,

@@ -167,7 +167,7 @@ static void host_free(gantry_backend_device_t *device, void *ptr, uint64_t size_
         gantry__fake_find(&call, GANTRY_FAKE_HOST_BLOCK, gantry__fake_number(ptr));
     if (block) {
         if (block->size_bytes != size_bytes)
-            gantry__fake_violate(&call, "pinned memory is given back with another size");
+            gantry__fake_violate(&call, "pinned memory is freed with another size");
         gantry__fake_forget(&block->object);
         gantry__fake_release(&block->object);
         free(ptr);

@@ -92,7 +92,7 @@ void gantry__fake_violate(fake_call_t *call, const char *format, ...) {
 
 void gantry__fake_check_layout(fake_call_t *call) {
 #ifdef GANTRY_FAKE_OLD_LAYOUT
-    gantry__fake_violate(call, "a slot behind the table's struct_size is called");
+    gantry__fake_violate(call, "a slot beyond the table's struct_size is called");
 #else
     (void)call;
 #endif

@@ -88,7 +88,7 @@ static void open_pocl(void) {
     table.context = table.clCreateContext(NULL, 1, &table.device, NULL, NULL, &native);
     is_opening = 0;
     if (native != CL_SUCCESS) {
-        snprintf(reason, sizeof reason, "PoCL gives no context (%d)", (int)native);
+        snprintf(reason, sizeof reason, "PoCL cannot make a context (%d)", (int)native);
         return;
     }
     is_there = 1;
