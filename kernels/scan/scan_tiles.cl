@@ -131,8 +131,8 @@ GANTRY_FN void scan_load(const scan_tile_t *tile, GANTRY_GLOBAL const T *x,
     }
 }
 
-/* Stores the piece. An item stores the same elements that it loaded, so a scan works in place, and no
- * barrier stands between this store and the next load. */
+/* Stores the piece. An item stores the same elements that it loaded, so a scan works in place, and
+ * no barrier stands between this store and the next load. */
 GANTRY_FN void scan_store(const scan_tile_t *tile, GANTRY_GLOBAL T *out,
                           GANTRY_LOCAL_POINTER(const T) values,
                           GANTRY_LOCAL_POINTER(const int) starts,
