@@ -98,8 +98,8 @@ GANTRY_FN int scan_piece(const scan_tile_t *tile, const int k) {
     return tile->mask != 0 ? -(k + tile->steps) * tile->columns : k * tile->columns;
 }
 
-/* Loads the piece from step k on: an item's elements some at once, so that all are in flight before
- * the first is used. Row number `rows` has no elements. */
+/* Loads the piece from step k on. An item starts several loads before it uses the first result, so
+ * that the loads overlap. Row number `rows` has no elements. */
 GANTRY_FN void scan_load(const scan_tile_t *tile, GANTRY_GLOBAL const T *x,
                          GANTRY_LOCAL_POINTER(T) values, GANTRY_LOCAL_POINTER(const int) starts,
                          GANTRY_LOCAL_POINTER(const int) counts, const int item, const int k) {
@@ -131,8 +131,8 @@ GANTRY_FN void scan_load(const scan_tile_t *tile, GANTRY_GLOBAL const T *x,
     }
 }
 
-/* Stores it. Each item touches the elements that it loaded and no other, in both memories, so a
- * scan works in place. */
+/* Stores the piece. An item stores the same elements that it loaded, so a scan works in place, and
+ * no barrier stands between this store and the next load. */
 GANTRY_FN void scan_store(const scan_tile_t *tile, GANTRY_GLOBAL T *out,
                           GANTRY_LOCAL_POINTER(const T) values,
                           GANTRY_LOCAL_POINTER(const int) starts,
@@ -177,8 +177,8 @@ GANTRY_FN void scan_store(const scan_tile_t *tile, GANTRY_GLOBAL T *out,
     }                                                                                         \
     GANTRY_BARRIER();
 
-/* Sums and products read some elements of a row at once: a store of one would hold up the load of
- * the next. All others go one by one, from step j on. */
+/* Sums and products read several elements of a row before they store the first: a store would hold
+ * up the next load. The remaining elements, and logsumexp, go one by one. */
 #define GANTRY_SCAN_IS_LOG (p.operation == GANTRY_SCAN_LOG_SUM)
 #define GANTRY_SCAN_PLAIN \
     (p.operation == GANTRY_SCAN_PRODUCT ? GANTRY_SCAN_PRODUCT : GANTRY_SCAN_SUM)
