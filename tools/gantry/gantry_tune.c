@@ -50,6 +50,19 @@ bool tune_wants(const tune_t *tune, const char *what) {
     return !tune->only || strncmp(what, tune->only, strlen(tune->only)) == 0;
 }
 
+bool tune_begins_class(tune_t *tune, const char *what, uint64_t deadline, int left,
+                       bool *is_first) {
+    uint64_t now = tune_now_ns();
+    if (!tune_wants(tune, what)) return false;
+    if (now >= deadline && !*is_first) {
+        printf("  %s: not measured: time is up\n", what);
+        return false;
+    }
+    tune->deadline_ns = now >= deadline ? now : now + (deadline - now) / (uint64_t)left;
+    *is_first = false;
+    return true;
+}
+
 void tune_save(tune_t *tune, const char *what, const char *values) {
     if (!tune->is_dry &&
         gantry_put_tuning(tune->runtime, tune->device, what, values) != GANTRY_OK) {

@@ -38,6 +38,10 @@ bool tune_is_over(const tune_t *tune);
 void tune_pause(void);
 /* Whether the user selected records of that name. */
 bool tune_wants(const tune_t *tune, const char *what);
+/* Whether to measure the class `what` now: the user selected it, and the deadline is not over or
+ * *is_first is true, which then becomes false. `left` classes share the time, this one included;
+ * tune->deadline_ns becomes the end of its share. */
+bool tune_begins_class(tune_t *tune, const char *what, uint64_t deadline, int left, bool *is_first);
 /* Prints the record, and writes it to the user's file unless this is a dry run. */
 void tune_save(tune_t *tune, const char *what, const char *values);
 

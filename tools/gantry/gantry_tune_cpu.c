@@ -156,17 +156,9 @@ void tune_cpu_products(tune_t *tune) {
     if (!open_contest(&contest, tune)) ++tune->failed;
     for (int i = 0; contest.takes_part[0] && i < CLASSES && !tune_interrupted; ++i) {
         char what[64];
-        uint64_t now = tune_now_ns();
         (void)snprintf(what, sizeof what, "cpu.matmul.float32.%s.%u_threads", classes[i].name,
                        threads);
-        if (!tune_wants(tune, what)) continue;
-        if (now >= deadline && !is_first) {
-            printf("  %s: not measured: time is up\n", what);
-            continue;
-        }
-        tune->deadline_ns =
-            now >= deadline ? now : now + (deadline - now) / (uint64_t)(CLASSES - i);
-        is_first = false;
+        if (!tune_begins_class(tune, what, deadline, CLASSES - i, &is_first)) continue;
         measure_class(&contest, i, what);
     }
     tune->deadline_ns = deadline;

@@ -142,16 +142,8 @@ void tune_cublas(tune_t *tune) {
     if (!has_cublas(tune)) return;
     for (int i = 0; i < CLASSES && !tune_interrupted; ++i) {
         char what[64];
-        uint64_t now = tune_now_ns();
         (void)snprintf(what, sizeof what, "cublaslt.matmul.float32.%s", classes[i].name);
-        if (!tune_wants(tune, what)) continue;
-        if (now >= deadline && !is_first) {
-            printf("  %s: not measured: time is up\n", what);
-            continue;
-        }
-        tune->deadline_ns =
-            now >= deadline ? now : now + (deadline - now) / (uint64_t)(CLASSES - i);
-        is_first = false;
+        if (!tune_begins_class(tune, what, deadline, CLASSES - i, &is_first)) continue;
         tune_class(tune, i, what);
     }
     tune->deadline_ns = deadline;
