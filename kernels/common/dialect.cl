@@ -215,23 +215,32 @@ GANTRY_FN double gantry__double_of_bits(ulong bits) {
     return x;
 }
 
-/* a b + c, rounded once, on a processor without that instruction. The product is exact in double.
- * What the sum rounds is found (Knuth), and the sum's last bit then made odd if it is not exact
- * (Boldo and Melquiond), so that the second rounding cannot meet a false tie. The C library's fmaf
- * changes the rounding mode and takes ten times as long. */
-GANTRY_LONG_FN float gantry__emulated_fma_f32(float a, float b, float c) {
-    const double product = (double)a * (double)b;
-    const double addend = (double)c;
+/* product + addend as a float, rounded once. The sum of doubles is rounded to odd (Boldo and
+ * Melquiond), so that the second rounding meets no false tie: its last bit is set if the sum lost
+ * something (Knuth), after one less if it was rounded away from 0. */
+GANTRY_SHARED_FN float gantry__float_of_sum(double product, double addend) {
     const double sum = product + addend;
     const double share = sum - product;
     const double lost = (product - (sum - share)) + (addend - share);
     const ulong bits = gantry__bits_of_double(sum);
-    /* a lost NaN comes from an infinite sum */
-    const ulong is_inexact = (lost > 0.0) | (lost < 0.0) ? 1u : 0u;
-    const ulong is_even = is_inexact & ~bits;
-    const ulong is_above = is_even & ((bits ^ gantry__bits_of_double(lost)) >> 63);
+    const ulong is_less = (bits ^ gantry__bits_of_double(lost)) >> 63;
 
-    return (float)gantry__double_of_bits(bits + is_even - 2u * is_above);
+    return lost < 0.0 || lost > 0.0 ? (float)gantry__double_of_bits((bits - is_less) | 1u)
+                                    : (float)sum;
+}
+
+/* a b + c, rounded once, on a processor without that instruction. The product is exact in double.
+ * Rounding the sum twice is right unless the first one ends half-way between two floats, or the
+ * result may be denormal. Vector code, which has no short way, takes twice as long, and the C
+ * library's fmaf longer. */
+GANTRY_FN float gantry__emulated_fma_f32(float a, float b, float c) {
+    const double product = (double)a * (double)b;
+    const double sum = product + (double)c;
+    const ulong bits = gantry__bits_of_double(sum);
+    const int32_t is_half_way = (bits & 0x1fffffffu) == 0x10000000u;
+    const int32_t is_small = (bits >> 52 & 0x7ffu) <= 1023u - 126u;
+
+    return is_half_way | is_small ? gantry__float_of_sum(product, (double)c) : (float)sum;
 }
 
 #endif
