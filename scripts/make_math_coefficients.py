@@ -166,13 +166,6 @@ def atanh_fit(size, form):
     return fit(even(atanh_tail), lambda u: u, TINY, top**2, size, form)
 
 
-def tanh_exp_fit(size, form):
-    """exp(t) = 1 + t + t^2 P(t) for 0 <= t <= ln 4, where an error of P enters tanh(t / 2) as t^2 / (exp(t) + 1)."""
-    return fit(
-        off_zero(exp_tail), off_zero(lambda t: t**2 / (exp(t) + 1) / tanh(t / 2)), mpf(0), 4 * HALF_LN2, size, form
-    )
-
-
 def odd_fit(function, limit, size, form, start=0):
     """f(x) = x + x^3 (start + P(x^2)) for |x| <= limit."""
     limit = mpf(limit) * (1 + TINY)
@@ -236,9 +229,7 @@ def float32_block():
     block.parts("PIO2_HI PIO2_MID PIO2_LO", pi / 2, 24, 14)
     block.polynomial("EXP", exp_fit(5, FLOAT))
     block.polynomial("LOG", log_fit(9, FLOAT))
-    doubled = tanh_exp_fit(7, FLOAT)
-    # exp(2 x) = 1 + 2 x + x^2 times this; the factors are powers of two, so nothing is rounded.
-    block.polynomial("TANH", ([c * 2 ** (i + 2) for i, c in enumerate(doubled[0])], doubled[1]))
+    block.polynomial("TANH", odd_fit(tanh, "0.55", 5, FLOAT))
     block.polynomial("SIN", sin_fit(3, FLOAT))
     block.polynomial("COS", cos_fit(3, FLOAT))
     return block

@@ -67,13 +67,11 @@
 #define GANTRY_LOG_6_F32 1.18881911e-1f
 #define GANTRY_LOG_7_F32 -1.16757080e-1f
 #define GANTRY_LOG_8_F32 6.74662590e-2f
-#define GANTRY_TANH_0_F32 2.00000048e0f
-#define GANTRY_TANH_1_F32 1.33331752e0f
-#define GANTRY_TANH_2_F32 6.66869342e-1f
-#define GANTRY_TANH_3_F32 2.65449882e-1f
-#define GANTRY_TANH_4_F32 9.27305296e-2f
-#define GANTRY_TANH_5_F32 1.89004149e-2f
-#define GANTRY_TANH_6_F32 1.17291417e-2f
+#define GANTRY_TANH_0_F32 -3.33333164e-1f
+#define GANTRY_TANH_1_F32 1.33325443e-1f
+#define GANTRY_TANH_2_F32 -5.38475476e-2f
+#define GANTRY_TANH_3_F32 2.10507140e-2f
+#define GANTRY_TANH_4_F32 -6.24285033e-3f
 #define GANTRY_SIN_0_F32 -1.66666552e-1f
 #define GANTRY_SIN_1_F32 8.33218917e-3f
 #define GANTRY_SIN_2_F32 -1.95182904e-4f
@@ -196,37 +194,39 @@ GANTRY_FN GANTRY_F32 gantry__log_f32(GANTRY_F32 x) {
     return x == 0.0f ? -GANTRY_INFINITY_F32 : y;
 }
 
-/* tanh(a) for 0 <= a <= 10, where a = n ln 2 + r, 2 r is 0 to ln 4, exp(2 a) = 4^n (1 + q) and
- * scale = 4^-n. */
-GANTRY_FN GANTRY_F32 gantry__tanh_magnitude_f32(GANTRY_F32 a) {
-    GANTRY_F32 shifted = GANTRY_FMA_F32(a, GANTRY_LOG2E_F32, -0.5f) + GANTRY_ROUNDER_F32;
-    GANTRY_U32 lowered = GANTRY_AS_UINT(shifted) << 24;
-    GANTRY_F32 scale = GANTRY_AS_FLOAT(0x3f800000u - lowered);
-    GANTRY_F32 large = GANTRY_AS_FLOAT(0xc0000000u - lowered);
-    GANTRY_F32 n = shifted - GANTRY_ROUNDER_F32;
-    GANTRY_F32 r = GANTRY_FMA_F32(n, -GANTRY_LN2_F32, a);
-    GANTRY_F32 square = r * r;
-    GANTRY_F32 p = GANTRY_FMA_F32(r, GANTRY_TANH_6_F32, GANTRY_TANH_5_F32);
-    GANTRY_F32 base = n == 0.0f ? a : 1.0f;
-    GANTRY_F32 terms, divisor, small;
+/* tanh(a) for 0.55 <= a <= 10 as 1 - 2 e / (1 + e), where 2 e = 2 exp(-2 a) = 2^n 2 exp(-2 r), r =
+ * a + n ln(2) / 2; unspecified below. The polynomial is exp's: the factors are powers of two, so
+ * nothing is rounded. */
+GANTRY_FN GANTRY_F32 gantry__tanh_far_f32(GANTRY_F32 a) {
+    GANTRY_F32 shifted = GANTRY_FMA_F32(a, -2.0f * GANTRY_LOG2E_F32, GANTRY_ROUNDER_F32);
+    GANTRY_F32 r = GANTRY_FMA_F32(shifted - GANTRY_ROUNDER_F32, 0.5f * GANTRY_LN2_F32, a);
+    GANTRY_F32 p = GANTRY_FMA_F32(r, 128.0f * GANTRY_EXP_4_F32, -64.0f * GANTRY_EXP_3_F32);
+    GANTRY_F32 twice;
 
-    p = GANTRY_FMA_F32(p, r, GANTRY_TANH_4_F32);
-    p = GANTRY_FMA_F32(p, r, GANTRY_TANH_3_F32);
-    p = GANTRY_FMA_F32(p, r, GANTRY_TANH_2_F32);
-    p = GANTRY_FMA_F32(p, r, GANTRY_TANH_1_F32);
-    terms = GANTRY_FMA_F32(p, r, GANTRY_TANH_0_F32);
-    divisor = GANTRY_FMA_F32(terms, square, GANTRY_FMA_F32(r, 2.0f, 1.0f + scale));
-    small = square * GANTRY_FMA_F32(r, p - terms, GANTRY_TANH_0_F32 - 2.0f);
-    return base + (scale == 1.0f ? small : large) / divisor;
+    p = GANTRY_FMA_F32(p, r, 32.0f * GANTRY_EXP_2_F32);
+    p = GANTRY_FMA_F32(p, r, -16.0f * GANTRY_EXP_1_F32);
+    p = GANTRY_FMA_F32(p, r, 8.0f * GANTRY_EXP_0_F32);
+    p = GANTRY_FMA_F32(p, r, -4.0f);
+    p = GANTRY_FMA_F32(p, r, 2.0f);
+    twice = GANTRY_AS_FLOAT(GANTRY_AS_UINT(p) + (GANTRY_AS_UINT(shifted) << 23));
+    return 1.0f - twice / GANTRY_FMA_F32(twice, 0.5f, 1.0f);
 }
 
 GANTRY_FN GANTRY_F32 gantry__tanh_f32(GANTRY_F32 x) {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_U32 bits = GANTRY_AS_UINT(x) & 0x7fffffffu;
     /* 10; compilers take the smaller of integers in one step */
-    GANTRY_U32 bounded = bits > 0x41200000u ? 0x41200000u : bits;
-    GANTRY_F32 y = gantry__tanh_magnitude_f32(GANTRY_AS_FLOAT(bounded));
+    GANTRY_F32 a = GANTRY_AS_FLOAT(bits > 0x41200000u ? 0x41200000u : bits);
+    GANTRY_F32 far = gantry__tanh_far_f32(a);
+    GANTRY_F32 u = a * a;
+    GANTRY_F32 p = GANTRY_FMA_F32(u, GANTRY_TANH_4_F32, GANTRY_TANH_3_F32);
+    GANTRY_F32 y;
 
+    p = GANTRY_FMA_F32(p, u, GANTRY_TANH_2_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_TANH_1_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_TANH_0_F32);
+    y = GANTRY_FMA_F32(a * u, p, a);
+    y = a < 0.55f ? y : far;
     y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) | sign);
     return x == x ? y : GANTRY_NAN_F32;
 }
