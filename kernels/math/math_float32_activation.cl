@@ -17,7 +17,7 @@
  *     rsqrt      1.4903 ulp      1.18276583e-38
  *
  * softplus: max(x, 0) + log(1 + e) with e = exp(-|x|), where 1 + e is a sum of two floats. elu and
- * selu come from expm1; selu's factor is in two parts, the first of 12 bits.
+ * selu come from expm1; selu's factor is in two parts.
  *   silu, gelu_tanh and gelu_erf are all x G(x) with G(-a) = 1 - G(a) and G(-a) tiny for large a.
  * The first two have G(a) = 1 / (1 + exp(-v)) and G(-a) = exp(-v) G(a) with v = a, or v = 2
  * sqrt(2/pi) (a + 0.044715 a^3) as a pair; the third is max(x, 0) less a erfc(a / sqrt(2)) / 2,

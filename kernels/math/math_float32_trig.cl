@@ -19,8 +19,7 @@
  *
  * How it works. sin, cos and tan: x = n pi/2 + r, |r| <= pi/4, with r as a sum high + low. Only n
  * mod 4 matters.
- *   Near (|x| < 1024): n is below 2^10, so it times each of the first three parts of pi/2, of 14
- * bits, is exact. What the subtractions round goes into low.
+ *   Near (|x| < 1024): n is below 2^10, as math_float32.cl says.
  *   Far: x = 2^e m with a 24-bit integer m, and x 2/pi / 4 is needed modulo 1. Bits of 2/pi that m
  * 2^e turns into multiples of 4 are dropped, so that 96 bits from a place that e gives are enough
  * (Payne and Hanek):
@@ -31,14 +30,12 @@
  *
  * The product's upper 64 bits are n mod 4 and 62 bits of the fraction. No float32 is nearer than
  * 2^-30 to a multiple of pi/2, so 32 bits of it mean something. The fraction becomes three exact
- * floats, and is multiplied by pi/2 in 12-bit halves. Devices leave this out where no lane needs
+ * floats, and is multiplied by pi/2 as pairs. Devices leave this out where no lane needs
  * it; a C loop, to be vector code, computes both ways always.
- *   tan: t = tan(r) for even n, -1 / t for odd n, with the quotient's rest from 1 - q d, in which q
- * and d have 12 bits.
+ *   tan: t = tan(r) for even n, -1 / t for odd n, with the quotient's rest.
  *   asin and acos: x + x^3 P(x^2) up to 1/2. Beyond, pi/2 - 2 asin(s), s = sqrt((1 - x) / 2), with
- * s as a sum of its upper 12 bits and a rest.
- *   atan: t = x or 1 / x, whichever is below 1; t + t^3 P(t^2), with 1 / x as a sum of its upper 12
- * bits and a rest. The quotient of atan2, and its rest, come from operands scaled so that nothing
+ * s as a sum of the rounded root and a rest.
+ *   atan: t = x or 1 / x, whichever is below 1; t + t^3 P(t^2), with the rest of 1 / x. The quotient of atan2, and its rest, come from operands scaled so that nothing
  * overflows. All of the inverse functions end in base + t + tail, where base is 0, pi/2 or pi:
  * gantry__sum_with_base_f32.
  */
