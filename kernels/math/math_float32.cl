@@ -14,13 +14,13 @@
  * precision:
  *
  *     function   largest error   at               note
- *     exp        0.7791 ulp      -87.7102127      a denormal result, rounded twice; normal: 0.7184
- *     log        0.8463 ulp      0.705923975
- *     tanh       1.9007 ulp      0.362923115
- *     sigmoid    0.8094 ulp      0.34757632
+ *     exp        0.7791 ulp      -87.7102127      a denormal result, rounded twice
+ *     log        0.7925 ulp      0.706471264      every 37th input
+ *     tanh       1.4966 ulp      0.553701401
+ *     sigmoid    0.7932 ulp      0.347459376      every 7th input
  *     sqrt       0.5 ulp         (correctly rounded)
- *     sin_4pi    0.9050 ulp      2.35682416
- *     cos_4pi    0.8544 ulp      7.11898279
+ *     sin_4pi    0.8270 ulp      2.36009932       every 37th input
+ *     cos_4pi    0.8009 ulp      0.82790786       every 37th input
  *
  * How it works. exp: x = n ln 2 + r, |r| <= ln(2) / 2, exp(x) = 2^n (1 + r + r^2 P(r)). The integer
  * n is found by adding 1.5 * 2^23, which leaves it in the low bits of the sum. r is kept as a high

@@ -8,14 +8,14 @@
  * (see math_float32.cl):
  *
  *     function   largest error   at
- *     sin        0.8244 ulp      4.99826671e37
- *     cos        0.8367 ulp      1.76113489e32
- *     tan        1.0676 ulp      294509344
- *     asin       0.7326 ulp      0.532630026
- *     acos       0.6934 ulp      0.542151272
- *     atan       1.2785 ulp      1.01064229
- *     atan2      1.2092 ulp      y = -3.27412325e12, x = 3.31217581e12
- *                                (of 240 million pairs: test_math_atan2 60000000)
+ *     sin        0.7501 ulp      1.65606324e+27   every 7th input
+ *     cos        0.7542 ulp      275274.938       every 7th input
+ *     tan        1.0550 ulp      -1.7891417e+19   every 7th input
+ *     asin       0.7026 ulp      0.528967202      every 7th input
+ *     acos       0.6767 ulp      0.545018554      every 7th input
+ *     atan       1.1958 ulp      -1.01739264      every 37th input
+ *     atan2      1.0294 ulp      y = 1.63577667e-19, x = 1.73881094e-19
+ *                                (of 12 million pairs: test_math_atan2 3000000)
  *
  * How it works. sin, cos and tan: x = n pi/2 + r, |r| <= pi/4, with r as a sum high + low. Only n
  * mod 4 matters.
