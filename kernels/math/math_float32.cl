@@ -4,10 +4,10 @@
  *
  * Only additions, multiplications, fused multiply-adds, divisions, comparisons and integer
  * operations on bits are used, each of which IEEE 754 defines to the last bit; no table, no branch.
- * No compiler fuses by itself: GANTRY_FMA_F32 says where. What would be a branch is a select between
- * values already computed, so that a loop over any of these becomes vector code. A NaN result is
- * always 0x7fc00000. GANTRY_F32 is float, or a vector of floats where dialect.cl was asked for
- * lanes.
+ * No compiler fuses by itself: GANTRY_FMA_F32 says where. What would be a branch is a select
+ * between values already computed, so that a loop over any of these becomes vector code. A NaN
+ * result is always 0x7fc00000. GANTRY_F32 is float, or a vector of floats where dialect.cl was
+ * asked for lanes.
  *
  * Largest error over all 2^32 inputs (for the last two: |v| <= 4 pi), in units of the exact
  * result's last place, as tests/unit/math/exhaustive_math_float32.c --full finds it against double
@@ -34,9 +34,9 @@
  *   sigmoid: v = 1 / (1 + exp(|x|)) for negative x and 1 - v for the others. v must be right to
  * half a place though it has a division behind a sum, so the sum is kept as d + d_low and the
  * quotient's second half comes from the residual 1 - q (d + d_low), whose first product is exact.
- *   sin and cos: v = n pi/2 + r with r as a sum of two. pi/2 has three parts, of 24, 14 and 24 bits.
- * v - n times the first is exact (a multiple of 2^-24 below 1). n times the second is exact, too,
- * and below 2^-15, so that what its subtraction rounds is a float.
+ *   sin and cos: v = n pi/2 + r with r as a sum of two. pi/2 has three parts, of 24, 14 and 24
+ * bits. v - n times the first is exact (a multiple of 2^-24 below 1). n times the second is exact,
+ * too, and below 2^-15, so that what its subtraction rounds is a float.
  *
  * Some shapes look arbitrary, but have a reason. Values are computed before a select rather than in
  * its arms, or compilers make branches of them. Polynomials follow Horner: a shape with a shorter

@@ -16,9 +16,10 @@
  * first term is exact as far as it matters. log1p: 1 + x is a sum of two floats, the second of
  * which joins f before the polynomial.
  *   erfc: exp(-z^2) v (1 + P(z v)) with v = 1 / (z + c): z v maps [0, infinity) to [0, 1), where P
- * needs 10 terms. z^2 is a pair, and the exponential is 2^n (1 + e), so that it loses little. 2^n comes last, in two steps of which only
- * the second can round. erfc of a negative z is 2 minus that. With v, P and the exponential as
- * pairs of floats the error would be a third of this and the time five times as long.
+ * needs 10 terms. z^2 is a pair, and the exponential is 2^n (1 + e), so that it loses little. 2^n
+ * comes last, in two steps of which only the second can round. erfc of a negative z is 2 minus
+ * that. With v, P and the exponential as pairs of floats the error would be a third of this and the
+ * time five times as long.
  *   erf: x + x P(x^2) below 1.0625. Beyond, 1 - Q(x - 1)^4: the fourth root of erfc needs 8 terms
  * up to 4, where erf is 1, and what Q loses counts little, as erfc is below 1/7 there. An
  * exponential in its place halves the error and takes twice the time: its steps wait for one

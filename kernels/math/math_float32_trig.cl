@@ -35,9 +35,9 @@
  *   tan: t = tan(r) for even n, -1 / t for odd n, with the quotient's rest.
  *   asin and acos: x + x^3 P(x^2) up to 1/2. Beyond, pi/2 - 2 asin(s), s = sqrt((1 - x) / 2), with
  * s as a sum of the rounded root and a rest.
- *   atan: t = x or 1 / x, whichever is below 1; t + t^3 P(t^2), with the rest of 1 / x. The quotient of atan2, and its rest, come from operands scaled so that nothing
- * overflows. All of the inverse functions end in base + t + tail, where base is 0, pi/2 or pi:
- * gantry__sum_with_base_f32.
+ *   atan: t = x or 1 / x, whichever is below 1; t + t^3 P(t^2), with the rest of 1 / x. The
+ * quotient of atan2, and its rest, come from operands scaled so that nothing overflows. All of the
+ * inverse functions end in base + t + tail, where base is 0, pi/2 or pi: gantry__sum_with_base_f32.
  */
 
 /* constants: made by scripts/make_math_coefficients.py */
