@@ -5,8 +5,9 @@
 #define GANTRY_GANTRY_H
 
 #include <gantry/device.h>
-#include <gantry/memory.h>
+#include <gantry/function.h>
 #include <gantry/io.h>
+#include <gantry/memory.h>
 #include <gantry/op.h>
 #include <gantry/ops.h>
 #include <gantry/placement.h>

@@ -97,7 +97,9 @@ const char *gantry_placement_reason_text(gantry_placement_reason_t reason) {
                                         "where its variable lives",
                                         "first device with a kernel that matches the partial name",
                                         "refused",
-                                        "its device had no memory for it"};
+                                        "its device had no memory for it",
+                                        "where its input lies",
+                                        "where it is used"};
     return (size_t)reason < sizeof texts / sizeof texts[0] ? texts[reason] : "invalid reason";
 }
 

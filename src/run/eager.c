@@ -28,6 +28,7 @@
 #include "run/composed.h"
 #include "run/dispatch.h"
 #include "run/eager_state.h"
+#include "run/traced.h"
 
 #define PIECE_ALIGNMENT 64 /* bytes: a cache line of a processor */
 
@@ -71,6 +72,8 @@ static gantry_status_t check_inputs(gantry__eager_t *eager) {
                 "op %s: input %u belongs to another runtime; tensors of the scope's runtime are accepted",
                 eager->op->name, i);
         }
+        if (input->is_symbolic)
+            GANTRY__TRY(gantry__trace_check_input(eager->scope, input, eager->op->name, i));
         eager->has_faults |= input->fault_count > 0;
     }
     return GANTRY_OK;
@@ -519,6 +522,10 @@ static gantry_status_t eager_run(gantry__eager_t *eager) {
         eager->made_count = eager->infer.output_count;
         return gantry__compose(eager->scope, &eager->infer, eager->inputs, eager->made);
     }
+    if (eager->scope->trace) {
+        eager->made_count = eager->infer.output_count;
+        return gantry__trace_op(eager->scope, &eager->infer, eager->inputs, eager->made);
+    }
     describe_call(eager);
     gantry__profile_frame_t *frame = eager->frame;
     (void)gantry__profile_enter(frame, GANTRY__STEP_PLACEMENT);
@@ -657,6 +664,7 @@ static gantry_status_t check_and_run(gantry_scope_t *scope, const gantry__op_def
     eager_begin(&eager);
     status = run_in_room(&eager, output_count);
     if (scope->donated_count > 0) gantry__scope_end_donated(scope, inputs, input_count);
+    if (scope->trace && !scope->composed) scope->next_name[0] = '\0';
     if (eager.frame) gantry__eager_keep_profile(&eager);
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
     /* an optional step failed, or a device's memory ran out */

@@ -70,6 +70,7 @@ struct gantry_runtime_t {
     gantry_placement_fn placement_callback;
     void *placement_user;
     atomic_bool has_callback;
+    atomic_uint_fast64_t traces; /* begun so far: each has a number of its own */
     struct gantry_tensor_t *spare_tensors;
     uint32_t spare_count;
 };

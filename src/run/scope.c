@@ -108,6 +108,9 @@ static gantry_scope_t *begin_in(gantry_scope_t *parent, const char *device) {
     scope->parent = parent;
     scope->next_sibling = parent->first_child;
     scope->tag = parent->tag;
+    scope->trace = parent->trace;
+    scope->controls = parent->controls;
+    scope->depth = parent->depth;
     if (parent->first_child) parent->first_child->previous_sibling = scope;
     parent->first_child = scope;
     if (parent->status != GANTRY_OK) { /* the children of a failed scope do nothing either */
@@ -350,7 +353,12 @@ void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer,
                               .wish = outer->wish,
                               .tag = outer->tag,
                               .composed = composed,
+                              .trace = outer->trace,
+                              .controls = outer->controls,
                               .called = outer->called ? outer->called : composed};
+    if (outer->trace)
+        (void)snprintf(inner->next_name, sizeof inner->next_name, "%s",
+                       *outer->next_name ? outer->next_name : composed->name);
 }
 
 void gantry__scope_end_parts(gantry_scope_t *inner) {

@@ -7,6 +7,13 @@
 
 #include "run/tensor_state.h"
 
+#define GANTRY__NODE_NAME_BYTES 128
+/* Functions that may call each other inside a trace, before it is taken for a circle. */
+#define GANTRY__MOST_INLINED 32
+
+struct gantry__controls_t;
+struct gantry__trace_t;
+
 struct gantry_scope_t {
     gantry_runtime_t *runtime;
     gantry_scope_t *parent;
@@ -23,6 +30,10 @@ struct gantry_scope_t {
     const gantry__op_def_t *composed; /* the composed op whose parts run here, or NULL */
     /* the composed op that the program called: that one, or one that it is a part of; or NULL */
     const gantry__op_def_t *called;
+    struct gantry__trace_t *trace;             /* NULL: ops run */
+    const struct gantry__controls_t *controls; /* of a trace: nodes that come first; NULL: none */
+    uint32_t depth;                            /* of functions whose bodies run inside each other */
+    char next_name[GANTRY__NODE_NAME_BYTES];   /* of a trace: the next node's name; "": none */
     gantry_status_t status;
     char *message;       /* heap text; NULL without an error, or when there was no memory for it */
     char beginning[512]; /* of the message, for that case */

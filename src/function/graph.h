@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A graph: the nodes that a trace recorded, in program order, and the values between them.
+ *
+ * Program order is a topological order: a node uses values of earlier nodes only. Plain data that
+ * knows no device; types, shapes and attributes are complete. Externally synchronised while it is
+ * made, constant afterwards. */
+#ifndef GANTRY_FUNCTION_GRAPH_H
+#define GANTRY_FUNCTION_GRAPH_H
+
+#include <gantry/tensor.h>
+#include <gantry/variable.h>
+
+#include "base/arena.h"
+#include "op/op_def.h"
+#include "place/placer.h"
+
+typedef enum gantry__node_kind_t {
+    GANTRY__NODE_INPUT = 0,  /* an argument of the function */
+    GANTRY__NODE_CONST = 1,  /* a tensor that was there when the body ran */
+    GANTRY__NODE_OP = 2,     /* an op with a kernel, or an alias */
+    GANTRY__NODE_READ = 3,   /* of a variable */
+    GANTRY__NODE_ASSIGN = 4, /* to a variable: of input 0, or of its sum or difference with it */
+} gantry__node_kind_t;
+
+typedef struct gantry__node_t {
+    gantry__node_kind_t kind;
+    const gantry__op_def_t *op;
+    /* of ASSIGN: the op that makes the new value from the present one and input 0; NULL: none */
+    const gantry__op_def_t *update;
+    const char *name;
+    const gantry__op_def_t *part_of; /* the composed op that the body called, or NULL */
+    const gantry__wish_t *wish;      /* NULL: none */
+    const char *tag;                 /* for memory reports, or NULL */
+    const uint32_t *inputs;          /* values */
+    const uint32_t *controls;        /* nodes that come first */
+    const gantry_attr_t *attrs;      /* op->attr_count of them */
+    uint32_t input_count, control_count;
+    uint32_t first_output, output_count; /* values */
+    gantry_tensor_t *tensor;             /* of CONST; a reference of the graph's own */
+    gantry_variable_t *variable;         /* of READ and ASSIGN; a reference of the graph's own */
+    int64_t piece_first;                 /* as gantry__infer_t has it */
+} gantry__node_t;
+
+typedef struct gantry__value_t {
+    uint32_t node;
+    gantry_dtype_t dtype;
+    gantry_shape_t shape;
+    int64_t elements;
+    uint64_t bytes;
+} gantry__value_t;
+
+typedef struct gantry__graph_t {
+    const gantry__heap_t *heap;
+    gantry__arena_t arena; /* of what the nodes point to */
+    gantry__node_t *nodes;
+    gantry__value_t *values;
+    size_t node_count, node_capacity, value_count, value_capacity;
+    uint32_t *inputs;  /* values of the INPUT nodes, in order */
+    uint32_t *outputs; /* values */
+    uint32_t input_count, output_count;
+} gantry__graph_t;
+
+void gantry__graph_init(gantry__graph_t *graph, const gantry__heap_t *heap);
+void gantry__graph_deinit(gantry__graph_t *graph);
+
+/* Appends a node, whose pointers are copied, and its output values. dtypes and shapes: of the
+ * outputs. Takes over the references to tensor and variable, also when it fails. */
+gantry_status_t gantry__graph_add(gantry__graph_t *graph, const gantry__node_t *node,
+                                  const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
+                                  uint32_t *out_node);
+
+#endif
