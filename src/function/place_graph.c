@@ -115,6 +115,29 @@ static bool is_alias(const gantry__node_t *node) {
     return node->kind == GANTRY__NODE_OP && (node->op->flags & GANTRY__OP_ALIAS) != 0;
 }
 
+/* A branch or a loop puts its results where its last body makes the first one. */
+static gantry_status_t place_block(gantry__schedule_t *schedule, uint32_t index,
+                                   gantry__node_place_t *place) {
+    const gantry__node_t *node = &schedule->graph->nodes[index];
+    const gantry__heap_t *heap = schedule->graph->heap;
+    if (!gantry__heap_grow(heap, &schedule->blocks, schedule->block_count,
+                           &schedule->block_capacity, sizeof *schedule->blocks))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    gantry__block_t *block = &schedule->blocks[schedule->block_count++];
+    *block = (gantry__block_t){
+        .node = index,
+        .bodies = gantry__arena_zalloc(&schedule->memory, node->body_count, sizeof *block->bodies)};
+    if (!block->bodies) return GANTRY_RESOURCE_EXHAUSTED;
+    for (; block->body_count < node->body_count; ++block->body_count)
+        GANTRY__TRY(gantry__schedule_init(&block->bodies[block->body_count], schedule->runtime,
+                                          &node->bodies[block->body_count].graph));
+    const gantry__schedule_t *last = &block->bodies[node->body_count - 1];
+    if (node->output_count > 0) place->device = last->slots[last->outputs[0]].device;
+    if (!place->device) place->device = schedule->runtime->host;
+    place->reason = GANTRY_PLACED_WITH_BODY;
+    return GANTRY_OK;
+}
+
 static gantry_status_t place_node(gantry__schedule_t *schedule, uint32_t index) {
     const gantry__node_t *node = &schedule->graph->nodes[index];
     gantry__node_place_t *place = &schedule->places[index];
@@ -123,6 +146,8 @@ static gantry_status_t place_node(gantry__schedule_t *schedule, uint32_t index) 
     if (node->kind == GANTRY__NODE_READ || node->kind == GANTRY__NODE_ASSIGN) {
         place->device = gantry__variable_home(node->variable);
         place->reason = GANTRY_PLACED_WITH_VARIABLE;
+    } else if (node->body_count > 0) {
+        status = place_block(schedule, index, place);
     } else if (node->kind != GANTRY__NODE_OP) {
         place->reason = GANTRY_PLACED_WITH_CONSUMER;
     } else if (is_alias(node) && !is_asked) {

@@ -99,7 +99,8 @@ const char *gantry_placement_reason_text(gantry_placement_reason_t reason) {
                                         "refused",
                                         "its device had no memory for it",
                                         "where its input lies",
-                                        "where it is used"};
+                                        "where it is used",
+                                        "where the result of its body lies"};
     return (size_t)reason < sizeof texts / sizeof texts[0] ? texts[reason] : "invalid reason";
 }
 
