@@ -45,6 +45,11 @@ typedef struct gantry_function_options_t {
     uint32_t most_traces;
     /** Runs the body op by op in each call, without a trace: to look at its values. */
     bool runs_eagerly;
+    /** The most threads that run parts of one call at the same time, as TensorFlow's
+     * inter_op_parallelism_threads. 0: one for each CPU device that has enough to do; negative: the
+     * caller's thread alone. The caller's thread counts. Devices with a queue of their own work at
+     * the same time anyway. */
+    int32_t inter_op_threads;
 } gantry_function_options_t;
 
 /** Makes a function of a body. If all dimensions of inputs are known, the body is traced and placed

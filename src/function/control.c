@@ -14,8 +14,7 @@
 /* ---- checks ---- */
 
 gantry_status_t gantry__block_run_body(const gantry__block_call_t *call, uint32_t body,
-                                       gantry_scope_t *scope,
-                                       const gantry_tensor_t *const *inputs,
+                                       gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                        const gantry_tensor_t **outputs, uint32_t output_count) {
     for (uint32_t i = 0; i < output_count; ++i) outputs[i] = NULL;
     call->bodies[body](scope, inputs, outputs, call->user);
@@ -23,12 +22,10 @@ gantry_status_t gantry__block_run_body(const gantry__block_call_t *call, uint32_
         return gantry__fail(scope->status, "%s", gantry_scope_message(scope));
     for (uint32_t i = 0; i < output_count; ++i) {
         if (!outputs[i] || outputs[i]->runtime != scope->runtime)
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "op %s: body %u %s output %u; a tensor of its scope is accepted",
-                                call->op->name, body,
-                                outputs[i] ? "sets a tensor of another runtime as"
-                                           : "does not set",
-                                i);
+            return gantry__fail(
+                GANTRY_INVALID_ARGUMENT,
+                "op %s: body %u %s output %u; a tensor of its scope is accepted", call->op->name,
+                body, outputs[i] ? "sets a tensor of another runtime as" : "does not set", i);
         if (outputs[i]->is_symbolic)
             GANTRY__TRY(gantry__trace_check_input(scope, outputs[i], call->op->name, i));
     }
@@ -52,29 +49,28 @@ gantry_status_t gantry__block_check_output(const gantry__block_call_t *call, uin
     char got[GANTRY_MAX_RANK * 21 + 3], accepted[GANTRY_MAX_RANK * 21 + 3];
     (void)gantry_shape_format(&given->shape, got, sizeof got);
     (void)gantry_shape_format(shape, accepted, sizeof accepted);
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT, "op %s: body %u sets output %u to %s%s; %s%s is accepted, as %s",
-        call->op->name, body, output, gantry_dtype_name(given->dtype), got,
-        gantry_dtype_name(dtype), accepted,
-        call->selector ? "body 0 sets it" : "the loop's variable has");
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "op %s: body %u sets output %u to %s%s; %s%s is accepted, as %s",
+                        call->op->name, body, output, gantry_dtype_name(given->dtype), got,
+                        gantry_dtype_name(dtype), accepted,
+                        call->selector ? "body 0 sets it" : "the loop's variable has");
 }
 
-static gantry_status_t check_selector(const gantry_scope_t *scope,
-                                      const gantry__block_call_t *call, gantry_dtype_t dtype) {
+static gantry_status_t check_selector(const gantry_scope_t *scope, const gantry__block_call_t *call,
+                                      gantry_dtype_t dtype) {
     const gantry_tensor_t *given = call->selector;
     if (!given || given->runtime != scope->runtime)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "op %s: the %s is %s; a tensor of the scope's runtime is accepted",
                             call->op->name, dtype == GANTRY_BOOL ? "predicate" : "index",
                             given ? "of another runtime" : "NULL");
-    if (given->is_symbolic)
-        GANTRY__TRY(gantry__trace_check_input(scope, given, call->op->name, 0));
+    if (given->is_symbolic) GANTRY__TRY(gantry__trace_check_input(scope, given, call->op->name, 0));
     if (given->dtype == dtype && given->elements == 1) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "op %s: the %s has type %s and %lld elements; a %s of one element is accepted",
-                        call->op->name, dtype == GANTRY_BOOL ? "predicate" : "index",
-                        gantry_dtype_name(given->dtype), (long long)given->elements,
-                        gantry_dtype_name(dtype));
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "op %s: the %s has type %s and %lld elements; a %s of one element is accepted",
+        call->op->name, dtype == GANTRY_BOOL ? "predicate" : "index",
+        gantry_dtype_name(given->dtype), (long long)given->elements, gantry_dtype_name(dtype));
 }
 
 static gantry_status_t check_lists(const gantry__block_call_t *call) {
@@ -99,8 +95,7 @@ static gantry_status_t check_lists(const gantry__block_call_t *call) {
     return GANTRY_OK;
 }
 
-static gantry_status_t check_inputs(const gantry_scope_t *scope,
-                                    const gantry__block_call_t *call) {
+static gantry_status_t check_inputs(const gantry_scope_t *scope, const gantry__block_call_t *call) {
     for (uint32_t i = 0; i < call->input_count; ++i) {
         const gantry_tensor_t *input = call->inputs[i];
         if (!input || input->runtime != scope->runtime)
@@ -165,8 +160,8 @@ static gantry_status_t read_selector(const gantry__block_call_t *call, uint32_t 
     }
     int32_t index;
     GANTRY__TRY(gantry_tensor_read(call->selector, &index, sizeof index));
-    *out_body = index >= 0 && (uint32_t)index < call->body_count ? (uint32_t)index
-                                                                 : call->body_count - 1;
+    *out_body =
+        index >= 0 && (uint32_t)index < call->body_count ? (uint32_t)index : call->body_count - 1;
     return GANTRY_OK;
 }
 
@@ -195,11 +190,12 @@ static gantry_status_t run_step(gantry_scope_t *scope, const gantry__block_call_
                                 gantry_tensor_t **values) {
     gantry_tensor_t *next[GANTRY_MAX_FUNCTION_VALUES];
     const uint32_t count = call->input_count;
-    GANTRY__TRY(run_body_apart(scope, call, 1, (const gantry_tensor_t *const *)values, count, next));
+    GANTRY__TRY(
+        run_body_apart(scope, call, 1, (const gantry_tensor_t *const *)values, count, next));
     gantry_status_t status = GANTRY_OK;
     for (uint32_t i = 0; i < count && status == GANTRY_OK; ++i)
-        status = gantry__block_check_output(call, 1, i, next[i], values[i]->dtype,
-                                            &values[i]->shape);
+        status =
+            gantry__block_check_output(call, 1, i, next[i], values[i]->dtype, &values[i]->shape);
     if (status != GANTRY_OK) {
         release_all(next, count);
         return status;

@@ -22,8 +22,7 @@ typedef struct gantry__block_call_t {
 
 /* Calls a body in a scope; an error if the scope failed or an output is not set. */
 gantry_status_t gantry__block_run_body(const gantry__block_call_t *call, uint32_t body,
-                                       gantry_scope_t *scope,
-                                       const gantry_tensor_t *const *inputs,
+                                       gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                        const gantry_tensor_t **outputs, uint32_t output_count);
 /* InvalidArgument unless the condition's output is one bool. */
 gantry_status_t gantry__block_check_condition(const gantry__block_call_t *call,

@@ -28,13 +28,12 @@ static void release_inputs(const block_run_t *run) {
 /* Every input but a branch's selector. */
 static gantry_status_t take_inputs(const block_run_t *run) {
     for (uint32_t i = run->node->kind == GANTRY__NODE_CASE ? 1 : 0; i < run->act->input_count; ++i)
-        GANTRY__TRY(gantry__frame_view(run->frame, run->act->inputs[i],
-                                       &run->frame->block_inputs[i]));
+        GANTRY__TRY(
+            gantry__frame_view(run->frame, run->act->inputs[i], &run->frame->block_inputs[i]));
     return GANTRY_OK;
 }
 
-static gantry_status_t run_body(const block_run_t *run, uint32_t body,
-                                gantry_tensor_t **results) {
+static gantry_status_t run_body(const block_run_t *run, uint32_t body, gantry_tensor_t **results) {
     const gantry__body_t *made = &run->node->bodies[body];
     const gantry_tensor_t *arguments[MOST_VALUES];
     if (made->graph.input_count > MOST_VALUES)
@@ -43,6 +42,7 @@ static gantry_status_t run_body(const block_run_t *run, uint32_t body,
                             made->graph.input_count, MOST_VALUES);
     for (uint32_t i = 0; i < made->graph.input_count; ++i)
         arguments[i] = run->frame->block_inputs[made->sources[i]];
+    run->bodies[body]->shared = run->frame->shared;
     gantry_status_t status =
         gantry__frame_run(run->bodies[body], run->frame->scope, arguments, results);
     return status == GANTRY_OK ? GANTRY_OK : gantry__fail_prefix(status, "body %u: ", body);

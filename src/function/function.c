@@ -133,6 +133,7 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
     function->user = user;
     function->most_traces = chosen.most_traces ? chosen.most_traces : 16;
     function->runs_eagerly = chosen.runs_eagerly;
+    function->inter_op_threads = chosen.inter_op_threads;
     gantry_status_t status =
         gantry__runtime_word(runtime, name && *name ? name : "function", &function->name);
     if (status == GANTRY_OK) status = copy_inputs(function, inputs);

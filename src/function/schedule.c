@@ -28,6 +28,7 @@ static gantry_status_t add_slot(gantry__schedule_t *schedule, const gantry__slot
     gantry__slot_t *added = &schedule->slots[index];
     *added = *slot;
     added->next_alias = GANTRY__NO_SLOT;
+    added->made_by = UINT32_MAX;
     if (slot->kind != GANTRY__SLOT_ALIAS && slot->kind != GANTRY__SLOT_HOST) {
         added->root = index;
     } else {
@@ -56,8 +57,11 @@ static gantry_status_t add_act(gantry__schedule_t *schedule, const gantry__act_t
     const uint32_t index = (uint32_t)schedule->act_count++;
     for (uint32_t i = 0; i < kept.input_count; ++i)
         schedule->slots[schedule->slots[kept.inputs[i]].root].last_step = index;
-    for (uint32_t i = 0; i < kept.output_count; ++i)
-        schedule->slots[schedule->slots[kept.outputs[i]].root].last_step = index;
+    for (uint32_t i = 0; i < kept.output_count; ++i) {
+        gantry__slot_t *made = &schedule->slots[kept.outputs[i]];
+        made->made_by = index; /* also of a HOST slot, which is no root */
+        schedule->slots[made->root].last_step = index;
+    }
     if (kept.input_count > schedule->most_inputs) schedule->most_inputs = kept.input_count;
     schedule->acts[index] = kept;
     return GANTRY_OK;
@@ -413,14 +417,15 @@ static gantry_status_t end_slot(gantry__schedule_t *schedule, uint32_t slot, uin
     return GANTRY_OK;
 }
 
-/* Which tensors a step is the last to use. */
+/* Which tensors a step is the last to use. Where lanes run at the same time, no step is the last for
+ * certain: the tensors end with the call. */
 static gantry_status_t find_ended(gantry__schedule_t *schedule) {
     for (uint32_t i = 0; i < schedule->act_count; ++i) {
         gantry__act_t *act = &schedule->acts[i];
         act->ended_first = (uint32_t)schedule->ended_count;
-        for (uint32_t k = 0; k < act->input_count; ++k)
+        for (uint32_t k = 0; schedule->lane_count == 1 && k < act->input_count; ++k)
             GANTRY__TRY(end_slot(schedule, act->inputs[k], i));
-        for (uint32_t k = 0; k < act->output_count; ++k)
+        for (uint32_t k = 0; schedule->lane_count == 1 && k < act->output_count; ++k)
             GANTRY__TRY(end_slot(schedule, act->outputs[k], i));
         act->ended_count = (uint32_t)schedule->ended_count - act->ended_first;
         find_plain(schedule, act);
@@ -428,7 +433,7 @@ static gantry_status_t find_ended(gantry__schedule_t *schedule) {
     return GANTRY_OK;
 }
 
-static gantry_status_t build(gantry__schedule_t *schedule) {
+static gantry_status_t build(gantry__schedule_t *schedule, int32_t threads) {
     const gantry__graph_t *graph = schedule->graph;
     gantry__arena_t *memory = &schedule->memory;
     schedule->places = gantry__arena_zalloc(memory, graph->node_count, sizeof *schedule->places);
@@ -438,15 +443,16 @@ static gantry_status_t build(gantry__schedule_t *schedule) {
     for (size_t i = 0; i < graph->value_count; ++i) schedule->first_slots[i] = GANTRY__NO_SLOT;
     GANTRY__TRY(gantry__schedule_place(schedule));
     GANTRY__TRY(add_nodes(schedule));
+    GANTRY__TRY(gantry__schedule_spread(schedule, threads));
     GANTRY__TRY(find_ended(schedule));
     return gantry__schedule_plan_memory(schedule);
 }
 
 gantry_status_t gantry__schedule_init(gantry__schedule_t *schedule, gantry_runtime_t *runtime,
-                                      const gantry__graph_t *graph) {
+                                      const gantry__graph_t *graph, int32_t threads) {
     *schedule = (gantry__schedule_t){.graph = graph, .runtime = runtime};
     gantry__arena_init(&schedule->memory, graph->heap);
-    gantry_status_t status = build(schedule);
+    gantry_status_t status = build(schedule, threads);
     if (status != GANTRY_OK) gantry__schedule_deinit(schedule);
     return status;
 }

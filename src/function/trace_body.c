@@ -47,8 +47,7 @@ static gantry_status_t add_given_inputs(block_record_t *record) {
 
 /* The body's inputs: the given ones, then its captures. */
 static gantry_status_t connect_inputs(block_record_t *record, const gantry__trace_t *trace,
-                                      gantry__body_t *body,
-                                      const gantry_tensor_t *const *inputs) {
+                                      gantry__body_t *body, const gantry_tensor_t *const *inputs) {
     gantry__graph_t *graph = &body->graph;
     const uint32_t given = record->call->input_count, first = record->call->selector ? 1 : 0;
     const size_t count = given + trace->capture_count;
@@ -85,15 +84,14 @@ static gantry_status_t check_outputs(block_record_t *record, uint32_t body,
 
 static void note_state(block_record_t *record, const gantry__graph_t *graph) {
     for (size_t i = 0; i < graph->node_count; ++i)
-        record->has_state |= graph->nodes[i].kind == GANTRY__NODE_ASSIGN ||
-                             graph->nodes[i].has_state;
+        record->has_state |=
+            graph->nodes[i].kind == GANTRY__NODE_ASSIGN || graph->nodes[i].has_state;
 }
 
 static gantry_status_t record_in(block_record_t *record, uint32_t index, gantry_scope_t *inner,
                                  gantry__body_t *body) {
     const gantry__block_call_t *call = record->call;
-    const gantry_tensor_t *inputs[GANTRY_MAX_FUNCTION_VALUES],
-        *outputs[GANTRY_MAX_FUNCTION_VALUES];
+    const gantry_tensor_t *inputs[GANTRY_MAX_FUNCTION_VALUES], *outputs[GANTRY_MAX_FUNCTION_VALUES];
     const uint32_t output_count = !call->selector && index == 0 ? 1 : call->output_count;
     gantry__graph_t *graph = &body->graph;
     for (uint32_t i = 0; i < call->input_count; ++i)
@@ -152,8 +150,8 @@ static gantry_status_t record_all(block_record_t *record) {
         .most_steps = call->most_steps,
         .has_state = record->has_state,
     };
-    gantry_status_t status = gantry__trace_block(record->scope, &node, record->dtypes,
-                                                 record->shapes, call->outputs);
+    gantry_status_t status =
+        gantry__trace_block(record->scope, &node, record->dtypes, record->shapes, call->outputs);
     if (node.body_count == 0) record->done = 0; /* the graph's now */
     return status;
 }
@@ -165,8 +163,7 @@ gantry_status_t gantry__block_record(gantry_scope_t *scope, const gantry__block_
     record->scope = scope;
     record->call = call;
     gantry_status_t status = record_all(record);
-    for (uint32_t i = 0; i < record->done; ++i)
-        gantry__graph_deinit(&record->bodies[i].graph);
+    for (uint32_t i = 0; i < record->done; ++i) gantry__graph_deinit(&record->bodies[i].graph);
     gantry__heap_free(heap, record->inputs, record->input_capacity * sizeof *record->inputs);
     gantry__heap_free(heap, record, sizeof *record);
     return status;

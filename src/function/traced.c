@@ -144,7 +144,8 @@ static gantry_status_t make_traced(gantry_function_t *function, const gantry__wi
         traced->shapes[i] = *shapes[i];
     if (status == GANTRY_OK) status = record(function, traced);
     if (status == GANTRY_OK)
-        status = gantry__schedule_init(&traced->schedule, function->runtime, &traced->graph);
+        status = gantry__schedule_init(&traced->schedule, function->runtime, &traced->graph,
+                                       function->inter_op_threads);
     if (status != GANTRY_OK) {
         traced_destroy(function, traced);
         return gantry__fail_prefix(status, "function %s: ", function->name);

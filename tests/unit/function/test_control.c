@@ -160,9 +160,9 @@ static void loop_runs_until_its_condition_is_false(void **state) {
         runtime_fixture_t f;
         runtime_fixture_open(&f, 1);
         gantry_scope_t *scope = runtime_fixture_scope(&f, c->device);
-        outside_t outside = {.limit = gantry_scalar_f32(scope, 20),
-                             .count = gantry_variable_create(scope, gantry_scalar_f32(scope, 0),
-                                                             "count")};
+        outside_t outside = {
+            .limit = gantry_scalar_f32(scope, 20),
+            .count = gantry_variable_create(scope, gantry_scalar_f32(scope, 0), "count")};
         gantry_function_t *function = trace(&f, c, counting, &outside, inputs, 2, 3);
         for (float round = 1; round < 3; ++round) {
             const gantry_tensor_t *given[] = {F32(scope, 0, 1), F32(scope, 2, 1)}, *got[3];
@@ -262,8 +262,8 @@ static gantry_status_t trace_and_call(runtime_fixture_t *f, const control_case_t
                                                .runs_eagerly = c->is_eager};
     gantry_function_t *function;
     const gantry_tensor_t *got;
-    GANTRY__TRY(gantry_function_trace(f->runtime, "f", body, NULL, &input, 1, 1, &options,
-                                      &function));
+    GANTRY__TRY(
+        gantry_function_trace(f->runtime, "f", body, NULL, &input, 1, 1, &options, &function));
     gantry_scope_t *scope = runtime_fixture_scope(f, c->device);
     const gantry_tensor_t *given = F32(scope, 1);
     (void)gantry_function_call(scope, function, &given, 1, &got, 1);
