@@ -402,6 +402,20 @@ static gantry_status_t do_read(gantry__frame_t *frame, const gantry__act_t *act)
     return gantry__frame_put(frame, act->outputs[0], gantry__variable_take(node->variable));
 }
 
+static gantry_status_t do_draw(gantry__frame_t *frame, const gantry__act_t *act) {
+    const gantry__node_t *node = &frame->schedule->graph->nodes[act->node];
+    const gantry__philox_t place = gantry__draws_take(node->draws, node->blocks);
+    const uint64_t *const data[] = {&place.key, place.counter};
+    for (uint32_t i = 0; i < 2; ++i) {
+        const gantry_shape_t shape = GANTRY_SHAPE(i + 1);
+        gantry_tensor_t *tensor;
+        GANTRY__TRY(gantry__tensor_from_host(frame->schedule->runtime, act->device, GANTRY_UINT64,
+                                             &shape, data[i], node->tag, &tensor));
+        GANTRY__TRY(gantry__frame_put(frame, act->outputs[i], tensor));
+    }
+    return GANTRY_OK;
+}
+
 static gantry_status_t inherit_faults(gantry__frame_t *frame, gantry_tensor_t *tensor) {
     gantry_status_t status = GANTRY_OK;
     gantry__mutex_lock(&frame->shared->lock);
@@ -441,6 +455,7 @@ static gantry_status_t do_act(gantry__frame_t *frame, const gantry__act_t *act,
         case GANTRY__DO_ASSIGN: return do_assign(frame, act);
         case GANTRY__DO_ARGUMENT: return do_argument(frame, act, arguments[act->call]);
         case GANTRY__DO_BLOCK: return gantry__frame_do_block(frame, act);
+        case GANTRY__DO_DRAW: return do_draw(frame, act);
     }
     return GANTRY_OK;
 }

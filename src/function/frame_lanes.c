@@ -31,8 +31,7 @@ typedef struct lanes_run_t {
 } lanes_run_t;
 
 static bool has_ended(const lanes_run_t *run, const gantry__lane_wait_t *wait) {
-    return atomic_load_explicit(&run->lanes[wait->lane].ended, memory_order_acquire) >=
-           wait->count;
+    return atomic_load_explicit(&run->lanes[wait->lane].ended, memory_order_acquire) >= wait->count;
 }
 
 /* False: another lane failed. */
@@ -77,12 +76,11 @@ bool gantry__frame_run_lanes(gantry__frame_t *frame, const gantry_tensor_t *cons
                              gantry_status_t *out_status) {
     lanes_run_t run = {.frame = frame, .arguments = arguments};
     gantry__work_t work;
-    if (!gantry__workers_start(&frame->schedule->runtime->workers,
-                               frame->schedule->lane_count - 1, run_lane, &run, &work))
+    if (!gantry__workers_start(&frame->schedule->runtime->workers, frame->schedule->lane_count - 1,
+                               run_lane, &run, &work))
         return false;
     run_lane(&run, 0);
     gantry__workers_wait(&work);
-    *out_status =
-        run.status == GANTRY_OK ? GANTRY_OK : gantry__fail(run.status, "%s", run.message);
+    *out_status = run.status == GANTRY_OK ? GANTRY_OK : gantry__fail(run.status, "%s", run.message);
     return true;
 }

@@ -3,7 +3,8 @@
 
 const gantry__op_def_t gantry__op_placeholder = {.name = "Placeholder", .output_count = 1},
                        gantry__op_if = {.name = "If"}, gantry__op_case = {.name = "Case"},
-                       gantry__op_while = {.name = "While"};
+                       gantry__op_while = {.name = "While"},
+                       gantry__op_draw = {.name = "RngReadAndSkip", .output_count = 2};
 
 void gantry__graph_init(gantry__graph_t *graph, const gantry__heap_t *heap) {
     *graph = (gantry__graph_t){.heap = heap};
@@ -14,6 +15,7 @@ void gantry__graph_deinit(gantry__graph_t *graph) {
     for (size_t i = 0; i < graph->node_count; ++i) {
         gantry_tensor_release(graph->nodes[i].tensor);
         gantry_variable_release(graph->nodes[i].variable);
+        gantry__draws_release(graph->nodes[i].draws);
         for (uint32_t k = 0; k < graph->nodes[i].body_count; ++k)
             gantry__graph_deinit(&graph->nodes[i].bodies[k].graph);
     }
@@ -80,6 +82,7 @@ gantry_status_t gantry__graph_add(gantry__graph_t *graph, const gantry__node_t *
         graph->value_count = kept.first_output;
         gantry_tensor_release(node->tensor);
         gantry_variable_release(node->variable);
+        gantry__draws_release(node->draws);
         return GANTRY_RESOURCE_EXHAUSTED;
     }
     graph->nodes[graph->node_count++] = kept;

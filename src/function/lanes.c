@@ -135,8 +135,7 @@ static void assign_lanes(spread_t *spread) {
 /* Whether a lane beside the busiest has work worth a thread. */
 static bool is_worth_it(const spread_t *spread) {
     uint32_t busy = 0;
-    for (uint32_t i = 0; i < spread->lane_count; ++i)
-        busy += spread->work[i] >= WORTH_A_LANE_NS;
+    for (uint32_t i = 0; i < spread->lane_count; ++i) busy += spread->work[i] >= WORTH_A_LANE_NS;
     return busy >= 2;
 }
 
@@ -156,7 +155,8 @@ static void wait_for(const gantry__schedule_t *schedule, const gantry__act_t *ac
 
 static bool has_effect(const gantry__schedule_t *schedule, const gantry__act_t *act) {
     return act->kind == GANTRY__DO_READ || act->kind == GANTRY__DO_ASSIGN ||
-           act->kind == GANTRY__DO_BLOCK || schedule->graph->nodes[act->node].control_count > 0;
+           act->kind == GANTRY__DO_BLOCK || act->kind == GANTRY__DO_DRAW ||
+           schedule->graph->nodes[act->node].control_count > 0;
 }
 
 static gantry_status_t keep_waits(gantry__schedule_t *schedule, gantry__act_t *act,
@@ -166,8 +166,7 @@ static gantry_status_t keep_waits(gantry__schedule_t *schedule, gantry__act_t *a
         if (list->counts[i] > 0)
             waits[act->wait_count++] = (gantry__lane_wait_t){i, list->counts[i]};
     }
-    act->waits =
-        gantry__arena_copy(&schedule->memory, waits, act->wait_count, sizeof waits[0]);
+    act->waits = gantry__arena_copy(&schedule->memory, waits, act->wait_count, sizeof waits[0]);
     return act->waits ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 

@@ -146,6 +146,9 @@ static gantry_status_t place_node(gantry__schedule_t *schedule, uint32_t index) 
     if (node->kind == GANTRY__NODE_READ || node->kind == GANTRY__NODE_ASSIGN) {
         place->device = gantry__variable_home(node->variable);
         place->reason = GANTRY_PLACED_WITH_VARIABLE;
+    } else if (node->kind == GANTRY__NODE_DRAW) {
+        place->device = schedule->runtime->host; /* the stream's position is the host's */
+        place->reason = GANTRY_PLACED_WITH_VARIABLE;
     } else if (node->body_count > 0) {
         status = place_block(schedule, index, place);
     } else if (node->kind != GANTRY__NODE_OP) {

@@ -291,6 +291,23 @@ static gantry_status_t add_assign(gantry__schedule_t *schedule, uint32_t index) 
     return add_act(schedule, &act, &input, NULL);
 }
 
+static gantry_status_t add_draw(gantry__schedule_t *schedule, uint32_t index) {
+    const gantry__node_t *node = &schedule->graph->nodes[index];
+    const gantry__act_t act = {.kind = GANTRY__DO_DRAW,
+                               .node = index,
+                               .device = schedule->places[index].device,
+                               .output_count = 2};
+    uint32_t outputs[2];
+    for (uint32_t i = 0; i < 2; ++i) {
+        const gantry__slot_t slot = {.kind = GANTRY__SLOT_TENSOR,
+                                     .value = node->first_output + i,
+                                     .device = act.device,
+                                     .escapes = true};
+        GANTRY__TRY(add_slot(schedule, &slot, &outputs[i]));
+    }
+    return add_act(schedule, &act, NULL, outputs);
+}
+
 /* Its inputs and results are tensors, which the bodies' own schedules take and make. A selector is
  * read on the host. */
 static gantry_status_t add_block(gantry__schedule_t *schedule, uint32_t index) {
@@ -329,6 +346,7 @@ static gantry_status_t add_node(gantry__schedule_t *schedule, uint32_t index) {
     switch (node->kind) {
         case GANTRY__NODE_READ: return add_read(schedule, index);
         case GANTRY__NODE_ASSIGN: return add_assign(schedule, index);
+        case GANTRY__NODE_DRAW: return add_draw(schedule, index);
         case GANTRY__NODE_CASE:
         case GANTRY__NODE_WHILE: return add_block(schedule, index);
         case GANTRY__NODE_OP: break;
@@ -366,7 +384,8 @@ static void find_needed(const gantry__graph_t *graph, bool *is_needed) {
         need_value(graph, is_needed, graph->outputs[i]);
     for (size_t i = graph->node_count; i-- > 0;) {
         const gantry__node_t *node = &graph->nodes[i];
-        is_needed[i] |= node->kind == GANTRY__NODE_ASSIGN || node->has_state;
+        is_needed[i] |=
+            node->kind == GANTRY__NODE_ASSIGN || node->kind == GANTRY__NODE_DRAW || node->has_state;
         if (!is_needed[i]) continue;
         for (uint32_t k = 0; k < node->input_count; ++k)
             need_value(graph, is_needed, node->inputs[k]);

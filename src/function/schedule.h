@@ -50,6 +50,7 @@ typedef enum gantry__step_kind_t {
     GANTRY__DO_READ = 3,     /* a variable's present value to output 0 */
     GANTRY__DO_ASSIGN = 4,   /* input 0 to a variable; with an update, by a kernel */
     GANTRY__DO_ARGUMENT = 5, /* argument number `call` of the function to output 0 */
+    GANTRY__DO_DRAW = 7,     /* key and counter to outputs 0 and 1 */
     GANTRY__DO_BLOCK = 6     /* the bodies of a branch or a loop: block number `call` */
 } gantry__step_kind_t;
 

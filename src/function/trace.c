@@ -85,6 +85,7 @@ static gantry_status_t trace_add(const gantry_scope_t *scope, gantry__node_t *no
     if (!controls) {
         gantry_tensor_release(node->tensor);
         gantry_variable_release(node->variable);
+        gantry__draws_release(node->draws);
         return GANTRY_RESOURCE_EXHAUSTED;
     }
     uint32_t used = 0;
@@ -339,6 +340,32 @@ gantry_status_t gantry__trace_assign(gantry_scope_t *scope, const gantry__op_def
                            .input_count = 1,
                            .variable = variable};
     return add_variable_node(scope, &node, NULL, NULL, &index);
+}
+
+/* ---- draws ---- */
+
+gantry_status_t gantry__trace_draw(gantry_scope_t *scope, gantry__draws_t *draws, uint64_t blocks,
+                                   const gantry_tensor_t *out_place[2]) {
+    const gantry_dtype_t dtypes[] = {GANTRY_UINT64, GANTRY_UINT64};
+    const gantry_shape_t shapes[] = {GANTRY_SHAPE(1), GANTRY_SHAPE(2)};
+    node_name_t unique;
+    uint32_t index;
+    GANTRY__TRY(trace_name(scope, gantry__op_draw.name, &unique));
+    gantry__node_t node = {.kind = GANTRY__NODE_DRAW,
+                           .op = &gantry__op_draw,
+                           .name = unique.text,
+                           .part_of = scope->called,
+                           .output_count = 2,
+                           .draws = gantry__draws_retain(draws),
+                           .blocks = blocks};
+    GANTRY__TRY(trace_add(scope, &node, dtypes, shapes, &index));
+    for (uint32_t i = 0; i < 2; ++i) {
+        gantry_tensor_t *tensor;
+        GANTRY__TRY(trace_make_output(scope->trace, index, i, &tensor));
+        gantry__scope_adopt(scope, tensor);
+        out_place[i] = tensor;
+    }
+    return GANTRY_OK;
 }
 
 /* ---- branches and loops ---- */

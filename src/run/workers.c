@@ -85,9 +85,8 @@ static void free_worker(const gantry__workers_t *workers, worker_t *worker) {
 /* Adds an idle worker; lock is held. */
 static bool add_worker(gantry__workers_t *workers) {
     const uint32_t before = gantry__failures();
-    worker_t *worker = workers->count < MOST_WORKERS
-                           ? gantry__heap_zalloc(workers->heap, sizeof *worker)
-                           : NULL;
+    worker_t *worker =
+        workers->count < MOST_WORKERS ? gantry__heap_zalloc(workers->heap, sizeof *worker) : NULL;
     gantry__forget_since(before);
     if (!worker) return false;
     worker->workers = workers;

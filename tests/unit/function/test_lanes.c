@@ -35,12 +35,10 @@ static void weave(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
 }
 
 static gantry_function_t *trace(gantry_runtime_t *runtime, gantry_function_body_fn body,
-                                const void *user, size_t outputs, int32_t threads,
-                                bool is_eager) {
+                                const void *user, size_t outputs, int32_t threads, bool is_eager) {
     const gantry_input_spec_t input = SPEC_F32(ELEMENTS);
-    const gantry_function_options_t options = {.struct_size = sizeof options,
-                                               .inter_op_threads = threads,
-                                               .runs_eagerly = is_eager};
+    const gantry_function_options_t options = {
+        .struct_size = sizeof options, .inter_op_threads = threads, .runs_eagerly = is_eager};
     gantry_function_t *function;
     void *given;
     memcpy(&given, &user, sizeof given);
@@ -178,8 +176,9 @@ static void gather_beside(gantry_scope_t *scope, const gantry_tensor_t *const *i
     for (int step = 0; step < DEPTH; ++step) x = gantry_add(scope, x, inputs[0]);
     outputs[0] = x;
     (void)gantry_scope_name_next(scope, "picked");
-    const gantry_tensor_t *few = gantry_range(scope, gantry_scalar_i32(scope, 0),
-                                              gantry_scalar_i32(scope, 5), gantry_scalar_i32(scope, 1));
+    const gantry_tensor_t *few =
+        gantry_range(scope, gantry_scalar_i32(scope, 0), gantry_scalar_i32(scope, 5),
+                     gantry_scalar_i32(scope, 1));
     const gantry_tensor_t *floats = gantry_cast(scope, few, GANTRY_FLOAT32);
     outputs[1] = gantry_gather(scope, floats, index, 0);
 }
