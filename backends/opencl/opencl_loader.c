@@ -71,7 +71,7 @@ typedef struct platforms_t {
 } platforms_t;
 
 /* As ocl-icd: an exported function, or else one that the driver hands out. */
-static void *find_function(void *library, const char *name) {
+static void *opencl_loader_find_function(void *library, const char *name) {
     void *(*get)(const char *name);
     void *function = dlsym(library, "clGetExtensionFunctionAddress");
     memcpy(&get, &function, sizeof get);
@@ -81,16 +81,15 @@ static void *find_function(void *library, const char *name) {
 
 /* The questions that ocl-icd asks before it sorts; they start no device. */
 static void opencl_loader_add_platforms(void *library, platforms_t *platforms) {
-    cl_int (*get_platforms)(cl_uint most, cl_platform_id *out_platforms, cl_uint *out_count);
+    cl_int (*get_platforms)(cl_uint most, cl_platform_id * out_platforms, cl_uint * out_count);
     __typeof__(&clGetPlatformInfo) get_info;
-    void *functions[] = {find_function(library, "clIcdGetPlatformIDsKHR"),
-                         find_function(library, "clGetPlatformInfo")};
+    void *functions[] = {opencl_loader_find_function(library, "clIcdGetPlatformIDsKHR"),
+                         opencl_loader_find_function(library, "clGetPlatformInfo")};
     cl_platform_id found[MOST_PLATFORMS];
     cl_uint count = 0;
     memcpy(&get_platforms, &functions[0], sizeof get_platforms);
     memcpy(&get_info, &functions[1], sizeof get_info);
-    if (!get_platforms || !get_info ||
-        get_platforms(MOST_PLATFORMS, found, &count) != CL_SUCCESS) {
+    if (!get_platforms || !get_info || get_platforms(MOST_PLATFORMS, found, &count) != CL_SUCCESS) {
         return;
     }
     platforms->count += count;

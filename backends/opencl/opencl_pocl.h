@@ -3,9 +3,9 @@
  * end the process or tell no cause.
  *
  * Not here: what PoCL says of itself (opencl_device_info.c), and a loader that asks PoCL by itself
- * (opencl_loader.h). A compiler that runs out of memory in
- * the middle of its work still ends the process. Owner: the instance keeps the folder. Threads:
- * can_be_asked, can_start and can_link read the environment and are init-only, the rest is thread-safe. */
+ * (opencl_loader.h). A compiler that runs out of memory in the middle of its work still ends the
+ * process. Owner: the instance keeps the folder. Threads: can_be_asked, can_start and can_link read
+ * the environment and are init-only, the rest is thread-safe. */
 #ifndef GANTRY_OPENCL_POCL_H
 #define GANTRY_OPENCL_POCL_H
 
