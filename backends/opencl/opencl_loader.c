@@ -70,21 +70,29 @@ typedef struct platforms_t {
     bool has_pocl;
 } platforms_t;
 
-/* As ocl-icd: an exported function, or else one that the driver hands out. */
-static void *opencl_loader_find_function(void *library, const char *name) {
+/* The driver's own: if it is linked with the loader, a search finds the loader's functions, and a
+ * call of one starts the loader. */
+static void *find_exported(const gantry__opencl_symbols_t *cl, void *library, const char *name) {
+    void *function = dlsym(library, name);
+    return function == dlsym(cl->library, name) ? NULL : function;
+}
+
+/* As ocl-icd: a function that the driver hands out, or else one that it exports. */
+static void *find_of_driver(const gantry__opencl_symbols_t *cl, void *library, const char *name) {
     void *(*get)(const char *name);
-    void *function = dlsym(library, "clGetExtensionFunctionAddress");
+    void *function = find_exported(cl, library, "clGetExtensionFunctionAddress");
     memcpy(&get, &function, sizeof get);
-    function = dlsym(library, name);
-    return function || !get ? function : get(name);
+    function = get ? get(name) : NULL;
+    return function ? function : find_exported(cl, library, name);
 }
 
 /* The questions that ocl-icd asks before it sorts; they start no device. */
-static void opencl_loader_add_platforms(void *library, platforms_t *platforms) {
+static void opencl_loader_add_platforms(const gantry__opencl_symbols_t *cl, void *library,
+                                        platforms_t *platforms) {
     cl_int (*get_platforms)(cl_uint most, cl_platform_id * out_platforms, cl_uint * out_count);
     __typeof__(&clGetPlatformInfo) get_info;
-    void *functions[] = {opencl_loader_find_function(library, "clIcdGetPlatformIDsKHR"),
-                         opencl_loader_find_function(library, "clGetPlatformInfo")};
+    void *functions[] = {find_of_driver(cl, library, "clIcdGetPlatformIDsKHR"),
+                         find_of_driver(cl, library, "clGetPlatformInfo")};
     cl_platform_id found[MOST_PLATFORMS];
     cl_uint count = 0;
     memcpy(&get_platforms, &functions[0], sizeof get_platforms);
@@ -107,7 +115,7 @@ int32_t gantry__opencl_loader_check(const gantry_host_t *host, const gantry__ope
     *out_has_asked = false;
     if (drivers->count < 2 || !sorts_by_devices(cl)) return GANTRY_OK;
     for (uint32_t i = 0; i < drivers->count; ++i)
-        opencl_loader_add_platforms(drivers->libraries[i], &platforms);
+        opencl_loader_add_platforms(cl, drivers->libraries[i], &platforms);
     *out_has_asked = platforms.count > 0;
     if (platforms.count < 2 || !platforms.has_pocl ||
         gantry__pocl_can_be_asked(reason, sizeof reason)) {
