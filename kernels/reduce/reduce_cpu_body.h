@@ -61,9 +61,12 @@ static void BODY_NAME(pair)(void *target, void *other, const void *x, const void
 
 #endif
 
+/* `unroll 1`, here and in reduce_cpu_tree.h, forbids -fpeel-loops (gantry_simd.cmake) to write out
+ * the rest of a vector, an eighth of the code for no time. */
 static void BODY_NAME(enter)(void *restrict acc, const void *restrict x, int64_t count) {
     BODY_ACC *out = acc;
     const BODY_IN *in = x;
+#pragma GCC unroll 1
     for (int64_t i = 0; i < count; ++i) {
         out[i] = BODY_FIRST(in[i]);
     }
@@ -79,17 +82,20 @@ static void BODY_NAME(few)(void *restrict result, const void *const *rows, int64
     const BODY_IN *restrict c = count > 2 ? rows[2] : a;
     const BODY_IN *restrict d = count > 3 ? rows[3] : a;
     if (count == 2) {
+#pragma GCC unroll 1
         for (int64_t i = 0; i < width; ++i) {
             BODY_ACC p = BODY_FIRST(a[i]), q = BODY_FIRST(b[i]);
             target[i] = BODY_OP(p, q);
         }
     } else if (count == 3) {
+#pragma GCC unroll 1
         for (int64_t i = 0; i < width; ++i) {
             BODY_ACC p = BODY_FIRST(a[i]), q = BODY_FIRST(b[i]), r = BODY_FIRST(c[i]);
             BODY_ACC pr = BODY_OP(p, r);
             target[i] = BODY_OP(pr, q);
         }
     } else {
+#pragma GCC unroll 1
         for (int64_t i = 0; i < width; ++i) {
             BODY_ACC p = BODY_FIRST(a[i]), q = BODY_FIRST(b[i]), r = BODY_FIRST(c[i]),
                      s = BODY_FIRST(d[i]);

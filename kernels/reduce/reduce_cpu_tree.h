@@ -102,6 +102,7 @@ static inline __attribute__((always_inline)) void TREE_NAME(add_sequence)(TREE_A
     if (rest > 0) {
         TREE_ACC padded[GANTRY_REDUCE_LANES];
         TREE_NAME(fill)(padded, GANTRY_REDUCE_LANES);
+#pragma GCC unroll 1
         for (int64_t i = 0; i < rest; ++i) {
             padded[i] = TREE_LOAD(x[rounds * GANTRY_REDUCE_LANES + i]);
         }
