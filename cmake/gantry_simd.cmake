@@ -7,7 +7,7 @@ check_c_compiler_flag(-fopenmp-simd GANTRY_HAS_OPENMP_SIMD) # the pragma for vec
 # fast).
 set(GANTRY_SIMD_PEELED reduce_cpu_simd)
 # These files are many times slower without vectors, so the base set vectorizes them although it is built for size.
-set(GANTRY_SIMD_BASE_HOT reduce_cpu_simd reduce_cpu_wide_simd reduce_cpu_extreme_simd softmax_cpu_simd layer_norm_cpu_simd)
+set(GANTRY_SIMD_BASE_HOT reduce_cpu_simd reduce_cpu_extreme_simd softmax_cpu_simd layer_norm_cpu_simd)
 
 # The flags of one file for one instruction set.
 function(gantry_simd_flags out variant stem)

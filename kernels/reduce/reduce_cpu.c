@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions on the CPU: shapes, levels of the tree, threads. reduce_cpu_units.c has the units of a
- * level, reduce_cpu_simd.c, reduce_cpu_wide_simd.c and reduce_cpu_extreme_simd.c have the loops.
+ * level, reduce_cpu_simd.c and reduce_cpu_extreme_simd.c have the loops.
  *
  * Each level replaces sequences by the sequences of their chunks' sums; the last one writes the
  * output. Only the shape decides how a sequence is cut, so the result does not depend on the number
@@ -42,13 +42,9 @@ static void reduce_cpu_plan_blocks(gantry__cpu_reduce_plan_t *plan, int64_t size
 static bool reduce_cpu_find_loops(const gantry_op_call_t *call, const gantry__reduce_way_t *way,
                                   gantry__cpu_reduce_loops_t *out) {
     const int level = gantry__cpu_simd_level(call->device);
-    switch (way->tree) {
-        case GANTRY_TREE_MAX:
-        case GANTRY_TREE_MIN:
-            return GANTRY_CPU_PICK(level, reduce_find_extreme)(way->tree, way->in, out);
-        case GANTRY_TREE_WIDE_SUM: return GANTRY_CPU_PICK(level, reduce_find_wide)(way->in, out);
-        default: return GANTRY_CPU_PICK(level, reduce_find)(way->tree, way->in, out);
-    }
+    return way->tree == GANTRY_TREE_MAX || way->tree == GANTRY_TREE_MIN
+               ? GANTRY_CPU_PICK(level, reduce_find_extreme)(way->tree, way->in, out)
+               : GANTRY_CPU_PICK(level, reduce_find)(way->tree, way->in, out);
 }
 
 static int32_t run_level(gantry_op_call_t *call, const gantry__cpu_reduce_plan_t *plan,

@@ -72,7 +72,6 @@ void gantry__cpu_reduce_units(const gantry__cpu_reduce_loops_t *loops,
 /* The loops of a way's tree; false if there are none. */
 GANTRY_CPU_DECLARE(bool, reduce_find,
                    (int32_t tree, int32_t dtype, gantry__cpu_reduce_loops_t *out_loops));
-GANTRY_CPU_DECLARE(bool, reduce_find_wide, (int32_t dtype, gantry__cpu_reduce_loops_t *out_loops));
 GANTRY_CPU_DECLARE(bool, reduce_find_extreme,
                    (int32_t tree, int32_t dtype, gantry__cpu_reduce_loops_t *out_loops));
 

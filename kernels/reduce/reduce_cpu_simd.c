@@ -97,6 +97,67 @@ SQUARE(uint64_t)
 #define WRAPPING_IDENTITY 0
 #include "kernels/reduce/reduce_cpu_wrapping.h"
 
+/* Sums of small integers in 64 bits, for their mean. */
+#define BODY_NAME(x) x##_wide_i8
+#define BODY_ROLLS
+#define BODY_IN int8_t
+#define BODY_ACC uint64_t
+#define BODY_LOAD(x) (uint64_t)(x)
+#define BODY_OP(a, b) SUM(a, b)
+#define BODY_IDENTITY 0
+#define BODY_JOIN(x) sums_##x##_u64
+#include "kernels/reduce/reduce_cpu_body.h"
+
+#define BODY_NAME(x) x##_wide_u8
+#define BODY_ROLLS
+#define BODY_IN uint8_t
+#define BODY_ACC uint64_t
+#define BODY_LOAD(x) (uint64_t)(x)
+#define BODY_OP(a, b) SUM(a, b)
+#define BODY_IDENTITY 0
+#define BODY_JOIN(x) sums_##x##_u64
+#include "kernels/reduce/reduce_cpu_body.h"
+
+#define BODY_NAME(x) x##_wide_i16
+#define BODY_ROLLS
+#define BODY_IN int16_t
+#define BODY_ACC uint64_t
+#define BODY_LOAD(x) (uint64_t)(x)
+#define BODY_OP(a, b) SUM(a, b)
+#define BODY_IDENTITY 0
+#define BODY_JOIN(x) sums_##x##_u64
+#include "kernels/reduce/reduce_cpu_body.h"
+
+#define BODY_NAME(x) x##_wide_u16
+#define BODY_ROLLS
+#define BODY_IN uint16_t
+#define BODY_ACC uint64_t
+#define BODY_LOAD(x) (uint64_t)(x)
+#define BODY_OP(a, b) SUM(a, b)
+#define BODY_IDENTITY 0
+#define BODY_JOIN(x) sums_##x##_u64
+#include "kernels/reduce/reduce_cpu_body.h"
+
+#define BODY_NAME(x) x##_wide_i32
+#define BODY_ROLLS
+#define BODY_IN int32_t
+#define BODY_ACC uint64_t
+#define BODY_LOAD(x) (uint64_t)(x)
+#define BODY_OP(a, b) SUM(a, b)
+#define BODY_IDENTITY 0
+#define BODY_JOIN(x) sums_##x##_u64
+#include "kernels/reduce/reduce_cpu_body.h"
+
+#define BODY_NAME(x) x##_wide_u32
+#define BODY_ROLLS
+#define BODY_IN uint32_t
+#define BODY_ACC uint64_t
+#define BODY_LOAD(x) (uint64_t)(x)
+#define BODY_OP(a, b) SUM(a, b)
+#define BODY_IDENTITY 0
+#define BODY_JOIN(x) sums_##x##_u64
+#include "kernels/reduce/reduce_cpu_body.h"
+
 enum { WRAPPING_TYPES = 8 };
 
 static int type_place(int32_t dtype) {
@@ -110,8 +171,21 @@ static int type_place(int32_t dtype) {
     return place;
 }
 
+static make_loops_fn find_wide(int32_t dtype) {
+    switch (dtype) {
+        case GANTRY_INT8: return loops_wide_i8;
+        case GANTRY_UINT8: return loops_wide_u8;
+        case GANTRY_INT16: return loops_wide_i16;
+        case GANTRY_UINT16: return loops_wide_u16;
+        case GANTRY_INT32: return loops_wide_i32;
+        case GANTRY_UINT32: return loops_wide_u32;
+        default: return NULL;
+    }
+}
+
 static make_loops_fn reduce_cpu_find(int32_t tree, int32_t dtype) {
     const int place = type_place(dtype);
+    if (tree == GANTRY_TREE_WIDE_SUM) return find_wide(dtype);
     if (place == WRAPPING_TYPES) return NULL;
     switch (tree) {
         case GANTRY_TREE_SUM: return all_sum[place];
