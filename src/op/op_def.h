@@ -102,11 +102,14 @@ struct gantry__op_def_t {
     uint8_t input_count; /* of definitions in inputs */
     uint8_t output_count;
     uint8_t attr_count;
-    const gantry__op_arg_t *inputs;
-    const gantry__op_arg_t *outputs;
+    const gantry__op_arg_t *inputs; /* and then outputs: gantry__op_outputs */
     const gantry__op_attr_t *attrs; /* type attributes first */
     gantry__infer_fn infer;
 };
+
+static inline const gantry__op_arg_t *gantry__op_outputs(const gantry__op_def_t *op) {
+    return op->inputs + op->input_count;
+}
 
 /* Every op has a constant: GANTRY__OP_ID_Add for "Add". The build sorts the names of all rows
  * (cmake/gantry_op_list.cmake), so ids follow the alphabet. */

@@ -71,7 +71,6 @@ static const gantry__op_def_t definitions[GANTRY__OP_COUNT] = {
         .output_count = ARGS(op_outputs),                                            \
         .attr_count = ATTRS(op_attrs),                                               \
         .inputs = &args[FIRST_ARG_##op_name],                                        \
-        .outputs = &args[FIRST_ARG_##op_name + ARGS(op_inputs)],                     \
         .attrs = &attrs[FIRST_ATTR_##op_name],                                       \
         .infer = op_infer,                                                           \
     },

@@ -24,9 +24,9 @@ static const gantry__op_def_t positive = {
     .input_count = 1,
     .output_count = 2,
     .attr_count = 2,
-    .inputs = (const gantry__op_arg_t[]){{"x", 0, 0}},
-    .outputs =
-        (const gantry__op_arg_t[]){{"y", 0, 0}, {"marks", GANTRY__TYPE_FIXED(GANTRY_INT32), 0}},
+    .inputs =
+        (const gantry__op_arg_t[]){
+            {"x", 0, 0}, {"y", 0, 0}, {"marks", GANTRY__TYPE_FIXED(GANTRY_INT32), 0}},
     .attrs =
         (const gantry__op_attr_t[]){
             {.name = "T", .kind = GANTRY_ATTR_TYPE, .dtype_mask = ~UINT64_C(0)},

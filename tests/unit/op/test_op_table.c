@@ -68,7 +68,7 @@ static void assert_output_list(const gantry__op_def_t *op) {
     }
     bool list = false;
     for (uint32_t k = 0; k < op->output_count; ++k)
-        list |= (op->outputs[k].flags & GANTRY__ARG_LIST) != 0;
+        list |= (gantry__op_outputs(op)[k].flags & GANTRY__ARG_LIST) != 0;
     if (counting != list || (list && op->output_count != 1))
         fail_msg("%s: its list of outputs", op->name);
 }
@@ -108,7 +108,7 @@ static void table_definitions_are_consistent(void **state) {
         assert_in_range(op->output_count, 1, GANTRY__MAX_OUTPUTS);
         assert_true(op->attr_count <= GANTRY__MAX_ATTRS);
         assert_args(op, op->inputs, op->input_count);
-        assert_args(op, op->outputs, op->output_count);
+        assert_args(op, gantry__op_outputs(op), op->output_count);
         assert_attrs(op);
         assert_output_list(op);
         assert_types_settle(op);
@@ -226,8 +226,8 @@ static void info_lists_names_of_every_op(void **state) {
         }
         for (size_t k = 0; k < info.output_count; ++k) {
             char expected[64];
-            bool list = (op->outputs[k].flags & GANTRY__ARG_LIST) != 0;
-            (void)snprintf(expected, sizeof expected, "%s%s", op->outputs[k].name,
+            bool list = (gantry__op_outputs(op)[k].flags & GANTRY__ARG_LIST) != 0;
+            (void)snprintf(expected, sizeof expected, "%s%s", gantry__op_outputs(op)[k].name,
                            list ? "..." : "");
             assert_string_equal(info.outputs[k], expected);
         }

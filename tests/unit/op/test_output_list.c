@@ -18,8 +18,7 @@ static const gantry__op_def_t copies = {
     .input_count = 1,
     .output_count = 1,
     .attr_count = 2,
-    .inputs = (const gantry__op_arg_t[]){{"x", 0, 0}},
-    .outputs = (const gantry__op_arg_t[]){{"y", 0, GANTRY__ARG_LIST}},
+    .inputs = (const gantry__op_arg_t[]){{"x", 0, 0}, {"y", 0, GANTRY__ARG_LIST}},
     .attrs =
         (const gantry__op_attr_t[]){
             {.name = "T", .kind = GANTRY_ATTR_TYPE, .dtype_mask = ~UINT64_C(0)},
