@@ -38,7 +38,7 @@ typedef struct {
 #define ITEM_COLUMNS 32
 #define ITEM_LENGTH 64
 #define ITEMS_PER_UNIT 2048
-#define BLOCK_ITEMS 256
+#define BLOCK_ITEMS GANTRY_REDUCE_FEW_ITEMS
 /* GPUs: chunks of a sequence for one work-group, if there are no more sequences than compute units;
  * and the length up to which the lanes of a smaller group load all their elements at once. */
 #define FEW_CHUNKS 4
@@ -95,13 +95,22 @@ static bool allows_block(gantry_op_call_t *call, const gantry__reduce_way_t *way
             gantry__k_group_limit(call, kernel) >= BLOCK_ITEMS);
 }
 
+bool gantry__reduce_has_few_items(const gantry_op_call_t *call) {
+    return !gantry__k_is_serial(call) &&
+           call->device_info->max_work_group_size >= GANTRY_REDUCE_FEW_ITEMS;
+}
+
+bool gantry__reduce_are_few(const gantry_op_call_t *call, int64_t sequences, int64_t length) {
+    return gantry__reduce_has_few_items(call) && length > FEW_LENGTH &&
+           sequences <= (int64_t)call->device_info->compute_units;
+}
+
 /* True when one work-group takes all levels of a sequence. */
 static bool are_few(gantry_op_call_t *call, const gantry__reduce_shape_t *shape,
                     const gantry__reduce_way_t *way) {
-    return !gantry__k_is_serial(call) && shape->reduced.rank == 1 &&
-           shape->columns < BLOCK_COLUMNS &&
-           shape->outer * shape->columns <= (int64_t)call->device_info->compute_units &&
-           shape->length > FEW_LENGTH && gantry__reduce_chunks(shape->length) <= FEW_CHUNKS &&
+    return gantry__reduce_are_few(call, shape->outer * shape->columns, shape->length) &&
+           shape->reduced.rank == 1 && shape->columns < BLOCK_COLUMNS &&
+           gantry__reduce_chunks(shape->length) <= FEW_CHUNKS &&
            allows_block(call, way, "reduce_few");
 }
 

@@ -31,6 +31,12 @@ static void expect(gantry_scope_t *scope, const char *what, const gantry_tensor_
     failed = 1;
 }
 
+static const gantry_tensor_t *layer_norm(gantry_scope_t *scope, int64_t rows, int64_t length) {
+    const gantry_tensor_t *scale =
+        gantry_reshape(scope, numbers(scope, 1, length), GANTRY_SHAPE(length));
+    return gantry_layer_norm(scope, numbers(scope, rows, length), scale, scale, 1, 0.001);
+}
+
 static void run_all(gantry_scope_t *scope) {
     const gantry_tensor_t *wide = numbers(scope, 16, 1024), *tall = numbers(scope, 256, 64),
                           *square = numbers(scope, 96, 96);
@@ -41,6 +47,10 @@ static void run_all(gantry_scope_t *scope) {
     expect(scope, "Sum of columns", reduced(scope, tall, 0));
     expect(scope, "ArgMax", gantry_argmax(scope, wide, 1));
     expect(scope, "Softmax", gantry_softmax(scope, wide));
+    expect(scope, "Softmax of a row", gantry_softmax(scope, numbers(scope, 1, 1000)));
+    expect(scope, "Softmax of a long row", gantry_softmax(scope, numbers(scope, 1, 9000)));
+    expect(scope, "LayerNorm", layer_norm(scope, 16, 512));
+    expect(scope, "LayerNorm of a row", layer_norm(scope, 1, 1000));
     expect(scope, "Transpose", gantry_transpose(scope, square, NULL));
     expect(scope, "MatMul", gantry_matmul(scope, square, square, NULL));
     expect(scope, "Cumsum of rows", gantry_cumsum(scope, wide, 1, NULL));
