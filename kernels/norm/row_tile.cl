@@ -40,12 +40,12 @@ GANTRY_FN tile_t tile_of(const int length) {
 
 /* values[k] = READ(place) of the item's elements, and `other` behind them, whose loads read place
  * 0. No branch stands between the loads, so all are in flight before the first is used. */
-#define TILE_LOAD(values, tile, READ, other)                                               \
-    GANTRY_UNROLLED for (int k = 0; k < TILE_ROWS; ++k) {                                  \
-        values[k] = READ(k < (tile).count ? (tile).first + k * TILE_LANES : 0);            \
-    }                                                                                      \
-    GANTRY_UNROLLED for (int k = 0; k < TILE_ROWS; ++k) {                                  \
-        values[k] = k < (tile).count ? values[k] : (other);                                \
+#define TILE_LOAD(values, tile, READ, other)                                    \
+    GANTRY_UNROLLED for (int k = 0; k < TILE_ROWS; ++k) {                       \
+        values[k] = READ(k < (tile).count ? (tile).first + k * TILE_LANES : 0); \
+    }                                                                           \
+    GANTRY_UNROLLED for (int k = 0; k < TILE_ROWS; ++k) {                       \
+        values[k] = k < (tile).count ? values[k] : (other);                     \
     }
 
 /* The tree's sum of a tile, for each item; terms are +0 behind the item's elements. `shared` has

@@ -32,27 +32,25 @@ GANTRY_FN C tile_largest(GANTRY_LOCAL_POINTER(C) shared, const int item, C value
 /* The largest of the item's own elements. */
 GANTRY_FN C largest_of(const C *values) {
     C largest = values[0];
-    GANTRY_UNROLLED for (int k = 1; k < TILE_ROWS; ++k) {
-        largest = SOFT_MAX(largest, values[k]);
-    }
+    GANTRY_UNROLLED for (int k = 1; k < TILE_ROWS; ++k) { largest = SOFT_MAX(largest, values[k]); }
     return largest;
 }
 
 /* terms[k] = exp(values[k] - largest) of the item's elements. A macro, because a compiler that does
  * not inline so long a function would keep the arrays in memory. */
-#define SOFT_TERMS(terms, values, tile, largest)                                      \
-    GANTRY_UNROLLED for (int k = 0; k < TILE_ROWS; ++k) {                             \
-        terms[k] = k < (tile).count ? SOFT_EXP(values[k] - (largest)) : (C)0;         \
+#define SOFT_TERMS(terms, values, tile, largest)                              \
+    GANTRY_UNROLLED for (int k = 0; k < TILE_ROWS; ++k) {                     \
+        terms[k] = k < (tile).count ? SOFT_EXP(values[k] - (largest)) : (C)0; \
     }
 
 /* Defines the tile of this group: the tile's number and the row's in [rows][tiles], and its
  * elements x, `count` from `first` on. */
-#define SOFT_OPEN_TILE                                                             \
-    const GANTRY_LONG group = GANTRY_GROUP_ID(0);                                  \
-    const GANTRY_LONG row = gantry__divide_position(group, tiles);                 \
-    const GANTRY_LONG first = (group - row * tiles) * TILE;                        \
-    const int count = (int)(length - first < TILE ? length - first : TILE);        \
-    GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length + first;            \
+#define SOFT_OPEN_TILE                                                      \
+    const GANTRY_LONG group = GANTRY_GROUP_ID(0);                           \
+    const GANTRY_LONG row = gantry__divide_position(group, tiles);          \
+    const GANTRY_LONG first = (group - row * tiles) * TILE;                 \
+    const int count = (int)(length - first < TILE ? length - first : TILE); \
+    GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length + first;     \
     const tile_t tile = tile_of(count);
 #define SOFT_READ(place) GANTRY_WIDEN(x[place])
 

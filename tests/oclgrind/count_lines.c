@@ -45,6 +45,7 @@ static void run_all(gantry_scope_t *scope) {
     expect(scope, "Sum of all", gantry_sum(scope, wide, NULL));
     expect(scope, "Sum of rows", reduced(scope, wide, 1));
     expect(scope, "Sum of columns", reduced(scope, tall, 0));
+    expect(scope, "Sum of few columns", reduced(scope, numbers(scope, 256, 16), 0));
     expect(scope, "ArgMax", gantry_argmax(scope, wide, 1));
     expect(scope, "Softmax", gantry_softmax(scope, wide));
     expect(scope, "Softmax of a row", gantry_softmax(scope, numbers(scope, 1, 1000)));
@@ -63,7 +64,7 @@ static void run_all(gantry_scope_t *scope) {
 
 /* A part that imitates most cards, so that a simulator runs the forms for cards. */
 static gantry_status_t imitate_card(gantry_runtime_t *runtime) {
-    const gantry_logical_device_config_t part = {.max_work_group_size = 256};
+    const gantry_logical_device_config_t part = {.max_work_group_size = 1024};
     const gantry_physical_device_t *device = NULL;
     size_t count = 0;
     gantry_status_t status = gantry_list_physical_devices(runtime, "GPU", 1, &device, &count);

@@ -12,8 +12,8 @@
 enum { SOFTMAX, LOG_SOFTMAX, LAYER_NORM, OPS };
 
 static const int64_t shapes[][2] = {
-    {1, 513},  {2, 600},   {1, 1000},  {3, 1024},  {2, 1025},   {1, 3333},    {2, 4095}, {1, 4096},
-    {1, 4097}, {3, 8192},  {1, 12289}, {2, 70000}, {1, 300000}, {1, 1200001},
+    {1, 513},  {2, 600},  {1, 1000}, {3, 1024},  {2, 1025},  {1, 3333},   {2, 4095},
+    {1, 4096}, {1, 4097}, {3, 8192}, {1, 12289}, {2, 70000}, {1, 300000}, {1, 1200001},
 };
 static const gantry_dtype_t types[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_FLOAT16};
 
@@ -27,8 +27,8 @@ static const gantry_tensor_t *make_values(gantry_scope_t *scope, int64_t rows, i
         values[i] = has_infinity && i % 101 == 100 ? -INFINITY
                     : i % 97 == 96                 ? -0.0f
                                                    : (float)(i * 7919 % 1009) * 0.013f - 9.0f;
-    const gantry_tensor_t *data = gantry_constant(
-        scope, GANTRY_FLOAT32, GANTRY_SHAPE(rows, length), values, count * sizeof *values);
+    const gantry_tensor_t *data = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(rows, length),
+                                                  values, count * sizeof *values);
     free(values);
     return dtype == GANTRY_FLOAT32 ? data : gantry_cast(scope, data, dtype);
 }
