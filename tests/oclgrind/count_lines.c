@@ -42,6 +42,13 @@ static void run_all(gantry_scope_t *scope) {
                           *square = numbers(scope, 96, 96);
     expect(scope, "Add", gantry_add(scope, wide, wide));
     expect(scope, "Add of a row", gantry_add(scope, wide, numbers(scope, 1, 1024)));
+    expect(scope, "Add of a scalar", gantry_add(scope, wide, gantry_scalar_f32(scope, 1)));
+    expect(scope, "Add to a column", gantry_add(scope, numbers(scope, 16, 1), wide));
+    expect(scope, "Add of a column", gantry_add(scope, wide, numbers(scope, 16, 1)));
+    expect(scope, "Add of an odd row",
+           gantry_add(scope, numbers(scope, 1, 33), numbers(scope, 50, 33)));
+    expect(scope, "Add of a row and a column",
+           gantry_add(scope, numbers(scope, 1, 64), numbers(scope, 64, 1)));
     expect(scope, "Sum of all", gantry_sum(scope, wide, NULL));
     expect(scope, "Sum of rows", reduced(scope, wide, 1));
     expect(scope, "Sum of columns", reduced(scope, tall, 0));

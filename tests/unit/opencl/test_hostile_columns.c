@@ -10,8 +10,7 @@ static const int64_t shapes[][3] = {
     {1, 65, 32},   {1, 100, 33},  {1, 1000, 64}, {1, 4096, 40},
     {1, 4097, 63}, {1, 9000, 32}, {3, 300, 70},  {2, 2048, 127},
 };
-static const gantry_dtype_t types[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_FLOAT16,
-                                       GANTRY_INT8};
+static const gantry_dtype_t types[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_FLOAT16, GANTRY_INT8};
 
 static const gantry_tensor_t *make_values(gantry_scope_t *scope, const int64_t *shape,
                                           gantry_dtype_t dtype) {
