@@ -10,11 +10,11 @@ static const struct {
     int64_t all[3], few[3];
     const char *kernel;
 } cases[] = {
-    {{7, 5, 64}, {1, 1, 64}, "repeat_rows"},  {{1, 9, 33}, {1, 1, 33}, "repeat_rows"},
-    {{3, 8, 6}, {1, 8, 6}, "repeat_rows"},    {{1, 600, 96}, {1, 1, 96}, "repeat_rows"},
-    {{1, 16, 64}, {1, 16, 1}, "repeat_"},     {{1, 16, 63}, {1, 16, 1}, "repeat_"},
-    {{5, 7, 48}, {1, 7, 1}, "repeat_"},       {{5, 7, 3}, {1, 7, 1}, "repeat_"},
-    {{1, 1, 1000}, {1, 1, 1}, "repeat_"},     {{1, 1, 1003}, {1, 1, 1}, "repeat_"},
+    {{7, 5, 64}, {1, 1, 64}, "repeat_rows"}, {{1, 9, 33}, {1, 1, 33}, "repeat_rows"},
+    {{3, 8, 6}, {1, 8, 6}, "repeat_rows"},   {{1, 600, 96}, {1, 1, 96}, "repeat_rows"},
+    {{1, 16, 64}, {1, 16, 1}, "repeat_"},    {{1, 16, 63}, {1, 16, 1}, "repeat_"},
+    {{5, 7, 48}, {1, 7, 1}, "repeat_"},      {{5, 7, 3}, {1, 7, 1}, "repeat_"},
+    {{1, 1, 1000}, {1, 1, 1}, "repeat_"},    {{1, 1, 1003}, {1, 1, 1}, "repeat_"},
     {{1, 64, 1}, {1, 1, 60}, "broadcast"},
 };
 static const gantry_dtype_t types[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_FLOAT16, GANTRY_INT8};
@@ -87,8 +87,8 @@ static void divide(gantry_runtime_t *runtime, const char *device, const int64_t 
     const gantry_tensor_t *quotient =
         gantry_div(scope, make_values(scope, all, GANTRY_INT32, 1), y);
     if (quotient) assert_int_not_equal(gantry_tensor_wait(quotient), GANTRY_OK);
-    (void)snprintf(out, out_bytes, "%s", quotient ? gantry_last_message()
-                                                  : gantry_scope_message(scope));
+    (void)snprintf(out, out_bytes, "%s",
+                   quotient ? gantry_last_message() : gantry_scope_message(scope));
     (void)gantry_scope_end(scope);
 }
 
