@@ -25,8 +25,8 @@ static bool write_parts(char *name, const char *const *parts, uint32_t count) {
 
 /* clang's exit status for the file; its messages go to `log`. Old clangs know no architecture above
  * 80, and the text is the same for all. */
-static int run_clang(const char *clang, const char *options, const char *file,
-                     char *log, size_t log_bytes) {
+static int run_clang(const char *clang, const char *options, const char *file, char *log,
+                     size_t log_bytes) {
     char command[1024];
     snprintf(command, sizeof command,
              "'%s' -x cuda -std=c++17 --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc"
@@ -38,13 +38,12 @@ static int run_clang(const char *clang, const char *options, const char *file,
     return pipe ? pclose(pipe) : -1;
 }
 
-static int check_parts(const char *clang, const char *options,
-                       const char *const *parts, uint32_t count, char *log, size_t log_bytes) {
+static int check_parts(const char *clang, const char *options, const char *const *parts,
+                       uint32_t count, char *log, size_t log_bytes) {
     char name[] = "/tmp/gantry_cuda_text_XXXXXX";
     int status = -1;
     snprintf(log, log_bytes, "cannot write %s\n", name);
-    if (write_parts(name, parts, count))
-        status = run_clang(clang, options, name, log, log_bytes);
+    if (write_parts(name, parts, count)) status = run_clang(clang, options, name, log, log_bytes);
     unlink(name);
     return status;
 }
@@ -57,8 +56,7 @@ bool cuda_text_clang_refuses(const char *clang, const text_program_t *program) {
     if (count >= MOST_PARTS) return false;
     memcpy(parts, program->source->parts, count * sizeof *parts);
     parts[count] = "\nGANTRY_KERNEL wrong(GANTRY_SPAN_OUT(out)) { out_base[0] = nothing; }\n";
-    return check_parts(clang, program->options, parts, count + 1, log, sizeof log) !=
-               0 &&
+    return check_parts(clang, program->options, parts, count + 1, log, sizeof log) != 0 &&
            strstr(log, "nothing") != NULL;
 }
 
@@ -66,8 +64,8 @@ void cuda_text_clang_check(const char *clang, const text_program_t *program,
                            text_report_t *report) {
     char log[4096];
     *report = (text_report_t){.done = true, .kernels = program->kernel_count};
-    if (check_parts(clang, program->options, program->source->parts,
-                    program->source->part_count, log, sizeof log) == 0)
+    if (check_parts(clang, program->options, program->source->parts, program->source->part_count,
+                    log, sizeof log) == 0)
         return;
     printf("FAIL %s \"%s\" by clang: does not compile\n%s\n", program->source->label,
            program->options, log);
