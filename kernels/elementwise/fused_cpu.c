@@ -71,8 +71,7 @@ static void load(part_t *part, const gantry__cpu_fused_load_t *load) {
         gantry__cpu_gather(&rows, 0, input->data, bytes, part->begin % job->plan.dims[1], count,
                            part->at[load->place]);
     } else {
-        gantry__cpu_gather(&plan, 0, input->data, bytes, part->begin, count,
-                           part->at[load->place]);
+        gantry__cpu_gather(&plan, 0, input->data, bytes, part->begin, count, part->at[load->place]);
     }
 }
 

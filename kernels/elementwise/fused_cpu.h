@@ -22,8 +22,8 @@ enum {
     GANTRY__CPU_FUSED_OUTPUT = GANTRY_K_FUSED_MOST_INPUTS,
     GANTRY__CPU_FUSED_SLOT = GANTRY__CPU_FUSED_OUTPUT + GANTRY_K_FUSED_MOST_OUTPUTS,
     /* an instruction's result each, an input's dense copy each, three operands as float32 */
-    GANTRY__CPU_FUSED_PLACES = GANTRY__CPU_FUSED_SLOT + GANTRY_K_FUSED_MOST_INSTRUCTIONS +
-                               GANTRY_K_FUSED_MOST_INPUTS + 3,
+    GANTRY__CPU_FUSED_PLACES =
+        GANTRY__CPU_FUSED_SLOT + GANTRY_K_FUSED_MOST_INSTRUCTIONS + GANTRY_K_FUSED_MOST_INPUTS + 3,
     /* of a half: three operands are widened, and the result is narrowed */
     GANTRY__CPU_FUSED_STEPS = 5 * GANTRY_K_FUSED_MOST_INSTRUCTIONS
 };

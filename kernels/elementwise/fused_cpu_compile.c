@@ -298,8 +298,8 @@ void gantry__cpu_fused_compile(gantry__cpu_fused_job_t *job) {
             c.output_of[k] != NO_PLACE && !job->streams && (k + 1 == count || !is_shared);
 
         note_bytes(&c, gantry__k_fused_result(in));
-        c.place[k] = is_direct ? (uint8_t)(GANTRY__CPU_FUSED_OUTPUT + c.output_of[k])
-                               : take_slot(&c);
+        c.place[k] =
+            is_direct ? (uint8_t)(GANTRY__CPU_FUSED_OUTPUT + c.output_of[k]) : take_slot(&c);
         add_instruction(&c, in, row->operands, c.place[k]);
         for (uint32_t i = 0; i < row->operands; ++i) free_result(&c, in->operands[i], k);
         if (c.last_use[k] == k) free_result(&c, -1 - (int64_t)k, k);

@@ -81,7 +81,8 @@ static const gantry__k_fused_row_t gantry__k_fused_rows[GANTRY_K_FUSED_COUNT] = 
 
 static inline int32_t gantry__k_fused_result(const gantry__k_instruction_t *instruction) {
     if (instruction->id == GANTRY_K_FUSED_Cast) return (int32_t)instruction->operands[1];
-    return gantry__k_fused_rows[instruction->id].is_bool ? GANTRY_BOOL : (int32_t)instruction->dtype;
+    return gantry__k_fused_rows[instruction->id].is_bool ? GANTRY_BOOL
+                                                         : (int32_t)instruction->dtype;
 }
 
 /* ---- broadcasting ----

@@ -300,8 +300,8 @@ static slot_t *find_slot(const gantry__program_cache_t *cache, uint64_t hash,
     for (size_t i = hash % cache->slot_count;; i = (i + 1) % cache->slot_count) {
         slot_t *slot = &cache->slots[i];
         if (slot->hash == 0) return slot;
-        if (slot->hash == hash && is_same_source(slot->source, source) && strcmp(slot->options, options) == 0 &&
-            strcmp(slot->name, name) == 0)
+        if (slot->hash == hash && is_same_source(slot->source, source) &&
+            strcmp(slot->options, options) == 0 && strcmp(slot->name, name) == 0)
             return slot;
     }
 }
@@ -363,8 +363,7 @@ gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache,
     if (code != 0)
         return gantry__fail_prefix((gantry_status_t)code,
                                    "program %s has no usable kernel %s: ", source->label, name);
-    return add_slot(cache,
-                    (slot_t){.hash = hash, .source = program->source, .kernel = *out_kernel},
+    return add_slot(cache, (slot_t){.hash = hash, .source = program->source, .kernel = *out_kernel},
                     options, name);
 }
 

@@ -45,8 +45,8 @@ typedef struct gantry__op_arg_t {
 
 typedef struct gantry__op_attr_t {
     const char *name;
-    int32_t kind;        /* GANTRY_ATTR_... of backend_abi.h */
-    bool required;       /* no default; a type attribute that inputs determine is not required */
+    int32_t kind;  /* GANTRY_ATTR_... of backend_abi.h */
+    bool required; /* no default; a type attribute that inputs determine is not required */
     /* INT: the number of tensors of the op's list output. INTS: as many tensors as numbers */
     bool counts_outputs;
     uint64_t dtype_mask; /* TYPE: the accepted types */

@@ -292,9 +292,9 @@ static gantry_status_t settle_rest(gantry__infer_t *call) {
     }
     for (uint32_t k = 0; k < call->output_count; ++k) {
         int16_t type = op->outputs[has_output_list(op) ? 0 : k].type;
-        call->out_dtypes[k] =
-            type == GANTRY__TYPE_EACH ? GANTRY_DTYPE_NONE
-            : type < 0 ? (gantry_dtype_t)-type : (gantry_dtype_t)call->attrs[type].i;
+        call->out_dtypes[k] = type == GANTRY__TYPE_EACH ? GANTRY_DTYPE_NONE
+                              : type < 0                ? (gantry_dtype_t)-type
+                                                        : (gantry_dtype_t)call->attrs[type].i;
     }
     return GANTRY_OK;
 }

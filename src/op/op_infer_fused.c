@@ -38,9 +38,8 @@ static gantry_status_t fail_unused(int64_t k, uint32_t place, int64_t operand) {
 
 /* The numbers of a Cast behind its operand. */
 static gantry_status_t check_cast(int64_t k, const int64_t *instruction) {
-    const bool has_type =
-        instruction[3] > 0 && instruction[3] < 64 &&
-        gantry__fused_takes(GANTRY__FUSED_Cast, (gantry_dtype_t)instruction[3]);
+    const bool has_type = instruction[3] > 0 && instruction[3] < 64 &&
+                          gantry__fused_takes(GANTRY__FUSED_Cast, (gantry_dtype_t)instruction[3]);
     if (has_type && (instruction[4] == 0 || instruction[4] == 1)) return GANTRY_OK;
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,
@@ -52,7 +51,8 @@ static gantry_status_t check_instruction(const gantry__infer_t *call, results_t 
                                          const int64_t *instruction) {
     const bool is_known = instruction[0] >= 0 && instruction[0] < GANTRY__FUSED_COUNT &&
                           instruction[1] > 0 && instruction[1] < 64;
-    const gantry__fused_id_t id = is_known ? (gantry__fused_id_t)instruction[0] : GANTRY__FUSED_COUNT;
+    const gantry__fused_id_t id =
+        is_known ? (gantry__fused_id_t)instruction[0] : GANTRY__FUSED_COUNT;
     const gantry_dtype_t dtype = (gantry_dtype_t)instruction[1];
     if (!gantry__fused_takes(id, dtype)) {
         return gantry__fail(
@@ -104,10 +104,11 @@ static gantry_status_t set_output(gantry__infer_t *call, const results_t *result
     }
     GANTRY__TRY(broadcast_inputs(call, results->inputs[k], own));
     if (!gantry_shape_equal(own, whole)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "output %u, instruction %lld, has shape %s; it must be %s, that of all inputs",
-                            (unsigned)place, (long long)k, gantry__shape_text(own).text,
-                            gantry__shape_text(whole).text);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "output %u, instruction %lld, has shape %s; it must be %s, that of all inputs",
+            (unsigned)place, (long long)k, gantry__shape_text(own).text,
+            gantry__shape_text(whole).text);
     }
     call->out_dtypes[place] = results->dtypes[k];
     return GANTRY_OK;
@@ -116,9 +117,10 @@ static gantry_status_t set_output(gantry__infer_t *call, const results_t *result
 static gantry_status_t check_limits(const gantry__infer_t *call, int64_t words) {
     const int64_t most = GANTRY__FUSED_MOST_INSTRUCTIONS;
     if (words % GANTRY__FUSED_WORDS != 0 || words == 0 || words / GANTRY__FUSED_WORDS > most) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "attribute 'program' has %lld numbers; accepted are %d for each of 1 to %lld instructions",
-                            (long long)words, GANTRY__FUSED_WORDS, (long long)most);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "attribute 'program' has %lld numbers; accepted are %d for each of 1 to %lld instructions",
+            (long long)words, GANTRY__FUSED_WORDS, (long long)most);
     }
     if (call->input_count > GANTRY__FUSED_MOST_INPUTS || call->output_count == 0 ||
         call->output_count > GANTRY__FUSED_MOST_OUTPUTS) {
@@ -138,8 +140,7 @@ gantry_status_t gantry__infer_fused_elementwise(gantry__infer_t *call) {
     gantry_shape_t whole;
     GANTRY__TRY(check_limits(call, program->i));
     for (int64_t k = 0; k < count; ++k) {
-        GANTRY__TRY(
-            check_instruction(call, &results, k, program->list + k * GANTRY__FUSED_WORDS));
+        GANTRY__TRY(check_instruction(call, &results, k, program->list + k * GANTRY__FUSED_WORDS));
     }
     GANTRY__TRY(broadcast_inputs(call, UINT32_MAX, &whole));
     for (uint32_t i = 0; i < call->output_count; ++i) {

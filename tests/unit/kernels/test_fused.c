@@ -5,14 +5,8 @@
 
 #include "cpu_scope.h"
 
-#define TYPES                                                                                                   \
-    (UINT64_C(1) << GANTRY_FLOAT32 | UINT64_C(1) << GANTRY_FLOAT64 | UINT64_C(1) << GANTRY_FLOAT16 |           \
-     UINT64_C(1) << GANTRY_BFLOAT16 | UINT64_C(1) << GANTRY_INT8 | UINT64_C(1) << GANTRY_INT16 |               \
-     UINT64_C(1) << GANTRY_INT32 | UINT64_C(1) << GANTRY_INT64 | UINT64_C(1) << GANTRY_UINT8 |                 \
-     UINT64_C(1) << GANTRY_UINT16 | UINT64_C(1) << GANTRY_UINT32 | UINT64_C(1) << GANTRY_UINT64 |              \
-     UINT64_C(1) << GANTRY_BOOL)
-
-static void run_programs(cpu_scope_t *f, uint64_t first, uint64_t count, uint64_t types, uint32_t longest) {
+static void run_programs(cpu_scope_t *f, uint64_t first, uint64_t count, uint64_t types,
+                         uint32_t longest) {
     static fused_case_t c; /* large */
     for (uint64_t seed = first; seed < first + count; ++seed) {
         fused_draw(&c, seed, types, 1 + (uint32_t)(seed * 7 % longest), longest);
@@ -24,24 +18,25 @@ static void run_programs(cpu_scope_t *f, uint64_t first, uint64_t count, uint64_
 }
 
 static void random_programs_of_float32_have_the_ops_bits(void **state) {
-    run_programs(*state, 1, 400, UINT64_C(1) << GANTRY_FLOAT32, 24);
+    run_programs(*state, 1, 1000, UINT64_C(1) << GANTRY_FLOAT32, 24);
 }
 
 static void random_programs_of_all_types_have_the_ops_bits(void **state) {
-    run_programs(*state, 1000, 1500, TYPES, 24);
+    run_programs(*state, 2000, 4000, FUSED_ALL_TYPES, 24);
 }
 
 static void long_programs_have_the_ops_bits(void **state) {
-    run_programs(*state, 5000, 60, TYPES, GANTRY__FUSED_MOST_INSTRUCTIONS);
+    run_programs(*state, 7000, 200, FUSED_ALL_TYPES, GANTRY__FUSED_MOST_INSTRUCTIONS);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(random_programs_of_float32_have_the_ops_bits, cpu_scope_set_up,
+        cmocka_unit_test_setup_teardown(random_programs_of_float32_have_the_ops_bits,
+                                        cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(random_programs_of_all_types_have_the_ops_bits,
+                                        cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(long_programs_have_the_ops_bits, cpu_scope_set_up,
                                         cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(random_programs_of_all_types_have_the_ops_bits, cpu_scope_set_up,
-                                        cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(long_programs_have_the_ops_bits, cpu_scope_set_up, cpu_scope_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,13 @@
 
 #define FUSED_MOST_VALUES (GANTRY__FUSED_MOST_INPUTS + GANTRY__FUSED_MOST_INSTRUCTIONS)
 
+#define FUSED_ALL_TYPES                                                                            \
+    (UINT64_C(1) << GANTRY_FLOAT32 | UINT64_C(1) << GANTRY_FLOAT64 |                               \
+     UINT64_C(1) << GANTRY_FLOAT16 | UINT64_C(1) << GANTRY_BFLOAT16 | UINT64_C(1) << GANTRY_INT8 | \
+     UINT64_C(1) << GANTRY_INT16 | UINT64_C(1) << GANTRY_INT32 | UINT64_C(1) << GANTRY_INT64 |     \
+     UINT64_C(1) << GANTRY_UINT8 | UINT64_C(1) << GANTRY_UINT16 | UINT64_C(1) << GANTRY_UINT32 |   \
+     UINT64_C(1) << GANTRY_UINT64 | UINT64_C(1) << GANTRY_BOOL)
+
 typedef struct fused_case_t {
     uint64_t random;
     uint64_t types; /* of which inputs and casts may be */
@@ -44,7 +51,8 @@ static inline uint64_t fused_random(fused_case_t *c, uint64_t below) {
 /* ---- inputs ---- */
 
 static inline double fused_number(fused_case_t *c) {
-    static const double special[] = {0.0, -0.0, 1.0, -1.0, 0.5, 1e-30, 3e38, INFINITY, -INFINITY, NAN};
+    static const double special[] = {0.0,   -0.0, 1.0,      -1.0,      0.5,
+                                     1e-30, 3e38, INFINITY, -INFINITY, NAN};
     const uint64_t kind = fused_random(c, 24);
     if (kind < sizeof special / sizeof special[0]) return special[kind];
     return ((double)fused_random(c, 8000) - 4000.0) / (kind < 18 ? 1000.0 : 64.0);
@@ -61,7 +69,9 @@ static inline void fused_fill(fused_case_t *c, void *data, gantry_dtype_t dtype,
             case GANTRY_FLOAT16: ((uint16_t *)data)[i] = gantry__f32_to_f16((float)x); break;
             case GANTRY_BFLOAT16: ((uint16_t *)data)[i] = gantry__f32_to_bf16((float)x); break;
             case GANTRY_BOOL: ((uint8_t *)data)[i] = bits & 1; break;
-            default: memcpy((char *)data + (size_t)i * gantry_dtype_size(dtype), &bits, gantry_dtype_size(dtype));
+            default:
+                memcpy((char *)data + (size_t)i * gantry_dtype_size(dtype), &bits,
+                       gantry_dtype_size(dtype));
         }
     }
 }
@@ -81,7 +91,8 @@ static inline gantry_shape_t fused_smaller(fused_case_t *c) {
     return shape;
 }
 
-static inline uint32_t fused_add_input(fused_case_t *c, gantry_dtype_t dtype, gantry_shape_t shape) {
+static inline uint32_t fused_add_input(fused_case_t *c, gantry_dtype_t dtype,
+                                       gantry_shape_t shape) {
     const uint32_t i = c->input_count++;
     const int64_t count = gantry_shape_elements(&shape);
     c->input_types[i] = dtype;
@@ -101,9 +112,12 @@ static inline gantry_dtype_t fused_type(fused_case_t *c) {
 
 static inline gantry_shape_t fused_any_shape(fused_case_t *c) {
     gantry_shape_t shape = {.rank = (int32_t)fused_random(c, 5)};
-    for (int32_t d = 0; d < shape.rank; ++d) shape.dims[d] = 1 + (int64_t)fused_random(c, shape.rank > 2 ? 7 : 40);
-    if (shape.rank > 0 && fused_random(c, 3) == 0) shape.dims[shape.rank - 1] = 1 + (int64_t)fused_random(c, 5000);
-    if (shape.rank > 0 && fused_random(c, 4) == 0) shape.dims[0] = 1 + (int64_t)fused_random(c, 900);
+    for (int32_t d = 0; d < shape.rank; ++d)
+        shape.dims[d] = 1 + (int64_t)fused_random(c, shape.rank > 2 ? 7 : 40);
+    if (shape.rank > 0 && fused_random(c, 3) == 0)
+        shape.dims[shape.rank - 1] = 1 + (int64_t)fused_random(c, 5000);
+    if (shape.rank > 0 && fused_random(c, 4) == 0)
+        shape.dims[0] = 1 + (int64_t)fused_random(c, 900);
     return shape;
 }
 
@@ -139,7 +153,8 @@ static inline int64_t fused_alpha(fused_case_t *c, gantry_dtype_t dtype) {
     const uint32_t i = fused_add_input(c, dtype, (gantry_shape_t){.rank = 0});
     const float single = 0.25f;
     const double wide = 0.25;
-    const uint16_t half = dtype == GANTRY_FLOAT16 ? gantry__f32_to_f16(single) : gantry__f32_to_bf16(single);
+    const uint16_t half =
+        dtype == GANTRY_FLOAT16 ? gantry__f32_to_f16(single) : gantry__f32_to_bf16(single);
     if (dtype == GANTRY_FLOAT32) memcpy(c->data[i], &single, sizeof single);
     if (dtype == GANTRY_FLOAT64) memcpy(c->data[i], &wide, sizeof wide);
     if (gantry_dtype_size(dtype) == 2) memcpy(c->data[i], &half, sizeof half);
@@ -172,11 +187,13 @@ static inline bool fused_add_instruction(fused_case_t *c, bool may_be_costly) {
     const int64_t first = is_result ? -1 - (int64_t)fused_random(c, c->instruction_count)
                                     : (int64_t)fused_random(c, c->input_count);
     const gantry_dtype_t dtype = fused_type_of(c, first);
-    const gantry__fused_id_t id = (gantry__fused_id_t)(
-        fused_random(c, 5) == 0 ? GANTRY__FUSED_Cast + fused_random(c, 3) : fused_random(c, GANTRY__FUSED_COUNT));
+    const gantry__fused_id_t id =
+        (gantry__fused_id_t)(fused_random(c, 5) == 0 ? GANTRY__FUSED_Cast + fused_random(c, 3)
+                                                     : fused_random(c, GANTRY__FUSED_COUNT));
     int64_t *in = c->program + c->instruction_count * GANTRY__FUSED_WORDS;
     int64_t words[GANTRY__FUSED_WORDS] = {id, (int64_t)dtype, first, 0, 0};
-    if (!gantry__fused_takes(id, dtype) || c->input_count + 3 > GANTRY__FUSED_MOST_INPUTS) return false;
+    if (!gantry__fused_takes(id, dtype) || c->input_count + 3 > GANTRY__FUSED_MOST_INPUTS)
+        return false;
     if (gantry__fused_is_costly(id) && !may_be_costly) return false;
     if (id == GANTRY__FUSED_Cast) {
         words[3] = (int64_t)fused_type(c);
@@ -188,12 +205,14 @@ static inline bool fused_add_instruction(fused_case_t *c, bool may_be_costly) {
         words[3] = first;
         words[4] = fused_operand(c, dtype);
     } else {
-        for (uint32_t i = 1; i < gantry__fused_operands(id); ++i) words[2 + i] = fused_operand(c, dtype);
+        for (uint32_t i = 1; i < gantry__fused_operands(id); ++i)
+            words[2 + i] = fused_operand(c, dtype);
     }
     memcpy(in, words, sizeof words);
     c->shapes[c->instruction_count++] = fused_result_shape(c, words);
     /* bounds that are larger than the tensor are no ClipByValue */
-    const gantry_shape_t own = fused_shape_of(c, first), all = fused_shape_of(c, -(int64_t)c->instruction_count);
+    const gantry_shape_t own = fused_shape_of(c, first),
+                         all = fused_shape_of(c, -(int64_t)c->instruction_count);
     if (id != GANTRY__FUSED_ClipByValue || gantry_shape_equal(&own, &all)) return true;
     --c->instruction_count;
     return false;
@@ -224,14 +243,16 @@ static inline bool fused_choose_outputs(fused_case_t *c) {
         const gantry_shape_t shape = fused_shape_of(c, -1 - k);
         if (gantry_shape_equal(&shape, &whole)) candidates[count++] = k;
     }
-    c->output_count = 1 + (uint32_t)fused_random(c, fused_random(c, 3) == 0 ? GANTRY__FUSED_MOST_OUTPUTS : 1);
+    c->output_count =
+        1 + (uint32_t)fused_random(c, fused_random(c, 3) == 0 ? GANTRY__FUSED_MOST_OUTPUTS : 1);
     for (uint32_t i = 0; count > 0 && i < c->output_count; ++i)
         c->outputs[i] = candidates[i == 0 ? 0 : fused_random(c, count)];
     return count > 0;
 }
 
 /* `length` instructions, of which `costly` may be expensive. */
-static inline void fused_draw(fused_case_t *c, uint64_t seed, uint64_t types, uint32_t length, uint32_t costly) {
+static inline void fused_draw(fused_case_t *c, uint64_t seed, uint64_t types, uint32_t length,
+                              uint32_t costly) {
     c->random = seed * 2 + 1;
     c->types = types;
     c->input_count = 0;
@@ -240,7 +261,8 @@ static inline void fused_draw(fused_case_t *c, uint64_t seed, uint64_t types, ui
         c->input_count = c->instruction_count = 0;
         c->whole = fused_whole(c);
         (void)fused_add_input(c, fused_type(c), c->whole);
-        while (c->input_count < 1 + seed % 5) (void)fused_add_input(c, fused_type(c), fused_smaller(c));
+        while (c->input_count < 1 + seed % 5)
+            (void)fused_add_input(c, fused_type(c), fused_smaller(c));
         uint32_t used = 0;
         for (uint32_t tries = 0; tries < 40 * length && c->instruction_count < length; ++tries) {
             if (!fused_add_instruction(c, used < costly)) continue;
@@ -254,7 +276,8 @@ static inline void fused_draw(fused_case_t *c, uint64_t seed, uint64_t types, ui
 /* ---- running ---- */
 
 static const char *const fused_names[GANTRY__FUSED_COUNT] = {
-#define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) #name,
+#define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
+#name,
 #include "ops/elementwise.def"
 #undef GANTRY_ELEMENTWISE
 #define GANTRY_FUSED_OTHER(name) #name,
@@ -273,7 +296,8 @@ static inline void fused_print(const fused_case_t *c) {
         print_message("%u: %s of %s: %d %d %d\n", k, fused_names[in[0]],
                       gantry_dtype_name((gantry_dtype_t)in[1]), (int)in[2], (int)in[3], (int)in[4]);
     }
-    for (uint32_t i = 0; i < c->output_count; ++i) print_message("output %u: instruction %d\n", i, (int)c->outputs[i]);
+    for (uint32_t i = 0; i < c->output_count; ++i)
+        print_message("output %u: instruction %d\n", i, (int)c->outputs[i]);
 }
 
 static inline const gantry_tensor_t *fused_run_one(gantry_scope_t *scope, const int64_t *in,
@@ -284,7 +308,8 @@ static inline const gantry_tensor_t *fused_run_one(gantry_scope_t *scope, const 
     const gantry_tensor_t *taken[3], *out = NULL;
     gantry_attr_value_t attrs[2] = {{.name = NULL}};
     size_t attr_count = 0, count = 1;
-    for (uint32_t i = 0; i < operands; ++i) taken[i] = in[2 + i] >= 0 ? inputs[in[2 + i]] : results[-1 - in[2 + i]];
+    for (uint32_t i = 0; i < operands; ++i)
+        taken[i] = in[2 + i] >= 0 ? inputs[in[2 + i]] : results[-1 - in[2 + i]];
     if (id == GANTRY__FUSED_Cast) {
         attrs[0].name = "DstT", attrs[0].kind = GANTRY_ATTR_TYPE, attrs[0].i = in[3];
         attrs[1].name = "Truncate", attrs[1].kind = GANTRY_ATTR_BOOL, attrs[1].i = in[4];
@@ -296,20 +321,32 @@ static inline const gantry_tensor_t *fused_run_one(gantry_scope_t *scope, const 
         attrs[0].name = "approximate", attrs[0].kind = GANTRY_ATTR_BOOL, attrs[0].i = 1;
         attr_count = 1;
     }
-    (void)gantry_op_call(scope, id == GANTRY__FUSED_GeluTanh ? "Gelu" : fused_names[id], taken, operands,
-                         attrs, attr_count, &out, &count);
+    (void)gantry_op_call(scope, id == GANTRY__FUSED_GeluTanh ? "Gelu" : fused_names[id], taken,
+                         operands, attrs, attr_count, &out, &count);
     return out;
 }
 
+static inline void fused_inputs(gantry_scope_t *scope, const fused_case_t *c,
+                                const gantry_tensor_t **inputs) {
+    for (uint32_t i = 0; i < c->input_count; ++i) {
+        inputs[i] = gantry_constant(scope, c->input_types[i], c->input_shapes[i], c->data[i],
+                                    (size_t)gantry_shape_elements(&c->input_shapes[i]) *
+                                        gantry_dtype_size(c->input_types[i]));
+    }
+}
+
 static inline void fused_call(gantry_scope_t *scope, const fused_case_t *c,
-                              const gantry_tensor_t *const *inputs, const gantry_tensor_t **outputs) {
+                              const gantry_tensor_t *const *inputs,
+                              const gantry_tensor_t **outputs) {
     const gantry_attr_value_t attrs[] = {
-        {.kind = GANTRY_ATTR_INTS, .name = "program",
-         .i = (int64_t)c->instruction_count * GANTRY__FUSED_WORDS, .list = c->program},
-        {.kind = GANTRY_ATTR_INTS, .name = "outputs",
-         .i = c->output_count, .list = c->outputs}};
+        {.kind = GANTRY_ATTR_INTS,
+         .name = "program",
+         .i = (int64_t)c->instruction_count * GANTRY__FUSED_WORDS,
+         .list = c->program},
+        {.kind = GANTRY_ATTR_INTS, .name = "outputs", .i = c->output_count, .list = c->outputs}};
     size_t count = c->output_count;
-    (void)gantry_op_call(scope, "_FusedElementwise", inputs, c->input_count, attrs, 2, outputs, &count);
+    (void)gantry_op_call(scope, "_FusedElementwise", inputs, c->input_count, attrs, 2, outputs,
+                         &count);
 }
 
 static inline bool fused_is_nan(gantry_dtype_t dtype, const void *data, int64_t i) {
@@ -345,23 +382,20 @@ static inline void fused_compare(const fused_case_t *c, uint64_t seed, const gan
         memcpy(&x, a + (size_t)i * size, size);
         memcpy(&y, b + (size_t)i * size, size);
         fused_print(c);
-        fail_msg("seed %u: element %d of %d, %s: %llx fused, %llx one by one", (unsigned)seed, (int)i,
-                 (int)count, gantry_dtype_name(dtype), (unsigned long long)x, (unsigned long long)y);
+        fail_msg("seed %u: element %d of %d, %s: %llx fused, %llx one by one", (unsigned)seed,
+                 (int)i, (int)count, gantry_dtype_name(dtype), (unsigned long long)x,
+                 (unsigned long long)y);
     }
     free(a);
     free(b);
 }
 
-/* Runs the case both ways on a device, and leaves the outputs of the fused op in fused[]. donate: the op may write
- * over its first input. */
+/* Runs the case both ways on a device, and leaves the outputs of the fused op in fused[]. */
 static inline void fused_check(gantry_scope_t *scope, const fused_case_t *c, uint64_t seed) {
-    const gantry_tensor_t *inputs[GANTRY__FUSED_MOST_INPUTS], *results[GANTRY__FUSED_MOST_INSTRUCTIONS];
+    const gantry_tensor_t *inputs[GANTRY__FUSED_MOST_INPUTS],
+        *results[GANTRY__FUSED_MOST_INSTRUCTIONS];
     const gantry_tensor_t *fused[GANTRY__FUSED_MOST_OUTPUTS];
-    for (uint32_t i = 0; i < c->input_count; ++i) {
-        inputs[i] = gantry_constant(scope, c->input_types[i], c->input_shapes[i], c->data[i],
-                                    (size_t)gantry_shape_elements(&c->input_shapes[i]) *
-                                        gantry_dtype_size(c->input_types[i]));
-    }
+    fused_inputs(scope, c, inputs);
     for (uint32_t k = 0; k < c->instruction_count; ++k)
         results[k] = fused_run_one(scope, c->program + k * GANTRY__FUSED_WORDS, inputs, results);
     fused_call(scope, c, inputs, fused);
@@ -369,7 +403,8 @@ static inline void fused_check(gantry_scope_t *scope, const fused_case_t *c, uin
         fused_print(c);
         fail_msg("seed %u: %s", (unsigned)seed, gantry_last_message());
     }
-    for (uint32_t i = 0; i < c->output_count; ++i) fused_compare(c, seed, fused[i], results[c->outputs[i]]);
+    for (uint32_t i = 0; i < c->output_count; ++i)
+        fused_compare(c, seed, fused[i], results[c->outputs[i]]);
 }
 
 #endif
