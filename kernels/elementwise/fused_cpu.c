@@ -194,12 +194,12 @@ static bool exceeds_caches(const gantry_op_call_t *call) {
            GANTRY_CPU_STREAM_BYTES;
 }
 
-static int32_t cpu_compute_fused(gantry_op_call_t *call) {
-    const int64_t count = call->outputs[0]->element_count;
+static int32_t run_in_blocks(gantry_op_call_t *call, const gantry__k_fused_t *program,
+                             int64_t count) {
     job_t job;
 
     job.call = call;
-    job.program = gantry__k_fused(call);
+    job.program = *program;
     job.level = call->device->simd_level;
     gantry__k_fused_plan(&job.plan, call->outputs[0], call->inputs, call->input_count);
     job.by_rows = has_long_rows(&job.plan);
@@ -220,6 +220,26 @@ static int32_t cpu_compute_fused(gantry_op_call_t *call) {
                              grain > LEAST_GRAIN ? grain & -LEAST_GRAIN : LEAST_GRAIN,
                              fused_cpu_part, &job);
     return GANTRY_OK;
+}
+
+/* Whether no input needs more than its own elements, or one. */
+static bool is_small(const gantry_op_call_t *call, int64_t count) {
+    if (count > GANTRY__CPU_FUSED_SMALL) return false;
+    for (uint32_t i = 0; i < call->input_count; ++i) {
+        const int64_t own = call->inputs[i]->element_count;
+
+        if (own != count && own != 1) return false;
+    }
+    return true;
+}
+
+static int32_t cpu_compute_fused(gantry_op_call_t *call) {
+    const int64_t count = call->outputs[0]->element_count;
+    const gantry__k_fused_t program = gantry__k_fused(call);
+
+    if (is_small(call, count) && gantry__cpu_fused_run_small(call, &program, count))
+        return GANTRY_OK;
+    return run_in_blocks(call, &program, count);
 }
 
 static const gantry_kernel_def_t fused_kernel =

@@ -70,4 +70,10 @@ typedef struct gantry__cpu_fused_job_t {
 /* Makes steps, loads and copies; call, program, plan, level, by_rows and streams are set. */
 void gantry__cpu_fused_compile(gantry__cpu_fused_job_t *job);
 
+/* Runs a program over up to GANTRY__CPU_FUSED_SMALL elements, with inputs of as many or of one. Returns
+ * false, and has written nothing, if it has an instruction that this way does not run. */
+enum { GANTRY__CPU_FUSED_SMALL = 16 };
+bool gantry__cpu_fused_run_small(const gantry_op_call_t *call, const gantry__k_fused_t *program,
+                                 int64_t count);
+
 #endif
