@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry_bench_internal: the allocator by itself. It measures hits and refusals, and compares the
- * memory held over traces of programs with TensorFlow's rules. No public call does only this. So
- * the program is linked with the library's own objects, as unit tests are.
+/* gantry_bench_internal: the allocator by itself, and fused programs. It measures hits and refusals,
+ * and compares the memory held over traces of programs with TensorFlow's rules. No public call does
+ * only this. So the program is linked with the library's own objects, as unit tests are.
  *
  *   gantry_bench_internal [--quick] [--json FILE] */
 #include <stdio.h>
@@ -29,6 +29,7 @@ int main(int argc, char **argv) {
     bench_report_init(&report);
     bench_pairs(&report, rounds);
     bench_ladder(&report, rounds);
+    bench_fused(&report, rounds);
     bench_traces_t *traces = bench_traces_run(rounds);
     bench_report_print(&report, NULL, 0);
     int code = 1;
