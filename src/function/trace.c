@@ -250,6 +250,7 @@ static gantry_status_t add_variable_node(const gantry_scope_t *scope, gantry__no
     GANTRY__TRY(order_variable(trace, node->variable, &last, &node->control_count));
     node->controls = &last;
     (void)gantry__variable_retain(node->variable);
+    node->home = gantry__variable_home(node->variable);
     GANTRY__TRY(trace_add(scope, node, dtype, shape, out_node));
     uint32_t *kept = gantry__id_map_at(&trace->last_use, (uint64_t)(uintptr_t)node->variable);
     if (!kept) return GANTRY_RESOURCE_EXHAUSTED;
