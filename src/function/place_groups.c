@@ -64,8 +64,7 @@ static gantry_status_t allow_fitting(const groups_t *groups, uint32_t node, grou
     for (size_t i = 0; i < devices->logical_count; ++i) {
         bool fits = true;
         if (needs_kernel)
-            GANTRY__TRY(
-                gantry__node_fits(groups->request, node, devices->logical[i], &fits));
+            GANTRY__TRY(gantry__node_fits(groups->request, node, devices->logical[i], &fits));
         if (fits) allow(group, devices->logical[i]);
     }
     return GANTRY_OK;
@@ -77,8 +76,7 @@ static gantry_status_t group_of(groups_t *groups, uint32_t root, group_t **out_g
     const gantry__node_t *node = &groups->request->graph->nodes[root];
     group_t *group = gantry__arena_zalloc(&groups->memory, 1, sizeof *group);
     if (!group) return GANTRY_RESOURCE_EXHAUSTED;
-    group->allowed =
-        gantry__arena_zalloc(&groups->memory, groups->words, sizeof *group->allowed);
+    group->allowed = gantry__arena_zalloc(&groups->memory, groups->words, sizeof *group->allowed);
     if (!group->allowed) return GANTRY_RESOURCE_EXHAUSTED;
     group->pinned = node->home;
     if (node->home) {
@@ -138,14 +136,14 @@ static gantry_status_t merge_wishes(const gantry__graph_place_t *request, const 
 
 static gantry_status_t fail_homes(const gantry_logical_device_t *a,
                                   const gantry_logical_device_t *b) {
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        ": Cannot place the graph because a reference or resource edge connects colocation groups with incompatible assigned devices: %s vs %s.",
-                        a->full_name, b->full_name);
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        ": Cannot place the graph because a reference or resource edge connects colocation groups with incompatible assigned devices: %s vs %s.",
+        a->full_name, b->full_name);
 }
 
 static gantry_status_t check_home(const gantry__graph_place_t *request,
-                                  const gantry_logical_device_t *home,
-                                  const gantry__wish_t *wish) {
+                                  const gantry_logical_device_t *home, const gantry__wish_t *wish) {
     if (!home || !wish || request->rules.soft ||
         gantry__device_reference_matches(&wish->reference, home))
         return GANTRY_OK;
@@ -157,13 +155,13 @@ static gantry_status_t check_home(const gantry__graph_place_t *request,
 /* What both groups have in common; else the end of the sentence about two nodes. */
 static gantry_status_t meet(const groups_t *groups, const group_t *a, const group_t *b,
                             group_t *out_both) {
-    *out_both = (group_t){.allowed = out_both->allowed, .pinned = a->pinned ? a->pinned : b->pinned};
+    *out_both =
+        (group_t){.allowed = out_both->allowed, .pinned = a->pinned ? a->pinned : b->pinned};
     if (a->pinned && b->pinned && a->pinned != b->pinned) return fail_homes(a->pinned, b->pinned);
     gantry_status_t merged = merge_wishes(groups->request, a->wish, b->wish, &out_both->wish);
     if (merged != GANTRY_OK) return gantry__fail_prefix(merged, ": ");
     GANTRY__TRY(check_home(groups->request, out_both->pinned, out_both->wish));
-    for (size_t i = 0; i < groups->words; ++i)
-        out_both->allowed[i] = a->allowed[i] & b->allowed[i];
+    for (size_t i = 0; i < groups->words; ++i) out_both->allowed[i] = a->allowed[i] & b->allowed[i];
     if (!is_nowhere(groups, out_both->allowed)) return GANTRY_OK;
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,
@@ -187,11 +185,9 @@ static gantry_status_t keep_apart(const groups_t *groups, uint32_t node, uint32_
                                   gantry_status_t status, gantry__node_place_t *places) {
     const gantry__graph_place_t *request = groups->request;
     if (status == GANTRY_RESOURCE_EXHAUSTED) return status;
-    const char *name = request->graph->nodes[node].name,
-               *other = request->graph->nodes[with].name;
+    const char *name = request->graph->nodes[node].name, *other = request->graph->nodes[with].name;
     status = gantry__fail(
-        status,
-        "Cannot colocate nodes {{colocation_node %s}} and {{colocation_node %s}}%s", name,
+        status, "Cannot colocate nodes {{colocation_node %s}} and {{colocation_node %s}}%s", name,
         other, gantry__message());
     if (!request->rules.soft) return status;
     places[node].is_apart = true;
@@ -244,8 +240,8 @@ gantry_status_t gantry__place_groups_init(groups_t *groups, const gantry__graph_
     groups->parents = parents;
     for (uint32_t i = 0; i < count; ++i) {
         for (uint32_t k = 0; k < graph->nodes[i].colocated_count; ++k)
-            GANTRY__TRY(colocate(
-                groups, i, groups_anchor(graph, graph->nodes[i].colocated[k]), places));
+            GANTRY__TRY(
+                colocate(groups, i, groups_anchor(graph, graph->nodes[i].colocated[k]), places));
     }
     return GANTRY_OK;
 }
@@ -311,8 +307,8 @@ static gantry_status_t place_members(const groups_t *groups, uint32_t root, uint
     return GANTRY_OK;
 }
 
-static gantry_status_t place_decider(const groups_t *groups, const group_t *group,
-                                     uint32_t decider, gantry__node_place_t *places) {
+static gantry_status_t place_decider(const groups_t *groups, const group_t *group, uint32_t decider,
+                                     gantry__node_place_t *places) {
     const gantry__node_ask_t ask = {.wish = group->wish, .allowed = group->allowed};
     const gantry__kept_plan_t *refused = NULL;
     gantry__node_place_t *place = &places[decider];

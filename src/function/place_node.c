@@ -57,7 +57,8 @@ static void describe(const gantry__graph_t *graph, const gantry__node_t *node,
 }
 
 /* The first kernel of the plan that takes the call. */
-static bool choose_kernel(described_call_t *call, const gantry__plan_t *plan, uint32_t *out_choice) {
+static bool choose_kernel(described_call_t *call, const gantry__plan_t *plan,
+                          uint32_t *out_choice) {
     const gantry_logical_device_t *device = plan->device;
     call->abi.device = device->handle;
     call->abi.device_info = &device->info;

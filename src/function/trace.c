@@ -89,8 +89,13 @@ static gantry_status_t trace_add(const gantry_scope_t *scope, gantry__node_t *no
     }
     node->controls = controls;
     node->control_count = used;
-    node->wish = scope->wish;
     node->tag = scope->tag;
+    gantry_status_t status = gantry__trace_ask_scope(scope, node, dtypes);
+    if (status != GANTRY_OK) {
+        gantry_tensor_release(node->tensor);
+        gantry_variable_release(node->variable);
+        return status;
+    }
     return gantry__graph_add(scope->trace->graph, node, dtypes, shapes, out_node);
 }
 
