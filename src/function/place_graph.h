@@ -12,7 +12,8 @@
 /* Where a node runs, and why. */
 typedef struct gantry__node_place_t {
     gantry_logical_device_t *device; /* NULL: wherever it is used (arguments, constants) */
-    /* the device to name: device, or where an argument or constant is used first; NULL: nowhere */
+    /* the device to name: device, or where a constant is requested, or where an argument or constant
+     * is used first; NULL: nowhere */
     gantry_logical_device_t *home;
     gantry__kept_plan_t *kept; /* NULL: the placer was not asked */
     uint32_t choice;           /* of its kernels */

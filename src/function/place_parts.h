@@ -21,8 +21,8 @@ bool gantry__node_is_alias(const gantry__node_t *node);
 /* It requests a device. */
 bool gantry__node_is_asked(const gantry__node_t *node);
 
-/* The kept plan of a node that needs no kernel's opinion (constants, variables, aliases); NULL: it
- * is refused, or memory ran out. */
+/* The kept plan of a node that needs no kernel's opinion (constants, variables, aliases), refused
+ * or not; NULL: memory ran out. */
 gantry__kept_plan_t *gantry__node_plan(const gantry__graph_place_t *request, uint32_t node,
                                        const gantry__node_ask_t *ask);
 /* Places an op. Fails with the eager placer's text; *out_refused, if not NULL, is then the refused

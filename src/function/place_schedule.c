@@ -45,7 +45,7 @@ static void record_node(gantry_runtime_t *runtime, const gantry__graph_place_t *
                     node->kind == GANTRY__NODE_INPUT ? "_Arg" : node->op->name,
                     place->home->full_name);
     gantry__kept_plan_t *kept = plan_of(request, index, place);
-    if (kept) (void)gantry__dispatch_record(runtime, kept, node->part_of, 0);
+    if (kept && kept->plan.device) (void)gantry__dispatch_record(runtime, kept, node->part_of, 0);
 }
 
 gantry_status_t gantry__schedule_place(gantry__schedule_t *schedule) {

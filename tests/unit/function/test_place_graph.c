@@ -4,8 +4,8 @@
  *
  * Cases of placer_test.cc that have no row, because Gantry has nothing of the kind:
  *
- *   kernel priorities across types   a priority orders the kernels of one device; a kernel of a GPU
- *     (dataset and iterator rows)    and one of a CPU do not compete by it
+ *   kernel priorities across types   a priority orders the kernels of one device; those of a GPU
+ *     (dataset and iterator rows)    and of a CPU do not compete by it
  *   XLA devices                      there are none; a view that no number names has their place: it
  *                                    is not chosen unasked
  *   datasets, iterators              there are none
