@@ -14,7 +14,7 @@
  * One pass in program order, one back for the sources, and one for the aliases of sources that
  * moved: linear in the number of nodes. Ops on shapes need no rule: a trace knows all shapes, and
  * Shape, Size and Rank are constants. */
-#include "function/place_parts.h"
+#include "function/place_graph.h"
 
 #include "device/device_open.h"
 #include "device/device_table.h"
