@@ -21,8 +21,10 @@ typedef struct gantry__frame_t {
     gantry_tensor_t **tensors; /* of each slot that is TENSOR; the call's references */
     void **host_copies;        /* of each slot that is HOST: heap memory of the call, or NULL */
     gantry__call_t *calls;
-    gantry__point_t *points;         /* room for those of one step */
-    struct gantry__fault_t **faults; /* that kernels of the call may still find */
+    gantry__point_t *points;          /* room for those of one step */
+    struct gantry__frame_t ***blocks; /* of each block, of each body */
+    gantry_tensor_t **block_inputs;   /* room for those of one block */
+    struct gantry__fault_t **faults;  /* that kernels of the call may still find */
     size_t fault_count, fault_capacity;
 } gantry__frame_t;
 
@@ -36,5 +38,16 @@ void gantry__frame_destroy(gantry__frame_t *frame);
 gantry_status_t gantry__frame_run(gantry__frame_t *frame, gantry_scope_t *scope,
                                   const gantry_tensor_t *const *arguments,
                                   gantry_tensor_t **outputs);
+
+/* ---- for the steps in frame_block.c ---- */
+
+/* A tensor of the caller's own over the slot's elements; the slot is TENSOR, CONSTANT or an alias
+ * of one. */
+gantry_status_t gantry__frame_view(const gantry__frame_t *frame, uint32_t slot,
+                                   gantry_tensor_t **out_tensor);
+/* Makes the tensor the slot's; takes over the reference. */
+gantry_status_t gantry__frame_put(gantry__frame_t *frame, uint32_t slot, gantry_tensor_t *tensor);
+/* A branch or a loop. */
+gantry_status_t gantry__frame_do_block(gantry__frame_t *frame, const gantry__act_t *act);
 
 #endif

@@ -69,9 +69,9 @@ static bool is_known(const gantry_function_t *function) {
 }
 
 static gantry_status_t trace_known(gantry_function_t *function) {
-    gantry_shape_t shapes[GANTRY_MAX_FUNCTION_VALUES];
+    const gantry_shape_t *shapes[GANTRY_MAX_FUNCTION_VALUES];
     gantry__traced_t *traced;
-    for (uint32_t i = 0; i < function->input_count; ++i) shapes[i] = function->inputs[i].shape;
+    for (uint32_t i = 0; i < function->input_count; ++i) shapes[i] = &function->inputs[i].shape;
     GANTRY__TRY(gantry__function_find(function, NULL, shapes, &traced));
     gantry__function_leave(function, traced);
     return GANTRY_OK;
@@ -289,7 +289,7 @@ static void return_frame(gantry_function_t *function, gantry__traced_t *traced,
 static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *function,
                                    const gantry_tensor_t *const *inputs,
                                    const gantry_tensor_t **outputs) {
-    gantry_shape_t shapes[GANTRY_MAX_FUNCTION_VALUES];
+    const gantry_shape_t *shapes[GANTRY_MAX_FUNCTION_VALUES];
     gantry_tensor_t *made[GANTRY_MAX_FUNCTION_VALUES];
     gantry__traced_t *traced;
     gantry__frame_t *frame;
@@ -297,7 +297,7 @@ static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *fun
     const gantry_device_choice_t choice = {
         .op = "PartitionedCall", .node = function->name, .output_count = function->output_count};
     GANTRY__TRY(gantry__scope_wish(scope, &choice, &wish));
-    for (uint32_t i = 0; i < function->input_count; ++i) shapes[i] = inputs[i]->shape;
+    for (uint32_t i = 0; i < function->input_count; ++i) shapes[i] = &inputs[i]->shape;
     GANTRY__TRY(gantry__function_find(function, wish, shapes, &traced));
     gantry_status_t status = take_frame(function, traced, &frame);
     if (status == GANTRY_OK) {

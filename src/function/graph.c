@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "function/graph.h"
 
+const gantry__op_def_t gantry__op_placeholder = {.name = "Placeholder", .output_count = 1},
+                       gantry__op_if = {.name = "If"}, gantry__op_case = {.name = "Case"},
+                       gantry__op_while = {.name = "While"};
+
 void gantry__graph_init(gantry__graph_t *graph, const gantry__heap_t *heap) {
     *graph = (gantry__graph_t){.heap = heap};
     gantry__arena_init(&graph->arena, heap);
@@ -10,6 +14,8 @@ void gantry__graph_deinit(gantry__graph_t *graph) {
     for (size_t i = 0; i < graph->node_count; ++i) {
         gantry_tensor_release(graph->nodes[i].tensor);
         gantry_variable_release(graph->nodes[i].variable);
+        for (uint32_t k = 0; k < graph->nodes[i].body_count; ++k)
+            gantry__graph_deinit(&graph->nodes[i].bodies[k].graph);
     }
     gantry__heap_free(graph->heap, graph->nodes, graph->node_capacity * sizeof *graph->nodes);
     gantry__heap_free(graph->heap, graph->values, graph->value_capacity * sizeof *graph->values);

@@ -9,6 +9,7 @@
  *   aliases                   without a request: where their input is, since they move nothing
  *   sources                   an op of constants alone, without a request, follows its consumers if
  *                             they are all on one device that has a kernel
+ *   branches, loops           where the result of the last body lies
  *   other ops                 as if they were called by themselves
  *
  * One pass in program order, one back for the sources, and one for the aliases of sources that
@@ -86,6 +87,8 @@ static gantry_status_t place_node(placing_t *placing, uint32_t index) {
     if (node->home) return place_variable_node(placing, index);
     if (node->kind == GANTRY__NODE_CONST && gantry__node_is_asked(node))
         return place_constant(placing, index);
+    if (node->body_count > 0)
+        return placing->request->place_bodies(placing->request->owner, index, place);
     if (node->kind != GANTRY__NODE_OP) {
         place->reason = GANTRY_PLACED_WITH_CONSUMER;
         return GANTRY_OK;

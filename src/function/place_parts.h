@@ -29,6 +29,8 @@ typedef struct gantry__graph_place_t {
     /* The one object of a request that merges those of several nodes. */
     gantry_status_t (*make_wish)(void *owner, const gantry__device_reference_t *reference,
                                  const gantry__wish_t **out_wish);
+    /* Places the bodies of a branch or a loop, and the node itself. */
+    gantry_status_t (*place_bodies)(void *owner, uint32_t node, gantry__node_place_t *place);
     /* Is told each colocation that soft placement ignores; NULL: no one is. */
     void (*tell)(void *owner, const char *text);
     void *owner;

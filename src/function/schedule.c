@@ -182,6 +182,7 @@ static gantry_status_t slot_on_host(gantry__schedule_t *schedule, uint32_t value
     const bool is_there = is_host_memory(slot.device);
     slot.offset = slot.kind == GANTRY__SLOT_ALIAS ? slot.offset : 0;
     slot.kind = GANTRY__SLOT_HOST;
+    slot.constant = NULL; /* the root's */
     GANTRY__TRY(add_slot(schedule, &slot, out_slot));
     if (is_there) return GANTRY_OK;
     const gantry__act_t act = {.kind = GANTRY__DO_HOST,
@@ -286,11 +287,46 @@ static gantry_status_t add_assign(gantry__schedule_t *schedule, uint32_t index) 
     return add_act(schedule, &act, &input, NULL);
 }
 
+/* Its inputs and results are tensors, which the bodies' own schedules take and make. A selector is
+ * read on the host. */
+static gantry_status_t add_block(gantry__schedule_t *schedule, uint32_t index) {
+    const gantry__graph_t *graph = schedule->graph;
+    const gantry__node_t *node = &graph->nodes[index];
+    const uint32_t first = node->kind == GANTRY__NODE_CASE ? 1 : 0;
+    gantry__act_t act = {.kind = GANTRY__DO_BLOCK,
+                         .node = index,
+                         .device = schedule->places[index].device,
+                         .input_count = node->input_count,
+                         .output_count = node->output_count};
+    uint32_t *inputs = gantry__arena_zalloc(&schedule->memory, node->input_count, sizeof *inputs),
+             *outputs =
+                 gantry__arena_zalloc(&schedule->memory, node->output_count, sizeof *outputs);
+    if (!inputs || !outputs) return GANTRY_RESOURCE_EXHAUSTED;
+    while (schedule->blocks[act.call].node != index) ++act.call;
+    for (uint32_t i = 0; i < node->input_count; ++i) {
+        const uint32_t value = node->inputs[i];
+        gantry_logical_device_t *home = schedule->places[graph->values[value].node].device;
+        GANTRY__TRY(i < first ? slot_on_host(schedule, value, &inputs[i])
+                              : slot_on(schedule, value, home, &inputs[i]));
+        if (i >= first) escape(schedule, inputs[i]);
+    }
+    for (uint32_t i = 0; i < node->output_count; ++i) {
+        const gantry__slot_t slot = {.kind = GANTRY__SLOT_TENSOR,
+                                     .value = node->first_output + i,
+                                     .device = act.device,
+                                     .escapes = true};
+        GANTRY__TRY(add_slot(schedule, &slot, &outputs[i]));
+    }
+    return add_act(schedule, &act, inputs, outputs);
+}
+
 static gantry_status_t add_node(gantry__schedule_t *schedule, uint32_t index) {
     const gantry__node_t *node = &schedule->graph->nodes[index];
     switch (node->kind) {
         case GANTRY__NODE_READ: return add_read(schedule, index);
         case GANTRY__NODE_ASSIGN: return add_assign(schedule, index);
+        case GANTRY__NODE_CASE:
+        case GANTRY__NODE_WHILE: return add_block(schedule, index);
         case GANTRY__NODE_OP: break;
         default: return GANTRY_OK; /* a slot is made where it is used */
     }
@@ -326,7 +362,7 @@ static void find_needed(const gantry__graph_t *graph, bool *is_needed) {
         need_value(graph, is_needed, graph->outputs[i]);
     for (size_t i = graph->node_count; i-- > 0;) {
         const gantry__node_t *node = &graph->nodes[i];
-        is_needed[i] |= node->kind == GANTRY__NODE_ASSIGN;
+        is_needed[i] |= node->kind == GANTRY__NODE_ASSIGN || node->has_state;
         if (!is_needed[i]) continue;
         for (uint32_t k = 0; k < node->input_count; ++k)
             need_value(graph, is_needed, node->inputs[k]);
@@ -419,6 +455,11 @@ void gantry__schedule_deinit(gantry__schedule_t *schedule) {
     const gantry__heap_t *heap = schedule->memory.heap;
     for (size_t i = 0; i < schedule->slot_count; ++i)
         gantry_tensor_release(schedule->slots[i].constant);
+    for (size_t i = 0; i < schedule->block_count; ++i) {
+        for (uint32_t k = 0; k < schedule->blocks[i].body_count; ++k)
+            gantry__schedule_deinit(&schedule->blocks[i].bodies[k]);
+    }
+    gantry__heap_free(heap, schedule->blocks, schedule->block_capacity * sizeof *schedule->blocks);
     gantry__heap_free(heap, schedule->slots, schedule->slot_capacity * sizeof *schedule->slots);
     gantry__heap_free(heap, schedule->acts, schedule->act_capacity * sizeof *schedule->acts);
     gantry__heap_free(heap, schedule->ended, schedule->ended_capacity * sizeof *schedule->ended);

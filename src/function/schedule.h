@@ -39,12 +39,13 @@ typedef struct gantry__slot_t {
 } gantry__slot_t;
 
 typedef enum gantry__step_kind_t {
-    GANTRY__DO_CALL = 0,    /* a kernel: inputs to outputs */
-    GANTRY__DO_COPY = 1,    /* to another device: input 0 to output 0 */
-    GANTRY__DO_HOST = 2,    /* to host memory: input 0 to output 0 */
-    GANTRY__DO_READ = 3,    /* a variable's present value to output 0 */
-    GANTRY__DO_ASSIGN = 4,  /* input 0 to a variable; with an update, by a kernel */
-    GANTRY__DO_ARGUMENT = 5 /* argument number `call` of the function to output 0 */
+    GANTRY__DO_CALL = 0,     /* a kernel: inputs to outputs */
+    GANTRY__DO_COPY = 1,     /* to another device: input 0 to output 0 */
+    GANTRY__DO_HOST = 2,     /* to host memory: input 0 to output 0 */
+    GANTRY__DO_READ = 3,     /* a variable's present value to output 0 */
+    GANTRY__DO_ASSIGN = 4,   /* input 0 to a variable; with an update, by a kernel */
+    GANTRY__DO_ARGUMENT = 5, /* argument number `call` of the function to output 0 */
+    GANTRY__DO_BLOCK = 6     /* the bodies of a branch or a loop: block number `call` */
 } gantry__step_kind_t;
 
 typedef struct gantry__act_t {
@@ -53,7 +54,7 @@ typedef struct gantry__act_t {
     bool is_plain;
     bool is_empty; /* no output has an element */
     uint32_t node;
-    uint32_t call; /* of CALL and ASSIGN with an update: position among the calls */
+    uint32_t call; /* position among the calls, the blocks or the arguments */
     gantry_logical_device_t *device;
     const uint32_t *inputs, *outputs; /* slots */
     uint32_t input_count, output_count;
@@ -66,6 +67,13 @@ typedef struct gantry__schedule_arena_t {
     uint64_t unplanned_bytes; /* that the values would take side by side */
 } gantry__schedule_arena_t;
 
+/* The bodies of a branch or a loop. */
+typedef struct gantry__block_t {
+    uint32_t node;
+    struct gantry__schedule_t *bodies; /* of node's bodies */
+    uint32_t body_count;               /* of those that are made */
+} gantry__block_t;
+
 typedef struct gantry__schedule_t {
     const gantry__graph_t *graph;
     gantry_runtime_t *runtime;
@@ -77,6 +85,8 @@ typedef struct gantry__schedule_t {
     uint32_t *ended;
     uint32_t *outputs; /* slots of the graph's outputs */
     gantry__schedule_arena_t *arenas;
+    gantry__block_t *blocks; /* in the order of their nodes */
+    size_t block_count, block_capacity;
     size_t slot_count, slot_capacity, act_count, act_capacity, ended_count, ended_capacity;
     size_t arena_count, arena_capacity;
     uint32_t call_count;
