@@ -14,6 +14,8 @@ void bench_ladder(bench_report_t *report, int rounds);
 
 /* A chain of elementwise ops as one fused program and one by one. */
 void bench_fused(bench_report_t *report, int rounds);
+/* The placement and the plan of functions with many nodes. */
+void bench_placing(bench_report_t *report, int rounds);
 
 typedef struct bench_traces_t bench_traces_t;
 
