@@ -182,6 +182,7 @@ static gantry_status_t slot_on_host(gantry__schedule_t *schedule, uint32_t value
     const bool is_there = is_host_memory(slot.device);
     slot.offset = slot.kind == GANTRY__SLOT_ALIAS ? slot.offset : 0;
     slot.kind = GANTRY__SLOT_HOST;
+    slot.constant = NULL; /* the root's */
     GANTRY__TRY(add_slot(schedule, &slot, out_slot));
     if (is_there) return GANTRY_OK;
     const gantry__act_t act = {.kind = GANTRY__DO_HOST,
