@@ -37,7 +37,7 @@ static void write_values(const explained_t *explained, const char *name, const u
 
 /* ---- nodes ---- */
 
-static const char *kind_name(gantry__node_kind_t kind) {
+static const char *node_kind_name(gantry__node_kind_t kind) {
     switch (kind) {
         case GANTRY__NODE_INPUT: return "input";
         case GANTRY__NODE_CONST: return "constant";
@@ -47,8 +47,8 @@ static const char *kind_name(gantry__node_kind_t kind) {
     }
 }
 
-static void write_outputs(const explained_t *explained, const gantry__node_t *node,
-                          gantry__text_t *out) {
+static void explain_json_write_outputs(const explained_t *explained, const gantry__node_t *node,
+                                       gantry__text_t *out) {
     gantry__text_append(out, ",\"outputs\":[");
     for (uint32_t i = 0; i < node->output_count; ++i) {
         const gantry__value_t *value = &explained->graph->values[node->first_output + i];
@@ -102,7 +102,7 @@ static void explain_json_write_node(const explained_t *explained, size_t index,
     const bool has_kernel = explained->calls[index] > 0 && place->kept;
     gantry__text_append(out, "%s{\"name\":", index > 0 ? "," : "");
     gantry__json_string(node->name, out);
-    gantry__text_append(out, ",\"kind\":\"%s\",\"used\":%s", kind_name(node->kind),
+    gantry__text_append(out, ",\"kind\":\"%s\",\"used\":%s", node_kind_name(node->kind),
                         explained->is_used[index] ? "true" : "false");
     write_member("op", node->op->name, out);
     write_member("part_of", node->part_of ? node->part_of->name : "", out);
@@ -110,7 +110,7 @@ static void explain_json_write_node(const explained_t *explained, size_t index,
     explain_json_write_place(node, place, out);
     write_values(explained, "inputs", node->inputs, node->input_count, out);
     write_after(explained, node, out);
-    write_outputs(explained, node, out);
+    explain_json_write_outputs(explained, node, out);
     gantry__text_append(out, "}");
 }
 

@@ -144,12 +144,15 @@ static void json_parses_and_has_the_same(void **state) {
 static void drawing_has_colours_and_bold_copies(void **state) {
     (void)state;
     static const char *const lines[] = {
-        "digraph \"f \\\"1\\\"\" {\n", "label=\"CPU:0\\n0 bytes planned\"",
+        "digraph \"f \\\"1\\\"\" {\n",
+        "label=\"CPU:0\\n0 bytes planned\"",
         "n1 [shape=box, style=\"filled,rounded\", fillcolor=\"#cfe3f7\", label=\"doubled\\nAdd",
         "n3 [shape=box, style=\"filled,rounded\", fillcolor=\"#fbdcb5\", label=\"product\\nMul",
         "n1 -> c0 [style=bold, penwidth=3, color=\"#b3261e\", arrowhead=none, "
         "label=\" 160 bytes to GPU:0\"];",
-        "c0 -> n3 ", "n3 -> n5 [style=dotted];", "n5 -> r1;\n}\n"};
+        "c0 -> n3 ",
+        "n3 -> n5 [style=dotted];",
+        "n5 -> r1;\n}\n"};
     world_t w;
     open_world(&w);
     char *text = explain(w.function, GANTRY_EXPLAIN_GRAPHVIZ);
@@ -254,9 +257,9 @@ static void bad_calls_are_refused(void **state) {
     assert_int_equal(gantry_function_get_memory(w.function, 1, &memory, &count),
                      GANTRY_INVALID_ARGUMENT);
     assert_non_null(strstr(gantry_last_message(), "struct_size is 1"));
-    assert_int_equal(gantry_function_trace(w.f.runtime, "open", crossing, w.variable, &input, 1, 2,
-                                           NULL, &open),
-                     GANTRY_OK);
+    assert_int_equal(
+        gantry_function_trace(w.f.runtime, "open", crossing, w.variable, &input, 1, 2, NULL, &open),
+        GANTRY_OK);
     assert_int_equal(gantry_function_explain(open, GANTRY_EXPLAIN_TEXT, text, 4, NULL),
                      GANTRY_FAILED_PRECONDITION);
     assert_non_null(strstr(gantry_last_message(), "function open has no trace yet; its signature"));
@@ -297,9 +300,9 @@ int main(int argc, char **argv) {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(text_has_nodes_copies_and_memory), TEST(json_parses_and_has_the_same),
+        TEST(text_has_nodes_copies_and_memory),    TEST(json_parses_and_has_the_same),
         TEST(drawing_has_colours_and_bold_copies), TEST(drawing_is_accepted_by_dot),
-        TEST(memory_is_told_before_a_call), TEST(bad_calls_are_refused),
+        TEST(memory_is_told_before_a_call),        TEST(bad_calls_are_refused),
         TEST(nothing_leaks_when_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
