@@ -30,8 +30,11 @@ static gantry_status_t add_controls(gantry_scope_t *scope, const gantry_tensor_t
     controls->outer = scope->controls;
     for (size_t i = 0; i < count; ++i) {
         if (!tensors[i]->is_symbolic) continue; /* it is there already */
-        GANTRY__TRY(
-            gantry__trace_check_input(scope, tensors[i], "gantry_scope_begin_after", (uint32_t)i));
+        if (gantry__trace_check_input(scope, tensors[i], "", (uint32_t)i) != GANTRY_OK)
+            return gantry__fail(
+                GANTRY_INVALID_ARGUMENT,
+                "gantry_scope_begin_after: tensor %zu is the symbolic tensor %s of another function; one of the function that is traced in this scope is accepted",
+                i, (const char *)tensors[i]->inline_data);
         controls->nodes[controls->count++] = graph->values[tensors[i]->value].node;
     }
     scope->controls = controls;
