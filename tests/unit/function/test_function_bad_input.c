@@ -297,7 +297,8 @@ static void other_runtimes_are_refused(void **state) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     assert_int_equal(gantry_runtime_create(&options, &second), GANTRY_OK);
-    gantry_scope_t *there = gantry_scope_begin(second, NULL), *here = runtime_fixture_scope(&f, NULL);
+    gantry_scope_t *there = gantry_scope_begin(second, NULL);
+    gantry_scope_t *here = runtime_fixture_scope(&f, NULL);
     gantry_tensor_t *theirs = gantry_tensor_retain(F32(there, 1, 2));
     gantry_variable_t *v = gantry_variable_create(there, theirs, "theirs");
     expect_refusal(try_trace(&f, adding_user, theirs), GANTRY_INVALID_ARGUMENT, "runtime");
