@@ -85,6 +85,14 @@ GANTRY_API gantry_scope_t *gantry_scope_begin_after(gantry_scope_t *parent,
                                                     const gantry_tensor_t *const *tensors,
                                                     size_t count);
 
+/** Begins a scope inside another whose ops run on the device of the op that made the tensor, as
+ * tf.colocate_with does. It has no device request of outer scopes, and may get one of its own. In a
+ * trace, all nodes that are colocated share one device on which each of them can run; a variable
+ * among them decides. What cannot be is ignored under soft placement, and an error without it. A
+ * tensor with elements stands for its device. */
+GANTRY_API gantry_scope_t *gantry_scope_begin_with(gantry_scope_t *parent,
+                                                   const gantry_tensor_t *tensor);
+
 /** Forms of an explanation. */
 typedef enum gantry_explain_form_t {
     GANTRY_EXPLAIN_TEXT = 0,    /**< Lines to read: nodes, copies, memory. */

@@ -302,8 +302,12 @@ static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *fun
     gantry_tensor_t *made[GANTRY_MAX_FUNCTION_VALUES];
     gantry__traced_t *traced;
     gantry__frame_t *frame;
+    const gantry__wish_t *wish;
+    const gantry_device_choice_t choice = {
+        .op = "PartitionedCall", .node = function->name, .output_count = function->output_count};
+    GANTRY__TRY(gantry__scope_wish(scope, &choice, &wish));
     for (uint32_t i = 0; i < function->input_count; ++i) shapes[i] = inputs[i]->shape;
-    GANTRY__TRY(gantry__function_find(function, scope->wish, shapes, &traced));
+    GANTRY__TRY(gantry__function_find(function, wish, shapes, &traced));
     gantry_status_t status = take_frame(function, traced, &frame);
     if (status == GANTRY_OK) {
         status = gantry__frame_run(frame, scope, inputs, made);

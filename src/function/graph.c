@@ -40,8 +40,11 @@ static bool graph_keep_node(gantry__arena_t *arena, gantry__node_t *node) {
     node->inputs = gantry__arena_copy(arena, node->inputs, node->input_count, sizeof *node->inputs);
     node->controls =
         gantry__arena_copy(arena, node->controls, node->control_count, sizeof *node->controls);
+    node->colocated =
+        gantry__arena_copy(arena, node->colocated, node->colocated_count, sizeof *node->colocated);
     node->name = gantry__arena_strdup(arena, node->name);
-    return node->inputs && node->controls && node->name && graph_keep_attrs(arena, node);
+    return node->inputs && node->controls && node->colocated && node->name &&
+           graph_keep_attrs(arena, node);
 }
 
 static bool graph_add_value(gantry__graph_t *graph, uint32_t node, gantry_dtype_t dtype,

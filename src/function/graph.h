@@ -33,11 +33,13 @@ typedef struct gantry__node_t {
     const char *tag;                 /* for memory reports, or NULL */
     const uint32_t *inputs;          /* values */
     const uint32_t *controls;        /* nodes that come first */
+    const uint32_t *colocated;       /* nodes with which it shares its device, if that can be */
     const gantry_attr_t *attrs;      /* op->attr_count of them */
-    uint32_t input_count, control_count;
+    uint32_t input_count, control_count, colocated_count;
     uint32_t first_output, output_count; /* values */
     gantry_tensor_t *tensor;             /* of CONST; a reference of the graph's own */
     gantry_variable_t *variable;         /* of READ and ASSIGN; a reference of the graph's own */
+    gantry_logical_device_t *home;       /* of READ and ASSIGN: where the variable lives */
     int64_t piece_first;                 /* as gantry__infer_t has it */
 } gantry__node_t;
 

@@ -10,7 +10,7 @@
 #ifndef GANTRY_FUNCTION_SCHEDULE_H
 #define GANTRY_FUNCTION_SCHEDULE_H
 
-#include "function/graph.h"
+#include "function/place_graph.h"
 #include "run/runtime_state.h"
 
 #define GANTRY__NO_SLOT UINT32_MAX
@@ -60,14 +60,6 @@ typedef struct gantry__act_t {
     uint32_t ended_first, ended_count; /* in gantry__schedule_t.ended: tensors to release */
 } gantry__act_t;
 
-/* Where a node runs, and why. */
-typedef struct gantry__node_place_t {
-    gantry_logical_device_t *device; /* NULL: wherever it is used (arguments, constants) */
-    gantry__kept_plan_t *kept;       /* NULL: the placer was not asked */
-    uint32_t choice;                 /* of its kernels */
-    gantry_placement_reason_t reason;
-} gantry__node_place_t;
-
 typedef struct gantry__schedule_arena_t {
     gantry_logical_device_t *device;
     uint64_t bytes;
@@ -99,7 +91,7 @@ void gantry__schedule_deinit(gantry__schedule_t *schedule);
 
 /* ---- its parts ---- */
 
-/* Places every node: function/place_graph.c. */
+/* Places every node, records the placements and logs them: function/place_schedule.c. */
 gantry_status_t gantry__schedule_place(gantry__schedule_t *schedule);
 /* Gives offsets to the slots in arenas: function/plan_memory.c. */
 gantry_status_t gantry__schedule_plan_memory(gantry__schedule_t *schedule);

@@ -89,8 +89,13 @@ static gantry_status_t trace_add(const gantry_scope_t *scope, gantry__node_t *no
     }
     node->controls = controls;
     node->control_count = used;
-    node->wish = scope->wish;
     node->tag = scope->tag;
+    gantry_status_t status = gantry__trace_ask_scope(scope, node, dtypes);
+    if (status != GANTRY_OK) {
+        gantry_tensor_release(node->tensor);
+        gantry_variable_release(node->variable);
+        return status;
+    }
     return gantry__graph_add(scope->trace->graph, node, dtypes, shapes, out_node);
 }
 
@@ -260,6 +265,7 @@ static gantry_status_t add_variable_node(const gantry_scope_t *scope, gantry__no
     GANTRY__TRY(order_variable(trace, node->variable, &last, &node->control_count));
     node->controls = &last;
     (void)gantry__variable_retain(node->variable);
+    node->home = gantry__variable_home(node->variable);
     GANTRY__TRY(trace_add(scope, node, dtype, shape, out_node));
     uint32_t *kept = gantry__id_map_at(&trace->last_use, (uint64_t)(uintptr_t)node->variable);
     if (!kept) return GANTRY_RESOURCE_EXHAUSTED;

@@ -33,6 +33,10 @@ void gantry__trace_deinit(gantry__trace_t *trace);
 gantry_status_t gantry__trace_input(gantry_scope_t *scope, const char *name, gantry_dtype_t dtype,
                                     const gantry_shape_t *shape,
                                     const gantry_tensor_t **out_tensor);
+/* Gives the node the scope's request, which a device function may choose, and its colocations.
+ * dtypes: of its outputs. */
+gantry_status_t gantry__trace_ask_scope(const gantry_scope_t *scope, gantry__node_t *node,
+                                        const gantry_dtype_t *dtypes);
 /* The value of a tensor that an op of the scope takes: a symbolic one's own, or a constant's. */
 gantry_status_t gantry__trace_value(const gantry_scope_t *scope, const gantry_tensor_t *tensor,
                                     uint32_t *out_value);
