@@ -79,8 +79,8 @@ GANTRY_API const char *gantry_function_name(const gantry_function_t *function);
 /** Names the next op of the scope that is recorded: "mul". Ops that run ignore it. */
 GANTRY_API gantry_status_t gantry_scope_name_next(gantry_scope_t *scope, const char *name);
 /** Begins a scope inside another whose ops run after the ops that made the given tensors, beside
- * those of the outer scopes. Where ops run at once, this holds anyway. NULL, with the error in
- * parent, if a tensor is NULL or belongs to another trace. */
+ * those of the outer scopes. Where ops run at once, this holds anyway. A scope that has
+ * failed, if a tensor is NULL or belongs to another trace. */
 GANTRY_API gantry_scope_t *gantry_scope_begin_after(gantry_scope_t *parent,
                                                     const gantry_tensor_t *const *tensors,
                                                     size_t count);

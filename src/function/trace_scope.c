@@ -65,10 +65,8 @@ gantry_scope_t *gantry_scope_begin_after(gantry_scope_t *parent,
     if (!scope || scope->status != GANTRY_OK) return scope;
     gantry_status_t status = check_tensors(tensors, count);
     if (status == GANTRY_OK && scope->trace) status = add_controls(scope, tensors, count);
-    if (status == GANTRY_OK) return scope;
-    (void)gantry__scope_fail(parent, status);
-    (void)gantry_scope_end(scope);
-    return NULL;
+    (void)gantry__scope_fail(scope, status);
+    return scope;
 }
 
 /* ---- devices ---- */

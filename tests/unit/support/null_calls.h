@@ -58,9 +58,14 @@ struct null_call_t {
 
 /* ---- results ---- */
 
+/* A scope that begins with wrong arguments has failed. */
+static inline gantry_scope_t *well_begun(gantry_scope_t *scope) {
+    return scope && gantry_scope_status(scope) == GANTRY_OK ? scope : NULL;
+}
+
 #define RESULT_gantry_status_t(call) (c->gives = NULL_GIVES_STATUS, c->status = (call))
 #define RESULT_const_gantry_tensor_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
-#define RESULT_gantry_scope_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
+#define RESULT_gantry_scope_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = well_begun(call))
 #define RESULT_gantry_variable_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
 #define RESULT_void(call) (call)
 #define RESULT_bool(call) ((void)(call))
@@ -317,6 +322,9 @@ static inline size_t given_size(const char *name) {
 static inline void given_callback(void *user, const gantry_placement_record_t *record) {
     (void)user, (void)record;
 }
+static inline const char *given_choose(const gantry_device_choice_t *choice, void *user) {
+    return choice || user ? NULL : "";
+}
 static inline bool given_visit(void *user, const gantry_tuning_record_t *record) {
     return !user && !record;
 }
@@ -324,6 +332,7 @@ static inline bool given_visit(void *user, const gantry_tuning_record_t *record)
 #define given_const_char_p(c, name) given_text(c, name)
 #define given_gantry_placement_fn(c, name) given_callback
 #define given_gantry_function_body_fn(c, name) given_body
+#define given_gantry_device_fn(c, name) given_choose
 #define given_gantry_tuning_record_fn(c, name) given_visit
 #define given_size_t(c, name) given_size(name)
 #define given_bool(c, name) true
