@@ -87,11 +87,14 @@ static void write_refused(const gantry__node_t *node, const gantry__node_place_t
     gantry__text_append(out, "]");
 }
 
-static void explain_json_write_place(const gantry__node_t *node, const gantry__node_place_t *place,
-                                     gantry__text_t *out) {
+static void explain_json_write_place(const explained_t *explained, const gantry__node_t *node,
+                                     const gantry__node_place_t *place, gantry__text_t *out) {
+    const char *decided =
+        place->decided_by > 0 ? explained->graph->nodes[place->decided_by - 1].name : "";
     write_member("asked", gantry__explained_wish(node), out);
-    write_member("device", place->device ? place->device->full_name : "", out);
+    write_member("device", place->home ? place->home->full_name : "", out);
     write_member("reason", gantry_placement_reason_text(place->reason), out);
+    write_member("with", decided, out);
     write_refused(node, place, out);
 }
 
@@ -107,7 +110,7 @@ static void explain_json_write_node(const explained_t *explained, size_t index,
     write_member("op", node->op->name, out);
     write_member("part_of", node->part_of ? node->part_of->name : "", out);
     write_member("kernel", has_kernel ? place->kept->plan.kernels[place->choice]->source : "", out);
-    explain_json_write_place(node, place, out);
+    explain_json_write_place(explained, node, place, out);
     write_values(explained, "inputs", node->inputs, node->input_count, out);
     write_after(explained, node, out);
     explain_json_write_outputs(explained, node, out);

@@ -99,6 +99,15 @@ static void write_refusals(const gantry__node_place_t *place, const char *wish,
     }
 }
 
+static void write_colocation(const explained_t *explained, const gantry__node_place_t *place,
+                             gantry__text_t *out) {
+    if (place->decided_by > 0)
+        gantry__text_append(out, "    with %s\n",
+                            explained->graph->nodes[place->decided_by - 1].name);
+    if (place->is_apart)
+        gantry__text_append(out, "    apart from a node that it is colocated with\n");
+}
+
 static void explain_text_write_node(const explained_t *explained, size_t index, const int *widths,
                                     gantry__text_t *out) {
     const gantry__node_t *node = &explained->graph->nodes[index];
@@ -109,6 +118,7 @@ static void explain_text_write_node(const explained_t *explained, size_t index, 
     if (*wish && place->kept && place->reason != GANTRY_PLACED_EXPLICIT)
         gantry__text_append(out, "    asked for %s\n", wish);
     write_refusals(place, wish, out);
+    write_colocation(explained, place, out);
     write_controls(explained, node, out);
 }
 

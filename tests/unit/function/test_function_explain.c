@@ -231,6 +231,39 @@ static void memory_is_told_before_a_call(void **state) {
     runtime_fixture_close(&f);
 }
 
+static void colocated(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    gantry_scope_t *cpu = gantry_scope_begin_in(scope, "/CPU:0");
+    (void)gantry_scope_name_next(cpu, "anchor");
+    const gantry_tensor_t *anchor = gantry_scope_keep(cpu, gantry_add(cpu, inputs[0], inputs[0]));
+    (void)gantry_scope_end(cpu);
+    gantry_scope_t *with = gantry_scope_begin_with(scope, anchor);
+    outputs[0] = gantry_scope_keep(with, gantry_mul(with, inputs[0], inputs[0]));
+    (void)gantry_scope_end(with);
+}
+
+static void colocation_is_told(void **state) {
+    (void)state;
+    const gantry_input_spec_t input = SPEC_F32(NULL, 40);
+    gantry_function_t *function;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    assert_int_equal(
+        gantry_function_trace(f.runtime, "c", colocated, NULL, &input, 1, 1, NULL, &function),
+        GANTRY_OK);
+    char *text = explain(function, GANTRY_EXPLAIN_TEXT);
+    assert_non_null(strstr(text, "\nMul          Mul       float32[40]  CPU:0   "));
+    assert_non_null(strstr(text, "\n    with anchor\n"));
+    free(text);
+    text = explain(function, GANTRY_EXPLAIN_JSON);
+    assert_true(json_has(text, "nodes.2.with", "\"anchor\""));
+    assert_true(json_has(text, "nodes.0.with", "\"\""));
+    free(text);
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
 /* ---- errors ---- */
 
 static void bad_calls_are_refused(void **state) {
@@ -300,9 +333,13 @@ int main(int argc, char **argv) {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(text_has_nodes_copies_and_memory),    TEST(json_parses_and_has_the_same),
-        TEST(drawing_has_colours_and_bold_copies), TEST(drawing_is_accepted_by_dot),
-        TEST(memory_is_told_before_a_call),        TEST(bad_calls_are_refused),
+        TEST(text_has_nodes_copies_and_memory),
+        TEST(json_parses_and_has_the_same),
+        TEST(drawing_has_colours_and_bold_copies),
+        TEST(drawing_is_accepted_by_dot),
+        TEST(memory_is_told_before_a_call),
+        TEST(colocation_is_told),
+        TEST(bad_calls_are_refused),
         TEST(nothing_leaks_when_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
