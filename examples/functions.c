@@ -46,9 +46,9 @@ static gantry_function_t *trace(gantry_runtime_t *runtime, const char *name,
                                 gantry_function_body_fn body, void *user,
                                 const gantry_input_spec_t *inputs, size_t input_count) {
     gantry_function_t *function;
-    example_check(gantry_function_trace(runtime, name, body, user, inputs, input_count, 1, NULL,
-                                        &function),
-                  name);
+    example_check(
+        gantry_function_trace(runtime, name, body, user, inputs, input_count, 1, NULL, &function),
+        name);
     return function;
 }
 
@@ -316,8 +316,9 @@ int main(int argc, char **argv) {
         } else if (has_value && strcmp(argv[i], "--drawing") == 0) {
             drawn = argv[i + 1];
         } else {
-            (void)fprintf(stderr, "usage: functions [--device NAME] [--drawing place|choose|after|"
-                                  "at_once|in_order]\n");
+            (void)fprintf(stderr,
+                          "usage: functions [--device NAME] [--drawing place|choose|after|"
+                          "at_once|in_order]\n");
             return 2;
         }
     }
