@@ -54,7 +54,7 @@ typedef struct gantry_function_options_t {
 
 /** Makes a function of a body. If all dimensions of inputs are known, the body is traced and placed
  * now, and its errors are returned; else at the first call with new sizes. body and user live as
- * long as the function. options may be NULL.
+ * long as the function. name NULL: "function". options may be NULL.
  *
  * InvalidArgument for a signature that is not possible, or a body that sets no output or a tensor
  * of another trace; else the body's own first error, with the function's name in front. */
@@ -84,7 +84,8 @@ GANTRY_API const char *gantry_function_name(const gantry_function_t *function);
 /** Names the next op of the scope that is recorded: "mul". Ops that run ignore it. */
 GANTRY_API gantry_status_t gantry_scope_name_next(gantry_scope_t *scope, const char *name);
 /** Begins a scope inside another whose ops run after the ops that made the given tensors, beside
- * those of the outer scopes. Where ops run at once, this holds anyway. */
+ * those of the outer scopes. Where ops run at once, this holds anyway. A scope that has
+ * failed, if a tensor is NULL or belongs to another trace. */
 GANTRY_API gantry_scope_t *gantry_scope_begin_after(gantry_scope_t *parent,
                                                     const gantry_tensor_t *const *tensors,
                                                     size_t count);
@@ -118,7 +119,7 @@ typedef struct gantry_function_memory_t {
     uint64_t planned_bytes;   /**< Intermediate values, with the plan. */
     uint64_t unplanned_bytes; /**< The same values side by side. */
     uint64_t constant_bytes;  /**< Constants, once for all calls. */
-    uint64_t result_bytes;    /**< Results of the function, new values of variables, copies. */
+    uint64_t result_bytes;    /**< Results, new values of variables, copies and their sources. */
 } gantry_function_memory_t;
 
 /** The memory that a call of the function's newest trace takes, before anything runs. Writes up to

@@ -136,9 +136,19 @@ gantry_status_t gantry__trace_input(gantry_scope_t *scope, const char *name, gan
 
 /* ---- captures ---- */
 
-/* Adds the tensor as a constant, and keeps it. */
+/* The name that the scope gives belongs to the op that takes the constant. */
+static gantry_status_t name_capture(const gantry_scope_t *scope, bool is_named,
+                                    node_name_t *out_name) {
+    node_name_t path;
+    if (is_named || scope->composed || !*scope->next_name)
+        return trace_name(scope, "Const", out_name);
+    (void)snprintf(path.text, sizeof path.text, "%.100s/Const", scope->next_name);
+    return trace_make_unique(scope->trace, path.text, out_name);
+}
+
+/* Adds the tensor as a constant, and keeps it. is_named: the program makes a constant. */
 static gantry_status_t trace_capture(const gantry_scope_t *scope, const gantry_tensor_t *tensor,
-                                     uint32_t *out_value) {
+                                     bool is_named, uint32_t *out_value) {
     gantry__trace_t *trace = scope->trace;
     uint32_t *known = gantry__id_map_at(&trace->captured, (uint64_t)(uintptr_t)tensor);
     if (!known) return GANTRY_RESOURCE_EXHAUSTED;
@@ -148,7 +158,7 @@ static gantry_status_t trace_capture(const gantry_scope_t *scope, const gantry_t
     }
     node_name_t unique;
     uint32_t index;
-    GANTRY__TRY(trace_name(scope, "Const", &unique));
+    GANTRY__TRY(name_capture(scope, is_named, &unique));
     gantry__node_t node = {.kind = GANTRY__NODE_CONST,
                            .op = gantry__op_get(GANTRY__OP_ID_Const),
                            .name = unique.text,
@@ -199,12 +209,12 @@ static gantry_status_t value_in(gantry__trace_t *trace, const gantry_tensor_t *t
 gantry_status_t gantry__trace_value(const gantry_scope_t *scope, const gantry_tensor_t *tensor,
                                     uint32_t *out_value) {
     return tensor->is_symbolic ? value_in(scope->trace, tensor, out_value)
-                               : trace_capture(scope, tensor, out_value);
+                               : trace_capture(scope, tensor, false, out_value);
 }
 
 gantry_status_t gantry__trace_constant(gantry_scope_t *scope, gantry_tensor_t *tensor) {
     uint32_t value;
-    gantry_status_t status = trace_capture(scope, tensor, &value);
+    gantry_status_t status = trace_capture(scope, tensor, true, &value);
     if (!scope->composed) scope->next_name[0] = '\0';
     return status;
 }

@@ -157,16 +157,41 @@ static gantry_status_t make_traced(gantry_function_t *function, const gantry__wi
     return GANTRY_OK;
 }
 
+/* A body that calls its own function from outside the trace would wait for itself. */
+static gantry_status_t begin_tracing(gantry_function_t *function) {
+    gantry__mutex_lock(&function->lock);
+    const bool is_own = function->is_tracing && pthread_equal(function->tracer, pthread_self());
+    gantry__mutex_unlock(&function->lock);
+    if (is_own)
+        return gantry__fail(
+            GANTRY_FAILED_PRECONDITION,
+            "function %s is called while its body is traced; a body may call other functions",
+            function->name);
+    gantry__mutex_lock(&function->tracing);
+    gantry__mutex_lock(&function->lock);
+    function->is_tracing = true;
+    function->tracer = pthread_self();
+    gantry__mutex_unlock(&function->lock);
+    return GANTRY_OK;
+}
+
+static void end_tracing(gantry_function_t *function) {
+    gantry__mutex_lock(&function->lock);
+    function->is_tracing = false;
+    gantry__mutex_unlock(&function->lock);
+    gantry__mutex_unlock(&function->tracing);
+}
+
 gantry_status_t gantry__function_find(gantry_function_t *function, const gantry__wish_t *wish,
                                       const gantry_shape_t *const *shapes,
                                       gantry__traced_t **out_traced) {
     *out_traced = look_up(function, wish, shapes);
     if (*out_traced) return GANTRY_OK;
-    gantry__mutex_lock(&function->tracing);
+    GANTRY__TRY(begin_tracing(function));
     *out_traced = look_up(function, wish, shapes); /* another thread may have made it */
     gantry_status_t status =
         *out_traced ? GANTRY_OK : make_traced(function, wish, shapes, out_traced);
-    gantry__mutex_unlock(&function->tracing);
+    end_tracing(function);
     return status;
 }
 
