@@ -33,6 +33,7 @@ struct gantry_function_t {
     gantry_input_spec_t *inputs;
     uint32_t input_count, output_count, most_traces;
     bool runs_eagerly;
+    uint32_t passes_off;     /* GANTRY_PASS_... */
     gantry__mutex_t tracing; /* one body at a time */
     gantry__mutex_t lock;    /* the list, its references and its frames */
     gantry__traced_t *traced;

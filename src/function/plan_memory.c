@@ -8,11 +8,12 @@
  *
  * On one device all acts follow each other on its compute stream, so that a block has one owner at
  * a time without waiting. */
-#include "function/schedule.h"
+#include <gantry/function.h>
 
 #include <string.h>
 
 #include "device/logical_device.h"
+#include "function/schedule.h"
 
 #define LEAST_ALIGNMENT 64
 
@@ -120,7 +121,8 @@ static uint64_t bytes_of(const gantry__schedule_t *schedule, const gantry__slot_
 
 static bool may_write_in_place(const gantry__schedule_t *schedule, const gantry__act_t *act) {
     const gantry__node_place_t *place = &schedule->places[act->node];
-    return act->kind == GANTRY__DO_CALL && place->kept &&
+    return !(schedule->graph->passes_off & GANTRY_PASS_IN_PLACE) && act->kind == GANTRY__DO_CALL &&
+           place->kept &&
            place->kept->plan.kernels[place->choice]->def->flags & GANTRY_KERNEL_IN_PLACE;
 }
 

@@ -48,8 +48,7 @@ static void call_gives_the_values_of_the_body(void **state) {
     for (size_t d = 0; d < 2; ++d) {
         gantry_scope_t *scope = runtime_fixture_scope(&f, devices[d]);
         for (float k = 0; k < 3; ++k) {
-            const gantry_tensor_t *given[] = {F32(scope, k, 2, 3), F32(scope, 10, 20, 30)},
-                                  *got[2];
+            const gantry_tensor_t *given[] = {F32(scope, k, 2, 3), F32(scope, 10, 20, 30)}, *got[2];
             call(scope, function, given, 2, got, 2);
             EXPECT_F32(got[0], k + 20, 42, 63);
             EXPECT_F32(got[1], k + 10, 22, 33);
@@ -203,8 +202,8 @@ static void open_sizes_are_traced_once_each(void **state) {
                      GANTRY_OK);
     assert_int_equal(bodies_run, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
-    const gantry_tensor_t *one = F32(scope, 1), *two = F32(scope, 1, 2), *three = F32(scope, 1, 2, 3),
-                          *got;
+    const gantry_tensor_t *one = F32(scope, 1), *two = F32(scope, 1, 2),
+                          *three = F32(scope, 1, 2, 3), *got;
     const gantry_tensor_t *const order[] = {one, two, one, two, three, two, one};
     const uint32_t runs[] = {1, 2, 2, 2, 3, 3, 4}; /* three evicts one */
     for (size_t i = 0; i < 7; ++i) {
@@ -250,9 +249,9 @@ static void eager_bodies_run_in_each_call(void **state) {
     runtime_fixture_open(&f, 0);
     gantry_function_t *function;
     bodies_run = 0;
-    assert_int_equal(gantry_function_trace(f.runtime, NULL, doubling, NULL, &input, 1, 1, &options,
-                                           &function),
-                     GANTRY_OK);
+    assert_int_equal(
+        gantry_function_trace(f.runtime, NULL, doubling, NULL, &input, 1, 1, &options, &function),
+        GANTRY_OK);
     assert_string_equal(gantry_function_name(function), "function");
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
     const gantry_tensor_t *given = F32(scope, 1, 2), *got;
@@ -274,8 +273,8 @@ static gantry_status_t trace_and_call(gantry_runtime_t *runtime, const gantry_te
     const gantry_tensor_t *got[2];
     GANTRY__TRY(gantry_function_trace(runtime, "f", counting, v, &input, 1, 2, NULL, &function));
     gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
-    gantry_status_t status =
-        scope ? gantry_function_call(scope, function, &given, 1, got, 2) : GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = scope ? gantry_function_call(scope, function, &given, 1, got, 2)
+                                   : GANTRY_RESOURCE_EXHAUSTED;
     if (scope) (void)gantry_scope_end(scope);
     gantry_function_release(function);
     return status;
@@ -309,14 +308,10 @@ int main(int argc, char **argv) {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(call_gives_the_values_of_the_body),
-        TEST(results_may_be_inputs_captures_and_views),
-        TEST(nodes_run_where_their_scopes_ask),
-        TEST(variables_change_in_program_order),
-        TEST(open_sizes_are_traced_once_each),
-        TEST(functions_inside_functions_are_inlined),
-        TEST(eager_bodies_run_in_each_call),
-        TEST(nothing_leaks_when_memory_runs_out),
+        TEST(call_gives_the_values_of_the_body), TEST(results_may_be_inputs_captures_and_views),
+        TEST(nodes_run_where_their_scopes_ask),  TEST(variables_change_in_program_order),
+        TEST(open_sizes_are_traced_once_each),   TEST(functions_inside_functions_are_inlined),
+        TEST(eager_bodies_run_in_each_call),     TEST(nothing_leaks_when_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
