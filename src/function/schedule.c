@@ -103,6 +103,7 @@ static gantry_status_t add_constant(gantry__schedule_t *schedule, uint32_t value
         slot.constant = gantry_tensor_retain(node->tensor);
     } else {
         const gantry__allocation_t purpose = {.owner = "Const", .tag = node->tag};
+        GANTRY__TRY(gantry__logical_device_open(device));
         GANTRY__TRY(gantry__tensor_copy_to(node->tensor, device, &purpose, &slot.constant));
     }
     return add_slot(schedule, &slot, out_slot);
@@ -183,6 +184,7 @@ static gantry_status_t slot_on_host(gantry__schedule_t *schedule, uint32_t value
     const bool is_there = is_host_memory(slot.device);
     slot.offset = slot.kind == GANTRY__SLOT_ALIAS ? slot.offset : 0;
     slot.kind = GANTRY__SLOT_HOST;
+    slot.constant = NULL; /* the source's own */
     GANTRY__TRY(add_slot(schedule, &slot, out_slot));
     if (is_there) return GANTRY_OK;
     const gantry__act_t act = {.kind = GANTRY__DO_HOST,
