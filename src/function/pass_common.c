@@ -71,8 +71,7 @@ static uint64_t hash_node(const gantry__node_t *node) {
 
 static bool is_same_constant(const gantry_tensor_t *a, const gantry_tensor_t *b) {
     return a->dtype == b->dtype && a->device == b->device &&
-           gantry_shape_equal(&a->shape, &b->shape) &&
-           memcmp(a->data, b->data, a->size_bytes) == 0;
+           gantry_shape_equal(&a->shape, &b->shape) && memcmp(a->data, b->data, a->size_bytes) == 0;
 }
 
 static bool is_same_list(const uint32_t *a, uint32_t a_count, const uint32_t *b, uint32_t b_count) {
