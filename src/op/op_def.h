@@ -25,6 +25,8 @@
 /* Element type of an input or output: the value of type attribute i, or fixed. */
 #define GANTRY__TYPE_ATTR(i) ((int16_t)(i))
 #define GANTRY__TYPE_FIXED(dtype) ((int16_t)(-(int)(dtype)))
+/* Of a list whose tensors may each have another type: infer checks inputs and sets outputs. */
+#define GANTRY__TYPE_EACH INT16_MIN
 
 enum {
     GANTRY__ARG_HOST = 1 << 0, /* small, and needed on the host: shapes, axes, seeds */
@@ -37,15 +39,16 @@ enum {
 
 typedef struct gantry__op_arg_t {
     const char *name;
-    int16_t type; /* GANTRY__TYPE_ATTR or GANTRY__TYPE_FIXED */
+    int16_t type; /* GANTRY__TYPE_ATTR, GANTRY__TYPE_FIXED or GANTRY__TYPE_EACH */
     uint16_t flags;
 } gantry__op_arg_t;
 
 typedef struct gantry__op_attr_t {
     const char *name;
-    int32_t kind;        /* GANTRY_ATTR_... of backend_abi.h */
-    bool required;       /* no default; a type attribute that inputs determine is not required */
-    bool counts_outputs; /* INT: the number of tensors of the op's list output */
+    int32_t kind;  /* GANTRY_ATTR_... of backend_abi.h */
+    bool required; /* no default; a type attribute that inputs determine is not required */
+    /* INT: the number of tensors of the op's list output. INTS: as many tensors as numbers */
+    bool counts_outputs;
     uint64_t dtype_mask; /* TYPE: the accepted types */
     int64_t i;           /* default of BOOL, INT, TYPE */
     double f;
@@ -108,7 +111,8 @@ struct gantry__op_def_t {
 };
 
 /* Every op has a constant: GANTRY__OP_ID_Add for "Add". The build sorts the names of all rows
- * (cmake/gantry_op_list.cmake), so ids follow the alphabet. */
+ * (cmake/gantry_op_list.cmake), so ids follow the alphabet. Names that begin with '_' come last:
+ * ops of the core's own, which gantry_op_count leaves out. */
 typedef enum gantry__op_id_t {
 #define GANTRY__OP_NAME(name) GANTRY__OP_ID_##name,
 #include "op/op_list.inc"

@@ -264,6 +264,7 @@ static gantry_status_t fail_input_type(const gantry__infer_t *call, uint32_t inp
 static gantry_status_t settle_input(gantry__infer_t *call, uint32_t input,
                                     const gantry__op_arg_t *arg) {
     gantry_dtype_t dtype = call->dtypes[input];
+    if (arg->type == GANTRY__TYPE_EACH) return GANTRY_OK;
     if (arg->type < 0) {
         gantry_dtype_t fixed = (gantry_dtype_t)-arg->type;
         return dtype == fixed ? GANTRY_OK : fail_input_type(call, input, fixed);
@@ -291,8 +292,9 @@ static gantry_status_t settle_rest(gantry__infer_t *call) {
     }
     for (uint32_t k = 0; k < call->output_count; ++k) {
         int16_t type = op->outputs[has_output_list(op) ? 0 : k].type;
-        call->out_dtypes[k] =
-            type < 0 ? (gantry_dtype_t)-type : (gantry_dtype_t)call->attrs[type].i;
+        call->out_dtypes[k] = type == GANTRY__TYPE_EACH ? GANTRY_DTYPE_NONE
+                              : type < 0                ? (gantry_dtype_t)-type
+                                                        : (gantry_dtype_t)call->attrs[type].i;
     }
     return GANTRY_OK;
 }

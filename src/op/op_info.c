@@ -23,6 +23,8 @@
 #define STRING_ATTR(attr, value) #attr ": string = " #value,
 #define STRING_REQUIRED(attr) #attr ": string (required)",
 #define INTS_ATTR(attr) #attr ": list of ints = {}",
+#define INTS_REQUIRED(attr) #attr ": list of ints (required)",
+#define COUNTED_INTS(attr) #attr ": list of ints (required; as many outputs)",
 #define SHAPE_ATTR(attr) #attr ": shape (required)",
 
 #define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
@@ -48,12 +50,19 @@ static const char *const *const part_names[GANTRY__OP_COUNT] = {
 #include "op/composed.def"
 };
 
-size_t gantry_op_count(void) { return GANTRY__OP_COUNT; }
+/* Without the core's own ops, which come last. */
+size_t gantry_op_count(void) {
+    size_t count = GANTRY__OP_COUNT;
+    while (gantry__op_get((gantry__op_id_t)(count - 1))->name[0] == '_') --count;
+    return count;
+}
 
 gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info) {
-    if (index >= GANTRY__OP_COUNT) {
-        return gantry__fail(GANTRY_OUT_OF_RANGE, "op %zu does not exist: there are %d ops, 0 to %d",
-                            index, (int)GANTRY__OP_COUNT, (int)GANTRY__OP_COUNT - 1);
+    const size_t count = gantry_op_count();
+    if (index >= count) {
+        return gantry__fail(GANTRY_OUT_OF_RANGE,
+                            "op %zu does not exist: there are %zu ops, 0 to %zu", index, count,
+                            count - 1);
     }
     const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)index);
     uint32_t part_count;

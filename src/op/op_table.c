@@ -5,6 +5,7 @@
 #include "ops/type_sets.inc"
 
 #define FIXED(dtype) GANTRY__TYPE_FIXED(GANTRY_##dtype)
+#define EACH_TYPE GANTRY__TYPE_EACH
 #define IN(arg, type) {#arg, type, 0},
 #define HOST_IN(arg, type) {#arg, type, GANTRY__ARG_HOST},
 #define OPTIONAL_HOST_IN(arg, type) {#arg, type, GANTRY__ARG_HOST | GANTRY__ARG_OPTIONAL},
@@ -26,6 +27,9 @@
 #define STRING_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_STRING, .s = value},
 #define STRING_REQUIRED(attr) {.name = #attr, .kind = GANTRY_ATTR_STRING, .required = true},
 #define INTS_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_INTS},
+#define INTS_REQUIRED(attr) {.name = #attr, .kind = GANTRY_ATTR_INTS, .required = true},
+#define COUNTED_INTS(attr) \
+    {.name = #attr, .kind = GANTRY_ATTR_INTS, .required = true, .counts_outputs = true},
 #define SHAPE_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_SHAPE, .required = true},
 
 /* The number of rows without the empty one. */
