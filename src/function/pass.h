@@ -24,6 +24,7 @@ gantry_status_t gantry__passes_run(gantry_runtime_t *runtime, gantry__graph_t *g
 gantry_status_t gantry__pass_fold(gantry_runtime_t *runtime, gantry__graph_t *graph);
 gantry_status_t gantry__pass_common(gantry__graph_t *graph);
 gantry_status_t gantry__pass_dead(gantry__graph_t *graph);
+gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *graph);
 /* Moves copies in the list of acts, right behind the act that makes their source. */
 gantry_status_t gantry__pass_early_copies(gantry__schedule_t *schedule);
 
@@ -32,6 +33,10 @@ gantry_status_t gantry__pass_early_copies(gantry__schedule_t *schedule);
 static inline bool gantry__node_is_pure(const gantry__node_t *node) {
     return node->kind == GANTRY__NODE_OP &&
            !(node->op->flags & (GANTRY__OP_SEQUENCED | GANTRY__OP_VARIABLE));
+}
+
+static inline bool gantry__node_is_alias(const gantry__node_t *node) {
+    return node->kind == GANTRY__NODE_OP && (node->op->flags & GANTRY__OP_ALIAS) != 0;
 }
 
 #endif

@@ -147,13 +147,13 @@ static inline const gantry_tensor_t *random_clip(gantry_scope_t *scope, const ga
 
 static inline void random_unary(random_body_t *body) {
     static const random_unary_fn functions[] = {
-        gantry_neg,   gantry_abs,   gantry_sign,     gantry_square,   gantry_reciprocal,
-        gantry_floor, gantry_ceil,  gantry_round,    gantry_relu,     gantry_relu6,
-        gantry_sqrt,  gantry_exp,   gantry_log,      gantry_tanh,     gantry_sigmoid,
-        gantry_sin,   gantry_cos,   gantry_erf,      gantry_rsqrt,    gantry_softplus,
-        gantry_elu,   gantry_silu,  gantry_softsign, gantry_selu,     gantry_expm1,
-        gantry_log1p, random_gelu,  random_leaky,    random_clip,     random_gelu_tanh,
-        gantry_neg,   gantry_relu,  gantry_tanh,     gantry_identity, gantry_abs};
+        gantry_neg,   gantry_abs,  gantry_sign,     gantry_square,   gantry_reciprocal,
+        gantry_floor, gantry_ceil, gantry_round,    gantry_relu,     gantry_relu6,
+        gantry_sqrt,  gantry_exp,  gantry_log,      gantry_tanh,     gantry_sigmoid,
+        gantry_sin,   gantry_cos,  gantry_erf,      gantry_rsqrt,    gantry_softplus,
+        gantry_elu,   gantry_silu, gantry_softsign, gantry_selu,     gantry_expm1,
+        gantry_log1p, random_gelu, random_leaky,    random_clip,     random_gelu_tanh,
+        gantry_neg,   gantry_relu, gantry_tanh,     gantry_identity, gantry_abs};
     const int x = random_pick(body, GANTRY_FLOAT32);
     const uint32_t f = random_choose(body, sizeof functions / sizeof functions[0]);
     body->unary = functions[f];
@@ -162,10 +162,14 @@ static inline void random_unary(random_body_t *body) {
 }
 
 static inline void random_binary(random_body_t *body) {
-    static const random_binary_fn functions[] = {
-        gantry_add,     gantry_sub,        gantry_mul,        gantry_div,   gantry_maximum,
-        gantry_minimum, gantry_div_no_nan, gantry_mul_no_nan, gantry_xdivy, gantry_squared_difference,
-        gantry_add,     gantry_mul,        gantry_sub,        gantry_pow,   gantry_atan2};
+    static const random_binary_fn functions[] = {gantry_add,        gantry_sub,
+                                                 gantry_mul,        gantry_div,
+                                                 gantry_maximum,    gantry_minimum,
+                                                 gantry_div_no_nan, gantry_mul_no_nan,
+                                                 gantry_xdivy,      gantry_squared_difference,
+                                                 gantry_add,        gantry_mul,
+                                                 gantry_sub,        gantry_pow,
+                                                 gantry_atan2};
     const uint32_t x = (uint32_t)random_pick(body, GANTRY_FLOAT32), y = random_partner(body, x),
                    f = random_choose(body, sizeof functions / sizeof functions[0]);
     body->binary = functions[f];
@@ -213,7 +217,8 @@ static inline void random_select(random_body_t *body) {
     const int c = random_pick(body, GANTRY_BOOL);
     const uint32_t x = (uint32_t)random_pick(body, GANTRY_FLOAT32), y = random_partner(body, x);
     if (c < 0 ||
-        !random_broadcasts(gantry_tensor_shape(body->pool[c]), gantry_tensor_shape(body->pool[x])) ||
+        !random_broadcasts(gantry_tensor_shape(body->pool[c]),
+                           gantry_tensor_shape(body->pool[x])) ||
         !random_broadcasts(gantry_tensor_shape(body->pool[c]), gantry_tensor_shape(body->pool[y])))
         return;
     random_add(body, gantry_select(body->at, body->pool[c], body->pool[x], body->pool[y]),
@@ -223,7 +228,7 @@ static inline void random_select(random_body_t *body) {
 /* There, an op, and back, so that chains cross types. */
 static inline void random_cast(random_body_t *body) {
     static const gantry_dtype_t types[] = {GANTRY_INT32, GANTRY_FLOAT16, GANTRY_BFLOAT16,
-                                           GANTRY_BOOL, GANTRY_FLOAT64, GANTRY_INT32};
+                                           GANTRY_BOOL,  GANTRY_FLOAT64, GANTRY_INT32};
     const int x = random_pick(body, GANTRY_FLOAT32);
     const gantry_dtype_t type = types[random_choose(body, sizeof types / sizeof types[0])];
     const gantry_tensor_t *there = gantry_cast(body->at, body->pool[x], type);
@@ -231,8 +236,8 @@ static inline void random_cast(random_body_t *body) {
         random_add(body, there, body->varies[x]);
         return;
     }
-    there = random_is_one_of(body, 2) ? gantry_square(body->at, there)
-                                      : gantry_neg(body->at, there);
+    there =
+        random_is_one_of(body, 2) ? gantry_square(body->at, there) : gantry_neg(body->at, there);
     random_add(body, gantry_cast(body->at, there, GANTRY_FLOAT32), body->varies[x]);
 }
 
@@ -261,8 +266,8 @@ static inline void random_reduce(random_body_t *body) {
 
 /* Whole numbers from -8 to 8, whose products and short sums are exact in any order. */
 static inline const gantry_tensor_t *random_whole(gantry_scope_t *scope, const gantry_tensor_t *x) {
-    const gantry_tensor_t *clipped = gantry_clip_by_value(scope, x, gantry_scalar_f32(scope, -8),
-                                                          gantry_scalar_f32(scope, 8));
+    const gantry_tensor_t *clipped =
+        gantry_clip_by_value(scope, x, gantry_scalar_f32(scope, -8), gantry_scalar_f32(scope, 8));
     return gantry_cast(scope, gantry_cast(scope, clipped, GANTRY_INT32), GANTRY_FLOAT32);
 }
 
@@ -311,10 +316,9 @@ static inline void random_composed(random_body_t *body) {
     switch (random_choose(body, 4)) {
         case 0: made = gantry_softmax(body->at, tensor); break;
         case 1:
-            made = gantry_layer_norm(body->at, tensor,
-                                     gantry_ones(body->at, GANTRY_FLOAT32, GANTRY_SHAPE(columns)),
-                                     gantry_zeros(body->at, GANTRY_FLOAT32, GANTRY_SHAPE(columns)),
-                                     axis, 1e-3);
+            made = gantry_layer_norm(
+                body->at, tensor, gantry_ones(body->at, GANTRY_FLOAT32, GANTRY_SHAPE(columns)),
+                gantry_zeros(body->at, GANTRY_FLOAT32, GANTRY_SHAPE(columns)), axis, 1e-3);
             break;
         case 2:
             if (gantry_moments(body->at, tensor, &options, &mean, &variance) != GANTRY_OK) return;
@@ -335,9 +339,7 @@ static inline void random_constant(random_body_t *body) {
     switch (random_choose(body, 4)) {
         case 0: made = gantry_fill(body->at, GANTRY_SHAPE(columns), scalar); break;
         case 1: made = gantry_add(body->at, scalar, gantry_scalar_f32(body->at, 0.25F)); break;
-        case 2:
-            random_add(body, gantry_scalar_i32(body->at, (int32_t)value), false);
-            return;
+        case 2: random_add(body, gantry_scalar_i32(body->at, (int32_t)value), false); return;
         default: break;
     }
     random_add(body, made, false);
@@ -360,7 +362,8 @@ static inline void random_variable(random_body_t *body) {
 
 static inline void random_step(random_body_t *body) {
     const uint32_t choice = random_choose(body, 40);
-    body->at = body->scopes[random_is_one_of(body, 3) ? random_choose(body, RANDOM_GRAPH_SCOPES) : 0];
+    body->at =
+        body->scopes[random_is_one_of(body, 3) ? random_choose(body, RANDOM_GRAPH_SCOPES) : 0];
     if (choice < 9) {
         random_unary(body);
     } else if (choice < 18) {
@@ -478,14 +481,16 @@ static inline void random_expect_same(const random_graph_t *graph, uint32_t pass
     for (uint32_t i = 0; i < RANDOM_GRAPH_RESULTS; ++i) {
         const random_result_t *a = &got[i], *b = &eager[i];
         if (a->dtype != b->dtype || !gantry_shape_equal(&a->shape, &b->shape))
-            fail_msg("graph %llu, passes_off 0x%x: result %u is %s, %zu bytes, eagerly %s, %zu bytes",
-                     (unsigned long long)graph->number, passes_off, i, gantry_dtype_name(a->dtype),
-                     a->bytes, gantry_dtype_name(b->dtype), b->bytes);
+            fail_msg(
+                "graph %llu, passes_off 0x%x: result %u is %s, %zu bytes, eagerly %s, %zu bytes",
+                (unsigned long long)graph->number, passes_off, i, gantry_dtype_name(a->dtype),
+                a->bytes, gantry_dtype_name(b->dtype), b->bytes);
         for (size_t k = 0; k < a->bytes; ++k) {
             if (a->data[k] != b->data[k])
-                fail_msg("graph %llu, passes_off 0x%x: result %u (%s, %zu bytes) has byte 0x%02x at %zu, eagerly 0x%02x",
-                         (unsigned long long)graph->number, passes_off, i,
-                         gantry_dtype_name(a->dtype), a->bytes, a->data[k], k, b->data[k]);
+                fail_msg(
+                    "graph %llu, passes_off 0x%x: result %u (%s, %zu bytes) has byte 0x%02x at %zu, eagerly 0x%02x",
+                    (unsigned long long)graph->number, passes_off, i, gantry_dtype_name(a->dtype),
+                    a->bytes, a->data[k], k, b->data[k]);
         }
     }
 }
