@@ -45,6 +45,14 @@ static gantry_status_t check_signature(gantry_function_body_fn body,
     return GANTRY_OK;
 }
 
+static gantry_status_t check_passes(uint32_t off) {
+    if (!(off & ~(uint32_t)GANTRY_PASS_ALL)) return GANTRY_OK;
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "gantry_function_trace: passes_off is 0x%x; bits of GANTRY_PASS_ALL, 0x%x, are accepted",
+        off, (unsigned)GANTRY_PASS_ALL);
+}
+
 /* The texts of names become the runtime's. */
 static gantry_status_t copy_inputs(gantry_function_t *function, const gantry_input_spec_t *inputs) {
     const size_t count = function->input_count;
@@ -128,12 +136,14 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
     GANTRY__TRY(check_signature(body, inputs, input_count, output_count));
     GANTRY__TRY(
         gantry__struct_read(options, 0, &chosen, sizeof chosen, "gantry_function_trace: options"));
+    GANTRY__TRY(check_passes(chosen.passes_off));
     GANTRY__TRY(function_make(runtime, input_count, output_count, &function));
     function->body = body;
     function->user = user;
     function->most_traces = chosen.most_traces ? chosen.most_traces : 16;
     function->runs_eagerly = chosen.runs_eagerly;
     function->inter_op_threads = chosen.inter_op_threads;
+    function->passes_off = chosen.passes_off;
     gantry_status_t status =
         gantry__runtime_word(runtime, name && *name ? name : "function", &function->name);
     if (status == GANTRY_OK) status = copy_inputs(function, inputs);

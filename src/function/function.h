@@ -34,6 +34,7 @@ struct gantry_function_t {
     uint32_t input_count, output_count, most_traces;
     bool runs_eagerly;
     int32_t inter_op_threads;
+    uint32_t passes_off;     /* GANTRY_PASS_... */
     gantry__mutex_t tracing; /* one body at a time */
     gantry__mutex_t lock;    /* the list, its references and its frames */
     gantry__traced_t *traced;

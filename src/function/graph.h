@@ -39,9 +39,9 @@ typedef struct gantry__node_t {
     const gantry__op_def_t *part_of; /* the composed op that the body called, or NULL */
     const gantry__wish_t *wish;      /* NULL: none */
     const char *tag;                 /* for memory reports, or NULL */
-    const uint32_t *inputs;          /* values */
-    const uint32_t *controls;        /* nodes that come first */
-    const uint32_t *colocated;       /* nodes with which it shares its device, if that can be */
+    uint32_t *inputs;                /* values */
+    uint32_t *controls;              /* nodes that come first */
+    uint32_t *colocated;             /* nodes with which it shares its device, if that can be */
     const gantry_attr_t *attrs;      /* op->attr_count of them */
     uint32_t input_count, control_count, colocated_count;
     uint32_t first_output, output_count; /* values */
@@ -55,6 +55,8 @@ typedef struct gantry__node_t {
     uint64_t blocks;        /* of DRAW: counter steps for each call */
     uint64_t most_steps;    /* of WHILE; 0: no limit */
     bool has_state;         /* of CASE and WHILE: a body assigns to a variable or draws */
+    const char *const *fused;            /* names of the nodes that a pass joined in this one */
+    uint32_t fused_count;
 } gantry__node_t;
 
 typedef struct gantry__value_t {
@@ -74,6 +76,7 @@ typedef struct gantry__graph_t {
     uint32_t *inputs;  /* values of the INPUT nodes, in order */
     uint32_t *outputs; /* values */
     uint32_t input_count, output_count;
+    uint32_t passes_off; /* GANTRY_PASS_... */
 } gantry__graph_t;
 
 /* A graph inside a node: its inputs are inputs of the node. */
@@ -91,5 +94,20 @@ void gantry__graph_deinit(gantry__graph_t *graph);
 gantry_status_t gantry__graph_add(gantry__graph_t *graph, const gantry__node_t *node,
                                   const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
                                   uint32_t *out_node);
+/* Those that a result or an assignment depends on; is_needed: node_count entries, all false. */
+void gantry__graph_find_needed(const gantry__graph_t *graph, bool *is_needed);
+
+/* Leaves the nodes of `order`, in this order, which is topological; nodes and values get new
+ * numbers. INPUT nodes, and all on which a node of `order` depends by its inputs, are among
+ * them. A control input that is not among them falls away. */
+gantry_status_t gantry__graph_rebuild(gantry__graph_t *graph, const uint32_t *order, size_t count);
+
+/* Those that a result or an assignment depends on. is_needed: node_count entries, all false. */
+void gantry__graph_find_needed(const gantry__graph_t *graph, bool *is_needed);
+
+/* Leaves the nodes of `order`, in this order, which is topological. Nodes and values get new
+ * numbers. All INPUT nodes, and all on whose values a node of `order` depends, are among them;
+ * control inputs that are not fall away. */
+gantry_status_t gantry__graph_rebuild(gantry__graph_t *graph, const uint32_t *order, size_t count);
 
 #endif

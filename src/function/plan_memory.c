@@ -9,11 +9,12 @@
  * Acts of one lane follow each other, and so does their work on a device's compute stream: a block
  * of their values alone has one owner at a time without waiting. Each lane has free blocks of its
  * own. The block of a value that several lanes use is not given back within the call. */
-#include "function/schedule.h"
+#include <gantry/function.h>
 
 #include <string.h>
 
 #include "device/logical_device.h"
+#include "function/schedule.h"
 
 #define LEAST_ALIGNMENT 64
 
@@ -133,7 +134,8 @@ static uint64_t bytes_of(const gantry__schedule_t *schedule, const gantry__slot_
 
 static bool may_write_in_place(const gantry__schedule_t *schedule, const gantry__act_t *act) {
     const gantry__node_place_t *place = &schedule->places[act->node];
-    return act->kind == GANTRY__DO_CALL && place->kept &&
+    return !(schedule->graph->passes_off & GANTRY_PASS_IN_PLACE) && act->kind == GANTRY__DO_CALL &&
+           place->kept &&
            place->kept->plan.kernels[place->choice]->def->flags & GANTRY_KERNEL_IN_PLACE;
 }
 

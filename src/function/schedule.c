@@ -13,6 +13,7 @@
 
 #include "device/device_open.h"
 #include "device/logical_device.h"
+#include "function/pass.h"
 #include "run/variable_state.h"
 
 /* ---- growing ---- */
@@ -106,6 +107,7 @@ static gantry_status_t add_constant(gantry__schedule_t *schedule, uint32_t value
         slot.constant = gantry_tensor_retain(node->tensor);
     } else {
         const gantry__allocation_t purpose = {.owner = "Const", .tag = node->tag};
+        GANTRY__TRY(gantry__logical_device_open(device));
         GANTRY__TRY(gantry__tensor_copy_to(node->tensor, device, &purpose, &slot.constant));
     }
     return add_slot(schedule, &slot, out_slot);
@@ -372,32 +374,13 @@ static gantry_status_t add_outputs(gantry__schedule_t *schedule) {
     return GANTRY_OK;
 }
 
-/* ---- needed nodes ---- */
-
-static void need_value(const gantry__graph_t *graph, bool *is_needed, uint32_t value) {
-    is_needed[graph->values[value].node] = true;
-}
-
-/* Those that a result or an assignment depends on. */
-static void find_needed(const gantry__graph_t *graph, bool *is_needed) {
-    for (uint32_t i = 0; i < graph->output_count; ++i)
-        need_value(graph, is_needed, graph->outputs[i]);
-    for (size_t i = graph->node_count; i-- > 0;) {
-        const gantry__node_t *node = &graph->nodes[i];
-        is_needed[i] |=
-            node->kind == GANTRY__NODE_ASSIGN || node->kind == GANTRY__NODE_DRAW || node->has_state;
-        if (!is_needed[i]) continue;
-        for (uint32_t k = 0; k < node->input_count; ++k)
-            need_value(graph, is_needed, node->inputs[k]);
-        for (uint32_t k = 0; k < node->control_count; ++k) is_needed[node->controls[k]] = true;
-    }
-}
+/* ---- all acts ---- */
 
 static gantry_status_t add_nodes(gantry__schedule_t *schedule) {
     const gantry__graph_t *graph = schedule->graph;
     bool *is_needed = gantry__heap_zalloc(graph->heap, graph->node_count + 1);
     if (!is_needed) return GANTRY_RESOURCE_EXHAUSTED;
-    find_needed(graph, is_needed);
+    gantry__graph_find_needed(graph, is_needed);
     gantry_status_t status = GANTRY_OK;
     for (size_t i = 0; i < graph->node_count && status == GANTRY_OK; ++i) {
         if (is_needed[i]) status = add_node(schedule, (uint32_t)i);
@@ -462,6 +445,8 @@ static gantry_status_t build(gantry__schedule_t *schedule, int32_t threads) {
     for (size_t i = 0; i < graph->value_count; ++i) schedule->first_slots[i] = GANTRY__NO_SLOT;
     GANTRY__TRY(gantry__schedule_place(schedule));
     GANTRY__TRY(add_nodes(schedule));
+    if (!(graph->passes_off & GANTRY_PASS_EARLY_COPIES))
+        GANTRY__TRY(gantry__pass_early_copies(schedule));
     GANTRY__TRY(gantry__schedule_spread(schedule, threads));
     GANTRY__TRY(find_ended(schedule));
     return gantry__schedule_plan_memory(schedule);

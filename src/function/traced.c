@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "function/function.h"
+#include "function/pass.h"
 #include "function/trace.h"
 
 /* ---- life ---- */
@@ -142,7 +143,9 @@ static gantry_status_t make_traced(gantry_function_t *function, const gantry__wi
     gantry_status_t status = traced->shapes ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     for (uint32_t i = 0; traced->shapes && i < function->input_count; ++i)
         traced->shapes[i] = *shapes[i];
+    traced->graph.passes_off = function->passes_off;
     if (status == GANTRY_OK) status = record(function, traced);
+    if (status == GANTRY_OK) status = gantry__passes_run(function->runtime, &traced->graph);
     if (status == GANTRY_OK)
         status = gantry__schedule_init(&traced->schedule, function->runtime, &traced->graph,
                                        function->inter_op_threads);
