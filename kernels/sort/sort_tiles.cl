@@ -45,28 +45,28 @@ GANTRY_FN int sort_tile_split(GANTRY_LOCAL_POINTER(const K) keys, const sort_pai
 }
 
 /* key, place = the item's outputs of a pair, from output `diagonal` on. */
-#define GANTRY_SORT_MERGE_OWN(key, place, pair, diagonal)                                   \
-    {                                                                                       \
-        const int middle = (pair).start + (pair).a_count, end = middle + (pair).b_count;    \
-        const int from_a = sort_tile_split(tile_keys, &(pair), diagonal);                   \
-        int at_a = (pair).start + from_a, at_b = middle + (diagonal)-from_a;                \
-        GANTRY_UNROLLED for (int e = 0; e < GANTRY_SORT_RUN; ++e) {                         \
-            const K a = tile_keys[GANTRY_SORT_PLACE(at_a < middle ? at_a : (pair).start)];  \
-            const K b = tile_keys[GANTRY_SORT_PLACE(at_b < end ? at_b : (pair).start)];     \
-            const int takes_a = at_a < middle && (at_b >= end || a <= b);                   \
-            const int from = takes_a ? at_a : at_b < end ? at_b : (pair).start;             \
-            key[e] = takes_a ? a : b;                                                       \
-            place[e] = tile_places[GANTRY_SORT_PLACE(from)];                                \
-            at_a += takes_a;                                                                \
-            at_b += !takes_a;                                                               \
-        }                                                                                   \
+#define GANTRY_SORT_MERGE_OWN(key, place, pair, diagonal)                                  \
+    {                                                                                      \
+        const int middle = (pair).start + (pair).a_count, end = middle + (pair).b_count;   \
+        const int from_a = sort_tile_split(tile_keys, &(pair), diagonal);                  \
+        int at_a = (pair).start + from_a, at_b = middle + (diagonal)-from_a;               \
+        GANTRY_UNROLLED for (int e = 0; e < GANTRY_SORT_RUN; ++e) {                        \
+            const K a = tile_keys[GANTRY_SORT_PLACE(at_a < middle ? at_a : (pair).start)]; \
+            const K b = tile_keys[GANTRY_SORT_PLACE(at_b < end ? at_b : (pair).start)];    \
+            const int takes_a = at_a < middle && (at_b >= end || a <= b);                  \
+            const int from = takes_a ? at_a : at_b < end ? at_b : (pair).start;            \
+            key[e] = takes_a ? a : b;                                                      \
+            place[e] = tile_places[GANTRY_SORT_PLACE(from)];                               \
+            at_a += takes_a;                                                               \
+            at_b += !takes_a;                                                              \
+        }                                                                                  \
     }
 
-#define GANTRY_SORT_KEEP_OWN(key, place)                                                    \
-    GANTRY_UNROLLED for (int e = 0; e < GANTRY_SORT_RUN; ++e) {                             \
-        tile_keys[GANTRY_SORT_PLACE(mine + e)] = key[e];                                    \
-        tile_places[GANTRY_SORT_PLACE(mine + e)] = place[e];                                \
-    }                                                                                       \
+#define GANTRY_SORT_KEEP_OWN(key, place)                        \
+    GANTRY_UNROLLED for (int e = 0; e < GANTRY_SORT_RUN; ++e) { \
+        tile_keys[GANTRY_SORT_PLACE(mine + e)] = key[e];        \
+        tile_places[GANTRY_SORT_PLACE(mine + e)] = place[e];    \
+    }                                                           \
     GANTRY_BARRIER();
 
 /* A group for each tile; p.runs are the tiles of a row. */
