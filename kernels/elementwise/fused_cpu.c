@@ -15,7 +15,7 @@
 #include "kernels/elementwise/fused_cpu.h"
 
 #define SCRATCH_BYTES 24576 /* most of a first-level cache */
-#define LONGEST_BLOCK 2048  /* elements */
+#define LONGEST_BLOCK 1024  /* elements */
 #define SHORT_ROW 256       /* elements */
 #define LEAST_GRAIN 1024    /* elements that pay for a second thread, whatever the program */
 
