@@ -222,7 +222,7 @@ static inline void fused_free(fused_case_t *c) {
     for (uint32_t i = 0; i < c->input_count; ++i) free(c->data[i]);
 }
 
-/* Results of the whole shape, the last of them first. False: there is none. */
+/* Results of the whole shape; of one output, the last of them. False: there is none. */
 static inline bool fused_choose_outputs(fused_case_t *c) {
     gantry_shape_t whole = {.rank = 0};
     int64_t candidates[GANTRY__FUSED_MOST_INSTRUCTIONS];
@@ -246,7 +246,7 @@ static inline bool fused_choose_outputs(fused_case_t *c) {
     c->output_count =
         1 + (uint32_t)fused_random(c, fused_random(c, 3) == 0 ? GANTRY__FUSED_MOST_OUTPUTS : 1);
     for (uint32_t i = 0; count > 0 && i < c->output_count; ++i)
-        c->outputs[i] = candidates[i == 0 ? 0 : fused_random(c, count)];
+        c->outputs[i] = candidates[i == 0 && c->output_count == 1 ? 0 : fused_random(c, count)];
     return count > 0;
 }
 
