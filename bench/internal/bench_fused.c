@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A chain of elementwise ops as one fused program, and as ops one by one, on the CPU backend: 20 ops over 1 Mi and over
- * 4 float32 elements. The fused op comes through the whole way of an op, too: its inference checks the program. */
+/* A chain of elementwise ops as one fused program, and as ops one by one, on the CPU backend: 20
+ * ops over 1 Mi and over 4 float32 elements. The fused op comes through the whole way of an op,
+ * too: its inference checks the program. */
 #include <gantry/gantry.h>
 #include <stdio.h>
 

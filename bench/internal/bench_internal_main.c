@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry_bench_internal: the allocator by itself, and fused programs. It measures hits and refusals,
- * and compares the memory held over traces of programs with TensorFlow's rules. No public call does
- * only this. So the program is linked with the library's own objects, as unit tests are.
+/* gantry_bench_internal: the allocator by itself, and fused programs. It measures hits and
+ * refusals, and compares the memory held over traces of programs with TensorFlow's rules. No public
+ * call does only this. So the program is linked with the library's own objects, as unit tests are.
  *
  *   gantry_bench_internal [--quick] [--json FILE] */
 #include <stdio.h>

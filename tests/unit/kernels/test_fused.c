@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fused programs of elementwise ops give the bits of the ops one by one on the CPU: random programs over all ops,
- * types and broadcasts, every instruction with every type, and outputs over the memory of inputs. */
+/* Fused programs of elementwise ops give the bits of the ops one by one on the CPU: random programs
+ * over all ops, types and broadcasts, every instruction with every type, and outputs over the
+ * memory of inputs. */
 #include "fused_case.h"
 
 #include "cpu_scope.h"
@@ -79,6 +80,8 @@ static void every_elementwise_op_can_fuse(void **state) {
     }
     assert_true(gantry__elementwise_can_fuse(GANTRY__OP_ID_Div, GANTRY_FLOAT32));
     assert_false(gantry__elementwise_can_fuse(GANTRY__OP_ID_Div, GANTRY_INT32)); /* by zero */
+    assert_true(gantry__elementwise_can_fuse(GANTRY__OP_ID_Exp, GANTRY_FLOAT64));
+    assert_false(gantry__elementwise_can_fuse(GANTRY__OP_ID_Atan, GANTRY_FLOAT64)); /* a driver's */
     assert_false(gantry__elementwise_can_fuse(GANTRY__OP_ID_MatMul, GANTRY_FLOAT32));
     assert_false(gantry__elementwise_can_fuse(GANTRY__OP_ID_Select, GANTRY_COMPLEX64));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* _FusedElementwise infers types and shapes of its outputs, and refuses every program that kernels could not trust. */
+/* _FusedElementwise infers types and shapes of its outputs, and refuses every program that kernels
+ * could not trust. */
 #include "infer_case.h"
 
 #include "op/fused_program.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fused programs of elementwise ops give the bits of the ops one by one on a device that builds programs: random programs over
- * all ops, types and broadcasts on PoCL. GANTRY_TEST_FUSED_PROGRAMS sets how many. */
+/* Fused programs of elementwise ops give the bits of the ops one by one on a device that builds
+ * programs: random programs over all ops, types and broadcasts on PoCL. GANTRY_TEST_FUSED_PROGRAMS
+ * sets how many. */
 #include "fused_case.h"
 
 #include "log_lines.h"
@@ -71,7 +72,8 @@ static void one_program_serves_all_sizes(void **state) {
     gantry_runtime_release(runtime);
 }
 
-/* A program beyond the limits of devices runs on the CPU, and a device refuses it if it must be there. */
+/* A program beyond the limits of devices runs on the CPU, and a device refuses it if it must be
+ * there. */
 static void long_program_is_declined(void **state) {
     (void)state;
     static fused_case_t c; /* large */

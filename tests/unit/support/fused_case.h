@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random fused programs: each runs as one _FusedElementwise and as ops one by one, and the bits of the outputs are
- * compared; one NaN is as good as another. Header only; owner: the test's program, one thread. */
+/* Random fused programs: each runs as one _FusedElementwise and as ops one by one, and the bits of
+ * the outputs are compared; one NaN is as good as another. Header only; owner: the test's program,
+ * one thread. */
 #ifndef TESTS_FUSED_CASE_H
 #define TESTS_FUSED_CASE_H
 
@@ -165,7 +166,8 @@ static inline gantry_shape_t fused_shape_of(const fused_case_t *c, int64_t opera
     return operand >= 0 ? c->input_shapes[operand] : c->shapes[-1 - operand];
 }
 
-/* The shape of an instruction's result, by NumPy's rule: dimensions are compared from the last one on. */
+/* The shape of an instruction's result, by NumPy's rule: dimensions are compared from the last one
+ * on. */
 static inline gantry_shape_t fused_result_shape(const fused_case_t *c, const int64_t *in) {
     gantry_shape_t shape = {.rank = 0};
     for (uint32_t i = 0; i < gantry__fused_operands((gantry__fused_id_t)in[0]); ++i) {
@@ -412,8 +414,8 @@ static inline void fused_check(gantry_scope_t *scope, const fused_case_t *c, uin
     }
 }
 
-/* One instruction of this type over [6, 300], with its operands in one of the forms: all dense; the last, or the first,
- * a scalar; the last a vector along rows; the last a column. */
+/* One instruction of this type over [6, 300], with its operands in one of the forms: all dense; the
+ * last, or the first, a scalar; the last a vector along rows; the last a column. */
 enum { FUSED_FORMS = 5 };
 static inline void fused_single(fused_case_t *c, gantry__fused_id_t id, gantry_dtype_t dtype,
                                 gantry_dtype_t result, int form) {
