@@ -108,16 +108,15 @@ static int math_class(int32_t dtype) {
 
 static void put_math(gantry__k_fused_writer_t *w) {
     int math[OF_ANY] = {0};
-    bool is_double = false;
 
     for (uint32_t k = 0; k < w->key->instruction_count; ++k) {
         const gantry__k_fused_word_t *word = &w->key->words[k];
 
         if (is_row(word)) math[math_class(word->dtype)] |= rows[word->id].math;
-        is_double = is_double || word->dtype == GANTRY_FLOAT64;
     }
-    /* math_modulo.cl asks whether there is float64 */
-    FORMAT(w, "#undef GANTRY_T\n#define GANTRY_T %s\n", is_double ? "f64" : "f32");
+    /* math_modulo.cl asks for float64, which needs another text */
+    FORMAT(w, "#undef GANTRY_T\n#define GANTRY_T %s\n",
+           math[OF_FLOAT64] & MATH_MODULO ? "f64" : "f32");
     for (size_t i = 0; i < GANTRY_K_COUNT_OF(math_texts); ++i) {
         const bool needed = ((math_texts[i].of & OF_FLOAT32 ? math[OF_FLOAT32] : 0) |
                              (math_texts[i].of & OF_FLOAT64 ? math[OF_FLOAT64] : 0) |
