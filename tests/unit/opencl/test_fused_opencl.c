@@ -27,19 +27,36 @@ static void check_on_card(gantry_runtime_t *runtime, const fused_case_t *c, uint
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
-static void random_programs_have_the_ops_bits(void **state) {
-    (void)state;
+/* `first` and on: the cards' forms get other programs than the processors'. */
+static void run_programs(gantry_runtime_t *runtime, uint64_t first, uint64_t fewest) {
     static fused_case_t c; /* large */
     const char *wanted = getenv("GANTRY_TEST_FUSED_PROGRAMS");
-    const uint64_t count = wanted ? strtoull(wanted, NULL, 10) : 24;
-    gantry_runtime_t *runtime = open_runtime();
-    for (uint64_t seed = 1; seed <= count; ++seed) {
+    const uint64_t count = wanted ? strtoull(wanted, NULL, 10) : fewest;
+    for (uint64_t seed = first; seed < first + count; ++seed) {
         fused_draw(&c, seed, seed % 3 == 0 ? UINT64_C(1) << GANTRY_FLOAT32 : FUSED_ALL_TYPES,
                    1 + (uint32_t)(seed * 7 % 24), 4);
         check_on_card(runtime, &c, seed);
         fused_free(&c);
     }
     gantry_runtime_release(runtime);
+}
+
+static void random_programs_have_the_ops_bits(void **state) {
+    (void)state;
+    run_programs(open_runtime(), 1, 16);
+}
+
+/* A part of the processor that imitates a card runs the kernels' forms for cards. */
+static void random_programs_have_the_ops_bits_in_forms_for_cards(void **state) {
+    (void)state;
+    const gantry_logical_device_config_t part = {.max_work_group_size = 256};
+    const gantry_physical_device_t *device = NULL;
+    gantry_runtime_t *runtime = open_runtime();
+    size_t count = 0;
+    assert_int_equal(gantry_list_physical_devices(runtime, "GPU", 1, &device, &count), GANTRY_OK);
+    assert_true(count > 0);
+    assert_int_equal(gantry_set_logical_device_configuration(runtime, device, &part, 1), GANTRY_OK);
+    run_programs(runtime, 10001, 10);
 }
 
 /* A second call takes the program from the cache, and other shapes of the same form do, too. */
@@ -99,6 +116,7 @@ static void long_program_is_declined(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs_have_the_ops_bits),
+        cmocka_unit_test(random_programs_have_the_ops_bits_in_forms_for_cards),
         cmocka_unit_test(one_program_serves_all_sizes),
         cmocka_unit_test(long_program_is_declined),
     };
