@@ -12,7 +12,7 @@
 #define GANTRY_EACH_TEXT "kernels/elementwise/fused_cpu_clip.h"
 #include "kernels/common/each_type.h"
 
-#define GANTRY_EACH_TYPE GANTRY_RARE
+#define GANTRY_EACH_TYPE GANTRY_OTHER_INTEGERS
 #define GANTRY_EACH_TEXT "kernels/elementwise/fused_cpu_clip.h"
 #include "kernels/common/each_type.h"
 
