@@ -18,8 +18,8 @@
 
 #define COLUMN(type) [GANTRY_CPU_COLUMN_##type] = clip_##type,
 gantry__cpu_clip_fn GANTRY_CPU_NAME(clip_loop)(uint32_t column) {
-    static const gantry__cpu_clip_fn loops[GANTRY_CPU_ALL_TYPES] = {GANTRY_NUMBERS(COLUMN)
-                                                                        GANTRY_RARE(COLUMN)};
+    static const gantry__cpu_clip_fn loops[GANTRY_CPU_ALL_TYPES] = {
+        GANTRY_NUMBERS(COLUMN) GANTRY_OTHER_INTEGERS(COLUMN)};
 
     return loops[column];
 }
