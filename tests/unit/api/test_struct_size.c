@@ -309,7 +309,8 @@ static void is_never(gantry_scope_t *scope, const gantry_tensor_t *const *inputs
 }
 static gantry_status_t read_while(const world_t *w, const void *p) {
     const gantry_tensor_t *output;
-    return gantry_while(w->scope, is_never, body, NULL, &w->x, 1, p, &output);
+    (void)gantry_while(w->scope, is_never, body, NULL, &w->x, 1, p, &output);
+    return of_scope(w, output);
 }
 
 #define READ(type, zero_is_fine, call) \
