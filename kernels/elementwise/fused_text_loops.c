@@ -243,7 +243,8 @@ static void put_word_types(writer_t *w, int64_t width) {
     }
 }
 
-/* Declares wide, the number of words: 0 if one would not be aligned, or would end in another row. */
+/* Declares wide, the number of words: 0 if one would not be aligned, or would end in another
+ * row. */
 static void put_word_count(writer_t *w, int64_t width) {
     PUT(w, "    const int aligned = ");
     if (w->key->rank > 1) {
