@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The placement and the whole plan of functions of 10,000 to 1,000,000 nodes: additions, products,
- * tanh, a MatMul in every eighth node, and a source in every sixteenth. */
+/* The placement and the whole plan of functions of 10,000 to 1,000,000 nodes:
+ *
+ *   deep   one chain of additions, products and tanh, with a MatMul in every eighth node and a
+ *          source in every sixteenth
+ *   wide   a third of the nodes makes values of 64 sizes, which all live at a time; the others
+ *          add their sums in another order, so that the free memory lies in many pieces
+ *   with   the chain, with every second node colocated with the node before it */
 #include <stdio.h>
 
 #include "bench_internal.h"
@@ -21,7 +26,7 @@ static const gantry_tensor_t *add_node(gantry_scope_t *scope, const gantry_tenso
     return i % 3 == 1 ? gantry_mul(scope, y, y) : gantry_tanh(scope, y);
 }
 
-static void many_nodes(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+static void deep_nodes(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                        const gantry_tensor_t **outputs, void *user) {
     const int *count = user;
     const float values[16] = {1};
@@ -35,6 +40,40 @@ static void many_nodes(gantry_scope_t *scope, const gantry_tensor_t *const *inpu
     }
 }
 
+/* All values live until the others begin. */
+static void wide_nodes(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                       const gantry_tensor_t **outputs, void *user) {
+    const int *nodes = user, count = *nodes / 3;
+    static const float values[64 * 16] = {1};
+    const gantry_tensor_t *constants[64];
+    const gantry_tensor_t **made =
+        gantry__heap_zalloc(&gantry__heap_default, (size_t)count * sizeof(gantry_tensor_t *));
+    for (int i = 0; i < 64; ++i)
+        constants[i] = gantry_constant(scope, GANTRY_FLOAT32,
+                                       (gantry_shape_t){.rank = 1, .dims = {16 * (i + 1)}}, values,
+                                       (size_t)(16 * (i + 1)) * sizeof values[0]);
+    for (int i = 0; made && i < count; ++i) made[i] = gantry_tanh(scope, constants[i % 64]);
+    outputs[0] = inputs[0];
+    for (int i = 0; made && i < count; ++i) {
+        const int at = (int)((int64_t)i * 7919 % count);
+        outputs[0] = gantry_add(scope, outputs[0], gantry_sum(scope, made[at], NULL));
+    }
+    if (made)
+        gantry__heap_free(&gantry__heap_default, made, (size_t)count * sizeof(gantry_tensor_t *));
+}
+
+static void colocated_nodes(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                            const gantry_tensor_t **outputs, void *user) {
+    const int *count = user;
+    outputs[0] = inputs[0];
+    for (int i = 0; i < *count; i += 2) {
+        const gantry_tensor_t *first = gantry_tanh(scope, outputs[0]);
+        gantry_scope_t *inner = gantry_scope_begin_with(scope, first);
+        outputs[0] = gantry_scope_keep(inner, gantry_add(inner, first, inputs[0]));
+        (void)gantry_scope_end(inner);
+    }
+}
+
 typedef struct placing_t {
     gantry_runtime_t *runtime;
     gantry_function_t *function;
@@ -43,14 +82,14 @@ typedef struct placing_t {
     int count;
 } placing_t;
 
-static bool open_placing(placing_t *placing, int count) {
+static bool open_placing(placing_t *placing, gantry_function_body_fn body, int count) {
     const gantry_input_spec_t input = {NULL, GANTRY_FLOAT32, {.rank = 2, .dims = {4, 4}}};
     const gantry_runtime_options_t options = {
         .struct_size = sizeof options, .backends = "cpu", .kernel_cache = ""};
     *placing = (placing_t){.count = count};
     if (gantry_runtime_create(&options, &placing->runtime) != GANTRY_OK) return false;
-    if (gantry_function_trace(placing->runtime, "many", many_nodes, &placing->count, &input, 1, 1,
-                              NULL, &placing->function) != GANTRY_OK)
+    if (gantry_function_trace(placing->runtime, "many", body, &placing->count, &input, 1, 1, NULL,
+                              &placing->function) != GANTRY_OK)
         return false;
     placing->graph = &placing->function->traced->graph;
     placing->places = gantry__heap_zalloc(&gantry__heap_default,
@@ -94,10 +133,10 @@ static bool plan(void *subject, int calls) {
 }
 
 static void measure(bench_report_t *report, placing_t *placing, int rounds, bool is_plan,
-                    double most) {
+                    double most, const char *shape) {
     char work[48];
-    (void)snprintf(work, sizeof work, "%s of %d nodes", is_plan ? "the plan" : "placing",
-                   placing->count);
+    (void)snprintf(work, sizeof work, "%s of %d nodes, %s", is_plan ? "the plan" : "placing",
+                   placing->count, shape);
     bench_contender_t contender = {
         .name = "1 thread", .run = is_plan ? plan : place, .subject = placing};
     bench_interleave(&contender, 1, rounds, placing->count > 100000 ? 1 : 1000000 / placing->count);
@@ -106,17 +145,24 @@ static void measure(bench_report_t *report, placing_t *placing, int rounds, bool
     bench_report_contenders(report, &measure, &contender, 1, 1);
 }
 
+static void measure_function(bench_report_t *report, int rounds, gantry_function_body_fn body,
+                             int count, const char *shape) {
+    placing_t placing;
+    const double factor = count / 1e4;
+    if (open_placing(&placing, body, count)) {
+        measure(report, &placing, rounds, false, MOST_PLACE_MS * factor, shape);
+        measure(report, &placing, rounds, true, MOST_PLAN_MS * factor, shape);
+    } else {
+        (void)fprintf(stderr, "placement of %d nodes: %s\n", count, gantry_last_message());
+    }
+    close_placing(&placing);
+}
+
 void bench_placing(bench_report_t *report, int rounds) {
     static const int counts[] = {10000, 100000, 1000000};
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i) {
-        placing_t placing;
-        const double factor = counts[i] / 1e4;
-        if (open_placing(&placing, counts[i])) {
-            measure(report, &placing, rounds, false, MOST_PLACE_MS * factor);
-            measure(report, &placing, rounds, true, MOST_PLAN_MS * factor);
-        } else {
-            (void)fprintf(stderr, "placement of %d nodes: %s\n", counts[i], gantry_last_message());
-        }
-        close_placing(&placing);
-    }
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i)
+        measure_function(report, rounds, deep_nodes, counts[i], "deep");
+    for (size_t i = 0; i < 2; ++i) measure_function(report, rounds, wide_nodes, counts[i], "wide");
+    for (size_t i = 0; i < 2; ++i)
+        measure_function(report, rounds, colocated_nodes, counts[i], "with");
 }
