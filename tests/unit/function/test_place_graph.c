@@ -6,7 +6,7 @@
  *
  *   kernel priorities across types   a priority orders the kernels of one device; those of a GPU
  *     (dataset and iterator rows)    and of a CPU do not compete by it
- *   XLA devices                      there are none; views that no number names stand for them: they
+ *   XLA devices                      there are none; views without a number stand for them: they
  *                                    are not chosen unasked
  *   datasets, iterators              there are none
  *   resources that move              a variable has its home before a function is traced: its nodes
