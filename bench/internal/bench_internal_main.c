@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry_bench_internal: the allocator and the placer of functions by themselves. It measures hits
- * and refusals, compares the memory held over traces of programs with TensorFlow's rules, and
- * measures the plans of functions. No public call does only this. So the program is linked with the
- * library's own objects, as unit tests are.
+/* gantry_bench_internal: the allocator, fused programs and the placer of functions by themselves. It
+ * measures hits and refusals, compares the memory held over traces of programs with TensorFlow's
+ * rules, and measures fused programs and the plans of functions. No public call does only this. So
+ * the program is linked with the library's own objects, as unit tests are.
  *
  *   gantry_bench_internal [--quick] [--json FILE] [--only-placement] */
 #include <stdio.h>
@@ -38,6 +38,7 @@ int main(int argc, char **argv) {
     if (!only_placement) {
         bench_pairs(&report, rounds);
         bench_ladder(&report, rounds);
+        bench_fused(&report, rounds);
         traces = bench_traces_run(rounds);
     }
     bench_report_print(&report, NULL, 0);

@@ -5,7 +5,10 @@
  *          source in every sixteenth
  *   wide   a third of the nodes makes values of 64 sizes, which all live at a time; the others
  *          add their sums in another order, so that the free memory lies in many pieces
- *   with   the chain, with every second node colocated with the node before it */
+ *   with   the chain, with every second node colocated with the node before it
+ *
+ * Without passes, which would make fewer nodes of them; tracing with all passes has rows of its
+ * own. */
 #include <stdio.h>
 
 #include "bench_internal.h"
@@ -79,18 +82,25 @@ typedef struct placing_t {
     gantry_function_t *function;
     const gantry__graph_t *graph;
     gantry__node_place_t *places;
+    gantry_function_body_fn body;
     int count;
 } placing_t;
 
-static bool open_placing(placing_t *placing, gantry_function_body_fn body, int count) {
+static bool trace_function(placing_t *placing, uint32_t passes_off,
+                           gantry_function_t **out_function) {
     const gantry_input_spec_t input = {NULL, GANTRY_FLOAT32, {.rank = 2, .dims = {4, 4}}};
+    const gantry_function_options_t options = {.struct_size = sizeof options,
+                                               .passes_off = passes_off};
+    return gantry_function_trace(placing->runtime, "many", placing->body, &placing->count, &input,
+                                 1, 1, &options, out_function) == GANTRY_OK;
+}
+
+static bool open_placing(placing_t *placing, gantry_function_body_fn body, int count) {
     const gantry_runtime_options_t options = {
         .struct_size = sizeof options, .backends = "cpu", .kernel_cache = ""};
-    *placing = (placing_t){.count = count};
+    *placing = (placing_t){.count = count, .body = body};
     if (gantry_runtime_create(&options, &placing->runtime) != GANTRY_OK) return false;
-    if (gantry_function_trace(placing->runtime, "many", body, &placing->count, &input, 1, 1, NULL,
-                              &placing->function) != GANTRY_OK)
-        return false;
+    if (!trace_function(placing, GANTRY_PASS_ALL, &placing->function)) return false;
     placing->graph = &placing->function->traced->graph;
     placing->places = gantry__heap_zalloc(&gantry__heap_default,
                                           placing->graph->node_count * sizeof *placing->places);
@@ -106,6 +116,12 @@ static void close_placing(placing_t *placing) {
 }
 
 /* ---- what is measured ---- */
+
+typedef struct bench_work_t {
+    const char *name;
+    bool (*run)(void *subject, int calls);
+    double most_ms; /* of 10,000 nodes; 0: no target */
+} bench_work_t;
 
 static bool place(void *subject, int calls) {
     placing_t *placing = subject;
@@ -125,33 +141,47 @@ static bool plan(void *subject, int calls) {
     const placing_t *placing = subject;
     for (int i = 0; i < calls; ++i) {
         gantry__schedule_t schedule;
-        if (gantry__schedule_init(&schedule, placing->runtime, placing->graph) != GANTRY_OK)
+        if (gantry__schedule_init(&schedule, placing->runtime, placing->graph, 0) != GANTRY_OK)
             return false;
         gantry__schedule_deinit(&schedule);
     }
     return true;
 }
 
-static void measure(bench_report_t *report, placing_t *placing, int rounds, bool is_plan,
-                    double most, const char *shape) {
+/* The whole of gantry_function_trace, with all passes. */
+static bool trace_whole(void *subject, int calls) {
+    placing_t *placing = subject;
+    for (int i = 0; i < calls; ++i) {
+        gantry_function_t *function;
+        if (!trace_function(placing, 0, &function)) return false;
+        gantry_function_release(function);
+    }
+    return true;
+}
+
+static void measure(bench_report_t *report, placing_t *placing, int rounds, const bench_work_t *of,
+                    const char *shape) {
     char work[48];
-    (void)snprintf(work, sizeof work, "%s of %d nodes, %s", is_plan ? "the plan" : "placing",
-                   placing->count, shape);
-    bench_contender_t contender = {
-        .name = "1 thread", .run = is_plan ? plan : place, .subject = placing};
+    (void)snprintf(work, sizeof work, "%s of %d nodes, %s", of->name, placing->count, shape);
+    bench_contender_t contender = {.name = "1 thread", .run = of->run, .subject = placing};
     bench_interleave(&contender, 1, rounds, placing->count > 100000 ? 1 : 1000000 / placing->count);
-    const bench_measure_t measure = {
-        .subject = "placement", .work = work, .unit = "ms", .per_second = 1e3, .most = most};
+    const bench_measure_t measure = {.subject = "placement",
+                                     .work = work,
+                                     .unit = "ms",
+                                     .per_second = 1e3,
+                                     .most = of->most_ms * placing->count / 1e4};
     bench_report_contenders(report, &measure, &contender, 1, 1);
 }
 
 static void measure_function(bench_report_t *report, int rounds, gantry_function_body_fn body,
                              int count, const char *shape) {
     placing_t placing;
-    const double factor = count / 1e4;
+    static const bench_work_t works[] = {{"placing", place, MOST_PLACE_MS},
+                                         {"the plan", plan, MOST_PLAN_MS},
+                                         {"the trace", trace_whole, 0}};
     if (open_placing(&placing, body, count)) {
-        measure(report, &placing, rounds, false, MOST_PLACE_MS * factor, shape);
-        measure(report, &placing, rounds, true, MOST_PLAN_MS * factor, shape);
+        for (size_t i = 0; i < sizeof works / sizeof works[0]; ++i)
+            measure(report, &placing, rounds, &works[i], shape);
     } else {
         (void)fprintf(stderr, "placement of %d nodes: %s\n", count, gantry_last_message());
     }

@@ -104,13 +104,16 @@ static gantry_status_t frame_make_arrays(gantry__frame_t *frame) {
     frame->tensors = gantry__arena_zalloc(memory, slots, sizeof(gantry_tensor_t *));
     frame->host_copies = gantry__arena_zalloc(memory, slots, sizeof(void *));
     frame->calls = gantry__arena_zalloc(memory, schedule->call_count, sizeof *frame->calls);
-    frame->points = gantry__arena_zalloc(memory, schedule->most_inputs + GANTRY__STREAMS,
-                                         sizeof *frame->points);
+    for (uint32_t i = 0; i < schedule->lane_count; ++i) {
+        frame->points[i] =
+            gantry__arena_zalloc(memory, schedule->most_inputs + 1, sizeof *frame->points[i]);
+        if (!frame->points[i]) return GANTRY_RESOURCE_EXHAUSTED;
+    }
     frame->block_inputs =
         gantry__arena_zalloc(memory, schedule->most_inputs, sizeof(gantry_tensor_t *));
     frame->blocks = gantry__arena_zalloc(memory, schedule->block_count, sizeof *frame->blocks);
     return frame->block_inputs && frame->blocks && frame->arenas && frame->args && frame->tensors &&
-                   frame->host_copies && frame->calls && frame->points
+                   frame->host_copies && frame->calls
                ? GANTRY_OK
                : GANTRY_RESOURCE_EXHAUSTED;
 }
@@ -151,6 +154,12 @@ gantry_status_t gantry__frame_create(const gantry__schedule_t *schedule, const c
     gantry__frame_t *frame = gantry__heap_zalloc(heap, sizeof *frame);
     *out_frame = frame;
     if (!frame) return GANTRY_RESOURCE_EXHAUSTED;
+    if (gantry__mutex_init(&frame->own.lock) != 0) {
+        gantry__heap_free(heap, frame, sizeof *frame);
+        *out_frame = NULL;
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    }
+    frame->shared = &frame->own;
     frame->schedule = schedule;
     gantry__arena_init(&frame->memory, heap);
     gantry_status_t status = frame_fill(frame, owner);
@@ -171,6 +180,7 @@ void gantry__frame_destroy(gantry__frame_t *frame) {
     }
     gantry__heap_free(heap, frame->faults, frame->fault_capacity * sizeof *frame->faults);
     gantry__arena_deinit(&frame->memory);
+    gantry__mutex_deinit(&frame->own.lock);
     gantry__heap_free(heap, frame, sizeof *frame);
 }
 
@@ -207,8 +217,7 @@ gantry_status_t gantry__frame_view(const gantry__frame_t *frame, uint32_t index,
 }
 
 /* Takes over the reference. */
-static gantry_status_t keep_fault(gantry__frame_t *frame, struct gantry__fault_t *fault) {
-    if (!fault) return GANTRY_OK;
+static gantry_status_t add_fault(gantry__frame_t *frame, struct gantry__fault_t *fault) {
     for (size_t i = 0; i < frame->fault_count; ++i) {
         if (frame->faults[i] != fault) continue;
         gantry__fault_release(fault);
@@ -221,6 +230,14 @@ static gantry_status_t keep_fault(gantry__frame_t *frame, struct gantry__fault_t
     }
     frame->faults[frame->fault_count++] = fault;
     return GANTRY_OK;
+}
+
+static gantry_status_t keep_fault(gantry__frame_t *frame, struct gantry__fault_t *fault) {
+    if (!fault) return GANTRY_OK;
+    gantry__mutex_lock(&frame->shared->lock);
+    gantry_status_t status = add_fault(frame, fault);
+    gantry__mutex_unlock(&frame->shared->lock);
+    return status;
 }
 
 /* Results of the call inherit what its arguments and variables may still fail with. */
@@ -255,11 +272,11 @@ static gantry_status_t wait_for_inputs(gantry__frame_t *frame, const gantry__act
     for (uint32_t i = 0; i < act->input_count; ++i) {
         const gantry_tensor_t *tensor = tensor_of(frame, act->inputs[i]);
         if (tensor && tensor->ready.stream && !gantry__point_is_past(tensor->ready))
-            frame->points[count++] = tensor->ready;
+            frame->points[act->lane][count++] = tensor->ready;
     }
     if (count == 0) return GANTRY_OK;
-    return gantry__stream_wait_for(&act->device->streams[GANTRY_STREAM_COMPUTE], frame->points,
-                                   count);
+    return gantry__stream_wait_for(&act->device->streams[GANTRY_STREAM_COMPUTE],
+                                   frame->points[act->lane], count);
 }
 
 static void mark_uses(gantry__frame_t *frame, const gantry__act_t *act, gantry__point_t point) {
@@ -385,10 +402,27 @@ static gantry_status_t do_read(gantry__frame_t *frame, const gantry__act_t *act)
     return gantry__frame_put(frame, act->outputs[0], gantry__variable_take(node->variable));
 }
 
-static gantry_status_t inherit_faults(const gantry__frame_t *frame, gantry_tensor_t *tensor) {
-    for (size_t i = 0; i < frame->fault_count; ++i)
-        GANTRY__TRY(gantry__tensor_add_fault(tensor, gantry__fault_retain(frame->faults[i])));
+static gantry_status_t do_draw(gantry__frame_t *frame, const gantry__act_t *act) {
+    const gantry__node_t *node = &frame->schedule->graph->nodes[act->node];
+    const gantry__philox_t place = gantry__draws_take(node->draws, node->blocks);
+    const uint64_t *const data[] = {&place.key, place.counter};
+    for (uint32_t i = 0; i < 2; ++i) {
+        const gantry_shape_t shape = GANTRY_SHAPE(i + 1);
+        gantry_tensor_t *tensor;
+        GANTRY__TRY(gantry__tensor_from_host(frame->schedule->runtime, act->device, GANTRY_UINT64,
+                                             &shape, data[i], node->tag, &tensor));
+        GANTRY__TRY(gantry__frame_put(frame, act->outputs[i], tensor));
+    }
     return GANTRY_OK;
+}
+
+static gantry_status_t inherit_faults(gantry__frame_t *frame, gantry_tensor_t *tensor) {
+    gantry_status_t status = GANTRY_OK;
+    gantry__mutex_lock(&frame->shared->lock);
+    for (size_t i = 0; i < frame->fault_count && status == GANTRY_OK; ++i)
+        status = gantry__tensor_add_fault(tensor, gantry__fault_retain(frame->faults[i]));
+    gantry__mutex_unlock(&frame->shared->lock);
+    return status;
 }
 
 static gantry_status_t do_assign(gantry__frame_t *frame, const gantry__act_t *act) {
@@ -404,7 +438,9 @@ static gantry_status_t do_assign(gantry__frame_t *frame, const gantry__act_t *ac
         gantry__variable_replace(node->variable, value);
         return GANTRY_OK;
     }
+    gantry__mutex_lock(&frame->shared->lock); /* the scope belongs to one thread at a time */
     status = gantry__variable_update(frame->scope, node->variable, value, node->update);
+    gantry__mutex_unlock(&frame->shared->lock);
     gantry_tensor_release(value);
     return status;
 }
@@ -419,6 +455,7 @@ static gantry_status_t do_act(gantry__frame_t *frame, const gantry__act_t *act,
         case GANTRY__DO_ASSIGN: return do_assign(frame, act);
         case GANTRY__DO_ARGUMENT: return do_argument(frame, act, arguments[act->call]);
         case GANTRY__DO_BLOCK: return gantry__frame_do_block(frame, act);
+        case GANTRY__DO_DRAW: return do_draw(frame, act);
     }
     return GANTRY_OK;
 }
@@ -451,20 +488,28 @@ static gantry_status_t fail_at(const gantry__frame_t *frame, const gantry__act_t
                                act->device ? act->device->name : "its own device");
 }
 
+gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__act_t *act,
+                                 const gantry_tensor_t *const *arguments) {
+    gantry_status_t status =
+        act->is_plain ? do_plain_call(frame, act) : do_act(frame, act, arguments);
+    return status == GANTRY_OK ? GANTRY_OK : fail_at(frame, act, status);
+}
+
 static gantry_status_t run_acts(gantry__frame_t *frame, const gantry_tensor_t *const *arguments) {
     const gantry__schedule_t *schedule = frame->schedule;
     const gantry__act_t *end = schedule->acts + schedule->act_count;
+    gantry_status_t status;
+    if (schedule->lane_count > 1 && gantry__frame_run_lanes(frame, arguments, &status))
+        return status;
     for (const gantry__act_t *act = schedule->acts; act < end; ++act) {
-        gantry_status_t status =
-            act->is_plain ? do_plain_call(frame, act) : do_act(frame, act, arguments);
-        if (status != GANTRY_OK) return fail_at(frame, act, status);
+        GANTRY__TRY(gantry__frame_do(frame, act, arguments));
         for (uint32_t i = 0; i < act->ended_count; ++i)
             release_tensor(frame, schedule->ended[act->ended_first + i]);
     }
     return GANTRY_OK;
 }
 
-static gantry_status_t take_outputs(const gantry__frame_t *frame, gantry_tensor_t **outputs) {
+static gantry_status_t take_outputs(gantry__frame_t *frame, gantry_tensor_t **outputs) {
     for (uint32_t i = 0; i < frame->schedule->graph->output_count; ++i) {
         GANTRY__TRY(gantry__frame_view(frame, frame->schedule->outputs[i], &outputs[i]));
         GANTRY__TRY(inherit_faults(frame, outputs[i]));

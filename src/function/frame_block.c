@@ -42,6 +42,7 @@ static gantry_status_t run_body(const block_run_t *run, uint32_t body, gantry_te
                             made->graph.input_count, MOST_VALUES);
     for (uint32_t i = 0; i < made->graph.input_count; ++i)
         arguments[i] = run->frame->block_inputs[made->sources[i]];
+    run->bodies[body]->shared = run->frame->shared;
     gantry_status_t status =
         gantry__frame_run(run->bodies[body], run->frame->scope, arguments, results);
     return status == GANTRY_OK ? GANTRY_OK : gantry__fail_prefix(status, "body %u: ", body);

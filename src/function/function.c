@@ -45,6 +45,14 @@ static gantry_status_t check_signature(gantry_function_body_fn body,
     return GANTRY_OK;
 }
 
+static gantry_status_t check_passes(uint32_t off) {
+    if (!(off & ~(uint32_t)GANTRY_PASS_ALL)) return GANTRY_OK;
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "gantry_function_trace: passes_off is 0x%x; bits of GANTRY_PASS_ALL, 0x%x, are accepted",
+        off, (unsigned)GANTRY_PASS_ALL);
+}
+
 /* The texts of names become the runtime's. */
 static gantry_status_t copy_inputs(gantry_function_t *function, const gantry_input_spec_t *inputs) {
     const size_t count = function->input_count;
@@ -128,11 +136,14 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
     GANTRY__TRY(check_signature(body, inputs, input_count, output_count));
     GANTRY__TRY(
         gantry__struct_read(options, 0, &chosen, sizeof chosen, "gantry_function_trace: options"));
+    GANTRY__TRY(check_passes(chosen.passes_off));
     GANTRY__TRY(function_make(runtime, input_count, output_count, &function));
     function->body = body;
     function->user = user;
     function->most_traces = chosen.most_traces ? chosen.most_traces : 16;
     function->runs_eagerly = chosen.runs_eagerly;
+    function->inter_op_threads = chosen.inter_op_threads;
+    function->passes_off = chosen.passes_off;
     gantry_status_t status =
         gantry__runtime_word(runtime, name && *name ? name : "function", &function->name);
     if (status == GANTRY_OK) status = copy_inputs(function, inputs);
@@ -168,8 +179,13 @@ static gantry_status_t check_body_output(const gantry_function_t *function,
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "the body of function %s sets output %u to a tensor of another runtime",
                             function->name, i);
-    return output->is_symbolic ? gantry__trace_check_input(scope, output, function->name, i)
-                               : GANTRY_OK;
+    if (!output->is_symbolic ||
+        gantry__trace_check_input(scope, output, function->name, i) == GANTRY_OK)
+        return GANTRY_OK;
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "the body of function %s sets output %u to the symbolic tensor %s of another function; an input, or a tensor that the body makes, is accepted",
+        function->name, i, (const char *)output->inline_data);
 }
 
 gantry_status_t gantry__function_run_body(const gantry_function_t *function, gantry_scope_t *scope,
@@ -194,8 +210,12 @@ static gantry_status_t check_argument(const gantry_function_t *function,
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "function %s: input %u is %s; a tensor of its runtime is accepted",
                             function->name, i, argument ? "of another runtime" : "NULL");
-    if (argument->is_symbolic)
-        GANTRY__TRY(gantry__trace_check_input(scope, argument, function->name, i));
+    if (argument->is_symbolic &&
+        gantry__trace_check_input(scope, argument, function->name, i) != GANTRY_OK)
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "function %s: input %u is the symbolic tensor %s of another function; a tensor with elements, or one of the function that is traced in this scope, is accepted",
+            function->name, i, (const char *)argument->inline_data);
     bool fits = argument->dtype == input->dtype && argument->shape.rank == input->shape.rank;
     for (int32_t k = 0; fits && k < input->shape.rank; ++k)
         fits = input->shape.dims[k] == -1 || input->shape.dims[k] == argument->shape.dims[k];
@@ -320,10 +340,13 @@ gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_function_t *f
     gantry_status_t status = gantry__scope_check(scope);
     if (status == GANTRY_OK)
         status = check_call(scope, function, inputs, input_count, outputs, output_count);
-    if (status == GANTRY_OK)
+    if (status == GANTRY_OK) {
+        atomic_fetch_add(&function->references, 1); /* a release meanwhile ends nothing */
         status = scope->trace || function->runs_eagerly
                      ? call_inline(scope, function, inputs, outputs)
                      : call_traced(scope, function, inputs, outputs);
+        gantry_function_release(function);
+    }
     if (status == GANTRY_OK) return GANTRY_OK;
     for (size_t i = 0; outputs && i < output_count; ++i) outputs[i] = NULL;
     return scope ? gantry__scope_fail(scope, status) : status;

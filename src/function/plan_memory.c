@@ -6,20 +6,22 @@
  *                 grows at its end
  *     in place    a kernel that may work in place writes over an input that ends with it
  *
- * On one device all acts follow each other on its compute stream, so that a block has one owner at
- * a time without waiting. */
-#include "function/schedule.h"
+ * Acts of one lane follow each other, and so does their work on a device's compute stream: a block
+ * of their values alone has one owner at a time without waiting. Each lane has free blocks of its
+ * own. The block of a value that several lanes use is not given back within the call. */
+#include <gantry/function.h>
 
 #include <string.h>
 
 #include "device/logical_device.h"
 #include "function/free_blocks.h"
+#include "function/schedule.h"
 
 #define LEAST_ALIGNMENT 64
 
 typedef struct planner_t {
     gantry__schedule_t *schedule;
-    gantry__free_blocks_t *lists; /* of each arena */
+    gantry__free_blocks_t *lists; /* of each arena, of each lane */
     size_t list_capacity;
 } planner_t;
 
@@ -29,20 +31,19 @@ static uint64_t padded(const gantry_logical_device_t *device, uint64_t bytes) {
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* A free block at the arena's end makes the growth smaller. */
-static gantry_status_t take_memory(planner_t *planner, uint32_t index, uint64_t bytes,
-                                   uint64_t *out_offset) {
-    gantry__schedule_arena_t *arena = &planner->schedule->arenas[index];
-    gantry__free_blocks_t *list = &planner->lists[index];
-    bool is_found;
-    GANTRY__TRY(gantry__free_blocks_take(list, bytes, &is_found, out_offset));
-    if (is_found) return GANTRY_OK;
-    GANTRY__TRY(gantry__free_blocks_take_last(list, arena->bytes, out_offset));
-    arena->bytes = *out_offset + bytes;
-    return GANTRY_OK;
-}
-
 /* ---- arenas ---- */
+
+static bool grow_lists(planner_t *planner, size_t count) {
+    const gantry__heap_t *heap = planner->schedule->graph->heap;
+    gantry__free_blocks_t *lists =
+        gantry__heap_resize(heap, planner->lists, planner->list_capacity, count, sizeof *lists);
+    if (!lists) return false;
+    for (size_t i = planner->list_capacity; i < count; ++i)
+        gantry__free_blocks_init(&lists[i], heap);
+    planner->lists = lists;
+    planner->list_capacity = count;
+    return true;
+}
 
 static gantry_status_t find_arena(planner_t *planner, gantry_logical_device_t *device,
                                   uint32_t *out_arena) {
@@ -51,15 +52,29 @@ static gantry_status_t find_arena(planner_t *planner, gantry_logical_device_t *d
     for (*out_arena = 0; *out_arena < schedule->arena_count; ++*out_arena) {
         if (schedule->arenas[*out_arena].device == device) return GANTRY_OK;
     }
-    const size_t before = planner->list_capacity;
     if (!gantry__heap_grow(heap, &schedule->arenas, schedule->arena_count,
                            &schedule->arena_capacity, sizeof *schedule->arenas) ||
-        !gantry__heap_grow(heap, &planner->lists, schedule->arena_count, &planner->list_capacity,
-                           sizeof *planner->lists))
+        !grow_lists(planner, (schedule->arena_count + 1) * schedule->lane_count))
         return GANTRY_RESOURCE_EXHAUSTED;
-    for (size_t i = before; i < planner->list_capacity; ++i)
-        gantry__free_blocks_init(&planner->lists[i], heap);
     schedule->arenas[schedule->arena_count++] = (gantry__schedule_arena_t){.device = device};
+    return GANTRY_OK;
+}
+
+/* The free blocks of an act's lane; arena: as find_arena gives it. */
+static gantry__free_blocks_t *list_of(const planner_t *planner, uint32_t arena, uint32_t lane) {
+    return &planner->lists[arena * planner->schedule->lane_count + lane];
+}
+
+/* A free block at the arena's end makes the growth smaller. */
+static gantry_status_t take_memory(const planner_t *planner, uint32_t index, uint32_t lane,
+                                   uint64_t bytes, uint64_t *out_offset) {
+    gantry__schedule_arena_t *arena = &planner->schedule->arenas[index];
+    gantry__free_blocks_t *list = list_of(planner, index, lane);
+    bool is_found;
+    GANTRY__TRY(gantry__free_blocks_take(list, bytes, &is_found, out_offset));
+    if (is_found) return GANTRY_OK;
+    GANTRY__TRY(gantry__free_blocks_take_last(list, arena->bytes, out_offset));
+    arena->bytes = *out_offset + bytes;
     return GANTRY_OK;
 }
 
@@ -69,7 +84,8 @@ static uint64_t bytes_of(const gantry__schedule_t *schedule, const gantry__slot_
 
 static bool may_write_in_place(const gantry__schedule_t *schedule, const gantry__act_t *act) {
     const gantry__node_place_t *place = &schedule->places[act->node];
-    return act->kind == GANTRY__DO_CALL && place->kept &&
+    return !(schedule->graph->passes_off & GANTRY_PASS_IN_PLACE) && act->kind == GANTRY__DO_CALL &&
+           place->kept &&
            place->kept->plan.kernels[place->choice]->def->flags & GANTRY_KERNEL_IN_PLACE;
 }
 
@@ -83,7 +99,8 @@ static const gantry__slot_t *find_memory_donor(const gantry__schedule_t *schedul
         const gantry__slot_t *slot = &schedule->slots[act->inputs[i]];
         const gantry__value_t *value = &schedule->graph->values[slot->value];
         if (slot->kind == GANTRY__SLOT_ARENA && slot->last_step == step &&
-            value->bytes == result->bytes && value->elements == result->elements)
+            slot->lane == act->lane && value->bytes == result->bytes &&
+            value->elements == result->elements)
             return slot;
     }
     return NULL;
@@ -100,7 +117,7 @@ static gantry_status_t take_output(planner_t *planner, const gantry__act_t *act,
     if (bytes == 0) return GANTRY_OK;
     arena->unplanned_bytes += bytes;
     const gantry__slot_t *donor = output == 0 ? find_memory_donor(schedule, act, step) : NULL;
-    if (!donor) return take_memory(planner, slot->arena, bytes, &slot->offset);
+    if (!donor) return take_memory(planner, slot->arena, act->lane, bytes, &slot->offset);
     slot->offset = donor->offset;
     return GANTRY_OK;
 }
@@ -111,11 +128,13 @@ static gantry_status_t give_ended(planner_t *planner, uint32_t step, uint32_t in
     const gantry__schedule_t *schedule = planner->schedule;
     gantry__slot_t *slot = &planner->schedule->slots[schedule->slots[index].root];
     if (slot->kind != GANTRY__SLOT_ARENA || slot->last_step != step || slot == donor ||
-        slot->is_ended)
+        slot->is_ended || slot->lane == GANTRY__NO_LANE)
         return GANTRY_OK;
     const uint64_t bytes = bytes_of(schedule, slot);
     slot->is_ended = true; /* an input may stand twice */
-    return gantry__free_blocks_give(&planner->lists[slot->arena], slot->offset, bytes);
+    return bytes == 0 ? GANTRY_OK
+                      : gantry__free_blocks_give(list_of(planner, slot->arena, slot->lane),
+                                                 slot->offset, bytes);
 }
 
 static gantry_status_t plan_act(planner_t *planner, uint32_t step) {

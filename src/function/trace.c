@@ -85,6 +85,7 @@ static gantry_status_t trace_add(const gantry_scope_t *scope, gantry__node_t *no
     if (!controls) {
         gantry_tensor_release(node->tensor);
         gantry_variable_release(node->variable);
+        gantry__draws_release(node->draws);
         return GANTRY_RESOURCE_EXHAUSTED;
     }
     uint32_t used = 0;
@@ -135,9 +136,19 @@ gantry_status_t gantry__trace_input(gantry_scope_t *scope, const char *name, gan
 
 /* ---- captures ---- */
 
-/* Adds the tensor as a constant, and keeps it. */
+/* The name that the scope gives belongs to the op that takes the constant. */
+static gantry_status_t name_capture(const gantry_scope_t *scope, bool is_named,
+                                    node_name_t *out_name) {
+    node_name_t path;
+    if (is_named || scope->composed || !*scope->next_name)
+        return trace_name(scope, "Const", out_name);
+    (void)snprintf(path.text, sizeof path.text, "%.100s/Const", scope->next_name);
+    return trace_make_unique(scope->trace, path.text, out_name);
+}
+
+/* Adds the tensor as a constant, and keeps it. is_named: the program makes a constant. */
 static gantry_status_t trace_capture(const gantry_scope_t *scope, const gantry_tensor_t *tensor,
-                                     uint32_t *out_value) {
+                                     bool is_named, uint32_t *out_value) {
     gantry__trace_t *trace = scope->trace;
     uint32_t *known = gantry__id_map_at(&trace->captured, (uint64_t)(uintptr_t)tensor);
     if (!known) return GANTRY_RESOURCE_EXHAUSTED;
@@ -147,7 +158,7 @@ static gantry_status_t trace_capture(const gantry_scope_t *scope, const gantry_t
     }
     node_name_t unique;
     uint32_t index;
-    GANTRY__TRY(trace_name(scope, "Const", &unique));
+    GANTRY__TRY(name_capture(scope, is_named, &unique));
     gantry__node_t node = {.kind = GANTRY__NODE_CONST,
                            .op = gantry__op_get(GANTRY__OP_ID_Const),
                            .name = unique.text,
@@ -198,12 +209,12 @@ static gantry_status_t value_in(gantry__trace_t *trace, const gantry_tensor_t *t
 gantry_status_t gantry__trace_value(const gantry_scope_t *scope, const gantry_tensor_t *tensor,
                                     uint32_t *out_value) {
     return tensor->is_symbolic ? value_in(scope->trace, tensor, out_value)
-                               : trace_capture(scope, tensor, out_value);
+                               : trace_capture(scope, tensor, false, out_value);
 }
 
 gantry_status_t gantry__trace_constant(gantry_scope_t *scope, gantry_tensor_t *tensor) {
     uint32_t value;
-    gantry_status_t status = trace_capture(scope, tensor, &value);
+    gantry_status_t status = trace_capture(scope, tensor, true, &value);
     if (!scope->composed) scope->next_name[0] = '\0';
     return status;
 }
@@ -345,6 +356,33 @@ gantry_status_t gantry__trace_assign(gantry_scope_t *scope, const gantry__op_def
                            .input_count = 1,
                            .variable = variable};
     return add_variable_node(scope, &node, NULL, NULL, &index);
+}
+
+/* ---- draws ---- */
+
+gantry_status_t gantry__trace_draw(gantry_scope_t *scope, gantry__draws_t *draws, uint64_t blocks,
+                                   const gantry_tensor_t *out_place[2]) {
+    const gantry_dtype_t dtypes[] = {GANTRY_UINT64, GANTRY_UINT64};
+    const gantry_shape_t shapes[] = {GANTRY_SHAPE(1), GANTRY_SHAPE(2)};
+    node_name_t unique;
+    uint32_t index;
+    GANTRY__TRY(trace_name(scope, gantry__op_draw.name, &unique));
+    gantry__node_t node = {.kind = GANTRY__NODE_DRAW,
+                           .op = &gantry__op_draw,
+                           .name = unique.text,
+                           .part_of = scope->called,
+                           .output_count = 2,
+                           .home = scope->runtime->host, /* where the position is */
+                           .draws = gantry__draws_retain(draws),
+                           .blocks = blocks};
+    GANTRY__TRY(trace_add(scope, &node, dtypes, shapes, &index));
+    for (uint32_t i = 0; i < 2; ++i) {
+        gantry_tensor_t *tensor;
+        GANTRY__TRY(trace_make_output(scope->trace, index, i, &tensor));
+        gantry__scope_adopt(scope, tensor);
+        out_place[i] = tensor;
+    }
+    return GANTRY_OK;
 }
 
 /* ---- branches and loops ---- */

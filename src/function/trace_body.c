@@ -84,8 +84,8 @@ static gantry_status_t check_outputs(block_record_t *record, uint32_t body,
 
 static void note_state(block_record_t *record, const gantry__graph_t *graph) {
     for (size_t i = 0; i < graph->node_count; ++i)
-        record->has_state |=
-            graph->nodes[i].kind == GANTRY__NODE_ASSIGN || graph->nodes[i].has_state;
+        record->has_state |= graph->nodes[i].kind == GANTRY__NODE_ASSIGN ||
+                             graph->nodes[i].kind == GANTRY__NODE_DRAW || graph->nodes[i].has_state;
 }
 
 static gantry_status_t record_in(block_record_t *record, uint32_t index, gantry_scope_t *inner,

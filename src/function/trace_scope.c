@@ -34,11 +34,28 @@ static gantry_status_t add_controls(gantry_scope_t *scope, const gantry_tensor_t
     controls->outer = scope->controls;
     for (size_t i = 0; i < count; ++i) {
         if (!tensors[i]->is_symbolic) continue; /* it is there already */
-        GANTRY__TRY(
-            gantry__trace_check_input(scope, tensors[i], "gantry_scope_begin_after", (uint32_t)i));
+        if (gantry__trace_check_input(scope, tensors[i], "", (uint32_t)i) != GANTRY_OK)
+            return gantry__fail(
+                GANTRY_INVALID_ARGUMENT,
+                "gantry_scope_begin_after: tensor %zu is the symbolic tensor %s of another function; one of the function that is traced in this scope is accepted",
+                i, (const char *)tensors[i]->inline_data);
         controls->nodes[controls->count++] = graph->values[tensors[i]->value].node;
     }
     scope->controls = controls;
+    return GANTRY_OK;
+}
+
+static gantry_status_t check_tensors(const gantry_tensor_t *const *tensors, size_t count) {
+    if (!tensors && count > 0)
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_scope_begin_after: tensors is NULL; an array of %zu is accepted", count);
+    for (size_t i = 0; i < count; ++i) {
+        if (!tensors[i])
+            return gantry__fail(
+                GANTRY_INVALID_ARGUMENT,
+                "gantry_scope_begin_after: tensor %zu is NULL; one that an op made is accepted", i);
+    }
     return GANTRY_OK;
 }
 
@@ -46,16 +63,7 @@ gantry_scope_t *gantry_scope_begin_after(gantry_scope_t *parent,
                                          const gantry_tensor_t *const *tensors, size_t count) {
     gantry_scope_t *scope = gantry_scope_begin_in(parent, NULL);
     if (!scope || scope->status != GANTRY_OK) return scope;
-    gantry_status_t status = GANTRY_OK;
-    if (!tensors && count > 0)
-        status = gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_scope_begin_after: tensors is NULL; an array of %zu is accepted", count);
-    for (size_t i = 0; status == GANTRY_OK && i < count; ++i) {
-        if (!tensors[i])
-            status = gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_scope_begin_after: tensor %zu is NULL", i);
-    }
+    gantry_status_t status = check_tensors(tensors, count);
     if (status == GANTRY_OK && scope->trace) status = add_controls(scope, tensors, count);
     (void)gantry__scope_fail(scope, status);
     return scope;

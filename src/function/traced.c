@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "function/function.h"
+#include "function/pass.h"
 #include "function/trace.h"
 
 /* ---- life ---- */
@@ -142,9 +143,12 @@ static gantry_status_t make_traced(gantry_function_t *function, const gantry__wi
     gantry_status_t status = traced->shapes ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     for (uint32_t i = 0; traced->shapes && i < function->input_count; ++i)
         traced->shapes[i] = *shapes[i];
+    traced->graph.passes_off = function->passes_off;
     if (status == GANTRY_OK) status = record(function, traced);
+    if (status == GANTRY_OK) status = gantry__passes_run(function->runtime, &traced->graph);
     if (status == GANTRY_OK)
-        status = gantry__schedule_init(&traced->schedule, function->runtime, &traced->graph);
+        status = gantry__schedule_init(&traced->schedule, function->runtime, &traced->graph,
+                                       function->inter_op_threads);
     if (status != GANTRY_OK) {
         traced_destroy(function, traced);
         return gantry__fail_prefix(status, "function %s: ", function->name);
@@ -156,16 +160,41 @@ static gantry_status_t make_traced(gantry_function_t *function, const gantry__wi
     return GANTRY_OK;
 }
 
+/* A body that calls its own function from outside the trace would wait for itself. */
+static gantry_status_t begin_tracing(gantry_function_t *function) {
+    gantry__mutex_lock(&function->lock);
+    const bool is_own = function->is_tracing && pthread_equal(function->tracer, pthread_self());
+    gantry__mutex_unlock(&function->lock);
+    if (is_own)
+        return gantry__fail(
+            GANTRY_FAILED_PRECONDITION,
+            "function %s is called while its body is traced; a body may call other functions",
+            function->name);
+    gantry__mutex_lock(&function->tracing);
+    gantry__mutex_lock(&function->lock);
+    function->is_tracing = true;
+    function->tracer = pthread_self();
+    gantry__mutex_unlock(&function->lock);
+    return GANTRY_OK;
+}
+
+static void end_tracing(gantry_function_t *function) {
+    gantry__mutex_lock(&function->lock);
+    function->is_tracing = false;
+    gantry__mutex_unlock(&function->lock);
+    gantry__mutex_unlock(&function->tracing);
+}
+
 gantry_status_t gantry__function_find(gantry_function_t *function, const gantry__wish_t *wish,
                                       const gantry_shape_t *const *shapes,
                                       gantry__traced_t **out_traced) {
     *out_traced = look_up(function, wish, shapes);
     if (*out_traced) return GANTRY_OK;
-    gantry__mutex_lock(&function->tracing);
+    GANTRY__TRY(begin_tracing(function));
     *out_traced = look_up(function, wish, shapes); /* another thread may have made it */
     gantry_status_t status =
         *out_traced ? GANTRY_OK : make_traced(function, wish, shapes, out_traced);
-    gantry__mutex_unlock(&function->tracing);
+    end_tracing(function);
     return status;
 }
 
