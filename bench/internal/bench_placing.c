@@ -16,6 +16,7 @@
 #include "function/place_graph.h"
 #include "run/dispatch.h"
 
+#define QUICK_ROUNDS 3 /* of a million nodes */
 #define MOST_PLACE_MS 10.0
 #define MOST_PLAN_MS 50.0
 
@@ -164,7 +165,8 @@ static void measure(bench_report_t *report, placing_t *placing, int rounds, cons
     char work[48];
     (void)snprintf(work, sizeof work, "%s of %d nodes, %s", of->name, placing->count, shape);
     bench_contender_t contender = {.name = "1 thread", .run = of->run, .subject = placing};
-    bench_interleave(&contender, 1, rounds, placing->count > 100000 ? 1 : 1000000 / placing->count);
+    bench_interleave(&contender, 1, placing->count > 100000 ? QUICK_ROUNDS : rounds,
+                     placing->count > 100000 ? 1 : 200000 / placing->count);
     const bench_measure_t measure = {.subject = "placement",
                                      .work = work,
                                      .unit = "ms",
