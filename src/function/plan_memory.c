@@ -78,7 +78,7 @@ static gantry_status_t take_memory(const planner_t *planner, uint32_t index, uin
     return GANTRY_OK;
 }
 
-static uint64_t bytes_of(const gantry__schedule_t *schedule, const gantry__slot_t *slot) {
+static uint64_t slot_bytes(const gantry__schedule_t *schedule, const gantry__slot_t *slot) {
     return padded(slot->device, schedule->graph->values[slot->value].bytes);
 }
 
@@ -113,7 +113,7 @@ static gantry_status_t take_output(planner_t *planner, const gantry__act_t *act,
     if (slot->kind != GANTRY__SLOT_ARENA) return GANTRY_OK;
     GANTRY__TRY(find_arena(planner, slot->device, &slot->arena));
     gantry__schedule_arena_t *arena = &schedule->arenas[slot->arena];
-    const uint64_t bytes = bytes_of(schedule, slot);
+    const uint64_t bytes = slot_bytes(schedule, slot);
     if (bytes == 0) return GANTRY_OK;
     arena->unplanned_bytes += bytes;
     const gantry__slot_t *donor = output == 0 ? find_memory_donor(schedule, act, step) : NULL;
@@ -130,7 +130,7 @@ static gantry_status_t give_ended(planner_t *planner, uint32_t step, uint32_t in
     if (slot->kind != GANTRY__SLOT_ARENA || slot->last_step != step || slot == donor ||
         slot->is_ended || slot->lane == GANTRY__NO_LANE)
         return GANTRY_OK;
-    const uint64_t bytes = bytes_of(schedule, slot);
+    const uint64_t bytes = slot_bytes(schedule, slot);
     slot->is_ended = true; /* an input may stand twice */
     return bytes == 0 ? GANTRY_OK
                       : gantry__free_blocks_give(list_of(planner, slot->arena, slot->lane),

@@ -169,22 +169,15 @@ static bool choose_kernel(gantry__eager_t *eager) {
     return false;
 }
 
-static GANTRY__NOINLINE gantry_status_t choose_device(const gantry__eager_t *eager,
-                                                      const gantry__wish_t **out_wish) {
-    const gantry_device_choice_t choice = {.op = eager->op->name,
-                                           .node = "",
-                                           .dtype = eager->infer.out_dtypes[0],
-                                           .output_count = eager->infer.output_count};
-    return gantry__scope_choose(eager->scope, &choice, out_wish);
-}
-
 /* Plans without the shapes first, since such a plan is kept. If all kernels of its device decline,
  * places the op again with the shapes. A device that was not open could not be asked then, so this
  * may repeat once for each device. */
 static gantry_status_t plan(gantry__eager_t *eager) {
     const gantry__wish_t *wish = eager->scope->wish;
     if (eager->scope->chooser && !eager->pinned && !eager->exhausted)
-        GANTRY__TRY(choose_device(eager, &wish));
+        GANTRY__TRY(gantry__scope_choose_op(eager->scope, eager->op->name,
+                                            eager->infer.out_dtypes[0], eager->infer.output_count,
+                                            &wish));
     gantry__place_request_t request = gantry__dispatch_request(
         eager->runtime, eager->op, eager->infer.attrs, wish, eager->pinned);
     request.exhausted = eager->exhausted;
