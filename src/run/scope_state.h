@@ -27,7 +27,7 @@ struct gantry_scope_t {
     gantry_scope_t *parent;
     gantry_scope_t *first_child;
     gantry_scope_t *next_sibling, *previous_sibling;
-    /* NULL: none; inside a device function: of the scopes in it. gantry__scope_wish gives an op's */
+    /* NULL: none; inside a device function: of the scopes in it. gantry__scope_wish: an op's */
     const gantry__wish_t *wish;
     const gantry__chooser_t *chooser; /* the innermost device function, or NULL */
     gantry__chooser_t own_chooser;    /* of the scope that begins with one */
