@@ -134,7 +134,7 @@ static void write_edges(const explained_t *explained, uint32_t index, gantry__te
 /* ---- the whole ---- */
 
 static void write_devices(const explained_t *explained, gantry__text_t *out) {
-    gantry__text_append(out, "  subgraph cluster_devices {\n    label=\"devices\"; rank=same;\n");
+    gantry__text_append(out, "  subgraph cluster_devices {\n    label=\"devices\";\n");
     for (size_t i = 0; i < explained->device_count; ++i) {
         const gantry__explained_device_t *at = &explained->devices[i];
         gantry__text_append(out,
