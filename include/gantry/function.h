@@ -37,6 +37,23 @@ typedef struct gantry_input_spec_t {
 typedef void (*gantry_function_body_fn)(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                         const gantry_tensor_t **outputs, void *user);
 
+/** Passes over the graph of a trace. None changes a bit of a result. */
+typedef enum gantry_pass_t {
+    /** Nodes on which no result and no variable depends are not placed. They never run. */
+    GANTRY_PASS_DEAD_NODES = 1 << 0,
+    /** Nodes whose inputs are all constants are computed when the body is traced. */
+    GANTRY_PASS_CONSTANT_FOLDING = 1 << 1,
+    /** Of nodes that compute the same, one is left. */
+    GANTRY_PASS_COMMON_SUBEXPRESSIONS = 1 << 2,
+    /** Elementwise ops that follow each other on one device become one pass over memory. */
+    GANTRY_PASS_ELEMENTWISE_FUSION = 1 << 3,
+    /** A result lies in the memory of an input that ends with its node. */
+    GANTRY_PASS_IN_PLACE = 1 << 4,
+    /** Copies between devices begin as soon as their source is there. */
+    GANTRY_PASS_EARLY_COPIES = 1 << 5,
+    GANTRY_PASS_ALL = (1 << 6) - 1 /**< All of them. */
+} gantry_pass_t;
+
 /** Options of a function. */
 typedef struct gantry_function_options_t {
     uint32_t struct_size; /**< Its sizeof. */
@@ -45,6 +62,13 @@ typedef struct gantry_function_options_t {
     uint32_t most_traces;
     /** Runs the body op by op in each call, without a trace: to look at its values. */
     bool runs_eagerly;
+    /** The most threads that run parts of one call at the same time, as TensorFlow's
+     * inter_op_parallelism_threads. 0: one for each CPU device that has enough to do; negative: the
+     * caller's thread alone. The caller's thread counts. Devices with a queue of their own work at
+     * the same time anyway. */
+    int32_t inter_op_threads;
+    /** GANTRY_PASS_... that are left out, to look at the graph without them; 0: none. */
+    uint32_t passes_off;
 } gantry_function_options_t;
 
 /** Makes a function of a body. If all dimensions of inputs are known, the body is traced and placed

@@ -31,8 +31,10 @@ typedef enum gantry_placement_reason_t {
     GANTRY_PLACED_OUT_OF_MEMORY = 10,
     GANTRY_PLACED_WITH_INPUT = 11, /**< In a function: an alias, which lies where its input is. */
     GANTRY_PLACED_WITH_CONSUMER = 12, /**< In a function: a source, which lies where it is used. */
+    /** In a function: a branch or loop, where its body's result is. */
+    GANTRY_PLACED_WITH_BODY = 13,
     /** In a function: on the device of the nodes that it is colocated with. */
-    GANTRY_PLACED_COLOCATED = 13
+    GANTRY_PLACED_COLOCATED = 14
 } gantry_placement_reason_t;
 
 /** Why a device was not chosen. */

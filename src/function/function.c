@@ -45,6 +45,14 @@ static gantry_status_t check_signature(gantry_function_body_fn body,
     return GANTRY_OK;
 }
 
+static gantry_status_t check_passes(uint32_t off) {
+    if (!(off & ~(uint32_t)GANTRY_PASS_ALL)) return GANTRY_OK;
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "gantry_function_trace: passes_off is 0x%x; bits of GANTRY_PASS_ALL, 0x%x, are accepted",
+        off, (unsigned)GANTRY_PASS_ALL);
+}
+
 /* The texts of names become the runtime's. */
 static gantry_status_t copy_inputs(gantry_function_t *function, const gantry_input_spec_t *inputs) {
     const size_t count = function->input_count;
@@ -69,9 +77,9 @@ static bool is_known(const gantry_function_t *function) {
 }
 
 static gantry_status_t trace_known(gantry_function_t *function) {
-    gantry_shape_t shapes[GANTRY_MAX_FUNCTION_VALUES];
+    const gantry_shape_t *shapes[GANTRY_MAX_FUNCTION_VALUES];
     gantry__traced_t *traced;
-    for (uint32_t i = 0; i < function->input_count; ++i) shapes[i] = function->inputs[i].shape;
+    for (uint32_t i = 0; i < function->input_count; ++i) shapes[i] = &function->inputs[i].shape;
     GANTRY__TRY(gantry__function_find(function, NULL, shapes, &traced));
     gantry__function_leave(function, traced);
     return GANTRY_OK;
@@ -128,11 +136,14 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
     GANTRY__TRY(check_signature(body, inputs, input_count, output_count));
     GANTRY__TRY(
         gantry__struct_read(options, 0, &chosen, sizeof chosen, "gantry_function_trace: options"));
+    GANTRY__TRY(check_passes(chosen.passes_off));
     GANTRY__TRY(function_make(runtime, input_count, output_count, &function));
     function->body = body;
     function->user = user;
     function->most_traces = chosen.most_traces ? chosen.most_traces : 16;
     function->runs_eagerly = chosen.runs_eagerly;
+    function->inter_op_threads = chosen.inter_op_threads;
+    function->passes_off = chosen.passes_off;
     gantry_status_t status =
         gantry__runtime_word(runtime, name && *name ? name : "function", &function->name);
     if (status == GANTRY_OK) status = copy_inputs(function, inputs);
@@ -298,7 +309,7 @@ static void return_frame(gantry_function_t *function, gantry__traced_t *traced,
 static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *function,
                                    const gantry_tensor_t *const *inputs,
                                    const gantry_tensor_t **outputs) {
-    gantry_shape_t shapes[GANTRY_MAX_FUNCTION_VALUES];
+    const gantry_shape_t *shapes[GANTRY_MAX_FUNCTION_VALUES];
     gantry_tensor_t *made[GANTRY_MAX_FUNCTION_VALUES];
     gantry__traced_t *traced;
     gantry__frame_t *frame;
@@ -306,7 +317,7 @@ static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *fun
     const gantry_device_choice_t choice = {
         .op = "PartitionedCall", .node = function->name, .output_count = function->output_count};
     GANTRY__TRY(gantry__scope_wish(scope, &choice, &wish));
-    for (uint32_t i = 0; i < function->input_count; ++i) shapes[i] = inputs[i]->shape;
+    for (uint32_t i = 0; i < function->input_count; ++i) shapes[i] = &inputs[i]->shape;
     GANTRY__TRY(gantry__function_find(function, wish, shapes, &traced));
     gantry_status_t status = take_frame(function, traced, &frame);
     if (status == GANTRY_OK) {

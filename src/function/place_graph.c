@@ -2,18 +2,20 @@
 /* Places the nodes of a graph by the rules of the eager placer (place/placer.c), with what only a
  * graph knows:
  *
- *   arguments and constants   live wherever they are used; each device gets a copy
+ *   arguments and constants   live wherever they are used; each device gets a copy. A constant's
+ *                             request decides which device is named
  *   variables                 reads and assignments run at the variable's home
  *   colocated nodes           share one device (place_groups.c)
  *   aliases                   without a request: where their input is, since they move nothing
  *   sources                   an op of constants alone, without a request, follows its consumers if
  *                             they are all on one device that has a kernel
+ *   branches, loops           where the result of the last body lies
  *   other ops                 as if they were called by themselves
  *
  * One pass in program order, one back for the sources, and one for the aliases of sources that
  * moved: linear in the number of nodes. Ops on shapes need no rule: a trace knows all shapes, and
  * Shape, Size and Rank are constants. */
-#include "function/place_parts.h"
+#include "function/place_graph.h"
 
 #include "device/device_open.h"
 #include "device/device_table.h"
@@ -61,12 +63,32 @@ static gantry_status_t place_single(const placing_t *placing, uint32_t index) {
     return gantry__place_refuse(placing->request, index, &ask, refused, NULL, status);
 }
 
+/* A constant is kept where it was requested, and lies on every device that uses it. */
+static gantry_status_t place_constant(const placing_t *placing, uint32_t index) {
+    const gantry__node_t *node = &placing->graph->nodes[index];
+    const gantry__node_ask_t ask = {.wish = node->wish};
+    gantry__node_place_t *place = &placing->places[index];
+    place->kept = gantry__node_plan(placing->request, index, &ask);
+    if (!place->kept)
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "no memory for the plan of %s", node->name);
+    if (!place->kept->plan.device)
+        return gantry__place_refuse(placing->request, index, &ask, place->kept, NULL,
+                                    GANTRY_INVALID_ARGUMENT);
+    place->home = place->kept->plan.device;
+    place->reason = place->kept->plan.reason;
+    return GANTRY_OK;
+}
+
 static gantry_status_t place_node(placing_t *placing, uint32_t index) {
     const gantry__node_t *node = &placing->graph->nodes[index];
     gantry__node_place_t *place = &placing->places[index];
     if (gantry__place_groups_has(&placing->groups, index) && place->decided_by == 0)
         GANTRY__TRY(gantry__place_groups_place(&placing->groups, index, placing->places));
     if (node->home) return place_variable_node(placing, index);
+    if (node->kind == GANTRY__NODE_CONST && gantry__node_is_asked(node))
+        return place_constant(placing, index);
+    if (node->body_count > 0)
+        return placing->request->place_bodies(placing->request->owner, index, place);
     if (node->kind != GANTRY__NODE_OP) {
         place->reason = GANTRY_PLACED_WITH_CONSUMER;
         return GANTRY_OK;

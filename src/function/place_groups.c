@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Colocation groups: nodes that share one device, as TensorFlow's colocation graph unites them.
  *
- *   a joins b     the devices on which both can run; the home of a variable of either; both requests
- *                 as one name. If nothing is left, the nodes stay apart under soft placement, and
- *                 the error names both without it.
+ *   a joins b     what is left: the devices on which both can run, the home of a variable of
+ *                 either, both requests as one name. If nothing is, the nodes stay apart under soft
+ *                 placement; without it the error names both.
  *   the device    the rules of one op, for the member that decides: one that made the request, else
  *                 the first. The others are pinned there.
  *
@@ -21,7 +21,7 @@ typedef gantry__place_group_t group_t;
 
 /* ---- the forest ---- */
 
-static uint32_t root_of(const groups_t *groups, uint32_t node) {
+static uint32_t groups_root(const groups_t *groups, uint32_t node) {
     uint32_t *parents = groups->parents;
     while (parents[node] != node) node = parents[node] = parents[parents[node]];
     return node;
@@ -168,7 +168,7 @@ static gantry_status_t meet(const groups_t *groups, const group_t *a, const grou
         " because no device type supports both of those nodes and the other nodes colocated with them.");
 }
 
-static void join(groups_t *groups, uint32_t a, uint32_t b, const group_t *both) {
+static void groups_join(groups_t *groups, uint32_t a, uint32_t b, const group_t *both) {
     const uint32_t root = a < b ? a : b, other = a < b ? b : a;
     group_t *group = groups->groups[root];
     memcpy(group->allowed, both->allowed, groups->words * sizeof *both->allowed);
@@ -197,7 +197,7 @@ static gantry_status_t keep_apart(const groups_t *groups, uint32_t node, uint32_
 
 static gantry_status_t colocate(groups_t *groups, uint32_t node, uint32_t with,
                                 gantry__node_place_t *places) {
-    const uint32_t a = root_of(groups, node), b = root_of(groups, with);
+    const uint32_t a = groups_root(groups, node), b = groups_root(groups, with);
     group_t *of_a, *of_b, both;
     if (a == b) return GANTRY_OK;
     GANTRY__TRY(group_of(groups, a, &of_a));
@@ -207,7 +207,7 @@ static gantry_status_t colocate(groups_t *groups, uint32_t node, uint32_t with,
     const uint32_t before = gantry__failures();
     gantry_status_t status = meet(groups, of_a, of_b, &both);
     if (status == GANTRY_OK) {
-        join(groups, a, b, &both);
+        groups_join(groups, a, b, &both);
         return GANTRY_OK;
     }
     status = keep_apart(groups, node, with, status, places);
@@ -324,7 +324,7 @@ static gantry_status_t place_decider(const groups_t *groups, const group_t *grou
  * device is tried. */
 gantry_status_t gantry__place_groups_place(groups_t *groups, uint32_t node,
                                            gantry__node_place_t *places) {
-    const uint32_t root = root_of(groups, node);
+    const uint32_t root = groups_root(groups, node);
     group_t *group = groups->groups[root];
     if (group->floats) return GANTRY_OK;
     const uint32_t found = find_decider(groups, group, root), before = gantry__failures();

@@ -26,7 +26,7 @@ typedef struct described_call_t {
     const gantry_attr_t *attrs[GANTRY__MAX_ATTRS];
 } described_call_t;
 
-static void describe_arg(const gantry__value_t *value, gantry_arg_t *arg) {
+static void place_describe_arg(const gantry__value_t *value, gantry_arg_t *arg) {
     *arg = (gantry_arg_t){.struct_size = sizeof *arg,
                           .dtype = (int32_t)value->dtype,
                           .rank = value->shape.rank,
@@ -34,8 +34,8 @@ static void describe_arg(const gantry__value_t *value, gantry_arg_t *arg) {
                           .element_count = value->elements};
 }
 
-static void describe(const gantry__graph_t *graph, const gantry__node_t *node,
-                     described_call_t *call) {
+static void place_describe(const gantry__graph_t *graph, const gantry__node_t *node,
+                           described_call_t *call) {
     gantry_arg_t *arg = call->args;
     call->abi = (gantry_op_call_t){.struct_size = sizeof call->abi,
                                    .input_count = node->input_count,
@@ -46,19 +46,19 @@ static void describe(const gantry__graph_t *graph, const gantry__node_t *node,
                                    .attrs = call->attrs,
                                    .op = node->op->name};
     for (uint32_t i = 0; i < node->input_count; ++i, ++arg) {
-        describe_arg(&graph->values[node->inputs[i]], arg);
+        place_describe_arg(&graph->values[node->inputs[i]], arg);
         call->inputs[i] = arg;
     }
     for (uint32_t i = 0; i < node->output_count; ++i, ++arg) {
-        describe_arg(&graph->values[node->first_output + i], arg);
+        place_describe_arg(&graph->values[node->first_output + i], arg);
         call->outputs[i] = arg;
     }
     for (uint32_t i = 0; i < node->op->attr_count; ++i) call->attrs[i] = &node->attrs[i];
 }
 
 /* The first kernel of the plan that takes the call. */
-static bool choose_kernel(described_call_t *call, const gantry__plan_t *plan,
-                          uint32_t *out_choice) {
+static bool place_choose_kernel(described_call_t *call, const gantry__plan_t *plan,
+                                uint32_t *out_choice) {
     const gantry_logical_device_t *device = plan->device;
     call->abi.device = device->handle;
     call->abi.device_info = &device->info;
@@ -109,8 +109,7 @@ gantry__kept_plan_t *gantry__node_plan(const gantry__graph_place_t *request, uin
         }
         rules.attrs = attrs;
     }
-    gantry__kept_plan_t *kept = gantry__plan_cache_ask(request->plans, &rules);
-    return kept && kept->plan.device ? kept : NULL;
+    return gantry__plan_cache_ask(request->plans, &rules);
 }
 
 /* ---- an op ---- */
@@ -137,8 +136,8 @@ gantry_status_t gantry__place_op(const gantry__graph_place_t *request, uint32_t 
         GANTRY__TRY(gantry__logical_device_open(place->device));
         if (place->kept->plan.view != gantry__logical_view(place->device)) continue;
         if (!has_opinion(&place->kept->plan)) return GANTRY_OK;
-        describe(request->graph, of, &call);
-        if (choose_kernel(&call, &place->kept->plan, &place->choice)) return GANTRY_OK;
+        place_describe(request->graph, of, &call);
+        if (place_choose_kernel(&call, &place->kept->plan, &place->choice)) return GANTRY_OK;
         rules.call = &call.abi;
         declined = place->device;
     }
@@ -158,7 +157,7 @@ gantry_status_t gantry__node_fits(const gantry__graph_place_t *request, uint32_t
     if (!*out_fits || !has_opinion(&kept->plan) ||
         !atomic_load_explicit(&device->is_open, memory_order_acquire))
         return GANTRY_OK;
-    describe(request->graph, of, &call);
-    *out_fits = choose_kernel(&call, &kept->plan, &choice);
+    place_describe(request->graph, of, &call);
+    *out_fits = place_choose_kernel(&call, &kept->plan, &choice);
     return GANTRY_OK;
 }

@@ -1,11 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the placer of graphs: one node, groups of nodes, refusals as text.
+/* The parts of the placer of graphs: its request and its result, one node, groups of nodes,
+ * refusals as text.
  * Externally synchronised. */
 #ifndef GANTRY_FUNCTION_PLACE_PARTS_H
 #define GANTRY_FUNCTION_PLACE_PARTS_H
 
 #include "base/arena.h"
-#include "function/place_graph.h"
+#include "function/graph.h"
+#include "place/plan_cache.h"
+
+/* Where a node runs, and why. */
+typedef struct gantry__node_place_t {
+    gantry_logical_device_t *device; /* NULL: wherever it is used (arguments, constants) */
+    /* the device to name: device; else where a constant is requested, or where an argument or
+     * constant is used first; NULL: nowhere */
+    gantry_logical_device_t *home;
+    gantry__kept_plan_t *kept; /* NULL: the placer was not asked */
+    uint32_t choice;           /* of its kernels */
+    gantry_placement_reason_t reason;
+    uint32_t decided_by; /* of a colocated node: the node of its group that decided + 1; else 0 */
+    bool is_apart;       /* soft placement ignored a colocation of this node */
+} gantry__node_place_t;
+
+typedef struct gantry__graph_place_t {
+    const gantry__graph_t *graph;
+    gantry__place_request_t rules; /* devices, registries and settings; the rest is the node's */
+    gantry__plan_cache_t *plans;
+    /* The one object of a request that merges those of several nodes. */
+    gantry_status_t (*make_wish)(void *owner, const gantry__device_reference_t *reference,
+                                 const gantry__wish_t **out_wish);
+    /* Places the bodies of a branch or a loop, and the node itself. */
+    gantry_status_t (*place_bodies)(void *owner, uint32_t node, gantry__node_place_t *place);
+    /* Is told each colocation that soft placement ignores; NULL: no one is. */
+    void (*tell)(void *owner, const char *text);
+    void *owner;
+} gantry__graph_place_t;
 
 /* ---- one node: place_node.c ---- */
 
@@ -21,8 +50,8 @@ bool gantry__node_is_alias(const gantry__node_t *node);
 /* It requests a device. */
 bool gantry__node_is_asked(const gantry__node_t *node);
 
-/* The kept plan of a node that needs no kernel's opinion (constants, variables, aliases); NULL: it
- * is refused, or memory ran out. */
+/* The kept plan of a node that needs no kernel's opinion (constants, variables, aliases), refused
+ * or not; NULL: memory ran out. */
 gantry__kept_plan_t *gantry__node_plan(const gantry__graph_place_t *request, uint32_t node,
                                        const gantry__node_ask_t *ask);
 /* Places an op. Fails with the eager placer's text; *out_refused, if not NULL, is then the refused

@@ -108,7 +108,9 @@ static gantry_status_t colocate_node(gantry_scope_t *scope, const gantry_tensor_
     if (!colocated) return GANTRY_RESOURCE_EXHAUSTED;
     colocated->outer = scope->colocated;
     colocated->count = 1;
-    colocated->nodes[0] = graph->values[tensor->value].node;
+    uint32_t value;
+    GANTRY__TRY(gantry__trace_value(scope, tensor, &value));
+    colocated->nodes[0] = graph->values[value].node;
     scope->colocated = colocated;
     return GANTRY_OK;
 }

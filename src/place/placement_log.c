@@ -100,6 +100,8 @@ const char *gantry_placement_reason_text(gantry_placement_reason_t reason) {
                                         "its device had no memory for it",
                                         "where its input lies",
                                         "where it is used",
+                                        "where the result of its body lies",
+
                                         "with the nodes that it is colocated with"};
     return (size_t)reason < sizeof texts / sizeof texts[0] ? texts[reason] : "invalid reason";
 }

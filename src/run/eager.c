@@ -633,7 +633,8 @@ GIVE_ROOM(GANTRY__NOINLINE, run_many_inputs, GANTRY__MAX_INPUTS, FEW_OUTPUTS)
 GIVE_ROOM(GANTRY__NOINLINE, run_many_outputs, GANTRY__MAX_INPUTS, GANTRY__MAX_OUTPUTS)
 
 static gantry_status_t run_in_room(gantry__eager_t *eager, size_t *output_count) {
-    if (eager->op->output_count > FEW_OUTPUTS || eager->op->outputs[0].flags & GANTRY__ARG_LIST)
+    if (eager->op->output_count > FEW_OUTPUTS ||
+        gantry__op_outputs(eager->op)[0].flags & GANTRY__ARG_LIST)
         return run_many_outputs(eager, output_count);
     return eager->input_count > FEW_INPUTS ? run_many_inputs(eager, output_count)
                                            : run_few(eager, output_count);

@@ -69,7 +69,7 @@ static void settings_tell_values_and_who_set_them(void **state) {
     expect_in_output("memory_limit");
     expect_in_output("64M                      GANTRY_MEMORY_LIMIT");
     expect_in_output("32M                      TF_GPU_HOST_MEM_LIMIT_IN_MB");
-    expect_run(0, "GANTRY_MEMORY_LIMIT=64M $BIN/gantry settings --json");
+    expect_run(0, "GANTRY_MEMORY_LIMIT=64M $BIN/gantry settings --json 2>/dev/null");
     cJSON *array = cJSON_Parse(output);
     assert_true(cJSON_IsArray(array));
     const cJSON *entry;
@@ -100,9 +100,9 @@ static void settings_list_every_variable(void **state) {
 #undef GANTRY__ENVIRONMENT_ROW
     };
     static char text[sizeof output];
-    expect_run(0, "env -i HOME=/proc/none $BIN/gantry settings 2>/dev/null");
+    expect_run(0, ALONE "HOME=/proc/none $BIN/gantry settings 2>/dev/null");
     memcpy(text, output, sizeof text);
-    expect_run(0, "env -i HOME=/proc/none $BIN/gantry settings --json 2>/dev/null");
+    expect_run(0, ALONE "HOME=/proc/none $BIN/gantry settings --json 2>/dev/null");
     cJSON *array = cJSON_Parse(output);
     assert_non_null(array);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {

@@ -129,10 +129,16 @@ static void kernel_info_tells_the_largest_group(void **state) {
 static void program_with_a_mistake_carries_the_compilers_words(void **state) {
     static const char *const wrong[] = {
         "__kernel void broken(__global int *out) { out[0] = not_there; }\n"};
-    static const gantry_program_source_t bad = {sizeof bad, GANTRY_PROGRAM_CUDA_C, "test/broken",
-                                                wrong, 1};
-    static const gantry_program_source_t foreign = {sizeof foreign, GANTRY_PROGRAM_OPENCL_C,
-                                                    "test/foreign", wrong, 1};
+    static const gantry_program_source_t bad = {.struct_size = sizeof bad,
+                                                .kinds = GANTRY_PROGRAM_CUDA_C,
+                                                .label = "test/broken",
+                                                .parts = wrong,
+                                                .part_count = 1};
+    static const gantry_program_source_t foreign = {.struct_size = sizeof foreign,
+                                                    .kinds = GANTRY_PROGRAM_OPENCL_C,
+                                                    .label = "test/foreign",
+                                                    .parts = wrong,
+                                                    .part_count = 1};
     fixture_t fixture;
     gantry_backend_program_t *program = NULL;
     char options[2048] = "";

@@ -4,10 +4,10 @@
  *
  * Cases of placer_test.cc that have no row, because Gantry has nothing of the kind:
  *
- *   kernel priorities across types   a priority orders the kernels of one device; a kernel of a GPU
- *     (dataset and iterator rows)    and one of a CPU do not compete by it
- *   XLA devices                      there are none; a view that no number names has their place: it
- *                                    is not chosen unasked
+ *   kernel priorities across types   a priority orders the kernels of one device; those of a GPU
+ *     (dataset and iterator rows)    and of a CPU do not compete by it
+ *   XLA devices                      there are none; views that no number names stand for them: they
+ *                                    are not chosen unasked
  *   datasets, iterators              there are none
  *   resources that move              a variable has its home before a function is traced: its nodes
  *     (variable without a device)    go there, and no request of them moves it
