@@ -51,11 +51,11 @@ typedef struct gantry__node_t {
     int64_t piece_first;                 /* as gantry__infer_t has it */
     struct gantry__body_t *bodies;       /* of CASE and WHILE; the graph's own */
     uint32_t body_count;
-    gantry__draws_t *draws; /* of DRAW; a reference of the graph's own */
-    uint64_t blocks;        /* of DRAW: counter steps for each call */
-    uint64_t most_steps;    /* of WHILE; 0: no limit */
-    bool has_state;         /* of CASE and WHILE: a body assigns to a variable or draws */
-    const char *const *fused;            /* names of the nodes that a pass joined in this one */
+    gantry__draws_t *draws;   /* of DRAW; a reference of the graph's own */
+    uint64_t blocks;          /* of DRAW: counter steps for each call */
+    uint64_t most_steps;      /* of WHILE; 0: no limit */
+    bool has_state;           /* of CASE and WHILE: a body assigns to a variable or draws */
+    const char *const *fused; /* names of the nodes that a pass joined in this one */
     uint32_t fused_count;
 } gantry__node_t;
 
@@ -77,6 +77,8 @@ typedef struct gantry__graph_t {
     uint32_t *outputs; /* values */
     uint32_t input_count, output_count;
     uint32_t passes_off; /* GANTRY_PASS_... */
+    const char **dropped; /* names of the nodes that nothing needed, in their order */
+    uint32_t dropped_count;
 } gantry__graph_t;
 
 /* A graph inside a node: its inputs are inputs of the node. */

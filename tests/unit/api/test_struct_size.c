@@ -302,6 +302,18 @@ static gantry_status_t read_function(const world_t *w, const void *p) {
     return status;
 }
 
+static void never(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                  const gantry_tensor_t **outputs, void *user) {
+    const unsigned char no = 0;
+    (void)inputs, (void)user;
+    outputs[0] = gantry_constant(scope, GANTRY_BOOL, (gantry_shape_t){.rank = 0}, &no, sizeof no);
+}
+static gantry_status_t read_while(const world_t *w, const void *p) {
+    const gantry_tensor_t *result;
+    (void)gantry_while(w->scope, never, body, NULL, &w->x, 1, p, &result);
+    return of_scope(w, result);
+}
+
 #define READ(type, zero_is_fine, call) \
     { #type, sizeof(type), zero_is_fine, call }
 static const struct {
@@ -321,6 +333,7 @@ static const struct {
     READ(gantry_diagonal_options_t, true, read_diagonal),
     READ(gantry_fused_batch_norm_options_t, true, read_batch_norm),
     READ(gantry_function_options_t, false, read_function),
+    READ(gantry_while_options_t, false, read_while),
 };
 #define READ_ROWS (sizeof read_rows / sizeof read_rows[0])
 
