@@ -89,8 +89,7 @@ static void sum_memory(const gantry__schedule_t *schedule, gantry__explained_dev
         if (slot->kind == GANTRY__SLOT_CONSTANT)
             at->constant_bytes += schedule->graph->values[slot->value].bytes;
     }
-    for (size_t i = 0; i < schedule->act_count; ++i)
-        add_results(schedule, &schedule->acts[i], all);
+    for (size_t i = 0; i < schedule->act_count; ++i) add_results(schedule, &schedule->acts[i], all);
     for (size_t i = 0; i < schedule->arena_count; ++i) {
         gantry__explained_device_t *at = &all[schedule->arenas[i].device->position];
         at->planned_bytes += schedule->arenas[i].bytes;
@@ -280,7 +279,7 @@ static gantry_status_t explain_call(gantry_function_t *function, const char *cal
                                     gantry__traced_t **out_traced,
                                     gantry__explained_t *out_explained) {
     GANTRY__TRY(take_newest(function, call, out_traced));
-    gantry_status_t status = 
+    gantry_status_t status =
         gantry__explained_init(out_explained, function->name, &(*out_traced)->schedule);
     if (status != GANTRY_OK) gantry__function_leave(function, *out_traced);
     return status;

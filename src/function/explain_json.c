@@ -121,9 +121,8 @@ static void write_bodies(const explained_t *explained, uint32_t index, gantry__t
             out->failed = true;
             return;
         }
-        gantry__text_append(
-            out, "%s{\"name\":\"%s\"", i > 0 ? "," : "",
-            gantry__explained_body(&explained->graph->nodes[index], i).text);
+        gantry__text_append(out, "%s{\"name\":\"%s\"", i > 0 ? "," : "",
+                            gantry__explained_body(&explained->graph->nodes[index], i).text);
         write_graph(&body, out);
         gantry__text_append(out, "}");
         gantry__explained_deinit(&body);

@@ -82,10 +82,13 @@ static void write_cells(const cells_t *cells, const int *widths, const char *las
 /* The nodes that come first though the node takes no value of them. */
 static void write_controls(const explained_t *explained, const gantry__node_t *node,
                            gantry__text_t *out) {
-    for (uint32_t i = 0; i < node->control_count; ++i)
-        gantry__text_append(out, "%s%s", i > 0 ? ", " : "    after ",
-                            explained->graph->nodes[node->controls[i]].name);
-    if (node->control_count > 0) gantry__text_append(out, "\n");
+    const char *before = "    after ";
+    for (uint32_t i = 0; i < node->control_count; ++i) {
+        if (!explained->is_used[node->controls[i]]) continue; /* a pass made it a constant */
+        gantry__text_append(out, "%s%s", before, explained->graph->nodes[node->controls[i]].name);
+        before = ", ";
+    }
+    if (*before == ',') gantry__text_append(out, "\n");
 }
 
 static void write_refusals(const gantry__node_place_t *place, const char *wish,
@@ -153,9 +156,9 @@ static void explain_text_write_nodes(const explained_t *explained, gantry__text_
 }
 
 static void explain_text_write_left_out(const char *name, bool is_first, gantry__text_t *out) {
-    gantry__text_append(
-        out, "%s%s", is_first ? "\nleft out, since no result or assignment needs them: " : ", ",
-        name);
+    gantry__text_append(out, "%s%s",
+                        is_first ? "\nleft out, since no result or assignment needs them: " : ", ",
+                        name);
 }
 
 static void write_unused(const explained_t *explained, gantry__text_t *out) {

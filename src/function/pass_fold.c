@@ -14,7 +14,8 @@
 
 static bool can_fold(const gantry__graph_t *graph, const gantry__node_t *node) {
     uint64_t bytes = 0;
-    if (!gantry__node_is_pure(node) || node->output_count != 1) return false;
+    if (!gantry__node_is_pure(node) || node->output_count != 1 || node->colocated_count > 0)
+        return false;
     for (uint32_t i = 0; i < node->input_count; ++i) {
         const gantry__value_t *value = &graph->values[node->inputs[i]];
         if (graph->nodes[value->node].kind != GANTRY__NODE_CONST) return false;

@@ -37,6 +37,10 @@ typedef struct world_t {
     gantry_function_t *function;
 } world_t;
 
+/* All nodes as the body calls them: passes drop, join and fuse some. */
+static const gantry_function_options_t as_written = {.struct_size = sizeof as_written,
+                                                     .passes_off = GANTRY_PASS_ALL};
+
 static void open_world(world_t *w) {
     const gantry_input_spec_t input = SPEC_F32("x", 40);
     runtime_fixture_open(&w->f, 1);
@@ -201,8 +205,6 @@ static void composed(gantry_scope_t *scope, const gantry_tensor_t *const *inputs
 static void memory_is_told_before_a_call(void **state) {
     (void)state;
     const gantry_input_spec_t input = SPEC_F32(NULL, 40);
-    const gantry_function_options_t as_it_is = {.struct_size = sizeof as_it_is,
-                                                .passes_off = GANTRY_PASS_ALL};
     gantry_function_memory_t memory[4] = {{.struct_size = sizeof memory[0]}};
     gantry_function_t *function;
     size_t count;
@@ -213,7 +215,7 @@ static void memory_is_told_before_a_call(void **state) {
     gantry_scope_t *gpu = runtime_fixture_scope(&f, "GPU:0");
     const gantry_tensor_t *there = gantry_identity(gpu, captured);
     if (gantry_function_trace(f.runtime, "g", composed, (void *)(uintptr_t)there, &input, 1, 1,
-                              &as_it_is, &function) != GANTRY_OK)
+                              &as_written, &function) != GANTRY_OK)
         fail_msg("%s", gantry_last_message());
     assert_int_equal(gantry_function_get_memory(function, 0, NULL, &count), GANTRY_OK);
     assert_int_equal(count, 2);
@@ -426,7 +428,9 @@ int main(int argc, char **argv) {
         TEST(drawing_has_colours_and_bold_copies),
         TEST(drawing_is_accepted_by_dot),
         TEST(memory_is_told_before_a_call),
-        TEST(colocation_is_told), TEST(fused_nodes_name_their_members), TEST(bodies_are_explained),
+        TEST(colocation_is_told),
+        TEST(fused_nodes_name_their_members),
+        TEST(bodies_are_explained),
         TEST(bad_calls_are_refused),
         TEST(nothing_leaks_when_memory_runs_out),
     };
