@@ -170,6 +170,12 @@ size_t gantry__explained_device(const gantry__explained_t *explained,
     return i;
 }
 
+const gantry_logical_device_t *gantry__explained_home(const gantry__explained_t *explained,
+                                                      size_t node) {
+    const gantry__node_place_t *place = &explained->schedule->places[node];
+    return place->reason == GANTRY_PLACED_WITH_CONSUMER && !place->device ? NULL : place->home;
+}
+
 bool gantry__explained_lies_on(const gantry__explained_t *explained, uint32_t value,
                                const gantry_logical_device_t *device) {
     uint32_t at = explained->schedule->first_slots[value];

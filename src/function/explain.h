@@ -51,6 +51,9 @@ const char *gantry__explained_short(const gantry_logical_device_t *device);
 /* The position of a device among explained->devices. */
 size_t gantry__explained_device(const gantry__explained_t *explained,
                                 const gantry_logical_device_t *device);
+/* Where a node runs, or where it asks to be; NULL: wherever it is used. */
+const gantry_logical_device_t *gantry__explained_home(const gantry__explained_t *explained,
+                                                      size_t node);
 /* Whether a value lies on the device in some call. */
 bool gantry__explained_lies_on(const gantry__explained_t *explained, uint32_t value,
                                const gantry_logical_device_t *device);

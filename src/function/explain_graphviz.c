@@ -92,7 +92,7 @@ static void explain_graphviz_write_node(const drawing_t *drawing, size_t index,
     const bool is_box = node->kind == GANTRY__NODE_OP;
     gantry__text_append(out, "  %sn%zu [shape=%s, style=\"filled%s\", fillcolor=\"%s\", ",
                         drawing->prefix, index, shape_of(node->kind), is_box ? ",rounded" : "",
-                        colour_of(explained, place->device));
+                        colour_of(explained, gantry__explained_home(explained, index)));
     write_label(explained, node, out);
     gantry__text_append(out, ", tooltip=\"%s\"];\n", gantry_placement_reason_text(place->reason));
 }

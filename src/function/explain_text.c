@@ -47,12 +47,14 @@ static void fill_type(const explained_t *explained, const gantry__node_t *node, 
 /* Its own, or those on which its values are used. */
 static void fill_device(const explained_t *explained, size_t index, char *out) {
     const gantry__node_t *node = &explained->graph->nodes[index];
-    const gantry_logical_device_t *own = explained->schedule->places[index].device;
+    const gantry_logical_device_t *own = gantry__explained_home(explained, index);
     size_t used = 0;
+    if (own) (void)snprintf(out, MOST_CELL, "%s", gantry__explained_short(own));
+    if (own) return;
     for (size_t i = 0; i < explained->device_count; ++i) {
         const gantry_logical_device_t *device = explained->devices[i].device;
-        bool is_there = device == own;
-        for (uint32_t k = 0; !own && !is_there && k < node->output_count; ++k)
+        bool is_there = false;
+        for (uint32_t k = 0; !is_there && k < node->output_count; ++k)
             is_there = gantry__explained_lies_on(explained, node->first_output + k, device);
         if (is_there && used + strlen(device->name) + 1 < MOST_CELL)
             used += (size_t)snprintf(out + used, MOST_CELL - used, "%s%s", used > 0 ? "," : "",
