@@ -16,8 +16,8 @@ static void write_member(const char *name, const char *text, gantry__text_t *out
     gantry__json_string(text, out);
 }
 
-static void write_bytes(const char *name, uint64_t bytes, gantry__text_t *out) {
-    gantry__text_append(out, ",\"%s\":%" PRIu64, name, bytes);
+static void write_number_member(const char *name, uint64_t value, gantry__text_t *out) {
+    gantry__text_append(out, ",\"%s\":%" PRIu64, name, value);
 }
 
 static void write_value_name(const explained_t *explained, uint32_t value, gantry__text_t *out) {
@@ -59,7 +59,7 @@ static void explain_json_write_outputs(const explained_t *explained, const gantr
         (void)gantry_shape_format(&value->shape, shape, sizeof shape);
         gantry__text_append(out, "%s{\"type\":\"%s\",\"shape\":%s", i > 0 ? "," : "",
                             gantry_dtype_name(value->dtype), shape);
-        write_bytes("bytes", value->bytes, out);
+        write_number_member("bytes", value->bytes, out);
         gantry__text_append(out, "}");
     }
     gantry__text_append(out, "]");
@@ -159,7 +159,7 @@ static void explain_json_write_copy(const explained_t *explained, size_t i, gant
     write_value_name(explained, copy->value, out);
     write_member("from", copy->from->full_name, out);
     write_member("to", copy->to ? copy->to->full_name : "host memory", out);
-    write_bytes("bytes", explained->graph->values[copy->value].bytes, out);
+    write_number_member("bytes", explained->graph->values[copy->value].bytes, out);
     gantry__text_append(out, ",\"once\":%s}", copy->is_constant ? "true" : "false");
 }
 
@@ -167,10 +167,10 @@ static void explain_json_write_device(const explained_t *explained, size_t i, ga
     const gantry__explained_device_t *at = &explained->devices[i];
     gantry__text_append(out, "%s{\"device\":", i > 0 ? "," : "");
     gantry__json_string(at->device->full_name, out);
-    write_bytes("planned_bytes", at->planned_bytes, out);
-    write_bytes("unplanned_bytes", at->unplanned_bytes, out);
-    write_bytes("constant_bytes", at->constant_bytes, out);
-    write_bytes("result_bytes", at->result_bytes, out);
+    write_number_member("planned_bytes", at->planned_bytes, out);
+    write_number_member("unplanned_bytes", at->unplanned_bytes, out);
+    write_number_member("constant_bytes", at->constant_bytes, out);
+    write_number_member("result_bytes", at->result_bytes, out);
     gantry__text_append(out, "}");
 }
 
@@ -182,7 +182,7 @@ static void explain_json_write_left_out(const char *name, bool is_first, gantry_
 /* Members of an object, behind its first one. */
 static void write_graph(const explained_t *explained, gantry__text_t *out) {
     const gantry__graph_t *graph = explained->graph;
-    write_bytes("copied_bytes", explained->copied_bytes, out);
+    write_number_member("copied_bytes", explained->copied_bytes, out);
     gantry__text_append(out, ",\"nodes\":[");
     for (size_t i = 0; i < graph->node_count; ++i) explain_json_write_node(explained, i, out);
     gantry__text_append(out, "],\"left_out\":[");
@@ -197,6 +197,7 @@ static void write_graph(const explained_t *explained, gantry__text_t *out) {
 void gantry__explain_as_json(const explained_t *explained, gantry__text_t *out) {
     gantry__text_append(out, "{\"function\":");
     gantry__json_string(explained->name, out);
+    write_number_member("threads", explained->schedule->lane_count, out);
     write_graph(explained, out);
     gantry__text_append(out, ",\"memory\":[");
     for (size_t i = 0; i < explained->device_count; ++i)

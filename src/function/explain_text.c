@@ -230,11 +230,12 @@ static const char *plural(size_t count) { return count == 1 ? "" : "s"; }
 
 void gantry__explain_as_text(const explained_t *explained, gantry__text_t *out) {
     const size_t nodes = explained->graph->node_count - explained->unused_count;
-    gantry__text_append(out,
-                        "function %s: %zu node%s on %zu device%s; %" PRIu64
-                        " bytes copied between devices in each call\n",
-                        explained->name, nodes, plural(nodes), explained->device_count,
-                        plural(explained->device_count), explained->copied_bytes);
+    gantry__text_append(out, "function %s: %zu node%s on %zu device%s", explained->name, nodes,
+                        plural(nodes), explained->device_count, plural(explained->device_count));
+    if (explained->schedule->lane_count > 1)
+        gantry__text_append(out, " and %u threads", explained->schedule->lane_count);
+    gantry__text_append(out, "; %" PRIu64 " bytes copied between devices in each call\n",
+                        explained->copied_bytes);
     explain_text_write_graph(explained, out);
     write_memory(explained, out);
 }

@@ -276,6 +276,45 @@ static void colocation_is_told(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* ---- names of any bytes, several threads ---- */
+
+static void doubling(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    (void)gantry_scope_name_next(scope, "a\\b\"c\n\xff");
+    outputs[0] = gantry_add(scope, inputs[0], inputs[0]);
+    outputs[1] = gantry_mul(scope, inputs[0], inputs[0]);
+}
+
+static void names_of_any_bytes_are_written_safely(void **state) {
+    (void)state;
+    const gantry_input_spec_t input = SPEC_F32("x", 1 << 20);
+    const gantry_function_options_t options = {
+        .struct_size = sizeof options, .inter_op_threads = 2, .passes_off = GANTRY_PASS_ALL};
+    gantry_function_t *function;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    assert_int_equal(gantry_function_trace(f.runtime, "\"\xc3\n", doubling, NULL, &input, 1, 2,
+                                           &options, &function),
+                     GANTRY_OK);
+    char *text = explain(function, GANTRY_EXPLAIN_JSON);
+    assert_true(json_is_valid(text));
+    assert_true(json_has(text, "function", "\"\\\"\\ufffd\\u000a\""));
+    assert_true(json_has(text, "nodes.1.name", "\"a\\\\b\\\"c\\u000a\\ufffd\""));
+    assert_true(json_has(text, "threads", "2"));
+    free(text);
+    text = explain(function, GANTRY_EXPLAIN_TEXT);
+    assert_non_null(strstr(text, ": 3 nodes on 1 device and 2 threads; 0 bytes copied"));
+    free(text);
+    text = explain(function, GANTRY_EXPLAIN_GRAPHVIZ);
+    assert_int_equal(strncmp(text, "digraph \"\\\"??\" {\n", 17), 0);
+    assert_non_null(strstr(text, "label=\"a\\\\b\\\"c??\\nAdd\\n"));
+    (void)expect_dot_accepts(text, "Mul");
+    free(text);
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
 /* ---- passes, branches and loops ---- */
 
 static void chain(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
@@ -423,15 +462,11 @@ int main(int argc, char **argv) {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(text_has_nodes_copies_and_memory),
-        TEST(json_parses_and_has_the_same),
-        TEST(drawing_has_colours_and_bold_copies),
-        TEST(drawing_is_accepted_by_dot),
-        TEST(memory_is_told_before_a_call),
-        TEST(colocation_is_told),
-        TEST(fused_nodes_name_their_members),
-        TEST(bodies_are_explained),
-        TEST(bad_calls_are_refused),
+        TEST(text_has_nodes_copies_and_memory),      TEST(json_parses_and_has_the_same),
+        TEST(drawing_has_colours_and_bold_copies),   TEST(drawing_is_accepted_by_dot),
+        TEST(memory_is_told_before_a_call),          TEST(colocation_is_told),
+        TEST(fused_nodes_name_their_members),        TEST(bodies_are_explained),
+        TEST(names_of_any_bytes_are_written_safely), TEST(bad_calls_are_refused),
         TEST(nothing_leaks_when_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
