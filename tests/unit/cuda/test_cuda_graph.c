@@ -433,7 +433,7 @@ static void synchronize_of_a_captured_stream_is_refused_and_the_stream_usable(vo
     bench_close(&b);
 }
 
-/* Both directions, on the stream of the capture and on a branch; the capture goes on without them. */
+/* Both directions, on the stream of the capture and on a branch. The capture goes on without. */
 static void copies_of_pageable_memory_are_refused_and_spoil_nothing(void **state) {
     branch_t r;
     gantry_backend_graph_t *graph = NULL;
