@@ -137,8 +137,6 @@ static inline void given_body(gantry_scope_t *scope, const gantry_tensor_t *cons
     outputs[1] = outputs[0];
 }
 
-static const gantry_function_body_fn given_bodies[2] = {given_body, given_body};
-
 static inline gantry_function_t *given_function(null_call_t *c) {
     if (!c->traced && gantry_function_trace(given_runtime(c), "f", given_body, NULL, given_inputs,
                                             2, 2, NULL, &c->traced) != GANTRY_OK)
@@ -264,7 +262,6 @@ static const gantry_attr_value_t given_attrs[2] = {
 static const gantry_logical_device_config_t given_configs[2];
 
 #define given_const_gantry_input_spec_t_p(c, name) given_inputs
-#define given_const_gantry_function_body_fn_p(c, name) given_bodies
 #define given_const_gantry_physical_device_t_p_const_p(c, name) given_physical_list(c)
 #define given_const_int64_t_p(c, name) given_i64
 #define given_const_int32_t_p(c, name) given_i32
@@ -283,8 +280,6 @@ static const gantry_logical_device_config_t given_configs[2];
     (&(gantry_while_options_t){.struct_size = sizeof(gantry_while_options_t), .most_steps = 2})
 #define given_const_gantry_function_options_t_p(c, name) \
     (&(gantry_function_options_t){.struct_size = sizeof(gantry_function_options_t)})
-#define given_const_gantry_while_options_t_p(c, name) \
-    (&(gantry_while_options_t){.struct_size = sizeof(gantry_while_options_t), .most_steps = 1})
 #define given_const_gantry_format_options_t_p(c, name) \
     (&(gantry_format_options_t){.struct_size = sizeof(gantry_format_options_t)})
 #define given_const_gantry_reduce_options_t_p(c, name) (&(gantry_reduce_options_t){.axis_count = 1})
