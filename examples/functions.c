@@ -152,6 +152,30 @@ static void choose(void) {
     gantry_runtime_release(runtime);
 }
 
+/* ---- a variable that no GPU takes ---- */
+
+/* with tf.device("/gpu:0"): i = tf.Variable(3) */
+static void make_integer(bool is_soft) {
+    gantry_runtime_t *runtime = open_runtime(0);
+    example_check(gantry_set_soft_device_placement(runtime, is_soft), "soft placement");
+    gantry_scope_t *scope = gantry_scope_begin(runtime, wanted);
+    gantry_variable_t *i = gantry_variable_create(scope, gantry_scalar_i32(scope, 3), "i");
+    if (!drawn)
+        (void)printf("soft placement %s: %s\n", is_soft ? "on" : "off",
+                     i ? gantry_logical_device_full_name(gantry_variable_device(i))
+                       : gantry_scope_message(scope));
+    gantry_variable_release(i);
+    gantry_scope_clear(scope);
+    (void)gantry_scope_end(scope);
+    gantry_runtime_release(runtime);
+}
+
+static void place_softly(void) {
+    heading("An integer variable, which lives on a CPU");
+    make_integer(false);
+    make_integer(true);
+}
+
 /* ---- control dependencies ---- */
 
 /* a = tf.constant(1.0); b = a + 2.0
@@ -347,6 +371,7 @@ int main(int argc, char **argv) {
     if (!wanted) choose_device();
     place();
     choose();
+    place_softly();
     wait_for();
     fit();
     share_work();
