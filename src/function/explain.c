@@ -193,8 +193,9 @@ static bool reads_on_host(const gantry__explained_t *explained, uint32_t node, u
 const gantry__explained_copy_t *gantry__explained_copy_of(const gantry__explained_t *explained,
                                                           uint32_t node, uint32_t i) {
     const uint32_t value = explained->graph->nodes[node].inputs[i];
-    const gantry_logical_device_t *to =
-        reads_on_host(explained, node, i) ? NULL : explained->schedule->places[node].device;
+    const bool on_host = reads_on_host(explained, node, i);
+    const gantry_logical_device_t *to = on_host ? NULL : explained->schedule->places[node].device;
+    if (!to && !on_host) return NULL; /* a view of an argument or a constant */
     for (size_t k = 0; k < explained->copy_count; ++k) {
         if (explained->copies[k].value == value && explained->copies[k].to == to)
             return &explained->copies[k];
