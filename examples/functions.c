@@ -17,6 +17,7 @@
 
 static const char *wanted;       /* the device's name, as the user writes it */
 static const char *drawn = NULL; /* the chapter whose function is drawn, and nothing else printed */
+static bool was_drawn;
 
 /* ---- services for the chapters ---- */
 
@@ -74,6 +75,7 @@ static void show(gantry_function_t *function, const char *chapter) {
         print_explanation(function, GANTRY_EXPLAIN_TEXT);
     } else if (strcmp(drawn, chapter) == 0) {
         print_explanation(function, GANTRY_EXPLAIN_GRAPHVIZ);
+        was_drawn = true;
     }
 }
 
@@ -354,6 +356,13 @@ static void choose_device(void) {
     gantry_runtime_release(runtime);
 }
 
+static int show_usage(void) {
+    (void)fprintf(
+        stderr,
+        "usage: functions [--device NAME] [--drawing place|choose|after|at_once|in_order]\n");
+    return 2;
+}
+
 int main(int argc, char **argv) {
     for (int i = 1; i < argc; i += 2) {
         const bool has_value = i + 1 < argc;
@@ -362,10 +371,7 @@ int main(int argc, char **argv) {
         } else if (has_value && strcmp(argv[i], "--drawing") == 0) {
             drawn = argv[i + 1];
         } else {
-            (void)fprintf(stderr,
-                          "usage: functions [--device NAME] [--drawing place|choose|after|"
-                          "at_once|in_order]\n");
-            return 2;
+            return show_usage();
         }
     }
     if (!wanted) choose_device();
@@ -375,5 +381,5 @@ int main(int argc, char **argv) {
     wait_for();
     fit();
     share_work();
-    return 0;
+    return drawn && !was_drawn ? show_usage() : 0;
 }

@@ -461,6 +461,8 @@ static void functions_give_the_results_of_the_guides(void **state) {
         assert_int_equal(strncmp(output, "digraph \"c\" {\n", 14), 0);
         if (d == 1) expect_in_output("label=\" 4 bytes to GPU:0\"");
     }
+    expect_run(2, "$BIN/functions --device CPU:0 --drawing nothing");
+    expect_in_output("usage: functions");
     expect_run(2, "$BIN/functions --drawing");
     expect_in_output("usage: functions");
     expect_run(2, "$BIN/functions --device GPU:99");
