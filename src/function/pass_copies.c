@@ -8,7 +8,7 @@
  *
  * A copy lives longer by that. Other acts keep their order. Linear: copies hang in a list behind
  * the act that they follow. */
-#include "function/pass.h"
+#include "function/schedule.h"
 
 #include <string.h>
 

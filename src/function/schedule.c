@@ -13,7 +13,6 @@
 
 #include "device/device_open.h"
 #include "device/logical_device.h"
-#include "function/pass.h"
 #include "run/variable_state.h"
 
 /* ---- growing ---- */
