@@ -153,7 +153,8 @@ static bool write_program(gantry__fusing_t *fusing, program_t *program, const ui
     bool fits = true;
     program->instruction_count = program->input_count = program->output_count = 0;
     program->costly_count = 0;
-    for (uint32_t k = 0; k < count && fits; ++k) fits = add_instruction(fusing, program, members[k]);
+    for (uint32_t k = 0; k < count && fits; ++k)
+        fits = add_instruction(fusing, program, members[k]);
     fits = fits && add_outputs(fusing, program, members, count);
     forget_operands(fusing, members, count);
     return fits && (is_host || (count <= GANTRY__FUSED_MOST_DEVICE_INSTRUCTIONS &&
@@ -349,7 +350,8 @@ static gantry_status_t add_fused(gantry__fusing_t *fusing, program_t *program,
         if (program->inputs[i] == ALPHA)
             GANTRY__TRY(add_alpha_constant(fusing, program, i, &last, &program->inputs[i]));
     }
-    GANTRY__TRY(gantry__graph_add(fusing->graph, &node, call->out_dtypes, call->out_shapes, &index));
+    GANTRY__TRY(
+        gantry__graph_add(fusing->graph, &node, call->out_dtypes, call->out_shapes, &index));
     replace_members(fusing, program, members, count, index);
     return GANTRY_OK;
 }

@@ -65,7 +65,8 @@ static void find_uses(const groups_t *groups) {
         const gantry__node_t *node = &graph->nodes[i];
         if (!groups->fusing.is_needed[i]) continue;
         for (uint32_t k = 0; k < node->input_count; ++k) note_use(groups, node->inputs[k], i);
-        if (gantry__node_is_alias(node) && groups->last_use[node->first_output] > groups->last_use[node->inputs[0]])
+        if (gantry__node_is_alias(node) &&
+            groups->last_use[node->first_output] > groups->last_use[node->inputs[0]])
             groups->last_use[node->inputs[0]] = groups->last_use[node->first_output];
     }
 }
@@ -77,7 +78,8 @@ static gantry_status_t find_candidates(groups_t *groups) {
         GANTRY__TRY(gantry__fusing_ask(&groups->fusing, i));
         groups->kernels[i] = kernels;
         kernels += groups->fusing.is_needed[i] && !groups->fusing.devices[i] &&
-                   graph->nodes[i].kind == GANTRY__NODE_OP && !gantry__node_is_alias(&graph->nodes[i]);
+                   graph->nodes[i].kind == GANTRY__NODE_OP &&
+                   !gantry__node_is_alias(&graph->nodes[i]);
     }
     return GANTRY_OK;
 }
@@ -170,8 +172,8 @@ static gantry_status_t join_group(groups_t *groups, uint32_t first) {
     for (uint32_t at = first; count == 0 || at != 0; at = groups->next[at])
         groups->members[count++] = at;
     for (uint32_t done = 0, taken; done + 1 < count; done += taken)
-        GANTRY__TRY(gantry__fusing_join(&groups->fusing, groups->members + done, count - done,
-                                        &taken));
+        GANTRY__TRY(
+            gantry__fusing_join(&groups->fusing, groups->members + done, count - done, &taken));
     return GANTRY_OK;
 }
 
@@ -242,8 +244,7 @@ static gantry_status_t fuse(groups_t *groups) {
     for (uint32_t i = 0; i < fusing->node_count; ++i) visit(groups, i);
     GANTRY__TRY(join_groups(groups));
     if (graph->node_count == fusing->node_count) return GANTRY_OK;
-    groups->order =
-        gantry__arena_zalloc(&graph->arena, graph->node_count, sizeof *groups->order);
+    groups->order = gantry__arena_zalloc(&graph->arena, graph->node_count, sizeof *groups->order);
     if (!groups->order) return GANTRY_RESOURCE_EXHAUSTED;
     redirect(groups);
     write_order(groups);
@@ -272,9 +273,9 @@ static bool groups_init(groups_t *groups, gantry__arena_t *arena) {
     groups->tails = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     groups->members = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     return fusing->devices && fusing->is_needed && fusing->uses && fusing->operands &&
-           fusing->new_values && fusing->new_nodes && fusing->is_last && groups->parents && groups->is_closed &&
-           groups->lasts && groups->held && groups->last_use && groups->kernels && groups->next &&
-           groups->tails && groups->members;
+           fusing->new_values && fusing->new_nodes && fusing->is_last && groups->parents &&
+           groups->is_closed && groups->lasts && groups->held && groups->last_use &&
+           groups->kernels && groups->next && groups->tails && groups->members;
 }
 
 gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *graph) {

@@ -13,14 +13,14 @@
 typedef struct gantry__fusing_t {
     gantry_runtime_t *runtime;
     gantry__graph_t *graph;
-    size_t node_count, value_count;           /* when the pass began */
-    const gantry_logical_device_t **devices;  /* by node: of a candidate; NULL: of no candidate */
-    bool *is_needed;                          /* by node */
-    uint32_t *uses;                           /* by value: inputs of needed nodes, results */
-    uint32_t *operands;                       /* by value: in the program that is made, + 1 */
-    uint32_t *new_values;                     /* by value: what replaces it; itself: nothing */
-    uint32_t *new_nodes;                      /* by node: the fused node it is in; itself: none */
-    bool *is_last; /* by node: the last member of a fused node */
+    size_t node_count, value_count;          /* when the pass began */
+    const gantry_logical_device_t **devices; /* by node: of a candidate; NULL: of no candidate */
+    bool *is_needed;                         /* by node */
+    uint32_t *uses;                          /* by value: inputs of needed nodes, results */
+    uint32_t *operands;                      /* by value: in the program that is made, + 1 */
+    uint32_t *new_values;                    /* by value: what replaces it; itself: nothing */
+    uint32_t *new_nodes;                     /* by node: the fused node it is in; itself: none */
+    bool *is_last;                           /* by node: the last member of a fused node */
 } gantry__fusing_t;
 
 /* The shape of a candidate's result. */

@@ -24,6 +24,8 @@
 
 #include <gantry/gantry.h>
 
+#include "function/function.h"
+
 enum {
     RANDOM_GRAPH_POOL = 128,
     RANDOM_GRAPH_INPUTS = 3,
@@ -47,6 +49,7 @@ typedef struct random_graph_t {
     bool varies[RANDOM_GRAPH_OUTPUTS]; /* of the outputs */
     /* where a function without passes leaves them; passes move no result that varies */
     const gantry_logical_device_t *devices[RANDOM_GRAPH_OUTPUTS];
+    uint32_t fused; /* nodes that are several, with all passes */
 } random_graph_t;
 
 typedef struct random_body_t {
@@ -525,6 +528,13 @@ static inline gantry_function_t *random_trace(gantry_runtime_t *runtime, random_
     return function;
 }
 
+static inline uint32_t random_count_fused(const gantry_function_t *function) {
+    const gantry__graph_t *graph = &function->traced->graph;
+    uint32_t count = 0;
+    for (size_t i = 0; i < graph->node_count; ++i) count += graph->nodes[i].fused_count > 0;
+    return count;
+}
+
 /* Two calls with other inputs each, of a function without these passes. */
 static inline void random_check_passes(gantry_runtime_t *runtime, random_graph_t *graph,
                                        const char *device, uint32_t passes_off,
@@ -537,10 +547,12 @@ static inline void random_check_passes(gantry_runtime_t *runtime, random_graph_t
         random_expect_devices(graph, passes_off, got);
         random_free(got);
     }
+    if (passes_off == 0) graph->fused = random_count_fused(function);
     gantry_function_release(function);
 }
 
-static inline void random_graph_check(gantry_runtime_t *runtime, uint64_t number) {
+/* Returns how many nodes were fused. */
+static inline uint32_t random_graph_check(gantry_runtime_t *runtime, uint64_t number) {
     static const gantry_shape_t shapes[] = {{.rank = 1, .dims = {5}},
                                             {.rank = 2, .dims = {3, 7}},
                                             {.rank = 2, .dims = {16, 33}},
@@ -574,6 +586,7 @@ static inline void random_graph_check(gantry_runtime_t *runtime, uint64_t number
     for (uint32_t i = 0; i < RANDOM_GRAPH_VARIABLES; ++i)
         gantry_variable_release(graph.variables[i]);
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    return graph.fused;
 }
 
 #endif
