@@ -93,7 +93,7 @@ static bool add_alpha(program_t *program, gantry_dtype_t dtype, double alpha,
     return true;
 }
 
-static bool add_instruction(gantry__fusing_t *fusing, program_t *program, uint32_t index) {
+static bool fuse_add_instruction(gantry__fusing_t *fusing, program_t *program, uint32_t index) {
     const gantry__node_t *node = &fusing->graph->nodes[index];
     const gantry__fused_id_t id = gantry__fused_id(node->op, node->attrs);
     const uint32_t number = program->instruction_count++;
@@ -128,8 +128,8 @@ static uint32_t uses_inside(const gantry__fusing_t *fusing, const uint32_t *memb
     return uses;
 }
 
-static bool add_outputs(const gantry__fusing_t *fusing, program_t *program, const uint32_t *members,
-                        uint32_t count) {
+static bool fuse_add_outputs(const gantry__fusing_t *fusing, program_t *program,
+                             const uint32_t *members, uint32_t count) {
     for (uint32_t k = 0; k < count; ++k) {
         const uint32_t value = fusing->graph->nodes[members[k]].first_output;
         if (uses_inside(fusing, members, count, k) == fusing->uses[value]) continue;
@@ -154,8 +154,8 @@ static bool write_program(gantry__fusing_t *fusing, program_t *program, const ui
     program->instruction_count = program->input_count = program->output_count = 0;
     program->costly_count = 0;
     for (uint32_t k = 0; k < count && fits; ++k)
-        fits = add_instruction(fusing, program, members[k]);
-    fits = fits && add_outputs(fusing, program, members, count);
+        fits = fuse_add_instruction(fusing, program, members[k]);
+    fits = fits && fuse_add_outputs(fusing, program, members, count);
     forget_operands(fusing, members, count);
     return fits && (is_host || (count <= GANTRY__FUSED_MOST_DEVICE_INSTRUCTIONS &&
                                 program->costly_count <= GANTRY__FUSED_MOST_DEVICE_COSTLY));

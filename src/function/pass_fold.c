@@ -49,7 +49,7 @@ static const gantry_tensor_t *fold_compute(gantry_scope_t *scope, const gantry__
     return output->fault_count == 0 ? output : NULL;
 }
 
-static void fold_node(gantry_scope_t *scope, const gantry__graph_t *graph, gantry__node_t *node) {
+static void fold_one(gantry_scope_t *scope, const gantry__graph_t *graph, gantry__node_t *node) {
     const uint32_t before = gantry__failures();
     const gantry_tensor_t *tensor = fold_compute(scope, graph, node);
     if (tensor) {
@@ -66,7 +66,7 @@ static void fold_node(gantry_scope_t *scope, const gantry__graph_t *graph, gantr
 static void fold_nodes(gantry_scope_t *scope, gantry__graph_t *graph, const bool *is_needed) {
     for (size_t i = 0; i < graph->node_count; ++i) {
         if (is_needed[i] && can_fold(graph, &graph->nodes[i]))
-            fold_node(scope, graph, &graph->nodes[i]);
+            fold_one(scope, graph, &graph->nodes[i]);
     }
 }
 

@@ -136,7 +136,7 @@ static void close_group(const groups_t *groups, uint32_t of, uint32_t user) {
         groups->is_closed[group] = true;
 }
 
-static void visit(const groups_t *groups, uint32_t index) {
+static void fuse_visit(const groups_t *groups, uint32_t index) {
     const gantry__graph_t *graph = groups->fusing.graph;
     const gantry__node_t *node = &graph->nodes[index];
     if (!groups->fusing.is_needed[index]) return;
@@ -241,7 +241,7 @@ static gantry_status_t fuse(groups_t *groups) {
     gantry__graph_find_needed(graph, fusing->is_needed);
     find_uses(groups);
     GANTRY__TRY(find_candidates(groups));
-    for (uint32_t i = 0; i < fusing->node_count; ++i) visit(groups, i);
+    for (uint32_t i = 0; i < fusing->node_count; ++i) fuse_visit(groups, i);
     GANTRY__TRY(join_groups(groups));
     if (graph->node_count == fusing->node_count) return GANTRY_OK;
     groups->order = gantry__arena_zalloc(&graph->arena, graph->node_count, sizeof *groups->order);

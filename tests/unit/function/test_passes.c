@@ -24,8 +24,8 @@ static gantry_function_options_t without(uint32_t passes) {
 
 static gantry_function_t *trace(runtime_fixture_t *f, gantry_function_body_fn body, case_t *user,
                                 size_t output_count, gantry_function_options_t options) {
-    const gantry_input_spec_t inputs[] = {
-        {"x", GANTRY_FLOAT32, GANTRY_SHAPE(COLUMNS)}, {"y", GANTRY_FLOAT32, GANTRY_SHAPE(COLUMNS)}};
+    const gantry_input_spec_t inputs[] = {{"x", GANTRY_FLOAT32, GANTRY_SHAPE(COLUMNS)},
+                                          {"y", GANTRY_FLOAT32, GANTRY_SHAPE(COLUMNS)}};
     gantry_function_t *function;
     if (gantry_function_trace(f->runtime, "f", body, user, inputs, 2, output_count, &options,
                               &function) != GANTRY_OK)
@@ -310,8 +310,8 @@ static void a_group_does_not_hold_more_memory(void **state) {
         runtime_fixture_open(&f, 0);
         case_t c = {.length = length};
         gantry_function_t *function = trace(&f, holding_body, &c, 1, all),
-                          *apart =
-                              trace(&f, holding_body, &c, 1, without(GANTRY_PASS_ELEMENTWISE_FUSION));
+                          *apart = trace(&f, holding_body, &c, 1,
+                                         without(GANTRY_PASS_ELEMENTWISE_FUSION));
         assert_int_equal(find_node(function, "Sub")->fused_count, length == 1 ? 2 : 0);
         if (length > 1) assert_true(planned_bytes(function) <= planned_bytes(apart));
         gantry_function_release(function);
@@ -341,9 +341,9 @@ static void devices_part_groups(void **state) {
     gantry_function_t *function = trace(&f, crossing_body, NULL, 1, all);
     assert_int_equal(count_kind(function, GANTRY__NODE_OP), 3);
     assert_int_equal(find_node(function, "Mul")->fused_count, 2);
-    assert_string_equal(function->traced->schedule.places[graph_of(function)->node_count - 1]
-                            .device->name,
-                        "/device:GPU:0");
+    assert_string_equal(
+        function->traced->schedule.places[graph_of(function)->node_count - 1].device->name,
+        "/device:GPU:0");
     gantry_function_release(function);
     runtime_fixture_close(&f);
 }
@@ -420,8 +420,7 @@ static void copies_follow_their_source(void **state) {
     gantry_function_t *early = trace(&f, copying_body, NULL, 2, all),
                       *late = trace(&f, copying_body, NULL, 2, without(GANTRY_PASS_EARLY_COPIES));
     const gantry__schedule_t *schedule = &early->traced->schedule;
-    const uint32_t copy = find_act(early, GANTRY__DO_COPY),
-                   call = find_act(early, GANTRY__DO_CALL);
+    const uint32_t copy = find_act(early, GANTRY__DO_COPY), call = find_act(early, GANTRY__DO_CALL);
     assert_int_equal(copy, call + 1);
     assert_int_equal(schedule->acts[0].kind, GANTRY__DO_ARGUMENT);
     assert_int_equal(schedule->acts[1].kind, GANTRY__DO_ARGUMENT);
@@ -441,8 +440,8 @@ static void everything_body(gantry_scope_t *scope, const gantry_tensor_t *const 
 }
 
 static gantry_status_t trace_everything(gantry_scope_t *scope) {
-    const gantry_input_spec_t inputs[] = {
-        {"x", GANTRY_FLOAT32, GANTRY_SHAPE(COLUMNS)}, {"y", GANTRY_FLOAT32, GANTRY_SHAPE(COLUMNS)}};
+    const gantry_input_spec_t inputs[] = {{"x", GANTRY_FLOAT32, GANTRY_SHAPE(COLUMNS)},
+                                          {"y", GANTRY_FLOAT32, GANTRY_SHAPE(COLUMNS)}};
     gantry_function_t *function;
     GANTRY__TRY(gantry_function_trace(scope->runtime, "f", everything_body, NULL, inputs, 2, 6,
                                       NULL, &function));
@@ -463,9 +462,9 @@ static void unknown_passes_are_refused(void **state) {
     runtime_fixture_open(&f, 0);
     const gantry_function_options_t options = without(1U << 31);
     gantry_function_t *function;
-    assert_int_equal(gantry_function_trace(f.runtime, "f", dead_body, NULL, NULL, 0, 1, &options,
-                                           &function),
-                     GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(
+        gantry_function_trace(f.runtime, "f", dead_body, NULL, NULL, 0, 1, &options, &function),
+        GANTRY_INVALID_ARGUMENT);
     assert_non_null(strstr(gantry_last_message(), "passes_off is 0x80000000"));
     assert_null(function);
     runtime_fixture_close(&f);
