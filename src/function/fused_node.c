@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the program of a fused node, member by member, and asks the device whether it takes it.
  *
+ * A member is one instruction. BiasAdd along the last dimension is an Add, too, and AddN is an Add
+ * for each further input, since it sums from left to right.
+ *
  * An operand is the result of an earlier member, or an input of the node. A member's result is an
  * output of the node if something outside the group uses it. A program beyond the op's limits is
  * cut: fewer members are tried. */
@@ -18,14 +21,40 @@
 
 typedef struct program_t {
     int64_t words[MOST_INSTRUCTIONS * GANTRY__FUSED_WORDS];
-    int64_t outputs[MOST_OUTPUTS]; /* instructions */
-    uint32_t inputs[MOST_INPUTS];  /* values, or ALPHA */
+    uint32_t results[MOST_INSTRUCTIONS]; /* by member: the instruction that makes its result */
+    int64_t outputs[MOST_OUTPUTS];       /* instructions */
+    uint32_t output_members[MOST_OUTPUTS];
+    uint32_t inputs[MOST_INPUTS]; /* values, or ALPHA */
     gantry_dtype_t alpha_types[MOST_INPUTS];
     double alphas[MOST_INPUTS];
     uint32_t instruction_count, input_count, output_count, costly_count;
 } program_t;
 
 /* ---- candidates ---- */
+
+/* Halves are rounded after several inputs. */
+static bool sums_pairs(const gantry__graph_t *graph, const gantry__node_t *node) {
+    const gantry_dtype_t dtype = graph->values[node->first_output].dtype;
+    return node->input_count == 2 ||
+           (node->input_count > 2 && dtype != GANTRY_FLOAT16 && dtype != GANTRY_BFLOAT16);
+}
+
+static bool adds_to_last(const gantry__graph_t *graph, const gantry__node_t *node) {
+    const char *format = node->attrs[1].s;
+    const bool is_second = format && strncmp(format, "NC", 2) == 0;
+    return !is_second || graph->values[node->first_output].shape.rank == 2;
+}
+
+/* The instruction of an op; GANTRY__FUSED_COUNT: none. */
+static gantry__fused_id_t instruction_of(const gantry__fusing_t *fusing,
+                                         const gantry__node_t *node) {
+    const gantry__graph_t *graph = fusing->graph;
+    if (node->op->id == GANTRY__OP_ID_AddN)
+        return sums_pairs(graph, node) ? GANTRY__FUSED_Add : GANTRY__FUSED_COUNT;
+    if (node->op->id == GANTRY__OP_ID_BiasAdd)
+        return adds_to_last(graph, node) ? GANTRY__FUSED_Add : GANTRY__FUSED_COUNT;
+    return gantry__fused_id(node->op, node->attrs);
+}
 
 /* The type by which a program knows the op: that of its operands, of a Select that of t and e. */
 static gantry_dtype_t operand_type(const gantry__fusing_t *fusing, const gantry__node_t *node,
@@ -38,7 +67,7 @@ static bool is_candidate(const gantry__fusing_t *fusing, uint32_t index) {
     const gantry__node_t *node = &fusing->graph->nodes[index];
     if (!gantry__node_is_pure(node) || node->output_count != 1 || !fusing->is_needed[index])
         return false;
-    const gantry__fused_id_t id = gantry__fused_id(node->op, node->attrs);
+    const gantry__fused_id_t id = instruction_of(fusing, node);
     if (id == GANTRY__FUSED_COUNT || gantry__fusing_result(fusing, index)->elements == 0)
         return false;
     const gantry_dtype_t dtype = operand_type(fusing, node, id);
@@ -93,26 +122,59 @@ static bool add_alpha(program_t *program, gantry_dtype_t dtype, double alpha,
     return true;
 }
 
-static bool fuse_add_instruction(gantry__fusing_t *fusing, program_t *program, uint32_t index) {
-    const gantry__node_t *node = &fusing->graph->nodes[index];
-    const gantry__fused_id_t id = gantry__fused_id(node->op, node->attrs);
-    const uint32_t number = program->instruction_count++;
-    int64_t *words = &program->words[number * GANTRY__FUSED_WORDS];
+/* Its five words, all 0 but the first two; NULL: there is no room. */
+static int64_t *new_instruction(program_t *program, gantry__fused_id_t id, gantry_dtype_t dtype) {
+    if (program->instruction_count == MOST_INSTRUCTIONS) return NULL;
+    int64_t *words = &program->words[program->instruction_count++ * GANTRY__FUSED_WORDS];
+    memset(words, 0, GANTRY__FUSED_WORDS * sizeof *words);
     words[0] = (int64_t)id;
-    words[1] = (int64_t)operand_type(fusing, node, id);
-    words[2] = words[3] = words[4] = 0;
+    words[1] = (int64_t)dtype;
+    program->costly_count += gantry__fused_is_costly(id);
+    return words;
+}
+
+/* The sum of all inputs, from left to right. */
+static bool add_sums(gantry__fusing_t *fusing, program_t *program, const gantry__node_t *node,
+                     gantry_dtype_t dtype) {
+    int64_t sum;
+    if (!find_operand(fusing, program, node->inputs[0], &sum)) return false;
+    for (uint32_t i = 1; i < node->input_count; ++i) {
+        int64_t *words = new_instruction(program, GANTRY__FUSED_Add, dtype);
+        if (!words || !find_operand(fusing, program, node->inputs[i], &words[3])) return false;
+        words[2] = sum;
+        sum = -(int64_t)program->instruction_count;
+    }
+    return true;
+}
+
+static bool add_one(gantry__fusing_t *fusing, program_t *program, const gantry__node_t *node,
+                    gantry__fused_id_t id, gantry_dtype_t dtype) {
+    int64_t *words = new_instruction(program, id, dtype);
+    if (!words) return false;
     for (uint32_t i = 0; i < node->input_count; ++i) {
         if (!find_operand(fusing, program, node->inputs[i], &words[2 + i])) return false;
     }
+    if (id == GANTRY__FUSED_LeakyRelu)
+        return add_alpha(program, dtype, node->attrs[1].f, &words[3]);
     if (id == GANTRY__FUSED_Cast) {
         words[3] = node->attrs[1].i;
         words[4] = node->attrs[2].i;
-    } else if (id == GANTRY__FUSED_LeakyRelu &&
-               !add_alpha(program, (gantry_dtype_t)words[1], node->attrs[1].f, &words[3])) {
-        return false;
     }
-    program->costly_count += gantry__fused_is_costly(id);
-    fusing->operands[node->first_output] = (uint32_t)(MOST_INSTRUCTIONS - (int64_t)number);
+    return true;
+}
+
+static bool add_member(gantry__fusing_t *fusing, program_t *program, uint32_t member,
+                       uint32_t index) {
+    const gantry__node_t *node = &fusing->graph->nodes[index];
+    const gantry__fused_id_t id = instruction_of(fusing, node);
+    const gantry_dtype_t dtype = operand_type(fusing, node, id);
+    const bool fits = node->op->id == GANTRY__OP_ID_AddN
+                          ? add_sums(fusing, program, node, dtype)
+                          : add_one(fusing, program, node, id, dtype);
+    if (!fits) return false;
+    const uint32_t result = program->instruction_count - 1;
+    program->results[member] = result;
+    fusing->operands[node->first_output] = MOST_INSTRUCTIONS - result; /* operand -1 - result */
     return true;
 }
 
@@ -134,7 +196,8 @@ static bool fuse_add_outputs(const gantry__fusing_t *fusing, program_t *program,
         const uint32_t value = fusing->graph->nodes[members[k]].first_output;
         if (uses_inside(fusing, members, count, k) == fusing->uses[value]) continue;
         if (program->output_count == MOST_OUTPUTS) return false;
-        program->outputs[program->output_count++] = k;
+        program->output_members[program->output_count] = k;
+        program->outputs[program->output_count++] = program->results[k];
     }
     return true;
 }
@@ -153,12 +216,12 @@ static bool write_program(gantry__fusing_t *fusing, program_t *program, const ui
     bool fits = true;
     program->instruction_count = program->input_count = program->output_count = 0;
     program->costly_count = 0;
-    for (uint32_t k = 0; k < count && fits; ++k)
-        fits = fuse_add_instruction(fusing, program, members[k]);
+    for (uint32_t k = 0; k < count && fits; ++k) fits = add_member(fusing, program, k, members[k]);
     fits = fits && fuse_add_outputs(fusing, program, members, count);
     forget_operands(fusing, members, count);
-    return fits && (is_host || (count <= GANTRY__FUSED_MOST_DEVICE_INSTRUCTIONS &&
-                                program->costly_count <= GANTRY__FUSED_MOST_DEVICE_COSTLY));
+    return fits &&
+           (is_host || (program->instruction_count <= GANTRY__FUSED_MOST_DEVICE_INSTRUCTIONS &&
+                        program->costly_count <= GANTRY__FUSED_MOST_DEVICE_COSTLY));
 }
 
 /* ---- the node ---- */
@@ -325,7 +388,7 @@ static void replace_members(gantry__fusing_t *fusing, const program_t *program,
     for (uint32_t k = 0; k < count; ++k) fusing->new_nodes[members[k]] = index;
     fusing->is_last[members[count - 1]] = true;
     for (uint32_t i = 0; i < program->output_count; ++i)
-        fusing->new_values[graph->nodes[members[program->outputs[i]]].first_output] =
+        fusing->new_values[graph->nodes[members[program->output_members[i]]].first_output] =
             graph->nodes[index].first_output + i;
 }
 

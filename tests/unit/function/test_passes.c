@@ -266,6 +266,28 @@ static void a_fused_node_has_at_most_four_results(void **state) {
     assert_int_equal(count_ops(wide_body, (case_t){.length = 8}, 8, 0), 2);
 }
 
+/* BiasAdd and AddN are sums, too. */
+static void summing_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                         const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const gantry_tensor_t *rows = gantry_broadcast_to(scope, inputs[0], GANTRY_SHAPE(2, COLUMNS)),
+                          *biased = gantry_bias_add(scope, rows, inputs[1]);
+    const gantry_tensor_t *const terms[] = {biased, rows, rows, biased};
+    outputs[0] = gantry_relu(scope, gantry_add_n(scope, terms, 4));
+}
+
+static void sums_of_several_are_fused(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_function_t *function = trace(&f, summing_body, NULL, 1, all);
+    const gantry__node_t *relu = find_node(function, "Relu");
+    assert_int_equal(relu->fused_count, 3);
+    assert_int_equal(relu->attrs[0].i, 5 * 5); /* four sums and Relu */
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
 /* A reduction between two elementwise ops that both use x + y: softmax's form. */
 static void interrupted_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                              const gantry_tensor_t **outputs, void *user) {
@@ -485,6 +507,7 @@ int main(int argc, char **argv) {
         TEST(chains_are_cut_at_the_limit),
         TEST(a_fused_node_names_its_members),
         TEST(a_fused_node_has_at_most_four_results),
+        TEST(sums_of_several_are_fused),
         TEST(a_use_from_outside_ends_a_group),
         TEST(a_group_does_not_hold_more_memory),
         TEST(devices_part_groups),

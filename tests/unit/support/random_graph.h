@@ -182,6 +182,22 @@ static inline void random_binary(random_body_t *body) {
                body->varies[x] || body->varies[y]);
 }
 
+/* The sum of several tensors of one shape, or of a tensor and a vector. */
+static inline void random_sum(random_body_t *body) {
+    const uint32_t x = (uint32_t)random_pick(body, GANTRY_FLOAT32), y = random_partner(body, x);
+    const gantry_tensor_t *const terms[] = {body->pool[x], body->pool[y], body->pool[x]};
+    const gantry_shape_t *shape = gantry_tensor_shape(body->pool[x]),
+                         *other = gantry_tensor_shape(body->pool[y]);
+    if (gantry_shape_equal(shape, other)) {
+        random_add(body, gantry_add_n(body->at, terms, 2 + random_choose(body, 2)),
+                   body->varies[x] || body->varies[y]);
+    } else if (shape->rank >= 2 && other->rank == 1 &&
+               other->dims[0] == shape->dims[shape->rank - 1]) {
+        random_add(body, gantry_bias_add(body->at, body->pool[x], body->pool[y]),
+                   body->varies[x] || body->varies[y]);
+    }
+}
+
 /* The newest unary or binary step once more: the same result. */
 static inline void random_repeat(random_body_t *body) {
     if (body->binary && random_is_one_of(body, 2)) {
@@ -369,8 +385,10 @@ static inline void random_step(random_body_t *body) {
         body->scopes[random_is_one_of(body, 3) ? random_choose(body, RANDOM_GRAPH_SCOPES) : 0];
     if (choice < 9) {
         random_unary(body);
-    } else if (choice < 18) {
+    } else if (choice < 17) {
         random_binary(body);
+    } else if (choice < 18) {
+        random_sum(body);
     } else if (choice < 21) {
         random_repeat(body);
     } else if (choice < 23) {
