@@ -21,7 +21,7 @@ static void random_graphs_give_the_eager_bits(void **state) {
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
         fail_msg("%s", gantry_last_message());
     for (uint64_t number = first; number < first + count; ++number)
-        fused += random_graph_check(runtime, number);
+        fused += random_graph_check(runtime, number, true);
     assert_true(fused >= count / 4);
     gantry_runtime_release(runtime);
 }

@@ -12,6 +12,7 @@
 #ifndef TESTS_RANDOM_GRAPH_H
 #define TESTS_RANDOM_GRAPH_H
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,6 +44,7 @@ typedef const gantry_tensor_t *(*random_binary_fn)(gantry_scope_t *scope, const 
 typedef struct random_graph_t {
     uint64_t number, seed;
     uint32_t steps;
+    bool any_nan;         /* one NaN is as good as another: compilers of devices swap operands */
     gantry_shape_t shape; /* of the inputs and the variables */
     gantry_variable_t *variables[RANDOM_GRAPH_VARIABLES];
     const gantry_tensor_t *captured;
@@ -497,6 +499,26 @@ static inline void random_call(gantry_runtime_t *runtime, const random_graph_t *
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
+static inline bool random_is_nan(const random_result_t *result, size_t byte) {
+    float value;
+    if (result->dtype != GANTRY_FLOAT32) return false;
+    memcpy(&value, result->data + byte / sizeof value * sizeof value, sizeof value);
+    return isnan(value);
+}
+
+static inline void random_expect_bits(const random_graph_t *graph, uint32_t passes_off, uint32_t i,
+                                      const random_result_t *got, const random_result_t *eager) {
+    for (size_t k = 0; k < got->bytes; ++k) {
+        if (got->data[k] == eager->data[k] ||
+            (graph->any_nan && random_is_nan(got, k) && random_is_nan(eager, k)))
+            continue;
+        fail_msg(
+            "graph %llu, passes_off 0x%x: result %u (%s, %zu bytes) has byte 0x%02x at %zu, eagerly 0x%02x",
+            (unsigned long long)graph->number, passes_off, i, gantry_dtype_name(got->dtype),
+            got->bytes, got->data[k], k, eager->data[k]);
+    }
+}
+
 static inline void random_expect_same(const random_graph_t *graph, uint32_t passes_off,
                                       const random_result_t *got, const random_result_t *eager) {
     for (uint32_t i = 0; i < RANDOM_GRAPH_RESULTS; ++i) {
@@ -506,13 +528,7 @@ static inline void random_expect_same(const random_graph_t *graph, uint32_t pass
                 "graph %llu, passes_off 0x%x: result %u is %s, %zu bytes, eagerly %s, %zu bytes",
                 (unsigned long long)graph->number, passes_off, i, gantry_dtype_name(a->dtype),
                 a->bytes, gantry_dtype_name(b->dtype), b->bytes);
-        for (size_t k = 0; k < a->bytes; ++k) {
-            if (a->data[k] != b->data[k])
-                fail_msg(
-                    "graph %llu, passes_off 0x%x: result %u (%s, %zu bytes) has byte 0x%02x at %zu, eagerly 0x%02x",
-                    (unsigned long long)graph->number, passes_off, i, gantry_dtype_name(a->dtype),
-                    a->bytes, a->data[k], k, b->data[k]);
-        }
+        random_expect_bits(graph, passes_off, i, a, b);
     }
 }
 
@@ -570,7 +586,8 @@ static inline void random_check_passes(gantry_runtime_t *runtime, random_graph_t
 }
 
 /* Returns how many nodes were fused. */
-static inline uint32_t random_graph_check(gantry_runtime_t *runtime, uint64_t number) {
+static inline uint32_t random_graph_check(gantry_runtime_t *runtime, uint64_t number,
+                                          bool any_nan) {
     static const gantry_shape_t shapes[] = {{.rank = 1, .dims = {5}},
                                             {.rank = 2, .dims = {3, 7}},
                                             {.rank = 2, .dims = {16, 33}},
@@ -580,6 +597,7 @@ static inline uint32_t random_graph_check(gantry_runtime_t *runtime, uint64_t nu
     static const char *const devices[] = {NULL, "CPU:0", "GPU:0"};
     uint64_t state = number * UINT64_C(0x9E3779B97F4A7C15) + 1;
     random_graph_t graph = {.number = number,
+                            .any_nan = any_nan,
                             .seed = state,
                             .steps = 8 + random_below(&state, 40),
                             .shape = shapes[random_below(&state, 6)]};
