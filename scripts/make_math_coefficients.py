@@ -20,7 +20,7 @@ from mpmath import mp, mpf, asin, atan, atanh, cos, exp, floor, lu_solve, log, m
 
 mp.prec = 200
 
-KERNELS = pathlib.Path(__file__).resolve().parent.parent / "backends" / "portable" / "kernels"
+KERNELS = pathlib.Path(__file__).resolve().parent.parent / "kernels" / "math"
 BEGIN = "/* constants: made by scripts/make_math_coefficients.py */"
 END = "/* constants end */"
 
@@ -166,13 +166,6 @@ def atanh_fit(size, form):
     return fit(even(atanh_tail), lambda u: u, TINY, top**2, size, form)
 
 
-def tanh_exp_fit(size, form):
-    """exp(t) = 1 + t + t^2 P(t) for 0 <= t <= ln 2, where an error of P enters tanh(t / 2) as t^2 / (exp(t) + 1)."""
-    return fit(
-        off_zero(exp_tail), off_zero(lambda t: t**2 / (exp(t) + 1) / tanh(t / 2)), mpf(0), 2 * HALF_LN2, size, form
-    )
-
-
 def odd_fit(function, limit, size, form, start=0):
     """f(x) = x + x^3 (start + P(x^2)) for |x| <= limit."""
     limit = mpf(limit) * (1 + TINY)
@@ -231,13 +224,12 @@ def float32_block():
     block = Block(FLOAT, "F32")
     block.constant("LOG2E", FLOAT.round(1 / log(mpf(2))))
     block.parts("LN2_HI LN2_LO", log(mpf(2)), 16)
+    block.constant("LN2", FLOAT.round(log(mpf(2))))
     block.constant("TWO_OVER_PI", FLOAT.round(2 / pi))
-    block.parts("PIO2_HI PIO2_MID PIO2_LO", pi / 2, 18, 18)
+    block.parts("PIO2_HI PIO2_MID PIO2_LO", pi / 2, 24, 14)
     block.polynomial("EXP", exp_fit(5, FLOAT))
     block.polynomial("LOG", log_fit(9, FLOAT))
-    doubled = tanh_exp_fit(5, FLOAT)
-    # exp(2 x) = 1 + 2 x + x^2 times this; the factors are powers of two, so nothing is rounded.
-    block.polynomial("TANH", ([c * 2 ** (i + 2) for i, c in enumerate(doubled[0])], doubled[1]))
+    block.polynomial("TANH", odd_fit(tanh, "0.55", 5, FLOAT))
     block.polynomial("SIN", sin_fit(3, FLOAT))
     block.polynomial("COS", cos_fit(3, FLOAT))
     return block
@@ -245,9 +237,7 @@ def float32_block():
 
 def trig_block():
     block = Block(FLOAT, "F32")
-    block.parts("QUARTER_0 QUARTER_1 QUARTER_2 QUARTER_3", pi / 2, 14, 14, 14)
     block.parts("HALF_PI HALF_PI_LOW", pi / 2, 24)
-    block.parts("HALF_PI_UPPER HALF_PI_REST", pi / 2, 12)
     with mp.workprec(320):
         block.words("TWO_OVER_PI", 2 / pi, FAR_LEAD, 7)
     block.polynomial("TAN", odd_fit(tan, pi / 4, 7, FLOAT, "0.5"))

@@ -62,13 +62,18 @@ typedef struct gantry_function_options_t {
     uint32_t most_traces;
     /** Runs the body op by op in each call, without a trace: to look at its values. */
     bool runs_eagerly;
+    /** The most threads that run parts of one call at the same time, as TensorFlow's
+     * inter_op_parallelism_threads. 0: one for each CPU device that has enough to do; negative: the
+     * caller's thread alone. The caller's thread counts. Devices with a queue of their own work at
+     * the same time anyway. */
+    int32_t inter_op_threads;
     /** GANTRY_PASS_... that are left out, to look at the graph without them; 0: none. */
     uint32_t passes_off;
 } gantry_function_options_t;
 
 /** Makes a function of a body. If all dimensions of inputs are known, the body is traced and placed
  * now, and its errors are returned; else at the first call with new sizes. body and user live as
- * long as the function. options may be NULL.
+ * long as the function. name NULL: "function". options may be NULL.
  *
  * InvalidArgument for a signature that is not possible, or a body that sets no output or a tensor
  * of another trace; else the body's own first error, with the function's name in front. */
@@ -98,10 +103,19 @@ GANTRY_API const char *gantry_function_name(const gantry_function_t *function);
 /** Names the next op of the scope that is recorded: "mul". Ops that run ignore it. */
 GANTRY_API gantry_status_t gantry_scope_name_next(gantry_scope_t *scope, const char *name);
 /** Begins a scope inside another whose ops run after the ops that made the given tensors, beside
- * those of the outer scopes. Where ops run at once, this holds anyway. */
+ * those of the outer scopes. Where ops run at once, this holds anyway. A scope that has
+ * failed, if a tensor is NULL or belongs to another trace. */
 GANTRY_API gantry_scope_t *gantry_scope_begin_after(gantry_scope_t *parent,
                                                     const gantry_tensor_t *const *tensors,
                                                     size_t count);
+
+/** Begins a scope inside another whose ops run on the device of the op that made the tensor, as
+ * tf.colocate_with does. It has no device request of outer scopes, and may get one of its own. In a
+ * trace, all nodes that are colocated share one device on which each of them can run; a variable
+ * among them decides. What cannot be is ignored under soft placement, and an error without it. A
+ * tensor with elements stands for its device. */
+GANTRY_API gantry_scope_t *gantry_scope_begin_with(gantry_scope_t *parent,
+                                                   const gantry_tensor_t *tensor);
 
 /** Forms of an explanation. */
 typedef enum gantry_explain_form_t {
@@ -124,7 +138,7 @@ typedef struct gantry_function_memory_t {
     uint64_t planned_bytes;   /**< Intermediate values, with the plan. */
     uint64_t unplanned_bytes; /**< The same values side by side. */
     uint64_t constant_bytes;  /**< Constants, once for all calls. */
-    uint64_t result_bytes;    /**< Results of the function, new values of variables, copies. */
+    uint64_t result_bytes;    /**< Results, new values of variables, copies and their sources. */
 } gantry_function_memory_t;
 
 /** The memory that a call of the function's newest trace takes, before anything runs. Writes up to

@@ -23,6 +23,7 @@
  *   GANTRY_AS_ULONG            the bits of a GANTRY_F64 as GANTRY_U64
  *   GANTRY_AS_FLOAT, _DOUBLE   the GANTRY_F32, GANTRY_F64 that has these bits
  *   GANTRY_SQRT_F32, _F64      the correctly rounded square root
+ *   GANTRY_FMA_F32(a, b, c)    a b + c, rounded once (fused multiply-add)
  *   GANTRY_MUL_HIGH_U32(a, b)  the upper half of the 64-bit product of two GANTRY_U32
  *   GANTRY_ANY_LANE(condition) 0 only if no lane has the condition: a text may then skip what such
  *                              lanes need. In C always 1, because a branch would keep the loop from
@@ -68,6 +69,7 @@
 #define GANTRY_AS_UINT(x) GANTRY_OF_LANES(as_uint)((GANTRY_F32)(x))
 #define GANTRY_AS_FLOAT(bits) GANTRY_OF_LANES(as_float)((GANTRY_U32)(bits))
 #define GANTRY_SQRT_F32(x) sqrt((GANTRY_F32)(x))
+#define GANTRY_FMA_F32(a, b, c) fma((GANTRY_F32)(a), (GANTRY_F32)(b), (GANTRY_F32)(c))
 #define GANTRY_MUL_HIGH_U32(a, b) mul_hi((GANTRY_U32)(a), (GANTRY_U32)(b))
 #if defined(GANTRY_MATH_LANES)
 #define GANTRY_ANY_LANE(condition) any(condition)
@@ -125,6 +127,7 @@ typedef unsigned long long gantry__cuda_ulong_t;
 #define GANTRY_AS_ULONG(x) ((ulong)__double_as_longlong(x))
 #define GANTRY_AS_DOUBLE(bits) __longlong_as_double((long long)(bits))
 #define GANTRY_SQRT_F32(x) __fsqrt_rn(x)
+#define GANTRY_FMA_F32(a, b, c) __fmaf_rn(a, b, c)
 #define GANTRY_MUL_HIGH_U32(a, b) __umulhi(a, b)
 #define GANTRY_ANY_LANE(condition) (condition)
 #define GANTRY_SQRT_F64(x) __dsqrt_rn(x)
@@ -179,6 +182,11 @@ typedef uint64_t ulong;
 #define GANTRY_AS_ULONG(x) gantry__bits_of_double(x)
 #define GANTRY_AS_DOUBLE(bits) gantry__double_of_bits(bits)
 #define GANTRY_SQRT_F32(x) sqrtf(x)
+#if defined(__FMA__) || defined(__aarch64__) || defined(__FP_FAST_FMAF)
+#define GANTRY_FMA_F32(a, b, c) fmaf(a, b, c)
+#else
+#define GANTRY_FMA_F32(a, b, c) gantry__emulated_fma_f32(a, b, c)
+#endif
 #define GANTRY_MUL_HIGH_U32(a, b) ((uint)(((ulong)(a) * (ulong)(b)) >> 32))
 #define GANTRY_ANY_LANE(condition) 1
 #define GANTRY_SQRT_F64(x) sqrt(x)
@@ -205,6 +213,34 @@ GANTRY_FN double gantry__double_of_bits(ulong bits) {
     double x;
     memcpy(&x, &bits, sizeof x);
     return x;
+}
+
+/* product + addend as a float, rounded once. The sum of doubles is rounded to odd (Boldo and
+ * Melquiond), so that the second rounding meets no false tie: its last bit is set if the sum lost
+ * something (Knuth), after one less if it was rounded away from 0. */
+GANTRY_SHARED_FN float gantry__float_of_sum(double product, double addend) {
+    const double sum = product + addend;
+    const double share = sum - product;
+    const double lost = (product - (sum - share)) + (addend - share);
+    const ulong bits = gantry__bits_of_double(sum);
+    const ulong is_less = (bits ^ gantry__bits_of_double(lost)) >> 63;
+
+    return lost < 0.0 || lost > 0.0 ? (float)gantry__double_of_bits((bits - is_less) | 1u)
+                                    : (float)sum;
+}
+
+/* a b + c, rounded once, on a processor without that instruction. The product is exact in double.
+ * Rounding the sum twice is right unless the first one ends half-way between two floats, or the
+ * result may be denormal. Vector code, which has no short way, takes twice as long, and the C
+ * library's fmaf longer. */
+GANTRY_FN float gantry__emulated_fma_f32(float a, float b, float c) {
+    const double product = (double)a * (double)b;
+    const double sum = product + (double)c;
+    const ulong bits = gantry__bits_of_double(sum);
+    const int32_t is_half_way = (bits & 0x1fffffffu) == 0x10000000u;
+    const int32_t is_small = (bits >> 52 & 0x7ffu) <= 1023u - 126u;
+
+    return is_half_way | is_small ? gantry__float_of_sum(product, (double)c) : (float)sum;
 }
 
 #endif

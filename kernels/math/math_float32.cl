@@ -48,10 +48,11 @@
 #define GANTRY_LOG2E_F32 1.44269502e0f
 #define GANTRY_LN2_HI_F32 6.93145752e-1f
 #define GANTRY_LN2_LO_F32 1.42860677e-6f
+#define GANTRY_LN2_F32 6.93147182e-1f
 #define GANTRY_TWO_OVER_PI_F32 6.36619747e-1f
-#define GANTRY_PIO2_HI_F32 1.57079315e0f
-#define GANTRY_PIO2_MID_F32 3.17493686e-6f
-#define GANTRY_PIO2_LO_F32 2.56334407e-12f
+#define GANTRY_PIO2_HI_F32 1.57079637e0f
+#define GANTRY_PIO2_MID_F32 -4.37103154e-8f
+#define GANTRY_PIO2_LO_F32 -1.07463463e-12f
 #define GANTRY_EXP_0_F32 4.99999940e-1f
 #define GANTRY_EXP_1_F32 1.66665182e-1f
 #define GANTRY_EXP_2_F32 4.16684151e-2f
@@ -66,11 +67,11 @@
 #define GANTRY_LOG_6_F32 1.18881911e-1f
 #define GANTRY_LOG_7_F32 -1.16757080e-1f
 #define GANTRY_LOG_8_F32 6.74662590e-2f
-#define GANTRY_TANH_0_F32 2.00000381e0f
-#define GANTRY_TANH_1_F32 1.33317673e0f
-#define GANTRY_TANH_2_F32 6.68760896e-1f
-#define GANTRY_TANH_3_F32 2.54646599e-1f
-#define GANTRY_TANH_4_F32 1.19260877e-1f
+#define GANTRY_TANH_0_F32 -3.33333164e-1f
+#define GANTRY_TANH_1_F32 1.33325443e-1f
+#define GANTRY_TANH_2_F32 -5.38475476e-2f
+#define GANTRY_TANH_3_F32 2.10507140e-2f
+#define GANTRY_TANH_4_F32 -6.24285033e-3f
 #define GANTRY_SIN_0_F32 -1.66666552e-1f
 #define GANTRY_SIN_1_F32 8.33218917e-3f
 #define GANTRY_SIN_2_F32 -1.95182904e-4f
@@ -81,31 +82,35 @@
 
 /* 1.5 * 2^23: adding it rounds to an integer, kept in the low bits */
 #define GANTRY_ROUNDER_F32 12582912.0f
-/* 1.5 * 2^16: adding it rounds to a multiple of 2^-7 */
-#define GANTRY_SPLITTER_F32 98304.0f
 #define GANTRY_SQRT_HALF_BITS_F32 0x3f3504f3u /* sqrt(1/2), the least m */
 #define GANTRY_NAN_F32 GANTRY_AS_FLOAT(0x7fc00000u)
 #define GANTRY_INFINITY_F32 GANTRY_AS_FLOAT(0x7f800000u)
 
 /* x / ln 2 rounded to an integer n, as the float 1.5 * 2^23 + n. */
 GANTRY_FN GANTRY_F32 gantry__exp_shifted_f32(GANTRY_F32 x) {
-    return x * GANTRY_LOG2E_F32 + GANTRY_ROUNDER_F32;
+    return GANTRY_FMA_F32(x, GANTRY_LOG2E_F32, GANTRY_ROUNDER_F32);
 }
 
 /* x minus the high part of n ln 2, which is exact, for the n of shifted = 1.5 * 2^23 + n, |n| <=
  * 255. */
 GANTRY_FN GANTRY_F32 gantry__exp_high_f32(GANTRY_F32 x, GANTRY_F32 shifted) {
-    return x - (shifted - GANTRY_ROUNDER_F32) * GANTRY_LN2_HI_F32;
+    return GANTRY_FMA_F32(shifted - GANTRY_ROUNDER_F32, -GANTRY_LN2_HI_F32, x);
+}
+
+/* (exp(r) - 1 - r) / r^2 */
+GANTRY_FN GANTRY_F32 gantry__exp_terms_f32(GANTRY_F32 r) {
+    GANTRY_F32 p = GANTRY_FMA_F32(r, GANTRY_EXP_4_F32, GANTRY_EXP_3_F32);
+
+    p = GANTRY_FMA_F32(p, r, GANTRY_EXP_2_F32);
+    p = GANTRY_FMA_F32(p, r, GANTRY_EXP_1_F32);
+    return GANTRY_FMA_F32(p, r, GANTRY_EXP_0_F32);
 }
 
 /* exp(high - rest) - 1 - high, for a rest far below high or a high of 0.4 and less. */
 GANTRY_FN GANTRY_F32 gantry__exp_rest_f32(GANTRY_F32 high, GANTRY_F32 rest) {
     GANTRY_F32 r = high - rest;
-    GANTRY_F32 square = r * r;
-    GANTRY_F32 p = GANTRY_EXP_4_F32 * square + (GANTRY_EXP_3_F32 * r + GANTRY_EXP_2_F32);
 
-    p = p * square + (GANTRY_EXP_1_F32 * r + GANTRY_EXP_0_F32);
-    return p * square - rest;
+    return GANTRY_FMA_F32(gantry__exp_terms_f32(r), r * r, -rest);
 }
 
 /* exp(x - n ln 2) - 1 - high, where high is gantry__exp_high_f32(x, shifted). */
@@ -135,41 +140,44 @@ GANTRY_FN GANTRY_F32 gantry__exp_inverse_f32(GANTRY_F32 shifted) {
     return gantry__exp_first_f32(biased) * gantry__exp_second_f32(biased);
 }
 
-/* 1 / (d + d_low) within 0.6 ulp, for 1/2 <= d < 4 and d_low below d's last place. */
-GANTRY_FN GANTRY_F32 gantry__reciprocal_f32(GANTRY_F32 d, GANTRY_F32 d_low) {
-    GANTRY_F32 upper = (d + GANTRY_SPLITTER_F32) - GANTRY_SPLITTER_F32;
-    GANTRY_F32 q = GANTRY_AS_FLOAT(GANTRY_AS_UINT(1.0f / d) & 0xfffffe00u);
-    GANTRY_F32 rest = (1.0f - q * upper) - q * ((d - upper) + d_low);
-
-    return q + q * rest;
+/* 1 / (d + d_low) as q + the result, where q = 1 / d rounded; d_low is below d's last place. */
+GANTRY_FN GANTRY_F32 gantry__reciprocal_rest_f32(GANTRY_F32 d, GANTRY_F32 d_low, GANTRY_F32 q) {
+    return q * GANTRY_FMA_F32(-q, d_low, GANTRY_FMA_F32(-q, d, 1.0f));
 }
 
 GANTRY_FN GANTRY_F32 gantry__exp_f32(GANTRY_F32 x) {
-    GANTRY_F32 low = x < -104.0f ? -104.0f : x;
+    /* -104, by bits: of two selects of floats gcc makes four comparisons */
+    GANTRY_U32 bits = GANTRY_AS_UINT(x) > 0xc2d00000u ? 0xc2d00000u : GANTRY_AS_UINT(x);
+    GANTRY_F32 low = GANTRY_AS_FLOAT(bits);
     GANTRY_F32 bounded = low > 89.0f ? 89.0f : low;
     GANTRY_F32 shifted = gantry__exp_shifted_f32(bounded);
     GANTRY_U32 biased = gantry__exp_biased_f32(shifted);
     GANTRY_F32 high = gantry__exp_high_f32(bounded, shifted);
     GANTRY_F32 p = 1.0f + high;
-    GANTRY_F32 y = p + ((high - (p - 1.0f)) + gantry__exp_low_f32(high, shifted));
+    GANTRY_F32 p_low = (high - (p - 1.0f)) + gantry__exp_low_f32(high, shifted);
+    GANTRY_F32 first = gantry__exp_first_f32(biased);
+    GANTRY_F32 y = GANTRY_FMA_F32(p_low, first, p * first) * gantry__exp_second_f32(biased);
 
-    y = (y * gantry__exp_first_f32(biased)) * gantry__exp_second_f32(biased);
     return x == x ? y : GANTRY_NAN_F32;
 }
 
 /* k ln 2 + log(1 + f) + correction, for sqrt(1/2) <= 1 + f < sqrt(2). */
 GANTRY_FN GANTRY_F32 gantry__log_parts_f32(GANTRY_F32 k, GANTRY_F32 f, GANTRY_F32 correction) {
     GANTRY_F32 square = f * f;
-    GANTRY_F32 fourth = square * square;
-    GANTRY_F32 high = k * GANTRY_LN2_HI_F32;
-    GANTRY_F32 sum = high + f;
-    GANTRY_F32 lost = f - (sum - high);
-    GANTRY_F32 p = (GANTRY_LOG_7_F32 * f + GANTRY_LOG_6_F32) + GANTRY_LOG_8_F32 * square;
+    GANTRY_F32 sum = GANTRY_FMA_F32(k, GANTRY_LN2_HI_F32, f);
+    GANTRY_F32 lost = f - GANTRY_FMA_F32(k, -GANTRY_LN2_HI_F32, sum);
+    GANTRY_F32 rest = GANTRY_FMA_F32(k, GANTRY_LN2_LO_F32, correction) + lost;
+    GANTRY_F32 p = GANTRY_FMA_F32(f, GANTRY_LOG_8_F32, GANTRY_LOG_7_F32);
 
-    p = p * fourth + ((GANTRY_LOG_5_F32 * f + GANTRY_LOG_4_F32) * square +
-                      (GANTRY_LOG_3_F32 * f + GANTRY_LOG_2_F32));
-    p = p * square + (GANTRY_LOG_1_F32 * f + GANTRY_LOG_0_F32);
-    return sum + ((square * f * p + ((k * GANTRY_LN2_LO_F32 + lost) + correction)) - 0.5f * square);
+    p = GANTRY_FMA_F32(p, f, GANTRY_LOG_6_F32);
+    p = GANTRY_FMA_F32(p, f, GANTRY_LOG_5_F32);
+    p = GANTRY_FMA_F32(p, f, GANTRY_LOG_4_F32);
+    p = GANTRY_FMA_F32(p, f, GANTRY_LOG_3_F32);
+    p = GANTRY_FMA_F32(p, f, GANTRY_LOG_2_F32);
+    p = GANTRY_FMA_F32(p, f, GANTRY_LOG_1_F32);
+    p = GANTRY_FMA_F32(p, f, GANTRY_LOG_0_F32);
+    p = GANTRY_FMA_F32(square * f, p, rest);
+    return sum + GANTRY_FMA_F32(square, -0.5f, p);
 }
 
 GANTRY_FN GANTRY_F32 gantry__log_f32(GANTRY_F32 x) {
@@ -186,33 +194,39 @@ GANTRY_FN GANTRY_F32 gantry__log_f32(GANTRY_F32 x) {
     return x == 0.0f ? -GANTRY_INFINITY_F32 : y;
 }
 
-/* tanh(a) for 0 <= a <= 10, where a = n ln(2) / 2 + r, 2 r is 0 to ln 2, exp(2 a) = 2^n (1 + q)
- * and scale = 2^-n. */
-GANTRY_FN GANTRY_F32 gantry__tanh_magnitude_f32(GANTRY_F32 a) {
-    GANTRY_F32 shifted = (a * (2.0f * GANTRY_LOG2E_F32) - 0.5f) + GANTRY_ROUNDER_F32;
-    GANTRY_F32 n = shifted - GANTRY_ROUNDER_F32;
-    GANTRY_F32 scale = GANTRY_AS_FLOAT((127u - GANTRY_AS_UINT(shifted)) << 23);
-    GANTRY_F32 r = (a - n * (0.5f * GANTRY_LN2_HI_F32)) - n * (0.5f * GANTRY_LN2_LO_F32);
-    GANTRY_F32 square = r * r;
-    GANTRY_F32 p = GANTRY_TANH_4_F32 * square + (GANTRY_TANH_3_F32 * r + GANTRY_TANH_2_F32);
-    GANTRY_F32 tail = (p * square + (GANTRY_TANH_1_F32 * r + GANTRY_TANH_0_F32)) * square;
-    GANTRY_F32 q = (r + r) + tail;
-    GANTRY_F32 small = tail - a * q;
-    GANTRY_F32 large = scale * -2.0f;
-    GANTRY_F32 numerator = scale == 1.0f ? small : large;
-    /* by n: with one condition for both gcc makes two divisions */
-    GANTRY_F32 base = n == 0.0f ? a : 1.0f;
+/* tanh(a) for 0.55 <= a <= 10 as 1 - 2 e / (1 + e), where 2 e = 2 exp(-2 a) = 2^n 2 exp(-2 r), r =
+ * a + n ln(2) / 2; unspecified below. The polynomial is exp's: the factors are powers of two, so
+ * nothing is rounded. */
+GANTRY_FN GANTRY_F32 gantry__tanh_far_f32(GANTRY_F32 a) {
+    GANTRY_F32 shifted = GANTRY_FMA_F32(a, -2.0f * GANTRY_LOG2E_F32, GANTRY_ROUNDER_F32);
+    GANTRY_F32 r = GANTRY_FMA_F32(shifted - GANTRY_ROUNDER_F32, 0.5f * GANTRY_LN2_F32, a);
+    GANTRY_F32 p = GANTRY_FMA_F32(r, 128.0f * GANTRY_EXP_4_F32, -64.0f * GANTRY_EXP_3_F32);
+    GANTRY_F32 twice;
 
-    return base + numerator / ((1.0f + scale) + q);
+    p = GANTRY_FMA_F32(p, r, 32.0f * GANTRY_EXP_2_F32);
+    p = GANTRY_FMA_F32(p, r, -16.0f * GANTRY_EXP_1_F32);
+    p = GANTRY_FMA_F32(p, r, 8.0f * GANTRY_EXP_0_F32);
+    p = GANTRY_FMA_F32(p, r, -4.0f);
+    p = GANTRY_FMA_F32(p, r, 2.0f);
+    twice = GANTRY_AS_FLOAT(GANTRY_AS_UINT(p) + (GANTRY_AS_UINT(shifted) << 23));
+    return 1.0f - twice / GANTRY_FMA_F32(twice, 0.5f, 1.0f);
 }
 
 GANTRY_FN GANTRY_F32 gantry__tanh_f32(GANTRY_F32 x) {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_U32 bits = GANTRY_AS_UINT(x) & 0x7fffffffu;
     /* 10; compilers take the smaller of integers in one step */
-    GANTRY_U32 bounded = bits > 0x41200000u ? 0x41200000u : bits;
-    GANTRY_F32 y = gantry__tanh_magnitude_f32(GANTRY_AS_FLOAT(bounded));
+    GANTRY_F32 a = GANTRY_AS_FLOAT(bits > 0x41200000u ? 0x41200000u : bits);
+    GANTRY_F32 far = gantry__tanh_far_f32(a);
+    GANTRY_F32 u = a * a;
+    GANTRY_F32 p = GANTRY_FMA_F32(u, GANTRY_TANH_4_F32, GANTRY_TANH_3_F32);
+    GANTRY_F32 y;
 
+    p = GANTRY_FMA_F32(p, u, GANTRY_TANH_2_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_TANH_1_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_TANH_0_F32);
+    y = GANTRY_FMA_F32(a * u, p, a);
+    y = a < 0.55f ? y : far;
     y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) | sign);
     return x == x ? y : GANTRY_NAN_F32;
 }
@@ -229,7 +243,8 @@ GANTRY_FN GANTRY_F32 gantry__sigmoid_f32(GANTRY_F32 x) {
     GANTRY_F32 p = 1.0f + (high + low);
     GANTRY_F32 d = p + scale;
     GANTRY_F32 d_low = (scale - (d - p)) + ((high - (p - 1.0f)) + low);
-    GANTRY_F32 v = gantry__reciprocal_f32(d, d_low) * scale;
+    GANTRY_F32 q = 1.0f / d;
+    GANTRY_F32 v = (q + gantry__reciprocal_rest_f32(d, d_low, q)) * scale;
     GANTRY_F32 above = 1.0f - v;
     GANTRY_F32 y = x < 0.0f ? v : above;
 
@@ -248,42 +263,42 @@ GANTRY_FN GANTRY_F32 gantry__sqrt_f32(GANTRY_F32 x) {
 GANTRY_FN GANTRY_F32 gantry__quarter_high_f32(GANTRY_F32 v, GANTRY_F32 shifted) {
     GANTRY_F32 n = shifted - GANTRY_ROUNDER_F32;
 
-    return (v - n * GANTRY_PIO2_HI_F32) - n * GANTRY_PIO2_MID_F32;
+    return GANTRY_FMA_F32(n, -GANTRY_PIO2_MID_F32, GANTRY_FMA_F32(n, -GANTRY_PIO2_HI_F32, v));
 }
 
 /* The rounding error of gantry__quarter_high_f32(v, shifted) = high. */
 GANTRY_FN GANTRY_F32 gantry__quarter_low_f32(GANTRY_F32 v, GANTRY_F32 shifted, GANTRY_F32 high) {
     GANTRY_F32 n = shifted - GANTRY_ROUNDER_F32;
+    GANTRY_F32 first = GANTRY_FMA_F32(n, -GANTRY_PIO2_HI_F32, v);
+    GANTRY_F32 rest = GANTRY_FMA_F32(n, -GANTRY_PIO2_MID_F32, first - high);
 
-    return (((v - n * GANTRY_PIO2_HI_F32) - high) - n * GANTRY_PIO2_MID_F32) -
-           n * GANTRY_PIO2_LO_F32;
+    return GANTRY_FMA_F32(n, -GANTRY_PIO2_LO_F32, rest);
 }
 
 /* sin(high + low) for |high| <= pi/4 and low far below high */
 GANTRY_FN GANTRY_F32 gantry__sin_tail_f32(GANTRY_F32 high, GANTRY_F32 low) {
     GANTRY_F32 u = high * high;
-    GANTRY_F32 p = GANTRY_SIN_2_F32;
+    GANTRY_F32 p = GANTRY_FMA_F32(u, GANTRY_SIN_2_F32, GANTRY_SIN_1_F32);
 
-    p = p * u + GANTRY_SIN_1_F32;
-    p = p * u + GANTRY_SIN_0_F32;
-    return high + (high * u * p + low);
+    p = GANTRY_FMA_F32(p, u, GANTRY_SIN_0_F32);
+    return high + GANTRY_FMA_F32(high * u, p, low);
 }
 
 /* cos(high + low) for |high| <= pi/4 and low far below high */
 GANTRY_FN GANTRY_F32 gantry__cos_tail_f32(GANTRY_F32 high, GANTRY_F32 low) {
     GANTRY_F32 u = high * high;
-    GANTRY_F32 h = 0.5f * u;
-    GANTRY_F32 w = 1.0f - h;
-    GANTRY_F32 p = GANTRY_COS_2_F32;
+    GANTRY_F32 halved = -0.5f * high;
+    GANTRY_F32 w = GANTRY_FMA_F32(halved, high, 1.0f);
+    GANTRY_F32 rest = GANTRY_FMA_F32(halved, high, 1.0f - w);
+    GANTRY_F32 p = GANTRY_FMA_F32(u, GANTRY_COS_2_F32, GANTRY_COS_1_F32);
 
-    p = p * u + GANTRY_COS_1_F32;
-    p = p * u + GANTRY_COS_0_F32;
-    return w + (((1.0f - w) - h) + (u * u * p - high * low));
+    p = GANTRY_FMA_F32(p, u, GANTRY_COS_0_F32);
+    return w + GANTRY_FMA_F32(u * u, p, GANTRY_FMA_F32(-high, low, rest));
 }
 
 /* sin(v) for |v| <= 4 pi; unspecified beyond (NaN for NaN and infinities). */
 GANTRY_FN GANTRY_F32 gantry__sin_4pi_f32(GANTRY_F32 v) {
-    GANTRY_F32 shifted = v * GANTRY_TWO_OVER_PI_F32 + GANTRY_ROUNDER_F32;
+    GANTRY_F32 shifted = GANTRY_FMA_F32(v, GANTRY_TWO_OVER_PI_F32, GANTRY_ROUNDER_F32);
     GANTRY_U32 quarter = GANTRY_AS_UINT(shifted);
     GANTRY_F32 high = gantry__quarter_high_f32(v, shifted);
     GANTRY_F32 low = gantry__quarter_low_f32(v, shifted, high);
@@ -298,7 +313,7 @@ GANTRY_FN GANTRY_F32 gantry__sin_4pi_f32(GANTRY_F32 v) {
 
 /* cos(v) for |v| <= 4 pi; unspecified beyond (NaN for NaN and infinities). */
 GANTRY_FN GANTRY_F32 gantry__cos_4pi_f32(GANTRY_F32 v) {
-    GANTRY_F32 shifted = v * GANTRY_TWO_OVER_PI_F32 + GANTRY_ROUNDER_F32;
+    GANTRY_F32 shifted = GANTRY_FMA_F32(v, GANTRY_TWO_OVER_PI_F32, GANTRY_ROUNDER_F32);
     GANTRY_U32 quarter = GANTRY_AS_UINT(shifted);
     GANTRY_F32 high = gantry__quarter_high_f32(v, shifted);
     GANTRY_F32 low = gantry__quarter_low_f32(v, shifted, high);

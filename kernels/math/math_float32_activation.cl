@@ -74,14 +74,12 @@ GANTRY_FN GANTRY_F32 gantry__selu_f32(GANTRY_F32 x) {
     GANTRY_F32 bounded = x < -18.0f ? -18.0f : x > 0.0f ? 0.0f : x;
     GANTRY_F32 shifted = gantry__exp_shifted_f32(bounded);
     gantry__pair_f32_t e = gantry__expm1_pair_f32(bounded, shifted);
-    GANTRY_F32 upper = gantry__rounded_upper_f32(e.high);
-    GANTRY_F32 below =
-        (e.high + e.low) * GANTRY_SELU_ALPHA_LOW_F32 + e.low * GANTRY_SELU_ALPHA_HIGH_F32;
-    GANTRY_F32 above = x + x * GANTRY_SELU_MORE_F32;
+    GANTRY_F32 below = GANTRY_FMA_F32(e.high + e.low, GANTRY_SELU_ALPHA_LOW_F32,
+                                      e.low * GANTRY_SELU_ALPHA_HIGH_F32);
+    GANTRY_F32 above = GANTRY_FMA_F32(x, GANTRY_SELU_MORE_F32, x);
     GANTRY_F32 y;
 
-    below = upper * GANTRY_SELU_ALPHA_HIGH_F32 +
-            ((e.high - upper) * GANTRY_SELU_ALPHA_HIGH_F32 + below);
+    below = GANTRY_FMA_F32(e.high, GANTRY_SELU_ALPHA_HIGH_F32, below);
     below = below * gantry__exp_first_f32(gantry__exp_biased_f32(shifted)) *
             gantry__exp_second_f32(gantry__exp_biased_f32(shifted));
     y = x < 0.0f ? below : above;
@@ -94,8 +92,9 @@ GANTRY_FN GANTRY_F32 gantry__gate_f32(GANTRY_F32 x, float most, GANTRY_F32 e, GA
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > most ? most : a;
     GANTRY_F32 raised = gantry__exp_raised_f32(shifted);
-    GANTRY_F32 rising = bounded / (1.0f + ((1.0f + e) * raised) * GANTRY_TWO_TO_MINUS_64_F32);
-    GANTRY_F32 falling = ((rising + rising * e) * raised) * GANTRY_TWO_TO_MINUS_64_F32;
+    GANTRY_F32 risen = (1.0f + e) * raised;
+    GANTRY_F32 rising = bounded / GANTRY_FMA_F32(risen, GANTRY_TWO_TO_MINUS_64_F32, 1.0f);
+    GANTRY_F32 falling = (GANTRY_FMA_F32(rising, e, rising) * raised) * GANTRY_TWO_TO_MINUS_64_F32;
     GANTRY_F32 y = x < 0.0f ? -falling : rising;
 
     y = ((x > most) | (x == 0.0f)) ? x : y;
@@ -129,10 +128,10 @@ GANTRY_FN GANTRY_F32 gantry__gelu_erf_f32(GANTRY_F32 x) {
     GANTRY_U32 bits = whole & 0x7fffffffu;
     GANTRY_U32 bounded = bits > 0x41680000u ? 0x41680000u : bits; /* 14.5, where the result is 0 */
     GANTRY_F32 a = GANTRY_AS_FLOAT(bounded);
-    GANTRY_F32 upper = GANTRY_AS_FLOAT(bounded & 0xfffff000u);
-    GANTRY_F32 square = (0.5f * upper) * upper;
+    GANTRY_F32 halved = 0.5f * a;
+    GANTRY_F32 square = halved * a;
     GANTRY_F32 shifted = gantry__exp_shifted_f32(-square);
-    GANTRY_F32 e = gantry__exp_falling_f32(square, (a - upper) * (0.5f * (a + upper)), shifted);
+    GANTRY_F32 e = gantry__exp_falling_f32(square, GANTRY_FMA_F32(halved, a, -square), shifted);
     GANTRY_F32 u = a / (a + GANTRY_GELU_SHIFT_F32);
     GANTRY_F32 below = gantry__fallen_f32(u, GANTRY_TEN_TERMS(GELU, u - 0.5f), e, shifted);
     GANTRY_F32 y = above - below;

@@ -226,7 +226,9 @@
         GANTRY_F32 z;                                       \
                                                             \
         ROWS;                                               \
-        z = d * (c1 + d * (c2 + d * (c3 + d * c4)));        \
+        z = GANTRY_FMA_F32(d, c4, c3);                      \
+        z = GANTRY_FMA_F32(z, d, c2);                       \
+        z = d * GANTRY_FMA_F32(z, d, c1);                   \
         return c1 != 0.0f ? z : y;                          \
     }
 
@@ -259,13 +261,13 @@ GANTRY_LONG_FN gantry__pair_f32_t gantry__stirling_f32(GANTRY_F32 a, gantry__pai
     GANTRY_F32 bounded = a > 1e9f ? 1e9f : a;
     gantry__pair_f32_t inverse = gantry__pair_inverse_f32(gantry__pair_of_f32(bounded));
     GANTRY_F32 w = inverse.high * inverse.high;
-    GANTRY_F32 p = GANTRY_STIRLING_4_F32 * w + GANTRY_STIRLING_3_F32;
+    GANTRY_F32 p = GANTRY_FMA_F32(w, GANTRY_STIRLING_4_F32, GANTRY_STIRLING_3_F32);
     gantry__pair_f32_t tail;
     gantry__pair_f32_t y;
 
-    p = p * w + GANTRY_STIRLING_2_F32;
-    p = p * w + GANTRY_STIRLING_1_F32;
-    p = p * w + GANTRY_STIRLING_0_F32;
+    p = GANTRY_FMA_F32(p, w, GANTRY_STIRLING_2_F32);
+    p = GANTRY_FMA_F32(p, w, GANTRY_STIRLING_1_F32);
+    p = GANTRY_FMA_F32(p, w, GANTRY_STIRLING_0_F32);
     tail =
         gantry__pair_multiply_f32(inverse, GANTRY_PAIR_PLUS(TWELFTH, gantry__pair_of_f32(p * w)));
     tail = GANTRY_PAIR_PLUS(STIRLING_BASE, tail);
@@ -277,13 +279,13 @@ GANTRY_LONG_FN gantry__pair_f32_t gantry__stirling_f32(GANTRY_F32 a, gantry__pai
 /* lgamma(2 + t), -1 <= t <= 1/4. */
 GANTRY_LONG_FN gantry__pair_f32_t gantry__lgamma_two_f32(GANTRY_F32 t) {
     GANTRY_F32 square = t * t;
-    GANTRY_F32 p = GANTRY_GAMMA2_11_F32 * t + GANTRY_GAMMA2_10_F32;
+    GANTRY_F32 p = GANTRY_FMA_F32(t, GANTRY_GAMMA2_11_F32, GANTRY_GAMMA2_10_F32);
     gantry__pair_f32_t y;
 
-    p = p * square + (GANTRY_GAMMA2_9_F32 * t + GANTRY_GAMMA2_8_F32);
-    p = p * square + (GANTRY_GAMMA2_7_F32 * t + GANTRY_GAMMA2_6_F32);
-    p = p * square + (GANTRY_GAMMA2_5_F32 * t + GANTRY_GAMMA2_4_F32);
-    p = p * square + (GANTRY_GAMMA2_3_F32 * t + GANTRY_GAMMA2_2_F32);
+    p = GANTRY_FMA_F32(p, square, GANTRY_FMA_F32(t, GANTRY_GAMMA2_9_F32, GANTRY_GAMMA2_8_F32));
+    p = GANTRY_FMA_F32(p, square, GANTRY_FMA_F32(t, GANTRY_GAMMA2_7_F32, GANTRY_GAMMA2_6_F32));
+    p = GANTRY_FMA_F32(p, square, GANTRY_FMA_F32(t, GANTRY_GAMMA2_5_F32, GANTRY_GAMMA2_4_F32));
+    p = GANTRY_FMA_F32(p, square, GANTRY_FMA_F32(t, GANTRY_GAMMA2_3_F32, GANTRY_GAMMA2_2_F32));
     y = gantry__pair_times_f32(GANTRY_PAIR_PLUS(GAMMA2_1, gantry__pair_of_f32(p * t)), t);
     return gantry__pair_times_f32(GANTRY_PAIR_PLUS(GAMMA2_0, y), t);
 }
@@ -291,11 +293,11 @@ GANTRY_LONG_FN gantry__pair_f32_t gantry__lgamma_two_f32(GANTRY_F32 t) {
 /* sin(pi t) / pi, 0 <= t <= 1/2. */
 GANTRY_FN gantry__pair_f32_t gantry__sin_over_pi_f32(GANTRY_F32 t) {
     gantry__pair_f32_t u = gantry__two_product_f32(t, t);
-    GANTRY_F32 p = GANTRY_SINC_3_F32 * u.high + GANTRY_SINC_2_F32;
+    GANTRY_F32 p = GANTRY_FMA_F32(u.high, GANTRY_SINC_3_F32, GANTRY_SINC_2_F32);
     gantry__pair_f32_t y;
 
-    p = p * u.high + GANTRY_SINC_1_F32;
-    p = p * u.high + GANTRY_SINC_0_F32;
+    p = GANTRY_FMA_F32(p, u.high, GANTRY_SINC_1_F32);
+    p = GANTRY_FMA_F32(p, u.high, GANTRY_SINC_0_F32);
     y = gantry__pair_multiply_f32(u, GANTRY_PAIR_PLUS(SINC_2, gantry__pair_of_f32(p * u.high)));
     y = gantry__pair_multiply_f32(u, GANTRY_PAIR_PLUS(SINC_1, y));
     y = gantry__pair_times_f32(gantry__pair_plus_f32(1.0f, 0.0f, y), t);
@@ -367,15 +369,15 @@ GANTRY_FN GANTRY_F32 gantry__lgamma_near_f32(GANTRY_F32 x) {
 /* pi cot(pi t) - 1 / t, |t| <= 1/2. */
 GANTRY_FN gantry__pair_f32_t gantry__cot_tail_f32(GANTRY_F32 t) {
     gantry__pair_f32_t u = gantry__two_product_f32(t, t);
-    GANTRY_F32 p = GANTRY_COT_7_F32 * u.high + GANTRY_COT_6_F32;
+    GANTRY_F32 p = GANTRY_FMA_F32(u.high, GANTRY_COT_7_F32, GANTRY_COT_6_F32);
     gantry__pair_f32_t y;
 
-    p = p * u.high + GANTRY_COT_5_F32;
-    p = p * u.high + GANTRY_COT_4_F32;
-    p = p * u.high + GANTRY_COT_3_F32;
-    p = p * u.high + GANTRY_COT_2_F32;
-    p = p * u.high + GANTRY_COT_1_F32;
-    p = p * u.high + GANTRY_COT_0_F32;
+    p = GANTRY_FMA_F32(p, u.high, GANTRY_COT_5_F32);
+    p = GANTRY_FMA_F32(p, u.high, GANTRY_COT_4_F32);
+    p = GANTRY_FMA_F32(p, u.high, GANTRY_COT_3_F32);
+    p = GANTRY_FMA_F32(p, u.high, GANTRY_COT_2_F32);
+    p = GANTRY_FMA_F32(p, u.high, GANTRY_COT_1_F32);
+    p = GANTRY_FMA_F32(p, u.high, GANTRY_COT_0_F32);
     y = GANTRY_PAIR_PLUS(COT_HEAD_4, gantry__pair_of_f32(p * u.high));
     y = GANTRY_PAIR_PLUS(COT_HEAD_3, gantry__pair_multiply_f32(u, y));
     y = GANTRY_PAIR_PLUS(COT_HEAD_2, gantry__pair_multiply_f32(u, y));
@@ -390,15 +392,15 @@ GANTRY_LONG_FN gantry__pair_f32_t gantry__digamma_far_f32(gantry__pair_f32_t a) 
         gantry__pair_below_f32(a.high, 1e9f, a, gantry__pair_constant_f32(1e9f, 0.0f));
     gantry__pair_f32_t inverse = gantry__pair_inverse_f32(bounded);
     gantry__pair_f32_t w = gantry__pair_multiply_f32(inverse, inverse);
-    GANTRY_F32 p = GANTRY_PSI_FAR_8_F32 * w.high + GANTRY_PSI_FAR_7_F32;
+    GANTRY_F32 p = GANTRY_FMA_F32(w.high, GANTRY_PSI_FAR_8_F32, GANTRY_PSI_FAR_7_F32);
 
-    p = p * w.high + GANTRY_PSI_FAR_6_F32;
-    p = p * w.high + GANTRY_PSI_FAR_5_F32;
-    p = p * w.high + GANTRY_PSI_FAR_4_F32;
-    p = p * w.high + GANTRY_PSI_FAR_3_F32;
-    p = p * w.high + GANTRY_PSI_FAR_2_F32;
-    p = p * w.high + GANTRY_PSI_FAR_1_F32;
-    p = p * w.high + GANTRY_PSI_FAR_0_F32;
+    p = GANTRY_FMA_F32(p, w.high, GANTRY_PSI_FAR_6_F32);
+    p = GANTRY_FMA_F32(p, w.high, GANTRY_PSI_FAR_5_F32);
+    p = GANTRY_FMA_F32(p, w.high, GANTRY_PSI_FAR_4_F32);
+    p = GANTRY_FMA_F32(p, w.high, GANTRY_PSI_FAR_3_F32);
+    p = GANTRY_FMA_F32(p, w.high, GANTRY_PSI_FAR_2_F32);
+    p = GANTRY_FMA_F32(p, w.high, GANTRY_PSI_FAR_1_F32);
+    p = GANTRY_FMA_F32(p, w.high, GANTRY_PSI_FAR_0_F32);
     w = gantry__pair_multiply_f32(w, GANTRY_PAIR_PLUS(TWELFTH, gantry__pair_of_f32(p * w.high)));
     inverse.high = 0.5f * inverse.high;
     inverse.low = 0.5f * inverse.low;
@@ -412,14 +414,14 @@ GANTRY_FN gantry__pair_f32_t gantry__digamma_root_f32(GANTRY_F32 f) {
     gantry__pair_f32_t d = gantry__two_sum_f32(f, -root.high);
     GANTRY_F32 t = d.high;
     GANTRY_F32 square = t * t;
-    GANTRY_F32 p = GANTRY_PSI_11_F32 * t + GANTRY_PSI_10_F32;
+    GANTRY_F32 p = GANTRY_FMA_F32(t, GANTRY_PSI_11_F32, GANTRY_PSI_10_F32);
 
     d = gantry__pair_f32(d.high, d.low - root.low);
-    p = p * square + (GANTRY_PSI_9_F32 * t + GANTRY_PSI_8_F32);
-    p = p * square + (GANTRY_PSI_7_F32 * t + GANTRY_PSI_6_F32);
-    p = p * square + (GANTRY_PSI_5_F32 * t + GANTRY_PSI_4_F32);
-    p = p * square + (GANTRY_PSI_3_F32 * t + GANTRY_PSI_2_F32);
-    p = p * t + GANTRY_PSI_1_F32;
+    p = GANTRY_FMA_F32(p, square, GANTRY_FMA_F32(t, GANTRY_PSI_9_F32, GANTRY_PSI_8_F32));
+    p = GANTRY_FMA_F32(p, square, GANTRY_FMA_F32(t, GANTRY_PSI_7_F32, GANTRY_PSI_6_F32));
+    p = GANTRY_FMA_F32(p, square, GANTRY_FMA_F32(t, GANTRY_PSI_5_F32, GANTRY_PSI_4_F32));
+    p = GANTRY_FMA_F32(p, square, GANTRY_FMA_F32(t, GANTRY_PSI_3_F32, GANTRY_PSI_2_F32));
+    p = GANTRY_FMA_F32(p, t, GANTRY_PSI_1_F32);
     return gantry__pair_multiply_f32(GANTRY_PAIR_PLUS(PSI_0, gantry__pair_of_f32(p * t)), d);
 }
 

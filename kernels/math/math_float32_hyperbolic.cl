@@ -58,14 +58,14 @@ GANTRY_FN GANTRY_F32 gantry__sinh_f32(GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > 90.0f ? 90.0f : a;
     GANTRY_F32 u = bounded * bounded;
-    GANTRY_F32 p = GANTRY_SINH_3_F32 * u + GANTRY_SINH_2_F32;
+    GANTRY_F32 p = GANTRY_FMA_F32(u, GANTRY_SINH_3_F32, GANTRY_SINH_2_F32);
     GANTRY_F32 large = gantry__exp_pair_f32(bounded, 0x80000000u);
     GANTRY_F32 small;
     GANTRY_F32 y;
 
-    p = p * u + GANTRY_SINH_1_F32;
-    p = p * u + GANTRY_SINH_0_F32;
-    small = bounded + bounded * u * p;
+    p = GANTRY_FMA_F32(p, u, GANTRY_SINH_1_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_SINH_0_F32);
+    small = GANTRY_FMA_F32(bounded * u, p, bounded);
     y = a < 1.0f ? small : large;
     y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) | sign);
     return x == x ? y : GANTRY_NAN_F32;
@@ -106,7 +106,8 @@ GANTRY_FN GANTRY_F32 gantry__asinh_f32(GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > GANTRY_LOG_OF_DOUBLE_F32 ? GANTRY_LOG_OF_DOUBLE_F32 : a;
     GANTRY_F32 square = bounded * bounded;
-    GANTRY_F32 above = square / (1.0f + GANTRY_SQRT_F32(1.0f + square));
+    GANTRY_F32 root = GANTRY_SQRT_F32(GANTRY_FMA_F32(bounded, bounded, 1.0f));
+    GANTRY_F32 above = square / (1.0f + root);
     GANTRY_F32 t = bounded + above;
     GANTRY_F32 y = gantry__log_one_plus_f32(a, t, (bounded - t) + above);
 
@@ -119,20 +120,15 @@ GANTRY_FN GANTRY_F32 gantry__asinh_f32(GANTRY_F32 x) {
 
 /* sqrt(z + z_low) - root, where root is sqrt(z) rounded */
 GANTRY_FN GANTRY_F32 gantry__root_rest_f32(GANTRY_F32 z, GANTRY_F32 z_low, GANTRY_F32 root) {
-    GANTRY_F32 upper = GANTRY_AS_FLOAT(GANTRY_AS_UINT(root) & 0xfffff000u);
-    GANTRY_F32 lower = root - upper;
-    GANTRY_F32 rest = ((z - upper * upper) - 2.0f * upper * lower) - lower * lower;
-
-    return (rest + z_low) / (root + root + 1.0e-30f);
+    return (GANTRY_FMA_F32(-root, root, z) + z_low) / (root + root + 1.0e-30f);
 }
 
 GANTRY_FN GANTRY_F32 gantry__acosh_f32(GANTRY_F32 x) {
     GANTRY_F32 bounded = x > GANTRY_LOG_OF_DOUBLE_F32 ? GANTRY_LOG_OF_DOUBLE_F32 : x;
     GANTRY_F32 b = bounded - 1.0f;
-    GANTRY_F32 square = b * b;
     GANTRY_F32 twice = b + b;
-    GANTRY_F32 z = twice + square;
-    GANTRY_F32 lost = (twice - z) + square;
+    GANTRY_F32 z = GANTRY_FMA_F32(b, b, twice);
+    GANTRY_F32 lost = GANTRY_FMA_F32(b, b, twice - z);
     GANTRY_F32 z_low = b < 2.0f ? lost : 0.0f;
     GANTRY_F32 root = GANTRY_SQRT_F32(z);
     GANTRY_F32 t = root + b;
@@ -147,17 +143,18 @@ GANTRY_FN GANTRY_F32 gantry__atanh_f32(GANTRY_F32 x) {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 u = a * a;
-    GANTRY_F32 square = u * u;
-    GANTRY_F32 p = GANTRY_ATANH_5_F32 * u + GANTRY_ATANH_4_F32;
+    GANTRY_F32 p = GANTRY_FMA_F32(u, GANTRY_ATANH_5_F32, GANTRY_ATANH_4_F32);
     GANTRY_F32 t = (a + a) / (1.0f - a);
     GANTRY_F32 w = 1.0f + t;
     GANTRY_F32 large = 0.5f * gantry__log_sum_f32(w, 1.0f - (w - t), 0.0f);
     GANTRY_F32 small;
     GANTRY_F32 y;
 
-    p = p * square + (GANTRY_ATANH_3_F32 * u + GANTRY_ATANH_2_F32);
-    p = p * square + (GANTRY_ATANH_1_F32 * u + GANTRY_ATANH_0_F32);
-    small = a + a * u * p;
+    p = GANTRY_FMA_F32(p, u, GANTRY_ATANH_3_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_ATANH_2_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_ATANH_1_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_ATANH_0_F32);
+    small = GANTRY_FMA_F32(a * u, p, a);
     y = a < 0.5f ? small : large;
     y = a < 1.0f ? y : GANTRY_INFINITY_F32;
     y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) | sign);

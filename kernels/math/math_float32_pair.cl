@@ -39,11 +39,6 @@ typedef struct {
     GANTRY_F32 low;
 } gantry__pair_f32_t;
 
-/* a rounded to 12 bits. a minus this is exact and has 12 bits at most. |a| below 2^127. */
-GANTRY_FN GANTRY_F32 gantry__rounded_upper_f32(GANTRY_F32 a) {
-    return GANTRY_AS_FLOAT((GANTRY_AS_UINT(a) + 0x800u) & 0xfffff000u);
-}
-
 GANTRY_FN gantry__pair_f32_t gantry__pair_of_f32(GANTRY_F32 high) {
     gantry__pair_f32_t y;
 
@@ -72,17 +67,12 @@ GANTRY_FN gantry__pair_f32_t gantry__two_sum_f32(GANTRY_F32 a, GANTRY_F32 b) {
     return y;
 }
 
-/* a b exactly. */
+/* a b exactly, unless the low part is denormal. */
 GANTRY_FN gantry__pair_f32_t gantry__two_product_f32(GANTRY_F32 a, GANTRY_F32 b) {
     gantry__pair_f32_t y;
-    GANTRY_F32 a_upper = gantry__rounded_upper_f32(a);
-    GANTRY_F32 b_upper = gantry__rounded_upper_f32(b);
-    GANTRY_F32 a_rest = a - a_upper;
-    GANTRY_F32 b_rest = b - b_upper;
 
     y.high = a * b;
-    y.low =
-        (((a_upper * b_upper - y.high) + a_upper * b_rest) + a_rest * b_upper) + a_rest * b_rest;
+    y.low = GANTRY_FMA_F32(a, b, -y.high);
     return y;
 }
 
@@ -96,21 +86,21 @@ GANTRY_FN gantry__pair_f32_t gantry__pair_add_f32(gantry__pair_f32_t x, gantry__
 GANTRY_FN gantry__pair_f32_t gantry__pair_multiply_f32(gantry__pair_f32_t x, gantry__pair_f32_t y) {
     gantry__pair_f32_t product = gantry__two_product_f32(x.high, y.high);
 
-    return gantry__pair_f32(product.high, product.low + (x.high * y.low + x.low * y.high));
+    return gantry__pair_f32(
+        product.high, GANTRY_FMA_F32(x.high, y.low, GANTRY_FMA_F32(x.low, y.high, product.low)));
 }
 
 GANTRY_FN gantry__pair_f32_t gantry__pair_times_f32(gantry__pair_f32_t x, GANTRY_F32 y) {
     gantry__pair_f32_t product = gantry__two_product_f32(x.high, y);
 
-    return gantry__pair_f32(product.high, product.low + x.low * y);
+    return gantry__pair_f32(product.high, GANTRY_FMA_F32(x.low, y, product.low));
 }
 
 /* 1 / x, |x| between 2^-60 and 2^60. */
 GANTRY_FN gantry__pair_f32_t gantry__pair_inverse_f32(gantry__pair_f32_t x) {
     GANTRY_F32 high = 1.0f / x.high;
-    gantry__pair_f32_t back = gantry__two_product_f32(high, x.high);
 
-    return gantry__pair_f32(high, high * (((1.0f - back.high) - back.low) - high * x.low));
+    return gantry__pair_f32(high, gantry__reciprocal_rest_f32(x.high, x.low, high));
 }
 
 /* y with one NaN for all, 0x7fc00000. Selected as bits, because compilers may replace one NaN by
@@ -157,14 +147,12 @@ GANTRY_FN gantry__pair_f32_t gantry__pair_below_f32(GANTRY_F32 a, float limit, g
 /* exp(x) / 2^n for the n of shifted = gantry__exp_shifted_f32(x.high), |n| <= 255. */
 GANTRY_FN gantry__pair_f32_t gantry__pair_exp_f32(gantry__pair_f32_t x, GANTRY_F32 shifted) {
     GANTRY_F32 high = gantry__exp_high_f32(x.high, shifted);
-    GANTRY_F32 low = x.low - (shifted - GANTRY_ROUNDER_F32) * GANTRY_LN2_LO_F32;
+    GANTRY_F32 low = GANTRY_FMA_F32(shifted - GANTRY_ROUNDER_F32, -GANTRY_LN2_LO_F32, x.low);
     GANTRY_F32 r = high + low;
-    GANTRY_F32 square = r * r;
-    GANTRY_F32 p = GANTRY_EXP_4_F32 * square + (GANTRY_EXP_3_F32 * r + GANTRY_EXP_2_F32);
     GANTRY_F32 one = 1.0f + high;
+    GANTRY_F32 rest = GANTRY_FMA_F32(gantry__exp_terms_f32(r), r * r, low);
 
-    p = p * square + (GANTRY_EXP_1_F32 * r + GANTRY_EXP_0_F32);
-    return gantry__pair_f32(one, (high - (one - 1.0f)) + (p * square + low));
+    return gantry__pair_f32(one, (high - (one - 1.0f)) + rest);
 }
 
 /* f / (2 + f) for f = high + low, |f| <= 1/2. */
@@ -173,9 +161,9 @@ GANTRY_FN gantry__pair_f32_t gantry__atanh_argument_f32(GANTRY_F32 high, GANTRY_
     GANTRY_F32 d_low = (high - (d - 2.0f)) + low;
     GANTRY_F32 inverse = 1.0f / d;
     GANTRY_F32 q = high * inverse;
-    gantry__pair_f32_t back = gantry__two_product_f32(q, d);
+    GANTRY_F32 rest = GANTRY_FMA_F32(-q, d_low, GANTRY_FMA_F32(-q, d, high)) + low;
 
-    return gantry__pair_f32(q, ((((high - back.high) - back.low) - q * d_low) + low) * inverse);
+    return gantry__pair_f32(q, rest * inverse);
 }
 
 /* x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2): k and s = f / (2 + f), for a finite x > 0; x.high
@@ -202,7 +190,9 @@ GANTRY_FN gantry__pair_log_argument_f32_t gantry__pair_log_argument_f32(gantry__
 
 /* z (1/7 + z P(z)), what follows 1/5 */
 GANTRY_FN GANTRY_F32 gantry__pair_log_rest_f32(GANTRY_F32 z) {
-    return z * (z * (z * GANTRY_PAIR_LOG_2_F32 + GANTRY_PAIR_LOG_1_F32) + GANTRY_PAIR_LOG_0_F32);
+    GANTRY_F32 p = GANTRY_FMA_F32(z, GANTRY_PAIR_LOG_2_F32, GANTRY_PAIR_LOG_1_F32);
+
+    return z * GANTRY_FMA_F32(p, z, GANTRY_PAIR_LOG_0_F32);
 }
 
 /* k ln 2 + 2 (s + y) */
@@ -217,7 +207,7 @@ GANTRY_FN gantry__pair_f32_t gantry__pair_log_sum_f32(GANTRY_F32 k, gantry__pair
     y = gantry__pair_add_f32(sum, y);
     /* The first two products are exact. */
     sum = gantry__pair_f32(k * GANTRY_PAIR_LN2_HIGH_F32, k * GANTRY_PAIR_LN2_MIDDLE_F32);
-    sum.low = sum.low + k * GANTRY_PAIR_LN2_LOW_F32;
+    sum.low = GANTRY_FMA_F32(k, GANTRY_PAIR_LN2_LOW_F32, sum.low);
     return gantry__pair_add_f32(sum, y);
 }
 
@@ -241,7 +231,7 @@ GANTRY_LONG_FN gantry__pair_f32_t gantry__log_to_pair_f32(GANTRY_F32 x) {
     gantry__pair_f32_t y =
         gantry__pair_multiply_f32(z, GANTRY_PAIR_PLUS(THIRD, gantry__pair_of_f32(p)));
 
-    y.low = a.s.high * y.low + a.s.low * y.high;
+    y.low = GANTRY_FMA_F32(a.s.high, y.low, a.s.low * y.high);
     y.high = a.s.high * y.high;
     return gantry__pair_log_sum_f32(a.k, a.s, y);
 }

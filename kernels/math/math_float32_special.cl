@@ -72,7 +72,9 @@ GANTRY_FN gantry__pair_f32_t gantry__expm1_pair_f32(GANTRY_F32 x, GANTRY_F32 shi
 }
 
 GANTRY_FN GANTRY_F32 gantry__expm1_f32(GANTRY_F32 x) {
-    GANTRY_F32 low = x < -18.0f ? -18.0f : x;
+    /* -18, by bits as in exp */
+    GANTRY_U32 bits = GANTRY_AS_UINT(x) > 0xc1900000u ? 0xc1900000u : GANTRY_AS_UINT(x);
+    GANTRY_F32 low = GANTRY_AS_FLOAT(bits);
     GANTRY_F32 bounded = low > 89.0f ? 89.0f : low;
     GANTRY_F32 shifted = gantry__exp_shifted_f32(bounded);
     GANTRY_U32 biased = gantry__exp_biased_f32(shifted);
@@ -112,8 +114,8 @@ GANTRY_FN GANTRY_F32 gantry__log1p_f32(GANTRY_F32 x) {
 GANTRY_FN GANTRY_F32 gantry__exp_falling_f32(GANTRY_F32 v, GANTRY_F32 rest, GANTRY_F32 shifted) {
     GANTRY_F32 high = gantry__exp_high_f32(-v, shifted);
 
-    return high +
-           gantry__exp_rest_f32(high, (shifted - GANTRY_ROUNDER_F32) * GANTRY_LN2_LO_F32 + rest);
+    return high + gantry__exp_rest_f32(
+                      high, GANTRY_FMA_F32(shifted - GANTRY_ROUNDER_F32, GANTRY_LN2_LO_F32, rest));
 }
 
 /* 2^(n + 64) for the n of shifted, -190 <= n <= 63: what it multiplies stays normal until 2^-64
@@ -122,17 +124,20 @@ GANTRY_FN GANTRY_F32 gantry__exp_raised_f32(GANTRY_F32 shifted) {
     return GANTRY_AS_FLOAT((GANTRY_AS_UINT(shifted) + (127u + 64u)) << 23);
 }
 
-/* c0 + c1 w + ... + c9 w^9 with a short chain of dependent operations, because a division comes
- * before it. */
+/* c0 + c1 w + ... + c9 w^9 */
 GANTRY_FN GANTRY_F32 gantry__ten_terms_f32(GANTRY_F32 w, float c0, float c1, float c2, float c3,
                                            float c4, float c5, float c6, float c7, float c8,
                                            float c9) {
-    GANTRY_F32 square = w * w;
-    GANTRY_F32 fourth = square * square;
-    GANTRY_F32 p = (c9 * w + c8) * square + (c7 * w + c6);
+    GANTRY_F32 p = GANTRY_FMA_F32(w, c9, c8);
 
-    p = (p * square + (c5 * w + c4)) * fourth + (c3 * w + c2) * square;
-    return p + (c1 * w + c0);
+    p = GANTRY_FMA_F32(p, w, c7);
+    p = GANTRY_FMA_F32(p, w, c6);
+    p = GANTRY_FMA_F32(p, w, c5);
+    p = GANTRY_FMA_F32(p, w, c4);
+    p = GANTRY_FMA_F32(p, w, c3);
+    p = GANTRY_FMA_F32(p, w, c2);
+    p = GANTRY_FMA_F32(p, w, c1);
+    return GANTRY_FMA_F32(p, w, c0);
 }
 
 #define GANTRY_TEN_TERMS(name, w)                                                                 \
@@ -145,7 +150,7 @@ GANTRY_FN GANTRY_F32 gantry__ten_terms_f32(GANTRY_F32 w, float c0, float c1, flo
 GANTRY_FN GANTRY_F32 gantry__fallen_f32(GANTRY_F32 x, GANTRY_F32 p, GANTRY_F32 e,
                                         GANTRY_F32 shifted) {
     GANTRY_F32 low = x * p;
-    GANTRY_F32 y = x + (low + (x + low) * e);
+    GANTRY_F32 y = x + GANTRY_FMA_F32(x + low, e, low);
 
     return (y * gantry__exp_raised_f32(shifted)) * GANTRY_TWO_TO_MINUS_64_F32;
 }
@@ -161,12 +166,12 @@ GANTRY_FN GANTRY_F32 gantry__erfc_f32(GANTRY_F32 x) {
     GANTRY_U32 bits = GANTRY_AS_UINT(x) & 0x7fffffffu;
     GANTRY_U32 bounded = bits > 0x41240000u ? 0x41240000u : bits; /* 10.25, where erfc is 0 */
     GANTRY_F32 a = GANTRY_AS_FLOAT(bounded);
-    GANTRY_F32 upper = GANTRY_AS_FLOAT(bounded & 0xfffff000u);
-    GANTRY_F32 square = upper * upper;
+    GANTRY_F32 square = a * a;
     GANTRY_F32 shifted = gantry__exp_shifted_f32(-square);
-    GANTRY_F32 e = gantry__exp_falling_f32(square, (a - upper) * (a + upper), shifted);
+    GANTRY_F32 e = gantry__exp_falling_f32(square, GANTRY_FMA_F32(a, a, -square), shifted);
     GANTRY_F32 v = 1.0f / (a + GANTRY_ERFC_SHIFT_F32);
-    GANTRY_F32 above = gantry__fallen_f32(v, GANTRY_TEN_TERMS(ERFC, a * v - 0.5f), e, shifted);
+    GANTRY_F32 w = GANTRY_FMA_F32(a, v, -0.5f);
+    GANTRY_F32 above = gantry__fallen_f32(v, GANTRY_TEN_TERMS(ERFC, w), e, shifted);
     GANTRY_F32 below = 2.0f - above;
     GANTRY_F32 y = x < 0.0f ? below : above;
 
@@ -176,12 +181,14 @@ GANTRY_FN GANTRY_F32 gantry__erfc_f32(GANTRY_F32 x) {
 /* The fourth root of erfc(a), 1.0625 <= a <= 4. */
 GANTRY_FN GANTRY_F32 gantry__erfc_root_f32(GANTRY_F32 a) {
     GANTRY_F32 t = a - 1.0f;
-    GANTRY_F32 square = t * t;
-    GANTRY_F32 p = GANTRY_ERF_FAR_7_F32 * t + GANTRY_ERF_FAR_6_F32;
+    GANTRY_F32 p = GANTRY_FMA_F32(t, GANTRY_ERF_FAR_7_F32, GANTRY_ERF_FAR_6_F32);
 
-    p = p * square + (GANTRY_ERF_FAR_5_F32 * t + GANTRY_ERF_FAR_4_F32);
-    p = p * square + (GANTRY_ERF_FAR_3_F32 * t + GANTRY_ERF_FAR_2_F32);
-    return (p * square + GANTRY_ERF_FAR_1_F32 * t) + GANTRY_ERF_FAR_0_F32;
+    p = GANTRY_FMA_F32(p, t, GANTRY_ERF_FAR_5_F32);
+    p = GANTRY_FMA_F32(p, t, GANTRY_ERF_FAR_4_F32);
+    p = GANTRY_FMA_F32(p, t, GANTRY_ERF_FAR_3_F32);
+    p = GANTRY_FMA_F32(p, t, GANTRY_ERF_FAR_2_F32);
+    p = GANTRY_FMA_F32(p, t, GANTRY_ERF_FAR_1_F32);
+    return GANTRY_FMA_F32(p, t, GANTRY_ERF_FAR_0_F32);
 }
 
 GANTRY_FN GANTRY_F32 gantry__erf_f32(GANTRY_F32 x) {
@@ -189,17 +196,18 @@ GANTRY_FN GANTRY_F32 gantry__erf_f32(GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > 4.0f ? 4.0f : a;
     GANTRY_F32 u = bounded * bounded;
-    GANTRY_F32 p = (GANTRY_ERF_6_F32 * u + GANTRY_ERF_5_F32) * (u * u) +
-                   (GANTRY_ERF_4_F32 * u + GANTRY_ERF_3_F32);
+    GANTRY_F32 p = GANTRY_FMA_F32(u, GANTRY_ERF_6_F32, GANTRY_ERF_5_F32);
     GANTRY_F32 root = gantry__erfc_root_f32(bounded);
     GANTRY_F32 half_way = root * root;
-    GANTRY_F32 far = 1.0f - half_way * half_way;
+    GANTRY_F32 far = GANTRY_FMA_F32(-half_way, half_way, 1.0f);
     GANTRY_F32 y;
 
-    p = p * u + GANTRY_ERF_2_F32;
-    p = p * u + GANTRY_ERF_1_F32;
-    p = p * u + GANTRY_ERF_0_F32;
-    y = bounded + bounded * p;
+    p = GANTRY_FMA_F32(p, u, GANTRY_ERF_4_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_ERF_3_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_ERF_2_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_ERF_1_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_ERF_0_F32);
+    y = GANTRY_FMA_F32(bounded, p, bounded);
     y = a < 1.0625f ? y : far;
     y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) | sign);
     return x == x ? y : GANTRY_NAN_F32;

@@ -44,14 +44,8 @@
  */
 
 /* constants: made by scripts/make_math_coefficients.py */
-#define GANTRY_QUARTER_0_F32 1.57080078e0f
-#define GANTRY_QUARTER_1_F32 -4.45451587e-6f
-#define GANTRY_QUARTER_2_F32 6.07727202e-11f
-#define GANTRY_QUARTER_3_F32 -1.71512451e-15f
 #define GANTRY_HALF_PI_F32 1.57079637e0f
 #define GANTRY_HALF_PI_LOW_F32 -4.37113883e-8f
-#define GANTRY_HALF_PI_UPPER_F32 1.57080078e0f
-#define GANTRY_HALF_PI_REST_F32 -4.45445494e-6f
 #define GANTRY_TWO_OVER_PI_WORD_0 0x000145f3u
 #define GANTRY_TWO_OVER_PI_WORD_1 0x06dc9c88u
 #define GANTRY_TWO_OVER_PI_WORD_2 0x2a53f84eu
@@ -91,23 +85,12 @@ typedef struct gantry__angle_f32_t {
     GANTRY_U32 quarter;
 } gantry__angle_f32_t;
 
-/* The upper 12 bits of x, so that products of such are exact. */
-GANTRY_FN GANTRY_F32 gantry__upper_f32(GANTRY_F32 x) {
-    return GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0xfffff000u);
-}
-
 GANTRY_FN gantry__angle_f32_t gantry__reduce_near_f32(GANTRY_F32 x) {
-    GANTRY_F32 shifted = x * GANTRY_TWO_OVER_PI_F32 + GANTRY_ROUNDER_F32;
-    GANTRY_F32 n = shifted - GANTRY_ROUNDER_F32;
-    GANTRY_F32 first = x - n * GANTRY_QUARTER_0_F32;
-    GANTRY_F32 second = n * GANTRY_QUARTER_1_F32;
-    GANTRY_F32 third = n * GANTRY_QUARTER_2_F32;
-    GANTRY_F32 middle = first - second;
+    GANTRY_F32 shifted = GANTRY_FMA_F32(x, GANTRY_TWO_OVER_PI_F32, GANTRY_ROUNDER_F32);
     gantry__angle_f32_t angle;
 
-    angle.high = middle - third;
-    angle.low =
-        (((middle - angle.high) - third) + ((first - middle) - second)) - n * GANTRY_QUARTER_3_F32;
+    angle.high = gantry__quarter_high_f32(x, shifted);
+    angle.low = gantry__quarter_low_f32(x, shifted, angle.high);
     angle.quarter = GANTRY_AS_UINT(shifted);
     return angle;
 }
@@ -126,15 +109,11 @@ GANTRY_FN gantry__angle_f32_t gantry__angle_of_fraction_f32(GANTRY_U32 g, GANTRY
     GANTRY_F32 third = GANTRY_AS_FLOAT(((low_bits & 0xffffu) << 7) | 0x28800000u) - 1.42108547e-14f;
     GANTRY_F32 sum = first + second;
     GANTRY_F32 rest = (second - (sum - first)) + third;
-    GANTRY_F32 upper = gantry__upper_f32(sum);
-    GANTRY_F32 lower = sum - upper;
     gantry__angle_f32_t angle;
 
     angle.high = sum * GANTRY_HALF_PI_F32;
-    angle.low =
-        ((upper * GANTRY_HALF_PI_UPPER_F32 - angle.high) + lower * GANTRY_HALF_PI_UPPER_F32) +
-        (upper * GANTRY_HALF_PI_REST_F32 +
-         (lower * GANTRY_HALF_PI_REST_F32 + rest * GANTRY_HALF_PI_F32));
+    angle.low = GANTRY_FMA_F32(sum, GANTRY_HALF_PI_F32, -angle.high) +
+                GANTRY_FMA_F32(sum, GANTRY_HALF_PI_LOW_F32, rest * GANTRY_HALF_PI_F32);
     angle.quarter = 0u;
     return angle;
 }
@@ -188,8 +167,10 @@ GANTRY_FN gantry__angle_f32_t gantry__reduce_f32(GANTRY_F32 x) {
 
 /* sin(high + low); unlike gantry__sin_tail_f32 for a low that may be half of high's last place. */
 GANTRY_FN GANTRY_F32 gantry__sin_of_angle_f32(gantry__angle_f32_t angle) {
+    GANTRY_F32 halved = -0.5f * angle.high;
+
     return gantry__sin_tail_f32(angle.high,
-                                angle.low - angle.low * (0.5f * (angle.high * angle.high)));
+                                GANTRY_FMA_F32(angle.low, halved * angle.high, angle.low));
 }
 
 /* sin, cos and tan of x, which is finite, infinite or NaN, from its angle; the angles of the last
@@ -220,22 +201,22 @@ GANTRY_FN GANTRY_F32 gantry__cos_from_f32(GANTRY_F32 x, gantry__angle_f32_t angl
 GANTRY_FN GANTRY_F32 gantry__tan_tail_f32(GANTRY_F32 r, GANTRY_F32 low) {
     GANTRY_F32 u = r * r;
     GANTRY_F32 cube = r * u;
-    GANTRY_F32 square = u * u;
-    GANTRY_F32 p = GANTRY_TAN_6_F32 * square + (GANTRY_TAN_5_F32 * u + GANTRY_TAN_4_F32);
+    GANTRY_F32 p = GANTRY_FMA_F32(u, GANTRY_TAN_6_F32, GANTRY_TAN_5_F32);
+    GANTRY_F32 rest = GANTRY_FMA_F32(low, 1.625f * u, low);
 
-    p = p * square + (GANTRY_TAN_3_F32 * u + GANTRY_TAN_2_F32);
-    p = p * square + (GANTRY_TAN_1_F32 * u + GANTRY_TAN_0_F32);
-    return 0.5f * cube + (cube * p + (low + low * (1.625f * u)));
+    p = GANTRY_FMA_F32(p, u, GANTRY_TAN_4_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_TAN_3_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_TAN_2_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_TAN_1_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_TAN_0_F32);
+    return GANTRY_FMA_F32(cube, 0.5f, GANTRY_FMA_F32(cube, p, rest));
 }
 
 /* -1 / (t + t_low), t_low far below t */
 GANTRY_FN GANTRY_F32 gantry__minus_inverse_f32(GANTRY_F32 t, GANTRY_F32 t_low) {
-    GANTRY_F32 quotient = 1.0f / t;
-    GANTRY_F32 q = gantry__upper_f32(quotient);
-    GANTRY_F32 d = gantry__upper_f32(t);
-    GANTRY_F32 rest = (1.0f - q * d) - q * ((t - d) + t_low);
+    GANTRY_F32 q = 1.0f / t;
 
-    return -(q + quotient * rest);
+    return -(q + gantry__reciprocal_rest_f32(t, t_low, q));
 }
 
 GANTRY_FN GANTRY_F32 gantry__tan_from_f32(GANTRY_F32 x, gantry__angle_f32_t angle) {
@@ -286,10 +267,11 @@ GANTRY_FN GANTRY_F32 gantry__sum_with_base_f32(GANTRY_F32 base, GANTRY_F32 base_
 
 /* asin(s) - s for 0 <= s <= 1/2, u = s^2 */
 GANTRY_FN GANTRY_F32 gantry__asin_tail_f32(GANTRY_F32 s, GANTRY_F32 u) {
-    GANTRY_F32 square = u * u;
-    GANTRY_F32 p = GANTRY_ASIN_4_F32 * square + (GANTRY_ASIN_3_F32 * u + GANTRY_ASIN_2_F32);
+    GANTRY_F32 p = GANTRY_FMA_F32(u, GANTRY_ASIN_4_F32, GANTRY_ASIN_3_F32);
 
-    p = p * square + (GANTRY_ASIN_1_F32 * u + GANTRY_ASIN_0_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_ASIN_2_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_ASIN_1_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_ASIN_0_F32);
     return s * u * p;
 }
 
@@ -298,13 +280,12 @@ GANTRY_FN GANTRY_F32 gantry__asin_tail_f32(GANTRY_F32 s, GANTRY_F32 u) {
 GANTRY_FN gantry__angle_f32_t gantry__asin_parts_f32(GANTRY_F32 a) {
     GANTRY_F32 halved = (1.0f - a) * 0.5f;
     GANTRY_F32 root = GANTRY_SQRT_F32(halved);
-    GANTRY_F32 upper = gantry__upper_f32(root);
-    GANTRY_F32 lower = (halved - upper * upper) / (root + upper + 1.0e-30f);
+    GANTRY_F32 lower = GANTRY_FMA_F32(-root, root, halved) / (root + root + 1.0e-30f);
     GANTRY_F32 squared = a * a;
     GANTRY_F32 s = a > 0.5f ? root : a;
     GANTRY_F32 u = a > 0.5f ? halved : squared;
     GANTRY_F32 tail = gantry__asin_tail_f32(s, u);
-    GANTRY_F32 large_high = upper + upper;
+    GANTRY_F32 large_high = root + root;
     GANTRY_F32 large_low = (lower + tail) + (lower + tail);
     gantry__angle_f32_t angle;
 
@@ -349,23 +330,16 @@ GANTRY_FN GANTRY_F32 gantry__acos_f32(GANTRY_F32 x) {
 GANTRY_FN GANTRY_F32 gantry__atan_tail_f32(GANTRY_F32 t) {
     GANTRY_F32 u = t * t;
     GANTRY_F32 cube = t * u;
-    GANTRY_F32 square = u * u;
-    GANTRY_F32 fourth = square * square;
-    GANTRY_F32 p =
-        GANTRY_ATAN_8_F32 * fourth + ((GANTRY_ATAN_7_F32 * u + GANTRY_ATAN_6_F32) * square +
-                                      (GANTRY_ATAN_5_F32 * u + GANTRY_ATAN_4_F32));
+    GANTRY_F32 p = GANTRY_FMA_F32(u, GANTRY_ATAN_8_F32, GANTRY_ATAN_7_F32);
 
-    p = p * fourth + ((GANTRY_ATAN_3_F32 * u + GANTRY_ATAN_2_F32) * square +
-                      (GANTRY_ATAN_1_F32 * u + GANTRY_ATAN_0_F32));
-    return cube * p - 0.25f * cube;
-}
-
-/* n / d - q, where q is n / d rounded. No product of n, d and q may overflow or be denormal. */
-GANTRY_FN GANTRY_F32 gantry__quotient_rest_f32(GANTRY_F32 n, GANTRY_F32 d, GANTRY_F32 q) {
-    GANTRY_F32 d_upper = gantry__upper_f32(d);
-    GANTRY_F32 q_upper = gantry__upper_f32(q);
-
-    return (((n - q_upper * d_upper) - q_upper * (d - d_upper)) - (q - q_upper) * d) / d;
+    p = GANTRY_FMA_F32(p, u, GANTRY_ATAN_6_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_ATAN_5_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_ATAN_4_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_ATAN_3_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_ATAN_2_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_ATAN_1_F32);
+    p = GANTRY_FMA_F32(p, u, GANTRY_ATAN_0_F32);
+    return GANTRY_FMA_F32(cube, p, -0.25f * cube);
 }
 
 GANTRY_FN GANTRY_F32 gantry__atan_f32(GANTRY_F32 x) {
@@ -377,12 +351,9 @@ GANTRY_FN GANTRY_F32 gantry__atan_f32(GANTRY_F32 x) {
     GANTRY_F32 t = bounded > 1.0f ? inverse : bounded;
     GANTRY_F32 tail = gantry__atan_tail_f32(t);
     GANTRY_F32 small = t + tail;
-    /* 1 / bounded is q + rest. */
-    GANTRY_F32 q = gantry__upper_f32(inverse);
-    GANTRY_F32 d = gantry__upper_f32(bounded);
-    GANTRY_F32 rest = ((1.0f - q * d) - q * (bounded - d)) * inverse;
-    GANTRY_F32 large =
-        gantry__sum_with_base_f32(GANTRY_HALF_PI_F32, GANTRY_HALF_PI_LOW_F32, -q, -(tail + rest));
+    GANTRY_F32 rest = inverse * GANTRY_FMA_F32(-inverse, bounded, 1.0f);
+    GANTRY_F32 large = gantry__sum_with_base_f32(GANTRY_HALF_PI_F32, GANTRY_HALF_PI_LOW_F32,
+                                                 -inverse, -(tail + rest));
     GANTRY_F32 y = bounded > 1.0f ? large : small;
 
     y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) | sign);
@@ -402,10 +373,12 @@ GANTRY_LONG_FN GANTRY_F32 gantry__atan2_f32(GANTRY_F32 y, GANTRY_F32 x) {
      * does not count. */
     GANTRY_F32 shrunk = greater > 1.15292150e18f ? 8.07793567e-28f : 1.0f;
     GANTRY_F32 scale = greater < 8.67361738e-19f ? 1.23794004e27f : shrunk;
-    GANTRY_F32 quotient_rest = gantry__quotient_rest_f32(lesser * scale, greater * scale, t);
+    GANTRY_F32 divisor = greater * scale;
+    GANTRY_F32 quotient_rest = GANTRY_FMA_F32(-t, divisor, lesser * scale) / divisor;
     GANTRY_F32 inner_rest = t < 1.0f ? quotient_rest : 0.0f;
     GANTRY_F32 rest = t > 2.44140625e-4f ? inner_rest : 0.0f;
-    GANTRY_F32 tail = gantry__atan_tail_f32(t) + rest * (1.0f - 0.5f * (t * t));
+    GANTRY_F32 tail =
+        GANTRY_FMA_F32(rest, GANTRY_FMA_F32(-0.5f * t, t, 1.0f), gantry__atan_tail_f32(t));
     /* On the far sides of the axes the angle is counted from pi/2 or from pi, upwards or
      * downwards. */
     GANTRY_U32 left = GANTRY_AS_UINT(x) & 0x80000000u;

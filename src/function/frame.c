@@ -104,12 +104,31 @@ static gantry_status_t frame_make_arrays(gantry__frame_t *frame) {
     frame->tensors = gantry__arena_zalloc(memory, slots, sizeof(gantry_tensor_t *));
     frame->host_copies = gantry__arena_zalloc(memory, slots, sizeof(void *));
     frame->calls = gantry__arena_zalloc(memory, schedule->call_count, sizeof *frame->calls);
-    frame->points = gantry__arena_zalloc(memory, schedule->most_inputs + GANTRY__STREAMS,
-                                         sizeof *frame->points);
-    return frame->arenas && frame->args && frame->tensors && frame->host_copies && frame->calls &&
-                   frame->points
+    for (uint32_t i = 0; i < schedule->lane_count; ++i) {
+        frame->points[i] =
+            gantry__arena_zalloc(memory, schedule->most_inputs + 1, sizeof *frame->points[i]);
+        if (!frame->points[i]) return GANTRY_RESOURCE_EXHAUSTED;
+    }
+    frame->block_inputs =
+        gantry__arena_zalloc(memory, schedule->most_inputs, sizeof(gantry_tensor_t *));
+    frame->blocks = gantry__arena_zalloc(memory, schedule->block_count, sizeof *frame->blocks);
+    return frame->block_inputs && frame->blocks && frame->arenas && frame->args && frame->tensors &&
+                   frame->host_copies && frame->calls
                ? GANTRY_OK
                : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+static gantry_status_t make_blocks(gantry__frame_t *frame, const char *owner) {
+    const gantry__schedule_t *schedule = frame->schedule;
+    for (size_t i = 0; i < schedule->block_count; ++i) {
+        const gantry__block_t *block = &schedule->blocks[i];
+        frame->blocks[i] =
+            gantry__arena_zalloc(&frame->memory, block->body_count, sizeof **frame->blocks);
+        if (!frame->blocks[i]) return GANTRY_RESOURCE_EXHAUSTED;
+        for (uint32_t k = 0; k < block->body_count; ++k)
+            GANTRY__TRY(gantry__frame_create(&block->bodies[k], owner, &frame->blocks[i][k]));
+    }
+    return GANTRY_OK;
 }
 
 static gantry_status_t frame_fill(gantry__frame_t *frame, const char *owner) {
@@ -126,7 +145,7 @@ static gantry_status_t frame_fill(gantry__frame_t *frame, const char *owner) {
         if (schedule->acts[i].kind == GANTRY__DO_CALL)
             GANTRY__TRY(fill_call(frame, &schedule->acts[i]));
     }
-    return GANTRY_OK;
+    return make_blocks(frame, owner);
 }
 
 gantry_status_t gantry__frame_create(const gantry__schedule_t *schedule, const char *owner,
@@ -135,13 +154,19 @@ gantry_status_t gantry__frame_create(const gantry__schedule_t *schedule, const c
     gantry__frame_t *frame = gantry__heap_zalloc(heap, sizeof *frame);
     *out_frame = frame;
     if (!frame) return GANTRY_RESOURCE_EXHAUSTED;
+    if (gantry__mutex_init(&frame->own.lock) != 0) {
+        gantry__heap_free(heap, frame, sizeof *frame);
+        *out_frame = NULL;
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    }
+    frame->shared = &frame->own;
     frame->schedule = schedule;
     gantry__arena_init(&frame->memory, heap);
     gantry_status_t status = frame_fill(frame, owner);
     if (status == GANTRY_OK) return GANTRY_OK;
     gantry__frame_destroy(frame);
     *out_frame = NULL;
-    return gantry__fail_prefix(status, "function %s: ", owner);
+    return status;
 }
 
 void gantry__frame_destroy(gantry__frame_t *frame) {
@@ -149,8 +174,13 @@ void gantry__frame_destroy(gantry__frame_t *frame) {
     const gantry__heap_t *heap = frame->memory.heap;
     for (size_t i = 0; frame->arenas && i < frame->schedule->arena_count; ++i)
         gantry__buffer_release(frame->arenas[i]);
+    for (size_t i = 0; frame->blocks && i < frame->schedule->block_count; ++i) {
+        for (uint32_t k = 0; frame->blocks[i] && k < frame->schedule->blocks[i].body_count; ++k)
+            gantry__frame_destroy(frame->blocks[i][k]);
+    }
     gantry__heap_free(heap, frame->faults, frame->fault_capacity * sizeof *frame->faults);
     gantry__arena_deinit(&frame->memory);
+    gantry__mutex_deinit(&frame->own.lock);
     gantry__heap_free(heap, frame, sizeof *frame);
 }
 
@@ -165,12 +195,6 @@ static void bind_tensor(gantry__frame_t *frame, uint32_t index) {
         bind_to_tensor(tensor, schedule->slots[at].offset, &frame->args[at]);
 }
 
-/* Takes over the reference. */
-static void put_tensor(gantry__frame_t *frame, uint32_t slot, gantry_tensor_t *tensor) {
-    frame->tensors[slot] = tensor;
-    bind_tensor(frame, slot);
-}
-
 /* The tensor in whose memory the slot lies; NULL: in an arena. */
 static gantry_tensor_t *tensor_of(const gantry__frame_t *frame, uint32_t slot) {
     const uint32_t root = frame->schedule->slots[slot].root;
@@ -178,10 +202,8 @@ static gantry_tensor_t *tensor_of(const gantry__frame_t *frame, uint32_t slot) {
     return constant ? constant : frame->tensors[root];
 }
 
-/* A tensor of the caller's own over the slot's elements; the slot is TENSOR, CONSTANT or an alias
- * of one. */
-static gantry_status_t view_slot(const gantry__frame_t *frame, uint32_t index,
-                                 gantry_tensor_t **out_tensor) {
+gantry_status_t gantry__frame_view(const gantry__frame_t *frame, uint32_t index,
+                                   gantry_tensor_t **out_tensor) {
     const gantry__slot_t *slot = &frame->schedule->slots[index];
     const gantry__value_t *value = &frame->schedule->graph->values[slot->value];
     const gantry_tensor_t *tensor = tensor_of(frame, index);
@@ -194,14 +216,36 @@ static gantry_status_t view_slot(const gantry__frame_t *frame, uint32_t index,
     return gantry__tensor_inherit_faults(*out_tensor, tensor);
 }
 
-static gantry_status_t keep_fault(gantry__frame_t *frame, struct gantry__fault_t *fault) {
-    if (!fault) return GANTRY_OK;
+/* Takes over the reference. */
+static gantry_status_t add_fault(gantry__frame_t *frame, struct gantry__fault_t *fault) {
+    for (size_t i = 0; i < frame->fault_count; ++i) {
+        if (frame->faults[i] != fault) continue;
+        gantry__fault_release(fault);
+        return GANTRY_OK;
+    }
     if (!gantry__heap_grow(frame->memory.heap, &frame->faults, frame->fault_count,
                            &frame->fault_capacity, sizeof(gantry__fault_t *))) {
         gantry__fault_release(fault);
         return GANTRY_RESOURCE_EXHAUSTED;
     }
     frame->faults[frame->fault_count++] = fault;
+    return GANTRY_OK;
+}
+
+static gantry_status_t keep_fault(gantry__frame_t *frame, struct gantry__fault_t *fault) {
+    if (!fault) return GANTRY_OK;
+    gantry__mutex_lock(&frame->shared->lock);
+    gantry_status_t status = add_fault(frame, fault);
+    gantry__mutex_unlock(&frame->shared->lock);
+    return status;
+}
+
+/* Results of the call inherit what its arguments and variables may still fail with. */
+gantry_status_t gantry__frame_put(gantry__frame_t *frame, uint32_t slot, gantry_tensor_t *tensor) {
+    frame->tensors[slot] = tensor;
+    bind_tensor(frame, slot);
+    for (uint32_t i = 0; i < tensor->fault_count; ++i)
+        GANTRY__TRY(keep_fault(frame, gantry__fault_retain(tensor->faults[i])));
     return GANTRY_OK;
 }
 
@@ -218,7 +262,7 @@ static gantry_status_t make_results(gantry__frame_t *frame, const gantry__act_t 
         gantry_tensor_t *tensor;
         GANTRY__TRY(gantry__tensor_create(schedule->runtime, slot->device, value->dtype,
                                           &value->shape, GANTRY_STREAM_COMPUTE, &purpose, &tensor));
-        put_tensor(frame, act->outputs[i], tensor);
+        GANTRY__TRY(gantry__frame_put(frame, act->outputs[i], tensor));
     }
     return GANTRY_OK;
 }
@@ -228,11 +272,11 @@ static gantry_status_t wait_for_inputs(gantry__frame_t *frame, const gantry__act
     for (uint32_t i = 0; i < act->input_count; ++i) {
         const gantry_tensor_t *tensor = tensor_of(frame, act->inputs[i]);
         if (tensor && tensor->ready.stream && !gantry__point_is_past(tensor->ready))
-            frame->points[count++] = tensor->ready;
+            frame->points[act->lane][count++] = tensor->ready;
     }
     if (count == 0) return GANTRY_OK;
-    return gantry__stream_wait_for(&act->device->streams[GANTRY_STREAM_COMPUTE], frame->points,
-                                   count);
+    return gantry__stream_wait_for(&act->device->streams[GANTRY_STREAM_COMPUTE],
+                                   frame->points[act->lane], count);
 }
 
 static void mark_uses(gantry__frame_t *frame, const gantry__act_t *act, gantry__point_t point) {
@@ -328,25 +372,23 @@ static gantry_status_t do_argument(gantry__frame_t *frame, const gantry__act_t *
         const gantry__allocation_t purpose = {.owner = "copy"};
         GANTRY__TRY(gantry__tensor_copy_to(argument, act->device, &purpose, &tensor));
     }
-    put_tensor(frame, act->outputs[0], tensor);
-    return GANTRY_OK;
+    return gantry__frame_put(frame, act->outputs[0], tensor);
 }
 
 static gantry_status_t do_copy(gantry__frame_t *frame, const gantry__act_t *act) {
     const gantry__allocation_t purpose = {.owner = "copy"};
     gantry_tensor_t *source, *copy;
-    GANTRY__TRY(view_slot(frame, act->inputs[0], &source));
+    GANTRY__TRY(gantry__frame_view(frame, act->inputs[0], &source));
     gantry_status_t status = gantry__tensor_copy_to(source, act->device, &purpose, &copy);
     gantry_tensor_release(source);
-    if (status == GANTRY_OK) put_tensor(frame, act->outputs[0], copy);
-    return status;
+    return status == GANTRY_OK ? gantry__frame_put(frame, act->outputs[0], copy) : status;
 }
 
 static gantry_status_t do_host(gantry__frame_t *frame, const gantry__act_t *act) {
     gantry_tensor_t *source;
     const void *data;
     void *owned;
-    GANTRY__TRY(view_slot(frame, act->inputs[0], &source));
+    GANTRY__TRY(gantry__frame_view(frame, act->inputs[0], &source));
     gantry_status_t status = gantry__tensor_host_data(source, &data, &owned);
     gantry_tensor_release(source);
     if (status != GANTRY_OK) return status;
@@ -357,20 +399,36 @@ static gantry_status_t do_host(gantry__frame_t *frame, const gantry__act_t *act)
 
 static gantry_status_t do_read(gantry__frame_t *frame, const gantry__act_t *act) {
     const gantry__node_t *node = &frame->schedule->graph->nodes[act->node];
-    put_tensor(frame, act->outputs[0], gantry__variable_take(node->variable));
+    return gantry__frame_put(frame, act->outputs[0], gantry__variable_take(node->variable));
+}
+
+static gantry_status_t do_draw(gantry__frame_t *frame, const gantry__act_t *act) {
+    const gantry__node_t *node = &frame->schedule->graph->nodes[act->node];
+    const gantry__philox_t place = gantry__draws_take(node->draws, node->blocks);
+    const uint64_t *const data[] = {&place.key, place.counter};
+    for (uint32_t i = 0; i < 2; ++i) {
+        const gantry_shape_t shape = GANTRY_SHAPE(i + 1);
+        gantry_tensor_t *tensor;
+        GANTRY__TRY(gantry__tensor_from_host(frame->schedule->runtime, act->device, GANTRY_UINT64,
+                                             &shape, data[i], node->tag, &tensor));
+        GANTRY__TRY(gantry__frame_put(frame, act->outputs[i], tensor));
+    }
     return GANTRY_OK;
 }
 
-static gantry_status_t inherit_faults(const gantry__frame_t *frame, gantry_tensor_t *tensor) {
-    for (size_t i = 0; i < frame->fault_count; ++i)
-        GANTRY__TRY(gantry__tensor_add_fault(tensor, gantry__fault_retain(frame->faults[i])));
-    return GANTRY_OK;
+static gantry_status_t inherit_faults(gantry__frame_t *frame, gantry_tensor_t *tensor) {
+    gantry_status_t status = GANTRY_OK;
+    gantry__mutex_lock(&frame->shared->lock);
+    for (size_t i = 0; i < frame->fault_count && status == GANTRY_OK; ++i)
+        status = gantry__tensor_add_fault(tensor, gantry__fault_retain(frame->faults[i]));
+    gantry__mutex_unlock(&frame->shared->lock);
+    return status;
 }
 
 static gantry_status_t do_assign(gantry__frame_t *frame, const gantry__act_t *act) {
     const gantry__node_t *node = &frame->schedule->graph->nodes[act->node];
     gantry_tensor_t *value;
-    GANTRY__TRY(view_slot(frame, act->inputs[0], &value));
+    GANTRY__TRY(gantry__frame_view(frame, act->inputs[0], &value));
     gantry_status_t status = inherit_faults(frame, value);
     if (status != GANTRY_OK) {
         gantry_tensor_release(value);
@@ -380,7 +438,9 @@ static gantry_status_t do_assign(gantry__frame_t *frame, const gantry__act_t *ac
         gantry__variable_replace(node->variable, value);
         return GANTRY_OK;
     }
+    gantry__mutex_lock(&frame->shared->lock); /* the scope belongs to one thread at a time */
     status = gantry__variable_update(frame->scope, node->variable, value, node->update);
+    gantry__mutex_unlock(&frame->shared->lock);
     gantry_tensor_release(value);
     return status;
 }
@@ -394,6 +454,8 @@ static gantry_status_t do_act(gantry__frame_t *frame, const gantry__act_t *act,
         case GANTRY__DO_READ: return do_read(frame, act);
         case GANTRY__DO_ASSIGN: return do_assign(frame, act);
         case GANTRY__DO_ARGUMENT: return do_argument(frame, act, arguments[act->call]);
+        case GANTRY__DO_BLOCK: return gantry__frame_do_block(frame, act);
+        case GANTRY__DO_DRAW: return do_draw(frame, act);
     }
     return GANTRY_OK;
 }
@@ -426,22 +488,30 @@ static gantry_status_t fail_at(const gantry__frame_t *frame, const gantry__act_t
                                act->device ? act->device->name : "its own device");
 }
 
+gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__act_t *act,
+                                 const gantry_tensor_t *const *arguments) {
+    gantry_status_t status =
+        act->is_plain ? do_plain_call(frame, act) : do_act(frame, act, arguments);
+    return status == GANTRY_OK ? GANTRY_OK : fail_at(frame, act, status);
+}
+
 static gantry_status_t run_acts(gantry__frame_t *frame, const gantry_tensor_t *const *arguments) {
     const gantry__schedule_t *schedule = frame->schedule;
     const gantry__act_t *end = schedule->acts + schedule->act_count;
+    gantry_status_t status;
+    if (schedule->lane_count > 1 && gantry__frame_run_lanes(frame, arguments, &status))
+        return status;
     for (const gantry__act_t *act = schedule->acts; act < end; ++act) {
-        gantry_status_t status =
-            act->is_plain ? do_plain_call(frame, act) : do_act(frame, act, arguments);
-        if (status != GANTRY_OK) return fail_at(frame, act, status);
+        GANTRY__TRY(gantry__frame_do(frame, act, arguments));
         for (uint32_t i = 0; i < act->ended_count; ++i)
             release_tensor(frame, schedule->ended[act->ended_first + i]);
     }
     return GANTRY_OK;
 }
 
-static gantry_status_t take_outputs(const gantry__frame_t *frame, gantry_tensor_t **outputs) {
+static gantry_status_t take_outputs(gantry__frame_t *frame, gantry_tensor_t **outputs) {
     for (uint32_t i = 0; i < frame->schedule->graph->output_count; ++i) {
-        GANTRY__TRY(view_slot(frame, frame->schedule->outputs[i], &outputs[i]));
+        GANTRY__TRY(gantry__frame_view(frame, frame->schedule->outputs[i], &outputs[i]));
         GANTRY__TRY(inherit_faults(frame, outputs[i]));
     }
     return GANTRY_OK;

@@ -77,9 +77,9 @@ static bool is_known(const gantry_function_t *function) {
 }
 
 static gantry_status_t trace_known(gantry_function_t *function) {
-    gantry_shape_t shapes[GANTRY_MAX_FUNCTION_VALUES];
+    const gantry_shape_t *shapes[GANTRY_MAX_FUNCTION_VALUES];
     gantry__traced_t *traced;
-    for (uint32_t i = 0; i < function->input_count; ++i) shapes[i] = function->inputs[i].shape;
+    for (uint32_t i = 0; i < function->input_count; ++i) shapes[i] = &function->inputs[i].shape;
     GANTRY__TRY(gantry__function_find(function, NULL, shapes, &traced));
     gantry__function_leave(function, traced);
     return GANTRY_OK;
@@ -142,6 +142,7 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
     function->user = user;
     function->most_traces = chosen.most_traces ? chosen.most_traces : 16;
     function->runs_eagerly = chosen.runs_eagerly;
+    function->inter_op_threads = chosen.inter_op_threads;
     function->passes_off = chosen.passes_off;
     gantry_status_t status =
         gantry__runtime_word(runtime, name && *name ? name : "function", &function->name);
@@ -178,8 +179,13 @@ static gantry_status_t check_body_output(const gantry_function_t *function,
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "the body of function %s sets output %u to a tensor of another runtime",
                             function->name, i);
-    return output->is_symbolic ? gantry__trace_check_input(scope, output, function->name, i)
-                               : GANTRY_OK;
+    if (!output->is_symbolic ||
+        gantry__trace_check_input(scope, output, function->name, i) == GANTRY_OK)
+        return GANTRY_OK;
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "the body of function %s sets output %u to the symbolic tensor %s of another function; an input, or a tensor that the body makes, is accepted",
+        function->name, i, (const char *)output->inline_data);
 }
 
 gantry_status_t gantry__function_run_body(const gantry_function_t *function, gantry_scope_t *scope,
@@ -204,8 +210,12 @@ static gantry_status_t check_argument(const gantry_function_t *function,
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "function %s: input %u is %s; a tensor of its runtime is accepted",
                             function->name, i, argument ? "of another runtime" : "NULL");
-    if (argument->is_symbolic)
-        GANTRY__TRY(gantry__trace_check_input(scope, argument, function->name, i));
+    if (argument->is_symbolic &&
+        gantry__trace_check_input(scope, argument, function->name, i) != GANTRY_OK)
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "function %s: input %u is the symbolic tensor %s of another function; a tensor with elements, or one of the function that is traced in this scope, is accepted",
+            function->name, i, (const char *)argument->inline_data);
     bool fits = argument->dtype == input->dtype && argument->shape.rank == input->shape.rank;
     for (int32_t k = 0; fits && k < input->shape.rank; ++k)
         fits = input->shape.dims[k] == -1 || input->shape.dims[k] == argument->shape.dims[k];
@@ -299,12 +309,16 @@ static void return_frame(gantry_function_t *function, gantry__traced_t *traced,
 static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *function,
                                    const gantry_tensor_t *const *inputs,
                                    const gantry_tensor_t **outputs) {
-    gantry_shape_t shapes[GANTRY_MAX_FUNCTION_VALUES];
+    const gantry_shape_t *shapes[GANTRY_MAX_FUNCTION_VALUES];
     gantry_tensor_t *made[GANTRY_MAX_FUNCTION_VALUES];
     gantry__traced_t *traced;
     gantry__frame_t *frame;
-    for (uint32_t i = 0; i < function->input_count; ++i) shapes[i] = inputs[i]->shape;
-    GANTRY__TRY(gantry__function_find(function, scope->wish, shapes, &traced));
+    const gantry__wish_t *wish;
+    const gantry_device_choice_t choice = {
+        .op = "PartitionedCall", .node = function->name, .output_count = function->output_count};
+    GANTRY__TRY(gantry__scope_wish(scope, &choice, &wish));
+    for (uint32_t i = 0; i < function->input_count; ++i) shapes[i] = &inputs[i]->shape;
+    GANTRY__TRY(gantry__function_find(function, wish, shapes, &traced));
     gantry_status_t status = take_frame(function, traced, &frame);
     if (status == GANTRY_OK) {
         status = gantry__frame_run(frame, scope, inputs, made);
@@ -326,10 +340,13 @@ gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_function_t *f
     gantry_status_t status = gantry__scope_check(scope);
     if (status == GANTRY_OK)
         status = check_call(scope, function, inputs, input_count, outputs, output_count);
-    if (status == GANTRY_OK)
+    if (status == GANTRY_OK) {
+        atomic_fetch_add(&function->references, 1); /* a release meanwhile ends nothing */
         status = scope->trace || function->runs_eagerly
                      ? call_inline(scope, function, inputs, outputs)
                      : call_traced(scope, function, inputs, outputs);
+        gantry_function_release(function);
+    }
     if (status == GANTRY_OK) return GANTRY_OK;
     for (size_t i = 0; outputs && i < output_count; ++i) outputs[i] = NULL;
     return scope ? gantry__scope_fail(scope, status) : status;

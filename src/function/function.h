@@ -33,16 +33,20 @@ struct gantry_function_t {
     gantry_input_spec_t *inputs;
     uint32_t input_count, output_count, most_traces;
     bool runs_eagerly;
+    int32_t inter_op_threads;
     uint32_t passes_off;     /* GANTRY_PASS_... */
     gantry__mutex_t tracing; /* one body at a time */
     gantry__mutex_t lock;    /* the list, its references and its frames */
     gantry__traced_t *traced;
+    bool is_tracing;  /* under lock, as the next one */
+    pthread_t tracer; /* the thread that runs the body, while is_tracing */
 };
 
 /* The trace for these inputs in this scope, made when there is none; a reference of the caller's
  * own. */
 gantry_status_t gantry__function_find(gantry_function_t *function, const gantry__wish_t *wish,
-                                      const gantry_shape_t *shapes, gantry__traced_t **out_traced);
+                                      const gantry_shape_t *const *shapes,
+                                      gantry__traced_t **out_traced);
 /* The newest trace; NULL: none. */
 gantry__traced_t *gantry__function_newest(gantry_function_t *function);
 void gantry__function_leave(gantry_function_t *function, gantry__traced_t *traced);

@@ -3,16 +3,25 @@
 
 #include <string.h>
 
+const gantry__op_def_t gantry__op_placeholder = {.name = "Placeholder", .output_count = 1},
+                       gantry__op_if = {.name = "If"}, gantry__op_case = {.name = "Case"},
+                       gantry__op_while = {.name = "While"},
+                       gantry__op_draw = {.name = "RngReadAndSkip", .output_count = 2};
+
 void gantry__graph_init(gantry__graph_t *graph, const gantry__heap_t *heap) {
     *graph = (gantry__graph_t){.heap = heap};
     gantry__arena_init(&graph->arena, heap);
 }
 
+static void graph_release_node(gantry__node_t *node) {
+    gantry_tensor_release(node->tensor);
+    gantry_variable_release(node->variable);
+    gantry__draws_release(node->draws);
+    for (uint32_t i = 0; i < node->body_count; ++i) gantry__graph_deinit(&node->bodies[i].graph);
+}
+
 void gantry__graph_deinit(gantry__graph_t *graph) {
-    for (size_t i = 0; i < graph->node_count; ++i) {
-        gantry_tensor_release(graph->nodes[i].tensor);
-        gantry_variable_release(graph->nodes[i].variable);
-    }
+    for (size_t i = 0; i < graph->node_count; ++i) graph_release_node(&graph->nodes[i]);
     gantry__heap_free(graph->heap, graph->nodes, graph->node_capacity * sizeof *graph->nodes);
     gantry__heap_free(graph->heap, graph->values, graph->value_capacity * sizeof *graph->values);
     gantry__arena_deinit(&graph->arena);
@@ -42,8 +51,11 @@ static bool graph_keep_node(gantry__arena_t *arena, gantry__node_t *node) {
     node->inputs = gantry__arena_copy(arena, node->inputs, node->input_count, sizeof *node->inputs);
     node->controls =
         gantry__arena_copy(arena, node->controls, node->control_count, sizeof *node->controls);
+    node->colocated =
+        gantry__arena_copy(arena, node->colocated, node->colocated_count, sizeof *node->colocated);
     node->name = gantry__arena_strdup(arena, node->name);
-    return node->inputs && node->controls && node->name && graph_keep_attrs(arena, node);
+    return node->inputs && node->controls && node->colocated && node->name &&
+           graph_keep_attrs(arena, node);
 }
 
 static bool graph_add_value(gantry__graph_t *graph, uint32_t node, gantry_dtype_t dtype,
@@ -76,6 +88,7 @@ gantry_status_t gantry__graph_add(gantry__graph_t *graph, const gantry__node_t *
         graph->value_count = kept.first_output;
         gantry_tensor_release(node->tensor);
         gantry_variable_release(node->variable);
+        gantry__draws_release(node->draws);
         return GANTRY_RESOURCE_EXHAUSTED;
     }
     graph->nodes[graph->node_count++] = kept;
@@ -94,7 +107,8 @@ void gantry__graph_find_needed(const gantry__graph_t *graph, bool *is_needed) {
         need_value(graph, is_needed, graph->outputs[i]);
     for (size_t i = graph->node_count; i-- > 0;) {
         const gantry__node_t *node = &graph->nodes[i];
-        is_needed[i] |= node->kind == GANTRY__NODE_ASSIGN;
+        is_needed[i] |=
+            node->kind == GANTRY__NODE_ASSIGN || node->kind == GANTRY__NODE_DRAW || node->has_state;
         if (!is_needed[i]) continue;
         for (uint32_t k = 0; k < node->input_count; ++k)
             need_value(graph, is_needed, node->inputs[k]);
@@ -160,6 +174,12 @@ static void rebuild_connect(const rebuilt_t *rebuilt, gantry__node_t *node) {
         if (number != GONE) node->controls[kept++] = number;
     }
     node->control_count = kept;
+    kept = 0;
+    for (uint32_t k = 0; k < node->colocated_count; ++k) {
+        const uint32_t number = rebuilt->node_numbers[node->colocated[k]];
+        if (number != GONE) node->colocated[kept++] = number;
+    }
+    node->colocated_count = kept;
 }
 
 gantry_status_t gantry__graph_rebuild(gantry__graph_t *graph, const uint32_t *order, size_t count) {
@@ -176,8 +196,7 @@ gantry_status_t gantry__graph_rebuild(gantry__graph_t *graph, const uint32_t *or
         graph->outputs[i] = rebuilt.value_numbers[graph->outputs[i]];
     for (size_t i = 0; i < graph->node_count; ++i) {
         if (rebuilt.node_numbers[i] != GONE) continue;
-        gantry_tensor_release(graph->nodes[i].tensor);
-        gantry_variable_release(graph->nodes[i].variable);
+        graph_release_node(&graph->nodes[i]);
     }
     /* the arrays that are there have room for all that is left */
     memcpy(graph->nodes, rebuilt.nodes, rebuilt.node_count * sizeof *graph->nodes);

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "op/op_def.h"
 #include "place/placer.h"
+#include "run/draws.h"
 
 typedef enum gantry__node_kind_t {
     GANTRY__NODE_INPUT = 0,  /* an argument of the function */
@@ -20,7 +21,14 @@ typedef enum gantry__node_kind_t {
     GANTRY__NODE_OP = 2,     /* an op with a kernel, or an alias */
     GANTRY__NODE_READ = 3,   /* of a variable */
     GANTRY__NODE_ASSIGN = 4, /* to a variable: of input 0, or of its sum or difference with it */
+    GANTRY__NODE_CASE = 5,   /* the body whose number input 0 is; a bool: 1 for false */
+    GANTRY__NODE_WHILE = 6,  /* body 1, as long as body 0 says so */
+    GANTRY__NODE_DRAW = 7    /* key and counter of the next numbers of a stream */
 } gantry__node_kind_t;
+
+/* Nodes that are no ops of the table: arguments, branches, loops. */
+extern const gantry__op_def_t gantry__op_placeholder, gantry__op_if, gantry__op_case,
+    gantry__op_while, gantry__op_draw;
 
 typedef struct gantry__node_t {
     gantry__node_kind_t kind;
@@ -33,12 +41,20 @@ typedef struct gantry__node_t {
     const char *tag;                 /* for memory reports, or NULL */
     uint32_t *inputs;                /* values */
     uint32_t *controls;              /* nodes that come first */
+    uint32_t *colocated;             /* nodes with which it shares its device, if that can be */
     const gantry_attr_t *attrs;      /* op->attr_count of them */
-    uint32_t input_count, control_count;
+    uint32_t input_count, control_count, colocated_count;
     uint32_t first_output, output_count; /* values */
     gantry_tensor_t *tensor;             /* of CONST; a reference of the graph's own */
     gantry_variable_t *variable;         /* of READ and ASSIGN; a reference of the graph's own */
+    gantry_logical_device_t *home;       /* of READ and ASSIGN: where the variable lives */
     int64_t piece_first;                 /* as gantry__infer_t has it */
+    struct gantry__body_t *bodies;       /* of CASE and WHILE; the graph's own */
+    uint32_t body_count;
+    gantry__draws_t *draws; /* of DRAW; a reference of the graph's own */
+    uint64_t blocks;        /* of DRAW: counter steps for each call */
+    uint64_t most_steps;    /* of WHILE; 0: no limit */
+    bool has_state;         /* of CASE and WHILE: a body assigns to a variable or draws */
     const char *const *fused;            /* names of the nodes that a pass joined in this one */
     uint32_t fused_count;
 } gantry__node_t;
@@ -63,11 +79,18 @@ typedef struct gantry__graph_t {
     uint32_t passes_off; /* GANTRY_PASS_... */
 } gantry__graph_t;
 
+/* A graph inside a node: its inputs are inputs of the node. */
+typedef struct gantry__body_t {
+    gantry__graph_t graph;
+    uint32_t *sources; /* of each input of the graph: the position of an input of the node */
+} gantry__body_t;
+
 void gantry__graph_init(gantry__graph_t *graph, const gantry__heap_t *heap);
 void gantry__graph_deinit(gantry__graph_t *graph);
 
-/* Appends a node, whose pointers are copied, and its output values. dtypes and shapes: of the
- * outputs. Takes over the references to tensor and variable, also when it fails. */
+/* Appends a node, whose lists are copied, and its output values. dtypes and shapes: of the
+ * outputs. Takes over the references to tensor, variable and draws, also when it fails; the bodies when it
+ * succeeds. */
 gantry_status_t gantry__graph_add(gantry__graph_t *graph, const gantry__node_t *node,
                                   const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
                                   uint32_t *out_node);

@@ -53,6 +53,7 @@ static bool has_comparable_bits(const gantry_tensor_t *tensor) {
 }
 
 static bool can_join(const gantry__node_t *node) {
+    if (node->colocated_count > 0) return false;
     if (node->kind == GANTRY__NODE_CONST) return has_comparable_bits(node->tensor);
     return gantry__node_is_pure(node);
 }
@@ -98,6 +99,8 @@ static void replace_inputs(const common_t *common, gantry__node_t *node) {
         node->inputs[k] = common->values[node->inputs[k]];
     for (uint32_t k = 0; k < node->control_count; ++k)
         node->controls[k] = common->nodes[node->controls[k]];
+    for (uint32_t k = 0; k < node->colocated_count; ++k)
+        node->colocated[k] = common->nodes[node->colocated[k]];
 }
 
 static void common_join(const common_t *common, uint32_t index, uint32_t first) {

@@ -89,10 +89,13 @@ static void note_uses(gantry__schedule_t *schedule, const uint32_t *slots, uint3
 }
 
 static void renumber(gantry__schedule_t *schedule) {
+    for (size_t i = 0; i < schedule->slot_count; ++i) schedule->slots[i].made_by = UINT32_MAX;
     for (uint32_t i = 0; i < schedule->act_count; ++i) {
         const gantry__act_t *act = &schedule->acts[i];
         note_uses(schedule, act->inputs, act->input_count, i);
         note_uses(schedule, act->outputs, act->output_count, i);
+        for (uint32_t k = 0; k < act->output_count; ++k)
+            schedule->slots[act->outputs[k]].made_by = i;
     }
 }
 

@@ -71,11 +71,23 @@ static void find_uses(const groups_t *groups) {
     }
 }
 
+/* A node that shares its device with another stays a node, for the placer. */
+static void leave_out_colocated(const groups_t *groups) {
+    for (uint32_t i = 0; i < groups->fusing.node_count; ++i) {
+        const gantry__node_t *node = &groups->fusing.graph->nodes[i];
+        if (node->colocated_count > 0) groups->fusing.devices[i] = NULL;
+        for (uint32_t k = 0; k < node->colocated_count; ++k)
+            groups->fusing.devices[node->colocated[k]] = NULL;
+    }
+}
+
 static gantry_status_t find_candidates(groups_t *groups) {
     const gantry__graph_t *graph = groups->fusing.graph;
     uint32_t kernels = 0;
-    for (uint32_t i = 0; i < groups->fusing.node_count; ++i) {
+    for (uint32_t i = 0; i < groups->fusing.node_count; ++i)
         GANTRY__TRY(gantry__fusing_ask(&groups->fusing, i));
+    leave_out_colocated(groups);
+    for (uint32_t i = 0; i < groups->fusing.node_count; ++i) {
         groups->kernels[i] = kernels;
         kernels += groups->fusing.is_needed[i] && !groups->fusing.devices[i] &&
                    graph->nodes[i].kind == GANTRY__NODE_OP &&

@@ -6,8 +6,9 @@
  *                 grows at its end
  *     in place    a kernel that may work in place writes over an input that ends with it
  *
- * On one device all acts follow each other on its compute stream, so that a block has one owner at
- * a time without waiting. */
+ * Acts of one lane follow each other, and so does their work on a device's compute stream: a block
+ * of their values alone has one owner at a time without waiting. Each lane has free blocks of its
+ * own. The block of a value that several lanes use is not given back within the call. */
 #include <gantry/function.h>
 
 #include <string.h>
@@ -29,7 +30,7 @@ typedef struct free_list_t {
 
 typedef struct planner_t {
     gantry__schedule_t *schedule;
-    free_list_t *lists; /* of each arena */
+    free_list_t *lists; /* of each arena, of each lane */
     size_t list_capacity;
 } planner_t;
 
@@ -97,6 +98,16 @@ static gantry_status_t give_block(const gantry__heap_t *heap, free_list_t *list,
 
 /* ---- arenas ---- */
 
+static bool grow_lists(planner_t *planner, size_t count) {
+    free_list_t *lists = gantry__heap_resize(planner->schedule->graph->heap, planner->lists,
+                                             planner->list_capacity, count, sizeof *lists);
+    if (!lists) return false;
+    for (size_t i = planner->list_capacity; i < count; ++i) lists[i] = (free_list_t){0};
+    planner->lists = lists;
+    planner->list_capacity = count;
+    return true;
+}
+
 static gantry_status_t find_arena(planner_t *planner, gantry_logical_device_t *device,
                                   uint32_t *out_arena) {
     gantry__schedule_t *schedule = planner->schedule;
@@ -104,15 +115,17 @@ static gantry_status_t find_arena(planner_t *planner, gantry_logical_device_t *d
     for (*out_arena = 0; *out_arena < schedule->arena_count; ++*out_arena) {
         if (schedule->arenas[*out_arena].device == device) return GANTRY_OK;
     }
-    const size_t before = planner->list_capacity;
     if (!gantry__heap_grow(heap, &schedule->arenas, schedule->arena_count,
                            &schedule->arena_capacity, sizeof *schedule->arenas) ||
-        !gantry__heap_grow(heap, &planner->lists, schedule->arena_count, &planner->list_capacity,
-                           sizeof *planner->lists))
+        !grow_lists(planner, (schedule->arena_count + 1) * schedule->lane_count))
         return GANTRY_RESOURCE_EXHAUSTED;
-    for (size_t i = before; i < planner->list_capacity; ++i) planner->lists[i] = (free_list_t){0};
     schedule->arenas[schedule->arena_count++] = (gantry__schedule_arena_t){.device = device};
     return GANTRY_OK;
+}
+
+/* The free blocks of an act's lane; arena: as find_arena gives it. */
+static free_list_t *list_of(const planner_t *planner, uint32_t arena, uint32_t lane) {
+    return &planner->lists[arena * planner->schedule->lane_count + lane];
 }
 
 static uint64_t bytes_of(const gantry__schedule_t *schedule, const gantry__slot_t *slot) {
@@ -136,7 +149,8 @@ static const gantry__slot_t *find_donor(const gantry__schedule_t *schedule,
         const gantry__slot_t *slot = &schedule->slots[act->inputs[i]];
         const gantry__value_t *value = &schedule->graph->values[slot->value];
         if (slot->kind == GANTRY__SLOT_ARENA && slot->last_step == step &&
-            value->bytes == result->bytes && value->elements == result->elements)
+            slot->lane == act->lane && value->bytes == result->bytes &&
+            value->elements == result->elements)
             return slot;
     }
     return NULL;
@@ -155,8 +169,8 @@ static gantry_status_t take_output(planner_t *planner, const gantry__act_t *act,
     const gantry__slot_t *donor = output == 0 ? find_donor(schedule, act, step) : NULL;
     if (donor) {
         slot->offset = donor->offset;
-    } else if (!take_block(&planner->lists[slot->arena], bytes, &slot->offset)) {
-        slot->offset = grow_arena(arena, &planner->lists[slot->arena], bytes);
+    } else if (!take_block(list_of(planner, slot->arena, act->lane), bytes, &slot->offset)) {
+        slot->offset = grow_arena(arena, list_of(planner, slot->arena, act->lane), bytes);
     }
     return GANTRY_OK;
 }
@@ -167,12 +181,12 @@ static gantry_status_t give_ended(planner_t *planner, uint32_t step, uint32_t in
     const gantry__schedule_t *schedule = planner->schedule;
     gantry__slot_t *slot = &planner->schedule->slots[schedule->slots[index].root];
     if (slot->kind != GANTRY__SLOT_ARENA || slot->last_step != step || slot == donor ||
-        slot->is_ended)
+        slot->is_ended || slot->lane == GANTRY__NO_LANE)
         return GANTRY_OK;
     const uint64_t bytes = bytes_of(schedule, slot);
     slot->is_ended = true; /* an input may stand twice */
     return bytes == 0 ? GANTRY_OK
-                      : give_block(schedule->graph->heap, &planner->lists[slot->arena],
+                      : give_block(schedule->graph->heap, list_of(planner, slot->arena, slot->lane),
                                    slot->offset, bytes);
 }
 

@@ -29,6 +29,7 @@ static gantry_status_t add_slot(gantry__schedule_t *schedule, const gantry__slot
     gantry__slot_t *added = &schedule->slots[index];
     *added = *slot;
     added->next_alias = GANTRY__NO_SLOT;
+    added->made_by = UINT32_MAX;
     if (slot->kind != GANTRY__SLOT_ALIAS && slot->kind != GANTRY__SLOT_HOST) {
         added->root = index;
     } else {
@@ -57,8 +58,11 @@ static gantry_status_t add_act(gantry__schedule_t *schedule, const gantry__act_t
     const uint32_t index = (uint32_t)schedule->act_count++;
     for (uint32_t i = 0; i < kept.input_count; ++i)
         schedule->slots[schedule->slots[kept.inputs[i]].root].last_step = index;
-    for (uint32_t i = 0; i < kept.output_count; ++i)
-        schedule->slots[schedule->slots[kept.outputs[i]].root].last_step = index;
+    for (uint32_t i = 0; i < kept.output_count; ++i) {
+        gantry__slot_t *made = &schedule->slots[kept.outputs[i]];
+        made->made_by = index; /* also of a HOST slot, which is no root */
+        schedule->slots[made->root].last_step = index;
+    }
     if (kept.input_count > schedule->most_inputs) schedule->most_inputs = kept.input_count;
     schedule->acts[index] = kept;
     return GANTRY_OK;
@@ -184,7 +188,7 @@ static gantry_status_t slot_on_host(gantry__schedule_t *schedule, uint32_t value
     const bool is_there = is_host_memory(slot.device);
     slot.offset = slot.kind == GANTRY__SLOT_ALIAS ? slot.offset : 0;
     slot.kind = GANTRY__SLOT_HOST;
-    slot.constant = NULL; /* the source's own */
+    slot.constant = NULL; /* the root's */
     GANTRY__TRY(add_slot(schedule, &slot, out_slot));
     if (is_there) return GANTRY_OK;
     const gantry__act_t act = {.kind = GANTRY__DO_HOST,
@@ -289,11 +293,64 @@ static gantry_status_t add_assign(gantry__schedule_t *schedule, uint32_t index) 
     return add_act(schedule, &act, &input, NULL);
 }
 
+static gantry_status_t add_draw(gantry__schedule_t *schedule, uint32_t index) {
+    const gantry__node_t *node = &schedule->graph->nodes[index];
+    const gantry__act_t act = {.kind = GANTRY__DO_DRAW,
+                               .node = index,
+                               .device = schedule->places[index].device,
+                               .output_count = 2};
+    uint32_t outputs[2];
+    for (uint32_t i = 0; i < 2; ++i) {
+        const gantry__slot_t slot = {.kind = GANTRY__SLOT_TENSOR,
+                                     .value = node->first_output + i,
+                                     .device = act.device,
+                                     .escapes = true};
+        GANTRY__TRY(add_slot(schedule, &slot, &outputs[i]));
+    }
+    return add_act(schedule, &act, NULL, outputs);
+}
+
+/* Its inputs and results are tensors, which the bodies' own schedules take and make. A selector is
+ * read on the host. */
+static gantry_status_t add_block(gantry__schedule_t *schedule, uint32_t index) {
+    const gantry__graph_t *graph = schedule->graph;
+    const gantry__node_t *node = &graph->nodes[index];
+    const uint32_t first = node->kind == GANTRY__NODE_CASE ? 1 : 0;
+    gantry__act_t act = {.kind = GANTRY__DO_BLOCK,
+                         .node = index,
+                         .device = schedule->places[index].device,
+                         .input_count = node->input_count,
+                         .output_count = node->output_count};
+    uint32_t *inputs = gantry__arena_zalloc(&schedule->memory, node->input_count, sizeof *inputs),
+             *outputs =
+                 gantry__arena_zalloc(&schedule->memory, node->output_count, sizeof *outputs);
+    if (!inputs || !outputs) return GANTRY_RESOURCE_EXHAUSTED;
+    while (schedule->blocks[act.call].node != index) ++act.call;
+    for (uint32_t i = 0; i < node->input_count; ++i) {
+        const uint32_t value = node->inputs[i];
+        gantry_logical_device_t *home = schedule->places[graph->values[value].node].device;
+        GANTRY__TRY(i < first ? slot_on_host(schedule, value, &inputs[i])
+                              : slot_on(schedule, value, home, &inputs[i]));
+        if (i >= first) escape(schedule, inputs[i]);
+    }
+    for (uint32_t i = 0; i < node->output_count; ++i) {
+        const gantry__slot_t slot = {.kind = GANTRY__SLOT_TENSOR,
+                                     .value = node->first_output + i,
+                                     .device = act.device,
+                                     .escapes = true};
+        GANTRY__TRY(add_slot(schedule, &slot, &outputs[i]));
+    }
+    return add_act(schedule, &act, inputs, outputs);
+}
+
 static gantry_status_t add_node(gantry__schedule_t *schedule, uint32_t index) {
     const gantry__node_t *node = &schedule->graph->nodes[index];
     switch (node->kind) {
         case GANTRY__NODE_READ: return add_read(schedule, index);
         case GANTRY__NODE_ASSIGN: return add_assign(schedule, index);
+        case GANTRY__NODE_DRAW: return add_draw(schedule, index);
+        case GANTRY__NODE_CASE:
+        case GANTRY__NODE_WHILE: return add_block(schedule, index);
         case GANTRY__NODE_OP: break;
         default: return GANTRY_OK; /* a slot is made where it is used */
     }
@@ -362,14 +419,15 @@ static gantry_status_t end_slot(gantry__schedule_t *schedule, uint32_t slot, uin
     return GANTRY_OK;
 }
 
-/* Which tensors a step is the last to use. */
+/* Which tensors a step is the last to use. Where lanes run at the same time, no step is the last for
+ * certain: the tensors end with the call. */
 static gantry_status_t find_ended(gantry__schedule_t *schedule) {
     for (uint32_t i = 0; i < schedule->act_count; ++i) {
         gantry__act_t *act = &schedule->acts[i];
         act->ended_first = (uint32_t)schedule->ended_count;
-        for (uint32_t k = 0; k < act->input_count; ++k)
+        for (uint32_t k = 0; schedule->lane_count == 1 && k < act->input_count; ++k)
             GANTRY__TRY(end_slot(schedule, act->inputs[k], i));
-        for (uint32_t k = 0; k < act->output_count; ++k)
+        for (uint32_t k = 0; schedule->lane_count == 1 && k < act->output_count; ++k)
             GANTRY__TRY(end_slot(schedule, act->outputs[k], i));
         act->ended_count = (uint32_t)schedule->ended_count - act->ended_first;
         find_plain(schedule, act);
@@ -377,7 +435,7 @@ static gantry_status_t find_ended(gantry__schedule_t *schedule) {
     return GANTRY_OK;
 }
 
-static gantry_status_t build(gantry__schedule_t *schedule) {
+static gantry_status_t build(gantry__schedule_t *schedule, int32_t threads) {
     const gantry__graph_t *graph = schedule->graph;
     gantry__arena_t *memory = &schedule->memory;
     schedule->places = gantry__arena_zalloc(memory, graph->node_count, sizeof *schedule->places);
@@ -389,15 +447,16 @@ static gantry_status_t build(gantry__schedule_t *schedule) {
     GANTRY__TRY(add_nodes(schedule));
     if (!(graph->passes_off & GANTRY_PASS_EARLY_COPIES))
         GANTRY__TRY(gantry__pass_early_copies(schedule));
+    GANTRY__TRY(gantry__schedule_spread(schedule, threads));
     GANTRY__TRY(find_ended(schedule));
     return gantry__schedule_plan_memory(schedule);
 }
 
 gantry_status_t gantry__schedule_init(gantry__schedule_t *schedule, gantry_runtime_t *runtime,
-                                      const gantry__graph_t *graph) {
+                                      const gantry__graph_t *graph, int32_t threads) {
     *schedule = (gantry__schedule_t){.graph = graph, .runtime = runtime};
     gantry__arena_init(&schedule->memory, graph->heap);
-    gantry_status_t status = build(schedule);
+    gantry_status_t status = build(schedule, threads);
     if (status != GANTRY_OK) gantry__schedule_deinit(schedule);
     return status;
 }
@@ -406,6 +465,11 @@ void gantry__schedule_deinit(gantry__schedule_t *schedule) {
     const gantry__heap_t *heap = schedule->memory.heap;
     for (size_t i = 0; i < schedule->slot_count; ++i)
         gantry_tensor_release(schedule->slots[i].constant);
+    for (size_t i = 0; i < schedule->block_count; ++i) {
+        for (uint32_t k = 0; k < schedule->blocks[i].body_count; ++k)
+            gantry__schedule_deinit(&schedule->blocks[i].bodies[k]);
+    }
+    gantry__heap_free(heap, schedule->blocks, schedule->block_capacity * sizeof *schedule->blocks);
     gantry__heap_free(heap, schedule->slots, schedule->slot_capacity * sizeof *schedule->slots);
     gantry__heap_free(heap, schedule->acts, schedule->act_capacity * sizeof *schedule->acts);
     gantry__heap_free(heap, schedule->ended, schedule->ended_capacity * sizeof *schedule->ended);

@@ -16,9 +16,12 @@
 #include "run/traced.h"
 #include "run/variable_state.h"
 
-void gantry__trace_init(gantry__trace_t *trace, gantry_runtime_t *runtime, gantry__graph_t *graph) {
-    *trace = (gantry__trace_t){
-        .id = atomic_fetch_add(&runtime->traces, 1) + 1, .runtime = runtime, .graph = graph};
+void gantry__trace_init(gantry__trace_t *trace, gantry_runtime_t *runtime, gantry__graph_t *graph,
+                        gantry__trace_t *outer) {
+    *trace = (gantry__trace_t){.outer = outer,
+                               .id = atomic_fetch_add(&runtime->traces, 1) + 1,
+                               .runtime = runtime,
+                               .graph = graph};
     gantry__id_map_init(&trace->names, &runtime->heap);
     gantry__id_map_init(&trace->captured, &runtime->heap);
     gantry__id_map_init(&trace->last_use, &runtime->heap);
@@ -28,6 +31,8 @@ void gantry__trace_deinit(gantry__trace_t *trace) {
     gantry__id_map_deinit(&trace->names);
     gantry__id_map_deinit(&trace->captured);
     gantry__id_map_deinit(&trace->last_use);
+    gantry__heap_free(&trace->runtime->heap, trace->captures,
+                      trace->capture_capacity * sizeof *trace->captures);
 }
 
 /* ---- names ---- */
@@ -80,6 +85,7 @@ static gantry_status_t trace_add(const gantry_scope_t *scope, gantry__node_t *no
     if (!controls) {
         gantry_tensor_release(node->tensor);
         gantry_variable_release(node->variable);
+        gantry__draws_release(node->draws);
         return GANTRY_RESOURCE_EXHAUSTED;
     }
     uint32_t used = 0;
@@ -89,8 +95,13 @@ static gantry_status_t trace_add(const gantry_scope_t *scope, gantry__node_t *no
     }
     node->controls = controls;
     node->control_count = used;
-    node->wish = scope->wish;
     node->tag = scope->tag;
+    gantry_status_t status = gantry__trace_ask_scope(scope, node, dtypes);
+    if (status != GANTRY_OK) {
+        gantry_tensor_release(node->tensor);
+        gantry_variable_release(node->variable);
+        return status;
+    }
     return gantry__graph_add(scope->trace->graph, node, dtypes, shapes, out_node);
 }
 
@@ -113,7 +124,7 @@ gantry_status_t gantry__trace_input(gantry_scope_t *scope, const char *name, gan
     gantry_tensor_t *tensor;
     GANTRY__TRY(trace_make_unique(trace, *name ? name : "Placeholder", &unique));
     gantry__node_t node = {.kind = GANTRY__NODE_INPUT,
-                           .op = gantry__op_get(GANTRY__OP_ID_Const),
+                           .op = &gantry__op_placeholder,
                            .name = unique.text,
                            .output_count = 1};
     GANTRY__TRY(gantry__graph_add(trace->graph, &node, &dtype, shape, &index));
@@ -125,9 +136,19 @@ gantry_status_t gantry__trace_input(gantry_scope_t *scope, const char *name, gan
 
 /* ---- captures ---- */
 
-/* Adds the tensor as a constant, and keeps it. */
+/* The name that the scope gives belongs to the op that takes the constant. */
+static gantry_status_t name_capture(const gantry_scope_t *scope, bool is_named,
+                                    node_name_t *out_name) {
+    node_name_t path;
+    if (is_named || scope->composed || !*scope->next_name)
+        return trace_name(scope, "Const", out_name);
+    (void)snprintf(path.text, sizeof path.text, "%.100s/Const", scope->next_name);
+    return trace_make_unique(scope->trace, path.text, out_name);
+}
+
+/* Adds the tensor as a constant, and keeps it. is_named: the program makes a constant. */
 static gantry_status_t trace_capture(const gantry_scope_t *scope, const gantry_tensor_t *tensor,
-                                     uint32_t *out_value) {
+                                     bool is_named, uint32_t *out_value) {
     gantry__trace_t *trace = scope->trace;
     uint32_t *known = gantry__id_map_at(&trace->captured, (uint64_t)(uintptr_t)tensor);
     if (!known) return GANTRY_RESOURCE_EXHAUSTED;
@@ -137,7 +158,7 @@ static gantry_status_t trace_capture(const gantry_scope_t *scope, const gantry_t
     }
     node_name_t unique;
     uint32_t index;
-    GANTRY__TRY(trace_name(scope, "Const", &unique));
+    GANTRY__TRY(name_capture(scope, is_named, &unique));
     gantry__node_t node = {.kind = GANTRY__NODE_CONST,
                            .op = gantry__op_get(GANTRY__OP_ID_Const),
                            .name = unique.text,
@@ -150,16 +171,50 @@ static gantry_status_t trace_capture(const gantry_scope_t *scope, const gantry_t
     return GANTRY_OK;
 }
 
+/* The value in this trace, which may be that of a body: one of an outer trace becomes an input,
+ * once, in each trace on the way in. */
+static gantry_status_t value_in(gantry__trace_t *trace, const gantry_tensor_t *tensor,
+                                uint32_t *out_value) {
+    const uint64_t place[] = {tensor->trace, tensor->value};
+    if (tensor->trace == trace->id) {
+        *out_value = tensor->value;
+        return GANTRY_OK;
+    }
+    /* addresses of tensors, the other keys, are even */
+    const uint64_t key = gantry__hash64(place, sizeof place, 0) | 1;
+    uint32_t *known = gantry__id_map_at(&trace->captured, key), index;
+    gantry__trace_capture_t capture;
+    node_name_t unique;
+    if (!known) return GANTRY_RESOURCE_EXHAUSTED;
+    if (*known > 0) {
+        *out_value = *known - 1;
+        return GANTRY_OK;
+    }
+    GANTRY__TRY(value_in(trace->outer, tensor, &capture.outer));
+    GANTRY__TRY(trace_make_unique(trace, (const char *)tensor->inline_data, &unique));
+    gantry__node_t node = {.kind = GANTRY__NODE_INPUT,
+                           .op = &gantry__op_placeholder,
+                           .name = unique.text,
+                           .output_count = 1};
+    GANTRY__TRY(gantry__graph_add(trace->graph, &node, &tensor->dtype, &tensor->shape, &index));
+    capture.inner = *out_value = trace->graph->nodes[index].first_output;
+    if (!gantry__heap_grow(&trace->runtime->heap, &trace->captures, trace->capture_count,
+                           &trace->capture_capacity, sizeof capture))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    trace->captures[trace->capture_count++] = capture;
+    *known = *out_value + 1;
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__trace_value(const gantry_scope_t *scope, const gantry_tensor_t *tensor,
                                     uint32_t *out_value) {
-    if (!tensor->is_symbolic) return trace_capture(scope, tensor, out_value);
-    *out_value = tensor->value;
-    return GANTRY_OK;
+    return tensor->is_symbolic ? value_in(scope->trace, tensor, out_value)
+                               : trace_capture(scope, tensor, false, out_value);
 }
 
 gantry_status_t gantry__trace_constant(gantry_scope_t *scope, gantry_tensor_t *tensor) {
     uint32_t value;
-    gantry_status_t status = trace_capture(scope, tensor, &value);
+    gantry_status_t status = trace_capture(scope, tensor, true, &value);
     if (!scope->composed) scope->next_name[0] = '\0';
     return status;
 }
@@ -167,7 +222,9 @@ gantry_status_t gantry__trace_constant(gantry_scope_t *scope, gantry_tensor_t *t
 gantry_status_t gantry__trace_check_input(const gantry_scope_t *scope,
                                           const gantry_tensor_t *tensor, const char *op,
                                           uint32_t index) {
-    if (scope->trace && scope->trace->id == tensor->trace) return GANTRY_OK;
+    for (const gantry__trace_t *trace = scope->trace; trace; trace = trace->outer) {
+        if (trace->id == tensor->trace) return GANTRY_OK;
+    }
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,
         "op %s: input %u is the symbolic tensor %s of %s; a tensor with elements, or one of the function that is traced in this scope, is accepted",
@@ -250,6 +307,7 @@ static gantry_status_t add_variable_node(const gantry_scope_t *scope, gantry__no
     GANTRY__TRY(order_variable(trace, node->variable, &last, &node->control_count));
     node->controls = &last;
     (void)gantry__variable_retain(node->variable);
+    node->home = gantry__variable_home(node->variable);
     GANTRY__TRY(trace_add(scope, node, dtype, shape, out_node));
     uint32_t *kept = gantry__id_map_at(&trace->last_use, (uint64_t)(uintptr_t)node->variable);
     if (!kept) return GANTRY_RESOURCE_EXHAUSTED;
@@ -298,4 +356,97 @@ gantry_status_t gantry__trace_assign(gantry_scope_t *scope, const gantry__op_def
                            .input_count = 1,
                            .variable = variable};
     return add_variable_node(scope, &node, NULL, NULL, &index);
+}
+
+/* ---- draws ---- */
+
+gantry_status_t gantry__trace_draw(gantry_scope_t *scope, gantry__draws_t *draws, uint64_t blocks,
+                                   const gantry_tensor_t *out_place[2]) {
+    const gantry_dtype_t dtypes[] = {GANTRY_UINT64, GANTRY_UINT64};
+    const gantry_shape_t shapes[] = {GANTRY_SHAPE(1), GANTRY_SHAPE(2)};
+    node_name_t unique;
+    uint32_t index;
+    GANTRY__TRY(trace_name(scope, gantry__op_draw.name, &unique));
+    gantry__node_t node = {.kind = GANTRY__NODE_DRAW,
+                           .op = &gantry__op_draw,
+                           .name = unique.text,
+                           .part_of = scope->called,
+                           .output_count = 2,
+                           .home = scope->runtime->host, /* where the position is */
+                           .draws = gantry__draws_retain(draws),
+                           .blocks = blocks};
+    GANTRY__TRY(trace_add(scope, &node, dtypes, shapes, &index));
+    for (uint32_t i = 0; i < 2; ++i) {
+        gantry_tensor_t *tensor;
+        GANTRY__TRY(trace_make_output(scope->trace, index, i, &tensor));
+        gantry__scope_adopt(scope, tensor);
+        out_place[i] = tensor;
+    }
+    return GANTRY_OK;
+}
+
+/* ---- branches and loops ---- */
+
+/* Calls visit for the variable of each node of the graph, and of the bodies in it. */
+static gantry_status_t each_variable(const gantry__graph_t *graph, gantry__trace_t *trace,
+                                     gantry_status_t (*visit)(gantry__trace_t *trace,
+                                                              const gantry_variable_t *variable,
+                                                              gantry__node_t *node, uint32_t index),
+                                     gantry__node_t *node, uint32_t index) {
+    for (size_t i = 0; i < graph->node_count; ++i) {
+        const gantry__node_t *inner = &graph->nodes[i];
+        if (inner->variable) GANTRY__TRY(visit(trace, inner->variable, node, index));
+        for (uint32_t k = 0; k < inner->body_count; ++k)
+            GANTRY__TRY(each_variable(&inner->bodies[k].graph, trace, visit, node, index));
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t follow_variable(gantry__trace_t *trace, const gantry_variable_t *variable,
+                                       gantry__node_t *node, uint32_t index) {
+    uint32_t last, count;
+    (void)index;
+    GANTRY__TRY(order_variable(trace, variable, &last, &count));
+    if (count == 0) return GANTRY_OK;
+    uint32_t *controls =
+        gantry__arena_zalloc(&trace->graph->arena, node->control_count + 1, sizeof *controls);
+    if (!controls) return GANTRY_RESOURCE_EXHAUSTED;
+    for (uint32_t i = 0; i < node->control_count; ++i) controls[i] = node->controls[i];
+    controls[node->control_count++] = last;
+    node->controls = controls;
+    return GANTRY_OK;
+}
+
+static gantry_status_t mark_variable(gantry__trace_t *trace, const gantry_variable_t *variable,
+                                     gantry__node_t *node, uint32_t index) {
+    uint32_t *last = gantry__id_map_at(&trace->last_use, (uint64_t)(uintptr_t)variable);
+    (void)node;
+    if (!last) return GANTRY_RESOURCE_EXHAUSTED;
+    *last = index + 1;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__trace_block(gantry_scope_t *scope, gantry__node_t *node,
+                                    const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
+                                    const gantry_tensor_t **outputs) {
+    gantry__trace_t *trace = scope->trace;
+    node_name_t unique;
+    uint32_t index;
+    GANTRY__TRY(trace_name(scope, node->op->name, &unique));
+    scope->next_name[0] = '\0';
+    node->name = unique.text;
+    for (uint32_t i = 0; i < node->body_count; ++i)
+        GANTRY__TRY(each_variable(&node->bodies[i].graph, trace, follow_variable, node, 0));
+    GANTRY__TRY(trace_add(scope, node, dtypes, shapes, &index));
+    const gantry__node_t added = trace->graph->nodes[index];
+    node->body_count = 0; /* the graph's now */
+    for (uint32_t i = 0; i < added.body_count; ++i)
+        GANTRY__TRY(each_variable(&added.bodies[i].graph, trace, mark_variable, node, index));
+    for (uint32_t i = 0; i < added.output_count; ++i) {
+        gantry_tensor_t *tensor;
+        GANTRY__TRY(trace_make_output(trace, index, i, &tensor));
+        gantry__scope_adopt(scope, tensor);
+        outputs[i] = tensor;
+    }
+    return GANTRY_OK;
 }

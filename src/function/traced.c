@@ -71,7 +71,7 @@ static gantry_status_t record(const gantry_function_t *function, gantry__traced_
     GANTRY__TRY(gantry__runtime_initialize(runtime, function->name));
     gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry__trace_init(&trace, runtime, &traced->graph);
+    gantry__trace_init(&trace, runtime, &traced->graph, NULL);
     scope->trace = &trace;
     scope->wish = traced->wish;
     gantry_status_t status = record_body(function, scope, traced);
@@ -86,20 +86,20 @@ static gantry_status_t record(const gantry_function_t *function, gantry__traced_
 /* ---- the list ---- */
 
 static bool traced_fits(const gantry_function_t *function, const gantry__traced_t *traced,
-                        const gantry__wish_t *wish, const gantry_shape_t *shapes) {
+                        const gantry__wish_t *wish, const gantry_shape_t *const *shapes) {
     if (traced->wish != wish ||
         traced->losses !=
             atomic_load_explicit(&function->runtime->devices.losses, memory_order_acquire))
         return false;
     for (uint32_t i = 0; i < function->input_count; ++i) {
-        if (!gantry_shape_equal(&traced->shapes[i], &shapes[i])) return false;
+        if (!gantry_shape_equal(&traced->shapes[i], shapes[i])) return false;
     }
     return true;
 }
 
 /* Takes a reference, and moves the trace to the front. */
 static gantry__traced_t *look_up(gantry_function_t *function, const gantry__wish_t *wish,
-                                 const gantry_shape_t *shapes) {
+                                 const gantry_shape_t *const *shapes) {
     gantry__mutex_lock(&function->lock);
     gantry__traced_t **at = &function->traced;
     while (*at && !traced_fits(function, *at, wish, shapes)) at = &(*at)->next;
@@ -130,7 +130,8 @@ static gantry__traced_t *put_first(gantry_function_t *function, gantry__traced_t
 }
 
 static gantry_status_t make_traced(gantry_function_t *function, const gantry__wish_t *wish,
-                                   const gantry_shape_t *shapes, gantry__traced_t **out_traced) {
+                                   const gantry_shape_t *const *shapes,
+                                   gantry__traced_t **out_traced) {
     const gantry__heap_t *heap = &function->runtime->heap;
     gantry__traced_t *traced = gantry__heap_zalloc(heap, sizeof *traced);
     if (!traced) return GANTRY_RESOURCE_EXHAUSTED;
@@ -141,12 +142,13 @@ static gantry_status_t make_traced(gantry_function_t *function, const gantry__wi
         gantry__heap_zalloc(heap, (function->input_count + 1) * sizeof *traced->shapes);
     gantry_status_t status = traced->shapes ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     for (uint32_t i = 0; traced->shapes && i < function->input_count; ++i)
-        traced->shapes[i] = shapes[i];
+        traced->shapes[i] = *shapes[i];
     traced->graph.passes_off = function->passes_off;
     if (status == GANTRY_OK) status = record(function, traced);
     if (status == GANTRY_OK) status = gantry__passes_run(function->runtime, &traced->graph);
     if (status == GANTRY_OK)
-        status = gantry__schedule_init(&traced->schedule, function->runtime, &traced->graph);
+        status = gantry__schedule_init(&traced->schedule, function->runtime, &traced->graph,
+                                       function->inter_op_threads);
     if (status != GANTRY_OK) {
         traced_destroy(function, traced);
         return gantry__fail_prefix(status, "function %s: ", function->name);
@@ -158,15 +160,41 @@ static gantry_status_t make_traced(gantry_function_t *function, const gantry__wi
     return GANTRY_OK;
 }
 
+/* A body that calls its own function from outside the trace would wait for itself. */
+static gantry_status_t begin_tracing(gantry_function_t *function) {
+    gantry__mutex_lock(&function->lock);
+    const bool is_own = function->is_tracing && pthread_equal(function->tracer, pthread_self());
+    gantry__mutex_unlock(&function->lock);
+    if (is_own)
+        return gantry__fail(
+            GANTRY_FAILED_PRECONDITION,
+            "function %s is called while its body is traced; a body may call other functions",
+            function->name);
+    gantry__mutex_lock(&function->tracing);
+    gantry__mutex_lock(&function->lock);
+    function->is_tracing = true;
+    function->tracer = pthread_self();
+    gantry__mutex_unlock(&function->lock);
+    return GANTRY_OK;
+}
+
+static void end_tracing(gantry_function_t *function) {
+    gantry__mutex_lock(&function->lock);
+    function->is_tracing = false;
+    gantry__mutex_unlock(&function->lock);
+    gantry__mutex_unlock(&function->tracing);
+}
+
 gantry_status_t gantry__function_find(gantry_function_t *function, const gantry__wish_t *wish,
-                                      const gantry_shape_t *shapes, gantry__traced_t **out_traced) {
+                                      const gantry_shape_t *const *shapes,
+                                      gantry__traced_t **out_traced) {
     *out_traced = look_up(function, wish, shapes);
     if (*out_traced) return GANTRY_OK;
-    gantry__mutex_lock(&function->tracing);
+    GANTRY__TRY(begin_tracing(function));
     *out_traced = look_up(function, wish, shapes); /* another thread may have made it */
     gantry_status_t status =
         *out_traced ? GANTRY_OK : make_traced(function, wish, shapes, out_traced);
-    gantry__mutex_unlock(&function->tracing);
+    end_tracing(function);
     return status;
 }
 

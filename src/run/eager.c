@@ -173,8 +173,15 @@ static bool choose_kernel(gantry__eager_t *eager) {
  * places the op again with the shapes. A device that was not open could not be asked then, so this
  * may repeat once for each device. */
 static gantry_status_t plan(gantry__eager_t *eager) {
+    const gantry_device_choice_t choice = {.op = eager->op->name,
+                                           .node = "",
+                                           .dtype = eager->infer.out_dtypes[0],
+                                           .output_count = eager->infer.output_count};
+    const gantry__wish_t *wish = eager->scope->wish;
+    if (!eager->pinned && !eager->exhausted)
+        GANTRY__TRY(gantry__scope_wish(eager->scope, &choice, &wish));
     gantry__place_request_t request = gantry__dispatch_request(
-        eager->runtime, eager->op, eager->infer.attrs, eager->scope->wish, eager->pinned);
+        eager->runtime, eager->op, eager->infer.attrs, wish, eager->pinned);
     request.exhausted = eager->exhausted;
     for (;;) {
         GANTRY__TRY(gantry__dispatch_plan(eager->runtime, &request, &eager->kept));
@@ -626,7 +633,8 @@ GIVE_ROOM(GANTRY__NOINLINE, run_many_inputs, GANTRY__MAX_INPUTS, FEW_OUTPUTS)
 GIVE_ROOM(GANTRY__NOINLINE, run_many_outputs, GANTRY__MAX_INPUTS, GANTRY__MAX_OUTPUTS)
 
 static gantry_status_t run_in_room(gantry__eager_t *eager, size_t *output_count) {
-    if (eager->op->output_count > FEW_OUTPUTS || eager->op->outputs[0].flags & GANTRY__ARG_LIST)
+    if (eager->op->output_count > FEW_OUTPUTS ||
+        gantry__op_outputs(eager->op)[0].flags & GANTRY__ARG_LIST)
         return run_many_outputs(eager, output_count);
     return eager->input_count > FEW_INPUTS ? run_many_inputs(eager, output_count)
                                            : run_few(eager, output_count);

@@ -264,6 +264,49 @@ static void eager_bodies_run_in_each_call(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* ---- random numbers ---- */
+
+static void drawing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                    const gantry_tensor_t **outputs, void *user) {
+    (void)inputs;
+    outputs[0] = gantry_generator_uniform(scope, user, GANTRY_SHAPE(4), GANTRY_FLOAT32);
+    outputs[1] = gantry_random_uniform(scope, GANTRY_SHAPE(4), GANTRY_FLOAT32, NULL);
+}
+
+static void each_call_draws_the_next_numbers(void **state) {
+    (void)state;
+    static const char *const devices[] = {"CPU:0", "GPU:0"};
+    for (size_t d = 0; d < 2; ++d) {
+        runtime_fixture_t f;
+        runtime_fixture_open(&f, 1);
+        gantry_generator_t *generator, *same;
+        assert_int_equal(gantry_generator_from_seed(f.runtime, 7, GANTRY_RANDOM_PHILOX, &generator),
+                         GANTRY_OK);
+        assert_int_equal(gantry_generator_from_seed(f.runtime, 7, GANTRY_RANDOM_PHILOX, &same),
+                         GANTRY_OK);
+        gantry_function_t *function = trace(&f, drawing, generator, NULL, 0, 2);
+        gantry_generator_release(generator); /* the function holds its stream */
+        gantry_scope_t *scope = runtime_fixture_scope(&f, devices[d]);
+        float before[4] = {0}, values[4];
+        for (int round = 0; round < 3; ++round) {
+            const gantry_tensor_t *got[2];
+            call(scope, function, NULL, 0, got, 2);
+            assert_int_equal(gantry_tensor_read(gantry_generator_uniform(
+                                                    scope, same, GANTRY_SHAPE(4), GANTRY_FLOAT32),
+                                                values, sizeof values),
+                             GANTRY_OK);
+            expect_f32(got[0], 4, values);
+            assert_int_equal(gantry_tensor_read(got[1], values, sizeof values), GANTRY_OK);
+            assert_memory_not_equal(values, before, sizeof values);
+            memcpy(before, values, sizeof values);
+        }
+        expect_ended_well(scope);
+        gantry_function_release(function);
+        gantry_generator_release(same);
+        runtime_fixture_close(&f);
+    }
+}
+
 /* ---- memory that runs out ---- */
 
 static gantry_status_t trace_and_call(gantry_runtime_t *runtime, const gantry_tensor_t *given,
@@ -308,10 +351,11 @@ int main(int argc, char **argv) {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(call_gives_the_values_of_the_body), TEST(results_may_be_inputs_captures_and_views),
-        TEST(nodes_run_where_their_scopes_ask),  TEST(variables_change_in_program_order),
-        TEST(open_sizes_are_traced_once_each),   TEST(functions_inside_functions_are_inlined),
-        TEST(eager_bodies_run_in_each_call),     TEST(nothing_leaks_when_memory_runs_out),
+        TEST(call_gives_the_values_of_the_body),  TEST(results_may_be_inputs_captures_and_views),
+        TEST(nodes_run_where_their_scopes_ask),   TEST(variables_change_in_program_order),
+        TEST(open_sizes_are_traced_once_each),    TEST(functions_inside_functions_are_inlined),
+        TEST(eager_bodies_run_in_each_call),      TEST(each_call_draws_the_next_numbers),
+        TEST(nothing_leaks_when_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

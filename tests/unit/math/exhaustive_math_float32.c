@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compares the float32 functions of the portable text with double precision over all 2^32 inputs,
- * or every n-th.
+ * or every n-th, and the bits of all instruction sets that the processor has.
  *
  * The full run takes about a minute a function and is not the default. The program prints each
  * function's largest error in units of the exact result's last place, with its input. The exit code
- * is 1 if an error exceeds its bound or a special case is wrong.
+ * is 1 if an error exceeds its bound, a special case is wrong, or two sets differ.
  *
- *     exhaustive_math_float32 [--full | --stride N] [--threads N] [function ...]
+ *     exhaustive_math_float32 [--full | --stride N] [--sets N] [--threads N] [function ...]
+ *
+ * The highest set gives the results. The other sets compute every N-th block of 1024 inputs
+ * (--sets, default 1). The base set of x86-64 emulates fused multiply-add and is slow.
  *
  * The reference is the C library's double function. That function's own error (below 1 ulp of
  * double) adds 2e-9 ulp at most, also near a zero of sine and cosine: the C library reduces its
@@ -23,7 +26,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cpu/cpu_backend.h"
 #include "float32_error.h"
+#include "math_float32_loops.h"
 #include "math_float32_reference.h"
 #include "math_float32_text.h"
 
@@ -33,7 +38,6 @@ enum { BLOCK = 1024, MOST_THREADS = 64, DEFAULT_STRIDE = 1009 };
 
 typedef struct subject {
     const char *name;
-    void (*fill)(float *restrict y, const float *restrict x, int count);
     double (*reference)(double x);
     double bound_ulp;
     /* inputs of larger magnitude are skipped, except infinities; 0: none are skipped */
@@ -47,29 +51,19 @@ typedef struct finding {
     double wanted;
     uint64_t compared;
     uint64_t rounded_right;
+    uint64_t unequal; /* results of other instruction sets */
 } finding_t;
 
 typedef struct task {
     const subject_t *subject;
     uint64_t first, end, stride;
+    uint64_t sets_every; /* blocks */
+    uint64_t blocks;
     finding_t worst;
 } task_t;
 
-/* One loop per function, so that the test runs the CPU backend's vector code. */
-#define FILL(name)                                                                   \
-    static void fill_##name(float *restrict y, const float *restrict x, int count) { \
-        for (int i = 0; i < count; ++i) {                                            \
-            y[i] = gantry__##name##_f32(x[i]);                                       \
-        }                                                                            \
-    }
-
-#define MATH_FUNCTION(name, reference, bound_ulp, domain) FILL(name)
-#include "math_float32_functions.def"
-#undef MATH_FUNCTION
-
 static const subject_t subjects[] = {
-#define MATH_FUNCTION(name, reference, bound_ulp, domain) \
-    {#name, fill_##name, reference, bound_ulp, domain},
+#define MATH_FUNCTION(name, reference, bound_ulp, domain) {#name, reference, bound_ulp, domain},
 #include "math_float32_functions.def"
 #undef MATH_FUNCTION
 };
@@ -98,10 +92,39 @@ static void compare_block(task_t *task, const float *x, const float *y, int coun
     }
 }
 
+static math_float32_loop_t loop_of(const subject_t *subject, int32_t level) {
+    return GANTRY_CPU_PICK(level, math_float32_loops)()[subject - subjects];
+}
+
+/* Compares the bits of the lower instruction sets with y. */
+static void compare_sets(task_t *task, const float *x, const float *y, int count, int32_t best) {
+    float other[BLOCK];
+    for (int32_t level = 0; level < best; ++level) {
+        loop_of(task->subject, level)(other, x, count);
+        for (int i = 0; i < count; ++i) {
+            if (GANTRY_AS_UINT(other[i]) != GANTRY_AS_UINT(y[i]) && task->worst.unequal++ == 0) {
+                printf("%s(%.9g): 0x%08" PRIx32 " with instruction set %d, 0x%08" PRIx32
+                       " with %d\n",
+                       task->subject->name, (double)x[i], GANTRY_AS_UINT(other[i]), level,
+                       GANTRY_AS_UINT(y[i]), best);
+            }
+        }
+    }
+}
+
+static void run_block(task_t *task, const float *x, int count) {
+    float y[BLOCK];
+    int32_t best = gantry__cpu_simd_detect(NULL);
+    loop_of(task->subject, best)(y, x, count);
+    compare_block(task, x, y, count);
+    if (task->blocks++ % task->sets_every == 0) {
+        compare_sets(task, x, y, count, best);
+    }
+}
+
 static void *run_task(void *argument) {
     task_t *task = argument;
     float x[BLOCK] = {0.0f};
-    float y[BLOCK];
     float domain = task->subject->domain;
     int count = 0;
     for (uint64_t bits = task->first; bits < task->end; bits += task->stride) {
@@ -110,13 +133,11 @@ static void *run_task(void *argument) {
             x[count++] = input;
         }
         if (count == BLOCK) {
-            task->subject->fill(y, x, count);
-            compare_block(task, x, y, count);
+            run_block(task, x, count);
             count = 0;
         }
     }
-    task->subject->fill(y, x, count);
-    compare_block(task, x, y, count);
+    run_block(task, x, count);
     return NULL;
 }
 
@@ -134,7 +155,6 @@ static void run_specials(task_t *task) {
         0x42b2d4fdu, 0x6f79be45u, 0xef79be45u, 0x4e800000u, 0x4e800001u, 0xbf7fffffu, 0xbf800001u,
     };
     float x[BLOCK];
-    float y[BLOCK];
     int count = 0;
     for (size_t i = 0; i < sizeof specials / sizeof specials[0]; ++i) {
         float input = GANTRY_AS_FLOAT(specials[i]);
@@ -143,32 +163,34 @@ static void run_specials(task_t *task) {
             x[count++] = input;
         }
     }
-    task->subject->fill(y, x, count);
-    compare_block(task, x, y, count);
+    run_block(task, x, count);
 }
 
 static void merge(finding_t *into, const finding_t *from) {
     uint64_t compared = into->compared + from->compared;
     uint64_t rounded_right = into->rounded_right + from->rounded_right;
+    uint64_t unequal = into->unequal + from->unequal;
     if (from->error_ulp > into->error_ulp) {
         *into = *from;
     }
     into->compared = compared;
     into->rounded_right = rounded_right;
+    into->unequal = unequal;
 }
 
 /* Returns whether the function keeps its bound. */
-static bool run_subject(const subject_t *subject, uint64_t stride, int threads) {
+static bool run_subject(const subject_t *subject, uint64_t stride, uint64_t sets_every,
+                        int threads) {
     task_t tasks[MOST_THREADS];
     pthread_t ids[MOST_THREADS];
     bool started[MOST_THREADS] = {false};
-    task_t specials = {.subject = subject};
+    task_t specials = {.subject = subject, .sets_every = 1};
     run_specials(&specials);
     finding_t worst = specials.worst;
     for (int i = 0; i < threads; ++i) {
         /* Thread i takes its own range, which starts at a multiple of the stride. */
         uint64_t steps = (INPUTS + stride - 1) / stride;
-        tasks[i] = (task_t){.subject = subject, .stride = stride};
+        tasks[i] = (task_t){.subject = subject, .stride = stride, .sets_every = sets_every};
         tasks[i].first = steps * (uint64_t)i / (uint64_t)threads * stride;
         tasks[i].end =
             i + 1 == threads ? INPUTS : steps * (uint64_t)(i + 1) / (uint64_t)threads * stride;
@@ -183,20 +205,22 @@ static bool run_subject(const subject_t *subject, uint64_t stride, int threads) 
         }
         merge(&worst, &tasks[i].worst);
     }
-    bool kept = worst.error_ulp <= subject->bound_ulp;
+    bool kept = worst.error_ulp <= subject->bound_ulp && worst.unequal == 0;
     printf("%-8s largest error %.4f ulp at %.9g (0x%08" PRIx32
            "): got %.9g, exact %.12g; bound %.4g; %" PRIu64
-           " inputs, %.2f %% correctly rounded: %s\n",
+           " inputs, %.2f %% correctly rounded, %" PRIu64 " unequal between sets: %s\n",
            subject->name, worst.error_ulp, (double)worst.input, GANTRY_AS_UINT(worst.input),
            (double)worst.result, worst.wanted, subject->bound_ulp, worst.compared,
-           100.0 * (double)worst.rounded_right / (double)worst.compared, kept ? "ok" : "FAILED");
+           100.0 * (double)worst.rounded_right / (double)worst.compared, worst.unequal,
+           kept ? "ok" : "FAILED");
     fflush(stdout);
     return kept;
 }
 
 static int usage(const char *program) {
     fprintf(stderr,
-            "usage: %s [--full | --stride N] [--threads N] [function ...]\nfunctions:", program);
+            "usage: %s [--full | --stride N] [--sets N] [--threads N] [function ...]\nfunctions:",
+            program);
     for (int i = 0; i < SUBJECTS; ++i) {
         fprintf(stderr, " %s", subjects[i].name);
     }
@@ -226,6 +250,7 @@ static bool select_subject(const char *name, bool *selected) {
 
 int main(int argc, char **argv) {
     uint64_t stride = DEFAULT_STRIDE;
+    uint64_t sets_every = 1;
     uint64_t threads = 2;
     bool selected[SUBJECTS] = {false};
     bool any = false;
@@ -233,6 +258,9 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "--full") == 0) {
             stride = 1;
         } else if (strcmp(argv[i], "--stride") == 0 && read_number(argv[i + 1], INPUTS, &stride)) {
+            i++;
+        } else if (strcmp(argv[i], "--sets") == 0 &&
+                   read_number(argv[i + 1], INPUTS, &sets_every)) {
             i++;
         } else if (strcmp(argv[i], "--threads") == 0 &&
                    read_number(argv[i + 1], MOST_THREADS, &threads)) {
@@ -246,7 +274,7 @@ int main(int argc, char **argv) {
     bool kept = true;
     for (int i = 0; i < SUBJECTS; ++i) {
         if (!any || selected[i]) {
-            kept = run_subject(&subjects[i], stride, (int)threads) && kept;
+            kept = run_subject(&subjects[i], stride, sets_every, (int)threads) && kept;
         }
     }
     return kept ? 0 : 1;

@@ -4,6 +4,9 @@
  * ways, on 1 Mi inputs. The device's own float64 functions are close to the C library's. The
  * division of positions agrees with `/`.
  *
+ * test_math_bits --full [function ...] compares float32 functions on all 2^32 inputs instead, with
+ * sixteen lanes, and takes some hours for all; C is then the highest instruction set's.
+ *
  * The test uses the first CPU device of the first platform that has one (the pthread device of
  * PoCL, if PoCL is installed). Without a platform or device, the tests are skipped with the reason
  * printed. The text comes from the source tree: from GANTRY_KERNELS_FOLDER, else from kernels in
@@ -24,6 +27,8 @@
 #include <CL/cl.h>
 #include <cmocka.h>
 
+#include "backends/cpu/cpu_backend.h"
+#include "math_float32_loops.h"
 #include "math_float32_text.h"
 
 #include "kernels/math/math_float64.cl"
@@ -84,7 +89,7 @@ enum { COUNT = 1 << 20, LIBRARY_COUNT = 1 << 17, LOCAL_SIZE = 64, LIBRARY_ULP = 
     X(pow)                   \
     X(fmod)
 #define ONE(name) +1
-enum { LIBRARY_PAIRS = 0 LIBRARY_PAIRS_F64(ONE) };
+enum { LIBRARY_PAIRS = 0 LIBRARY_PAIRS_F64(ONE), PAIRS = 0 PAIRS_F32(ONE) };
 
 #define LOOP(name, type, width, ...)                                               \
     static void loop_##name##_##width(void *restrict out, const void *restrict xs, \
@@ -583,7 +588,58 @@ static void library_functions_eight_lanes_and_c_give_near_results(void **state) 
     compare_library(*state, 8);
 }
 
-int main(void) {
+/* The bits of one function of 1 Mi consecutive inputs, from `first` on. */
+static size_t compare_chunk(const fixture_t *fixture, cl_program program, size_t index,
+                            uint32_t first) {
+    static float x[COUNT], device[COUNT], host[COUNT];
+    const inputs_t inputs = {x, x, COUNT};
+    for (size_t i = 0; i < COUNT; ++i) {
+        x[i] = GANTRY_AS_FLOAT(first + (uint32_t)i);
+    }
+    run_on_device(fixture, program, &subjects_f32[index], 16, &inputs, device);
+    GANTRY_CPU_PICK(gantry__cpu_simd_detect(NULL), math_float32_loops)()[index](host, x, COUNT);
+    return compare_bits(&subjects_f32[index], &inputs, device, host);
+}
+
+static size_t compare_all_inputs(const fixture_t *fixture, size_t index) {
+    static const char *const files[] = {GANTRY_MATH_FLOAT32_FILES};
+    char *text = read_text(files, sizeof files / sizeof files[0]);
+    size_t unequal = 0;
+    assert_non_null(text);
+    cl_program program = build_program(fixture, text, &subjects_f32[index], 1, 16);
+    for (uint64_t first = 0; first < UINT64_C(1) << 32; first += COUNT) {
+        unequal += compare_chunk(fixture, program, index, (uint32_t)first);
+    }
+    clReleaseProgram(program);
+    free(text);
+    print_message("%s: %zu of 2^32 results differ\n", subjects_f32[index].name, unequal);
+    return unequal;
+}
+
+static char **wished; /* names of functions; the last is NULL */
+
+static bool is_wished(const char *name) {
+    bool found = *wished == NULL;
+    for (char **wish = wished; *wish != NULL; ++wish) {
+        size_t length = strlen(*wish);
+        found = found || (strncmp(name, *wish, length) == 0 && strcmp(name + length, "_f32") == 0);
+    }
+    return found;
+}
+
+static void all_float32_inputs_opencl_and_c_give_equal_bits(void **state) {
+    enum { UNARY = sizeof subjects_f32 / sizeof subjects_f32[0] - PAIRS };
+    size_t unequal = 0;
+    skip_with_reason(*state);
+    for (size_t i = 0; i < UNARY; ++i) {
+        unequal += is_wished(subjects_f32[i].name) ? compare_all_inputs(*state, i) : 0;
+    }
+    assert_int_equal(unequal, 0);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest full[] = {
+        cmocka_unit_test(all_float32_inputs_opencl_and_c_give_equal_bits)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(positions_opencl_and_c_divide_alike),
         cmocka_unit_test(float32_functions_opencl_and_c_give_equal_bits),
@@ -593,5 +649,9 @@ int main(void) {
         cmocka_unit_test(library_functions_opencl_and_c_give_near_results),
         cmocka_unit_test(library_functions_eight_lanes_and_c_give_near_results),
     };
+    if (argc > 1 && strcmp(argv[1], "--full") == 0) {
+        wished = argv + 2;
+        return cmocka_run_group_tests(full, open_device, close_device);
+    }
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

@@ -23,15 +23,21 @@ static const char *const listed[] = {
 
 /* ---- the table ---- */
 
+/* A name that fills its row to the last byte has no end. */
+static void assert_name(const char *name, size_t row_bytes) {
+    assert_non_null(memchr(name, '\0', row_bytes));
+    assert_true(name[0] != '\0');
+}
+
 static void table_every_listed_op_is_defined(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(listed); ++i) {
         const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)i);
-        if (!op || !op->name) fail_msg("%s is listed but not defined", listed[i]);
+        if (!op || !op->name[0]) fail_msg("%s is listed but not defined", listed[i]);
+        assert_name(op->name, sizeof op->name);
         assert_string_equal(op->name, listed[i]);
         assert_int_equal(op->id, i);
         assert_non_null(op->infer);
-        if (!op->summary || !op->summary[0]) fail_msg("%s has no summary", listed[i]);
         if (i > 0 && strcmp(listed[i - 1], listed[i]) >= 0)
             fail_msg("%s is not in order", listed[i]);
     }
@@ -41,7 +47,7 @@ static void table_every_listed_op_is_defined(void **state) {
 static void assert_args(const gantry__op_def_t *op, const gantry__op_arg_t *args, uint32_t count) {
     int lists = 0;
     for (uint32_t k = 0; k < count; ++k) {
-        assert_non_null(args[k].name);
+        assert_name(args[k].name, sizeof args[k].name);
         lists += (args[k].flags & GANTRY__ARG_LIST) != 0;
         if (args[k].type == GANTRY__TYPE_EACH) {
             assert_true((args[k].flags & GANTRY__ARG_LIST) != 0);
@@ -53,7 +59,6 @@ static void assert_args(const gantry__op_def_t *op, const gantry__op_arg_t *args
         }
     }
     assert_true(lists <= 1);
-    assert_null(args[count].name);
 }
 
 /* A list of outputs is the only output, and one attribute has its length. */
@@ -67,7 +72,7 @@ static void assert_output_list(const gantry__op_def_t *op) {
     }
     bool list = false;
     for (uint32_t k = 0; k < op->output_count; ++k)
-        list |= (op->outputs[k].flags & GANTRY__ARG_LIST) != 0;
+        list |= (gantry__op_outputs(op)[k].flags & GANTRY__ARG_LIST) != 0;
     if (counting != list || (list && op->output_count != 1))
         fail_msg("%s: its list of outputs", op->name);
 }
@@ -75,6 +80,7 @@ static void assert_output_list(const gantry__op_def_t *op) {
 static void assert_attrs(const gantry__op_def_t *op) {
     for (uint32_t k = 0; k < op->attr_count; ++k) {
         const gantry__op_attr_t *attr = &op->attrs[k];
+        assert_name(attr->name, sizeof attr->name);
         bool is_type = attr->kind == GANTRY_ATTR_TYPE;
         assert_in_range(attr->kind, GANTRY_ATTR_BOOL, GANTRY_ATTR_STRING);
         if (is_type && k > 0 && op->attrs[k - 1].kind != GANTRY_ATTR_TYPE)
@@ -106,7 +112,7 @@ static void table_definitions_are_consistent(void **state) {
         assert_in_range(op->output_count, 1, GANTRY__MAX_OUTPUTS);
         assert_true(op->attr_count <= GANTRY__MAX_ATTRS);
         assert_args(op, op->inputs, op->input_count);
-        assert_args(op, op->outputs, op->output_count);
+        assert_args(op, gantry__op_outputs(op), op->output_count);
         assert_attrs(op);
         assert_output_list(op);
         assert_types_settle(op);
@@ -215,7 +221,7 @@ static void info_lists_names_of_every_op(void **state) {
     for (size_t i = 0; i < gantry_op_count(); ++i) {
         const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)i);
         gantry_op_info_t info = info_of(listed[i]);
-        assert_ptr_equal(info.summary, op->summary);
+        if (!info.summary[0]) fail_msg("%s has no summary", listed[i]);
         assert_int_equal(info.input_count, op->input_count);
         assert_int_equal(info.output_count, op->output_count);
         assert_int_equal(info.attr_count, op->attr_count);
@@ -230,8 +236,8 @@ static void info_lists_names_of_every_op(void **state) {
         }
         for (size_t k = 0; k < info.output_count; ++k) {
             char expected[64];
-            bool list = (op->outputs[k].flags & GANTRY__ARG_LIST) != 0;
-            (void)snprintf(expected, sizeof expected, "%s%s", op->outputs[k].name,
+            bool list = (gantry__op_outputs(op)[k].flags & GANTRY__ARG_LIST) != 0;
+            (void)snprintf(expected, sizeof expected, "%s%s", gantry__op_outputs(op)[k].name,
                            list ? "..." : "");
             assert_string_equal(info.outputs[k], expected);
         }

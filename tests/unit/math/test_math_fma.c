@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The portable text's fused multiply-add for processors without that instruction equals the C
+ * library's fmaf, which is rounded once. Operands have any bits, exponents that make the sum cancel
+ * or meet ties, or denormal results.
+ *
+ * An argument gives the number of triples per kind (default 1,000,000).
+ */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "math_float32_text.h"
+
+static long triples = 1000000;
+
+/* xorshift64*: the test needs repeatable bits, nothing more. */
+static uint64_t next_bits(uint64_t *state) {
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return *state * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+static uint32_t with_exponent(uint32_t bits, int32_t exponent) {
+    int32_t kept = exponent < 0 ? 0 : exponent > 254 ? 254 : exponent;
+    return (bits & 0x807fffffu) | (uint32_t)kept << 23;
+}
+
+static void choose_any(uint64_t *state, uint32_t operands[3]) {
+    for (int i = 0; i < 3; ++i) {
+        operands[i] = (uint32_t)(next_bits(state) >> 32);
+    }
+}
+
+/* c is within 2^32 of a b, up or down. */
+static void choose_near(uint64_t *state, uint32_t operands[3]) {
+    choose_any(state, operands);
+    int32_t product =
+        (int32_t)(operands[0] >> 23 & 255u) + (int32_t)(operands[1] >> 23 & 255u) - 127;
+    operands[2] = with_exponent(operands[2], product + (int32_t)(next_bits(state) >> 58) - 32);
+}
+
+/* Few bits, so that many sums end half-way between two floats or next to that. */
+static void choose_ties(uint64_t *state, uint32_t operands[3]) {
+    choose_near(state, operands);
+    operands[0] &= 0xfffff000u;
+    operands[1] &= 0xffffe000u;
+    operands[2] &= 0xfff80000u;
+}
+
+static void choose_denormal_results(uint64_t *state, uint32_t operands[3]) {
+    choose_any(state, operands);
+    int32_t shift = (int32_t)(next_bits(state) >> 58);
+    operands[0] = with_exponent(operands[0], 100 - shift);
+    operands[1] = with_exponent(operands[1], 27 + shift / 2);
+    operands[2] = with_exponent(operands[2], shift & 3);
+}
+
+static void compare_one(const uint32_t operands[3]) {
+    float a = GANTRY_AS_FLOAT(operands[0]);
+    float b = GANTRY_AS_FLOAT(operands[1]);
+    float c = GANTRY_AS_FLOAT(operands[2]);
+    float wanted = fmaf(a, b, c);
+    float got = gantry__emulated_fma_f32(a, b, c);
+    if (GANTRY_AS_UINT(wanted) != GANTRY_AS_UINT(got) && !(isnan(wanted) && isnan(got))) {
+        fail_msg("%a %a + %a: got %a, wanted %a", (double)a, (double)b, (double)c, (double)got,
+                 (double)wanted);
+    }
+}
+
+static void compare_random(void (*choose)(uint64_t *state, uint32_t operands[3])) {
+    uint64_t state = 88172645463325252u;
+    uint32_t operands[3];
+    for (long i = 0; i < triples; ++i) {
+        choose(&state, operands);
+        compare_one(operands);
+    }
+}
+
+static void any_bits_are_rounded_once(void **state) {
+    (void)state;
+    compare_random(choose_any);
+}
+
+static void near_operands_are_rounded_once(void **state) {
+    (void)state;
+    compare_random(choose_near);
+}
+
+static void ties_are_rounded_once(void **state) {
+    (void)state;
+    compare_random(choose_ties);
+}
+
+static void denormal_results_are_rounded_once(void **state) {
+    (void)state;
+    compare_random(choose_denormal_results);
+}
+
+static void special_operands_are_as_in_the_standard(void **state) {
+    static const uint32_t specials[] = {
+        0x00000000u, 0x00000001u, 0x007fffffu, 0x00800000u, 0x33800000u, 0x3f7fffffu, 0x3f800000u,
+        0x3f800001u, 0x4b800000u, 0x5f800000u, 0x7f7fffffu, 0x7f800000u, 0x7fc00000u, 0x1f800000u,
+    };
+    enum { COUNT = sizeof specials / sizeof specials[0], SIGNED = 2 * COUNT };
+    (void)state;
+    for (uint32_t i = 0; i < SIGNED * SIGNED * SIGNED; ++i) {
+        const uint32_t at[3] = {i % SIGNED, i / SIGNED % SIGNED, i / SIGNED / SIGNED};
+        uint32_t operands[3];
+        for (int k = 0; k < 3; ++k) {
+            operands[k] = specials[at[k] / 2] | (at[k] & 1u) << 31;
+        }
+        compare_one(operands);
+    }
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(special_operands_are_as_in_the_standard),
+        cmocka_unit_test(any_bits_are_rounded_once),
+        cmocka_unit_test(near_operands_are_rounded_once),
+        cmocka_unit_test(ties_are_rounded_once),
+        cmocka_unit_test(denormal_results_are_rounded_once),
+    };
+    if (argc > 1) {
+        triples = strtol(argv[1], NULL, 10);
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
