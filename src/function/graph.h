@@ -51,11 +51,11 @@ typedef struct gantry__node_t {
     int64_t piece_first;                 /* as gantry__infer_t has it */
     struct gantry__body_t *bodies;       /* of CASE and WHILE; the graph's own */
     uint32_t body_count;
-    gantry__draws_t *draws; /* of DRAW; a reference of the graph's own */
-    uint64_t blocks;        /* of DRAW: counter steps for each call */
-    uint64_t most_steps;    /* of WHILE; 0: no limit */
-    bool has_state;         /* of CASE and WHILE: a body assigns to a variable or draws */
-    const char *const *fused;            /* names of the nodes that a pass joined in this one */
+    gantry__draws_t *draws;   /* of DRAW; a reference of the graph's own */
+    uint64_t blocks;          /* of DRAW: counter steps for each call */
+    uint64_t most_steps;      /* of WHILE; 0: no limit */
+    bool has_state;           /* of CASE and WHILE: a body assigns to a variable or draws */
+    const char *const *fused; /* names of the nodes that a pass joined in this one */
     uint32_t fused_count;
 } gantry__node_t;
 
@@ -94,13 +94,6 @@ void gantry__graph_deinit(gantry__graph_t *graph);
 gantry_status_t gantry__graph_add(gantry__graph_t *graph, const gantry__node_t *node,
                                   const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
                                   uint32_t *out_node);
-/* Those that a result or an assignment depends on; is_needed: node_count entries, all false. */
-void gantry__graph_find_needed(const gantry__graph_t *graph, bool *is_needed);
-
-/* Leaves the nodes of `order`, in this order, which is topological; nodes and values get new
- * numbers. INPUT nodes, and all on which a node of `order` depends by its inputs, are among
- * them. A control input that is not among them falls away. */
-gantry_status_t gantry__graph_rebuild(gantry__graph_t *graph, const uint32_t *order, size_t count);
 
 /* Those that a result or an assignment depends on. is_needed: node_count entries, all false. */
 void gantry__graph_find_needed(const gantry__graph_t *graph, bool *is_needed);

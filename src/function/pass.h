@@ -35,8 +35,4 @@ static inline bool gantry__node_is_pure(const gantry__node_t *node) {
            !(node->op->flags & (GANTRY__OP_SEQUENCED | GANTRY__OP_VARIABLE));
 }
 
-static inline bool gantry__node_is_alias(const gantry__node_t *node) {
-    return node->kind == GANTRY__NODE_OP && (node->op->flags & GANTRY__OP_ALIAS) != 0;
-}
-
 #endif

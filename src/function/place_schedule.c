@@ -42,7 +42,7 @@ static gantry_status_t place_bodies(void *owner, uint32_t index, gantry__node_pl
     if (!block->bodies) return GANTRY_RESOURCE_EXHAUSTED;
     for (; block->body_count < node->body_count; ++block->body_count)
         GANTRY__TRY(gantry__schedule_init(&block->bodies[block->body_count], schedule->runtime,
-                                          &node->bodies[block->body_count].graph));
+                                          &node->bodies[block->body_count].graph, -1));
     const gantry__schedule_t *last = &block->bodies[node->body_count - 1];
     if (node->output_count > 0) place->device = last->slots[last->outputs[0]].device;
     if (!place->device) place->device = schedule->runtime->host;

@@ -51,7 +51,7 @@ typedef struct gantry__op_attr_t {
     bool required; /* no default; a type attribute that inputs determine is not required */
     /* INT: the number of tensors of the op's list output. INTS: as many tensors as numbers */
     bool counts_outputs;
-    int32_t kind; /* GANTRY_ATTR_... of backend_abi.h */
+    int32_t kind;        /* GANTRY_ATTR_... of backend_abi.h */
     uint64_t dtype_mask; /* TYPE: the accepted types */
     int64_t i;           /* default of BOOL, INT, TYPE */
     double f;
