@@ -379,6 +379,66 @@ static inline void random_variable(random_body_t *body) {
     }
 }
 
+/* ---- branches and loops ---- */
+
+typedef struct random_inner_t {
+    const random_graph_t *graph;
+    const gantry_tensor_t *outer; /* used without being an input */
+    bool assigns;
+} random_inner_t;
+
+static inline void random_then(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                               const gantry_tensor_t **outputs, void *user) {
+    const random_inner_t *inner = user;
+    const gantry_tensor_t *two = gantry_sqrt(scope, gantry_scalar_f32(scope, 4)),
+                          *bent = gantry_tanh(scope, gantry_mul(scope, inputs[0], two));
+    if (inner->assigns) (void)gantry_variable_assign_add(scope, inner->graph->variables[0], bent);
+    outputs[0] = gantry_add(scope, bent, inner->outer);
+}
+
+static inline void random_else(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                               const gantry_tensor_t **outputs, void *user) {
+    const random_inner_t *inner = user;
+    const gantry_tensor_t *less = gantry_sub(scope, inputs[0], inner->outer);
+    if (inner->assigns) (void)gantry_variable_assign(scope, inner->graph->variables[1], less);
+    outputs[0] = gantry_maximum(scope, less, gantry_sub(scope, inputs[0], inner->outer));
+}
+
+static inline void random_while_less(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                                     const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_less(scope, inputs[0], gantry_scalar_i32(scope, 3));
+}
+
+static inline void random_while_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                                     const gantry_tensor_t **outputs, void *user) {
+    outputs[0] = gantry_add(scope, inputs[0], gantry_scalar_i32(scope, 1));
+    random_then(scope, inputs + 1, outputs + 1, user);
+}
+
+static inline void random_control(random_body_t *body) {
+    const uint32_t x = (uint32_t)random_pick(body, GANTRY_FLOAT32);
+    uint32_t y = random_partner(body, x);
+    const gantry_shape_t *shape = gantry_tensor_shape(body->pool[x]);
+    if (!gantry_shape_equal(shape, gantry_tensor_shape(body->pool[y]))) y = x;
+    random_inner_t inner = {.graph = body->graph,
+                            .outer = body->pool[y],
+                            .assigns = gantry_shape_equal(shape, &body->graph->shape)};
+    const gantry_tensor_t *made[2];
+    if (random_is_one_of(body, 2)) {
+        const gantry_tensor_t *is_less = gantry_less(
+            body->at, gantry_sum(body->at, body->pool[x], NULL), gantry_scalar_f32(body->at, 0));
+        if (gantry_cond(body->at, is_less, random_then, random_else, &inner, &body->pool[x], 1,
+                        made, 1) == GANTRY_OK)
+            random_add(body, made[0], body->varies[x] || body->varies[y]);
+    } else {
+        const gantry_tensor_t *const values[] = {gantry_scalar_i32(body->at, 0), body->pool[x]};
+        if (gantry_while(body->at, random_while_less, random_while_body, &inner, values, 2, NULL,
+                         made) == GANTRY_OK)
+            random_add(body, made[1], body->varies[x] || body->varies[y]);
+    }
+}
+
 /* ---- the body ---- */
 
 static inline void random_step(random_body_t *body) {
@@ -409,8 +469,10 @@ static inline void random_step(random_body_t *body) {
         random_product(body);
     } else if (choice < 35) {
         random_shape_step(body);
-    } else if (choice < 36) {
+    } else if (choice < 35 + (uint32_t)random_is_one_of(body, 2)) {
         random_composed(body);
+    } else if (choice < 36) {
+        random_control(body);
     } else if (choice < 38) {
         random_constant(body);
     } else {
@@ -549,7 +611,10 @@ static inline void random_expect_devices(random_graph_t *graph, uint32_t passes_
 static inline gantry_function_t *random_trace(gantry_runtime_t *runtime, random_graph_t *graph,
                                               uint32_t passes_off, bool runs_eagerly) {
     const gantry_function_options_t options = {
-        .struct_size = sizeof options, .runs_eagerly = runs_eagerly, .passes_off = passes_off};
+        .struct_size = sizeof options,
+        .runs_eagerly = runs_eagerly,
+        .inter_op_threads = (int32_t)(graph->number % 3) * 2 - 2, /* -2, 0, 2 */
+        .passes_off = passes_off};
     gantry_input_spec_t inputs[RANDOM_GRAPH_INPUTS];
     gantry_function_t *function;
     for (uint32_t i = 0; i < RANDOM_GRAPH_INPUTS; ++i)
