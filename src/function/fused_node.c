@@ -369,15 +369,18 @@ static gantry_status_t collect_members(const gantry__fusing_t *fusing, const uin
     for (uint32_t k = 0; k < count; ++k) controls += nodes[members[k]].control_count;
     node->controls = gantry__arena_zalloc(arena, controls, sizeof *node->controls);
     const char **names = gantry__arena_zalloc(arena, count, sizeof *names);
-    if (!node->controls || !names) return GANTRY_RESOURCE_EXHAUSTED;
+    const gantry__op_def_t **ops = gantry__arena_zalloc(arena, count, sizeof(gantry__op_def_t *));
+    if (!node->controls || !names || !ops) return GANTRY_RESOURCE_EXHAUSTED;
     for (uint32_t k = 0; k < count; ++k) {
         const gantry__node_t *member = &nodes[members[k]];
         names[k] = member->name;
+        ops[k] = member->op;
         if (member->part_of != node->part_of) node->part_of = NULL;
         for (uint32_t i = 0; i < member->control_count; ++i)
             node->controls[node->control_count++] = member->controls[i];
     }
     node->fused = names;
+    node->fused_ops = ops;
     node->fused_count = count;
     return GANTRY_OK;
 }

@@ -7,15 +7,15 @@ gantry_status_t gantry__pass_dead(gantry__graph_t *graph) {
     const gantry__heap_t *heap = graph->heap;
     const size_t count = graph->node_count;
     size_t left = 0;
-    bool *is_needed = gantry__heap_zalloc(heap, count + 1);
+    bool *is_kept = gantry__heap_zalloc(heap, count + 1);
     uint32_t *order = gantry__heap_zalloc(heap, (count + 1) * sizeof *order);
-    gantry_status_t status = is_needed && order ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
-    if (status == GANTRY_OK) gantry__graph_find_needed(graph, is_needed);
+    gantry_status_t status = is_kept && order ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    if (status == GANTRY_OK) gantry__graph_find_kept(graph, is_kept);
     for (size_t i = 0; i < count && status == GANTRY_OK; ++i) {
-        if (is_needed[i] || graph->nodes[i].kind == GANTRY__NODE_INPUT) order[left++] = (uint32_t)i;
+        if (is_kept[i] || graph->nodes[i].kind == GANTRY__NODE_INPUT) order[left++] = (uint32_t)i;
     }
     if (status == GANTRY_OK && left < count) status = gantry__graph_rebuild(graph, order, left);
-    gantry__heap_free(heap, is_needed, count + 1);
+    gantry__heap_free(heap, is_kept, count + 1);
     gantry__heap_free(heap, order, (count + 1) * sizeof *order);
     return status;
 }

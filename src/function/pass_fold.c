@@ -63,6 +63,15 @@ static void fold_one(gantry_scope_t *scope, const gantry__graph_t *graph, gantry
     gantry__forget_since(before);
 }
 
+/* A constant has no device that another node could share. */
+static void fold_leave_out_colocated(const gantry__graph_t *graph, bool *is_needed) {
+    for (size_t i = 0; i < graph->node_count; ++i) {
+        const gantry__node_t *node = &graph->nodes[i];
+        if (node->colocated_count > 0) is_needed[i] = false;
+        for (uint32_t k = 0; k < node->colocated_count; ++k) is_needed[node->colocated[k]] = false;
+    }
+}
+
 static void fold_nodes(gantry_scope_t *scope, gantry__graph_t *graph, const bool *is_needed) {
     for (size_t i = 0; i < graph->node_count; ++i) {
         if (is_needed[i] && can_fold(graph, &graph->nodes[i]))
@@ -76,6 +85,7 @@ gantry_status_t gantry__pass_fold(gantry_runtime_t *runtime, gantry__graph_t *gr
     gantry_scope_t *scope = is_needed ? gantry_scope_begin(runtime, NULL) : NULL;
     if (scope) {
         gantry__graph_find_needed(graph, is_needed);
+        fold_leave_out_colocated(graph, is_needed);
         fold_nodes(scope, graph, is_needed);
         const uint32_t before = gantry__failures();
         (void)gantry_scope_end(scope);

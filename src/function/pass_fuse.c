@@ -72,7 +72,7 @@ static void find_uses(const groups_t *groups) {
 }
 
 /* A node that shares its device with another stays a node, for the placer. */
-static void leave_out_colocated(const groups_t *groups) {
+static void fuse_leave_out_colocated(const groups_t *groups) {
     for (uint32_t i = 0; i < groups->fusing.node_count; ++i) {
         const gantry__node_t *node = &groups->fusing.graph->nodes[i];
         if (node->colocated_count > 0) groups->fusing.devices[i] = NULL;
@@ -86,7 +86,7 @@ static gantry_status_t find_candidates(groups_t *groups) {
     uint32_t kernels = 0;
     for (uint32_t i = 0; i < groups->fusing.node_count; ++i)
         GANTRY__TRY(gantry__fusing_ask(&groups->fusing, i));
-    leave_out_colocated(groups);
+    fuse_leave_out_colocated(groups);
     for (uint32_t i = 0; i < groups->fusing.node_count; ++i) {
         groups->kernels[i] = kernels;
         kernels += groups->fusing.is_needed[i] && !groups->fusing.devices[i] &&
@@ -250,7 +250,7 @@ static gantry_status_t fuse(groups_t *groups) {
     gantry__graph_t *graph = fusing->graph;
     for (uint32_t i = 0; i < fusing->node_count; ++i) groups->parents[i] = fusing->new_nodes[i] = i;
     for (uint32_t i = 0; i < fusing->value_count; ++i) fusing->new_values[i] = i;
-    gantry__graph_find_needed(graph, fusing->is_needed);
+    gantry__graph_find_kept(graph, fusing->is_needed);
     find_uses(groups);
     GANTRY__TRY(find_candidates(groups));
     for (uint32_t i = 0; i < fusing->node_count; ++i) fuse_visit(groups, i);

@@ -239,6 +239,7 @@ static void a_fused_node_names_its_members(void **state) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     case_t c = {.length = 3};
+    assert_int_equal(gantry_set_log_device_placement(f.runtime, true), GANTRY_OK);
     gantry_function_t *function = trace(&f, chain_body, &c, 1, all);
     const gantry__node_t *node = find_node(function, "Add_1");
     assert_non_null(node);
@@ -247,6 +248,7 @@ static void a_fused_node_names_its_members(void **state) {
     assert_string_equal(node->fused[0], "Add");
     assert_string_equal(node->fused[1], "Mul");
     assert_string_equal(node->fused[2], "Add_1");
+    assert_int_equal(log_lines_with(&f.log, "Mul: (Mul): ", "device:CPU:0"), 1);
     gantry_function_release(function);
     runtime_fixture_close(&f);
 }
