@@ -98,7 +98,7 @@ gantry_status_t gantry__graph_add(gantry__graph_t *graph, const gantry__node_t *
 
 /* Those that a result or an assignment depends on. is_needed: node_count entries, all false. */
 void gantry__graph_find_needed(const gantry__graph_t *graph, bool *is_needed);
-/* The same, and nodes that others are colocated with, which decide where these run. */
+/* The same, arguments, and nodes that others are colocated with, which decide where these run. */
 void gantry__graph_find_kept(const gantry__graph_t *graph, bool *is_kept);
 
 /* Leaves the nodes of `order`, in this order, which is topological. Nodes and values get new

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Drops the nodes on which no result and no variable depends, so that they are neither placed nor
- * listed, and releases the constants that only they used. Arguments stay. */
+ * listed, and releases the constants that only they used. */
 #include "function/pass.h"
 
 gantry_status_t gantry__pass_dead(gantry__graph_t *graph) {
@@ -12,7 +12,7 @@ gantry_status_t gantry__pass_dead(gantry__graph_t *graph) {
     gantry_status_t status = is_kept && order ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     if (status == GANTRY_OK) gantry__graph_find_kept(graph, is_kept);
     for (size_t i = 0; i < count && status == GANTRY_OK; ++i) {
-        if (is_kept[i] || graph->nodes[i].kind == GANTRY__NODE_INPUT) order[left++] = (uint32_t)i;
+        if (is_kept[i]) order[left++] = (uint32_t)i;
     }
     if (status == GANTRY_OK && left < count) status = gantry__graph_rebuild(graph, order, left);
     gantry__heap_free(heap, is_kept, count + 1);

@@ -216,7 +216,7 @@ static void write_order(groups_t *groups) {
     }
     for (uint32_t i = 0; i < fusing->node_count; ++i) {
         const uint32_t fused = fusing->new_nodes[i];
-        if (!fusing->is_needed[i] && graph->nodes[i].kind != GANTRY__NODE_INPUT) continue;
+        if (!fusing->is_needed[i]) continue;
         if (fused == i) {
             groups->order[groups->order_count++] = i;
         } else if (fusing->is_last[i]) {

@@ -109,10 +109,10 @@ static void creating(gantry_scope_t *scope, const gantry_tensor_t *const *inputs
     assert_null(gantry_variable_create(scope, F32(scope, 1), "w"));
 }
 
-static void drawing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
-                    const gantry_tensor_t **outputs, void *user) {
-    (void)inputs, (void)user;
-    outputs[0] = gantry_random_uniform(scope, GANTRY_SHAPE(2), GANTRY_FLOAT32, NULL);
+static void shuffling(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_random_shuffle(scope, inputs[0], NULL);
 }
 
 static void searching(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
@@ -155,7 +155,7 @@ static void bodies_that_cannot_be_recorded_are_refused(void **state) {
         {failing, v, GANTRY_INVALID_ARGUMENT, "function f: "},
         {creating, NULL, GANTRY_FAILED_PRECONDITION,
          "variable w is created while a function is traced; create variables before"},
-        {drawing, NULL, GANTRY_UNIMPLEMENTED, "draw with a stateless op"},
+        {shuffling, NULL, GANTRY_UNIMPLEMENTED, "the host makes the order of the rows"},
         {searching, NULL, GANTRY_UNIMPLEMENTED,
          "op Where: the shape of output 0 depends on data; a function takes ops whose shapes"},
         {naming_badly, NULL, GANTRY_INVALID_ARGUMENT, "gantry_scope_name_next: the name is NULL"},

@@ -37,14 +37,18 @@ typedef struct world_t {
     gantry_function_t *function;
 } world_t;
 
+/* All nodes as the body calls them: passes drop, join and fuse some. */
+static const gantry_function_options_t as_written = {.struct_size = sizeof as_written,
+                                                     .passes_off = GANTRY_PASS_ALL};
+
 static void open_world(world_t *w) {
     const gantry_input_spec_t input = SPEC_F32("x", 40);
     runtime_fixture_open(&w->f, 1);
     w->scope = runtime_fixture_scope(&w->f, "GPU:0");
     w->variable = gantry_variable_create(
         w->scope, gantry_ones(w->scope, GANTRY_FLOAT32, GANTRY_SHAPE(40)), "a");
-    if (gantry_function_trace(w->f.runtime, "f \"1\"", crossing, w->variable, &input, 1, 2, NULL,
-                              &w->function) != GANTRY_OK)
+    if (gantry_function_trace(w->f.runtime, "f \"1\"", crossing, w->variable, &input, 1, 2,
+                              &as_written, &w->function) != GANTRY_OK)
         fail_msg("%s", gantry_last_message());
 }
 
@@ -204,7 +208,7 @@ static void memory_is_told_before_a_call(void **state) {
     gantry_scope_t *gpu = runtime_fixture_scope(&f, "GPU:0");
     const gantry_tensor_t *there = gantry_identity(gpu, captured);
     if (gantry_function_trace(f.runtime, "g", composed, (void *)(uintptr_t)there, &input, 1, 1,
-                              NULL, &function) != GANTRY_OK)
+                              &as_written, &function) != GANTRY_OK)
         fail_msg("%s", gantry_last_message());
     assert_int_equal(gantry_function_get_memory(function, 0, NULL, &count), GANTRY_OK);
     assert_int_equal(count, 2);

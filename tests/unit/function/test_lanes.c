@@ -37,8 +37,10 @@ static void weave(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
 static gantry_function_t *trace(gantry_runtime_t *runtime, gantry_function_body_fn body,
                                 const void *user, size_t outputs, int32_t threads, bool is_eager) {
     const gantry_input_spec_t input = SPEC_F32(ELEMENTS);
-    const gantry_function_options_t options = {
-        .struct_size = sizeof options, .inter_op_threads = threads, .runs_eagerly = is_eager};
+    const gantry_function_options_t options = {.struct_size = sizeof options,
+                                               .inter_op_threads = threads,
+                                               .runs_eagerly = is_eager,
+                                               .passes_off = GANTRY_PASS_ELEMENTWISE_FUSION};
     gantry_function_t *function;
     void *given;
     memcpy(&given, &user, sizeof given);
