@@ -5,8 +5,8 @@
  * for each further input, since it sums from left to right.
  *
  * An operand is the result of an earlier member, or an input of the node. A member's result is an
- * output of the node if something outside the group uses it. A program beyond the op's limits is
- * cut: fewer members are tried. */
+ * output of the node if something outside the node uses it. Members beyond the limits of the op or
+ * the device go into the next node. */
 #include <string.h>
 
 #include "device/device_open.h"
@@ -178,28 +178,15 @@ static bool add_member(gantry__fusing_t *fusing, program_t *program, uint32_t me
     return true;
 }
 
-/* How often members use the value of member `at`. */
-static uint32_t uses_inside(const gantry__fusing_t *fusing, const uint32_t *members, uint32_t count,
-                            uint32_t at) {
-    const uint32_t value = fusing->graph->nodes[members[at]].first_output;
-    uint32_t uses = 0;
-    for (uint32_t k = at + 1; k < count && uses < fusing->uses[value]; ++k) {
-        const gantry__node_t *node = &fusing->graph->nodes[members[k]];
-        for (uint32_t i = 0; i < node->input_count; ++i) uses += node->inputs[i] == value;
+/* Uses of earlier members' results. Returns how many of these have no other use left. */
+static uint32_t count_closed(const gantry__fusing_t *fusing, const gantry__node_t *node) {
+    uint32_t closed = 0;
+    for (uint32_t i = 0; i < node->input_count; ++i) {
+        const uint32_t value = node->inputs[i], operand = fusing->operands[value];
+        const bool is_member = operand > 0 && operand <= MOST_INSTRUCTIONS;
+        closed += is_member && --fusing->uses_left[value] == 0;
     }
-    return uses;
-}
-
-static bool fuse_add_outputs(const gantry__fusing_t *fusing, program_t *program,
-                             const uint32_t *members, uint32_t count) {
-    for (uint32_t k = 0; k < count; ++k) {
-        const uint32_t value = fusing->graph->nodes[members[k]].first_output;
-        if (uses_inside(fusing, members, count, k) == fusing->uses[value]) continue;
-        if (program->output_count == MOST_OUTPUTS) return false;
-        program->output_members[program->output_count] = k;
-        program->outputs[program->output_count++] = program->results[k];
-    }
-    return true;
+    return closed;
 }
 
 static void forget_operands(gantry__fusing_t *fusing, const uint32_t *members, uint32_t count) {
@@ -210,18 +197,50 @@ static void forget_operands(gantry__fusing_t *fusing, const uint32_t *members, u
     }
 }
 
-static bool write_program(gantry__fusing_t *fusing, program_t *program, const uint32_t *members,
-                          uint32_t count) {
-    const bool is_host = fusing->devices[members[0]]->synchronous;
-    bool fits = true;
-    program->instruction_count = program->input_count = program->output_count = 0;
-    program->costly_count = 0;
-    for (uint32_t k = 0; k < count && fits; ++k) fits = add_member(fusing, program, k, members[k]);
-    fits = fits && fuse_add_outputs(fusing, program, members, count);
+static bool is_within_limits(const gantry__fusing_t *fusing, const program_t *program,
+                             uint32_t member) {
+    return fusing->devices[member]->synchronous ||
+           (program->instruction_count <= GANTRY__FUSED_MOST_DEVICE_INSTRUCTIONS &&
+            program->costly_count <= GANTRY__FUSED_MOST_DEVICE_COSTLY);
+}
+
+/* Writes members until a limit. Returns how many of them, counted from the first, one node may
+ * have: their results that are used outside are few enough. */
+static uint32_t write_members(gantry__fusing_t *fusing, program_t *program, const uint32_t *members,
+                              uint32_t count) {
+    uint32_t open = 0, possible = 0;
+    program->instruction_count = program->input_count = program->costly_count = 0;
+    for (uint32_t k = 0; k < count; ++k) {
+        const gantry__node_t *node = &fusing->graph->nodes[members[k]];
+        open -= count_closed(fusing, node);
+        if (!add_member(fusing, program, k, members[k]) ||
+            !is_within_limits(fusing, program, members[k]))
+            break;
+        fusing->uses_left[node->first_output] = fusing->uses[node->first_output];
+        if (++open <= MOST_OUTPUTS) possible = k + 1;
+    }
     forget_operands(fusing, members, count);
-    return fits &&
-           (is_host || (program->instruction_count <= GANTRY__FUSED_MOST_DEVICE_INSTRUCTIONS &&
-                        program->costly_count <= GANTRY__FUSED_MOST_DEVICE_COSTLY));
+    return possible;
+}
+
+static void fuse_add_outputs(const gantry__fusing_t *fusing, program_t *program,
+                             const uint32_t *members, uint32_t count) {
+    program->output_count = 0;
+    for (uint32_t k = 0; k < count; ++k) {
+        if (fusing->uses_left[fusing->graph->nodes[members[k]].first_output] == 0) continue;
+        program->output_members[program->output_count] = k;
+        program->outputs[program->output_count++] = program->results[k];
+    }
+}
+
+/* Returns how many members the program has. */
+static uint32_t write_program(gantry__fusing_t *fusing, program_t *program, const uint32_t *members,
+                              uint32_t count) {
+    const uint32_t most = count < MOST_INSTRUCTIONS ? count : MOST_INSTRUCTIONS,
+                   taken = write_members(fusing, program, members, most);
+    if (taken < most) (void)write_members(fusing, program, members, taken);
+    fuse_add_outputs(fusing, program, members, taken);
+    return taken;
 }
 
 /* ---- the node ---- */
@@ -427,12 +446,9 @@ gantry_status_t gantry__fusing_join(gantry__fusing_t *fusing, const uint32_t *me
     program_t program;
     fused_call_t call;
     bool runs = false;
-    uint32_t taken = count < MOST_INSTRUCTIONS ? count : MOST_INSTRUCTIONS;
-    *out_taken = 1;
-    while (taken > 1 && !write_program(fusing, &program, members, taken))
-        taken -= taken / 8 > 0 ? taken / 8 : 1;
+    const uint32_t taken = write_program(fusing, &program, members, count);
+    *out_taken = taken > 1 ? taken : 1;
     if (taken < 2) return GANTRY_OK;
     GANTRY__TRY(can_run(fusing, &program, &call, members[taken - 1], &runs));
-    *out_taken = taken;
     return runs ? add_fused(fusing, &program, &call, members, taken) : GANTRY_OK;
 }

@@ -272,6 +272,7 @@ static bool groups_init(groups_t *groups, gantry__arena_t *arena) {
     fusing->is_needed = gantry__arena_zalloc(arena, nodes, sizeof(bool));
     fusing->uses = gantry__arena_zalloc(arena, values, sizeof(uint32_t));
     fusing->operands = gantry__arena_zalloc(arena, values, sizeof(uint32_t));
+    fusing->uses_left = gantry__arena_zalloc(arena, values, sizeof(uint32_t));
     fusing->new_values = gantry__arena_zalloc(arena, values, sizeof(uint32_t));
     fusing->new_nodes = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     fusing->is_last = gantry__arena_zalloc(arena, nodes, sizeof(bool));
@@ -285,9 +286,9 @@ static bool groups_init(groups_t *groups, gantry__arena_t *arena) {
     groups->tails = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     groups->members = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     return fusing->devices && fusing->is_needed && fusing->uses && fusing->operands &&
-           fusing->new_values && fusing->new_nodes && fusing->is_last && groups->parents &&
-           groups->is_closed && groups->lasts && groups->held && groups->last_use &&
-           groups->kernels && groups->next && groups->tails && groups->members;
+           fusing->uses_left && fusing->new_values && fusing->new_nodes && fusing->is_last &&
+           groups->parents && groups->is_closed && groups->lasts && groups->held &&
+           groups->last_use && groups->kernels && groups->next && groups->tails && groups->members;
 }
 
 gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *graph) {
