@@ -90,8 +90,8 @@ void gantry__graph_init(gantry__graph_t *graph, const gantry__heap_t *heap);
 void gantry__graph_deinit(gantry__graph_t *graph);
 
 /* Appends a node, whose lists are copied, and its output values. dtypes and shapes: of the
- * outputs. Takes over the references to tensor, variable and draws, also when it fails; the bodies when it
- * succeeds. */
+ * outputs. Takes over the references to tensor, variable and draws, also when it fails; the bodies
+ * when it succeeds. */
 gantry_status_t gantry__graph_add(gantry__graph_t *graph, const gantry__node_t *node,
                                   const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
                                   uint32_t *out_node);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random functions give the bits of their bodies run op by op on a real driver (PoCL as GPU:0) and
- * the CPU: with all passes, with none, and with each alone. Limits of the device split fused nodes. */
+ * the CPU: with all passes, with none, and with each alone. Limits of the device split fused nodes.
+ */
 #define _XOPEN_SOURCE 700
 
 #include "op/fused_program.h"
