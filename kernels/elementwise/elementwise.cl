@@ -342,8 +342,8 @@ GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out),
     GANTRY_REPORT(bad >= 0, bad)
 }
 
-/* One operand has the result's shape. Of the other, `size` elements are each repeated `inner` times,
- * and all of that over and over: element i of the result takes number i / inner % size. */
+/* One operand has the result's shape. Of the other, `size` elements are each repeated `inner`
+ * times, and all of that over and over: element i of the result takes number i / inner % size. */
 typedef struct gantry__repeat_t {
     gantry__dense_t dense;
     GANTRY_LONG inner, size;

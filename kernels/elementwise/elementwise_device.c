@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ops of ops/elementwise.def on every device that builds programs. Each op has a program of its
  * own, whose text is made from its row. A program is built for a type and a style; it holds all
- * forms: dense, broadcast, and a scalar on either side; on GPUs an operand that is repeated in rows,
- * or element by element, a scalar included. */
+ * forms: dense, broadcast, and a scalar on either side; on GPUs an operand that is repeated in
+ * rows, or element by element, a scalar included. */
 
 #include "kernels/elementwise/number_bits.h"
 #include "kernels/elementwise/elementwise_device.h"

@@ -10,8 +10,8 @@
  *
  *   norm_group   GPUs: a work-item for each lane of a row. A row shorter than 64 has as many lanes
  *                as the smallest power of two that holds it, and a group has more rows
- *   norm_few     GPUs, few long rows, if each can have a compute unit: a work-group for a row, which
- *                is read once (row_tile.cl, which comes before)
+ *   norm_few     GPUs, few long rows, if each can have a compute unit: a work-group for a row,
+ *                which is read once (row_tile.cl, which comes before)
  *   norm_rows    CPUs: a work-group of one for `each` rows; the lanes are vectors of 64 bytes
  *
  * Options: GANTRY_T, float32 or float64; GANTRY_SERIAL, 1 for CPUs and 0 for GPUs. */

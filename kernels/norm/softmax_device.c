@@ -80,8 +80,8 @@ static bool are_tiled_rows(gantry_op_call_t *call, int64_t length) {
            allows_tiles(call, "softmax_tile_sum") && allows_tiles(call, "softmax_tile_result");
 }
 
-static int32_t launch_tiles(gantry_op_call_t *call, const char *name, uint64_t groups,
-                            const gantry_launch_arg_t *args, uint32_t arg_count) {
+static int32_t softmax_launch_tiles(gantry_op_call_t *call, const char *name, uint64_t groups,
+                                    const gantry_launch_arg_t *args, uint32_t arg_count) {
     gantry_backend_kernel_t *kernel = NULL;
     GANTRY__TRY(softmax_device_find_kernel(call, name, 1, &kernel));
     return gantry__k_launch_groups(call, kernel, groups, GANTRY_REDUCE_FEW_ITEMS, args, arg_count);
@@ -91,7 +91,7 @@ static int32_t submit_few(gantry_op_call_t *call, int64_t rows, int64_t length) 
     const gantry_launch_arg_t args[] = {gantry__k_span(call->inputs[0]),
                                         gantry__k_span(call->outputs[0]),
                                         gantry__k_scalar(&length, sizeof length)};
-    return launch_tiles(call, "softmax_few", (uint64_t)rows, args, 3);
+    return softmax_launch_tiles(call, "softmax_few", (uint64_t)rows, args, 3);
 }
 
 static int32_t submit_tiles(gantry_op_call_t *call, int64_t rows, int64_t length) {
@@ -113,9 +113,9 @@ static int32_t submit_tiles(gantry_op_call_t *call, int64_t rows, int64_t length
     const gantry_launch_arg_t most_args[] = {in, tile_most, elements, count};
     const gantry_launch_arg_t sum_args[] = {in, tile_most, row_most, tile_sums, elements, count};
     const gantry_launch_arg_t result_args[] = {in, row_most, tile_sums, out, elements, count};
-    GANTRY__TRY(launch_tiles(call, "softmax_tile_most", groups, most_args, 4));
-    GANTRY__TRY(launch_tiles(call, "softmax_tile_sum", groups, sum_args, 6));
-    return launch_tiles(call, "softmax_tile_result", groups, result_args, 6);
+    GANTRY__TRY(softmax_launch_tiles(call, "softmax_tile_most", groups, most_args, 4));
+    GANTRY__TRY(softmax_launch_tiles(call, "softmax_tile_sum", groups, sum_args, 6));
+    return softmax_launch_tiles(call, "softmax_tile_result", groups, result_args, 6);
 }
 
 /* Longer rows: reductions compute the largest and the sum, and two launches in between and behind

@@ -361,8 +361,8 @@ GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
     }
 }
 
-/* A group of ITEMS: `width` = ITEMS / APART columns of one chunk, an item for each column and each r in
- * 0 ... APART - 1; `blocks` groups make one chunk. An item's own lanes are APART apart: of the
+/* A group of ITEMS: `width` = ITEMS / APART columns of one chunk, an item for each column and each
+ * r in 0 ... APART - 1; `blocks` groups make one chunk. An item's own lanes are APART apart: of the
  * loads that are under way at once, k and k + LANES / APART are one lane's. One reduced axis
  * only. */
 #define REDUCE_BLOCK_KERNEL(name, APART, ITEMS)                                               \

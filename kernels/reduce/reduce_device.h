@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions on devices, for kernels that need one inside, and their rule for few long rows: Softmax,
- * LayerNormRows.
+/* Reductions on devices, for kernels that need one inside, and their rule for few long rows:
+ * Softmax, LayerNormRows.
  *
  * Owner: spans belong to the call. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_REDUCE_DEVICE_H

@@ -59,6 +59,7 @@ static void run_all(gantry_scope_t *scope) {
     expect(scope, "Softmax of a long row", gantry_softmax(scope, numbers(scope, 1, 9000)));
     expect(scope, "LayerNorm", layer_norm(scope, 16, 512));
     expect(scope, "LayerNorm of a row", layer_norm(scope, 1, 1000));
+    expect(scope, "Sort", gantry_sort(scope, numbers(scope, 1, 3000), 1, false));
     expect(scope, "Transpose", gantry_transpose(scope, square, NULL));
     expect(scope, "MatMul", gantry_matmul(scope, square, square, NULL));
     expect(scope, "Cumsum of rows", gantry_cumsum(scope, wide, 1, NULL));

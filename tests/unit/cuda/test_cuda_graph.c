@@ -18,7 +18,7 @@ static const char text[] =
     "}\n";
 static const char *const parts[] = {text};
 static const gantry_program_source_t source = {
-    sizeof source, GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C, "test/scale", parts, 1};
+    sizeof source, GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C, "test/scale", parts, 1, 0};
 
 /* A region in four pieces: input, scaled, copied, filled; and pinned memory at both ends. */
 typedef struct bench_t {
@@ -433,7 +433,7 @@ static void synchronize_of_a_captured_stream_is_refused_and_the_stream_usable(vo
     bench_close(&b);
 }
 
-/* Both directions, on the stream of the capture and on a branch; the capture goes on without them. */
+/* Both directions, on the stream of the capture and on a branch. The capture goes on without. */
 static void copies_of_pageable_memory_are_refused_and_spoil_nothing(void **state) {
     branch_t r;
     gantry_backend_graph_t *graph = NULL;

@@ -276,6 +276,8 @@ static const gantry_logical_device_config_t given_configs[2];
 #define given_const_gantry_runtime_options_t_p(c, name)                           \
     (&(gantry_runtime_options_t){.struct_size = sizeof(gantry_runtime_options_t), \
                                  .backends = "cpu"})
+#define given_const_gantry_while_options_t_p(c, name) \
+    (&(gantry_while_options_t){.struct_size = sizeof(gantry_while_options_t), .most_steps = 2})
 #define given_const_gantry_function_options_t_p(c, name) \
     (&(gantry_function_options_t){.struct_size = sizeof(gantry_function_options_t)})
 #define given_const_gantry_format_options_t_p(c, name) \
@@ -332,6 +334,8 @@ static inline bool given_visit(void *user, const gantry_tuning_record_t *record)
 #define given_const_char_p(c, name) given_text(c, name)
 #define given_gantry_placement_fn(c, name) given_callback
 #define given_gantry_function_body_fn(c, name) given_body
+#define given_const_gantry_function_body_fn_p(c, name) \
+    ((const gantry_function_body_fn[]){given_body, given_body, given_body})
 #define given_gantry_device_fn(c, name) given_choose
 #define given_gantry_tuning_record_fn(c, name) given_visit
 #define given_size_t(c, name) given_size(name)
