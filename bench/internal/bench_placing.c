@@ -86,8 +86,7 @@ static bool plan(void *subject, int calls) {
     const placing_t *placing = subject;
     for (int i = 0; i < calls; ++i) {
         gantry__schedule_t schedule;
-        if (gantry__schedule_init(&schedule, placing->runtime, placing->graph, -1) !=
-            GANTRY_OK)
+        if (gantry__schedule_init(&schedule, placing->runtime, placing->graph, -1) != GANTRY_OK)
             return false;
         gantry__schedule_deinit(&schedule);
     }

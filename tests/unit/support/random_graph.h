@@ -613,7 +613,7 @@ static inline gantry_function_t *random_trace(gantry_runtime_t *runtime, random_
     const gantry_function_options_t options = {
         .struct_size = sizeof options,
         .runs_eagerly = runs_eagerly,
-        .inter_op_threads = (int32_t)(graph->number % 3) * 2 - 2, /* -2, 0, 2 */
+        .inter_op_threads = (int32_t)(graph->number / 3 % 3) * 2 - 2, /* -2, 0, 2 */
         .passes_off = passes_off};
     gantry_input_spec_t inputs[RANDOM_GRAPH_INPUTS];
     gantry_function_t *function;
@@ -650,31 +650,43 @@ static inline void random_check_passes(gantry_runtime_t *runtime, random_graph_t
     gantry_function_release(function);
 }
 
-/* Returns how many nodes were fused. */
-static inline uint32_t random_graph_check(gantry_runtime_t *runtime, uint64_t number,
-                                          bool any_nan) {
+/* The graph with this number, of `shape`, or of a shape of its own if that is NULL. The scope owns
+ * what it captures. */
+static inline void random_graph_init(random_graph_t *graph, gantry_scope_t *scope, uint64_t number,
+                                     const gantry_shape_t *shape) {
     static const gantry_shape_t shapes[] = {{.rank = 1, .dims = {5}},
                                             {.rank = 2, .dims = {3, 7}},
                                             {.rank = 2, .dims = {16, 33}},
                                             {.rank = 3, .dims = {2, 3, 4}},
                                             {.rank = 0},
                                             {.rank = 2, .dims = {1, 70}}};
-    static const char *const devices[] = {NULL, "CPU:0", "GPU:0"};
     uint64_t state = number * UINT64_C(0x9E3779B97F4A7C15) + 1;
-    random_graph_t graph = {.number = number,
-                            .any_nan = any_nan,
-                            .seed = state,
-                            .steps = 8 + random_below(&state, 40),
-                            .shape = shapes[random_below(&state, 6)]};
-    const char *device = devices[random_below(&state, 3)];
-    random_result_t eager[2][RANDOM_GRAPH_RESULTS];
-    gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
-    graph.captured = random_input(scope, &state, &graph.shape);
+    *graph = (random_graph_t){.number = number, .seed = state};
+    graph->steps = 8 + random_below(&state, 40);
+    graph->shape = shape ? *shape : shapes[random_below(&state, 6)];
+    graph->captured = random_input(scope, &state, &graph->shape);
     for (uint32_t i = 0; i < RANDOM_GRAPH_VARIABLES; ++i) {
         gantry_scope_t *home = gantry_scope_begin_in(scope, i ? "CPU:0" : "GPU:0");
-        graph.variables[i] = gantry_variable_create(home, graph.captured, i ? "b" : "a");
+        graph->variables[i] = gantry_variable_create(home, graph->captured, i ? "b" : "a");
         assert_int_equal(gantry_scope_end(home), GANTRY_OK);
     }
+}
+
+static inline void random_graph_deinit(random_graph_t *graph) {
+    for (uint32_t i = 0; i < RANDOM_GRAPH_VARIABLES; ++i)
+        gantry_variable_release(graph->variables[i]);
+}
+
+/* Returns how many nodes were fused. */
+static inline uint32_t random_graph_check(gantry_runtime_t *runtime, uint64_t number,
+                                          bool any_nan) {
+    static const char *const devices[] = {NULL, "CPU:0", "GPU:0"};
+    const char *device = devices[number % 3];
+    random_result_t eager[2][RANDOM_GRAPH_RESULTS];
+    random_graph_t graph;
+    gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
+    random_graph_init(&graph, scope, number, NULL);
+    graph.any_nan = any_nan;
     gantry_function_t *function = random_trace(runtime, &graph, 0, true);
     for (uint32_t k = 0; k < 2; ++k)
         random_call(runtime, &graph, function, device, graph.seed + k, eager[k]);
@@ -684,10 +696,20 @@ static inline uint32_t random_graph_check(gantry_runtime_t *runtime, uint64_t nu
     for (uint32_t pass = 1; pass < GANTRY_PASS_ALL; pass <<= 1)
         random_check_passes(runtime, &graph, device, GANTRY_PASS_ALL & ~pass, eager);
     for (uint32_t k = 0; k < 2; ++k) random_free(eager[k]);
-    for (uint32_t i = 0; i < RANDOM_GRAPH_VARIABLES; ++i)
-        gantry_variable_release(graph.variables[i]);
+    random_graph_deinit(&graph);
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
     return graph.fused;
+}
+
+/* The bytes of intermediate values that a call of the graph takes. */
+static inline uint64_t random_planned_bytes(gantry_runtime_t *runtime, random_graph_t *graph,
+                                            uint32_t passes_off) {
+    gantry_function_t *function = random_trace(runtime, graph, passes_off, false);
+    const gantry__schedule_t *schedule = &function->traced->schedule;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < schedule->arena_count; ++i) bytes += schedule->arenas[i].bytes;
+    gantry_function_release(function);
+    return bytes;
 }
 
 #endif
