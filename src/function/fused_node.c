@@ -17,6 +17,9 @@
 #define MOST_INSTRUCTIONS GANTRY__FUSED_MOST_INSTRUCTIONS
 #define MOST_INPUTS GANTRY__FUSED_MOST_INPUTS
 #define MOST_OUTPUTS GANTRY__FUSED_MOST_OUTPUTS
+/* On the host, an operand with one element for each row ends the blocks of a fused node where rows
+ * end. Shorter rows than this cost more than a pass over memory saves. */
+#define LEAST_ROW 512
 #define ALPHA UINT32_MAX /* for an input: no value yet, but a number that an attribute has */
 
 typedef struct program_t {
@@ -76,6 +79,20 @@ static bool is_candidate(const gantry__fusing_t *fusing, uint32_t index) {
     return gantry__fused_takes(id, dtype);
 }
 
+/* Whether an operand repeats each of its elements along a short row. */
+static bool repeats_in_short_rows(const gantry__fusing_t *fusing, uint32_t index) {
+    const gantry__node_t *node = &fusing->graph->nodes[index];
+    const gantry_shape_t *shape = &gantry__fusing_result(fusing, index)->shape;
+    if (shape->rank == 0 || shape->dims[shape->rank - 1] >= LEAST_ROW) return false;
+    for (uint32_t i = 0; i < node->input_count; ++i) {
+        const gantry__value_t *value = &fusing->graph->values[node->inputs[i]];
+        const int32_t rank = value->shape.rank;
+        if (value->elements > 1 && value->shape.dims[rank - 1] < shape->dims[shape->rank - 1])
+            return true;
+    }
+    return false;
+}
+
 gantry_status_t gantry__fusing_ask(gantry__fusing_t *fusing, uint32_t index) {
     const gantry__node_t *node = &fusing->graph->nodes[index];
     if (!is_candidate(fusing, index)) return GANTRY_OK;
@@ -85,7 +102,8 @@ gantry_status_t gantry__fusing_ask(gantry__fusing_t *fusing, uint32_t index) {
     gantry__kept_plan_t *kept;
     gantry_status_t status = gantry__dispatch_plan(fusing->runtime, &request, &kept);
     if (status == GANTRY_OK) {
-        fusing->devices[index] = kept->plan.device;
+        const bool is_slow = kept->plan.device->synchronous && repeats_in_short_rows(fusing, index);
+        fusing->devices[index] = is_slow ? NULL : kept->plan.device;
     } else if (status != GANTRY_RESOURCE_EXHAUSTED) {
         gantry__forget_since(before); /* the node fails when it is placed */
         status = GANTRY_OK;

@@ -313,6 +313,23 @@ static void a_use_from_outside_ends_a_group(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* exp(x - m), with one m for each row of c->length. */
+static void rows_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    const case_t *c = user;
+    const int64_t columns = c->length, rows = COLUMNS / columns, begin = 0;
+    const gantry_tensor_t *x = gantry_reshape(scope, inputs[0], GANTRY_SHAPE(rows, columns)),
+                          *first = gantry_slice(scope, inputs[1], &begin, &rows),
+                          *m = gantry_reshape(scope, first, GANTRY_SHAPE(rows, 1));
+    outputs[0] = gantry_exp(scope, gantry_sub(scope, x, m));
+}
+
+static void short_rows_with_an_element_each_are_not_fused_on_the_cpu(void **state) {
+    (void)state;
+    assert_int_equal(count_ops(rows_body, (case_t){.length = 1024}, 1, 0),
+                     count_ops(rows_body, (case_t){.length = 256}, 1, 0) - 1);
+}
+
 /* x0 * x1 - x2 of three temporaries: in one node, all three are there at a time. */
 static void holding_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                          const gantry_tensor_t **outputs, void *user) {
@@ -511,6 +528,7 @@ int main(int argc, char **argv) {
         TEST(a_fused_node_has_at_most_four_results),
         TEST(sums_of_several_are_fused),
         TEST(a_use_from_outside_ends_a_group),
+        TEST(short_rows_with_an_element_each_are_not_fused_on_the_cpu),
         TEST(a_group_does_not_hold_more_memory),
         TEST(devices_part_groups),
         TEST(control_inputs_end_a_group),
