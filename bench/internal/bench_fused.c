@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A chain of elementwise ops as one fused program, and as ops one by one, on the CPU backend: 20 ops over 1 Mi and over
- * 4 float32 elements. The fused op comes through the whole way of an op, too: its inference checks the program. */
+/* A chain of elementwise ops as one fused program, and as ops one by one: 20 ops over 1 Mi and over
+ * 4 float32 elements, on the CPU backend and on a card, or a processor in its place, if OpenCL
+ * shows one. The fused op comes through the whole way of an op, too: its inference checks the
+ * program. */
 #include <gantry/gantry.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "bench_internal.h"
 #include "op/fused_program.h"
@@ -12,6 +15,7 @@
 
 typedef struct chain_t {
     gantry_runtime_t *runtime;
+    const char *device;
     const gantry_tensor_t *x, *y;
     gantry_scope_t *scope; /* owns x and y */
 } chain_t;
@@ -20,13 +24,14 @@ typedef struct chain_t {
 static bool run_apart(void *subject, int calls) {
     const chain_t *chain = subject;
     for (int i = 0; i < calls; ++i) {
-        gantry_scope_t *scope = gantry_scope_begin(chain->runtime, "/CPU:0");
+        gantry_scope_t *scope = gantry_scope_begin(chain->runtime, chain->device);
         const gantry_tensor_t *value = chain->x;
         for (int k = 0; k < OPS; ++k) {
             const gantry_tensor_t *last = value;
             value =
                 k % 2 == 0 ? gantry_mul(scope, last, chain->y) : gantry_add(scope, last, chain->y);
         }
+        if (gantry_tensor_wait(value) != GANTRY_OK) return false;
         if (gantry_scope_end(scope) != GANTRY_OK) return false;
     }
     return true;
@@ -51,26 +56,32 @@ static bool run_fused(void *subject, int calls) {
          .list = program},
         {.name = "outputs", .kind = GANTRY_ATTR_INTS, .i = 1, .list = outputs}};
     for (int i = 0; i < calls; ++i) {
-        gantry_scope_t *scope = gantry_scope_begin(chain->runtime, "/CPU:0");
+        gantry_scope_t *scope = gantry_scope_begin(chain->runtime, chain->device);
         const gantry_tensor_t *out;
         size_t count = 1;
         (void)gantry_op_call(scope, "_FusedElementwise", inputs, 2, attrs, 2, &out, &count);
+        if (gantry_tensor_wait(out) != GANTRY_OK) return false;
         if (gantry_scope_end(scope) != GANTRY_OK) return false;
     }
     return true;
 }
 
-static bool measure(bench_report_t *report, gantry_runtime_t *runtime, int64_t count,
-                    const char *work, int rounds) {
+static bool measure(bench_report_t *report, gantry_runtime_t *runtime, const char *device,
+                    int64_t count, const char *work, int rounds) {
     static float values[MOST];
-    chain_t chain = {.runtime = runtime, .scope = gantry_scope_begin(runtime, "/CPU:0")};
+    const bool is_cpu = strcmp(device, "/CPU:0") == 0;
+    chain_t chain = {
+        .runtime = runtime, .device = device, .scope = gantry_scope_begin(runtime, device)};
     for (int64_t i = 0; i < count; ++i) values[i] = 0.5f + (float)(i % 7) / 16.0f;
     chain.x = gantry_constant(chain.scope, GANTRY_FLOAT32, GANTRY_SHAPE(count), values,
                               (size_t)count * sizeof *values);
     chain.y = gantry_constant(chain.scope, GANTRY_FLOAT32, GANTRY_SHAPE(count), values,
                               (size_t)count * sizeof *values);
-    bench_contender_t contenders[] = {{.name = "fused", .run = run_fused, .subject = &chain},
-                                      {.name = "one by one", .run = run_apart, .subject = &chain}};
+    bench_contender_t contenders[] = {
+        {.name = is_cpu ? "fused" : "fused, OpenCL", .run = run_fused, .subject = &chain},
+        {.name = is_cpu ? "one by one" : "one by one, OpenCL",
+         .run = run_apart,
+         .subject = &chain}};
     if (chain.x && chain.y) {
         bench_interleave(contenders, 2, rounds, bench_calls_for(contenders, 2, 50, 10000));
         const bench_measure_t measure_ = {.subject = "chain of 20",
@@ -84,10 +95,17 @@ static bool measure(bench_report_t *report, gantry_runtime_t *runtime, int64_t c
 }
 
 void bench_fused(bench_report_t *report, int rounds) {
+    const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                              .opencl_cpu_as_gpu = GANTRY_ON};
     gantry_runtime_t *runtime;
-    if (gantry_runtime_create(NULL, &runtime) != GANTRY_OK ||
-        !measure(report, runtime, 4, "float32, 4 elements", rounds) ||
-        !measure(report, runtime, MOST, "float32, 1048576 elements", rounds))
-        (void)fprintf(stderr, "fused: %s\n", gantry_last_message());
+    bool done = gantry_runtime_create(&options, &runtime) == GANTRY_OK;
+    size_t cards = 0;
+    if (done) (void)gantry_list_logical_devices(runtime, "GPU", 0, NULL, &cards);
+    for (size_t d = 0; d < (cards > 0 ? 2 : 1); ++d) {
+        const char *device = d == 0 ? "/CPU:0" : "/GPU:0";
+        done = done && measure(report, runtime, device, 4, "float32, 4 elements", rounds) &&
+               measure(report, runtime, device, MOST, "float32, 1048576 elements", rounds);
+    }
+    if (!done) (void)fprintf(stderr, "fused: %s\n", gantry_last_message());
     gantry_runtime_release(runtime);
 }

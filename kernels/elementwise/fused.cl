@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words of the text that fused_text.c makes from a program. Macros only. Comes after dialect, launch, types, convert,
- * half and work. */
+/* Words of the text that fused_text.c makes from a program. Macros only. Comes after dialect,
+ * launch, types, convert, half and work. */
 
-/* A row of ops/elementwise.def for the type T, as a function of stored elements; `expression` is of x and y. */
+/* A row of ops/elementwise.def for the type T, as a function of stored elements; `expression` is of
+ * x and y. */
 #define GANTRY_FUSED_SAME(name, expression)    \
     GANTRY_FN T name(const T a, const T b) {   \
         const C x = GANTRY_WIDEN(a);           \
@@ -33,8 +34,8 @@
 #define GANTRY_FUSED_STORED_BOOL(value) (value)
 #endif
 
-/* Before a loop over elements on a processor: an element of an output may lie over the same element of an input, but
- * over no other, so no iteration reads what another writes. */
+/* Before a loop over elements on a processor: an element of an output may lie over the same element
+ * of an input, but over no other, so no iteration reads what another writes. */
 #define GANTRY_FUSED_LOOP
 #if GANTRY_SERIAL && defined(__clang__) && defined(__OPENCL_VERSION__)
 #undef GANTRY_FUSED_LOOP

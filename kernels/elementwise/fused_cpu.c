@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* _FusedElementwise on the CPU: a program of elementwise ops, block by block in the first-level cache.
+/* _FusedElementwise on the CPU: a program of elementwise ops, block by block in the first-level
+ * cache.
  *
  *     for each part of the output, on its thread
  *         for each block of the part          some hundred to two thousand elements
  *             for each step                   the vector loop of one instruction over the block
  *
- * Memory is read once for each input and written once for each output. Results of instructions stay in slots on the
- * stack (fused_cpu_compile.c). A small call is one block on the caller's thread.
+ * Memory is read once for each input and written once for each output. Results of instructions stay
+ * in slots on the stack (fused_cpu_compile.c). A small call is one block on the caller's thread.
  *
- * Inputs that broadcast are read in one of two ways. Long rows: a block ends where a row ends, so that each input has
- * adjacent elements or one element for the block. Short rows: inputs are gathered into slots, once for all blocks if
- * the input is a vector along the rows and blocks are whole rows. */
+ * Inputs that broadcast are read in one of two ways. Long rows: a block ends where a row ends, so
+ * that each input has adjacent elements or one element for the block. Short rows: inputs are
+ * gathered into slots, once for all blocks if the input is a vector along the rows and blocks are
+ * whole rows. */
 #include "kernels/common/cpu_copy.h"
 #include "kernels/elementwise/fused_cpu.h"
 
 #define SCRATCH_BYTES 24576 /* most of a first-level cache */
-#define LONGEST_BLOCK 2048  /* elements */
+#define LONGEST_BLOCK 1024  /* elements */
 #define SHORT_ROW 256       /* elements */
 #define LEAST_GRAIN 1024    /* elements that pay for a second thread, whatever the program */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fused program as steps: calls of the vector loops of the eager kernels over one block of elements. Shared by the
- * files fused_cpu*.
+/* A fused program as steps: calls of the vector loops of the eager kernels over one block of
+ * elements. Shared by the files fused_cpu*.
  *
- * Not here: the loops (elementwise_cpu.h). Owner: values of the caller. Threads: thread-safe; all threads of a call
- * read one job. */
+ * Not here: the loops (elementwise_cpu.h). Owner: values of the caller. Threads: thread-safe; all
+ * threads of a call read one job. */
 #ifndef GANTRY_KERNELS_FUSED_CPU_H
 #define GANTRY_KERNELS_FUSED_CPU_H
 
@@ -70,8 +70,8 @@ typedef struct gantry__cpu_fused_job_t {
 /* Makes steps, loads and copies; call, program, plan, level, by_rows and streams are set. */
 void gantry__cpu_fused_compile(gantry__cpu_fused_job_t *job);
 
-/* Runs a program over up to GANTRY__CPU_FUSED_SMALL elements, with inputs of as many or of one. Returns
- * false, and has written nothing, if it has an instruction that this way does not run. */
+/* Runs a program over up to GANTRY__CPU_FUSED_SMALL elements, with inputs of as many or of one.
+ * Returns false, and has written nothing, if it has an instruction that this way does not run. */
 enum { GANTRY__CPU_FUSED_SMALL = 16 };
 bool gantry__cpu_fused_run_small(const gantry_op_call_t *call, const gantry__k_fused_t *program,
                                  int64_t count);

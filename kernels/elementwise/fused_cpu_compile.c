@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the instructions of a fused program to steps over blocks.
  *
- * Each instruction becomes the loop that its op's own kernel runs, so results have the same bits. An instruction on
- * halves becomes several: operands widened to float32, the loop, the result narrowed. Results lie in slots, which are
- * allocated as registers are: the slot of a result is free behind its last use.
+ * Each instruction becomes the loop that its op's own kernel runs, so results have the same bits.
+ * An instruction on halves becomes several: operands widened to float32, the loop, the result
+ * narrowed. Results lie in slots, which are allocated as registers are: the slot of a result is
+ * free behind its last use.
  *
  *     x * exp(x) + b    Exp  input 0           -> slot 0
  *                       Mul  input 0, slot 0   -> slot 1      slot 0 is free from here on
- *                       Add  slot 1, input 1   -> output 0    the last instruction writes where its result belongs
+ *                       Add  slot 1, input 1   -> output 0    no slot for the last result
  *
- * A result gets its slot before the slots of its operands are free: operands of another size must not overlap it.
- * One pass finds the last uses, a second one makes the steps. */
+ * A result gets its slot before the slots of its operands are free: operands of another size must
+ * not overlap it. One pass finds the last uses, a second one makes the steps. */
 #include "kernels/elementwise/fused_cpu.h"
 
 #define NO_PLACE UINT8_MAX
@@ -33,7 +34,7 @@ typedef struct compiler_t {
 
 /* ---- slots ---- */
 
-static uint8_t take_slot(compiler_t *c) {
+static uint8_t fused_take_slot(compiler_t *c) {
     if (c->free_count > 0) return c->free[--c->free_count];
     return (uint8_t)(GANTRY__CPU_FUSED_SLOT + c->job->slot_count++);
 }
@@ -54,7 +55,7 @@ static void note_bytes(compiler_t *c, int32_t dtype) {
 
 static uint8_t wide_slot(compiler_t *c, uint32_t which) {
     note_bytes(c, GANTRY_FLOAT32);
-    if (c->wide[which] == NO_PLACE) c->wide[which] = take_slot(c);
+    if (c->wide[which] == NO_PLACE) c->wide[which] = fused_take_slot(c);
     return c->wide[which];
 }
 
@@ -104,7 +105,7 @@ static uint8_t dense_place(compiler_t *c, int64_t operand) {
 }
 
 /* The place where it is dense, or where its single element is if is_single. */
-static uint8_t place_of(compiler_t *c, int64_t operand) {
+static uint8_t operand_place(compiler_t *c, int64_t operand) {
     return is_single(c, operand) ? (uint8_t)operand : dense_place(c, operand);
 }
 
@@ -121,7 +122,7 @@ static gantry__cpu_loop_fn conversion(const compiler_t *c, int32_t from, int32_t
 }
 
 /* Operand `which` of a half's instruction, as float32. */
-static uint8_t widened(compiler_t *c, const gantry__k_instruction_t *in, uint32_t which) {
+static uint8_t widened_operand(compiler_t *c, const gantry__k_instruction_t *in, uint32_t which) {
     const uint8_t place = dense_place(c, in->operands[which]);
     const uint8_t wide = wide_slot(c, which);
 
@@ -138,14 +139,16 @@ static const gantry__cpu_loops_t *loops_of(compiler_t *c, uint32_t column, int64
 }
 
 /* A row of ops/elementwise.def for a type that has loops with a scalar operand. */
-static void add_row(compiler_t *c, const gantry__k_instruction_t *in, uint32_t column,
-                    uint32_t operands, uint8_t out) {
+static void add_common_row(compiler_t *c, const gantry__k_instruction_t *in, uint32_t column,
+                           uint32_t operands, uint8_t out) {
     const gantry__cpu_loops_t *loops = loops_of(c, column, in->id);
     const int64_t first = in->operands[0], second = in->operands[operands - 1];
     const bool y_single = operands == 2 && is_single(c, second);
     const bool x_single = operands == 2 && is_single(c, first) && !y_single;
-    const uint8_t x = x_single ? place_of(c, first) : dense_place(c, first);
-    const uint8_t y = operands == 1 ? x : y_single ? place_of(c, second) : dense_place(c, second);
+    const uint8_t x = x_single ? operand_place(c, first) : dense_place(c, first);
+    const uint8_t y = operands == 1 ? x
+                      : y_single    ? operand_place(c, second)
+                                    : dense_place(c, second);
 
     add_loop(c, y_single ? loops->y_scalar : x_single ? loops->x_scalar : loops->dense, x, y, out);
 }
@@ -161,8 +164,8 @@ static void add_rare_row(compiler_t *c, const gantry__k_instruction_t *in, uint3
 static void add_half_row(compiler_t *c, const gantry__k_instruction_t *in, uint32_t operands,
                          uint8_t out) {
     const gantry__cpu_loop_fn loop = loops_of(c, GANTRY_CPU_COLUMN_f32, in->id)->dense;
-    const uint8_t x = widened(c, in, 0);
-    const uint8_t y = operands == 2 ? widened(c, in, 1) : x;
+    const uint8_t x = widened_operand(c, in, 0);
+    const uint8_t y = operands == 2 ? widened_operand(c, in, 1) : x;
     const bool is_half = gantry__k_is_half(gantry__k_fused_result(in));
 
     add_loop(c, loop, x, y, is_half ? x : out);
@@ -202,7 +205,7 @@ static void add_clip(compiler_t *c, const gantry__k_instruction_t *in, uint8_t o
     uint8_t places[3];
 
     for (uint32_t i = 0; i < 3; ++i) {
-        places[i] = is_half ? widened(c, in, i) : dense_place(c, in->operands[i]);
+        places[i] = is_half ? widened_operand(c, in, i) : dense_place(c, in->operands[i]);
     }
     c->job->steps[c->job->step_count++] =
         (gantry__cpu_fused_step_t){.as.clip = GANTRY_CPU_PICK(c->job->level, clip_loop)(column),
@@ -226,7 +229,7 @@ static void add_instruction(compiler_t *c, const gantry__k_instruction_t *in, ui
     } else if (in->id == GANTRY_K_FUSED_ClipByValue) {
         add_clip(c, in, out);
     } else if (column < GANTRY_CPU_TYPES) {
-        add_row(c, in, column, operands, out);
+        add_common_row(c, in, column, operands, out);
     } else if (column < GANTRY_CPU_RARE_END) {
         add_rare_row(c, in, column, operands, out);
     } else {
@@ -299,7 +302,7 @@ void gantry__cpu_fused_compile(gantry__cpu_fused_job_t *job) {
 
         note_bytes(&c, gantry__k_fused_result(in));
         c.place[k] =
-            is_direct ? (uint8_t)(GANTRY__CPU_FUSED_OUTPUT + c.output_of[k]) : take_slot(&c);
+            is_direct ? (uint8_t)(GANTRY__CPU_FUSED_OUTPUT + c.output_of[k]) : fused_take_slot(&c);
         add_instruction(&c, in, row->operands, c.place[k]);
         for (uint32_t i = 0; i < row->operands; ++i) free_result(&c, in->operands[i], k);
         if (c.last_use[k] == k) free_result(&c, -1 - (int64_t)k, k);

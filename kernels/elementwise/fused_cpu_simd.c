@@ -12,14 +12,14 @@
 #define GANTRY_EACH_TEXT "kernels/elementwise/fused_cpu_clip.h"
 #include "kernels/common/each_type.h"
 
-#define GANTRY_EACH_TYPE GANTRY_RARE
+#define GANTRY_EACH_TYPE GANTRY_OTHER_INTEGERS
 #define GANTRY_EACH_TEXT "kernels/elementwise/fused_cpu_clip.h"
 #include "kernels/common/each_type.h"
 
 #define COLUMN(type) [GANTRY_CPU_COLUMN_##type] = clip_##type,
 gantry__cpu_clip_fn GANTRY_CPU_NAME(clip_loop)(uint32_t column) {
-    static const gantry__cpu_clip_fn loops[GANTRY_CPU_ALL_TYPES] = {GANTRY_NUMBERS(COLUMN)
-                                                                        GANTRY_RARE(COLUMN)};
+    static const gantry__cpu_clip_fn loops[GANTRY_CPU_ALL_TYPES] = {
+        GANTRY_NUMBERS(COLUMN) GANTRY_OTHER_INTEGERS(COLUMN)};
 
     return loops[column];
 }

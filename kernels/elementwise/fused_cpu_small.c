@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fused programs over a few elements: the loops take less time than making steps, so instructions run as they are
- * read. Each result has a slot of its own, and outputs are copied at the end: until then nothing is written that
- * another way could not write again. */
+/* Fused programs over a few elements: the loops take less time than making steps, so instructions
+ * run as they are read. Each result has a slot of its own, and outputs are copied at the end: until
+ * then nothing is written that another way could not write again. */
 #include "kernels/elementwise/fused_cpu.h"
 
 enum {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* _FusedElementwise on every device that builds programs: one kernel for each program, whose text fused_text.c makes.
- * The core keeps it by the program and the way its inputs broadcast; sizes and addresses are arguments. */
+/* _FusedElementwise on every device that builds programs: one kernel for each program, whose text
+ * fused_text.c makes. The core keeps it by the program and the way its inputs broadcast; sizes and
+ * addresses are arguments. */
 #include "kernels/common/device_kernel.h"
 #include "kernels/common/work.h"
 #include "kernels/elementwise/fused_text.h"
@@ -40,10 +41,12 @@ static void write_key(gantry__k_fused_key_t *key, const gantry_op_call_t *call,
     }
 }
 
-/* Sets the arguments, of which the last is the structure of `numbers`. Returns how many there are. */
-static uint32_t set_arguments(const gantry_op_call_t *call, const gantry__k_fused_plan_t *plan,
-                              const gantry__k_work_t *work, int64_t *numbers,
-                              gantry_launch_arg_t *args) {
+/* Sets the arguments, of which the last is the structure of `numbers`. Returns how many there
+ * are. */
+static uint32_t fused_device_set_arguments(const gantry_op_call_t *call,
+                                           const gantry__k_fused_plan_t *plan,
+                                           const gantry__k_work_t *work, int64_t *numbers,
+                                           gantry_launch_arg_t *args) {
     uint32_t count = 0, used = 3;
 
     memcpy(numbers, work, sizeof *work);
@@ -93,7 +96,7 @@ static int32_t device_compute_fused(gantry_op_call_t *call) {
     GANTRY__TRY(call->services->kernel(call, &source, options.text, "fused", &kernel));
     const gantry__k_work_t work = gantry__k_work(
         call, out->element_count, gantry__k_size(out->dtype), count_costly(&program) > 0);
-    const uint32_t count = set_arguments(call, &plan, &work, numbers, args);
+    const uint32_t count = fused_device_set_arguments(call, &plan, &work, numbers, args);
     return gantry__k_launch_wide(call, kernel, &work, gantry__k_fused_width(&key), args, count);
 }
 

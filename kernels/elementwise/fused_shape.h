@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program of _FusedElementwise as kernels read it, and how its inputs broadcast. src/op has checked the program:
- * nothing is checked here. src/op/fused_program.h explains its form.
+/* The program of _FusedElementwise as kernels read it, and how its inputs broadcast. src/op has
+ * checked the program: nothing is checked here. src/op/fused_program.h explains its form.
  *
  * Owner: plain values of the caller; instructions are the attribute's own. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_FUSED_SHAPE_H
@@ -87,11 +87,13 @@ static inline int32_t gantry__k_fused_result(const gantry__k_instruction_t *inst
 
 /* ---- broadcasting ----
  *
- * The output's dimensions, as few as the shapes of all inputs allow, and for each input the dimensions along which it
- * varies. Tensors are dense, so this says where its elements are:
+ * The output's dimensions, as few as the shapes of all inputs allow, and for each input the
+ * dimensions along which it varies. Tensors are dense, so this says where its elements are:
  *
- *     output [8, 6, 5], inputs [8, 6, 5], [6, 5], [1, 6, 1]    dims {8, 6, 5}, varies 111, 110, 010 (bit d: dimension d)
- *     output [8, 6, 5], inputs [8, 6, 5], [6, 5]               dims {8, 30}, varies 11, 10
+ *     output [8, 6, 5], inputs [8, 6, 5], [6, 5], [1, 6, 1]
+ *         dims {8, 6, 5}, varies 111, 110, 010 (bit d: dimension d)
+ *     output [8, 6, 5], inputs [8, 6, 5], [6, 5]
+ *         dims {8, 30}, varies 11, 10
  */
 typedef struct gantry__k_fused_plan_t {
     int32_t rank; /* at least 1 */

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the kernel of a fused program. For x * exp(x) + b over float32, b a vector along the last dimension:
+/* Writes the kernel of a fused program. For x * exp(x) + b over float32, b a vector along the last
+ * dimension:
  *
  *     <math_float32.cl>
  *     #define GANTRY_T f32
  *     <element.cl>
  *     GANTRY_FUSED_SAME(gantry__Exp_f32, GANTRY_MATH(exp)(x)) ...
- *     GANTRY_FN gantry__type_f32 gantry__apply(const gantry__type_f32 a0, const gantry__type_f32 a1) {
+ *     GANTRY_FN gantry__type_f32 gantry__apply(const gantry__type_f32 a0,
+ *                                              const gantry__type_f32 a1) {
  *         const gantry__type_f32 v0 = gantry__Exp_f32(a0, a0);
  *         const gantry__type_f32 v1 = gantry__Mul_f32(a0, v0);
  *         const gantry__type_f32 v2 = gantry__Add_f32(v1, a1);
  *         return v2;
  *     }
- *     GANTRY_KERNEL fused(...)                  loops that load, apply and store: fused_text_loops.c
+ *     GANTRY_KERNEL fused(...)         loops that load, apply and store: fused_text_loops.c
  *
- * A half is rounded behind each instruction, as the ops one by one round it. The text is made twice: for its length,
- * and into memory of that length. */
+ * A half is rounded behind each instruction, as the ops one by one round it. The text is made
+ * twice: for its length, and into memory of that length. */
 #include "kernels/elementwise/fused_text.h"
 
 #include <stdarg.h>
@@ -99,23 +101,22 @@ static const struct {
 
 static bool is_row(const gantry__k_fused_word_t *word) { return word->id < GANTRY_K_ROWS; }
 
-static int class_of(int32_t dtype) {
+static int math_class(int32_t dtype) {
     if (dtype == GANTRY_FLOAT64) return OF_FLOAT64;
     return dtype == GANTRY_FLOAT32 || gantry__k_is_half(dtype) ? OF_FLOAT32 : OF_INTEGER;
 }
 
 static void put_math(gantry__k_fused_writer_t *w) {
     int math[OF_ANY] = {0};
-    bool is_double = false;
 
     for (uint32_t k = 0; k < w->key->instruction_count; ++k) {
         const gantry__k_fused_word_t *word = &w->key->words[k];
 
-        if (is_row(word)) math[class_of(word->dtype)] |= rows[word->id].math;
-        is_double = is_double || word->dtype == GANTRY_FLOAT64;
+        if (is_row(word)) math[math_class(word->dtype)] |= rows[word->id].math;
     }
-    /* math_modulo.cl asks whether there is float64 */
-    FORMAT(w, "#undef GANTRY_T\n#define GANTRY_T %s\n", is_double ? "f64" : "f32");
+    /* math_modulo.cl asks for float64, which needs another text */
+    FORMAT(w, "#undef GANTRY_T\n#define GANTRY_T %s\n",
+           math[OF_FLOAT64] & MATH_MODULO ? "f64" : "f32");
     for (size_t i = 0; i < GANTRY_K_COUNT_OF(math_texts); ++i) {
         const bool needed = ((math_texts[i].of & OF_FLOAT32 ? math[OF_FLOAT32] : 0) |
                              (math_texts[i].of & OF_FLOAT64 ? math[OF_FLOAT64] : 0) |
@@ -199,7 +200,7 @@ static operand_text_t operand_text(int32_t operand) {
     return out;
 }
 
-static void put_value(gantry__k_fused_writer_t *w, const gantry__k_fused_word_t *word) {
+static void put_instruction(gantry__k_fused_writer_t *w, const gantry__k_fused_word_t *word) {
     const char *type = gantry__k_short_name(word->dtype);
     const operand_text_t x = operand_text(word->operands[0]), y = operand_text(word->operands[1]),
                          z = operand_text(word->operands[2]);
@@ -241,7 +242,7 @@ static void put_apply(gantry__k_fused_writer_t *w) {
     for (uint32_t k = 0; k < key->instruction_count; ++k) {
         FORMAT(w, "    const gantry__type_%s v%u = ",
                gantry__k_short_name(gantry__k_fused_word_result(&key->words[k])), k);
-        put_value(w, &key->words[k]);
+        put_instruction(w, &key->words[k]);
         PUT(w, ";\n");
     }
     for (uint32_t i = 1; i < key->output_count; ++i) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel of a fused program around gantry__apply: parameters, addresses, loops.
  *
- *                        processors (GANTRY_SERIAL)                 other devices
- *     no rows            one run of elements, streaming stores      16 bytes at a time, then the rest
- *     rows               row by row: operands are adjacent, or one  element by element: coordinates by division
+ *                   processors (GANTRY_SERIAL)               other devices
+ *     no rows       one run of elements, streaming stores    16 bytes at a time, then the rest
+ *     rows          row by row: adjacent elements, or one    by coordinates, from divisions
  *
- * Rows: some input is neither dense nor a scalar. Names: x and y are addresses of inputs and outputs, e and z those of
- * a row; i is the position in the output, s a result. */
+ * Rows: some input is neither dense nor a scalar. Names: x and y are addresses of inputs and
+ * outputs, e and z those of a row; i is the position in the output, s a result. */
 #include <stdio.h>
 
 #include "kernels/elementwise/fused_text.h"
@@ -18,7 +18,7 @@ typedef gantry__k_fused_writer_t writer_t;
 
 enum { MOST_WIDE_WEIGHT = 64 }; /* of a program that is unrolled, in cheap instructions */
 
-static bool is_dense(const gantry__k_fused_key_t *key, uint32_t i) {
+static bool fused_text_is_dense(const gantry__k_fused_key_t *key, uint32_t i) {
     return key->varies[i] == (1u << key->rank) - 1;
 }
 
@@ -45,7 +45,7 @@ int64_t gantry__k_fused_width(const gantry__k_fused_key_t *key) {
     for (uint32_t i = 0; i < key->input_count; ++i) {
         const uint32_t bytes = gantry__k_size(key->input_types[i]);
 
-        if (is_dense(key, i) && bytes > widest) widest = bytes;
+        if (fused_text_is_dense(key, i) && bytes > widest) widest = bytes;
     }
     for (uint32_t i = 0; i < key->output_count; ++i) {
         const uint32_t bytes = gantry__k_size(type_of_output(key, i));
@@ -61,7 +61,7 @@ int64_t gantry__k_fused_width(const gantry__k_fused_key_t *key) {
 typedef enum place_t { IN_RUN, IN_ROW, AT_POSITION, IN_WORD } place_t;
 
 static void put_argument(writer_t *w, uint32_t i, place_t place) {
-    const bool dense = is_dense(w->key, i);
+    const bool dense = fused_text_is_dense(w->key, i);
     const bool is_single = w->key->varies[i] == 0;
     const bool is_along_row = w->key->varies[i] >> (w->key->rank - 1) & 1;
 
@@ -157,7 +157,7 @@ static void put_row_addresses(writer_t *w) {
         if (w->key->varies[i] == 0) continue;
         FORMAT(w, "        GANTRY_GLOBAL const gantry__type_%s *e%u = x%u + (", input_type(w, i), i,
                i);
-        if (is_dense(w->key, i)) {
+        if (fused_text_is_dense(w->key, i)) {
             PUT(w, "i");
         } else {
             put_position(w, i);
@@ -195,7 +195,7 @@ static void put_rows(writer_t *w) {
     PUT(w, "    for (GANTRY_LONG i = GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) {\n");
     put_coordinates(w);
     for (uint32_t i = 0; i < w->key->input_count; ++i) {
-        if (w->key->varies[i] == 0 || is_dense(w->key, i)) continue;
+        if (w->key->varies[i] == 0 || fused_text_is_dense(w->key, i)) continue;
         FORMAT(w, "        const GANTRY_LONG at%u = ", i);
         put_position(w, i);
         PUT(w, ";\n");

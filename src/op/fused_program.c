@@ -21,6 +21,21 @@
 #define SAFE_ZERO_DIVISOR (~GANTRY_DTYPES_INTEGERS)
 #define SAFE_NEGATIVE_EXPONENT (~GANTRY_DTYPES_INTEGERS)
 
+/* Types of which a device gives the bits of the op by itself. Some functions of float64 are the
+ * driver's own, which may round otherwise in vectors, where the op uses them. */
+#define NO_FLOAT64 (~GANTRY_DTYPE_BIT(GANTRY_FLOAT64))
+#define EQUAL_NONE UINT64_MAX
+#define EQUAL_ROUNDING UINT64_MAX
+#define EQUAL_MODULO UINT64_MAX
+#define EQUAL_FUNCTIONS UINT64_MAX
+#define EQUAL_ERROR UINT64_MAX
+#define EQUAL_TRIGONOMETRY NO_FLOAT64
+#define EQUAL_HYPERBOLIC NO_FLOAT64
+#define EQUAL_SPECIAL NO_FLOAT64
+#define EQUAL_ACTIVATION NO_FLOAT64
+#define EQUAL_GAMMA NO_FLOAT64
+#define EQUAL_POWER NO_FLOAT64
+
 #define IS_COSTLY_NONE false
 #define IS_COSTLY_ROUNDING false
 #define IS_COSTLY_MODULO true
@@ -40,7 +55,7 @@ static const struct {
     bool is_costly;
 } instructions[GANTRY__FUSED_COUNT] = {
 #define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
-    [GANTRY__FUSED_##name] = {GANTRY_MASK_##types & SAFE_##check, OPERANDS_##form,                \
+    [GANTRY__FUSED_##name] = {GANTRY_MASK_##types & SAFE_##check & EQUAL_##math, OPERANDS_##form, \
                               IS_BOOL_##result, IS_COSTLY_##math},
 #include "ops/elementwise.def"
 #undef GANTRY_ELEMENTWISE

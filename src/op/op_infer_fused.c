@@ -114,7 +114,7 @@ static gantry_status_t set_output(gantry__infer_t *call, const results_t *result
     return GANTRY_OK;
 }
 
-static gantry_status_t check_limits(const gantry__infer_t *call, int64_t words) {
+static gantry_status_t op_infer_fused_check_limits(const gantry__infer_t *call, int64_t words) {
     const int64_t most = GANTRY__FUSED_MOST_INSTRUCTIONS;
     if (words % GANTRY__FUSED_WORDS != 0 || words == 0 || words / GANTRY__FUSED_WORDS > most) {
         return gantry__fail(
@@ -138,7 +138,7 @@ gantry_status_t gantry__infer_fused_elementwise(gantry__infer_t *call) {
     const int64_t count = program->i / GANTRY__FUSED_WORDS;
     results_t results;
     gantry_shape_t whole;
-    GANTRY__TRY(check_limits(call, program->i));
+    GANTRY__TRY(op_infer_fused_check_limits(call, program->i));
     for (int64_t k = 0; k < count; ++k) {
         GANTRY__TRY(check_instruction(call, &results, k, program->list + k * GANTRY__FUSED_WORDS));
     }

@@ -18,7 +18,11 @@ static const char text[] =
     "}\n";
 static const char *const parts[] = {text};
 static const gantry_program_source_t source = {
-    sizeof source, GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C, "test/scale", parts, 1, 0};
+    .struct_size = sizeof source,
+    .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
+    .label = "test/scale",
+    .parts = parts,
+    .part_count = 1};
 
 /* A region in four pieces: input, scaled, copied, filled; and pinned memory at both ends. */
 typedef struct bench_t {

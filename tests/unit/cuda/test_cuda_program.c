@@ -17,7 +17,11 @@ static const char text_end[] =
     "__kernel void nothing(__global uchar *out_base, const ulong out_offset) { (out_base + out_offset)[0] = 7; }\n";
 static const char *const parts[] = {text_begin, text_end};
 static const gantry_program_source_t source = {
-    sizeof source, GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C, "test/scale", parts, 2, 0};
+    .struct_size = sizeof source,
+    .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
+    .label = "test/scale",
+    .parts = parts,
+    .part_count = 2};
 
 static int32_t launch_groups(fixture_t *fixture, gantry_backend_stream_t *stream,
                              gantry_backend_kernel_t *kernel, gantry_span_t in, gantry_span_t out,

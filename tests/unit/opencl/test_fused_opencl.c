@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fused programs of elementwise ops have the bits of the CPU on a device that builds programs: random programs over
- * all ops, types and broadcasts on PoCL. GANTRY_TEST_FUSED_PROGRAMS sets how many. */
+/* Fused programs of elementwise ops give the bits of the ops one by one on a device that builds
+ * programs: random programs over all ops, types and broadcasts on PoCL. GANTRY_TEST_FUSED_PROGRAMS
+ * sets how many. */
 #include "fused_case.h"
 
 #include "log_lines.h"
@@ -20,44 +21,42 @@ static gantry_runtime_t *open_runtime(void) {
     return runtime;
 }
 
-static void run_on(gantry_runtime_t *runtime, const char *device, const fused_case_t *c,
-                   uint64_t seed, gantry_scope_t **out_scope, const gantry_tensor_t **outputs) {
-    gantry_scope_t *scope = gantry_scope_begin(runtime, device);
-    const gantry_tensor_t *inputs[GANTRY__FUSED_MOST_INPUTS];
-    fused_inputs(scope, c, inputs);
-    fused_call(scope, c, inputs, outputs);
-    if (!outputs[0]) {
-        fused_print(c);
-        fail_msg("seed %u on %s: %s", (unsigned)seed, device, gantry_last_message());
-    }
-    *out_scope = scope;
+static void check_on_card(gantry_runtime_t *runtime, const fused_case_t *c, uint64_t seed) {
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "/GPU:0");
+    fused_check(scope, c, seed);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
-static void compare_devices(gantry_runtime_t *runtime, const fused_case_t *c, uint64_t seed) {
-    const gantry_tensor_t *here[GANTRY__FUSED_MOST_OUTPUTS], *there[GANTRY__FUSED_MOST_OUTPUTS];
-    gantry_scope_t *cpu, *gpu;
-    run_on(runtime, "/CPU:0", c, seed, &cpu, here);
-    run_on(runtime, "/GPU:0", c, seed, &gpu, there);
-    assert_string_equal(gantry_logical_device_name(gantry_tensor_device(there[0])),
-                        "/device:GPU:0");
-    for (uint32_t i = 0; i < c->output_count; ++i) fused_compare(c, seed, there[i], here[i]);
-    assert_int_equal(gantry_scope_end(cpu), GANTRY_OK);
-    assert_int_equal(gantry_scope_end(gpu), GANTRY_OK);
-}
-
-static void random_programs_have_the_cpus_bits(void **state) {
-    (void)state;
+/* `first` and on: the cards' forms get other programs than the processors'. */
+static void run_programs(gantry_runtime_t *runtime, uint64_t first, uint64_t fewest) {
     static fused_case_t c; /* large */
     const char *wanted = getenv("GANTRY_TEST_FUSED_PROGRAMS");
-    const uint64_t count = wanted ? strtoull(wanted, NULL, 10) : 24;
-    gantry_runtime_t *runtime = open_runtime();
-    for (uint64_t seed = 1; seed <= count; ++seed) {
+    const uint64_t count = wanted ? strtoull(wanted, NULL, 10) : fewest;
+    for (uint64_t seed = first; seed < first + count; ++seed) {
         fused_draw(&c, seed, seed % 3 == 0 ? UINT64_C(1) << GANTRY_FLOAT32 : FUSED_ALL_TYPES,
                    1 + (uint32_t)(seed * 7 % 24), 4);
-        compare_devices(runtime, &c, seed);
+        check_on_card(runtime, &c, seed);
         fused_free(&c);
     }
     gantry_runtime_release(runtime);
+}
+
+static void random_programs_have_the_ops_bits(void **state) {
+    (void)state;
+    run_programs(open_runtime(), 1, 16);
+}
+
+/* A part of the processor that imitates a card runs the kernels' forms for cards. */
+static void random_programs_have_the_ops_bits_in_forms_for_cards(void **state) {
+    (void)state;
+    const gantry_logical_device_config_t part = {.max_work_group_size = 256};
+    const gantry_physical_device_t *device = NULL;
+    gantry_runtime_t *runtime = open_runtime();
+    size_t count = 0;
+    assert_int_equal(gantry_list_physical_devices(runtime, "GPU", 1, &device, &count), GANTRY_OK);
+    assert_true(count > 0);
+    assert_int_equal(gantry_set_logical_device_configuration(runtime, device, &part, 1), GANTRY_OK);
+    run_programs(runtime, 10001, 10);
 }
 
 /* A second call takes the program from the cache, and other shapes of the same form do, too. */
@@ -90,7 +89,8 @@ static void one_program_serves_all_sizes(void **state) {
     gantry_runtime_release(runtime);
 }
 
-/* A program beyond the limits of devices runs on the CPU, and a device refuses it if it must be there. */
+/* A program beyond the limits of devices runs on the CPU, and a device refuses it if it must be
+ * there. */
 static void long_program_is_declined(void **state) {
     (void)state;
     static fused_case_t c; /* large */
@@ -115,7 +115,8 @@ static void long_program_is_declined(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_programs_have_the_cpus_bits),
+        cmocka_unit_test(random_programs_have_the_ops_bits),
+        cmocka_unit_test(random_programs_have_the_ops_bits_in_forms_for_cards),
         cmocka_unit_test(one_program_serves_all_sizes),
         cmocka_unit_test(long_program_is_declined),
     };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random fused programs: each runs as one _FusedElementwise and as ops one by one, and the bits of the outputs are
- * compared; one NaN is as good as another. Header only; owner: the test's program, one thread. */
+/* Random fused programs: each runs as one _FusedElementwise and as ops one by one, and the bits of
+ * the outputs are compared; one NaN is as good as another. Header only; owner: the test's program,
+ * one thread. */
 #ifndef TESTS_FUSED_CASE_H
 #define TESTS_FUSED_CASE_H
 
@@ -165,7 +166,8 @@ static inline gantry_shape_t fused_shape_of(const fused_case_t *c, int64_t opera
     return operand >= 0 ? c->input_shapes[operand] : c->shapes[-1 - operand];
 }
 
-/* The shape of an instruction's result, by NumPy's rule: dimensions are compared from the last one on. */
+/* The shape of an instruction's result, by NumPy's rule: dimensions are compared from the last one
+ * on. */
 static inline gantry_shape_t fused_result_shape(const fused_case_t *c, const int64_t *in) {
     gantry_shape_t shape = {.rank = 0};
     for (uint32_t i = 0; i < gantry__fused_operands((gantry__fused_id_t)in[0]); ++i) {
@@ -222,7 +224,7 @@ static inline void fused_free(fused_case_t *c) {
     for (uint32_t i = 0; i < c->input_count; ++i) free(c->data[i]);
 }
 
-/* Results of the whole shape, the last of them first. False: there is none. */
+/* Results of the whole shape; of one output, the last of them. False: there is none. */
 static inline bool fused_choose_outputs(fused_case_t *c) {
     gantry_shape_t whole = {.rank = 0};
     int64_t candidates[GANTRY__FUSED_MOST_INSTRUCTIONS];
@@ -246,7 +248,7 @@ static inline bool fused_choose_outputs(fused_case_t *c) {
     c->output_count =
         1 + (uint32_t)fused_random(c, fused_random(c, 3) == 0 ? GANTRY__FUSED_MOST_OUTPUTS : 1);
     for (uint32_t i = 0; count > 0 && i < c->output_count; ++i)
-        c->outputs[i] = candidates[i == 0 ? 0 : fused_random(c, count)];
+        c->outputs[i] = candidates[i == 0 && c->output_count == 1 ? 0 : fused_random(c, count)];
     return count > 0;
 }
 
@@ -390,7 +392,7 @@ static inline void fused_compare(const fused_case_t *c, uint64_t seed, const gan
     free(b);
 }
 
-/* Runs the case both ways on a device, and leaves the outputs of the fused op in fused[]. */
+/* Runs the case both ways on a device; the second time the op may write over inputs. */
 static inline void fused_check(gantry_scope_t *scope, const fused_case_t *c, uint64_t seed) {
     const gantry_tensor_t *inputs[GANTRY__FUSED_MOST_INPUTS],
         *results[GANTRY__FUSED_MOST_INSTRUCTIONS];
@@ -398,13 +400,51 @@ static inline void fused_check(gantry_scope_t *scope, const fused_case_t *c, uin
     fused_inputs(scope, c, inputs);
     for (uint32_t k = 0; k < c->instruction_count; ++k)
         results[k] = fused_run_one(scope, c->program + k * GANTRY__FUSED_WORDS, inputs, results);
-    fused_call(scope, c, inputs, fused);
-    if (!fused[0] || !results[c->instruction_count - 1]) {
-        fused_print(c);
-        fail_msg("seed %u: %s", (unsigned)seed, gantry_last_message());
+    for (int donates = 0; donates < 2; ++donates) {
+        if (donates) fused_inputs(scope, c, inputs);
+        for (uint32_t i = 0; donates && i < c->input_count; ++i)
+            (void)gantry_tensor_donate(scope, inputs[i]);
+        fused_call(scope, c, inputs, fused);
+        if (!fused[0] || !results[c->instruction_count - 1]) {
+            fused_print(c);
+            fail_msg("seed %u: %s", (unsigned)seed, gantry_last_message());
+        }
+        for (uint32_t i = 0; i < c->output_count; ++i)
+            fused_compare(c, seed, fused[i], results[c->outputs[i]]);
     }
-    for (uint32_t i = 0; i < c->output_count; ++i)
-        fused_compare(c, seed, fused[i], results[c->outputs[i]]);
+}
+
+/* One instruction of this type over [6, 300], with its operands in one of the forms: all dense; the
+ * last, or the first, a scalar; the last a vector along rows; the last a column. */
+enum { FUSED_FORMS = 5 };
+static inline void fused_single(fused_case_t *c, gantry__fused_id_t id, gantry_dtype_t dtype,
+                                gantry_dtype_t result, int form) {
+    const uint32_t operands = gantry__fused_operands(id);
+    const gantry_shape_t whole = {.rank = 2, .dims = {6, 300}};
+    const gantry_shape_t forms[] = {
+        whole, {.rank = 0}, {.rank = 0}, {.rank = 1, .dims = {300}}, {.rank = 2, .dims = {6, 1}}};
+    *c = (fused_case_t){.random = (uint64_t)id * 64 + (uint64_t)dtype,
+                        .whole = whole,
+                        .instruction_count = 1,
+                        .output_count = 1};
+    for (uint32_t i = 0; i < operands; ++i) {
+        const bool is_other = form > 0 && operands > 1 && i == (form == 2 ? 0 : operands - 1);
+        /* a ClipByValue keeps the shape of its first operand */
+        const bool may = id != GANTRY__FUSED_ClipByValue || i > 0;
+        const bool is_condition = id == GANTRY__FUSED_Select && i == 0;
+        (void)fused_add_input(c, is_condition ? GANTRY_BOOL : dtype,
+                              is_other && may ? forms[form] : whole);
+        c->program[2 + i] = i;
+    }
+    c->program[0] = id;
+    c->program[1] = (int64_t)dtype;
+    if (id == GANTRY__FUSED_Cast) c->program[3] = (int64_t)result;
+    if (id == GANTRY__FUSED_LeakyRelu) {
+        fused_free(c);
+        c->input_count = 0;
+        (void)fused_add_input(c, dtype, whole);
+        c->program[3] = fused_alpha(c, dtype);
+    }
 }
 
 #endif
