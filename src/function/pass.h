@@ -14,7 +14,8 @@
 
 #include <gantry/function.h>
 
-#include "function/schedule.h"
+#include "function/graph.h"
+#include "run/runtime_state.h"
 
 /* All passes over a graph that are on. */
 gantry_status_t gantry__passes_run(gantry_runtime_t *runtime, gantry__graph_t *graph);
@@ -25,8 +26,6 @@ gantry_status_t gantry__pass_fold(gantry_runtime_t *runtime, gantry__graph_t *gr
 gantry_status_t gantry__pass_common(gantry__graph_t *graph);
 gantry_status_t gantry__pass_dead(gantry__graph_t *graph);
 gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *graph);
-/* Moves copies in the list of acts, right behind the act that makes their source. */
-gantry_status_t gantry__pass_early_copies(gantry__schedule_t *schedule);
 
 /* Whether the node is an op that gives the same results for the same inputs, and does nothing
  * else. */

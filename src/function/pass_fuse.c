@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "function/pass_fuse.h"
+#include "function/place_parts.h"
 
 /* More memory than that must not be held longer. */
 #define MOST_HELD_BYTES ((uint64_t)64 << 10)
