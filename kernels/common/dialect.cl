@@ -40,7 +40,8 @@
  *
  * The text is written so that its results have the same bits everywhere, which holds under these
  * conditions:
- *   C      -ffp-contract=off, no fast-math, float evaluated as float (checked below);
+ *   C      -ffp-contract=off, no fast-math, float evaluated as float (checked below); the compiler
+ *          fuses where GANTRY_FMA_F32 says so and nowhere else;
  *          -fno-math-errno and -fno-trapping-math change no result and are what lets loops over
  *          these functions become vector code
  *   OpenCL -cl-std=CL1.2, and -cl-fp32-correctly-rounded-divide-sqrt where the device has it

@@ -30,8 +30,8 @@ static inline int32_t gantry__k_fused_word_result(const gantry__k_fused_word_t *
     return gantry__k_fused_rows[word->id].is_bool ? GANTRY_BOOL : word->dtype;
 }
 
-/* Elements that a work-item of a GPU takes at once: 16 bytes of the widest operand or output. 1
- * where inputs broadcast by rows, and where the unrolled code would be long. */
+/* Elements that a work-item of a GPU takes at once: 16 bytes of the widest operand or output; 1
+ * where the unrolled code would be long. */
 int64_t gantry__k_fused_width(const gantry__k_fused_key_t *key);
 
 /* The text behind those of fused_device.c, as `make` of gantry_program_source_t: kernel `fused`

@@ -3,7 +3,7 @@
  *
  *                   processors (GANTRY_SERIAL)               other devices
  *     no rows       one run of elements, streaming stores    16 bytes at a time, then the rest
- *     rows          row by row: adjacent elements, or one    by coordinates, from divisions
+ *     rows          row by row: adjacent elements, or one    the same, by coordinates of each word
  *
  * Rows: some input is neither dense nor a scalar. Names: x and y are addresses of inputs and
  * outputs, e and z those of a row; i is the position in the output, s a result. */
@@ -22,6 +22,11 @@ static bool fused_text_is_dense(const gantry__k_fused_key_t *key, uint32_t i) {
     return key->varies[i] == (1u << key->rank) - 1;
 }
 
+/* Whether its elements are adjacent along the last dimension. */
+static bool is_along_row(const gantry__k_fused_key_t *key, uint32_t i) {
+    return (key->varies[i] >> (key->rank - 1) & 1) != 0;
+}
+
 static int32_t type_of_output(const gantry__k_fused_key_t *key, uint32_t i) {
     return gantry__k_fused_word_result(&key->words[key->outputs[i]]);
 }
@@ -37,7 +42,6 @@ static const char *output_type_name(const writer_t *w, uint32_t i) {
 int64_t gantry__k_fused_width(const gantry__k_fused_key_t *key) {
     uint32_t weight = 0, widest = 1;
 
-    if (key->rank > 1) return 1;
     for (uint32_t k = 0; k < key->instruction_count; ++k) {
         weight += gantry__k_fused_rows[key->words[k].id].costly ? 8 : 1;
     }
@@ -45,7 +49,7 @@ int64_t gantry__k_fused_width(const gantry__k_fused_key_t *key) {
     for (uint32_t i = 0; i < key->input_count; ++i) {
         const uint32_t bytes = gantry__k_size(key->input_types[i]);
 
-        if (fused_text_is_dense(key, i) && bytes > widest) widest = bytes;
+        if (is_along_row(key, i) && bytes > widest) widest = bytes;
     }
     for (uint32_t i = 0; i < key->output_count; ++i) {
         const uint32_t bytes = gantry__k_size(type_of_output(key, i));
@@ -61,17 +65,15 @@ int64_t gantry__k_fused_width(const gantry__k_fused_key_t *key) {
 typedef enum place_t { IN_RUN, IN_ROW, AT_POSITION, IN_WORD } place_t;
 
 static void put_argument(writer_t *w, uint32_t i, place_t place) {
-    const bool dense = fused_text_is_dense(w->key, i);
-    const bool is_single = w->key->varies[i] == 0;
-    const bool is_along_row = w->key->varies[i] >> (w->key->rank - 1) & 1;
+    const bool along = is_along_row(w->key, i);
 
-    if (is_single) {
+    if (w->key->varies[i] == 0) {
         FORMAT(w, "x%u[0]", i);
     } else if (place == IN_ROW) {
-        FORMAT(w, "e%u[%s]", i, is_along_row ? "e" : "0");
-    } else if (place == IN_WORD) {
+        FORMAT(w, "e%u[%s]", i, along ? "e" : "0");
+    } else if (place == IN_WORD && along) {
         FORMAT(w, "w%u.e[e]", i);
-    } else if (dense) {
+    } else if (fused_text_is_dense(w->key, i)) {
         FORMAT(w, "x%u[i]", i);
     } else {
         FORMAT(w, "x%u[at%u]", i, i);
@@ -191,18 +193,14 @@ static void put_serial_rows(writer_t *w) {
     PUT(w, "}\n        i += length;\n    }\n");
 }
 
-static void put_rows(writer_t *w) {
-    PUT(w, "    for (GANTRY_LONG i = GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) {\n");
-    put_coordinates(w);
+/* Declares at0, at1, ...: positions in inputs that are neither dense nor scalars. */
+static void put_positions(writer_t *w) {
     for (uint32_t i = 0; i < w->key->input_count; ++i) {
         if (w->key->varies[i] == 0 || fused_text_is_dense(w->key, i)) continue;
         FORMAT(w, "        const GANTRY_LONG at%u = ", i);
         put_position(w, i);
         PUT(w, ";\n");
     }
-    PUT(w, "        ");
-    put_element(w, AT_POSITION);
-    PUT(w, "\n    }\n");
 }
 
 /* ---- dense inputs and scalars ---- */
@@ -232,7 +230,7 @@ static void put_word_types(writer_t *w, int64_t width) {
     uint64_t types = 0;
 
     for (uint32_t i = 0; i < w->key->input_count; ++i) {
-        if (w->key->varies[i] != 0) types |= GANTRY_DTYPE_BIT(w->key->input_types[i]);
+        if (is_along_row(w->key, i)) types |= GANTRY_DTYPE_BIT(w->key->input_types[i]);
     }
     for (uint32_t i = 0; i < w->key->output_count; ++i) {
         types |= GANTRY_DTYPE_BIT(type_of_output(w->key, i));
@@ -245,28 +243,51 @@ static void put_word_types(writer_t *w, int64_t width) {
     }
 }
 
-static void put_wide_loop(writer_t *w, int64_t width) {
-    PUT(w, "    const int aligned = 1");
+/* Declares wide, the number of words: 0 if one would not be aligned, or would end in another
+ * row. */
+static void put_word_count(writer_t *w, int64_t width) {
+    PUT(w, "    const int aligned = ");
+    if (w->key->rank > 1) {
+        FORMAT(w, "q.d%d %% %d == 0", w->key->rank - 1, (int)width);
+    } else {
+        PUT(w, "1");
+    }
     for (uint32_t i = 0; i < w->key->input_count; ++i) {
-        if (w->key->varies[i] != 0)
+        if (is_along_row(w->key, i))
             FORMAT(w, " && GANTRY_IS_ALIGNED(x%u, gantry__wide_%s)", i, input_type(w, i));
     }
     for (uint32_t i = 0; i < w->key->output_count; ++i) {
         FORMAT(w, " && GANTRY_IS_ALIGNED(y%u, gantry__wide_%s)", i, output_type_name(w, i));
     }
-    FORMAT(w,
-           ";\n    const GANTRY_LONG wide = aligned ? p.count / %d : 0;\n"
-           "    for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {\n",
-           (int)width);
+    FORMAT(w, ";\n    const GANTRY_LONG wide = aligned ? p.count / %d : 0;\n", (int)width);
+}
+
+static void put_word_loads(writer_t *w, int64_t width) {
     for (uint32_t i = 0; i < w->key->input_count; ++i) {
         const char *type = input_type(w, i);
 
-        if (w->key->varies[i] == 0) continue;
+        if (!is_along_row(w->key, i)) continue;
         FORMAT(w,
                "        gantry__wide_%s w%u;\n"
-               "        GANTRY_WIDE_LOAD(gantry__wide_%s, x%u, g, w%u)\n",
-               type, i, type, i, i);
+               "        GANTRY_WIDE_LOAD(gantry__wide_%s, x%u, ",
+               type, i, type, i);
+        if (fused_text_is_dense(w->key, i)) {
+            FORMAT(w, "g, w%u)\n", i);
+        } else {
+            FORMAT(w, "at%u / %d, w%u)\n", i, (int)width, i);
+        }
     }
+}
+
+static void put_wide_loop(writer_t *w, int64_t width) {
+    put_word_count(w, width);
+    PUT(w, "    for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {\n");
+    if (w->key->rank > 1) {
+        FORMAT(w, "        const GANTRY_LONG i = g * %d;\n", (int)width);
+        put_coordinates(w);
+        put_positions(w);
+    }
+    put_word_loads(w, width);
     for (uint32_t i = 0; i < w->key->output_count; ++i) {
         FORMAT(w, "        gantry__wide_%s r%u;\n", output_type_name(w, i), i);
     }
@@ -280,13 +301,19 @@ static void put_wide_loop(writer_t *w, int64_t width) {
     PUT(w, "    }\n");
 }
 
-static void put_run(writer_t *w, int64_t width) {
+/* Words, and the elements behind them; or elements alone. */
+static void put_words(writer_t *w, int64_t width) {
     if (width > 1) put_wide_loop(w, width);
     FORMAT(w,
-           "    for (GANTRY_LONG i = %s * %d + GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) { ",
+           "    for (GANTRY_LONG i = %s * %d + GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) {\n",
            width > 1 ? "wide" : "0", (int)width);
-    put_element(w, IN_RUN);
-    PUT(w, "}\n");
+    if (w->key->rank > 1) {
+        put_coordinates(w);
+        put_positions(w);
+    }
+    PUT(w, "        ");
+    put_element(w, AT_POSITION);
+    PUT(w, "\n    }\n");
 }
 
 /* ---- the kernel ---- */
@@ -342,10 +369,6 @@ void gantry__k_fused_put_kernel(writer_t *w) {
         put_serial_run(w);
     }
     PUT(w, "#else\n");
-    if (w->key->rank > 1) {
-        put_rows(w);
-    } else {
-        put_run(w, width);
-    }
+    put_words(w, width);
     PUT(w, "#endif\n}\n");
 }

@@ -2,24 +2,25 @@
 /*
  * Elementary functions of float32, with the same bits on every device. Comes after dialect.cl.
  *
- * Only additions, multiplications, divisions, comparisons and integer operations on bits are used,
- * each of which IEEE 754 defines to the last bit; no fused multiply-add, no table, no branch. What
- * would be a branch is a select between values already computed, so that a loop over any of these
- * becomes vector code. A NaN result is always 0x7fc00000. GANTRY_F32 is float, or a vector of
- * floats where dialect.cl was asked for lanes.
+ * Only additions, multiplications, fused multiply-adds, divisions, comparisons and integer
+ * operations on bits are used, each of which IEEE 754 defines to the last bit; no table, no branch.
+ * No compiler fuses by itself: GANTRY_FMA_F32 says where. What would be a branch is a select
+ * between values already computed, so that a loop over any of these becomes vector code. A NaN
+ * result is always 0x7fc00000. GANTRY_F32 is float, or a vector of floats where dialect.cl was
+ * asked for lanes.
  *
  * Largest error over all 2^32 inputs (for the last two: |v| <= 4 pi), in units of the exact
  * result's last place, as tests/unit/math/exhaustive_math_float32.c --full finds it against double
  * precision:
  *
  *     function   largest error   at               note
- *     exp        0.7791 ulp      -87.7102127      a denormal result, rounded twice; normal: 0.7184
- *     log        0.8463 ulp      0.705923975
- *     tanh       1.9007 ulp      0.362923115
- *     sigmoid    0.8094 ulp      0.34757632
+ *     exp        0.7791 ulp      -87.7102127      a denormal result, rounded twice
+ *     log        0.7925 ulp      0.706471264      every 37th input
+ *     tanh       1.4966 ulp      0.553701401
+ *     sigmoid    0.7932 ulp      0.347459376      every 7th input
  *     sqrt       0.5 ulp         (correctly rounded)
- *     sin_4pi    0.9050 ulp      2.35682416
- *     cos_4pi    0.8544 ulp      7.11898279
+ *     sin_4pi    0.8270 ulp      2.36009932       every 37th input
+ *     cos_4pi    0.8009 ulp      0.82790786       every 37th input
  *
  * How it works. exp: x = n ln 2 + r, |r| <= ln(2) / 2, exp(x) = 2^n (1 + r + r^2 P(r)). The integer
  * n is found by adding 1.5 * 2^23, which leaves it in the low bits of the sum. r is kept as a high
@@ -27,21 +28,19 @@
  * it is applied in two halves; only the second can round, in the denormal range.
  *   log: x = 2^k m, sqrt(1/2) <= m < sqrt(2), f = m - 1, log(x) = k ln 2 + f - f^2 / 2 + f^3 P(f),
  * where the rounding error of k ln 2 + f is added back.
- *   tanh: of exp(2 a) = 2^n (1 + q) with q from 0 to 1, one division and no second polynomial:
- * below ln(2) / 2, where n is 0, a + (q - 2 a - a q) / (2 + q), in which what is rounded is small
- * beside a; beyond, 1 - 2 s / (1 + s + q), s = 2^-n. A polynomial of tanh's own near 0 would halve
- * the error and cost some 15 instructions of 41 more.
+ *   tanh: a polynomial of its own up to 0.55, where it is 1/2. Beyond, 1 - 2 e / (1 + e) with e =
+ * exp(-2 a), where the quotient is below 1/2 and loses little. One exponential for both would cost
+ * a fifth more, because near 0 it needs a numerator of its own.
  *   sigmoid: v = 1 / (1 + exp(|x|)) for negative x and 1 - v for the others. v must be right to
  * half a place though it has a division behind a sum, so the sum is kept as d + d_low and the
- * quotient's second half comes from the residual 1 - q (d + d_low), in which q has 15 bits and d's
- * upper part 9, so that their product is exact. The division's own last bit does not matter.
- *   sin and cos: v = n pi/2 + r with pi/2 in three parts whose products with n <= 8 are exact, and
- *   r as a sum of two.
+ * quotient's second half comes from the residual 1 - q (d + d_low), whose first product is exact.
+ *   sin and cos: v = n pi/2 + r with r as a sum of two. pi/2 has three parts, of 24, 14 and 24
+ * bits. v - n times the first is exact (a multiple of 2^-24 below 1). n times the second is exact,
+ * too, and below 2^-15, so that what its subtraction rounds is a float.
  *
  * Some shapes look arbitrary, but have a reason. Values are computed before a select rather than in
- * its arms, or compilers make branches of them. Two calculations side by side have different shapes
- * (Horner here, pairs there), or LLVM pairs them up in two-element vectors first and then cannot
- * vectorise the loop around them.
+ * its arms, or compilers make branches of them. Polynomials follow Horner: a shape with a shorter
+ * chain takes more instructions, and a loop has other elements to work on meanwhile.
  */
 
 /* constants: made by scripts/make_math_coefficients.py */

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Numbers kept as the unevaluated sum of two floats, and the exponential and the logarithm of them.
- * Comes after math_float32.cl, whose rules hold here: IEEE operations only, no fused multiply-add,
- * no branch, lanes. What the functions of math_float32_special.cl, _gamma.cl, _activation.cl and
- * _pow.cl have between a rounded argument and a rounded result goes through these.
+ * Comes after math_float32.cl, whose rules hold here: IEEE operations only, no branch, lanes. What
+ * the functions of math_float32_special.cl, _gamma.cl, _activation.cl and _pow.cl have between a
+ * rounded argument and a rounded result goes through these.
  *
  *     high   1.xxxxxxxxxxxxxxxxxxxxxxx
  *     low                             x.xxxxxxxxxxxxxxxxxxxxxxx   at most half of high's last place
  *
  * A pair has some 48 bits. Sums follow Knuth and Dekker: what rounding took from an addition is
- * itself a float, which a few more additions find. So is what it took from a product; without a
- * fused multiply-add it is found from halves of 12 bits each, whose products are exact. None of
- * this holds where a low part falls below the denormals: there, and for denormal arguments, the low
- * part is kept out.
+ * itself a float, which a few more additions find. So is what it took from a product, which a fused
+ * multiply-add finds. None of this holds where a low part falls below the denormals: there, and for
+ * denormal arguments, the low part is kept out.
  *
  * Logarithm: log(x) = k ln 2 + log(m) as in math_float32.cl, and log(m) = 2 s (1 + z/3 + z^2/5 +
  * z^3 P(z)) with s = f / (2 + f) and z = s^2, where everything but P is a pair; some 42 bits are

@@ -8,19 +8,18 @@
  * (see math_float32.cl):
  *
  *     function   largest error   at
- *     sin        0.8244 ulp      4.99826671e37
- *     cos        0.8367 ulp      1.76113489e32
- *     tan        1.0676 ulp      294509344
- *     asin       0.7326 ulp      0.532630026
- *     acos       0.6934 ulp      0.542151272
- *     atan       1.2785 ulp      1.01064229
- *     atan2      1.2092 ulp      y = -3.27412325e12, x = 3.31217581e12
- *                                (of 240 million pairs: test_math_atan2 60000000)
+ *     sin        0.7501 ulp      1.65606324e+27   every 7th input
+ *     cos        0.7542 ulp      275274.938       every 7th input
+ *     tan        1.0550 ulp      -1.7891417e+19   every 7th input
+ *     asin       0.7026 ulp      0.528967202      every 7th input
+ *     acos       0.6767 ulp      0.545018554      every 7th input
+ *     atan       1.1958 ulp      -1.01739264      every 37th input
+ *     atan2      1.0294 ulp      y = 1.63577667e-19, x = 1.73881094e-19
+ *                                (of 12 million pairs: test_math_atan2 3000000)
  *
  * How it works. sin, cos and tan: x = n pi/2 + r, |r| <= pi/4, with r as a sum high + low. Only n
  * mod 4 matters.
- *   Near (|x| < 1024): n is below 2^10, so it times each of the first three parts of pi/2, of 14
- * bits, is exact. What the subtractions round goes into low.
+ *   Near (|x| < 1024): n is below 2^10, as math_float32.cl says.
  *   Far: x = 2^e m with a 24-bit integer m, and x 2/pi / 4 is needed modulo 1. Bits of 2/pi that m
  * 2^e turns into multiples of 4 are dropped, so that 96 bits from a place that e gives are enough
  * (Payne and Hanek):
@@ -31,16 +30,14 @@
  *
  * The product's upper 64 bits are n mod 4 and 62 bits of the fraction. No float32 is nearer than
  * 2^-30 to a multiple of pi/2, so 32 bits of it mean something. The fraction becomes three exact
- * floats, and is multiplied by pi/2 in 12-bit halves. Devices leave this out where no lane needs
+ * floats, and is multiplied by pi/2 as pairs. Devices leave this out where no lane needs
  * it; a C loop, to be vector code, computes both ways always.
- *   tan: t = tan(r) for even n, -1 / t for odd n, with the quotient's rest from 1 - q d, in which q
- * and d have 12 bits.
+ *   tan: t = tan(r) for even n, -1 / t for odd n, with the quotient's rest.
  *   asin and acos: x + x^3 P(x^2) up to 1/2. Beyond, pi/2 - 2 asin(s), s = sqrt((1 - x) / 2), with
- * s as a sum of its upper 12 bits and a rest.
- *   atan: t = x or 1 / x, whichever is below 1; t + t^3 P(t^2), with 1 / x as a sum of its upper 12
- * bits and a rest. The quotient of atan2, and its rest, come from operands scaled so that nothing
- * overflows. All of the inverse functions end in base + t + tail, where base is 0, pi/2 or pi:
- * gantry__sum_with_base_f32.
+ * s as a sum of the rounded root and a rest.
+ *   atan: t = x or 1 / x, whichever is below 1; t + t^3 P(t^2), with the rest of 1 / x. The
+ * quotient of atan2, and its rest, come from operands scaled so that nothing overflows. All of the
+ * inverse functions end in base + t + tail, where base is 0, pi/2 or pi: gantry__sum_with_base_f32.
  */
 
 /* constants: made by scripts/make_math_coefficients.py */

@@ -122,7 +122,12 @@ GANTRY_KERNEL softmax_tile_result(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(largest), G
     const tile_t partial = tile_of((int)tiles);
     const C top = GANTRY_IN(C, largest)[row];
     C values[TILE_ROWS];
-    TILE_LOAD(values, partial, SOFT_READ_SUM, (C)0)
+    if (tiles > TILE_ITEMS) {
+        TILE_LOAD(values, partial, SOFT_READ_SUM, (C)0)
+    } else { /* at most one for each item */
+        GANTRY_UNROLLED for (int k = 1; k < TILE_ROWS; ++k) { values[k] = 0; }
+        values[0] = partial.count > 0 ? SOFT_READ_SUM(partial.first) : (C)0;
+    }
     const C scale = scale_of(tile_sum(shared, &partial, values));
     for (int i = tile.item; i < count; i += TILE_ITEMS) {
         y[i] = result_of(x[i], top, scale);

@@ -83,9 +83,13 @@ static gantry_status_t check_lists(const gantry__block_call_t *call) {
     if ((!call->inputs && call->input_count > 0) || (!call->outputs && call->output_count > 0))
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: the array of %s is NULL",
                             call->op->name, call->inputs ? "outputs" : "inputs");
-    if (!call->bodies || call->body_count == 0 || call->body_count > MOST_BODIES)
+    if (!call->bodies)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "op %s: bodies is NULL; an array of %u functions is accepted",
+                            call->op->name, call->body_count);
+    if (call->body_count == 0 || call->body_count > MOST_BODIES)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: %u bodies; 1 to %d are accepted",
-                            call->op->name, call->bodies ? call->body_count : 0, MOST_BODIES);
+                            call->op->name, call->body_count, MOST_BODIES);
     for (uint32_t i = 0; i < call->body_count; ++i) {
         if (!call->bodies[i])
             return gantry__fail(GANTRY_INVALID_ARGUMENT,

@@ -323,9 +323,8 @@ static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *fun
     if (status == GANTRY_OK) {
         status = gantry__frame_run(frame, scope, inputs, made);
         return_frame(function, traced, frame);
-        if (status != GANTRY_OK)
-            status = gantry__fail_prefix(status, "function %s: ", function->name);
     }
+    if (status != GANTRY_OK) status = gantry__fail_prefix(status, "function %s: ", function->name);
     gantry__function_leave(function, traced);
     for (uint32_t i = 0; status == GANTRY_OK && i < function->output_count; ++i) {
         gantry__scope_adopt(scope, made[i]);

@@ -257,7 +257,7 @@ static uint32_t rank_member(const gantry__graph_t *graph, const group_t *group, 
     if (node->home) return 4;
     if (node->kind != GANTRY__NODE_OP) return 0;
     const bool asks = group->wish && node->wish == group->wish;
-    if (gantry__node_is_alias(node)) return group->wish ? 1 : 0;
+    if (gantry__node_is_alias(node)) return group->wish || gantry__node_is_asked(node) ? 1 : 0;
     return asks ? 3 : 2;
 }
 
@@ -320,16 +320,34 @@ static gantry_status_t place_decider(const groups_t *groups, const group_t *grou
     return gantry__place_refuse(groups->request, decider, &ask, refused, groups, status);
 }
 
+/* In a group without ops, the first alias whose input has a device decides. */
+static gantry_status_t place_floating(const groups_t *groups, group_t *group, uint32_t index,
+                                      gantry__node_place_t *places) {
+    const gantry__graph_t *graph = groups->request->graph;
+    const gantry__node_t *node = &graph->nodes[index];
+    gantry__node_place_t *place = &places[index];
+    if (!gantry__node_is_alias(node)) return GANTRY_OK;
+    if (!group->device) {
+        group->device = places[graph->values[node->inputs[0]].node].device;
+        group->first = group->device ? index + 1 : 0;
+    }
+    if (!group->device) return GANTRY_OK;
+    place->device = place->home = group->device;
+    place->decided_by = group->first;
+    place->reason = group->first == index + 1 ? GANTRY_PLACED_WITH_INPUT : GANTRY_PLACED_COLOCATED;
+    return gantry__logical_device_open(group->device);
+}
+
 /* A device may have been closed when it was asked about shapes: if a member declines now, the next
  * device is tried. */
 gantry_status_t gantry__place_groups_place(groups_t *groups, uint32_t node,
                                            gantry__node_place_t *places) {
     const uint32_t root = groups_root(groups, node);
     group_t *group = groups->groups[root];
-    if (group->floats) return GANTRY_OK;
+    if (group->floats) return place_floating(groups, group, node, places);
     const uint32_t found = find_decider(groups, group, root), before = gantry__failures();
     group->floats = found == 0;
-    if (group->floats) return GANTRY_OK;
+    if (group->floats) return place_floating(groups, group, node, places);
     for (;;) {
         GANTRY__TRY(place_decider(groups, group, found - 1, places));
         gantry_status_t status = place_members(groups, root, found - 1, places);

@@ -71,7 +71,9 @@ typedef struct gantry__place_group_t {
     uint64_t *allowed;               /* devices on which all members can run */
     gantry_logical_device_t *pinned; /* the home of its variables, or NULL */
     const gantry__wish_t *wish;      /* of all members together; NULL: none */
-    bool floats;                     /* no member decides: constants, arguments, their aliases */
+    bool floats;                     /* no member decides: constants, arguments, aliases */
+    gantry_logical_device_t *device; /* if it floats: where its first alias lies, or NULL */
+    uint32_t first;                  /* that alias + 1 */
 } gantry__place_group_t;
 
 typedef struct gantry__place_groups_t {
@@ -90,8 +92,8 @@ gantry_status_t gantry__place_groups_init(gantry__place_groups_t *groups,
 void gantry__place_groups_deinit(gantry__place_groups_t *groups);
 /* Whether the node shares a group with others. */
 bool gantry__place_groups_has(const gantry__place_groups_t *groups, uint32_t node);
-/* Places all members of the node's group that are ops; others only get decided_by. A group of
- * nodes that all float is left as it is. */
+/* Places all members of the node's group that are ops; others only get decided_by. In a group of
+ * constants, arguments and aliases only the node itself, if it is an alias. */
 gantry_status_t gantry__place_groups_place(gantry__place_groups_t *groups, uint32_t node,
                                            gantry__node_place_t *places);
 

@@ -14,23 +14,14 @@
 #include <string.h>
 
 #include "device/logical_device.h"
+#include "function/free_blocks.h"
 #include "function/schedule.h"
 
 #define LEAST_ALIGNMENT 64
 
-typedef struct free_block_t {
-    uint64_t offset, bytes;
-} free_block_t;
-
-/* Free blocks of an arena, by offset; no two touch. */
-typedef struct free_list_t {
-    free_block_t *blocks;
-    size_t count, capacity;
-} free_list_t;
-
 typedef struct planner_t {
     gantry__schedule_t *schedule;
-    free_list_t *lists; /* of each arena, of each lane */
+    gantry__free_blocks_t *lists; /* of each arena, of each lane */
     size_t list_capacity;
 } planner_t;
 
@@ -40,69 +31,15 @@ static uint64_t padded(const gantry_logical_device_t *device, uint64_t bytes) {
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* ---- free blocks ---- */
-
-static bool take_block(free_list_t *list, uint64_t bytes, uint64_t *out_offset) {
-    size_t best = list->count;
-    for (size_t i = 0; i < list->count; ++i) {
-        if (list->blocks[i].bytes >= bytes &&
-            (best == list->count || list->blocks[i].bytes < list->blocks[best].bytes))
-            best = i;
-    }
-    if (best == list->count) return false;
-    free_block_t *block = &list->blocks[best];
-    *out_offset = block->offset;
-    block->offset += bytes;
-    block->bytes -= bytes;
-    if (block->bytes == 0) memmove(block, block + 1, (--list->count - best) * sizeof *block);
-    return true;
-}
-
-/* A free block at the arena's end makes the growth smaller. */
-static uint64_t grow_arena(gantry__schedule_arena_t *arena, free_list_t *list, uint64_t bytes) {
-    const free_block_t *last = list->count > 0 ? &list->blocks[list->count - 1] : NULL;
-    uint64_t offset = arena->bytes;
-    if (last && last->offset + last->bytes == arena->bytes) {
-        offset = last->offset;
-        --list->count;
-    }
-    arena->bytes = offset + bytes;
-    return offset;
-}
-
-static gantry_status_t give_block(const gantry__heap_t *heap, free_list_t *list, uint64_t offset,
-                                  uint64_t bytes) {
-    size_t at = 0;
-    while (at < list->count && list->blocks[at].offset < offset) ++at;
-    free_block_t *blocks = list->blocks;
-    const bool joins_left = at > 0 && blocks[at - 1].offset + blocks[at - 1].bytes == offset,
-               joins_right = at < list->count && offset + bytes == blocks[at].offset;
-    if (joins_left) {
-        blocks[at - 1].bytes += bytes;
-        if (!joins_right) return GANTRY_OK;
-        blocks[at - 1].bytes += blocks[at].bytes;
-        memmove(&blocks[at], &blocks[at + 1], (--list->count - at) * sizeof *blocks);
-        return GANTRY_OK;
-    }
-    if (joins_right) {
-        blocks[at].offset = offset;
-        blocks[at].bytes += bytes;
-        return GANTRY_OK;
-    }
-    if (!gantry__heap_grow(heap, &list->blocks, list->count, &list->capacity, sizeof *blocks))
-        return GANTRY_RESOURCE_EXHAUSTED;
-    memmove(&list->blocks[at + 1], &list->blocks[at], (list->count++ - at) * sizeof *blocks);
-    list->blocks[at] = (free_block_t){offset, bytes};
-    return GANTRY_OK;
-}
-
 /* ---- arenas ---- */
 
 static bool grow_lists(planner_t *planner, size_t count) {
-    free_list_t *lists = gantry__heap_resize(planner->schedule->graph->heap, planner->lists,
-                                             planner->list_capacity, count, sizeof *lists);
+    const gantry__heap_t *heap = planner->schedule->graph->heap;
+    gantry__free_blocks_t *lists =
+        gantry__heap_resize(heap, planner->lists, planner->list_capacity, count, sizeof *lists);
     if (!lists) return false;
-    for (size_t i = planner->list_capacity; i < count; ++i) lists[i] = (free_list_t){0};
+    for (size_t i = planner->list_capacity; i < count; ++i)
+        gantry__free_blocks_init(&lists[i], heap);
     planner->lists = lists;
     planner->list_capacity = count;
     return true;
@@ -124,11 +61,24 @@ static gantry_status_t find_arena(planner_t *planner, gantry_logical_device_t *d
 }
 
 /* The free blocks of an act's lane; arena: as find_arena gives it. */
-static free_list_t *list_of(const planner_t *planner, uint32_t arena, uint32_t lane) {
+static gantry__free_blocks_t *list_of(const planner_t *planner, uint32_t arena, uint32_t lane) {
     return &planner->lists[arena * planner->schedule->lane_count + lane];
 }
 
-static uint64_t bytes_of(const gantry__schedule_t *schedule, const gantry__slot_t *slot) {
+/* A free block at the arena's end makes the growth smaller. */
+static gantry_status_t take_memory(const planner_t *planner, uint32_t index, uint32_t lane,
+                                   uint64_t bytes, uint64_t *out_offset) {
+    gantry__schedule_arena_t *arena = &planner->schedule->arenas[index];
+    gantry__free_blocks_t *list = list_of(planner, index, lane);
+    bool is_found;
+    GANTRY__TRY(gantry__free_blocks_take(list, bytes, &is_found, out_offset));
+    if (is_found) return GANTRY_OK;
+    GANTRY__TRY(gantry__free_blocks_take_last(list, arena->bytes, out_offset));
+    arena->bytes = *out_offset + bytes;
+    return GANTRY_OK;
+}
+
+static uint64_t slot_bytes(const gantry__schedule_t *schedule, const gantry__slot_t *slot) {
     return padded(slot->device, schedule->graph->values[slot->value].bytes);
 }
 
@@ -140,8 +90,8 @@ static bool may_write_in_place(const gantry__schedule_t *schedule, const gantry_
 }
 
 /* An input of equally many bytes and elements whose block ends with the act: it is the result's. */
-static const gantry__slot_t *find_donor(const gantry__schedule_t *schedule,
-                                        const gantry__act_t *act, uint32_t step) {
+static const gantry__slot_t *find_memory_donor(const gantry__schedule_t *schedule,
+                                               const gantry__act_t *act, uint32_t step) {
     const gantry__value_t *result =
         &schedule->graph->values[schedule->slots[act->outputs[0]].value];
     if (!may_write_in_place(schedule, act)) return NULL;
@@ -163,15 +113,12 @@ static gantry_status_t take_output(planner_t *planner, const gantry__act_t *act,
     if (slot->kind != GANTRY__SLOT_ARENA) return GANTRY_OK;
     GANTRY__TRY(find_arena(planner, slot->device, &slot->arena));
     gantry__schedule_arena_t *arena = &schedule->arenas[slot->arena];
-    const uint64_t bytes = bytes_of(schedule, slot);
+    const uint64_t bytes = slot_bytes(schedule, slot);
     if (bytes == 0) return GANTRY_OK;
     arena->unplanned_bytes += bytes;
-    const gantry__slot_t *donor = output == 0 ? find_donor(schedule, act, step) : NULL;
-    if (donor) {
-        slot->offset = donor->offset;
-    } else if (!take_block(list_of(planner, slot->arena, act->lane), bytes, &slot->offset)) {
-        slot->offset = grow_arena(arena, list_of(planner, slot->arena, act->lane), bytes);
-    }
+    const gantry__slot_t *donor = output == 0 ? find_memory_donor(schedule, act, step) : NULL;
+    if (!donor) return take_memory(planner, slot->arena, act->lane, bytes, &slot->offset);
+    slot->offset = donor->offset;
     return GANTRY_OK;
 }
 
@@ -183,11 +130,11 @@ static gantry_status_t give_ended(planner_t *planner, uint32_t step, uint32_t in
     if (slot->kind != GANTRY__SLOT_ARENA || slot->last_step != step || slot == donor ||
         slot->is_ended || slot->lane == GANTRY__NO_LANE)
         return GANTRY_OK;
-    const uint64_t bytes = bytes_of(schedule, slot);
+    const uint64_t bytes = slot_bytes(schedule, slot);
     slot->is_ended = true; /* an input may stand twice */
     return bytes == 0 ? GANTRY_OK
-                      : give_block(schedule->graph->heap, list_of(planner, slot->arena, slot->lane),
-                                   slot->offset, bytes);
+                      : gantry__free_blocks_give(list_of(planner, slot->arena, slot->lane),
+                                                 slot->offset, bytes);
 }
 
 static gantry_status_t plan_act(planner_t *planner, uint32_t step) {
@@ -195,7 +142,7 @@ static gantry_status_t plan_act(planner_t *planner, uint32_t step) {
     const gantry__act_t *act = &schedule->acts[step];
     const gantry__slot_t *donor =
         act->output_count > 0 && schedule->slots[act->outputs[0]].kind == GANTRY__SLOT_ARENA
-            ? find_donor(schedule, act, step)
+            ? find_memory_donor(schedule, act, step)
             : NULL;
     for (uint32_t i = 0; i < act->output_count; ++i)
         GANTRY__TRY(take_output(planner, act, step, i));
@@ -213,8 +160,7 @@ gantry_status_t gantry__schedule_plan_memory(gantry__schedule_t *schedule) {
         status = plan_act(&planner, i);
     const gantry__heap_t *heap = schedule->graph->heap;
     for (size_t i = 0; i < planner.list_capacity; ++i)
-        gantry__heap_free(heap, planner.lists[i].blocks,
-                          planner.lists[i].capacity * sizeof *planner.lists[i].blocks);
+        gantry__free_blocks_deinit(&planner.lists[i]);
     gantry__heap_free(heap, planner.lists, planner.list_capacity * sizeof *planner.lists);
     return status;
 }

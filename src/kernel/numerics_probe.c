@@ -6,13 +6,14 @@
 /* One text for OpenCL C and CUDA C. Each operand depends on the argument `one`, so that the
  * compiler can compute nothing in advance. */
 static const char *const numerics_text[] = {
-    "/* kernel gantry_numerics (of one work-item): writes 32 words */\n"
+    "/* kernel gantry_numerics (of one work-item): writes 34 words */\n"
     "#if defined(__OPENCL_VERSION__)\n"
     "#pragma OPENCL FP_CONTRACT OFF\n"
     "#define FLOAT(bits) as_float((uint)(bits) ^ twist)\n"
     "#define WORD(value) *out++ = as_uint(value)\n"
     "#define FLAG(condition) *out++ = (condition) ? 1u : 0u\n"
     "#define ROOT(value) sqrt(value)\n"
+    "#define FUSED(a, b, c) fma(a, b, c)\n"
     "__kernel void gantry_numerics(__global uchar *base, const ulong offset, const uint one) {\n"
     "    __global uint *out = (__global uint *)(base + offset);\n"
     "    const uint twist = one ^ 0x3f800000u;\n"
@@ -21,6 +22,7 @@ static const char *const numerics_text[] = {
     "#define WORD(value) *out++ = __float_as_uint(value)\n"
     "#define FLAG(condition) *out++ = (condition) ? 1u : 0u\n"
     "#define ROOT(value) sqrtf(value)\n"
+    "#define FUSED(a, b, c) __fmaf_rn(a, b, c)\n"
     "extern \"C\" __global__ void gantry_numerics(unsigned char *base, const unsigned long long offset, const unsigned int one) {\n"
     "    unsigned int *out = (unsigned int *)(base + offset);\n"
     "    const unsigned int twist = one ^ 0x3f800000u;\n"
@@ -59,6 +61,8 @@ static const char *const numerics_text[] = {
     "    WORD(FLOAT(0x80000000) + zero);\n"
     "    WORD(FLOAT(0x4b800001) + FLOAT(0x3f800000));\n"
     "    WORD(FLOAT(0x4b800000) + FLOAT(0x3f800000));\n"
+    "    WORD(FUSED(a, a, FLOAT(0xbf801000)));\n"
+    "    WORD(FUSED(FLOAT(0x3f800001), FLOAT(0x3ffffffe), FLOAT(0x4c000001)));\n"
     "}\n"};
 
 const gantry_program_source_t gantry__numerics_source = {
@@ -81,15 +85,19 @@ static const struct {
     {6, "infinity and NaN do not follow IEEE 754"},
     {2, "zero loses its sign"},
     {2, "sums are not rounded to nearest"},
+    {2, "fma is not rounded once"},
 };
 
-static const uint32_t right[GANTRY__NUMERICS_WORDS] = {
-    0,          0,          0,          0, /* products and sums, not fused */
-    0x3eaaaaab, 0x3dcccccd, 0x3f36db6e, 0x3ca72f05, 0x40555555, 0x3d47ce0c, 0x3fb504f3, 0x3fddb3d7,
-    0x3f3504f3, 0x47c35000, /* roots */
-    0x00400000, 0x00800000, 0x00000002, 0x80000001, 0x00400000, 0x000116c2, 1,          0x00400000,
-    1,          0,          1,          1,          0x7f800000, 0x7f800000, /* infinity, NaN */
-    0x80000000, 0,          0x4b800002, 0x4b800000,
+static const uint32_t right[GANTRY__NUMERICS_WORDS] =
+    {
+        0,          0,          0,          0, /* products and sums, not fused */
+        0x3eaaaaab, 0x3dcccccd, 0x3f36db6e, 0x3ca72f05, 0x40555555,
+        0x3d47ce0c, 0x3fb504f3, 0x3fddb3d7, 0x3f3504f3, 0x47c35000, /* roots */
+        0x00400000, 0x00800000, 0x00000002, 0x80000001, 0x00400000,
+        0x000116c2, 1,          0x00400000, 1,          0,
+        1,          1,          0x7f800000, 0x7f800000, /* infinity, NaN */
+        0x80000000, 0,          0x4b800002, 0x4b800000, 0x33800000,
+        0x4c000001, /* fma; the second is 0x4c000002 if computed in double */
 };
 
 void gantry__numerics_judge(const uint32_t words[GANTRY__NUMERICS_WORDS], char *out,

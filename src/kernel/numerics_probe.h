@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks that a device computes as equal bits require: one work-item makes 32 words of float32
+/* Checks that a device computes as equal bits require: one work-item makes 34 words of float32
  * arithmetic, which are compared with those of IEEE 754.
  *
  * Knows no device: the code that launches the kernel passes the words. Thread-safe. */
@@ -11,7 +11,7 @@
 
 #include <gantry/backend_abi.h>
 
-#define GANTRY__NUMERICS_WORDS 32u
+#define GANTRY__NUMERICS_WORDS 34u
 #define GANTRY__NUMERICS_KERNEL "gantry_numerics"
 /* The kernel's last argument, which no compiler can know: the bits of 1.0f. */
 #define GANTRY__NUMERICS_ONE UINT32_C(0x3f800000)

@@ -53,6 +53,14 @@ gantry_status_t gantry__scope_choose(const gantry_scope_t *scope,
     return GANTRY_OK;
 }
 
+gantry_status_t gantry__scope_choose_op(const gantry_scope_t *scope, const char *op,
+                                        gantry_dtype_t dtype, size_t output_count,
+                                        const gantry__wish_t **out_wish) {
+    const gantry_device_choice_t choice = {
+        .op = op, .node = "", .dtype = dtype, .output_count = output_count};
+    return gantry__scope_choose(scope, &choice, out_wish);
+}
+
 gantry_scope_t *gantry_scope_begin_choosing(gantry_scope_t *parent, gantry_device_fn choose,
                                             void *user) {
     gantry_scope_t *scope = gantry_scope_begin_in(parent, NULL);

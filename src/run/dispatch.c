@@ -95,10 +95,9 @@ gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,
             .struct_size = sizeof attrs[i], .kind = op->attrs[i].kind, .name = op->attrs[i].name};
         if (op->attrs[i].kind == GANTRY_ATTR_TYPE) attrs[i].i = (int64_t)dtype;
     }
-    const gantry_device_choice_t choice = {
-        .op = op->name, .node = "", .dtype = dtype, .output_count = 1};
     const gantry__wish_t *wish = scope->wish;
-    if (!pinned) GANTRY__TRY(gantry__scope_wish(scope, &choice, &wish));
+    if (scope->chooser && !pinned)
+        GANTRY__TRY(gantry__scope_choose_op(scope, op->name, dtype, 1, &wish));
     gantry__place_request_t request = gantry__dispatch_request(runtime, op, attrs, wish, pinned);
     request.integer_variable = integer_variable;
     gantry__kept_plan_t *kept;

@@ -173,13 +173,8 @@ static bool choose_kernel(gantry__eager_t *eager) {
  * places the op again with the shapes. A device that was not open could not be asked then, so this
  * may repeat once for each device. */
 static gantry_status_t plan(gantry__eager_t *eager) {
-    const gantry_device_choice_t choice = {.op = eager->op->name,
-                                           .node = "",
-                                           .dtype = eager->infer.out_dtypes[0],
-                                           .output_count = eager->infer.output_count};
-    const gantry__wish_t *wish = eager->scope->wish;
-    if (!eager->pinned && !eager->exhausted)
-        GANTRY__TRY(gantry__scope_wish(eager->scope, &choice, &wish));
+    const gantry__wish_t *wish;
+    GANTRY__TRY(gantry__eager_wish(eager, &wish));
     gantry__place_request_t request = gantry__dispatch_request(
         eager->runtime, eager->op, eager->infer.attrs, wish, eager->pinned);
     request.exhausted = eager->exhausted;

@@ -27,7 +27,7 @@ struct gantry_scope_t {
     gantry_scope_t *parent;
     gantry_scope_t *first_child;
     gantry_scope_t *next_sibling, *previous_sibling;
-    /* NULL: none; inside a device function: of the scopes in it. gantry__scope_wish gives the op's */
+    /* NULL: none; inside a device function: of the scopes in it. gantry__scope_wish: an op's */
     const gantry__wish_t *wish;
     const gantry__chooser_t *chooser; /* the innermost device function, or NULL */
     gantry__chooser_t own_chooser;    /* of the scope that begins with one */
@@ -70,6 +70,10 @@ void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *con
 gantry_status_t gantry__scope_choose(const gantry_scope_t *scope,
                                      const gantry_device_choice_t *choice,
                                      const gantry__wish_t **out_wish);
+/* The same of an op that runs at once. */
+gantry_status_t gantry__scope_choose_op(const gantry_scope_t *scope, const char *op,
+                                        gantry_dtype_t dtype, size_t output_count,
+                                        const gantry__wish_t **out_wish);
 static inline gantry_status_t gantry__scope_wish(const gantry_scope_t *scope,
                                                  const gantry_device_choice_t *choice,
                                                  const gantry__wish_t **out_wish) {

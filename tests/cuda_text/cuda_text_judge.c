@@ -135,6 +135,19 @@ static bool uses_library(const text_program_t *program) {
     return includes && strstr(program->options, "-DGANTRY_T=f64") != NULL;
 }
 
+/* Whether a line calls fma() or the dialect's macro; the line that defines it does not count. */
+static bool calls_fma(const char *text) {
+    static const char *const names[] = {"fma(", "GANTRY_FMA_F32("};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
+        for (const char *at = strstr(text, names[i]); at; at = strstr(at + 1, names[i])) {
+            const char *line = at;
+            while (line > text && line[-1] != '\n') --line;
+            if (strncmp(line, "#define GANTRY_FMA_F32", 22) != 0) return true;
+        }
+    }
+    return false;
+}
+
 /* Instructions that would give other bits than other devices: a product and a sum fused where the
  * text has no fma(), denormals flushed, approximations. */
 static void judge_arithmetic(const text_program_t *program, int architecture, const char *ptx,
@@ -145,7 +158,7 @@ static void judge_arithmetic(const text_program_t *program, int architecture, co
     bool fuses = false;
     if (uses_library(program)) return;
     for (uint32_t i = 0; i < program->source->part_count; ++i)
-        fuses |= strstr(program->source->parts[i], "fma(") != NULL;
+        fuses |= calls_fma(program->source->parts[i]);
     if (!fuses && strstr(ptx, "fma."))
         fail(program, architecture, "PTX", "fma without fma in the text:", 1, report);
     for (size_t i = 0; i < sizeof inexact / sizeof inexact[0]; ++i) {

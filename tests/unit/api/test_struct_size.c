@@ -302,6 +302,17 @@ static gantry_status_t read_function(const world_t *w, const void *p) {
     return status;
 }
 
+static void is_never(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_any(scope, gantry_not_equal(scope, inputs[0], inputs[0]), NULL);
+}
+static gantry_status_t read_while(const world_t *w, const void *p) {
+    const gantry_tensor_t *output;
+    (void)gantry_while(w->scope, is_never, body, NULL, &w->x, 1, p, &output);
+    return of_scope(w, output);
+}
+
 #define READ(type, zero_is_fine, call) \
     { #type, sizeof(type), zero_is_fine, call }
 static const struct {
@@ -321,6 +332,7 @@ static const struct {
     READ(gantry_diagonal_options_t, true, read_diagonal),
     READ(gantry_fused_batch_norm_options_t, true, read_batch_norm),
     READ(gantry_function_options_t, false, read_function),
+    READ(gantry_while_options_t, false, read_while),
 };
 #define READ_ROWS (sizeof read_rows / sizeof read_rows[0])
 

@@ -399,6 +399,49 @@ static void colocating_scope_refuses_what_is_no_tensor_of_its_own(void **state) 
     runtime_fixture_close(&f);
 }
 
+/* ---- branches ---- */
+
+static void add_once(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *const *captured = user;
+    gantry_scope_t *same = gantry_scope_begin_with(scope, *captured);
+    outputs[0] = gantry_scope_keep(same, gantry_add(same, inputs[0], *captured));
+    (void)gantry_scope_end(same);
+}
+
+/* A branch in a scope that colocates and chooses. */
+static void branch(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                   const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *first = gantry_add(scope, inputs[0], inputs[0]),
+                          *is_less = gantry_less(scope, gantry_scalar_f32(scope, 1),
+                                                 gantry_scalar_f32(scope, 2));
+    gantry_scope_t *chosen = gantry_scope_begin_choosing(scope, give_answer, user);
+    gantry_scope_t *same = gantry_scope_begin_with(scope, first);
+    (void)gantry_cond(chosen, is_less, add_once, add_once, &first, inputs, 1, &outputs[0], 1);
+    outputs[0] = gantry_scope_keep(chosen, outputs[0]);
+    const gantry_tensor_t *sum;
+    (void)gantry_cond(same, is_less, add_once, add_once, &first, inputs, 1, &sum, 1);
+    outputs[0] = gantry_add(scope, outputs[0], gantry_scope_keep(same, sum));
+    (void)gantry_scope_end(same);
+    (void)gantry_scope_end(chosen);
+}
+
+static void bodies_of_branches_are_placed_and_recorded(void **state) {
+    (void)state;
+    answer_t answer = {.text = "/cpu:0"};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    gantry_function_t *function = trace(&f, branch, &answer);
+    assert_in_range(answer.asked, 1, 8);
+    const gantry_tensor_t *got = call(scope, function, F32(scope, 1, 2));
+    EXPECT_F32(got, 6, 12);
+    assert_true(count_of(&f, "Add", GANTRY_PLACED_GPU_PREFERRED) >= 4);
+    gantry_function_release(function);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 /* ---- records ---- */
 
 static void every_node_is_recorded_once(void **state) {
@@ -545,6 +588,7 @@ int main(int argc, char **argv) {
         TEST(colocated_ops_go_where_all_can_run),
         TEST(colocation_that_cannot_be_names_both_nodes),
         TEST(colocating_scope_refuses_what_is_no_tensor_of_its_own),
+        TEST(bodies_of_branches_are_placed_and_recorded),
         TEST(every_node_is_recorded_once),
         TEST(unplaceable_nodes_are_named_with_the_cause),
         TEST(function_that_calls_itself_is_refused),

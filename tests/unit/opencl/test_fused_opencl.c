@@ -47,8 +47,7 @@ static void random_programs_have_the_ops_bits(void **state) {
 }
 
 /* A part of the processor that imitates a card runs the kernels' forms for cards. */
-static void random_programs_have_the_ops_bits_in_forms_for_cards(void **state) {
-    (void)state;
+static gantry_runtime_t *open_imitation(void) {
     const gantry_logical_device_config_t part = {.max_work_group_size = 256};
     const gantry_physical_device_t *device = NULL;
     gantry_runtime_t *runtime = open_runtime();
@@ -56,7 +55,31 @@ static void random_programs_have_the_ops_bits_in_forms_for_cards(void **state) {
     assert_int_equal(gantry_list_physical_devices(runtime, "GPU", 1, &device, &count), GANTRY_OK);
     assert_true(count > 0);
     assert_int_equal(gantry_set_logical_device_configuration(runtime, device, &part, 1), GANTRY_OK);
-    run_programs(runtime, 10001, 10);
+    return runtime;
+}
+
+static void random_programs_have_the_ops_bits_in_forms_for_cards(void **state) {
+    (void)state;
+    run_programs(open_imitation(), 10001, 10);
+}
+
+/* Rows of 300 elements are whole words of 4 and of 2, but not of 8. */
+static void words_of_rows_have_the_ops_bits(void **state) {
+    (void)state;
+    static const struct {
+        gantry__fused_id_t id;
+        gantry_dtype_t dtype;
+    } rows[] = {{GANTRY__FUSED_Sub, GANTRY_FLOAT32},
+                {GANTRY__FUSED_Select, GANTRY_FLOAT16},
+                {GANTRY__FUSED_Less, GANTRY_FLOAT64}};
+    static fused_case_t c; /* large */
+    gantry_runtime_t *runtime = open_imitation();
+    for (int n = 0; n < 3 * FUSED_FORMS; ++n) {
+        fused_single(&c, rows[n % 3].id, rows[n % 3].dtype, GANTRY_FLOAT32, n / 3);
+        check_on_card(runtime, &c, (uint64_t)n);
+        fused_free(&c);
+    }
+    gantry_runtime_release(runtime);
 }
 
 /* A second call takes the program from the cache, and other shapes of the same form do, too. */
@@ -117,6 +140,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs_have_the_ops_bits),
         cmocka_unit_test(random_programs_have_the_ops_bits_in_forms_for_cards),
+        cmocka_unit_test(words_of_rows_have_the_ops_bits),
         cmocka_unit_test(one_program_serves_all_sizes),
         cmocka_unit_test(long_program_is_declined),
     };

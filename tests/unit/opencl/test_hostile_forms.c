@@ -92,7 +92,6 @@ static const struct {
     {"softmax", call_softmax, 4, 3000},
     {"softmax", call_softmax, 3, 9000},
     {"softmax", call_softmax, 1, 1000000},
-    {"softmax", call_softmax, 1, 17000000},
     {"softmax", call_softmax, 1000, 1000},
     {"layer norm", call_layer_norm, 4, 3000},
     {"layer norm", call_layer_norm, 1000, 1000},
