@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the program of a fused node, member by member, and asks the device whether it takes it.
  *
+ * A member is one instruction. BiasAdd along the last dimension is an Add, too, and AddN is an Add
+ * for each further input, since it sums from left to right.
+ *
  * An operand is the result of an earlier member, or an input of the node. A member's result is an
- * output of the node if something outside the group uses it. A program beyond the op's limits is
- * cut: fewer members are tried. */
+ * output of the node if something outside the node uses it. Members beyond the limits of the op or
+ * the device go into the next node. */
 #include <string.h>
 
 #include "device/device_open.h"
@@ -14,18 +17,47 @@
 #define MOST_INSTRUCTIONS GANTRY__FUSED_MOST_INSTRUCTIONS
 #define MOST_INPUTS GANTRY__FUSED_MOST_INPUTS
 #define MOST_OUTPUTS GANTRY__FUSED_MOST_OUTPUTS
+/* On the host, an operand with one element for each row ends the blocks of a fused node where rows
+ * end. Shorter rows than this cost more than a pass over memory saves. */
+#define LEAST_ROW 512
 #define ALPHA UINT32_MAX /* for an input: no value yet, but a number that an attribute has */
 
 typedef struct program_t {
     int64_t words[MOST_INSTRUCTIONS * GANTRY__FUSED_WORDS];
-    int64_t outputs[MOST_OUTPUTS]; /* instructions */
-    uint32_t inputs[MOST_INPUTS];  /* values, or ALPHA */
+    uint32_t results[MOST_INSTRUCTIONS]; /* by member: the instruction that makes its result */
+    int64_t outputs[MOST_OUTPUTS];       /* instructions */
+    uint32_t output_members[MOST_OUTPUTS];
+    uint32_t inputs[MOST_INPUTS]; /* values, or ALPHA */
     gantry_dtype_t alpha_types[MOST_INPUTS];
     double alphas[MOST_INPUTS];
     uint32_t instruction_count, input_count, output_count, costly_count;
 } program_t;
 
 /* ---- candidates ---- */
+
+/* Halves are rounded after several inputs. */
+static bool sums_pairs(const gantry__graph_t *graph, const gantry__node_t *node) {
+    const gantry_dtype_t dtype = graph->values[node->first_output].dtype;
+    return node->input_count == 2 ||
+           (node->input_count > 2 && dtype != GANTRY_FLOAT16 && dtype != GANTRY_BFLOAT16);
+}
+
+static bool adds_to_last(const gantry__graph_t *graph, const gantry__node_t *node) {
+    const char *format = node->attrs[1].s;
+    const bool is_second = format && strncmp(format, "NC", 2) == 0;
+    return !is_second || graph->values[node->first_output].shape.rank == 2;
+}
+
+/* The instruction of an op; GANTRY__FUSED_COUNT: none. */
+static gantry__fused_id_t instruction_of(const gantry__fusing_t *fusing,
+                                         const gantry__node_t *node) {
+    const gantry__graph_t *graph = fusing->graph;
+    if (node->op->id == GANTRY__OP_ID_AddN)
+        return sums_pairs(graph, node) ? GANTRY__FUSED_Add : GANTRY__FUSED_COUNT;
+    if (node->op->id == GANTRY__OP_ID_BiasAdd)
+        return adds_to_last(graph, node) ? GANTRY__FUSED_Add : GANTRY__FUSED_COUNT;
+    return gantry__fused_id(node->op, node->attrs);
+}
 
 /* The type by which a program knows the op: that of its operands, of a Select that of t and e. */
 static gantry_dtype_t operand_type(const gantry__fusing_t *fusing, const gantry__node_t *node,
@@ -38,13 +70,27 @@ static bool is_candidate(const gantry__fusing_t *fusing, uint32_t index) {
     const gantry__node_t *node = &fusing->graph->nodes[index];
     if (!gantry__node_is_pure(node) || node->output_count != 1 || !fusing->is_needed[index])
         return false;
-    const gantry__fused_id_t id = gantry__fused_id(node->op, node->attrs);
+    const gantry__fused_id_t id = instruction_of(fusing, node);
     if (id == GANTRY__FUSED_COUNT || gantry__fusing_result(fusing, index)->elements == 0)
         return false;
     const gantry_dtype_t dtype = operand_type(fusing, node, id);
     if (id == GANTRY__FUSED_LeakyRelu && dtype != GANTRY_FLOAT32 && dtype != GANTRY_FLOAT64)
         return false; /* alpha is rounded by the kernels' own rule */
     return gantry__fused_takes(id, dtype);
+}
+
+/* Whether an operand repeats each of its elements along a short row. */
+static bool repeats_in_short_rows(const gantry__fusing_t *fusing, uint32_t index) {
+    const gantry__node_t *node = &fusing->graph->nodes[index];
+    const gantry_shape_t *shape = &gantry__fusing_result(fusing, index)->shape;
+    if (shape->rank == 0 || shape->dims[shape->rank - 1] >= LEAST_ROW) return false;
+    for (uint32_t i = 0; i < node->input_count; ++i) {
+        const gantry__value_t *value = &fusing->graph->values[node->inputs[i]];
+        const int32_t rank = value->shape.rank;
+        if (value->elements > 1 && value->shape.dims[rank - 1] < shape->dims[shape->rank - 1])
+            return true;
+    }
+    return false;
 }
 
 gantry_status_t gantry__fusing_ask(gantry__fusing_t *fusing, uint32_t index) {
@@ -56,7 +102,8 @@ gantry_status_t gantry__fusing_ask(gantry__fusing_t *fusing, uint32_t index) {
     gantry__kept_plan_t *kept;
     gantry_status_t status = gantry__dispatch_plan(fusing->runtime, &request, &kept);
     if (status == GANTRY_OK) {
-        fusing->devices[index] = kept->plan.device;
+        const bool is_slow = kept->plan.device->synchronous && repeats_in_short_rows(fusing, index);
+        fusing->devices[index] = is_slow ? NULL : kept->plan.device;
     } else if (status != GANTRY_RESOURCE_EXHAUSTED) {
         gantry__forget_since(before); /* the node fails when it is placed */
         status = GANTRY_OK;
@@ -93,50 +140,71 @@ static bool add_alpha(program_t *program, gantry_dtype_t dtype, double alpha,
     return true;
 }
 
-static bool add_instruction(gantry__fusing_t *fusing, program_t *program, uint32_t index) {
-    const gantry__node_t *node = &fusing->graph->nodes[index];
-    const gantry__fused_id_t id = gantry__fused_id(node->op, node->attrs);
-    const uint32_t number = program->instruction_count++;
-    int64_t *words = &program->words[number * GANTRY__FUSED_WORDS];
+/* Its five words, all 0 but the first two; NULL: there is no room. */
+static int64_t *new_instruction(program_t *program, gantry__fused_id_t id, gantry_dtype_t dtype) {
+    if (program->instruction_count == MOST_INSTRUCTIONS) return NULL;
+    int64_t *words = &program->words[program->instruction_count++ * GANTRY__FUSED_WORDS];
+    memset(words, 0, GANTRY__FUSED_WORDS * sizeof *words);
     words[0] = (int64_t)id;
-    words[1] = (int64_t)operand_type(fusing, node, id);
-    words[2] = words[3] = words[4] = 0;
+    words[1] = (int64_t)dtype;
+    program->costly_count += gantry__fused_is_costly(id);
+    return words;
+}
+
+/* The sum of all inputs, from left to right. */
+static bool add_sums(gantry__fusing_t *fusing, program_t *program, const gantry__node_t *node,
+                     gantry_dtype_t dtype) {
+    int64_t sum;
+    if (!find_operand(fusing, program, node->inputs[0], &sum)) return false;
+    for (uint32_t i = 1; i < node->input_count; ++i) {
+        int64_t *words = new_instruction(program, GANTRY__FUSED_Add, dtype);
+        if (!words || !find_operand(fusing, program, node->inputs[i], &words[3])) return false;
+        words[2] = sum;
+        sum = -(int64_t)program->instruction_count;
+    }
+    return true;
+}
+
+static bool add_one(gantry__fusing_t *fusing, program_t *program, const gantry__node_t *node,
+                    gantry__fused_id_t id, gantry_dtype_t dtype) {
+    int64_t *words = new_instruction(program, id, dtype);
+    if (!words) return false;
     for (uint32_t i = 0; i < node->input_count; ++i) {
         if (!find_operand(fusing, program, node->inputs[i], &words[2 + i])) return false;
     }
+    if (id == GANTRY__FUSED_LeakyRelu)
+        return add_alpha(program, dtype, node->attrs[1].f, &words[3]);
     if (id == GANTRY__FUSED_Cast) {
         words[3] = node->attrs[1].i;
         words[4] = node->attrs[2].i;
-    } else if (id == GANTRY__FUSED_LeakyRelu &&
-               !add_alpha(program, (gantry_dtype_t)words[1], node->attrs[1].f, &words[3])) {
-        return false;
     }
-    program->costly_count += gantry__fused_is_costly(id);
-    fusing->operands[node->first_output] = (uint32_t)(MOST_INSTRUCTIONS - (int64_t)number);
     return true;
 }
 
-/* How often members use the value of member `at`. */
-static uint32_t uses_inside(const gantry__fusing_t *fusing, const uint32_t *members, uint32_t count,
-                            uint32_t at) {
-    const uint32_t value = fusing->graph->nodes[members[at]].first_output;
-    uint32_t uses = 0;
-    for (uint32_t k = at + 1; k < count && uses < fusing->uses[value]; ++k) {
-        const gantry__node_t *node = &fusing->graph->nodes[members[k]];
-        for (uint32_t i = 0; i < node->input_count; ++i) uses += node->inputs[i] == value;
-    }
-    return uses;
+static bool add_member(gantry__fusing_t *fusing, program_t *program, uint32_t member,
+                       uint32_t index) {
+    const gantry__node_t *node = &fusing->graph->nodes[index];
+    const gantry__fused_id_t id = instruction_of(fusing, node);
+    const gantry_dtype_t dtype = operand_type(fusing, node, id);
+    const bool fits = node->op->id == GANTRY__OP_ID_AddN
+                          ? add_sums(fusing, program, node, dtype)
+                          : add_one(fusing, program, node, id, dtype);
+    if (!fits) return false;
+    const uint32_t result = program->instruction_count - 1;
+    program->results[member] = result;
+    fusing->operands[node->first_output] = MOST_INSTRUCTIONS - result; /* operand -1 - result */
+    return true;
 }
 
-static bool add_outputs(const gantry__fusing_t *fusing, program_t *program, const uint32_t *members,
-                        uint32_t count) {
-    for (uint32_t k = 0; k < count; ++k) {
-        const uint32_t value = fusing->graph->nodes[members[k]].first_output;
-        if (uses_inside(fusing, members, count, k) == fusing->uses[value]) continue;
-        if (program->output_count == MOST_OUTPUTS) return false;
-        program->outputs[program->output_count++] = k;
+/* Uses of earlier members' results. Returns how many of these have no other use left. */
+static uint32_t count_closed(const gantry__fusing_t *fusing, const gantry__node_t *node) {
+    uint32_t closed = 0;
+    for (uint32_t i = 0; i < node->input_count; ++i) {
+        const uint32_t value = node->inputs[i], operand = fusing->operands[value];
+        const bool is_member = operand > 0 && operand <= MOST_INSTRUCTIONS;
+        closed += is_member && --fusing->uses_left[value] == 0;
     }
-    return true;
+    return closed;
 }
 
 static void forget_operands(gantry__fusing_t *fusing, const uint32_t *members, uint32_t count) {
@@ -147,18 +215,50 @@ static void forget_operands(gantry__fusing_t *fusing, const uint32_t *members, u
     }
 }
 
-static bool write_program(gantry__fusing_t *fusing, program_t *program, const uint32_t *members,
-                          uint32_t count) {
-    const bool is_host = fusing->devices[members[0]]->synchronous;
-    bool fits = true;
-    program->instruction_count = program->input_count = program->output_count = 0;
-    program->costly_count = 0;
-    for (uint32_t k = 0; k < count && fits; ++k)
-        fits = add_instruction(fusing, program, members[k]);
-    fits = fits && add_outputs(fusing, program, members, count);
+static bool is_within_limits(const gantry__fusing_t *fusing, const program_t *program,
+                             uint32_t member) {
+    return fusing->devices[member]->synchronous ||
+           (program->instruction_count <= GANTRY__FUSED_MOST_DEVICE_INSTRUCTIONS &&
+            program->costly_count <= GANTRY__FUSED_MOST_DEVICE_COSTLY);
+}
+
+/* Writes members until a limit. Returns how many of them, counted from the first, one node may
+ * have: their results that are used outside are few enough. */
+static uint32_t write_members(gantry__fusing_t *fusing, program_t *program, const uint32_t *members,
+                              uint32_t count) {
+    uint32_t open = 0, possible = 0;
+    program->instruction_count = program->input_count = program->costly_count = 0;
+    for (uint32_t k = 0; k < count; ++k) {
+        const gantry__node_t *node = &fusing->graph->nodes[members[k]];
+        open -= count_closed(fusing, node);
+        if (!add_member(fusing, program, k, members[k]) ||
+            !is_within_limits(fusing, program, members[k]))
+            break;
+        fusing->uses_left[node->first_output] = fusing->uses[node->first_output];
+        if (++open <= MOST_OUTPUTS) possible = k + 1;
+    }
     forget_operands(fusing, members, count);
-    return fits && (is_host || (count <= GANTRY__FUSED_MOST_DEVICE_INSTRUCTIONS &&
-                                program->costly_count <= GANTRY__FUSED_MOST_DEVICE_COSTLY));
+    return possible;
+}
+
+static void fuse_add_outputs(const gantry__fusing_t *fusing, program_t *program,
+                             const uint32_t *members, uint32_t count) {
+    program->output_count = 0;
+    for (uint32_t k = 0; k < count; ++k) {
+        if (fusing->uses_left[fusing->graph->nodes[members[k]].first_output] == 0) continue;
+        program->output_members[program->output_count] = k;
+        program->outputs[program->output_count++] = program->results[k];
+    }
+}
+
+/* Returns how many members the program has. */
+static uint32_t write_program(gantry__fusing_t *fusing, program_t *program, const uint32_t *members,
+                              uint32_t count) {
+    const uint32_t most = count < MOST_INSTRUCTIONS ? count : MOST_INSTRUCTIONS,
+                   taken = write_members(fusing, program, members, most);
+    if (taken < most) (void)write_members(fusing, program, members, taken);
+    fuse_add_outputs(fusing, program, members, taken);
+    return taken;
 }
 
 /* ---- the node ---- */
@@ -306,15 +406,18 @@ static gantry_status_t collect_members(const gantry__fusing_t *fusing, const uin
     for (uint32_t k = 0; k < count; ++k) controls += nodes[members[k]].control_count;
     node->controls = gantry__arena_zalloc(arena, controls, sizeof *node->controls);
     const char **names = gantry__arena_zalloc(arena, count, sizeof *names);
-    if (!node->controls || !names) return GANTRY_RESOURCE_EXHAUSTED;
+    const gantry__op_def_t **ops = gantry__arena_zalloc(arena, count, sizeof(gantry__op_def_t *));
+    if (!node->controls || !names || !ops) return GANTRY_RESOURCE_EXHAUSTED;
     for (uint32_t k = 0; k < count; ++k) {
         const gantry__node_t *member = &nodes[members[k]];
         names[k] = member->name;
+        ops[k] = member->op;
         if (member->part_of != node->part_of) node->part_of = NULL;
         for (uint32_t i = 0; i < member->control_count; ++i)
             node->controls[node->control_count++] = member->controls[i];
     }
     node->fused = names;
+    node->fused_ops = ops;
     node->fused_count = count;
     return GANTRY_OK;
 }
@@ -325,7 +428,7 @@ static void replace_members(gantry__fusing_t *fusing, const program_t *program,
     for (uint32_t k = 0; k < count; ++k) fusing->new_nodes[members[k]] = index;
     fusing->is_last[members[count - 1]] = true;
     for (uint32_t i = 0; i < program->output_count; ++i)
-        fusing->new_values[graph->nodes[members[program->outputs[i]]].first_output] =
+        fusing->new_values[graph->nodes[members[program->output_members[i]]].first_output] =
             graph->nodes[index].first_output + i;
 }
 
@@ -361,12 +464,9 @@ gantry_status_t gantry__fusing_join(gantry__fusing_t *fusing, const uint32_t *me
     program_t program;
     fused_call_t call;
     bool runs = false;
-    uint32_t taken = count < MOST_INSTRUCTIONS ? count : MOST_INSTRUCTIONS;
-    *out_taken = 1;
-    while (taken > 1 && !write_program(fusing, &program, members, taken))
-        taken -= taken / 8 > 0 ? taken / 8 : 1;
+    const uint32_t taken = write_program(fusing, &program, members, count);
+    *out_taken = taken > 1 ? taken : 1;
     if (taken < 2) return GANTRY_OK;
     GANTRY__TRY(can_run(fusing, &program, &call, members[taken - 1], &runs));
-    *out_taken = taken;
     return runs ? add_fused(fusing, &program, &call, members, taken) : GANTRY_OK;
 }

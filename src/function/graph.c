@@ -116,6 +116,18 @@ void gantry__graph_find_needed(const gantry__graph_t *graph, bool *is_needed) {
     }
 }
 
+void gantry__graph_find_kept(const gantry__graph_t *graph, bool *is_kept) {
+    gantry__graph_find_needed(graph, is_kept);
+    for (size_t i = graph->node_count; i-- > 0;) {
+        const gantry__node_t *node = &graph->nodes[i];
+        is_kept[i] |= node->kind == GANTRY__NODE_INPUT;
+        if (!is_kept[i]) continue;
+        for (uint32_t k = 0; k < node->input_count; ++k)
+            need_value(graph, is_kept, node->inputs[k]);
+        for (uint32_t k = 0; k < node->colocated_count; ++k) is_kept[node->colocated[k]] = true;
+    }
+}
+
 /* ---- another order, without some nodes ---- */
 
 #define GONE UINT32_MAX

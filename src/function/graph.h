@@ -57,6 +57,7 @@ typedef struct gantry__node_t {
     bool has_state;           /* of CASE and WHILE: a body assigns to a variable or draws */
     const char *const *fused; /* names of the nodes that a pass joined in this one */
     uint32_t fused_count;
+    const gantry__op_def_t *const *fused_ops; /* of these nodes */
 } gantry__node_t;
 
 typedef struct gantry__value_t {
@@ -96,16 +97,11 @@ void gantry__graph_deinit(gantry__graph_t *graph);
 gantry_status_t gantry__graph_add(gantry__graph_t *graph, const gantry__node_t *node,
                                   const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
                                   uint32_t *out_node);
-/* Those that a result or an assignment depends on; is_needed: node_count entries, all false. */
-void gantry__graph_find_needed(const gantry__graph_t *graph, bool *is_needed);
-
-/* Leaves the nodes of `order`, in this order, which is topological; nodes and values get new
- * numbers. INPUT nodes, and all on which a node of `order` depends by its inputs, are among
- * them. A control input that is not among them falls away. */
-gantry_status_t gantry__graph_rebuild(gantry__graph_t *graph, const uint32_t *order, size_t count);
 
 /* Those that a result or an assignment depends on. is_needed: node_count entries, all false. */
 void gantry__graph_find_needed(const gantry__graph_t *graph, bool *is_needed);
+/* The same, arguments, and nodes that others are colocated with, which decide where these run. */
+void gantry__graph_find_kept(const gantry__graph_t *graph, bool *is_kept);
 
 /* Leaves the nodes of `order`, in this order, which is topological. Nodes and values get new
  * numbers. All INPUT nodes, and all on whose values a node of `order` depends, are among them;

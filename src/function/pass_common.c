@@ -103,7 +103,7 @@ static void replace_inputs(const common_t *common, gantry__node_t *node) {
         node->colocated[k] = common->nodes[node->colocated[k]];
 }
 
-static void join(const common_t *common, uint32_t index, uint32_t first) {
+static void common_join(const common_t *common, uint32_t index, uint32_t first) {
     const gantry__graph_t *graph = common->graph;
     const gantry__node_t *node = &graph->nodes[index], *kept = &graph->nodes[first];
     common->nodes[index] = first;
@@ -119,11 +119,11 @@ static bool join_read(const common_t *common, uint32_t index) {
     if (before->kind != GANTRY__NODE_READ || before->variable != node->variable ||
         before->tag != node->tag)
         return false;
-    join(common, index, node->controls[0]);
+    common_join(common, index, node->controls[0]);
     return true;
 }
 
-static gantry_status_t visit(common_t *common, uint32_t index) {
+static gantry_status_t common_visit(common_t *common, uint32_t index) {
     gantry__node_t *node = &common->graph->nodes[index];
     replace_inputs(common, node);
     if (join_read(common, index) || !can_join(node)) return GANTRY_OK;
@@ -132,7 +132,7 @@ static gantry_status_t visit(common_t *common, uint32_t index) {
     if (*seen == 0) {
         *seen = index + 1;
     } else if (is_same_node(&common->graph->nodes[*seen - 1], node)) {
-        join(common, index, *seen - 1);
+        common_join(common, index, *seen - 1);
     }
     return GANTRY_OK;
 }
@@ -141,7 +141,7 @@ static gantry_status_t walk(common_t *common) {
     gantry__graph_t *graph = common->graph;
     for (size_t i = 0; i < graph->node_count; ++i) common->nodes[i] = (uint32_t)i;
     for (size_t i = 0; i < graph->value_count; ++i) common->values[i] = (uint32_t)i;
-    for (size_t i = 0; i < graph->node_count; ++i) GANTRY__TRY(visit(common, (uint32_t)i));
+    for (size_t i = 0; i < graph->node_count; ++i) GANTRY__TRY(common_visit(common, (uint32_t)i));
     for (uint32_t i = 0; i < graph->output_count; ++i)
         graph->outputs[i] = common->values[graph->outputs[i]];
     return GANTRY_OK;

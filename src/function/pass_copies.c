@@ -99,7 +99,7 @@ static void renumber(gantry__schedule_t *schedule) {
     }
 }
 
-gantry_status_t gantry__pass_early_copies(gantry__schedule_t *schedule) {
+gantry_status_t gantry__schedule_move_copies(gantry__schedule_t *schedule) {
     const gantry__heap_t *heap = schedule->graph->heap;
     const size_t count = schedule->act_count + 1, slots = schedule->slot_count + 1;
     uint32_t *numbers = gantry__heap_zalloc(heap, (slots + 3 * count) * sizeof *numbers);

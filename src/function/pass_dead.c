@@ -23,19 +23,6 @@ static gantry_status_t keep_names(gantry__graph_t *graph, const uint32_t *order,
     return GANTRY_OK;
 }
 
-/* Beside the needed nodes: arguments, and what a kept node shares its device with. */
-static void find_kept(const gantry__graph_t *graph, bool *is_kept) {
-    for (size_t i = graph->node_count; i-- > 0;) {
-        const gantry__node_t *node = &graph->nodes[i];
-        is_kept[i] |= node->kind == GANTRY__NODE_INPUT;
-        if (!is_kept[i]) continue;
-        for (uint32_t k = 0; k < node->input_count; ++k)
-            is_kept[graph->values[node->inputs[k]].node] = true;
-        for (uint32_t k = 0; k < node->control_count; ++k) is_kept[node->controls[k]] = true;
-        for (uint32_t k = 0; k < node->colocated_count; ++k) is_kept[node->colocated[k]] = true;
-    }
-}
-
 gantry_status_t gantry__pass_dead(gantry__graph_t *graph) {
     const gantry__heap_t *heap = graph->heap;
     const size_t count = graph->node_count;
@@ -43,10 +30,7 @@ gantry_status_t gantry__pass_dead(gantry__graph_t *graph) {
     bool *is_kept = gantry__heap_zalloc(heap, count + 1);
     uint32_t *order = gantry__heap_zalloc(heap, (count + 1) * sizeof *order);
     gantry_status_t status = is_kept && order ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
-    if (status == GANTRY_OK) {
-        gantry__graph_find_needed(graph, is_kept);
-        find_kept(graph, is_kept);
-    }
+    if (status == GANTRY_OK) gantry__graph_find_kept(graph, is_kept);
     for (size_t i = 0; i < count && status == GANTRY_OK; ++i) {
         if (is_kept[i]) order[left++] = (uint32_t)i;
     }

@@ -14,8 +14,7 @@
 
 static bool can_fold(const gantry__graph_t *graph, const gantry__node_t *node) {
     uint64_t bytes = 0;
-    if (!gantry__node_is_pure(node) || node->output_count != 1 || node->colocated_count > 0)
-        return false;
+    if (!gantry__node_is_pure(node) || node->output_count != 1) return false;
     for (uint32_t i = 0; i < node->input_count; ++i) {
         const gantry__value_t *value = &graph->values[node->inputs[i]];
         if (graph->nodes[value->node].kind != GANTRY__NODE_CONST) return false;
@@ -50,7 +49,7 @@ static const gantry_tensor_t *fold_compute(gantry_scope_t *scope, const gantry__
     return output->fault_count == 0 ? output : NULL;
 }
 
-static void fold_node(gantry_scope_t *scope, const gantry__graph_t *graph, gantry__node_t *node) {
+static void fold_one(gantry_scope_t *scope, const gantry__graph_t *graph, gantry__node_t *node) {
     const uint32_t before = gantry__failures();
     const gantry_tensor_t *tensor = fold_compute(scope, graph, node);
     if (tensor) {
@@ -64,10 +63,19 @@ static void fold_node(gantry_scope_t *scope, const gantry__graph_t *graph, gantr
     gantry__forget_since(before);
 }
 
+/* A constant has no device that another node could share. */
+static void fold_leave_out_colocated(const gantry__graph_t *graph, bool *is_needed) {
+    for (size_t i = 0; i < graph->node_count; ++i) {
+        const gantry__node_t *node = &graph->nodes[i];
+        if (node->colocated_count > 0) is_needed[i] = false;
+        for (uint32_t k = 0; k < node->colocated_count; ++k) is_needed[node->colocated[k]] = false;
+    }
+}
+
 static void fold_nodes(gantry_scope_t *scope, gantry__graph_t *graph, const bool *is_needed) {
     for (size_t i = 0; i < graph->node_count; ++i) {
         if (is_needed[i] && can_fold(graph, &graph->nodes[i]))
-            fold_node(scope, graph, &graph->nodes[i]);
+            fold_one(scope, graph, &graph->nodes[i]);
     }
 }
 
@@ -77,6 +85,7 @@ gantry_status_t gantry__pass_fold(gantry_runtime_t *runtime, gantry__graph_t *gr
     gantry_scope_t *scope = is_needed ? gantry_scope_begin(runtime, NULL) : NULL;
     if (scope) {
         gantry__graph_find_needed(graph, is_needed);
+        fold_leave_out_colocated(graph, is_needed);
         fold_nodes(scope, graph, is_needed);
         const uint32_t before = gantry__failures();
         (void)gantry_scope_end(scope);

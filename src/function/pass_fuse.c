@@ -73,7 +73,7 @@ static void find_uses(const groups_t *groups) {
 }
 
 /* A node that shares its device with another stays a node, for the placer. */
-static void leave_out_colocated(const groups_t *groups) {
+static void fuse_leave_out_colocated(const groups_t *groups) {
     for (uint32_t i = 0; i < groups->fusing.node_count; ++i) {
         const gantry__node_t *node = &groups->fusing.graph->nodes[i];
         if (node->colocated_count > 0) groups->fusing.devices[i] = NULL;
@@ -87,7 +87,7 @@ static gantry_status_t find_candidates(groups_t *groups) {
     uint32_t kernels = 0;
     for (uint32_t i = 0; i < groups->fusing.node_count; ++i)
         GANTRY__TRY(gantry__fusing_ask(&groups->fusing, i));
-    leave_out_colocated(groups);
+    fuse_leave_out_colocated(groups);
     for (uint32_t i = 0; i < groups->fusing.node_count; ++i) {
         groups->kernels[i] = kernels;
         kernels += groups->fusing.is_needed[i] && !groups->fusing.devices[i] &&
@@ -149,7 +149,7 @@ static void close_group(const groups_t *groups, uint32_t of, uint32_t user) {
         groups->is_closed[group] = true;
 }
 
-static void visit(const groups_t *groups, uint32_t index) {
+static void fuse_visit(const groups_t *groups, uint32_t index) {
     const gantry__graph_t *graph = groups->fusing.graph;
     const gantry__node_t *node = &graph->nodes[index];
     if (!groups->fusing.is_needed[index]) return;
@@ -217,7 +217,7 @@ static void write_order(groups_t *groups) {
     }
     for (uint32_t i = 0; i < fusing->node_count; ++i) {
         const uint32_t fused = fusing->new_nodes[i];
-        if (!fusing->is_needed[i] && graph->nodes[i].kind != GANTRY__NODE_INPUT) continue;
+        if (!fusing->is_needed[i]) continue;
         if (fused == i) {
             groups->order[groups->order_count++] = i;
         } else if (fusing->is_last[i]) {
@@ -251,10 +251,10 @@ static gantry_status_t fuse(groups_t *groups) {
     gantry__graph_t *graph = fusing->graph;
     for (uint32_t i = 0; i < fusing->node_count; ++i) groups->parents[i] = fusing->new_nodes[i] = i;
     for (uint32_t i = 0; i < fusing->value_count; ++i) fusing->new_values[i] = i;
-    gantry__graph_find_needed(graph, fusing->is_needed);
+    gantry__graph_find_kept(graph, fusing->is_needed);
     find_uses(groups);
     GANTRY__TRY(find_candidates(groups));
-    for (uint32_t i = 0; i < fusing->node_count; ++i) visit(groups, i);
+    for (uint32_t i = 0; i < fusing->node_count; ++i) fuse_visit(groups, i);
     GANTRY__TRY(join_groups(groups));
     if (graph->node_count == fusing->node_count) return GANTRY_OK;
     groups->order = gantry__arena_zalloc(&graph->arena, graph->node_count, sizeof *groups->order);
@@ -273,6 +273,7 @@ static bool groups_init(groups_t *groups, gantry__arena_t *arena) {
     fusing->is_needed = gantry__arena_zalloc(arena, nodes, sizeof(bool));
     fusing->uses = gantry__arena_zalloc(arena, values, sizeof(uint32_t));
     fusing->operands = gantry__arena_zalloc(arena, values, sizeof(uint32_t));
+    fusing->uses_left = gantry__arena_zalloc(arena, values, sizeof(uint32_t));
     fusing->new_values = gantry__arena_zalloc(arena, values, sizeof(uint32_t));
     fusing->new_nodes = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     fusing->is_last = gantry__arena_zalloc(arena, nodes, sizeof(bool));
@@ -286,9 +287,9 @@ static bool groups_init(groups_t *groups, gantry__arena_t *arena) {
     groups->tails = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     groups->members = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     return fusing->devices && fusing->is_needed && fusing->uses && fusing->operands &&
-           fusing->new_values && fusing->new_nodes && fusing->is_last && groups->parents &&
-           groups->is_closed && groups->lasts && groups->held && groups->last_use &&
-           groups->kernels && groups->next && groups->tails && groups->members;
+           fusing->uses_left && fusing->new_values && fusing->new_nodes && fusing->is_last &&
+           groups->parents && groups->is_closed && groups->lasts && groups->held &&
+           groups->last_use && groups->kernels && groups->next && groups->tails && groups->members;
 }
 
 gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *graph) {

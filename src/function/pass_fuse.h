@@ -18,9 +18,10 @@ typedef struct gantry__fusing_t {
     bool *is_needed;                         /* by node */
     uint32_t *uses;                          /* by value: inputs of needed nodes, results */
     uint32_t *operands;                      /* by value: in the program that is made, + 1 */
-    uint32_t *new_values;                    /* by value: what replaces it; itself: nothing */
-    uint32_t *new_nodes;                     /* by node: the fused node it is in; itself: none */
-    bool *is_last;                           /* by node: the last member of a fused node */
+    uint32_t *uses_left;  /* by value of a member: uses by nodes that are no members yet */
+    uint32_t *new_values; /* by value: what replaces it; itself: nothing */
+    uint32_t *new_nodes;  /* by node: the fused node it is in; itself: none */
+    bool *is_last;        /* by node: the last member of a fused node */
 } gantry__fusing_t;
 
 /* The shape of a candidate's result. */

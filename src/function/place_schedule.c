@@ -63,13 +63,25 @@ static gantry__kept_plan_t *plan_of(const gantry__graph_place_t *request, uint32
     return gantry__node_plan(request, index, &ask);
 }
 
+static void log_place(gantry_runtime_t *runtime, const char *name, const char *op,
+                      const gantry__node_place_t *place) {
+    gantry__log(&runtime->log, GANTRY_LEVEL_INFO, "%s: (%s): %s", name, op, place->home->full_name);
+}
+
+/* A fused node has a line for each node that the body has. */
+static void log_node(gantry_runtime_t *runtime, const gantry__node_t *node,
+                     const gantry__node_place_t *place) {
+    const char *op = node->kind == GANTRY__NODE_INPUT ? "_Arg" : node->op->name;
+    if (!is_logged(runtime) || !place->home) return;
+    if (node->fused_count == 0) log_place(runtime, node->name, op, place);
+    for (uint32_t i = 0; i < node->fused_count; ++i)
+        log_place(runtime, node->fused[i], node->fused_ops[i]->name, place);
+}
+
 static void record_node(gantry_runtime_t *runtime, const gantry__graph_place_t *request,
                         uint32_t index, const gantry__node_place_t *place) {
     const gantry__node_t *node = &request->graph->nodes[index];
-    if (is_logged(runtime) && place->home)
-        gantry__log(&runtime->log, GANTRY_LEVEL_INFO, "%s: (%s): %s", node->name,
-                    node->kind == GANTRY__NODE_INPUT ? "_Arg" : node->op->name,
-                    place->home->full_name);
+    log_node(runtime, node, place);
     gantry__kept_plan_t *kept = plan_of(request, index, place);
     if (kept && kept->plan.device) (void)gantry__dispatch_record(runtime, kept, node->part_of, 0);
 }

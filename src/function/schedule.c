@@ -9,6 +9,8 @@
  * (escape). Memory is planned last, when the last act of each slot is known. */
 #include "function/schedule.h"
 
+#include <gantry/function.h>
+
 #include <string.h>
 
 #include "device/device_open.h"
@@ -445,7 +447,7 @@ static gantry_status_t build(gantry__schedule_t *schedule, int32_t threads) {
     GANTRY__TRY(gantry__schedule_place(schedule));
     GANTRY__TRY(add_nodes(schedule));
     if (!(graph->passes_off & GANTRY_PASS_EARLY_COPIES))
-        GANTRY__TRY(gantry__pass_early_copies(schedule));
+        GANTRY__TRY(gantry__schedule_move_copies(schedule));
     GANTRY__TRY(gantry__schedule_spread(schedule, threads));
     GANTRY__TRY(find_ended(schedule));
     return gantry__schedule_plan_memory(schedule);

@@ -129,5 +129,7 @@ gantry_status_t gantry__schedule_spread(gantry__schedule_t *schedule, int32_t th
 gantry_status_t gantry__pass_early_copies(gantry__schedule_t *schedule);
 /* Gives offsets to the slots in arenas: function/plan_memory.c. */
 gantry_status_t gantry__schedule_plan_memory(gantry__schedule_t *schedule);
+/* Moves copies right behind the act that makes their source: function/pass_copies.c. */
+gantry_status_t gantry__schedule_move_copies(gantry__schedule_t *schedule);
 
 #endif
