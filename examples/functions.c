@@ -17,6 +17,7 @@
 
 static const char *wanted;       /* the device's name, as the user writes it */
 static const char *drawn = NULL; /* the chapter whose function is drawn, and nothing else printed */
+static bool was_drawn;
 
 /* ---- services for the chapters ---- */
 
@@ -42,14 +43,21 @@ static gantry_runtime_t *open_runtime(uint64_t memory_limit) {
     return runtime;
 }
 
+static gantry_function_t *trace_with(gantry_runtime_t *runtime, const char *name,
+                                     gantry_function_body_fn body, void *user,
+                                     const gantry_input_spec_t *inputs, size_t input_count,
+                                     const gantry_function_options_t *options) {
+    gantry_function_t *function;
+    example_check(gantry_function_trace(runtime, name, body, user, inputs, input_count, 1, options,
+                                        &function),
+                  name);
+    return function;
+}
+
 static gantry_function_t *trace(gantry_runtime_t *runtime, const char *name,
                                 gantry_function_body_fn body, void *user,
                                 const gantry_input_spec_t *inputs, size_t input_count) {
-    gantry_function_t *function;
-    example_check(
-        gantry_function_trace(runtime, name, body, user, inputs, input_count, 1, NULL, &function),
-        name);
-    return function;
+    return trace_with(runtime, name, body, user, inputs, input_count, NULL);
 }
 
 static void print_explanation(gantry_function_t *function, gantry_explain_form_t form) {
@@ -67,6 +75,7 @@ static void show(gantry_function_t *function, const char *chapter) {
         print_explanation(function, GANTRY_EXPLAIN_TEXT);
     } else if (strcmp(drawn, chapter) == 0) {
         print_explanation(function, GANTRY_EXPLAIN_GRAPHVIZ);
+        was_drawn = true;
     }
 }
 
@@ -145,13 +154,38 @@ static void choose(void) {
     gantry_runtime_release(runtime);
 }
 
+/* ---- a variable that no GPU takes ---- */
+
+/* with tf.device("/gpu:0"): i = tf.Variable(3) */
+static void make_integer(bool is_soft) {
+    gantry_runtime_t *runtime = open_runtime(0);
+    example_check(gantry_set_soft_device_placement(runtime, is_soft), "soft placement");
+    gantry_scope_t *scope = gantry_scope_begin(runtime, wanted);
+    gantry_variable_t *i = gantry_variable_create(scope, gantry_scalar_i32(scope, 3), "i");
+    if (!drawn)
+        (void)printf("soft placement %s: %s\n", is_soft ? "on" : "off",
+                     i ? gantry_logical_device_full_name(gantry_variable_device(i))
+                       : gantry_scope_message(scope));
+    gantry_variable_release(i);
+    gantry_scope_clear(scope);
+    (void)gantry_scope_end(scope);
+    gantry_runtime_release(runtime);
+}
+
+static void place_softly(void) {
+    heading("An integer variable, which lives on a CPU");
+    make_integer(false);
+    make_integer(true);
+}
+
 /* ---- control dependencies ---- */
 
 /* a = tf.constant(1.0); b = a + 2.0
  * with tf.control_dependencies([a, b]): x = tf.constant(3.0); y = tf.constant(4.0)
  * z = x + y
  *
- * Constants need no time here, so that z is what waits: the addition runs in the scope. */
+ * The constants are there from the start, so the addition waits in their place. A pass would
+ * compute all of this while the body is traced; it is off. */
 static void wait_for_b(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                        const gantry_tensor_t **outputs, void *user) {
     (void)inputs, (void)user;
@@ -173,7 +207,9 @@ static void wait_for_b(gantry_scope_t *scope, const gantry_tensor_t *const *inpu
 static void wait_for(void) {
     heading("Control dependencies");
     gantry_runtime_t *runtime = open_runtime(0);
-    gantry_function_t *function = trace(runtime, "z", wait_for_b, NULL, NULL, 0);
+    const gantry_function_options_t options = {.struct_size = sizeof options,
+                                               .passes_off = GANTRY_PASS_CONSTANT_FOLDING};
+    gantry_function_t *function = trace_with(runtime, "z", wait_for_b, NULL, NULL, 0, &options);
     call(runtime, function);
     show(function, "after");
     gantry_function_release(function);
@@ -184,15 +220,17 @@ static void wait_for(void) {
 
 enum { SIDE = 2048 }; /* a matrix takes 16 MiB */
 
+/* column * (factor column)^T */
 static const gantry_tensor_t *make_matrix(gantry_scope_t *scope, const char *name,
-                                          const gantry_tensor_t *column) {
+                                          const gantry_tensor_t *column, float factor) {
+    const gantry_tensor_t *scaled = gantry_mul(scope, column, gantry_scalar_f32(scope, factor));
     (void)gantry_scope_name_next(scope, name);
-    return gantry_matmul(scope, column, column, &(gantry_matmul_options_t){.transpose_b = true});
+    return gantry_matmul(scope, column, scaled, &(gantry_matmul_options_t){.transpose_b = true});
 }
 
 static const gantry_tensor_t *make_b(gantry_scope_t *scope, const gantry_tensor_t *column) {
-    const gantry_tensor_t *left = make_matrix(scope, "left", column);
-    const gantry_tensor_t *right = make_matrix(scope, "right", gantry_neg(scope, column));
+    const gantry_tensor_t *left = make_matrix(scope, "left", column, 1);
+    const gantry_tensor_t *right = make_matrix(scope, "right", column, 2);
     return gantry_sum(scope, gantry_mul(scope, left, right), NULL);
 }
 
@@ -200,8 +238,8 @@ static const gantry_tensor_t *make_b(gantry_scope_t *scope, const gantry_tensor_
 static void work_at_once(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                          const gantry_tensor_t **outputs, void *user) {
     (void)user;
-    const gantry_tensor_t *x = make_matrix(scope, "x", inputs[0]),
-                          *y = make_matrix(scope, "y", inputs[0]);
+    const gantry_tensor_t *x = make_matrix(scope, "x", inputs[0], 3),
+                          *y = make_matrix(scope, "y", inputs[0], 4);
     const gantry_tensor_t *b = make_b(scope, inputs[0]);
     const gantry_tensor_t *z = gantry_sum(scope, gantry_add(scope, x, y), NULL);
     outputs[0] = gantry_add(scope, b, z);
@@ -213,8 +251,8 @@ static void work_in_order(gantry_scope_t *scope, const gantry_tensor_t *const *i
     (void)user;
     const gantry_tensor_t *b = make_b(scope, inputs[0]);
     gantry_scope_t *after = gantry_scope_begin_after(scope, &b, 1);
-    const gantry_tensor_t *x = make_matrix(after, "x", inputs[0]),
-                          *y = make_matrix(after, "y", inputs[0]);
+    const gantry_tensor_t *x = make_matrix(after, "x", inputs[0], 3),
+                          *y = make_matrix(after, "y", inputs[0], 4);
     const gantry_tensor_t *z = gantry_sum(after, gantry_add(after, x, y), NULL);
     outputs[0] = gantry_scope_keep(after, gantry_add(after, b, z));
     (void)gantry_scope_end(after);
@@ -263,37 +301,47 @@ static void fit(void) {
     gantry_runtime_release(runtime);
 }
 
-/* ---- threads inside an op ---- */
+/* ---- threads ---- */
 
-static void square_sum(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
-                       const gantry_tensor_t **outputs, void *user) {
+/* Two independent halves. */
+static void square_sums(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                        const gantry_tensor_t **outputs, void *user) {
     (void)user;
-    outputs[0] = gantry_sum(scope, gantry_square(scope, inputs[0]), NULL);
+    const gantry_tensor_t *left = gantry_sum(scope, gantry_square(scope, inputs[0]), NULL),
+                          *right = gantry_sum(scope, gantry_exp(scope, inputs[0]), NULL);
+    outputs[0] = gantry_sub(scope, left, right);
 }
 
-/* tf.config.threading.set_intra_op_parallelism_threads(n) */
-static void use_threads(int32_t threads) {
+/* tf.config.threading.set_intra_op_parallelism_threads(inside)
+ * tf.config.threading.set_inter_op_parallelism_threads(between) */
+static void use_threads(int32_t inside, int32_t between) {
     const gantry_input_spec_t input = {"x", GANTRY_FLOAT32, GANTRY_SHAPE(1 << 20)};
+    const gantry_function_options_t options = {.struct_size = sizeof options,
+                                               .inter_op_threads = between};
     gantry_runtime_t *runtime = open_runtime(0);
-    example_check(gantry_set_intra_op_parallelism_threads(runtime, threads),
+    example_check(gantry_set_intra_op_parallelism_threads(runtime, inside),
                   "gantry_set_intra_op_parallelism_threads");
-    gantry_function_t *function = trace(runtime, "square_sum", square_sum, NULL, &input, 1);
+    gantry_function_t *function =
+        trace_with(runtime, "square_sums", square_sums, NULL, &input, 1, &options);
     gantry_scope_t *scope = gantry_scope_begin(runtime, "/CPU:0");
     const gantry_tensor_t *zero = gantry_scalar_f32(scope, 0), *one = gantry_scalar_f32(scope, 1);
     const gantry_tensor_t *x = gantry_lin_space(scope, zero, one, 1 << 20), *result;
     (void)gantry_function_call(scope, function, &x, 1, &result, 1);
     if (!drawn) {
-        (void)printf("%d thread%s\n", threads, threads == 1 ? "" : "s");
+        (void)printf("inside an op %d, between ops %d\n", inside, between);
         example_print(result);
     }
-    example_check(gantry_scope_end(scope), "square_sum");
+    example_check(gantry_scope_end(scope), "square_sums");
     gantry_function_release(function);
     gantry_runtime_release(runtime);
 }
 
-static void share_ops(void) {
-    heading("Threads inside an op: the same bits for any number");
-    for (int32_t threads = 1; threads <= 2; ++threads) use_threads(threads);
+static void share_work(void) {
+    heading("Threads inside an op and between ops: the same bits for any number");
+    use_threads(1, -1);
+    use_threads(2, -1);
+    use_threads(1, 2);
+    use_threads(2, 2);
 }
 
 /* ---- */
@@ -308,6 +356,13 @@ static void choose_device(void) {
     gantry_runtime_release(runtime);
 }
 
+static int show_usage(void) {
+    (void)fprintf(
+        stderr,
+        "usage: functions [--device NAME] [--drawing place|choose|after|at_once|in_order]\n");
+    return 2;
+}
+
 int main(int argc, char **argv) {
     for (int i = 1; i < argc; i += 2) {
         const bool has_value = i + 1 < argc;
@@ -316,17 +371,15 @@ int main(int argc, char **argv) {
         } else if (has_value && strcmp(argv[i], "--drawing") == 0) {
             drawn = argv[i + 1];
         } else {
-            (void)fprintf(stderr,
-                          "usage: functions [--device NAME] [--drawing place|choose|after|"
-                          "at_once|in_order]\n");
-            return 2;
+            return show_usage();
         }
     }
     if (!wanted) choose_device();
     place();
     choose();
+    place_softly();
     wait_for();
     fit();
-    share_ops();
-    return 0;
+    share_work();
+    return drawn && !was_drawn ? show_usage() : 0;
 }

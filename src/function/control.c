@@ -85,8 +85,8 @@ static gantry_status_t check_lists(const gantry__block_call_t *call) {
                             call->op->name, call->inputs ? "outputs" : "inputs");
     if (!call->bodies)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "op %s: bodies is NULL; an array of %u functions is accepted",
-                            call->op->name, call->body_count);
+                            "op %s: the array of bodies is NULL; 1 to %d functions are accepted",
+                            call->op->name, MOST_BODIES);
     if (call->body_count == 0 || call->body_count > MOST_BODIES)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: %u bodies; 1 to %d are accepted",
                             call->op->name, call->body_count, MOST_BODIES);
@@ -241,13 +241,21 @@ static gantry_status_t block_do(gantry_scope_t *scope, const gantry__block_call_
     return call->selector ? run_branch(scope, call) : run_loop(scope, call);
 }
 
+/* A program may go on with the outputs: they are NULL. */
+static gantry_status_t block_fail(gantry_scope_t *scope, const gantry_tensor_t **outputs,
+                                  size_t count, gantry_status_t status) {
+    for (size_t i = 0; outputs && i < count; ++i) outputs[i] = NULL;
+    return scope ? gantry__scope_fail(scope, status) : status;
+}
+
 static gantry_status_t block_call(gantry_scope_t *scope, const gantry__block_call_t *call,
                                   gantry_dtype_t selector) {
-    GANTRY__TRY(gantry__scope_check(scope));
-    gantry_status_t status = block_do(scope, call, selector);
+    gantry_status_t status = gantry__scope_check(scope);
+    if (status != GANTRY_OK) return block_fail(scope, call->outputs, call->output_count, status);
+    status = block_do(scope, call, selector);
     if (status == GANTRY_OK) return GANTRY_OK;
-    for (uint32_t i = 0; call->outputs && i < call->output_count; ++i) call->outputs[i] = NULL;
-    return gantry__scope_fail(scope, gantry__fail_prefix(status, "%s: ", call->op->name));
+    status = gantry__fail_prefix(status, "%s: ", call->op->name);
+    return block_fail(scope, call->outputs, call->output_count, status);
 }
 
 static uint32_t as_count(size_t count) { return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX; }
@@ -293,9 +301,9 @@ gantry_status_t gantry_while(gantry_scope_t *scope, gantry_function_body_fn cond
     const gantry_function_body_fn bodies[] = {condition, body};
     gantry_while_options_t chosen;
     gantry_status_t status = gantry__scope_check(scope);
-    if (status != GANTRY_OK) return status;
-    status = gantry__struct_read(options, 0, &chosen, sizeof chosen, "gantry_while: options");
-    if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
+    if (status == GANTRY_OK)
+        status = gantry__struct_read(options, 0, &chosen, sizeof chosen, "gantry_while: options");
+    if (status != GANTRY_OK) return block_fail(scope, outputs, count, status);
     const gantry__block_call_t call = {.op = &gantry__op_while,
                                        .bodies = bodies,
                                        .body_count = 2,

@@ -66,12 +66,12 @@ static void explain_copies(gantry__explained_t *explained) {
 
 /* ---- devices and their memory; `all` has a place for each device of the runtime ---- */
 
-static void add_results(const gantry__explained_t *explained, const gantry__act_t *act,
+static void add_results(const gantry__schedule_t *schedule, const gantry__act_t *act,
                         gantry__explained_device_t *all) {
-    const gantry__graph_t *graph = explained->graph;
+    const gantry__graph_t *graph = schedule->graph;
     const bool makes = act->kind == GANTRY__DO_CALL || act->kind == GANTRY__DO_COPY;
     for (uint32_t i = 0; makes && i < act->output_count; ++i) {
-        const gantry__slot_t *slot = &explained->schedule->slots[act->outputs[i]];
+        const gantry__slot_t *slot = &schedule->slots[act->outputs[i]];
         if (slot->kind == GANTRY__SLOT_TENSOR)
             all[slot->device->position].result_bytes += graph->values[slot->value].bytes;
     }
@@ -80,27 +80,29 @@ static void add_results(const gantry__explained_t *explained, const gantry__act_
             graph->values[graph->nodes[act->node].inputs[0]].bytes;
 }
 
-static void sum_memory(const gantry__explained_t *explained, gantry__explained_device_t *all) {
-    const gantry__schedule_t *schedule = explained->schedule;
+static void sum_memory(const gantry__schedule_t *schedule, gantry__explained_device_t *all) {
     for (size_t i = 0; i < schedule->slot_count; ++i) {
         const gantry__slot_t *slot = &schedule->slots[i];
         if (!slot->device) continue;
         gantry__explained_device_t *at = &all[slot->device->position];
         at->device = slot->device;
         if (slot->kind == GANTRY__SLOT_CONSTANT)
-            at->constant_bytes += explained->graph->values[slot->value].bytes;
+            at->constant_bytes += schedule->graph->values[slot->value].bytes;
     }
-    for (size_t i = 0; i < schedule->act_count; ++i)
-        add_results(explained, &schedule->acts[i], all);
+    for (size_t i = 0; i < schedule->act_count; ++i) add_results(schedule, &schedule->acts[i], all);
     for (size_t i = 0; i < schedule->arena_count; ++i) {
         gantry__explained_device_t *at = &all[schedule->arenas[i].device->position];
-        at->planned_bytes = schedule->arenas[i].bytes;
-        at->unplanned_bytes = schedule->arenas[i].unplanned_bytes;
+        at->planned_bytes += schedule->arenas[i].bytes;
+        at->unplanned_bytes += schedule->arenas[i].unplanned_bytes;
+    }
+    for (size_t i = 0; i < schedule->block_count; ++i) {
+        for (uint32_t k = 0; k < schedule->blocks[i].body_count; ++k)
+            sum_memory(&schedule->blocks[i].bodies[k], all);
     }
 }
 
 static void explain_devices(gantry__explained_t *explained, size_t all_count) {
-    sum_memory(explained, explained->devices);
+    sum_memory(explained->schedule, explained->devices);
     for (size_t i = 0; i < all_count; ++i) {
         if (explained->devices[i].device)
             explained->devices[explained->device_count++] = explained->devices[i];
@@ -109,27 +111,45 @@ static void explain_devices(gantry__explained_t *explained, size_t all_count) {
 
 /* ---- all facts ---- */
 
-gantry_status_t gantry__explained_init(gantry__explained_t *explained,
-                                       const gantry_function_t *function,
-                                       const gantry__traced_t *traced) {
-    const gantry__schedule_t *schedule = &traced->schedule;
-    const size_t all_count = function->runtime->devices.logical_count;
-    *explained = (gantry__explained_t){
-        .name = function->name, .graph = &traced->graph, .schedule = schedule};
+static gantry_status_t explain_all(gantry__explained_t *explained, const char *name,
+                                   const gantry__schedule_t *schedule) {
+    *explained =
+        (gantry__explained_t){.name = name, .graph = schedule->graph, .schedule = schedule};
     gantry__arena_t *memory = &explained->memory;
-    gantry__arena_init(memory, &function->runtime->heap);
-    explained->is_used = gantry__arena_zalloc(memory, traced->graph.node_count, sizeof(bool));
-    explained->calls = gantry__arena_zalloc(memory, traced->graph.node_count, sizeof(uint32_t));
+    gantry__arena_init(memory, &schedule->runtime->heap);
+    explained->is_used = gantry__arena_zalloc(memory, schedule->graph->node_count, sizeof(bool));
+    explained->calls = gantry__arena_zalloc(memory, schedule->graph->node_count, sizeof(uint32_t));
     explained->copies = gantry__arena_zalloc(memory, schedule->slot_count + schedule->act_count,
                                              sizeof *explained->copies);
-    explained->devices = gantry__arena_zalloc(memory, all_count, sizeof *explained->devices);
-    if (!explained->is_used || !explained->calls || !explained->copies || !explained->devices) {
+    if (!explained->is_used || !explained->calls || !explained->copies) {
         gantry__arena_deinit(memory);
         return GANTRY_RESOURCE_EXHAUSTED;
     }
     explain_nodes(explained);
     explain_copies(explained);
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__explained_init(gantry__explained_t *explained, const char *name,
+                                       const gantry__schedule_t *schedule) {
+    const size_t all_count = schedule->runtime->devices.logical_count;
+    GANTRY__TRY(explain_all(explained, name, schedule));
+    explained->devices =
+        gantry__arena_zalloc(&explained->memory, all_count, sizeof *explained->devices);
+    if (!explained->devices) {
+        gantry__arena_deinit(&explained->memory);
+        return GANTRY_RESOURCE_EXHAUSTED;
+    }
     explain_devices(explained, all_count);
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__explained_init_body(gantry__explained_t *explained,
+                                            const gantry__explained_t *outer,
+                                            const gantry__schedule_t *schedule) {
+    GANTRY__TRY(explain_all(explained, outer->name, schedule));
+    explained->devices = outer->devices;
+    explained->device_count = outer->device_count;
     return GANTRY_OK;
 }
 
@@ -150,6 +170,12 @@ size_t gantry__explained_device(const gantry__explained_t *explained,
     return i;
 }
 
+const gantry_logical_device_t *gantry__explained_home(const gantry__explained_t *explained,
+                                                      size_t node) {
+    const gantry__node_place_t *place = &explained->schedule->places[node];
+    return place->reason == GANTRY_PLACED_WITH_CONSUMER && !place->device ? NULL : place->home;
+}
+
 bool gantry__explained_lies_on(const gantry__explained_t *explained, uint32_t value,
                                const gantry_logical_device_t *device) {
     uint32_t at = explained->schedule->first_slots[value];
@@ -167,8 +193,9 @@ static bool reads_on_host(const gantry__explained_t *explained, uint32_t node, u
 const gantry__explained_copy_t *gantry__explained_copy_of(const gantry__explained_t *explained,
                                                           uint32_t node, uint32_t i) {
     const uint32_t value = explained->graph->nodes[node].inputs[i];
-    const gantry_logical_device_t *to =
-        reads_on_host(explained, node, i) ? NULL : explained->schedule->places[node].device;
+    const bool on_host = reads_on_host(explained, node, i);
+    const gantry_logical_device_t *to = on_host ? NULL : explained->schedule->places[node].device;
+    if (!to && !on_host) return NULL; /* a view of an argument or a constant */
     for (size_t k = 0; k < explained->copy_count; ++k) {
         if (explained->copies[k].value == value && explained->copies[k].to == to)
             return &explained->copies[k];
@@ -186,6 +213,43 @@ gantry__value_name_t gantry__explained_name(const gantry__explained_t *explained
                        value - node->first_output);
     }
     return name;
+}
+
+const gantry__block_t *gantry__explained_block(const gantry__explained_t *explained,
+                                               uint32_t node) {
+    const gantry__schedule_t *schedule = explained->schedule;
+    for (size_t i = 0; i < schedule->block_count; ++i) {
+        if (schedule->blocks[i].node == node) return &schedule->blocks[i];
+    }
+    return NULL;
+}
+
+gantry__value_name_t gantry__explained_body(const gantry__node_t *node, uint32_t body) {
+    static const char *const loop[] = {"condition", "body"}, *const branch[] = {"then", "else"};
+    gantry__value_name_t name;
+    const char *const *names = node->kind == GANTRY__NODE_WHILE ? loop
+                               : node->op == &gantry__op_if     ? branch
+                                                                : NULL;
+    if (names && body < 2) {
+        (void)snprintf(name.text, sizeof name.text, "%s", names[body]);
+    } else {
+        (void)snprintf(name.text, sizeof name.text, "body %u", body);
+    }
+    return name;
+}
+
+void gantry__explained_left_out(const gantry__explained_t *explained,
+                                void (*write)(const char *name, bool is_first, gantry__text_t *out),
+                                gantry__text_t *out) {
+    const gantry__graph_t *graph = explained->graph;
+    bool is_first = true;
+    for (uint32_t i = 0; i < graph->dropped_count; ++i, is_first = false)
+        write(graph->dropped[i], is_first, out);
+    for (size_t i = 0; i < graph->node_count; ++i) {
+        if (explained->is_used[i]) continue;
+        write(graph->nodes[i].name, is_first, out);
+        is_first = false;
+    }
 }
 
 const char *gantry__explained_wish(const gantry__node_t *node) {
@@ -222,7 +286,8 @@ static gantry_status_t explain_call(gantry_function_t *function, const char *cal
                                     gantry__traced_t **out_traced,
                                     gantry__explained_t *out_explained) {
     GANTRY__TRY(take_newest(function, call, out_traced));
-    gantry_status_t status = gantry__explained_init(out_explained, function, *out_traced);
+    gantry_status_t status =
+        gantry__explained_init(out_explained, function->name, &(*out_traced)->schedule);
     if (status != GANTRY_OK) gantry__function_leave(function, *out_traced);
     return status;
 }

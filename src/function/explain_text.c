@@ -4,6 +4,7 @@
  *     a headline with the counts
  *     a line for each node that is used, in order; below it what else decided its place
  *     the copies between devices
+ *     the same for each body of a branch or a loop
  *     the memory of each device */
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,12 +47,14 @@ static void fill_type(const explained_t *explained, const gantry__node_t *node, 
 /* Its own, or those on which its values are used. */
 static void fill_device(const explained_t *explained, size_t index, char *out) {
     const gantry__node_t *node = &explained->graph->nodes[index];
-    const gantry_logical_device_t *own = explained->schedule->places[index].device;
+    const gantry_logical_device_t *own = gantry__explained_home(explained, index);
     size_t used = 0;
+    if (own) (void)snprintf(out, MOST_CELL, "%s", gantry__explained_short(own));
+    if (own) return;
     for (size_t i = 0; i < explained->device_count; ++i) {
         const gantry_logical_device_t *device = explained->devices[i].device;
-        bool is_there = device == own;
-        for (uint32_t k = 0; !own && !is_there && k < node->output_count; ++k)
+        bool is_there = false;
+        for (uint32_t k = 0; !is_there && k < node->output_count; ++k)
             is_there = gantry__explained_lies_on(explained, node->first_output + k, device);
         if (is_there && used + strlen(device->name) + 1 < MOST_CELL)
             used += (size_t)snprintf(out + used, MOST_CELL - used, "%s%s", used > 0 ? "," : "",
@@ -81,10 +84,13 @@ static void write_cells(const cells_t *cells, const int *widths, const char *las
 /* The nodes that come first though the node takes no value of them. */
 static void write_controls(const explained_t *explained, const gantry__node_t *node,
                            gantry__text_t *out) {
-    for (uint32_t i = 0; i < node->control_count; ++i)
-        gantry__text_append(out, "%s%s", i > 0 ? ", " : "    after ",
-                            explained->graph->nodes[node->controls[i]].name);
-    if (node->control_count > 0) gantry__text_append(out, "\n");
+    const char *before = "    after ";
+    for (uint32_t i = 0; i < node->control_count; ++i) {
+        if (!explained->is_used[node->controls[i]]) continue; /* a pass made it a constant */
+        gantry__text_append(out, "%s%s", before, explained->graph->nodes[node->controls[i]].name);
+        before = ", ";
+    }
+    if (*before == ',') gantry__text_append(out, "\n");
 }
 
 static void write_refusals(const gantry__node_place_t *place, const char *wish,
@@ -97,6 +103,12 @@ static void write_refusals(const gantry__node_place_t *place, const char *wish,
         gantry__explained_refusal(plan, i, out);
         gantry__text_append(out, "\n");
     }
+}
+
+static void write_fused(const gantry__node_t *node, gantry__text_t *out) {
+    for (uint32_t i = 0; i < node->fused_count; ++i)
+        gantry__text_append(out, "%s%s", i > 0 ? ", " : "    one pass over ", node->fused[i]);
+    if (node->fused_count > 0) gantry__text_append(out, "\n");
 }
 
 static void write_colocation(const explained_t *explained, const gantry__node_place_t *place,
@@ -117,6 +129,7 @@ static void explain_text_write_node(const explained_t *explained, size_t index, 
     write_cells(&cells, widths, gantry_placement_reason_text(place->reason), out);
     if (*wish && place->kept && place->reason != GANTRY_PLACED_EXPLICIT)
         gantry__text_append(out, "    asked for %s\n", wish);
+    write_fused(node, out);
     write_refusals(place, wish, out);
     write_colocation(explained, place, out);
     write_controls(explained, node, out);
@@ -144,15 +157,16 @@ static void explain_text_write_nodes(const explained_t *explained, gantry__text_
     }
 }
 
+static void explain_text_write_left_out(const char *name, bool is_first, gantry__text_t *out) {
+    gantry__text_append(out, "%s%s",
+                        is_first ? "\nleft out, since no result or assignment needs them: " : ", ",
+                        name);
+}
+
 static void write_unused(const explained_t *explained, gantry__text_t *out) {
-    if (explained->unused_count == 0) return;
-    const char *before = "\nnot used by any result or assignment: ";
-    for (size_t i = 0; i < explained->graph->node_count; ++i) {
-        if (explained->is_used[i]) continue;
-        gantry__text_append(out, "%s%s", before, explained->graph->nodes[i].name);
-        before = ", ";
-    }
-    gantry__text_append(out, "\n");
+    gantry__explained_left_out(explained, explain_text_write_left_out, out);
+    if (explained->unused_count + explained->graph->dropped_count > 0)
+        gantry__text_append(out, "\n");
 }
 
 /* ---- copies and memory ---- */
@@ -186,17 +200,42 @@ static void write_memory(const explained_t *explained, gantry__text_t *out) {
     }
 }
 
+static void explain_text_write_graph(const explained_t *explained, gantry__text_t *out);
+
+static void explain_text_write_block(const explained_t *explained, const gantry__block_t *block,
+                                     gantry__text_t *out) {
+    const gantry__node_t *node = &explained->graph->nodes[block->node];
+    for (uint32_t i = 0; i < block->body_count; ++i) {
+        explained_t body;
+        if (gantry__explained_init_body(&body, explained, &block->bodies[i]) != GANTRY_OK) {
+            out->failed = true;
+            return;
+        }
+        gantry__text_append(out, "\n%s of %s\n", gantry__explained_body(node, i).text, node->name);
+        explain_text_write_graph(&body, out);
+        gantry__explained_deinit(&body);
+    }
+}
+
+/* Nodes and copies, and those of bodies below. */
+static void explain_text_write_graph(const explained_t *explained, gantry__text_t *out) {
+    explain_text_write_nodes(explained, out);
+    write_unused(explained, out);
+    explain_text_write_copies(explained, out);
+    for (size_t i = 0; i < explained->schedule->block_count; ++i)
+        explain_text_write_block(explained, &explained->schedule->blocks[i], out);
+}
+
 static const char *plural(size_t count) { return count == 1 ? "" : "s"; }
 
 void gantry__explain_as_text(const explained_t *explained, gantry__text_t *out) {
     const size_t nodes = explained->graph->node_count - explained->unused_count;
-    gantry__text_append(out,
-                        "function %s: %zu node%s on %zu device%s; %" PRIu64
-                        " bytes copied between devices in each call\n",
-                        explained->name, nodes, plural(nodes), explained->device_count,
-                        plural(explained->device_count), explained->copied_bytes);
-    explain_text_write_nodes(explained, out);
-    write_unused(explained, out);
-    explain_text_write_copies(explained, out);
+    gantry__text_append(out, "function %s: %zu node%s on %zu device%s", explained->name, nodes,
+                        plural(nodes), explained->device_count, plural(explained->device_count));
+    if (explained->schedule->lane_count > 1)
+        gantry__text_append(out, " and %u threads", explained->schedule->lane_count);
+    gantry__text_append(out, "; %" PRIu64 " bytes copied between devices in each call\n",
+                        explained->copied_bytes);
+    explain_text_write_graph(explained, out);
     write_memory(explained, out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions: made, called, released. Traces are in traced.c. */
+/* Functions: made, called, released. Traces are in traces.c. */
 #include "function/function.h"
 
 #include <string.h>

@@ -124,6 +124,9 @@ void gantry__schedule_deinit(gantry__schedule_t *schedule);
 gantry_status_t gantry__schedule_place(gantry__schedule_t *schedule);
 /* Spreads the acts over lanes that run at the same time: function/lanes.c. */
 gantry_status_t gantry__schedule_spread(gantry__schedule_t *schedule, int32_t threads);
+/* Moves copies in the list of acts, right behind the act that makes their source:
+ * function/pass_copies.c. */
+gantry_status_t gantry__pass_early_copies(gantry__schedule_t *schedule);
 /* Gives offsets to the slots in arenas: function/plan_memory.c. */
 gantry_status_t gantry__schedule_plan_memory(gantry__schedule_t *schedule);
 /* Moves copies right behind the act that makes their source: function/pass_copies.c. */

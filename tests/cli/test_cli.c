@@ -428,19 +428,22 @@ static void memory_chapter_reads_the_same_on_every_backend(void **state) {
 
 static void functions_give_the_results_of_the_guides(void **state) {
     (void)state;
-    static const char *const texts[] = {"== Nodes on chosen devices ==\ngantry.Tensor(\n12.0, ",
-                                        "\na/read ",
-                                        " CPU:0   where its variable lives\n",
-                                        "\nmul ",
-                                        "\nbytes  ",
-                                        "== A device function ==\ngantry.Tensor(\n12.0, ",
-                                        "== Control dependencies ==\ngantry.Tensor(\n7.0, ",
-                                        "\nat_once\n",
-                                        "ResourceExhausted: function at_once: Allocator (",
-                                        "\nin_order\n  a call takes 32.0 MiB",
-                                        "gantry.Tensor(\n1.2582912e+07, ",
-                                        "1 thread\ngantry.Tensor(\n349525.5, ",
-                                        "2 threads\ngantry.Tensor(\n349525.5, "};
+    static const char *const texts[] = {
+        "== Nodes on chosen devices ==\ngantry.Tensor(\n12.0, ",
+        "\na/read ",
+        " CPU:0   where its variable lives\n",
+        "\nmul ",
+        "\nbytes  ",
+        "== A device function ==\ngantry.Tensor(\n12.0, ",
+        "== Control dependencies ==\ngantry.Tensor(\n7.0, ",
+        "\nz ",
+        "\n    after b\n",
+        "\nat_once\n",
+        "ResourceExhausted: function at_once: Allocator (",
+        "\nin_order\n  a call takes 32.0 MiB",
+        "gantry.Tensor(\n3.7748736e+07, ",
+        "inside an op 1, between ops -1\ngantry.Tensor(\n-1.4522238e+06, ",
+        "inside an op 2, between ops 2\ngantry.Tensor(\n-1.4522238e+06, "};
     static const char *const devices[] = {"CPU:0", "GPU:0"};
     for (size_t d = 0; d < 2; ++d) {
         char line[128];
@@ -458,6 +461,8 @@ static void functions_give_the_results_of_the_guides(void **state) {
         assert_int_equal(strncmp(output, "digraph \"c\" {\n", 14), 0);
         if (d == 1) expect_in_output("label=\" 4 bytes to GPU:0\"");
     }
+    expect_run(2, "$BIN/functions --device CPU:0 --drawing nothing");
+    expect_in_output("usage: functions");
     expect_run(2, "$BIN/functions --drawing");
     expect_in_output("usage: functions");
     expect_run(2, "$BIN/functions --device GPU:99");

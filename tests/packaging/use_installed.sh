@@ -92,6 +92,8 @@ alone cmake -S "$prefix/share/doc/gantry/examples" -B "$work/examples" -G "$GENE
 alone cmake --build "$work/examples"
 alone "$work/examples/cpu_vs_gpu" --size 64 --devices /CPU:0
 has "/CPU:0" cpu_vs_gpu
+alone "$work/examples/functions" --device CPU:0
+has "ResourceExhausted: function at_once" functions
 if [ -n "$opencl" ]; then
     alone env POCL_DEVICES="pthread pthread" "$work/examples/gpu_guide"
     has "[[22. 28.]" gpu_guide
