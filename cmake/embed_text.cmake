@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DTEXT=in.cl -DSTEM=name -DOUT=out.c -P embed_text.cmake: writes the bytes as numbers, because compilers limit
-# the length of a string literal. Comments and indentation, a third of the bytes, are dropped. Lines keep their
-# numbers for compiler messages.
+# the length of a string literal. Comments, indentation and blanks beside punctuation are dropped, nearly half of the
+# bytes. Lines keep their numbers for compiler messages.
 cmake_minimum_required(VERSION 3.22)
 file(READ ${TEXT} text)
 set(kept "")
@@ -26,6 +26,27 @@ string(APPEND kept "${text}")
 string(REGEX REPLACE "\n +" "\n" kept "${kept}")
 string(REGEX REPLACE " +\n" "\n" kept "${kept}")
 string(REGEX REPLACE " *\\\\\n" " \\\\\n" kept "${kept}")
+
+# Two tokens stay two: between punctuation marks, before + and - behind an e or p of a number (0x1e +1), before a line's
+# last backslash, and in lines with a quotation mark and directives, blanks remain.
+set(text "${kept}")
+set(kept "")
+while(NOT text STREQUAL "")
+  string(FIND "${text}" "\n" length)
+  if(length EQUAL -1)
+    message(FATAL_ERROR "${TEXT}: the last line has no end")
+  endif()
+  math(EXPR length "${length} + 1")
+  string(SUBSTRING "${text}" 0 ${length} line)
+  string(SUBSTRING "${text}" ${length} -1 text)
+  if(NOT line MATCHES "^#" AND NOT line MATCHES "\"")
+    string(REGEX REPLACE "([-+*/%&|^<>=!?:)}]) ([A-Za-z0-9_(])" "\\1\\2" line "${line}")
+    string(REGEX REPLACE "([,;{(]) +" "\\1" line "${line}")
+    string(REGEX REPLACE "([A-Za-z0-9_)]) ([*/%&|^<>=!?:{])" "\\1\\2" line "${line}")
+    string(REGEX REPLACE "([A-DF-OQ-Za-df-oq-z0-9_)]) ([-+])" "\\1\\2" line "${line}")
+  endif()
+  string(APPEND kept "${line}")
+endwhile()
 string(HEX "${kept}" hex)
 string(REGEX REPLACE "(................................)" "\\1\n" hex "${hex}")
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")

@@ -5,10 +5,13 @@
  *   language_id [options] [LABEL=FILE ...]        trains, and tests on held-out words
  *   language_id --load FOLDER --classify          reads words from standard input
  *   language_id --profile on|wait ...             prints the profile of the training
+ *   language_id --function ...                    trains by calls of one function
+ *   language_id --compare ...                     trains some steps both ways: bits and times
  *
  * The model is logits = x w + b. The host makes x [batch, features]. The gradients are written out
  * by hand, and Adam applies them. Weights and Adam's moments are variables on the device. The
- * training reads back only the loss that it prints. */
+ * training reads back only the loss that it prints. One training step is a body of ops, which runs
+ * op by op, or is traced once and then called. */
 #define _POSIX_C_SOURCE 200809L
 #include "example.h"
 
@@ -19,7 +22,7 @@
 
 typedef struct options_t {
     const char *device, *save, *load;
-    bool log_placement, classify;
+    bool log_placement, classify, uses_function, compares;
     gantry_profile_mode_t profile; /* of the training */
     int epochs;
     uint32_t batch, features, words_each;
@@ -36,8 +39,9 @@ typedef struct model_t {
     gantry_variable_t *w, *b;             /* [features, languages], [languages] */
     gantry_variable_t *mw, *vw, *mb, *vb; /* Adam's first and second moments */
     gantry_variable_t *loss_sum;
-    int64_t step;
-    float *rows; /* host side of one batch */
+    gantry_function_t *step; /* NULL: its body runs op by op */
+    int64_t steps;           /* so far */
+    float *rows;             /* host side of one batch */
     int32_t *targets;
 } model_t;
 
@@ -59,7 +63,8 @@ static _Noreturn void show_usage(const char *wrong) {
     (void)fprintf(
         stderr,
         "usage: language_id [--device NAME] [--log-placement] [--epochs N] [--batch N] [--features N] [--words N] [--rate X]\n"
-        "                   [--seed N] [--save FOLDER] [--load FOLDER] [--classify] [--profile on|wait] [LABEL=FILE ...]\n"
+        "                   [--seed N] [--save FOLDER] [--load FOLDER] [--classify] [--profile on|wait] [--function] [--compare]\n"
+        "                   [LABEL=FILE ...]\n"
         "Without LABEL=FILE: en, fr, de, es and it from Debian's packages wamerican wfrench wngerman wspanish witalian.\n");
     exit(2);
 }
@@ -95,6 +100,10 @@ static options_t read_options(int argc, char **argv) {
             options.log_placement = true;
         } else if (strcmp(word, "--classify") == 0) {
             options.classify = true;
+        } else if (strcmp(word, "--function") == 0) {
+            options.uses_function = true;
+        } else if (strcmp(word, "--compare") == 0) {
+            options.compares = true;
         } else if (word[0] != '-') {
             add_language(&options, word);
         } else if (!value) {
@@ -170,6 +179,7 @@ static void close_model(model_t *model) {
                                       model->mb, model->vb, model->loss_sum};
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; ++i)
         gantry_variable_release(variables[i]);
+    gantry_function_release(model->step);
     free(model->rows);
     free(model->targets);
 }
@@ -188,6 +198,12 @@ static const gantry_tensor_t *make_inputs(model_t *model, gantry_scope_t *scope,
                            model->rows, bytes);
 }
 
+/* Those of the words whose inputs were made last. */
+static const gantry_tensor_t *make_labels(model_t *model, gantry_scope_t *scope, size_t count) {
+    return gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE((int64_t)count), model->targets,
+                           count * sizeof *model->targets);
+}
+
 static const gantry_tensor_t *compute_logits(model_t *model, gantry_scope_t *scope,
                                              const gantry_tensor_t *x) {
     return gantry_bias_add(scope,
@@ -198,7 +214,8 @@ static const gantry_tensor_t *compute_logits(model_t *model, gantry_scope_t *sco
 /* m = 0.9 m + 0.1 g;  v = 0.999 v + 0.001 g g;  p = p - rate m / (sqrt(v) + 1e-7), with the rate
  * corrected for the first steps. */
 static void apply_adam(gantry_scope_t *scope, gantry_variable_t *p, gantry_variable_t *m,
-                       gantry_variable_t *v, const gantry_tensor_t *g, float rate) {
+                       gantry_variable_t *v, const gantry_tensor_t *g,
+                       const gantry_tensor_t *rate) {
     const gantry_tensor_t *old_m = gantry_variable_read(scope, m),
                           *old_v = gantry_variable_read(scope, v);
     const gantry_tensor_t *dm =
@@ -210,36 +227,65 @@ static void apply_adam(gantry_scope_t *scope, gantry_variable_t *p, gantry_varia
     const gantry_tensor_t *root = gantry_add(
         scope, gantry_sqrt(scope, gantry_variable_read(scope, v)), gantry_scalar_f32(scope, 1e-7f));
     const gantry_tensor_t *update = gantry_div(scope, gantry_variable_read(scope, m), root);
-    (void)gantry_variable_assign_sub(scope, p,
-                                     gantry_mul(scope, update, gantry_scalar_f32(scope, rate)));
+    (void)gantry_variable_assign_sub(scope, p, gantry_mul(scope, update, rate));
 }
 
-/* Trains one step, and adds the loss of the batch to loss_sum on the device. */
-static void train_batch(model_t *model, const word_t *words, size_t count) {
-    const options_t *options = model->options;
-    gantry_scope_t *scope = gantry_scope_begin(model->runtime, options->device);
-    const gantry_tensor_t *x = make_inputs(model, scope, words, count);
-    const gantry_tensor_t *labels = gantry_constant(
-        scope, GANTRY_INT32, GANTRY_SHAPE((int64_t)count), model->targets, count * sizeof(int32_t));
+/* One training step: inputs are x [count, features], labels [count] and the learning rate. Adds the
+ * loss of the batch to loss_sum on the device. */
+static void take_step(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    model_t *model = user;
+    const gantry_tensor_t *x = inputs[0], *labels = inputs[1], *rate = inputs[2];
+    const float count = (float)gantry_tensor_elements(labels);
+    (void)outputs; /* it has none: its results are the variables */
     const gantry_tensor_t *one = gantry_scalar_f32(scope, 1.0f),
                           *zero = gantry_scalar_f32(scope, 0.0f);
-    const gantry_tensor_t *wanted =
-        gantry_one_hot(scope, labels, options->language_count, one, zero, -1);
+    const gantry_tensor_t *expected =
+        gantry_one_hot(scope, labels, model->options->language_count, one, zero, -1);
     const gantry_tensor_t *log_p = gantry_log_softmax(scope, compute_logits(model, scope, x));
     (void)gantry_variable_assign_sub(scope, model->loss_sum,
-                                     gantry_sum(scope, gantry_mul(scope, wanted, log_p), NULL));
-    /* d loss / d logits = (softmax - wanted) / count */
+                                     gantry_sum(scope, gantry_mul(scope, expected, log_p), NULL));
+    /* d loss / d logits = (softmax - expected) / count */
     const gantry_tensor_t *g =
-        gantry_mul(scope, gantry_sub(scope, gantry_exp(scope, log_p), wanted),
-                   gantry_scalar_f32(scope, 1.0f / (float)count));
+        gantry_mul(scope, gantry_sub(scope, gantry_exp(scope, log_p), expected),
+                   gantry_scalar_f32(scope, 1.0f / count));
     const gantry_tensor_t *gw =
         gantry_matmul(scope, x, g, &(gantry_matmul_options_t){.transpose_a = true});
     const gantry_tensor_t *gb =
         gantry_sum(scope, g, &(gantry_reduce_options_t){.axes = (int32_t[]){0}, .axis_count = 1});
-    double t = (double)++model->step;
-    float rate = (float)(options->learning_rate * sqrt(1.0 - pow(0.999, t)) / (1.0 - pow(0.9, t)));
     apply_adam(scope, model->w, model->mw, model->vw, gw, rate);
     apply_adam(scope, model->b, model->mb, model->vb, gb, rate);
+}
+
+/* Traces the step. The last batch of an epoch is smaller: a size that is not known, -1, is traced
+ * once for each size. */
+static void trace_step(model_t *model) {
+    const gantry_input_spec_t inputs[] = {
+        {"x", GANTRY_FLOAT32, GANTRY_SHAPE(-1, (int64_t)model->options->features)},
+        {"labels", GANTRY_INT32, GANTRY_SHAPE(-1)},
+        {"rate", GANTRY_FLOAT32, GANTRY_SCALAR}};
+    example_check(gantry_function_trace(model->runtime, "step", take_step, model, inputs, 3, 0,
+                                        NULL, &model->step),
+                  "tracing the step");
+}
+
+/* Trains one step on inputs of the scope. */
+static void train_on(model_t *model, gantry_scope_t *scope, const gantry_tensor_t *x,
+                     const gantry_tensor_t *labels) {
+    const double t = (double)++model->steps, learning_rate = model->options->learning_rate;
+    const float rate = (float)(learning_rate * sqrt(1.0 - pow(0.999, t)) / (1.0 - pow(0.9, t)));
+    const gantry_tensor_t *const inputs[] = {x, labels, gantry_scalar_f32(scope, rate)};
+    if (model->step) {
+        (void)gantry_function_call(scope, model->step, inputs, 3, NULL, 0);
+    } else {
+        take_step(scope, inputs, NULL, model);
+    }
+}
+
+static void train_batch(model_t *model, const word_t *words, size_t count) {
+    gantry_scope_t *scope = gantry_scope_begin(model->runtime, model->options->device);
+    const gantry_tensor_t *x = make_inputs(model, scope, words, count);
+    train_on(model, scope, x, make_labels(model, scope, count));
     example_check(gantry_scope_end(scope), "training");
 }
 
@@ -355,6 +401,92 @@ static void train(model_t *model) {
     free(words.items);
 }
 
+/* ---- the step both ways ---- */
+
+enum { COMPARED_STEPS = 20, TIMED_STEPS = 50, TIMED_ROUNDS = 10 };
+
+static bool have_equal_bits(gantry_scope_t *scope, const model_t *a, const model_t *b) {
+    gantry_variable_t *const pairs[][2] = {{a->loss_sum, b->loss_sum}, {a->w, b->w}, {a->b, b->b}};
+    for (size_t i = 0; i < 3; ++i) {
+        const gantry_tensor_t *x = gantry_variable_read(scope, pairs[i][0]),
+                              *y = gantry_variable_read(scope, pairs[i][1]);
+        const size_t bytes = gantry_tensor_bytes(x);
+        void *left = malloc(bytes), *right = malloc(bytes);
+        if (!left || !right) stop("memory is out");
+        example_check(gantry_tensor_read(x, left, bytes), "reading a variable");
+        example_check(gantry_tensor_read(y, right, bytes), "reading a variable");
+        const bool is_equal = memcmp(left, right, bytes) == 0;
+        free(left);
+        free(right);
+        if (!is_equal) return false;
+    }
+    return true;
+}
+
+/* Seconds for one step on the same words each time. */
+static double time_steps(model_t *model, const gantry_tensor_t *x, const gantry_tensor_t *labels) {
+    (void)take_loss(model); /* waits */
+    const double start = now();
+    for (int i = 0; i < TIMED_STEPS; ++i) {
+        gantry_scope_t *scope = gantry_scope_begin(model->runtime, model->options->device);
+        train_on(model, scope, x, labels);
+        example_check(gantry_scope_end(scope), "training");
+    }
+    (void)take_loss(model);
+    return (now() - start) / TIMED_STEPS;
+}
+
+/* Prints the fastest of several rounds, in turns: other programs disturb both ways alike. */
+static void print_times(model_t *eager, model_t *function, const gantry_tensor_t *x,
+                        const gantry_tensor_t *labels) {
+    double best[2] = {1e9, 1e9};
+    for (int round = 0; round < TIMED_ROUNDS; ++round) {
+        for (int way = 0; way < 2; ++way) {
+            const double seconds = time_steps(way ? function : eager, x, labels);
+            if (seconds < best[way]) best[way] = seconds;
+        }
+    }
+    (void)printf(
+        "a step of %lld words: %.0f us op by op, %.0f us as a function: %.2f times as fast\n",
+        (long long)gantry_tensor_elements(labels), best[0] * 1e6, best[1] * 1e6, best[0] / best[1]);
+}
+
+/* Trains two models, op by op and as a function; returns whether all bits agree after each step. */
+static bool compare_ways(model_t *eager, model_t *function, const word_t *words, size_t count) {
+    bool agrees = true;
+    gantry_scope_t *scope = gantry_scope_begin(eager->runtime, eager->options->device);
+    const gantry_tensor_t *x = make_inputs(eager, scope, words, count),
+                          *labels = make_labels(eager, scope, count);
+    for (int i = 0; i < COMPARED_STEPS && agrees; ++i) {
+        gantry_scope_t *inner = gantry_scope_begin_in(scope, NULL);
+        train_on(eager, inner, x, labels);
+        train_on(function, inner, x, labels);
+        agrees = have_equal_bits(inner, eager, function);
+        example_check(gantry_scope_end(inner), "training");
+    }
+    print_times(eager, function, x, labels);
+    (void)printf("losses and weights after each of %d steps: %s\n", COMPARED_STEPS,
+                 agrees ? "equal bit for bit" : "they differ");
+    example_check(gantry_scope_end(scope), "comparing");
+    return agrees;
+}
+
+static bool compare(gantry_runtime_t *runtime, const options_t *options) {
+    model_t eager, function;
+    words_t words = {NULL, 0, 0};
+    uint64_t random = options->seed * 2 + 1;
+    open_model(&eager, runtime, options);
+    open_model(&function, runtime, options);
+    trace_step(&function);
+    read_all_words(options, &words, &random);
+    const bool agrees = compare_ways(&eager, &function, words.items,
+                                     words.count < options->batch ? words.count : options->batch);
+    free(words.items);
+    close_model(&eager);
+    close_model(&function);
+    return agrees;
+}
+
 /* ---- saving, loading, classifying ---- */
 
 static void join(char *out, size_t out_bytes, const char *folder, const char *name) {
@@ -418,8 +550,14 @@ int main(int argc, char **argv) {
         .log_placement = options.log_placement ? GANTRY_ON : GANTRY_DEFAULT};
     gantry_runtime_t *runtime;
     example_check(gantry_runtime_create(&settings, &runtime), "gantry_runtime_create");
+    if (options.compares) {
+        const bool agrees = compare(runtime, &options);
+        gantry_runtime_release(runtime);
+        return agrees ? 0 : 1;
+    }
     model_t model;
     open_model(&model, runtime, &options);
+    if (options.uses_function) trace_step(&model);
     if (options.load) load_model(&model);
     if (!options.classify) train(&model);
     if (options.save) save_model(&model);

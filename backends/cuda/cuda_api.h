@@ -51,6 +51,7 @@ enum { GANTRY__CU_EVENT_BLOCKING_SYNC = 1, GANTRY__CU_EVENT_DISABLE_TIMING = 2 }
 enum { GANTRY__CU_CAPTURE_RELAXED = 2 };
 enum { GANTRY__CU_CAPTURE_NONE = 0 };        /* of a stream's states: it is not captured */
 enum { GANTRY__CU_HOST_ALLOC_PORTABLE = 1 }; /* pinned for every context */
+enum { GANTRY__CU_POINTER_MEMORY_TYPE = 2, GANTRY__CU_MEMORY_HOST = 1 }; /* pinned */
 enum { GANTRY__CU_CONTEXT_SCHEDULE_AUTO = 0, GANTRY__CU_CONTEXT_SCHEDULE_BLOCKING_SYNC = 4 };
 
 enum {
@@ -89,6 +90,8 @@ enum { GANTRY__CU_JIT_ERROR_LOG_BUFFER = 5, GANTRY__CU_JIT_ERROR_LOG_BUFFER_SIZE
     X(cuMemFree_v2, (gantry__cu_address_t address))                                                \
     X(cuMemHostAlloc, (void **out_ptr, size_t bytes, unsigned int flags))                          \
     X(cuMemFreeHost, (void *ptr))                                                                  \
+    X(cuPointerGetAttribute,                                                                       \
+      (void *out_value, unsigned int attribute, gantry__cu_address_t address))                     \
     X(cuMemcpyHtoDAsync_v2,                                                                        \
       (gantry__cu_address_t target, const void *source, size_t bytes, gantry__cu_stream_t stream)) \
     X(cuMemcpyDtoHAsync_v2,                                                                        \

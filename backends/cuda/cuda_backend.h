@@ -79,6 +79,7 @@ struct gantry_backend_device_t {
     atomic_bool is_library_new;
     uint64_t library_free;
     uint64_t library_regions;
+    atomic_uint captures;       /* open */
     atomic_ullong region_bytes; /* taken through us and not given back */
     gantry__cublas_tuned_t tuned;
     gantry__cublas_table_t plans;
@@ -189,6 +190,9 @@ const gantry__nvml_t *gantry__cuda_nvml(gantry_backend_instance_t *instance);
 
 /* Ends what a capturing stream has captured and throws it away. The device's context is current. */
 void gantry__cuda_capture_abandon(gantry_backend_stream_t *stream);
+/* Before a copy of host memory: a stream that is captured refuses pageable memory. */
+int32_t gantry__cuda_capture_check(const gantry_backend_stream_t *stream, const void *memory,
+                                   uint64_t size_bytes);
 
 /* ---- cuda_kernel.c ---- */
 

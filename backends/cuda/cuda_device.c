@@ -214,6 +214,7 @@ static gantry_backend_device_t *cuda_device_make(gantry_backend_instance_t *inst
     device->is_private = instance->has_private_contexts;
     atomic_init(&device->peers_tried, 0);
     atomic_init(&device->is_library_new, false);
+    atomic_init(&device->captures, 0);
     atomic_init(&device->region_bytes, 0);
     if (gantry__driver_mutex_init(device->host, &device->lock, "a CUDA device") != GANTRY_OK) {
         gantry__host_free(device->host, device, sizeof *device);

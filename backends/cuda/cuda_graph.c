@@ -28,6 +28,7 @@ static int32_t begin_capture(gantry_backend_stream_t *stream) {
         device, native,
         device->cu->cuStreamBeginCapture_v2(stream->handle, GANTRY__CU_CAPTURE_RELAXED));
     stream->is_capturing = native == GANTRY__CU_SUCCESS;
+    if (stream->is_capturing) atomic_fetch_add(&device->captures, 1);
     return gantry__driver_check(device->host, native,
                                 "beginning a capture on a stream of \"%.200s\"",
                                 device->record->hardware_name);
@@ -40,6 +41,7 @@ static gantry__cu_result_t cuda_graph_finish(gantry_backend_stream_t *stream,
     gantry__cu_graph_t captured = NULL;
     gantry__cu_result_t native = cu->cuStreamEndCapture(stream->handle, &captured);
     stream->is_capturing = false;
+    atomic_fetch_sub(&stream->device->captures, 1);
     if (native == GANTRY__CU_SUCCESS && out_exec)
         native = cu->cuGraphInstantiateWithFlags(out_exec, captured, 0);
     if (captured) cu->cuGraphDestroy(captured);
@@ -69,6 +71,49 @@ static int32_t end_capture(gantry_backend_stream_t *stream, gantry_backend_graph
     graph->device = device;
     *out_graph = graph;
     return GANTRY_OK;
+}
+
+/* The driver knows pinned memory; any other address of the host is an invalid value to it. */
+static gantry__cu_result_t ask_pinned(const gantry__cuda_symbols_t *cu, const void *address,
+                                      bool *is_pinned) {
+    unsigned int type = 0;
+    const gantry__cu_result_t native = cu->cuPointerGetAttribute(
+        &type, GANTRY__CU_POINTER_MEMORY_TYPE, (gantry__cu_address_t)(uintptr_t)address);
+    *is_pinned = *is_pinned && native == GANTRY__CU_SUCCESS && type == GANTRY__CU_MEMORY_HOST;
+    return native == GANTRY__CU_INVALID_VALUE ? GANTRY__CU_SUCCESS : native;
+}
+
+static gantry__cu_result_t ask_refusal(const gantry_backend_stream_t *stream, const void *memory,
+                                       uint64_t size_bytes, bool *out_is_refused) {
+    const gantry__cuda_symbols_t *cu = stream->device->cu;
+    unsigned int state = GANTRY__CU_CAPTURE_NONE;
+    bool is_pinned = true;
+    gantry__cu_result_t native = cu->cuStreamIsCapturing(stream->handle, &state);
+    if (native == GANTRY__CU_SUCCESS && state != GANTRY__CU_CAPTURE_NONE && size_bytes > 0) {
+        native = ask_pinned(cu, memory, &is_pinned);
+        if (native == GANTRY__CU_SUCCESS)
+            native = ask_pinned(cu, (const char *)memory + size_bytes - 1, &is_pinned);
+    }
+    *out_is_refused = native == GANTRY__CU_SUCCESS && !is_pinned;
+    return native;
+}
+
+/* Whether a driver captures a copy of pageable memory, and what the graph then copies, differs from
+ * driver to driver. A refusal of ours does not spoil the capture. */
+int32_t gantry__cuda_capture_check(const gantry_backend_stream_t *stream, const void *memory,
+                                   uint64_t size_bytes) {
+    const gantry_backend_device_t *device = stream->device;
+    if (atomic_load(&device->captures) == 0) return GANTRY_OK;
+    bool is_refused = false;
+    gantry__cu_result_t native;
+    GANTRY__CUDA_CALL(device, native, ask_refusal(stream, memory, size_bytes, &is_refused));
+    if (!is_refused)
+        return gantry__driver_check(device->host, native, "asking a stream of \"%.200s\"",
+                                    device->record->hardware_name);
+    return gantry__driver_fail(
+        device->host, GANTRY_FAILED_PRECONDITION, 0,
+        "copy of %llu bytes of pageable host memory on \"%.200s\": a capture accepts host memory of host_alloc alone",
+        (unsigned long long)size_bytes, device->record->hardware_name);
 }
 
 /* The driver is asked whether the stream is captured: a branch of a capture does not know. It would

@@ -20,6 +20,7 @@ static int32_t cuda_transfer_check(gantry_backend_stream_t *stream, gantry__cu_r
 
 static int32_t cuda_transfer_to_device(gantry_backend_stream_t *stream, const gantry_span_t *target,
                                        const void *source) {
+    GANTRY__TRY(gantry__cuda_capture_check(stream, source, target->size_bytes));
     gantry__cu_result_t native;
     GANTRY__CUDA_CALL(
         stream->device, native,
@@ -30,6 +31,7 @@ static int32_t cuda_transfer_to_device(gantry_backend_stream_t *stream, const ga
 
 static int32_t cuda_transfer_to_host(gantry_backend_stream_t *stream, void *target,
                                      const gantry_span_t *source) {
+    GANTRY__TRY(gantry__cuda_capture_check(stream, target, source->size_bytes));
     gantry__cu_result_t native;
     GANTRY__CUDA_CALL(
         stream->device, native,

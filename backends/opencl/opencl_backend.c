@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "opencl/matmul/opencl_matmul.h"
+#include "opencl/opencl_loader.h"
 #include "driver/backend_query.h"
 #include "driver/library_open.h"
 #include "driver/process_mark.h"
@@ -42,9 +43,12 @@ static int32_t opencl_backend_find_devices(gantry_backend_instance_t *instance) 
     GANTRY__TRY(opencl_backend_check_process(instance->host));
     GANTRY__TRY(gantry__opencl_library_bind(instance->host));
     GANTRY__TRY(gantry__opencl_symbols_open(instance->host, &instance->cl));
-    GANTRY__TRY(gantry__opencl_drivers_open(instance->host, &instance->notes));
+    gantry__opencl_drivers_t drivers;
+    GANTRY__TRY(gantry__opencl_drivers_open(instance->host, &instance->notes, &drivers));
     gantry__process_mark_set(&used);
-    int32_t status = gantry__opencl_devices_find(instance);
+    int32_t status = gantry__opencl_loader_check(instance->host, &instance->cl, &drivers,
+                                                 &instance->has_platforms);
+    if (status == GANTRY_OK) status = gantry__opencl_devices_find(instance);
     if (!instance->has_platforms) gantry__process_mark_unset(&used);
     return status;
 }

@@ -21,6 +21,7 @@
 typedef struct drivers_t {
     const gantry_host_t *host;
     gantry__opencl_notes_t *notes;
+    gantry__opencl_drivers_t *opened;
     const char *variable; /* that says where drivers are; NULL: nobody did */
     const char *value;
 } drivers_t;
@@ -95,11 +96,14 @@ static int32_t opencl_drivers_open_driver(const drivers_t *drivers, const char *
                                           const char *name) {
     void *library;
     int32_t status = open_library(drivers, from, name, &library);
-    if (library && !dlsym(library, "clGetExtensionFunctionAddress")) {
+    if (!library) return status;
+    if (!dlsym(library, "clGetExtensionFunctionAddress")) {
         gantry__opencl_note(
             drivers->host, drivers->notes, GANTRY_LEVEL_INFO,
             "%.300s names %.200s, which is no OpenCL driver: it has no function clGetExtensionFunctionAddress",
             from, name);
+    } else if (drivers->opened->count < GANTRY__OPENCL_MOST_DRIVERS) {
+        drivers->opened->libraries[drivers->opened->count++] = library;
     }
     return status;
 }
@@ -170,11 +174,12 @@ static int32_t open_file(const drivers_t *drivers, const char *folder) {
     return open_icd(drivers, drivers->value);
 }
 
-static int32_t open_listed(const gantry_host_t *host, gantry__opencl_notes_t *notes) {
+static int32_t open_listed(const gantry_host_t *host, gantry__opencl_notes_t *notes,
+                           gantry__opencl_drivers_t *out_drivers) {
     /* the loader's own: it looks at the environment, not at options */
     const char *asked = getenv("OCL_ICD_VENDORS");
     const char *folder = getenv("OPENCL_VENDOR_PATH");
-    drivers_t drivers = {host, notes, "OCL_ICD_VENDORS", asked};
+    drivers_t drivers = {host, notes, out_drivers, "OCL_ICD_VENDORS", asked};
     if (!asked || asked[0] == '\0') {
         drivers.variable = folder && folder[0] != '\0' ? "OPENCL_VENDOR_PATH" : NULL;
         drivers.value = drivers.variable ? folder : DEFAULT_FOLDER;
@@ -215,7 +220,9 @@ int32_t gantry__opencl_library_bind(const gantry_host_t *host) {
     return status;
 }
 
-int32_t gantry__opencl_drivers_open(const gantry_host_t *host, gantry__opencl_notes_t *notes) {
+int32_t gantry__opencl_drivers_open(const gantry_host_t *host, gantry__opencl_notes_t *notes,
+                                    gantry__opencl_drivers_t *out_drivers) {
+    out_drivers->count = 0;
     const char *asked = gantry__host_option(host, "GANTRY_OPENCL_LIBRARY");
-    return !asked || is_called_loader(asked) ? open_listed(host, notes) : GANTRY_OK;
+    return !asked || is_called_loader(asked) ? open_listed(host, notes, out_drivers) : GANTRY_OK;
 }

@@ -17,6 +17,15 @@ typedef struct gantry__opencl_notes_t {
     char text[1024];
 } gantry__opencl_notes_t;
 
+#define GANTRY__OPENCL_MOST_DRIVERS 64
+
+/* The drivers that could be opened, as often as they are listed; those beyond the last slot are
+ * left out. */
+typedef struct gantry__opencl_drivers_t {
+    void *libraries[GANTRY__OPENCL_MOST_DRIVERS];
+    uint32_t count;
+} gantry__opencl_drivers_t;
+
 /* Adds a sentence, and logs it. */
 void gantry__opencl_note(const gantry_host_t *host, gantry__opencl_notes_t *notes, int32_t level,
                          const char *format, ...) GANTRY__HOST_PRINTF(4, 5);
@@ -30,6 +39,7 @@ int32_t gantry__opencl_library_bind(const gantry_host_t *host);
  * /etc/OpenCL/vendors lists, in ocl-icd's reading: a folder of .icd files, one such file, or a
  * driver's library; the Khronos loader takes folders alone. A driver that cannot be opened is a
  * note. Unavailable where a loader that opens the same would end the process. */
-int32_t gantry__opencl_drivers_open(const gantry_host_t *host, gantry__opencl_notes_t *notes);
+int32_t gantry__opencl_drivers_open(const gantry_host_t *host, gantry__opencl_notes_t *notes,
+                                    gantry__opencl_drivers_t *out_drivers);
 
 #endif

@@ -197,18 +197,29 @@ static bool can_make_threads(uint32_t needed, char *reason, size_t reason_bytes)
     return false;
 }
 
-bool gantry__pocl_can_start(gantry__pocl_folder_t *out_folder, char *reason, size_t reason_bytes) {
+/* ---- before it is asked ---- */
+
+static bool has_memory_and_threads(char *reason, size_t reason_bytes) {
     const uint32_t threads = count_threads();
-    if (!find_folder(out_folder, reason, reason_bytes) ||
-        !check_folder(out_folder, reason, reason_bytes)) {
-        return false;
-    }
     char room[256];
     if (!gantry__process_has_room(START_BYTES + threads * THREAD_BYTES, room, sizeof room)) {
         (void)snprintf(reason, reason_bytes, "PoCL cannot compile: %s", room);
         return false;
     }
     return can_make_threads(threads + 1, reason, reason_bytes);
+}
+
+/* PoCL asserts a name for its folder; a folder that cannot be made is an error that it returns. */
+bool gantry__pocl_can_be_asked(char *reason, size_t reason_bytes) {
+    gantry__pocl_folder_t folder;
+    return find_folder(&folder, reason, reason_bytes) &&
+           has_memory_and_threads(reason, reason_bytes);
+}
+
+bool gantry__pocl_can_start(gantry__pocl_folder_t *out_folder, char *reason, size_t reason_bytes) {
+    return find_folder(out_folder, reason, reason_bytes) &&
+           check_folder(out_folder, reason, reason_bytes) &&
+           has_memory_and_threads(reason, reason_bytes);
 }
 
 int32_t gantry__pocl_check_compiling(const gantry_host_t *host,

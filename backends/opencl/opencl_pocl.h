@@ -2,9 +2,10 @@
 /* What PoCL needs of the machine, looked at before PoCL is asked: where it is missing, PoCL 3 to 6
  * end the process or tell no cause.
  *
- * Not here: what PoCL says of itself (opencl_device_info.c). A compiler that runs out of memory in
- * the middle of its work still ends the process. Owner: the instance keeps the folder. Threads:
- * can_start and can_link read the environment and are init-only, the rest is thread-safe. */
+ * Not here: what PoCL says of itself (opencl_device_info.c), and a loader that asks PoCL by itself
+ * (opencl_loader.h). A compiler that runs out of memory in the middle of its work still ends the
+ * process. Owner: the instance keeps the folder. Threads: can_be_asked, can_start and can_link read
+ * the environment and are init-only, the rest is thread-safe. */
 #ifndef GANTRY_OPENCL_POCL_H
 #define GANTRY_OPENCL_POCL_H
 
@@ -25,6 +26,9 @@ typedef struct gantry__pocl_folder_t {
 
 bool gantry__pocl_is(const char *platform_name);
 
+/* Whether the question for its devices leaves the process alive: memory and threads, and a folder
+ * that is named. 0 with the reason. */
+bool gantry__pocl_can_be_asked(char *reason, size_t reason_bytes);
 /* Before its devices are listed: a folder for what it compiles, memory to compile in, a thread for
  * each core. 0 with the reason; *out_folder is then not to be used. */
 bool gantry__pocl_can_start(gantry__pocl_folder_t *out_folder, char *reason, size_t reason_bytes);

@@ -12,6 +12,11 @@ void bench_pairs(bench_report_t *report, int rounds);
 /* The time of a refusal when nothing can be freed. */
 void bench_ladder(bench_report_t *report, int rounds);
 
+/* A chain of elementwise ops as one fused program and one by one. */
+void bench_fused(bench_report_t *report, int rounds);
+/* The placement and the plan of functions with many nodes. */
+void bench_placing(bench_report_t *report, int rounds);
+
 typedef struct bench_traces_t bench_traces_t;
 
 /* Runs all traces through Gantry's allocator and the model of TensorFlow's rules. NULL: host memory

@@ -295,13 +295,24 @@ typedef struct gantry_transfer_ops_t {
 /* ---- programs ---- */
 
 /** A program's text, in parts that are joined without separators. Constant data: the core's
- * cache uses label and content as its key. */
+ * cache uses label and content as its key.
+ *
+ * A kernel may make a part of its text from the call: the last three fields. The struct and the key
+ * may then end with the call. The core makes the text when it builds the program; a backend gets it
+ * as one more part. */
 typedef struct gantry_program_source_t {
     uint32_t struct_size;     /**< Its sizeof. */
     uint32_t kinds;           /**< GANTRY_PROGRAM_... for which the text is written. */
     const char *label;        /**< Unique name, for messages and files: "portable/elementwise". */
     const char *const *parts; /**< The parts of the text. */
     uint32_t part_count;      /**< Entries of parts. */
+    uint32_t reserved;        /**< 0. */
+    /** Of a source with make: stands for the text that it makes. Equal bytes give equal texts. */
+    const void *key;
+    uint64_t key_bytes; /**< Bytes at key. */
+    /** optional (default: the parts are the text). Writes the text behind the parts, as snprintf
+     * does: as much as fits into `capacity`, with its 0. Returns its length. */
+    uint64_t (*make)(const void *key, char *text, uint64_t capacity);
 } gantry_program_source_t;
 
 /** Kinds of launch arguments; see gantry_launch_arg_t. */

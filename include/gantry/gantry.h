@@ -4,9 +4,11 @@
 #ifndef GANTRY_GANTRY_H
 #define GANTRY_GANTRY_H
 
+#include <gantry/control.h>
 #include <gantry/device.h>
-#include <gantry/memory.h>
+#include <gantry/function.h>
 #include <gantry/io.h>
+#include <gantry/memory.h>
 #include <gantry/op.h>
 #include <gantry/ops.h>
 #include <gantry/placement.h>

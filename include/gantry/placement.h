@@ -26,8 +26,15 @@ typedef enum gantry_placement_reason_t {
     GANTRY_PLACED_WITH_VARIABLE = 7,   /**< Runs where its variable lives. */
     /** The first device with a kernel that matches a partial name such as "/GPU:*". */
     GANTRY_PLACED_PARTIAL = 8,
-    GANTRY_PLACED_REFUSED = 9,       /**< No device could run it: the op failed. */
-    GANTRY_PLACED_OUT_OF_MEMORY = 10 /**< Its device had no memory for it; oom_fallback moved it. */
+    GANTRY_PLACED_REFUSED = 9, /**< No device could run it: the op failed. */
+    /** Its device had no memory for it; oom_fallback moved it. */
+    GANTRY_PLACED_OUT_OF_MEMORY = 10,
+    GANTRY_PLACED_WITH_INPUT = 11, /**< In a function: an alias, which lies where its input is. */
+    GANTRY_PLACED_WITH_CONSUMER = 12, /**< In a function: a source, which lies where it is used. */
+    /** In a function: a branch or loop, where its body's result is. */
+    GANTRY_PLACED_WITH_BODY = 13,
+    /** In a function: on the device of the nodes that it is colocated with. */
+    GANTRY_PLACED_COLOCATED = 14
 } gantry_placement_reason_t;
 
 /** Why a device was not chosen. */
@@ -44,7 +51,9 @@ typedef enum gantry_refusal_t {
     GANTRY_REFUSED_DEVICE_LOST = 8,   /**< The device is lost for this process. */
     GANTRY_REFUSED_OUT_OF_MEMORY = 9, /**< The device had no memory for the op. */
     /** A kernel exists, but the device does not compute with a type of the op, such as float64. */
-    GANTRY_REFUSED_DEVICE_LACKS_TYPE = 10
+    GANTRY_REFUSED_DEVICE_LACKS_TYPE = 10,
+    /** In a function: a node that this one is colocated with cannot run there. */
+    GANTRY_REFUSED_COLOCATED = 11
 } gantry_refusal_t;
 
 /** The reason in words. The text is constant. */

@@ -30,6 +30,24 @@ GANTRY_API gantry_scope_t *gantry_scope_begin(gantry_runtime_t *runtime, const c
  * parent's one by one (a new type clears the index); NULL inherits; GANTRY_DEVICE_NONE cancels
  * the parent's request. */
 GANTRY_API gantry_scope_t *gantry_scope_begin_in(gantry_scope_t *parent, const char *device);
+/** An op that a device function chooses a device for. The library makes it; it may grow. */
+typedef struct gantry_device_choice_t {
+    const char *op;       /**< The op: "MatMul", "VarHandleOp" for a new variable. */
+    const char *node;     /**< In a function that is traced, the node's name; elsewhere "". */
+    gantry_dtype_t dtype; /**< The type of its first output, or of the value that it assigns. */
+    size_t output_count;  /**< Its outputs. */
+} gantry_device_choice_t;
+
+/** A device function: returns the device text for one op; NULL: no request; GANTRY_DEVICE_NONE:
+ * no request from outer scopes either. The text is read at once. It must not call Gantry. */
+typedef const char *(*gantry_device_fn)(const gantry_device_choice_t *choice, void *user);
+/** Begins a scope inside another in which a function chooses the device of each op, constant and
+ * new variable. Device functions and scopes nest like scopes: the inner one's fields win one by
+ * one. A bad text fails the op. A variable's reads and updates run where it lives, whatever the
+ * function returns; composed ops ask for each of their parts; the call of a function asks once, for
+ * "PartitionedCall". user lives as long as the scope. */
+GANTRY_API gantry_scope_t *gantry_scope_begin_choosing(gantry_scope_t *parent,
+                                                       gantry_device_fn choose, void *user);
 /** Ends a scope: releases its tensors, without waiting, and returns its first error. NULL is
  * InvalidArgument. Ending a parent first is FailedPrecondition, and ends its children too. */
 GANTRY_API gantry_status_t gantry_scope_end(gantry_scope_t *scope);

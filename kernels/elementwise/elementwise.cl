@@ -211,45 +211,7 @@ GANTRY_KERNEL value(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry__dense
 
 #else
 
-#if !GANTRY_SERIAL
-
-/* The elements of an operand from place g on, or a scalar repeated. */
-#define GANTRY_WIDE_OPERAND(from, g, is_scalar, to_wide)                                        \
-    if (is_scalar) {                                                                            \
-        GANTRY_UNROLLED for (int e = 0; e < GANTRY_ELEMENTS; ++e) { to_wide.e[e] = (from)[0]; } \
-    } else                                                                                      \
-        GANTRY_WIDE_LOAD(gantry__wide_t, from, g, to_wide)
-
-/* xi and yi: i, or 0 for a scalar (i is 1 when the macro tests that). First 16 bytes at a time,
- * then the rest. */
-#define GANTRY_DENSE(xi, yi)                                                            \
-    GANTRY_LONG bad = -1;                                                               \
-    GANTRY_LONG i = 1;                                                                  \
-    const int x_is_scalar = (xi) == 0;                                                  \
-    const int y_is_scalar = (yi) == 0;                                                  \
-    const int aligned = (x_is_scalar || GANTRY_IS_ALIGNED(xs, gantry__wide_t)) &&       \
-                        (y_is_scalar || GANTRY_IS_ALIGNED(ys, gantry__wide_t)) &&       \
-                        GANTRY_IS_ALIGNED(outs, gantry__wide_result_t);                 \
-    const GANTRY_LONG wide = aligned ? p.count / GANTRY_ELEMENTS : 0;                   \
-    for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {                 \
-        gantry__wide_t x, y;                                                            \
-        GANTRY_WIDE_OPERAND(xs, g, x_is_scalar, x)                                      \
-        GANTRY_WIDE_OPERAND(ys, g, y_is_scalar, y)                                      \
-        gantry__wide_result_t out;                                                      \
-        GANTRY_UNROLLED for (int e = 0; e < GANTRY_ELEMENTS; ++e) {                     \
-            i = g * GANTRY_ELEMENTS + e;                                                \
-            bad = bad < 0 && GANTRY_CHECK(y.e[e]) ? (GANTRY_LONG)(yi) : bad;            \
-            out.e[e] = gantry__apply(x.e[e], y.e[e]);                                   \
-        }                                                                               \
-        GANTRY_WIDE_STORE(gantry__wide_result_t, outs, g, out)                          \
-    }                                                                                   \
-    for (i = wide * GANTRY_ELEMENTS + GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) { \
-        bad = bad < 0 && GANTRY_CHECK(ys[yi]) ? (GANTRY_LONG)(yi) : bad;                \
-        outs[i] = gantry__apply(xs[xi], ys[yi]);                                        \
-    }                                                                                   \
-    GANTRY_REPORT(bad >= 0, bad)
-
-#else
+#if GANTRY_SERIAL
 
 /* Sets `bad`, if it is still -1, to `base` + the place of the first bad element of ys. `place` is
  * an expression of i, which goes from `first` to `end`. The search is separate from the work,
@@ -280,7 +242,6 @@ GANTRY_KERNEL value(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry__dense
                                     (is_bad |= GANTRY_CHECK(ys[yi]),                 \
                                      GANTRY_STORED(gantry__apply(xs[xi], ys[yi]))))) \
     GANTRY_REPORT(bad >= 0, bad)
-#endif
 
 #define GANTRY_DENSE_KERNEL(name, xi, yi)                                          \
     GANTRY_KERNEL name(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out), \
@@ -292,8 +253,6 @@ GANTRY_KERNEL value(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry__dense
 GANTRY_DENSE_KERNEL(dense, i, i)
 GANTRY_DENSE_KERNEL(y_scalar, i, 0)
 GANTRY_DENSE_KERNEL(x_scalar, 0, i)
-
-#if GANTRY_SERIAL
 
 /* Row by row. Innermost strides are 0 or 1, so three loops suffice, which become vector code. */
 #define GANTRY_ROW(xi, yi)                                                 \
@@ -354,6 +313,121 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(ou
 
 #else
 
+/* First 16 bytes at a time, then the rest. */
+GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out),
+                    const gantry__dense_t q GANTRY_FAULT_PARAMETER) {
+    GANTRY_DENSE_BINARY(q)
+    GANTRY_LONG bad = -1;
+    const int aligned = GANTRY_IS_ALIGNED(xs, gantry__wide_t) &&
+                        GANTRY_IS_ALIGNED(ys, gantry__wide_t) &&
+                        GANTRY_IS_ALIGNED(outs, gantry__wide_result_t);
+    const GANTRY_LONG wide = aligned ? p.count / GANTRY_ELEMENTS : 0;
+
+    for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {
+        gantry__wide_t x, y;
+        gantry__wide_result_t out;
+
+        GANTRY_WIDE_LOAD(gantry__wide_t, xs, g, x)
+        GANTRY_WIDE_LOAD(gantry__wide_t, ys, g, y)
+        GANTRY_UNROLLED for (int e = 0; e < GANTRY_ELEMENTS; ++e) {
+            bad = bad < 0 && GANTRY_CHECK(y.e[e]) ? g * GANTRY_ELEMENTS + e : bad;
+            out.e[e] = gantry__apply(x.e[e], y.e[e]);
+        }
+        GANTRY_WIDE_STORE(gantry__wide_result_t, outs, g, out)
+    }
+    for (GANTRY_LONG i = wide * GANTRY_ELEMENTS + GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) {
+        bad = bad < 0 && GANTRY_CHECK(ys[i]) ? i : bad;
+        outs[i] = gantry__apply(xs[i], ys[i]);
+    }
+    GANTRY_REPORT(bad >= 0, bad)
+}
+
+/* One operand has the result's shape. Of the other, `size` elements are each repeated `inner`
+ * times, and all of that over and over: element i of the result takes number i / inner % size. */
+typedef struct gantry__repeat_t {
+    gantry__dense_t dense;
+    GANTRY_LONG inner, size;
+    GANTRY_LONG is_y; /* y is repeated, not x */
+} gantry__repeat_t;
+
+GANTRY_FN GANTRY_LONG gantry__repeat_place(const GANTRY_LONG i, const GANTRY_LONG inner,
+                                           const GANTRY_LONG size) {
+    const GANTRY_LONG number = gantry__divide_position(i, inner);
+
+    return number - gantry__divide_position(number, size) * size;
+}
+
+/* The elements that do not fill 16 bytes, from `from` on, or all of them. */
+#define GANTRY_REPEAT_REST(from)                                                    \
+    for (GANTRY_LONG i = (from) + GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) { \
+        const GANTRY_LONG at = gantry__repeat_place(i, r.inner, r.size);            \
+        const T y = ys[r.is_y ? at : i];                                            \
+        bad = bad < 0 && GANTRY_CHECK(y) ? (r.is_y ? at : i) : bad;                 \
+        outs[i] = gantry__apply(xs[r.is_y ? i : at], y);                            \
+    }                                                                               \
+    GANTRY_REPORT(bad >= 0, bad)
+
+/* inner is 1: rows of `size` elements. 16 bytes at a time, if none crosses the end of a row. */
+GANTRY_KERNEL repeat_rows(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out),
+                          const gantry__repeat_t r GANTRY_FAULT_PARAMETER) {
+    GANTRY_DENSE_BINARY(r.dense)
+    GANTRY_LONG bad = -1;
+    const int aligned = r.size % GANTRY_ELEMENTS == 0 && GANTRY_IS_ALIGNED(xs, gantry__wide_t) &&
+                        GANTRY_IS_ALIGNED(ys, gantry__wide_t) &&
+                        GANTRY_IS_ALIGNED(outs, gantry__wide_result_t);
+    const GANTRY_LONG wide = aligned ? p.count / GANTRY_ELEMENTS : 0;
+    const GANTRY_LONG wide_row = aligned ? r.size / GANTRY_ELEMENTS : 1;
+
+    for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {
+        const GANTRY_LONG at = g - gantry__divide_position(g, wide_row) * wide_row;
+        const GANTRY_LONG y_at = r.is_y ? at : g;
+        gantry__wide_t x, y;
+        gantry__wide_result_t out;
+
+        GANTRY_WIDE_LOAD(gantry__wide_t, xs, r.is_y ? g : at, x)
+        GANTRY_WIDE_LOAD(gantry__wide_t, ys, y_at, y)
+        GANTRY_UNROLLED for (int e = 0; e < GANTRY_ELEMENTS; ++e) {
+            bad = bad < 0 && GANTRY_CHECK(y.e[e]) ? y_at * GANTRY_ELEMENTS + e : bad;
+            out.e[e] = gantry__apply(x.e[e], y.e[e]);
+        }
+        GANTRY_WIDE_STORE(gantry__wide_result_t, outs, g, out)
+    }
+    GANTRY_REPEAT_REST(wide * GANTRY_ELEMENTS)
+}
+
+/* Any inner, a scalar included. 16 bytes at a time, if they have one element of the other operand
+ * in common. all and few: xs and ys, or ys and xs; X and Y: the operands of an element. */
+#define GANTRY_REPEAT_EACH_KERNEL(name, all, few, X, Y, bad_place)                 \
+    GANTRY_KERNEL name(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out), \
+                       const gantry__repeat_t r GANTRY_FAULT_PARAMETER) {          \
+        GANTRY_DENSE_BINARY(r.dense)                                               \
+        GANTRY_LONG bad = -1;                                                      \
+        const int aligned = (r.size == 1 || r.inner % GANTRY_ELEMENTS == 0) &&     \
+                            GANTRY_IS_ALIGNED(all, gantry__wide_t) &&              \
+                            GANTRY_IS_ALIGNED(outs, gantry__wide_result_t);        \
+        const GANTRY_LONG wide = aligned ? p.count / GANTRY_ELEMENTS : 0;          \
+                                                                                   \
+        for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {        \
+            const GANTRY_LONG i = g * GANTRY_ELEMENTS;                             \
+            const GANTRY_LONG at = gantry__repeat_place(i, r.inner, r.size);       \
+            const T one = few[at];                                                 \
+            gantry__wide_t each;                                                   \
+            gantry__wide_result_t out;                                             \
+                                                                                   \
+            GANTRY_WIDE_LOAD(gantry__wide_t, all, g, each)                         \
+            GANTRY_UNROLLED for (int e = 0; e < GANTRY_ELEMENTS; ++e) {            \
+                bad = bad < 0 && GANTRY_CHECK(Y) ? (bad_place) : bad;              \
+                out.e[e] = gantry__apply(X, Y);                                    \
+            }                                                                      \
+            GANTRY_WIDE_STORE(gantry__wide_result_t, outs, g, out)                 \
+        }                                                                          \
+        GANTRY_REPEAT_REST(wide *GANTRY_ELEMENTS)                                  \
+    }
+
+GANTRY_REPEAT_EACH_KERNEL(repeat_y, xs, ys, each.e[e], one, at)
+GANTRY_REPEAT_EACH_KERNEL(repeat_x, ys, xs, one, each.e[e], i + e)
+
+/* All other shapes. */
 GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out),
                         GANTRY_VALUE(gantry__item_plan_t, p) GANTRY_FAULT_PARAMETER) {
     GANTRY_TAKE(gantry__item_plan_t, p)
@@ -362,7 +436,7 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(ou
         GANTRY_LONG x_at = 0;
         GANTRY_LONG y_at = 0;
 
-        for (int d = (int)p.rank - 1; d >= 0; --d) {
+        for (int d = (int)p.rank - 1; d > 0; --d) {
             const GANTRY_LONG next = gantry__divide_position(rest, p.dims[d]);
             const GANTRY_LONG at = rest - next * p.dims[d];
 
@@ -370,6 +444,8 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(ou
             y_at += at * p.strides1[d];
             rest = next;
         }
+        x_at += rest * p.strides0[0];
+        y_at += rest * p.strides1[0];
         GANTRY_REPORT(GANTRY_CHECK(GANTRY_IN(T, y)[y_at]), y_at)
         GANTRY_OUT(R, out)[i] = gantry__apply(GANTRY_IN(T, x)[x_at], GANTRY_IN(T, y)[y_at]);
     }

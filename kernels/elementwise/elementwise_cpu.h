@@ -116,6 +116,10 @@ void gantry__cpu_gather(const gantry__k_plan_t *plan, int32_t k, const char *sou
 void gantry__cpu_convert(gantry_backend_device_t *device, int32_t from, const void *x, int32_t to,
                          void *out, int64_t count, bool truncate);
 
+/* The two loops of a Cast; *out_second is NULL if one is enough. */
+void gantry__cpu_cast_loops(int level, int32_t from, int32_t to, bool truncate,
+                            gantry__cpu_loop_fn *out_first, gantry__cpu_loop_fn *out_second);
+
 /* Kernels of ops that have no line in ops/elementwise.def. */
 GANTRY_K_ELEMENTWISE_OTHERS(GANTRY_K_CPU_KERNEL_DECLARATION)
 

@@ -204,8 +204,14 @@ static void copy_or_fill(char *target, const char *source, uint32_t bytes, int64
         for (int64_t i = 0; i < count;) {                                                 \
             const int64_t length = at_most(plan->dims[inner] - cursor.within, count - i); \
             const B *from = source + cursor.offset[k] + cursor.within * step;             \
-            for (int64_t e = 0; e < length; ++e) {                                        \
-                target[i + e] = from[e * step];                                           \
+            B *to = target + i;                                                           \
+            if (step == 0) { /* loops of their own become vectors */                      \
+                const B value = *from;                                                    \
+                for (int64_t e = 0; e < length; ++e) to[e] = value;                       \
+            } else if (step == 1) {                                                       \
+                for (int64_t e = 0; e < length; ++e) to[e] = from[e];                     \
+            } else {                                                                      \
+                for (int64_t e = 0; e < length; ++e) to[e] = from[e * step];              \
             }                                                                             \
             i += length;                                                                  \
             cursor_next_row(&cursor, plan);                                               \

@@ -27,19 +27,20 @@ static bool elementwise_cpu_other_is_floating(int32_t dtype) {
     return (GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_FLOATING) != 0;
 }
 
-static void find_cast(cast_t *cast, int level, int32_t from, int32_t to, bool truncate) {
+void gantry__cpu_cast_loops(int level, int32_t from, int32_t to, bool truncate,
+                            gantry__cpu_loop_fn *out_first, gantry__cpu_loop_fn *out_second) {
     const uint32_t x = gantry__cpu_type_column(from), out = gantry__cpu_type_column(to);
     const int in_float32 = (from == GANTRY_UINT64 && gantry__k_is_half(to)) ||
                            (gantry__k_is_half(from) && to == GANTRY_UINT64);
     const uint32_t between = gantry__cpu_type_column(in_float32 ? GANTRY_FLOAT32 : GANTRY_INT64);
 
-    cast->first = GANTRY_CPU_PICK(level, convert_loop)(x, out, truncate);
-    cast->second = NULL;
-    if (!cast->first) {
-        cast->first = GANTRY_CPU_PICK(level, convert_loop)(x, between, 0);
-        cast->second = elementwise_cpu_other_is_floating(from) && !in_float32
-                           ? GANTRY_CPU_PICK(level, clamp_loop)(out)
-                           : GANTRY_CPU_PICK(level, convert_loop)(between, out, 0);
+    *out_first = GANTRY_CPU_PICK(level, convert_loop)(x, out, truncate);
+    *out_second = NULL;
+    if (!*out_first) {
+        *out_first = GANTRY_CPU_PICK(level, convert_loop)(x, between, 0);
+        *out_second = elementwise_cpu_other_is_floating(from) && !in_float32
+                          ? GANTRY_CPU_PICK(level, clamp_loop)(out)
+                          : GANTRY_CPU_PICK(level, convert_loop)(between, out, 0);
     }
 }
 
@@ -60,7 +61,7 @@ void gantry__cpu_convert(gantry_backend_device_t *device, int32_t from, const vo
     cast_t cast = {
         .x = x, .out = out, .x_bytes = gantry__k_size(from), .out_bytes = gantry__k_size(to)};
 
-    find_cast(&cast, device->simd_level, from, to, truncate);
+    gantry__cpu_cast_loops(device->simd_level, from, to, truncate, &cast.first, &cast.second);
     if (cast.second) {
         gantry__cpu_parallel_for(device, count, GANTRY_CPU_CHEAP_GRAIN, cast_part, &cast);
         return;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ops of ops/elementwise.def on every device that builds programs. Each op has a program of its
  * own, whose text is made from its row. A program is built for a type and a style; it holds all
- * forms: dense, a scalar on either side, broadcast. */
+ * forms: dense, broadcast, and a scalar on either side; on GPUs an operand that is repeated in
+ * rows, or element by element, a scalar included. */
 
 #include "kernels/elementwise/number_bits.h"
 #include "kernels/elementwise/elementwise_device.h"
@@ -76,9 +77,60 @@ static int32_t launch_dense(gantry_op_call_t *call, const portable_op_t *op,
     return elementwise_device_launch(call, op, kernel_name, &options, 0);
 }
 
+/* As gantry__repeat_t of elementwise.cl. */
+typedef struct repeat_t {
+    dense_t dense;
+    int64_t inner, size, is_y;
+} repeat_t;
+
+/* Whether operand `all` has the shape of the result, and the other one is repeated in one dimension
+ * before or after its elements, or both. */
+static bool find_repeat(const gantry__k_plan_t *plan, int all, repeat_t *repeat) {
+    const int64_t *few_strides = plan->strides[1 - all];
+    int64_t step = 1;
+
+    *repeat = (repeat_t){.inner = 1, .is_y = all == 0};
+    for (int32_t d = plan->rank - 1; d >= 0; --d) {
+        if (plan->strides[all][d] != step) return false;
+        if (few_strides[d] != 0) {
+            if (repeat->size != 0) return false;
+            repeat->size = plan->dims[d];
+            repeat->inner = step;
+        }
+        step *= plan->dims[d];
+    }
+    return repeat->size != 0;
+}
+
+static int32_t launch_repeat(gantry_op_call_t *call, const gantry_program_source_t *source,
+                             repeat_t *repeat, bool can_fail) {
+    const gantry_arg_t *out = call->outputs[0];
+    const int64_t each = GANTRY_K_WIDE_BYTES / gantry__k_size(call->inputs[0]->dtype);
+    const gantry__k_options_t options = elementwise_device_options_of(call, 0);
+    gantry_backend_kernel_t *kernel;
+    uint32_t count = 4;
+    repeat->dense =
+        (dense_t){.work = gantry__k_work(call, out->element_count, gantry__k_size(out->dtype), 0),
+                  .offsets = {call->inputs[0]->span.offset_bytes,
+                              call->inputs[1]->span.offset_bytes, out->span.offset_bytes}};
+    gantry_launch_arg_t args[5] = {gantry__k_base(call->inputs[0]), gantry__k_base(call->inputs[1]),
+                                   gantry__k_base(out), gantry__k_scalar(repeat, sizeof *repeat)};
+    GANTRY__TRY(add_fault(call, can_fail, args, &count));
+    GANTRY__TRY(call->services->kernel(call, source, options.text,
+                                       repeat->inner == 1 ? "repeat_rows"
+                                       : repeat->is_y     ? "repeat_y"
+                                                          : "repeat_x",
+                                       &kernel));
+    return gantry__k_launch_wide(call, kernel, &repeat->dense.work, each, args, count);
+}
+
 int32_t gantry__portable_broadcast(gantry_op_call_t *call, const gantry_program_source_t *source,
                                    const gantry__k_plan_t *plan, bool can_fail) {
     const gantry_arg_t *out = call->outputs[0];
+    repeat_t repeat;
+    if (!gantry__k_is_serial(call) &&
+        (find_repeat(plan, 0, &repeat) || find_repeat(plan, 1, &repeat)))
+        return launch_repeat(call, source, &repeat, can_fail);
     const gantry__k_work_t work =
         gantry__k_work(call, out->element_count, gantry__k_size(out->dtype), 0);
     const gantry__k_device_plan_t device_plan = gantry__k_device_plan(plan, &work);
@@ -105,8 +157,14 @@ static int32_t device_compute_binary(gantry_op_call_t *call) {
     gantry__k_plan_t plan;
 
     if (x_count == count && y_count == count) return launch_dense(call, op, "dense");
-    if (x_count == count && y_count == 1) return launch_dense(call, op, "y_scalar");
-    if (x_count == 1 && y_count == count) return launch_dense(call, op, "x_scalar");
+    const bool is_y_scalar = x_count == count && y_count == 1;
+    const bool is_x_scalar = x_count == 1 && y_count == count;
+    if ((is_y_scalar || is_x_scalar) && !gantry__k_is_serial(call)) {
+        repeat_t repeat = {.inner = count, .size = 1, .is_y = is_y_scalar};
+        return launch_repeat(call, op->source, &repeat, op->fault_code != 0);
+    }
+    if (is_y_scalar) return launch_dense(call, op, "y_scalar");
+    if (is_x_scalar) return launch_dense(call, op, "x_scalar");
     gantry__k_plan_broadcast(&plan, call->outputs[0], call->inputs, 2);
     return gantry__portable_broadcast(call, op->source, &plan, op->fault_code != 0);
 }

@@ -29,7 +29,7 @@ static int32_t elementwise_device_other_launch(gantry_op_call_t *call,
 /* ---- Cast ---- */
 
 GANTRY_K_PROGRAM(cast_source, "portable/cast", gantry__text_convert, gantry__text_half,
-                 gantry__text_work, gantry__text_cast);
+                 gantry__text_work, gantry__text_cast_value, gantry__text_cast);
 
 /* Whether attribute Truncate makes a difference. */
 static bool truncates(int32_t from, int32_t to) {

@@ -40,12 +40,19 @@ enum {
 #define GANTRY_K_COMPUTE_EQUALITY GANTRY_K_COMPUTE_BINARY
 #define GANTRY_K_COMPUTE_VALUE GANTRY_K_SIDE(compute_value)
 
+/* The constraint of each set, constraint_<SET>; rows of one set share it. */
+#define GANTRY_ELEMENT_TYPE(name, dtype, class_, type, wrapping, computed)
+#define GANTRY_TYPE_SET(set, text, members) \
+    static const gantry_type_constraint_t constraint_##set[] = {{"T", GANTRY_MASK_##set}};
+#include "ops/types.def"
+#undef GANTRY_ELEMENT_TYPE
+#undef GANTRY_TYPE_SET
+
 /* The GANTRY_ELEMENTWISE that defines kernel_<name>. */
 #define GANTRY_K_ELEMENTWISE_KERNEL(name, function, summary, form, types_, result, check, math, \
                                     expression)                                                 \
-    static const gantry_type_constraint_t types_##name[] = {{"T", GANTRY_MASK_##types_}};       \
     static const gantry_kernel_def_t kernel_##name = GANTRY_K_DEFINITION(                       \
-        #name, GANTRY_MASK_##types_ != GANTRY_MASK_BOOLS ? types_##name : NULL,                 \
+        #name, GANTRY_MASK_##types_ != GANTRY_MASK_BOOLS ? constraint_##types_ : NULL,          \
         GANTRY_MASK_##types_ != GANTRY_MASK_BOOLS, /* such an op takes bool alone */            \
         NULL, 0, .flags = GANTRY_KERNEL_IN_PLACE, .compute = GANTRY_K_COMPUTE_##form,           \
         .data = &ops[GANTRY_K_ROW_##name]);

@@ -278,13 +278,25 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_before)(GANTRY_GLOBAL const uint *k
     GANTRY_ITEMS_2_1(name, uint, T, T, gantry__direct_t)
 #endif
 
+/* segment_items.c (direct_alike) names the items that integers share. */
+#if GANTRY_T_IS_UNSIGNED
+GANTRY_NO_ITEM(direct_sum)
+GANTRY_NO_ITEM(direct_difference)
+GANTRY_NO_ITEM(direct_product)
+#else
 GANTRY_DIRECT(direct_sum, U, sum + x)
 GANTRY_DIRECT(direct_difference, U, sum - x)
 GANTRY_DIRECT(direct_product, U, sum *x)
+#endif
 GANTRY_DIRECT(direct_segment_larger, C, sum > x ? sum : x)
 GANTRY_DIRECT(direct_segment_smaller, C, sum < x ? sum : x)
+#if GANTRY_T_IS_INT
+GANTRY_NO_ITEM(direct_scatter_larger)
+GANTRY_NO_ITEM(direct_scatter_smaller)
+#else
 GANTRY_DIRECT(direct_scatter_larger, C, sum < x ? x : sum)
 GANTRY_DIRECT(direct_scatter_smaller, C, sum > x ? x : sum)
+#endif
 
 GANTRY_COMBINE(combine_sum, U, sum + x, sum)
 GANTRY_COMBINE(combine_difference, U, sum - x, sum)

@@ -129,22 +129,53 @@ static int32_t divide_directly(gantry_op_call_t *call, const gantry__k_updates_t
     return gantry__k_run_items(call, &launch);
 }
 
+static int32_t signed_twin(int32_t dtype) {
+    switch (dtype) {
+        case GANTRY_UINT8: return GANTRY_INT8;
+        case GANTRY_UINT16: return GANTRY_INT16;
+        case GANTRY_UINT32: return GANTRY_INT32;
+        case GANTRY_UINT64: return GANTRY_INT64;
+        default: return dtype;
+    }
+}
+
+/* The direct item of the way, and its type. Items with equal results exist once: a bool is the
+ * larger of bytes, wrapping sums and products do not depend on the sign, and only a NaN tells
+ * scatter_ from segment_. */
+static gantry__k_item_launch_t direct_alike(const way_t *way, int32_t dtype) {
+    if (dtype == GANTRY_BOOL)
+        return (gantry__k_item_launch_t){.item = ITEM_direct_segment_larger, .t = GANTRY_UINT8};
+    const bool is_integer = (GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_INTEGERS) != 0;
+    switch (way->direct) {
+        case ITEM_direct_sum:
+        case ITEM_direct_difference:
+        case ITEM_direct_product:
+            return (gantry__k_item_launch_t){.item = way->direct, .t = signed_twin(dtype)};
+        case ITEM_direct_scatter_larger:
+            return (gantry__k_item_launch_t){
+                .item = is_integer ? ITEM_direct_segment_larger : way->direct, .t = dtype};
+        case ITEM_direct_scatter_smaller:
+            return (gantry__k_item_launch_t){
+                .item = is_integer ? ITEM_direct_segment_smaller : way->direct, .t = dtype};
+        default: return (gantry__k_item_launch_t){.item = way->direct, .t = dtype};
+    }
+}
+
 static int32_t combine_directly(gantry_op_call_t *call, const way_t *way,
                                 const gantry__k_updates_t *updates, const gantry_span_t *values,
                                 bool is_sorted) {
     const gantry_arg_t *out = call->outputs[0];
-    const bool is_bool = out->dtype == GANTRY_BOOL;
     gantry__direct_t parameters = {.count = updates->count,
                                    .inner = updates->inner,
                                    .slices = updates->slices,
                                    .takes_first = is_sorted};
-    gantry__k_item_launch_t launch = {.item = is_bool ? ITEM_direct_segment_larger : way->direct,
-                                      .t = is_bool ? GANTRY_UINT8 : out->dtype,
-                                      .parameters = &parameters,
-                                      .parameter_bytes = sizeof parameters,
-                                      .spans = {updates->keys, *values, out->span},
-                                      .span_count = 3};
-
+    gantry__k_item_launch_t launch = direct_alike(way, out->dtype);
+    launch.parameters = &parameters;
+    launch.parameter_bytes = sizeof parameters;
+    launch.spans[0] = updates->keys;
+    launch.spans[1] = *values;
+    launch.spans[2] = out->span;
+    launch.span_count = 3;
     gantry__scatter_boxes(call, updates, &parameters.rows, &parameters.columns, &launch);
     const int32_t status = gantry__k_run_items(call, &launch);
 

@@ -10,6 +10,8 @@
  *
  *   norm_group   GPUs: a work-item for each lane of a row. A row shorter than 64 has as many lanes
  *                as the smallest power of two that holds it, and a group has more rows
+ *   norm_few     GPUs, few long rows, if each can have a compute unit: a work-group for a row,
+ *                which is read once (row_tile.cl, which comes before)
  *   norm_rows    CPUs: a work-group of one for `each` rows; the lanes are vectors of 64 bytes
  *
  * Options: GANTRY_T, float32 or float64; GANTRY_SERIAL, 1 for CPUs and 0 for GPUs. */
@@ -79,6 +81,31 @@ GANTRY_KERNEL norm_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(scale), GANTRY_SPAN_
     squares = scaling_of(squares, &p);
     for (GANTRY_LONG i = first; i < p.length; i += lanes) {
         y[i] = ((x[i] - mean) * squares) * GANTRY_IN(T, scale)[i] + GANTRY_IN(T, offset)[i];
+    }
+}
+
+#define NORM_READ(place) x[place]
+
+GANTRY_KERNEL norm_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(scale), GANTRY_SPAN_IN(offset),
+                       GANTRY_SPAN_OUT(out), const gantry__norm_t p) {
+    GANTRY_LOCAL_ARRAY(T, shared, TILE_LANES);
+    const tile_t tile = tile_of((int)p.length);
+    GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + GANTRY_GROUP_ID(0) * p.length;
+    GANTRY_GLOBAL T *y = GANTRY_OUT(T, out) + GANTRY_GROUP_ID(0) * p.length;
+    T values[TILE_ROWS];
+    T squares[TILE_ROWS];
+    TILE_LOAD(values, tile, NORM_READ, (T)0)
+    const T mean = tile_sum(shared, &tile, values) / (T)p.length;
+    GANTRY_UNROLLED for (int k = 0; k < TILE_ROWS; ++k) {
+        values[k] = k < tile.count ? values[k] - mean : (T)0;
+        squares[k] = values[k] * values[k];
+    }
+    const T scaling = scaling_of(tile_sum(shared, &tile, squares), &p);
+    GANTRY_UNROLLED for (int k = 0; k < TILE_ROWS; ++k) {
+        const int i = tile.first + k * TILE_LANES;
+        if (k < tile.count) {
+            y[i] = (values[k] * scaling) * GANTRY_IN(T, scale)[i] + GANTRY_IN(T, offset)[i];
+        }
     }
 }
 

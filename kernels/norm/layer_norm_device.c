@@ -17,7 +17,8 @@ typedef struct norm_t {
 } norm_t;
 
 GANTRY_K_PROGRAM(source, "portable/layer_norm", gantry__text_math_float32,
-                 gantry__text_math_float64, gantry__text_fold_lanes, gantry__text_layer_norm);
+                 gantry__text_math_float64, gantry__text_fold_lanes, gantry__text_row_tile,
+                 gantry__text_layer_norm);
 
 /* The bits of `value`, rounded to dtype as a scalar of the single ops would be. */
 static uint64_t bits_of(int32_t dtype, double value) {
@@ -41,6 +42,20 @@ static norm_t norm_of(const gantry_op_call_t *call) {
     return norm;
 }
 
+static int32_t norm_find_kernel(gantry_op_call_t *call, const char *name,
+                                gantry_backend_kernel_t **out_kernel) {
+    const gantry__k_options_t options = gantry__k_options_of_type(call, call->inputs[0]->dtype);
+    return call->services->kernel(call, &source, options.text, name, out_kernel);
+}
+
+/* Whether each row gets a group; the kernel then is norm_few. */
+static bool takes_norm_few(gantry_op_call_t *call, const norm_t *norm,
+                           gantry_backend_kernel_t **out_kernel) {
+    return gantry__reduce_are_few(call, norm->rows, norm->length) &&
+           norm_find_kernel(call, "norm_few", out_kernel) == GANTRY_OK &&
+           gantry__k_group_limit(call, *out_kernel) >= GANTRY_REDUCE_FEW_ITEMS;
+}
+
 static int32_t device_compute_layer_norm(gantry_op_call_t *call) {
     const bool on_cpu = gantry__k_is_serial(call);
     const norm_t norm = norm_of(call);
@@ -48,12 +63,13 @@ static int32_t device_compute_layer_norm(gantry_op_call_t *call) {
         gantry__k_span(call->inputs[0]), gantry__k_span(call->inputs[1]),
         gantry__k_span(call->inputs[2]), gantry__k_span(call->outputs[0]),
         gantry__k_scalar(&norm, sizeof norm)};
+    gantry_backend_kernel_t *kernel = NULL;
+    if (takes_norm_few(call, &norm, &kernel))
+        return gantry__k_launch_groups(call, kernel, (uint64_t)norm.rows, GANTRY_REDUCE_FEW_ITEMS,
+                                       args, 5);
     const uint64_t items =
         (uint64_t)(on_cpu ? (norm.rows + norm.each - 1) / norm.each : norm.rows * norm.lanes);
-    gantry_backend_kernel_t *kernel = NULL;
-    const gantry__k_options_t options = gantry__k_options_of_type(call, call->inputs[0]->dtype);
-    GANTRY__TRY(call->services->kernel(call, &source, options.text,
-                                       on_cpu ? "norm_rows" : "norm_group", &kernel));
+    GANTRY__TRY(norm_find_kernel(call, on_cpu ? "norm_rows" : "norm_group", &kernel));
     return gantry__k_launch_1d(call, kernel, items, on_cpu ? 1 : gantry__k_local_for(call, items),
                                args, 5);
 }

@@ -11,8 +11,9 @@
  *   softmax_item        CPUs: rows of 65 to 4096 elements, one after the other. With
  *                       GANTRY_MATH_LANES, in vectors of that many lanes; the output holds terms
  *   softmax_transposed  CPUs: rows of at most 64 elements; a work-group of one, 64 rows at a time
- *   longer rows         reduce.cl for the largest, softmax_terms, reduce.cl for the sum,
- *                       softmax_result
+ *   softmax_few, softmax_tile_...   GPUs: few rows, and longer rows: softmax_tile.cl
+ *   longer rows         CPUs, and GPUs whose groups are small: reduce.cl for the largest,
+ *                       softmax_terms, reduce.cl for the sum, softmax_result
  *
  * 16-bit floats are computed in float32 (C of types.cl) and rounded once.
  *

@@ -38,10 +38,12 @@
  *                  holds them, and more chunks in a group
  *   reduce_few     GPUs, so few sequences that each can have a compute unit, up to four chunks: a
  *                  work-group for a whole sequence, its chunks and the level above them
- *   reduce_block8, reduce_block32
+ *   reduce_block8, reduce_block32, reduce_block32_lines
  *                  GPUs, more columns: neighbouring work-items take neighbouring columns, and 8 or
  *                  32 of them share one chunk of a column: item r has lanes r, r + 8, r + 16, ...,
- *                  so the first folds are its own
+ *                  so the first folds are its own. A group of 256 that shares a column by 32 has 8
+ *                  columns, so 32 items touch four rows, a part of a line of memory in each. A
+ *                  group of 1024 has 32 columns, and reads lines as a whole
  *   reduce_item    GPUs, so many columns that there is an item for each, or short sequences: a
  *                  work-item for one chunk of one column, fold's order
  *   reduce_narrow  CPUs, few columns: a work-group of one for chunks of all columns, lanes
@@ -359,16 +361,16 @@ GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
     }
 }
 
-/* A group: `width` = GROUP_MOST / APART columns of one chunk, an item for each column and each r in
- * 0 ... APART - 1; `blocks` groups make one chunk. An item's own lanes are APART apart: of the
+/* A group of ITEMS: `width` = ITEMS / APART columns of one chunk, an item for each column and each
+ * r in 0 ... APART - 1; `blocks` groups make one chunk. An item's own lanes are APART apart: of the
  * loads that are under way at once, k and k + LANES / APART are one lane's. One reduced axis
  * only. */
-#define REDUCE_BLOCK_KERNEL(name, APART)                                                      \
+#define REDUCE_BLOCK_KERNEL(name, APART, ITEMS)                                               \
     GANTRY_KERNEL name(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),                              \
                        GANTRY_VALUE(reduce_level_t, level)) {                                 \
         GANTRY_TAKE(reduce_level_t, level)                                                    \
-        GANTRY_LOCAL_ARRAY(ACC, sums, GROUP_MOST);                                            \
-        const int width = GROUP_MOST / APART;                                                 \
+        GANTRY_LOCAL_ARRAY(ACC, sums, ITEMS);                                                 \
+        const int width = ITEMS / APART;                                                      \
         const int item = (int)GANTRY_LOCAL_ID(0);                                             \
         const int r = item / width;                                                           \
         const GANTRY_LONG number = gantry__divide_position(GANTRY_GROUP_ID(0), level.blocks); \
@@ -418,8 +420,9 @@ GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
         }                                                                                     \
     }
 
-REDUCE_BLOCK_KERNEL(reduce_block8, 8)
-REDUCE_BLOCK_KERNEL(reduce_block32, 32)
+REDUCE_BLOCK_KERNEL(reduce_block8, 8, GROUP_MOST)
+REDUCE_BLOCK_KERNEL(reduce_block32, 32, GROUP_MOST)
+REDUCE_BLOCK_KERNEL(reduce_block32_lines, 32, 1024)
 
 /* Adds the sum of the next lane, in the order of the fold; `index` counts lanes. Carries ripple
  * through s0 ... s5. */

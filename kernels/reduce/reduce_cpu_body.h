@@ -5,7 +5,7 @@
  * same as the TREE_ names of reduce_cpu_tree.h, and BODY_JOIN(x), the names that reduce_cpu_join.h
  * made for BODY_ACC and the operation. It undefines them at its end. BODY_FIRST(x) may be defined
  * if a lane's first element needs no operation; BODY_HAS_FEW and BODY_HAS_PAIR, for types that are
- * worth the code of `few` and `pair`.
+ * worth the code of `few` and `pair`; BODY_ROLLS, as TREE_ROLLS.
  *
  * A table holds BODY_NAME(loops). Owner: as reduce_cpu.h. Threads: thread-safe. */
 
@@ -15,6 +15,9 @@
 #define TREE_LOAD(x) BODY_LOAD(x)
 #define TREE_OP(a, b) BODY_OP(a, b)
 #define TREE_IDENTITY BODY_IDENTITY
+#ifdef BODY_ROLLS
+#define TREE_ROLLS
+#endif
 #include "kernels/reduce/reduce_cpu_tree.h"
 
 #ifndef BODY_FIRST
@@ -61,9 +64,11 @@ static void BODY_NAME(pair)(void *target, void *other, const void *x, const void
 
 #endif
 
+/* `unroll 1`: see TREE_ROLLED in reduce_cpu_tree.h. */
 static void BODY_NAME(enter)(void *restrict acc, const void *restrict x, int64_t count) {
     BODY_ACC *out = acc;
     const BODY_IN *in = x;
+#pragma GCC unroll 1
     for (int64_t i = 0; i < count; ++i) {
         out[i] = BODY_FIRST(in[i]);
     }
@@ -79,17 +84,20 @@ static void BODY_NAME(few)(void *restrict result, const void *const *rows, int64
     const BODY_IN *restrict c = count > 2 ? rows[2] : a;
     const BODY_IN *restrict d = count > 3 ? rows[3] : a;
     if (count == 2) {
+#pragma GCC unroll 1
         for (int64_t i = 0; i < width; ++i) {
             BODY_ACC p = BODY_FIRST(a[i]), q = BODY_FIRST(b[i]);
             target[i] = BODY_OP(p, q);
         }
     } else if (count == 3) {
+#pragma GCC unroll 1
         for (int64_t i = 0; i < width; ++i) {
             BODY_ACC p = BODY_FIRST(a[i]), q = BODY_FIRST(b[i]), r = BODY_FIRST(c[i]);
             BODY_ACC pr = BODY_OP(p, r);
             target[i] = BODY_OP(pr, q);
         }
     } else {
+#pragma GCC unroll 1
         for (int64_t i = 0; i < width; ++i) {
             BODY_ACC p = BODY_FIRST(a[i]), q = BODY_FIRST(b[i]), r = BODY_FIRST(c[i]),
                      s = BODY_FIRST(d[i]);
@@ -118,6 +126,7 @@ static void BODY_NAME(loops)(gantry__cpu_reduce_loops_t *loops) {
 #undef BODY_FIRST
 #undef BODY_HAS_FEW
 #undef BODY_HAS_PAIR
+#undef BODY_ROLLS
 #undef BODY_NAME
 #undef BODY_JOIN
 #undef BODY_IN

@@ -99,6 +99,7 @@ SQUARE(uint64_t)
 
 /* Sums of small integers in 64 bits, for their mean. */
 #define BODY_NAME(x) x##_wide_i8
+#define BODY_ROLLS
 #define BODY_IN int8_t
 #define BODY_ACC uint64_t
 #define BODY_LOAD(x) (uint64_t)(x)
@@ -108,6 +109,7 @@ SQUARE(uint64_t)
 #include "kernels/reduce/reduce_cpu_body.h"
 
 #define BODY_NAME(x) x##_wide_u8
+#define BODY_ROLLS
 #define BODY_IN uint8_t
 #define BODY_ACC uint64_t
 #define BODY_LOAD(x) (uint64_t)(x)
@@ -117,6 +119,7 @@ SQUARE(uint64_t)
 #include "kernels/reduce/reduce_cpu_body.h"
 
 #define BODY_NAME(x) x##_wide_i16
+#define BODY_ROLLS
 #define BODY_IN int16_t
 #define BODY_ACC uint64_t
 #define BODY_LOAD(x) (uint64_t)(x)
@@ -126,6 +129,7 @@ SQUARE(uint64_t)
 #include "kernels/reduce/reduce_cpu_body.h"
 
 #define BODY_NAME(x) x##_wide_u16
+#define BODY_ROLLS
 #define BODY_IN uint16_t
 #define BODY_ACC uint64_t
 #define BODY_LOAD(x) (uint64_t)(x)
@@ -135,6 +139,7 @@ SQUARE(uint64_t)
 #include "kernels/reduce/reduce_cpu_body.h"
 
 #define BODY_NAME(x) x##_wide_i32
+#define BODY_ROLLS
 #define BODY_IN int32_t
 #define BODY_ACC uint64_t
 #define BODY_LOAD(x) (uint64_t)(x)
@@ -144,6 +149,7 @@ SQUARE(uint64_t)
 #include "kernels/reduce/reduce_cpu_body.h"
 
 #define BODY_NAME(x) x##_wide_u32
+#define BODY_ROLLS
 #define BODY_IN uint32_t
 #define BODY_ACC uint64_t
 #define BODY_LOAD(x) (uint64_t)(x)

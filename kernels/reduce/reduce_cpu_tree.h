@@ -9,11 +9,22 @@
  *   TREE_OP(a, b)  the operation, a earlier than b
  *   TREE_IDENTITY  its identity (+0, -infinity, ...)
  *   TREE_LOAD(x)   an element of the input as it enters its lane
+ *   TREE_ROLLS     may be defined if loading an element takes most of the time, so that an
+ *                  unrolled loop over lanes would gain nothing
  *
  * A sequence's lanes stand in `acc` as [lane][column]; that is how the input itself lies when its
  * rows follow each other, so that one loop over 64 * columns elements serves every number of
  * columns. Lanes that no element belongs to hold the identity. Owner: arrays are the caller's.
  * Threads: thread-safe. */
+
+/* Sums are compiled with -fpeel-loops (gantry_simd.cmake), which unrolls each loop that is short or
+ * leaves a short rest. TREE_ROLLED keeps a loop that would only grow. */
+#define TREE_ROLLED _Pragma("GCC unroll 1")
+#ifdef TREE_ROLLS
+#define TREE_LANES_LOOP TREE_ROLLED
+#else
+#define TREE_LANES_LOOP
+#endif
 
 static inline void TREE_NAME(fill)(TREE_ACC *acc, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
@@ -31,6 +42,7 @@ static inline __attribute__((always_inline)) TREE_ACC TREE_NAME(first)(TREE_ACC 
 static inline __attribute__((always_inline)) void TREE_NAME(step)(TREE_ACC *restrict acc,
                                                                   const TREE_IN *restrict x,
                                                                   int64_t count) {
+    TREE_LANES_LOOP
     for (int64_t i = 0; i < count; ++i) {
         TREE_ACC value = TREE_LOAD(x[i]);
         acc[i] = TREE_OP(acc[i], value);
@@ -50,6 +62,7 @@ static inline __attribute__((always_inline)) void TREE_NAME(steps)(TREE_ACC *res
             gantry__cpu_prefetch((uintptr_t)p + (uintptr_t)(piece * stride + ahead) * sizeof *p,
                                  (uint64_t)count * sizeof *p);
         }
+        TREE_LANES_LOOP
         for (int64_t i = 0; i < count; ++i) {
             TREE_ACC a = TREE_LOAD(p[i]), b = TREE_LOAD(p[i + stride]),
                      c = TREE_LOAD(p[i + 2 * stride]), d = TREE_LOAD(p[i + 3 * stride]);
@@ -102,6 +115,7 @@ static inline __attribute__((always_inline)) void TREE_NAME(add_sequence)(TREE_A
     if (rest > 0) {
         TREE_ACC padded[GANTRY_REDUCE_LANES];
         TREE_NAME(fill)(padded, GANTRY_REDUCE_LANES);
+        TREE_ROLLED
         for (int64_t i = 0; i < rest; ++i) {
             padded[i] = TREE_LOAD(x[rounds * GANTRY_REDUCE_LANES + i]);
         }
@@ -119,6 +133,9 @@ static inline TREE_ACC TREE_NAME(chunk)(const TREE_IN *x, int64_t count) {
     return TREE_NAME(fold_lanes)(acc);
 }
 
+#undef TREE_LANES_LOOP
+#undef TREE_ROLLED
+#undef TREE_ROLLS
 #undef TREE_NAME
 #undef TREE_IN
 #undef TREE_ACC

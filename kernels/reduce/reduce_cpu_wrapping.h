@@ -28,6 +28,7 @@
 #include "kernels/reduce/reduce_cpu_body.h"
 
 #define BODY_NAME(x) WRAPPING_NAME(x##_f16)
+#define BODY_ROLLS
 #define BODY_HAS_FEW
 #define BODY_IN uint16_t
 #define BODY_ACC float

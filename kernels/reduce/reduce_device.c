@@ -38,7 +38,8 @@ typedef struct {
 #define ITEM_COLUMNS 32
 #define ITEM_LENGTH 64
 #define ITEMS_PER_UNIT 2048
-#define BLOCK_ITEMS 256
+#define BLOCK_ITEMS GANTRY_REDUCE_FEW_ITEMS
+#define LINES_ITEMS 1024
 /* GPUs: chunks of a sequence for one work-group, if there are no more sequences than compute units;
  * and the length up to which the lanes of a smaller group load all their elements at once. */
 #define FEW_CHUNKS 4
@@ -78,31 +79,48 @@ typedef struct {
 } form_t;
 
 /* A group for `width` columns of each sequence. */
-static form_t block_form(reduce_level_t *level, int64_t sequences, const char *name,
-                         int64_t width) {
+static form_t block_form(reduce_level_t *level, int64_t sequences, const char *name, int64_t width,
+                         uint32_t items) {
     level->blocks = (level->columns + width - 1) / width;
-    return (form_t){
-        .name = name, .groups = (uint64_t)(sequences * level->blocks), .local = BLOCK_ITEMS};
+    return (form_t){.name = name, .groups = (uint64_t)(sequences * level->blocks), .local = items};
 }
 
-/* True when the driver allows this kernel a group of BLOCK_ITEMS. A failure to build it is the
+/* True when the driver allows this kernel a group of so many items. A failure to build it is the
  * launch's to report. */
-static bool allows_block(gantry_op_call_t *call, const gantry__reduce_way_t *way,
-                         const char *name) {
+static bool allows_block(gantry_op_call_t *call, const gantry__reduce_way_t *way, const char *name,
+                         uint32_t items) {
     gantry_backend_kernel_t *kernel = NULL;
-    return call->device_info->max_work_group_size >= BLOCK_ITEMS &&
+    return call->device_info->max_work_group_size >= items &&
            (reduce_device_find_kernel(call, way, name, &kernel) != GANTRY_OK ||
-            gantry__k_group_limit(call, kernel) >= BLOCK_ITEMS);
+            gantry__k_group_limit(call, kernel) >= items);
+}
+
+/* True when groups of LINES_ITEMS, which take ITEM_COLUMNS columns, keep each compute unit busy. */
+static bool takes_lines(gantry_op_call_t *call, const gantry__reduce_way_t *way,
+                        const reduce_level_t *level, int64_t sequences, int64_t size_bytes) {
+    return level->columns >= ITEM_COLUMNS &&
+           level->columns / ITEM_COLUMNS * sequences >= (int64_t)call->device_info->compute_units &&
+           call->device_info->local_memory_bytes >= (uint64_t)(LINES_ITEMS * size_bytes) &&
+           allows_block(call, way, "reduce_block32_lines", LINES_ITEMS);
+}
+
+bool gantry__reduce_has_few_items(const gantry_op_call_t *call) {
+    return !gantry__k_is_serial(call) &&
+           call->device_info->max_work_group_size >= GANTRY_REDUCE_FEW_ITEMS;
+}
+
+bool gantry__reduce_are_few(const gantry_op_call_t *call, int64_t sequences, int64_t length) {
+    return gantry__reduce_has_few_items(call) && length > FEW_LENGTH &&
+           sequences <= (int64_t)call->device_info->compute_units;
 }
 
 /* True when one work-group takes all levels of a sequence. */
 static bool are_few(gantry_op_call_t *call, const gantry__reduce_shape_t *shape,
                     const gantry__reduce_way_t *way) {
-    return !gantry__k_is_serial(call) && shape->reduced.rank == 1 &&
-           shape->columns < BLOCK_COLUMNS &&
-           shape->outer * shape->columns <= (int64_t)call->device_info->compute_units &&
-           shape->length > FEW_LENGTH && gantry__reduce_chunks(shape->length) <= FEW_CHUNKS &&
-           allows_block(call, way, "reduce_few");
+    return gantry__reduce_are_few(call, shape->outer * shape->columns, shape->length) &&
+           shape->reduced.rank == 1 && shape->columns < BLOCK_COLUMNS &&
+           gantry__reduce_chunks(shape->length) <= FEW_CHUNKS &&
+           allows_block(call, way, "reduce_few", BLOCK_ITEMS);
 }
 
 static form_t choose_gpu_form(gantry_op_call_t *call, const gantry__reduce_way_t *way,
@@ -126,8 +144,11 @@ static form_t choose_gpu_form(gantry_op_call_t *call, const gantry__reduce_way_t
         form.name = "reduce_item";
         level->lanes = 1;
     } else if (level->columns >= BLOCK_COLUMNS && level->reduced_rank == 1 &&
-               allows_block(call, way, block)) {
-        return block_form(level, sequences, block, BLOCK_ITEMS / (few ? 32 : 8));
+               allows_block(call, way, block, BLOCK_ITEMS)) {
+        if (few && takes_lines(call, way, level, sequences, size_bytes))
+            return block_form(level, sequences, "reduce_block32_lines", LINES_ITEMS / 32,
+                              LINES_ITEMS);
+        return block_form(level, sequences, block, BLOCK_ITEMS / (few ? 32 : 8), BLOCK_ITEMS);
     }
     uint64_t items = (uint64_t)(level->units * level->lanes);
     form.local = gantry__k_local_for(call, items);

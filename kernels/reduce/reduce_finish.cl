@@ -29,7 +29,8 @@ GANTRY_FN ulong gantry__integer_root(ulong sum, int type) {
     if (GANTRY_ID_IS_SIGNED(type) && (left >> (63 - spare) & 1) != 0) {
         return 0;
     }
-    for (int bit = 62; bit >= 0; bit -= 2) { /* each two bits of the number give one of the root */
+    /* Each two bits of the number give one of the root. */
+    for (int bit = 62 - spare; bit >= 0; bit -= 2) {
         const ulong trial = root + ((ulong)1 << bit);
         const int fits = left >= trial;
 

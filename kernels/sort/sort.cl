@@ -7,6 +7,7 @@
  *                   keys in order
  *     sort_merge    merges pairs of sorted runs into runs of twice the length; an item writes 16
  *                   elements
+ *     sort_tile, sort_merge_tile   the same by groups, which sort runs of 2048 (sort_tiles.cl)
  *
  *     run a   a0 a1 a2 a3
  *     run b   b0 b1 b2 b3
@@ -15,8 +16,9 @@
  * binary search along the "merge path". It merges from there.
  *
  * Of equal keys those of a come first, so positions decide ties. A row of n takes 1 + log2(n / 8)
- * launches of n / 16 items. If only the first k are wanted, runs stop growing at k, and rows get
- * shorter instead. Source of the search: Green, McColl, Bader, "GPU merge path", 2012. */
+ * launches of n / 16 items, or 1 + log2(n / 2048) launches by tiles. If only the first k are
+ * wanted, runs stop growing at k, and rows get shorter instead. Source of the search: Green,
+ * McColl, Bader, "GPU merge path", 2012. */
 #ifndef GANTRY_SORT_PARAMETERS
 #define GANTRY_SORT_PARAMETERS
 
@@ -70,6 +72,21 @@ typedef struct gantry__in_top_t {
 
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__) || defined(GANTRY_ALL_ITEMS)
 
+/* Sorts an item's own keys by exchanges of neighbours. */
+#define GANTRY_SORT_OWN(key, place)                                                        \
+    GANTRY_ITEM_UNROLLED for (int round = 0; round < GANTRY_SORT_RUN; ++round) {           \
+        GANTRY_ITEM_UNROLLED for (int e = round & 1; e + 1 < GANTRY_SORT_RUN; e += 2) {    \
+            const int swaps = key[e] > key[e + 1];                                         \
+            const K low = swaps ? key[e + 1] : key[e], high = swaps ? key[e] : key[e + 1]; \
+            const int first = swaps ? place[e + 1] : place[e],                             \
+                      second = swaps ? place[e] : place[e + 1];                            \
+            key[e] = low;                                                                  \
+            key[e + 1] = high;                                                             \
+            place[e] = first;                                                              \
+            place[e + 1] = second;                                                         \
+        }                                                                                  \
+    }
+
 GANTRY_ITEM void GANTRY_ITEM_FN(sort_runs)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL K *keys,
                                            GANTRY_GLOBAL int *positions,
                                            GANTRY_PARAMETERS(gantry__sort_runs_t) p,
@@ -88,19 +105,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_runs)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
         key[e] = e < count ? GANTRY_ITEM_FN(sort_key)(in[e * p->inner], &p->order) : ~(K)0;
         place[e] = (int)begin + e;
     }
-    GANTRY_ITEM_UNROLLED for (int round = 0; round < GANTRY_SORT_RUN; ++round) {
-        GANTRY_ITEM_UNROLLED for (int e = round & 1; e + 1 < GANTRY_SORT_RUN; e += 2) {
-            const int swaps = key[e] > key[e + 1];
-            const K low = swaps ? key[e + 1] : key[e], high = swaps ? key[e] : key[e + 1];
-            const int first = swaps ? place[e + 1] : place[e],
-                      second = swaps ? place[e] : place[e + 1];
-
-            key[e] = low;
-            key[e + 1] = high;
-            place[e] = first;
-            place[e + 1] = second;
-        }
-    }
+    GANTRY_SORT_OWN(key, place)
     GANTRY_ITEM_UNROLLED for (int e = 0; e < GANTRY_SORT_RUN; ++e) {
         if (e >= count) continue; /* a break keeps some compilers from unrolling */
         out_keys[e] = key[e];

@@ -3,10 +3,11 @@
  * rows. */
 #include "kernels/sort/sort_items.h"
 
+#include "kernels/common/program_options.h"
 #include "kernels/sort/radix_items.h"
 
 GANTRY_K_ITEM_TEXTS(sort, GANTRY_SORT_ITEMS, gantry__text_indices, gantry__text_sort_key,
-                    gantry__text_sort);
+                    gantry__text_sort, gantry__text_sort_tiles);
 
 static int32_t sort_run(gantry_op_call_t *call, gantry__k_item_launch_t *launch) {
     return gantry__k_run_items_of(call, &sort_items, &gantry__cpu_sort_items, launch);
@@ -48,15 +49,86 @@ static int32_t take_scratch(gantry_op_call_t *call, const gantry__k_sort_t *sort
     return GANTRY_OK;
 }
 
+/* GPUs: elements of a tile of sort_tiles.cl, its items, and the length above which rows are sorted
+ * by tiles: a shorter one would leave most items idle. */
+enum { TILE = 2048, TILE_ITEMS = TILE / GANTRY_SORT_RUN, TILED_LENGTH = 512 };
+
+/* Local memory of a tile: a key and a position for each place, and two bounds. */
+static uint64_t sort_tile_bytes(const gantry__k_sort_t *sort) {
+    return (TILE + TILE / 32) * ((uint64_t)gantry__k_key_bytes(sort->dtype) + 4) + 16;
+}
+
+/* Parameters of the sort by runs of this width. */
+static gantry__sort_runs_t sort_runs_of(const gantry__k_sort_t *sort, int64_t width) {
+    return (gantry__sort_runs_t){.order = gantry__sort_order(sort->dtype, sort->descending),
+                                 .length = sort->length,
+                                 .inner = sort->inner,
+                                 .runs = (sort->length + width - 1) / width};
+}
+
+/* The kernels for tiles, or NULL. */
+typedef struct sort_tiles_t {
+    gantry_backend_kernel_t *sort, *merge;
+} sort_tiles_t;
+
+static int32_t sort_find_tile(gantry_op_call_t *call, int32_t dtype, const char *name,
+                              gantry_backend_kernel_t **out_kernel) {
+    gantry__k_options_t options = gantry__k_options(call);
+
+    gantry__k_define_type(&options, "T", gantry__k_twin(dtype));
+    return call->services->kernel(call, &sort_source, options.text, name, out_kernel);
+}
+
+/* No kernels if runs of 8 are better or the device has no room. If only some are wanted of each
+ * row, runs that stay short take less work. */
+static int32_t sort_find_tiles(gantry_op_call_t *call, const gantry__k_sort_t *sort,
+                               sort_tiles_t *out_tiles) {
+    const gantry_device_info_t *info = call->device_info;
+
+    *out_tiles = (sort_tiles_t){NULL};
+    if (sort->length <= TILED_LENGTH || (sort->kept < sort->length && sort->kept < TILE) ||
+        info->max_work_group_size < TILE_ITEMS ||
+        info->local_memory_bytes < sort_tile_bytes(sort)) {
+        return GANTRY_OK;
+    }
+    sort_tiles_t tiles;
+    GANTRY__TRY(sort_find_tile(call, sort->dtype, "sort_tile", &tiles.sort));
+    GANTRY__TRY(sort_find_tile(call, sort->dtype, "sort_merge_tile", &tiles.merge));
+    if (gantry__k_group_limit(call, tiles.sort) >= TILE_ITEMS &&
+        gantry__k_group_limit(call, tiles.merge) >= TILE_ITEMS) {
+        *out_tiles = tiles;
+    }
+    return GANTRY_OK;
+}
+
+static int32_t sort_by_tiles(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
+                             const gantry__k_sort_t *sort, const pairs_t *to) {
+    const gantry__sort_runs_t parameters = sort_runs_of(sort, TILE);
+    const gantry_launch_arg_t args[] = {
+        gantry__k_raw_span(sort->source), gantry__k_raw_span(to->keys),
+        gantry__k_raw_span(to->positions), gantry__k_scalar(&parameters, sizeof parameters)};
+
+    return gantry__k_launch_groups(call, kernel, (uint64_t)(sort->rows * parameters.runs),
+                                   TILE_ITEMS, args, 4);
+}
+
+static int32_t merge_by_tiles(gantry_op_call_t *call, gantry_backend_kernel_t *kernel, int64_t rows,
+                              const gantry__sort_merge_t *parameters, const pairs_t *from,
+                              const pairs_t *to) {
+    const gantry_launch_arg_t args[] = {
+        gantry__k_raw_span(from->keys), gantry__k_raw_span(from->positions),
+        gantry__k_raw_span(to->keys), gantry__k_raw_span(to->positions),
+        gantry__k_scalar(parameters, sizeof *parameters)};
+
+    return gantry__k_launch_groups(call, kernel, (uint64_t)(rows * parameters->pieces), TILE_ITEMS,
+                                   args, 5);
+}
+
 static int32_t sort_runs(gantry_op_call_t *call, const gantry__k_sort_t *sort, const pairs_t *to) {
-    const int64_t runs = (sort->length + GANTRY_SORT_RUN - 1) / GANTRY_SORT_RUN;
-    gantry__sort_runs_t parameters = {.order = gantry__sort_order(sort->dtype, sort->descending),
-                                      .length = sort->length,
-                                      .inner = sort->inner,
-                                      .runs = runs};
+    gantry__sort_runs_t parameters = sort_runs_of(sort, GANTRY_SORT_RUN);
     gantry__k_item_launch_t launch = {.item = ITEM_sort_runs,
                                       .t = gantry__k_twin(sort->dtype),
-                                      .count = sort->rows * runs,
+                                      .count = sort->rows * parameters.runs,
                                       .is_costly = true,
                                       .parameters = &parameters,
                                       .parameter_bytes = sizeof parameters,
@@ -66,10 +138,12 @@ static int32_t sort_runs(gantry_op_call_t *call, const gantry__k_sort_t *sort, c
     return sort_run(call, &launch);
 }
 
-/* parameters: length and width of the runs; on return those of the merged ones. */
+/* parameters: length and width of the runs; on return those of the merged ones. tile: the kernel
+ * for tiles, or NULL. */
 static int32_t merge_runs(gantry_op_call_t *call, const gantry__k_sort_t *sort,
-                          gantry__sort_merge_t *parameters, const pairs_t *from,
-                          const pairs_t *to) {
+                          gantry_backend_kernel_t *tile, gantry__sort_merge_t *parameters,
+                          const pairs_t *from, const pairs_t *to) {
+    const int64_t piece = tile ? TILE : GANTRY_SORT_PIECE;
     gantry__k_item_launch_t launch = {
         .item = ITEM_sort_merge,
         .t = gantry__k_twin(sort->dtype),
@@ -80,14 +154,13 @@ static int32_t merge_runs(gantry_op_call_t *call, const gantry__k_sort_t *sort,
         .span_count = 4};
     const int64_t both = 2 * parameters->width, rest = parameters->length % both;
     parameters->out_width =
-        parameters->width >= sort->kept && parameters->width >= GANTRY_SORT_PIECE
-            ? parameters->width
-            : both;
+        parameters->width >= sort->kept && parameters->width >= piece ? parameters->width : both;
     parameters->out_length = parameters->length / both * parameters->out_width +
                              (rest < parameters->out_width ? rest : parameters->out_width);
-    parameters->pieces = (parameters->out_length + GANTRY_SORT_PIECE - 1) / GANTRY_SORT_PIECE;
+    parameters->pieces = (parameters->out_length + piece - 1) / piece;
     launch.count = sort->rows * parameters->pieces;
-    GANTRY__TRY(sort_run(call, &launch));
+    GANTRY__TRY(tile ? merge_by_tiles(call, tile, sort->rows, parameters, from, to)
+                     : sort_run(call, &launch));
     parameters->length = parameters->out_length;
     parameters->width = parameters->out_width;
     return GANTRY_OK;
@@ -106,9 +179,13 @@ int32_t gantry__sort_rows(gantry_op_call_t *call, gantry__k_sort_t *sort) {
                                           : gantry__radix_sort(call, sort);
     }
     GANTRY__TRY(take_scratch(call, sort, pairs));
-    GANTRY__TRY(sort_runs(call, sort, &pairs[0]));
+    sort_tiles_t tiles;
+    GANTRY__TRY(sort_find_tiles(call, sort, &tiles));
+    if (tiles.sort) passes.width = TILE;
+    GANTRY__TRY(tiles.sort ? sort_by_tiles(call, tiles.sort, sort, &pairs[0])
+                           : sort_runs(call, sort, &pairs[0]));
     while (passes.length > passes.width) {
-        GANTRY__TRY(merge_runs(call, sort, &passes, &pairs[at], &pairs[1 - at]));
+        GANTRY__TRY(merge_runs(call, sort, tiles.merge, &passes, &pairs[at], &pairs[1 - at]));
         at = 1 - at;
     }
     sort->keys = pairs[at].keys;

@@ -14,8 +14,7 @@
 
 struct gantry_generator_t {
     gantry_runtime_t *runtime;
-    gantry__mutex_t lock;
-    gantry__philox_t place; /* of the next draw; under lock */
+    gantry__draws_t *draws;
 };
 
 enum { THREEFRY = 2 };
@@ -50,12 +49,12 @@ static gantry_status_t generator_create(gantry_runtime_t *runtime, gantry__philo
                                         gantry_generator_t **out_generator) {
     gantry_generator_t *generator = gantry__heap_zalloc(&runtime->heap, sizeof *generator);
     if (!generator) return GANTRY_RESOURCE_EXHAUSTED;
-    if (gantry__mutex_init(&generator->lock) != 0) {
+    gantry_status_t status = gantry__draws_create(&runtime->heap, place, &generator->draws);
+    if (status != GANTRY_OK) {
         gantry__heap_free(&runtime->heap, generator, sizeof *generator);
-        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+        return status;
     }
     generator->runtime = gantry__runtime_retain(runtime);
-    generator->place = place;
     *out_generator = generator;
     return GANTRY_OK;
 }
@@ -90,7 +89,7 @@ gantry_status_t gantry_generator_from_entropy(gantry_runtime_t *runtime,
 void gantry_generator_release(gantry_generator_t *generator) {
     if (!generator || !gantry__fork_guard_ask(&generator->runtime->fork)) return;
     gantry_runtime_t *runtime = generator->runtime;
-    gantry__mutex_deinit(&generator->lock);
+    gantry__draws_release(generator->draws);
     gantry__heap_free(&runtime->heap, generator, sizeof *generator);
     gantry__runtime_drop(runtime);
 }
@@ -103,18 +102,8 @@ static gantry_status_t generator_check(const gantry_generator_t *generator) {
 }
 
 /* The position of the next `values` values; advances the generator behind them. */
-static gantry__philox_t generator_take(gantry_generator_t *generator, uint64_t values) {
-    gantry__mutex_lock(&generator->lock);
-    gantry__philox_t place = generator->place;
-    generator->place = gantry__philox_skip(place, gantry__random_blocks((int64_t)values));
-    gantry__mutex_unlock(&generator->lock);
-    return place;
-}
-
-static void generator_put(gantry_generator_t *generator, gantry__philox_t place) {
-    gantry__mutex_lock(&generator->lock);
-    generator->place = place;
-    gantry__mutex_unlock(&generator->lock);
+static gantry__philox_t generator_take(const gantry_generator_t *generator, uint64_t values) {
+    return gantry__draws_take(generator->draws, gantry__random_blocks((int64_t)values));
 }
 
 gantry_status_t gantry_generator_get_state(gantry_generator_t *generator,
@@ -133,13 +122,13 @@ gantry_status_t gantry_generator_set_state(gantry_generator_t *generator,
     if (!state)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "generator: the state is NULL; three numbers are accepted");
-    generator_put(generator, place_of_state(state));
+    gantry__draws_put(generator->draws, place_of_state(state));
     return GANTRY_OK;
 }
 
 gantry_status_t gantry_generator_reset_from_seed(gantry_generator_t *generator, int64_t seed) {
     GANTRY__TRY(generator_check(generator));
-    generator_put(generator, place_of_seed(seed));
+    gantry__draws_put(generator->draws, place_of_seed(seed));
     return GANTRY_OK;
 }
 
@@ -193,7 +182,7 @@ static gantry_status_t assign_state(gantry_generator_t *generator, const gantry_
                 : gantry_dtype_name(state->dtype));
     }
     GANTRY__TRY(gantry__tensor_host_data(state, &data, &owned));
-    generator_put(generator, place_of_state(data));
+    gantry__draws_put(generator->draws, place_of_state(data));
     gantry__heap_free(&generator->runtime->heap, owned, owned ? state->size_bytes : 0);
     return GANTRY_OK;
 }
@@ -208,8 +197,9 @@ gantry_status_t gantry_generator_assign_state(gantry_scope_t *scope, gantry_gene
 /* ---- draws ---- */
 
 /* A negative number of values, which the op will refuse, takes nothing. */
-static gantry__philox_t take_for(gantry_generator_t *generator, int64_t values) {
-    return generator_take(generator, values > 0 ? (uint64_t)values : 0);
+static gantry__draw_t draw_of(const gantry_generator_t *generator, int64_t values) {
+    return (gantry__draw_t){.draws = generator->draws,
+                            .blocks = gantry__random_blocks(values > 0 ? values : 0)};
 }
 
 static const gantry_tensor_t *generator_draw(gantry_scope_t *scope, gantry_generator_t *generator,
@@ -221,9 +211,9 @@ static const gantry_tensor_t *generator_draw(gantry_scope_t *scope, gantry_gener
     const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, shape),
                                        bounds ? bounds[0] : NULL, bounds ? bounds[1] : NULL};
     if (!inputs[0]) return NULL;
-    const gantry__philox_t place = take_for(generator, gantry_shape_elements(shape));
+    const gantry__draw_t draw = draw_of(generator, gantry_shape_elements(shape));
     const gantry_tensor_t *output =
-        gantry__draw_from(scope, id, &place, inputs, bounds ? 3 : 1, 1, attr);
+        gantry__draw_from(scope, id, &draw, inputs, bounds ? 3 : 1, 1, attr);
     gantry_tensor_release(extras.tensors[0]);
     return output;
 }
@@ -260,9 +250,9 @@ const gantry_tensor_t *gantry_generator_categorical(gantry_scope_t *scope,
     const gantry_tensor_t *inputs[] = {logits, gantry__add_host_i32(&extras, scope, num_samples)};
     if (!inputs[1]) return NULL;
     const uint64_t rows = logits && logits->shape.rank == 2 ? (uint64_t)logits->shape.dims[0] : 0;
-    const gantry__philox_t place = take_for(generator, (int64_t)(rows * (uint64_t)num_samples));
+    const gantry__draw_t draw = draw_of(generator, (int64_t)(rows * (uint64_t)num_samples));
     const gantry_tensor_t *output =
-        gantry__draw_from(scope, GANTRY__OP_ID_StatelessMultinomialV2, &place, inputs, 2, 2, &attr);
+        gantry__draw_from(scope, GANTRY__OP_ID_StatelessMultinomialV2, &draw, inputs, 2, 2, &attr);
     gantry_tensor_release(extras.tensors[0]);
     return output;
 }
@@ -272,8 +262,8 @@ const gantry_tensor_t *gantry_generator_shuffle(gantry_scope_t *scope,
                                                 const gantry_tensor_t *value) {
     if (!check_in(scope, generator)) return NULL;
     const int64_t rows = value && value->shape.rank > 0 ? value->shape.dims[0] : 0;
-    const gantry__philox_t place = take_for(generator, rows);
-    return gantry__draw_from(scope, GANTRY__OP_ID_StatelessShuffle, &place, &value, 1, 1, NULL);
+    const gantry__draw_t draw = draw_of(generator, rows);
+    return gantry__draw_from(scope, GANTRY__OP_ID_StatelessShuffle, &draw, &value, 1, 1, NULL);
 }
 
 /* ---- split ---- */

@@ -13,8 +13,8 @@ static gantry_status_t check_call(const char *name, const gantry_tensor_t *const
     *out_op = gantry__op_find(name);
     if (!*out_op)
         return gantry__fail(GANTRY_NOT_FOUND,
-                            "Op type not registered '%s'; gantry_op_info lists the %d that are",
-                            name, GANTRY__OP_COUNT);
+                            "Op type not registered '%s'; gantry_op_info lists the %zu that are",
+                            name, gantry_op_count());
     if ((*out_op)->flags & GANTRY__OP_SEQUENCED) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,

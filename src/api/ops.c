@@ -10,6 +10,7 @@
 #include "device/device_open.h"
 #include "run/call_op.h"
 #include "run/dispatch.h"
+#include "run/traced.h"
 
 /* ---- making tensors ---- */
 
@@ -42,11 +43,26 @@ static gantry_status_t check_constant(gantry_dtype_t dtype, const gantry_shape_t
     return GANTRY_OK;
 }
 
+/* In host memory: the function's plan moves it to the devices that need it. */
+static gantry_status_t trace_constant(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                      const gantry_shape_t *shape, const void *data,
+                                      gantry_tensor_t **out_tensor) {
+    gantry_runtime_t *runtime = scope->runtime;
+    GANTRY__TRY(gantry__runtime_initialize(runtime, "Const"));
+    GANTRY__TRY(gantry__logical_device_open(runtime->host));
+    GANTRY__TRY(gantry__tensor_from_host(runtime, runtime->host, dtype, shape, data, scope->tag,
+                                         out_tensor));
+    gantry_status_t status = gantry__trace_constant(scope, *out_tensor);
+    if (status != GANTRY_OK) gantry_tensor_release(*out_tensor);
+    return status;
+}
+
 static inline gantry_status_t make_constant(gantry_scope_t *scope, gantry_dtype_t dtype,
                                             const gantry_shape_t *shape, const void *data,
                                             size_t bytes, gantry_tensor_t **out_tensor) {
     GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_Const, NULL);
     GANTRY__TRY(check_constant(dtype, shape, data, bytes));
+    if (scope->trace) return trace_constant(scope, dtype, shape, data, out_tensor);
     gantry_logical_device_t *device;
     GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_Const, "_EagerConst", dtype, false, NULL,
                                       &device));

@@ -76,8 +76,8 @@ gantry_status_t gantry_stateless_random_get_key_counter(gantry_scope_t *scope, i
 
 const gantry_tensor_t *gantry_stateless_shuffle(gantry_scope_t *scope, const gantry_tensor_t *value,
                                                 int64_t seed0, int64_t seed1) {
-    const gantry__philox_t place = gantry__philox_of_seed(seed0, seed1);
-    return gantry__draw_from(scope, GANTRY__OP_ID_StatelessShuffle, &place, &value, 1, 1, NULL);
+    const gantry__draw_t draw = {.place = gantry__philox_of_seed(seed0, seed1)};
+    return gantry__draw_from(scope, GANTRY__OP_ID_StatelessShuffle, &draw, &value, 1, 1, NULL);
 }
 
 /* ---- with a state ---- */

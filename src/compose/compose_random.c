@@ -12,24 +12,38 @@
 
 /* ---- with a state ---- */
 
+/* In a trace the op has a stream of its own, as a node of TensorFlow's graphs has, which begins
+ * here. */
 static bool compose_random_take(const gantry__compose_t *c, uint64_t blocks,
-                                gantry__philox_t *out_place) {
+                                gantry__draw_t *out_draw) {
+    gantry_runtime_t *runtime = c->scope->runtime;
+    *out_draw = (gantry__draw_t){.blocks = blocks};
     gantry_status_t status =
-        gantry__random_take(&c->scope->runtime->random, c->call, blocks, out_place);
+        gantry__random_take(&runtime->random, c->call, blocks, &out_draw->place);
+    if (status == GANTRY_OK && c->scope->trace)
+        status = gantry__draws_create(&runtime->heap, out_draw->place, &out_draw->draws);
     if (status != GANTRY_OK) (void)gantry__scope_fail(c->scope, status);
     return status == GANTRY_OK;
+}
+
+static const gantry_tensor_t *draw_and_end(const gantry__compose_t *c, gantry__op_id_t part,
+                                           const gantry__draw_t *draw, uint32_t input_count,
+                                           uint32_t before, const gantry_attr_value_t *attr) {
+    const gantry_tensor_t *drawn =
+        gantry__draw_from(c->scope, part, draw, c->inputs, input_count, before, attr);
+    gantry__draws_release(draw->draws);
+    return drawn;
 }
 
 /* Inputs are the call's first one, the position, the others. */
 static void compose_random_draw(const gantry__compose_t *c, gantry__op_id_t part,
                                 const char *type_attr) {
     const gantry_attr_value_t attr = gantry__attr_type(type_attr, c->call->out_dtypes[0]);
-    gantry__philox_t place;
+    gantry__draw_t draw;
     if (!compose_random_take(
-            c, gantry__random_blocks(gantry_shape_elements(&c->call->out_shapes[0])), &place))
+            c, gantry__random_blocks(gantry_shape_elements(&c->call->out_shapes[0])), &draw))
         return;
-    c->outputs[0] =
-        gantry__draw_from(c->scope, part, &place, c->inputs, c->call->input_count, 1, &attr);
+    c->outputs[0] = draw_and_end(c, part, &draw, c->call->input_count, 1, &attr);
 }
 
 void gantry__compose_random_uniform(const gantry__compose_t *c) {
@@ -52,11 +66,10 @@ void gantry__compose_random_uniform_int(const gantry__compose_t *c) {
 void gantry__compose_multinomial(const gantry__compose_t *c) {
     const gantry_attr_value_t attr = gantry__attr_type("output_dtype", c->call->out_dtypes[0]);
     const int64_t *dims = c->call->out_shapes[0].dims;
-    gantry__philox_t place;
-    if (!compose_random_take(c, gantry__random_blocks(dims[0] * ((dims[1] + 3) / 4 * 8)), &place))
+    gantry__draw_t draw;
+    if (!compose_random_take(c, gantry__random_blocks(dims[0] * ((dims[1] + 3) / 4 * 8)), &draw))
         return;
-    c->outputs[0] = gantry__draw_from(c->scope, GANTRY__OP_ID_StatelessMultinomialV2, &place,
-                                      c->inputs, 2, 2, &attr);
+    c->outputs[0] = draw_and_end(c, GANTRY__OP_ID_StatelessMultinomialV2, &draw, 2, 2, &attr);
 }
 
 /* True if there is only one order. */
@@ -67,12 +80,11 @@ static bool is_fixed(const gantry_tensor_t *value) {
 /* A word for each row but the last. */
 void gantry__compose_random_shuffle(const gantry__compose_t *c) {
     const gantry_tensor_t *value = c->inputs[0];
-    gantry__philox_t place;
+    gantry__draw_t draw;
     if (is_fixed(value)) {
         c->outputs[0] = value;
-    } else if (compose_random_take(c, ((uint64_t)value->shape.dims[0] + 2) / 4, &place)) {
-        c->outputs[0] = gantry__draw_from(c->scope, GANTRY__OP_ID_StatelessShuffle, &place,
-                                          c->inputs, 1, 1, NULL);
+    } else if (compose_random_take(c, ((uint64_t)value->shape.dims[0] + 2) / 4, &draw)) {
+        c->outputs[0] = draw_and_end(c, GANTRY__OP_ID_StatelessShuffle, &draw, 1, 1, NULL);
     }
 }
 

@@ -17,7 +17,10 @@
 #define STORE_FORMAT 1u
 
 struct gantry__program_t {
+    /* the caller's constant; or `made`, a copy with a key of its own */
     const gantry_program_source_t *source;
+    gantry_program_source_t made;
+    void *key;
     char *options;
     gantry_backend_program_t *handle;
     gantry__program_t *next;
@@ -46,6 +49,7 @@ gantry_status_t gantry__program_cache_init(gantry__program_cache_t *cache,
 
 static void release_program(gantry__program_cache_t *cache, gantry__program_t *program) {
     if (program->handle) cache->backend->program->destroy(program->handle);
+    gantry__heap_free(cache->heap, program->key, (size_t)program->made.key_bytes);
     gantry__heap_free_text(cache->heap, program->options);
     gantry__heap_free(cache->heap, program, sizeof *program);
 }
@@ -64,6 +68,60 @@ void gantry__program_cache_deinit(gantry__program_cache_t *cache) {
         release_program(cache, program);
     }
     gantry__mutex_deinit(&cache->lock);
+}
+
+/* ---- sources that a call makes: a key stands for the text ---- */
+
+static bool is_made(const gantry_program_source_t *source) {
+    return GANTRY_ABI_HAS(source, make) && source->make;
+}
+
+static bool is_same_source(const gantry_program_source_t *a, const gantry_program_source_t *b) {
+    if (a == b) return true;
+    return is_made(a) && is_made(b) && a->make == b->make && a->key_bytes == b->key_bytes &&
+           memcmp(a->key, b->key, (size_t)a->key_bytes) == 0;
+}
+
+/* Sets the program's source: the caller's, or a copy if that ends with the call. */
+static bool keep_source(gantry__program_cache_t *cache, gantry__program_t *program,
+                        const gantry_program_source_t *source) {
+    program->source = source;
+    if (!is_made(source)) return true;
+    program->key = gantry__heap_alloc(cache->heap, (size_t)source->key_bytes);
+    if (!program->key) return false;
+    memcpy(program->key, source->key, (size_t)source->key_bytes);
+    program->made = *source;
+    program->made.key = program->key;
+    program->source = &program->made;
+    return true;
+}
+
+#define MOST_PARTS 64
+
+/* A made source as a backend gets it: the text is its last part. *out_text is the caller's to free,
+ * with its bytes; it may be NULL. */
+static gantry_status_t complete_source(gantry__program_cache_t *cache,
+                                       const gantry_program_source_t *source, const char **parts,
+                                       gantry_program_source_t *out_source, char **out_text,
+                                       size_t *out_bytes) {
+    *out_text = NULL;
+    *out_bytes = 0;
+    if (source->part_count >= MOST_PARTS) {
+        return gantry__fail(GANTRY_INTERNAL, "program %s has %u parts; at most %d are accepted",
+                            source->label, source->part_count, MOST_PARTS - 1);
+    }
+    *out_bytes = (size_t)source->make(source->key, NULL, 0) + 1;
+    *out_text = gantry__heap_alloc(cache->heap, *out_bytes);
+    if (!*out_text) return GANTRY_RESOURCE_EXHAUSTED;
+    (void)source->make(source->key, *out_text, *out_bytes);
+    memcpy(parts, source->parts, source->part_count * sizeof *parts);
+    parts[source->part_count] = *out_text;
+    *out_source = (gantry_program_source_t){.struct_size = sizeof *out_source,
+                                            .kinds = source->kinds,
+                                            .label = source->label,
+                                            .parts = parts,
+                                            .part_count = source->part_count + 1};
+    return GANTRY_OK;
 }
 
 /* ---- programs ---- */
@@ -163,11 +221,28 @@ static gantry_status_t program_cache_build(gantry__program_cache_t *cache,
     return GANTRY_OK;
 }
 
+/* The same of a source whose text may be made for it. */
+static gantry_status_t build_whole(gantry__program_cache_t *cache,
+                                   const gantry_program_source_t *source, const char *options,
+                                   const char *name, gantry_backend_program_t **out_program) {
+    const char *parts[MOST_PARTS];
+    gantry_program_source_t whole;
+    char *text;
+    size_t bytes;
+    if (!is_made(source)) return program_cache_build(cache, source, options, name, out_program);
+    gantry_status_t status = complete_source(cache, source, parts, &whole, &text, &bytes);
+    if (status == GANTRY_OK)
+        status = program_cache_build(cache, &whole, options, name, out_program);
+    gantry__heap_free(cache->heap, text, bytes);
+    return status;
+}
+
 /* The lock is held. */
 static gantry__program_t *find_program(const gantry__program_cache_t *cache,
                                        const gantry_program_source_t *source, const char *options) {
     for (gantry__program_t *program = cache->programs; program; program = program->next) {
-        if (program->source == source && strcmp(program->options, options) == 0) return program;
+        if (is_same_source(program->source, source) && strcmp(program->options, options) == 0)
+            return program;
     }
     return NULL;
 }
@@ -182,11 +257,10 @@ static gantry_status_t get_program(gantry__program_cache_t *cache,
     if (found) return GANTRY_OK;
     gantry__program_t *program = gantry__heap_zalloc(cache->heap, sizeof *program);
     if (!program) return GANTRY_RESOURCE_EXHAUSTED;
-    program->source = source;
     program->options = gantry__heap_strdup(cache->heap, options);
-    gantry_status_t status =
-        program->options ? program_cache_build(cache, source, options, name, &program->handle)
-                         : GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = program->options && keep_source(cache, program, source)
+                                 ? build_whole(cache, source, options, name, &program->handle)
+                                 : GANTRY_RESOURCE_EXHAUSTED;
     if (status != GANTRY_OK) {
         program->handle = NULL;
         release_program(cache, program);
@@ -208,9 +282,14 @@ static gantry_status_t get_program(gantry__program_cache_t *cache,
 
 /* ---- kernels ---- */
 
+#define MADE_SEED UINT64_C(0x6d616465)
+
 static uint64_t slot_hash(const gantry_program_source_t *source, const char *options,
                           const char *name) {
-    uint64_t hash = gantry__hash64(options, strlen(options), (uint64_t)(uintptr_t)source);
+    uint64_t hash = is_made(source)
+                        ? gantry__hash64(source->key, (size_t)source->key_bytes, MADE_SEED)
+                        : (uint64_t)(uintptr_t)source;
+    hash = gantry__hash64(options, strlen(options), hash);
     return gantry__hash64(name, strlen(name), hash) | 1; /* 0 marks an empty slot */
 }
 
@@ -221,8 +300,8 @@ static slot_t *find_slot(const gantry__program_cache_t *cache, uint64_t hash,
     for (size_t i = hash % cache->slot_count;; i = (i + 1) % cache->slot_count) {
         slot_t *slot = &cache->slots[i];
         if (slot->hash == 0) return slot;
-        if (slot->hash == hash && slot->source == source && strcmp(slot->options, options) == 0 &&
-            strcmp(slot->name, name) == 0)
+        if (slot->hash == hash && is_same_source(slot->source, source) &&
+            strcmp(slot->options, options) == 0 && strcmp(slot->name, name) == 0)
             return slot;
     }
 }
@@ -284,8 +363,8 @@ gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache,
     if (code != 0)
         return gantry__fail_prefix((gantry_status_t)code,
                                    "program %s has no usable kernel %s: ", source->label, name);
-    return add_slot(cache, (slot_t){.hash = hash, .source = source, .kernel = *out_kernel}, options,
-                    name);
+    return add_slot(cache, (slot_t){.hash = hash, .source = program->source, .kernel = *out_kernel},
+                    options, name);
 }
 
 void gantry__program_cache_name(gantry__program_cache_t *cache,

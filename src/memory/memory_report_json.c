@@ -1,53 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report for programs: the facts of the text form, as one JSON object on one line. */
 #include <inttypes.h>
-#include <string.h>
 
+#include "base/json_text.h"
 #include "memory/memory_report.h"
 
 typedef gantry__memory_report_t report_t;
 
 /* ---- pieces ---- */
 
-/* Bytes of the well-formed UTF-8 character at text; 0 if it is malformed. */
-static size_t character_bytes(const unsigned char *text) {
-    unsigned char c = text[0];
-    if (c < 0x80) return 1;
-    size_t length = c >= 0xc2 && c < 0xe0   ? 2
-                    : c >= 0xe0 && c < 0xf0 ? 3
-                    : c >= 0xf0 && c < 0xf5 ? 4
-                                            : 0;
-    for (size_t i = 1; i < length; ++i) {
-        if ((text[i] & 0xc0) != 0x80) return 0;
-    }
-    if ((c == 0xe0 && text[1] < 0xa0) || (c == 0xed && text[1] >= 0xa0) ||
-        (c == 0xf0 && text[1] < 0x90) || (c == 0xf4 && text[1] >= 0x90))
-        return 0; /* an overlong form, a surrogate, or beyond Unicode */
-    return length;
-}
-
-static void write_string(const char *text, gantry__text_t *out) {
-    gantry__text_append_bytes(out, "\"", 1);
-    for (const unsigned char *at = (const unsigned char *)text; *at;) {
-        size_t length = character_bytes(at);
-        if (length == 0) {
-            gantry__text_append(out, "\\ufffd");
-            length = 1;
-        } else if (*at < 0x20 || *at == 0x7f) {
-            gantry__text_append(out, "\\u%04x", *at);
-        } else if (*at == '"' || *at == '\\') {
-            gantry__text_append(out, "\\%c", *at);
-        } else {
-            gantry__text_append_bytes(out, (const char *)at, length);
-        }
-        at += length;
-    }
-    gantry__text_append_bytes(out, "\"", 1);
-}
-
 static void write_named_string(const char *name, const char *text, gantry__text_t *out) {
     gantry__text_append(out, ",\"%s\":", name);
-    write_string(text, out);
+    gantry__json_string(text, out);
 }
 
 static void write_number(const char *name, uint64_t value, gantry__text_t *out) {
@@ -152,7 +116,7 @@ static void memory_report_json_write_owners(const report_t *report, gantry__text
     for (uint32_t i = 0; i < report->owner_count; ++i) {
         const gantry__report_name_t *name = &report->names[report->owners[i]];
         gantry__text_append(out, "%s{\"op\":", i > 0 ? "," : "");
-        write_string(name->op, out);
+        gantry__json_string(name->op, out);
         write_named_string("tag", name->tag, out);
         write_number("chunks", name->chunks, out);
         write_number("bytes", name->bytes, out);
@@ -215,7 +179,7 @@ static void write_chunks(const report_t *report, gantry__text_t *out) {
 
 void gantry__memory_report_write_json(const report_t *report, gantry__text_t *out) {
     gantry__text_append(out, "{\"allocator\":");
-    write_string(report->allocator, out);
+    gantry__json_string(report->allocator, out);
     gantry__text_append(out, ",\"out_of_memory\":%s", report->out_of_memory ? "true" : "false");
     write_request(report, out);
     write_stats(report, out);

@@ -25,6 +25,8 @@
 /* Element type of an input or output: the value of type attribute i, or fixed. */
 #define GANTRY__TYPE_ATTR(i) ((int16_t)(i))
 #define GANTRY__TYPE_FIXED(dtype) ((int16_t)(-(int)(dtype)))
+/* Of a list whose tensors may each have another type: infer checks inputs and sets outputs. */
+#define GANTRY__TYPE_EACH INT16_MIN
 
 enum {
     GANTRY__ARG_HOST = 1 << 0, /* small, and needed on the host: shapes, axes, seeds */
@@ -35,22 +37,25 @@ enum {
     GANTRY__ARG_OPTIONAL = 1 << 2
 };
 
+/* Rows hold their names, because each pointer in a table costs 24 bytes of relocations, and time
+ * when the library is loaded. */
 typedef struct gantry__op_arg_t {
-    const char *name;
-    int16_t type; /* GANTRY__TYPE_ATTR or GANTRY__TYPE_FIXED */
+    char name[20];
+    int16_t type; /* GANTRY__TYPE_ATTR, GANTRY__TYPE_FIXED or GANTRY__TYPE_EACH */
     uint16_t flags;
 } gantry__op_arg_t;
 
+/* The default of INTS is the empty list. */
 typedef struct gantry__op_attr_t {
-    const char *name;
+    char name[26];
+    bool required; /* no default; a type attribute that inputs determine is not required */
+    /* INT: the number of tensors of the op's list output. INTS: as many tensors as numbers */
+    bool counts_outputs;
     int32_t kind;        /* GANTRY_ATTR_... of backend_abi.h */
-    bool required;       /* no default; a type attribute that inputs determine is not required */
-    bool counts_outputs; /* INT: the number of tensors of the op's list output */
     uint64_t dtype_mask; /* TYPE: the accepted types */
     int64_t i;           /* default of BOOL, INT, TYPE */
     double f;
     const char *s;
-    uint32_t list_count; /* default of INTS */
 } gantry__op_attr_t;
 
 typedef struct gantry__op_def_t gantry__op_def_t;
@@ -94,21 +99,24 @@ enum {
 };
 
 struct gantry__op_def_t {
-    const char *name;
-    const char *summary;
-    uint32_t flags;
-    uint32_t input_count; /* of definitions in inputs */
-    uint32_t output_count;
-    uint32_t attr_count;
-    const gantry__op_arg_t *inputs;
-    const gantry__op_arg_t *outputs;
+    char name[36];
+    uint16_t flags;
+    uint16_t id;         /* position in the table */
+    uint8_t input_count; /* of definitions in inputs */
+    uint8_t output_count;
+    uint8_t attr_count;
+    const gantry__op_arg_t *inputs; /* and then outputs: gantry__op_outputs */
     const gantry__op_attr_t *attrs; /* type attributes first */
     gantry__infer_fn infer;
-    uint32_t id; /* position in the table */
 };
 
+static inline const gantry__op_arg_t *gantry__op_outputs(const gantry__op_def_t *op) {
+    return op->inputs + op->input_count;
+}
+
 /* Every op has a constant: GANTRY__OP_ID_Add for "Add". The build sorts the names of all rows
- * (cmake/gantry_op_list.cmake), so ids follow the alphabet. */
+ * (cmake/gantry_op_list.cmake), so ids follow the alphabet. Names that begin with '_' come last:
+ * ops of the core's own, which gantry_op_count leaves out. */
 typedef enum gantry__op_id_t {
 #define GANTRY__OP_NAME(name) GANTRY__OP_ID_##name,
 #include "op/op_list.inc"
@@ -116,6 +124,7 @@ typedef enum gantry__op_id_t {
     GANTRY__OP_COUNT
 } gantry__op_id_t;
 
+/* NULL for an id that is not below GANTRY__OP_COUNT. */
 const gantry__op_def_t *gantry__op_get(gantry__op_id_t id);
 /* Finds an op by name, TensorFlow's alias (AddV2, ConcatV2, SelectV2, GatherV2, BatchMatMulV2,
  * RealDiv, ...) or suffixed name; NULL when unknown. */

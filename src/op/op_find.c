@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds an op by its name.
  *
- * In this order: the exact name (by bisection: op_list.inc is sorted), an alias, the name without
+ * In this order: the exact name (by bisection: ids follow the alphabet), an alias, the name without
  * its version suffix. TensorFlow's second version of MatrixDiag and similar ops aligned diagonals
  * in another way than the third, so it is no name here. If the second version is listed as well
  * (StatelessRandomUniformV2), no suffix is removed: V3 would be another op. */
@@ -9,12 +9,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-static const char *const op_names[] = {
-#define GANTRY__OP_NAME(name) #name,
-#include "op/op_list.inc"
-#undef GANTRY__OP_NAME
-};
 
 static const struct {
     const char *alias;
@@ -38,9 +32,10 @@ static uint32_t find_exact(const char *name, size_t length) {
     uint32_t low = 0, high = GANTRY__OP_COUNT;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        int order = strncmp(op_names[middle], name, length);
+        const char *listed = gantry__op_get((gantry__op_id_t)middle)->name;
+        int order = strncmp(listed, name, length);
         /* the listed name is longer */
-        if (order == 0 && op_names[middle][length] != '\0') order = 1;
+        if (order == 0 && listed[length] != '\0') order = 1;
         if (order == 0) return middle;
         if (order < 0) {
             low = middle + 1;
@@ -53,7 +48,7 @@ static uint32_t find_exact(const char *name, size_t length) {
 
 /* False for an op with a version in its name, or whose second version is listed. */
 static bool takes_suffix(uint32_t place) {
-    const char *name = op_names[place];
+    const char *name = gantry__op_get((gantry__op_id_t)place)->name;
     size_t length = strlen(name);
     if (length > 2 && name[length - 2] == 'V' && name[length - 1] >= '2' && name[length - 1] <= '9')
         return false;

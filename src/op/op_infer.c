@@ -83,10 +83,7 @@ static gantry_status_t check_counts(const gantry__infer_t *call) {
 static void fill_defaults(gantry__infer_t *call) {
     for (uint32_t i = 0; i < call->op->attr_count; ++i) {
         const gantry__op_attr_t *def = &call->op->attrs[i];
-        int64_t value = def->kind == GANTRY_ATTR_TYPE ? GANTRY_DTYPE_NONE
-                        : def->kind == GANTRY_ATTR_INTS || def->kind == GANTRY_ATTR_SHAPE
-                            ? (int64_t)def->list_count
-                            : def->i;
+        int64_t value = def->kind == GANTRY_ATTR_TYPE ? GANTRY_DTYPE_NONE : def->i;
         call->attrs[i] = (gantry_attr_t){.struct_size = sizeof(gantry_attr_t),
                                          .kind = def->kind,
                                          .name = def->name,
@@ -231,7 +228,7 @@ static gantry_status_t set_list_length(gantry__infer_t *call, uint32_t seen) {
 }
 
 static bool has_output_list(const gantry__op_def_t *op) {
-    return (op->outputs[0].flags & GANTRY__ARG_LIST) != 0;
+    return (gantry__op_outputs(op)[0].flags & GANTRY__ARG_LIST) != 0;
 }
 
 static gantry_status_t set_output_count(gantry__infer_t *call) {
@@ -264,6 +261,7 @@ static gantry_status_t fail_input_type(const gantry__infer_t *call, uint32_t inp
 static gantry_status_t settle_input(gantry__infer_t *call, uint32_t input,
                                     const gantry__op_arg_t *arg) {
     gantry_dtype_t dtype = call->dtypes[input];
+    if (arg->type == GANTRY__TYPE_EACH) return GANTRY_OK;
     if (arg->type < 0) {
         gantry_dtype_t fixed = (gantry_dtype_t)-arg->type;
         return dtype == fixed ? GANTRY_OK : fail_input_type(call, input, fixed);
@@ -290,9 +288,10 @@ static gantry_status_t settle_rest(gantry__infer_t *call) {
         call->attrs[i].i = op->attrs[i].i;
     }
     for (uint32_t k = 0; k < call->output_count; ++k) {
-        int16_t type = op->outputs[has_output_list(op) ? 0 : k].type;
-        call->out_dtypes[k] =
-            type < 0 ? (gantry_dtype_t)-type : (gantry_dtype_t)call->attrs[type].i;
+        int16_t type = gantry__op_outputs(op)[has_output_list(op) ? 0 : k].type;
+        call->out_dtypes[k] = type == GANTRY__TYPE_EACH ? GANTRY_DTYPE_NONE
+                              : type < 0                ? (gantry_dtype_t)-type
+                                                        : (gantry_dtype_t)call->attrs[type].i;
     }
     return GANTRY_OK;
 }

@@ -23,20 +23,47 @@
 #define STRING_ATTR(attr, value) #attr ": string = " #value,
 #define STRING_REQUIRED(attr) #attr ": string (required)",
 #define INTS_ATTR(attr) #attr ": list of ints = {}",
+#define INTS_REQUIRED(attr) #attr ": list of ints (required)",
+#define COUNTED_INTS(attr) #attr ": list of ints (required; as many outputs)",
 #define SHAPE_ATTR(attr) #attr ": shape (required)",
 
-#define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
-    [GANTRY__OP_ID_##op_name] = {                                                    \
-        .inputs = (const char *const[]){op_inputs NULL},                             \
-        .outputs = (const char *const[]){op_outputs NULL},                           \
-        .attrs = (const char *const[]){op_attrs NULL},                               \
-    },
+#define TEXTS(...) (sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 
+/* The first text of each op: the next op's first is this op's last plus 1. */
+enum {
+#define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
+    FIRST_##op_name,                                                                 \
+        LAST_##op_name =                                                             \
+            FIRST_##op_name + TEXTS(op_inputs NULL, op_outputs NULL, op_attrs NULL) - 1,
+#include "op/op_definitions.def"
+#undef OP
+};
+
+/* Three lists for each op, which end with NULL: inputs, outputs, attributes. */
+static const char *const texts[] = {
+#define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
+    op_inputs NULL, op_outputs NULL, op_attrs NULL,
+#include "op/op_definitions.def"
+#undef OP
+};
+
+static const struct op_summaries_t {
+#define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
+    char op_name[sizeof op_summary];
+#include "op/op_definitions.def"
+#undef OP
+} summaries = {
+#define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) op_summary,
+#include "op/op_definitions.def"
+#undef OP
+};
+
+/* Positions instead of pointers, which cost 24 bytes of relocations each. */
 static const struct {
-    const char *const *inputs;
-    const char *const *outputs;
-    const char *const *attrs;
-} texts[GANTRY__OP_COUNT] = {
+    uint16_t text, summary;
+} firsts[GANTRY__OP_COUNT] = {
+#define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
+    [GANTRY__OP_ID_##op_name] = {FIRST_##op_name, offsetof(struct op_summaries_t, op_name)},
 #include "op/op_definitions.def"
 };
 
@@ -48,25 +75,34 @@ static const char *const *const part_names[GANTRY__OP_COUNT] = {
 #include "op/composed.def"
 };
 
-size_t gantry_op_count(void) { return GANTRY__OP_COUNT; }
+/* Without the core's own ops, which come last. */
+size_t gantry_op_count(void) {
+    size_t count = GANTRY__OP_COUNT;
+    while (gantry__op_get((gantry__op_id_t)(count - 1))->name[0] == '_') --count;
+    return count;
+}
 
 gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info) {
-    if (index >= GANTRY__OP_COUNT) {
-        return gantry__fail(GANTRY_OUT_OF_RANGE, "op %zu does not exist: there are %d ops, 0 to %d",
-                            index, (int)GANTRY__OP_COUNT, (int)GANTRY__OP_COUNT - 1);
+    const size_t count = gantry_op_count();
+    if (index >= count) {
+        return gantry__fail(GANTRY_OUT_OF_RANGE,
+                            "op %zu does not exist: there are %zu ops, 0 to %zu", index, count,
+                            count - 1);
     }
     const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)index);
+    const char *const *inputs = &texts[firsts[index].text];
+    const char *const *outputs = inputs + op->input_count + 1;
     uint32_t part_count;
     (void)gantry__op_parts(op, &part_count);
     gantry_op_info_t all = {
         .name = op->name,
-        .summary = op->summary,
+        .summary = (const char *)&summaries + firsts[index].summary,
         .input_count = op->input_count,
         .output_count = op->output_count,
         .attr_count = op->attr_count,
-        .inputs = texts[index].inputs,
-        .outputs = texts[index].outputs,
-        .attrs = texts[index].attrs,
+        .inputs = inputs,
+        .outputs = outputs,
+        .attrs = outputs + op->output_count + 1,
         .is_composed = (op->flags & GANTRY__OP_COMPOSED) != 0,
         .part_count = part_count,
         .parts = part_names[index],

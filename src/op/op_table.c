@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of definitions, made from op_definitions.def. Constant data: arrays end with an empty
- * row, so that an op without inputs or attributes is no special case. */
+/* The table of definitions, made from op_definitions.def. Constant data: the rows of all ops lie in
+ * two arrays. */
 #include "op/op_infer.h"
 #include "ops/type_sets.inc"
 
 #define FIXED(dtype) GANTRY__TYPE_FIXED(GANTRY_##dtype)
+#define EACH_TYPE GANTRY__TYPE_EACH
 #define IN(arg, type) {#arg, type, 0},
 #define HOST_IN(arg, type) {#arg, type, GANTRY__ARG_HOST},
 #define OPTIONAL_HOST_IN(arg, type) {#arg, type, GANTRY__ARG_HOST | GANTRY__ARG_OPTIONAL},
@@ -26,27 +27,57 @@
 #define STRING_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_STRING, .s = value},
 #define STRING_REQUIRED(attr) {.name = #attr, .kind = GANTRY_ATTR_STRING, .required = true},
 #define INTS_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_INTS},
+#define INTS_REQUIRED(attr) {.name = #attr, .kind = GANTRY_ATTR_INTS, .required = true},
+#define COUNTED_INTS(attr) \
+    {.name = #attr, .kind = GANTRY_ATTR_INTS, .required = true, .counts_outputs = true},
 #define SHAPE_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_SHAPE, .required = true},
 
-/* The number of rows without the empty one. */
-#define ROWS(type, ...) (sizeof((const type[]){__VA_ARGS__}) / sizeof(type) - 1)
+/* The number of rows; the empty one, which ISO C needs where an op has no rows, does not count. */
+#define ARGS(...) \
+    (sizeof((const gantry__op_arg_t[]){__VA_ARGS__{"", 0, 0}}) / sizeof(gantry__op_arg_t) - 1)
+#define ATTRS(...) \
+    (sizeof((const gantry__op_attr_t[]){__VA_ARGS__{.name = ""}}) / sizeof(gantry__op_attr_t) - 1)
 
+/* The first rows of each op: the next op's first is this op's last plus 1. */
+enum {
+#define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
+    FIRST_ARG_##op_name, LAST_ARG_##op_name = FIRST_ARG_##op_name + ARGS(op_inputs op_outputs) - 1,
+#include "op/op_definitions.def"
+#undef OP
+};
+enum {
+#define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
+    FIRST_ATTR_##op_name, LAST_ATTR_##op_name = FIRST_ATTR_##op_name + ATTRS(op_attrs) - 1,
+#include "op/op_definitions.def"
+#undef OP
+};
+
+static const gantry__op_arg_t args[] = {
+#define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
+    op_inputs op_outputs
+#include "op/op_definitions.def"
+#undef OP
+};
+
+static const gantry__op_attr_t attrs[] = {
+#define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) op_attrs
+#include "op/op_definitions.def"
+#undef OP
+};
+
+static const gantry__op_def_t definitions[GANTRY__OP_COUNT] = {
 #define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
     [GANTRY__OP_ID_##op_name] = {                                                    \
         .name = #op_name,                                                            \
-        .summary = op_summary,                                                       \
         .flags = op_flags,                                                           \
-        .input_count = ROWS(gantry__op_arg_t, op_inputs{NULL, 0, 0}),                \
-        .output_count = ROWS(gantry__op_arg_t, op_outputs{NULL, 0, 0}),              \
-        .attr_count = ROWS(gantry__op_attr_t, op_attrs{.name = NULL}),               \
-        .inputs = (const gantry__op_arg_t[]){op_inputs{NULL, 0, 0}},                 \
-        .outputs = (const gantry__op_arg_t[]){op_outputs{NULL, 0, 0}},               \
-        .attrs = (const gantry__op_attr_t[]){op_attrs{.name = NULL}},                \
-        .infer = op_infer,                                                           \
         .id = GANTRY__OP_ID_##op_name,                                               \
+        .input_count = ARGS(op_inputs),                                              \
+        .output_count = ARGS(op_outputs),                                            \
+        .attr_count = ATTRS(op_attrs),                                               \
+        .inputs = &args[FIRST_ARG_##op_name],                                        \
+        .attrs = &attrs[FIRST_ATTR_##op_name],                                       \
+        .infer = op_infer,                                                           \
     },
-
-static const gantry__op_def_t definitions[GANTRY__OP_COUNT] = {
 #include "op/op_definitions.def"
 };
 

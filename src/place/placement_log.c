@@ -97,7 +97,12 @@ const char *gantry_placement_reason_text(gantry_placement_reason_t reason) {
                                         "where its variable lives",
                                         "first device with a kernel that matches the partial name",
                                         "refused",
-                                        "its device had no memory for it"};
+                                        "its device had no memory for it",
+                                        "where its input lies",
+                                        "where it is used",
+                                        "where the result of its body lies",
+
+                                        "with the nodes that it is colocated with"};
     return (size_t)reason < sizeof texts / sizeof texts[0] ? texts[reason] : "invalid reason";
 }
 
@@ -112,6 +117,7 @@ const char *gantry_refusal_text(gantry_refusal_t refusal) {
                                         "integer variables other than int64 live on the CPU",
                                         "the device was lost",
                                         "the device has no memory for it",
-                                        "the device does not compute with a type of the op"};
+                                        "the device does not compute with a type of the op",
+                                        "a node that it is colocated with cannot run there"};
     return (size_t)refusal < sizeof texts / sizeof texts[0] ? texts[refusal] : "invalid refusal";
 }

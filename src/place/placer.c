@@ -2,12 +2,15 @@
 /* The rules, in order:
  *
  *   out of memory         another device: the first CPU with a kernel
- *   pinned                the variable's device, or nothing
+ *   pinned                that device (a variable's, a colocated node's), or nothing
  *   asked                 the first device that matches the wish and has a kernel
  *   asked, none, soft     another device of the requested type, then any other: GPUs before CPUs
  *   not asked             the first GPU with a kernel, then other types, then CPUs
  *
- * Each device that was tried and not chosen leaves a refusal with its own reason. */
+ * Each device that was tried and not chosen leaves a refusal with its own reason.
+ *
+ * Two callers share them: the eager path for each op, and function/place_graph.c for each node. A
+ * graph adds only which devices a node's colocation group allows, and who pinned a node. */
 #include "place/placer.h"
 
 #include "device/device_table.h"
@@ -104,6 +107,11 @@ static bool find_kernels(const gantry__place_request_t *request, const logical_t
     return plan->kernel_count > 0;
 }
 
+static bool is_allowed(const gantry__place_request_t *request, const logical_t *device) {
+    return !request->allowed ||
+           (request->allowed[device->position / 64] >> device->position % 64 & 1);
+}
+
 /* Takes the device into the plan if it has a kernel; otherwise records why not. */
 static bool try_device(const gantry__place_request_t *request, logical_t *device,
                        gantry__plan_t *plan) {
@@ -121,10 +129,11 @@ static bool try_device(const gantry__place_request_t *request, logical_t *device
         plan->device = device;
         return true;
     } else if (find_kernels(request, device, plan, &why, &lacking)) {
-        plan->device = device;
         for (uint32_t i = 0; i < plan->kernel_count; ++i)
             plan->host_inputs[i] = host_inputs_of(request->op, plan->kernels[i]->def);
-        return true;
+        plan->device = is_allowed(request, device) ? device : NULL;
+        why = GANTRY_REFUSED_COLOCATED;
+        if (plan->device) return true;
     }
     placer_refuse(plan, device, why, lacking);
     return false;
@@ -281,7 +290,7 @@ static gantry_status_t place_pinned(const gantry__place_request_t *request, gant
         gantry_status_t status = refuse_op(request, plan);
         return gantry__device_is_lost(device) ? gantry__loss_fail(device) : status;
     }
-    plan->reason = GANTRY_PLACED_WITH_VARIABLE;
+    plan->reason = request->pin_reason ? request->pin_reason : GANTRY_PLACED_WITH_VARIABLE;
     return GANTRY_OK;
 }
 

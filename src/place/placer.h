@@ -33,7 +33,11 @@ typedef struct gantry__place_request_t {
     const gantry__op_def_t *op;
     const gantry_attr_t *attrs;
     const gantry__wish_t *wish;            /* NULL: none */
-    const gantry_logical_device_t *pinned; /* a variable's device, or NULL */
+    const gantry_logical_device_t *pinned; /* the device that another decided, or NULL */
+    /* why the op is pinned; NONE: to its variable's device */
+    gantry_placement_reason_t pin_reason;
+    /* bit i: the op's colocation group allows the logical device at position i; NULL: all */
+    const uint64_t *allowed;
     /* the op's device, which had no memory for it: place the op on a CPU; or NULL */
     const gantry_logical_device_t *exhausted;
     /* shapes, for kernels that check them; NULL: kernels are not asked */

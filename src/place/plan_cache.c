@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "device/device_table.h"
 
 gantry_status_t gantry__plan_cache_init(gantry__plan_cache_t *cache, const gantry__heap_t *heap) {
     cache->heap = heap;
@@ -67,6 +68,70 @@ gantry_status_t gantry__plan_cache_add(gantry__plan_cache_t *cache, const gantry
     gantry__mutex_unlock(&cache->lock);
     if (*out_kept != kept) gantry__heap_free(cache->heap, kept, sizeof *kept);
     return GANTRY_OK;
+}
+
+static gantry__plan_key_t plan_key_of(const gantry__place_request_t *request) {
+    gantry__plan_key_t key = {.op = request->op,
+                              .wish = request->wish,
+                              .pinned = request->exhausted ? request->exhausted : request->pinned};
+    for (uint32_t i = 0; i < request->op->attr_count; ++i) {
+        if (request->attrs[i].kind == GANTRY_ATTR_TYPE)
+            key.types = key.types << 8 | (uint64_t)request->attrs[i].i;
+    }
+    key.settings = (uint32_t)request->soft | (uint32_t)request->require << 1 |
+                   (uint32_t)request->integer_variable << 2 |
+                   (uint32_t)(request->call != NULL) << 3 |
+                   (uint32_t)(request->exhausted != NULL) << 4 |
+                   (uint32_t)(request->allowed != NULL) << 5 | (uint32_t)request->pin_reason << 6;
+    /* an earlier plan may use a card that is lost since */
+    key.settings |= (uint32_t)atomic_load_explicit(&request->devices->losses, memory_order_acquire)
+                    << 16;
+    return key;
+}
+
+/* Plans of equal outcome and refusals share one record. */
+static uint32_t variant_of(const gantry__plan_t *plan) {
+    uintptr_t outcome[3 + 2 * GANTRY_MAX_REFUSALS] = {
+        (uintptr_t)plan->device, (uintptr_t)(plan->kernel_count ? plan->kernels[0] : NULL),
+        (uintptr_t)plan->reason};
+    for (uint32_t i = 0; i < plan->refusal_count && i < GANTRY_MAX_REFUSALS; ++i) {
+        outcome[3 + 2 * i] = (uintptr_t)plan->refusals[i].device;
+        outcome[4 + 2 * i] = (uintptr_t)plan->refusals[i].why;
+    }
+    return (uint32_t)gantry__hash64(outcome, sizeof outcome, 0) | 1;
+}
+
+gantry_status_t gantry__plan_cache_place(gantry__plan_cache_t *cache,
+                                         const gantry__place_request_t *request,
+                                         gantry__kept_plan_t **out_kept) {
+    const bool depends_on_more = request->call || request->allowed;
+    gantry__plan_key_t key = plan_key_of(request);
+    /* A plan that depends on shapes, or on the nodes of a group, holds for these only: it is made
+     * for each call, and kept once for its records. */
+    *out_kept = depends_on_more ? NULL : gantry__plan_cache_find(cache, &key);
+    if (*out_kept && (*out_kept)->plan.device) return GANTRY_OK;
+    gantry__plan_t plan;
+    gantry_status_t status = gantry__place(request, &plan);
+    if (*out_kept) return status; /* refused before; now refused again, with a fresh message */
+    if (depends_on_more) key.variant = variant_of(&plan);
+    gantry_status_t added = gantry__plan_cache_add(cache, &key, &plan, out_kept);
+    if (status == GANTRY_OK || added == GANTRY_OK) return status == GANTRY_OK ? added : status;
+    /* refused, and not kept because memory was out: the same message again */
+    return gantry__place(request, &plan);
+}
+
+gantry__kept_plan_t *gantry__plan_cache_ask(gantry__plan_cache_t *cache,
+                                            const gantry__place_request_t *request) {
+    gantry__kept_plan_t *kept = NULL;
+    if (!request->call && !request->allowed) {
+        const gantry__plan_key_t key = plan_key_of(request);
+        kept = gantry__plan_cache_find(cache, &key);
+    }
+    if (kept) return kept;
+    const uint32_t before = gantry__failures();
+    (void)gantry__plan_cache_place(cache, request, &kept);
+    gantry__forget_since(before);
+    return kept;
 }
 
 bool gantry__plan_cache_warns(gantry__plan_cache_t *cache, gantry__kept_plan_t *kept) {

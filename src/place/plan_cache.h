@@ -40,6 +40,14 @@ typedef struct gantry__plan_cache_t {
 
 gantry_status_t gantry__plan_cache_init(gantry__plan_cache_t *cache, const gantry__heap_t *heap);
 void gantry__plan_cache_deinit(gantry__plan_cache_t *cache);
+/* The kept plan for an op under a request, placed now if there is none. A request with shapes or a
+ * colocation group is placed each time. After a failure *out_kept is the refused plan or NULL. */
+gantry_status_t gantry__plan_cache_place(gantry__plan_cache_t *cache,
+                                         const gantry__place_request_t *request,
+                                         gantry__kept_plan_t **out_kept);
+/* The same as a question: a refused plan leaves no message. NULL: memory ran out. */
+gantry__kept_plan_t *gantry__plan_cache_ask(gantry__plan_cache_t *cache,
+                                            const gantry__place_request_t *request);
 /* True once for each (op, reason), however many plans share it. */
 bool gantry__plan_cache_warns(gantry__plan_cache_t *cache, gantry__kept_plan_t *kept);
 /* NULL when there is none. */

@@ -27,48 +27,10 @@ gantry__place_request_t gantry__dispatch_request(gantry_runtime_t *runtime,
     };
 }
 
-static gantry__plan_key_t dispatch_key_of(const gantry__place_request_t *request) {
-    gantry__plan_key_t key = {.op = request->op,
-                              .wish = request->wish,
-                              .pinned = request->exhausted ? request->exhausted : request->pinned};
-    for (uint32_t i = 0; i < request->op->attr_count; ++i) {
-        if (request->attrs[i].kind == GANTRY_ATTR_TYPE)
-            key.types = key.types << 8 | (uint64_t)request->attrs[i].i;
-    }
-    key.settings = (uint32_t)request->soft | (uint32_t)request->require << 1 |
-                   (uint32_t)request->integer_variable << 2 |
-                   (uint32_t)(request->call != NULL) << 3 |
-                   (uint32_t)(request->exhausted != NULL) << 4;
-    /* an earlier plan may use a card that is lost since */
-    key.settings |= (uint32_t)atomic_load_explicit(&request->devices->losses, memory_order_acquire)
-                    << 16;
-    return key;
-}
-
-/* Plans of equal outcome share one record. */
-static uint32_t variant_of(const gantry__plan_t *plan) {
-    const uintptr_t outcome[] = {(uintptr_t)plan->device,
-                                 (uintptr_t)(plan->kernel_count ? plan->kernels[0] : NULL),
-                                 (uintptr_t)plan->reason};
-    return (uint32_t)gantry__hash64(outcome, sizeof outcome, 0) | 1;
-}
-
 gantry_status_t gantry__dispatch_plan(gantry_runtime_t *runtime,
                                       const gantry__place_request_t *request,
                                       gantry__kept_plan_t **out_kept) {
-    gantry__plan_key_t key = dispatch_key_of(request);
-    /* A plan that depends on shapes holds for these shapes only: it is made for each call, and kept
-     * once for its records. */
-    *out_kept = request->call ? NULL : gantry__plan_cache_find(&runtime->plans, &key);
-    if (*out_kept && (*out_kept)->plan.device) return GANTRY_OK;
-    gantry__plan_t plan;
-    gantry_status_t status = gantry__place(request, &plan);
-    if (*out_kept) return status; /* refused before; now refused again, with a fresh message */
-    if (request->call) key.variant = variant_of(&plan);
-    gantry_status_t added = gantry__plan_cache_add(&runtime->plans, &key, &plan, out_kept);
-    if (status == GANTRY_OK || added == GANTRY_OK) return status == GANTRY_OK ? added : status;
-    /* refused, and not kept because memory was out: the same message again */
-    return gantry__place(request, &plan);
+    return gantry__plan_cache_place(&runtime->plans, request, out_kept);
 }
 
 static void call_back(gantry_runtime_t *runtime, uint64_t sequence, const gantry__plan_t *plan,
@@ -94,25 +56,30 @@ static void warn_once(gantry_runtime_t *runtime, gantry__kept_plan_t *kept) {
                 plan->device->full_name, gantry_placement_reason_text(plan->reason));
 }
 
-uint64_t gantry__dispatch_note(const gantry_scope_t *scope, gantry__kept_plan_t *kept,
-                               const char *log_name, uint64_t bytes_copied) {
-    gantry_runtime_t *runtime = scope->runtime;
-    const gantry__op_def_t *part_of = scope->called;
+uint64_t gantry__dispatch_record(gantry_runtime_t *runtime, gantry__kept_plan_t *kept,
+                                 const gantry__op_def_t *part_of, uint64_t bytes_copied) {
     uint64_t sequence = gantry__placement_log_next(&runtime->placements);
-    if (!kept) return sequence;
     (void)atomic_fetch_add_explicit(&kept->used, 1, memory_order_relaxed);
     gantry__placement_log_note(&runtime->placements, sequence, kept, part_of, bytes_copied);
     if (atomic_load_explicit(&runtime->placement_mode, memory_order_relaxed) ==
         GANTRY_PLACEMENT_WARN_ONCE)
         warn_once(runtime, kept);
+    if (atomic_load_explicit(&runtime->has_callback, memory_order_relaxed))
+        call_back(runtime, sequence, &kept->plan, part_of, bytes_copied);
+    return sequence;
+}
+
+uint64_t gantry__dispatch_note(const gantry_scope_t *scope, gantry__kept_plan_t *kept,
+                               const char *log_name, uint64_t bytes_copied) {
+    gantry_runtime_t *runtime = scope->runtime;
+    const gantry__op_def_t *part_of = scope->called;
+    if (!kept) return gantry__placement_log_next(&runtime->placements);
     if (atomic_load_explicit(&runtime->log_placement, memory_order_relaxed) && kept->plan.device) {
         gantry__log(&runtime->log, GANTRY_LEVEL_INFO, "Executing op %s in device %s%s%s%s",
                     log_name, kept->plan.device->full_name, part_of ? " (part of " : "",
                     part_of ? part_of->name : "", part_of ? ")" : "");
     }
-    if (atomic_load_explicit(&runtime->has_callback, memory_order_relaxed))
-        call_back(runtime, sequence, &kept->plan, part_of, bytes_copied);
-    return sequence;
+    return gantry__dispatch_record(runtime, kept, part_of, bytes_copied);
 }
 
 gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,
@@ -128,8 +95,10 @@ gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,
             .struct_size = sizeof attrs[i], .kind = op->attrs[i].kind, .name = op->attrs[i].name};
         if (op->attrs[i].kind == GANTRY_ATTR_TYPE) attrs[i].i = (int64_t)dtype;
     }
-    gantry__place_request_t request =
-        gantry__dispatch_request(runtime, op, attrs, scope->wish, pinned);
+    const gantry__wish_t *wish = scope->wish;
+    if (scope->chooser && !pinned)
+        GANTRY__TRY(gantry__scope_choose_op(scope, op->name, dtype, 1, &wish));
+    gantry__place_request_t request = gantry__dispatch_request(runtime, op, attrs, wish, pinned);
     request.integer_variable = integer_variable;
     gantry__kept_plan_t *kept;
     gantry__profile_frame_t *frame = gantry__device_frame(&runtime->devices);

@@ -28,6 +28,7 @@
 #include "run/composed.h"
 #include "run/dispatch.h"
 #include "run/eager_state.h"
+#include "run/traced.h"
 
 #define PIECE_ALIGNMENT 64 /* bytes: a cache line of a processor */
 
@@ -71,6 +72,8 @@ static gantry_status_t check_inputs(gantry__eager_t *eager) {
                 "op %s: input %u belongs to another runtime; tensors of the scope's runtime are accepted",
                 eager->op->name, i);
         }
+        if (input->is_symbolic)
+            GANTRY__TRY(gantry__trace_check_input(eager->scope, input, eager->op->name, i));
         eager->has_faults |= input->fault_count > 0;
     }
     return GANTRY_OK;
@@ -170,8 +173,10 @@ static bool choose_kernel(gantry__eager_t *eager) {
  * places the op again with the shapes. A device that was not open could not be asked then, so this
  * may repeat once for each device. */
 static gantry_status_t plan(gantry__eager_t *eager) {
+    const gantry__wish_t *wish;
+    GANTRY__TRY(gantry__eager_wish(eager, &wish));
     gantry__place_request_t request = gantry__dispatch_request(
-        eager->runtime, eager->op, eager->infer.attrs, eager->scope->wish, eager->pinned);
+        eager->runtime, eager->op, eager->infer.attrs, wish, eager->pinned);
     request.exhausted = eager->exhausted;
     for (;;) {
         GANTRY__TRY(gantry__dispatch_plan(eager->runtime, &request, &eager->kept));
@@ -519,6 +524,10 @@ static gantry_status_t eager_run(gantry__eager_t *eager) {
         eager->made_count = eager->infer.output_count;
         return gantry__compose(eager->scope, &eager->infer, eager->inputs, eager->made);
     }
+    if (eager->scope->trace) {
+        eager->made_count = eager->infer.output_count;
+        return gantry__trace_op(eager->scope, &eager->infer, eager->inputs, eager->made);
+    }
     describe_call(eager);
     gantry__profile_frame_t *frame = eager->frame;
     (void)gantry__profile_enter(frame, GANTRY__STEP_PLACEMENT);
@@ -619,7 +628,8 @@ GIVE_ROOM(GANTRY__NOINLINE, run_many_inputs, GANTRY__MAX_INPUTS, FEW_OUTPUTS)
 GIVE_ROOM(GANTRY__NOINLINE, run_many_outputs, GANTRY__MAX_INPUTS, GANTRY__MAX_OUTPUTS)
 
 static gantry_status_t run_in_room(gantry__eager_t *eager, size_t *output_count) {
-    if (eager->op->output_count > FEW_OUTPUTS || eager->op->outputs[0].flags & GANTRY__ARG_LIST)
+    if (eager->op->output_count > FEW_OUTPUTS ||
+        gantry__op_outputs(eager->op)[0].flags & GANTRY__ARG_LIST)
         return run_many_outputs(eager, output_count);
     return eager->input_count > FEW_INPUTS ? run_many_inputs(eager, output_count)
                                            : run_few(eager, output_count);
@@ -657,6 +667,7 @@ static gantry_status_t check_and_run(gantry_scope_t *scope, const gantry__op_def
     eager_begin(&eager);
     status = run_in_room(&eager, output_count);
     if (scope->donated_count > 0) gantry__scope_end_donated(scope, inputs, input_count);
+    if (scope->trace && !scope->composed) scope->next_name[0] = '\0';
     if (eager.frame) gantry__eager_keep_profile(&eager);
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
     /* an optional step failed, or a device's memory ran out */

@@ -77,4 +77,13 @@ GANTRY__RECORDING void gantry__eager_settle_kernel(const gantry__eager_t *eager,
 /* Adds the frame to its own row, or to the row of the composed op that the program called. */
 GANTRY__RECORDING void gantry__eager_keep_profile(const gantry__eager_t *eager);
 
+/* The request of the op, which a device function may choose. */
+static inline gantry_status_t gantry__eager_wish(const gantry__eager_t *eager,
+                                                 const gantry__wish_t **out_wish) {
+    *out_wish = eager->scope->wish;
+    if (!eager->scope->chooser || eager->pinned || eager->exhausted) return GANTRY_OK;
+    return gantry__scope_choose_op(eager->scope, eager->op->name, eager->infer.out_dtypes[0],
+                                   eager->infer.output_count, out_wish);
+}
+
 #endif

@@ -110,14 +110,20 @@ static gantry_status_t init_parts(gantry_runtime_t *runtime,
     gantry__placement_log_init(&runtime->placements);
     status = gantry__random_state_init(&runtime->random, &runtime->heap);
     if (status != GANTRY_OK) goto fail_plans;
+    if (gantry__workers_init(&runtime->workers, &runtime->heap) != 0) {
+        status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+        goto fail_random;
+    }
     status = gantry__profile_init(&runtime->profile, &runtime->heap);
-    if (status != GANTRY_OK) goto fail_random;
+    if (status != GANTRY_OK) goto fail_workers;
     status = read_profile(runtime);
     if (status != GANTRY_OK) goto fail_profile;
     if (gantry__mutex_init(&runtime->lock) == 0) return GANTRY_OK;
     status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
 fail_profile:
     gantry__profile_deinit(&runtime->profile);
+fail_workers:
+    gantry__workers_deinit(&runtime->workers);
 fail_random:
     gantry__random_state_deinit(&runtime->random);
 fail_plans:
@@ -349,6 +355,7 @@ static gantry_status_t tell_faults(gantry_runtime_t *runtime) {
 
 static void runtime_destroy(gantry_runtime_t *runtime) {
     gantry_status_t unread;
+    gantry__workers_deinit(&runtime->workers);
     synchronize_all(runtime, &unread);
     release_spare_tensors(runtime);
     release_programs(runtime);

@@ -22,6 +22,7 @@
 #include "place/placement_log.h"
 #include "run/profile.h"
 #include "run/random_state.h"
+#include "run/workers.h"
 
 /* The most threads of the CPU backend. */
 #define GANTRY__MOST_THREADS 1024
@@ -53,6 +54,7 @@ struct gantry_runtime_t {
     gantry__plan_cache_t plans;
     gantry__placement_log_t placements;
     gantry__random_state_t random;
+    gantry__workers_t workers; /* for functions whose parts run at the same time */
     gantry__profile_t profile; /* whether it records: devices.profiling */
     /* By position of the physical device. Registries are made at initialisation, one for each view.
      * A program cache is made at the first op on the card, for the view that serves it then. */
@@ -70,6 +72,7 @@ struct gantry_runtime_t {
     gantry_placement_fn placement_callback;
     void *placement_user;
     atomic_bool has_callback;
+    atomic_uint_fast64_t traces; /* begun so far: each has a number of its own */
     struct gantry_tensor_t *spare_tensors;
     uint32_t spare_count;
 };

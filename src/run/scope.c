@@ -83,6 +83,7 @@ static gantry_status_t read_wish(gantry_scope_t *scope, const gantry__wish_t *ou
     if (!device) return GANTRY_OK;
     if (strcmp(device, GANTRY_DEVICE_NONE) == 0) {
         scope->wish = NULL;
+        scope->chooser = NULL;
         return GANTRY_OK;
     }
     gantry__device_reference_t reference;
@@ -108,6 +109,11 @@ static gantry_scope_t *begin_in(gantry_scope_t *parent, const char *device) {
     scope->parent = parent;
     scope->next_sibling = parent->first_child;
     scope->tag = parent->tag;
+    scope->trace = parent->trace;
+    scope->controls = parent->controls;
+    scope->colocated = parent->colocated;
+    scope->chooser = parent->chooser;
+    scope->depth = parent->depth;
     if (parent->first_child) parent->first_child->previous_sibling = scope;
     parent->first_child = scope;
     if (parent->status != GANTRY_OK) { /* the children of a failed scope do nothing either */
@@ -348,9 +354,16 @@ void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer,
     *inner = (gantry_scope_t){.runtime = outer->runtime,
                               .parent = outer,
                               .wish = outer->wish,
+                              .chooser = outer->chooser,
                               .tag = outer->tag,
                               .composed = composed,
+                              .trace = outer->trace,
+                              .controls = outer->controls,
+                              .colocated = outer->colocated,
                               .called = outer->called ? outer->called : composed};
+    if (outer->trace)
+        (void)snprintf(inner->next_name, sizeof inner->next_name, "%s",
+                       *outer->next_name ? outer->next_name : composed->name);
 }
 
 void gantry__scope_end_parts(gantry_scope_t *inner) {

@@ -7,14 +7,32 @@
 
 #include "run/tensor_state.h"
 
+#define GANTRY__NODE_NAME_BYTES 128
+/* Functions that may call each other inside a trace, before it is taken for a circle. */
+#define GANTRY__MOST_INLINED 32
+
+struct gantry__controls_t;
+struct gantry__trace_t;
+
+/* A device function, and the requests around it. */
+typedef struct gantry__chooser_t {
+    gantry_device_fn choose;
+    void *user;
+    const gantry__wish_t *outer_wish; /* between it and the next outer device function; or NULL */
+    const struct gantry__chooser_t *outer; /* the next outer device function, or NULL */
+} gantry__chooser_t;
+
 struct gantry_scope_t {
     gantry_runtime_t *runtime;
     gantry_scope_t *parent;
     gantry_scope_t *first_child;
     gantry_scope_t *next_sibling, *previous_sibling;
-    const gantry__wish_t *wish; /* NULL: none */
-    const char *tag;            /* for memory reports: the runtime's copy of the tag, or NULL */
-    gantry_tensor_t *tensors;   /* owned, newest first */
+    /* NULL: none; inside a device function: of the scopes in it. gantry__scope_wish: an op's */
+    const gantry__wish_t *wish;
+    const gantry__chooser_t *chooser; /* the innermost device function, or NULL */
+    gantry__chooser_t own_chooser;    /* of the scope that begins with one */
+    const char *tag;          /* for memory reports: the runtime's copy of the tag, or NULL */
+    gantry_tensor_t *tensors; /* owned, newest first */
     /* the object of a dropped tensor, for the next result: no lock, no counting. Empty, or NULL */
     gantry_tensor_t *spare;
     /* those of the tensors that end with the op that takes them */
@@ -23,6 +41,11 @@ struct gantry_scope_t {
     const gantry__op_def_t *composed; /* the composed op whose parts run here, or NULL */
     /* the composed op that the program called: that one, or one that it is a part of; or NULL */
     const gantry__op_def_t *called;
+    struct gantry__trace_t *trace;              /* NULL: ops run */
+    const struct gantry__controls_t *controls;  /* of a trace: nodes that come first; NULL: none */
+    const struct gantry__controls_t *colocated; /* of a trace: nodes that share its device */
+    uint32_t depth;                          /* of functions whose bodies run inside each other */
+    char next_name[GANTRY__NODE_NAME_BYTES]; /* of a trace: the next node's name; "": none */
     gantry_status_t status;
     char *message;       /* heap text; NULL without an error, or when there was no memory for it */
     char beginning[512]; /* of the message, for that case */
@@ -42,6 +65,21 @@ bool gantry__scope_is_donated(const gantry_scope_t *scope, const gantry_tensor_t
 /* After an op: releases the tensors that were donated to it. */
 void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                size_t input_count);
+
+/* The request of an op in this scope: with device functions, as these choose. */
+gantry_status_t gantry__scope_choose(const gantry_scope_t *scope,
+                                     const gantry_device_choice_t *choice,
+                                     const gantry__wish_t **out_wish);
+/* The same of an op that runs at once. */
+gantry_status_t gantry__scope_choose_op(const gantry_scope_t *scope, const char *op,
+                                        gantry_dtype_t dtype, size_t output_count,
+                                        const gantry__wish_t **out_wish);
+static inline gantry_status_t gantry__scope_wish(const gantry_scope_t *scope,
+                                                 const gantry_device_choice_t *choice,
+                                                 const gantry__wish_t **out_wish) {
+    *out_wish = scope->wish;
+    return scope->chooser ? gantry__scope_choose(scope, choice, out_wish) : GANTRY_OK;
+}
 
 /* Begins a scope in the caller's memory for the parts of a composed op: with the request and tag of
  * the outer one, and an error of its own. It allocates nothing, flushes no device at its end, and

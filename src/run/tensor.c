@@ -10,6 +10,7 @@
  * device/transfer.c moves bytes, device/buffer.c finds memory. */
 #include <gantry/tensor.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/struct_size.h"
@@ -72,6 +73,8 @@ static gantry_tensor_t *init_object(gantry_tensor_t *object, gantry_logical_devi
     tensor->shape = *shape;
     tensor->scope = NULL;
     tensor->next = tensor->previous = NULL;
+    tensor->trace = 0;
+    tensor->is_symbolic = false;
     return tensor;
 }
 
@@ -188,6 +191,13 @@ gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry
         init_object(take_object(source->runtime), source->device, source->dtype, shape);
     *out_tensor = tensor;
     if (!tensor) return GANTRY_RESOURCE_EXHAUSTED;
+    if (source->is_symbolic) { /* a result of a composed op that is its input */
+        tensor->trace = source->trace;
+        tensor->value = source->value;
+        tensor->is_symbolic = true;
+        memcpy(tensor->inline_data, source->inline_data, sizeof tensor->inline_data);
+        return GANTRY_OK;
+    }
     tensor->ready = source->ready;
     if (source->buffer) {
         tensor->buffer = gantry__buffer_retain(source->buffer);
@@ -198,6 +208,26 @@ gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry
         memcpy(tensor->inline_data, source->inline_data, source->size_bytes);
     }
     return GANTRY_OK;
+}
+
+gantry_status_t gantry__tensor_symbolic(gantry_runtime_t *runtime, gantry_dtype_t dtype,
+                                        const gantry_shape_t *shape, uint64_t trace, uint32_t value,
+                                        const char *name, gantry_tensor_t **out_tensor) {
+    gantry_tensor_t *tensor = init_object(take_object(runtime), NULL, dtype, shape);
+    *out_tensor = tensor;
+    if (!tensor) return GANTRY_RESOURCE_EXHAUSTED;
+    tensor->trace = trace;
+    tensor->value = value;
+    tensor->is_symbolic = true;
+    (void)snprintf((char *)tensor->inline_data, sizeof tensor->inline_data, "%s", name);
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__tensor_fail_symbolic(const gantry_tensor_t *tensor) {
+    return gantry__fail(
+        GANTRY_FAILED_PRECONDITION,
+        "tensor %s is symbolic: a function that is traced made it, so it has a type and a shape, but no elements; pass it to ops of that function, or return it and read the result of a call",
+        (const char *)tensor->inline_data);
 }
 
 gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t first_byte,
@@ -390,13 +420,15 @@ static gantry_status_t check_tensor(const gantry_tensor_t *tensor) {
     if (!tensor)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "the tensor is NULL; a tensor that an op made is accepted");
-    return gantry__runtime_check_well(tensor->runtime);
+    GANTRY__TRY(gantry__runtime_check_well(tensor->runtime));
+    return tensor->is_symbolic ? gantry__tensor_fail_symbolic(tensor) : GANTRY_OK;
 }
 
 gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const void **out_data,
                                          void **out_owned) {
     *out_owned = NULL;
     *out_data = NULL;
+    if (tensor->is_symbolic) return gantry__tensor_fail_symbolic(tensor);
     GANTRY__TRY(gantry__tensor_settle(tensor));
     if (tensor->size_bytes == 0) {
         *out_data = tensor->inline_data; /* never read, never NULL */

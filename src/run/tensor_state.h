@@ -33,6 +33,11 @@ struct gantry_tensor_t {
     gantry_shape_t shape;
     gantry_scope_t *scope; /* owner, or NULL */
     struct gantry_tensor_t *next, *previous;
+    /* of a tensor of a trace (run/traced.h): the trace, 0 for none, and the value there. A symbolic
+     * one has no elements and no device; inline_data is its node's name. */
+    uint64_t trace;
+    uint32_t value;
+    bool is_symbolic;
     /* aligned as the heap aligns: kernels require no more */
     _Alignas(16) unsigned char inline_data[GANTRY__INLINE_BYTES];
 };
@@ -49,6 +54,12 @@ gantry_status_t gantry__tensor_create_for(gantry_scope_t *scope, gantry_logical_
                                           gantry_dtype_t dtype, const gantry_shape_t *shape,
                                           const gantry__allocation_t *purpose,
                                           gantry_tensor_t **out_tensor);
+/* Makes a symbolic tensor: a value of a trace, with the name of the node that makes it. */
+gantry_status_t gantry__tensor_symbolic(gantry_runtime_t *runtime, gantry_dtype_t dtype,
+                                        const gantry_shape_t *shape, uint64_t trace, uint32_t value,
+                                        const char *name, gantry_tensor_t **out_tensor);
+/* FailedPrecondition that names the node of a symbolic tensor. */
+gantry_status_t gantry__tensor_fail_symbolic(const gantry_tensor_t *tensor);
 /* Releases memory and faults if only the caller holds the tensor; false: nothing is changed. */
 bool gantry__tensor_empty(gantry_tensor_t *tensor);
 /* A view of elements that lie side by side in source's buffer, from byte first_byte of source

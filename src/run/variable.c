@@ -11,6 +11,8 @@
 #include "memory/allocator.h"
 #include "run/dispatch.h"
 #include "run/eager.h"
+#include "run/traced.h"
+#include "run/variable_state.h"
 
 struct gantry_variable_t {
     atomic_uint references;
@@ -69,6 +71,7 @@ static gantry_status_t variable_check_value(const gantry_scope_t *scope,
     if (value->runtime != scope->runtime)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: the value belongs to another runtime",
                             op);
+    if (value->is_symbolic) GANTRY__TRY(gantry__trace_check_input(scope, value, op, 0));
     if (value->dtype != variable->dtype) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Trying to assign variable %s with wrong dtype. Expected %s got %s",
@@ -105,6 +108,12 @@ static gantry_status_t variable_make(gantry_scope_t *scope, const gantry_tensor_
                             name ? name : "Variable",
                             initial ? "a tensor of another runtime" : "NULL");
     }
+    if (scope->trace)
+        return gantry__fail(
+            GANTRY_FAILED_PRECONDITION,
+            "variable %s is created while a function is traced; create variables before, and read and assign them in the body",
+            name ? name : "Variable");
+    if (initial->is_symbolic) return gantry__tensor_fail_symbolic(initial);
     gantry_variable_t *variable = gantry__heap_zalloc(&scope->runtime->heap, sizeof *variable);
     if (!variable) return GANTRY_RESOURCE_EXHAUSTED;
     if (gantry__mutex_init(&variable->update) != 0 || gantry__mutex_init(&variable->lock) != 0) {
@@ -155,8 +164,16 @@ const char *gantry_variable_name(const gantry_variable_t *variable) {
     return variable ? variable->name : "";
 }
 
-/* A reference of the caller's own to the present value. */
-static gantry_tensor_t *present_value(gantry_variable_t *variable) {
+gantry_variable_t *gantry__variable_retain(gantry_variable_t *variable) {
+    atomic_fetch_add(&variable->references, 1);
+    return variable;
+}
+
+gantry_logical_device_t *gantry__variable_home(const gantry_variable_t *variable) {
+    return variable->device;
+}
+
+gantry_tensor_t *gantry__variable_take(gantry_variable_t *variable) {
     gantry__mutex_lock(&variable->lock);
     gantry_tensor_t *value = gantry_tensor_retain(variable->value);
     gantry__mutex_unlock(&variable->lock);
@@ -172,6 +189,12 @@ static void put_value(gantry_variable_t *variable, gantry_tensor_t *value) {
     gantry_tensor_release(old);
 }
 
+void gantry__variable_replace(gantry_variable_t *variable, gantry_tensor_t *value) {
+    gantry__mutex_lock(&variable->update);
+    put_value(variable, value);
+    gantry__mutex_unlock(&variable->update);
+}
+
 static gantry_status_t take_value(gantry_scope_t *scope, gantry_variable_t *variable,
                                   gantry_tensor_t **out_tensor) {
     GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_ReadVariableOp,
@@ -182,10 +205,11 @@ static gantry_status_t take_value(gantry_scope_t *scope, gantry_variable_t *vari
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "op ReadVariableOp: variable %s belongs to another runtime",
                             variable->name);
+    if (scope->trace) return gantry__trace_read(scope, variable, out_tensor);
     gantry_logical_device_t *device;
     GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_ReadVariableOp, "ReadVariableOp",
                                       variable->dtype, false, variable->device, &device));
-    gantry_tensor_t *value = present_value(variable);
+    gantry_tensor_t *value = gantry__variable_take(variable);
     gantry_status_t status =
         /* an object of the scope's own, over the same memory */
         gantry__tensor_alias(value, &value->shape, out_tensor);
@@ -213,14 +237,15 @@ static gantry_status_t variable_set_value(gantry_scope_t *scope, gantry_variable
     GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_AssignVariableOp,
                    gantry_variable_device(variable));
     GANTRY__TRY(variable_check_value(scope, variable, value, "AssignVariableOp"));
+    if (scope->trace)
+        return gantry__trace_assign(scope, gantry__op_get(GANTRY__OP_ID_AssignVariableOp), variable,
+                                    value, NULL);
     gantry_logical_device_t *device;
     GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_AssignVariableOp, "AssignVariableOp",
                                       variable->dtype, false, variable->device, &device));
     gantry_tensor_t *own;
     GANTRY__TRY(own_value(scope, value, variable->device, &own));
-    gantry__mutex_lock(&variable->update);
-    put_value(variable, own);
-    gantry__mutex_unlock(&variable->update);
+    gantry__variable_replace(variable, own);
     return GANTRY_OK;
 }
 
@@ -233,23 +258,14 @@ gantry_status_t gantry_variable_assign(gantry_scope_t *scope, gantry_variable_t 
 
 /* Computes with the update lock held. The kernel may still be pending when the new value is put:
  * the value has its own point. */
-static gantry_status_t variable_compute_value(gantry_scope_t *scope, gantry_variable_t *variable,
-                                              const gantry_tensor_t *value,
-                                              gantry__op_id_t variable_op, const char *log_name,
-                                              gantry__op_id_t arithmetic) {
-    GANTRY__RECORD(recorded, scope->runtime, variable_op, gantry_variable_device(variable));
-    gantry_status_t status = variable_check_value(scope, variable, value, log_name);
-    gantry_logical_device_t *device;
-    if (status == GANTRY_OK)
-        status = gantry__place_core_op(scope, variable_op, log_name, variable->dtype, false,
-                                       variable->device, &device);
-    if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
+gantry_status_t gantry__variable_update(gantry_scope_t *scope, gantry_variable_t *variable,
+                                        const gantry_tensor_t *value, const gantry__op_def_t *op) {
     gantry__mutex_lock(&variable->update);
-    gantry_tensor_t *present = present_value(variable);
+    gantry_tensor_t *present = gantry__variable_take(variable);
     const gantry_tensor_t *inputs[] = {present, value};
     const gantry_tensor_t *result;
-    status = gantry__run_op(scope, gantry__op_get(arithmetic), inputs, 2, NULL, 0, variable->device,
-                            &result);
+    gantry_status_t status =
+        gantry__run_op(scope, op, inputs, 2, NULL, 0, variable->device, &result);
     gantry_tensor_release(present);
     if (status == GANTRY_OK) {
         put_value(variable, gantry_tensor_retain(result));
@@ -257,6 +273,24 @@ static gantry_status_t variable_compute_value(gantry_scope_t *scope, gantry_vari
     }
     gantry__mutex_unlock(&variable->update);
     return status;
+}
+
+static gantry_status_t variable_compute_value(gantry_scope_t *scope, gantry_variable_t *variable,
+                                              const gantry_tensor_t *value,
+                                              gantry__op_id_t variable_op, const char *log_name,
+                                              gantry__op_id_t arithmetic) {
+    GANTRY__RECORD(recorded, scope->runtime, variable_op, gantry_variable_device(variable));
+    gantry_status_t status = variable_check_value(scope, variable, value, log_name);
+    gantry_logical_device_t *device;
+    if (status == GANTRY_OK && scope->trace)
+        return gantry__scope_fail(
+            scope, gantry__trace_assign(scope, gantry__op_get(variable_op), variable, value,
+                                        gantry__op_get(arithmetic)));
+    if (status == GANTRY_OK)
+        status = gantry__place_core_op(scope, variable_op, log_name, variable->dtype, false,
+                                       variable->device, &device);
+    if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
+    return gantry__variable_update(scope, variable, value, gantry__op_get(arithmetic));
 }
 
 static gantry_status_t update(gantry_scope_t *scope, gantry_variable_t *variable,

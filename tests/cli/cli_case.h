@@ -56,6 +56,10 @@ static inline void write_file(const char *name, const char *text) {
     (void)fclose(file);
 }
 
+/* Prefix that runs a command with the tests' OpenCL drivers and the environment that follows, and
+ * nothing else. */
+#define ALONE "env -i ${OCL_ICD_VENDORS:+OCL_ICD_VENDORS=\"$OCL_ICD_VENDORS\"} "
+
 #define SKIP_BECAUSE(reason)                    \
     do {                                        \
         print_message("skipped: " reason "\n"); \

@@ -12,6 +12,7 @@
 
 #include "cli_case.h"
 
+#include <dlfcn.h>
 #include <gantry/gantry.h>
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -83,8 +84,9 @@ static bool is_here(const char *what, const char *line) {
 /* Prefix that runs a command as a user without write access, with only the environment that
  * follows. The leak search is off, because it needs one process more than some of these limits
  * allow. */
-#define SOMEBODY \
-    "$NOBODY env -i ASAN_OPTIONS=detect_leaks=0 PATH=\"$PATH\" GANTRY_OPENCL_CPU=gpu POCL_DEVICES=pthread "
+#define SOMEBODY     \
+    "$NOBODY " ALONE \
+    "ASAN_OPTIONS=detect_leaks=0 PATH=\"$PATH\" GANTRY_OPENCL_CPU=gpu POCL_DEVICES=pthread "
 
 static bool has_somebody(void) {
     if (geteuid() != 0) return true;
@@ -313,6 +315,125 @@ static void threads_that_cannot_be_made_refuse_the_device(void **state) {
     expect_in_output("add on /device:CPU:0: 2, OK");
 }
 
+/* ---- several drivers ---- */
+
+/* ocl-icd asks every driver for its devices in its first call, so PoCL starts there. */
+#define SORTED \
+    "asks each of 2 OpenCL platforms for its devices to sort them, and PoCL, one of them, "
+#define CURES \
+    "; for the other platforms alone set OCL_ICD_PLATFORM_SORT=none, or leave PoCL out of OCL_ICD_VENDORS"
+
+/* Makes the folders of .icd files "both", PoCL and another driver, and "twice", PoCL two times. */
+static bool has_vendors(void) {
+    return is_here("no other driver, it needs CL/cl_layer.h",
+                   "test -e " GANTRY_TEST_MODULES "/opencl/other_driver.so") &&
+           is_here(
+               "no folder of drivers names PoCL",
+               "mkdir -p both twice && cat ${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}/pocl*.icd >both/pocl.icd && "
+               "cp both/pocl.icd twice/a.icd && cp both/pocl.icd twice/b.icd && "
+               "echo " GANTRY_TEST_MODULES "/opencl/other_driver.so >both/other.icd");
+}
+
+/* limit: what the shell runs before the program; prefix: what the program is run with. */
+static void expect_all_refused(const char *limit, const char *prefix, const char *reason) {
+    static const char *const vendors[] = {"both", "twice"};
+    char line[1024];
+    for (size_t i = 0; i < 2; ++i) {
+        (void)snprintf(line, sizeof line, "%s %s OCL_ICD_VENDORS=$PWD/%s $BIN/gantry devices",
+                       limit, prefix, vendors[i]);
+        expect_run(0, line);
+        expect_in_output(SORTED "would end the process: ");
+        expect_in_output(reason);
+        expect_in_output(CURES);
+        (void)snprintf(line, sizeof line, "%s %s OCL_ICD_VENDORS=$PWD/%s $SELF op add", limit,
+                       prefix, vendors[i]);
+        expect_run(0, line);
+        expect_in_output("add on /device:CPU:0: 2, OK");
+    }
+}
+
+static void folder_without_a_name_refuses_every_driver_that_is_sorted(void **state) {
+    (void)state;
+    if (!has_vendors()) skip();
+    expect_all_refused("", "env POCL_CACHE_DIR=", "POCL_CACHE_DIR is empty");
+}
+
+static void memory_that_is_limited_refuses_every_driver_that_is_sorted(void **state) {
+    (void)state;
+    if (IS_SANITIZED) {
+        (void)printf("skipped: sanitizers take more address space than any limit leaves\n");
+        skip();
+    }
+    if (!has_vendors()) skip();
+    expect_all_refused("ulimit -d 102400;", "env POCL_CACHE_DIR=$PWD/space",
+                       "the memory (ulimit -d) of this process is limited to 100 MiB");
+}
+
+static void threads_that_cannot_be_made_refuse_every_driver_that_is_sorted(void **state) {
+    (void)state;
+    if (geteuid() != 0 || !has_somebody()) {
+        (void)printf("skipped: a number of processes binds only a user that has no others\n");
+        skip();
+    }
+    if (!has_vendors()) skip();
+    expect_all_refused("mkdir -p -m 777 few;",
+                       SOMEBODY "POCL_CACHE_DIR=$PWD/few prlimit --nproc=1 env",
+                       "PoCL needs a thread for each core and a process to link");
+}
+
+/* Expects that PoCL alone is refused, and that the other driver is asked. */
+static void expect_only_pocl_refused(const char *environment, const char *reason) {
+    char line[1024];
+    (void)snprintf(
+        line, sizeof line,
+        "env -u POCL_CACHE_DIR -u XDG_CACHE_HOME OCL_ICD_VENDORS=$PWD/both %s $BIN/gantry devices",
+        environment);
+    expect_run(0, line);
+    expect_in_output("OpenCL platform \"Portable Computing Language\": ");
+    expect_in_output(reason);
+    expect_in_output("OpenCL platform \"Other driver\": it has no devices");
+}
+
+static void drivers_that_are_not_sorted_are_refused_alone(void **state) {
+    (void)state;
+    if (!has_vendors()) skip();
+    expect_only_pocl_refused("OCL_ICD_PLATFORM_SORT=none POCL_CACHE_DIR=",
+                             "POCL_CACHE_DIR is empty");
+}
+
+/* PoCL returns an error, which the loader ignores. */
+static void folder_that_cannot_be_made_refuses_pocl_alone(void **state) {
+    (void)state;
+    if (!has_vendors()) skip();
+    expect_only_pocl_refused("HOME=/proc/none",
+                             "in /proc/none/.cache/pocl/kcache (by HOME), and /proc/none cannot");
+}
+
+/* A copy of the loader in which the variable has another name stands for a loader that never
+ * sorts. */
+static void loader_that_never_sorts_refuses_pocl_alone(void **state) {
+    (void)state;
+    Dl_info info = {0};
+    void *loader = dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_LOCAL);
+    const void *function = loader ? dlsym(loader, "clGetPlatformIDs") : NULL;
+    if (!function || !dladdr(function, &info)) fail_msg("no OpenCL loader");
+    (void)setenv("LOADER", info.dli_fname, 1);
+    if (!has_vendors() ||
+        !is_here("the loader is not ocl-icd", "grep -q OCL_ICD_PLATFORM_SORT $LOADER"))
+        skip();
+    expect_run(0, "sed s/OCL_ICD_PLATFORM_SORT/OCL_ICD_PLATFORM_NONE/ $LOADER >libOpenCL_other.so");
+    expect_only_pocl_refused(
+        "OCL_ICD_PLATFORM_NONE=none GANTRY_OPENCL_LIBRARY=$PWD/libOpenCL_other.so POCL_CACHE_DIR=",
+        "POCL_CACHE_DIR is empty");
+}
+
+static void pocl_serves_beside_another_driver(void **state) {
+    (void)state;
+    if (!has_vendors()) skip();
+    expect_run(0, "OCL_ICD_VENDORS=$PWD/both POCL_CACHE_DIR=$PWD/first $SELF op add");
+    expect_in_output("add on /device:GPU:0: 2, OK");
+}
+
 /* ---- words ---- */
 
 static void devices_that_nobody_named_are_explained(void **state) {
@@ -352,6 +473,13 @@ int main(int argc, char **argv) {
         cmocka_unit_test(libraries_of_the_cpu_are_left_alone_where_they_would_not_survive),
         cmocka_unit_test(compiler_without_memory_is_exhausted_and_falls_back),
         cmocka_unit_test(threads_that_cannot_be_made_refuse_the_device),
+        cmocka_unit_test(folder_without_a_name_refuses_every_driver_that_is_sorted),
+        cmocka_unit_test(memory_that_is_limited_refuses_every_driver_that_is_sorted),
+        cmocka_unit_test(threads_that_cannot_be_made_refuse_every_driver_that_is_sorted),
+        cmocka_unit_test(drivers_that_are_not_sorted_are_refused_alone),
+        cmocka_unit_test(folder_that_cannot_be_made_refuses_pocl_alone),
+        cmocka_unit_test(loader_that_never_sorts_refuses_pocl_alone),
+        cmocka_unit_test(pocl_serves_beside_another_driver),
         cmocka_unit_test(devices_that_nobody_named_are_explained),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,6 +82,13 @@ void cuda_text_compile(const text_compiler_t *compiler, const text_list_t *list,
                        const text_program_t *program, int architecture, const char *ptxas,
                        text_report_t *report);
 
+/* ---- checking with clang, where there is no NVRTC (cuda_text_clang.c) ---- */
+
+/* Whether clang refuses the program with an unknown name in one more kernel. */
+bool cuda_text_clang_refuses(const char *clang, const text_program_t *program);
+/* Parses the program; prints clang's messages if it fails. */
+void cuda_text_clang_check(const char *clang, const text_program_t *program, text_report_t *report);
+
 /* Reads the assembler's log and the PTX's entries into the report; prints values beyond the bounds,
  * and kernels that no variant of the source in the list requests, because such kernels waste space
  * on a GPU. */

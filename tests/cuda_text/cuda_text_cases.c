@@ -8,7 +8,14 @@
 #include "cuda_text.h"
 #include "ops/type_sets.inc"
 
-enum { MOST_TENSORS = 12, MOST_DIMS = 8, MOST_ATTRS = 8, MOST_KERNEL_DEFS = 512, MOST_LINE = 256 };
+enum {
+    MOST_TENSORS = 12,
+    MOST_DIMS = 8,
+    MOST_ATTRS = 8,
+    MOST_KERNEL_DEFS = 512,
+    MOST_LINE = 256,
+    MOST_LIST = 40
+};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -139,7 +146,7 @@ typedef struct tensor_t {
 typedef struct case_t {
     tensor_t tensors[MOST_TENSORS];
     gantry_attr_t attrs[MOST_ATTRS];
-    int64_t lists[MOST_ATTRS][MOST_DIMS];
+    int64_t lists[MOST_ATTRS][MOST_LIST];
     const gantry_arg_t *inputs[MOST_TENSORS];
     gantry_arg_t *outputs[MOST_TENSORS];
     const gantry_attr_t *attr_list[MOST_ATTRS];
@@ -190,7 +197,7 @@ static bool read_tensor(const types_t *types, char *word, tensor_t *tensor) {
 }
 
 /* name=1, name=0.5, name=VALID or name=[1,2,2,1]. */
-static bool read_attr(char *word, gantry_attr_t *attr, int64_t list[MOST_DIMS]) {
+static bool read_attr(char *word, gantry_attr_t *attr, int64_t list[MOST_LIST]) {
     char *value = strchr(word, '=');
     if (!value) return false;
     *value++ = '\0';
@@ -201,7 +208,7 @@ static bool read_attr(char *word, gantry_attr_t *attr, int64_t list[MOST_DIMS]) 
                             .s = value};
     if (*value == '[') {
         attr->kind = GANTRY_ATTR_INTS;
-        for (char *at = value + 1; *at && *at != ']' && attr->i < MOST_DIMS; at += *at == ',')
+        for (char *at = value + 1; *at && *at != ']' && attr->i < MOST_LIST; at += *at == ',')
             list[attr->i++] = strtoll(at, &at, 10);
     } else if (isalpha((unsigned char)*value)) {
         attr->kind = GANTRY_ATTR_STRING;

@@ -6,6 +6,7 @@
  *   gantry_cuda_text --every 3             of each source the first program, and every third of all
  *   gantry_cuda_text --all                 for all architectures, and the PTX through ptxas where
  *                                          there is one
+ *   gantry_cuda_text --clang clang-15      clang parses every program; NVRTC is not needed
  *
  * Exit code: 0 all right, 1 something failed, 2 wrong usage, 77 no NVRTC here. */
 #include <stdatomic.h>
@@ -35,6 +36,7 @@ static const char usage[] =
     "  --every N           the first program of each source, and every N-th of all\n"
     "  --jobs N            processes (default: 2)\n"
     "  --nvrtc FILE        default: GANTRY_CUDA_NVRTC, or build/cuda/lib/libnvrtc.so.12\n"
+    "  --clang PROGRAM     parse with this clang, instead of compiling with NVRTC\n"
     "  --cases FILE        calls that request the programs\n"
     "  --list              print the programs and their kernels, compile nothing\n";
 
@@ -43,7 +45,7 @@ typedef struct options_t {
     int architecture_count;
     int jobs, every;
     bool all, list;
-    const char *only, *nvrtc, *cases;
+    const char *only, *nvrtc, *cases, *clang;
 } options_t;
 
 /* State shared by the processes. */
@@ -89,6 +91,8 @@ static int read_options(int argc, char **argv, options_t *o) {
             o->only = value;
         else if (strcmp(word, "--nvrtc") == 0)
             o->nvrtc = value;
+        else if (strcmp(word, "--clang") == 0)
+            o->clang = value;
         else if (strcmp(word, "--cases") == 0)
             o->cases = value;
         else if (strcmp(word, "--jobs") == 0)
@@ -130,8 +134,11 @@ static void work(const options_t *o, const text_list_t *list, const text_compile
         const text_program_t *program = &list->programs[unit / kinds];
         if (!is_chosen(o, list, unit / kinds)) continue;
         if (o->architectures[unit % kinds] < least_architecture(program)) continue;
-        cuda_text_compile(compiler, list, program, o->architectures[unit % kinds], ptxas,
-                          &shared->reports[unit]);
+        const int architecture = o->architectures[unit % kinds];
+        if (o->clang)
+            cuda_text_clang_check(o->clang, program, &shared->reports[unit]);
+        else
+            cuda_text_compile(compiler, list, program, architecture, ptxas, &shared->reports[unit]);
         fflush(stdout);
     }
 }
@@ -143,11 +150,11 @@ static int work_in_processes(const options_t *o, const text_list_t *list, shared
         fflush(stdout);
         pid_t child = fork();
         if (child == 0) {
-            text_compiler_t *compiler = cuda_text_open_compiler(o->nvrtc);
-            if (compiler) work(o, list, compiler, shared);
+            text_compiler_t *compiler = o->clang ? NULL : cuda_text_open_compiler(o->nvrtc);
+            if (compiler || o->clang) work(o, list, compiler, shared);
             cuda_text_close_compiler(compiler);
             fflush(stdout);
-            _exit(compiler == NULL);
+            _exit(!compiler && !o->clang);
         }
         failures += child < 0;
     }
@@ -226,6 +233,13 @@ static int compile_all(const options_t *o, text_list_t *list) {
     return failures > 0 || failed > 0;
 }
 
+static int parse_all(const options_t *o, text_list_t *list) {
+    printf("%s, %u programs\n", o->clang, list->count);
+    if (cuda_text_clang_refuses(o->clang, &list->programs[0])) return compile_all(o, list);
+    printf("FAIL %s does not run, or accepts a program with an error\n", o->clang);
+    return 1;
+}
+
 int main(int argc, char **argv) {
     options_t o;
     int major, minor, code = read_options(argc, argv, &o);
@@ -236,6 +250,8 @@ int main(int argc, char **argv) {
     if (o.list) {
         print_list(list);
         code = list->failures > 0;
+    } else if (o.clang) {
+        code = parse_all(&o, list);
     } else {
         text_compiler_t *compiler = cuda_text_open_compiler(o.nvrtc);
         if (compiler) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Services of a call that record the requests and do nothing. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cuda_text.h"
@@ -19,18 +20,47 @@ static int32_t scratch(gantry_op_call_t *call, uint64_t size_bytes, gantry_span_
     return 0;
 }
 
+static bool is_made(const gantry_program_source_t *source) {
+    return GANTRY_ABI_HAS(source, make) && source->make;
+}
+
+/* Sources with one label differ if their texts are made. */
+static bool is_same(const gantry_program_source_t *a, const gantry_program_source_t *b) {
+    if (strcmp(a->label, b->label) != 0) return false;
+    return !is_made(a) || !is_made(b) ||
+           (a->key_bytes == b->key_bytes && memcmp(a->key, b->key, (size_t)a->key_bytes) == 0);
+}
+
+/* The source itself, or a copy with its text as the last part; the program's end frees it. */
+static const gantry_program_source_t *keep_source(const gantry_program_source_t *source) {
+    if (!is_made(source)) return source;
+    const size_t bytes = (size_t)source->make(source->key, NULL, 0) + 1;
+    gantry_program_source_t *kept = malloc(sizeof *kept);
+    const char **parts = malloc((source->part_count + 1) * sizeof *parts);
+    char *text = malloc(bytes), *key = malloc((size_t)source->key_bytes);
+    if (!kept || !parts || !text || !key) return source;
+    (void)source->make(source->key, text, bytes);
+    memcpy(key, source->key, (size_t)source->key_bytes);
+    memcpy(parts, source->parts, source->part_count * sizeof *parts);
+    parts[source->part_count] = text;
+    *kept = *source;
+    kept->key = key;
+    kept->parts = parts;
+    kept->part_count++;
+    return kept;
+}
+
 static text_program_t *find_program(text_list_t *list, const gantry_program_source_t *source,
                                     const char *options) {
     text_program_t *program = list->programs;
     for (; program < list->programs + list->count; ++program) {
-        if (strcmp(program->source->label, source->label) == 0 &&
-            strcmp(program->options, options) == 0)
+        if (is_same(program->source, source) && strcmp(program->options, options) == 0)
             return program;
     }
     if (list->count == TEXT_MOST_PROGRAMS || strlen(options) >= sizeof program->options)
         return NULL;
     list->count++;
-    program->source = source;
+    program->source = keep_source(source);
     snprintf(program->options, sizeof program->options, "%s", options);
     return program;
 }

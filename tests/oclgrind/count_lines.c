@@ -31,16 +31,35 @@ static void expect(gantry_scope_t *scope, const char *what, const gantry_tensor_
     failed = 1;
 }
 
+static const gantry_tensor_t *layer_norm(gantry_scope_t *scope, int64_t rows, int64_t length) {
+    const gantry_tensor_t *scale =
+        gantry_reshape(scope, numbers(scope, 1, length), GANTRY_SHAPE(length));
+    return gantry_layer_norm(scope, numbers(scope, rows, length), scale, scale, 1, 0.001);
+}
+
 static void run_all(gantry_scope_t *scope) {
     const gantry_tensor_t *wide = numbers(scope, 16, 1024), *tall = numbers(scope, 256, 64),
                           *square = numbers(scope, 96, 96);
     expect(scope, "Add", gantry_add(scope, wide, wide));
     expect(scope, "Add of a row", gantry_add(scope, wide, numbers(scope, 1, 1024)));
+    expect(scope, "Add of a scalar", gantry_add(scope, wide, gantry_scalar_f32(scope, 1)));
+    expect(scope, "Add to a column", gantry_add(scope, numbers(scope, 16, 1), wide));
+    expect(scope, "Add of a column", gantry_add(scope, wide, numbers(scope, 16, 1)));
+    expect(scope, "Add of an odd row",
+           gantry_add(scope, numbers(scope, 1, 33), numbers(scope, 50, 33)));
+    expect(scope, "Add of a row and a column",
+           gantry_add(scope, numbers(scope, 1, 64), numbers(scope, 64, 1)));
     expect(scope, "Sum of all", gantry_sum(scope, wide, NULL));
     expect(scope, "Sum of rows", reduced(scope, wide, 1));
     expect(scope, "Sum of columns", reduced(scope, tall, 0));
+    expect(scope, "Sum of few columns", reduced(scope, numbers(scope, 256, 16), 0));
     expect(scope, "ArgMax", gantry_argmax(scope, wide, 1));
     expect(scope, "Softmax", gantry_softmax(scope, wide));
+    expect(scope, "Softmax of a row", gantry_softmax(scope, numbers(scope, 1, 1000)));
+    expect(scope, "Softmax of a long row", gantry_softmax(scope, numbers(scope, 1, 9000)));
+    expect(scope, "LayerNorm", layer_norm(scope, 16, 512));
+    expect(scope, "LayerNorm of a row", layer_norm(scope, 1, 1000));
+    expect(scope, "Sort", gantry_sort(scope, numbers(scope, 1, 3000), 1, false));
     expect(scope, "Transpose", gantry_transpose(scope, square, NULL));
     expect(scope, "MatMul", gantry_matmul(scope, square, square, NULL));
     expect(scope, "Cumsum of rows", gantry_cumsum(scope, wide, 1, NULL));
@@ -53,7 +72,7 @@ static void run_all(gantry_scope_t *scope) {
 
 /* A part that imitates most cards, so that a simulator runs the forms for cards. */
 static gantry_status_t imitate_card(gantry_runtime_t *runtime) {
-    const gantry_logical_device_config_t part = {.max_work_group_size = 256};
+    const gantry_logical_device_config_t part = {.max_work_group_size = 1024};
     const gantry_physical_device_t *device = NULL;
     size_t count = 0;
     gantry_status_t status = gantry_list_physical_devices(runtime, "GPU", 1, &device, &count);

@@ -4,7 +4,7 @@
 # command, builds and runs programs that use find_package and pkg-config, in C and C++, the programs of the documents,
 # and the installed examples. CONSUMER is a copy of tests/packaging/consumer; OPENCL and CUDA are texts that these
 # backends' path or reason must contain ("" accepts any). Environment: CC, CXX, GENERATOR; FOREIGN, a list of folders,
-# one per line, that no installed file may name.
+# one per line, that no installed file may name; POCL_CACHE_DIR and OCL_ICD_VENDORS reach the programs.
 set -eu
 prefix=$1 work=$2 consumer=$3 opencl=$4 cuda=$5
 here=$(cd "$(dirname "$0")" && pwd)
@@ -18,7 +18,8 @@ fail() {
 
 # alone COMMAND...: runs the command in an environment without any path to the build.
 alone() {
-    env -i PATH="$PATH" HOME="$work/home" ${POCL_CACHE_DIR:+POCL_CACHE_DIR="$POCL_CACHE_DIR"} GANTRY_TUNING_FILE= "$@" >"$work/output" 2>&1 ||
+    env -i PATH="$PATH" HOME="$work/home" ${POCL_CACHE_DIR:+POCL_CACHE_DIR="$POCL_CACHE_DIR"} ${OCL_ICD_VENDORS:+OCL_ICD_VENDORS="$OCL_ICD_VENDORS"} \
+        GANTRY_TUNING_FILE= "$@" >"$work/output" 2>&1 ||
         { code=$? && cat "$work/output" && fail "$*: exit code $code"; }
 }
 has() { grep -qF -e "$1" "$work/output" || { cat "$work/output" && fail "\"$1\" is not in the output of $2"; }; }
@@ -91,6 +92,8 @@ alone cmake -S "$prefix/share/doc/gantry/examples" -B "$work/examples" -G "$GENE
 alone cmake --build "$work/examples"
 alone "$work/examples/cpu_vs_gpu" --size 64 --devices /CPU:0
 has "/CPU:0" cpu_vs_gpu
+alone "$work/examples/functions" --device CPU:0
+has "ResourceExhausted: function at_once" functions
 if [ -n "$opencl" ]; then
     alone env POCL_DEVICES="pthread pthread" "$work/examples/gpu_guide"
     has "[[22. 28.]" gpu_guide

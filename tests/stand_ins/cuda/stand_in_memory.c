@@ -125,6 +125,24 @@ int cuMemFreeHost(void *pointer) {
                        STAND_IN_HOST_MEMORY);
 }
 
+/* The type of memory alone: 1 of the host and pinned, 2 of a card. */
+STAND_IN_API int cuPointerGetAttribute(void *data, int attribute, uint64_t pointer);
+int cuPointerGetAttribute(void *data, int attribute, uint64_t pointer) {
+    unsigned type;
+
+    STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
+    if (data == NULL || attribute != 2) return CUDA_INVALID_VALUE;
+    if (stand_in__memory_at(pointer, 1, STAND_IN_HOST_MEMORY) != NULL) {
+        type = 1;
+    } else if (stand_in__memory_at(pointer, 1, STAND_IN_MEMORY) != NULL) {
+        type = 2;
+    } else {
+        return CUDA_INVALID_VALUE;
+    }
+    memcpy(data, &type, sizeof type);
+    return CUDA_OK;
+}
+
 STAND_IN_API int cuMemHostGetDevicePointer_v2(uint64_t *device_pointer, void *pointer,
                                               unsigned flags);
 int cuMemHostGetDevicePointer_v2(uint64_t *device_pointer, void *pointer, unsigned flags) {

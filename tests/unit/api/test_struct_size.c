@@ -19,9 +19,23 @@ typedef struct world_t {
     gantry_scope_t *scope;
     const gantry_tensor_t *x; /* float32[1,2,2,1] */
     const gantry_physical_device_t *device;
+    gantry_function_t *function;
 } world_t;
 
 static const float elements[4] = {1, 2, 3, 4};
+
+static void body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                 const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_exp(scope, inputs[0]);
+}
+
+static gantry_status_t make_function(gantry_runtime_t *runtime,
+                                     const gantry_function_options_t *options,
+                                     gantry_function_t **out_function) {
+    const gantry_input_spec_t input = {"x", GANTRY_FLOAT32, {.rank = 1, .dims = {4}}};
+    return gantry_function_trace(runtime, "f", body, NULL, &input, 1, 1, options, out_function);
+}
 
 static int open_world(void **state) {
     static world_t w;
@@ -36,12 +50,14 @@ static int open_world(void **state) {
     assert_int_equal(gantry_list_physical_devices(w.runtime, "CPU", 1, &w.device, &count),
                      GANTRY_OK);
     assert_int_equal(gantry_profile_start(w.runtime, GANTRY_PROFILE_ON), GANTRY_OK);
+    assert_int_equal(make_function(w.runtime, NULL, &w.function), GANTRY_OK);
     *state = &w;
     return 0;
 }
 
 static int close_world(void **state) {
     world_t *w = *state;
+    gantry_function_release(w->function);
     (void)gantry_scope_end(w->scope);
     gantry_runtime_release(w->runtime);
     return 0;
@@ -83,6 +99,11 @@ static gantry_status_t fill_config(const world_t *w, void *p) {
     return gantry_get_logical_device_configuration(w->runtime, w->device, 1, p, &count);
 }
 
+static gantry_status_t fill_function(const world_t *w, void *p) {
+    size_t count;
+    return gantry_function_get_memory(w->function, 1, p, &count);
+}
+
 /* previous: the size before the last field was added. */
 #define FILLED(type, last, call) \
     { #type, sizeof(type), offsetof(type, last), call }
@@ -101,6 +122,7 @@ static const struct {
     FILLED(gantry_placement_record_t, part_of, fill_record),
     FILLED(gantry_placement_count_t, count, fill_count),
     FILLED(gantry_logical_device_config_t, max_work_group_size, fill_config),
+    FILLED(gantry_function_memory_t, result_bytes, fill_function),
 };
 #define FILLED_ROWS (sizeof filled / sizeof filled[0])
 
@@ -273,6 +295,25 @@ static gantry_status_t read_batch_norm(const world_t *w, const void *p) {
     return of_scope(w, outputs[0]);
 }
 
+static gantry_status_t read_function(const world_t *w, const void *p) {
+    gantry_function_t *function = NULL;
+    const gantry_status_t status = make_function(w->runtime, p, &function);
+    gantry_function_release(function);
+    return status;
+}
+
+static void never(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                  const gantry_tensor_t **outputs, void *user) {
+    const unsigned char no = 0;
+    (void)inputs, (void)user;
+    outputs[0] = gantry_constant(scope, GANTRY_BOOL, (gantry_shape_t){.rank = 0}, &no, sizeof no);
+}
+static gantry_status_t read_while(const world_t *w, const void *p) {
+    const gantry_tensor_t *result;
+    (void)gantry_while(w->scope, never, body, NULL, &w->x, 1, p, &result);
+    return of_scope(w, result);
+}
+
 #define READ(type, zero_is_fine, call) \
     { #type, sizeof(type), zero_is_fine, call }
 static const struct {
@@ -291,6 +332,8 @@ static const struct {
     READ(gantry_window_options_t, true, read_window),
     READ(gantry_diagonal_options_t, true, read_diagonal),
     READ(gantry_fused_batch_norm_options_t, true, read_batch_norm),
+    READ(gantry_function_options_t, false, read_function),
+    READ(gantry_while_options_t, false, read_while),
 };
 #define READ_ROWS (sizeof read_rows / sizeof read_rows[0])
 
@@ -336,7 +379,8 @@ static void every_struct_has_a_size_or_is_a_plain_value(void **state) {
     for (size_t i = 0; i < public_struct_count; ++i) {
         const char *name = public_structs[i].name;
         bool is_plain =
-            strcmp(name, "gantry_shape_t") == 0 || strcmp(name, "gantry_attr_value_t") == 0;
+            strcmp(name, "gantry_shape_t") == 0 || strcmp(name, "gantry_attr_value_t") == 0 ||
+            strcmp(name, "gantry_input_spec_t") == 0 || strcmp(name, "gantry_device_choice_t") == 0;
         if (public_structs[i].has_size == is_plain)
             fail_msg("%s: a plain value, or a struct with struct_size?", name);
         if (!is_plain && !has_row(name)) fail_msg("%s has no row here", name);

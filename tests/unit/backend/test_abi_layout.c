@@ -101,12 +101,16 @@ SLOT(gantry_transfer_ops_t, copy, 24);
 SLOT(gantry_transfer_ops_t, fill, 32);
 SLOT(gantry_transfer_ops_t, copy_peer, 40);
 
-SIZE(gantry_program_source_t, 32);
+SIZE(gantry_program_source_t, 56);
 SLOT(gantry_program_source_t, struct_size, 0);
 SLOT(gantry_program_source_t, kinds, 4);
 SLOT(gantry_program_source_t, label, 8);
 SLOT(gantry_program_source_t, parts, 16);
 SLOT(gantry_program_source_t, part_count, 24);
+SLOT(gantry_program_source_t, reserved, 28);
+SLOT(gantry_program_source_t, key, 32);
+SLOT(gantry_program_source_t, key_bytes, 40);
+SLOT(gantry_program_source_t, make, 48);
 
 SIZE(gantry_launch_arg_t, 32);
 SLOT(gantry_launch_arg_t, kind, 0);

@@ -63,8 +63,11 @@ static int32_t open_first_device(fixture_t *fixture) {
 static int32_t build_for_a_newer_card(fixture_t *fixture) {
     static const char *const parts[] = {
         "__kernel void nothing(__global int *out) { out[0] = 1; }\n"};
-    static const gantry_program_source_t source = {sizeof source, GANTRY_PROGRAM_CUDA_C, "test/ptx",
-                                                   parts, 1};
+    static const gantry_program_source_t source = {.struct_size = sizeof source,
+                                                   .kinds = GANTRY_PROGRAM_CUDA_C,
+                                                   .label = "test/ptx",
+                                                   .parts = parts,
+                                                   .part_count = 1};
     gantry_backend_program_t *program = NULL;
     int32_t status = just_open(fixture);
 

@@ -18,7 +18,11 @@ static const char text[] =
     "}\n";
 static const char *const parts[] = {text};
 static const gantry_program_source_t source = {
-    sizeof source, GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C, "test/scale", parts, 1};
+    .struct_size = sizeof source,
+    .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
+    .label = "test/scale",
+    .parts = parts,
+    .part_count = 1};
 
 /* A region in four pieces: input, scaled, copied, filled; and pinned memory at both ends. */
 typedef struct bench_t {
@@ -433,6 +437,38 @@ static void synchronize_of_a_captured_stream_is_refused_and_the_stream_usable(vo
     bench_close(&b);
 }
 
+/* Both directions, on the stream of the capture and on a branch. The capture goes on without. */
+static void copies_of_pageable_memory_are_refused_and_spoil_nothing(void **state) {
+    branch_t r;
+    gantry_backend_graph_t *graph = NULL;
+    int32_t pageable[WORDS];
+
+    (void)state;
+    branch_open(&r);
+    const gantry_transfer_ops_t *transfer = r.b.fixture.backend->transfer;
+    const gantry_span_t first = piece(&r.b, 0);
+    memset(pageable, 0, sizeof pageable);
+    assert_ok(transfer->to_device(r.b.stream, &first, pageable)); /* no capture yet */
+    assert_ok(r.b.graphs->begin_capture(r.b.stream));
+    assert_int_equal(transfer->to_device(r.b.stream, &first, pageable), GANTRY_FAILED_PRECONDITION);
+    assert_error_has("copy of 256 bytes of pageable host memory on \"");
+    assert_error_has("a capture accepts host memory of host_alloc alone");
+    assert_int_equal(transfer->to_host(r.b.stream, pageable, &first), GANTRY_FAILED_PRECONDITION);
+    assert_ok(r.b.events->record(r.fork, r.b.stream));
+    assert_ok(r.b.streams->wait_event(r.other, r.fork));
+    assert_int_equal(transfer->to_device(r.other, &first, pageable), GANTRY_FAILED_PRECONDITION);
+    assert_ok(r.b.events->record(r.join, r.other));
+    assert_ok(r.b.streams->wait_event(r.b.stream, r.join));
+    assert_ok(submit_chain(&r.b)); /* pinned memory */
+    assert_ok(r.b.graphs->end_capture(r.b.stream, &graph));
+    assert_ok(r.b.graphs->launch(r.b.stream, graph));
+    assert_ok(r.b.streams->synchronize(r.b.stream));
+    r.b.graphs->destroy(graph);
+    assert_ok(transfer->to_host(r.b.stream, pageable, &first)); /* no capture any more */
+    check_usable(&r.b);
+    branch_close(&r);
+}
+
 /* Allocates and frees objects that the capture does not use; NULL if a call was refused. */
 static void *take_memory_and_programs(void *self) {
     const fixture_t *fixture = self;
@@ -641,6 +677,7 @@ int main(void) {
         cmocka_unit_test(launch_on_a_branch_is_refused_and_spoils_nothing),
         cmocka_unit_test(wait_for_an_event_of_outside_spoils_the_capture),
         cmocka_unit_test(calls_out_of_turn_are_refused),
+        cmocka_unit_test(copies_of_pageable_memory_are_refused_and_spoil_nothing),
         cmocka_unit_test(synchronize_of_a_captured_stream_is_refused_and_the_stream_usable),
         cmocka_unit_test(memory_and_programs_are_taken_during_a_capture_by_any_thread),
         cmocka_unit_test(every_driver_call_that_fails_leaks_nothing),

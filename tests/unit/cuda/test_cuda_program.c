@@ -17,7 +17,11 @@ static const char text_end[] =
     "__kernel void nothing(__global uchar *out_base, const ulong out_offset) { (out_base + out_offset)[0] = 7; }\n";
 static const char *const parts[] = {text_begin, text_end};
 static const gantry_program_source_t source = {
-    sizeof source, GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C, "test/scale", parts, 2};
+    .struct_size = sizeof source,
+    .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
+    .label = "test/scale",
+    .parts = parts,
+    .part_count = 2};
 
 static int32_t launch_groups(fixture_t *fixture, gantry_backend_stream_t *stream,
                              gantry_backend_kernel_t *kernel, gantry_span_t in, gantry_span_t out,
@@ -129,10 +133,16 @@ static void kernel_info_tells_the_largest_group(void **state) {
 static void program_with_a_mistake_carries_the_compilers_words(void **state) {
     static const char *const wrong[] = {
         "__kernel void broken(__global int *out) { out[0] = not_there; }\n"};
-    static const gantry_program_source_t bad = {sizeof bad, GANTRY_PROGRAM_CUDA_C, "test/broken",
-                                                wrong, 1};
-    static const gantry_program_source_t foreign = {sizeof foreign, GANTRY_PROGRAM_OPENCL_C,
-                                                    "test/foreign", wrong, 1};
+    static const gantry_program_source_t bad = {.struct_size = sizeof bad,
+                                                .kinds = GANTRY_PROGRAM_CUDA_C,
+                                                .label = "test/broken",
+                                                .parts = wrong,
+                                                .part_count = 1};
+    static const gantry_program_source_t foreign = {.struct_size = sizeof foreign,
+                                                    .kinds = GANTRY_PROGRAM_OPENCL_C,
+                                                    .label = "test/foreign",
+                                                    .parts = wrong,
+                                                    .part_count = 1};
     fixture_t fixture;
     gantry_backend_program_t *program = NULL;
     char options[2048] = "";

@@ -64,8 +64,11 @@ static void program_without_memory_gives_all_back(void **state) {
 
 static void program_arguments_are_refused_with_the_label(void **state) {
     (void)state;
-    const gantry_program_source_t source = {sizeof source, GANTRY_PROGRAM_OPENCL_C, "test/p", NULL,
-                                            0};
+    const gantry_program_source_t source = {.struct_size = sizeof source,
+                                            .kinds = GANTRY_PROGRAM_OPENCL_C,
+                                            .label = "test/p",
+                                            .parts = NULL,
+                                            .part_count = 0};
     fixture_t fixture;
     fixture_init(&fixture);
     const gantry_host_t *host = &fixture.host;

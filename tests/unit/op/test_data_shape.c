@@ -20,20 +20,17 @@ static gantry_status_t infer_positive(gantry__infer_t *call) {
 
 static const gantry__op_def_t positive = {
     .name = "TestPositive",
-    .summary = "the elements greater than 0, and where they are",
     .flags = GANTRY__OP_DATA_SHAPE,
     .input_count = 1,
     .output_count = 2,
     .attr_count = 2,
-    .inputs = (const gantry__op_arg_t[]){{"x", 0, 0}, {NULL, 0, 0}},
-    .outputs =
+    .inputs =
         (const gantry__op_arg_t[]){
-            {"y", 0, 0}, {"marks", GANTRY__TYPE_FIXED(GANTRY_INT32), 0}, {NULL, 0, 0}},
+            {"x", 0, 0}, {"y", 0, 0}, {"marks", GANTRY__TYPE_FIXED(GANTRY_INT32), 0}},
     .attrs =
         (const gantry__op_attr_t[]){
             {.name = "T", .kind = GANTRY_ATTR_TYPE, .dtype_mask = ~UINT64_C(0)},
-            {.name = "wrong", .kind = GANTRY_ATTR_INT},
-            {.name = NULL}},
+            {.name = "wrong", .kind = GANTRY_ATTR_INT}},
     .infer = infer_positive,
     .id = GANTRY__OP_COUNT,
 };

@@ -15,17 +15,14 @@ static gantry_status_t infer_copies(gantry__infer_t *call) {
 
 static const gantry__op_def_t copies = {
     .name = "TestCopies",
-    .summary = "x, several times",
     .input_count = 1,
     .output_count = 1,
     .attr_count = 2,
-    .inputs = (const gantry__op_arg_t[]){{"x", 0, 0}, {NULL, 0, 0}},
-    .outputs = (const gantry__op_arg_t[]){{"y", 0, GANTRY__ARG_LIST}, {NULL, 0, 0}},
+    .inputs = (const gantry__op_arg_t[]){{"x", 0, 0}, {"y", 0, GANTRY__ARG_LIST}},
     .attrs =
         (const gantry__op_attr_t[]){
             {.name = "T", .kind = GANTRY_ATTR_TYPE, .dtype_mask = ~UINT64_C(0)},
-            {.name = "num", .kind = GANTRY_ATTR_INT, .required = true, .counts_outputs = true},
-            {.name = NULL}},
+            {.name = "num", .kind = GANTRY_ATTR_INT, .required = true, .counts_outputs = true}},
     .infer = infer_copies,
     .id = GANTRY__OP_COUNT,
 };

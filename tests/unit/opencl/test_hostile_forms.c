@@ -49,6 +49,12 @@ static const gantry_tensor_t *call_column_sums(gantry_scope_t *scope, const gant
 static const gantry_tensor_t *call_softmax(gantry_scope_t *scope, const gantry_tensor_t *x) {
     return gantry_softmax(scope, x);
 }
+static const gantry_tensor_t *call_layer_norm(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    const gantry_tensor_t *ones =
+        gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(gantry_tensor_shape(x)->dims[1]));
+    hostile_take_launches((char[1 << 12]){0}, 1 << 12);
+    return gantry_layer_norm(scope, x, ones, ones, 1, 0.001);
+}
 static const gantry_tensor_t *call_transpose(gantry_scope_t *scope, const gantry_tensor_t *x) {
     return gantry_transpose(scope, x, NULL);
 }
@@ -57,6 +63,13 @@ static const gantry_tensor_t *call_row_scans(gantry_scope_t *scope, const gantry
 }
 static const gantry_tensor_t *call_column_scans(gantry_scope_t *scope, const gantry_tensor_t *x) {
     return gantry_cumsum(scope, x, 0, NULL);
+}
+static const gantry_tensor_t *call_sort(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    return gantry_sort(scope, x, 1, false);
+}
+static const gantry_tensor_t *call_bias(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    const gantry_tensor_t *bias = hostile_ramp(scope, 1, gantry_tensor_shape(x)->dims[1]);
+    return gantry_add(scope, x, bias);
 }
 static const gantry_tensor_t *call_add(gantry_scope_t *scope, const gantry_tensor_t *x) {
     return gantry_add(scope, x, x);
@@ -76,14 +89,21 @@ static const struct {
     {"sums of columns", call_column_sums, 3000, 16},
     {"sums of columns", call_column_sums, 1000, 1000},
     {"sums of columns", call_column_sums, 30, 100000},
+    {"softmax", call_softmax, 4, 3000},
     {"softmax", call_softmax, 3, 9000},
+    {"softmax", call_softmax, 1, 1000000},
     {"softmax", call_softmax, 1000, 1000},
+    {"layer norm", call_layer_norm, 4, 3000},
+    {"layer norm", call_layer_norm, 1000, 1000},
     {"transpose", call_transpose, 1000, 1000},
     {"scans of rows", call_row_scans, 3, 9000},
     {"scans of rows", call_row_scans, 1000, 1000},
     {"scans of columns", call_column_scans, 3000, 16},
     {"scans of columns", call_column_scans, 1000, 1000},
+    {"sort", call_sort, 1, 10000},
+    {"sort", call_sort, 1000, 300},
     {"add", call_add, 1000, 1000},
+    {"add of a row", call_bias, 1000, 1000},
 };
 
 static void append(FILE *out, gantry_runtime_t *runtime, size_t op) {
@@ -94,7 +114,7 @@ static void append(FILE *out, gantry_runtime_t *runtime, size_t op) {
     if (!ops[op].call(scope, x)) fail_msg("%s: %s", ops[op].name, gantry_scope_message(scope));
     hostile_take_launches(launches, sizeof launches);
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
-    fprintf(out, "  %-16s %5lld x %-7lld", ops[op].name, (long long)ops[op].rows,
+    fprintf(out, "  %-16s %5lld x %-9lld", ops[op].name, (long long)ops[op].rows,
             (long long)ops[op].columns);
     const char *between = "";
     for (char *line = strtok(launches, "\n"); line; line = strtok(NULL, "\n")) {
@@ -131,7 +151,7 @@ static void keep(const char *text) {
 
 static void forms_are_those_of_the_golden_text(void **state) {
     (void)state;
-    char wanted[1 << 15];
+    char wanted[1 << 16];
     FILE *file = fopen(GOLDEN, "r");
     assert_non_null(file);
     size_t bytes = fread(wanted, 1, sizeof wanted - 1, file);

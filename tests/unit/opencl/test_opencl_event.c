@@ -12,8 +12,11 @@ static const char *const slow_parts[] = {
     "    for (ulong i = 0; i < steps; ++i) x = x * 1664525u + 1013904223u + (uint)(i >> 7);\n"
     "    ((__global uint *)(base + offset))[get_global_id(0)] = x | 1u;\n"
     "}\n"};
-static const gantry_program_source_t slow_source = {sizeof slow_source, GANTRY_PROGRAM_OPENCL_C,
-                                                    "test/slow", slow_parts, 1};
+static const gantry_program_source_t slow_source = {.struct_size = sizeof slow_source,
+                                                    .kinds = GANTRY_PROGRAM_OPENCL_C,
+                                                    .label = "test/slow",
+                                                    .parts = slow_parts,
+                                                    .part_count = 1};
 
 static gantry_backend_program_t *build_slow(fixture_t *fixture) {
     gantry_backend_program_t *program = NULL;

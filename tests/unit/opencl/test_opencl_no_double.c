@@ -22,8 +22,11 @@ static void float64_is_the_only_type_that_lacks(void **state) {
 
 static int32_t build(fixture_t *fixture, const char *text) {
     const char *const parts[] = {text};
-    const gantry_program_source_t source = {sizeof source, GANTRY_PROGRAM_OPENCL_C,
-                                            "test/no_double", parts, 1};
+    const gantry_program_source_t source = {.struct_size = sizeof source,
+                                            .kinds = GANTRY_PROGRAM_OPENCL_C,
+                                            .label = "test/no_double",
+                                            .parts = parts,
+                                            .part_count = 1};
     gantry_backend_program_t *program = NULL;
     int32_t status = fixture->backend->program->build(fixture->device[0], &source, "", &program);
 

@@ -19,8 +19,11 @@ static const char text_end[] =
     "    ((__global int *)(out_base + out_offset))[i] = factor * group[get_local_size(0) - 1 - get_local_id(0)];\n"
     "}\n";
 static const char *const text_parts[] = {text_begin, text_end};
-static const gantry_program_source_t test_source = {sizeof test_source, GANTRY_PROGRAM_OPENCL_C,
-                                                    "test/scale", text_parts, 2};
+static const gantry_program_source_t test_source = {.struct_size = sizeof test_source,
+                                                    .kinds = GANTRY_PROGRAM_OPENCL_C,
+                                                    .label = "test/scale",
+                                                    .parts = text_parts,
+                                                    .part_count = 2};
 
 static int32_t launch_scale(fixture_t *fixture, gantry_backend_stream_t *stream,
                             gantry_backend_kernel_t *kernel, gantry_span_t in, gantry_span_t out,
@@ -74,10 +77,16 @@ static void kernel_of_unknown_name_is_not_found(void **state) {
 static void build_of_bad_text_shows_the_compilers_log(void **state) {
     static const char *const parts[] = {
         "__kernel void broken(__global int *x)\n{\n    x[0] = undeclared_thing;\n}\n"};
-    static const gantry_program_source_t source = {sizeof source, GANTRY_PROGRAM_OPENCL_C,
-                                                   "test/broken", parts, 1};
-    static const gantry_program_source_t cuda = {sizeof cuda, GANTRY_PROGRAM_CUDA_C, "test/cuda",
-                                                 parts, 1};
+    static const gantry_program_source_t source = {.struct_size = sizeof source,
+                                                   .kinds = GANTRY_PROGRAM_OPENCL_C,
+                                                   .label = "test/broken",
+                                                   .parts = parts,
+                                                   .part_count = 1};
+    static const gantry_program_source_t cuda = {.struct_size = sizeof cuda,
+                                                 .kinds = GANTRY_PROGRAM_CUDA_C,
+                                                 .label = "test/cuda",
+                                                 .parts = parts,
+                                                 .part_count = 1};
     gantry_backend_program_t *program = NULL;
     fixture_t fixture;
 
@@ -319,8 +328,11 @@ static const char *const needs_parts[] = {
     "__kernel void tile(__global int *out, const ulong offset, __local int *more)\n{\n    __local int mine[300];\n"
     "    mine[get_local_id(0)] = more[0] = 1;\n    barrier(CLK_LOCAL_MEM_FENCE);\n"
     "    out[get_global_id(0) + offset] = mine[(get_local_id(0) + 1) % get_local_size(0)];\n}\n"};
-static const gantry_program_source_t needs_source = {sizeof needs_source, GANTRY_PROGRAM_OPENCL_C,
-                                                     "test/needs", needs_parts, 1};
+static const gantry_program_source_t needs_source = {.struct_size = sizeof needs_source,
+                                                     .kinds = GANTRY_PROGRAM_OPENCL_C,
+                                                     .label = "test/needs",
+                                                     .parts = needs_parts,
+                                                     .part_count = 1};
 
 static void kernel_info_tells_what_the_text_declares(void **state) {
     fixture_t fixture;

@@ -3,6 +3,7 @@
  * GANTRY_STACK_BYTES of stack. The stack is painted before a call and read afterwards. An op's name
  * as argument prints its cases' need; "all" prints all. */
 #define _GNU_SOURCE
+#include "fused_case.h"
 #include "painted_thread.h"
 
 #include <dirent.h>
@@ -224,9 +225,50 @@ static void thread_of_128_kib_runs_all_from_the_runtime_on(void **state) {
     painted_thread_deinit(&thread);
 }
 
+/* The longest program of the type with the most steps, in blocks and in the short way. */
+static void run_longest_fused(void *data) {
+    gantry_runtime_t *runtime = data;
+    static fused_case_t c; /* large */
+    for (int way = 0; way < 2; ++way) {
+        const gantry_dtype_t dtype = way == 0 ? GANTRY_FLOAT16 : GANTRY_FLOAT32;
+        c = (fused_case_t){.random = 1,
+                           .instruction_count = GANTRY__FUSED_MOST_INSTRUCTIONS,
+                           .output_count = 1,
+                           .outputs = {GANTRY__FUSED_MOST_INSTRUCTIONS - 1}};
+        while (c.input_count < GANTRY__FUSED_MOST_INPUTS)
+            (void)fused_add_input(&c, dtype,
+                                  (gantry_shape_t){.rank = 1, .dims = {way == 0 ? 5000 : 4}});
+        for (int k = 0; k < GANTRY__FUSED_MOST_INSTRUCTIONS; ++k) {
+            const int64_t in[] = {GANTRY__FUSED_Add, (int64_t)dtype, -k,
+                                  k % GANTRY__FUSED_MOST_INPUTS, 0};
+            memcpy(c.program + k * GANTRY__FUSED_WORDS, in, sizeof in);
+        }
+        gantry_scope_t *scope = gantry_scope_begin(runtime, "/CPU:0");
+        const gantry_tensor_t *inputs[GANTRY__FUSED_MOST_INPUTS], *out;
+        fused_inputs(scope, &c, inputs);
+        fused_call(scope, &c, inputs, &out);
+        assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+        fused_free(&c);
+    }
+}
+
+static void longest_fused_program_keeps_to_the_stack(void **state) {
+    (void)state;
+    gantry_runtime_t *runtime;
+    painted_thread_t thread;
+    assert_int_equal(gantry_runtime_create(NULL, &runtime), GANTRY_OK);
+    painted_thread_init(&thread, (size_t)256 << 10);
+    painted_thread_run(&thread, run_longest_fused, runtime);
+    const size_t used = thread.used;
+    painted_thread_deinit(&thread);
+    gantry_runtime_release(runtime);
+    assert_in_range(used, 1024, GANTRY_STACK_BYTES);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(op_of_every_golden_case_needs_no_more_than_promised),
+        cmocka_unit_test(longest_fused_program_keeps_to_the_stack),
         cmocka_unit_test(thread_of_128_kib_runs_all_from_the_runtime_on)};
     printed = argc > 1 ? argv[1] : "";
 #if !defined(__OPTIMIZE__)

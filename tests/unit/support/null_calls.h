@@ -45,6 +45,7 @@ struct null_call_t {
     gantry_scope_t *scope;
     gantry_variable_t *variable;
     gantry_generator_t *generator;
+    gantry_function_t *traced;
     null_result_t gives;
     gantry_status_t status;
     const void *object; /* returned */
@@ -57,9 +58,14 @@ struct null_call_t {
 
 /* ---- results ---- */
 
+/* A scope that begins with wrong arguments has failed. */
+static inline gantry_scope_t *well_begun(gantry_scope_t *scope) {
+    return scope && gantry_scope_status(scope) == GANTRY_OK ? scope : NULL;
+}
+
 #define RESULT_gantry_status_t(call) (c->gives = NULL_GIVES_STATUS, c->status = (call))
 #define RESULT_const_gantry_tensor_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
-#define RESULT_gantry_scope_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
+#define RESULT_gantry_scope_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = well_begun(call))
 #define RESULT_gantry_variable_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
 #define RESULT_void(call) (call)
 #define RESULT_bool(call) ((void)(call))
@@ -120,6 +126,24 @@ static inline gantry_generator_t *given_generator(null_call_t *c) {
     return c->generator;
 }
 
+static const gantry_input_spec_t given_inputs[2] = {
+    {"x", GANTRY_FLOAT32, {.rank = 1, .dims = {2}}},
+    {"y", GANTRY_FLOAT32, {.rank = 1, .dims = {2}}}};
+
+static inline void given_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                              const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_add(scope, inputs[0], inputs[1]);
+    outputs[1] = outputs[0];
+}
+
+static inline gantry_function_t *given_function(null_call_t *c) {
+    if (!c->traced && gantry_function_trace(given_runtime(c), "f", given_body, NULL, given_inputs,
+                                            2, 2, NULL, &c->traced) != GANTRY_OK)
+        abort();
+    return c->traced;
+}
+
 static inline const gantry_physical_device_t *given_physical(null_call_t *c) {
     const gantry_physical_device_t *device = NULL;
     size_t count;
@@ -143,6 +167,8 @@ static inline const gantry_logical_device_t *given_logical(null_call_t *c) {
 #define given_gantry_variable_t_p(c, name) given_variable(c)
 #define given_const_gantry_variable_t_p(c, name) given_variable(c)
 #define given_gantry_generator_t_p(c, name) given_generator(c)
+#define given_gantry_function_t_p(c, name) given_function(c)
+#define given_const_gantry_function_t_p(c, name) given_function(c)
 #define given_const_gantry_physical_device_t_p(c, name) given_physical(c)
 #define given_const_struct_gantry_physical_device_t_p(c, name) given_physical(c)
 #define given_const_gantry_logical_device_t_p(c, name) given_logical(c)
@@ -168,6 +194,7 @@ GIVEN_PLACE(bool, 1)
     }
 GIVEN_STRUCT(gantry_backend_status_t)
 GIVEN_STRUCT(gantry_device_details_t)
+GIVEN_STRUCT(gantry_function_memory_t)
 GIVEN_STRUCT(gantry_memory_info_t)
 GIVEN_STRUCT(gantry_op_info_t)
 GIVEN_STRUCT(gantry_placement_record_t)
@@ -176,6 +203,7 @@ GIVEN_STRUCT(gantry_program_stats_t)
 GIVEN_STRUCT(gantry_setting_t)
 #define given_gantry_backend_status_t_p(c, name) given_gantry_backend_status_t_p_()
 #define given_gantry_device_details_t_p(c, name) given_gantry_device_details_t_p_()
+#define given_gantry_function_memory_t_p(c, name) given_gantry_function_memory_t_p_()
 #define given_gantry_memory_info_t_p(c, name) given_gantry_memory_info_t_p_()
 #define given_gantry_op_info_t_p(c, name) given_gantry_op_info_t_p_()
 #define given_gantry_placement_record_t_p(c, name) given_gantry_placement_record_t_p_()
@@ -202,6 +230,7 @@ static inline void *given_pointers(void) {
 #define given_const_char_p_p(c, name) ((const char **)given_pointers())
 #define given_gantry_runtime_t_p_p(c, name) ((gantry_runtime_t **)given_pointers())
 #define given_gantry_generator_t_p_p(c, name) ((gantry_generator_t **)given_pointers())
+#define given_gantry_function_t_p_p(c, name) ((gantry_function_t **)given_pointers())
 #define given_const_gantry_tensor_t_p_p(c, name) ((const gantry_tensor_t **)given_pointers())
 #define given_const_gantry_logical_device_t_p_p(c, name) \
     ((const gantry_logical_device_t **)given_pointers())
@@ -232,6 +261,7 @@ static const gantry_attr_value_t given_attrs[2] = {
     {.name = "N", .kind = GANTRY_ATTR_INT, .i = 2}};
 static const gantry_logical_device_config_t given_configs[2];
 
+#define given_const_gantry_input_spec_t_p(c, name) given_inputs
 #define given_const_gantry_physical_device_t_p_const_p(c, name) given_physical_list(c)
 #define given_const_int64_t_p(c, name) given_i64
 #define given_const_int32_t_p(c, name) given_i32
@@ -246,6 +276,10 @@ static const gantry_logical_device_config_t given_configs[2];
 #define given_const_gantry_runtime_options_t_p(c, name)                           \
     (&(gantry_runtime_options_t){.struct_size = sizeof(gantry_runtime_options_t), \
                                  .backends = "cpu"})
+#define given_const_gantry_while_options_t_p(c, name) \
+    (&(gantry_while_options_t){.struct_size = sizeof(gantry_while_options_t), .most_steps = 2})
+#define given_const_gantry_function_options_t_p(c, name) \
+    (&(gantry_function_options_t){.struct_size = sizeof(gantry_function_options_t)})
 #define given_const_gantry_format_options_t_p(c, name) \
     (&(gantry_format_options_t){.struct_size = sizeof(gantry_format_options_t)})
 #define given_const_gantry_reduce_options_t_p(c, name) (&(gantry_reduce_options_t){.axis_count = 1})
@@ -290,12 +324,19 @@ static inline size_t given_size(const char *name) {
 static inline void given_callback(void *user, const gantry_placement_record_t *record) {
     (void)user, (void)record;
 }
+static inline const char *given_choose(const gantry_device_choice_t *choice, void *user) {
+    return choice || user ? NULL : "";
+}
 static inline bool given_visit(void *user, const gantry_tuning_record_t *record) {
     return !user && !record;
 }
 
 #define given_const_char_p(c, name) given_text(c, name)
 #define given_gantry_placement_fn(c, name) given_callback
+#define given_gantry_function_body_fn(c, name) given_body
+#define given_const_gantry_function_body_fn_p(c, name) \
+    ((const gantry_function_body_fn[]){given_body, given_body, given_body})
+#define given_gantry_device_fn(c, name) given_choose
 #define given_gantry_tuning_record_fn(c, name) given_visit
 #define given_size_t(c, name) given_size(name)
 #define given_bool(c, name) true
@@ -309,6 +350,7 @@ static inline bool given_visit(void *user, const gantry_tuning_record_t *record)
 #define given_gantry_status_t(c, name) GANTRY_OK
 #define given_gantry_device_policy_t(c, name) GANTRY_POLICY_SILENT
 #define given_gantry_placement_mode_t(c, name) GANTRY_PLACEMENT_PREFER
+#define given_gantry_explain_form_t(c, name) GANTRY_EXPLAIN_TEXT
 #define given_gantry_placement_reason_t(c, name) GANTRY_PLACED_EXPLICIT
 #define given_gantry_refusal_t(c, name) GANTRY_REFUSED_NO_KERNEL
 #define given_gantry_profile_mode_t(c, name) GANTRY_PROFILE_ON

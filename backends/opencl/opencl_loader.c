@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* dl_iterate_phdr, memmem */
+#include "opencl/opencl_loader.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opencl/opencl_pocl.h"
+#include "opencl/opencl_status.h"
+
+#define SORT_VARIABLE "OCL_ICD_PLATFORM_SORT"
+#define MOST_PLATFORMS 16 /* of one driver */
+
+/* ---- the loader ---- */
+
+/* Whether the library that has the address has the text, too. */
+typedef struct search_t {
+    const char *address;
+    const char *text;
+    bool has_text;
+} search_t;
+
+static const char *segment_at(const struct dl_phdr_info *library, size_t at) {
+    return (const char *)(uintptr_t)(library->dlpi_addr + library->dlpi_phdr[at].p_vaddr);
+}
+
+static bool has_address(const struct dl_phdr_info *library, const char *address) {
+    for (size_t i = 0; i < library->dlpi_phnum; ++i) {
+        const char *segment = segment_at(library, i);
+        if (library->dlpi_phdr[i].p_type == PT_LOAD && address >= segment &&
+            address < segment + library->dlpi_phdr[i].p_memsz) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int search_library(struct dl_phdr_info *library, size_t bytes, void *context) {
+    search_t *search = context;
+    (void)bytes;
+    if (!has_address(library, search->address)) return 0;
+    for (size_t i = 0; i < library->dlpi_phnum; ++i) {
+        const ElfW(Phdr) *part = &library->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && (part->p_flags & (PF_R | PF_W)) == PF_R &&
+            memmem(segment_at(library, i), part->p_filesz, search->text,
+                   strlen(search->text) + 1)) {
+            search->has_text = true;
+        }
+    }
+    return 1; /* ends the iteration */
+}
+
+/* Other loaders ask no driver. ocl-icd tells its name only in a call that starts it, so its name
+ * is not asked for: it is the loader that has the variable's name in it. */
+static bool sorts_by_devices(const gantry__opencl_symbols_t *cl) {
+    const char *sort = getenv(SORT_VARIABLE);
+    search_t search = {.text = SORT_VARIABLE};
+    memcpy(&search.address, &cl->clGetPlatformIDs, sizeof search.address);
+    if (sort && strcmp(sort, "none") == 0) return false;
+    (void)dl_iterate_phdr(search_library, &search);
+    return search.has_text;
+}
+
+/* ---- the platforms ---- */
+
+typedef struct platforms_t {
+    cl_uint count;
+    bool has_pocl;
+} platforms_t;
+
+/* The driver's own: if it is linked with the loader, a search finds the loader's functions, and a
+ * call of one starts the loader. */
+static void *find_exported(const gantry__opencl_symbols_t *cl, void *library, const char *name) {
+    void *function = dlsym(library, name);
+    return function == dlsym(cl->library, name) ? NULL : function;
+}
+
+/* As ocl-icd: a function that the driver hands out, or else one that it exports. */
+static void *find_of_driver(const gantry__opencl_symbols_t *cl, void *library, const char *name) {
+    void *(*get)(const char *name);
+    void *function = find_exported(cl, library, "clGetExtensionFunctionAddress");
+    memcpy(&get, &function, sizeof get);
+    function = get ? get(name) : NULL;
+    return function ? function : find_exported(cl, library, name);
+}
+
+/* The questions that ocl-icd asks before it sorts; they start no device. */
+static void opencl_loader_add_platforms(const gantry__opencl_symbols_t *cl, void *library,
+                                        platforms_t *platforms) {
+    cl_int (*get_platforms)(cl_uint most, cl_platform_id * out_platforms, cl_uint * out_count);
+    __typeof__(&clGetPlatformInfo) get_info;
+    void *functions[] = {find_of_driver(cl, library, "clIcdGetPlatformIDsKHR"),
+                         find_of_driver(cl, library, "clGetPlatformInfo")};
+    cl_platform_id found[MOST_PLATFORMS];
+    cl_uint count = 0;
+    memcpy(&get_platforms, &functions[0], sizeof get_platforms);
+    memcpy(&get_info, &functions[1], sizeof get_info);
+    if (!get_platforms || !get_info || get_platforms(MOST_PLATFORMS, found, &count) != CL_SUCCESS) {
+        return;
+    }
+    platforms->count += count;
+    for (cl_uint i = 0; i < count && i < MOST_PLATFORMS; ++i) {
+        char name[64] = "";
+        if (get_info(found[i], CL_PLATFORM_NAME, sizeof name, name, NULL) == CL_SUCCESS)
+            platforms->has_pocl = platforms->has_pocl || gantry__pocl_is(name);
+    }
+}
+
+int32_t gantry__opencl_loader_check(const gantry_host_t *host, const gantry__opencl_symbols_t *cl,
+                                    const gantry__opencl_drivers_t *drivers, bool *out_has_asked) {
+    char reason[GANTRY__POCL_REASON_BYTES];
+    platforms_t platforms = {0};
+    *out_has_asked = false;
+    if (drivers->count < 2 || !sorts_by_devices(cl)) return GANTRY_OK;
+    for (uint32_t i = 0; i < drivers->count; ++i)
+        opencl_loader_add_platforms(cl, drivers->libraries[i], &platforms);
+    *out_has_asked = platforms.count > 0;
+    if (platforms.count < 2 || !platforms.has_pocl ||
+        gantry__pocl_can_be_asked(reason, sizeof reason)) {
+        return GANTRY_OK;
+    }
+    return gantry__driver_fail(
+        host, GANTRY_UNAVAILABLE, 0,
+        "%.200s asks each of %u OpenCL platforms for its devices to sort them, and PoCL, one of them, would end the process: %s; for the other platforms alone set " SORT_VARIABLE
+        "=none, or leave PoCL out of OCL_ICD_VENDORS",
+        cl->name, platforms.count, reason);
+}

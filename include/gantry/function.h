@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Functions: a body of ops that is traced once, placed once, and called many times.
+ *
+ * A trace runs the body in a recording scope. The same op calls that compute elsewhere become the
+ * nodes of a graph there; their results are symbolic tensors, which have a type and a shape, and no
+ * elements. The graph is placed, with one reason for each node, and its memory is planned before
+ * the first call.
+ *
+ * Tensors and variables from outside that the body uses are captured by reference. Reads and
+ * assignments of a variable keep the body's order, and happen in each call. */
+#ifndef GANTRY_FUNCTION_H
+#define GANTRY_FUNCTION_H
+
+#include <gantry/scope.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A function. The caller that made it releases it. */
+typedef struct gantry_function_t gantry_function_t;
+
+/** The most inputs, and the most outputs, of a function. */
+#define GANTRY_MAX_FUNCTION_VALUES 256
+
+/** An input of a function. The struct does not grow. */
+typedef struct gantry_input_spec_t {
+    const char *name;     /**< The name of its node; NULL: one is made. */
+    gantry_dtype_t dtype; /**< The type of its elements. */
+    gantry_shape_t shape; /**< Its shape; a dimension of -1 takes any size. */
+} gantry_input_spec_t;
+
+/** The body: calls ops in scope and sets every output, to a tensor of the scope or an input. It may
+ * end with the scope failed. Called once for each combination of sizes of the dimensions that the
+ * signature leaves open. */
+typedef void (*gantry_function_body_fn)(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                                        const gantry_tensor_t **outputs, void *user);
+
+/** Passes over the graph of a trace. None changes a bit of a result. */
+typedef enum gantry_pass_t {
+    /** Nodes on which no result and no variable depends are not placed. They never run. */
+    GANTRY_PASS_DEAD_NODES = 1 << 0,
+    /** Nodes whose inputs are all constants are computed when the body is traced. */
+    GANTRY_PASS_CONSTANT_FOLDING = 1 << 1,
+    /** Of nodes that compute the same, one is left. */
+    GANTRY_PASS_COMMON_SUBEXPRESSIONS = 1 << 2,
+    /** Elementwise ops that follow each other on one device become one pass over memory. */
+    GANTRY_PASS_ELEMENTWISE_FUSION = 1 << 3,
+    /** A result lies in the memory of an input that ends with its node. */
+    GANTRY_PASS_IN_PLACE = 1 << 4,
+    /** Copies between devices begin as soon as their source is there. */
+    GANTRY_PASS_EARLY_COPIES = 1 << 5,
+    GANTRY_PASS_ALL = (1 << 6) - 1 /**< All of them. */
+} gantry_pass_t;
+
+/** Options of a function. */
+typedef struct gantry_function_options_t {
+    uint32_t struct_size; /**< Its sizeof. */
+    /** The most traces that are kept, each for one combination of sizes; the one that was not used
+     * for longest makes room. 0: 16. */
+    uint32_t most_traces;
+    /** Runs the body op by op in each call, without a trace: to look at its values. */
+    bool runs_eagerly;
+    /** The most threads that run parts of one call at the same time, as TensorFlow's
+     * inter_op_parallelism_threads. 0: one for each CPU device that has enough to do; negative: the
+     * caller's thread alone. The caller's thread counts. Devices with a queue of their own work at
+     * the same time anyway. */
+    int32_t inter_op_threads;
+    /** GANTRY_PASS_... that are left out, to look at the graph without them; 0: none. */
+    uint32_t passes_off;
+} gantry_function_options_t;
+
+/** Makes a function of a body. If all dimensions of inputs are known, the body is traced and placed
+ * now, and its errors are returned; else at the first call with new sizes. body and user live as
+ * long as the function. name NULL: "function". options may be NULL.
+ *
+ * InvalidArgument for a signature that is not possible, or a body that sets no output or a tensor
+ * of another trace; else the body's own first error, with the function's name in front. */
+GANTRY_API gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *name,
+                                                 gantry_function_body_fn body, void *user,
+                                                 const gantry_input_spec_t *inputs,
+                                                 size_t input_count, size_t output_count,
+                                                 const gantry_function_options_t *options,
+                                                 gantry_function_t **out_function);
+/** Releases a function; NULL does no harm. Calls that run keep what they need. */
+GANTRY_API void gantry_function_release(gantry_function_t *function);
+
+/** Calls a function: computes its outputs, which the scope owns. The scope's device is the request
+ * of all nodes that have none. Several threads may call one function at a time. In the scope of a
+ * trace, the body becomes a part of that trace.
+ *
+ * Returns the scope's status. A failure names the node, its op and its device; the function stays
+ * usable. */
+GANTRY_API gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_function_t *function,
+                                                const gantry_tensor_t *const *inputs,
+                                                size_t input_count, const gantry_tensor_t **outputs,
+                                                size_t output_count);
+
+/** Its name; the function owns it. */
+GANTRY_API const char *gantry_function_name(const gantry_function_t *function);
+
+/** Names the next op of the scope that is recorded: "mul". Ops that run ignore it. */
+GANTRY_API gantry_status_t gantry_scope_name_next(gantry_scope_t *scope, const char *name);
+/** Begins a scope inside another whose ops run after the ops that made the given tensors, beside
+ * those of the outer scopes. Where ops run at once, this holds anyway. A scope that has
+ * failed, if a tensor is NULL or belongs to another trace. */
+GANTRY_API gantry_scope_t *gantry_scope_begin_after(gantry_scope_t *parent,
+                                                    const gantry_tensor_t *const *tensors,
+                                                    size_t count);
+
+/** Begins a scope inside another whose ops run on the device of the op that made the tensor, as
+ * tf.colocate_with does. It has no device request of outer scopes, and may get one of its own. In a
+ * trace, all nodes that are colocated share one device on which each of them can run; a variable
+ * among them decides. What cannot be is ignored under soft placement, and an error without it. A
+ * tensor with elements stands for its device. */
+GANTRY_API gantry_scope_t *gantry_scope_begin_with(gantry_scope_t *parent,
+                                                   const gantry_tensor_t *tensor);
+
+/** Forms of an explanation. */
+typedef enum gantry_explain_form_t {
+    GANTRY_EXPLAIN_TEXT = 0,    /**< Lines to read: nodes, copies, memory. */
+    GANTRY_EXPLAIN_JSON = 1,    /**< The same for a program. */
+    GANTRY_EXPLAIN_GRAPHVIZ = 2 /**< A drawing for dot: devices as colours, copies as bold edges. */
+} gantry_explain_form_t;
+
+/** Writes what the function's newest trace became: each node's device with the reason, each copy
+ * with its bytes, and the planned memory of each device. out_needed gets the length without the
+ * final zero; out may be NULL if out_bytes is 0. FailedPrecondition before the first trace. */
+GANTRY_API gantry_status_t gantry_function_explain(gantry_function_t *function,
+                                                   gantry_explain_form_t form, char *out,
+                                                   size_t out_bytes, size_t *out_needed);
+
+/** The memory that one call takes on a device. */
+typedef struct gantry_function_memory_t {
+    uint32_t struct_size;     /**< Its sizeof. */
+    char device[128];         /**< The device's full name. */
+    uint64_t planned_bytes;   /**< Intermediate values, with the plan. */
+    uint64_t unplanned_bytes; /**< The same values side by side. */
+    uint64_t constant_bytes;  /**< Constants, once for all calls. */
+    uint64_t result_bytes;    /**< Results, new values of variables, copies and their sources. */
+} gantry_function_memory_t;
+
+/** The memory that a call of the function's newest trace takes, before anything runs. Writes up to
+ * capacity devices and the full count. out_memory[0].struct_size must be set. */
+GANTRY_API gantry_status_t gantry_function_get_memory(gantry_function_t *function, size_t capacity,
+                                                      gantry_function_memory_t *out_memory,
+                                                      size_t *out_count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

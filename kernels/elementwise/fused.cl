@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words of the text that fused_text.c makes from a program. Macros only. Comes after dialect,
+ * launch, types, convert, half and work. */
+
+/* A row of ops/elementwise.def for the type T, as a function of stored elements; `expression` is of
+ * x and y. */
+#define GANTRY_FUSED_SAME(name, expression)    \
+    GANTRY_FN T name(const T a, const T b) {   \
+        const C x = GANTRY_WIDEN(a);           \
+        const C y = GANTRY_WIDEN(b);           \
+        return GANTRY_NARROW((C)(expression)); \
+    }
+#define GANTRY_FUSED_BOOL(name, expression)      \
+    GANTRY_FN uchar name(const T a, const T b) { \
+        const C x = GANTRY_WIDEN(a);             \
+        const C y = GANTRY_WIDEN(b);             \
+        return (uchar)(expression);              \
+    }
+
+/* ClipByValue, as in clip.cl. */
+#define GANTRY_FUSED_CLIP(name)                                        \
+    GANTRY_FN T name(const T x, const T lower, const T upper) {        \
+        const C low = GANTRY_WIDEN(lower), high = GANTRY_WIDEN(upper); \
+        C value = GANTRY_WIDEN(x);                                     \
+        value = high < value ? high : value;                           \
+        value = value < low ? low : value;                             \
+        return GANTRY_NARROW(value);                                   \
+    }
+
+/* An element of a bool output. */
+#if GANTRY_SERIAL
+#define GANTRY_FUSED_STORED_BOOL(value) GANTRY_HIDDEN_BOOL(value)
+#else
+#define GANTRY_FUSED_STORED_BOOL(value) (value)
+#endif
+
+/* Before a loop over elements on a processor: an element of an output may lie over the same element
+ * of an input, but over no other, so no iteration reads what another writes. */
+#define GANTRY_FUSED_LOOP
+#if GANTRY_SERIAL && defined(__clang__) && defined(__OPENCL_VERSION__)
+#undef GANTRY_FUSED_LOOP
+#define GANTRY_FUSED_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* _FusedElementwise on the CPU: a program of elementwise ops, block by block in the first-level
+ * cache.
+ *
+ *     for each part of the output, on its thread
+ *         for each block of the part          some hundred to two thousand elements
+ *             for each step                   the vector loop of one instruction over the block
+ *
+ * Memory is read once for each input and written once for each output. Results of instructions stay
+ * in slots on the stack (fused_cpu_compile.c). A small call is one block on the caller's thread.
+ *
+ * Inputs that broadcast are read in one of two ways. Long rows: a block ends where a row ends, so
+ * that each input has adjacent elements or one element for the block. Short rows: inputs are
+ * gathered into slots, once for all blocks if the input is a vector along the rows and blocks are
+ * whole rows. */
+#include "kernels/common/cpu_copy.h"
+#include "kernels/elementwise/fused_cpu.h"
+
+#define SCRATCH_BYTES 24576 /* most of a first-level cache */
+#define LONGEST_BLOCK 1024  /* elements */
+#define SHORT_ROW 256       /* elements */
+#define LEAST_GRAIN 1024    /* elements that pay for a second thread, whatever the program */
+
+typedef gantry__cpu_fused_job_t job_t;
+
+static int64_t fused_cpu_at_most(int64_t value, int64_t bound) {
+    return value < bound ? value : bound;
+}
+
+/* ---- a block ---- */
+
+typedef struct block_of_part_t {
+    const job_t *job;
+    char *at[GANTRY__CPU_FUSED_PLACES];
+    int64_t begin, count;
+} part_t;
+
+static const char *input_address(const job_t *job, uint32_t k, int64_t begin) {
+    const gantry_arg_t *input = job->call->inputs[k];
+    const gantry__k_fused_plan_t *plan = &job->plan;
+    const uint8_t varies = plan->varies[k];
+    int64_t element = varies == 0 ? 0 : begin;
+
+    if (varies != 0 && varies != gantry__k_fused_all(plan)) {
+        const int64_t inner = plan->dims[plan->rank - 1], row = begin / inner;
+
+        if (!job->by_rows) return input->data; /* a gather counts from the start */
+        element = gantry__k_fused_row_start(plan, varies, row) +
+                  (varies >> (plan->rank - 1) & 1 ? begin - row * inner : 0);
+    }
+    return (const char *)input->data + element * gantry__k_size(input->dtype);
+}
+
+static void load(part_t *part, const gantry__cpu_fused_load_t *load) {
+    const job_t *job = part->job;
+    const gantry_arg_t *input = job->call->inputs[load->input];
+    const uint32_t bytes = gantry__k_size(input->dtype);
+    const int64_t count = load->once ? job->block : part->count;
+    gantry__k_plan_t plan;
+
+    if (load->is_fill) {
+        GANTRY_CPU_PICK(job->level, fill_loop)
+        (bytes, part->at[load->input], part->at[load->place], count, false);
+        return;
+    }
+    gantry__k_plan_broadcast(&plan, job->call->outputs[0], &input, 1);
+    if (load->once) {
+        /* whole rows: the vector again and again, from where the part begins */
+        gantry__k_plan_t rows = {.rank = 2,
+                                 .operands = 1,
+                                 .dims = {INT64_MAX / 2, job->plan.dims[1]},
+                                 .strides = {{0, 1}}};
+        gantry__cpu_gather(&rows, 0, input->data, bytes, part->begin % job->plan.dims[1], count,
+                           part->at[load->place]);
+    } else {
+        gantry__cpu_gather(&plan, 0, input->data, bytes, part->begin, count, part->at[load->place]);
+    }
+}
+
+static void load_all(part_t *part, bool once) {
+    const job_t *job = part->job;
+
+    for (uint32_t i = 0; i < job->load_count; ++i) {
+        if (job->loads[i].once == once) load(part, &job->loads[i]);
+    }
+}
+
+static void run_steps(const job_t *job, char *const *at, int64_t count) {
+    const gantry__cpu_fused_step_t *step = job->steps, *end = step + job->step_count;
+
+    for (; step < end; ++step) {
+        if (step->kind == GANTRY__CPU_FUSED_LOOP) {
+            (void)step->as.loop(at[step->x], at[step->y], at[step->out], count);
+        } else if (step->kind == GANTRY__CPU_FUSED_CLIP) {
+            step->as.clip(at[step->x], at[step->y], at[step->z], at[step->out], count);
+        } else {
+            GANTRY_CPU_PICK(job->level, select_loop)
+            (step->bytes, (const uint8_t *)at[step->x], at[step->y], at[step->z], at[step->out],
+             count);
+        }
+    }
+}
+
+static void copy_out(const part_t *part, const gantry__cpu_fused_copy_t *copy) {
+    const job_t *job = part->job;
+    const int64_t bytes =
+        part->count * (int64_t)gantry__k_size(job->call->outputs[copy->output]->dtype);
+    char *to = part->at[GANTRY__CPU_FUSED_OUTPUT + copy->output];
+    const char *from = part->at[copy->place];
+
+    if (job->streams && (((uintptr_t)to | (uintptr_t)from | (uintptr_t)bytes) & 63) == 0) {
+        GANTRY_CPU_PICK(job->level, stream_copy)(to, from, bytes);
+    } else {
+        gantry__cpu_copy(to, from, (size_t)bytes);
+    }
+}
+
+/* ---- a part ---- */
+
+/* Elements from `begin` to the end of its block. */
+static int64_t block_length(const job_t *job, int64_t begin, int64_t end) {
+    int64_t most = fused_cpu_at_most(job->block, end - begin);
+
+    if (job->by_rows && job->plan.rank > 1) {
+        const int64_t inner = job->plan.dims[job->plan.rank - 1];
+
+        most = fused_cpu_at_most(most, inner - begin % inner);
+    }
+    return most;
+}
+
+static void set_addresses(part_t *part) {
+    const job_t *job = part->job;
+
+    for (uint32_t k = 0; k < job->call->input_count; ++k) {
+        /* steps do not write inputs */
+        const char *address = input_address(job, k, part->begin);
+        memcpy(&part->at[k], &address, sizeof address);
+    }
+    for (uint32_t k = 0; k < job->call->output_count; ++k) {
+        const gantry_arg_t *out = job->call->outputs[k];
+
+        part->at[GANTRY__CPU_FUSED_OUTPUT + k] =
+            (char *)out->data + part->begin * gantry__k_size(out->dtype);
+    }
+}
+
+static void fused_cpu_part(void *context, int64_t begin, int64_t end) {
+    const job_t *job = context;
+    _Alignas(64) char scratch[SCRATCH_BYTES];
+    part_t part;
+
+    part.job = job;
+    part.begin = begin;
+    for (uint32_t s = 0; s < job->slot_count; ++s) {
+        part.at[GANTRY__CPU_FUSED_SLOT + s] = scratch + s * job->block * job->slot_bytes;
+    }
+    set_addresses(&part);
+    if (job->load_count > 0) load_all(&part, true);
+    for (;;) {
+        part.count = block_length(job, part.begin, end);
+        if (job->load_count > 0) load_all(&part, false);
+        run_steps(job, part.at, part.count);
+        for (uint32_t i = 0; i < job->copy_count; ++i) copy_out(&part, &job->copies[i]);
+        part.begin += part.count;
+        if (part.begin >= end) return;
+        set_addresses(&part);
+    }
+}
+
+/* ---- the call ---- */
+
+/* As many elements as the slots have room for; whole rows if a vector along them is loaded once. */
+static int64_t choose_block(const job_t *job, int64_t count) {
+    const int64_t room = job->slot_count > 0
+                             ? SCRATCH_BYTES / ((int64_t)job->slot_count * job->slot_bytes)
+                             : LONGEST_BLOCK;
+    int64_t block = fused_cpu_at_most(room, LONGEST_BLOCK);
+
+    block = block >= 64 ? block & -64 : block & -16;
+    if (!job->by_rows && job->plan.rank == 2 && block >= job->plan.dims[1]) {
+        block -= block % job->plan.dims[1];
+    }
+    return fused_cpu_at_most(block, count);
+}
+
+static bool has_long_rows(const gantry__k_fused_plan_t *plan) {
+    return plan->rank == 1 || plan->dims[plan->rank - 1] >= SHORT_ROW;
+}
+
+static bool exceeds_caches(const gantry_op_call_t *call) {
+    for (uint32_t i = 0; i < call->input_count; ++i) {
+        if (call->inputs[i]->data == call->outputs[0]->data) return false;
+    }
+    return call->outputs[0]->element_count * gantry__k_size(call->outputs[0]->dtype) >=
+           GANTRY_CPU_STREAM_BYTES;
+}
+
+static int32_t run_in_blocks(gantry_op_call_t *call, const gantry__k_fused_t *program,
+                             int64_t count) {
+    job_t job;
+
+    job.call = call;
+    job.program = *program;
+    job.level = call->device->simd_level;
+    gantry__k_fused_plan(&job.plan, call->outputs[0], call->inputs, call->input_count);
+    job.by_rows = has_long_rows(&job.plan);
+    job.streams = exceeds_caches(call);
+    gantry__cpu_fused_compile(&job);
+    job.block = choose_block(&job, count);
+    if (!job.by_rows && job.plan.rank == 2 && job.block < job.plan.dims[1]) {
+        job.by_rows = true; /* a vector that is loaded once has no room */
+        gantry__cpu_fused_compile(&job);
+        job.block = choose_block(&job, count);
+    }
+    if (count <= LEAST_GRAIN) {
+        fused_cpu_part(&job, 0, count);
+        return GANTRY_OK;
+    }
+    const int64_t grain = GANTRY_CPU_CHEAP_GRAIN / job.weight;
+    gantry__cpu_parallel_for(call->device, count,
+                             grain > LEAST_GRAIN ? grain & -LEAST_GRAIN : LEAST_GRAIN,
+                             fused_cpu_part, &job);
+    return GANTRY_OK;
+}
+
+/* Whether no input needs more than its own elements, or one. */
+static bool is_small(const gantry_op_call_t *call, int64_t count) {
+    if (count > GANTRY__CPU_FUSED_SMALL) return false;
+    for (uint32_t i = 0; i < call->input_count; ++i) {
+        const int64_t own = call->inputs[i]->element_count;
+
+        if (own != count && own != 1) return false;
+    }
+    return true;
+}
+
+static int32_t cpu_compute_fused(gantry_op_call_t *call) {
+    const int64_t count = call->outputs[0]->element_count;
+    const gantry__k_fused_t program = gantry__k_fused(call);
+
+    if (is_small(call, count) && gantry__cpu_fused_run_small(call, &program, count))
+        return GANTRY_OK;
+    return run_in_blocks(call, &program, count);
+}
+
+static const gantry_kernel_def_t fused_kernel =
+    GANTRY_K_DEFINITION(GANTRY_K_FUSED_OP, NULL, 0, NULL, 0, .flags = GANTRY_KERNEL_IN_PLACE,
+                        .compute = cpu_compute_fused);
+
+const gantry_kernel_def_t *const gantry__cpu_fused_kernels[] = {&fused_kernel};
+const uint32_t gantry__cpu_fused_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_fused_kernels);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A fused program as steps: calls of the vector loops of the eager kernels over one block of
+ * elements. Shared by the files fused_cpu*.
+ *
+ * Not here: the loops (elementwise_cpu.h). Owner: values of the caller. Threads: thread-safe; all
+ * threads of a call read one job. */
+#ifndef GANTRY_KERNELS_FUSED_CPU_H
+#define GANTRY_KERNELS_FUSED_CPU_H
+
+#include "kernels/elementwise/elementwise_cpu.h"
+#include "kernels/elementwise/fused_shape.h"
+
+/* out[i] of x[i] between lower[i] and upper[i], for a type that is computed in itself. */
+typedef void (*gantry__cpu_clip_fn)(const void *x, const void *lower, const void *upper, void *out,
+                                    int64_t count);
+GANTRY_CPU_DECLARE(gantry__cpu_clip_fn, clip_loop, (uint32_t column));
+/* Copies by streaming stores; both addresses and bytes are multiples of a cache line. */
+GANTRY_CPU_DECLARE(void, stream_copy, (char *out, const char *in, int64_t bytes));
+
+/* A place is where a step reads or writes: an input, an output, or a slot, which holds a block. */
+enum {
+    GANTRY__CPU_FUSED_OUTPUT = GANTRY_K_FUSED_MOST_INPUTS,
+    GANTRY__CPU_FUSED_SLOT = GANTRY__CPU_FUSED_OUTPUT + GANTRY_K_FUSED_MOST_OUTPUTS,
+    /* an instruction's result each, an input's dense copy each, three operands as float32 */
+    GANTRY__CPU_FUSED_PLACES =
+        GANTRY__CPU_FUSED_SLOT + GANTRY_K_FUSED_MOST_INSTRUCTIONS + GANTRY_K_FUSED_MOST_INPUTS + 3,
+    /* of a half: three operands are widened, and the result is narrowed */
+    GANTRY__CPU_FUSED_STEPS = 5 * GANTRY_K_FUSED_MOST_INSTRUCTIONS
+};
+
+typedef struct gantry__cpu_fused_step_t {
+    union {
+        gantry__cpu_loop_fn loop;
+        gantry__cpu_clip_fn clip;
+    } as;
+    uint8_t kind; /* GANTRY__CPU_FUSED_LOOP ... */
+    uint8_t x, y, z, out;
+    uint8_t bytes; /* of an element of a select */
+} gantry__cpu_fused_step_t;
+
+enum { GANTRY__CPU_FUSED_LOOP, GANTRY__CPU_FUSED_SELECT, GANTRY__CPU_FUSED_CLIP };
+
+/* How a block of an input gets into a slot. */
+typedef struct gantry__cpu_fused_load_t {
+    uint8_t input, place;
+    bool once;    /* the same for all blocks of a part */
+    bool is_fill; /* the element at the input's address, repeated; else a gather */
+} gantry__cpu_fused_load_t;
+
+typedef struct gantry__cpu_fused_copy_t {
+    uint8_t place, output;
+} gantry__cpu_fused_copy_t;
+
+typedef struct gantry__cpu_fused_job_t {
+    const gantry_op_call_t *call;
+    gantry__k_fused_t program;
+    gantry__k_fused_plan_t plan;
+    int level;
+    bool by_rows; /* a block ends where a row of the plan ends; else inputs are gathered */
+    bool streams; /* outputs leave by streaming stores */
+    uint32_t slot_count, slot_bytes; /* bytes: of an element */
+    int64_t block;                   /* elements */
+    int64_t weight;                  /* of the work for an element, in cheap instructions */
+    uint32_t step_count, load_count, copy_count;
+    gantry__cpu_fused_load_t loads[GANTRY_K_FUSED_MOST_INPUTS];
+    gantry__cpu_fused_copy_t copies[GANTRY_K_FUSED_MOST_OUTPUTS];
+    gantry__cpu_fused_step_t steps[GANTRY__CPU_FUSED_STEPS];
+} gantry__cpu_fused_job_t;
+
+/* Makes steps, loads and copies; call, program, plan, level, by_rows and streams are set. */
+void gantry__cpu_fused_compile(gantry__cpu_fused_job_t *job);
+
+/* Runs a program over up to GANTRY__CPU_FUSED_SMALL elements, with inputs of as many or of one.
+ * Returns false, and has written nothing, if it has an instruction that this way does not run. */
+enum { GANTRY__CPU_FUSED_SMALL = 16 };
+bool gantry__cpu_fused_run_small(const gantry_op_call_t *call, const gantry__k_fused_t *program,
+                                 int64_t count);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program of _FusedElementwise as kernels read it, and how its inputs broadcast. src/op has
+ * checked the program: nothing is checked here. src/op/fused_program.h explains its form.
+ *
+ * Owner: plain values of the caller; instructions are the attribute's own. Threads: thread-safe. */
+#ifndef GANTRY_KERNELS_FUSED_SHAPE_H
+#define GANTRY_KERNELS_FUSED_SHAPE_H
+
+#include "kernels/elementwise/elementwise_kernels.h"
+
+/* Instructions that have no row of ops/elementwise.def; those that have are GANTRY_K_ROW_.... */
+enum {
+    GANTRY_K_BEFORE_FUSED_OTHERS = GANTRY_K_ROWS - 1,
+#define GANTRY_FUSED_OTHER(name) GANTRY_K_FUSED_##name,
+#include "ops/fused.def"
+#undef GANTRY_FUSED_OTHER
+    GANTRY_K_FUSED_COUNT
+};
+
+enum {
+#define GANTRY_FUSED_LIMIT(name, value) GANTRY_K_FUSED_MOST_##name = value,
+#include "ops/fused.def"
+#undef GANTRY_FUSED_LIMIT
+};
+
+typedef struct gantry__k_instruction_t {
+    int64_t id;
+    int64_t dtype;
+    /* >= 0: an input; -1 - k: the result of instruction k. Of a Cast the second is the type of the
+     * result and the third Truncate. */
+    int64_t operands[3];
+} gantry__k_instruction_t;
+
+typedef struct gantry__k_fused_t {
+    const gantry__k_instruction_t *instructions;
+    uint32_t instruction_count;
+    uint32_t input_count;
+    uint32_t output_count;
+    const int64_t *outputs; /* numbers of instructions */
+} gantry__k_fused_t;
+
+static inline gantry__k_fused_t gantry__k_fused(const gantry_op_call_t *call) {
+    const gantry_attr_t *program = call->attrs[0];
+
+    return (gantry__k_fused_t){
+        .instructions = (const gantry__k_instruction_t *)(const void *)program->list,
+        .instruction_count =
+            (uint32_t)((uint64_t)program->i * sizeof(int64_t) / sizeof(gantry__k_instruction_t)),
+        .input_count = call->input_count,
+        .output_count = call->output_count,
+        .outputs = call->attrs[1]->list};
+}
+
+/* Properties of instructions. */
+typedef struct gantry__k_fused_row_t {
+    uint8_t operands; /* tensors: 1 to 3 */
+    bool is_bool;     /* the result is bool, whatever the operands are */
+    bool costly;      /* stands for several dozen machine instructions */
+} gantry__k_fused_row_t;
+
+#define GANTRY_K_FUSED_OPERANDS_UNARY 1
+#define GANTRY_K_FUSED_OPERANDS_ACTIVATION 1
+#define GANTRY_K_FUSED_OPERANDS_CHOICE 1
+#define GANTRY_K_FUSED_OPERANDS_VARIANT 1
+#define GANTRY_K_FUSED_OPERANDS_BINARY 2
+#define GANTRY_K_FUSED_OPERANDS_ANGLE 2
+#define GANTRY_K_FUSED_OPERANDS_EQUALITY 2
+#define GANTRY_K_FUSED_OPERANDS_VALUE 2
+#define GANTRY_K_FUSED_IS_BOOL_SAME false
+#define GANTRY_K_FUSED_IS_BOOL_BOOL true
+
+static const gantry__k_fused_row_t gantry__k_fused_rows[GANTRY_K_FUSED_COUNT] = {
+#define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
+    {GANTRY_K_FUSED_OPERANDS_##form, GANTRY_K_FUSED_IS_BOOL_##result, GANTRY_K_COSTLY_##math},
+#include "ops/elementwise.def"
+#undef GANTRY_ELEMENTWISE
+    [GANTRY_K_FUSED_Cast] = {1, false, false},
+    [GANTRY_K_FUSED_Select] = {3, false, false},
+    [GANTRY_K_FUSED_ClipByValue] = {3, false, false},
+};
+
+static inline int32_t gantry__k_fused_result(const gantry__k_instruction_t *instruction) {
+    if (instruction->id == GANTRY_K_FUSED_Cast) return (int32_t)instruction->operands[1];
+    return gantry__k_fused_rows[instruction->id].is_bool ? GANTRY_BOOL
+                                                         : (int32_t)instruction->dtype;
+}
+
+/* ---- broadcasting ----
+ *
+ * The output's dimensions, as few as the shapes of all inputs allow, and for each input the
+ * dimensions along which it varies. Tensors are dense, so this says where its elements are:
+ *
+ *     output [8, 6, 5], inputs [8, 6, 5], [6, 5], [1, 6, 1]
+ *         dims {8, 6, 5}, varies 111, 110, 010 (bit d: dimension d)
+ *     output [8, 6, 5], inputs [8, 6, 5], [6, 5]
+ *         dims {8, 30}, varies 11, 10
+ */
+typedef struct gantry__k_fused_plan_t {
+    int32_t rank; /* at least 1 */
+    int64_t dims[GANTRY_MAX_RANK];
+    uint8_t varies[GANTRY_K_FUSED_MOST_INPUTS];
+} gantry__k_fused_plan_t;
+
+static inline uint8_t gantry__k_fused_all(const gantry__k_fused_plan_t *plan) {
+    return (uint8_t)((1u << plan->rank) - 1);
+}
+
+static inline bool gantry__k_fused_varies(const gantry_arg_t *input, int32_t out_rank, int32_t d) {
+    const int32_t own = d - (out_rank - input->rank);
+
+    return own >= 0 && input->dims[own] != 1;
+}
+
+/* The shapes broadcast to out, which is not empty. */
+static inline void gantry__k_fused_plan(gantry__k_fused_plan_t *plan, const gantry_arg_t *out,
+                                        const gantry_arg_t *const *inputs, uint32_t count) {
+    int32_t last = -1;
+
+    memset(plan->varies, 0, sizeof plan->varies);
+    for (int32_t d = 0; d < out->rank; ++d) {
+        bool joins = last >= 0;
+
+        if (out->dims[d] == 1) continue;
+        for (uint32_t k = 0; k < count; ++k) {
+            const bool varies = gantry__k_fused_varies(inputs[k], out->rank, d);
+
+            joins = joins && varies == (plan->varies[k] >> last & 1);
+        }
+        if (joins) {
+            plan->dims[last] *= out->dims[d];
+            continue;
+        }
+        plan->dims[++last] = out->dims[d];
+        for (uint32_t k = 0; k < count; ++k) {
+            const bool varies = gantry__k_fused_varies(inputs[k], out->rank, d);
+
+            plan->varies[k] = (uint8_t)(plan->varies[k] | (uint32_t)varies << last);
+        }
+    }
+    plan->rank = last + 1;
+    if (plan->rank == 0) {
+        plan->rank = 1;
+        plan->dims[0] = 1;
+        memset(plan->varies, 1, sizeof plan->varies);
+    }
+}
+
+/* The element of an input at the start of a row, a run along the last dimension; rows are counted
+ * through the output. */
+static inline int64_t gantry__k_fused_row_start(const gantry__k_fused_plan_t *plan, uint8_t varies,
+                                                int64_t row) {
+    const int32_t inner = plan->rank - 1;
+    int64_t step = varies >> inner & 1 ? plan->dims[inner] : 1;
+    int64_t start = 0;
+
+    for (int32_t d = inner - 1; d >= 0; --d) {
+        if (varies >> d & 1) {
+            start += row % plan->dims[d] * step;
+            step *= plan->dims[d];
+        }
+        row /= plan->dims[d];
+    }
+    return start;
+}
+
+/* The kernels of both sides, as a list of kernel_definition.h. */
+#define GANTRY_K_FUSED_OP "_FusedElementwise"
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The device text of a fused program: one kernel, made of the expressions of ops/elementwise.def.
+ *
+ * Not here: the launch (fused_device.c). Owner: values of the caller. Threads: thread-safe. */
+#ifndef GANTRY_KERNELS_FUSED_TEXT_H
+#define GANTRY_KERNELS_FUSED_TEXT_H
+
+#include "kernels/elementwise/fused_shape.h"
+
+typedef struct gantry__k_fused_word_t {
+    uint8_t id, dtype;
+    int8_t operands[3];
+} gantry__k_fused_word_t;
+
+/* All that the text depends on: the key of its program. Without padding. */
+typedef struct gantry__k_fused_key_t {
+    uint8_t instruction_count, input_count, output_count, rank;
+    uint8_t input_types[GANTRY_K_FUSED_MOST_INPUTS];
+    uint8_t varies[GANTRY_K_FUSED_MOST_INPUTS]; /* as in gantry__k_fused_plan_t */
+    uint8_t outputs[GANTRY_K_FUSED_MOST_OUTPUTS];
+    gantry__k_fused_word_t words[GANTRY_K_FUSED_MOST_DEVICE_INSTRUCTIONS];
+} gantry__k_fused_key_t;
+
+static inline uint64_t gantry__k_fused_key_bytes(const gantry__k_fused_key_t *key) {
+    return offsetof(gantry__k_fused_key_t, words) + key->instruction_count * sizeof key->words[0];
+}
+
+static inline int32_t gantry__k_fused_word_result(const gantry__k_fused_word_t *word) {
+    if (word->id == GANTRY_K_FUSED_Cast) return word->operands[1];
+    return gantry__k_fused_rows[word->id].is_bool ? GANTRY_BOOL : word->dtype;
+}
+
+/* Elements that a work-item of a GPU takes at once: 16 bytes of the widest operand or output; 1
+ * where the unrolled code would be long. */
+int64_t gantry__k_fused_width(const gantry__k_fused_key_t *key);
+
+/* The text behind those of fused_device.c, as `make` of gantry_program_source_t: kernel `fused`
+ * with the bases of inputs and outputs, then a structure of 64-bit numbers: gantry__work_t, all
+ * dimensions of the plan but the first, the offsets of inputs and outputs. */
+uint64_t gantry__k_fused_make(const void *key, char *text, uint64_t capacity);
+
+/* ---- shared by the files fused_text*.c ---- */
+
+typedef struct gantry__k_fused_writer_t {
+    const gantry__k_fused_key_t *key;
+    char *text;
+    uint64_t capacity, length; /* length: of the whole text, whether it fits or not */
+} gantry__k_fused_writer_t;
+
+void gantry__k_fused_put(gantry__k_fused_writer_t *writer, const char *text);
+/* At most 399 characters. */
+void gantry__k_fused_format(gantry__k_fused_writer_t *writer, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+/* The structure of parameters, and the kernel. */
+void gantry__k_fused_put_kernel(gantry__k_fused_writer_t *writer);
+
+#endif

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel of a fused program around gantry__apply: parameters, addresses, loops.
+ *
+ *                   processors (GANTRY_SERIAL)               other devices
+ *     no rows       one run of elements, streaming stores    16 bytes at a time, then the rest
+ *     rows          row by row: adjacent elements, or one    the same, by coordinates of each word
+ *
+ * Rows: some input is neither dense nor a scalar. Names: x and y are addresses of inputs and
+ * outputs, e and z those of a row; i is the position in the output, s a result. */
+#include <stdio.h>
+
+#include "kernels/elementwise/fused_text.h"
+
+#define PUT gantry__k_fused_put
+#define FORMAT gantry__k_fused_format
+
+typedef gantry__k_fused_writer_t writer_t;
+
+enum { MOST_WIDE_WEIGHT = 64 }; /* of a program that is unrolled, in cheap instructions */
+
+static bool fused_text_is_dense(const gantry__k_fused_key_t *key, uint32_t i) {
+    return key->varies[i] == (1u << key->rank) - 1;
+}
+
+/* Whether its elements are adjacent along the last dimension. */
+static bool is_along_row(const gantry__k_fused_key_t *key, uint32_t i) {
+    return (key->varies[i] >> (key->rank - 1) & 1) != 0;
+}
+
+static int32_t type_of_output(const gantry__k_fused_key_t *key, uint32_t i) {
+    return gantry__k_fused_word_result(&key->words[key->outputs[i]]);
+}
+
+static const char *input_type(const writer_t *w, uint32_t i) {
+    return gantry__k_short_name(w->key->input_types[i]);
+}
+
+static const char *output_type_name(const writer_t *w, uint32_t i) {
+    return gantry__k_short_name(type_of_output(w->key, i));
+}
+
+int64_t gantry__k_fused_width(const gantry__k_fused_key_t *key) {
+    uint32_t weight = 0, widest = 1;
+
+    for (uint32_t k = 0; k < key->instruction_count; ++k) {
+        weight += gantry__k_fused_rows[key->words[k].id].costly ? 8 : 1;
+    }
+    if (weight > MOST_WIDE_WEIGHT) return 1;
+    for (uint32_t i = 0; i < key->input_count; ++i) {
+        const uint32_t bytes = gantry__k_size(key->input_types[i]);
+
+        if (is_along_row(key, i) && bytes > widest) widest = bytes;
+    }
+    for (uint32_t i = 0; i < key->output_count; ++i) {
+        const uint32_t bytes = gantry__k_size(type_of_output(key, i));
+
+        if (bytes > widest) widest = bytes;
+    }
+    return 16 / (int64_t)widest;
+}
+
+/* ---- the call of gantry__apply ---- */
+
+/* Where an element of the loop lies. */
+typedef enum place_t { IN_RUN, IN_ROW, AT_POSITION, IN_WORD } place_t;
+
+static void put_argument(writer_t *w, uint32_t i, place_t place) {
+    const bool along = is_along_row(w->key, i);
+
+    if (w->key->varies[i] == 0) {
+        FORMAT(w, "x%u[0]", i);
+    } else if (place == IN_ROW) {
+        FORMAT(w, "e%u[%s]", i, along ? "e" : "0");
+    } else if (place == IN_WORD && along) {
+        FORMAT(w, "w%u.e[e]", i);
+    } else if (fused_text_is_dense(w->key, i)) {
+        FORMAT(w, "x%u[i]", i);
+    } else {
+        FORMAT(w, "x%u[at%u]", i, i);
+    }
+}
+
+static void put_call(writer_t *w, place_t place) {
+    PUT(w, "gantry__apply(");
+    for (uint32_t i = 0; i < w->key->input_count; ++i) {
+        if (i > 0) PUT(w, ", ");
+        put_argument(w, i, place);
+    }
+    for (uint32_t i = 1; i < w->key->output_count; ++i) FORMAT(w, ", &s%u", i);
+    PUT(w, ")");
+}
+
+static const char *stored(const writer_t *w, uint32_t i) {
+    return type_of_output(w->key, i) == GANTRY_BOOL ? "GANTRY_FUSED_STORED_BOOL" : "";
+}
+
+/* Computes and stores one element; the statements stand in a block of their own. */
+static void put_element(writer_t *w, place_t place) {
+    for (uint32_t i = 1; i < w->key->output_count; ++i) {
+        FORMAT(w, "gantry__type_%s s%u; ", output_type_name(w, i), i);
+    }
+    FORMAT(w, "const gantry__type_%s s0 = ", output_type_name(w, 0));
+    put_call(w, place);
+    PUT(w, "; ");
+    for (uint32_t i = 0; i < w->key->output_count; ++i) {
+        char target[16];
+
+        (void)snprintf(target, sizeof target, "%c%u[%s]", place == IN_ROW ? 'z' : 'y', i,
+                       place == IN_ROW ? "e" : "i");
+        if (place == IN_WORD) (void)snprintf(target, sizeof target, "r%u.e[e]", i);
+        FORMAT(w, "%s = %s(s%u); ", target, stored(w, i), i);
+    }
+}
+
+/* ---- rows ---- */
+
+/* Declares row and within of position i, and the coordinates c0, c1, ... of the row. */
+static void put_coordinates(writer_t *w) {
+    const int inner = w->key->rank - 1;
+
+    FORMAT(w,
+           "        const GANTRY_LONG row = gantry__divide_position(i, q.d%d);\n"
+           "        const GANTRY_LONG within = i - row * q.d%d;\n",
+           inner, inner);
+    for (int d = inner - 1; d > 0; --d) {
+        char rest[8] = "row";
+
+        if (d < inner - 1) (void)snprintf(rest, sizeof rest, "n%d", d + 1);
+        FORMAT(w,
+               "        const GANTRY_LONG n%d = gantry__divide_position(%s, q.d%d);\n"
+               "        const GANTRY_LONG c%d = %s - n%d * q.d%d;\n",
+               d, rest, d, d, rest, d, d);
+    }
+    FORMAT(w, "        const GANTRY_LONG c0 = %s;\n", inner > 1 ? "n1" : "row");
+}
+
+/* The position in input i of the coordinates above. */
+static void put_position(writer_t *w, uint32_t i) {
+    const int inner = w->key->rank - 1;
+    char text[200] = "", longer[200];
+
+    for (int d = 0; d <= inner; ++d) {
+        char coordinate[12] = "within";
+
+        if (!(w->key->varies[i] >> d & 1)) continue;
+        if (d < inner) (void)snprintf(coordinate, sizeof coordinate, "c%d", d);
+        if (text[0] == '\0') {
+            (void)snprintf(text, sizeof text, "%s", coordinate);
+            continue;
+        }
+        (void)snprintf(longer, sizeof longer, "(%.160s) * q.d%d + %s", text, d, coordinate);
+        memcpy(text, longer, sizeof text);
+    }
+    PUT(w, text);
+}
+
+static void put_row_addresses(writer_t *w) {
+    for (uint32_t i = 0; i < w->key->input_count; ++i) {
+        if (w->key->varies[i] == 0) continue;
+        FORMAT(w, "        GANTRY_GLOBAL const gantry__type_%s *e%u = x%u + (", input_type(w, i), i,
+               i);
+        if (fused_text_is_dense(w->key, i)) {
+            PUT(w, "i");
+        } else {
+            put_position(w, i);
+        }
+        PUT(w, ");\n");
+    }
+    for (uint32_t i = 0; i < w->key->output_count; ++i) {
+        FORMAT(w, "        GANTRY_GLOBAL gantry__type_%s *z%u = y%u + i;\n", output_type_name(w, i),
+               i, i);
+    }
+}
+
+static void put_serial_rows(writer_t *w) {
+    const int inner = w->key->rank - 1;
+
+    PUT(w,
+        "    const GANTRY_LONG end = GANTRY_END(p);\n"
+        "    GANTRY_LONG i = GANTRY_FIRST(p);\n"
+        "    GANTRY_HIDE_TRUE(p)\n"
+        "    while (i < end) {\n");
+    put_coordinates(w);
+    FORMAT(w,
+           "        const GANTRY_LONG left = q.d%d - within;\n"
+           "        const GANTRY_LONG length = left < end - i ? left : end - i;\n",
+           inner);
+    put_row_addresses(w);
+    PUT(w,
+        "        GANTRY_FUSED_LOOP\n"
+        "        for (GANTRY_LONG e = 0; e < length; ++e) { ");
+    put_element(w, IN_ROW);
+    PUT(w, "}\n        i += length;\n    }\n");
+}
+
+/* Declares at0, at1, ...: positions in inputs that are neither dense nor scalars. */
+static void put_positions(writer_t *w) {
+    for (uint32_t i = 0; i < w->key->input_count; ++i) {
+        if (w->key->varies[i] == 0 || fused_text_is_dense(w->key, i)) continue;
+        FORMAT(w, "        const GANTRY_LONG at%u = ", i);
+        put_position(w, i);
+        PUT(w, ";\n");
+    }
+}
+
+/* ---- dense inputs and scalars ---- */
+
+static void put_serial_run(writer_t *w) {
+    PUT(w, "    GANTRY_HIDE_TRUE(p)\n");
+    if (w->key->output_count > 1) {
+        PUT(w,
+            "    const GANTRY_LONG end = GANTRY_END(p);\n"
+            "    GANTRY_FUSED_LOOP\n"
+            "    for (GANTRY_LONG i = GANTRY_FIRST(p); i < end; ++i) { ");
+        put_element(w, IN_RUN);
+        PUT(w, "}\n");
+        return;
+    }
+    FORMAT(w, "    GANTRY_STORE_ALL(gantry__type_%s, y0, p, ", output_type_name(w, 0));
+    for (uint32_t i = 0; i < w->key->input_count; ++i) {
+        if (w->key->varies[i] != 0) FORMAT(w, "GANTRY_PREFETCH((ulong)(x%u + i)); ", i);
+    }
+    FORMAT(w, ", %s(", stored(w, 0));
+    put_call(w, IN_RUN);
+    PUT(w, "))\n");
+}
+
+/* Types of words: once for each element type. */
+static void put_word_types(writer_t *w, int64_t width) {
+    uint64_t types = 0;
+
+    for (uint32_t i = 0; i < w->key->input_count; ++i) {
+        if (is_along_row(w->key, i)) types |= GANTRY_DTYPE_BIT(w->key->input_types[i]);
+    }
+    for (uint32_t i = 0; i < w->key->output_count; ++i) {
+        types |= GANTRY_DTYPE_BIT(type_of_output(w->key, i));
+    }
+    for (int32_t dtype = 0; dtype < 64; ++dtype) {
+        if (!(types >> dtype & 1)) continue;
+        const char *name = gantry__k_short_name(dtype);
+        FORMAT(w, "GANTRY_WIDE_TYPE(gantry__wide_%s, gantry__type_%s, %d);\n", name, name,
+               (int)width);
+    }
+}
+
+/* Declares wide, the number of words: 0 if one would not be aligned, or would end in another
+ * row. */
+static void put_word_count(writer_t *w, int64_t width) {
+    PUT(w, "    const int aligned = ");
+    if (w->key->rank > 1) {
+        FORMAT(w, "q.d%d %% %d == 0", w->key->rank - 1, (int)width);
+    } else {
+        PUT(w, "1");
+    }
+    for (uint32_t i = 0; i < w->key->input_count; ++i) {
+        if (is_along_row(w->key, i))
+            FORMAT(w, " && GANTRY_IS_ALIGNED(x%u, gantry__wide_%s)", i, input_type(w, i));
+    }
+    for (uint32_t i = 0; i < w->key->output_count; ++i) {
+        FORMAT(w, " && GANTRY_IS_ALIGNED(y%u, gantry__wide_%s)", i, output_type_name(w, i));
+    }
+    FORMAT(w, ";\n    const GANTRY_LONG wide = aligned ? p.count / %d : 0;\n", (int)width);
+}
+
+static void put_word_loads(writer_t *w, int64_t width) {
+    for (uint32_t i = 0; i < w->key->input_count; ++i) {
+        const char *type = input_type(w, i);
+
+        if (!is_along_row(w->key, i)) continue;
+        FORMAT(w,
+               "        gantry__wide_%s w%u;\n"
+               "        GANTRY_WIDE_LOAD(gantry__wide_%s, x%u, ",
+               type, i, type, i);
+        if (fused_text_is_dense(w->key, i)) {
+            FORMAT(w, "g, w%u)\n", i);
+        } else {
+            FORMAT(w, "at%u / %d, w%u)\n", i, (int)width, i);
+        }
+    }
+}
+
+static void put_wide_loop(writer_t *w, int64_t width) {
+    put_word_count(w, width);
+    PUT(w, "    for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {\n");
+    if (w->key->rank > 1) {
+        FORMAT(w, "        const GANTRY_LONG i = g * %d;\n", (int)width);
+        put_coordinates(w);
+        put_positions(w);
+    }
+    put_word_loads(w, width);
+    for (uint32_t i = 0; i < w->key->output_count; ++i) {
+        FORMAT(w, "        gantry__wide_%s r%u;\n", output_type_name(w, i), i);
+    }
+    FORMAT(w, "        GANTRY_UNROLLED for (int e = 0; e < %d; ++e) { ", (int)width);
+    put_element(w, IN_WORD);
+    PUT(w, "}\n");
+    for (uint32_t i = 0; i < w->key->output_count; ++i) {
+        FORMAT(w, "        GANTRY_WIDE_STORE(gantry__wide_%s, y%u, g, r%u)\n",
+               output_type_name(w, i), i, i);
+    }
+    PUT(w, "    }\n");
+}
+
+/* Words, and the elements behind them; or elements alone. */
+static void put_words(writer_t *w, int64_t width) {
+    if (width > 1) put_wide_loop(w, width);
+    FORMAT(w,
+           "    for (GANTRY_LONG i = %s * %d + GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) {\n",
+           width > 1 ? "wide" : "0", (int)width);
+    if (w->key->rank > 1) {
+        put_coordinates(w);
+        put_positions(w);
+    }
+    PUT(w, "        ");
+    put_element(w, AT_POSITION);
+    PUT(w, "\n    }\n");
+}
+
+/* ---- the kernel ---- */
+
+static void put_parameters(writer_t *w) {
+    PUT(w, "typedef struct gantry__fused_t {\n    gantry__work_t work;\n");
+    for (int d = 1; d < w->key->rank; ++d) FORMAT(w, "    GANTRY_LONG d%d;\n", d);
+    for (uint32_t i = 0; i < w->key->input_count; ++i) FORMAT(w, "    ulong i%u;\n", i);
+    for (uint32_t i = 0; i < w->key->output_count; ++i) FORMAT(w, "    ulong o%u;\n", i);
+    PUT(w, "} gantry__fused_t;\n");
+}
+
+static void put_addresses(writer_t *w) {
+    PUT(w, "    const gantry__work_t p = q.work;\n");
+    for (uint32_t i = 0; i < w->key->input_count; ++i) {
+        const char *type = input_type(w, i);
+
+        FORMAT(
+            w,
+            "    GANTRY_GLOBAL const gantry__type_%s *x%u = (GANTRY_GLOBAL const gantry__type_%s "
+            "*)(i%u_base + q.i%u);\n",
+            type, i, type, i, i);
+    }
+    for (uint32_t i = 0; i < w->key->output_count; ++i) {
+        const char *type = output_type_name(w, i);
+
+        FORMAT(
+            w,
+            "    GANTRY_GLOBAL gantry__type_%s *y%u = (GANTRY_GLOBAL gantry__type_%s *)(o%u_base "
+            "+ q.o%u);\n",
+            type, i, type, i, i);
+    }
+}
+
+void gantry__k_fused_put_kernel(writer_t *w) {
+    const int64_t width = gantry__k_fused_width(w->key);
+
+    if (width > 1) {
+        PUT(w, "#if !GANTRY_SERIAL\n");
+        put_word_types(w, width);
+        PUT(w, "#endif\n");
+    }
+    put_parameters(w);
+    PUT(w, "GANTRY_KERNEL fused(");
+    for (uint32_t i = 0; i < w->key->input_count; ++i) FORMAT(w, "GANTRY_BASE_IN(i%u), ", i);
+    for (uint32_t i = 0; i < w->key->output_count; ++i) FORMAT(w, "GANTRY_BASE_OUT(o%u), ", i);
+    PUT(w, "const gantry__fused_t q) {\n");
+    put_addresses(w);
+    PUT(w, "#if GANTRY_SERIAL\n");
+    if (w->key->rank > 1) {
+        put_serial_rows(w);
+    } else {
+        put_serial_run(w);
+    }
+    PUT(w, "#else\n");
+    put_words(w, width);
+    PUT(w, "#endif\n}\n");
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/failure.h"
+
+#define BLOCK_BYTES (32u * 1024)
+#define ALIGNMENT _Alignof(max_align_t)
+
+typedef struct gantry__arena_block_t {
+    struct gantry__arena_block_t *next;
+    size_t capacity; /* of bytes */
+    _Alignas(max_align_t) unsigned char bytes[];
+} arena_block_t;
+
+void gantry__arena_init(gantry__arena_t *arena, const gantry__heap_t *heap) {
+    *arena = (gantry__arena_t){.heap = heap};
+}
+
+void gantry__arena_deinit(gantry__arena_t *arena) {
+    while (arena->blocks) {
+        arena_block_t *block = arena->blocks;
+        arena->blocks = block->next;
+        gantry__heap_free(arena->heap, block, sizeof *block + block->capacity);
+    }
+}
+
+static bool add_block(gantry__arena_t *arena, size_t bytes) {
+    const size_t capacity = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+    arena_block_t *block = gantry__heap_zalloc(arena->heap, sizeof *block + capacity);
+    if (!block) return false;
+    block->capacity = capacity;
+    block->next = arena->blocks;
+    arena->blocks = block;
+    arena->used = 0;
+    return true;
+}
+
+void *gantry__arena_zalloc(gantry__arena_t *arena, size_t count, size_t item_bytes) {
+    if (item_bytes > 0 && count > (SIZE_MAX / 2) / item_bytes) {
+        (void)gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "%zu objects of %zu bytes do not fit", count,
+                           item_bytes);
+        return NULL;
+    }
+    const size_t bytes = (count * item_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const arena_block_t *block = arena->blocks;
+    if ((!block || block->capacity - arena->used < bytes) && !add_block(arena, bytes)) return NULL;
+    void *result = arena->blocks->bytes + arena->used;
+    arena->used += bytes;
+    return result;
+}
+
+void *gantry__arena_copy(gantry__arena_t *arena, const void *bytes, size_t count,
+                         size_t item_bytes) {
+    void *copy = gantry__arena_zalloc(arena, count, item_bytes);
+    if (copy && count * item_bytes > 0) memcpy(copy, bytes, count * item_bytes);
+    return copy;
+}
+
+char *gantry__arena_strdup(gantry__arena_t *arena, const char *text) {
+    return gantry__arena_copy(arena, text, strlen(text) + 1, 1);
+}

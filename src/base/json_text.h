@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Strings of JSON (RFC 8259) in a growing text.
+ *
+ * Externally synchronised. */
+#ifndef GANTRY_BASE_JSON_TEXT_H
+#define GANTRY_BASE_JSON_TEXT_H
+
+#include "base/text.h"
+
+/* Bytes of the well-formed UTF-8 character at text; 0 if it is malformed. */
+size_t gantry__utf8_bytes(const char *text);
+
+/* Appends the text in quotes, with its special characters escaped; a malformed byte becomes
+ * U+FFFD. */
+void gantry__json_string(const char *text, gantry__text_t *out);
+
+#endif

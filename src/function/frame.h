@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A frame: the memory of one call of a function at a time, with every kernel call made ready.
+ *
+ * Its arenas are allocated and its arguments point into them when it is made, so that a call only
+ * binds the tensors that differ from call to call. Kept by its function between calls. Belongs to
+ * the call that runs it. */
+#ifndef GANTRY_FUNCTION_FRAME_H
+#define GANTRY_FUNCTION_FRAME_H
+
+#include "function/schedule.h"
+#include "kernel/call.h"
+#include "run/scope_state.h"
+
+/* What the lanes of a call share: the scope, and the list of faults. */
+typedef struct gantry__frame_lock_t {
+    gantry__mutex_t lock;
+} gantry__frame_lock_t;
+
+typedef struct gantry__frame_t {
+    struct gantry__frame_t *next; /* in its function's list */
+    const gantry__schedule_t *schedule;
+    gantry_scope_t *scope;  /* of the call */
+    gantry__arena_t memory; /* of what the arrays below point to */
+    gantry__buffer_t **arenas;
+    gantry_arg_t *args;        /* of each slot */
+    gantry_tensor_t **tensors; /* of each slot that is TENSOR; the call's references */
+    void **host_copies;        /* of each slot that is HOST: heap memory of the call, or NULL */
+    gantry__call_t *calls;
+    gantry__point_t *points[GANTRY__MOST_LANES]; /* room for those of one step */
+    gantry__frame_lock_t *shared;                /* of the outermost frame */
+    gantry__frame_lock_t own;
+    struct gantry__frame_t ***blocks; /* of each block, of each body */
+    gantry_tensor_t **block_inputs;   /* room for those of one block */
+    struct gantry__fault_t **faults;  /* that kernels of the call may still find */
+    size_t fault_count, fault_capacity;
+} gantry__frame_t;
+
+/* owner: constant text for memory reports. */
+gantry_status_t gantry__frame_create(const gantry__schedule_t *schedule, const char *owner,
+                                     gantry__frame_t **out_frame);
+void gantry__frame_destroy(gantry__frame_t *frame);
+
+/* Runs the schedule. arguments: the call's, one for each input of the graph. Writes one tensor for
+ * each output, which belongs to the caller; NULLs after a failure, which names the node. */
+gantry_status_t gantry__frame_run(gantry__frame_t *frame, gantry_scope_t *scope,
+                                  const gantry_tensor_t *const *arguments,
+                                  gantry_tensor_t **outputs);
+
+/* ---- for frame_block.c and frame_lanes.c ---- */
+
+/* Runs one act of a call. Different acts may run on several threads at a time. */
+gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__act_t *act,
+                                 const gantry_tensor_t *const *arguments);
+/* Runs all acts on as many threads as the schedule has lanes. False, and nothing runs, if there are
+ * not as many. */
+bool gantry__frame_run_lanes(gantry__frame_t *frame, const gantry_tensor_t *const *arguments,
+                             gantry_status_t *out_status);
+
+/* A tensor of the caller's own over the slot's elements; the slot is TENSOR, CONSTANT or an alias
+ * of one. */
+gantry_status_t gantry__frame_view(const gantry__frame_t *frame, uint32_t slot,
+                                   gantry_tensor_t **out_tensor);
+/* Makes the tensor the slot's; takes over the reference. */
+gantry_status_t gantry__frame_put(gantry__frame_t *frame, uint32_t slot, gantry_tensor_t *tensor);
+/* A branch or a loop. */
+gantry_status_t gantry__frame_do_block(gantry__frame_t *frame, const gantry__act_t *act);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs branches and loops: each body has a schedule and a frame of its own inside the outer one.
+ * Tensors go in and come out; the selector and a loop's condition are read on the host. */
+#include <string.h>
+
+#include "device/device_open.h"
+#include "function/frame.h"
+
+/* Room for the tensors of one block on the stack. */
+#define MOST_VALUES GANTRY_MAX_FUNCTION_VALUES
+
+typedef struct block_run_t {
+    gantry__frame_t *frame;
+    const gantry__act_t *act;
+    const gantry__node_t *node;
+    gantry__frame_t **bodies;
+} block_run_t;
+
+/* ---- inputs and results ---- */
+
+static void release_inputs(const block_run_t *run) {
+    for (uint32_t i = 0; i < run->act->input_count; ++i) {
+        gantry_tensor_release(run->frame->block_inputs[i]);
+        run->frame->block_inputs[i] = NULL;
+    }
+}
+
+/* Every input but a branch's selector. */
+static gantry_status_t take_inputs(const block_run_t *run) {
+    for (uint32_t i = run->node->kind == GANTRY__NODE_CASE ? 1 : 0; i < run->act->input_count; ++i)
+        GANTRY__TRY(
+            gantry__frame_view(run->frame, run->act->inputs[i], &run->frame->block_inputs[i]));
+    return GANTRY_OK;
+}
+
+static gantry_status_t run_body(const block_run_t *run, uint32_t body, gantry_tensor_t **results) {
+    const gantry__body_t *made = &run->node->bodies[body];
+    const gantry_tensor_t *arguments[MOST_VALUES];
+    if (made->graph.input_count > MOST_VALUES)
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
+                            "body %u uses %u tensors from outside; at most %d are accepted", body,
+                            made->graph.input_count, MOST_VALUES);
+    for (uint32_t i = 0; i < made->graph.input_count; ++i)
+        arguments[i] = run->frame->block_inputs[made->sources[i]];
+    run->bodies[body]->shared = run->frame->shared;
+    gantry_status_t status =
+        gantry__frame_run(run->bodies[body], run->frame->scope, arguments, results);
+    return status == GANTRY_OK ? GANTRY_OK : gantry__fail_prefix(status, "body %u: ", body);
+}
+
+/* On the device where the rest of the function looks for it. Takes over the reference. */
+static gantry_status_t put_result(const block_run_t *run, uint32_t i, gantry_tensor_t *result) {
+    const gantry__allocation_t purpose = {.owner = "copy"};
+    if (result->device == run->act->device)
+        return gantry__frame_put(run->frame, run->act->outputs[i], result);
+    gantry_tensor_t *copy;
+    gantry_status_t status = gantry__logical_device_open(run->act->device);
+    if (status == GANTRY_OK)
+        status = gantry__tensor_copy_to(result, run->act->device, &purpose, &copy);
+    gantry_tensor_release(result);
+    return status == GANTRY_OK ? gantry__frame_put(run->frame, run->act->outputs[i], copy) : status;
+}
+
+static gantry_status_t put_results(const block_run_t *run, gantry_tensor_t **results) {
+    gantry_status_t status = GANTRY_OK;
+    for (uint32_t i = 0; i < run->act->output_count; ++i) {
+        if (status == GANTRY_OK) {
+            status = put_result(run, i, results[i]);
+        } else {
+            gantry_tensor_release(results[i]);
+        }
+    }
+    return status;
+}
+
+/* ---- branches ---- */
+
+static uint32_t choose_body(const block_run_t *run) {
+    const gantry_arg_t *selector = &run->frame->args[run->act->inputs[0]];
+    if (selector->dtype == GANTRY_BOOL) return *(const unsigned char *)selector->data ? 0 : 1;
+    int32_t index;
+    memcpy(&index, selector->data, sizeof index);
+    return index >= 0 && (uint32_t)index < run->node->body_count ? (uint32_t)index
+                                                                 : run->node->body_count - 1;
+}
+
+static gantry_status_t run_branch(const block_run_t *run) {
+    gantry_tensor_t *results[MOST_VALUES];
+    GANTRY__TRY(run_body(run, choose_body(run), results));
+    return put_results(run, results);
+}
+
+/* ---- loops ---- */
+
+static gantry_status_t ask_condition(const block_run_t *run, unsigned char *out_goes_on) {
+    gantry_tensor_t *answer;
+    GANTRY__TRY(run_body(run, 0, &answer));
+    gantry_status_t status = gantry_tensor_read(answer, out_goes_on, 1);
+    gantry_tensor_release(answer);
+    return status;
+}
+
+/* The loop's variables are the first inputs. */
+static gantry_status_t run_step(const block_run_t *run) {
+    gantry_tensor_t *results[MOST_VALUES];
+    GANTRY__TRY(run_body(run, 1, results));
+    for (uint32_t i = 0; i < run->act->output_count; ++i) {
+        gantry_tensor_release(run->frame->block_inputs[i]);
+        run->frame->block_inputs[i] = results[i];
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t run_loop(const block_run_t *run) {
+    gantry_tensor_t *results[MOST_VALUES];
+    const uint64_t most = run->node->most_steps;
+    for (uint64_t steps = 0;; ++steps) {
+        unsigned char goes_on = 0;
+        GANTRY__TRY(ask_condition(run, &goes_on));
+        if (!goes_on) break;
+        if (most > 0 && steps == most)
+            return gantry__fail(GANTRY_OUT_OF_RANGE, "the loop takes more than most_steps, %llu",
+                                (unsigned long long)most);
+        GANTRY__TRY(run_step(run));
+    }
+    for (uint32_t i = 0; i < run->act->output_count; ++i)
+        results[i] = gantry_tensor_retain(run->frame->block_inputs[i]);
+    return put_results(run, results);
+}
+
+gantry_status_t gantry__frame_do_block(gantry__frame_t *frame, const gantry__act_t *act) {
+    const block_run_t run = {.frame = frame,
+                             .act = act,
+                             .node = &frame->schedule->graph->nodes[act->node],
+                             .bodies = frame->blocks[act->call]};
+    gantry_status_t status = take_inputs(&run);
+    if (status == GANTRY_OK)
+        status = run.node->kind == GANTRY__NODE_CASE ? run_branch(&run) : run_loop(&run);
+    release_inputs(&run);
+    return status;
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions: made, called, released. Traces are in traces.c. */
+#include "function/function.h"
+
+#include <string.h>
+
+#include "base/struct_size.h"
+#include "function/trace.h"
+#include "run/traced.h"
+
+/* ---- making ---- */
+
+static gantry_status_t check_input(const gantry_input_spec_t *input, size_t i) {
+    if (gantry_dtype_size(input->dtype) == 0)
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_function_trace: input %zu has type %d; a gantry_dtype_t is accepted", i,
+            (int)input->dtype);
+    bool is_possible = input->shape.rank >= 0 && input->shape.rank <= GANTRY_MAX_RANK;
+    for (int32_t k = 0; is_possible && k < input->shape.rank; ++k)
+        is_possible = input->shape.dims[k] >= -1;
+    if (is_possible) return GANTRY_OK;
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "gantry_function_trace: input %zu has a shape of rank %d that is not possible; rank 0 to %d, and sizes of 0 or more or -1 for any, are accepted",
+        i, input->shape.rank, GANTRY_MAX_RANK);
+}
+
+static gantry_status_t check_signature(gantry_function_body_fn body,
+                                       const gantry_input_spec_t *inputs, size_t input_count,
+                                       size_t output_count) {
+    if (!body)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "gantry_function_trace: body is NULL; a function is accepted");
+    if (!inputs && input_count > 0)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "gantry_function_trace: inputs is NULL; an array of %zu is accepted",
+                            input_count);
+    if (input_count > GANTRY_MAX_FUNCTION_VALUES || output_count > GANTRY_MAX_FUNCTION_VALUES)
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_function_trace: %zu inputs and %zu outputs; at most %d of each are accepted",
+            input_count, output_count, GANTRY_MAX_FUNCTION_VALUES);
+    for (size_t i = 0; i < input_count; ++i) GANTRY__TRY(check_input(&inputs[i], i));
+    return GANTRY_OK;
+}
+
+static gantry_status_t check_passes(uint32_t off) {
+    if (!(off & ~(uint32_t)GANTRY_PASS_ALL)) return GANTRY_OK;
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "gantry_function_trace: passes_off is 0x%x; bits of GANTRY_PASS_ALL, 0x%x, are accepted",
+        off, (unsigned)GANTRY_PASS_ALL);
+}
+
+/* The texts of names become the runtime's. */
+static gantry_status_t copy_inputs(gantry_function_t *function, const gantry_input_spec_t *inputs) {
+    const size_t count = function->input_count;
+    function->inputs =
+        gantry__heap_zalloc(&function->runtime->heap, (count + 1) * sizeof *function->inputs);
+    if (!function->inputs) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < count; ++i) {
+        function->inputs[i] = inputs[i];
+        function->inputs[i].name = "";
+        if (inputs[i].name)
+            GANTRY__TRY(
+                gantry__runtime_word(function->runtime, inputs[i].name, &function->inputs[i].name));
+    }
+    return GANTRY_OK;
+}
+
+static bool is_known(const gantry_function_t *function) {
+    for (uint32_t i = 0; i < function->input_count; ++i) {
+        if (gantry_shape_elements(&function->inputs[i].shape) < 0) return false;
+    }
+    return true;
+}
+
+static gantry_status_t trace_known(gantry_function_t *function) {
+    const gantry_shape_t *shapes[GANTRY_MAX_FUNCTION_VALUES];
+    gantry__traced_t *traced;
+    for (uint32_t i = 0; i < function->input_count; ++i) shapes[i] = &function->inputs[i].shape;
+    GANTRY__TRY(gantry__function_find(function, NULL, shapes, &traced));
+    gantry__function_leave(function, traced);
+    return GANTRY_OK;
+}
+
+static void function_destroy(gantry_function_t *function) {
+    gantry_runtime_t *runtime = function->runtime;
+    while (function->traced) {
+        gantry__traced_t *traced = function->traced;
+        function->traced = traced->next;
+        gantry__function_leave(function, traced);
+    }
+    gantry__heap_free(&runtime->heap, function->inputs,
+                      (function->input_count + 1) * sizeof *function->inputs);
+    gantry__mutex_deinit(&function->tracing);
+    gantry__mutex_deinit(&function->lock);
+    gantry__heap_free(&runtime->heap, function, sizeof *function);
+    gantry__runtime_drop(runtime);
+}
+
+static gantry_status_t function_make(gantry_runtime_t *runtime, size_t input_count,
+                                     size_t output_count, gantry_function_t **out_function) {
+    gantry_function_t *function = gantry__heap_zalloc(&runtime->heap, sizeof *function);
+    if (!function) return GANTRY_RESOURCE_EXHAUSTED;
+    if (gantry__mutex_init(&function->tracing) != 0) {
+        gantry__heap_free(&runtime->heap, function, sizeof *function);
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    }
+    if (gantry__mutex_init(&function->lock) != 0) {
+        gantry__mutex_deinit(&function->tracing);
+        gantry__heap_free(&runtime->heap, function, sizeof *function);
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    }
+    atomic_init(&function->references, 1);
+    function->runtime = gantry__runtime_retain(runtime);
+    function->input_count = (uint32_t)input_count;
+    function->output_count = (uint32_t)output_count;
+    *out_function = function;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *name,
+                                      gantry_function_body_fn body, void *user,
+                                      const gantry_input_spec_t *inputs, size_t input_count,
+                                      size_t output_count, const gantry_function_options_t *options,
+                                      gantry_function_t **out_function) {
+    gantry_function_options_t chosen;
+    gantry_function_t *function = NULL;
+    if (!out_function)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "gantry_function_trace: out_function is NULL; an address is accepted");
+    *out_function = NULL;
+    GANTRY__TRY(gantry__runtime_check_well(runtime));
+    GANTRY__TRY(check_signature(body, inputs, input_count, output_count));
+    GANTRY__TRY(
+        gantry__struct_read(options, 0, &chosen, sizeof chosen, "gantry_function_trace: options"));
+    GANTRY__TRY(check_passes(chosen.passes_off));
+    GANTRY__TRY(function_make(runtime, input_count, output_count, &function));
+    function->body = body;
+    function->user = user;
+    function->most_traces = chosen.most_traces ? chosen.most_traces : 16;
+    function->runs_eagerly = chosen.runs_eagerly;
+    function->inter_op_threads = chosen.inter_op_threads;
+    function->passes_off = chosen.passes_off;
+    gantry_status_t status =
+        gantry__runtime_word(runtime, name && *name ? name : "function", &function->name);
+    if (status == GANTRY_OK) status = copy_inputs(function, inputs);
+    if (status == GANTRY_OK && !function->runs_eagerly && is_known(function))
+        status = trace_known(function);
+    if (status == GANTRY_OK) {
+        *out_function = function;
+    } else {
+        function_destroy(function);
+    }
+    return status;
+}
+
+void gantry_function_release(gantry_function_t *function) {
+    if (!function || !gantry__fork_guard_ask(&function->runtime->fork)) return;
+    if (atomic_fetch_sub(&function->references, 1) == 1) function_destroy(function);
+}
+
+const char *gantry_function_name(const gantry_function_t *function) {
+    return function ? function->name : "";
+}
+
+/* ---- the body ---- */
+
+static gantry_status_t check_body_output(const gantry_function_t *function,
+                                         const gantry_scope_t *scope, const gantry_tensor_t *output,
+                                         uint32_t i) {
+    if (!output)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "the body of function %s does not set output %u; it sets all %u",
+                            function->name, i, function->output_count);
+    if (output->runtime != function->runtime)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "the body of function %s sets output %u to a tensor of another runtime",
+                            function->name, i);
+    if (!output->is_symbolic ||
+        gantry__trace_check_input(scope, output, function->name, i) == GANTRY_OK)
+        return GANTRY_OK;
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "the body of function %s sets output %u to the symbolic tensor %s of another function; an input, or a tensor that the body makes, is accepted",
+        function->name, i, (const char *)output->inline_data);
+}
+
+gantry_status_t gantry__function_run_body(const gantry_function_t *function, gantry_scope_t *scope,
+                                          const gantry_tensor_t *const *inputs,
+                                          const gantry_tensor_t **outputs) {
+    for (uint32_t i = 0; i < function->output_count; ++i) outputs[i] = NULL;
+    function->body(scope, inputs, outputs, function->user);
+    if (scope->status != GANTRY_OK)
+        return gantry__fail(scope->status, "%s", gantry_scope_message(scope));
+    for (uint32_t i = 0; i < function->output_count; ++i)
+        GANTRY__TRY(check_body_output(function, scope, outputs[i], i));
+    return GANTRY_OK;
+}
+
+/* ---- calling ---- */
+
+static gantry_status_t check_argument(const gantry_function_t *function,
+                                      const gantry_scope_t *scope, const gantry_tensor_t *argument,
+                                      uint32_t i) {
+    const gantry_input_spec_t *input = &function->inputs[i];
+    if (!argument || argument->runtime != function->runtime)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "function %s: input %u is %s; a tensor of its runtime is accepted",
+                            function->name, i, argument ? "of another runtime" : "NULL");
+    if (argument->is_symbolic &&
+        gantry__trace_check_input(scope, argument, function->name, i) != GANTRY_OK)
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "function %s: input %u is the symbolic tensor %s of another function; a tensor with elements, or one of the function that is traced in this scope, is accepted",
+            function->name, i, (const char *)argument->inline_data);
+    bool fits = argument->dtype == input->dtype && argument->shape.rank == input->shape.rank;
+    for (int32_t k = 0; fits && k < input->shape.rank; ++k)
+        fits = input->shape.dims[k] == -1 || input->shape.dims[k] == argument->shape.dims[k];
+    if (fits) return GANTRY_OK;
+    char given[GANTRY_MAX_RANK * 21 + 3], accepted[GANTRY_MAX_RANK * 21 + 3];
+    (void)gantry_shape_format(&argument->shape, given, sizeof given);
+    (void)gantry_shape_format(&input->shape, accepted, sizeof accepted);
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "function %s: input %u is %s%s; its signature accepts %s%s", function->name,
+                        i, gantry_dtype_name(argument->dtype), given,
+                        gantry_dtype_name(input->dtype), accepted);
+}
+
+static gantry_status_t check_call(const gantry_scope_t *scope, const gantry_function_t *function,
+                                  const gantry_tensor_t *const *inputs, size_t input_count,
+                                  const gantry_tensor_t *const *outputs, size_t output_count) {
+    if (!function)
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_function_call: the function is NULL; one from gantry_function_trace is accepted");
+    if (function->runtime != scope->runtime)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "function %s belongs to another runtime than the scope",
+                            function->name);
+    if (input_count != function->input_count || output_count != function->output_count)
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "function %s is called with %zu inputs and %zu outputs; %u and %u are accepted",
+            function->name, input_count, output_count, function->input_count,
+            function->output_count);
+    if ((!inputs && input_count > 0) || (!outputs && output_count > 0))
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "function %s: the array of %s is NULL; an array of %zu is accepted",
+                            function->name, inputs ? "outputs" : "inputs",
+                            inputs ? output_count : input_count);
+    for (uint32_t i = 0; i < function->input_count; ++i)
+        GANTRY__TRY(check_argument(function, scope, inputs[i], i));
+    return GANTRY_OK;
+}
+
+/* An object of the scope's own over the result's memory: the body may return an input. */
+static gantry_status_t adopt_result(gantry_scope_t *scope, const gantry_tensor_t *result,
+                                    const gantry_tensor_t **out_tensor) {
+    gantry_tensor_t *own;
+    GANTRY__TRY(gantry__tensor_alias(result, &result->shape, &own));
+    gantry__scope_adopt(scope, own);
+    *out_tensor = own;
+    return gantry__tensor_inherit_faults(own, result);
+}
+
+/* Runs the body in a scope inside the caller's: eagerly, or as a part of the trace there. */
+static gantry_status_t call_inline(gantry_scope_t *scope, const gantry_function_t *function,
+                                   const gantry_tensor_t *const *inputs,
+                                   const gantry_tensor_t **outputs) {
+    if (scope->depth >= GANTRY__MOST_INLINED)
+        return gantry__fail(
+            GANTRY_FAILED_PRECONDITION,
+            "function %s is called inside %d others; a function that calls itself never ends",
+            function->name, GANTRY__MOST_INLINED);
+    const gantry_tensor_t *results[GANTRY_MAX_FUNCTION_VALUES]; /* outputs may be inputs */
+    gantry_scope_t *inner = gantry_scope_begin_in(scope, NULL);
+    if (!inner) return GANTRY_RESOURCE_EXHAUSTED;
+    inner->depth = scope->depth + 1;
+    gantry_status_t status = gantry__function_run_body(function, inner, inputs, results);
+    for (uint32_t i = 0; status == GANTRY_OK && i < function->output_count; ++i)
+        status = adopt_result(scope, results[i], &outputs[i]);
+    if (status != GANTRY_OK) status = gantry__fail_prefix(status, "function %s: ", function->name);
+    gantry_scope_clear(inner);
+    (void)gantry_scope_end(inner);
+    return status;
+}
+
+static gantry_status_t take_frame(gantry_function_t *function, gantry__traced_t *traced,
+                                  gantry__frame_t **out_frame) {
+    gantry__mutex_lock(&function->lock);
+    *out_frame = traced->idle;
+    if (*out_frame) traced->idle = (*out_frame)->next;
+    gantry__mutex_unlock(&function->lock);
+    return *out_frame ? GANTRY_OK
+                      : gantry__frame_create(&traced->schedule, function->name, out_frame);
+}
+
+static void return_frame(gantry_function_t *function, gantry__traced_t *traced,
+                         gantry__frame_t *frame) {
+    gantry__mutex_lock(&function->lock);
+    frame->next = traced->idle;
+    traced->idle = frame;
+    gantry__mutex_unlock(&function->lock);
+}
+
+static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *function,
+                                   const gantry_tensor_t *const *inputs,
+                                   const gantry_tensor_t **outputs) {
+    const gantry_shape_t *shapes[GANTRY_MAX_FUNCTION_VALUES];
+    gantry_tensor_t *made[GANTRY_MAX_FUNCTION_VALUES];
+    gantry__traced_t *traced;
+    gantry__frame_t *frame;
+    const gantry__wish_t *wish;
+    const gantry_device_choice_t choice = {
+        .op = "PartitionedCall", .node = function->name, .output_count = function->output_count};
+    GANTRY__TRY(gantry__scope_wish(scope, &choice, &wish));
+    for (uint32_t i = 0; i < function->input_count; ++i) shapes[i] = &inputs[i]->shape;
+    GANTRY__TRY(gantry__function_find(function, wish, shapes, &traced));
+    gantry_status_t status = take_frame(function, traced, &frame);
+    if (status == GANTRY_OK) {
+        status = gantry__frame_run(frame, scope, inputs, made);
+        return_frame(function, traced, frame);
+    }
+    if (status != GANTRY_OK) status = gantry__fail_prefix(status, "function %s: ", function->name);
+    gantry__function_leave(function, traced);
+    for (uint32_t i = 0; status == GANTRY_OK && i < function->output_count; ++i) {
+        gantry__scope_adopt(scope, made[i]);
+        outputs[i] = made[i];
+    }
+    return status;
+}
+
+gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_function_t *function,
+                                     const gantry_tensor_t *const *inputs, size_t input_count,
+                                     const gantry_tensor_t **outputs, size_t output_count) {
+    gantry_status_t status = gantry__scope_check(scope);
+    if (status == GANTRY_OK)
+        status = check_call(scope, function, inputs, input_count, outputs, output_count);
+    if (status == GANTRY_OK) {
+        atomic_fetch_add(&function->references, 1); /* a release meanwhile ends nothing */
+        status = scope->trace || function->runs_eagerly
+                     ? call_inline(scope, function, inputs, outputs)
+                     : call_traced(scope, function, inputs, outputs);
+        gantry_function_release(function);
+    }
+    if (status == GANTRY_OK) return GANTRY_OK;
+    for (size_t i = 0; outputs && i < output_count; ++i) outputs[i] = NULL;
+    return scope ? gantry__scope_fail(scope, status) : status;
+}

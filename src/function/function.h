@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions inside: a body and what was traced of it.
+ *
+ * A trace is kept for each (sizes of the inputs, request of the calling scope). It holds the graph,
+ * its schedule, and the frames that no call runs at the moment. Counted: the function's list holds
+ * one reference, each call another. Thread-safe; the lock is held for look-ups, and while a body is
+ * traced. */
+#ifndef GANTRY_FUNCTION_FUNCTION_H
+#define GANTRY_FUNCTION_FUNCTION_H
+
+#include <gantry/function.h>
+
+#include "base/thread.h"
+#include "function/frame.h"
+
+typedef struct gantry__traced_t {
+    struct gantry__traced_t *next; /* newest use first */
+    uint32_t references;           /* under the function's lock */
+    const gantry__wish_t *wish;
+    uint32_t losses;        /* of devices, when it was placed */
+    gantry_shape_t *shapes; /* of the inputs */
+    gantry__graph_t graph;
+    gantry__schedule_t schedule;
+    gantry__frame_t *idle; /* under the function's lock */
+} gantry__traced_t;
+
+struct gantry_function_t {
+    atomic_uint references;
+    gantry_runtime_t *runtime;
+    const char *name; /* the runtime's copy */
+    gantry_function_body_fn body;
+    void *user;
+    gantry_input_spec_t *inputs;
+    uint32_t input_count, output_count, most_traces;
+    bool runs_eagerly;
+    int32_t inter_op_threads;
+    uint32_t passes_off;     /* GANTRY_PASS_... */
+    gantry__mutex_t tracing; /* one body at a time */
+    gantry__mutex_t lock;    /* the list, its references and its frames */
+    gantry__traced_t *traced;
+    bool is_tracing;  /* under lock, as the next one */
+    pthread_t tracer; /* the thread that runs the body, while is_tracing */
+};
+
+/* The trace for these inputs in this scope, made when there is none; a reference of the caller's
+ * own. */
+gantry_status_t gantry__function_find(gantry_function_t *function, const gantry__wish_t *wish,
+                                      const gantry_shape_t *const *shapes,
+                                      gantry__traced_t **out_traced);
+/* The newest trace; NULL: none. */
+gantry__traced_t *gantry__function_newest(gantry_function_t *function);
+void gantry__function_leave(gantry_function_t *function, gantry__traced_t *traced);
+
+/* Runs the body in a scope and checks the tensors that it sets. */
+gantry_status_t gantry__function_run_body(const gantry_function_t *function, gantry_scope_t *scope,
+                                          const gantry_tensor_t *const *inputs,
+                                          const gantry_tensor_t **outputs);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Spreads the acts of a schedule over lanes. A lane runs its acts in program order, on a thread of
+ * its own; before an act it waits until the acts of other lanes that the act needs have ended.
+ * Program order is a topological order, so the lanes never wait in a circle.
+ *
+ *     one lane         the caller's thread; nothing waits. Devices with a queue work at the same
+ *                      time as each other and as the caller
+ *     automatic        one lane for each synchronous device (a CPU device, or a part of one), if the
+ *                      second of them has work worth waking a thread
+ *     on request       up to N lanes: each act goes to the lane where it begins first by the costs
+ *
+ * Costs are rough: bytes moved, and multiplications of matrix products. */
+#include "function/schedule.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "device/logical_device.h"
+
+/* A second thread costs the caller some ten microseconds. */
+#define WORTH_A_LANE_NS 30000.0
+#define CALL_NS 100.0
+#define BYTES_PER_NS 8.0
+#define PRODUCTS_PER_NS 16.0
+
+/* ---- costs ---- */
+
+static double elements_of(const gantry__schedule_t *schedule, uint32_t slot) {
+    return (double)schedule->graph->values[schedule->slots[slot].value].elements;
+}
+
+static double bytes_of(const gantry__schedule_t *schedule, const gantry__act_t *act) {
+    double bytes = 0;
+    for (uint32_t i = 0; i < act->input_count; ++i)
+        bytes += (double)schedule->graph->values[schedule->slots[act->inputs[i]].value].bytes;
+    for (uint32_t i = 0; i < act->output_count; ++i)
+        bytes += (double)schedule->graph->values[schedule->slots[act->outputs[i]].value].bytes;
+    return bytes;
+}
+
+/* M * N * K of a product, whose three tensors have M * K, K * N and M * N elements; a convolution
+ * is one with patches. */
+static double products_of(const gantry__schedule_t *schedule, const gantry__act_t *act) {
+    const char *op = schedule->graph->nodes[act->node].op->name;
+    if (act->input_count < 2 || act->output_count != 1 ||
+        (!strstr(op, "MatMul") && !strstr(op, "Conv")))
+        return 0;
+    return sqrt(elements_of(schedule, act->inputs[0]) * elements_of(schedule, act->inputs[1]) *
+                elements_of(schedule, act->outputs[0]));
+}
+
+/* In nanoseconds of the lane's thread: a device with a queue only takes a submission. */
+static double cost_of(const gantry__schedule_t *schedule, const gantry__act_t *act) {
+    if (act->device && !act->device->synchronous) return CALL_NS;
+    return CALL_NS + bytes_of(schedule, act) / BYTES_PER_NS +
+           products_of(schedule, act) / PRODUCTS_PER_NS;
+}
+
+/* ---- lanes ---- */
+
+typedef struct spread_t {
+    gantry__schedule_t *schedule;
+    uint32_t limit; /* of lanes */
+    bool by_device;
+    uint32_t lane_count;
+    const gantry_logical_device_t *devices[GANTRY__MOST_LANES]; /* by_device: of each lane */
+    double ends[GANTRY__MOST_LANES];                            /* when each lane is free */
+    double work[GANTRY__MOST_LANES];
+    double *act_ends;
+} spread_t;
+
+/* The act that makes a slot's elements; UINT32_MAX: they are there before the call. */
+static uint32_t maker_of(const gantry__schedule_t *schedule, uint32_t slot) {
+    const gantry__slot_t *used = &schedule->slots[slot];
+    return used->kind == GANTRY__SLOT_HOST && used->made_by != UINT32_MAX
+               ? used->made_by
+               : schedule->slots[used->root].made_by;
+}
+
+static uint32_t lane_of_device(spread_t *spread, const gantry_logical_device_t *device) {
+    for (uint32_t i = 0; i < spread->lane_count; ++i) {
+        if (spread->devices[i] == device) return i;
+    }
+    if (spread->lane_count == spread->limit) return 0;
+    spread->devices[spread->lane_count] = device;
+    return spread->lane_count++;
+}
+
+static double begin_after_inputs(const spread_t *spread, const gantry__act_t *act,
+                                 uint32_t *out_lane) {
+    double begin = 0;
+    *out_lane = 0;
+    for (uint32_t i = 0; i < act->input_count; ++i) {
+        const uint32_t maker = maker_of(spread->schedule, act->inputs[i]);
+        if (maker == UINT32_MAX || spread->act_ends[maker] < begin) continue;
+        begin = spread->act_ends[maker];
+        *out_lane = spread->schedule->acts[maker].lane;
+    }
+    return begin;
+}
+
+/* Where the act begins first; of equals, the lane of its last input. */
+static uint32_t choose_lane(spread_t *spread, const gantry__act_t *act, double ready,
+                            uint32_t near) {
+    if (spread->by_device) {
+        const bool runs_here = act->device && act->device->synchronous;
+        return runs_here ? lane_of_device(spread, act->device) : near;
+    }
+    uint32_t best = near;
+    for (uint32_t i = 0; i < spread->limit; ++i) {
+        const double best_begin = spread->ends[best] > ready ? spread->ends[best] : ready,
+                     begin = spread->ends[i] > ready ? spread->ends[i] : ready;
+        if (begin + CALL_NS < best_begin) best = i;
+    }
+    if (best >= spread->lane_count) spread->lane_count = best + 1;
+    return best;
+}
+
+static void assign_lanes(spread_t *spread) {
+    gantry__schedule_t *schedule = spread->schedule;
+    spread->lane_count = spread->by_device ? 0 : 1;
+    for (size_t i = 0; i < schedule->act_count; ++i) {
+        gantry__act_t *act = &schedule->acts[i];
+        uint32_t near;
+        double begin = begin_after_inputs(spread, act, &near);
+        const double cost = cost_of(schedule, act);
+        act->lane = choose_lane(spread, act, begin, near);
+        if (spread->ends[act->lane] > begin) begin = spread->ends[act->lane];
+        spread->ends[act->lane] = spread->act_ends[i] = begin + cost;
+        spread->work[act->lane] += cost;
+    }
+    if (spread->lane_count == 0) spread->lane_count = 1;
+}
+
+/* Whether a lane beside the busiest has work worth a thread. */
+static bool is_worth_it(const spread_t *spread) {
+    uint32_t busy = 0;
+    for (uint32_t i = 0; i < spread->lane_count; ++i) busy += spread->work[i] >= WORTH_A_LANE_NS;
+    return busy >= 2;
+}
+
+/* ---- waits ---- */
+
+typedef struct wait_list_t {
+    uint32_t counts[GANTRY__MOST_LANES]; /* of ended acts, of each lane; 0: none */
+} wait_list_t;
+
+static void wait_for(const gantry__schedule_t *schedule, const gantry__act_t *act, uint32_t first,
+                     wait_list_t *list) {
+    if (first == UINT32_MAX) return;
+    const gantry__act_t *before = &schedule->acts[first];
+    if (before->lane != act->lane && before->position + 1 > list->counts[before->lane])
+        list->counts[before->lane] = before->position + 1;
+}
+
+static bool has_effect(const gantry__schedule_t *schedule, const gantry__act_t *act) {
+    return act->kind == GANTRY__DO_READ || act->kind == GANTRY__DO_ASSIGN ||
+           act->kind == GANTRY__DO_BLOCK || act->kind == GANTRY__DO_DRAW ||
+           schedule->graph->nodes[act->node].control_count > 0;
+}
+
+static gantry_status_t keep_waits(gantry__schedule_t *schedule, gantry__act_t *act,
+                                  const wait_list_t *list) {
+    gantry__lane_wait_t waits[GANTRY__MOST_LANES];
+    for (uint32_t i = 0; i < schedule->lane_count; ++i) {
+        if (list->counts[i] > 0)
+            waits[act->wait_count++] = (gantry__lane_wait_t){i, list->counts[i]};
+    }
+    act->waits = gantry__arena_copy(&schedule->memory, waits, act->wait_count, sizeof waits[0]);
+    return act->waits ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+/* Acts with effects, or with control inputs, keep their order among themselves, and follow what
+ * their nodes name. */
+static gantry_status_t find_waits(gantry__schedule_t *schedule, uint32_t *node_acts) {
+    uint32_t last_effect = UINT32_MAX;
+    for (uint32_t i = 0; i < schedule->act_count; ++i) {
+        gantry__act_t *act = &schedule->acts[i];
+        const gantry__node_t *node = &schedule->graph->nodes[act->node];
+        wait_list_t list = {{0}};
+        for (uint32_t k = 0; k < act->input_count; ++k)
+            wait_for(schedule, act, maker_of(schedule, act->inputs[k]), &list);
+        for (uint32_t k = 0; k < node->control_count; ++k)
+            wait_for(schedule, act, node_acts[node->controls[k]], &list);
+        if (has_effect(schedule, act)) {
+            wait_for(schedule, act, last_effect, &list);
+            last_effect = i;
+        }
+        node_acts[act->node] = i;
+        GANTRY__TRY(keep_waits(schedule, act, &list));
+    }
+    return GANTRY_OK;
+}
+
+/* ---- what follows from the lanes ---- */
+
+static void use_slot(gantry__schedule_t *schedule, uint32_t slot, uint32_t lane) {
+    gantry__slot_t *root = &schedule->slots[schedule->slots[slot].root];
+    if (root->lane != lane) root->lane = root->is_used ? GANTRY__NO_LANE : lane;
+    root->is_used = true;
+}
+
+static gantry_status_t fill_lanes(gantry__schedule_t *schedule) {
+    gantry__arena_t *memory = &schedule->memory;
+    const uint32_t lanes = schedule->lane_count;
+    schedule->lane_sizes = gantry__arena_zalloc(memory, lanes, sizeof *schedule->lane_sizes);
+    schedule->lanes = gantry__arena_zalloc(memory, lanes, sizeof(uint32_t *));
+    if (!schedule->lane_sizes || !schedule->lanes) return GANTRY_RESOURCE_EXHAUSTED;
+    for (uint32_t i = 0; i < schedule->act_count; ++i) {
+        gantry__act_t *act = &schedule->acts[i];
+        act->position = schedule->lane_sizes[act->lane]++;
+        for (uint32_t k = 0; k < act->input_count; ++k)
+            use_slot(schedule, act->inputs[k], act->lane);
+        for (uint32_t k = 0; k < act->output_count; ++k)
+            use_slot(schedule, act->outputs[k], act->lane);
+    }
+    if (lanes == 1) return GANTRY_OK;
+    for (uint32_t i = 0; i < lanes; ++i) {
+        schedule->lanes[i] =
+            gantry__arena_zalloc(memory, schedule->lane_sizes[i], sizeof **schedule->lanes);
+        if (!schedule->lanes[i]) return GANTRY_RESOURCE_EXHAUSTED;
+    }
+    for (uint32_t i = 0; i < schedule->act_count; ++i)
+        schedule->lanes[schedule->acts[i].lane][schedule->acts[i].position] = i;
+    return GANTRY_OK;
+}
+
+static gantry_status_t use_lanes(gantry__schedule_t *schedule) {
+    const gantry__heap_t *heap = schedule->graph->heap;
+    GANTRY__TRY(fill_lanes(schedule));
+    if (schedule->lane_count == 1) return GANTRY_OK;
+    const size_t nodes = schedule->graph->node_count;
+    uint32_t *node_acts = gantry__heap_alloc(heap, (nodes + 1) * sizeof *node_acts);
+    if (!node_acts) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < nodes; ++i) node_acts[i] = UINT32_MAX;
+    gantry_status_t status = find_waits(schedule, node_acts);
+    gantry__heap_free(heap, node_acts, (nodes + 1) * sizeof *node_acts);
+    return status;
+}
+
+gantry_status_t gantry__schedule_spread(gantry__schedule_t *schedule, int32_t threads) {
+    const gantry__heap_t *heap = schedule->graph->heap;
+    spread_t spread = {.schedule = schedule,
+                       .limit = threads > 0 && (uint32_t)threads < GANTRY__MOST_LANES
+                                    ? (uint32_t)threads
+                                    : GANTRY__MOST_LANES,
+                       .by_device = threads == 0};
+    schedule->lane_count = 1;
+    if (threads < 0 || threads == 1) return use_lanes(schedule);
+    const size_t bytes = (schedule->act_count + 1) * sizeof *spread.act_ends;
+    spread.act_ends = gantry__heap_zalloc(heap, bytes);
+    if (!spread.act_ends) return GANTRY_RESOURCE_EXHAUSTED;
+    assign_lanes(&spread);
+    gantry__heap_free(heap, spread.act_ends, bytes);
+    if (is_worth_it(&spread)) {
+        schedule->lane_count = spread.lane_count;
+    } else {
+        for (size_t i = 0; i < schedule->act_count; ++i) schedule->acts[i].lane = 0;
+    }
+    return use_lanes(schedule);
+}

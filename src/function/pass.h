@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Passes: a graph after its trace becomes one that computes the same bits with less work.
+ *
+ *     fold      nodes of constants alone become constants
+ *     common    of nodes that compute the same, the first is left
+ *     dead      nodes that nothing needs go
+ *     fuse      elementwise nodes of one device become one node
+ *
+ * They run in this order, before the graph is placed. Two more run later, over a schedule: copies
+ * begin early, and results are written in place (function/plan_memory.c). graph->passes_off leaves
+ * some out. Externally synchronised, like the graph. */
+#ifndef GANTRY_FUNCTION_PASS_H
+#define GANTRY_FUNCTION_PASS_H
+
+#include <gantry/function.h>
+
+#include "function/graph.h"
+#include "run/runtime_state.h"
+
+/* All passes over a graph that are on. */
+gantry_status_t gantry__passes_run(gantry_runtime_t *runtime, gantry__graph_t *graph);
+
+/* ---- one by one ---- */
+
+gantry_status_t gantry__pass_fold(gantry_runtime_t *runtime, gantry__graph_t *graph);
+gantry_status_t gantry__pass_common(gantry__graph_t *graph);
+gantry_status_t gantry__pass_dead(gantry__graph_t *graph);
+gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *graph);
+
+/* Whether the node is an op that gives the same results for the same inputs, and does nothing
+ * else. */
+static inline bool gantry__node_is_pure(const gantry__node_t *node) {
+    return node->kind == GANTRY__NODE_OP &&
+           !(node->op->flags & (GANTRY__OP_SEQUENCED | GANTRY__OP_VARIABLE));
+}
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies between devices begin early: the act of a copy moves right behind the act that makes its
+ * source, and those of arguments move to the front, so that a transfer runs while the devices
+ * compute.
+ *
+ *     before   x on CPU   y on CPU   z on CPU   copy x   use x
+ *     after    x on CPU   copy x     y on CPU   z on CPU use x
+ *
+ * A copy lives longer by that. Other acts keep their order. Linear: copies hang in a list behind
+ * the act that they follow. */
+#include "function/schedule.h"
+
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+typedef struct early_t {
+    gantry__schedule_t *schedule;
+    uint32_t *makers; /* by root slot: the act that writes it first; NONE */
+    uint32_t *first;  /* by act + 1: the first copy behind it, 0 for arguments; NONE */
+    uint32_t *last;
+    uint32_t *next; /* by copy */
+    gantry__act_t *acts;
+    size_t count;
+} early_t;
+
+/* Where the act's place is: behind the act of the result - 1. 0: at the front. */
+static uint32_t find_place(const early_t *early, uint32_t index) {
+    const gantry__schedule_t *schedule = early->schedule;
+    const gantry__act_t *act = &schedule->acts[index];
+    if (act->kind == GANTRY__DO_ARGUMENT) return 0;
+    const uint32_t maker = early->makers[schedule->slots[act->inputs[0]].root];
+    return maker == NONE ? 0 : maker + 1;
+}
+
+static void find_makers(const early_t *early) {
+    const gantry__schedule_t *schedule = early->schedule;
+    for (size_t i = 0; i < schedule->slot_count; ++i) early->makers[i] = NONE;
+    for (uint32_t i = 0; i < schedule->act_count; ++i) {
+        const gantry__act_t *act = &schedule->acts[i];
+        for (uint32_t k = 0; k < act->output_count; ++k) {
+            uint32_t *maker = &early->makers[schedule->slots[act->outputs[k]].root];
+            if (*maker == NONE) *maker = i;
+        }
+    }
+}
+
+static void hang(const early_t *early, uint32_t place, uint32_t copy) {
+    early->next[copy] = NONE;
+    if (early->first[place] == NONE) {
+        early->first[place] = copy;
+    } else {
+        early->next[early->last[place]] = copy;
+    }
+    early->last[place] = copy;
+}
+
+/* Appends the act and the copies that follow it; a copy may follow a copy. */
+static void take(early_t *early, uint32_t index) {
+    early->acts[early->count++] = early->schedule->acts[index];
+    for (uint32_t at = early->first[index + 1]; at != NONE; at = early->next[at]) take(early, at);
+}
+
+static bool moves(const gantry__act_t *act) {
+    return act->kind == GANTRY__DO_COPY || act->kind == GANTRY__DO_ARGUMENT;
+}
+
+static void reorder(early_t *early) {
+    const gantry__schedule_t *schedule = early->schedule;
+    const uint32_t count = (uint32_t)schedule->act_count;
+    for (uint32_t i = 0; i <= count; ++i) early->first[i] = NONE;
+    find_makers(early);
+    for (uint32_t i = 0; i < count; ++i) {
+        if (moves(&schedule->acts[i])) hang(early, find_place(early, i), i);
+    }
+    for (uint32_t at = early->first[0]; at != NONE; at = early->next[at]) take(early, at);
+    for (uint32_t i = 0; i < count; ++i) {
+        if (!moves(&schedule->acts[i])) take(early, i);
+    }
+    memcpy(schedule->acts, early->acts, count * sizeof *early->acts);
+}
+
+static void note_uses(gantry__schedule_t *schedule, const uint32_t *slots, uint32_t count,
+                      uint32_t act) {
+    for (uint32_t i = 0; i < count; ++i) {
+        gantry__slot_t *root = &schedule->slots[schedule->slots[slots[i]].root];
+        if (root->last_step != UINT32_MAX) root->last_step = act;
+    }
+}
+
+static void renumber(gantry__schedule_t *schedule) {
+    for (size_t i = 0; i < schedule->slot_count; ++i) schedule->slots[i].made_by = UINT32_MAX;
+    for (uint32_t i = 0; i < schedule->act_count; ++i) {
+        const gantry__act_t *act = &schedule->acts[i];
+        note_uses(schedule, act->inputs, act->input_count, i);
+        note_uses(schedule, act->outputs, act->output_count, i);
+        for (uint32_t k = 0; k < act->output_count; ++k)
+            schedule->slots[act->outputs[k]].made_by = i;
+    }
+}
+
+gantry_status_t gantry__schedule_move_copies(gantry__schedule_t *schedule) {
+    const gantry__heap_t *heap = schedule->graph->heap;
+    const size_t count = schedule->act_count + 1, slots = schedule->slot_count + 1;
+    uint32_t *numbers = gantry__heap_zalloc(heap, (slots + 3 * count) * sizeof *numbers);
+    gantry__act_t *acts = gantry__heap_zalloc(heap, count * sizeof *acts);
+    early_t early = {.schedule = schedule, .makers = numbers, .acts = acts};
+    if (numbers && acts) {
+        early.first = numbers + slots;
+        early.last = early.first + count;
+        early.next = early.last + count;
+        reorder(&early);
+        renumber(schedule);
+    }
+    gantry__heap_free(heap, numbers, (slots + 3 * count) * sizeof *numbers);
+    gantry__heap_free(heap, acts, count * sizeof *acts);
+    return numbers && acts ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of the fusion pass: groups of elementwise nodes (pass_fuse.c), and the node that stands
+ * for one (fused_node.c).
+ *
+ * Plain values of the pass. Externally synchronised. */
+#ifndef GANTRY_FUNCTION_PASS_FUSE_H
+#define GANTRY_FUNCTION_PASS_FUSE_H
+
+#include "function/pass.h"
+#include "op/fused_program.h"
+
+/* A number by value or node, for those that were there when the pass began. */
+typedef struct gantry__fusing_t {
+    gantry_runtime_t *runtime;
+    gantry__graph_t *graph;
+    size_t node_count, value_count;          /* when the pass began */
+    const gantry_logical_device_t **devices; /* by node: of a candidate; NULL: of no candidate */
+    bool *is_needed;                         /* by node */
+    uint32_t *uses;                          /* by value: inputs of needed nodes, results */
+    uint32_t *operands;                      /* by value: in the program that is made, + 1 */
+    uint32_t *uses_left;  /* by value of a member: uses by nodes that are no members yet */
+    uint32_t *new_values; /* by value: what replaces it; itself: nothing */
+    uint32_t *new_nodes;  /* by node: the fused node it is in; itself: none */
+    bool *is_last;        /* by node: the last member of a fused node */
+} gantry__fusing_t;
+
+/* The shape of a candidate's result. */
+static inline const gantry__value_t *gantry__fusing_result(const gantry__fusing_t *fusing,
+                                                           uint32_t node) {
+    return &fusing->graph->values[fusing->graph->nodes[node].first_output];
+}
+
+/* Sets fusing->devices[node] if a program may have the node. */
+gantry_status_t gantry__fusing_ask(gantry__fusing_t *fusing, uint32_t node);
+
+/* Puts one node in the place of as many of the members, from the first on, as one program may have;
+ * sets *out_taken, which is 1 if the first one stays alone. Members have one device and shape and
+ * are in program order; nothing between them needs an earlier one's result. */
+gantry_status_t gantry__fusing_join(gantry__fusing_t *fusing, const uint32_t *members,
+                                    uint32_t count, uint32_t *out_taken);
+
+#endif

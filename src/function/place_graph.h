@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The placer of graphs: gives each node a device, kernels and one reason.
+ *
+ * A function of its request: graph, devices, kernels and settings. Equal requests get equal
+ * places. It opens a device before it asks a kernel there about shapes. Externally synchronised. */
+#ifndef GANTRY_FUNCTION_PLACE_GRAPH_H
+#define GANTRY_FUNCTION_PLACE_GRAPH_H
+
+#include "function/place_parts.h"
+
+/* Fills graph->node_count places, which are zero. A node that no device can run fails with
+ * TensorFlow's text, "Cannot assign a device for operation NAME: " in front. */
+gantry_status_t gantry__place_graph(const gantry__graph_place_t *request,
+                                    gantry__node_place_t *places);
+
+#endif

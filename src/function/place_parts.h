@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of the placer of graphs: its request and its result, one node, groups of nodes,
+ * refusals as text.
+ * Externally synchronised. */
+#ifndef GANTRY_FUNCTION_PLACE_PARTS_H
+#define GANTRY_FUNCTION_PLACE_PARTS_H
+
+#include "base/arena.h"
+#include "function/graph.h"
+#include "place/plan_cache.h"
+
+/* Where a node runs, and why. */
+typedef struct gantry__node_place_t {
+    gantry_logical_device_t *device; /* NULL: wherever it is used (arguments, constants) */
+    /* the device to name: device; else where a constant is requested, or where an argument or
+     * constant is used first; NULL: nowhere */
+    gantry_logical_device_t *home;
+    gantry__kept_plan_t *kept; /* NULL: the placer was not asked */
+    uint32_t choice;           /* of its kernels */
+    gantry_placement_reason_t reason;
+    uint32_t decided_by; /* of a colocated node: the node of its group that decided + 1; else 0 */
+    bool is_apart;       /* soft placement ignored a colocation of this node */
+} gantry__node_place_t;
+
+typedef struct gantry__graph_place_t {
+    const gantry__graph_t *graph;
+    gantry__place_request_t rules; /* devices, registries and settings; the rest is the node's */
+    gantry__plan_cache_t *plans;
+    /* The one object of a request that merges those of several nodes. */
+    gantry_status_t (*make_wish)(void *owner, const gantry__device_reference_t *reference,
+                                 const gantry__wish_t **out_wish);
+    /* Places the bodies of a branch or a loop, and the node itself. */
+    gantry_status_t (*place_bodies)(void *owner, uint32_t node, gantry__node_place_t *place);
+    /* Is told each colocation that soft placement ignores; NULL: no one is. */
+    void (*tell)(void *owner, const char *text);
+    void *owner;
+} gantry__graph_place_t;
+
+/* ---- one node: place_node.c ---- */
+
+/* What a graph adds to the rules for one node. */
+typedef struct gantry__node_ask_t {
+    const gantry__wish_t *wish;      /* NULL: none */
+    gantry_logical_device_t *pinned; /* NULL: not */
+    gantry_placement_reason_t pin_reason;
+    const uint64_t *allowed; /* as in gantry__place_request_t */
+} gantry__node_ask_t;
+
+bool gantry__node_is_alias(const gantry__node_t *node);
+/* It requests a device. */
+bool gantry__node_is_asked(const gantry__node_t *node);
+
+/* The kept plan of a node that needs no kernel's opinion (constants, variables, aliases), refused
+ * or not; NULL: memory ran out. */
+gantry__kept_plan_t *gantry__node_plan(const gantry__graph_place_t *request, uint32_t node,
+                                       const gantry__node_ask_t *ask);
+/* Places an op. Fails with the eager placer's text; *out_refused, if not NULL, is then the refused
+ * plan or NULL. */
+gantry_status_t gantry__place_op(const gantry__graph_place_t *request, uint32_t node,
+                                 const gantry__node_ask_t *ask, gantry__node_place_t *place,
+                                 const gantry__kept_plan_t **out_refused);
+/* Whether an op can run on a device. Opens no device: one that is closed cannot be asked about
+ * shapes, and counts as willing. */
+gantry_status_t gantry__node_fits(const gantry__graph_place_t *request, uint32_t node,
+                                  gantry_logical_device_t *device, bool *out_fits);
+
+/* ---- groups: place_groups.c ---- */
+
+/* A set of nodes that share one device. */
+typedef struct gantry__place_group_t {
+    uint64_t *allowed;               /* devices on which all members can run */
+    gantry_logical_device_t *pinned; /* the home of its variables, or NULL */
+    const gantry__wish_t *wish;      /* of all members together; NULL: none */
+    bool floats;                     /* no member decides: constants, arguments, aliases */
+    gantry_logical_device_t *device; /* if it floats: where its first alias lies, or NULL */
+    uint32_t first;                  /* that alias + 1 */
+} gantry__place_group_t;
+
+typedef struct gantry__place_groups_t {
+    const gantry__graph_place_t *request;
+    gantry__arena_t memory;
+    uint32_t *parents; /* of each node, in its group's tree; NULL: no node is colocated */
+    uint32_t *next;    /* of each node: the next member; a ring */
+    gantry__place_group_t **groups; /* of each node that is a root; NULL: not made yet */
+    size_t words;                   /* of a mask of devices */
+} gantry__place_groups_t;
+
+/* Unites the nodes that are colocated. places: gets is_apart. */
+gantry_status_t gantry__place_groups_init(gantry__place_groups_t *groups,
+                                          const gantry__graph_place_t *request,
+                                          gantry__node_place_t *places);
+void gantry__place_groups_deinit(gantry__place_groups_t *groups);
+/* Whether the node shares a group with others. */
+bool gantry__place_groups_has(const gantry__place_groups_t *groups, uint32_t node);
+/* Places all members of the node's group that are ops; others only get decided_by. In a group of
+ * constants, arguments and aliases only the node itself, if it is an alias. */
+gantry_status_t gantry__place_groups_place(gantry__place_groups_t *groups, uint32_t node,
+                                           gantry__node_place_t *places);
+
+/* ---- refusals: place_refusal.c ---- */
+
+/* Puts TensorFlow's text for the node in place of the last message. refused: its plan, or NULL.
+ * group: its colocation group, or NULL. */
+gantry_status_t gantry__place_refuse(const gantry__graph_place_t *request, uint32_t node,
+                                     const gantry__node_ask_t *ask,
+                                     const gantry__kept_plan_t *refused,
+                                     const gantry__place_groups_t *groups, gantry_status_t status);
+
+#endif

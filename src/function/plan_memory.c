@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Offsets of intermediate values: one pass over the acts, which takes a block for each result and
+ * gives it back after its last use.
+ *
+ *     best fit    the smallest free block that holds the value; neighbours merge; else the arena
+ *                 grows at its end
+ *     in place    a kernel that may work in place writes over an input that ends with it
+ *
+ * Acts of one lane follow each other, and so does their work on a device's compute stream: a block
+ * of their values alone has one owner at a time without waiting. Each lane has free blocks of its
+ * own. The block of a value that several lanes use is not given back within the call. */
+#include <gantry/function.h>
+
+#include <string.h>
+
+#include "device/logical_device.h"
+#include "function/free_blocks.h"
+#include "function/schedule.h"
+
+#define LEAST_ALIGNMENT 64
+
+typedef struct planner_t {
+    gantry__schedule_t *schedule;
+    gantry__free_blocks_t *lists; /* of each arena, of each lane */
+    size_t list_capacity;
+} planner_t;
+
+static uint64_t padded(const gantry_logical_device_t *device, uint64_t bytes) {
+    const uint64_t base = device->info.base_alignment_bytes,
+                   unit = base > LEAST_ALIGNMENT ? base : LEAST_ALIGNMENT;
+    return (bytes + unit - 1) / unit * unit;
+}
+
+/* ---- arenas ---- */
+
+static bool grow_lists(planner_t *planner, size_t count) {
+    const gantry__heap_t *heap = planner->schedule->graph->heap;
+    gantry__free_blocks_t *lists =
+        gantry__heap_resize(heap, planner->lists, planner->list_capacity, count, sizeof *lists);
+    if (!lists) return false;
+    for (size_t i = planner->list_capacity; i < count; ++i)
+        gantry__free_blocks_init(&lists[i], heap);
+    planner->lists = lists;
+    planner->list_capacity = count;
+    return true;
+}
+
+static gantry_status_t find_arena(planner_t *planner, gantry_logical_device_t *device,
+                                  uint32_t *out_arena) {
+    gantry__schedule_t *schedule = planner->schedule;
+    const gantry__heap_t *heap = schedule->graph->heap;
+    for (*out_arena = 0; *out_arena < schedule->arena_count; ++*out_arena) {
+        if (schedule->arenas[*out_arena].device == device) return GANTRY_OK;
+    }
+    if (!gantry__heap_grow(heap, &schedule->arenas, schedule->arena_count,
+                           &schedule->arena_capacity, sizeof *schedule->arenas) ||
+        !grow_lists(planner, (schedule->arena_count + 1) * schedule->lane_count))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    schedule->arenas[schedule->arena_count++] = (gantry__schedule_arena_t){.device = device};
+    return GANTRY_OK;
+}
+
+/* The free blocks of an act's lane; arena: as find_arena gives it. */
+static gantry__free_blocks_t *list_of(const planner_t *planner, uint32_t arena, uint32_t lane) {
+    return &planner->lists[arena * planner->schedule->lane_count + lane];
+}
+
+/* A free block at the arena's end makes the growth smaller. */
+static gantry_status_t take_memory(const planner_t *planner, uint32_t index, uint32_t lane,
+                                   uint64_t bytes, uint64_t *out_offset) {
+    gantry__schedule_arena_t *arena = &planner->schedule->arenas[index];
+    gantry__free_blocks_t *list = list_of(planner, index, lane);
+    bool is_found;
+    GANTRY__TRY(gantry__free_blocks_take(list, bytes, &is_found, out_offset));
+    if (is_found) return GANTRY_OK;
+    GANTRY__TRY(gantry__free_blocks_take_last(list, arena->bytes, out_offset));
+    arena->bytes = *out_offset + bytes;
+    return GANTRY_OK;
+}
+
+static uint64_t slot_bytes(const gantry__schedule_t *schedule, const gantry__slot_t *slot) {
+    return padded(slot->device, schedule->graph->values[slot->value].bytes);
+}
+
+static bool may_write_in_place(const gantry__schedule_t *schedule, const gantry__act_t *act) {
+    const gantry__node_place_t *place = &schedule->places[act->node];
+    return !(schedule->graph->passes_off & GANTRY_PASS_IN_PLACE) && act->kind == GANTRY__DO_CALL &&
+           place->kept &&
+           place->kept->plan.kernels[place->choice]->def->flags & GANTRY_KERNEL_IN_PLACE;
+}
+
+/* An input of equally many bytes and elements whose block ends with the act: it is the result's. */
+static const gantry__slot_t *find_memory_donor(const gantry__schedule_t *schedule,
+                                               const gantry__act_t *act, uint32_t step) {
+    const gantry__value_t *result =
+        &schedule->graph->values[schedule->slots[act->outputs[0]].value];
+    if (!may_write_in_place(schedule, act)) return NULL;
+    for (uint32_t i = 0; i < act->input_count; ++i) {
+        const gantry__slot_t *slot = &schedule->slots[act->inputs[i]];
+        const gantry__value_t *value = &schedule->graph->values[slot->value];
+        if (slot->kind == GANTRY__SLOT_ARENA && slot->last_step == step &&
+            slot->lane == act->lane && value->bytes == result->bytes &&
+            value->elements == result->elements)
+            return slot;
+    }
+    return NULL;
+}
+
+static gantry_status_t take_output(planner_t *planner, const gantry__act_t *act, uint32_t step,
+                                   uint32_t output) {
+    gantry__schedule_t *schedule = planner->schedule;
+    gantry__slot_t *slot = &schedule->slots[act->outputs[output]];
+    if (slot->kind != GANTRY__SLOT_ARENA) return GANTRY_OK;
+    GANTRY__TRY(find_arena(planner, slot->device, &slot->arena));
+    gantry__schedule_arena_t *arena = &schedule->arenas[slot->arena];
+    const uint64_t bytes = slot_bytes(schedule, slot);
+    if (bytes == 0) return GANTRY_OK;
+    arena->unplanned_bytes += bytes;
+    const gantry__slot_t *donor = output == 0 ? find_memory_donor(schedule, act, step) : NULL;
+    if (!donor) return take_memory(planner, slot->arena, act->lane, bytes, &slot->offset);
+    slot->offset = donor->offset;
+    return GANTRY_OK;
+}
+
+/* A donor's block is the result's now. */
+static gantry_status_t give_ended(planner_t *planner, uint32_t step, uint32_t index,
+                                  const gantry__slot_t *donor) {
+    const gantry__schedule_t *schedule = planner->schedule;
+    gantry__slot_t *slot = &planner->schedule->slots[schedule->slots[index].root];
+    if (slot->kind != GANTRY__SLOT_ARENA || slot->last_step != step || slot == donor ||
+        slot->is_ended || slot->lane == GANTRY__NO_LANE)
+        return GANTRY_OK;
+    const uint64_t bytes = slot_bytes(schedule, slot);
+    slot->is_ended = true; /* an input may stand twice */
+    return bytes == 0 ? GANTRY_OK
+                      : gantry__free_blocks_give(list_of(planner, slot->arena, slot->lane),
+                                                 slot->offset, bytes);
+}
+
+static gantry_status_t plan_act(planner_t *planner, uint32_t step) {
+    gantry__schedule_t *schedule = planner->schedule;
+    const gantry__act_t *act = &schedule->acts[step];
+    const gantry__slot_t *donor =
+        act->output_count > 0 && schedule->slots[act->outputs[0]].kind == GANTRY__SLOT_ARENA
+            ? find_memory_donor(schedule, act, step)
+            : NULL;
+    for (uint32_t i = 0; i < act->output_count; ++i)
+        GANTRY__TRY(take_output(planner, act, step, i));
+    for (uint32_t i = 0; i < act->input_count; ++i)
+        GANTRY__TRY(give_ended(planner, step, act->inputs[i], donor));
+    for (uint32_t i = 0; i < act->output_count; ++i)
+        GANTRY__TRY(give_ended(planner, step, act->outputs[i], NULL));
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__schedule_plan_memory(gantry__schedule_t *schedule) {
+    planner_t planner = {.schedule = schedule};
+    gantry_status_t status = GANTRY_OK;
+    for (uint32_t i = 0; i < schedule->act_count && status == GANTRY_OK; ++i)
+        status = plan_act(&planner, i);
+    const gantry__heap_t *heap = schedule->graph->heap;
+    for (size_t i = 0; i < planner.list_capacity; ++i)
+        gantry__free_blocks_deinit(&planner.lists[i]);
+    gantry__heap_free(heap, planner.lists, planner.list_capacity * sizeof *planner.lists);
+    return status;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A schedule: a graph placed on the devices of a runtime, ready to run any number of times.
+ *
+ *     nodes    each has a device, kernels and one reason
+ *     slots    a value on a device: where its elements are found
+ *     steps    kernel calls, copies, reads and assignments, in order
+ *     arenas   the bytes of each device that all intermediate values of a call share
+ *
+ * Made once, constant afterwards: any number of frames (function/frame.h) run it at a time. */
+#ifndef GANTRY_FUNCTION_SCHEDULE_H
+#define GANTRY_FUNCTION_SCHEDULE_H
+
+#include "function/place_graph.h"
+#include "run/runtime_state.h"
+
+#define GANTRY__NO_SLOT UINT32_MAX
+#define GANTRY__NO_LANE UINT32_MAX
+#define GANTRY__MOST_LANES 16u
+
+typedef enum gantry__slot_kind_t {
+    GANTRY__SLOT_ARENA = 0,    /* at an offset of its device's arena */
+    GANTRY__SLOT_TENSOR = 1,   /* a tensor that each call makes or is given */
+    GANTRY__SLOT_CONSTANT = 2, /* a tensor that is the same in each call */
+    GANTRY__SLOT_ALIAS = 3,    /* inside another slot */
+    GANTRY__SLOT_HOST = 4      /* a copy of another slot in host memory, for host inputs */
+} gantry__slot_kind_t;
+
+typedef struct gantry__slot_t {
+    gantry__slot_kind_t kind;
+    uint32_t value;
+    gantry_logical_device_t *device;
+    uint32_t root;       /* of ALIAS and HOST: the slot with the memory; else the slot itself */
+    uint32_t next_alias; /* of the same root; GANTRY__NO_SLOT ends the list */
+    uint32_t arena;      /* of ARENA */
+    uint64_t offset;     /* of ARENA in the arena, of ALIAS in its root */
+    uint32_t made_by;    /* of a root: the step that makes it; UINT32_MAX: none */
+    uint32_t last_step;  /* of a root: the last step that uses it or one of its aliases */
+    uint32_t lane;       /* of a root: of all steps that use it; GANTRY__NO_LANE: of several */
+    bool escapes;        /* of a root: its memory outlives the steps that use it */
+    bool is_ended;       /* of ARENA: its block was given back, for the planner */
+    bool is_used;        /* of a root, for the lanes */
+    gantry_tensor_t *constant; /* of CONSTANT; a reference of the schedule's own */
+    uint32_t next_of_value;    /* the value's next slot */
+} gantry__slot_t;
+
+typedef enum gantry__step_kind_t {
+    GANTRY__DO_CALL = 0,     /* a kernel: inputs to outputs */
+    GANTRY__DO_COPY = 1,     /* to another device: input 0 to output 0 */
+    GANTRY__DO_HOST = 2,     /* to host memory: input 0 to output 0 */
+    GANTRY__DO_READ = 3,     /* a variable's present value to output 0 */
+    GANTRY__DO_ASSIGN = 4,   /* input 0 to a variable; with an update, by a kernel */
+    GANTRY__DO_ARGUMENT = 5, /* argument number `call` of the function to output 0 */
+    GANTRY__DO_DRAW = 7,     /* key and counter to outputs 0 and 1 */
+    GANTRY__DO_BLOCK = 6     /* the bodies of a branch or a loop: block number `call` */
+} gantry__step_kind_t;
+
+/* An act of another lane that comes first. */
+typedef struct gantry__lane_wait_t {
+    uint32_t lane;
+    uint32_t count; /* acts of that lane that have ended by then */
+} gantry__lane_wait_t;
+
+typedef struct gantry__act_t {
+    gantry__step_kind_t kind;
+    uint32_t lane, position; /* position: in the lane, from 0 */
+    const gantry__lane_wait_t *waits;
+    uint32_t wait_count;
+    /* all slots are in arenas or constants of a synchronous device: nothing but the call */
+    bool is_plain;
+    bool is_empty; /* no output has an element */
+    uint32_t node;
+    uint32_t call; /* position among the calls, the blocks or the arguments */
+    gantry_logical_device_t *device;
+    const uint32_t *inputs, *outputs; /* slots */
+    uint32_t input_count, output_count;
+    uint32_t ended_first, ended_count; /* in gantry__schedule_t.ended: tensors to release */
+} gantry__act_t;
+
+typedef struct gantry__schedule_arena_t {
+    gantry_logical_device_t *device;
+    uint64_t bytes;
+    uint64_t unplanned_bytes; /* that the values would take side by side */
+} gantry__schedule_arena_t;
+
+/* The bodies of a branch or a loop. */
+typedef struct gantry__block_t {
+    uint32_t node;
+    struct gantry__schedule_t *bodies; /* of node's bodies */
+    uint32_t body_count;               /* of those that are made */
+} gantry__block_t;
+
+typedef struct gantry__schedule_t {
+    const gantry__graph_t *graph;
+    gantry_runtime_t *runtime;
+    gantry__arena_t memory;       /* of what the arrays below point to */
+    gantry__node_place_t *places; /* of graph->node_count nodes */
+    uint32_t *first_slots;        /* of graph->value_count values; GANTRY__NO_SLOT: none */
+    gantry__slot_t *slots;
+    gantry__act_t *acts;
+    uint32_t *ended;
+    uint32_t *outputs; /* slots of the graph's outputs */
+    gantry__schedule_arena_t *arenas;
+    uint32_t lane_count;     /* threads that run a call; 1: the caller's alone */
+    uint32_t *lane_sizes;    /* acts of each lane */
+    uint32_t **lanes;        /* of each lane its acts, in order */
+    gantry__block_t *blocks; /* in the order of their nodes */
+    size_t block_count, block_capacity;
+    size_t slot_count, slot_capacity, act_count, act_capacity, ended_count, ended_capacity;
+    size_t arena_count, arena_capacity;
+    uint32_t call_count;
+    uint32_t most_inputs;  /* of an act */
+    uint64_t copied_bytes; /* between devices, per call */
+} gantry__schedule_t;
+
+/* Places the graph, which outlives the schedule, and plans its memory. threads: as
+ * gantry_function_options_t.inter_op_threads. */
+gantry_status_t gantry__schedule_init(gantry__schedule_t *schedule, gantry_runtime_t *runtime,
+                                      const gantry__graph_t *graph, int32_t threads);
+void gantry__schedule_deinit(gantry__schedule_t *schedule);
+
+/* ---- its parts ---- */
+
+/* Places every node, records the placements and logs them: function/place_schedule.c. */
+gantry_status_t gantry__schedule_place(gantry__schedule_t *schedule);
+/* Spreads the acts over lanes that run at the same time: function/lanes.c. */
+gantry_status_t gantry__schedule_spread(gantry__schedule_t *schedule, int32_t threads);
+/* Moves copies in the list of acts, right behind the act that makes their source:
+ * function/pass_copies.c. */
+gantry_status_t gantry__pass_early_copies(gantry__schedule_t *schedule);
+/* Gives offsets to the slots in arenas: function/plan_memory.c. */
+gantry_status_t gantry__schedule_plan_memory(gantry__schedule_t *schedule);
+/* Moves copies right behind the act that makes their source: function/pass_copies.c. */
+gantry_status_t gantry__schedule_move_copies(gantry__schedule_t *schedule);
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The traces of a function: found by the sizes of the inputs, made by running the body, evicted
+ * when there are too many. */
+#include <string.h>
+
+#include "function/function.h"
+#include "function/pass.h"
+#include "function/trace.h"
+
+/* ---- life ---- */
+
+static void traced_destroy(const gantry_function_t *function, gantry__traced_t *traced) {
+    const gantry__heap_t *heap = &function->runtime->heap;
+    while (traced->idle) {
+        gantry__frame_t *frame = traced->idle;
+        traced->idle = frame->next;
+        gantry__frame_destroy(frame);
+    }
+    if (traced->schedule.graph) gantry__schedule_deinit(&traced->schedule);
+    gantry__graph_deinit(&traced->graph);
+    gantry__heap_free(heap, traced->shapes, (function->input_count + 1) * sizeof *traced->shapes);
+    gantry__heap_free(heap, traced, sizeof *traced);
+}
+
+void gantry__function_leave(gantry_function_t *function, gantry__traced_t *traced) {
+    gantry__mutex_lock(&function->lock);
+    const bool was_last = --traced->references == 0;
+    gantry__mutex_unlock(&function->lock);
+    if (was_last) traced_destroy(function, traced);
+}
+
+/* ---- tracing ---- */
+
+static gantry_status_t add_inputs(const gantry_function_t *function, gantry_scope_t *scope,
+                                  gantry__traced_t *traced, const gantry_tensor_t **inputs) {
+    gantry__graph_t *graph = &traced->graph;
+    graph->inputs =
+        gantry__arena_zalloc(&graph->arena, function->input_count, sizeof *graph->inputs);
+    if (!graph->inputs) return GANTRY_RESOURCE_EXHAUSTED;
+    for (uint32_t i = 0; i < function->input_count; ++i) {
+        GANTRY__TRY(gantry__trace_input(scope, function->inputs[i].name, function->inputs[i].dtype,
+                                        &traced->shapes[i], &inputs[i]));
+        graph->inputs[i] = inputs[i]->value;
+    }
+    graph->input_count = function->input_count;
+    return GANTRY_OK;
+}
+
+static gantry_status_t add_outputs(const gantry_function_t *function, const gantry_scope_t *scope,
+                                   gantry__graph_t *graph, const gantry_tensor_t *const *outputs) {
+    graph->outputs =
+        gantry__arena_zalloc(&graph->arena, function->output_count, sizeof *graph->outputs);
+    if (!graph->outputs) return GANTRY_RESOURCE_EXHAUSTED;
+    for (uint32_t i = 0; i < function->output_count; ++i)
+        GANTRY__TRY(gantry__trace_value(scope, outputs[i], &graph->outputs[i]));
+    graph->output_count = function->output_count;
+    return GANTRY_OK;
+}
+
+static gantry_status_t record_body(const gantry_function_t *function, gantry_scope_t *scope,
+                                   gantry__traced_t *traced) {
+    const gantry_tensor_t *inputs[GANTRY_MAX_FUNCTION_VALUES], *outputs[GANTRY_MAX_FUNCTION_VALUES];
+    GANTRY__TRY(add_inputs(function, scope, traced, inputs));
+    GANTRY__TRY(gantry__function_run_body(function, scope, inputs, outputs));
+    return add_outputs(function, scope, &traced->graph, outputs);
+}
+
+static gantry_status_t record(const gantry_function_t *function, gantry__traced_t *traced) {
+    gantry_runtime_t *runtime = function->runtime;
+    gantry__trace_t trace;
+    GANTRY__TRY(gantry__runtime_initialize(runtime, function->name));
+    gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
+    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry__trace_init(&trace, runtime, &traced->graph, NULL);
+    scope->trace = &trace;
+    scope->wish = traced->wish;
+    gantry_status_t status = record_body(function, scope, traced);
+    gantry_scope_clear(scope);
+    const uint32_t before = gantry__failures();
+    (void)gantry_scope_end(scope); /* also of inner scopes that the body left open */
+    gantry__forget_since(before);
+    gantry__trace_deinit(&trace);
+    return status;
+}
+
+/* ---- the list ---- */
+
+static bool traced_fits(const gantry_function_t *function, const gantry__traced_t *traced,
+                        const gantry__wish_t *wish, const gantry_shape_t *const *shapes) {
+    if (traced->wish != wish ||
+        traced->losses !=
+            atomic_load_explicit(&function->runtime->devices.losses, memory_order_acquire))
+        return false;
+    for (uint32_t i = 0; i < function->input_count; ++i) {
+        if (!gantry_shape_equal(&traced->shapes[i], shapes[i])) return false;
+    }
+    return true;
+}
+
+/* Takes a reference, and moves the trace to the front. */
+static gantry__traced_t *look_up(gantry_function_t *function, const gantry__wish_t *wish,
+                                 const gantry_shape_t *const *shapes) {
+    gantry__mutex_lock(&function->lock);
+    gantry__traced_t **at = &function->traced;
+    while (*at && !traced_fits(function, *at, wish, shapes)) at = &(*at)->next;
+    gantry__traced_t *found = *at;
+    if (found) {
+        *at = found->next;
+        found->next = function->traced;
+        function->traced = found;
+        ++found->references;
+    }
+    gantry__mutex_unlock(&function->lock);
+    return found;
+}
+
+/* Returns the trace that makes room, or NULL. */
+static gantry__traced_t *put_first(gantry_function_t *function, gantry__traced_t *traced) {
+    gantry__traced_t *evicted = NULL;
+    gantry__mutex_lock(&function->lock);
+    traced->next = function->traced;
+    function->traced = traced;
+    uint32_t count = 1;
+    gantry__traced_t *at = traced;
+    for (; at->next && count < function->most_traces; ++count) at = at->next;
+    evicted = at->next;
+    if (evicted) at->next = evicted->next;
+    gantry__mutex_unlock(&function->lock);
+    return evicted;
+}
+
+static gantry_status_t make_traced(gantry_function_t *function, const gantry__wish_t *wish,
+                                   const gantry_shape_t *const *shapes,
+                                   gantry__traced_t **out_traced) {
+    const gantry__heap_t *heap = &function->runtime->heap;
+    gantry__traced_t *traced = gantry__heap_zalloc(heap, sizeof *traced);
+    if (!traced) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry__graph_init(&traced->graph, heap);
+    traced->wish = wish;
+    traced->losses = atomic_load_explicit(&function->runtime->devices.losses, memory_order_acquire);
+    traced->shapes =
+        gantry__heap_zalloc(heap, (function->input_count + 1) * sizeof *traced->shapes);
+    gantry_status_t status = traced->shapes ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    for (uint32_t i = 0; traced->shapes && i < function->input_count; ++i)
+        traced->shapes[i] = *shapes[i];
+    traced->graph.passes_off = function->passes_off;
+    if (status == GANTRY_OK) status = record(function, traced);
+    if (status == GANTRY_OK) status = gantry__passes_run(function->runtime, &traced->graph);
+    if (status == GANTRY_OK)
+        status = gantry__schedule_init(&traced->schedule, function->runtime, &traced->graph,
+                                       function->inter_op_threads);
+    if (status != GANTRY_OK) {
+        traced_destroy(function, traced);
+        return gantry__fail_prefix(status, "function %s: ", function->name);
+    }
+    traced->references = 2; /* the list's and the caller's */
+    gantry__traced_t *evicted = put_first(function, traced);
+    if (evicted) gantry__function_leave(function, evicted);
+    *out_traced = traced;
+    return GANTRY_OK;
+}
+
+/* A body that calls its own function from outside the trace would wait for itself. */
+static gantry_status_t begin_tracing(gantry_function_t *function) {
+    gantry__mutex_lock(&function->lock);
+    const bool is_own = function->is_tracing && pthread_equal(function->tracer, pthread_self());
+    gantry__mutex_unlock(&function->lock);
+    if (is_own)
+        return gantry__fail(
+            GANTRY_FAILED_PRECONDITION,
+            "function %s is called while its body is traced; a body may call other functions",
+            function->name);
+    gantry__mutex_lock(&function->tracing);
+    gantry__mutex_lock(&function->lock);
+    function->is_tracing = true;
+    function->tracer = pthread_self();
+    gantry__mutex_unlock(&function->lock);
+    return GANTRY_OK;
+}
+
+static void end_tracing(gantry_function_t *function) {
+    gantry__mutex_lock(&function->lock);
+    function->is_tracing = false;
+    gantry__mutex_unlock(&function->lock);
+    gantry__mutex_unlock(&function->tracing);
+}
+
+gantry_status_t gantry__function_find(gantry_function_t *function, const gantry__wish_t *wish,
+                                      const gantry_shape_t *const *shapes,
+                                      gantry__traced_t **out_traced) {
+    *out_traced = look_up(function, wish, shapes);
+    if (*out_traced) return GANTRY_OK;
+    GANTRY__TRY(begin_tracing(function));
+    *out_traced = look_up(function, wish, shapes); /* another thread may have made it */
+    gantry_status_t status =
+        *out_traced ? GANTRY_OK : make_traced(function, wish, shapes, out_traced);
+    end_tracing(function);
+    return status;
+}
+
+gantry__traced_t *gantry__function_newest(gantry_function_t *function) {
+    gantry__mutex_lock(&function->lock);
+    gantry__traced_t *newest = function->traced;
+    if (newest) ++newest->references;
+    gantry__mutex_unlock(&function->lock);
+    return newest;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program of _FusedElementwise: elementwise ops that one kernel computes in one pass over
+ * memory, with the bits of the ops one by one.
+ *
+ * Attribute `program` has GANTRY__FUSED_WORDS numbers for each instruction:
+ *
+ *     instruction, element type, operand 0, operand 1, operand 2
+ *
+ * instruction: a gantry__fused_id_t. element type: that of the operands; of a Select that of t and
+ * e, whose condition is bool. An operand >= 0 is an input of the op, -1 - k the result of
+ * instruction k, an earlier one. Operands that the instruction does not have are 0. Special forms:
+ *
+ *     Cast          operand 1 is the type of the result, operand 2 attribute Truncate
+ *     LeakyRelu     operand 1 is a tensor of the element type with attribute alpha, a scalar
+ *     Atan2         operands in the op's order: y, x
+ *     GeluTanh      Gelu with attribute approximate
+ *
+ * Attribute `outputs` has the numbers of the instructions whose results are the op's outputs, in
+ * this order.
+ *
+ *     x * exp(x) + b     program = {Exp, FLOAT32, 0, 0, 0,
+ *     of float32                    Mul, FLOAT32, 0, -1, 0,
+ *                                   Add, FLOAT32, -2, 1, 0}
+ *                        outputs = {2}
+ *
+ * The inputs broadcast to one shape, which is that of each output. An instruction computes each
+ * element of that shape, even if its operands are smaller: a pass leaves costly functions of
+ * smaller tensors outside.
+ *
+ * The limits GANTRY__FUSED_MOST_... are constants of ops/fused.def. A kernel of a device that
+ * builds programs declines programs beyond the two limits of devices.
+ *
+ * Constant data, no heap. Thread-safe. */
+#ifndef GANTRY_OP_FUSED_PROGRAM_H
+#define GANTRY_OP_FUSED_PROGRAM_H
+
+#include "op/op_def.h"
+
+/* Instructions. Rows of ops/elementwise.def that are no op of their own are there, too. */
+typedef enum gantry__fused_id_t {
+#define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
+    GANTRY__FUSED_##name,
+#include "ops/elementwise.def"
+#undef GANTRY_ELEMENTWISE
+#define GANTRY_FUSED_OTHER(name) GANTRY__FUSED_##name,
+#include "ops/fused.def"
+#undef GANTRY_FUSED_OTHER
+    GANTRY__FUSED_COUNT
+} gantry__fused_id_t;
+
+enum {
+    GANTRY__FUSED_WORDS = 5,
+#define GANTRY_FUSED_LIMIT(name, value) GANTRY__FUSED_MOST_##name = value,
+#include "ops/fused.def"
+#undef GANTRY_FUSED_LIMIT
+};
+
+/* The instruction that computes the op with these attributes, in the definition's order;
+ * GANTRY__FUSED_COUNT: there is none. */
+gantry__fused_id_t gantry__fused_id(const gantry__op_def_t *op, const gantry_attr_t *attrs);
+/* Whether a program may have the instruction for operands of this type. Integer ops that can fail
+ * may not: they report the position of a bad element. Functions of float64 that are a driver's own
+ * may not either: their bits depend on the kernel around them. */
+bool gantry__fused_takes(gantry__fused_id_t id, gantry_dtype_t dtype);
+/* The same of an op, for any attributes; dtype is the type of its operands (SrcT of a Cast). */
+bool gantry__elementwise_can_fuse(gantry__op_id_t op, gantry_dtype_t dtype);
+/* Whether it stands for several dozen machine instructions: GANTRY__FUSED_MOST_DEVICE_COSTLY. */
+bool gantry__fused_is_costly(gantry__fused_id_t id);
+/* Operands that are tensors: 1 to 3. */
+uint32_t gantry__fused_operands(gantry__fused_id_t id);
+/* The type of the result of an instruction, given as its GANTRY__FUSED_WORDS numbers. */
+gantry_dtype_t gantry__fused_result(const int64_t *instruction);
+
+#endif

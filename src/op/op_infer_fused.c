@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* _FusedElementwise: checks its program, which kernels trust, and infers the outputs. */
+#include "op/fused_program.h"
+#include "op/op_infer.h"
+
+/* What is known of each result while the program is read. */
+typedef struct results_t {
+    gantry_dtype_t dtypes[GANTRY__FUSED_MOST_INSTRUCTIONS];
+    uint32_t inputs[GANTRY__FUSED_MOST_INSTRUCTIONS]; /* bit i: the result depends on input i */
+} results_t;
+
+static gantry_status_t check_operand(const gantry__infer_t *call, results_t *results, int64_t k,
+                                     int64_t operand, gantry_dtype_t expected) {
+    const int64_t count = (int64_t)call->input_count;
+    if (operand >= count || operand < -k) {
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "instruction %lld has operand %lld; accepted are %lld to -1 for results, 0 to %lld for inputs",
+            (long long)k, (long long)operand, (long long)-k, (long long)count - 1);
+    }
+    const gantry_dtype_t dtype =
+        operand >= 0 ? call->dtypes[operand] : results->dtypes[-1 - operand];
+    if (dtype != expected) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "operand %lld of instruction %lld is %s; it must be %s",
+                            (long long)operand, (long long)k, gantry_dtype_name(dtype),
+                            gantry_dtype_name(expected));
+    }
+    results->inputs[k] |= operand >= 0 ? UINT32_C(1) << operand : results->inputs[-1 - operand];
+    return GANTRY_OK;
+}
+
+static gantry_status_t fail_unused(int64_t k, uint32_t place, int64_t operand) {
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "instruction %lld has no operand %u, which must be 0, not %lld",
+                        (long long)k, (unsigned)place, (long long)operand);
+}
+
+/* The numbers of a Cast behind its operand. */
+static gantry_status_t check_cast(int64_t k, const int64_t *instruction) {
+    const bool has_type = instruction[3] > 0 && instruction[3] < 64 &&
+                          gantry__fused_takes(GANTRY__FUSED_Cast, (gantry_dtype_t)instruction[3]);
+    if (has_type && (instruction[4] == 0 || instruction[4] == 1)) return GANTRY_OK;
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "instruction %lld casts to type %lld with Truncate %lld; accepted are types of numbers and bool, and 0 or 1",
+        (long long)k, (long long)instruction[3], (long long)instruction[4]);
+}
+
+static gantry_status_t check_instruction(const gantry__infer_t *call, results_t *results, int64_t k,
+                                         const int64_t *instruction) {
+    const bool is_known = instruction[0] >= 0 && instruction[0] < GANTRY__FUSED_COUNT &&
+                          instruction[1] > 0 && instruction[1] < 64;
+    const gantry__fused_id_t id =
+        is_known ? (gantry__fused_id_t)instruction[0] : GANTRY__FUSED_COUNT;
+    const gantry_dtype_t dtype = (gantry_dtype_t)instruction[1];
+    if (!gantry__fused_takes(id, dtype)) {
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "instruction %lld is op %lld of type %lld, which a fused program cannot have",
+            (long long)k, (long long)instruction[0], (long long)instruction[1]);
+    }
+    const uint32_t operands = gantry__fused_operands(id);
+    results->inputs[k] = 0;
+    for (uint32_t i = 0; i < operands; ++i) {
+        const bool is_condition = id == GANTRY__FUSED_Select && i == 0;
+        GANTRY__TRY(check_operand(call, results, k, instruction[2 + i],
+                                  is_condition ? GANTRY_BOOL : dtype));
+    }
+    if (id == GANTRY__FUSED_Cast) {
+        GANTRY__TRY(check_cast(k, instruction));
+    } else {
+        for (uint32_t i = operands; i < 3; ++i) {
+            if (instruction[2 + i] != 0) return fail_unused(k, i, instruction[2 + i]);
+        }
+    }
+    results->dtypes[k] = gantry__fused_result(instruction);
+    return GANTRY_OK;
+}
+
+/* The shape of the inputs in the mask. */
+static gantry_status_t broadcast_inputs(const gantry__infer_t *call, uint32_t mask,
+                                        gantry_shape_t *out_shape) {
+    *out_shape = GANTRY_SCALAR;
+    for (uint32_t i = 0; i < call->input_count; ++i) {
+        if (!(mask >> i & 1)) continue;
+        if (!gantry__broadcast_shapes(out_shape, call->shapes[i], out_shape)) {
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "input %u of shape %s does not broadcast with the others, %s",
+                                (unsigned)i, gantry__shape_text(call->shapes[i]).text,
+                                gantry__shape_text(out_shape).text);
+        }
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t set_output(gantry__infer_t *call, const results_t *results, uint32_t place,
+                                  int64_t k, int64_t count, const gantry_shape_t *whole) {
+    gantry_shape_t *own = &call->out_shapes[place];
+    if (k < 0 || k >= count) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "output %u is instruction %lld; accepted are 0 to %lld",
+                            (unsigned)place, (long long)k, (long long)count - 1);
+    }
+    GANTRY__TRY(broadcast_inputs(call, results->inputs[k], own));
+    if (!gantry_shape_equal(own, whole)) {
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "output %u, instruction %lld, has shape %s; it must be %s, that of all inputs",
+            (unsigned)place, (long long)k, gantry__shape_text(own).text,
+            gantry__shape_text(whole).text);
+    }
+    call->out_dtypes[place] = results->dtypes[k];
+    return GANTRY_OK;
+}
+
+static gantry_status_t op_infer_fused_check_limits(const gantry__infer_t *call, int64_t words) {
+    const int64_t most = GANTRY__FUSED_MOST_INSTRUCTIONS;
+    if (words % GANTRY__FUSED_WORDS != 0 || words == 0 || words / GANTRY__FUSED_WORDS > most) {
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "attribute 'program' has %lld numbers; accepted are %d for each of 1 to %lld instructions",
+            (long long)words, GANTRY__FUSED_WORDS, (long long)most);
+    }
+    if (call->input_count > GANTRY__FUSED_MOST_INPUTS || call->output_count == 0 ||
+        call->output_count > GANTRY__FUSED_MOST_OUTPUTS) {
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "a program has %u inputs and %u outputs; accepted are 1 to %d inputs and 1 to %d outputs",
+            (unsigned)call->input_count, (unsigned)call->output_count, GANTRY__FUSED_MOST_INPUTS,
+            GANTRY__FUSED_MOST_OUTPUTS);
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_fused_elementwise(gantry__infer_t *call) {
+    const gantry_attr_t *program = &call->attrs[0], *outputs = &call->attrs[1];
+    const int64_t count = program->i / GANTRY__FUSED_WORDS;
+    results_t results;
+    gantry_shape_t whole;
+    GANTRY__TRY(op_infer_fused_check_limits(call, program->i));
+    for (int64_t k = 0; k < count; ++k) {
+        GANTRY__TRY(check_instruction(call, &results, k, program->list + k * GANTRY__FUSED_WORDS));
+    }
+    GANTRY__TRY(broadcast_inputs(call, UINT32_MAX, &whole));
+    for (uint32_t i = 0; i < call->output_count; ++i) {
+        GANTRY__TRY(set_output(call, &results, i, outputs->list[i], count, &whole));
+    }
+    return GANTRY_OK;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/draws.h"
+
+#include <stdatomic.h>
+
+#include "base/thread.h"
+
+struct gantry__draws_t {
+    atomic_uint references;
+    const gantry__heap_t *heap;
+    gantry__mutex_t lock;
+    gantry__philox_t place; /* under lock */
+};
+
+gantry_status_t gantry__draws_create(const gantry__heap_t *heap, gantry__philox_t place,
+                                     gantry__draws_t **out_draws) {
+    gantry__draws_t *draws = gantry__heap_zalloc(heap, sizeof *draws);
+    *out_draws = NULL;
+    if (!draws) return GANTRY_RESOURCE_EXHAUSTED;
+    if (gantry__mutex_init(&draws->lock) != 0) {
+        gantry__heap_free(heap, draws, sizeof *draws);
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    }
+    atomic_init(&draws->references, 1);
+    draws->heap = heap;
+    draws->place = place;
+    *out_draws = draws;
+    return GANTRY_OK;
+}
+
+gantry__draws_t *gantry__draws_retain(gantry__draws_t *draws) {
+    atomic_fetch_add(&draws->references, 1);
+    return draws;
+}
+
+void gantry__draws_release(gantry__draws_t *draws) {
+    if (!draws || atomic_fetch_sub(&draws->references, 1) != 1) return;
+    gantry__mutex_deinit(&draws->lock);
+    gantry__heap_free(draws->heap, draws, sizeof *draws);
+}
+
+gantry__philox_t gantry__draws_take(gantry__draws_t *draws, uint64_t blocks) {
+    gantry__mutex_lock(&draws->lock);
+    gantry__philox_t place = draws->place;
+    draws->place = gantry__philox_skip(place, blocks);
+    gantry__mutex_unlock(&draws->lock);
+    return place;
+}
+
+void gantry__draws_put(gantry__draws_t *draws, gantry__philox_t place) {
+    gantry__mutex_lock(&draws->lock);
+    draws->place = place;
+    gantry__mutex_unlock(&draws->lock);
+}

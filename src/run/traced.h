@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of a trace that ops, constants and variables need; their functions lie above this
+ * folder in src/function/trace.c.
+ *
+ * In a scope with a trace, nothing runs: an op becomes a node, and its results are symbolic
+ * tensors, which have a type, a shape and no elements. The scope belongs to the calling thread. */
+#ifndef GANTRY_RUN_TRACED_H
+#define GANTRY_RUN_TRACED_H
+
+#include "op/op_def.h"
+#include "run/draws.h"
+#include "run/scope_state.h"
+
+/* Records an inferred op. Writes call->output_count symbolic tensors, which belong to the caller;
+ * NULLs after a failure. */
+gantry_status_t gantry__trace_op(gantry_scope_t *scope, const gantry__infer_t *call,
+                                 const gantry_tensor_t *const *inputs, gantry_tensor_t **outputs);
+/* Records a tensor in host memory as a constant, by reference. It stays readable. */
+gantry_status_t gantry__trace_constant(gantry_scope_t *scope, gantry_tensor_t *tensor);
+/* Records a read of a variable. */
+gantry_status_t gantry__trace_read(gantry_scope_t *scope, gantry_variable_t *variable,
+                                   gantry_tensor_t **out_tensor);
+/* Records a draw of `blocks` counter steps from a stream, for each call: its key, uint64[1], and its
+ * counter, uint64[2], which the scope owns. */
+gantry_status_t gantry__trace_draw(gantry_scope_t *scope, gantry__draws_t *draws, uint64_t blocks,
+                                   const gantry_tensor_t *out_place[2]);
+/* Records an assignment of value, or of the result of `update` on the present value and value. */
+gantry_status_t gantry__trace_assign(gantry_scope_t *scope, const gantry__op_def_t *op,
+                                     gantry_variable_t *variable, const gantry_tensor_t *value,
+                                     const gantry__op_def_t *update);
+
+/* InvalidArgument if an op of the scope cannot take this symbolic tensor, because another trace, or
+ * a finished one, made it. */
+gantry_status_t gantry__trace_check_input(const gantry_scope_t *scope,
+                                          const gantry_tensor_t *tensor, const char *op,
+                                          uint32_t index);
+
+#endif

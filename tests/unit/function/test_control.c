@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Branches and loops give the same values when they run at once and in a function, with tensors and
+ * variables from outside, one inside the other, on both devices. */
+#define _XOPEN_SOURCE 700
+
+#include "runtime_fixture.h"
+
+#define SPEC_F32(...) \
+    (gantry_input_spec_t) { NULL, GANTRY_FLOAT32, GANTRY_SHAPE(__VA_ARGS__) }
+#define SPEC_I32(...) \
+    (gantry_input_spec_t) { NULL, GANTRY_INT32, GANTRY_SHAPE(__VA_ARGS__) }
+
+typedef struct control_case_t {
+    const char *device;
+    bool is_eager;
+} control_case_t;
+
+static const control_case_t cases[] = {
+    {"CPU:0", true}, {"CPU:0", false}, {"GPU:0", true}, {"GPU:0", false}};
+
+#define EACH_CASE(c) \
+    for (const control_case_t *c = cases; c < cases + sizeof cases / sizeof cases[0]; ++c)
+
+static gantry_function_t *trace(runtime_fixture_t *f, const control_case_t *c,
+                                gantry_function_body_fn body, void *user,
+                                const gantry_input_spec_t *inputs, size_t input_count,
+                                size_t output_count) {
+    const gantry_function_options_t options = {.struct_size = sizeof options,
+                                               .runs_eagerly = c->is_eager};
+    gantry_function_t *function;
+    if (gantry_function_trace(f->runtime, "f", body, user, inputs, input_count, output_count,
+                              &options, &function) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    return function;
+}
+
+static void call(gantry_scope_t *scope, gantry_function_t *function,
+                 const gantry_tensor_t *const *inputs, size_t input_count,
+                 const gantry_tensor_t **outputs, size_t output_count) {
+    if (gantry_function_call(scope, function, inputs, input_count, outputs, output_count) !=
+        GANTRY_OK)
+        fail_msg("%s", gantry_scope_message(scope));
+}
+
+/* ---- branches ---- */
+
+static void double_it(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_add(scope, inputs[0], inputs[0]);
+}
+
+static void square_it(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_mul(scope, inputs[0], inputs[0]);
+}
+
+static void keep_it(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                    const gantry_tensor_t **outputs, void *user) {
+    (void)scope;
+    (void)user;
+    outputs[0] = inputs[0];
+}
+
+/* |x| < 3 elementwise is not asked: the sum decides. */
+static void choosing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const gantry_tensor_t *sum = gantry_sum(scope, inputs[0], NULL);
+    const gantry_tensor_t *is_small = gantry_less(scope, sum, gantry_scalar_f32(scope, 10));
+    (void)gantry_cond(scope, is_small, double_it, square_it, NULL, inputs, 1, outputs, 1);
+    outputs[0] = gantry_add(scope, outputs[0], inputs[0]);
+}
+
+static void predicate_chooses_the_body(void **state) {
+    (void)state;
+    const gantry_input_spec_t input = SPEC_F32(2);
+    EACH_CASE(c) {
+        runtime_fixture_t f;
+        runtime_fixture_open(&f, 1);
+        gantry_function_t *function = trace(&f, c, choosing, NULL, &input, 1, 1);
+        gantry_scope_t *scope = runtime_fixture_scope(&f, c->device);
+        const gantry_tensor_t *small = F32(scope, 1, 2), *large = F32(scope, 8, 9), *got;
+        call(scope, function, &small, 1, &got, 1);
+        EXPECT_F32(got, 3, 6);
+        call(scope, function, &large, 1, &got, 1);
+        EXPECT_F32(got, 72, 90);
+        expect_ended_well(scope);
+        gantry_function_release(function);
+        runtime_fixture_close(&f);
+    }
+}
+
+static void switching(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    static const gantry_function_body_fn bodies[] = {double_it, square_it, keep_it};
+    (void)gantry_case(scope, inputs[1], bodies, 3, user, inputs, 1, outputs, 1);
+}
+
+static void index_chooses_the_body(void **state) {
+    (void)state;
+    const gantry_input_spec_t inputs[] = {SPEC_F32(2), SPEC_I32(1)};
+    EACH_CASE(c) {
+        runtime_fixture_t f;
+        runtime_fixture_open(&f, 1);
+        gantry_function_t *function = trace(&f, c, switching, NULL, inputs, 2, 1);
+        gantry_scope_t *scope = runtime_fixture_scope(&f, c->device);
+        const float first[] = {10, 25, 5, 5, 5}; /* beyond the bodies: the last one */
+        const int32_t indices[] = {0, 1, 2, 3, -1};
+        for (size_t i = 0; i < 5; ++i) {
+            const gantry_tensor_t *given[] = {F32(scope, 5, 1), I32(scope, indices[i])}, *got;
+            call(scope, function, given, 2, &got, 1);
+            float values[2];
+            assert_int_equal(gantry_tensor_read(got, values, sizeof values), GANTRY_OK);
+            assert_true(values[0] >= first[i] && values[0] <= first[i]);
+        }
+        expect_ended_well(scope);
+        gantry_function_release(function);
+        runtime_fixture_close(&f);
+    }
+}
+
+/* ---- loops ---- */
+
+typedef struct outside_t {
+    const gantry_tensor_t *step; /* of the function that is traced */
+    const gantry_tensor_t *limit;
+    gantry_variable_t *count;
+} outside_t;
+
+static void is_below(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    const outside_t *outside = user;
+    outputs[0] = gantry_less(scope, gantry_sum(scope, inputs[0], NULL), outside->limit);
+}
+
+static void add_step(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    const outside_t *outside = user;
+    outputs[0] = gantry_add(scope, inputs[0], outside->step);
+    outputs[1] = inputs[0]; /* the value before */
+    (void)gantry_variable_assign_add(scope, outside->count, gantry_scalar_f32(scope, 1));
+}
+
+/* The body uses a value of the outer trace, a tensor from outside, and a variable. */
+static void counting(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    outside_t *outside = user;
+    outside->step = gantry_mul(scope, inputs[1], inputs[1]);
+    const gantry_tensor_t *values[] = {inputs[0], inputs[0]};
+    (void)gantry_while(scope, is_below, add_step, outside, values, 2, NULL, outputs);
+    outputs[2] = gantry_variable_read(scope, outside->count);
+}
+
+static void loop_runs_until_its_condition_is_false(void **state) {
+    (void)state;
+    const gantry_input_spec_t inputs[] = {SPEC_F32(2), SPEC_F32(2)};
+    EACH_CASE(c) {
+        runtime_fixture_t f;
+        runtime_fixture_open(&f, 1);
+        gantry_scope_t *scope = runtime_fixture_scope(&f, c->device);
+        outside_t outside = {
+            .limit = gantry_scalar_f32(scope, 20),
+            .count = gantry_variable_create(scope, gantry_scalar_f32(scope, 0), "count")};
+        gantry_function_t *function = trace(&f, c, counting, &outside, inputs, 2, 3);
+        for (float round = 1; round < 3; ++round) {
+            const gantry_tensor_t *given[] = {F32(scope, 0, 1), F32(scope, 2, 1)}, *got[3];
+            call(scope, function, given, 2, got, 3);
+            EXPECT_F32(got[0], 16, 5); /* 1, 6, 11, 16, 21: four steps */
+            EXPECT_F32(got[1], 12, 4);
+            EXPECT_F32(got[2], 4 * round);
+        }
+        gantry_function_release(function);
+        gantry_variable_release(outside.count);
+        expect_ended_well(scope);
+        runtime_fixture_close(&f);
+    }
+}
+
+/* ---- one inside the other ---- */
+
+static void is_positive(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                        const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_greater(scope, inputs[0], gantry_scalar_f32(scope, 0));
+}
+
+static void add_outer(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    outputs[0] = gantry_add(scope, inputs[0], user);
+}
+
+/* Even counts add the captured tensor, odd ones square: through two levels. */
+static void alternate(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *half = gantry_mul(scope, inputs[0], gantry_scalar_f32(scope, 0.5f));
+    const gantry_tensor_t *is_even = gantry_equal(scope, gantry_floor(scope, half), half);
+    outputs[0] = gantry_sub(scope, inputs[0], gantry_scalar_f32(scope, 1));
+    (void)gantry_cond(scope, is_even, add_outer, square_it, user, &inputs[1], 1, &outputs[1], 1);
+}
+
+static void nesting(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                    const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const gantry_tensor_t *outer = gantry_add(scope, inputs[1], inputs[1]), *results[2];
+    void *captured;
+    memcpy(&captured, &outer, sizeof captured);
+    (void)gantry_while(scope, is_positive, alternate, captured, inputs, 2, NULL, results);
+    outputs[0] = results[1];
+}
+
+static void blocks_nest_and_capture_through_levels(void **state) {
+    (void)state;
+    const gantry_input_spec_t inputs[] = {SPEC_F32(1), SPEC_F32(1)};
+    EACH_CASE(c) {
+        runtime_fixture_t f;
+        runtime_fixture_open(&f, 1);
+        gantry_function_t *function = trace(&f, c, nesting, NULL, inputs, 2, 1);
+        gantry_scope_t *scope = runtime_fixture_scope(&f, c->device);
+        const gantry_tensor_t *given[] = {F32(scope, 4), F32(scope, 1)}, *got;
+        call(scope, function, given, 2, &got, 1);
+        EXPECT_F32(got, 121); /* 1 + 2, 3 * 3, 9 + 2, 11 * 11 */
+        expect_ended_well(scope);
+        gantry_function_release(function);
+        runtime_fixture_close(&f);
+    }
+}
+
+/* ---- errors ---- */
+
+static void grow(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                 const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const gantry_tensor_t *both[] = {inputs[0], inputs[0]};
+    outputs[0] = gantry_concat(scope, both, 2, 0);
+}
+
+static void always(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                   const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_equal(scope, inputs[0], inputs[0]);
+}
+
+static void growing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                    const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    (void)gantry_while(scope, always, grow, NULL, inputs, 1, NULL, outputs);
+}
+
+static void endless(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                    const gantry_tensor_t **outputs, void *user) {
+    const gantry_while_options_t options = {.struct_size = sizeof options, .most_steps = 5};
+    (void)user;
+    (void)gantry_while(scope, always, double_it, NULL, inputs, 1, &options, outputs);
+}
+
+static gantry_status_t trace_and_call(runtime_fixture_t *f, const control_case_t *c,
+                                      gantry_function_body_fn body) {
+    const gantry_input_spec_t input = SPEC_F32(1);
+    const gantry_function_options_t options = {.struct_size = sizeof options,
+                                               .runs_eagerly = c->is_eager};
+    gantry_function_t *function;
+    const gantry_tensor_t *got;
+    GANTRY__TRY(
+        gantry_function_trace(f->runtime, "f", body, NULL, &input, 1, 1, &options, &function));
+    gantry_scope_t *scope = runtime_fixture_scope(f, c->device);
+    const gantry_tensor_t *given = F32(scope, 1);
+    (void)gantry_function_call(scope, function, &given, 1, &got, 1);
+    gantry_status_t status = gantry_scope_end(scope);
+    gantry_function_release(function);
+    return status;
+}
+
+static void loops_that_change_shapes_or_never_end_are_refused(void **state) {
+    (void)state;
+    EACH_CASE(c) {
+        runtime_fixture_t f;
+        runtime_fixture_open(&f, 1);
+        assert_int_equal(trace_and_call(&f, c, growing), GANTRY_INVALID_ARGUMENT);
+        assert_non_null(strstr(
+            gantry_last_message(),
+            "While: op While: body 1 sets output 0 to float32[2]; float32[1] is accepted, as the loop's variable has"));
+        assert_int_equal(trace_and_call(&f, c, endless), GANTRY_OUT_OF_RANGE);
+        assert_non_null(strstr(gantry_last_message(), "the loop takes more than most_steps, 5"));
+        runtime_fixture_close(&f);
+    }
+}
+
+/* ---- memory that runs out ---- */
+
+static void nothing_leaks_when_memory_runs_out(void **state) {
+    (void)state;
+    const control_case_t both[] = {{"GPU:0", true}, {"GPU:0", false}};
+    for (size_t k = 0; k < 2; ++k) {
+        runtime_fixture_t f;
+        runtime_fixture_open(&f, 1);
+        long failed = 0;
+        assert_int_equal(trace_and_call(&f, &both[k], choosing), GANTRY_OK);
+        gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+        for (long n = 0;; ++n) {
+            const gantry_input_spec_t inputs[] = {SPEC_F32(1), SPEC_F32(1)};
+            const gantry_function_options_t options = {.struct_size = sizeof options,
+                                                       .runs_eagerly = both[k].is_eager};
+            const gantry_tensor_t *given[] = {F32(scope, 2), F32(scope, 1)}, *got;
+            gantry_function_t *function = NULL;
+            runtime_fixture_starve(&f, n);
+            gantry_status_t status = gantry_function_trace(f.runtime, "f", nesting, NULL, inputs, 2,
+                                                           1, &options, &function);
+            if (status == GANTRY_OK)
+                status = gantry_function_call(scope, function, given, 2, &got, 1);
+            f.heap.inner.fail_at = -1;
+            gantry_function_release(function);
+            gantry_scope_clear(scope);
+            if (status == GANTRY_OK) break;
+            assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
+            assert_in_range(++failed, 1, 2000);
+        }
+        assert_in_range(failed, 10, 2000);
+        expect_ended_well(scope);
+        runtime_fixture_close(&f);
+    }
+}
+
+int main(int argc, char **argv) {
+    /* an argument runs one test: the leftovers of a failed test fail the next ones */
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(predicate_chooses_the_body),
+        TEST(index_chooses_the_body),
+        TEST(loop_runs_until_its_condition_is_false),
+        TEST(blocks_nest_and_capture_through_levels),
+        TEST(loops_that_change_shapes_or_never_end_are_refused),
+        TEST(nothing_leaks_when_memory_runs_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong use of branches and loops is an error that names the op, the value and what is accepted, at
+ * once and in a trace; the outputs are NULL. */
+#define _XOPEN_SOURCE 700
+
+#include "runtime_fixture.h"
+
+#define SPEC(type, ...) \
+    (gantry_input_spec_t) { NULL, type, GANTRY_SHAPE(__VA_ARGS__) }
+
+/* Expects this failure of a call that returns a status. */
+#define expect_refusal(call, code, text)                                                          \
+    do {                                                                                          \
+        assert_int_equal(call, code);                                                             \
+        if (!strstr(gantry_last_message(), text)) fail_msg("message: %s", gantry_last_message()); \
+    } while (0)
+
+static gantry_status_t try_trace(runtime_fixture_t *f, gantry_function_body_fn body, void *user) {
+    const gantry_input_spec_t input = SPEC(GANTRY_FLOAT32, 2);
+    gantry_function_t *function = (gantry_function_t *)(void *)f;
+    gantry_status_t status =
+        gantry_function_trace(f->runtime, "f", body, user, &input, 1, 1, NULL, &function);
+    if (status == GANTRY_OK) {
+        gantry_function_release(function);
+    } else {
+        assert_null(function);
+    }
+    return status;
+}
+
+static void negating(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_neg(scope, inputs[0]);
+}
+
+static void setting_nothing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                            const gantry_tensor_t **outputs, void *user) {
+    (void)scope, (void)inputs, (void)outputs, (void)user;
+}
+
+static void widening(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_expand_dims(scope, inputs[0], 0);
+}
+
+static gantry_status_t branch(gantry_scope_t *scope, const gantry_tensor_t *const *x,
+                              const gantry_tensor_t **y, gantry_function_body_fn then_body,
+                              gantry_function_body_fn else_body) {
+    const unsigned char no = 0;
+    const gantry_tensor_t *is = gantry_constant(scope, GANTRY_BOOL, GANTRY_SCALAR, &no, 1);
+    return gantry_cond(scope, is, then_body, else_body, NULL, x, 1, y, 1);
+}
+
+static gantry_status_t branch_on_floats(gantry_scope_t *scope, const gantry_tensor_t *const *x,
+                                        const gantry_tensor_t **y) {
+    return gantry_cond(scope, x[0], negating, negating, NULL, x, 1, y, 1);
+}
+
+static gantry_status_t branch_without_a_body(gantry_scope_t *scope, const gantry_tensor_t *const *x,
+                                             const gantry_tensor_t **y) {
+    return branch(scope, x, y, negating, NULL);
+}
+
+static gantry_status_t branch_that_sets_nothing(gantry_scope_t *scope,
+                                                const gantry_tensor_t *const *x,
+                                                const gantry_tensor_t **y) {
+    return branch(scope, x, y, negating, setting_nothing);
+}
+
+static gantry_status_t case_on_two_numbers(gantry_scope_t *scope, const gantry_tensor_t *const *x,
+                                           const gantry_tensor_t **y) {
+    const gantry_function_body_fn bodies[] = {negating, negating};
+    return gantry_case(scope, I32(scope, 0, 1), bodies, 2, NULL, x, 1, y, 1);
+}
+
+static gantry_status_t case_of_no_body(gantry_scope_t *scope, const gantry_tensor_t *const *x,
+                                       const gantry_tensor_t **y) {
+    const gantry_function_body_fn bodies[] = {negating};
+    return gantry_case(scope, I32(scope, 0), bodies, 0, NULL, x, 1, y, 1);
+}
+
+static gantry_status_t loop_on_floats(gantry_scope_t *scope, const gantry_tensor_t *const *x,
+                                      const gantry_tensor_t **y) {
+    return gantry_while(scope, negating, negating, NULL, x, 1, NULL, y);
+}
+
+static gantry_status_t branch_of_two_shapes(gantry_scope_t *scope, const gantry_tensor_t *const *x,
+                                            const gantry_tensor_t **y) {
+    return branch(scope, x, y, negating, widening);
+}
+
+typedef gantry_status_t (*branch_fn)(gantry_scope_t *scope, const gantry_tensor_t *const *x,
+                                     const gantry_tensor_t **y);
+
+static const struct {
+    branch_fn call;
+    const char *text;
+    bool is_seen_at_once; /* also where the one body runs at once */
+} bad_branches[] = {
+    {branch_on_floats, "the predicate has type float32 and 2 elements; a bool of one element",
+     true},
+    {branch_without_a_body, "body 1 is NULL; a function is accepted", true},
+    {branch_that_sets_nothing, "body 1 does not set output 0; a tensor of its scope", true},
+    {case_on_two_numbers, "the index has type int32 and 2 elements; a int32 of one element", true},
+    {case_of_no_body, "0 bodies; 1 to 64 are accepted", true},
+    {loop_on_floats, "the condition is float32[2]; a bool of one element is accepted", true},
+    {branch_of_two_shapes, "body 1 sets output 0 to float32[1,2]; float32[2] is accepted", false},
+};
+
+static void calling_branch(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                           const gantry_tensor_t **outputs, void *user) {
+    const branch_fn *call = user;
+    outputs[0] = inputs[0];
+    assert_true((*call)(scope, inputs, outputs) != GANTRY_OK);
+    assert_null(outputs[0]);
+    outputs[0] = inputs[0];
+    assert_true((*call)(scope, inputs, outputs) != GANTRY_OK); /* the scope has failed */
+    assert_null(outputs[0]);
+}
+
+static void wrong_branches_are_refused(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    const gantry_tensor_t *x = F32(scope, 1, 2), *y;
+    for (size_t i = 0; i < sizeof bad_branches / sizeof bad_branches[0]; ++i) {
+        branch_fn call = bad_branches[i].call;
+        expect_refusal(try_trace(&f, calling_branch, &call), GANTRY_INVALID_ARGUMENT,
+                       bad_branches[i].text);
+        if (!bad_branches[i].is_seen_at_once) continue;
+        y = x;
+        assert_true(call(scope, &x, &y) != GANTRY_OK);
+        assert_null(y);
+        expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, bad_branches[i].text);
+    }
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(wrong_branches_are_refused, runtime_fixture_set_up,
+                                        runtime_fixture_tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A function gives the values of its body run op by op, on every device, call after call; variables
+ * keep their order; and nothing is lost where memory runs out. */
+#define _XOPEN_SOURCE 700
+
+#include "runtime_fixture.h"
+
+#define SPEC_F32(...) \
+    (gantry_input_spec_t) { NULL, GANTRY_FLOAT32, GANTRY_SHAPE(__VA_ARGS__) }
+
+static gantry_function_t *trace(runtime_fixture_t *f, gantry_function_body_fn body, void *user,
+                                const gantry_input_spec_t *inputs, size_t input_count,
+                                size_t output_count) {
+    gantry_function_t *function;
+    if (gantry_function_trace(f->runtime, "f", body, user, inputs, input_count, output_count, NULL,
+                              &function) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    return function;
+}
+
+static void call(gantry_scope_t *scope, gantry_function_t *function,
+                 const gantry_tensor_t *const *inputs, size_t input_count,
+                 const gantry_tensor_t **outputs, size_t output_count) {
+    if (gantry_function_call(scope, function, inputs, input_count, outputs, output_count) !=
+        GANTRY_OK)
+        fail_msg("%s", gantry_scope_message(scope));
+}
+
+/* ---- values ---- */
+
+/* (x + y) * 2 - x, and x + y. */
+static void arithmetic(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                       const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[1] = gantry_add(scope, inputs[0], inputs[1]);
+    const gantry_tensor_t *twice = gantry_mul(scope, outputs[1], gantry_scalar_f32(scope, 2));
+    outputs[0] = gantry_sub(scope, twice, inputs[0]);
+}
+
+static void call_gives_the_values_of_the_body(void **state) {
+    (void)state;
+    static const char *const devices[] = {"CPU:0", "GPU:0"};
+    const gantry_input_spec_t inputs[] = {SPEC_F32(3), SPEC_F32(3)};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_function_t *function = trace(&f, arithmetic, NULL, inputs, 2, 2);
+    assert_string_equal(gantry_function_name(function), "f");
+    for (size_t d = 0; d < 2; ++d) {
+        gantry_scope_t *scope = runtime_fixture_scope(&f, devices[d]);
+        for (float k = 0; k < 3; ++k) {
+            const gantry_tensor_t *given[] = {F32(scope, k, 2, 3), F32(scope, 10, 20, 30)}, *got[2];
+            call(scope, function, given, 2, got, 2);
+            EXPECT_F32(got[0], k + 20, 42, 63);
+            EXPECT_F32(got[1], k + 10, 22, 33);
+            assert_string_equal(gantry_logical_device_name(gantry_tensor_device(got[0])),
+                                d ? "/device:GPU:0" : "/device:CPU:0");
+        }
+        expect_ended_well(scope);
+    }
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
+/* An input, a captured tensor and a constant as results; a reshape of each. */
+static void passing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                    const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *captured = user;
+    outputs[0] = inputs[0];
+    outputs[1] = captured;
+    outputs[2] = gantry_reshape(scope, inputs[0], GANTRY_SHAPE(2, 1));
+    outputs[3] = gantry_reshape(scope, gantry_add(scope, inputs[0], captured), GANTRY_SHAPE(1, 2));
+    outputs[4] = outputs[3];
+}
+
+static void results_may_be_inputs_captures_and_views(void **state) {
+    (void)state;
+    const gantry_input_spec_t input = SPEC_F32(2);
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *outer = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *captured = F32(outer, 5, 6);
+    gantry_tensor_t *kept = gantry_tensor_retain(captured);
+    gantry_function_t *function = trace(&f, passing, kept, &input, 1, 5);
+    expect_ended_well(outer);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    const gantry_tensor_t *given = F32(scope, 1, 2), *got[5];
+    call(scope, function, &given, 1, got, 5);
+    gantry_function_release(function);
+    gantry_tensor_release(kept);
+    EXPECT_F32(got[0], 1, 2);
+    EXPECT_F32(got[1], 5, 6);
+    EXPECT_F32(got[2], 1, 2);
+    EXPECT_F32(got[3], 6, 8);
+    EXPECT_F32(got[4], 6, 8);
+    assert_int_equal(gantry_tensor_shape(got[2])->rank, 2);
+    assert_int_equal(gantry_tensor_shape(got[3])->dims[1], 2);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* ---- devices ---- */
+
+/* Parts of the body ask for devices: the values cross between them. */
+static void crossing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    gantry_scope_t *gpu = gantry_scope_begin_in(scope, "GPU:0");
+    const gantry_tensor_t *sum = gantry_add(gpu, inputs[0], inputs[0]);
+    gantry_scope_t *cpu = gantry_scope_begin_in(gpu, "CPU:0");
+    const gantry_tensor_t *product = gantry_mul(cpu, sum, inputs[0]);
+    outputs[1] = gantry_scope_keep(gpu, gantry_scope_keep(cpu, product));
+    (void)gantry_scope_end(cpu);
+    outputs[0] = gantry_scope_keep(gpu, gantry_add(gpu, outputs[1], sum));
+    (void)gantry_scope_end(gpu);
+}
+
+static void nodes_run_where_their_scopes_ask(void **state) {
+    (void)state;
+    const gantry_input_spec_t input = SPEC_F32(2);
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_function_t *function = trace(&f, crossing, NULL, &input, 1, 2);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    for (int k = 0; k < 3; ++k) {
+        const gantry_tensor_t *given = F32(scope, 1, 2), *got[2];
+        call(scope, function, &given, 1, got, 2);
+        EXPECT_F32(got[0], 4, 12);
+        EXPECT_F32(got[1], 2, 8);
+        assert_string_equal(gantry_logical_device_name(gantry_tensor_device(got[0])),
+                            "/device:GPU:0");
+        assert_string_equal(gantry_logical_device_name(gantry_tensor_device(got[1])),
+                            "/device:CPU:0");
+    }
+    expect_ended_well(scope);
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
+/* ---- variables ---- */
+
+/* Reads before and after an assignment, an addition and a subtraction. */
+static void counting(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    gantry_variable_t *variable = user;
+    outputs[0] = gantry_variable_read(scope, variable);
+    (void)gantry_variable_assign_add(scope, variable, inputs[0]);
+    outputs[1] = gantry_variable_read(scope, variable);
+    (void)gantry_variable_assign(scope, variable, gantry_mul(scope, outputs[1], outputs[1]));
+    (void)gantry_variable_assign_sub(scope, variable, inputs[0]);
+}
+
+static void variables_change_in_program_order(void **state) {
+    (void)state;
+    static const char *const devices[] = {"CPU:0", "GPU:0"};
+    const gantry_input_spec_t input = SPEC_F32(1);
+    for (size_t d = 0; d < 2; ++d) {
+        runtime_fixture_t f;
+        runtime_fixture_open(&f, 1);
+        gantry_scope_t *scope = runtime_fixture_scope(&f, devices[d]);
+        gantry_variable_t *v = gantry_variable_create(scope, F32(scope, 1), "v");
+        gantry_function_t *function = trace(&f, counting, v, &input, 1, 2);
+        EXPECT_F32(gantry_variable_read(scope, v), 1); /* tracing runs nothing */
+        const gantry_tensor_t *given = F32(scope, 2), *first[2], *second[2];
+        call(scope, function, &given, 1, first, 2);
+        EXPECT_F32(gantry_variable_read(scope, v), 7);
+        call(scope, function, &given, 1, second, 2);
+        EXPECT_F32(first[0], 1);
+        EXPECT_F32(first[1], 3);
+        EXPECT_F32(second[0], 7);
+        EXPECT_F32(second[1], 9);
+        EXPECT_F32(gantry_variable_read(scope, v), 79);
+        gantry_variable_release(v); /* the function holds it */
+        call(scope, function, &given, 1, second, 2);
+        EXPECT_F32(second[0], 79);
+        gantry_function_release(function);
+        expect_ended_well(scope);
+        runtime_fixture_close(&f);
+    }
+}
+
+/* ---- sizes, functions in functions, bodies run eagerly ---- */
+
+static uint32_t bodies_run;
+
+static void doubling(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    ++bodies_run;
+    outputs[0] = gantry_add(scope, inputs[0], inputs[0]);
+}
+
+static void open_sizes_are_traced_once_each(void **state) {
+    (void)state;
+    const gantry_input_spec_t input = SPEC_F32(-1);
+    const gantry_function_options_t options = {.struct_size = sizeof options, .most_traces = 2};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_function_t *function;
+    bodies_run = 0;
+    assert_int_equal(gantry_function_trace(f.runtime, "double", doubling, NULL, &input, 1, 1,
+                                           &options, &function),
+                     GANTRY_OK);
+    assert_int_equal(bodies_run, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    const gantry_tensor_t *one = F32(scope, 1), *two = F32(scope, 1, 2),
+                          *three = F32(scope, 1, 2, 3), *got;
+    const gantry_tensor_t *const order[] = {one, two, one, two, three, two, one};
+    const uint32_t runs[] = {1, 2, 2, 2, 3, 3, 4}; /* three evicts one */
+    for (size_t i = 0; i < 7; ++i) {
+        call(scope, function, &order[i], 1, &got, 1);
+        assert_int_equal(bodies_run, runs[i]);
+        assert_int_equal(gantry_tensor_elements(got), gantry_tensor_elements(order[i]));
+    }
+    EXPECT_F32(got, 2);
+    expect_ended_well(scope);
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
+static void calling(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                    const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *twice;
+    (void)gantry_function_call(scope, user, inputs, 1, &twice, 1);
+    (void)gantry_function_call(scope, user, &twice, 1, &outputs[0], 1);
+}
+
+static void functions_inside_functions_are_inlined(void **state) {
+    (void)state;
+    const gantry_input_spec_t input = SPEC_F32(2);
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_function_t *inner = trace(&f, doubling, NULL, &input, 1, 1);
+    gantry_function_t *outer = trace(&f, calling, inner, &input, 1, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    const gantry_tensor_t *given = F32(scope, 1, 2), *got;
+    call(scope, outer, &given, 1, &got, 1);
+    EXPECT_F32(got, 4, 8);
+    expect_ended_well(scope);
+    gantry_function_release(outer);
+    gantry_function_release(inner);
+    runtime_fixture_close(&f);
+}
+
+static void eager_bodies_run_in_each_call(void **state) {
+    (void)state;
+    const gantry_input_spec_t input = SPEC_F32(2);
+    const gantry_function_options_t options = {.struct_size = sizeof options, .runs_eagerly = true};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_function_t *function;
+    bodies_run = 0;
+    assert_int_equal(
+        gantry_function_trace(f.runtime, NULL, doubling, NULL, &input, 1, 1, &options, &function),
+        GANTRY_OK);
+    assert_string_equal(gantry_function_name(function), "function");
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    const gantry_tensor_t *given = F32(scope, 1, 2), *got;
+    call(scope, function, &given, 1, &got, 1);
+    call(scope, function, &got, 1, &got, 1);
+    EXPECT_F32(got, 4, 8);
+    assert_int_equal(bodies_run, 2);
+    expect_ended_well(scope);
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
+/* ---- random numbers ---- */
+
+static void drawing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                    const gantry_tensor_t **outputs, void *user) {
+    (void)inputs;
+    outputs[0] = gantry_generator_uniform(scope, user, GANTRY_SHAPE(4), GANTRY_FLOAT32);
+    outputs[1] = gantry_random_uniform(scope, GANTRY_SHAPE(4), GANTRY_FLOAT32, NULL);
+}
+
+static void each_call_draws_the_next_numbers(void **state) {
+    (void)state;
+    static const char *const devices[] = {"CPU:0", "GPU:0"};
+    for (size_t d = 0; d < 2; ++d) {
+        runtime_fixture_t f;
+        runtime_fixture_open(&f, 1);
+        gantry_generator_t *generator, *same;
+        assert_int_equal(gantry_generator_from_seed(f.runtime, 7, GANTRY_RANDOM_PHILOX, &generator),
+                         GANTRY_OK);
+        assert_int_equal(gantry_generator_from_seed(f.runtime, 7, GANTRY_RANDOM_PHILOX, &same),
+                         GANTRY_OK);
+        gantry_function_t *function = trace(&f, drawing, generator, NULL, 0, 2);
+        gantry_scope_t *scope = runtime_fixture_scope(&f, devices[d]);
+        float before[4] = {0}, values[4];
+        for (int round = 0; round < 3; ++round) {
+            const gantry_tensor_t *got[2];
+            call(scope, function, NULL, 0, got, 2);
+            if (round == 0) gantry_generator_release(generator); /* its trace holds the stream */
+            assert_int_equal(gantry_tensor_read(gantry_generator_uniform(
+                                                    scope, same, GANTRY_SHAPE(4), GANTRY_FLOAT32),
+                                                values, sizeof values),
+                             GANTRY_OK);
+            expect_f32(got[0], 4, values);
+            assert_int_equal(gantry_tensor_read(got[1], values, sizeof values), GANTRY_OK);
+            assert_memory_not_equal(values, before, sizeof values);
+            memcpy(before, values, sizeof values);
+        }
+        expect_ended_well(scope);
+        gantry_function_release(function);
+        gantry_generator_release(same);
+        runtime_fixture_close(&f);
+    }
+}
+
+/* ---- memory that runs out ---- */
+
+static gantry_status_t trace_and_call(gantry_runtime_t *runtime, const gantry_tensor_t *given,
+                                      gantry_variable_t *v) {
+    const gantry_input_spec_t input = SPEC_F32(1);
+    gantry_function_t *function;
+    const gantry_tensor_t *got[2];
+    GANTRY__TRY(gantry_function_trace(runtime, "f", counting, v, &input, 1, 2, NULL, &function));
+    gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
+    gantry_status_t status = scope ? gantry_function_call(scope, function, &given, 1, got, 2)
+                                   : GANTRY_RESOURCE_EXHAUSTED;
+    if (scope) (void)gantry_scope_end(scope);
+    gantry_function_release(function);
+    return status;
+}
+
+static void nothing_leaks_when_memory_runs_out(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *given = F32(scope, 2);
+    gantry_variable_t *v = gantry_variable_create(scope, F32(scope, 1), "v");
+    long failed = 0;
+    for (long n = 0;; ++n) {
+        runtime_fixture_starve(&f, n);
+        gantry_status_t status = trace_and_call(f.runtime, given, v);
+        f.heap.inner.fail_at = -1;
+        if (status == GANTRY_OK) break;
+        assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
+        assert_in_range(++failed, 1, 2000);
+    }
+    assert_in_range(failed, 10, 2000);
+    gantry_variable_release(v);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+int main(int argc, char **argv) {
+    /* an argument runs one test: the leftovers of a failed test fail the next ones */
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(call_gives_the_values_of_the_body),  TEST(results_may_be_inputs_captures_and_views),
+        TEST(nodes_run_where_their_scopes_ask),   TEST(variables_change_in_program_order),
+        TEST(open_sizes_are_traced_once_each),    TEST(functions_inside_functions_are_inlined),
+        TEST(eager_bodies_run_in_each_call),      TEST(each_call_draws_the_next_numbers),
+        TEST(nothing_leaks_when_memory_runs_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

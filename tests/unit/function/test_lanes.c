@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of a function run at the same time and give the values of the body run op by op: on request
+ * on one device, unasked on several; the first failure stops them all. */
+#define _XOPEN_SOURCE 700
+
+#include <pthread.h>
+
+#include "function/function.h"
+#include "runtime_fixture.h"
+
+enum { WIDTH = 6, DEPTH = 20, ELEMENTS = 40000, ROUNDS = 20, CALLERS = 3 };
+
+#define SPEC_F32(...) \
+    (gantry_input_spec_t) { NULL, GANTRY_FLOAT32, GANTRY_SHAPE(__VA_ARGS__) }
+
+/* WIDTH chains, each step of which uses its neighbour too, on the devices in turn. */
+static void weave(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                  const gantry_tensor_t **outputs, void *user) {
+    const char *const *devices = user;
+    const gantry_tensor_t *at[WIDTH], *next[WIDTH];
+    gantry_scope_t *scopes[2];
+    for (int d = 0; d < 2; ++d) scopes[d] = gantry_scope_begin_in(scope, devices[d]);
+    for (int i = 0; i < WIDTH; ++i)
+        at[i] = gantry_mul(scopes[i % 2], inputs[0], gantry_scalar_f32(scope, (float)i));
+    for (int step = 0; step < DEPTH; ++step) {
+        for (int i = 0; i < WIDTH; ++i) {
+            const gantry_tensor_t *with = at[(i + (step % 3 == 0)) % WIDTH];
+            const gantry_tensor_t *sum = gantry_add(scopes[i % 2], at[i], with);
+            next[i] = gantry_mul(scopes[i % 2], sum, gantry_scalar_f32(scope, 0.375f));
+        }
+        for (int i = 0; i < WIDTH; ++i) at[i] = next[i];
+    }
+    for (int i = 0; i < WIDTH; ++i) outputs[i] = gantry_identity(scope, at[i]);
+    for (int d = 1; d >= 0; --d) (void)gantry_scope_end(scopes[d]);
+}
+
+static gantry_function_t *trace(gantry_runtime_t *runtime, gantry_function_body_fn body,
+                                const void *user, size_t outputs, int32_t threads, bool is_eager) {
+    const gantry_input_spec_t input = SPEC_F32(ELEMENTS);
+    const gantry_function_options_t options = {.struct_size = sizeof options,
+                                               .inter_op_threads = threads,
+                                               .runs_eagerly = is_eager,
+                                               .passes_off = GANTRY_PASS_ELEMENTWISE_FUSION};
+    gantry_function_t *function;
+    void *given;
+    memcpy(&given, &user, sizeof given);
+    if (gantry_function_trace(runtime, "woven", body, given, &input, 1, outputs, &options,
+                              &function) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    return function;
+}
+
+static const gantry_tensor_t *ramp(gantry_scope_t *scope) {
+    static float values[ELEMENTS];
+    for (int i = 0; i < ELEMENTS; ++i) values[i] = (float)(i % 1000) * 0.01f;
+    return gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(ELEMENTS), values, sizeof values);
+}
+
+static void expect_same(const gantry_tensor_t *a, const gantry_tensor_t *b) {
+    static float left[ELEMENTS], right[ELEMENTS];
+    assert_int_equal(gantry_tensor_read(a, left, sizeof left), GANTRY_OK);
+    assert_int_equal(gantry_tensor_read(b, right, sizeof right), GANTRY_OK);
+    assert_memory_equal(left, right, sizeof left);
+}
+
+static uint32_t lanes_of(gantry_function_t *function) {
+    gantry__traced_t *traced = gantry__function_newest(function);
+    const uint32_t lanes = traced->schedule.lane_count;
+    gantry__function_leave(function, traced);
+    return lanes;
+}
+
+static void check_weave(gantry_runtime_t *runtime, const char *const *devices, int32_t threads,
+                        uint32_t lanes) {
+    gantry_function_t *eager = trace(runtime, weave, devices, WIDTH, -1, true),
+                      *function = trace(runtime, weave, devices, WIDTH, threads, false);
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "CPU:0");
+    const gantry_tensor_t *given = ramp(scope), *expected[WIDTH], *got[WIDTH];
+    assert_int_equal(gantry_function_call(scope, eager, &given, 1, expected, WIDTH), GANTRY_OK);
+    for (int round = 0; round < ROUNDS; ++round) {
+        assert_int_equal(gantry_function_call(scope, function, &given, 1, got, WIDTH), GANTRY_OK);
+        for (int i = 0; i < WIDTH; ++i) {
+            expect_same(got[i], expected[i]);
+            gantry_tensor_drop(scope, got[i]);
+        }
+    }
+    assert_int_equal(lanes_of(function), lanes);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    gantry_function_release(function);
+    gantry_function_release(eager);
+}
+
+static void chains_on_one_device_run_on_as_many_threads_as_asked(void **state) {
+    (void)state;
+    static const char *const devices[] = {"CPU:0", "CPU:0"};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    check_weave(f.runtime, devices, -1, 1);
+    check_weave(f.runtime, devices, 0, 1);
+    check_weave(f.runtime, devices, 1, 1);
+    check_weave(f.runtime, devices, 2, 2);
+    check_weave(f.runtime, devices, 4, 4);
+    runtime_fixture_close(&f);
+}
+
+static void parts_of_the_cpu_run_at_the_same_time_unasked(void **state) {
+    (void)state;
+    static const char *const devices[] = {"CPU:0", "CPU:1"};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    assert_int_equal(gantry_set_logical_cpu_devices(f.runtime, 2), GANTRY_OK);
+    check_weave(f.runtime, devices, 0, 2);
+    check_weave(f.runtime, devices, -1, 1);
+    runtime_fixture_close(&f);
+}
+
+static void cpu_and_gpu_exchange_values_between_lanes(void **state) {
+    (void)state;
+    static const char *const devices[] = {"CPU:0", "GPU:0"};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    check_weave(f.runtime, devices, 0, 1);
+    check_weave(f.runtime, devices, 3, 3);
+    runtime_fixture_close(&f);
+}
+
+/* ---- several callers ---- */
+
+typedef struct caller_t {
+    gantry_runtime_t *runtime;
+    gantry_function_t *function;
+    int wrong;
+} caller_t;
+
+static void *call_often(void *argument) {
+    caller_t *caller = argument;
+    gantry_scope_t *scope = gantry_scope_begin(caller->runtime, "CPU:0");
+    for (int round = 0; round < ROUNDS; ++round) {
+        float first = 0;
+        const gantry_tensor_t *given = gantry_fill(scope, GANTRY_SHAPE(ELEMENTS),
+                                                   gantry_scalar_f32(scope, (float)round)),
+                              *got[WIDTH];
+        if (gantry_function_call(scope, caller->function, &given, 1, got, WIDTH) != GANTRY_OK ||
+            gantry_tensor_read(gantry_sum(scope, got[0], NULL), &first, sizeof first) != GANTRY_OK)
+            ++caller->wrong;
+        if (round == 0 && (first < 0 || first > 0)) ++caller->wrong;
+    }
+    if (gantry_scope_end(scope) != GANTRY_OK) ++caller->wrong;
+    return NULL;
+}
+
+static void several_threads_call_one_function(void **state) {
+    (void)state;
+    static const char *const devices[] = {"CPU:0", "CPU:0"};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_function_t *function = trace(f.runtime, weave, devices, WIDTH, 2, false);
+    pthread_t threads[CALLERS];
+    caller_t callers[CALLERS];
+    for (int i = 0; i < CALLERS; ++i) {
+        callers[i] = (caller_t){f.runtime, function, 0};
+        assert_int_equal(pthread_create(&threads[i], NULL, call_often, &callers[i]), 0);
+    }
+    for (int i = 0; i < CALLERS; ++i) {
+        (void)pthread_join(threads[i], NULL);
+        assert_int_equal(callers[i].wrong, 0);
+    }
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
+/* ---- a failure ---- */
+
+/* One chain gathers with an index from a variable, which is bad when it is 9. */
+static void gather_beside(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                          const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *index = gantry_variable_read(scope, user), *x = inputs[0];
+    for (int step = 0; step < DEPTH; ++step) x = gantry_add(scope, x, inputs[0]);
+    outputs[0] = x;
+    (void)gantry_scope_name_next(scope, "picked");
+    const gantry_tensor_t *few =
+        gantry_range(scope, gantry_scalar_i32(scope, 0), gantry_scalar_i32(scope, 5),
+                     gantry_scalar_i32(scope, 1));
+    const gantry_tensor_t *floats = gantry_cast(scope, few, GANTRY_FLOAT32);
+    outputs[1] = gantry_gather(scope, floats, index, 0);
+}
+
+static void first_failure_stops_all_lanes(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    gantry_variable_t *index = gantry_variable_create(scope, I32(scope, 3), "index");
+    gantry_function_t *function = trace(f.runtime, gather_beside, index, 2, 2, false);
+    const gantry_tensor_t *given = ramp(scope), *got[2];
+    assert_int_equal(gantry_function_call(scope, function, &given, 1, got, 2), GANTRY_OK);
+    EXPECT_F32(got[1], 3);
+    assert_int_equal(gantry_variable_assign(scope, index, I32(scope, 9)), GANTRY_OK);
+    gantry_scope_t *inner = gantry_scope_begin_in(scope, NULL);
+    gantry_status_t status = gantry_function_call(inner, function, &given, 1, got, 2);
+    float value;
+    if (status == GANTRY_OK) status = gantry_tensor_read(got[1], &value, sizeof value);
+    assert_int_equal(status, GANTRY_INVALID_ARGUMENT);
+    assert_non_null(strstr(gantry_last_message(), "indices[0] = 9 is not in [0, 5)"));
+    gantry_scope_clear(inner);
+    expect_ended_well(inner);
+    assert_int_equal(gantry_variable_assign(scope, index, I32(scope, 4)), GANTRY_OK);
+    assert_int_equal(gantry_function_call(scope, function, &given, 1, got, 2), GANTRY_OK);
+    EXPECT_F32(got[1], 4);
+    gantry_function_release(function);
+    gantry_variable_release(index);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+int main(int argc, char **argv) {
+    /* an argument runs one test: the leftovers of a failed test fail the next ones */
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(chains_on_one_device_run_on_as_many_threads_as_asked),
+        TEST(parts_of_the_cpu_run_at_the_same_time_unasked),
+        TEST(cpu_and_gpu_exchange_values_between_lanes),
+        TEST(several_threads_call_one_function),
+        TEST(first_failure_stops_all_lanes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random functions give the bits of their bodies run op by op, on the CPU and a fake GPU: with all
+ * passes, with none, and with each alone. Fusion holds less memory than it saves. */
+#define _XOPEN_SOURCE 700
+
+#include "random_graph.h"
+#include "runtime_fixture.h"
+
+static uint64_t first = 1, count = 100;
+
+static void check_graphs(uint32_t gpus, uint64_t least_fused) {
+    runtime_fixture_t f;
+    uint64_t fused = 0;
+    runtime_fixture_open(&f, gpus);
+    for (uint64_t number = first; number < first + count; ++number)
+        fused += random_graph_check(f.runtime, number, false);
+    assert_true(fused >= least_fused);
+    runtime_fixture_close(&f);
+}
+
+static void random_graphs_give_the_eager_bits_on_the_cpu(void **state) {
+    (void)state;
+    check_graphs(0, count);
+}
+
+/* The fake GPU has few kernels and does not fuse. */
+static void random_graphs_give_the_eager_bits_across_devices(void **state) {
+    (void)state;
+    check_graphs(1, count / 4);
+}
+
+static void fusion_takes_less_memory(void **state) {
+    (void)state;
+    const gantry_shape_t shape = GANTRY_SHAPE(64, 64);
+    uint64_t fused = 0, apart = 0;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    for (uint64_t number = first; number < first + count; ++number) {
+        random_graph_t graph;
+        gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+        random_graph_init(&graph, scope, number, &shape);
+        const uint64_t with = random_planned_bytes(f.runtime, &graph, 0),
+                       without =
+                           random_planned_bytes(f.runtime, &graph, GANTRY_PASS_ELEMENTWISE_FUSION);
+        /* and for one graph at most what the pass lets a few groups hold */
+        assert_true(with <= without + (256 << 10));
+        fused += with;
+        apart += without;
+        random_graph_deinit(&graph);
+        expect_ended_well(scope);
+    }
+    assert_true(fused < apart);
+    runtime_fixture_close(&f);
+}
+
+int main(int argc, char **argv) {
+    /* arguments: how many graphs, and the number of the first */
+    if (argc > 1) count = strtoull(argv[1], NULL, 10);
+    if (argc > 2) first = strtoull(argv[2], NULL, 10);
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(random_graphs_give_the_eager_bits_on_the_cpu),
+        TEST(random_graphs_give_the_eager_bits_across_devices),
+        TEST(fusion_takes_less_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program whose text a call makes is built from its parts and that text, found again by its key,
+ * and leaves nothing behind when memory runs out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "failing_heap.h"
+#include "kernel/program_cache.h"
+
+/* ---- a backend that keeps the text ---- */
+
+static char built_text[256];
+static int built, destroyed;
+
+static int32_t build(gantry_backend_device_t *device, const gantry_program_source_t *source,
+                     const char *options, gantry_backend_program_t **out_program) {
+    (void)device;
+    (void)options;
+    assert_false(GANTRY_ABI_HAS(source, make) && source->make);
+    built_text[0] = '\0';
+    for (uint32_t i = 0; i < source->part_count; ++i)
+        strncat(built_text, source->parts[i], sizeof built_text - strlen(built_text) - 1);
+    *out_program = (gantry_backend_program_t *)(void *)(built_text + ++built);
+    return GANTRY_OK;
+}
+
+static void destroy(gantry_backend_program_t *program) {
+    assert_non_null(program);
+    ++destroyed;
+}
+
+/* One kernel for each program. */
+static int32_t kernel_find(gantry_backend_program_t *program, const char *name,
+                           gantry_backend_kernel_t **out_kernel) {
+    assert_string_equal(name, "fused");
+    *out_kernel = (gantry_backend_kernel_t *)(void *)program;
+    return GANTRY_OK;
+}
+
+static const gantry_program_ops_t programs = {
+    .struct_size = sizeof programs, .build = build, .destroy = destroy, .kernel_find = kernel_find};
+static const gantry_backend_t backend = {
+    .struct_size = sizeof backend, .name = "test", .program = &programs};
+
+/* ---- a source ---- */
+
+static uint64_t make(const void *key, char *text, uint64_t capacity) {
+    return (uint64_t)snprintf(text, (size_t)capacity, "made of %s", (const char *)key);
+}
+
+static const char *const parts[] = {"one, ", "two, "};
+
+static gantry_status_t ask(gantry__program_cache_t *cache, const char *key,
+                           gantry_backend_kernel_t **out_kernel) {
+    char ends_with_the_call[32];
+    (void)snprintf(ends_with_the_call, sizeof ends_with_the_call, "%s", key);
+    const gantry_program_source_t source = {.struct_size = sizeof source,
+                                            .kinds = GANTRY_PROGRAM_OPENCL_C,
+                                            .label = "test/made",
+                                            .parts = parts,
+                                            .part_count = 2,
+                                            .key = ends_with_the_call,
+                                            .key_bytes = strlen(key) + 1,
+                                            .make = make};
+    gantry_status_t status =
+        gantry__program_cache_kernel(cache, &source, "-DA=1", "fused", out_kernel);
+    memset(ends_with_the_call, '?', sizeof ends_with_the_call);
+    return status;
+}
+
+typedef struct test_t {
+    failing_heap_t heap;
+    gantry__binary_store_t store;
+    gantry__program_counters_t counters;
+    gantry_device_info_t info;
+    gantry__program_cache_t cache;
+} test_t;
+
+static void begin(test_t *t, long fail_at) {
+    memset(t, 0, sizeof *t);
+    failing_heap_init(&t->heap, fail_at);
+    built = destroyed = 0;
+    assert_int_equal(gantry__program_cache_init(&t->cache, &t->heap.heap, NULL, &t->store,
+                                                &t->counters, &backend, NULL, &t->info),
+                     GANTRY_OK);
+}
+
+static void end(test_t *t) {
+    gantry__program_cache_deinit(&t->cache);
+    assert_int_equal(t->heap.live_blocks, 0);
+    assert_false(t->heap.wrong_size);
+    assert_int_equal(built, destroyed);
+}
+
+static void made_text_is_the_last_part(void **state) {
+    (void)state;
+    static test_t t;
+    gantry_backend_kernel_t *kernel;
+    begin(&t, -1);
+    assert_int_equal(ask(&t.cache, "a", &kernel), GANTRY_OK);
+    assert_string_equal(built_text, "one, two, made of a");
+    end(&t);
+}
+
+static void equal_keys_share_a_program(void **state) {
+    (void)state;
+    static test_t t;
+    gantry_backend_kernel_t *a, *b, *longer, *again;
+    begin(&t, -1);
+    assert_int_equal(ask(&t.cache, "a", &a), GANTRY_OK);
+    assert_int_equal(ask(&t.cache, "b", &b), GANTRY_OK);
+    assert_int_equal(ask(&t.cache, "ab", &longer), GANTRY_OK);
+    assert_int_equal(ask(&t.cache, "a", &again), GANTRY_OK);
+    assert_int_equal(built, 3);
+    assert_ptr_equal(a, again);
+    assert_ptr_not_equal(a, b);
+    assert_ptr_not_equal(a, longer);
+    char name[64];
+    gantry__program_cache_name(&t.cache, b, name, sizeof name);
+    assert_string_equal(name, "fused of test/made");
+    end(&t);
+}
+
+static void each_failed_allocation_leaves_nothing(void **state) {
+    (void)state;
+    static test_t t;
+    gantry_backend_kernel_t *kernel;
+    long failures = 0;
+    for (long fail_at = 0;; ++fail_at) {
+        begin(&t, fail_at);
+        const gantry_status_t status = ask(&t.cache, "a", &kernel);
+        if (status != GANTRY_OK) {
+            assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
+            t.heap.fail_at = -1;
+            assert_int_equal(ask(&t.cache, "a", &kernel), GANTRY_OK);
+            ++failures;
+        }
+        end(&t);
+        if (status == GANTRY_OK) break;
+    }
+    assert_true(failures >= 5); /* program, options, key, text, slots */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(made_text_is_the_last_part),
+        cmocka_unit_test(equal_keys_share_a_program),
+        cmocka_unit_test(each_failed_allocation_leaves_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fused programs of elementwise ops give the bits of the ops one by one on the CPU: random programs
+ * over all ops, types and broadcasts, every instruction with every type, and outputs over the
+ * memory of inputs. */
+#include "fused_case.h"
+
+#include "cpu_scope.h"
+
+static void run_programs(cpu_scope_t *f, uint64_t first, uint64_t count, uint64_t types,
+                         uint32_t longest) {
+    static fused_case_t c; /* large */
+    for (uint64_t seed = first; seed < first + count; ++seed) {
+        fused_draw(&c, seed, types, 1 + (uint32_t)(seed * 7 % longest), longest);
+        gantry_scope_t *scope = gantry_scope_begin(f->runtime, "/CPU:0");
+        fused_check(scope, &c, seed);
+        assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+        fused_free(&c);
+    }
+}
+
+static void random_programs_of_float32_have_the_ops_bits(void **state) {
+    run_programs(*state, 1, 1000, UINT64_C(1) << GANTRY_FLOAT32, 24);
+}
+
+static void random_programs_of_all_types_have_the_ops_bits(void **state) {
+    run_programs(*state, 2000, 4000, FUSED_ALL_TYPES, 24);
+}
+
+static void long_programs_have_the_ops_bits(void **state) {
+    run_programs(*state, 7000, 200, FUSED_ALL_TYPES, GANTRY__FUSED_MOST_INSTRUCTIONS);
+}
+
+static void every_instruction_has_the_ops_bits_with_every_type(void **state) {
+    cpu_scope_t *f = *state;
+    static fused_case_t c; /* large */
+    uint32_t pairs = 0;
+    for (int id = 0; id < GANTRY__FUSED_COUNT; ++id) {
+        for (int dtype = 1; dtype < 64; ++dtype) {
+            if (!gantry__fused_takes((gantry__fused_id_t)id, (gantry_dtype_t)dtype)) continue;
+            const int results = id == GANTRY__FUSED_Cast ? 64 : 2;
+            for (int n = 1; n < results * FUSED_FORMS; ++n) {
+                const gantry_dtype_t result = (gantry_dtype_t)(n / FUSED_FORMS);
+                if (id == GANTRY__FUSED_Cast && !gantry__fused_takes(GANTRY__FUSED_Cast, result))
+                    continue;
+                fused_single(&c, (gantry__fused_id_t)id, (gantry_dtype_t)dtype, result,
+                             n % FUSED_FORMS);
+                gantry_scope_t *scope = gantry_scope_begin(f->runtime, "/CPU:0");
+                fused_check(scope, &c, (uint64_t)n);
+                assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+                fused_free(&c);
+            }
+            ++pairs;
+        }
+    }
+    assert_true(pairs > 400);
+}
+
+/* Every row fuses: with a type for which it cannot fail, and with the type of most programs. */
+static void every_elementwise_op_can_fuse(void **state) {
+    (void)state;
+    static const gantry__op_id_t ops[] = {
+#define IS_UNARY(name) GANTRY__OP_ID_##name,
+#define IS_ACTIVATION IS_UNARY
+#define IS_CHOICE IS_UNARY
+#define IS_VARIANT(name)
+#define IS_BINARY IS_UNARY
+#define IS_ANGLE IS_UNARY
+#define IS_EQUALITY IS_UNARY
+#define IS_VALUE IS_UNARY
+#define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
+    IS_##form(name)
+#include "ops/elementwise.def"
+#undef GANTRY_ELEMENTWISE
+        GANTRY__OP_ID_Cast, GANTRY__OP_ID_Select, GANTRY__OP_ID_ClipByValue};
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; ++i) {
+        bool can = false;
+        for (int dtype = 1; dtype < 64; ++dtype)
+            can |= gantry__elementwise_can_fuse(ops[i], (gantry_dtype_t)dtype);
+        if (!can) fail_msg("%s fuses with no type", gantry__op_get(ops[i])->name);
+    }
+    assert_true(gantry__elementwise_can_fuse(GANTRY__OP_ID_Div, GANTRY_FLOAT32));
+    assert_false(gantry__elementwise_can_fuse(GANTRY__OP_ID_Div, GANTRY_INT32)); /* by zero */
+    assert_true(gantry__elementwise_can_fuse(GANTRY__OP_ID_Exp, GANTRY_FLOAT64));
+    assert_false(gantry__elementwise_can_fuse(GANTRY__OP_ID_Atan, GANTRY_FLOAT64)); /* a driver's */
+    assert_false(gantry__elementwise_can_fuse(GANTRY__OP_ID_MatMul, GANTRY_FLOAT32));
+    assert_false(gantry__elementwise_can_fuse(GANTRY__OP_ID_Select, GANTRY_COMPLEX64));
+}
+
+static void gelu_has_an_instruction_for_each_form(void **state) {
+    (void)state;
+    const gantry__op_def_t *gelu = gantry__op_get(GANTRY__OP_ID_Gelu);
+    gantry_attr_t attrs[2] = {{.name = "T", .i = GANTRY_FLOAT32}, {.name = "approximate", .i = 0}};
+    assert_int_equal(gantry__fused_id(gelu, attrs), GANTRY__FUSED_Gelu);
+    attrs[1].i = 1;
+    assert_int_equal(gantry__fused_id(gelu, attrs), GANTRY__FUSED_GeluTanh);
+    assert_int_equal(gantry__fused_id(gantry__op_get(GANTRY__OP_ID_Cast), attrs),
+                     GANTRY__FUSED_Cast);
+    assert_int_equal(gantry__fused_id(gantry__op_get(GANTRY__OP_ID_Sum), attrs),
+                     GANTRY__FUSED_COUNT);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(random_programs_of_float32_have_the_ops_bits,
+                                        cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(random_programs_of_all_types_have_the_ops_bits,
+                                        cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(long_programs_have_the_ops_bits, cpu_scope_set_up,
+                                        cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(every_instruction_has_the_ops_bits_with_every_type,
+                                        cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test(every_elementwise_op_can_fuse),
+        cmocka_unit_test(gelu_has_an_instruction_for_each_form),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

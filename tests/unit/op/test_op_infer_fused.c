@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* _FusedElementwise infers types and shapes of its outputs, and refuses every program that kernels
+ * could not trust. */
+#include "infer_case.h"
+
+#include "op/fused_program.h"
+
+/* Rows of ops/elementwise.def, by name. */
+#define ADD "0"
+#define MUL "2"
+
+static void fused_programs_give_types_and_shapes(void **state) {
+    (void)state;
+    assert_int_equal(GANTRY__FUSED_Add, 0);
+    assert_int_equal(GANTRY__FUSED_Mul, 2);
+    static const infer_case_t cases[] = {
+        {"_FusedElementwise", "float32[2,3] float32[3]", "program={" ADD ",1,0,1,0} outputs={0}",
+         "float32[2,3]"},
+        {"_FusedElementwise", "float32[2,1] float32[3] float32",
+         "program={" ADD ",1,0,1,0," MUL ",1,-1,2,0} outputs={1,0}", "float32[2,3] float32[2,3]"},
+        {"_FusedElementwise", "float32[0,3] float32[3]", "program={" ADD ",1,0,1,0} outputs={0}",
+         "float32[0,3]"},
+        /* nothing reads input 1, but its shape counts */
+        {"_FusedElementwise", "float32 float32[3]", "program={" ADD ",1,0,0,0} outputs={0}",
+         "!must be [3], that of all inputs"},
+        {"_FusedElementwise", "float32[2] float32[3]", "program={" ADD ",1,0,1,0} outputs={0}",
+         "!does not broadcast"},
+        {"_FusedElementwise", "float32[2]", "program={" ADD ",1,0,0,0}", "!attribute 'outputs'"},
+        {"_FusedElementwise", "float32[2]", "outputs={0}", "!attribute 'program'"},
+        {"_FusedElementwise", "float32[2]", "program={" ADD ",1,0,0,0} outputs={}",
+         "!1 to 4 outputs"},
+        {"_FusedElementwise", "float32[2]", "program={" ADD ",1,0,0,0} outputs={0,0,0,0,0}",
+         "!1 to 4 outputs"},
+        {"_FusedElementwise", "float32[2]", "program={" ADD ",1,0,0,0} outputs={1}",
+         "!accepted are 0 to 0"},
+        {"_FusedElementwise", "float32[2]", "program={" ADD ",1,0,0,0} outputs={-1}",
+         "!accepted are 0 to 0"},
+        {"_FusedElementwise", "float32[2]", "program={} outputs={0}", "!has 0 numbers"},
+        {"_FusedElementwise", "float32[2]", "program={" ADD ",1,0,0} outputs={0}",
+         "!has 4 numbers"},
+        {"_FusedElementwise", "float32[2]", "program={" ADD ",1,0,1,0} outputs={0}",
+         "!has operand 1"},
+        {"_FusedElementwise", "float32[2]", "program={" ADD ",1,0,-1,0} outputs={0}",
+         "!has operand -1"},
+        {"_FusedElementwise", "float32[2]", "program={" ADD ",1,0,0,7} outputs={0}",
+         "!has no operand 2"},
+        {"_FusedElementwise", "float32[2]", "program={" ADD ",2,0,0,0} outputs={0}",
+         "!is float32; it must be float64"},
+        {"_FusedElementwise", "bool[2]", "program={" ADD ",10,0,0,0} outputs={0}", "!cannot have"},
+        {"_FusedElementwise", "float32[2]", "program={1000,1,0,0,0} outputs={0}", "!cannot have"},
+        {"_FusedElementwise", "float32[2]", "program={-1,1,0,0,0} outputs={0}", "!cannot have"},
+        {"_FusedElementwise", "float32[2]", "program={" ADD ",65,0,0,0} outputs={0}",
+         "!cannot have"},
+        {"_FusedElementwise", "float32[2]", "program={" ADD ",4294967297,0,0,0} outputs={0}",
+         "!cannot have"},
+    };
+    infer_cases_assert(cases, COUNT(cases));
+}
+
+/* Instructions without a row, by number. */
+static void fused_casts_and_selects_have_types_of_their_own(void **state) {
+    (void)state;
+    infer_call_t call;
+    static const struct {
+        int64_t words[GANTRY__FUSED_WORDS];
+        gantry_dtype_t expected; /* none: refused */
+    } rows[] = {
+        {{GANTRY__FUSED_Cast, GANTRY_FLOAT32, 0, GANTRY_INT8, 0}, GANTRY_INT8},
+        {{GANTRY__FUSED_Cast, GANTRY_FLOAT32, 0, GANTRY_FLOAT16, 1}, GANTRY_FLOAT16},
+        {{GANTRY__FUSED_Cast, GANTRY_FLOAT32, 0, GANTRY_COMPLEX64, 0}, GANTRY_DTYPE_NONE},
+        {{GANTRY__FUSED_Cast, GANTRY_FLOAT32, 0, 0, 0}, GANTRY_DTYPE_NONE},
+        {{GANTRY__FUSED_Cast, GANTRY_FLOAT32, 0, -4294967295, 0}, GANTRY_DTYPE_NONE},
+        {{GANTRY__FUSED_Cast, GANTRY_FLOAT32, 0, GANTRY_INT8, 2}, GANTRY_DTYPE_NONE},
+        {{GANTRY__FUSED_Select, GANTRY_FLOAT32, 1, 0, 0}, GANTRY_FLOAT32},
+        {{GANTRY__FUSED_Select, GANTRY_FLOAT32, 0, 0, 0}, GANTRY_DTYPE_NONE},
+        {{GANTRY__FUSED_Select, GANTRY_BOOL, 1, 1, 1}, GANTRY_BOOL},
+        {{GANTRY__FUSED_ClipByValue, GANTRY_FLOAT32, 0, 0, 0}, GANTRY_FLOAT32},
+        {{GANTRY__FUSED_ClipByValue, GANTRY_BOOL, 1, 1, 1}, GANTRY_DTYPE_NONE},
+        {{GANTRY__FUSED_Less, GANTRY_FLOAT32, 0, 0, 0}, GANTRY_BOOL},
+        {{GANTRY__FUSED_LogicalAnd, GANTRY_BOOL, 1, 1, 0}, GANTRY_BOOL},
+        {{GANTRY__FUSED_LogicalAnd, GANTRY_FLOAT32, 0, 0, 0}, GANTRY_DTYPE_NONE},
+        {{GANTRY__FUSED_FloorMod, GANTRY_FLOAT32, 0, 0, 0}, GANTRY_FLOAT32},
+    };
+    for (size_t i = 0; i < COUNT(rows); ++i) {
+        infer_call_init(&call, "_FusedElementwise", "float32[4] bool[4]",
+                        "program={0,1,0,0,0} outputs={0}");
+        memcpy(call.lists[0], rows[i].words, sizeof rows[i].words);
+        const gantry_status_t status = infer_call_run(&call);
+        if ((status == GANTRY_OK) != (rows[i].expected != GANTRY_DTYPE_NONE))
+            fail_msg("row %zu: %s", i, gantry__message());
+        if (status == GANTRY_OK) assert_int_equal(call.out_dtypes[0], rows[i].expected);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fused_programs_give_types_and_shapes),
+        cmocka_unit_test(fused_casts_and_selects_have_types_of_their_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

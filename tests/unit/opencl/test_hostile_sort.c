@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sorts of long rows on a GPU, by tiles in local memory: elements and positions are the
+ * processor's, around the borders of tiles, with many equal elements, NaN and both orders. */
+#define _XOPEN_SOURCE 700
+
+#include <math.h>
+
+#include "hostile_gpu.h"
+
+static const int64_t shapes[][3] = {
+    /* outer, length, inner */
+    {1, 513, 1},  {3, 1000, 1}, {1, 2047, 1},  {2, 2048, 1},  {1, 2049, 1},
+    {2, 4097, 1}, {2, 700, 5},  {1, 2500, 17}, {1, 20000, 1}, {5, 512, 1},
+};
+static const gantry_dtype_t types[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_FLOAT16, GANTRY_INT8,
+                                       GANTRY_UINT16};
+
+/* Few different numbers, zeros of both signs, and for floats NaN. */
+static const gantry_tensor_t *make_values(gantry_scope_t *scope, const int64_t *shape,
+                                          gantry_dtype_t dtype) {
+    const bool is_float = dtype != GANTRY_INT8 && dtype != GANTRY_UINT16;
+    const size_t count = (size_t)(shape[0] * shape[1] * shape[2]);
+    float *values = malloc(count * sizeof *values);
+    assert_non_null(values);
+    for (size_t i = 0; i < count; ++i)
+        values[i] = is_float && i % 53 == 52   ? NAN
+                    : is_float && i % 31 == 30 ? -0.0f
+                                               : (float)(i * 7919 % 101);
+    const gantry_tensor_t *data =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(shape[0], shape[1], shape[2]), values,
+                        count * sizeof *values);
+    free(values);
+    return dtype == GANTRY_FLOAT32 ? data : gantry_cast(scope, data, dtype);
+}
+
+static size_t sort(gantry_runtime_t *runtime, const char *device, const int64_t *shape,
+                   gantry_dtype_t dtype, int way, unsigned char *out, size_t most) {
+    gantry_scope_t *scope = gantry_scope_begin(runtime, device);
+    const gantry_tensor_t *x = make_values(scope, shape, dtype);
+    const gantry_tensor_t *result = (way & 2) != 0 ? gantry_argsort(scope, x, 1, (way & 1) != 0)
+                                                   : gantry_sort(scope, x, 1, (way & 1) != 0);
+    const size_t bytes = result ? gantry_tensor_bytes(result) : 0;
+    assert_true(bytes <= most);
+    if (!result || gantry_tensor_read(result, out, bytes) != GANTRY_OK)
+        fail_msg("%s", result ? gantry_last_message() : gantry_scope_message(scope));
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    return bytes;
+}
+
+/* way: bit 0 descending, bit 1 positions. */
+static void compare(gantry_runtime_t *runtime, const int64_t *shape, gantry_dtype_t dtype,
+                    int way) {
+    static unsigned char wanted[1 << 19], got[1 << 19];
+    const size_t bytes = sort(runtime, "/CPU:0", shape, dtype, way, wanted, sizeof wanted);
+    assert_int_equal(sort(runtime, "/GPU:0", shape, dtype, way, got, sizeof got), bytes);
+    if (memcmp(got, wanted, bytes) != 0)
+        fail_msg("%s of %s [%d, %d, %d], descending %d: the bits are not the CPU's",
+                 (way & 2) != 0 ? "ArgSort" : "Sort", gantry_dtype_name(dtype), (int)shape[0],
+                 (int)shape[1], (int)shape[2], way & 1);
+}
+
+/* Compares all shapes and `type_count` types on a GPU with these settings; gives its launches. */
+static void compare_all(const char *settings, size_t type_count, char *launches,
+                        size_t launches_bytes) {
+    gantry_runtime_t *runtime = hostile_open(settings);
+    hostile_take_launches(launches, launches_bytes);
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; ++i)
+        for (size_t t = 0; t < type_count; ++t)
+            for (int way = 0; way < 4; ++way) compare(runtime, shapes[i], types[t], way);
+    hostile_take_launches(launches, launches_bytes);
+    gantry_runtime_release(runtime);
+}
+
+static void tiles_sort_as_the_processor(void **state) {
+    static char launches[1 << 18];
+    (void)state;
+    compare_all("gpu=1;units=8;log=1", sizeof types / sizeof types[0], launches, sizeof launches);
+    assert_non_null(strstr(launches, "sort_tile"));
+    assert_non_null(strstr(launches, "sort_runs")); /* rows of 512 */
+    assert_non_null(strstr(launches, "sort_merge_tile"));
+}
+
+static void a_gpu_without_room_for_tiles_sorts_the_same(void **state) {
+    static char launches[1 << 18];
+    (void)state;
+    compare_all("gpu=1;units=8;local=8192;log=1", 1, launches, sizeof launches);
+    assert_null(strstr(launches, "sort_tile"));
+    compare_all("gpu=1;units=8;group=128;log=1", 1, launches, sizeof launches);
+    assert_null(strstr(launches, "sort_tile"));
+}
+
+static void the_first_of_each_row_are_the_processors(void **state) {
+    static const int64_t shape[] = {1, 2, 5000};
+    static const int32_t kept[] = {10, 2047, 2100, 5000};
+    static int32_t wanted[10000], got[10000];
+    (void)state;
+    gantry_runtime_t *runtime = hostile_open("gpu=1;units=8");
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; ++i) {
+        for (int on_gpu = 0; on_gpu < 2; ++on_gpu) {
+            gantry_scope_t *scope = gantry_scope_begin(runtime, on_gpu ? "/GPU:0" : "/CPU:0");
+            const gantry_tensor_t *indices = NULL;
+            if (!gantry_top_k(scope, make_values(scope, shape, GANTRY_FLOAT32), kept[i], &indices))
+                fail_msg("%s", gantry_scope_message(scope));
+            assert_int_equal(gantry_tensor_read(indices, on_gpu ? got : wanted,
+                                                (size_t)kept[i] * 2 * sizeof *got),
+                             GANTRY_OK);
+            assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+        }
+        assert_memory_equal(got, wanted, (size_t)kept[i] * 2 * sizeof *got);
+    }
+    gantry_runtime_release(runtime);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tiles_sort_as_the_processor),
+        cmocka_unit_test(a_gpu_without_room_for_tiles_sorts_the_same),
+        cmocka_unit_test(the_first_of_each_row_are_the_processors),
+    };
+    hostile_prepare();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random functions give the bits of their bodies run op by op on a real driver (PoCL as GPU:0) and
+ * the CPU: with all passes, with none, and with each alone. Limits of the device split fused nodes.
+ */
+#define _XOPEN_SOURCE 700
+
+#include "op/fused_program.h"
+#include "random_graph.h"
+
+#define MODULES GANTRY_TEST_MODULES "/../gantry"
+
+static uint64_t first = 1, count = 8;
+
+static gantry_runtime_t *open_runtime(void) {
+    const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                              .backend_path = MODULES,
+                                              .backends = "cpu,opencl",
+                                              .opencl_cpu_as_gpu = GANTRY_ON,
+                                              .kernel_cache = ""};
+    gantry_runtime_t *runtime;
+    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    return runtime;
+}
+
+static void random_graphs_give_the_eager_bits(void **state) {
+    (void)state;
+    gantry_runtime_t *runtime = open_runtime();
+    uint64_t fused = 0;
+    for (uint64_t number = first; number < first + count; ++number)
+        fused += random_graph_check(runtime, number, true);
+    assert_true(fused >= count / 4);
+    gantry_runtime_release(runtime);
+}
+
+/* ---- limits of a device ---- */
+
+static void sums_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = inputs[0];
+    for (uint32_t i = 0; i < GANTRY__FUSED_MOST_DEVICE_INSTRUCTIONS + 2; ++i)
+        outputs[0] = gantry_add(scope, outputs[0], inputs[0]);
+}
+
+static void functions_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                           const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = inputs[0];
+    for (uint32_t i = 0; i < GANTRY__FUSED_MOST_DEVICE_COSTLY + 2; ++i)
+        outputs[0] = gantry_tanh(scope, outputs[0]);
+}
+
+/* The numbers of members of the nodes that are several. */
+static void expect_fused(gantry_runtime_t *runtime, gantry_function_body_fn body,
+                         uint32_t first_members, uint32_t second_members) {
+    const gantry_input_spec_t input = {NULL, GANTRY_FLOAT32, GANTRY_SHAPE(8)};
+    const uint32_t expected[] = {first_members, second_members};
+    gantry_function_t *function;
+    uint32_t found = 0;
+    if (gantry_function_trace(runtime, "f", body, NULL, &input, 1, 1, NULL, &function) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    const gantry__graph_t *graph = &function->traced->graph;
+    for (size_t i = 0; i < graph->node_count; ++i) {
+        if (graph->nodes[i].fused_count == 0) continue;
+        assert_true(found < 2);
+        assert_int_equal(graph->nodes[i].fused_count, expected[found++]);
+    }
+    assert_int_equal(found, 2);
+    gantry_function_release(function);
+}
+
+static void limits_of_the_device_split_a_group(void **state) {
+    (void)state;
+    gantry_runtime_t *runtime = open_runtime();
+    expect_fused(runtime, sums_body, GANTRY__FUSED_MOST_DEVICE_INSTRUCTIONS, 2);
+    expect_fused(runtime, functions_body, GANTRY__FUSED_MOST_DEVICE_COSTLY, 2);
+    gantry_runtime_release(runtime);
+}
+
+int main(int argc, char **argv) {
+    /* arguments: how many graphs, and the number of the first */
+    if (argc > 1) count = strtoull(argv[1], NULL, 10);
+    if (argc > 2) first = strtoull(argv[2], NULL, 10);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_graphs_give_the_eager_bits),
+        cmocka_unit_test(limits_of_the_device_split_a_group),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A check that a traced random function (random_body.h) gives its eager bits. Header only. */
+#ifndef TESTS_RANDOM_GRAPH_H
+#define TESTS_RANDOM_GRAPH_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "function/function.h"
+#include "random_body.h"
+
+/* ---- results ---- */
+
+typedef struct random_result_t {
+    gantry_dtype_t dtype;
+    gantry_shape_t shape;
+    const gantry_logical_device_t *device;
+    size_t bytes;
+    unsigned char *data;
+} random_result_t;
+
+static inline void random_read(const gantry_tensor_t *tensor, random_result_t *out_result) {
+    *out_result = (random_result_t){.dtype = gantry_tensor_dtype(tensor),
+                                    .shape = *gantry_tensor_shape(tensor),
+                                    .device = gantry_tensor_device(tensor)};
+    out_result->bytes =
+        (size_t)gantry_tensor_elements(tensor) * gantry_dtype_size(out_result->dtype);
+    out_result->data = malloc(out_result->bytes + 1);
+    assert_non_null(out_result->data);
+    if (gantry_tensor_read(tensor, out_result->data, out_result->bytes) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+}
+
+static inline void random_free(random_result_t *results) {
+    for (uint32_t i = 0; i < RANDOM_GRAPH_RESULTS; ++i) free(results[i].data);
+}
+
+/* Floats of every kind, most of them small; NaN with a payload among them. */
+static inline const gantry_tensor_t *random_input(gantry_scope_t *scope, uint64_t *state,
+                                                  const gantry_shape_t *shape) {
+    static const uint32_t special[] = {0x7FC12345, 0xFFC00001, 0x7F800000, 0xFF800000,
+                                       0x80000000, 0x00000001, 0x807FFFFF, 0x7F7FFFFF};
+    uint32_t bits[RANDOM_GRAPH_ELEMENTS];
+    const size_t count = (size_t)gantry_shape_elements(shape);
+    for (size_t i = 0; i < count; ++i) {
+        const float value = (float)((int32_t)random_below(state, 8001) - 4000) / 1000;
+        memcpy(&bits[i], &value, sizeof value);
+        if (random_below(state, 16) == 0) bits[i] = special[random_below(state, 8)];
+    }
+    return gantry_constant(scope, GANTRY_FLOAT32, *shape, bits, count * sizeof bits[0]);
+}
+
+/* Sets the variables, calls the function, and reads outputs and variables. */
+static inline void random_call(gantry_runtime_t *runtime, const random_graph_t *graph,
+                               gantry_function_t *function, const char *device, uint64_t data,
+                               random_result_t *results) {
+    const gantry_tensor_t *inputs[RANDOM_GRAPH_INPUTS], *outputs[RANDOM_GRAPH_OUTPUTS];
+    gantry_scope_t *scope = gantry_scope_begin(runtime, device);
+    assert_non_null(scope);
+    for (uint32_t i = 0; i < RANDOM_GRAPH_INPUTS; ++i)
+        inputs[i] = random_input(scope, &data, &graph->shape);
+    for (uint32_t i = 0; i < RANDOM_GRAPH_VARIABLES; ++i)
+        (void)gantry_variable_assign(scope, graph->variables[i], inputs[i]);
+    if (gantry_function_call(scope, function, inputs, RANDOM_GRAPH_INPUTS, outputs,
+                             RANDOM_GRAPH_OUTPUTS) != GANTRY_OK)
+        fail_msg("graph %llu: %s", (unsigned long long)graph->number, gantry_scope_message(scope));
+    for (uint32_t i = 0; i < RANDOM_GRAPH_OUTPUTS; ++i) random_read(outputs[i], &results[i]);
+    for (uint32_t i = 0; i < RANDOM_GRAPH_VARIABLES; ++i)
+        random_read(gantry_variable_read(scope, graph->variables[i]),
+                    &results[RANDOM_GRAPH_OUTPUTS + i]);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+static inline bool random_is_nan(const random_result_t *result, size_t byte) {
+    float value;
+    if (result->dtype != GANTRY_FLOAT32) return false;
+    memcpy(&value, result->data + byte / sizeof value * sizeof value, sizeof value);
+    return isnan(value);
+}
+
+static inline void random_expect_bits(const random_graph_t *graph, uint32_t passes_off, uint32_t i,
+                                      const random_result_t *got, const random_result_t *eager) {
+    for (size_t k = 0; k < got->bytes; ++k) {
+        if (got->data[k] == eager->data[k] ||
+            (graph->any_nan && random_is_nan(got, k) && random_is_nan(eager, k)))
+            continue;
+        fail_msg(
+            "graph %llu, passes_off 0x%x: result %u (%s, %zu bytes) has byte 0x%02x at %zu, eagerly 0x%02x",
+            (unsigned long long)graph->number, passes_off, i, gantry_dtype_name(got->dtype),
+            got->bytes, got->data[k], k, eager->data[k]);
+    }
+}
+
+static inline void random_expect_same(const random_graph_t *graph, uint32_t passes_off,
+                                      const random_result_t *got, const random_result_t *eager) {
+    for (uint32_t i = 0; i < RANDOM_GRAPH_RESULTS; ++i) {
+        const random_result_t *a = &got[i], *b = &eager[i];
+        if (a->dtype != b->dtype || !gantry_shape_equal(&a->shape, &b->shape))
+            fail_msg(
+                "graph %llu, passes_off 0x%x: result %u is %s, %zu bytes, eagerly %s, %zu bytes",
+                (unsigned long long)graph->number, passes_off, i, gantry_dtype_name(a->dtype),
+                a->bytes, gantry_dtype_name(b->dtype), b->bytes);
+        random_expect_bits(graph, passes_off, i, a, b);
+    }
+}
+
+static inline void random_expect_devices(random_graph_t *graph, uint32_t passes_off,
+                                         const random_result_t *got) {
+    for (uint32_t i = 0; i < RANDOM_GRAPH_OUTPUTS; ++i) {
+        if (passes_off == GANTRY_PASS_ALL) graph->devices[i] = got[i].device;
+        if (graph->varies[i] && got[i].device != graph->devices[i])
+            fail_msg("graph %llu, passes_off 0x%x: result %u is on %s, without passes on %s",
+                     (unsigned long long)graph->number, passes_off, i,
+                     gantry_logical_device_name(got[i].device),
+                     gantry_logical_device_name(graph->devices[i]));
+    }
+}
+
+/* ---- one graph ---- */
+
+static inline gantry_function_t *random_trace(gantry_runtime_t *runtime, random_graph_t *graph,
+                                              uint32_t passes_off, bool runs_eagerly) {
+    const gantry_function_options_t options = {
+        .struct_size = sizeof options,
+        .runs_eagerly = runs_eagerly,
+        .inter_op_threads = (int32_t)(graph->number / 3 % 3) * 2 - 2, /* -2, 0, 2 */
+        .passes_off = passes_off};
+    gantry_input_spec_t inputs[RANDOM_GRAPH_INPUTS];
+    gantry_function_t *function;
+    for (uint32_t i = 0; i < RANDOM_GRAPH_INPUTS; ++i)
+        inputs[i] = (gantry_input_spec_t){NULL, GANTRY_FLOAT32, graph->shape};
+    if (gantry_function_trace(runtime, "random", random_graph_body, graph, inputs,
+                              RANDOM_GRAPH_INPUTS, RANDOM_GRAPH_OUTPUTS, &options,
+                              &function) != GANTRY_OK)
+        fail_msg("graph %llu, passes_off 0x%x: %s", (unsigned long long)graph->number, passes_off,
+                 gantry_last_message());
+    return function;
+}
+
+static inline uint32_t random_count_fused(const gantry_function_t *function) {
+    const gantry__graph_t *graph = &function->traced->graph;
+    uint32_t count = 0;
+    for (size_t i = 0; i < graph->node_count; ++i) count += graph->nodes[i].fused_count > 0;
+    return count;
+}
+
+/* Two calls with other inputs each, of a function without these passes. */
+static inline void random_check_passes(gantry_runtime_t *runtime, random_graph_t *graph,
+                                       const char *device, uint32_t passes_off,
+                                       random_result_t eager[2][RANDOM_GRAPH_RESULTS]) {
+    gantry_function_t *function = random_trace(runtime, graph, passes_off, false);
+    for (uint32_t k = 0; k < 2; ++k) {
+        random_result_t got[RANDOM_GRAPH_RESULTS];
+        random_call(runtime, graph, function, device, graph->seed + k, got);
+        random_expect_same(graph, passes_off, got, eager[k]);
+        random_expect_devices(graph, passes_off, got);
+        random_free(got);
+    }
+    if (passes_off == 0) graph->fused = random_count_fused(function);
+    gantry_function_release(function);
+}
+
+/* The graph with this number, of `shape`, or of a shape of its own if that is NULL. The scope owns
+ * what it captures. */
+static inline void random_graph_init(random_graph_t *graph, gantry_scope_t *scope, uint64_t number,
+                                     const gantry_shape_t *shape) {
+    static const gantry_shape_t shapes[] = {{.rank = 1, .dims = {5}},
+                                            {.rank = 2, .dims = {3, 7}},
+                                            {.rank = 2, .dims = {16, 33}},
+                                            {.rank = 3, .dims = {2, 3, 4}},
+                                            {.rank = 0},
+                                            {.rank = 2, .dims = {1, 70}}};
+    uint64_t state = number * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    *graph = (random_graph_t){.number = number, .seed = state};
+    graph->steps = 8 + random_below(&state, 40);
+    graph->shape = shape ? *shape : shapes[random_below(&state, 6)];
+    graph->captured = random_input(scope, &state, &graph->shape);
+    for (uint32_t i = 0; i < RANDOM_GRAPH_VARIABLES; ++i) {
+        gantry_scope_t *home = gantry_scope_begin_in(scope, i ? "CPU:0" : "GPU:0");
+        graph->variables[i] = gantry_variable_create(home, graph->captured, i ? "b" : "a");
+        assert_int_equal(gantry_scope_end(home), GANTRY_OK);
+    }
+}
+
+static inline void random_graph_deinit(random_graph_t *graph) {
+    for (uint32_t i = 0; i < RANDOM_GRAPH_VARIABLES; ++i)
+        gantry_variable_release(graph->variables[i]);
+}
+
+/* Returns how many nodes were fused. */
+static inline uint32_t random_graph_check(gantry_runtime_t *runtime, uint64_t number,
+                                          bool any_nan) {
+    static const char *const devices[] = {NULL, "CPU:0", "GPU:0"};
+    const char *device = devices[number % 3];
+    random_result_t eager[2][RANDOM_GRAPH_RESULTS];
+    random_graph_t graph;
+    gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
+    random_graph_init(&graph, scope, number, NULL);
+    graph.any_nan = any_nan;
+    gantry_function_t *function = random_trace(runtime, &graph, 0, true);
+    for (uint32_t k = 0; k < 2; ++k)
+        random_call(runtime, &graph, function, device, graph.seed + k, eager[k]);
+    gantry_function_release(function);
+    random_check_passes(runtime, &graph, device, GANTRY_PASS_ALL, eager);
+    random_check_passes(runtime, &graph, device, 0, eager);
+    for (uint32_t pass = 1; pass < GANTRY_PASS_ALL; pass <<= 1)
+        random_check_passes(runtime, &graph, device, GANTRY_PASS_ALL & ~pass, eager);
+    for (uint32_t k = 0; k < 2; ++k) random_free(eager[k]);
+    random_graph_deinit(&graph);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    return graph.fused;
+}
+
+/* The bytes of intermediate values that a call of the graph takes. */
+static inline uint64_t random_planned_bytes(gantry_runtime_t *runtime, random_graph_t *graph,
+                                            uint32_t passes_off) {
+    gantry_function_t *function = random_trace(runtime, graph, passes_off, false);
+    const gantry__schedule_t *schedule = &function->traced->schedule;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < schedule->arena_count; ++i) bytes += schedule->arenas[i].bytes;
+    gantry_function_release(function);
+    return bytes;
+}
+
+#endif
