@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry_bench_internal: the allocator, fused programs and the placer of functions by themselves. It
- * measures hits and refusals, compares the memory held over traces of programs with TensorFlow's
+/* gantry_bench_internal: the allocator, fused programs and the placer of functions by themselves.
+ * It measures hits and refusals, compares the memory held over traces of programs with TensorFlow's
  * rules, and measures fused programs and the plans of functions. No public call does only this. So
  * the program is linked with the library's own objects, as unit tests are.
  *

@@ -99,7 +99,8 @@ static gantry_status_t check_lists(const gantry__block_call_t *call) {
     return GANTRY_OK;
 }
 
-static gantry_status_t check_inputs(const gantry_scope_t *scope, const gantry__block_call_t *call) {
+static gantry_status_t control_check_inputs(const gantry_scope_t *scope,
+                                            const gantry__block_call_t *call) {
     for (uint32_t i = 0; i < call->input_count; ++i) {
         const gantry_tensor_t *input = call->inputs[i];
         if (!input || input->runtime != scope->runtime)
@@ -169,7 +170,7 @@ static gantry_status_t read_selector(const gantry__block_call_t *call, uint32_t 
     return GANTRY_OK;
 }
 
-static gantry_status_t run_branch(gantry_scope_t *scope, const gantry__block_call_t *call) {
+static gantry_status_t control_run_branch(gantry_scope_t *scope, const gantry__block_call_t *call) {
     gantry_tensor_t *results[GANTRY_MAX_FUNCTION_VALUES];
     uint32_t body;
     GANTRY__TRY(read_selector(call, &body));
@@ -179,8 +180,10 @@ static gantry_status_t run_branch(gantry_scope_t *scope, const gantry__block_cal
     return status;
 }
 
-static gantry_status_t ask_condition(gantry_scope_t *scope, const gantry__block_call_t *call,
-                                     gantry_tensor_t *const *values, unsigned char *out_goes_on) {
+static gantry_status_t control_ask_condition(gantry_scope_t *scope,
+                                             const gantry__block_call_t *call,
+                                             gantry_tensor_t *const *values,
+                                             unsigned char *out_goes_on) {
     gantry_tensor_t *answer;
     GANTRY__TRY(run_body_apart(scope, call, 0, (const gantry_tensor_t *const *)values, 1, &answer));
     gantry_status_t status = gantry__block_check_condition(call, answer);
@@ -190,8 +193,8 @@ static gantry_status_t ask_condition(gantry_scope_t *scope, const gantry__block_
 }
 
 /* The values become those of the next step. */
-static gantry_status_t run_step(gantry_scope_t *scope, const gantry__block_call_t *call,
-                                gantry_tensor_t **values) {
+static gantry_status_t control_run_step(gantry_scope_t *scope, const gantry__block_call_t *call,
+                                        gantry_tensor_t **values) {
     gantry_tensor_t *next[GANTRY_MAX_FUNCTION_VALUES];
     const uint32_t count = call->input_count;
     GANTRY__TRY(
@@ -209,20 +212,20 @@ static gantry_status_t run_step(gantry_scope_t *scope, const gantry__block_call_
     return GANTRY_OK;
 }
 
-static gantry_status_t run_loop(gantry_scope_t *scope, const gantry__block_call_t *call) {
+static gantry_status_t control_run_loop(gantry_scope_t *scope, const gantry__block_call_t *call) {
     gantry_tensor_t *values[GANTRY_MAX_FUNCTION_VALUES];
     gantry_status_t status;
     keep_all(call->inputs, call->input_count, values);
     for (uint64_t steps = 0;; ++steps) {
         unsigned char goes_on = 0;
-        status = ask_condition(scope, call, values, &goes_on);
+        status = control_ask_condition(scope, call, values, &goes_on);
         if (status != GANTRY_OK || !goes_on) break;
         if (call->most_steps > 0 && steps == call->most_steps) {
             status = gantry__fail(GANTRY_OUT_OF_RANGE, "the loop takes more than most_steps, %llu",
                                   (unsigned long long)call->most_steps);
             break;
         }
-        status = run_step(scope, call, values);
+        status = control_run_step(scope, call, values);
         if (status != GANTRY_OK) break;
     }
     if (status == GANTRY_OK) status = hand_over(scope, call, values);
@@ -236,9 +239,9 @@ static gantry_status_t block_do(gantry_scope_t *scope, const gantry__block_call_
                                 gantry_dtype_t selector) {
     GANTRY__TRY(check_lists(call));
     if (selector != GANTRY_DTYPE_NONE) GANTRY__TRY(check_selector(scope, call, selector));
-    GANTRY__TRY(check_inputs(scope, call));
+    GANTRY__TRY(control_check_inputs(scope, call));
     if (scope->trace) return gantry__block_record(scope, call);
-    return call->selector ? run_branch(scope, call) : run_loop(scope, call);
+    return call->selector ? control_run_branch(scope, call) : control_run_loop(scope, call);
 }
 
 /* A program may go on with the outputs: they are NULL. */

@@ -217,7 +217,7 @@ gantry_status_t gantry__frame_view(const gantry__frame_t *frame, uint32_t index,
 }
 
 /* Takes over the reference. */
-static gantry_status_t add_fault(gantry__frame_t *frame, struct gantry__fault_t *fault) {
+static gantry_status_t frame_add_fault(gantry__frame_t *frame, struct gantry__fault_t *fault) {
     for (size_t i = 0; i < frame->fault_count; ++i) {
         if (frame->faults[i] != fault) continue;
         gantry__fault_release(fault);
@@ -235,7 +235,7 @@ static gantry_status_t add_fault(gantry__frame_t *frame, struct gantry__fault_t 
 static gantry_status_t keep_fault(gantry__frame_t *frame, struct gantry__fault_t *fault) {
     if (!fault) return GANTRY_OK;
     gantry__mutex_lock(&frame->shared->lock);
-    gantry_status_t status = add_fault(frame, fault);
+    gantry_status_t status = frame_add_fault(frame, fault);
     gantry__mutex_unlock(&frame->shared->lock);
     return status;
 }
@@ -279,7 +279,8 @@ static gantry_status_t wait_for_inputs(gantry__frame_t *frame, const gantry__act
                                    frame->points[act->lane], count);
 }
 
-static void mark_uses(gantry__frame_t *frame, const gantry__act_t *act, gantry__point_t point) {
+static void frame_mark_uses(gantry__frame_t *frame, const gantry__act_t *act,
+                            gantry__point_t point) {
     if (act->device->synchronous) return;
     for (uint32_t i = 0; i < act->input_count; ++i) {
         const gantry_tensor_t *tensor = tensor_of(frame, act->inputs[i]);
@@ -339,7 +340,7 @@ static gantry_status_t finish_call(gantry__frame_t *frame, const gantry__act_t *
     gantry__point_t point;
     if (status != GANTRY_OK) status = compute_others(frame, act, call, status);
     struct gantry__fault_t *fault = gantry__call_finish(call, &point);
-    mark_uses(frame, act, point);
+    frame_mark_uses(frame, act, point);
     gantry_status_t kept = keep_fault(frame, fault);
     status = gantry__loss_note(act->device, status);
     return status == GANTRY_OK ? kept : status;
@@ -416,7 +417,7 @@ static gantry_status_t do_draw(gantry__frame_t *frame, const gantry__act_t *act)
     return GANTRY_OK;
 }
 
-static gantry_status_t inherit_faults(gantry__frame_t *frame, gantry_tensor_t *tensor) {
+static gantry_status_t frame_inherit_faults(gantry__frame_t *frame, gantry_tensor_t *tensor) {
     gantry_status_t status = GANTRY_OK;
     gantry__mutex_lock(&frame->shared->lock);
     for (size_t i = 0; i < frame->fault_count && status == GANTRY_OK; ++i)
@@ -429,7 +430,7 @@ static gantry_status_t do_assign(gantry__frame_t *frame, const gantry__act_t *ac
     const gantry__node_t *node = &frame->schedule->graph->nodes[act->node];
     gantry_tensor_t *value;
     GANTRY__TRY(gantry__frame_view(frame, act->inputs[0], &value));
-    gantry_status_t status = inherit_faults(frame, value);
+    gantry_status_t status = frame_inherit_faults(frame, value);
     if (status != GANTRY_OK) {
         gantry_tensor_release(value);
         return status;
@@ -467,7 +468,7 @@ static void release_tensor(gantry__frame_t *frame, uint32_t slot) {
     frame->tensors[slot] = NULL;
 }
 
-static void clean_up(gantry__frame_t *frame) {
+static void frame_clean_up(gantry__frame_t *frame) {
     const gantry__schedule_t *schedule = frame->schedule;
     for (uint32_t i = 0; i < schedule->slot_count; ++i) {
         if (frame->tensors[i]) release_tensor(frame, i);
@@ -512,7 +513,7 @@ static gantry_status_t run_acts(gantry__frame_t *frame, const gantry_tensor_t *c
 static gantry_status_t take_outputs(gantry__frame_t *frame, gantry_tensor_t **outputs) {
     for (uint32_t i = 0; i < frame->schedule->graph->output_count; ++i) {
         GANTRY__TRY(gantry__frame_view(frame, frame->schedule->outputs[i], &outputs[i]));
-        GANTRY__TRY(inherit_faults(frame, outputs[i]));
+        GANTRY__TRY(frame_inherit_faults(frame, outputs[i]));
     }
     return GANTRY_OK;
 }
@@ -525,7 +526,7 @@ gantry_status_t gantry__frame_run(gantry__frame_t *frame, gantry_scope_t *scope,
     for (uint32_t i = 0; i < count; ++i) outputs[i] = NULL;
     gantry_status_t status = run_acts(frame, arguments);
     if (status == GANTRY_OK) status = take_outputs(frame, outputs);
-    clean_up(frame);
+    frame_clean_up(frame);
     for (uint32_t i = 0; status != GANTRY_OK && i < count; ++i) {
         gantry_tensor_release(outputs[i]);
         outputs[i] = NULL;

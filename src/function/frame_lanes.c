@@ -44,7 +44,7 @@ static bool wait_for_lane(const lanes_run_t *run, const gantry__lane_wait_t *wai
     return true;
 }
 
-static void keep_failure(lanes_run_t *run, gantry_status_t status) {
+static void lanes_keep_failure(lanes_run_t *run, gantry_status_t status) {
     gantry__mutex_lock(&run->frame->shared->lock);
     if (run->status == GANTRY_OK) {
         run->status = status;
@@ -65,7 +65,7 @@ static void run_lane(void *context, uint32_t lane) {
         if (atomic_load_explicit(&run->has_failed, memory_order_relaxed)) return;
         gantry_status_t status = gantry__frame_do(run->frame, act, run->arguments);
         if (status != GANTRY_OK) {
-            keep_failure(run, status);
+            lanes_keep_failure(run, status);
             return;
         }
         atomic_store_explicit(&run->lanes[lane].ended, i + 1, memory_order_release);

@@ -69,7 +69,7 @@ static gantry_status_t copy_inputs(gantry_function_t *function, const gantry_inp
     return GANTRY_OK;
 }
 
-static bool is_known(const gantry_function_t *function) {
+static bool function_is_known(const gantry_function_t *function) {
     for (uint32_t i = 0; i < function->input_count; ++i) {
         if (gantry_shape_elements(&function->inputs[i].shape) < 0) return false;
     }
@@ -147,7 +147,7 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
     gantry_status_t status =
         gantry__runtime_word(runtime, name && *name ? name : "function", &function->name);
     if (status == GANTRY_OK) status = copy_inputs(function, inputs);
-    if (status == GANTRY_OK && !function->runs_eagerly && is_known(function))
+    if (status == GANTRY_OK && !function->runs_eagerly && function_is_known(function))
         status = trace_known(function);
     if (status == GANTRY_OK) {
         *out_function = function;
@@ -229,9 +229,11 @@ static gantry_status_t check_argument(const gantry_function_t *function,
                         gantry_dtype_name(input->dtype), accepted);
 }
 
-static gantry_status_t check_call(const gantry_scope_t *scope, const gantry_function_t *function,
-                                  const gantry_tensor_t *const *inputs, size_t input_count,
-                                  const gantry_tensor_t *const *outputs, size_t output_count) {
+static gantry_status_t function_check_call(const gantry_scope_t *scope,
+                                           const gantry_function_t *function,
+                                           const gantry_tensor_t *const *inputs, size_t input_count,
+                                           const gantry_tensor_t *const *outputs,
+                                           size_t output_count) {
     if (!function)
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
@@ -338,7 +340,7 @@ gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_function_t *f
                                      const gantry_tensor_t **outputs, size_t output_count) {
     gantry_status_t status = gantry__scope_check(scope);
     if (status == GANTRY_OK)
-        status = check_call(scope, function, inputs, input_count, outputs, output_count);
+        status = function_check_call(scope, function, inputs, input_count, outputs, output_count);
     if (status == GANTRY_OK) {
         atomic_fetch_add(&function->references, 1); /* a release meanwhile ends nothing */
         status = scope->trace || function->runs_eagerly

@@ -5,8 +5,8 @@
  *
  *     one lane         the caller's thread; nothing waits. Devices with a queue work at the same
  *                      time as each other and as the caller
- *     automatic        one lane for each synchronous device (a CPU device, or a part of one), if the
- *                      second of them has work worth waking a thread
+ *     automatic        one lane for each synchronous device (a CPU device, or a part of one), if
+ *                      the second of them has work worth waking a thread
  *     on request       up to N lanes: each act goes to the lane where it begins first by the costs
  *
  * Costs are rough: bytes moved, and multiplications of matrix products. */
@@ -200,7 +200,7 @@ static void use_slot(gantry__schedule_t *schedule, uint32_t slot, uint32_t lane)
     root->is_used = true;
 }
 
-static gantry_status_t fill_lanes(gantry__schedule_t *schedule) {
+static gantry_status_t lanes_fill(gantry__schedule_t *schedule) {
     gantry__arena_t *memory = &schedule->memory;
     const uint32_t lanes = schedule->lane_count;
     schedule->lane_sizes = gantry__arena_zalloc(memory, lanes, sizeof *schedule->lane_sizes);
@@ -227,7 +227,7 @@ static gantry_status_t fill_lanes(gantry__schedule_t *schedule) {
 
 static gantry_status_t use_lanes(gantry__schedule_t *schedule) {
     const gantry__heap_t *heap = schedule->graph->heap;
-    GANTRY__TRY(fill_lanes(schedule));
+    GANTRY__TRY(lanes_fill(schedule));
     if (schedule->lane_count == 1) return GANTRY_OK;
     const size_t nodes = schedule->graph->node_count;
     uint32_t *node_acts = gantry__heap_alloc(heap, (nodes + 1) * sizeof *node_acts);

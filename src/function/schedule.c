@@ -19,8 +19,8 @@
 
 /* ---- growing ---- */
 
-static gantry_status_t add_slot(gantry__schedule_t *schedule, const gantry__slot_t *slot,
-                                uint32_t *out_slot) {
+static gantry_status_t schedule_add_slot(gantry__schedule_t *schedule, const gantry__slot_t *slot,
+                                         uint32_t *out_slot) {
     if (!gantry__heap_grow(schedule->graph->heap, &schedule->slots, schedule->slot_count,
                            &schedule->slot_capacity, sizeof *schedule->slots)) {
         gantry_tensor_release(slot->constant);
@@ -78,8 +78,8 @@ static void escape(gantry__schedule_t *schedule, uint32_t slot) {
 
 /* ---- a value on a device ---- */
 
-static uint32_t find_slot(const gantry__schedule_t *schedule, uint32_t value,
-                          const gantry_logical_device_t *device) {
+static uint32_t schedule_find_slot(const gantry__schedule_t *schedule, uint32_t value,
+                                   const gantry_logical_device_t *device) {
     uint32_t at = schedule->first_slots[value];
     while (at != GANTRY__NO_SLOT && schedule->slots[at].device != device)
         at = schedule->slots[at].next_of_value;
@@ -95,7 +95,7 @@ static gantry_status_t add_argument(gantry__schedule_t *schedule, uint32_t value
                          .device = device,
                          .output_count = 1};
     while (schedule->graph->inputs[act.call] != value) ++act.call;
-    GANTRY__TRY(add_slot(schedule, &slot, out_slot));
+    GANTRY__TRY(schedule_add_slot(schedule, &slot, out_slot));
     return add_act(schedule, &act, NULL, out_slot);
 }
 
@@ -111,7 +111,7 @@ static gantry_status_t add_constant(gantry__schedule_t *schedule, uint32_t value
         GANTRY__TRY(gantry__logical_device_open(device));
         GANTRY__TRY(gantry__tensor_copy_to(node->tensor, device, &purpose, &slot.constant));
     }
-    return add_slot(schedule, &slot, out_slot);
+    return schedule_add_slot(schedule, &slot, out_slot);
 }
 
 static gantry_status_t add_copy(gantry__schedule_t *schedule, uint32_t value, uint32_t source,
@@ -126,7 +126,7 @@ static gantry_status_t add_copy(gantry__schedule_t *schedule, uint32_t value, ui
     GANTRY__TRY(gantry__logical_device_open(device));
     escape(schedule, source);
     schedule->copied_bytes += schedule->graph->values[value].bytes;
-    GANTRY__TRY(add_slot(schedule, &slot, out_slot));
+    GANTRY__TRY(schedule_add_slot(schedule, &slot, out_slot));
     return add_act(schedule, &act, &source, out_slot);
 }
 
@@ -146,7 +146,7 @@ static gantry_status_t add_alias(gantry__schedule_t *schedule, uint32_t value, u
                                  .device = of->device,
                                  .root = of->root,
                                  .offset = of->offset * (of->kind == GANTRY__SLOT_ALIAS) + offset};
-    return add_slot(schedule, &slot, out_slot);
+    return schedule_add_slot(schedule, &slot, out_slot);
 }
 
 static gantry_status_t slot_of_source(gantry__schedule_t *schedule, uint32_t value,
@@ -162,11 +162,11 @@ static gantry_status_t slot_of_source(gantry__schedule_t *schedule, uint32_t val
 
 static gantry_status_t slot_on(gantry__schedule_t *schedule, uint32_t value,
                                gantry_logical_device_t *device, uint32_t *out_slot) {
-    *out_slot = find_slot(schedule, value, device);
+    *out_slot = schedule_find_slot(schedule, value, device);
     if (*out_slot != GANTRY__NO_SLOT) return GANTRY_OK;
     gantry_logical_device_t *home = schedule->places[schedule->graph->values[value].node].device;
     if (!home) return slot_of_source(schedule, value, device, out_slot);
-    const uint32_t source = find_slot(schedule, value, home);
+    const uint32_t source = schedule_find_slot(schedule, value, home);
     if (!device) {
         *out_slot = source;
         return GANTRY_OK;
@@ -190,7 +190,7 @@ static gantry_status_t slot_on_host(gantry__schedule_t *schedule, uint32_t value
     slot.offset = slot.kind == GANTRY__SLOT_ALIAS ? slot.offset : 0;
     slot.kind = GANTRY__SLOT_HOST;
     slot.constant = NULL; /* the root's */
-    GANTRY__TRY(add_slot(schedule, &slot, out_slot));
+    GANTRY__TRY(schedule_add_slot(schedule, &slot, out_slot));
     if (is_there) return GANTRY_OK;
     const gantry__act_t act = {.kind = GANTRY__DO_HOST,
                                .node = node,
@@ -204,7 +204,7 @@ static gantry_status_t slot_on_host(gantry__schedule_t *schedule, uint32_t value
 /* ---- the acts of a node ---- */
 
 /* The definition that flat input i belongs to. */
-static uint32_t definition_of(const gantry__node_t *node, uint32_t i) {
+static uint32_t schedule_definition_of(const gantry__node_t *node, uint32_t i) {
     if (node->op->input_count == node->input_count) return i;
     return (uint32_t)(gantry__op_input_arg(node->op, node->input_count, i) - node->op->inputs);
 }
@@ -222,14 +222,14 @@ static gantry_status_t add_call(gantry__schedule_t *schedule, uint32_t index) {
                          .input_count = node->input_count,
                          .output_count = node->output_count};
     for (uint32_t i = 0; i < node->input_count; ++i) {
-        const bool on_host = host_inputs >> definition_of(node, i) & 1;
+        const bool on_host = host_inputs >> schedule_definition_of(node, i) & 1;
         GANTRY__TRY(on_host ? slot_on_host(schedule, node->inputs[i], &inputs[i])
                             : slot_on(schedule, node->inputs[i], place->device, &inputs[i]));
     }
     for (uint32_t i = 0; i < node->output_count; ++i) {
         const gantry__slot_t slot = {
             .kind = GANTRY__SLOT_ARENA, .value = node->first_output + i, .device = place->device};
-        GANTRY__TRY(add_slot(schedule, &slot, &outputs[i]));
+        GANTRY__TRY(schedule_add_slot(schedule, &slot, &outputs[i]));
         act.is_empty &= schedule->graph->values[slot.value].bytes == 0;
     }
     ++schedule->call_count;
@@ -246,7 +246,7 @@ static gantry_status_t add_placed_alias(gantry__schedule_t *schedule, uint32_t i
 
 /* A result that lies in one piece in its input needs no kernel, where it begins as kernels expect
  * it. */
-static bool is_piece(const gantry__schedule_t *schedule, uint32_t index) {
+static bool schedule_is_piece(const gantry__schedule_t *schedule, uint32_t index) {
     const gantry__node_t *node = &schedule->graph->nodes[index];
     const gantry__value_t *source = &schedule->graph->values[node->inputs[0]];
     if (node->piece_first < 0 || schedule->graph->values[node->first_output].bytes == 0)
@@ -277,7 +277,7 @@ static gantry_status_t add_read(gantry__schedule_t *schedule, uint32_t index) {
         .kind = GANTRY__DO_READ, .node = index, .device = slot.device, .output_count = 1};
     uint32_t output;
     GANTRY__TRY(gantry__logical_device_open(slot.device));
-    GANTRY__TRY(add_slot(schedule, &slot, &output));
+    GANTRY__TRY(schedule_add_slot(schedule, &slot, &output));
     return add_act(schedule, &act, NULL, &output);
 }
 
@@ -306,14 +306,14 @@ static gantry_status_t add_draw(gantry__schedule_t *schedule, uint32_t index) {
                                      .value = node->first_output + i,
                                      .device = act.device,
                                      .escapes = true};
-        GANTRY__TRY(add_slot(schedule, &slot, &outputs[i]));
+        GANTRY__TRY(schedule_add_slot(schedule, &slot, &outputs[i]));
     }
     return add_act(schedule, &act, NULL, outputs);
 }
 
 /* Its inputs and results are tensors, which the bodies' own schedules take and make. A selector is
  * read on the host. */
-static gantry_status_t add_block(gantry__schedule_t *schedule, uint32_t index) {
+static gantry_status_t schedule_add_block(gantry__schedule_t *schedule, uint32_t index) {
     const gantry__graph_t *graph = schedule->graph;
     const gantry__node_t *node = &graph->nodes[index];
     const uint32_t first = node->kind == GANTRY__NODE_CASE ? 1 : 0;
@@ -339,7 +339,7 @@ static gantry_status_t add_block(gantry__schedule_t *schedule, uint32_t index) {
                                      .value = node->first_output + i,
                                      .device = act.device,
                                      .escapes = true};
-        GANTRY__TRY(add_slot(schedule, &slot, &outputs[i]));
+        GANTRY__TRY(schedule_add_slot(schedule, &slot, &outputs[i]));
     }
     return add_act(schedule, &act, inputs, outputs);
 }
@@ -351,16 +351,17 @@ static gantry_status_t add_node(gantry__schedule_t *schedule, uint32_t index) {
         case GANTRY__NODE_ASSIGN: return add_assign(schedule, index);
         case GANTRY__NODE_DRAW: return add_draw(schedule, index);
         case GANTRY__NODE_CASE:
-        case GANTRY__NODE_WHILE: return add_block(schedule, index);
+        case GANTRY__NODE_WHILE: return schedule_add_block(schedule, index);
         case GANTRY__NODE_OP: break;
         default: return GANTRY_OK; /* a slot is made where it is used */
     }
     if (is_alias(node))
         return schedule->places[index].device ? add_placed_alias(schedule, index) : GANTRY_OK;
-    return is_piece(schedule, index) ? add_piece(schedule, index) : add_call(schedule, index);
+    return schedule_is_piece(schedule, index) ? add_piece(schedule, index)
+                                              : add_call(schedule, index);
 }
 
-static gantry_status_t add_outputs(gantry__schedule_t *schedule) {
+static gantry_status_t schedule_add_outputs(gantry__schedule_t *schedule) {
     const gantry__graph_t *graph = schedule->graph;
     schedule->outputs =
         gantry__arena_zalloc(&schedule->memory, graph->output_count, sizeof *schedule->outputs);
@@ -387,7 +388,7 @@ static gantry_status_t add_nodes(gantry__schedule_t *schedule) {
         if (is_needed[i]) status = add_node(schedule, (uint32_t)i);
     }
     gantry__heap_free(graph->heap, is_needed, graph->node_count + 1);
-    return status == GANTRY_OK ? add_outputs(schedule) : status;
+    return status == GANTRY_OK ? schedule_add_outputs(schedule) : status;
 }
 
 /* ---- what follows from all acts ---- */
@@ -420,8 +421,8 @@ static gantry_status_t end_slot(gantry__schedule_t *schedule, uint32_t slot, uin
     return GANTRY_OK;
 }
 
-/* Which tensors a step is the last to use. Where lanes run at the same time, no step is the last for
- * certain: the tensors end with the call. */
+/* Which tensors a step is the last to use. Where lanes run at the same time, no step is the last
+ * for certain: the tensors end with the call. */
 static gantry_status_t find_ended(gantry__schedule_t *schedule) {
     for (uint32_t i = 0; i < schedule->act_count; ++i) {
         gantry__act_t *act = &schedule->acts[i];

@@ -245,8 +245,8 @@ static gantry_status_t check_known_shapes(const gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-static gantry_status_t make_outputs(const gantry__trace_t *trace, uint32_t node, uint32_t count,
-                                    gantry_tensor_t **outputs) {
+static gantry_status_t trace_make_outputs(const gantry__trace_t *trace, uint32_t node,
+                                          uint32_t count, gantry_tensor_t **outputs) {
     for (uint32_t i = 0; i < count; ++i)
         GANTRY__TRY(trace_make_output(trace, node, i, &outputs[i]));
     return GANTRY_OK;
@@ -284,7 +284,7 @@ gantry_status_t gantry__trace_op(gantry_scope_t *scope, const gantry__infer_t *c
                            .output_count = call->output_count,
                            .piece_first = call->piece_first};
     GANTRY__TRY(trace_add(scope, &node, call->out_dtypes, call->out_shapes, &index));
-    return make_outputs(trace, index, call->output_count, outputs);
+    return trace_make_outputs(trace, index, call->output_count, outputs);
 }
 
 /* ---- variables ---- */

@@ -108,7 +108,7 @@ static gantry_status_t record_in(block_record_t *record, uint32_t index, gantry_
     return connect_inputs(record, inner->trace, body, inputs);
 }
 
-static gantry_status_t record_body(block_record_t *record, uint32_t index) {
+static gantry_status_t trace_record_body(block_record_t *record, uint32_t index) {
     gantry_scope_t *scope = record->scope;
     gantry__body_t *body = &record->bodies[index];
     gantry__trace_t trace;
@@ -138,7 +138,7 @@ static gantry_status_t record_all(block_record_t *record) {
         record->shapes[i] = call->inputs[i]->shape;
     }
     GANTRY__TRY(add_given_inputs(record));
-    for (uint32_t i = 0; i < call->body_count; ++i) GANTRY__TRY(record_body(record, i));
+    for (uint32_t i = 0; i < call->body_count; ++i) GANTRY__TRY(trace_record_body(record, i));
     gantry__node_t node = {
         .kind = call->selector ? GANTRY__NODE_CASE : GANTRY__NODE_WHILE,
         .op = call->op,

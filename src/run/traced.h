@@ -20,8 +20,8 @@ gantry_status_t gantry__trace_constant(gantry_scope_t *scope, gantry_tensor_t *t
 /* Records a read of a variable. */
 gantry_status_t gantry__trace_read(gantry_scope_t *scope, gantry_variable_t *variable,
                                    gantry_tensor_t **out_tensor);
-/* Records a draw of `blocks` counter steps from a stream, for each call: its key, uint64[1], and its
- * counter, uint64[2], which the scope owns. */
+/* Records a draw of `blocks` counter steps from a stream, for each call: its key, uint64[1], and
+ * its counter, uint64[2], which the scope owns. */
 gantry_status_t gantry__trace_draw(gantry_scope_t *scope, gantry__draws_t *draws, uint64_t blocks,
                                    const gantry_tensor_t *out_place[2]);
 /* Records an assignment of value, or of the result of `update` on the present value and value. */

@@ -29,7 +29,7 @@ int gantry__workers_init(gantry__workers_t *workers, const gantry__heap_t *heap)
 
 /* ---- a thread ---- */
 
-static gantry__work_t *wait_for_work(worker_t *worker) {
+static gantry__work_t *worker_wait(worker_t *worker) {
     gantry__mutex_lock(&worker->lock);
     while (!worker->work && !worker->ends)
         gantry__condition_wait(&worker->changed, &worker->lock, FOREVER);
@@ -39,7 +39,7 @@ static gantry__work_t *wait_for_work(worker_t *worker) {
     return work;
 }
 
-static void put_idle(worker_t *worker) {
+static void worker_put_idle(worker_t *worker) {
     gantry__workers_t *workers = worker->workers;
     gantry__mutex_lock(&workers->lock);
     worker->next_idle = workers->idle;
@@ -49,9 +49,9 @@ static void put_idle(worker_t *worker) {
 
 static void *work_on(void *argument) {
     worker_t *worker = argument;
-    for (gantry__work_t *work; (work = wait_for_work(worker)) != NULL;) {
+    for (gantry__work_t *work; (work = worker_wait(worker)) != NULL;) {
         work->fn(work->context, worker->part);
-        put_idle(worker);
+        worker_put_idle(worker);
         gantry__mutex_lock(&work->lock);
         if (--work->pending == 0) gantry__condition_wake_all(&work->changed);
         gantry__mutex_unlock(&work->lock);
