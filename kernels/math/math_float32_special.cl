@@ -9,7 +9,7 @@
  *     function   largest error   at
  *     expm1      0.9906 ulp      0.349078655      every 37th input
  *     log1p      0.8769 ulp      0.449530035      every 37th input
- *     erf        1.3034 ulp      1.10400903       every 37th input
+ *     erf        1.3282 ulp      1.06292856
  *     erfc       3.8194 ulp      0.00188123959    every 37th input
  *
  * expm1: with exp(x) = 2^n (1 + h + l) as there, the result is 2^n ((1 - 2^-n) + h + l), whose

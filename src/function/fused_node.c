@@ -7,6 +7,7 @@
  * An operand is the result of an earlier member, or an input of the node. A member's result is an
  * output of the node if something outside the node uses it. Members beyond the limits of the op or
  * the device go into the next node. */
+#include <stdio.h>
 #include <string.h>
 
 #include "device/device_open.h"
@@ -383,12 +384,16 @@ static gantry_status_t add_alpha_constant(const gantry__fusing_t *fusing, const 
     const float narrow = (float)program->alphas[input];
     const void *data = dtype == GANTRY_FLOAT32 ? (const void *)&narrow : &program->alphas[input];
     gantry_runtime_t *runtime = fusing->runtime;
+    char name[GANTRY__NODE_NAME_BYTES];
     gantry__node_t node = {.kind = GANTRY__NODE_CONST,
                            .op = gantry__op_get(GANTRY__OP_ID_Const),
-                           .name = "alpha",
-                           .part_of = user->op,
+                           .name = name,
+                           .part_of = user->part_of,
+                           .wish = user->wish,
+                           .tag = user->tag,
                            .output_count = 1};
     uint32_t index;
+    (void)snprintf(name, sizeof name, "%.100s/alpha", user->name);
     GANTRY__TRY(gantry__logical_device_open(runtime->host));
     GANTRY__TRY(gantry__tensor_from_host(runtime, runtime->host, dtype, &scalar, data, user->tag,
                                          &node.tensor));
