@@ -77,7 +77,7 @@ static void reorder(early_t *early) {
     for (uint32_t i = 0; i < count; ++i) {
         if (!moves(&schedule->acts[i])) take(early, i);
     }
-    memcpy(schedule->acts, early->acts, count * sizeof *early->acts);
+    if (count > 0) memcpy(schedule->acts, early->acts, count * sizeof *early->acts);
 }
 
 static void note_uses(gantry__schedule_t *schedule, const uint32_t *slots, uint32_t count,
