@@ -489,10 +489,16 @@ static gantry_status_t fail_at(const gantry__frame_t *frame, const gantry__act_t
                                act->device ? act->device->name : "its own device");
 }
 
+gantry_status_t gantry__frame_do_silently(gantry__frame_t *frame, const gantry__act_t *act,
+                                          const gantry_tensor_t *const *arguments) {
+    return act->is_plain ? do_plain_call(frame, act) : do_act(frame, act, arguments);
+}
+
 gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__act_t *act,
                                  const gantry_tensor_t *const *arguments) {
-    gantry_status_t status =
-        act->is_plain ? do_plain_call(frame, act) : do_act(frame, act, arguments);
+    gantry_status_t status = gantry__profile_is_on(&frame->schedule->runtime->devices)
+                                 ? gantry__frame_do_recorded(frame, act, arguments)
+                                 : gantry__frame_do_silently(frame, act, arguments);
     return status == GANTRY_OK ? GANTRY_OK : fail_at(frame, act, status);
 }
 

@@ -46,11 +46,18 @@ gantry_status_t gantry__frame_run(gantry__frame_t *frame, gantry_scope_t *scope,
                                   const gantry_tensor_t *const *arguments,
                                   gantry_tensor_t **outputs);
 
-/* ---- for frame_block.c and frame_lanes.c ---- */
+/* ---- for frame_block.c, frame_lanes.c and frame_profile.c ---- */
 
 /* Runs one act of a call. Different acts may run on several threads at a time. */
 gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__act_t *act,
                                  const gantry_tensor_t *const *arguments);
+/* The same without a record in a profile, and without the node's name in front of an error. */
+gantry_status_t gantry__frame_do_silently(gantry__frame_t *frame, const gantry__act_t *act,
+                                          const gantry_tensor_t *const *arguments);
+/* The same with a record: frame_profile.c. */
+gantry_status_t gantry__frame_do_recorded(gantry__frame_t *frame, const gantry__act_t *act,
+                                          const gantry_tensor_t *const *arguments)
+    GANTRY__RECORDING;
 /* Runs all acts on as many threads as the schedule has lanes. False, and nothing runs, if there are
  * not as many. */
 bool gantry__frame_run_lanes(gantry__frame_t *frame, const gantry_tensor_t *const *arguments,

@@ -311,6 +311,20 @@ static gantry_status_t add_draw(gantry__schedule_t *schedule, uint32_t index) {
     return add_act(schedule, &act, NULL, outputs);
 }
 
+/* Blocks lie in the order of their nodes. */
+static uint32_t block_of(const gantry__schedule_t *schedule, uint32_t node) {
+    uint32_t low = 0, high = (uint32_t)schedule->block_count;
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (schedule->blocks[middle].node <= node) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 /* Its inputs and results are tensors, which the bodies' own schedules take and make. A selector is
  * read on the host. */
 static gantry_status_t schedule_add_block(gantry__schedule_t *schedule, uint32_t index) {
@@ -326,7 +340,7 @@ static gantry_status_t schedule_add_block(gantry__schedule_t *schedule, uint32_t
              *outputs =
                  gantry__arena_zalloc(&schedule->memory, node->output_count, sizeof *outputs);
     if (!inputs || !outputs) return GANTRY_RESOURCE_EXHAUSTED;
-    while (schedule->blocks[act.call].node != index) ++act.call;
+    act.call = block_of(schedule, index);
     for (uint32_t i = 0; i < node->input_count; ++i) {
         const uint32_t value = node->inputs[i];
         gantry_logical_device_t *home = schedule->places[graph->values[value].node].device;

@@ -264,6 +264,42 @@ static void eager_bodies_run_in_each_call(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* ---- a profile ---- */
+
+static uint64_t calls_of(gantry_runtime_t *runtime, const char *op, const char *device) {
+    gantry_profile_row_t row = {.struct_size = sizeof row};
+    uint64_t calls = 0;
+    for (size_t i = 0; i < gantry_profile_row_count(runtime); ++i) {
+        assert_int_equal(gantry_profile_read(runtime, i, &row), GANTRY_OK);
+        if (strcmp(row.op, op) == 0 && strstr(row.device, device)) calls += row.calls;
+    }
+    return calls;
+}
+
+static void profile_has_the_steps_of_each_call(void **state) {
+    (void)state;
+    const gantry_input_spec_t input = SPEC_F32(2);
+    const gantry_function_options_t options = {.struct_size = sizeof options,
+                                               .passes_off = GANTRY_PASS_ALL};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_function_t *function;
+    assert_int_equal(
+        gantry_function_trace(f.runtime, "f", crossing, NULL, &input, 1, 2, &options, &function),
+        GANTRY_OK);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    const gantry_tensor_t *given = F32(scope, 1, 2), *got[2];
+    assert_int_equal(gantry_profile_start(f.runtime, GANTRY_PROFILE_WAIT), GANTRY_OK);
+    for (int k = 0; k < 3; ++k) call(scope, function, &given, 1, got, 2);
+    assert_int_equal(gantry_profile_stop(f.runtime), GANTRY_OK);
+    assert_int_equal(calls_of(f.runtime, "Add", "GPU:0"), 6);
+    assert_int_equal(calls_of(f.runtime, "Mul", "CPU:0"), 3);
+    EXPECT_F32(got[0], 4, 12);
+    expect_ended_well(scope);
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
 /* ---- random numbers ---- */
 
 static void drawing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
@@ -351,11 +387,11 @@ int main(int argc, char **argv) {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(call_gives_the_values_of_the_body),  TEST(results_may_be_inputs_captures_and_views),
-        TEST(nodes_run_where_their_scopes_ask),   TEST(variables_change_in_program_order),
-        TEST(open_sizes_are_traced_once_each),    TEST(functions_inside_functions_are_inlined),
-        TEST(eager_bodies_run_in_each_call),      TEST(each_call_draws_the_next_numbers),
-        TEST(nothing_leaks_when_memory_runs_out),
+        TEST(call_gives_the_values_of_the_body), TEST(results_may_be_inputs_captures_and_views),
+        TEST(nodes_run_where_their_scopes_ask),  TEST(variables_change_in_program_order),
+        TEST(open_sizes_are_traced_once_each),   TEST(functions_inside_functions_are_inlined),
+        TEST(eager_bodies_run_in_each_call),     TEST(profile_has_the_steps_of_each_call),
+        TEST(each_call_draws_the_next_numbers),  TEST(nothing_leaks_when_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Entries of a profile for the steps of a function: each has the row of its node's op, as if it ran
+ * by itself. */
+#include "device/logical_device.h"
+#include "function/frame.h"
+
+static void count_arguments(const gantry__frame_t *frame, const gantry__act_t *act,
+                            gantry__profile_numbers_t *numbers) {
+    const gantry__schedule_t *schedule = frame->schedule;
+    for (uint32_t i = 0; i < act->input_count; ++i)
+        numbers->argument_bytes +=
+            schedule->graph->values[schedule->slots[act->inputs[i]].value].bytes;
+    for (uint32_t i = 0; i < act->output_count; ++i)
+        numbers->argument_bytes +=
+            schedule->graph->values[schedule->slots[act->outputs[i]].value].bytes;
+}
+
+/* In a profile that times kernels: waits for all that the device's stream has. A failure stays with
+ * its point. */
+static void settle_kernel(const gantry__act_t *act, gantry__profile_frame_t *record, int mode) {
+    if (act->device->synchronous || mode != GANTRY_PROFILE_WAIT) return;
+    gantry__stream_t *stream = &act->device->streams[GANTRY_STREAM_COMPUTE];
+    gantry__stream_begin(stream);
+    const gantry__point_t submitted = {stream, gantry__stream_end(stream)};
+    (void)gantry__profile_enter(record, GANTRY__STEP_KERNEL);
+    (void)gantry__point_wait(submitted);
+}
+
+static gantry_status_t call_recorded(gantry__frame_t *frame, const gantry__act_t *act,
+                                     const gantry_tensor_t *const *arguments,
+                                     gantry__profile_frame_t *record, int mode) {
+    gantry__call_t *call = &frame->calls[act->call];
+    call->frame = record;
+    (void)gantry__profile_enter(record, act->device->synchronous ? GANTRY__STEP_KERNEL
+                                                                 : GANTRY__STEP_LAUNCH);
+    gantry_status_t status = gantry__frame_do_silently(frame, act, arguments);
+    call->frame = NULL;
+    settle_kernel(act, record, mode);
+    if (record->numbers.launches == 0) record->numbers.launches = 1;
+    count_arguments(frame, act, &record->numbers);
+    return status;
+}
+
+gantry_status_t gantry__frame_do_recorded(gantry__frame_t *frame, const gantry__act_t *act,
+                                          const gantry_tensor_t *const *arguments) {
+    gantry_runtime_t *runtime = frame->schedule->runtime;
+    const gantry__node_t *node = &frame->schedule->graph->nodes[act->node];
+    const int mode = (int)atomic_load_explicit(&runtime->devices.profiling, memory_order_relaxed);
+    gantry__profile_frame_t record;
+    gantry__profile_open(&record);
+    gantry_status_t status =
+        act->kind == GANTRY__DO_CALL
+            ? call_recorded(frame, act, arguments, &record, mode)
+            : gantry__frame_do_silently(frame, act, arguments);
+    gantry__profile_keep(
+        &runtime->profile, &record,
+        &(gantry__profile_key_t){node->op->id,
+                                 node->part_of ? node->part_of->id : GANTRY__PROFILE_NONE,
+                                 act->device});
+    return status;
+}
