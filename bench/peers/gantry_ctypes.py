@@ -40,6 +40,28 @@ class WindowOptions(ctypes.Structure):
     ]
 
 
+class ReduceOptions(ctypes.Structure):
+    """gantry_reduce_options_t"""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("axes", ctypes.POINTER(ctypes.c_int32)),
+        ("axis_count", ctypes.c_size_t),
+        ("keep_dims", ctypes.c_bool),
+    ]
+
+    @classmethod
+    def last(cls):
+        """over the last axis, which stays with size 1"""
+        return cls(axes=(ctypes.c_int32 * 1)(-1), axis_count=1, keep_dims=True)
+
+
+class InputSpec(ctypes.Structure):
+    """gantry_input_spec_t"""
+
+    _fields_ = [("name", ctypes.c_char_p), ("dtype", ctypes.c_int), ("shape", Shape)]
+
+
 class Attr(ctypes.Structure):
     """gantry_attr_value_t"""
 
@@ -69,6 +91,7 @@ class Attr(ctypes.Structure):
 
 
 MAX_OUTPUTS = 64
+BODY = ctypes.CFUNCTYPE(None, ADDRESS, ctypes.POINTER(ADDRESS), ctypes.POINTER(ADDRESS), ADDRESS)
 I32, I64, F64, BOOL = ctypes.c_int32, ctypes.c_int64, ctypes.c_double, ctypes.c_bool
 # of the arguments after the scope
 OPS = {
@@ -82,6 +105,12 @@ OPS = {
     "log": [ADDRESS],
     "scalar_f32": [ctypes.c_float],
     "sum": [ADDRESS, ADDRESS],
+    "max": [ADDRESS, ADDRESS],
+    "mean": [ADDRESS, ADDRESS],
+    "sub": [ADDRESS, ADDRESS],
+    "div": [ADDRESS, ADDRESS],
+    "square": [ADDRESS],
+    "rsqrt": [ADDRESS],
     "matmul": [ADDRESS, ADDRESS, ADDRESS],
     "conv1d": [ADDRESS, ADDRESS, ADDRESS],
     "conv2d": [ADDRESS, ADDRESS, ADDRESS],
@@ -112,6 +141,11 @@ OTHERS = {  # name: (result, arguments)
     "tensor_dtype": (ctypes.c_int, [ADDRESS]),
     "tensor_shape": (ctypes.POINTER(Shape), [ADDRESS]),
     "version": (ctypes.c_char_p, []),
+    "function_trace": (
+        ctypes.c_int,
+        [ADDRESS, ctypes.c_char_p, BODY, ADDRESS, ADDRESS, ctypes.c_size_t, ctypes.c_size_t, ADDRESS, ADDRESS],
+    ),
+    "function_call": (ctypes.c_int, [ADDRESS, ADDRESS, ADDRESS, ctypes.c_size_t, ADDRESS, ctypes.c_size_t]),
     "op_call": (
         ctypes.c_int,
         [ADDRESS, ctypes.c_char_p, ADDRESS, ctypes.c_size_t, ADDRESS, ctypes.c_size_t, ADDRESS, ADDRESS],
@@ -134,6 +168,7 @@ class Gantry:
         self.scope = self.library.gantry_scope_begin(runtime, device.encode())
         if not self.scope:
             raise GantryError(self.last_message())
+        self.runtime = runtime
         self.check(self.library.gantry_scope_status(self.scope) == 0)
 
     def _declare(self, name, result, arguments):
@@ -179,6 +214,36 @@ class Gantry:
                 self.check(library.gantry_tensor_wait(tensor) == 0)
             for tensor in made:
                 library.gantry_tensor_drop(scope, tensor)
+
+        return call
+
+    def function(self, build, inputs):
+        """build: (op, tensors) -> tensor, where op(name) is an op's function -> a function that calls it as a Gantry
+        function and gives the result's address"""
+
+        def body(scope, given, results, user):
+            results[0] = build(
+                lambda name: functools.partial(getattr(self.library, "gantry_" + name), scope),
+                [given[i] for i in range(len(inputs))],
+            )
+
+        self.bodies = [*getattr(self, "bodies", []), BODY(body)]  # they live as long as their functions
+        specs = (InputSpec * len(inputs))(
+            *(
+                InputSpec(None, self.library.gantry_tensor_dtype(t), self.library.gantry_tensor_shape(t).contents)
+                for t in inputs
+            )
+        )
+        function, tensors, output = ADDRESS(), (ADDRESS * len(inputs))(*inputs), ADDRESS()
+        traced = self.library.gantry_function_trace(
+            self.runtime, b"case", self.bodies[-1], None, specs, len(inputs), 1, None, ctypes.byref(function)
+        )
+        self.check(traced == 0)
+        arguments = (self.scope, function, tensors, len(inputs), ctypes.byref(output), 1)
+        run = self.library.gantry_function_call
+
+        def call():
+            return None if run(*arguments) else output.value
 
         return call
 

@@ -122,6 +122,20 @@ def want_softmax(x):
     return e / e.sum(-1, keepdims=True)
 
 
+def want_chain_20(x, y):
+    r = x
+    for _ in range(10):
+        r = r * y + x
+    return r
+
+
+def want_mlp(x, *layers):
+    for i in range(0, len(layers), 2):
+        x = x @ layers[i] + layers[i + 1]
+        x = np.maximum(x, 0) if i + 2 < len(layers) else x
+    return x
+
+
 def want_layer_norm(x, scale, offset):
     return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * scale + offset
 
@@ -166,6 +180,21 @@ def matmul(n):
         uniform((n, n), (n, n)),
         wide(np.matmul),
         least=(0.95, 0.9),
+    )
+
+
+def mlp(rows):
+    sizes = (784, 512, 512, 10)
+    shapes = [shape for a, b in zip(sizes, sizes[1:]) for shape in ((a, b), (b,))]
+    return Case(
+        f"mlp_{rows}",
+        "mlp",
+        f"{'-'.join(map(str, sizes))}, {rows} rows, by a compiler",
+        "GFLOP/s",
+        2.0 * rows * sum(a * b for a, b in zip(sizes, sizes[1:])),
+        uniform((rows, sizes[0]), *shapes),
+        wide(want_mlp),
+        least=AHEAD,
     )
 
 
@@ -250,6 +279,31 @@ def all_cases(shrink):
             uniform(big, big),
             lambda x, y: [np.maximum(x * y + x, 0) * 0.5 + np.tanh(y)],
         ),
+        bytes_case(
+            "chain_20",
+            "chain_20",
+            "ten times r = r*y + x by a compiler, 12 B each",
+            12.0 * big,
+            uniform(big, big),
+            wide(want_chain_20),
+        ),
+        bytes_case(
+            "softmax_ops",
+            "softmax_ops",
+            f"softmax written out of ops by a compiler, [{rows},1024], 8 B each",
+            8.0 * rows * 1024,
+            uniform((rows, 1024), low=-5, high=5),
+            wide(want_softmax),
+        ),
+        bytes_case(
+            "layer_norm_ops",
+            "layer_norm_ops",
+            f"layer norm written out of ops by a compiler, [{rows},1024], 8 B each",
+            8.0 * rows * 1024,
+            uniform((rows, 1024), 1024, 1024),
+            wide(want_layer_norm),
+        ),
+        *(mlp(rows) for rows in (1, 256)),
         function("tanh", np.tanh, mid, -4, 4),
         function("exp", np.exp, mid, -10, 10),
         function("erf", want_erf, mid, -3, 3),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gantry through its C API, op by op.
+"""Gantry through its C API, op by op, and chains as functions.
 
 A call waits for its result and drops it, as Python does with the other peers' results. Which device: PEER is gantry_cpu
 or gantry_gpu (/GPU:0, which is PoCL on a machine without a card). An op that cannot run there is an error and not a
@@ -14,9 +14,9 @@ import time
 
 import numpy as np
 
-from gantry_ctypes import Gantry, Shape, WindowOptions
+from gantry_ctypes import Gantry, ReduceOptions, Shape, WindowOptions
 
-LACKS = {"chain_fused": "chains are not fused yet"}
+LACKS = {}
 DEVICES = {"gantry_cpu": "CPU:0", "gantry_gpu": "GPU:0"}
 gantry = None
 
@@ -152,6 +152,63 @@ def case_chain(x, y):
         return result
 
     return Case(chain)
+
+
+def traced(build, *inputs):
+    return Case(gantry.function(build, inputs))
+
+
+def case_chain_fused(x, y):
+    half = gantry.put(np.float32(0.5))
+
+    def build(op, given):
+        x, y = given
+        return op("add")(op("mul")(op("relu")(op("add")(op("mul")(x, y), x)), half), op("tanh")(y))
+
+    return traced(build, x, y)
+
+
+def case_chain_20(x, y):
+    def build(op, given):
+        r, (x, y) = given[0], given
+        for _ in range(10):
+            r = op("add")(op("mul")(r, y), x)
+        return r
+
+    return traced(build, x, y)
+
+
+def case_softmax_ops(x):
+    last = ctypes.byref(ReduceOptions.last())
+
+    def build(op, given):
+        e = op("exp")(op("sub")(given[0], op("max")(given[0], last)))
+        return op("div")(e, op("sum")(e, last))
+
+    return traced(build, x)
+
+
+def case_layer_norm_ops(x, scale, offset):
+    last, epsilon = ctypes.byref(ReduceOptions.last()), gantry.put(np.float32(1e-5))
+
+    def build(op, given):
+        x, scale, offset = given
+        centred = op("sub")(x, op("mean")(x, last))
+        spread = op("rsqrt")(op("add")(op("mean")(op("square")(centred), last), epsilon))
+        return op("add")(op("mul")(op("mul")(centred, spread), scale), offset)
+
+    return traced(build, x, scale, offset)
+
+
+def case_mlp(x, *layers):
+    def build(op, given):
+        r, layers = given[0], given[1:]
+        for i in range(0, len(layers), 2):
+            r = op("add")(op("matmul")(r, layers[i], None), layers[i + 1])
+            r = op("relu")(r) if i + 2 < len(layers) else r
+        return r
+
+    return traced(build, x, *layers)
 
 
 def case_function(a, name):

@@ -57,6 +57,39 @@ def case_chain_fused(x, y):
     return compiled(chain, x, y)
 
 
+def chain_20(x, y):
+    r = x
+    for _ in range(10):
+        r = r * y + x
+    return r
+
+
+def case_chain_20(x, y):
+    return compiled(chain_20, x, y)
+
+
+def case_softmax_ops(x):
+    def softmax(x):
+        e = jnp.exp(x - x.max(-1, keepdims=True))
+        return e / e.sum(-1, keepdims=True)
+
+    return compiled(softmax, x)
+
+
+def case_layer_norm_ops(x, scale, offset):
+    return case_layer_norm(x, scale, offset)
+
+
+def case_mlp(x, *layers):
+    def mlp(x, *layers):
+        for i in range(0, len(layers), 2):
+            x = x @ layers[i] + layers[i + 1]
+            x = jnp.maximum(x, 0) if i + 2 < len(layers) else x
+        return x
+
+    return compiled(mlp, x, *layers)
+
+
 def case_function(a, name):
     return compiled(jax.scipy.special.erf if name == "erf" else getattr(jnp, name), a)
 

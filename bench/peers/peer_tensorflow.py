@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow, eager; chain_fused is compiled by XLA. An eager op on the CPU has ended when its call returns."""
+"""TensorFlow, eager; chains and networks of ops are compiled by XLA. An eager op on the CPU has ended when its call returns."""
 
 import inspect
 
@@ -51,9 +51,51 @@ def case_chain(x, y):
     return lambda: chain(x, y)
 
 
+def compiled(f, *inputs):
+    g = tf.function(f, jit_compile=True)
+    return lambda: g(*inputs)
+
+
 def case_chain_fused(x, y):
-    compiled = tf.function(chain, jit_compile=True)
-    return lambda: compiled(x, y)
+    return compiled(chain, x, y)
+
+
+def chain_20(x, y):
+    r = x
+    for _ in range(10):
+        r = r * y + x
+    return r
+
+
+def case_chain_20(x, y):
+    return compiled(chain_20, x, y)
+
+
+def case_softmax_ops(x):
+    def softmax(x):
+        e = tf.exp(x - tf.reduce_max(x, -1, keepdims=True))
+        return e / tf.reduce_sum(e, -1, keepdims=True)
+
+    return compiled(softmax, x)
+
+
+def case_layer_norm_ops(x, scale, offset):
+    def normalised(x, scale, offset):
+        centred = x - tf.reduce_mean(x, -1, keepdims=True)
+        spread = tf.math.rsqrt(tf.reduce_mean(tf.square(centred), -1, keepdims=True) + 1e-5)
+        return centred * spread * scale + offset
+
+    return compiled(normalised, x, scale, offset)
+
+
+def case_mlp(x, *layers):
+    def mlp(x, *layers):
+        for i in range(0, len(layers), 2):
+            x = tf.matmul(x, layers[i]) + layers[i + 1]
+            x = tf.nn.relu(x) if i + 2 < len(layers) else x
+        return x
+
+    return compiled(mlp, x, *layers)
 
 
 def case_function(a, name):
