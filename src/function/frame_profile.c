@@ -31,8 +31,8 @@ static gantry_status_t call_recorded(gantry__frame_t *frame, const gantry__act_t
                                      gantry__profile_frame_t *record, int mode) {
     gantry__call_t *call = &frame->calls[act->call];
     call->frame = record;
-    (void)gantry__profile_enter(record, act->device->synchronous ? GANTRY__STEP_KERNEL
-                                                                 : GANTRY__STEP_LAUNCH);
+    (void)gantry__profile_enter(
+        record, act->device->synchronous ? GANTRY__STEP_KERNEL : GANTRY__STEP_LAUNCH);
     gantry_status_t status = gantry__frame_do_silently(frame, act, arguments);
     call->frame = NULL;
     settle_kernel(act, record, mode);
@@ -48,14 +48,12 @@ gantry_status_t gantry__frame_do_recorded(gantry__frame_t *frame, const gantry__
     const int mode = (int)atomic_load_explicit(&runtime->devices.profiling, memory_order_relaxed);
     gantry__profile_frame_t record;
     gantry__profile_open(&record);
-    gantry_status_t status =
-        act->kind == GANTRY__DO_CALL
-            ? call_recorded(frame, act, arguments, &record, mode)
-            : gantry__frame_do_silently(frame, act, arguments);
+    gantry_status_t status = act->kind == GANTRY__DO_CALL
+                                 ? call_recorded(frame, act, arguments, &record, mode)
+                                 : gantry__frame_do_silently(frame, act, arguments);
     gantry__profile_keep(
         &runtime->profile, &record,
-        &(gantry__profile_key_t){node->op->id,
-                                 node->part_of ? node->part_of->id : GANTRY__PROFILE_NONE,
-                                 act->device});
+        &(gantry__profile_key_t){
+            node->op->id, node->part_of ? node->part_of->id : GANTRY__PROFILE_NONE, act->device});
     return status;
 }

@@ -3,12 +3,7 @@
  * variables from outside, one inside the other, on both devices. */
 #define _XOPEN_SOURCE 700
 
-#include "runtime_fixture.h"
-
-#define SPEC_F32(...) \
-    (gantry_input_spec_t) { NULL, GANTRY_FLOAT32, GANTRY_SHAPE(__VA_ARGS__) }
-#define SPEC_I32(...) \
-    (gantry_input_spec_t) { NULL, GANTRY_INT32, GANTRY_SHAPE(__VA_ARGS__) }
+#include "function_fixture.h"
 
 typedef struct control_case_t {
     const char *device;
@@ -27,19 +22,8 @@ static gantry_function_t *trace(runtime_fixture_t *f, const control_case_t *c,
                                 size_t output_count) {
     const gantry_function_options_t options = {.struct_size = sizeof options,
                                                .runs_eagerly = c->is_eager};
-    gantry_function_t *function;
-    if (gantry_function_trace(f->runtime, "f", body, user, inputs, input_count, output_count,
-                              &options, &function) != GANTRY_OK)
-        fail_msg("%s", gantry_last_message());
-    return function;
-}
-
-static void call(gantry_scope_t *scope, gantry_function_t *function,
-                 const gantry_tensor_t *const *inputs, size_t input_count,
-                 const gantry_tensor_t **outputs, size_t output_count) {
-    if (gantry_function_call(scope, function, inputs, input_count, outputs, output_count) !=
-        GANTRY_OK)
-        fail_msg("%s", gantry_scope_message(scope));
+    return function_fixture_trace(f->runtime, body, user, inputs, input_count, output_count,
+                                  &options);
 }
 
 /* ---- branches ---- */
@@ -82,9 +66,9 @@ static void predicate_chooses_the_body(void **state) {
         gantry_function_t *function = trace(&f, c, choosing, NULL, &input, 1, 1);
         gantry_scope_t *scope = runtime_fixture_scope(&f, c->device);
         const gantry_tensor_t *small = F32(scope, 1, 2), *large = F32(scope, 8, 9), *got;
-        call(scope, function, &small, 1, &got, 1);
+        function_fixture_call(scope, function, &small, 1, &got, 1);
         EXPECT_F32(got, 3, 6);
-        call(scope, function, &large, 1, &got, 1);
+        function_fixture_call(scope, function, &large, 1, &got, 1);
         EXPECT_F32(got, 72, 90);
         expect_ended_well(scope);
         gantry_function_release(function);
@@ -110,7 +94,7 @@ static void index_chooses_the_body(void **state) {
         const int32_t indices[] = {0, 1, 2, 3, -1};
         for (size_t i = 0; i < 5; ++i) {
             const gantry_tensor_t *given[] = {F32(scope, 5, 1), I32(scope, indices[i])}, *got;
-            call(scope, function, given, 2, &got, 1);
+            function_fixture_call(scope, function, given, 2, &got, 1);
             float values[2];
             assert_int_equal(gantry_tensor_read(got, values, sizeof values), GANTRY_OK);
             assert_true(values[0] >= first[i] && values[0] <= first[i]);
@@ -166,7 +150,7 @@ static void loop_runs_until_its_condition_is_false(void **state) {
         gantry_function_t *function = trace(&f, c, counting, &outside, inputs, 2, 3);
         for (float round = 1; round < 3; ++round) {
             const gantry_tensor_t *given[] = {F32(scope, 0, 1), F32(scope, 2, 1)}, *got[3];
-            call(scope, function, given, 2, got, 3);
+            function_fixture_call(scope, function, given, 2, got, 3);
             EXPECT_F32(got[0], 16, 5); /* 1, 6, 11, 16, 21: four steps */
             EXPECT_F32(got[1], 12, 4);
             EXPECT_F32(got[2], 4 * round);
@@ -219,7 +203,7 @@ static void blocks_nest_and_capture_through_levels(void **state) {
         gantry_function_t *function = trace(&f, c, nesting, NULL, inputs, 2, 1);
         gantry_scope_t *scope = runtime_fixture_scope(&f, c->device);
         const gantry_tensor_t *given[] = {F32(scope, 4), F32(scope, 1)}, *got;
-        call(scope, function, given, 2, &got, 1);
+        function_fixture_call(scope, function, given, 2, &got, 1);
         EXPECT_F32(got, 121); /* 1 + 2, 3 * 3, 9 + 2, 11 * 11 */
         expect_ended_well(scope);
         gantry_function_release(function);

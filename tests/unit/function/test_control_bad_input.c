@@ -3,41 +3,7 @@
  * once and in a trace; the outputs are NULL. */
 #define _XOPEN_SOURCE 700
 
-#include "runtime_fixture.h"
-
-#define SPEC(type, ...) \
-    (gantry_input_spec_t) { NULL, type, GANTRY_SHAPE(__VA_ARGS__) }
-
-/* Expects this failure of a call that returns a status. */
-#define expect_refusal(call, code, text)                                                          \
-    do {                                                                                          \
-        assert_int_equal(call, code);                                                             \
-        if (!strstr(gantry_last_message(), text)) fail_msg("message: %s", gantry_last_message()); \
-    } while (0)
-
-static gantry_status_t try_trace(runtime_fixture_t *f, gantry_function_body_fn body, void *user) {
-    const gantry_input_spec_t input = SPEC(GANTRY_FLOAT32, 2);
-    gantry_function_t *function = (gantry_function_t *)(void *)f;
-    gantry_status_t status =
-        gantry_function_trace(f->runtime, "f", body, user, &input, 1, 1, NULL, &function);
-    if (status == GANTRY_OK) {
-        gantry_function_release(function);
-    } else {
-        assert_null(function);
-    }
-    return status;
-}
-
-static void negating(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
-                     const gantry_tensor_t **outputs, void *user) {
-    (void)user;
-    outputs[0] = gantry_neg(scope, inputs[0]);
-}
-
-static void setting_nothing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
-                            const gantry_tensor_t **outputs, void *user) {
-    (void)scope, (void)inputs, (void)outputs, (void)user;
-}
+#include "function_fixture.h"
 
 static void widening(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                      const gantry_tensor_t **outputs, void *user) {
@@ -128,7 +94,7 @@ static void wrong_branches_are_refused(void **state) {
     const gantry_tensor_t *x = F32(scope, 1, 2), *y;
     for (size_t i = 0; i < sizeof bad_branches / sizeof bad_branches[0]; ++i) {
         branch_fn call = bad_branches[i].call;
-        expect_refusal(try_trace(&f, calling_branch, &call), GANTRY_INVALID_ARGUMENT,
+        expect_refusal(function_fixture_try(&f, calling_branch, &call), GANTRY_INVALID_ARGUMENT,
                        bad_branches[i].text);
         if (!bad_branches[i].is_seen_at_once) continue;
         y = x;

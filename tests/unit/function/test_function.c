@@ -3,28 +3,7 @@
  * keep their order; and nothing is lost where memory runs out. */
 #define _XOPEN_SOURCE 700
 
-#include "runtime_fixture.h"
-
-#define SPEC_F32(...) \
-    (gantry_input_spec_t) { NULL, GANTRY_FLOAT32, GANTRY_SHAPE(__VA_ARGS__) }
-
-static gantry_function_t *trace(runtime_fixture_t *f, gantry_function_body_fn body, void *user,
-                                const gantry_input_spec_t *inputs, size_t input_count,
-                                size_t output_count) {
-    gantry_function_t *function;
-    if (gantry_function_trace(f->runtime, "f", body, user, inputs, input_count, output_count, NULL,
-                              &function) != GANTRY_OK)
-        fail_msg("%s", gantry_last_message());
-    return function;
-}
-
-static void call(gantry_scope_t *scope, gantry_function_t *function,
-                 const gantry_tensor_t *const *inputs, size_t input_count,
-                 const gantry_tensor_t **outputs, size_t output_count) {
-    if (gantry_function_call(scope, function, inputs, input_count, outputs, output_count) !=
-        GANTRY_OK)
-        fail_msg("%s", gantry_scope_message(scope));
-}
+#include "function_fixture.h"
 
 /* ---- values ---- */
 
@@ -43,13 +22,14 @@ static void call_gives_the_values_of_the_body(void **state) {
     const gantry_input_spec_t inputs[] = {SPEC_F32(3), SPEC_F32(3)};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
-    gantry_function_t *function = trace(&f, arithmetic, NULL, inputs, 2, 2);
+    gantry_function_t *function =
+        function_fixture_trace(f.runtime, arithmetic, NULL, inputs, 2, 2, NULL);
     assert_string_equal(gantry_function_name(function), "f");
     for (size_t d = 0; d < 2; ++d) {
         gantry_scope_t *scope = runtime_fixture_scope(&f, devices[d]);
         for (float k = 0; k < 3; ++k) {
             const gantry_tensor_t *given[] = {F32(scope, k, 2, 3), F32(scope, 10, 20, 30)}, *got[2];
-            call(scope, function, given, 2, got, 2);
+            function_fixture_call(scope, function, given, 2, got, 2);
             EXPECT_F32(got[0], k + 20, 42, 63);
             EXPECT_F32(got[1], k + 10, 22, 33);
             assert_string_equal(gantry_logical_device_name(gantry_tensor_device(got[0])),
@@ -80,11 +60,12 @@ static void results_may_be_inputs_captures_and_views(void **state) {
     gantry_scope_t *outer = runtime_fixture_scope(&f, "GPU:0");
     const gantry_tensor_t *captured = F32(outer, 5, 6);
     gantry_tensor_t *kept = gantry_tensor_retain(captured);
-    gantry_function_t *function = trace(&f, passing, kept, &input, 1, 5);
+    gantry_function_t *function =
+        function_fixture_trace(f.runtime, passing, kept, &input, 1, 5, NULL);
     expect_ended_well(outer);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
     const gantry_tensor_t *given = F32(scope, 1, 2), *got[5];
-    call(scope, function, &given, 1, got, 5);
+    function_fixture_call(scope, function, &given, 1, got, 5);
     gantry_function_release(function);
     gantry_tensor_release(kept);
     EXPECT_F32(got[0], 1, 2);
@@ -119,11 +100,12 @@ static void nodes_run_where_their_scopes_ask(void **state) {
     const gantry_input_spec_t input = SPEC_F32(2);
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
-    gantry_function_t *function = trace(&f, crossing, NULL, &input, 1, 2);
+    gantry_function_t *function =
+        function_fixture_trace(f.runtime, crossing, NULL, &input, 1, 2, NULL);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
     for (int k = 0; k < 3; ++k) {
         const gantry_tensor_t *given = F32(scope, 1, 2), *got[2];
-        call(scope, function, &given, 1, got, 2);
+        function_fixture_call(scope, function, &given, 1, got, 2);
         EXPECT_F32(got[0], 4, 12);
         EXPECT_F32(got[1], 2, 8);
         assert_string_equal(gantry_logical_device_name(gantry_tensor_device(got[0])),
@@ -158,19 +140,20 @@ static void variables_change_in_program_order(void **state) {
         runtime_fixture_open(&f, 1);
         gantry_scope_t *scope = runtime_fixture_scope(&f, devices[d]);
         gantry_variable_t *v = gantry_variable_create(scope, F32(scope, 1), "v");
-        gantry_function_t *function = trace(&f, counting, v, &input, 1, 2);
+        gantry_function_t *function =
+            function_fixture_trace(f.runtime, counting, v, &input, 1, 2, NULL);
         EXPECT_F32(gantry_variable_read(scope, v), 1); /* tracing runs nothing */
         const gantry_tensor_t *given = F32(scope, 2), *first[2], *second[2];
-        call(scope, function, &given, 1, first, 2);
+        function_fixture_call(scope, function, &given, 1, first, 2);
         EXPECT_F32(gantry_variable_read(scope, v), 7);
-        call(scope, function, &given, 1, second, 2);
+        function_fixture_call(scope, function, &given, 1, second, 2);
         EXPECT_F32(first[0], 1);
         EXPECT_F32(first[1], 3);
         EXPECT_F32(second[0], 7);
         EXPECT_F32(second[1], 9);
         EXPECT_F32(gantry_variable_read(scope, v), 79);
         gantry_variable_release(v); /* the function holds it */
-        call(scope, function, &given, 1, second, 2);
+        function_fixture_call(scope, function, &given, 1, second, 2);
         EXPECT_F32(second[0], 79);
         gantry_function_release(function);
         expect_ended_well(scope);
@@ -207,7 +190,7 @@ static void open_sizes_are_traced_once_each(void **state) {
     const gantry_tensor_t *const order[] = {one, two, one, two, three, two, one};
     const uint32_t runs[] = {1, 2, 2, 2, 3, 3, 4}; /* three evicts one */
     for (size_t i = 0; i < 7; ++i) {
-        call(scope, function, &order[i], 1, &got, 1);
+        function_fixture_call(scope, function, &order[i], 1, &got, 1);
         assert_int_equal(bodies_run, runs[i]);
         assert_int_equal(gantry_tensor_elements(got), gantry_tensor_elements(order[i]));
     }
@@ -229,11 +212,13 @@ static void functions_inside_functions_are_inlined(void **state) {
     const gantry_input_spec_t input = SPEC_F32(2);
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
-    gantry_function_t *inner = trace(&f, doubling, NULL, &input, 1, 1);
-    gantry_function_t *outer = trace(&f, calling, inner, &input, 1, 1);
+    gantry_function_t *inner =
+        function_fixture_trace(f.runtime, doubling, NULL, &input, 1, 1, NULL);
+    gantry_function_t *outer =
+        function_fixture_trace(f.runtime, calling, inner, &input, 1, 1, NULL);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
     const gantry_tensor_t *given = F32(scope, 1, 2), *got;
-    call(scope, outer, &given, 1, &got, 1);
+    function_fixture_call(scope, outer, &given, 1, &got, 1);
     EXPECT_F32(got, 4, 8);
     expect_ended_well(scope);
     gantry_function_release(outer);
@@ -255,8 +240,8 @@ static void eager_bodies_run_in_each_call(void **state) {
     assert_string_equal(gantry_function_name(function), "function");
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
     const gantry_tensor_t *given = F32(scope, 1, 2), *got;
-    call(scope, function, &given, 1, &got, 1);
-    call(scope, function, &got, 1, &got, 1);
+    function_fixture_call(scope, function, &given, 1, &got, 1);
+    function_fixture_call(scope, function, &got, 1, &got, 1);
     EXPECT_F32(got, 4, 8);
     assert_int_equal(bodies_run, 2);
     expect_ended_well(scope);
@@ -290,7 +275,7 @@ static void profile_has_the_steps_of_each_call(void **state) {
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
     const gantry_tensor_t *given = F32(scope, 1, 2), *got[2];
     assert_int_equal(gantry_profile_start(f.runtime, GANTRY_PROFILE_WAIT), GANTRY_OK);
-    for (int k = 0; k < 3; ++k) call(scope, function, &given, 1, got, 2);
+    for (int k = 0; k < 3; ++k) function_fixture_call(scope, function, &given, 1, got, 2);
     assert_int_equal(gantry_profile_stop(f.runtime), GANTRY_OK);
     assert_int_equal(calls_of(f.runtime, "Add", "GPU:0"), 6);
     assert_int_equal(calls_of(f.runtime, "Mul", "CPU:0"), 3);
@@ -320,12 +305,13 @@ static void each_call_draws_the_next_numbers(void **state) {
                          GANTRY_OK);
         assert_int_equal(gantry_generator_from_seed(f.runtime, 7, GANTRY_RANDOM_PHILOX, &same),
                          GANTRY_OK);
-        gantry_function_t *function = trace(&f, drawing, generator, NULL, 0, 2);
+        gantry_function_t *function =
+            function_fixture_trace(f.runtime, drawing, generator, NULL, 0, 2, NULL);
         gantry_scope_t *scope = runtime_fixture_scope(&f, devices[d]);
         float before[4] = {0}, values[4];
         for (int round = 0; round < 3; ++round) {
             const gantry_tensor_t *got[2];
-            call(scope, function, NULL, 0, got, 2);
+            function_fixture_call(scope, function, NULL, 0, got, 2);
             if (round == 0) gantry_generator_release(generator); /* its trace holds the stream */
             assert_int_equal(gantry_tensor_read(gantry_generator_uniform(
                                                     scope, same, GANTRY_SHAPE(4), GANTRY_FLOAT32),

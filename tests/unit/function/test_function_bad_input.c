@@ -6,38 +6,9 @@
 #include <unistd.h>
 
 #include "fork_child.h"
-#include "runtime_fixture.h"
-
-#define SPEC(type, ...) \
-    (gantry_input_spec_t) { NULL, type, GANTRY_SHAPE(__VA_ARGS__) }
-
-/* Expects this failure of a call that returns a status. */
-#define expect_refusal(call, code, text)                                                          \
-    do {                                                                                          \
-        assert_int_equal(call, code);                                                             \
-        if (!strstr(gantry_last_message(), text)) fail_msg("message: %s", gantry_last_message()); \
-    } while (0)
-
-static gantry_status_t try_trace(runtime_fixture_t *f, gantry_function_body_fn body, void *user) {
-    const gantry_input_spec_t input = SPEC(GANTRY_FLOAT32, 2);
-    gantry_function_t *function = (gantry_function_t *)(void *)f;
-    gantry_status_t status =
-        gantry_function_trace(f->runtime, "f", body, user, &input, 1, 1, NULL, &function);
-    if (status == GANTRY_OK) {
-        gantry_function_release(function);
-    } else {
-        assert_null(function);
-    }
-    return status;
-}
+#include "function_fixture.h"
 
 /* ---- signatures and options ---- */
-
-static void negating(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
-                     const gantry_tensor_t **outputs, void *user) {
-    (void)user;
-    outputs[0] = gantry_neg(scope, inputs[0]);
-}
 
 static void impossible_signatures_are_refused(void **state) {
     (void)state;
@@ -84,11 +55,6 @@ static const gantry_tensor_t *end_failed(gantry_scope_t *scope, const gantry_ten
     if (!strstr(gantry_scope_message(scope), text)) fail_msg("%s", gantry_scope_message(scope));
     assert_int_equal(gantry_scope_end(scope), GANTRY_INVALID_ARGUMENT);
     return input;
-}
-
-static void setting_nothing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
-                            const gantry_tensor_t **outputs, void *user) {
-    (void)scope, (void)inputs, (void)outputs, (void)user;
 }
 
 /* An op fails between others, inside a scope that stays open. */
@@ -163,10 +129,11 @@ static void bodies_that_cannot_be_recorded_are_refused(void **state) {
         {naming_badly, long_name, GANTRY_INVALID_ARGUMENT, "the name is too long; 1 to 63 bytes"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i)
-        expect_refusal(try_trace(&f, cases[i].body, cases[i].user), cases[i].code, cases[i].text);
+        expect_refusal(function_fixture_try(&f, cases[i].body, cases[i].user), cases[i].code,
+                       cases[i].text);
     EXPECT_F32(gantry_variable_read(scope, v), 5, 6); /* tracing has assigned nothing */
-    assert_int_equal(try_trace(&f, waiting_for_null, NULL), GANTRY_OK);
-    assert_int_equal(try_trace(&f, negating, NULL), GANTRY_OK);
+    assert_int_equal(function_fixture_try(&f, waiting_for_null, NULL), GANTRY_OK);
+    assert_int_equal(function_fixture_try(&f, negating, NULL), GANTRY_OK);
     gantry_variable_release(v);
     expect_ended_well(scope);
     runtime_fixture_close(&f);
@@ -250,13 +217,13 @@ static void symbolic_tensors_stay_in_their_trace(void **state) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     symbols_t symbols = {.runtime = f.runtime};
-    assert_int_equal(try_trace(&f, keeping, &symbols), GANTRY_OK);
-    expect_refusal(try_trace(&f, returning_kept, &symbols), GANTRY_INVALID_ARGUMENT,
+    assert_int_equal(function_fixture_try(&f, keeping, &symbols), GANTRY_OK);
+    expect_refusal(function_fixture_try(&f, returning_kept, &symbols), GANTRY_INVALID_ARGUMENT,
                    "the body of function f sets output 0 to the symbolic tensor half of another");
-    expect_refusal(try_trace(&f, using_kept, &symbols), GANTRY_INVALID_ARGUMENT,
+    expect_refusal(function_fixture_try(&f, using_kept, &symbols), GANTRY_INVALID_ARGUMENT,
                    "op Add: input 1 is the symbolic tensor half of another function");
-    assert_int_equal(try_trace(&f, after_kept, &symbols), GANTRY_OK);
-    assert_int_equal(try_trace(&f, reading, &symbols), GANTRY_OK);
+    assert_int_equal(function_fixture_try(&f, after_kept, &symbols), GANTRY_OK);
+    assert_int_equal(function_fixture_try(&f, reading, &symbols), GANTRY_OK);
     const gantry_input_spec_t scalar = {"n", GANTRY_FLOAT32, GANTRY_SCALAR};
     gantry_function_t *function;
     expect_refusal(
@@ -310,10 +277,11 @@ static void other_runtimes_are_refused(void **state) {
     gantry_scope_t *here = runtime_fixture_scope(&f, NULL);
     gantry_tensor_t *theirs = gantry_tensor_retain(F32(there, 1, 2));
     gantry_variable_t *v = gantry_variable_create(there, theirs, "theirs");
-    expect_refusal(try_trace(&f, adding_user, theirs), GANTRY_INVALID_ARGUMENT, "runtime");
-    expect_refusal(try_trace(&f, returning_user, theirs), GANTRY_INVALID_ARGUMENT,
+    expect_refusal(function_fixture_try(&f, adding_user, theirs), GANTRY_INVALID_ARGUMENT,
+                   "runtime");
+    expect_refusal(function_fixture_try(&f, returning_user, theirs), GANTRY_INVALID_ARGUMENT,
                    "the body of function f sets output 0 to a tensor of another runtime");
-    expect_refusal(try_trace(&f, reading_user, v), GANTRY_INVALID_ARGUMENT,
+    expect_refusal(function_fixture_try(&f, reading_user, v), GANTRY_INVALID_ARGUMENT,
                    "variable theirs belongs to another runtime");
     assert_int_equal(
         gantry_function_trace(f.runtime, "f", negating, NULL, &input, 1, 1, NULL, &function),
