@@ -64,45 +64,10 @@ static void explain_copies(gantry__explained_t *explained) {
     }
 }
 
-/* ---- devices and their memory; `all` has a place for each device of the runtime ---- */
-
-static void add_results(const gantry__schedule_t *schedule, const gantry__act_t *act,
-                        gantry__explained_device_t *all) {
-    const gantry__graph_t *graph = schedule->graph;
-    const bool makes = act->kind == GANTRY__DO_CALL || act->kind == GANTRY__DO_COPY;
-    for (uint32_t i = 0; makes && i < act->output_count; ++i) {
-        const gantry__slot_t *slot = &schedule->slots[act->outputs[i]];
-        if (slot->kind == GANTRY__SLOT_TENSOR)
-            all[slot->device->position].result_bytes += graph->values[slot->value].bytes;
-    }
-    if (act->kind == GANTRY__DO_ASSIGN && graph->nodes[act->node].update)
-        all[act->device->position].result_bytes +=
-            graph->values[graph->nodes[act->node].inputs[0]].bytes;
-}
-
-static void sum_memory(const gantry__schedule_t *schedule, gantry__explained_device_t *all) {
-    for (size_t i = 0; i < schedule->slot_count; ++i) {
-        const gantry__slot_t *slot = &schedule->slots[i];
-        if (!slot->device) continue;
-        gantry__explained_device_t *at = &all[slot->device->position];
-        at->device = slot->device;
-        if (slot->kind == GANTRY__SLOT_CONSTANT)
-            at->constant_bytes += schedule->graph->values[slot->value].bytes;
-    }
-    for (size_t i = 0; i < schedule->act_count; ++i) add_results(schedule, &schedule->acts[i], all);
-    for (size_t i = 0; i < schedule->arena_count; ++i) {
-        gantry__explained_device_t *at = &all[schedule->arenas[i].device->position];
-        at->planned_bytes += schedule->arenas[i].bytes;
-        at->unplanned_bytes += schedule->arenas[i].unplanned_bytes;
-    }
-    for (size_t i = 0; i < schedule->block_count; ++i) {
-        for (uint32_t k = 0; k < schedule->blocks[i].body_count; ++k)
-            sum_memory(&schedule->blocks[i].bodies[k], all);
-    }
-}
+/* ---- devices and their memory ---- */
 
 static void explain_devices(gantry__explained_t *explained, size_t all_count) {
-    sum_memory(explained->schedule, explained->devices);
+    gantry__schedule_sum_bytes(explained->schedule, explained->devices);
     for (size_t i = 0; i < all_count; ++i) {
         if (explained->devices[i].device)
             explained->devices[explained->device_count++] = explained->devices[i];
@@ -336,8 +301,8 @@ gantry_status_t gantry_function_explain(gantry_function_t *function, gantry_expl
     return status;
 }
 
-static void put_memory(const gantry__explained_device_t *from, gantry_function_memory_t *list,
-                       size_t i, uint32_t struct_size) {
+static void put_memory(const gantry__device_bytes_t *from, gantry_function_memory_t *list, size_t i,
+                       uint32_t struct_size) {
     gantry_function_memory_t memory = {.planned_bytes = from->planned_bytes,
                                        .unplanned_bytes = from->unplanned_bytes,
                                        .constant_bytes = from->constant_bytes,

@@ -16,11 +16,6 @@ typedef struct gantry__explained_copy_t {
     bool is_constant;                  /* copied when the function was traced, not in each call */
 } gantry__explained_copy_t;
 
-typedef struct gantry__explained_device_t {
-    const gantry_logical_device_t *device;
-    uint64_t planned_bytes, unplanned_bytes, constant_bytes, result_bytes;
-} gantry__explained_device_t;
-
 /* A function, or the body of a branch or a loop in it. */
 typedef struct gantry__explained_t {
     const char *name; /* of the function */
@@ -31,7 +26,7 @@ typedef struct gantry__explained_t {
     uint32_t *calls;        /* of each node: the act that calls its kernel + 1; 0: none */
     gantry__explained_copy_t *copies;
     /* that hold a value of the function or its bodies, in the table's order */
-    gantry__explained_device_t *devices;
+    gantry__device_bytes_t *devices;
     size_t copy_count, device_count, unused_count;
     uint64_t copied_bytes; /* in each call */
 } gantry__explained_t;

@@ -210,7 +210,7 @@ static void write_drawing(const drawing_t *drawing, gantry__text_t *out) {
 static void write_devices(const explained_t *explained, gantry__text_t *out) {
     gantry__text_append(out, "  subgraph cluster_devices {\n    label=\"devices\";\n");
     for (size_t i = 0; i < explained->device_count; ++i) {
-        const gantry__explained_device_t *at = &explained->devices[i];
+        const gantry__device_bytes_t *at = &explained->devices[i];
         gantry__text_append(out,
                             "    d%zu [shape=box, style=filled, fillcolor=\"%s\", label=\"%s\\n"
                             "%" PRIu64 " bytes planned\"];\n",

@@ -164,7 +164,7 @@ static void explain_json_write_copy(const explained_t *explained, size_t i, gant
 }
 
 static void explain_json_write_device(const explained_t *explained, size_t i, gantry__text_t *out) {
-    const gantry__explained_device_t *at = &explained->devices[i];
+    const gantry__device_bytes_t *at = &explained->devices[i];
     gantry__text_append(out, "%s{\"device\":", i > 0 ? "," : "");
     gantry__json_string(at->device->full_name, out);
     write_number_member("planned_bytes", at->planned_bytes, out);

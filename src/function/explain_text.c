@@ -192,7 +192,7 @@ static void write_memory(const explained_t *explained, gantry__text_t *out) {
     gantry__text_append(out, "\n%-8s  %12s  %12s  %12s  %12s\n", "bytes", "planned", "unplanned",
                         "constants", "results");
     for (size_t i = 0; i < explained->device_count; ++i) {
-        const gantry__explained_device_t *at = &explained->devices[i];
+        const gantry__device_bytes_t *at = &explained->devices[i];
         gantry__text_append(out,
                             "%-8s  %12" PRIu64 "  %12" PRIu64 "  %12" PRIu64 "  %12" PRIu64 "\n",
                             gantry__explained_short(at->device), at->planned_bytes,

@@ -143,6 +143,7 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
     function->most_traces = chosen.most_traces ? chosen.most_traces : 16;
     function->runs_eagerly = chosen.runs_eagerly;
     function->inter_op_threads = chosen.inter_op_threads;
+    function->memory_budget_bytes = chosen.memory_budget_bytes;
     function->passes_off = chosen.passes_off;
     gantry_status_t status =
         gantry__runtime_word(runtime, name && *name ? name : "function", &function->name);

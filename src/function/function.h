@@ -34,9 +34,10 @@ struct gantry_function_t {
     uint32_t input_count, output_count, most_traces;
     bool runs_eagerly;
     int32_t inter_op_threads;
-    uint32_t passes_off;     /* GANTRY_PASS_... */
-    gantry__mutex_t tracing; /* one body at a time */
-    gantry__mutex_t lock;    /* the list, its references and its frames */
+    uint64_t memory_budget_bytes; /* 0: none */
+    uint32_t passes_off;          /* GANTRY_PASS_... */
+    gantry__mutex_t tracing;      /* one body at a time */
+    gantry__mutex_t lock;         /* the list, its references and its frames */
     gantry__traced_t *traced;
     bool is_tracing;  /* under lock, as the next one */
     pthread_t tracer; /* the thread that runs the body, while is_tracing */

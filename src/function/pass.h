@@ -25,6 +25,8 @@ gantry_status_t gantry__passes_run(gantry_runtime_t *runtime, gantry__graph_t *g
 gantry_status_t gantry__pass_fold(gantry_runtime_t *runtime, gantry__graph_t *graph);
 gantry_status_t gantry__pass_common(gantry__graph_t *graph);
 gantry_status_t gantry__pass_dead(gantry__graph_t *graph);
+/* Puts the nodes in an order in which fewer bytes live at a time; effects keep their order. */
+gantry_status_t gantry__pass_order(gantry__graph_t *graph);
 gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *graph);
 
 /* Whether the node is an op that gives the same results for the same inputs, and does nothing

@@ -118,6 +118,19 @@ gantry_status_t gantry__schedule_init(gantry__schedule_t *schedule, gantry_runti
                                       const gantry__graph_t *graph, int32_t threads);
 void gantry__schedule_deinit(gantry__schedule_t *schedule);
 
+/* Bytes of a call on a device; constants: of all calls. */
+typedef struct gantry__device_bytes_t {
+    const gantry_logical_device_t *device; /* NULL: the schedule does not use it */
+    uint64_t planned_bytes, unplanned_bytes, constant_bytes, result_bytes;
+} gantry__device_bytes_t;
+
+/* Adds the schedule's bytes; all: of each device of the runtime, by position, 0 at first. */
+void gantry__schedule_sum_bytes(const gantry__schedule_t *schedule, gantry__device_bytes_t *all);
+/* The most bytes that a call takes on a device: planned ones and results. *out_device: that one;
+ * NULL: none takes any. */
+gantry_status_t gantry__schedule_most_bytes(const gantry__schedule_t *schedule, uint64_t *out_bytes,
+                                            const gantry_logical_device_t **out_device);
+
 /* ---- its parts ---- */
 
 /* Places every node, records the placements and logs them: function/place_schedule.c. */

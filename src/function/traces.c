@@ -3,6 +3,7 @@
  * when there are too many. */
 #include <string.h>
 
+#include "device/logical_device.h"
 #include "function/function.h"
 #include "function/pass.h"
 #include "function/trace.h"
@@ -129,6 +130,35 @@ static gantry__traced_t *put_first(gantry_function_t *function, gantry__traced_t
     return evicted;
 }
 
+static gantry_status_t fail_budget(const gantry_function_t *function,
+                                   const gantry_logical_device_t *device, uint64_t first,
+                                   uint64_t best) {
+    return gantry__fail(
+        GANTRY_RESOURCE_EXHAUSTED,
+        "a call takes %llu bytes on %s in the body's order, and %llu in the best order that was found; memory_budget_bytes is %llu",
+        (unsigned long long)first, device->full_name, (unsigned long long)best,
+        (unsigned long long)function->memory_budget_bytes);
+}
+
+/* Within the budget, if there is one: in the body's order, or in one that takes less. */
+static gantry_status_t plan_traced(const gantry_function_t *function, gantry__traced_t *traced) {
+    gantry__schedule_t *schedule = &traced->schedule;
+    const gantry_logical_device_t *device;
+    uint64_t first, best;
+    GANTRY__TRY(gantry__schedule_init(schedule, function->runtime, &traced->graph,
+                                      function->inter_op_threads));
+    if (function->memory_budget_bytes == 0) return GANTRY_OK;
+    GANTRY__TRY(gantry__schedule_most_bytes(schedule, &first, &device));
+    if (first <= function->memory_budget_bytes) return GANTRY_OK;
+    gantry__schedule_deinit(schedule);
+    GANTRY__TRY(gantry__pass_order(&traced->graph));
+    GANTRY__TRY(gantry__schedule_init(schedule, function->runtime, &traced->graph,
+                                      function->inter_op_threads));
+    GANTRY__TRY(gantry__schedule_most_bytes(schedule, &best, &device));
+    return best <= function->memory_budget_bytes ? GANTRY_OK
+                                                 : fail_budget(function, device, first, best);
+}
+
 static gantry_status_t make_traced(gantry_function_t *function, const gantry__wish_t *wish,
                                    const gantry_shape_t *const *shapes,
                                    gantry__traced_t **out_traced) {
@@ -146,9 +176,7 @@ static gantry_status_t make_traced(gantry_function_t *function, const gantry__wi
     traced->graph.passes_off = function->passes_off;
     if (status == GANTRY_OK) status = record(function, traced);
     if (status == GANTRY_OK) status = gantry__passes_run(function->runtime, &traced->graph);
-    if (status == GANTRY_OK)
-        status = gantry__schedule_init(&traced->schedule, function->runtime, &traced->graph,
-                                       function->inter_op_threads);
+    if (status == GANTRY_OK) status = plan_traced(function, traced);
     if (status != GANTRY_OK) {
         traced_destroy(function, traced);
         return gantry__fail_prefix(status, "function %s: ", function->name);

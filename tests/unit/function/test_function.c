@@ -285,6 +285,63 @@ static void profile_has_the_steps_of_each_call(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* ---- a memory budget ---- */
+
+enum { WIDE = 8, WIDE_ELEMENTS = 65536 };
+
+/* All powers first, then their sums: WIDE values of 256 KiB live at a time in this order. */
+static void powers(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                   const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *wide[WIDE];
+    (void)user;
+    for (int i = 0; i < WIDE; ++i)
+        wide[i] = gantry_mul(scope, inputs[0], gantry_scalar_f32(scope, (float)i));
+    outputs[0] = gantry_scalar_f32(scope, 0);
+    for (int i = 0; i < WIDE; ++i)
+        outputs[0] = gantry_add(scope, outputs[0], gantry_sum(scope, wide[i], NULL));
+}
+
+static uint64_t planned_bytes(gantry_function_t *function) {
+    gantry_function_memory_t memory = {.struct_size = sizeof memory};
+    size_t count;
+    assert_int_equal(gantry_function_get_memory(function, 1, &memory, &count), GANTRY_OK);
+    return memory.planned_bytes + memory.result_bytes;
+}
+
+static void budget_is_met_by_another_order_or_refused(void **state) {
+    (void)state;
+    const gantry_input_spec_t input = SPEC_F32(WIDE_ELEMENTS);
+    const uint64_t one = WIDE_ELEMENTS * sizeof(float);
+    gantry_function_options_t options = {.struct_size = sizeof options,
+                                         .passes_off = GANTRY_PASS_ELEMENTWISE_FUSION};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_function_t *free_order =
+        function_fixture_trace(f.runtime, powers, NULL, &input, 1, 1, &options);
+    assert_in_range(planned_bytes(free_order), WIDE * one, (WIDE + 1) * one);
+    options.memory_budget_bytes = 2 * one;
+    gantry_function_t *function =
+        function_fixture_trace(f.runtime, powers, NULL, &input, 1, 1, &options);
+    assert_in_range(planned_bytes(function), one, 2 * one);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    const gantry_tensor_t *given = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(WIDE_ELEMENTS)),
+                          *first, *second;
+    function_fixture_call(scope, free_order, &given, 1, &first, 1);
+    function_fixture_call(scope, function, &given, 1, &second, 1);
+    EXPECT_F32(first, 28.0f * WIDE_ELEMENTS);
+    EXPECT_F32(second, 28.0f * WIDE_ELEMENTS);
+    options.memory_budget_bytes = one / 2;
+    gantry_function_t *none;
+    expect_refusal(
+        gantry_function_trace(f.runtime, "f", powers, NULL, &input, 1, 1, &options, &none),
+        GANTRY_RESOURCE_EXHAUSTED,
+        "in the best order that was found; memory_budget_bytes is 131072");
+    expect_ended_well(scope);
+    gantry_function_release(function);
+    gantry_function_release(free_order);
+    runtime_fixture_close(&f);
+}
+
 /* ---- random numbers ---- */
 
 static void drawing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
@@ -373,11 +430,12 @@ int main(int argc, char **argv) {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(call_gives_the_values_of_the_body), TEST(results_may_be_inputs_captures_and_views),
-        TEST(nodes_run_where_their_scopes_ask),  TEST(variables_change_in_program_order),
-        TEST(open_sizes_are_traced_once_each),   TEST(functions_inside_functions_are_inlined),
-        TEST(eager_bodies_run_in_each_call),     TEST(profile_has_the_steps_of_each_call),
-        TEST(each_call_draws_the_next_numbers),  TEST(nothing_leaks_when_memory_runs_out),
+        TEST(call_gives_the_values_of_the_body),  TEST(results_may_be_inputs_captures_and_views),
+        TEST(nodes_run_where_their_scopes_ask),   TEST(variables_change_in_program_order),
+        TEST(open_sizes_are_traced_once_each),    TEST(functions_inside_functions_are_inlined),
+        TEST(eager_bodies_run_in_each_call),      TEST(budget_is_met_by_another_order_or_refused),
+        TEST(profile_has_the_steps_of_each_call), TEST(each_call_draws_the_next_numbers),
+        TEST(nothing_leaks_when_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
