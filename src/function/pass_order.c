@@ -65,8 +65,8 @@ static gantry_status_t find_followers(order_t *order) {
     const size_t count = order->graph->node_count;
     each_edge(order, count_edge);
     for (size_t i = 0; i < count; ++i) order->starts[i + 1] += order->starts[i];
-    order->followers = gantry__arena_zalloc(&order->graph->arena, order->starts[count],
-                                            sizeof *order->followers);
+    order->followers =
+        gantry__arena_zalloc(&order->graph->arena, order->starts[count], sizeof *order->followers);
     if (!order->followers) return GANTRY_RESOURCE_EXHAUSTED;
     each_edge(order, put_edge);
     memmove(order->starts + 1, order->starts, count * sizeof *order->starts);

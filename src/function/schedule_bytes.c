@@ -4,7 +4,7 @@
 #include "function/schedule.h"
 
 static void schedule_add_results(const gantry__schedule_t *schedule, const gantry__act_t *act,
-                        gantry__device_bytes_t *all) {
+                                 gantry__device_bytes_t *all) {
     const gantry__graph_t *graph = schedule->graph;
     const bool makes = act->kind == GANTRY__DO_CALL || act->kind == GANTRY__DO_COPY;
     for (uint32_t i = 0; makes && i < act->output_count; ++i) {
@@ -26,7 +26,8 @@ void gantry__schedule_sum_bytes(const gantry__schedule_t *schedule, gantry__devi
         if (slot->kind == GANTRY__SLOT_CONSTANT)
             at->constant_bytes += schedule->graph->values[slot->value].bytes;
     }
-    for (size_t i = 0; i < schedule->act_count; ++i) schedule_add_results(schedule, &schedule->acts[i], all);
+    for (size_t i = 0; i < schedule->act_count; ++i)
+        schedule_add_results(schedule, &schedule->acts[i], all);
     for (size_t i = 0; i < schedule->arena_count; ++i) {
         gantry__device_bytes_t *at = &all[schedule->arenas[i].device->position];
         at->planned_bytes += schedule->arenas[i].bytes;
@@ -52,8 +53,7 @@ static const gantry_logical_device_t *find_most(const gantry__device_bytes_t *al
     return device;
 }
 
-gantry_status_t gantry__schedule_most_bytes(const gantry__schedule_t *schedule,
-                                            uint64_t *out_bytes,
+gantry_status_t gantry__schedule_most_bytes(const gantry__schedule_t *schedule, uint64_t *out_bytes,
                                             const gantry_logical_device_t **out_device) {
     const gantry__heap_t *heap = schedule->graph->heap;
     const size_t count = schedule->runtime->devices.logical_count;

@@ -126,20 +126,26 @@ static inline void random_expect_devices(random_graph_t *graph, uint32_t passes_
 
 /* ---- one graph ---- */
 
-static inline gantry_function_t *random_trace(gantry_runtime_t *runtime, random_graph_t *graph,
-                                              uint32_t passes_off, bool runs_eagerly) {
+static inline gantry_status_t random_try_trace(gantry_runtime_t *runtime, random_graph_t *graph,
+                                               uint32_t passes_off, bool runs_eagerly,
+                                               uint64_t budget, gantry_function_t **out_function) {
     const gantry_function_options_t options = {
         .struct_size = sizeof options,
         .runs_eagerly = runs_eagerly,
         .inter_op_threads = (int32_t)(graph->number / 3 % 3) * 2 - 2, /* -2, 0, 2 */
+        .memory_budget_bytes = budget,
         .passes_off = passes_off};
     gantry_input_spec_t inputs[RANDOM_GRAPH_INPUTS];
-    gantry_function_t *function;
     for (uint32_t i = 0; i < RANDOM_GRAPH_INPUTS; ++i)
         inputs[i] = (gantry_input_spec_t){NULL, GANTRY_FLOAT32, graph->shape};
-    if (gantry_function_trace(runtime, "random", random_graph_body, graph, inputs,
-                              RANDOM_GRAPH_INPUTS, RANDOM_GRAPH_OUTPUTS, &options,
-                              &function) != GANTRY_OK)
+    return gantry_function_trace(runtime, "random", random_graph_body, graph, inputs,
+                                 RANDOM_GRAPH_INPUTS, RANDOM_GRAPH_OUTPUTS, &options, out_function);
+}
+
+static inline gantry_function_t *random_trace(gantry_runtime_t *runtime, random_graph_t *graph,
+                                              uint32_t passes_off, bool runs_eagerly) {
+    gantry_function_t *function;
+    if (random_try_trace(runtime, graph, passes_off, runs_eagerly, 0, &function) != GANTRY_OK)
         fail_msg("graph %llu, passes_off 0x%x: %s", (unsigned long long)graph->number, passes_off,
                  gantry_last_message());
     return function;
@@ -152,11 +158,11 @@ static inline uint32_t random_count_fused(const gantry_function_t *function) {
     return count;
 }
 
-/* Two calls with other inputs each, of a function without these passes. */
-static inline void random_check_passes(gantry_runtime_t *runtime, random_graph_t *graph,
-                                       const char *device, uint32_t passes_off,
-                                       random_result_t eager[2][RANDOM_GRAPH_RESULTS]) {
-    gantry_function_t *function = random_trace(runtime, graph, passes_off, false);
+/* Two calls with other inputs each. */
+static inline void random_check_calls(gantry_runtime_t *runtime, random_graph_t *graph,
+                                      const char *device, uint32_t passes_off,
+                                      gantry_function_t *function,
+                                      random_result_t eager[2][RANDOM_GRAPH_RESULTS]) {
     for (uint32_t k = 0; k < 2; ++k) {
         random_result_t got[RANDOM_GRAPH_RESULTS];
         random_call(runtime, graph, function, device, graph->seed + k, got);
@@ -164,7 +170,38 @@ static inline void random_check_passes(gantry_runtime_t *runtime, random_graph_t
         random_expect_devices(graph, passes_off, got);
         random_free(got);
     }
+}
+
+/* Of a function without these passes. */
+static inline void random_check_passes(gantry_runtime_t *runtime, random_graph_t *graph,
+                                       const char *device, uint32_t passes_off,
+                                       random_result_t eager[2][RANDOM_GRAPH_RESULTS]) {
+    gantry_function_t *function = random_trace(runtime, graph, passes_off, false);
+    random_check_calls(runtime, graph, device, passes_off, function, eager);
     if (passes_off == 0) graph->fused = random_count_fused(function);
+    gantry_function_release(function);
+}
+
+/* With a byte less than the body's order takes: in another order, or refused. */
+static inline void random_check_order(gantry_runtime_t *runtime, random_graph_t *graph,
+                                      const char *device,
+                                      random_result_t eager[2][RANDOM_GRAPH_RESULTS]) {
+    gantry_function_t *function = random_trace(runtime, graph, GANTRY_PASS_ALL, false);
+    const gantry_logical_device_t *most;
+    uint64_t bytes;
+    if (device) { /* a call with a request is planned again, for other devices */
+        gantry_function_release(function);
+        return;
+    }
+    assert_int_equal(gantry__schedule_most_bytes(&function->traced->schedule, &bytes, &most),
+                     GANTRY_OK);
+    gantry_function_release(function);
+    if (bytes < 2) return;
+    const gantry_status_t status =
+        random_try_trace(runtime, graph, GANTRY_PASS_ALL, false, bytes - 1, &function);
+    if (status == GANTRY_RESOURCE_EXHAUSTED) return;
+    assert_int_equal(status, GANTRY_OK);
+    random_check_calls(runtime, graph, device, GANTRY_PASS_ALL, function, eager);
     gantry_function_release(function);
 }
 
@@ -213,6 +250,7 @@ static inline uint32_t random_graph_check(gantry_runtime_t *runtime, uint64_t nu
     random_check_passes(runtime, &graph, device, 0, eager);
     for (uint32_t pass = 1; pass < GANTRY_PASS_ALL; pass <<= 1)
         random_check_passes(runtime, &graph, device, GANTRY_PASS_ALL & ~pass, eager);
+    random_check_order(runtime, &graph, device, eager);
     for (uint32_t k = 0; k < 2; ++k) random_free(eager[k]);
     random_graph_deinit(&graph);
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
