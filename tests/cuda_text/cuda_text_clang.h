@@ -33,6 +33,7 @@ __device__ double __dsqrt_rn(double x);
 __device__ unsigned int __umulhi(unsigned int a, unsigned int b);
 __device__ unsigned int atomicMax(unsigned int *at, unsigned int value);
 __device__ float fmaf(float a, float b, float c);
+__device__ float __fmaf_rn(float a, float b, float c);
 __device__ float ceilf(float x);
 __device__ float floorf(float x);
 __device__ float rintf(float x);
