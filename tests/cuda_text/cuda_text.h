@@ -31,6 +31,7 @@ typedef struct text_kernel_t {
 
 typedef struct text_program_t {
     const gantry_program_source_t *source;
+    gantry_program_source_t *made; /* the source, if its text was made: heap memory; or NULL */
     char options[128];
     text_kernel_t kernels[TEXT_MOST_KERNELS];
     uint32_t kernel_count;
@@ -45,6 +46,9 @@ typedef struct text_list_t {
 /* Runs every kernel definition of the packs over its lines of the case file, as if on GPUs of
  * several sizes. Errors are printed and counted in list->failures. */
 void cuda_text_record(const char *case_file, text_list_t *list);
+
+/* Frees the list, and what its programs hold. */
+void cuda_text_free(text_list_t *list);
 
 /* ---- one call, recorded (cuda_text_recorder.c) ---- */
 

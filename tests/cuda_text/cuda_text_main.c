@@ -265,6 +265,6 @@ int main(int argc, char **argv) {
             code = list->failures > 0 ? 1 : SKIPPED;
         }
     }
-    free(list);
+    cuda_text_free(list);
     return code;
 }

@@ -31,14 +31,19 @@ static bool is_same(const gantry_program_source_t *a, const gantry_program_sourc
            (a->key_bytes == b->key_bytes && memcmp(a->key, b->key, (size_t)a->key_bytes) == 0);
 }
 
-/* The source itself, or a copy with its text as the last part; the program's end frees it. */
-static const gantry_program_source_t *keep_source(const gantry_program_source_t *source) {
-    if (!is_made(source)) return source;
+/* A copy of a source whose text is made, with the text as the last part. NULL: memory is out. */
+static gantry_program_source_t *make_source(const gantry_program_source_t *source) {
     const size_t bytes = (size_t)source->make(source->key, NULL, 0) + 1;
     gantry_program_source_t *kept = malloc(sizeof *kept);
     const char **parts = malloc((source->part_count + 1) * sizeof *parts);
     char *text = malloc(bytes), *key = malloc((size_t)source->key_bytes);
-    if (!kept || !parts || !text || !key) return source;
+    if (!kept || !parts || !text || !key) {
+        free(key);
+        free(text);
+        free((void *)parts);
+        free(kept);
+        return NULL;
+    }
     (void)source->make(source->key, text, bytes);
     memcpy(key, source->key, (size_t)source->key_bytes);
     memcpy(parts, source->parts, source->part_count * sizeof *parts);
@@ -48,6 +53,24 @@ static const gantry_program_source_t *keep_source(const gantry_program_source_t 
     kept->parts = parts;
     kept->part_count++;
     return kept;
+}
+
+static void free_const(const void *memory) {
+    void *owned;
+    memcpy(&owned, &memory, sizeof owned); /* its owner sees it as const */
+    free(owned);
+}
+
+void cuda_text_free(text_list_t *list) {
+    for (uint32_t i = 0; i < list->count; ++i) {
+        gantry_program_source_t *made = list->programs[i].made;
+        if (!made) continue;
+        free_const(made->parts[made->part_count - 1]);
+        free_const(made->parts);
+        free_const(made->key);
+        free(made);
+    }
+    free(list);
 }
 
 static text_program_t *find_program(text_list_t *list, const gantry_program_source_t *source,
@@ -60,7 +83,8 @@ static text_program_t *find_program(text_list_t *list, const gantry_program_sour
     if (list->count == TEXT_MOST_PROGRAMS || strlen(options) >= sizeof program->options)
         return NULL;
     list->count++;
-    program->source = keep_source(source);
+    program->made = is_made(source) ? make_source(source) : NULL;
+    program->source = program->made ? program->made : source;
     snprintf(program->options, sizeof program->options, "%s", options);
     return program;
 }

@@ -322,10 +322,10 @@ static void fill_choice(heuristic_t *choice, const preference_t *preference, int
     choice->waves = 1.0f;
 }
 
-/* Each choice is counted as "choice N"; with blas_fast=N all other choices take ten milliseconds
- * more. */
+/* Each choice is counted as "choice N"; with blas_fast=N all other choices take fifty
+ * milliseconds more, which no load of the machine hides. */
 static void take_choice(const algorithm_t *algorithm) {
-    const struct timespec pause = {.tv_nsec = 10000000};
+    const struct timespec pause = {.tv_nsec = 50000000};
     char name[32];
 
     snprintf(name, sizeof name, "choice %d", (int)algorithm->data[6]);
