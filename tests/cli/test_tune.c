@@ -190,7 +190,7 @@ static void a_card_keeps_the_fastest_choice_of_cublaslt(void **state) {
         "GANTRY_BACKENDS=cpu,cuda GANTRY_STAND_IN_CUDA='devices=1;memory=2G;blas_fast=3' "
         "GANTRY_CUDA_LIBRARY=%s/cuda/standin_libcuda.so GANTRY_CUDA_NVRTC=%s/cuda/standin_libnvrtc.so "
         "GANTRY_CUDA_NVML=%s/cuda/standin_libnvml.so GANTRY_CUDA_CUBLAS=%s $BIN/gantry tune --device cuda:0 "
-        "--what cublaslt.matmul.float32.thin --seconds 1";
+        "--what cublaslt.matmul.float32.thin --seconds 5";
     static const char cublas[] = GANTRY_TEST_MODULES "/cuda/standin_libcublas.so";
     (void)state;
     if (!has_opencl || access(driver, R_OK) != 0)
