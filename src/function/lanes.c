@@ -153,7 +153,7 @@ static void wait_for(const gantry__schedule_t *schedule, const gantry__act_t *ac
         list->counts[before->lane] = before->position + 1;
 }
 
-static bool has_effect(const gantry__schedule_t *schedule, const gantry__act_t *act) {
+static bool act_has_effect(const gantry__schedule_t *schedule, const gantry__act_t *act) {
     return act->kind == GANTRY__DO_READ || act->kind == GANTRY__DO_ASSIGN ||
            act->kind == GANTRY__DO_BLOCK || act->kind == GANTRY__DO_DRAW ||
            schedule->graph->nodes[act->node].control_count > 0;
@@ -182,7 +182,7 @@ static gantry_status_t find_waits(gantry__schedule_t *schedule, uint32_t *node_a
             wait_for(schedule, act, maker_of(schedule, act->inputs[k]), &list);
         for (uint32_t k = 0; k < node->control_count; ++k)
             wait_for(schedule, act, node_acts[node->controls[k]], &list);
-        if (has_effect(schedule, act)) {
+        if (act_has_effect(schedule, act)) {
             wait_for(schedule, act, last_effect, &list);
             last_effect = i;
         }
