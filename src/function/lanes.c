@@ -9,7 +9,7 @@
  *                      the second of them has work worth waking a thread
  *     on request       up to N lanes: each act goes to the lane where it begins first by the costs
  *
- * Costs are rough: bytes moved, and multiplications of matrix products. */
+ * Costs are rough: bytes moved, multiplications of matrix products, ops of fused nodes. */
 #include "function/schedule.h"
 
 #include <math.h>
@@ -22,6 +22,7 @@
 #define CALL_NS 100.0
 #define BYTES_PER_NS 8.0
 #define PRODUCTS_PER_NS 16.0
+#define FUSED_PER_NS 8.0 /* elements of one of a fused node's ops */
 
 /* ---- costs ---- */
 
@@ -49,11 +50,19 @@ static double products_of(const gantry__schedule_t *schedule, const gantry__act_
                 elements_of(schedule, act->outputs[0]));
 }
 
+/* Elements times ops of a fused node, whose values stay in the cache. */
+static double fused_of(const gantry__schedule_t *schedule, const gantry__act_t *act) {
+    const uint32_t ops = schedule->graph->nodes[act->node].fused_count;
+    return act->kind == GANTRY__DO_CALL && ops > 0
+               ? elements_of(schedule, act->outputs[0]) * (double)ops
+               : 0;
+}
+
 /* In nanoseconds of the lane's thread: a device with a queue only takes a submission. */
 static double cost_of(const gantry__schedule_t *schedule, const gantry__act_t *act) {
     if (act->device && !act->device->synchronous) return CALL_NS;
     return CALL_NS + bytes_of(schedule, act) / BYTES_PER_NS +
-           products_of(schedule, act) / PRODUCTS_PER_NS;
+           products_of(schedule, act) / PRODUCTS_PER_NS + fused_of(schedule, act) / FUSED_PER_NS;
 }
 
 /* ---- lanes ---- */

@@ -23,30 +23,31 @@ typedef struct gantry__chooser_t {
 } gantry__chooser_t;
 
 struct gantry_scope_t {
+    /* what each op reads, together */
     gantry_runtime_t *runtime;
-    gantry_scope_t *parent;
-    gantry_scope_t *first_child;
-    gantry_scope_t *next_sibling, *previous_sibling;
     /* NULL: none; inside a device function: of the scopes in it. gantry__scope_wish: an op's */
     const gantry__wish_t *wish;
     const gantry__chooser_t *chooser; /* the innermost device function, or NULL */
-    gantry__chooser_t own_chooser;    /* of the scope that begins with one */
+    struct gantry__trace_t *trace;    /* NULL: ops run */
+    gantry_status_t status;
+    uint32_t donated_count;
     const char *tag;          /* for memory reports: the runtime's copy of the tag, or NULL */
     gantry_tensor_t *tensors; /* owned, newest first */
     /* the object of a dropped tensor, for the next result: no lock, no counting. Empty, or NULL */
     gantry_tensor_t *spare;
-    /* those of the tensors that end with the op that takes them */
-    const gantry_tensor_t *donated[GANTRY_MAX_DONATED];
-    uint32_t donated_count;
     const gantry__op_def_t *composed; /* the composed op whose parts run here, or NULL */
     /* the composed op that the program called: that one, or one that it is a part of; or NULL */
     const gantry__op_def_t *called;
-    struct gantry__trace_t *trace;              /* NULL: ops run */
+    gantry_scope_t *parent;
+    gantry_scope_t *first_child;
+    gantry_scope_t *next_sibling, *previous_sibling;
+    /* those of the tensors that end with the op that takes them */
+    const gantry_tensor_t *donated[GANTRY_MAX_DONATED];
+    gantry__chooser_t own_chooser;              /* of the scope that begins with one */
     const struct gantry__controls_t *controls;  /* of a trace: nodes that come first; NULL: none */
     const struct gantry__controls_t *colocated; /* of a trace: nodes that share its device */
     uint32_t depth;                          /* of functions whose bodies run inside each other */
     char next_name[GANTRY__NODE_NAME_BYTES]; /* of a trace: the next node's name; "": none */
-    gantry_status_t status;
     char *message;       /* heap text; NULL without an error, or when there was no memory for it */
     char beginning[512]; /* of the message, for that case */
 };
