@@ -154,12 +154,12 @@ gantry_status_t gantry__frame_create(const gantry__schedule_t *schedule, const c
     gantry__frame_t *frame = gantry__heap_zalloc(heap, sizeof *frame);
     *out_frame = frame;
     if (!frame) return GANTRY_RESOURCE_EXHAUSTED;
-    if (gantry__mutex_init(&frame->own.lock) != 0) {
+    if (gantry__mutex_init(&frame->lock) != 0) {
         gantry__heap_free(heap, frame, sizeof *frame);
         *out_frame = NULL;
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     }
-    frame->shared = &frame->own;
+    frame->shared = &frame->lock;
     frame->schedule = schedule;
     gantry__arena_init(&frame->memory, heap);
     gantry_status_t status = frame_fill(frame, owner);
@@ -180,7 +180,7 @@ void gantry__frame_destroy(gantry__frame_t *frame) {
     }
     gantry__heap_free(heap, frame->faults, frame->fault_capacity * sizeof *frame->faults);
     gantry__arena_deinit(&frame->memory);
-    gantry__mutex_deinit(&frame->own.lock);
+    gantry__mutex_deinit(&frame->lock);
     gantry__heap_free(heap, frame, sizeof *frame);
 }
 
@@ -234,9 +234,9 @@ static gantry_status_t frame_add_fault(gantry__frame_t *frame, struct gantry__fa
 
 static gantry_status_t keep_fault(gantry__frame_t *frame, struct gantry__fault_t *fault) {
     if (!fault) return GANTRY_OK;
-    gantry__mutex_lock(&frame->shared->lock);
+    gantry__mutex_lock(frame->shared);
     gantry_status_t status = frame_add_fault(frame, fault);
-    gantry__mutex_unlock(&frame->shared->lock);
+    gantry__mutex_unlock(frame->shared);
     return status;
 }
 
@@ -419,10 +419,10 @@ static gantry_status_t do_draw(gantry__frame_t *frame, const gantry__act_t *act)
 
 static gantry_status_t frame_inherit_faults(gantry__frame_t *frame, gantry_tensor_t *tensor) {
     gantry_status_t status = GANTRY_OK;
-    gantry__mutex_lock(&frame->shared->lock);
+    gantry__mutex_lock(frame->shared);
     for (size_t i = 0; i < frame->fault_count && status == GANTRY_OK; ++i)
         status = gantry__tensor_add_fault(tensor, gantry__fault_retain(frame->faults[i]));
-    gantry__mutex_unlock(&frame->shared->lock);
+    gantry__mutex_unlock(frame->shared);
     return status;
 }
 
@@ -439,9 +439,9 @@ static gantry_status_t do_assign(gantry__frame_t *frame, const gantry__act_t *ac
         gantry__variable_replace(node->variable, value);
         return GANTRY_OK;
     }
-    gantry__mutex_lock(&frame->shared->lock); /* the scope belongs to one thread at a time */
+    gantry__mutex_lock(frame->shared); /* the scope belongs to one thread at a time */
     status = gantry__variable_update(frame->scope, node->variable, value, node->update);
-    gantry__mutex_unlock(&frame->shared->lock);
+    gantry__mutex_unlock(frame->shared);
     gantry_tensor_release(value);
     return status;
 }

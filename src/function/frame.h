@@ -11,11 +11,6 @@
 #include "kernel/call.h"
 #include "run/scope_state.h"
 
-/* What the lanes of a call share: the scope, and the list of faults. */
-typedef struct gantry__frame_lock_t {
-    gantry__mutex_t lock;
-} gantry__frame_lock_t;
-
 typedef struct gantry__frame_t {
     struct gantry__frame_t *next; /* in its function's list */
     const gantry__schedule_t *schedule;
@@ -27,8 +22,9 @@ typedef struct gantry__frame_t {
     void **host_copies;        /* of each slot that is HOST: heap memory of the call, or NULL */
     gantry__call_t *calls;
     gantry__point_t *points[GANTRY__MOST_LANES]; /* room for those of one step */
-    gantry__frame_lock_t *shared;                /* of the outermost frame */
-    gantry__frame_lock_t own;
+    gantry__mutex_t lock;
+    /* the outermost frame's: for what the lanes of a call share, the scope and lists of faults */
+    gantry__mutex_t *shared;
     struct gantry__frame_t ***blocks; /* of each block, of each body */
     gantry_tensor_t **block_inputs;   /* room for those of one block */
     struct gantry__fault_t **faults;  /* that kernels of the call may still find */

@@ -2,8 +2,6 @@
 /* Functions: made, called, released. Traces are in traces.c. */
 #include "function/function.h"
 
-#include <string.h>
-
 #include "base/struct_size.h"
 #include "function/trace.h"
 #include "run/traced.h"

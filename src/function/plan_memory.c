@@ -11,8 +11,6 @@
  * own. The block of a value that several lanes use is not given back within the call. */
 #include <gantry/function.h>
 
-#include <string.h>
-
 #include "device/logical_device.h"
 #include "function/free_blocks.h"
 #include "function/schedule.h"

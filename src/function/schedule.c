@@ -11,8 +11,6 @@
 
 #include <gantry/function.h>
 
-#include <string.h>
-
 #include "device/device_open.h"
 #include "device/logical_device.h"
 #include "run/variable_state.h"
@@ -72,7 +70,6 @@ static gantry_status_t add_act(gantry__schedule_t *schedule, const gantry__act_t
 /* The root's memory outlives the acts that use it. */
 static void escape(gantry__schedule_t *schedule, uint32_t slot) {
     gantry__slot_t *root = &schedule->slots[schedule->slots[slot].root];
-    root->escapes = true;
     if (root->kind == GANTRY__SLOT_ARENA) root->kind = GANTRY__SLOT_TENSOR;
 }
 
@@ -88,8 +85,7 @@ static uint32_t schedule_find_slot(const gantry__schedule_t *schedule, uint32_t 
 
 static gantry_status_t add_argument(gantry__schedule_t *schedule, uint32_t value,
                                     gantry_logical_device_t *device, uint32_t *out_slot) {
-    const gantry__slot_t slot = {
-        .kind = GANTRY__SLOT_TENSOR, .value = value, .device = device, .escapes = true};
+    const gantry__slot_t slot = {.kind = GANTRY__SLOT_TENSOR, .value = value, .device = device};
     gantry__act_t act = {.kind = GANTRY__DO_ARGUMENT,
                          .node = schedule->graph->values[value].node,
                          .device = device,
@@ -116,8 +112,7 @@ static gantry_status_t add_constant(gantry__schedule_t *schedule, uint32_t value
 
 static gantry_status_t add_copy(gantry__schedule_t *schedule, uint32_t value, uint32_t source,
                                 gantry_logical_device_t *device, uint32_t *out_slot) {
-    const gantry__slot_t slot = {
-        .kind = GANTRY__SLOT_TENSOR, .value = value, .device = device, .escapes = true};
+    const gantry__slot_t slot = {.kind = GANTRY__SLOT_TENSOR, .value = value, .device = device};
     const gantry__act_t act = {.kind = GANTRY__DO_COPY,
                                .node = schedule->graph->values[value].node,
                                .device = device,
@@ -271,8 +266,7 @@ static gantry_status_t add_read(gantry__schedule_t *schedule, uint32_t index) {
     const gantry__node_t *node = &schedule->graph->nodes[index];
     const gantry__slot_t slot = {.kind = GANTRY__SLOT_TENSOR,
                                  .value = node->first_output,
-                                 .device = schedule->places[index].device,
-                                 .escapes = true};
+                                 .device = schedule->places[index].device};
     const gantry__act_t act = {
         .kind = GANTRY__DO_READ, .node = index, .device = slot.device, .output_count = 1};
     uint32_t output;
@@ -302,10 +296,8 @@ static gantry_status_t add_draw(gantry__schedule_t *schedule, uint32_t index) {
                                .output_count = 2};
     uint32_t outputs[2];
     for (uint32_t i = 0; i < 2; ++i) {
-        const gantry__slot_t slot = {.kind = GANTRY__SLOT_TENSOR,
-                                     .value = node->first_output + i,
-                                     .device = act.device,
-                                     .escapes = true};
+        const gantry__slot_t slot = {
+            .kind = GANTRY__SLOT_TENSOR, .value = node->first_output + i, .device = act.device};
         GANTRY__TRY(schedule_add_slot(schedule, &slot, &outputs[i]));
     }
     return add_act(schedule, &act, NULL, outputs);
@@ -349,10 +341,8 @@ static gantry_status_t schedule_add_block(gantry__schedule_t *schedule, uint32_t
         if (i >= first) escape(schedule, inputs[i]);
     }
     for (uint32_t i = 0; i < node->output_count; ++i) {
-        const gantry__slot_t slot = {.kind = GANTRY__SLOT_TENSOR,
-                                     .value = node->first_output + i,
-                                     .device = act.device,
-                                     .escapes = true};
+        const gantry__slot_t slot = {
+            .kind = GANTRY__SLOT_TENSOR, .value = node->first_output + i, .device = act.device};
         GANTRY__TRY(schedule_add_slot(schedule, &slot, &outputs[i]));
     }
     return add_act(schedule, &act, inputs, outputs);

@@ -36,7 +36,6 @@ typedef struct gantry__slot_t {
     uint32_t made_by;    /* of a root: the step that makes it; UINT32_MAX: none */
     uint32_t last_step;  /* of a root: the last step that uses it or one of its aliases */
     uint32_t lane;       /* of a root: of all steps that use it; GANTRY__NO_LANE: of several */
-    bool escapes;        /* of a root: its memory outlives the steps that use it */
     bool is_ended;       /* of ARENA: its block was given back, for the planner */
     bool is_used;        /* of a root, for the lanes */
     gantry_tensor_t *constant; /* of CONSTANT; a reference of the schedule's own */

@@ -50,8 +50,8 @@ gantry_status_t gantry__trace_ask_scope(const gantry_scope_t *scope, gantry__nod
 gantry_status_t gantry__trace_value(const gantry_scope_t *scope, const gantry_tensor_t *tensor,
                                     uint32_t *out_value);
 
-/* Adds a node with the scope's request, tag, name and control inputs. variables: those that its
- * bodies use, which it follows. op: its name if the scope gives none. */
+/* Adds a branch or a loop, with the scope's request, tag, name and control inputs. It follows the
+ * last uses of the variables that its bodies use. */
 gantry_status_t gantry__trace_block(gantry_scope_t *scope, gantry__node_t *node,
                                     const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
                                     const gantry_tensor_t **outputs);

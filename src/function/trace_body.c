@@ -5,7 +5,6 @@
  * call gives, and after them the values of outer traces that it uses. The node's inputs are the
  * selector, the given inputs, and the captures of each body in turn. */
 #include <stdio.h>
-#include <string.h>
 
 #include "function/control.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The traces of a function: found by the sizes of the inputs, made by running the body, evicted
  * when there are too many. */
-#include <string.h>
 
 #include "device/logical_device.h"
 #include "function/function.h"
