@@ -11,6 +11,7 @@ import dataclasses
 import numpy as np
 
 import op_cases
+import peer_bodies
 
 MI = 1 << 20
 
@@ -122,20 +123,6 @@ def want_softmax(x):
     return e / e.sum(-1, keepdims=True)
 
 
-def want_chain_20(x, y):
-    r = x
-    for _ in range(10):
-        r = r * y + x
-    return r
-
-
-def want_mlp(x, *layers):
-    for i in range(0, len(layers), 2):
-        x = x @ layers[i] + layers[i + 1]
-        x = np.maximum(x, 0) if i + 2 < len(layers) else x
-    return x
-
-
 def want_layer_norm(x, scale, offset):
     return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * scale + offset
 
@@ -193,7 +180,7 @@ def mlp(rows):
         "GFLOP/s",
         2.0 * rows * sum(a * b for a, b in zip(sizes, sizes[1:])),
         uniform((rows, sizes[0]), *shapes),
-        wide(want_mlp),
+        wide(peer_bodies.mlp(lambda x: np.maximum(x, 0))),
         least=AHEAD,
     )
 
@@ -285,7 +272,7 @@ def all_cases(shrink):
             "ten times r = r*y + x by a compiler, 12 B each",
             12.0 * big,
             uniform(big, big),
-            wide(want_chain_20),
+            wide(peer_bodies.chain_20),
         ),
         bytes_case(
             "softmax_ops",
