@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch, eager, in inference mode; chain_fused goes through torch.compile, which calls the C++ compiler.
+"""PyTorch, eager, in inference mode, with --card on the card; chain_fused goes through torch.compile, which calls the
+C++ compiler, and Triton for a card.
 
 Images are in its channels-last form, which is the others' order in memory.
 """
+
+import os
 
 import numpy as np
 import torch
@@ -10,21 +13,25 @@ import torch.nn.functional as F
 
 LACKS = {}
 INFERENCE = torch.inference_mode()
+CARD = "PEERS_CARD" in os.environ
+DEVICE = "cuda" if CARD else "cpu"
+if CARD:
+    finish = torch.cuda.synchronize
 
 
 def open_peer(threads):
     torch.set_num_threads(threads)
     torch.set_num_interop_threads(1)
     INFERENCE.__enter__()  # for good: no record for gradients
-    return f"PyTorch {torch.__version__}"
+    return f"PyTorch {torch.__version__} on {torch.cuda.get_device_name() if CARD else DEVICE}"
 
 
 def put(array):
-    return torch.from_numpy(np.asarray(array))
+    return torch.from_numpy(np.asarray(array)).to(DEVICE)
 
 
 def fetch(result):
-    return [x.numpy() for x in result] if isinstance(result, tuple) else [np.asarray(result.numpy())]
+    return [x.numpy(force=True) for x in result] if isinstance(result, tuple) else [result.numpy(force=True)]
 
 
 def case_op(*inputs, op):

@@ -16,7 +16,7 @@ class PeerError(Exception):
     """Why a peer has no figure; the peer goes on unless its process is gone."""
 
 
-def settings(threads, build, folder):
+def settings(threads, build, folder, card):
     """All that a peer's libraries take from the environment; what has a call for it is set by the peer's file.
     Compiled code is cached in the folder."""
     cache = os.path.join(folder, "cache")
@@ -35,7 +35,7 @@ def settings(threads, build, folder):
         **os.environ,
         **dict.fromkeys(names, count),
         "TF_CPP_MIN_LOG_LEVEL": "2",
-        "CUDA_VISIBLE_DEVICES": "",
+        **({"PEERS_CARD": "1"} if card else {"CUDA_VISIBLE_DEVICES": ""}),
         "PYTHONDONTWRITEBYTECODE": "1",
         "GANTRY_BUILD": build,
         "XDG_CACHE_HOME": cache,
@@ -44,10 +44,10 @@ def settings(threads, build, folder):
 
 
 class Process:
-    def __init__(self, name, python, threads, shrink, build, folder):
+    def __init__(self, name, python, threads, shrink, build, folder, card=False):
         self.name, self.log = name, os.path.join(folder, f"peer-{name}.log")
         self.arguments = [python, os.path.join(HERE, "peer_worker.py"), name, str(threads), str(shrink)]
-        self.environment = settings(threads, build, folder)
+        self.environment = settings(threads, build, folder, card)
         self.child = None
         self.version = None
 

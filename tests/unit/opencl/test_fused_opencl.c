@@ -8,10 +8,12 @@
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 
+/* GANTRY_TEST_BACKENDS names others, for a card. */
 static gantry_runtime_t *open_runtime(void) {
+    const char *backends = getenv("GANTRY_TEST_BACKENDS");
     gantry_runtime_options_t options = {.struct_size = sizeof options,
                                         .backend_path = MODULES,
-                                        .backends = "cpu,opencl",
+                                        .backends = backends ? backends : "cpu,opencl",
                                         .opencl_cpu_as_gpu = GANTRY_ON,
                                         .soft_placement = GANTRY_OFF,
                                         .kernel_cache = ""};

@@ -11,10 +11,12 @@
 
 static uint64_t first = 1, count = 8;
 
+/* GANTRY_TEST_BACKENDS names others, for a card. */
 static gantry_runtime_t *open_runtime(void) {
+    const char *backends = getenv("GANTRY_TEST_BACKENDS");
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                               .backend_path = MODULES,
-                                              .backends = "cpu,opencl",
+                                              .backends = backends ? backends : "cpu,opencl",
                                               .opencl_cpu_as_gpu = GANTRY_ON,
                                               .kernel_cache = ""};
     gantry_runtime_t *runtime;
