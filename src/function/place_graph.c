@@ -10,6 +10,7 @@
  *   sources                   an op of constants alone, without a request, follows its consumers if
  *                             they are all on one device that has a kernel
  *   branches, loops           where the result of the last body lies
+ *   ops that run at once      as if they were called by themselves, before their shapes are known
  *   other ops                 as if they were called by themselves
  *
  * One pass in program order, one back for the sources, and one for the aliases of sources that
@@ -79,6 +80,15 @@ static gantry_status_t place_constant(const placing_t *placing, uint32_t index) 
     return GANTRY_OK;
 }
 
+/* A node that is colocated goes where the others of its group are. */
+static gantry_status_t place_eager(const placing_t *placing, uint32_t index) {
+    gantry__node_place_t *place = &placing->places[index];
+    if (place->decided_by == 0 || !place->home) return place_single(placing, index);
+    place->device = place->home;
+    place->reason = GANTRY_PLACED_COLOCATED;
+    return gantry__logical_device_open(place->device);
+}
+
 static gantry_status_t place_node(placing_t *placing, uint32_t index) {
     const gantry__node_t *node = &placing->graph->nodes[index];
     gantry__node_place_t *place = &placing->places[index];
@@ -89,6 +99,7 @@ static gantry_status_t place_node(placing_t *placing, uint32_t index) {
         return place_constant(placing, index);
     if (node->body_count > 0)
         return placing->request->place_bodies(placing->request->owner, index, place);
+    if (node->kind == GANTRY__NODE_EAGER) return place_eager(placing, index);
     if (node->kind != GANTRY__NODE_OP) {
         place->reason = GANTRY_PLACED_WITH_CONSUMER;
         return GANTRY_OK;

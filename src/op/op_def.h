@@ -95,7 +95,10 @@ enum {
      * them */
     GANTRY__OP_DATA_SHAPE = 1 << 3,
     /* has no kernels: a function of src/compose runs other ops (composed.def) */
-    GANTRY__OP_COMPOSED = 1 << 4
+    GANTRY__OP_COMPOSED = 1 << 4,
+    /* composed; its function reads host inputs: with symbolic ones, a function that is traced
+     * records the op itself, not its parts */
+    GANTRY__OP_READS_HOST = 1 << 5
 };
 
 struct gantry__op_def_t {
@@ -137,6 +140,13 @@ const gantry__op_def_t *gantry__op_find(const char *name);
  * value and what is accepted. */
 gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_t *attrs,
                                  size_t attr_count);
+
+/* A size of the shape is not known: -1. */
+bool gantry__shape_is_open(const gantry_shape_t *shape);
+/* The same for inputs some of which have open sizes; a size of a result that depends on them is
+ * open. */
+gantry_status_t gantry__op_infer_open(gantry__infer_t *call, const gantry_attr_value_t *attrs,
+                                      size_t attr_count);
 
 /* The ops that a composed op may run; none if the core makes its results itself, or if it is not
  * composed. */

@@ -104,6 +104,14 @@ static gantry_status_t check_room(const gantry__eager_t *eager) {
                         eager->op->name, eager->infer.output_count, eager->room);
 }
 
+/* In a trace: an input's shape depends on data. */
+static bool has_open_input(const gantry__eager_t *eager) {
+    for (uint32_t i = 0; i < eager->input_count; ++i) {
+        if (eager->inputs[i]->elements < 0) return true;
+    }
+    return false;
+}
+
 static gantry_status_t infer(gantry__eager_t *eager) {
     gantry__infer_t *call = &eager->infer;
     call->op = eager->op;
@@ -114,7 +122,9 @@ static gantry_status_t infer(gantry__eager_t *eager) {
         call->shapes[i] = &eager->inputs[i]->shape;
         call->dtypes[i] = eager->inputs[i]->dtype;
     }
-    gantry_status_t status = gantry__op_infer(call, eager->attrs, eager->attr_count);
+    gantry_status_t status = eager->scope->trace && has_open_input(eager)
+                                 ? gantry__op_infer_open(call, eager->attrs, eager->attr_count)
+                                 : gantry__op_infer(call, eager->attrs, eager->attr_count);
     if (status == GANTRY_OK) return check_room(eager);
     return eager->host_status != GANTRY_OK ? eager->host_status : status;
 }
@@ -520,7 +530,8 @@ static gantry_status_t eager_run(gantry__eager_t *eager) {
     GANTRY__TRY(check_inputs(eager));
     GANTRY__TRY(gantry__runtime_initialize(eager->runtime, eager->op->name));
     GANTRY__TRY(infer(eager));
-    if (eager->op->flags & GANTRY__OP_COMPOSED) {
+    if (eager->op->flags & GANTRY__OP_COMPOSED &&
+        !(eager->scope->trace && gantry__trace_is_whole(&eager->infer, eager->inputs))) {
         eager->made_count = eager->infer.output_count;
         return gantry__compose(eager->scope, &eager->infer, eager->inputs, eager->made);
     }

@@ -75,18 +75,6 @@ static void creating(gantry_scope_t *scope, const gantry_tensor_t *const *inputs
     assert_null(gantry_variable_create(scope, F32(scope, 1), "w"));
 }
 
-static void shuffling(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
-                      const gantry_tensor_t **outputs, void *user) {
-    (void)user;
-    outputs[0] = gantry_random_shuffle(scope, inputs[0], NULL);
-}
-
-static void searching(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
-                      const gantry_tensor_t **outputs, void *user) {
-    (void)user;
-    outputs[0] = gantry_where(scope, gantry_greater(scope, inputs[0], gantry_scalar_f32(scope, 0)));
-}
-
 static void naming_badly(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                          const gantry_tensor_t **outputs, void *user) {
     outputs[0] = inputs[0];
@@ -121,9 +109,6 @@ static void bodies_that_cannot_be_recorded_are_refused(void **state) {
         {failing, v, GANTRY_INVALID_ARGUMENT, "function f: "},
         {creating, NULL, GANTRY_FAILED_PRECONDITION,
          "variable w is created while a function is traced; create variables before"},
-        {shuffling, NULL, GANTRY_UNIMPLEMENTED, "the host makes the order of the rows"},
-        {searching, NULL, GANTRY_UNIMPLEMENTED,
-         "op Where: the shape of output 0 depends on data; a function takes ops whose shapes"},
         {naming_badly, NULL, GANTRY_INVALID_ARGUMENT, "gantry_scope_name_next: the name is NULL"},
         {naming_badly, "", GANTRY_INVALID_ARGUMENT, "the name is empty; 1 to 63 bytes"},
         {naming_badly, long_name, GANTRY_INVALID_ARGUMENT, "the name is too long; 1 to 63 bytes"},
