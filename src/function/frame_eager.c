@@ -51,10 +51,9 @@ static gantry_status_t run_apart(gantry__frame_t *frame, const gantry__act_t *ac
     scope.wish = act->wish;
     scope.chooser = NULL;
     scope.tag = node->tag;
-    gantry_status_t status =
-        gantry__run_op_into(&scope, node->op,
-                            (const gantry_tensor_t *const *)run->inputs, node->input_count, run->attrs,
-                            node->op->attr_count, NULL, run->outputs, &count);
+    gantry_status_t status = gantry__run_op_into(
+        &scope, node->op, (const gantry_tensor_t *const *)run->inputs, node->input_count,
+        run->attrs, node->op->attr_count, NULL, run->outputs, &count);
     for (uint32_t i = 0; status == GANTRY_OK && i < node->output_count; ++i)
         run->results[i] = gantry__scope_take(&scope, run->outputs[i]);
     gantry__scope_end_parts(&scope);

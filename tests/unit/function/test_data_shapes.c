@@ -32,8 +32,8 @@ static void random_shuffle_continues_its_stream(void **state) {
     int64_t seed = 5;
     const gantry_input_spec_t input = SPEC_I32(7);
     runtime_fixture_t f;
-    runtime_fixture_open(&f, 1);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
     const gantry_tensor_t *rows = I32(scope, 0, 1, 2, 3, 4, 5, 6), *got;
     int32_t expected[4][7];
     assert_int_equal(gantry_set_seed(f.runtime, 3), GANTRY_OK);
@@ -72,13 +72,12 @@ static void looking(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
     assert_int_equal(gantry_tensor_shape(padded)->dims[0], -1);
     assert_int_equal(gantry_tensor_shape(padded)->dims[1], 3);
     /* clipped to what is there: no size is known */
-    const gantry_tensor_t *first = gantry_strided_slice(
-        scope, at, (const int64_t[]){0}, (const int64_t[]){10}, NULL, 1, NULL);
+    const gantry_tensor_t *first =
+        gantry_strided_slice(scope, at, (const int64_t[]){0}, (const int64_t[]){10}, NULL, 1, NULL);
     assert_int_equal(gantry_tensor_shape(first)->dims[0], -1);
     /* a known size decides */
-    const gantry_tensor_t *sum =
-        gantry_add(scope, gantry_reshape(scope, at, GANTRY_SHAPE(-1)),
-                   gantry_cast(scope, inputs[0], GANTRY_INT64));
+    const gantry_tensor_t *sum = gantry_add(scope, gantry_reshape(scope, at, GANTRY_SHAPE(-1)),
+                                            gantry_cast(scope, inputs[0], GANTRY_INT64));
     assert_int_equal(gantry_tensor_shape(sum)->dims[0], 3);
     outputs[0] = gantry_sum(scope, padded, NULL);
     outputs[1] = sum;
@@ -234,8 +233,7 @@ static gantry_status_t trace_and_call(gantry_runtime_t *runtime, const gantry_te
     const gantry_input_spec_t input = SPEC_F32(4);
     gantry_function_t *function;
     const gantry_tensor_t *got;
-    GANTRY__TRY(
-        gantry_function_trace(runtime, "f", choosing, NULL, &input, 1, 1, NULL, &function));
+    GANTRY__TRY(gantry_function_trace(runtime, "f", choosing, NULL, &input, 1, 1, NULL, &function));
     gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
     gantry_status_t status = scope ? gantry_function_call(scope, function, &given, 1, &got, 1)
                                    : GANTRY_RESOURCE_EXHAUSTED;

@@ -23,9 +23,9 @@ typedef struct data_shapes_body_t {
     size_t output_count;
 } data_shapes_body_t;
 
-#define DATA_SHAPES_BODY(name)                                                             \
-    static inline void data_shapes_##name(gantry_scope_t *scope,                           \
-                                          const gantry_tensor_t *const *inputs,            \
+#define DATA_SHAPES_BODY(name)                                                  \
+    static inline void data_shapes_##name(gantry_scope_t *scope,                \
+                                          const gantry_tensor_t *const *inputs, \
                                           const gantry_tensor_t **outputs, void *user)
 
 static inline const gantry_tensor_t *data_shapes_is_positive(gantry_scope_t *scope,
@@ -35,8 +35,8 @@ static inline const gantry_tensor_t *data_shapes_is_positive(gantry_scope_t *sco
 
 static inline const gantry_tensor_t *data_shapes_first_column(gantry_scope_t *scope,
                                                               const gantry_tensor_t *x) {
-    const gantry_tensor_t *column = gantry_slice(scope, x, (const int64_t[]){0, 0},
-                                                 (const int64_t[]){DATA_SHAPES_ROWS, 1});
+    const gantry_tensor_t *column =
+        gantry_slice(scope, x, (const int64_t[]){0, 0}, (const int64_t[]){DATA_SHAPES_ROWS, 1});
     return gantry_reshape(scope, column, GANTRY_SHAPE(DATA_SHAPES_ROWS));
 }
 
@@ -61,8 +61,8 @@ DATA_SHAPES_BODY(mask) {
     const gantry_tensor_t *column = data_shapes_first_column(scope, inputs[0]);
     const gantry_tensor_t *rows =
         gantry_boolean_mask(scope, inputs[0], data_shapes_is_positive(scope, column), 0);
-    const gantry_tensor_t *product = gantry_matmul(
-        scope, rows, gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3)), NULL);
+    const gantry_tensor_t *product =
+        gantry_matmul(scope, rows, gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3)), NULL);
     const gantry_tensor_t *exps =
         gantry_exp(scope, gantry_sub(scope, product, gantry_max(scope, product, &over)));
     outputs[0] = gantry_div(scope, exps, gantry_sum(scope, exps, &over));
@@ -108,8 +108,8 @@ DATA_SHAPES_BODY(branch) {
     const gantry_tensor_t *column = data_shapes_first_column(scope, inputs[0]), *either;
     const gantry_tensor_t *mask = data_shapes_is_positive(scope, column);
     const gantry_tensor_t *chosen = gantry_boolean_mask(scope, column, mask, 0);
-    const gantry_tensor_t *is_small = gantry_less(scope, gantry_sum(scope, chosen, NULL),
-                                                  gantry_scalar_f32(scope, 6));
+    const gantry_tensor_t *is_small =
+        gantry_less(scope, gantry_sum(scope, chosen, NULL), gantry_scalar_f32(scope, 6));
     (void)gantry_cond(scope, is_small, data_shapes_negate, data_shapes_pass, NULL, &chosen, 1,
                       &either, 1);
     outputs[0] = gantry_mul(scope, either, gantry_scalar_f32(scope, 2));
@@ -124,9 +124,9 @@ DATA_SHAPES_BODY(shuffle) {
 }
 
 static const data_shapes_body_t data_shapes_bodies[] = {
-    {"where", data_shapes_where, 3},       {"mask", data_shapes_mask, 3},
-    {"unique", data_shapes_unique, 4},     {"segments", data_shapes_segments, 3},
-    {"branch", data_shapes_branch, 1},     {"shuffle", data_shapes_shuffle, 3},
+    {"where", data_shapes_where, 3},   {"mask", data_shapes_mask, 3},
+    {"unique", data_shapes_unique, 4}, {"segments", data_shapes_segments, 3},
+    {"branch", data_shapes_branch, 1}, {"shuffle", data_shapes_shuffle, 3},
 };
 
 /* ---- checking ---- */
