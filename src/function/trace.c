@@ -244,30 +244,22 @@ static bool reads_symbolic(const gantry__infer_t *call, const gantry_tensor_t *c
 }
 
 bool gantry__trace_is_whole(const gantry__infer_t *call, const gantry_tensor_t *const *inputs) {
-    for (uint32_t i = 0; i < call->input_count; ++i) {
-        if (inputs[i]->elements < 0) return true;
-    }
+    if (call->is_open) return true;
     for (uint32_t i = 0; i < call->output_count; ++i) {
         if (gantry__shape_is_open(&call->out_shapes[i])) return true;
     }
     return call->op->flags & GANTRY__OP_READS_HOST && reads_symbolic(call, inputs);
 }
 
-gantry_status_t gantry__trace_check_draw(const gantry__op_def_t *op, const gantry_tensor_t *input) {
-    if (input->elements >= 0) return GANTRY_OK;
+static gantry_status_t trace_fail_draw(const char *op) {
     return gantry__fail(
         GANTRY_UNIMPLEMENTED,
         "op %s: how many numbers it draws depends on data; a function takes draws whose count follows from its signature",
-        op->name);
+        op);
 }
 
-/* A call could not take its part of the stream before it knows the shape. */
-static gantry_status_t check_state(const gantry__infer_t *call,
-                                   const gantry_tensor_t *const *inputs) {
-    if (!gantry__infer_attr(call, "seed2")) return GANTRY_OK;
-    for (uint32_t i = 0; i < call->input_count; ++i)
-        GANTRY__TRY(gantry__trace_check_draw(call->op, inputs[i]));
-    return GANTRY_OK;
+gantry_status_t gantry__trace_check_draw(const gantry__op_def_t *op, const gantry_tensor_t *input) {
+    return input->elements >= 0 ? GANTRY_OK : trace_fail_draw(op->name);
 }
 
 static gantry_status_t trace_make_outputs(const gantry__trace_t *trace, uint32_t node,
@@ -295,7 +287,8 @@ gantry_status_t gantry__trace_op(gantry_scope_t *scope, const gantry__infer_t *c
     node_name_t unique;
     for (uint32_t i = 0; i < call->output_count; ++i) outputs[i] = NULL;
     const bool is_whole = gantry__trace_is_whole(call, inputs);
-    if (is_whole) GANTRY__TRY(check_state(call, inputs));
+    /* a call could not take its part of the stream before it knows the shape */
+    if (is_whole && gantry__infer_attr(call, "seed2")) return trace_fail_draw(call->op->name);
     if (call->known_bool >= 0) return trace_known_bool(scope, call, outputs);
     for (uint32_t i = 0; i < call->input_count; ++i)
         GANTRY__TRY(gantry__trace_value(scope, inputs[i], &values[i]));

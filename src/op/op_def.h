@@ -82,6 +82,7 @@ typedef struct gantry__infer_t {
     /* If output 0 is one bool, whatever the inputs hold: 0 or 1. -1 before infer runs, and for all
      * other ops. */
     int32_t known_bool;
+    bool is_open; /* inferred by gantry__op_infer_open */
 } gantry__infer_t;
 
 typedef gantry_status_t (*gantry__infer_fn)(gantry__infer_t *call);
@@ -143,10 +144,10 @@ gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_
 
 /* A size of the shape is not known: -1. */
 bool gantry__shape_is_open(const gantry_shape_t *shape);
-/* The same for inputs some of which have open sizes; a size of a result that depends on them is
- * open. */
+/* The same in a trace, for inputs some of which have open sizes or, in the mask `symbolic`, no
+ * elements. A size of a result that depends on them is open. */
 gantry_status_t gantry__op_infer_open(gantry__infer_t *call, const gantry_attr_value_t *attrs,
-                                      size_t attr_count);
+                                      size_t attr_count, uint64_t symbolic);
 
 /* The ops that a composed op may run; none if the core makes its results itself, or if it is not
  * composed. */

@@ -104,12 +104,26 @@ static gantry_status_t check_room(const gantry__eager_t *eager) {
                         eager->op->name, eager->infer.output_count, eager->room);
 }
 
-/* In a trace: an input's shape depends on data. */
-static bool has_open_input(const gantry__eager_t *eager) {
+/* In a trace, inputs may have open sizes, or no elements: inference takes them only if it must. */
+static gantry_status_t infer_in_trace(gantry__eager_t *eager) {
+    gantry__infer_t *call = &eager->infer;
+    uint64_t symbolic = 0;
+    bool is_open = false;
     for (uint32_t i = 0; i < eager->input_count; ++i) {
-        if (eager->inputs[i]->elements < 0) return true;
+        if (eager->inputs[i]->is_symbolic) symbolic |= UINT64_C(1) << i;
+        is_open |= eager->inputs[i]->elements < 0;
     }
-    return false;
+    const uint32_t before = gantry__failures();
+    gantry_status_t status = GANTRY_OK;
+    if (!is_open) {
+        status = gantry__op_infer(call, eager->attrs, eager->attr_count);
+        if (status == GANTRY_OK || eager->host_status != GANTRY_FAILED_PRECONDITION) return status;
+        gantry__forget_since(before);
+        eager->host_status = GANTRY_OK;
+    }
+    status = gantry__op_infer_open(call, eager->attrs, eager->attr_count, symbolic);
+    if (status == GANTRY_OK) eager->host_status = GANTRY_OK;
+    return status;
 }
 
 static gantry_status_t infer(gantry__eager_t *eager) {
@@ -122,8 +136,8 @@ static gantry_status_t infer(gantry__eager_t *eager) {
         call->shapes[i] = &eager->inputs[i]->shape;
         call->dtypes[i] = eager->inputs[i]->dtype;
     }
-    gantry_status_t status = eager->scope->trace && has_open_input(eager)
-                                 ? gantry__op_infer_open(call, eager->attrs, eager->attr_count)
+    gantry_status_t status = eager->scope->trace
+                                 ? infer_in_trace(eager)
                                  : gantry__op_infer(call, eager->attrs, eager->attr_count);
     if (status == GANTRY_OK) return check_room(eager);
     return eager->host_status != GANTRY_OK ? eager->host_status : status;

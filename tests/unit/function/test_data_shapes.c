@@ -210,7 +210,7 @@ static void what_depends_on_data_too_much_is_refused(void **state) {
          "op StatelessShuffle: how many numbers it draws depends on data"},
         {assigning, v, GANTRY_INVALID_ARGUMENT, "[-1]"},
         {multiplying, NULL, GANTRY_INVALID_ARGUMENT,
-         "; this is with 2520 for each size that depends on data"},
+         "; this is with 2520 for each number that depends on data"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i)
         expect_refusal(function_fixture_try(&f, cases[i].body, cases[i].user), cases[i].code,

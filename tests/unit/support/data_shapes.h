@@ -115,6 +115,79 @@ DATA_SHAPES_BODY(branch) {
     outputs[0] = gantry_mul(scope, either, gantry_scalar_f32(scope, 2));
 }
 
+static inline const gantry_tensor_t *data_shapes_call(gantry_scope_t *scope, const char *op,
+                                                      const gantry_tensor_t *const *inputs,
+                                                      size_t count) {
+    const gantry_tensor_t *output = NULL;
+    size_t outputs = 1;
+    (void)gantry_op_call(scope, op, inputs, count, NULL, 0, &output, &outputs);
+    return output;
+}
+
+/* Shapes, limits and positions that are tensors of the body. */
+DATA_SHAPES_BODY(tensors_as_shapes) {
+    (void)user;
+    const gantry_tensor_t *zero = gantry_scalar_i32(scope, 0), *one = gantry_scalar_i32(scope, 1);
+    const gantry_tensor_t *most = gantry_max(scope, inputs[1], NULL); /* 5, 2 or 1 */
+    const gantry_tensor_t *range = gantry_range(scope, zero, most, one);
+    const gantry_tensor_t *pair = gantry_add(
+        scope, gantry_reshape(scope, most, GANTRY_SHAPE(1)),
+        gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(2), (const int32_t[]){1, -1}, 8));
+    const gantry_tensor_t *shape =
+        gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(2), (const int32_t[]){6, 2}, 8);
+    const gantry_tensor_t *turned =
+        gantry_add(scope, shape,
+                   gantry_mul(scope, gantry_neg(scope, gantry_mul(scope, one, most)),
+                              zero)); /* {6, 2}, by way of data */
+    outputs[0] = gantry_add(scope, range, most);
+    outputs[1] = data_shapes_call(
+        scope, "Fill", (const gantry_tensor_t *const[]){pair, gantry_scalar_f32(scope, 7)}, 2);
+    outputs[2] =
+        data_shapes_call(scope, "Reshape",
+                         (const gantry_tensor_t *const[]){gantry_neg(scope, inputs[0]), turned}, 2);
+    outputs[3] = data_shapes_call(
+        scope, "Slice",
+        (const gantry_tensor_t *const[]){
+            inputs[0],
+            gantry_concat(
+                scope,
+                (const gantry_tensor_t *const[]){
+                    gantry_reshape(scope, gantry_minimum(scope, most, gantry_scalar_i32(scope, 3)),
+                                   GANTRY_SHAPE(1)),
+                    gantry_reshape(scope, zero, GANTRY_SHAPE(1))},
+                2, 0),
+            gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(2), (const int32_t[]){2, 2}, 8)},
+        3);
+}
+
+DATA_SHAPES_BODY(tensors_as_axes) {
+    (void)user;
+    const gantry_tensor_t *most = gantry_max(scope, inputs[1], NULL);
+    const gantry_tensor_t *axis =
+        gantry_minimum(scope,
+                       gantry_maximum(scope, gantry_sub(scope, most, gantry_scalar_i32(scope, 1)),
+                                      gantry_scalar_i32(scope, 0)),
+                       gantry_scalar_i32(scope, 1));
+    outputs[0] =
+        data_shapes_call(scope, "Sum", (const gantry_tensor_t *const[]){inputs[0], axis}, 2);
+    outputs[1] =
+        data_shapes_call(scope, "ExpandDims", (const gantry_tensor_t *const[]){inputs[0], axis}, 2);
+    outputs[2] = data_shapes_call(
+        scope, "Tile",
+        (const gantry_tensor_t *const[]){inputs[1], gantry_reshape(scope, most, GANTRY_SHAPE(1))},
+        2);
+    outputs[3] = data_shapes_call(
+        scope, "BroadcastTo",
+        (const gantry_tensor_t *const[]){
+            inputs[1], gantry_concat(scope,
+                                     (const gantry_tensor_t *const[]){
+                                         gantry_reshape(scope, most, GANTRY_SHAPE(1)),
+                                         gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(1),
+                                                         (const int32_t[]){6}, 4)},
+                                     2, 0)},
+        2);
+}
+
 /* Shuffles by a generator, one after the other, with a draw between them. */
 DATA_SHAPES_BODY(shuffle) {
     gantry_generator_t *const *generator = user;
@@ -124,9 +197,14 @@ DATA_SHAPES_BODY(shuffle) {
 }
 
 static const data_shapes_body_t data_shapes_bodies[] = {
-    {"where", data_shapes_where, 3},   {"mask", data_shapes_mask, 3},
-    {"unique", data_shapes_unique, 4}, {"segments", data_shapes_segments, 3},
-    {"branch", data_shapes_branch, 1}, {"shuffle", data_shapes_shuffle, 3},
+    {"where", data_shapes_where, 3},
+    {"mask", data_shapes_mask, 3},
+    {"unique", data_shapes_unique, 4},
+    {"segments", data_shapes_segments, 3},
+    {"shapes", data_shapes_tensors_as_shapes, 4},
+    {"axes", data_shapes_tensors_as_axes, 4},
+    {"branch", data_shapes_branch, 1},
+    {"shuffle", data_shapes_shuffle, 3},
 };
 
 /* ---- checking ---- */
