@@ -95,8 +95,8 @@ static gantry_dtype_t type_of(const gantry__graph_t *graph, const gantry__node_t
     return graph->values[node->output_count > 0 ? node->first_output : node->inputs[0]].dtype;
 }
 
-/* A composed op has no kernels, and its parts are placed when they run. Identity of its first result
- * stands for it. */
+/* A composed op has no kernels, and its parts are placed when they run. Identity of its first
+ * result stands for it. */
 static void ask_for_identity(const gantry__graph_t *graph, const gantry__node_t *node,
                              gantry__place_request_t *rules, gantry_attr_t *out_type) {
     rules->op = gantry__op_get(GANTRY__OP_ID_Identity);

@@ -63,8 +63,8 @@ bool gantry__shape_is_open(const gantry_shape_t *shape) {
 
 /* ---- host inputs ---- */
 
-static bool put_number(open_numbers_t *numbers, int which, gantry_dtype_t dtype, int64_t place,
-                       int64_t number) {
+static bool open_put_number(open_numbers_t *numbers, int which, gantry_dtype_t dtype, int64_t place,
+                            int64_t number) {
     switch ((int)dtype) {
         case GANTRY_INT32: numbers->data[which].i32[place] = (int32_t)number; return true;
         case GANTRY_INT64: numbers->data[which].i64[place] = number; return true;
@@ -94,8 +94,8 @@ static const void *open_host_value(void *caller, uint32_t input) {
     bool fits = count >= 0 && count <= MOST_NUMBERS && which < 3;
     const int64_t number = which == 2 ? 1 : numbers->number * (which + 1);
     for (int64_t i = 0; fits && i < count; ++i)
-        fits = put_number(numbers, which, open->call->dtypes[input], i,
-                          numbers->place == ALL || numbers->place == i ? number : 1);
+        fits = open_put_number(numbers, which, open->call->dtypes[input], i,
+                               numbers->place == ALL || numbers->place == i ? number : 1);
     if (fits) return &numbers->data[which];
     /* the reason: it is symbolic */
     return open->host_value(open->caller, input);
@@ -192,7 +192,7 @@ static void fill_taken(open_call_t *open) {
     open->numbers.place = open->place;
 }
 
-static gantry_status_t try_all(open_call_t *open) {
+static gantry_status_t open_try_all(open_call_t *open) {
     try_for_all(open, TRIED);
     try_for_all(open, (int64_t)2 * TRIED);
     for (int64_t size = MOST_AXIS; size >= 0; --size) try_for_all(open, size);
@@ -228,7 +228,7 @@ gantry_status_t gantry__op_infer_open(gantry__infer_t *call, const gantry_attr_v
     }
     call->host_value = open_host_value;
     call->caller = &open;
-    gantry_status_t status = try_all(&open);
+    gantry_status_t status = open_try_all(&open);
     call->host_value = open.host_value;
     call->caller = open.caller;
     for (uint32_t i = 0; i < call->input_count; ++i) call->shapes[i] = open.given[i];

@@ -104,28 +104,6 @@ static gantry_status_t check_room(const gantry__eager_t *eager) {
                         eager->op->name, eager->infer.output_count, eager->room);
 }
 
-/* In a trace, inputs may have open sizes, or no elements: inference takes them only if it must. */
-static gantry_status_t infer_in_trace(gantry__eager_t *eager) {
-    gantry__infer_t *call = &eager->infer;
-    uint64_t symbolic = 0;
-    bool is_open = false;
-    for (uint32_t i = 0; i < eager->input_count; ++i) {
-        if (eager->inputs[i]->is_symbolic) symbolic |= UINT64_C(1) << i;
-        is_open |= eager->inputs[i]->elements < 0;
-    }
-    const uint32_t before = gantry__failures();
-    gantry_status_t status = GANTRY_OK;
-    if (!is_open) {
-        status = gantry__op_infer(call, eager->attrs, eager->attr_count);
-        if (status == GANTRY_OK || eager->host_status != GANTRY_FAILED_PRECONDITION) return status;
-        gantry__forget_since(before);
-        eager->host_status = GANTRY_OK;
-    }
-    status = gantry__op_infer_open(call, eager->attrs, eager->attr_count, symbolic);
-    if (status == GANTRY_OK) eager->host_status = GANTRY_OK;
-    return status;
-}
-
 static gantry_status_t infer(gantry__eager_t *eager) {
     gantry__infer_t *call = &eager->infer;
     call->op = eager->op;
@@ -137,7 +115,7 @@ static gantry_status_t infer(gantry__eager_t *eager) {
         call->dtypes[i] = eager->inputs[i]->dtype;
     }
     gantry_status_t status = eager->scope->trace
-                                 ? infer_in_trace(eager)
+                                 ? gantry__eager_infer_in_trace(eager)
                                  : gantry__op_infer(call, eager->attrs, eager->attr_count);
     if (status == GANTRY_OK) return check_room(eager);
     return eager->host_status != GANTRY_OK ? eager->host_status : status;
@@ -544,14 +522,10 @@ static gantry_status_t eager_run(gantry__eager_t *eager) {
     GANTRY__TRY(check_inputs(eager));
     GANTRY__TRY(gantry__runtime_initialize(eager->runtime, eager->op->name));
     GANTRY__TRY(infer(eager));
-    if (eager->op->flags & GANTRY__OP_COMPOSED &&
-        !(eager->scope->trace && gantry__trace_is_whole(&eager->infer, eager->inputs))) {
+    if (eager->scope->trace) return gantry__eager_record(eager);
+    if (eager->op->flags & GANTRY__OP_COMPOSED) {
         eager->made_count = eager->infer.output_count;
         return gantry__compose(eager->scope, &eager->infer, eager->inputs, eager->made);
-    }
-    if (eager->scope->trace) {
-        eager->made_count = eager->infer.output_count;
-        return gantry__trace_op(eager->scope, &eager->infer, eager->inputs, eager->made);
     }
     describe_call(eager);
     gantry__profile_frame_t *frame = eager->frame;
