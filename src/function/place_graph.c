@@ -80,13 +80,21 @@ static gantry_status_t place_constant(const placing_t *placing, uint32_t index) 
     return GANTRY_OK;
 }
 
-/* A node that is colocated goes where the others of its group are. */
+/* A colocated one goes where its group is; if it cannot, it stays apart under soft placement. */
 static gantry_status_t place_eager(const placing_t *placing, uint32_t index) {
+    const gantry__node_t *node = &placing->graph->nodes[index];
     gantry__node_place_t *place = &placing->places[index];
+    const gantry__node_ask_t ask = {
+        .wish = node->wish, .pinned = place->home, .pin_reason = GANTRY_PLACED_COLOCATED};
+    const uint32_t before = gantry__failures();
     if (place->decided_by == 0 || !place->home) return place_single(placing, index);
-    place->device = place->home;
-    place->reason = GANTRY_PLACED_COLOCATED;
-    return gantry__logical_device_open(place->device);
+    gantry_status_t status = gantry__place_op(placing->request, index, &ask, place, NULL);
+    if (status == GANTRY_OK || status == GANTRY_RESOURCE_EXHAUSTED || !placing->request->rules.soft)
+        return status;
+    gantry__forget_since(before);
+    place->decided_by = 0;
+    place->is_apart = true;
+    return place_single(placing, index);
 }
 
 static gantry_status_t place_node(placing_t *placing, uint32_t index) {

@@ -143,6 +143,57 @@ static void explanations_have_open_shapes(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* ---- devices ---- */
+
+/* Chosen on the CPU, doubled on the GPU, added on the CPU. */
+static void crossing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    gantry_scope_t *cpu = gantry_scope_begin_in(scope, "/CPU:0"),
+                   *gpu = gantry_scope_begin_in(scope, "/GPU:0");
+    const gantry_tensor_t *is_positive = gantry_greater(cpu, inputs[0], gantry_scalar_f32(cpu, 0));
+    const gantry_tensor_t *chosen = gantry_boolean_mask(cpu, inputs[0], is_positive, 0);
+    outputs[0] = gantry_scope_keep(gpu, gantry_add(gpu, chosen, chosen));
+    outputs[1] = gantry_scope_keep(cpu, gantry_add(cpu, outputs[0], chosen));
+    /* Where has no kernel on the fake GPU */
+    gantry_scope_t *with = gantry_scope_begin_with(cpu, outputs[0]);
+    outputs[2] = gantry_where(with, is_positive);
+    outputs[3] = gantry_neg(with, outputs[0]);
+    outputs[2] = gantry_scope_keep(cpu, gantry_scope_keep(with, outputs[2]));
+    outputs[3] = gantry_scope_keep(cpu, gantry_scope_keep(with, outputs[3]));
+    (void)gantry_scope_end(with);
+    (void)gantry_scope_end(gpu);
+    (void)gantry_scope_end(cpu);
+}
+
+static void values_of_open_sizes_cross_devices(void **state) {
+    (void)state;
+    const gantry_input_spec_t input = SPEC_F32(4);
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    for (int32_t threads = -1; threads < 2; ++threads) {
+        const gantry_function_options_t options = {.struct_size = sizeof options,
+                                                   .inter_op_threads = threads};
+        gantry_function_t *function =
+            function_fixture_trace(f.runtime, crossing, NULL, &input, 1, 4, &options);
+        gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+        const gantry_tensor_t *given = F32(scope, 1, -2, 3, -4), *got[4];
+        function_fixture_call(scope, function, &given, 1, got, 4);
+        expect_on(got[0], "/device:GPU:0");
+        expect_on(got[1], "/device:CPU:0");
+        EXPECT_F32(got[0], 2, 6);
+        EXPECT_F32(got[1], 3, 9);
+        EXPECT_F32(got[3], -2, -6);
+        assert_int_equal(gantry_tensor_elements(got[2]), 2);
+        given = F32(scope, 1, 2, 3, -4);
+        function_fixture_call(scope, function, &given, 1, got, 4);
+        EXPECT_F32(got[1], 3, 6, 9);
+        gantry_function_release(function);
+        expect_ended_well(scope);
+    }
+    runtime_fixture_close(&f);
+}
+
 /* ---- refusals ---- */
 
 static const gantry_tensor_t *chosen_of(gantry_scope_t *scope, const gantry_tensor_t *x) {
@@ -268,11 +319,9 @@ int main(int argc, char **argv) {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(functions_give_the_eager_bits),
-        TEST(random_shuffle_continues_its_stream),
-        TEST(bodies_see_the_sizes_that_are_known),
-        TEST(explanations_have_open_shapes),
-        TEST(what_depends_on_data_too_much_is_refused),
+        TEST(functions_give_the_eager_bits),       TEST(random_shuffle_continues_its_stream),
+        TEST(bodies_see_the_sizes_that_are_known), TEST(explanations_have_open_shapes),
+        TEST(values_of_open_sizes_cross_devices),  TEST(what_depends_on_data_too_much_is_refused),
         TEST(nothing_leaks_when_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
