@@ -244,7 +244,8 @@ gantry__traced_t *gantry__function_newest(gantry_function_t *function) {
 /* ---- idle frames ---- */
 
 /* Takes a trace's idle frames, and a reference to it, which keeps their schedule. */
-static gantry__traced_t *take_idle(gantry_function_t *function, gantry__frame_t **out_frames) {
+static gantry__traced_t *take_idle_frames(gantry_function_t *function,
+                                          gantry__frame_t **out_frames) {
     gantry__mutex_lock(&function->lock);
     gantry__traced_t *traced = function->traced;
     while (traced && !traced->idle) traced = traced->next;
@@ -262,7 +263,7 @@ uint64_t gantry__function_trim(gantry_function_t *function) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < function->most_traces; ++i) {
         gantry__frame_t *frames;
-        gantry__traced_t *traced = take_idle(function, &frames);
+        gantry__traced_t *traced = take_idle_frames(function, &frames);
         if (!traced) break;
         bytes += destroy_frames(frames);
         gantry__function_leave(function, traced);
