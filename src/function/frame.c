@@ -522,7 +522,7 @@ gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__act_t *ac
                                  const gantry_tensor_t *const *arguments) {
     /* the eager path makes its own record */
     const bool records =
-        act->kind != GANTRY__DO_EAGER && gantry__profile_is_on(&frame->schedule->runtime->devices);
+        gantry__profile_is_on(&frame->schedule->runtime->devices) && act->kind != GANTRY__DO_EAGER;
     gantry_status_t status = records ? gantry__frame_do_recorded(frame, act, arguments)
                                      : gantry__frame_do_silently(frame, act, arguments);
     return status == GANTRY_OK ? GANTRY_OK : fail_at(frame, act, status);

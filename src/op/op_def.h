@@ -82,7 +82,7 @@ typedef struct gantry__infer_t {
     /* If output 0 is one bool, whatever the inputs hold: 0 or 1. -1 before infer runs, and for all
      * other ops. */
     int32_t known_bool;
-    bool is_open; /* inferred by gantry__op_infer_open */
+    bool is_open; /* in a trace: inferred by gantry__op_infer_open */
 } gantry__infer_t;
 
 typedef gantry_status_t (*gantry__infer_fn)(gantry__infer_t *call);

@@ -17,6 +17,7 @@ gantry_status_t gantry__eager_infer_in_trace(gantry__eager_t *eager) {
     }
     const uint32_t before = gantry__failures();
     gantry_status_t status = GANTRY_OK;
+    call->is_open = false;
     if (!is_open) {
         status = gantry__op_infer(call, eager->attrs, eager->attr_count);
         if (status == GANTRY_OK || eager->host_status != GANTRY_FAILED_PRECONDITION) return status;
