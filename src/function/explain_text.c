@@ -130,6 +130,8 @@ static void explain_text_write_node(const explained_t *explained, size_t index, 
     if (*wish && place->kept && place->reason != GANTRY_PLACED_EXPLICIT)
         gantry__text_append(out, "    asked for %s\n", wish);
     write_fused(node, out);
+    if (node->kind == GANTRY__NODE_EAGER)
+        gantry__text_append(out, "    runs at once in each call\n");
     write_refusals(place, wish, out);
     write_colocation(explained, place, out);
     write_controls(explained, node, out);

@@ -130,6 +130,7 @@ static void explanations_have_open_shapes(void **state) {
         gantry_function_explain(function, GANTRY_EXPLAIN_TEXT, text, sizeof text, NULL), GANTRY_OK);
     assert_non_null(strstr(text, "int64[-1,1]"));
     assert_non_null(strstr(text, "int64[-1,3]"));
+    assert_non_null(strstr(text, "runs at once in each call"));
     assert_int_equal(
         gantry_function_explain(function, GANTRY_EXPLAIN_JSON, text, sizeof text, NULL), GANTRY_OK);
     assert_non_null(strstr(text, "\"kind\":\"eager\""));
@@ -140,6 +141,88 @@ static void explanations_have_open_shapes(void **state) {
     assert_int_equal(count, 1);
     assert_in_range(memory[0].result_bytes, 8 + 24, 512);
     gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
+static const gantry_tensor_t *chosen_of(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    return gantry_boolean_mask(scope, x, gantry_greater(scope, x, gantry_scalar_f32(scope, 0)), 0);
+}
+
+/* ---- branches and loops ---- */
+
+static void keep_positive(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                          const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = chosen_of(scope, inputs[0]);
+}
+
+static void keep_all(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    (void)scope, (void)user;
+    outputs[0] = inputs[0];
+}
+
+static void is_any(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                   const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_less(scope, gantry_scalar_i32(scope, 0),
+                             gantry_size(scope, inputs[1], GANTRY_INT32));
+}
+
+/* Counts a step, and keeps what is still above 0 after 1 is taken away. */
+static void shrink(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                   const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_add(scope, inputs[0], gantry_scalar_i32(scope, 1));
+    outputs[1] = chosen_of(scope, gantry_sub(scope, inputs[1], gantry_scalar_f32(scope, 1)));
+}
+
+/* One body leaves a size open, the other does not; then a loop over that. */
+static void either_then_loop(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                             const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const gantry_tensor_t *is_large =
+        gantry_greater(scope, gantry_sum(scope, inputs[0], NULL), gantry_scalar_f32(scope, 4));
+    const gantry_tensor_t *values[2] = {gantry_scalar_i32(scope, 0), NULL}, *results[2];
+    (void)gantry_cond(scope, is_large, keep_all, keep_positive, NULL, inputs, 1, &values[1], 1);
+    assert_int_equal(gantry_tensor_elements(values[1]), -1);
+    (void)gantry_while(scope, is_any, shrink, NULL, values, 2, NULL, results);
+    outputs[0] = values[1];
+    outputs[1] = results[0];
+}
+
+/* The loop's variable has a known size. */
+static void growing_open(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                         const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const gantry_tensor_t *values[2] = {gantry_scalar_i32(scope, 0), inputs[0]}, *results[2];
+    (void)gantry_while(scope, is_any, shrink, NULL, values, 2, NULL, results);
+    outputs[0] = results[1];
+}
+
+static void branches_and_loops_take_open_sizes(void **state) {
+    (void)state;
+    const gantry_input_spec_t input = SPEC_F32(4);
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_function_t *function =
+        function_fixture_trace(f.runtime, either_then_loop, NULL, &input, 1, 2, NULL);
+    for (int d = 0; d < 2; ++d) {
+        gantry_scope_t *scope = runtime_fixture_scope(&f, d ? "GPU:0" : "CPU:0");
+        const gantry_tensor_t *large = F32(scope, 4, -1, 3, 1), *small = F32(scope, 2, -3, 3, -4),
+                              *got[2];
+        function_fixture_call(scope, function, &large, 1, got, 2);
+        EXPECT_F32(got[0], 4, -1, 3, 1);
+        EXPECT_I32(got[1], 4);
+        function_fixture_call(scope, function, &small, 1, got, 2);
+        assert_int_equal(gantry_tensor_elements(got[0]), 2);
+        EXPECT_F32(got[0], 2, 3);
+        EXPECT_I32(got[1], 3);
+        expect_ended_well(scope);
+    }
+    gantry_function_release(function);
+    expect_refusal(function_fixture_try(&f, growing_open, NULL), GANTRY_INVALID_ARGUMENT,
+                   "body 1 sets output 1 to float32[-1]; float32[2] is accepted, as the loop's");
     runtime_fixture_close(&f);
 }
 
@@ -195,10 +278,6 @@ static void values_of_open_sizes_cross_devices(void **state) {
 }
 
 /* ---- refusals ---- */
-
-static const gantry_tensor_t *chosen_of(gantry_scope_t *scope, const gantry_tensor_t *x) {
-    return gantry_boolean_mask(scope, x, gantry_greater(scope, x, gantry_scalar_f32(scope, 0)), 0);
-}
 
 static void squeezing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                       const gantry_tensor_t **outputs, void *user) {
@@ -319,9 +398,13 @@ int main(int argc, char **argv) {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(functions_give_the_eager_bits),       TEST(random_shuffle_continues_its_stream),
-        TEST(bodies_see_the_sizes_that_are_known), TEST(explanations_have_open_shapes),
-        TEST(values_of_open_sizes_cross_devices),  TEST(what_depends_on_data_too_much_is_refused),
+        TEST(functions_give_the_eager_bits),
+        TEST(random_shuffle_continues_its_stream),
+        TEST(bodies_see_the_sizes_that_are_known),
+        TEST(explanations_have_open_shapes),
+        TEST(values_of_open_sizes_cross_devices),
+        TEST(branches_and_loops_take_open_sizes),
+        TEST(what_depends_on_data_too_much_is_refused),
         TEST(nothing_leaks_when_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
