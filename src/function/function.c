@@ -345,6 +345,8 @@ gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_function_t *f
         status = scope->trace || function->runs_eagerly
                      ? call_inline(scope, function, inputs, outputs)
                      : call_traced(scope, function, inputs, outputs);
+        /* an op that failed in the scope, for a variable, did not know its node */
+        if (status != GANTRY_OK) gantry_scope_clear(scope);
         gantry_function_release(function);
     }
     if (status == GANTRY_OK) return GANTRY_OK;

@@ -70,7 +70,8 @@ static gantry_status_t place_constant(const placing_t *placing, uint32_t index) 
     gantry__node_place_t *place = &placing->places[index];
     place->kept = gantry__node_plan(placing->request, index, &ask);
     if (!place->kept)
-        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "no memory for the plan of %s", node->name);
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "out of host memory for the plan of %s",
+                            node->name);
     if (!place->kept->plan.device)
         return gantry__place_refuse(placing->request, index, &ask, place->kept, NULL,
                                     GANTRY_INVALID_ARGUMENT);

@@ -163,7 +163,8 @@ static gantry_status_t make_traced(gantry_function_t *function, const gantry__wi
                                    gantry__traced_t **out_traced) {
     const gantry__heap_t *heap = &function->runtime->heap;
     gantry__traced_t *traced = gantry__heap_zalloc(heap, sizeof *traced);
-    if (!traced) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!traced)
+        return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "function %s: ", function->name);
     gantry__graph_init(&traced->graph, heap);
     traced->wish = wish;
     traced->losses = atomic_load_explicit(&function->runtime->devices.losses, memory_order_acquire);
