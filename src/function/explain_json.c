@@ -46,6 +46,7 @@ static const char *node_kind_name(gantry__node_kind_t kind) {
         case GANTRY__NODE_CASE: return "branch";
         case GANTRY__NODE_WHILE: return "loop";
         case GANTRY__NODE_DRAW: return "draw";
+        case GANTRY__NODE_EAGER: return "eager";
         default: return "op";
     }
 }
