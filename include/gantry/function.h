@@ -51,7 +51,9 @@ typedef enum gantry_pass_t {
     GANTRY_PASS_IN_PLACE = 1 << 4,
     /** Copies between devices begin as soon as their source is there. */
     GANTRY_PASS_EARLY_COPIES = 1 << 5,
-    GANTRY_PASS_ALL = (1 << 6) - 1 /**< All of them. */
+    /** A matrix product's kernel also computes the elementwise ops that follow it: bias, activation. */
+    GANTRY_PASS_EPILOGUES = 1 << 6,
+    GANTRY_PASS_ALL = (1 << 7) - 1 /**< All of them. */
 } gantry_pass_t;
 
 /** Options of a function. */

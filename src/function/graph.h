@@ -59,6 +59,8 @@ typedef struct gantry__node_t {
     const char *const *fused; /* names of the nodes that a pass joined in this one */
     uint32_t fused_count;
     const gantry__op_def_t *const *fused_ops; /* of these nodes */
+    /* a product whose kernel cannot take the elementwise nodes behind it */
+    bool is_apart;
 } gantry__node_t;
 
 typedef struct gantry__value_t {
