@@ -47,6 +47,7 @@ void bench_reduce(bench_t *bench);
 void bench_matmul(bench_t *bench);
 void bench_listing(bench_t *bench);
 void bench_card_launch(bench_t *bench);
+void bench_card_function(bench_t *bench);
 void bench_card_transfer(bench_t *bench);
 void bench_card_stream(bench_t *bench);
 void bench_card_matmul(bench_t *bench);

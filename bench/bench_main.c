@@ -33,6 +33,7 @@ static const case_t cases[] = {
     {"matmul", "square float32 products", bench_matmul},
     {"listing", "listing devices in a fresh process", bench_listing},
     {"card_launch", "a small op against cuLaunchKernel", bench_card_launch},
+    {"card_function", "a function of 100 small ops against a CUDA graph", bench_card_function},
     {"card_transfer", "pinned and ordinary memory against cuMemcpy...Async", bench_card_transfer},
     {"card_stream", "elementwise and sums, 64 MiB to 1 GiB, against cuMemcpyDtoDAsync",
      bench_card_stream},

@@ -11,6 +11,7 @@ static gantry_status_t run_inside(gantry_runtime_t *runtime, const gantry__graph
         const gantry__node_t *node = &graph->nodes[i];
         for (uint32_t k = 0; k < node->body_count; ++k) {
             node->bodies[k].graph.passes_off = graph->passes_off;
+            node->bodies[k].graph.is_never_replayed = graph->is_never_replayed;
             GANTRY__TRY(gantry__passes_run(runtime, &node->bodies[k].graph));
         }
     }

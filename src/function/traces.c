@@ -174,6 +174,7 @@ static gantry_status_t make_traced(gantry_function_t *function, const gantry__wi
     for (uint32_t i = 0; traced->shapes && i < function->input_count; ++i)
         traced->shapes[i] = *shapes[i];
     traced->graph.passes_off = function->passes_off;
+    traced->graph.is_never_replayed = function->is_never_replayed;
     if (status == GANTRY_OK) status = record(function, traced);
     if (status == GANTRY_OK) status = gantry__passes_run(function->runtime, &traced->graph);
     if (status == GANTRY_OK) status = plan_traced(function, traced);

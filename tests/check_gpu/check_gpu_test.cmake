@@ -75,7 +75,7 @@ string(JSON rows LENGTH "${figures}" rows)
 if(rows LESS 20)
   message(FATAL_ERROR "the figures have ${rows} rows, fewer than the cases make")
 endif()
-foreach(case card_launch card_transfer card_stream card_matmul card_start)
+foreach(case card_launch card_function card_transfer card_stream card_matmul card_start)
   expect("${figures}" "\"case\": \"${case}\"")
 endforeach()
 
