@@ -91,7 +91,7 @@ typedef struct gantry_placement_record_t {
     } refusals[GANTRY_MAX_REFUSALS];
     /** The composed op that the program called and that ran this one; "" otherwise. */
     char part_of[48];
-    /** Of GANTRY_PLACED_CROSSOVER: the measured cost there, with the copies that it needs; else 0. */
+    /** Of GANTRY_PLACED_CROSSOVER: the measured cost there, with its copies; else 0. */
     uint64_t cost_ns;
     /** The same on the device that was refused with GANTRY_REFUSED_COSTS_MORE. */
     uint64_t other_cost_ns;

@@ -9,8 +9,8 @@
  *
  * Each device that was tried and not chosen leaves a refusal with its own reason.
  *
- * Crossover (place/crossover.h) chooses among the devices that the last rule leaves free: its choice
- * comes as a pinned device, and what it passes over as a refusal.
+ * Crossover (place/crossover.h) chooses among the devices that the last rule leaves free. Its
+ * choice comes as a pinned device, and the device that it passes over as a refusal.
  *
  * Two callers share them: the eager path for each op, and function/place_graph.c for each node. A
  * graph adds only which devices a node's colocation group allows, and who pinned a node. */

@@ -27,8 +27,8 @@ typedef enum devices_t { ALL = 0, CPU_ALONE, NO_DEVICE } devices_t;
 
 enum { AT_CPU0 = 0, AT_CPU1 = 1, AT_GPU0 = 2, AT_GPU1 = 3, AT_VIEW = 4 };
 
-/* Abs: the GPUs' kernels decline. Add, Sqrt, Identity, MatMul: all. Cos: a CPU's has the higher priority.
- * Exp: the CPUs. Log: the GPUs. Sin: none. In the registry's order. */
+/* Abs: the GPUs' kernels decline. Add, Sqrt, Identity, MatMul: all. Cos: a CPU's has the higher
+ * priority. Exp: the CPUs. Log: the GPUs. Sin: none. In the registry's order. */
 static inline void make_machine(devices_t devices) {
     begin_machine();
     if (devices == NO_DEVICE) return;
