@@ -2,6 +2,7 @@
 /* With crossover, the ops of a graph that the rules leave free run where they cost least by made-up
  * measurements, with their copies counted; requests, variables, colocation and GANTRY_PLACEMENT
  * keep precedence, and what is not measured is placed as usual and says so. */
+#include "failing_heap.h"
 #include "place_world.h"
 
 #define ARG(name_) \
@@ -218,6 +219,26 @@ static void what_is_not_measured_is_told(void **state) {
         strstr(gantry_refusal_text(GANTRY_REFUSED_NOT_MEASURED), "gantry tune --what crossover"));
 }
 
+static void without_memory_it_fails_and_leaks_nothing(void **state) {
+    (void)state;
+    const row_t *row = find_row("an alias shows its neighbours the copy");
+    bool has_failed = true;
+    for (long n = 0; has_failed; ++n) {
+        failing_heap_t failing;
+        world_t w;
+        open_world(&w, row);
+        failing_heap_init(&failing, n);
+        w.graph.heap = &failing.heap;
+        const gantry_status_t status = place_world(&w, row);
+        has_failed = failing.calls > n;
+        assert_int_equal(status, has_failed ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_OK);
+        assert_int_equal(failing.live_blocks, 0);
+        assert_false(failing.wrong_size);
+        w.graph.heap = &gantry__heap_default;
+        close_world(&w);
+    }
+}
+
 /* ---- random graphs ---- */
 
 static uint32_t random_state;
@@ -354,6 +375,7 @@ int main(void) {
         cmocka_unit_test(every_case_is_placed_as_it_says),
         cmocka_unit_test(costs_are_launch_bytes_operations_and_copies),
         cmocka_unit_test(what_is_not_measured_is_told),
+        cmocka_unit_test(without_memory_it_fails_and_leaks_nothing),
         cmocka_unit_test(random_graphs_never_cost_more_than_as_usual),
         cmocka_unit_test(records_are_read_or_refused_with_a_reason),
     };
