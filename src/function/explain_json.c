@@ -99,6 +99,11 @@ static void explain_json_write_place(const explained_t *explained, const gantry_
     write_member("device", place->home ? place->home->full_name : "", out);
     write_member("reason", gantry_placement_reason_text(place->reason), out);
     write_member("with", decided, out);
+    if (place->other) {
+        write_number_member("cost_ns", (uint64_t)place->cost_ns, out);
+        write_member("other", place->other->full_name, out);
+        write_number_member("other_cost_ns", (uint64_t)place->other_cost_ns, out);
+    }
     write_refused(node, place, out);
 }
 

@@ -81,6 +81,15 @@ static void write_cells(const cells_t *cells, const int *widths, const char *las
     gantry__text_append(out, "%s\n", last);
 }
 
+static void fill_reason(const gantry__node_place_t *place, char *out) {
+    const char *reason = gantry_placement_reason_text(place->reason);
+    (void)snprintf(out, MOST_CELL, "%s", reason);
+    if (place->other)
+        (void)snprintf(out, MOST_CELL, "%s: %.2f us beside %.2f us on %s", reason,
+                       1e-3 * place->cost_ns, 1e-3 * place->other_cost_ns,
+                       gantry__explained_short(place->other));
+}
+
 /* The nodes that come first though the node takes no value of them. */
 static void write_controls(const explained_t *explained, const gantry__node_t *node,
                            gantry__text_t *out) {
@@ -98,6 +107,7 @@ static void write_refusals(const gantry__node_place_t *place, const char *wish,
     if (!place->kept) return;
     const gantry__plan_t *plan = &place->kept->plan;
     for (uint32_t i = 0; i < plan->refusal_count && i < GANTRY_MAX_REFUSALS; ++i) {
+        if (plan->refusals[i].device == place->other && place->other) continue; /* in the reason */
         const gantry_logical_device_t *device = plan->refusals[i].device;
         gantry__text_append(out, "    not %s: ", device ? gantry__explained_short(device) : wish);
         gantry__explained_refusal(plan, i, out);
@@ -128,7 +138,9 @@ static void explain_text_write_node(const explained_t *explained, size_t index, 
     const gantry__node_place_t *place = &explained->schedule->places[index];
     const char *wish = gantry__explained_wish(node);
     const cells_t cells = make_cells(explained, index);
-    write_cells(&cells, widths, gantry_placement_reason_text(place->reason), out);
+    char reason[MOST_CELL];
+    fill_reason(place, reason);
+    write_cells(&cells, widths, reason, out);
     if (*wish && place->kept && place->reason != GANTRY_PLACED_EXPLICIT)
         gantry__text_append(out, "    asked for %s\n", wish);
     write_fused(node, out);
