@@ -19,9 +19,9 @@ static const gantry_tensor_t *gelu_tanh(gantry_scope_t *scope, const gantry_tens
 }
 
 /* One at least for each algorithm of the CPU's products, and for parts of rows. */
-static const int64_t shapes[][3] = {{2, 3, 4},      {1, 40, 30},    {1, 784, 512}, {4, 100, 700},
-                                    {700, 100, 3},  {20, 33, 17},   {64, 64, 64},  {50, 300, 10},
-                                    {20, 90, 1300}, {130, 600, 650}, {7, 0, 9},    {5, 1, 1},
+static const int64_t shapes[][3] = {{2, 3, 4},      {1, 40, 30},     {1, 784, 512}, {4, 100, 700},
+                                    {700, 100, 3},  {20, 33, 17},    {64, 64, 64},  {50, 300, 10},
+                                    {20, 90, 1300}, {130, 600, 650}, {7, 0, 9},     {5, 1, 1},
                                     {300, 20, 1}};
 
 static void check_each(gantry_runtime_t *runtime, epilogue_case_t c) {
@@ -33,7 +33,7 @@ static void check_each(gantry_runtime_t *runtime, epilogue_case_t c) {
             c.transpose_a = form & 1;
             c.transpose_b = form >> 1;
             c.adds_from_left = form == 1;
-            assert_true(epilogue_check(runtime, "CPU:0", &c));
+            assert_true(epilogue_check(runtime, "CPU:0", &c, 0).is_joined);
         }
     }
 }
@@ -47,9 +47,9 @@ static void products_of_each_shape_have_the_bits_of_ops(void **state) {
         if (own) assert_int_equal(setenv("GANTRY_CPU_MATMUL", "own", 1), 0);
         runtime_fixture_open(&f, 0);
         for (size_t t = 0; t < sizeof dtypes / sizeof dtypes[0]; ++t) {
-            check_each(f.runtime, (epilogue_case_t){.dtype = dtypes[t],
-                                                    .has_bias = true,
-                                                    .activation = gantry_relu});
+            check_each(
+                f.runtime,
+                (epilogue_case_t){.dtype = dtypes[t], .has_bias = true, .activation = gantry_relu});
         }
         runtime_fixture_close(&f);
     }
@@ -102,14 +102,14 @@ static void a_node_names_its_members_and_keeps_the_last_name(void **state) {
 /* ---- what stays apart ---- */
 
 typedef enum apart_t {
-    APART_USED,     /* another node uses the product */
-    APART_RESULT,   /* the product is a result */
-    APART_COLUMN,   /* an operand with one element for each row */
-    APART_GROWS,    /* an operand that makes the result larger */
-    APART_WAITED,   /* a node runs after the product by request */
-    APART_WITH,     /* a node shares the product's device by request */
-    APART_OTHER,    /* the activation is on another device */
-    APART_CAST,     /* the result has another type */
+    APART_USED,   /* another node uses the product */
+    APART_RESULT, /* the product is a result */
+    APART_COLUMN, /* an operand with one element for each row */
+    APART_GROWS,  /* an operand that makes the result larger */
+    APART_WAITED, /* a node runs after the product by request */
+    APART_WITH,   /* a node shares the product's device by request */
+    APART_OTHER,  /* the activation is on another device */
+    APART_CAST,   /* the result has another type */
     APART_COUNT
 } apart_t;
 
@@ -184,8 +184,8 @@ static void two_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs
     (void)user;
     const gantry_tensor_t *first = gantry_matmul(scope, inputs[0], inputs[1], NULL),
                           *second = gantry_matmul(scope, inputs[0], inputs[0], NULL);
-    outputs[0] = gantry_relu(
-        scope, gantry_bias_add(scope, gantry_add(scope, first, second), inputs[2]));
+    outputs[0] =
+        gantry_relu(scope, gantry_bias_add(scope, gantry_add(scope, first, second), inputs[2]));
 }
 
 static void the_later_of_two_products_takes_the_sum(void **state) {
@@ -215,12 +215,8 @@ static void the_later_of_two_products_takes_the_sum(void **state) {
 /* ---- memory that runs out ---- */
 
 static gantry_status_t trace_layer(gantry_scope_t *scope) {
-    static epilogue_case_t c = {.m = 8,
-                                .k = 8,
-                                .n = 8,
-                                .dtype = GANTRY_FLOAT32,
-                                .has_bias = true,
-                                .activation = leaky};
+    static epilogue_case_t c = {
+        .m = 8, .k = 8, .n = 8, .dtype = GANTRY_FLOAT32, .has_bias = true, .activation = leaky};
     const gantry_input_spec_t inputs[] = {{"a", GANTRY_FLOAT32, GANTRY_SHAPE(8, 8)},
                                           {"b", GANTRY_FLOAT32, GANTRY_SHAPE(8, 8)},
                                           {"bias", GANTRY_FLOAT32, GANTRY_SHAPE(8)}};
