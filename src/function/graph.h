@@ -58,6 +58,7 @@ typedef struct gantry__node_t {
     const char *const *fused; /* names of the nodes that a pass joined in this one */
     uint32_t fused_count;
     const gantry__op_def_t *const *fused_ops; /* of these nodes */
+    const char *recomputes; /* the node whose result it computes again, for a budget; or NULL */
 } gantry__node_t;
 
 typedef struct gantry__value_t {
