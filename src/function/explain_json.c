@@ -154,6 +154,7 @@ static void explain_json_write_node(const explained_t *explained, size_t index,
     write_after(explained, node, out);
     explain_json_write_outputs(explained, node, out);
     write_fused_names(node, out);
+    if (node->recomputes) write_member("recomputes", node->recomputes, out);
     write_bodies(explained, (uint32_t)index, out);
     gantry__text_append(out, "}");
 }

@@ -121,6 +121,9 @@ static void write_fused(const gantry__node_t *node, gantry__text_t *out) {
     if (node->fused_count > 0) gantry__text_append(out, "\n");
     if (node->is_apart)
         gantry__text_append(out, "    apart from what follows: %s\n", gantry__explained_apart);
+    if (node->recomputes)
+        gantry__text_append(out, "    recomputed: %s again, for the memory budget\n",
+                            node->recomputes);
 }
 
 static void write_colocation(const explained_t *explained, const gantry__node_place_t *place,

@@ -61,6 +61,7 @@ typedef struct gantry__node_t {
     const gantry__op_def_t *const *fused_ops; /* of these nodes */
     /* a product whose kernel cannot take the elementwise nodes behind it */
     bool is_apart;
+    const char *recomputes; /* the node whose result it computes again, for a budget; or NULL */
 } gantry__node_t;
 
 typedef struct gantry__value_t {
