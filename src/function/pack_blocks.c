@@ -20,7 +20,7 @@ static int compare_blocks(const void *left, const void *right) {
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-static bool meet(const gantry__packed_t *a, const gantry__packed_t *b) {
+static bool packed_meet(const gantry__packed_t *a, const gantry__packed_t *b) {
     return a->lane != b->lane || (a->first <= b->last && b->first <= a->last);
 }
 
@@ -30,7 +30,7 @@ static uint64_t lowest_offset(const gantry__packed_t *const *placed, size_t coun
     uint64_t at = 0;
     for (size_t i = 0; i < count; ++i) {
         const gantry__packed_t *other = placed[i];
-        if (!meet(other, block)) continue;
+        if (!packed_meet(other, block)) continue;
         if (other->tried >= at + block->bytes) break;
         if (other->tried + other->bytes > at) at = other->tried + other->bytes;
     }
@@ -46,7 +46,7 @@ static void insert_by_offset(const gantry__packed_t **placed, size_t count,
 }
 
 /* Returns the position of the block that reaches highest. */
-static size_t place_all(gantry__packed_t *blocks, size_t count, const gantry__packed_t **placed) {
+static size_t pack_once(gantry__packed_t *blocks, size_t count, const gantry__packed_t **placed) {
     size_t highest = 0;
     for (size_t i = 0; i < count; ++i) {
         gantry__packed_t *block = &blocks[i];
@@ -71,7 +71,7 @@ gantry_status_t gantry__pack_blocks(const gantry__heap_t *heap, gantry__packed_t
     qsort(blocks, count, sizeof *blocks, compare_blocks);
     *out_bytes = UINT64_MAX;
     for (int i = 0; i < TRIES && count > 0 && *out_bytes > goal; ++i) {
-        const size_t highest = place_all(blocks, count, placed);
+        const size_t highest = pack_once(blocks, count, placed);
         const uint64_t bytes = blocks[highest].tried + blocks[highest].bytes;
         for (size_t k = 0; bytes < *out_bytes && k < count; ++k) blocks[k].offset = blocks[k].tried;
         if (bytes < *out_bytes) *out_bytes = bytes;

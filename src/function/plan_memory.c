@@ -88,8 +88,8 @@ static gantry__free_blocks_t *list_of(const planner_t *planner, uint32_t arena, 
 }
 
 /* A new block of the slot, which lives from the step on. */
-static gantry_status_t add_block(planner_t *planner, uint32_t slot, uint32_t lane, uint32_t step,
-                                 uint64_t bytes) {
+static gantry_status_t plan_add_block(planner_t *planner, uint32_t slot, uint32_t lane,
+                                      uint32_t step, uint64_t bytes) {
     const gantry__slot_t *owner = &planner->schedule->slots[slot];
     living_t *living = &planner->living[list_number(planner, owner->arena, lane)];
     if (!gantry__heap_grow(planner->schedule->graph->heap, &planner->blocks, planner->block_count,
@@ -107,7 +107,7 @@ static gantry_status_t add_block(planner_t *planner, uint32_t slot, uint32_t lan
     return GANTRY_OK;
 }
 
-static void end_block(planner_t *planner, uint32_t slot, uint32_t step, uint64_t bytes) {
+static void plan_end_block(planner_t *planner, uint32_t slot, uint32_t step, uint64_t bytes) {
     const gantry__slot_t *owner = &planner->schedule->slots[slot];
     planner->blocks[planner->slot_blocks[slot]].last = step;
     planner->living[list_number(planner, owner->arena, owner->lane)].now -= bytes;
@@ -170,7 +170,7 @@ static gantry_status_t take_output(planner_t *planner, const gantry__act_t *act,
         planner->slot_blocks[act->outputs[output]] = planner->slot_blocks[donor - schedule->slots];
         return GANTRY_OK;
     }
-    GANTRY__TRY(add_block(planner, act->outputs[output], act->lane, step, bytes));
+    GANTRY__TRY(plan_add_block(planner, act->outputs[output], act->lane, step, bytes));
     return take_memory(planner, slot->arena, act->lane, bytes, &slot->offset);
 }
 
@@ -185,7 +185,7 @@ static gantry_status_t give_ended(planner_t *planner, uint32_t step, uint32_t in
     const uint64_t bytes = slot_bytes(schedule, slot);
     slot->is_ended = true; /* an input may stand twice */
     if (bytes == 0) return GANTRY_OK;
-    end_block(planner, schedule->slots[index].root, step, bytes);
+    plan_end_block(planner, schedule->slots[index].root, step, bytes);
     return gantry__free_blocks_give(list_of(planner, slot->arena, slot->lane), slot->offset, bytes);
 }
 
