@@ -39,10 +39,10 @@ static bool call_function(void *argument, int calls) {
 
 static bool enqueue_raw(void *argument, int calls) {
     bench_queue_t *queue = &((subject_t *)argument)->queue;
-    size_t global = 4;
+    const size_t one = 1;
     for (int i = 0; i < calls; ++i) {
-        if (queue->opencl.clEnqueueNDRangeKernel(queue->queue, queue->kernel, 1, NULL, &global,
-                                                 NULL, 0, NULL, NULL) != 0)
+        if (queue->opencl.clEnqueueNDRangeKernel(queue->queue, queue->same, 1, NULL, &one, &one, 0,
+                                                 NULL, NULL) != 0)
             return false;
         if ((i + 1) % NODES == 0 && queue->opencl.clFinish(queue->queue) != 0) return false;
     }
@@ -66,9 +66,8 @@ static bool open_subject(bench_t *bench, const char *device, subject_t *subject)
         !bench_is_ok(gantry_function_trace(bench->runtime, "adds", add_often, NULL, &input, 1, 1,
                                            &options, &subject->function),
                      device, "function") ||
-        !bench_is_ok(
-            gantry_function_call(subject->scope, subject->function, &subject->x, 1, &y, 1), device,
-            "call") ||
+        !bench_is_ok(gantry_function_call(subject->scope, subject->function, &subject->x, 1, &y, 1),
+                     device, "call") ||
         !bench_is_ok(gantry_tensor_read(y, sums, sizeof sums), device, "read"))
         return false;
     for (int i = 0; i < 4; ++i)
