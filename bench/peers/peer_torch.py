@@ -19,6 +19,7 @@ CARD = "PEERS_CARD" in os.environ
 DEVICE = "cuda" if CARD else "cpu"
 if CARD:
     finish = torch.cuda.synchronize
+    torch.backends.cudnn.allow_tf32 = False  # as its products
 
 
 def open_peer(threads):
@@ -162,7 +163,7 @@ def case_scatter_nd(updates, ids):
 
 def case_segment_sum(data, ids):
     count = int(ids[-1]) + 1
-    return lambda: torch.zeros(count, data.shape[1]).index_add_(0, ids, data)
+    return lambda: torch.zeros(count, data.shape[1], device=DEVICE).index_add_(0, ids, data)
 
 
 def case_bincount(a, size):

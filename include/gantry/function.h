@@ -4,8 +4,8 @@
  *
  * A trace runs the body in a recording scope. The same op calls that compute elsewhere become the
  * nodes of a graph there; their results are symbolic tensors, which have a type and a shape, and no
- * elements. The graph is placed, with one reason for each node, and its memory is planned before
- * the first call.
+ * elements; a size that depends on data is -1. The graph is placed, with one reason for each node,
+ * and its memory is planned before the first call.
  *
  * Tensors and variables from outside that the body uses are captured by reference. Reads and
  * assignments of a variable keep the body's order, and happen in each call. */
@@ -51,7 +51,9 @@ typedef enum gantry_pass_t {
     GANTRY_PASS_IN_PLACE = 1 << 4,
     /** Copies between devices begin as soon as their source is there. */
     GANTRY_PASS_EARLY_COPIES = 1 << 5,
-    GANTRY_PASS_ALL = (1 << 6) - 1 /**< All of them. */
+    /** A matrix product's kernel also computes the elementwise ops that follow it: bias, activation. */
+    GANTRY_PASS_EPILOGUES = 1 << 6,
+    GANTRY_PASS_ALL = (1 << 7) - 1 /**< All of them. */
 } gantry_pass_t;
 
 /** Options of a function. */
@@ -143,7 +145,9 @@ typedef struct gantry_function_memory_t {
     uint64_t planned_bytes;   /**< Intermediate values, with the plan. */
     uint64_t unplanned_bytes; /**< The same values side by side. */
     uint64_t constant_bytes;  /**< Constants, once for all calls. */
-    uint64_t result_bytes;    /**< Results, new values of variables, copies and their sources. */
+    /** Results, new values of variables, copies and their sources; none whose size depends on
+     * data. */
+    uint64_t result_bytes;
 } gantry_function_memory_t;
 
 /** The memory that a call of the function's newest trace takes, before anything runs. Writes up to

@@ -46,6 +46,7 @@ static const char *node_kind_name(gantry__node_kind_t kind) {
         case GANTRY__NODE_CASE: return "branch";
         case GANTRY__NODE_WHILE: return "loop";
         case GANTRY__NODE_DRAW: return "draw";
+        case GANTRY__NODE_EAGER: return "eager";
         default: return "op";
     }
 }
@@ -110,6 +111,7 @@ static void write_fused_names(const gantry__node_t *node, gantry__text_t *out) {
         gantry__json_string(node->fused[i], out);
     }
     gantry__text_append(out, "]");
+    if (node->is_apart) write_member("apart", gantry__explained_apart, out);
 }
 
 static void write_bodies(const explained_t *explained, uint32_t index, gantry__text_t *out) {

@@ -109,6 +109,8 @@ static void write_fused(const gantry__node_t *node, gantry__text_t *out) {
     for (uint32_t i = 0; i < node->fused_count; ++i)
         gantry__text_append(out, "%s%s", i > 0 ? ", " : "    one pass over ", node->fused[i]);
     if (node->fused_count > 0) gantry__text_append(out, "\n");
+    if (node->is_apart)
+        gantry__text_append(out, "    apart from what follows: %s\n", gantry__explained_apart);
 }
 
 static void write_colocation(const explained_t *explained, const gantry__node_place_t *place,

@@ -207,12 +207,13 @@ gantry_status_t gantry__frame_view(const gantry__frame_t *frame, uint32_t index,
     const gantry__slot_t *slot = &frame->schedule->slots[index];
     const gantry__value_t *value = &frame->schedule->graph->values[slot->value];
     const gantry_tensor_t *tensor = tensor_of(frame, index);
+    const gantry_shape_t *shape = value->elements >= 0 ? &value->shape : &tensor->shape;
     const uint64_t offset = slot->root == index ? 0 : slot->offset;
     if (!tensor->buffer) { /* inline: the whole of it, or a piece */
-        GANTRY__TRY(gantry__tensor_alias(tensor, &value->shape, out_tensor));
+        GANTRY__TRY(gantry__tensor_alias(tensor, shape, out_tensor));
         return gantry__tensor_inherit_faults(*out_tensor, tensor);
     }
-    GANTRY__TRY(gantry__tensor_view(tensor, offset, &value->shape, out_tensor));
+    GANTRY__TRY(gantry__tensor_view(tensor, offset, shape, out_tensor));
     return gantry__tensor_inherit_faults(*out_tensor, tensor);
 }
 
@@ -247,6 +248,17 @@ gantry_status_t gantry__frame_put(gantry__frame_t *frame, uint32_t slot, gantry_
     for (uint32_t i = 0; i < tensor->fault_count; ++i)
         GANTRY__TRY(keep_fault(frame, gantry__fault_retain(tensor->faults[i])));
     return GANTRY_OK;
+}
+
+gantry_status_t gantry__frame_put_on(gantry__frame_t *frame, const gantry__act_t *act, uint32_t i,
+                                     gantry_tensor_t *result) {
+    const gantry__allocation_t purpose = {.owner = "copy"};
+    gantry_tensor_t *copy;
+    if (result->device == act->device) return gantry__frame_put(frame, act->outputs[i], result);
+    gantry_status_t status = gantry__logical_device_open(act->device);
+    if (status == GANTRY_OK) status = gantry__tensor_copy_to(result, act->device, &purpose, &copy);
+    gantry_tensor_release(result);
+    return status == GANTRY_OK ? gantry__frame_put(frame, act->outputs[i], copy) : status;
 }
 
 /* ---- a kernel ---- */
@@ -457,6 +469,7 @@ static gantry_status_t do_act(gantry__frame_t *frame, const gantry__act_t *act,
         case GANTRY__DO_ARGUMENT: return do_argument(frame, act, arguments[act->call]);
         case GANTRY__DO_BLOCK: return gantry__frame_do_block(frame, act);
         case GANTRY__DO_DRAW: return do_draw(frame, act);
+        case GANTRY__DO_EAGER: return gantry__frame_do_eager(frame, act);
     }
     return GANTRY_OK;
 }
@@ -496,9 +509,11 @@ gantry_status_t gantry__frame_do_silently(gantry__frame_t *frame, const gantry__
 
 gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__act_t *act,
                                  const gantry_tensor_t *const *arguments) {
-    gantry_status_t status = gantry__profile_is_on(&frame->schedule->runtime->devices)
-                                 ? gantry__frame_do_recorded(frame, act, arguments)
-                                 : gantry__frame_do_silently(frame, act, arguments);
+    /* the eager path makes its own record */
+    const bool records =
+        act->kind != GANTRY__DO_EAGER && gantry__profile_is_on(&frame->schedule->runtime->devices);
+    gantry_status_t status = records ? gantry__frame_do_recorded(frame, act, arguments)
+                                     : gantry__frame_do_silently(frame, act, arguments);
     return status == GANTRY_OK ? GANTRY_OK : fail_at(frame, act, status);
 }
 

@@ -42,7 +42,7 @@ gantry_status_t gantry__frame_run(gantry__frame_t *frame, gantry_scope_t *scope,
                                   const gantry_tensor_t *const *arguments,
                                   gantry_tensor_t **outputs);
 
-/* ---- for frame_block.c, frame_lanes.c and frame_profile.c ---- */
+/* ---- for frame_block.c, frame_eager.c, frame_lanes.c and frame_profile.c ---- */
 
 /* Runs one act of a call. Different acts may run on several threads at a time. */
 gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__act_t *act,
@@ -67,5 +67,10 @@ gantry_status_t gantry__frame_view(const gantry__frame_t *frame, uint32_t slot,
 gantry_status_t gantry__frame_put(gantry__frame_t *frame, uint32_t slot, gantry_tensor_t *tensor);
 /* A branch or a loop. */
 gantry_status_t gantry__frame_do_block(gantry__frame_t *frame, const gantry__act_t *act);
+/* An op by the eager path: frame_eager.c. */
+gantry_status_t gantry__frame_do_eager(gantry__frame_t *frame, const gantry__act_t *act);
+/* Makes a result the slot's, on the act's device. Takes over the reference. */
+gantry_status_t gantry__frame_put_on(gantry__frame_t *frame, const gantry__act_t *act, uint32_t i,
+                                     gantry_tensor_t *result);
 
 #endif

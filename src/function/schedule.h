@@ -50,7 +50,8 @@ typedef enum gantry__step_kind_t {
     GANTRY__DO_ASSIGN = 4,   /* input 0 to a variable; with an update, by a kernel */
     GANTRY__DO_ARGUMENT = 5, /* argument number `call` of the function to output 0 */
     GANTRY__DO_DRAW = 7,     /* key and counter to outputs 0 and 1 */
-    GANTRY__DO_BLOCK = 6     /* the bodies of a branch or a loop: block number `call` */
+    GANTRY__DO_BLOCK = 6,    /* the bodies of a branch or a loop: block number `call` */
+    GANTRY__DO_EAGER = 8     /* an op by the eager path: inputs to outputs */
 } gantry__step_kind_t;
 
 /* An act of another lane that comes first. */
@@ -70,6 +71,7 @@ typedef struct gantry__act_t {
     uint32_t node;
     uint32_t call; /* position among the calls, the blocks or the arguments */
     gantry_logical_device_t *device;
+    const gantry__wish_t *wish;       /* of EAGER: the op's request, or NULL */
     const uint32_t *inputs, *outputs; /* slots */
     uint32_t input_count, output_count;
     uint32_t ended_first, ended_count; /* in gantry__schedule_t.ended: tensors to release */

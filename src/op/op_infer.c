@@ -339,6 +339,7 @@ gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_
     uint32_t seen = 0;
     call->piece_first = -1;
     call->known_bool = -1;
+    call->is_open = false;
     GANTRY__TRY(check_counts(call));
     fill_defaults(call);
     if (attr_count > 0 && !attrs) {

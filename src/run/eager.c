@@ -114,7 +114,9 @@ static gantry_status_t infer(gantry__eager_t *eager) {
         call->shapes[i] = &eager->inputs[i]->shape;
         call->dtypes[i] = eager->inputs[i]->dtype;
     }
-    gantry_status_t status = gantry__op_infer(call, eager->attrs, eager->attr_count);
+    gantry_status_t status = eager->scope->trace
+                                 ? gantry__eager_infer_in_trace(eager)
+                                 : gantry__op_infer(call, eager->attrs, eager->attr_count);
     if (status == GANTRY_OK) return check_room(eager);
     return eager->host_status != GANTRY_OK ? eager->host_status : status;
 }
@@ -520,13 +522,10 @@ static gantry_status_t eager_run(gantry__eager_t *eager) {
     GANTRY__TRY(check_inputs(eager));
     GANTRY__TRY(gantry__runtime_initialize(eager->runtime, eager->op->name));
     GANTRY__TRY(infer(eager));
+    if (eager->scope->trace) return gantry__eager_record(eager);
     if (eager->op->flags & GANTRY__OP_COMPOSED) {
         eager->made_count = eager->infer.output_count;
         return gantry__compose(eager->scope, &eager->infer, eager->inputs, eager->made);
-    }
-    if (eager->scope->trace) {
-        eager->made_count = eager->infer.output_count;
-        return gantry__trace_op(eager->scope, &eager->infer, eager->inputs, eager->made);
     }
     describe_call(eager);
     gantry__profile_frame_t *frame = eager->frame;
