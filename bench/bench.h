@@ -41,6 +41,7 @@ typedef struct bench_t {
 void bench_dispatch(bench_t *bench);
 void bench_cores(bench_t *bench);
 void bench_launch(bench_t *bench);
+void bench_function(bench_t *bench);
 void bench_transfer(bench_t *bench);
 void bench_elementwise(bench_t *bench);
 void bench_reduce(bench_t *bench);

@@ -27,6 +27,7 @@ static const case_t cases[] = {
      "the cost of sharing: steps of one core, a cache line from one core to another and back",
      bench_cores},
     {"launch", "small ops, with one wait at the end or a wait for each op", bench_launch},
+    {"function", "a function of small ops, by the node", bench_function},
     {"transfer", "host to device and back, 4 KiB to 64 MiB", bench_transfer},
     {"elementwise", "add, tanh and exp of 16 Mi float32", bench_elementwise},
     {"reduce", "sum of 16 Mi float32", bench_reduce},
