@@ -108,6 +108,12 @@ GANTRY_API gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_fu
                                                 size_t input_count, const gantry_tensor_t **outputs,
                                                 size_t output_count);
 
+/** Frees the memory that the function keeps between calls on all devices: a block for each of its
+ * traces, and for each call that ran at the same time. The next call allocates it again. Calls that
+ * run keep theirs. *out_bytes (may be NULL) is how much was freed. gantry_trim_memory gives it back
+ * to the driver. */
+GANTRY_API gantry_status_t gantry_function_trim(gantry_function_t *function, uint64_t *out_bytes);
+
 /** Its name; the function owns it. */
 GANTRY_API const char *gantry_function_name(const gantry_function_t *function);
 

@@ -186,6 +186,17 @@ void gantry__frame_destroy(gantry__frame_t *frame) {
     gantry__heap_free(heap, frame, sizeof *frame);
 }
 
+uint64_t gantry__frame_bytes(const gantry__frame_t *frame) {
+    const gantry__schedule_t *schedule = frame->schedule;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < schedule->arena_count; ++i) bytes += schedule->arenas[i].bytes;
+    for (size_t i = 0; i < schedule->block_count; ++i) {
+        for (uint32_t k = 0; k < schedule->blocks[i].body_count; ++k)
+            bytes += gantry__frame_bytes(frame->blocks[i][k]);
+    }
+    return bytes;
+}
+
 /* ---- one call ---- */
 
 static void bind_tensor(gantry__frame_t *frame, uint32_t index) {

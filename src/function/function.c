@@ -171,6 +171,18 @@ void gantry_function_release(gantry_function_t *function) {
     if (atomic_fetch_sub(&function->references, 1) == 1) function_destroy(function);
 }
 
+gantry_status_t gantry_function_trim(gantry_function_t *function, uint64_t *out_bytes) {
+    if (out_bytes) *out_bytes = 0;
+    if (!function)
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_function_trim: the function is NULL; one from gantry_function_trace is accepted");
+    GANTRY__TRY(gantry__runtime_check(function->runtime));
+    const uint64_t bytes = gantry__function_trim(function);
+    if (out_bytes) *out_bytes = bytes;
+    return GANTRY_OK;
+}
+
 const char *gantry_function_name(const gantry_function_t *function) {
     return function ? function->name : "";
 }

@@ -13,13 +13,21 @@
 
 /* ---- life ---- */
 
-static void traced_destroy(const gantry_function_t *function, gantry__traced_t *traced) {
-    const gantry__heap_t *heap = &function->runtime->heap;
-    while (traced->idle) {
-        gantry__frame_t *frame = traced->idle;
-        traced->idle = frame->next;
+/* Returns the bytes of the frames' blocks. */
+static uint64_t destroy_frames(gantry__frame_t *first) {
+    uint64_t bytes = 0;
+    while (first) {
+        gantry__frame_t *frame = first;
+        first = frame->next;
+        bytes += gantry__frame_bytes(frame);
         gantry__frame_destroy(frame);
     }
+    return bytes;
+}
+
+static void traced_destroy(const gantry_function_t *function, gantry__traced_t *traced) {
+    const gantry__heap_t *heap = &function->runtime->heap;
+    (void)destroy_frames(traced->idle);
     if (traced->schedule.graph) gantry__schedule_deinit(&traced->schedule);
     gantry__graph_deinit(&traced->graph);
     gantry__heap_free(heap, traced->shapes, (function->input_count + 1) * sizeof *traced->shapes);
@@ -266,4 +274,34 @@ gantry__traced_t *gantry__function_newest(gantry_function_t *function) {
     if (newest) ++newest->references;
     gantry__mutex_unlock(&function->lock);
     return newest;
+}
+
+/* ---- idle frames ---- */
+
+/* Takes a trace's idle frames, and a reference to it, which keeps their schedule. */
+static gantry__traced_t *take_idle_frames(gantry_function_t *function,
+                                          gantry__frame_t **out_frames) {
+    gantry__mutex_lock(&function->lock);
+    gantry__traced_t *traced = function->traced;
+    while (traced && !traced->idle) traced = traced->next;
+    if (traced) {
+        ++traced->references;
+        *out_frames = traced->idle;
+        traced->idle = NULL;
+    }
+    gantry__mutex_unlock(&function->lock);
+    return traced;
+}
+
+/* A trace may be made and used meanwhile; as many are looked at as can be there. */
+uint64_t gantry__function_trim(gantry_function_t *function) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < function->most_traces; ++i) {
+        gantry__frame_t *frames;
+        gantry__traced_t *traced = take_idle_frames(function, &frames);
+        if (!traced) break;
+        bytes += destroy_frames(frames);
+        gantry__function_leave(function, traced);
+    }
+    return bytes;
 }

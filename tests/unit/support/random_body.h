@@ -3,8 +3,9 @@
  *
  * A body keeps a pool of tensors and takes each step's operands from it: elementwise ops of four
  * types with broadcasting, comparisons, selects, casts, reductions, products, pieces, composed ops,
- * constants, and reads and assignments of two variables. Steps run in scopes on CPU:0, on GPU:0,
- * without a request, and behind an earlier tensor. The same seed makes the same calls.
+ * values of sizes that depend on data, constants, and reads and assignments of two variables. Steps
+ * run in scopes on CPU:0, on GPU:0, without a request, and behind an earlier tensor. The same seed
+ * makes the same calls.
  *
  * Ops whose last bits differ between devices (products, softmax) get operands for which they are
  * exact, or that the placer does not move. */
@@ -365,6 +366,25 @@ static inline void random_composed(random_body_t *body) {
     random_add(body, made, true);
 }
 
+/* Of the elements above 0, as many as there are, the largest; added to all. */
+static inline void random_open(random_body_t *body) {
+    const int x = random_pick(body, GANTRY_FLOAT32);
+    const gantry_tensor_t *zero = gantry_scalar_f32(body->at, 0),
+                          *flat = gantry_reshape(body->at, body->pool[x], GANTRY_SHAPE(-1)),
+                          *mask = gantry_greater(body->at, flat, zero), *chosen = NULL;
+    if (random_is_one_of(body, 2)) {
+        chosen = gantry_boolean_mask(body->at, flat, mask, 0);
+    } else {
+        const gantry_tensor_t *where = gantry_where(body->at, mask);
+        chosen =
+            gantry_gather(body->at, flat, gantry_reshape(body->at, where, GANTRY_SHAPE(-1)), 0);
+    }
+    const gantry_tensor_t *bent = gantry_sub(body->at, gantry_square(body->at, chosen), chosen),
+                          *largest = gantry_max(body->at, bent, NULL),
+                          *clipped = gantry_maximum(body->at, largest, zero);
+    random_add(body, gantry_add(body->at, body->pool[x], clipped), body->varies[x]);
+}
+
 /* Small constants, which occur again. */
 static inline void random_constant(random_body_t *body) {
     static const float values[] = {0, 1, -1, 0.5F, 2, 3};
@@ -457,7 +477,7 @@ static inline void random_control(random_body_t *body) {
 /* ---- the body ---- */
 
 static inline void random_step(random_body_t *body) {
-    const uint32_t choice = random_choose(body, 40);
+    const uint32_t choice = random_choose(body, 41);
     body->at =
         body->scopes[random_is_one_of(body, 3) ? random_choose(body, RANDOM_GRAPH_SCOPES) : 0];
     if (choice < 9) {
@@ -490,8 +510,10 @@ static inline void random_step(random_body_t *body) {
         random_control(body);
     } else if (choice < 38) {
         random_constant(body);
-    } else {
+    } else if (choice < 40) {
         random_variable(body);
+    } else {
+        random_open(body);
     }
 }
 
