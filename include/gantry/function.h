@@ -51,7 +51,9 @@ typedef enum gantry_pass_t {
     GANTRY_PASS_IN_PLACE = 1 << 4,
     /** Copies between devices begin as soon as their source is there. */
     GANTRY_PASS_EARLY_COPIES = 1 << 5,
-    GANTRY_PASS_ALL = (1 << 6) - 1 /**< All of them. */
+    /** A matrix product's kernel also computes the elementwise ops that follow it: bias, activation. */
+    GANTRY_PASS_EPILOGUES = 1 << 6,
+    GANTRY_PASS_ALL = (1 << 7) - 1 /**< All of them. */
 } gantry_pass_t;
 
 /** Options of a function. */
@@ -74,6 +76,10 @@ typedef struct gantry_function_options_t {
     uint64_t memory_budget_bytes;
     /** GANTRY_PASS_... that are left out, to look at the graph without them; 0: none. */
     uint32_t passes_off;
+    /** Whether kernels that follow each other on one device are recorded as a graph of that device
+     * (CUDA: a CUDA graph), which later calls launch as one. GANTRY_DEFAULT: yes, where the backend
+     * makes graphs. The explanation says which are. Results have the same bits. */
+    gantry_choice_t device_graphs;
 } gantry_function_options_t;
 
 /** Makes a function of a body. If all dimensions of inputs are known, the body is traced and placed

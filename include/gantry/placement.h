@@ -34,7 +34,9 @@ typedef enum gantry_placement_reason_t {
     /** In a function: a branch or loop, where its body's result is. */
     GANTRY_PLACED_WITH_BODY = 13,
     /** In a function: on the device of the nodes that it is colocated with. */
-    GANTRY_PLACED_COLOCATED = 14
+    GANTRY_PLACED_COLOCATED = 14,
+    /** No request; with option crossover, this device is the cheapest by measured cost. */
+    GANTRY_PLACED_CROSSOVER = 15
 } gantry_placement_reason_t;
 
 /** Why a device was not chosen. */
@@ -53,7 +55,10 @@ typedef enum gantry_refusal_t {
     /** A kernel exists, but the device does not compute with a type of the op, such as float64. */
     GANTRY_REFUSED_DEVICE_LACKS_TYPE = 10,
     /** In a function: a node that this one is colocated with cannot run there. */
-    GANTRY_REFUSED_COLOCATED = 11
+    GANTRY_REFUSED_COLOCATED = 11,
+    GANTRY_REFUSED_COSTS_MORE = 12, /**< Option crossover: by measured cost, another is cheaper. */
+    /** Option crossover: it or the chosen device has no measurement, so it was not compared. */
+    GANTRY_REFUSED_NOT_MEASURED = 13
 } gantry_refusal_t;
 
 /** The reason in words. The text is constant. */
@@ -86,6 +91,10 @@ typedef struct gantry_placement_record_t {
     } refusals[GANTRY_MAX_REFUSALS];
     /** The composed op that the program called and that ran this one; "" otherwise. */
     char part_of[48];
+    /** Of GANTRY_PLACED_CROSSOVER: the measured cost there, with its copies; else 0. */
+    uint64_t cost_ns;
+    /** The same on the device that was refused with GANTRY_REFUSED_COSTS_MORE. */
+    uint64_t other_cost_ns;
 } gantry_placement_record_t;
 
 /** Called after each placement, on the thread that runs the op. It must not call Gantry. */

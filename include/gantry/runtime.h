@@ -146,6 +146,10 @@ typedef struct gantry_runtime_options_t {
     gantry_choice_t oom_fallback;
     /** Records a profile from creation on; default off (GANTRY_PROFILE=off|on|wait). */
     gantry_profile_mode_t profile;
+    /** Ops of a function that request no device go where they cost least, by what
+     * `gantry tune --what crossover` measured; default off (GANTRY_CROSSOVER). A device that was
+     * not measured is left out, and the records say so. */
+    gantry_choice_t crossover;
 } gantry_runtime_options_t;
 
 /** Creates a runtime. options may be NULL. *out_runtime is NULL after a failure. A machine

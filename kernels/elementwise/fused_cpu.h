@@ -70,6 +70,14 @@ typedef struct gantry__cpu_fused_job_t {
 /* Makes steps, loads and copies; call, program, plan, level, by_rows and streams are set. */
 void gantry__cpu_fused_compile(gantry__cpu_fused_job_t *job);
 
+/* Makes a job of a call of _FusedElementwise, which outlives it. */
+void gantry__cpu_fused_prepare(gantry__cpu_fused_job_t *job, const gantry_op_call_t *call,
+                               const gantry__k_fused_t *program);
+/* Computes elements [begin, end) of the output on the calling thread. */
+void gantry__cpu_fused_part(const gantry__cpu_fused_job_t *job, int64_t begin, int64_t end);
+/* Computes a call of _FusedElementwise on all threads. */
+int32_t gantry__cpu_fused_compute(gantry_op_call_t *call);
+
 /* Runs a program over up to GANTRY__CPU_FUSED_SMALL elements, with inputs of as many or of one.
  * Returns false, and has written nothing, if it has an instruction that this way does not run. */
 enum { GANTRY__CPU_FUSED_SMALL = 16 };

@@ -50,7 +50,9 @@ gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap
                                  .owner = *owner,
                                  .heap = heap,
                                  .index = index,
-                                 .synchronous = synchronous};
+                                 .synchronous = synchronous,
+                                 .has_priority = priority,
+                                 .priority = priority ? *priority : 0};
     if (gantry__mutex_init(&stream->lock) != 0)
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     gantry_status_t status = create_handle(backend, device, index, priority, &stream->handle);
@@ -59,6 +61,12 @@ gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap
         stream->backend = NULL;
     }
     return status;
+}
+
+gantry_status_t gantry__stream_make_twin(const gantry__stream_t *stream,
+                                         gantry_backend_stream_t **out_handle) {
+    return create_handle(stream->backend, stream->device, stream->index,
+                         stream->has_priority ? &stream->priority : NULL, out_handle);
 }
 
 static void destroy_event(gantry__event_t *event) {

@@ -62,7 +62,8 @@ struct gantry__stream_t {
     gantry_backend_stream_t *handle;
     const gantry__heap_t *heap;
     uint32_t index; /* in its device: GANTRY_STREAM_... */
-    bool synchronous;
+    bool synchronous, has_priority;
+    int32_t priority; /* if it has one */
     gantry__mutex_t lock;
     atomic_uint_fast64_t submitted;
     atomic_uint_fast64_t completed; /* known to have ended */
@@ -88,6 +89,10 @@ gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap
                                     gantry_backend_device_t *device,
                                     const gantry__stream_owner_t *owner, uint32_t index,
                                     const int32_t *priority, bool synchronous);
+/* A stream of the driver alone, for the same purpose and with the same priority: for work that has
+ * no place in the order of this one. */
+gantry_status_t gantry__stream_make_twin(const gantry__stream_t *stream,
+                                         gantry_backend_stream_t **out_handle);
 /* Waits for pending work. */
 void gantry__stream_deinit(gantry__stream_t *stream);
 

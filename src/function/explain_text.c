@@ -81,6 +81,15 @@ static void write_cells(const cells_t *cells, const int *widths, const char *las
     gantry__text_append(out, "%s\n", last);
 }
 
+static void fill_reason(const gantry__node_place_t *place, char *out) {
+    const char *reason = gantry_placement_reason_text(place->reason);
+    (void)snprintf(out, MOST_CELL, "%s", reason);
+    if (place->other)
+        (void)snprintf(out, MOST_CELL, "%s: %.2f us beside %.2f us on %s", reason,
+                       1e-3 * place->cost_ns, 1e-3 * place->other_cost_ns,
+                       gantry__explained_short(place->other));
+}
+
 /* The nodes that come first though the node takes no value of them. */
 static void write_controls(const explained_t *explained, const gantry__node_t *node,
                            gantry__text_t *out) {
@@ -98,6 +107,7 @@ static void write_refusals(const gantry__node_place_t *place, const char *wish,
     if (!place->kept) return;
     const gantry__plan_t *plan = &place->kept->plan;
     for (uint32_t i = 0; i < plan->refusal_count && i < GANTRY_MAX_REFUSALS; ++i) {
+        if (plan->refusals[i].device == place->other && place->other) continue; /* in the reason */
         const gantry_logical_device_t *device = plan->refusals[i].device;
         gantry__text_append(out, "    not %s: ", device ? gantry__explained_short(device) : wish);
         gantry__explained_refusal(plan, i, out);
@@ -109,6 +119,11 @@ static void write_fused(const gantry__node_t *node, gantry__text_t *out) {
     for (uint32_t i = 0; i < node->fused_count; ++i)
         gantry__text_append(out, "%s%s", i > 0 ? ", " : "    one pass over ", node->fused[i]);
     if (node->fused_count > 0) gantry__text_append(out, "\n");
+    if (node->is_apart)
+        gantry__text_append(out, "    apart from what follows: %s\n", gantry__explained_apart);
+    if (node->recomputes)
+        gantry__text_append(out, "    recomputed: %s again, for the memory budget\n",
+                            node->recomputes);
 }
 
 static void write_colocation(const explained_t *explained, const gantry__node_place_t *place,
@@ -126,7 +141,9 @@ static void explain_text_write_node(const explained_t *explained, size_t index, 
     const gantry__node_place_t *place = &explained->schedule->places[index];
     const char *wish = gantry__explained_wish(node);
     const cells_t cells = make_cells(explained, index);
-    write_cells(&cells, widths, gantry_placement_reason_text(place->reason), out);
+    char reason[MOST_CELL];
+    fill_reason(place, reason);
+    write_cells(&cells, widths, reason, out);
     if (*wish && place->kept && place->reason != GANTRY_PLACED_EXPLICIT)
         gantry__text_append(out, "    asked for %s\n", wish);
     write_fused(node, out);
@@ -189,6 +206,39 @@ static void explain_text_write_copies(const explained_t *explained, gantry__text
         explain_text_write_copy(explained, &explained->copies[i], out);
 }
 
+static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
+
+static void write_run_reason(const explained_t *explained, gantry__replay_why_t why,
+                             gantry__text_t *out) {
+    const char *refusal =
+        why == GANTRY__REPLAY_REFUSED ? gantry__replay_refusal(explained->schedule) : "";
+    gantry__text_append(out, "launched one by one: %s%s%s\n", gantry__replay_text(why),
+                        *refusal ? ": " : "", refusal);
+}
+
+static void explain_text_write_run(const explained_t *explained, const gantry__explained_run_t *run,
+                                   bool is_first, gantry__text_t *out) {
+    if (is_first) gantry__text_append(out, "\nlaunches\n");
+    if (!*run->first) {
+        gantry__text_append(out, "%s: ", gantry__explained_short(run->run.device));
+        write_run_reason(explained, run->run.why, out);
+        return;
+    }
+    gantry__text_append(out, "%s", run->first);
+    if (run->run.kernels > 1) gantry__text_append(out, " to %s", run->last);
+    gantry__text_append(out, " on %s: %u kernel%s, ", gantry__explained_short(run->run.device),
+                        run->run.kernels, plural(run->run.kernels));
+    if (run->run.why != GANTRY__REPLAYS) {
+        write_run_reason(explained, run->run.why, out);
+    } else if (run->captures == 0) {
+        gantry__text_append(out, "replayed as one graph once its addresses come again\n");
+    } else {
+        gantry__text_append(
+            out, "replayed as one graph: recorded %u time%s, launched %" PRIu64 " time%s\n",
+            run->captures, plural(run->captures), run->replays, plural(run->replays));
+    }
+}
+
 static void write_memory(const explained_t *explained, gantry__text_t *out) {
     if (explained->device_count == 0) return;
     gantry__text_append(out, "\n%-8s  %12s  %12s  %12s  %12s\n", "bytes", "planned", "unplanned",
@@ -224,11 +274,10 @@ static void explain_text_write_graph(const explained_t *explained, gantry__text_
     explain_text_write_nodes(explained, out);
     write_unused(explained, out);
     explain_text_write_copies(explained, out);
+    gantry__explained_runs(explained, true, explain_text_write_run, out);
     for (size_t i = 0; i < explained->schedule->block_count; ++i)
         explain_text_write_block(explained, &explained->schedule->blocks[i], out);
 }
-
-static const char *plural(size_t count) { return count == 1 ? "" : "s"; }
 
 void gantry__explain_as_text(const explained_t *explained, gantry__text_t *out) {
     const size_t nodes = explained->graph->node_count - explained->unused_count;

@@ -7,6 +7,7 @@
 #include "device/fault.h"
 #include "device/logical_device.h"
 #include "device/loss.h"
+#include "function/replay.h"
 #include "run/variable_state.h"
 
 /* ---- arguments of kernels ---- */
@@ -172,6 +173,7 @@ gantry_status_t gantry__frame_create(const gantry__schedule_t *schedule, const c
 void gantry__frame_destroy(gantry__frame_t *frame) {
     if (!frame) return;
     const gantry__heap_t *heap = frame->memory.heap;
+    gantry__frame_drop_replay(frame);
     for (size_t i = 0; frame->arenas && i < frame->schedule->arena_count; ++i)
         gantry__buffer_release(frame->arenas[i]);
     for (size_t i = 0; frame->blocks && i < frame->schedule->block_count; ++i) {
@@ -274,7 +276,7 @@ gantry_status_t gantry__frame_put_on(gantry__frame_t *frame, const gantry__act_t
 
 /* ---- a kernel ---- */
 
-static gantry_status_t make_results(gantry__frame_t *frame, const gantry__act_t *act) {
+gantry_status_t gantry__frame_make_results(gantry__frame_t *frame, const gantry__act_t *act) {
     const gantry__schedule_t *schedule = frame->schedule;
     const gantry__node_t *node = &schedule->graph->nodes[act->node];
     for (uint32_t i = 0; i < act->output_count; ++i) {
@@ -290,7 +292,7 @@ static gantry_status_t make_results(gantry__frame_t *frame, const gantry__act_t 
     return GANTRY_OK;
 }
 
-static gantry_status_t wait_for_inputs(gantry__frame_t *frame, const gantry__act_t *act) {
+gantry_status_t gantry__frame_wait_for_inputs(gantry__frame_t *frame, const gantry__act_t *act) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < act->input_count; ++i) {
         const gantry_tensor_t *tensor = tensor_of(frame, act->inputs[i]);
@@ -357,11 +359,20 @@ static GANTRY__COLD gantry_status_t compute_others(const gantry__frame_t *frame,
     return status;
 }
 
+/* A kernel with needs that a graph of the device does not meet is launched by itself. */
+static void note_needs(const gantry__frame_t *frame, const gantry__act_t *act,
+                       gantry__call_t *call) {
+    if (call->fault) gantry__replay_note_act(frame->schedule, act, GANTRY__REPLAY_FAULT);
+    if (call->has_read) gantry__replay_note_act(frame->schedule, act, GANTRY__REPLAY_READS);
+    call->has_read = false;
+}
+
 /* After a kernel, failed or not. */
 static gantry_status_t finish_call(gantry__frame_t *frame, const gantry__act_t *act,
                                    gantry__call_t *call, gantry_status_t status) {
     gantry__point_t point;
     if (status != GANTRY_OK) status = compute_others(frame, act, call, status);
+    note_needs(frame, act, call);
     struct gantry__fault_t *fault = gantry__call_finish(call, &point);
     frame_mark_uses(frame, act, point);
     gantry_status_t kept = keep_fault(frame, fault);
@@ -369,12 +380,16 @@ static gantry_status_t finish_call(gantry__frame_t *frame, const gantry__act_t *
     return status == GANTRY_OK ? kept : status;
 }
 
-static gantry_status_t do_call(gantry__frame_t *frame, const gantry__act_t *act) {
+gantry_status_t gantry__frame_compute(gantry__frame_t *frame, const gantry__act_t *act) {
     gantry__call_t *call = &frame->calls[act->call];
-    GANTRY__TRY(make_results(frame, act));
-    GANTRY__TRY(wait_for_inputs(frame, act));
+    GANTRY__TRY(gantry__frame_wait_for_inputs(frame, act));
     if (act->is_empty) return GANTRY_OK;
     return finish_call(frame, act, call, (gantry_status_t)call->abi.kernel->compute(&call->abi));
+}
+
+static gantry_status_t do_call(gantry__frame_t *frame, const gantry__act_t *act) {
+    GANTRY__TRY(gantry__frame_make_results(frame, act));
+    return gantry__frame_compute(frame, act);
 }
 
 /* Nothing but the kernel: all arguments were bound when the frame was made. */
@@ -505,8 +520,13 @@ static void frame_clean_up(gantry__frame_t *frame) {
     frame->fault_count = 0;
 }
 
-static gantry_status_t fail_at(const gantry__frame_t *frame, const gantry__act_t *act,
-                               gantry_status_t status) {
+void gantry__frame_end_act(gantry__frame_t *frame, const gantry__act_t *act) {
+    for (uint32_t i = 0; i < act->ended_count; ++i)
+        release_tensor(frame, frame->schedule->ended[act->ended_first + i]);
+}
+
+gantry_status_t gantry__frame_fail_at(const gantry__frame_t *frame, const gantry__act_t *act,
+                                      gantry_status_t status) {
     const gantry__node_t *node = &frame->schedule->graph->nodes[act->node];
     return gantry__fail_prefix(status, "node %s (%s%s) on %s: ", node->name, node->op->name,
                                act->kind == GANTRY__DO_COPY ? ", a copy" : "",
@@ -525,7 +545,7 @@ gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__act_t *ac
         gantry__profile_is_on(&frame->schedule->runtime->devices) && act->kind != GANTRY__DO_EAGER;
     gantry_status_t status = records ? gantry__frame_do_recorded(frame, act, arguments)
                                      : gantry__frame_do_silently(frame, act, arguments);
-    return status == GANTRY_OK ? GANTRY_OK : fail_at(frame, act, status);
+    return status == GANTRY_OK ? GANTRY_OK : gantry__frame_fail_at(frame, act, status);
 }
 
 static gantry_status_t run_acts(gantry__frame_t *frame, const gantry_tensor_t *const *arguments) {
@@ -534,10 +554,12 @@ static gantry_status_t run_acts(gantry__frame_t *frame, const gantry_tensor_t *c
     gantry_status_t status;
     if (schedule->lane_count > 1 && gantry__frame_run_lanes(frame, arguments, &status))
         return status;
+    /* a profile gets each kernel by itself */
+    if (schedule->notes && !gantry__profile_is_on(&schedule->runtime->devices))
+        return gantry__frame_run_replaying(frame, arguments);
     for (const gantry__act_t *act = schedule->acts; act < end; ++act) {
         GANTRY__TRY(gantry__frame_do(frame, act, arguments));
-        for (uint32_t i = 0; i < act->ended_count; ++i)
-            release_tensor(frame, schedule->ended[act->ended_first + i]);
+        gantry__frame_end_act(frame, act);
     }
     return GANTRY_OK;
 }

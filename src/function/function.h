@@ -36,6 +36,7 @@ struct gantry_function_t {
     int32_t inter_op_threads;
     uint64_t memory_budget_bytes; /* 0: none */
     uint32_t passes_off;          /* GANTRY_PASS_... */
+    bool is_never_replayed;       /* device_graphs is off */
     gantry__mutex_t tracing;      /* one body at a time */
     gantry__mutex_t lock;         /* the list, its references and its frames */
     gantry__traced_t *traced;

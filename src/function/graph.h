@@ -59,6 +59,9 @@ typedef struct gantry__node_t {
     const char *const *fused; /* names of the nodes that a pass joined in this one */
     uint32_t fused_count;
     const gantry__op_def_t *const *fused_ops; /* of these nodes */
+    /* a product whose kernel cannot take the elementwise nodes behind it */
+    bool is_apart;
+    const char *recomputes; /* the node whose result it computes again, for a budget; or NULL */
 } gantry__node_t;
 
 typedef struct gantry__value_t {
@@ -79,8 +82,9 @@ typedef struct gantry__graph_t {
     uint32_t *inputs;  /* values of the INPUT nodes, in order */
     uint32_t *outputs; /* values */
     uint32_t input_count, output_count;
-    uint32_t passes_off;  /* GANTRY_PASS_... */
-    const char **dropped; /* names of the nodes that nothing needed, in their order */
+    uint32_t passes_off;    /* GANTRY_PASS_... */
+    bool is_never_replayed; /* the option device_graphs is off */
+    const char **dropped;   /* names of the nodes that nothing needed, in their order */
     uint32_t dropped_count;
 } gantry__graph_t;
 

@@ -4,10 +4,12 @@
  *     fold      nodes of constants alone become constants
  *     common    of nodes that compute the same, the first is left
  *     dead      nodes that nothing needs go
+ *     epilogues a product's node takes the elementwise nodes behind it
  *     fuse      elementwise nodes of one device become one node
  *
  * They run in this order, before the graph is placed. Two more run later, over a schedule: copies
- * begin early, and results are written in place (function/plan_memory.c). graph->passes_off leaves
+ * begin early, and results are written in place (function/plan_memory.c). For a memory budget, the
+ * nodes get another order, and then some run again. graph->passes_off leaves
  * some out. Externally synchronised, like the graph. */
 #ifndef GANTRY_FUNCTION_PASS_H
 #define GANTRY_FUNCTION_PASS_H
@@ -27,6 +29,11 @@ gantry_status_t gantry__pass_common(gantry__graph_t *graph);
 gantry_status_t gantry__pass_dead(gantry__graph_t *graph);
 /* Puts the nodes in an order in which fewer bytes live at a time; effects keep their order. */
 gantry_status_t gantry__pass_order(gantry__graph_t *graph);
+gantry_status_t gantry__pass_epilogues(gantry_runtime_t *runtime, gantry__graph_t *graph);
+/* Makes cheap values again in front of late uses, until wanted_bytes fewer live at a time, or no more
+ * can be saved. *out_made: the nodes that are added. */
+gantry_status_t gantry__pass_recompute(gantry__graph_t *graph, uint64_t wanted_bytes,
+                                       uint32_t *out_made);
 gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *graph);
 
 /* Whether the node is an op that gives the same results for the same inputs, and does nothing

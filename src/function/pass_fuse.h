@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the fusion pass: groups of elementwise nodes (pass_fuse.c), and the node that stands
- * for one (fused_node.c).
+/* The parts of the fusion passes: groups of elementwise nodes (pass_fuse.c), and the node that
+ * stands for one (fused_node.c), or for one and the product before it (fused_product.c).
  *
  * Plain values of the pass. Externally synchronised. */
 #ifndef GANTRY_FUNCTION_PASS_FUSE_H
@@ -13,11 +13,15 @@
 typedef struct gantry__fusing_t {
     gantry_runtime_t *runtime;
     gantry__graph_t *graph;
+    bool of_products; /* groups go into products; else each becomes a node of its own */
     size_t node_count, value_count;          /* when the pass began */
     const gantry_logical_device_t **devices; /* by node: of a candidate; NULL: of no candidate */
     bool *is_needed;                         /* by node */
-    uint32_t *uses;                          /* by value: inputs of needed nodes, results */
-    uint32_t *operands;                      /* by value: in the program that is made, + 1 */
+    bool *is_colocated;   /* by node: shares its device with another by request */
+    uint32_t *kernels;    /* by node: nodes before it that run and are no candidates */
+    uint32_t *last_use;   /* by value: the last needed node that uses it; node_count: a result */
+    uint32_t *uses;       /* by value: inputs of needed nodes, results */
+    uint32_t *operands;   /* by value: in the program that is made, + 1 */
     uint32_t *uses_left;  /* by value of a member: uses by nodes that are no members yet */
     uint32_t *new_values; /* by value: what replaces it; itself: nothing */
     uint32_t *new_nodes;  /* by node: the fused node it is in; itself: none */
@@ -30,6 +34,9 @@ static inline const gantry__value_t *gantry__fusing_result(const gantry__fusing_
     return &fusing->graph->values[fusing->graph->nodes[node].first_output];
 }
 
+/* Made by each call and held by nothing else: not an argument, a constant or a variable's value. */
+bool gantry__fusing_is_temporary(const gantry__graph_t *graph, uint32_t value);
+
 /* Sets fusing->devices[node] if a program may have the node. */
 gantry_status_t gantry__fusing_ask(gantry__fusing_t *fusing, uint32_t node);
 
@@ -38,5 +45,9 @@ gantry_status_t gantry__fusing_ask(gantry__fusing_t *fusing, uint32_t node);
  * are in program order; nothing between them needs an earlier one's result. */
 gantry_status_t gantry__fusing_join(gantry__fusing_t *fusing, const uint32_t *members,
                                     uint32_t count, uint32_t *out_taken);
+/* Puts one node in the place of all members and a product that only they use, if there is one and
+ * the kernel that computes it takes them, too. */
+gantry_status_t gantry__fusing_join_product(gantry__fusing_t *fusing, const uint32_t *members,
+                                            uint32_t count);
 
 #endif

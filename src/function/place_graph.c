@@ -11,7 +11,8 @@
  *                             they are all on one device that has a kernel
  *   branches, loops           where the result of the last body lies
  *   ops that run at once      as if they were called by themselves, before their shapes are known
- *   other ops                 as if they were called by themselves
+ *   other ops                 as if they were called by themselves; with option crossover, where
+ *                             they cost least (place_crossover.c)
  *
  * One pass in program order, one back for the sources, and one for the aliases of sources that
  * moved: linear in the number of nodes. Ops on shapes need no rule: a trace knows all shapes, and
@@ -71,7 +72,8 @@ static gantry_status_t place_constant(const placing_t *placing, uint32_t index) 
     gantry__node_place_t *place = &placing->places[index];
     place->kept = gantry__node_plan(placing->request, index, &ask);
     if (!place->kept)
-        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "no memory for the plan of %s", node->name);
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "out of host memory for the plan of %s",
+                            node->name);
     if (!place->kept->plan.device)
         return gantry__place_refuse(placing->request, index, &ask, place->kept, NULL,
                                     GANTRY_INVALID_ARGUMENT);
@@ -160,7 +162,7 @@ static bool is_source(const placing_t *placing, uint32_t index) {
 static gantry_status_t follow_consumer(const placing_t *placing, uint32_t index,
                                        gantry_logical_device_t *device, bool *out_moved) {
     const gantry__node_ask_t ask = {.pinned = device, .pin_reason = GANTRY_PLACED_WITH_CONSUMER};
-    gantry__node_place_t there = placing->places[index];
+    gantry__node_place_t there = {.is_apart = placing->places[index].is_apart};
     bool fits;
     GANTRY__TRY(gantry__node_fits(placing->request, index, device, &fits));
     if (!fits) return GANTRY_OK;
@@ -210,11 +212,20 @@ static gantry_status_t place_sources(const placing_t *placing) {
 
 /* ---- all ---- */
 
+static gantry_status_t place_crossed_over(const placing_t *placing) {
+    GANTRY__TRY(gantry__place_crossover(placing->request, &placing->groups, placing->places));
+    for (uint32_t i = 0; i < placing->graph->node_count; ++i) {
+        if (follows_input(placing, i)) follow_input(placing, i);
+    }
+    return GANTRY_OK;
+}
+
 static gantry_status_t place_all(placing_t *placing) {
     if (placing->request->rules.devices->logical_count == 0)
         return gantry__fail(GANTRY_FAILED_PRECONDITION, "No devices are registered");
     GANTRY__TRY(gantry__place_groups_init(&placing->groups, placing->request, placing->places));
     GANTRY__TRY(place_forward(placing));
+    if (placing->request->costs) GANTRY__TRY(place_crossed_over(placing));
     return place_sources(placing);
 }
 

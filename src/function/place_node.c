@@ -87,6 +87,8 @@ static gantry__place_request_t request_for(const gantry__graph_place_t *graph,
     request.pinned = ask->pinned;
     request.pin_reason = ask->pin_reason;
     request.allowed = ask->allowed;
+    request.passed_over = ask->passed_over;
+    request.passed_why = ask->passed_why;
     return request;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "function/graph.h"
+#include "place/crossover.h"
 #include "place/plan_cache.h"
 
 /* Where a node runs, and why. */
@@ -20,12 +21,17 @@ typedef struct gantry__node_place_t {
     gantry_placement_reason_t reason;
     uint32_t decided_by; /* of a colocated node: the node of its group that decided + 1; else 0 */
     bool is_apart;       /* soft placement ignored a colocation of this node */
+    /* of reason CROSSOVER: the device that costs more; else NULL */
+    const gantry_logical_device_t *other;
+    double cost_ns, other_cost_ns; /* of the node and the copies around it, there and on other */
 } gantry__node_place_t;
 
 typedef struct gantry__graph_place_t {
     const gantry__graph_t *graph;
     gantry__place_request_t rules; /* devices, registries and settings; the rest is the node's */
     gantry__plan_cache_t *plans;
+    /* by position of the view; NULL: crossover is off */
+    const gantry__device_cost_t *costs;
     /* The one object of a request that merges those of several nodes. */
     gantry_status_t (*make_wish)(void *owner, const gantry__device_reference_t *reference,
                                  const gantry__wish_t **out_wish);
@@ -43,7 +49,10 @@ typedef struct gantry__node_ask_t {
     const gantry__wish_t *wish;      /* NULL: none */
     gantry_logical_device_t *pinned; /* NULL: not */
     gantry_placement_reason_t pin_reason;
-    const uint64_t *allowed; /* as in gantry__place_request_t */
+    /* as in gantry__place_request_t */
+    const uint64_t *allowed;
+    const gantry_logical_device_t *passed_over;
+    gantry_refusal_t passed_why;
 } gantry__node_ask_t;
 
 bool gantry__node_is_alias(const gantry__node_t *node);
@@ -96,6 +105,14 @@ bool gantry__place_groups_has(const gantry__place_groups_t *groups, uint32_t nod
  * constants, arguments and aliases only the node itself, if it is an alias. */
 gantry_status_t gantry__place_groups_place(gantry__place_groups_t *groups, uint32_t node,
                                            gantry__node_place_t *places);
+
+/* ---- crossover: place_crossover.c ---- */
+
+/* Moves placed ops that the rules leave free to where they cost least. Aliases that lie where their
+ * input is do not follow yet. */
+gantry_status_t gantry__place_crossover(const gantry__graph_place_t *request,
+                                        const gantry__place_groups_t *groups,
+                                        gantry__node_place_t *places);
 
 /* ---- refusals: place_refusal.c ---- */
 

@@ -65,7 +65,15 @@ static gantry__kept_plan_t *plan_of(const gantry__graph_place_t *request, uint32
 
 static void log_place(gantry_runtime_t *runtime, const char *name, const char *op,
                       const gantry__node_place_t *place) {
-    gantry__log(&runtime->log, GANTRY_LEVEL_INFO, "%s: (%s): %s", name, op, place->home->full_name);
+    if (place->other) {
+        gantry__log(&runtime->log, GANTRY_LEVEL_INFO,
+                    "%s: (%s): %s (cheaper by measured cost: %.2f us beside %.2f us on %s)", name,
+                    op, place->home->full_name, 1e-3 * place->cost_ns, 1e-3 * place->other_cost_ns,
+                    place->other->name);
+    } else {
+        gantry__log(&runtime->log, GANTRY_LEVEL_INFO, "%s: (%s): %s", name, op,
+                    place->home->full_name);
+    }
 }
 
 /* A fused node has a line for each node that the body has. */
@@ -83,7 +91,9 @@ static void record_node(gantry_runtime_t *runtime, const gantry__graph_place_t *
     const gantry__node_t *node = &request->graph->nodes[index];
     log_node(runtime, node, place);
     gantry__kept_plan_t *kept = plan_of(request, index, place);
-    if (kept && kept->plan.device) (void)gantry__dispatch_record(runtime, kept, node->part_of, 0);
+    const gantry__placed_costs_t costs = {(uint64_t)place->cost_ns, (uint64_t)place->other_cost_ns};
+    if (kept && kept->plan.device)
+        (void)gantry__dispatch_record(runtime, kept, node->part_of, 0, costs);
 }
 
 gantry_status_t gantry__schedule_place(gantry__schedule_t *schedule) {
@@ -92,6 +102,7 @@ gantry_status_t gantry__schedule_place(gantry__schedule_t *schedule) {
         .graph = schedule->graph,
         .rules = gantry__dispatch_request(runtime, NULL, NULL, NULL, NULL),
         .plans = &runtime->plans,
+        .costs = runtime->costs,
         .make_wish = make_wish,
         .tell = tell_apart,
         .place_bodies = place_bodies,

@@ -476,6 +476,21 @@ static gantry_status_t find_ended(gantry__schedule_t *schedule) {
     return GANTRY_OK;
 }
 
+/* A constant serves all calls, so it must be there for certain: work of a queue may fail later. */
+static gantry_status_t wait_for_constants(const gantry__schedule_t *schedule) {
+    for (size_t i = 0; i < schedule->slot_count; ++i) {
+        const gantry__slot_t *slot = &schedule->slots[i];
+        if (!slot->constant) continue;
+        gantry_status_t status = gantry__point_wait(slot->constant->ready);
+        if (status == GANTRY_OK) continue;
+        const gantry__graph_t *graph = schedule->graph;
+        return gantry__fail_prefix(
+            status, "constant %s on %s: ", graph->nodes[graph->values[slot->value].node].name,
+            slot->device->name);
+    }
+    return GANTRY_OK;
+}
+
 static gantry_status_t build(gantry__schedule_t *schedule, int32_t threads) {
     const gantry__graph_t *graph = schedule->graph;
     gantry__arena_t *memory = &schedule->memory;
@@ -490,7 +505,9 @@ static gantry_status_t build(gantry__schedule_t *schedule, int32_t threads) {
         GANTRY__TRY(gantry__schedule_move_copies(schedule));
     GANTRY__TRY(gantry__schedule_spread(schedule, threads));
     GANTRY__TRY(find_ended(schedule));
-    return gantry__schedule_plan_memory(schedule);
+    GANTRY__TRY(gantry__schedule_make_notes(schedule));
+    GANTRY__TRY(gantry__schedule_plan_memory(schedule));
+    return wait_for_constants(schedule);
 }
 
 gantry_status_t gantry__schedule_init(gantry__schedule_t *schedule, gantry_runtime_t *runtime,

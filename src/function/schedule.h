@@ -90,6 +90,8 @@ typedef struct gantry__block_t {
     uint32_t body_count;               /* of those that are made */
 } gantry__block_t;
 
+struct gantry__replay_notes_t;
+
 typedef struct gantry__schedule_t {
     const gantry__graph_t *graph;
     gantry_runtime_t *runtime;
@@ -111,6 +113,8 @@ typedef struct gantry__schedule_t {
     uint32_t call_count;
     uint32_t most_inputs;  /* of an act */
     uint64_t copied_bytes; /* between devices, per call */
+    /* of graphs of devices, function/replay.h; NULL: no device of the schedule makes any */
+    struct gantry__replay_notes_t *notes;
 } gantry__schedule_t;
 
 /* Places the graph, which outlives the schedule, and plans its memory. threads: as
@@ -143,6 +147,8 @@ gantry_status_t gantry__schedule_spread(gantry__schedule_t *schedule, int32_t th
 gantry_status_t gantry__pass_early_copies(gantry__schedule_t *schedule);
 /* Gives offsets to the slots in arenas: function/plan_memory.c. */
 gantry_status_t gantry__schedule_plan_memory(gantry__schedule_t *schedule);
+/* Makes the notes of graphs of devices, if a device makes graphs: function/replay.c. */
+gantry_status_t gantry__schedule_make_notes(gantry__schedule_t *schedule);
 /* Moves copies right behind the act that makes their source: function/pass_copies.c. */
 gantry_status_t gantry__schedule_move_copies(gantry__schedule_t *schedule);
 

@@ -2,10 +2,14 @@
 /* The traces of a function: found by the sizes of the inputs, made by running the body, evicted
  * when there are too many. */
 
+#include <stdio.h>
+
 #include "device/logical_device.h"
 #include "function/function.h"
 #include "function/pass.h"
 #include "function/trace.h"
+
+#define MOST_ROUNDS 8 /* of recomputing, for a memory budget */
 
 /* ---- life ---- */
 
@@ -137,33 +141,62 @@ static gantry__traced_t *put_first(gantry_function_t *function, gantry__traced_t
     return evicted;
 }
 
-static gantry_status_t fail_budget(const gantry_function_t *function,
-                                   const gantry_logical_device_t *device, uint64_t first,
-                                   uint64_t best) {
+/* What a call takes on the device that needs most. */
+typedef struct needed_bytes_t {
+    uint64_t first, best;
+    uint32_t recomputed; /* nodes */
+    const gantry_logical_device_t *device;
+} needed_bytes_t;
+
+static gantry_status_t fail_budget(const gantry_function_t *function, const needed_bytes_t *needed) {
+    char again[64] = "";
+    if (needed->recomputed > 0)
+        (void)snprintf(again, sizeof again, ", with %u nodes computed again", needed->recomputed);
     return gantry__fail(
         GANTRY_RESOURCE_EXHAUSTED,
-        "a call takes %llu bytes on %s in the body's order, and %llu in the best order that was found; memory_budget_bytes is %llu",
-        (unsigned long long)first, device->full_name, (unsigned long long)best,
+        "a call takes %llu bytes on %s in the body's order, and %llu in the best order that was found%s; memory_budget_bytes is %llu",
+        (unsigned long long)needed->first, needed->device->full_name,
+        (unsigned long long)needed->best, again,
         (unsigned long long)function->memory_budget_bytes);
 }
 
-/* Within the budget, if there is one: in the body's order, or in one that takes less. */
+static gantry_status_t plan_again(const gantry_function_t *function, gantry__traced_t *traced,
+                                  needed_bytes_t *needed) {
+    gantry__schedule_deinit(&traced->schedule);
+    GANTRY__TRY(gantry__schedule_init(&traced->schedule, function->runtime, &traced->graph,
+                                      function->inter_op_threads));
+    return gantry__schedule_most_bytes(&traced->schedule, &needed->best, &needed->device);
+}
+
+/* The pass does not know what blocks and devices add: each round asks for what is still missing. */
+static gantry_status_t recompute_nodes(const gantry_function_t *function, gantry__traced_t *traced,
+                                       needed_bytes_t *needed) {
+    for (int round = 0; round < MOST_ROUNDS && needed->best > function->memory_budget_bytes;
+         ++round) {
+        uint32_t made;
+        GANTRY__TRY(gantry__pass_recompute(&traced->graph,
+                                           needed->best - function->memory_budget_bytes, &made));
+        if (made == 0) return GANTRY_OK;
+        needed->recomputed += made;
+        GANTRY__TRY(plan_again(function, traced, needed));
+    }
+    return GANTRY_OK;
+}
+
+/* Within the budget, if there is one: in the body's order, in one that takes less, or with cheap
+ * nodes computed again. */
 static gantry_status_t plan_traced(const gantry_function_t *function, gantry__traced_t *traced) {
-    gantry__schedule_t *schedule = &traced->schedule;
-    const gantry_logical_device_t *device;
-    uint64_t first, best;
-    GANTRY__TRY(gantry__schedule_init(schedule, function->runtime, &traced->graph,
+    const uint64_t budget = function->memory_budget_bytes;
+    needed_bytes_t needed = {0};
+    GANTRY__TRY(gantry__schedule_init(&traced->schedule, function->runtime, &traced->graph,
                                       function->inter_op_threads));
-    if (function->memory_budget_bytes == 0) return GANTRY_OK;
-    GANTRY__TRY(gantry__schedule_most_bytes(schedule, &first, &device));
-    if (first <= function->memory_budget_bytes) return GANTRY_OK;
-    gantry__schedule_deinit(schedule);
+    if (budget == 0) return GANTRY_OK;
+    GANTRY__TRY(gantry__schedule_most_bytes(&traced->schedule, &needed.first, &needed.device));
+    if (needed.first <= budget) return GANTRY_OK;
     GANTRY__TRY(gantry__pass_order(&traced->graph));
-    GANTRY__TRY(gantry__schedule_init(schedule, function->runtime, &traced->graph,
-                                      function->inter_op_threads));
-    GANTRY__TRY(gantry__schedule_most_bytes(schedule, &best, &device));
-    return best <= function->memory_budget_bytes ? GANTRY_OK
-                                                 : fail_budget(function, device, first, best);
+    GANTRY__TRY(plan_again(function, traced, &needed));
+    if (needed.best > budget) GANTRY__TRY(recompute_nodes(function, traced, &needed));
+    return needed.best <= budget ? GANTRY_OK : fail_budget(function, &needed);
 }
 
 static gantry_status_t make_traced(gantry_function_t *function, const gantry__wish_t *wish,
@@ -171,7 +204,8 @@ static gantry_status_t make_traced(gantry_function_t *function, const gantry__wi
                                    gantry__traced_t **out_traced) {
     const gantry__heap_t *heap = &function->runtime->heap;
     gantry__traced_t *traced = gantry__heap_zalloc(heap, sizeof *traced);
-    if (!traced) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!traced)
+        return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "function %s: ", function->name);
     gantry__graph_init(&traced->graph, heap);
     traced->wish = wish;
     traced->losses = atomic_load_explicit(&function->runtime->devices.losses, memory_order_acquire);
@@ -181,6 +215,7 @@ static gantry_status_t make_traced(gantry_function_t *function, const gantry__wi
     for (uint32_t i = 0; traced->shapes && i < function->input_count; ++i)
         traced->shapes[i] = *shapes[i];
     traced->graph.passes_off = function->passes_off;
+    traced->graph.is_never_replayed = function->is_never_replayed;
     if (status == GANTRY_OK) status = record(function, traced);
     if (status == GANTRY_OK) status = gantry__passes_run(function->runtime, &traced->graph);
     if (status == GANTRY_OK) status = plan_traced(function, traced);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* _FusedElementwise: checks its program, which kernels trust, and infers the outputs. */
+/* _FusedElementwise and _FusedMatMul: check the program, which kernels trust, and infer the outputs.
+ */
 #include "op/fused_program.h"
 #include "op/op_infer.h"
 
@@ -147,4 +148,45 @@ gantry_status_t gantry__infer_fused_elementwise(gantry__infer_t *call) {
         GANTRY__TRY(set_output(call, &results, i, outputs->list[i], count, &whole));
     }
     return GANTRY_OK;
+}
+
+/* The program's result is the op's: of the product's type and shape. */
+static gantry_status_t check_over_product(const gantry__infer_t *call, const gantry_shape_t *shape,
+                                          gantry_dtype_t dtype) {
+    if (dtype == call->out_dtypes[0] && gantry_shape_equal(shape, &call->out_shapes[0]))
+        return GANTRY_OK;
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT, "the program's result is %s%s; it must be like the product, %s%s",
+        gantry_dtype_name(dtype), gantry__shape_text(shape).text,
+        gantry_dtype_name(call->out_dtypes[0]), gantry__shape_text(&call->out_shapes[0]).text);
+}
+
+gantry_status_t gantry__infer_fused_mat_mul(gantry__infer_t *call) {
+    const gantry_attr_t *program = gantry__infer_attr(call, "program");
+    const gantry_shape_t *shapes[GANTRY__MAX_INPUTS];
+    gantry_dtype_t dtypes[GANTRY__MAX_INPUTS], dtype = GANTRY_DTYPE_NONE;
+    gantry_shape_t shape;
+    const int64_t last = program->i / GANTRY__FUSED_WORDS - 1;
+    if (call->input_count < 2)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "_FusedMatMul takes a, b and the program's further inputs, got %u",
+                            (unsigned)call->input_count);
+    GANTRY__TRY(gantry__infer_mat_mul(call));
+    gantry__infer_t elementwise = {.op = gantry__op_get(GANTRY__OP_ID__FusedElementwise),
+                                   .input_count = call->input_count - 1,
+                                   .output_count = 1,
+                                   .shapes = shapes,
+                                   .dtypes = dtypes,
+                                   .out_shapes = &shape,
+                                   .out_dtypes = &dtype};
+    elementwise.attrs[0] = *program;
+    elementwise.attrs[1] = (gantry_attr_t){.i = 1, .list = &last};
+    shapes[0] = &call->out_shapes[0];
+    dtypes[0] = call->out_dtypes[0];
+    for (uint32_t i = 2; i < call->input_count; ++i) {
+        shapes[i - 1] = call->shapes[i];
+        dtypes[i - 1] = call->dtypes[i];
+    }
+    GANTRY__TRY(gantry__infer_fused_elementwise(&elementwise));
+    return check_over_product(call, &shape, dtype);
 }

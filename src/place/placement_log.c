@@ -13,6 +13,8 @@ void gantry__placement_log_init(gantry__placement_log_t *log) {
         atomic_init(&log->ring[i].kept, NULL);
         atomic_init(&log->ring[i].part_of, NULL);
         atomic_init(&log->ring[i].bytes_copied, 0);
+        atomic_init(&log->ring[i].own_ns, 0);
+        atomic_init(&log->ring[i].other_ns, 0);
     }
 }
 
@@ -22,12 +24,14 @@ uint64_t gantry__placement_log_next(gantry__placement_log_t *log) {
 
 void gantry__placement_log_note(gantry__placement_log_t *log, uint64_t sequence,
                                 const gantry__kept_plan_t *kept, const gantry__op_def_t *part_of,
-                                uint64_t bytes_copied) {
+                                uint64_t bytes_copied, gantry__placed_costs_t costs) {
     size_t place = (size_t)(sequence % GANTRY__PLACEMENTS);
     atomic_store_explicit(&log->ring[place].sequence, 0, memory_order_release);
     atomic_store_explicit(&log->ring[place].kept, kept, memory_order_relaxed);
     atomic_store_explicit(&log->ring[place].part_of, part_of, memory_order_relaxed);
     atomic_store_explicit(&log->ring[place].bytes_copied, bytes_copied, memory_order_relaxed);
+    atomic_store_explicit(&log->ring[place].own_ns, costs.own_ns, memory_order_relaxed);
+    atomic_store_explicit(&log->ring[place].other_ns, costs.other_ns, memory_order_relaxed);
     atomic_store_explicit(&log->ring[place].sequence, sequence, memory_order_release);
 }
 
@@ -40,12 +44,14 @@ static void placement_log_copy_text(char *out, size_t out_bytes, const char *tex
 
 void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t sequence,
                                    const gantry__plan_t *plan, const gantry__op_def_t *part_of,
-                                   uint64_t bytes_copied) {
+                                   uint64_t bytes_copied, gantry__placed_costs_t costs) {
     *record = (gantry_placement_record_t){.struct_size = sizeof *record,
                                           .reason = plan->reason,
                                           .sequence = sequence,
                                           .dtype = plan->dtype,
                                           .bytes_copied = bytes_copied,
+                                          .cost_ns = costs.own_ns,
+                                          .other_cost_ns = costs.other_ns,
                                           .refusal_count = plan->refusal_count};
     placement_log_copy_text(record->op, sizeof record->op, plan->op->name);
     placement_log_copy_text(record->part_of, sizeof record->part_of, part_of ? part_of->name : "");
@@ -76,11 +82,13 @@ size_t gantry__placement_log_read(gantry__placement_log_t *log, size_t capacity,
         const gantry__kept_plan_t *kept = atomic_load(&log->ring[place].kept);
         const gantry__op_def_t *part_of = atomic_load(&log->ring[place].part_of);
         uint64_t bytes = atomic_load(&log->ring[place].bytes_copied);
+        const gantry__placed_costs_t costs = {atomic_load(&log->ring[place].own_ns),
+                                              atomic_load(&log->ring[place].other_ns)};
         if (atomic_load_explicit(&log->ring[place].sequence, memory_order_acquire) != sequence ||
             !kept)
             continue; /* overtaken */
         gantry_placement_record_t record;
-        gantry__placement_record_fill(&record, sequence, &kept->plan, part_of, bytes);
+        gantry__placement_record_fill(&record, sequence, &kept->plan, part_of, bytes, costs);
         gantry__struct_fill_at(out_records, written++, struct_size, &record);
     }
     return written;
@@ -101,23 +109,26 @@ const char *gantry_placement_reason_text(gantry_placement_reason_t reason) {
                                         "where its input lies",
                                         "where it is used",
                                         "where the result of its body lies",
-
-                                        "with the nodes that it is colocated with"};
+                                        "with the nodes that it is colocated with",
+                                        "cheaper by measured cost"};
     return (size_t)reason < sizeof texts / sizeof texts[0] ? texts[reason] : "invalid reason";
 }
 
 const char *gantry_refusal_text(gantry_refusal_t refusal) {
-    static const char *const texts[] = {"none",
-                                        "no kernel for the op",
-                                        "no kernel for the type",
-                                        "its kernel does not take these shapes or attributes",
-                                        "the requested name does not match",
-                                        "no such device",
-                                        "not visible",
-                                        "integer variables other than int64 live on the CPU",
-                                        "the device was lost",
-                                        "the device has no memory for it",
-                                        "the device does not compute with a type of the op",
-                                        "a node that it is colocated with cannot run there"};
+    static const char *const texts[] = {
+        "none",
+        "no kernel for the op",
+        "no kernel for the type",
+        "its kernel does not take these shapes or attributes",
+        "the requested name does not match",
+        "no such device",
+        "not visible",
+        "integer variables other than int64 live on the CPU",
+        "the device was lost",
+        "the device has no memory for it",
+        "the device does not compute with a type of the op",
+        "a node that it is colocated with cannot run there",
+        "it costs more by measurement",
+        "it or the chosen device has no measurement: gantry tune --what crossover"};
     return (size_t)refusal < sizeof texts / sizeof texts[0] ? texts[refusal] : "invalid refusal";
 }

@@ -9,6 +9,9 @@
  *
  * Each device that was tried and not chosen leaves a refusal with its own reason.
  *
+ * Crossover (place/crossover.h) chooses among the devices that the last rule leaves free. Its
+ * choice comes as a pinned device, and the device that it passes over as a refusal.
+ *
  * Two callers share them: the eager path for each op, and function/place_graph.c for each node. A
  * graph adds only which devices a node's colocation group allows, and who pinned a node. */
 #include "place/placer.h"
@@ -360,11 +363,18 @@ static gantry_status_t place_asked(const gantry__place_request_t *request, gantr
     return refuse_op(request, plan);
 }
 
+static gantry_status_t place_by_rule(const gantry__place_request_t *request, gantry__plan_t *plan) {
+    if (request->exhausted) return place_exhausted(request, plan);
+    if (request->pinned) return place_pinned(request, plan);
+    if (request->wish && !request->wish->is_empty) return place_asked(request, plan);
+    return place_unasked(request, plan);
+}
+
 gantry_status_t gantry__place(const gantry__place_request_t *request, gantry__plan_t *out_plan) {
     *out_plan =
         (gantry__plan_t){.op = request->op, .dtype = first_dtype(request), .wish = request->wish};
-    if (request->exhausted) return place_exhausted(request, out_plan);
-    if (request->pinned) return place_pinned(request, out_plan);
-    if (request->wish && !request->wish->is_empty) return place_asked(request, out_plan);
-    return place_unasked(request, out_plan);
+    GANTRY__TRY(place_by_rule(request, out_plan));
+    if (request->passed_over && request->passed_over != out_plan->device)
+        placer_refuse(out_plan, request->passed_over, request->passed_why, GANTRY_DTYPE_NONE);
+    return GANTRY_OK;
 }

@@ -40,6 +40,9 @@ typedef struct gantry__place_request_t {
     const uint64_t *allowed;
     /* the op's device, which had no memory for it: place the op on a CPU; or NULL */
     const gantry_logical_device_t *exhausted;
+    /* the device that crossover does not choose, and why; NULL: crossover is off */
+    const gantry_logical_device_t *passed_over;
+    gantry_refusal_t passed_why;
     /* shapes, for kernels that check them; NULL: kernels are not asked */
     const gantry_op_call_t *call;
     bool soft;

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "device/device_table.h"
+#include "device/logical_device.h"
 
 gantry_status_t gantry__plan_cache_init(gantry__plan_cache_t *cache, const gantry__heap_t *heap) {
     cache->heap = heap;
@@ -83,6 +84,8 @@ static gantry__plan_key_t plan_key_of(const gantry__place_request_t *request) {
                    (uint32_t)(request->call != NULL) << 3 |
                    (uint32_t)(request->exhausted != NULL) << 4 |
                    (uint32_t)(request->allowed != NULL) << 5 | (uint32_t)request->pin_reason << 6;
+    if (request->passed_over)
+        key.variant = (request->passed_over->position + 1) << 4 | (uint32_t)request->passed_why;
     /* an earlier plan may use a card that is lost since */
     key.settings |= (uint32_t)atomic_load_explicit(&request->devices->losses, memory_order_acquire)
                     << 16;

@@ -19,7 +19,7 @@ typedef struct gantry__plan_key_t {
     const gantry_logical_device_t *pinned; /* or the exhausted one: settings says which */
     uint64_t types;                        /* 8 bits for each type attribute */
     uint32_t settings;                     /* soft, require, ... */
-    uint32_t variant; /* distinguishes plans that depend on shapes; 0 for others */
+    uint32_t variant; /* distinguishes plans that depend on shapes or on crossover; 0 for others */
 } gantry__plan_key_t;
 
 typedef struct gantry__kept_plan_t {

@@ -34,14 +34,15 @@ gantry_status_t gantry__dispatch_plan(gantry_runtime_t *runtime,
 }
 
 static void call_back(gantry_runtime_t *runtime, uint64_t sequence, const gantry__plan_t *plan,
-                      const gantry__op_def_t *part_of, uint64_t bytes_copied) {
+                      const gantry__op_def_t *part_of, uint64_t bytes_copied,
+                      gantry__placed_costs_t costs) {
     gantry__mutex_lock(&runtime->lock);
     gantry_placement_fn callback = runtime->placement_callback;
     void *user = runtime->placement_user;
     gantry__mutex_unlock(&runtime->lock);
     if (!callback) return;
     gantry_placement_record_t record;
-    gantry__placement_record_fill(&record, sequence, plan, part_of, bytes_copied);
+    gantry__placement_record_fill(&record, sequence, plan, part_of, bytes_copied, costs);
     callback(user, &record);
 }
 
@@ -57,15 +58,16 @@ static void warn_once(gantry_runtime_t *runtime, gantry__kept_plan_t *kept) {
 }
 
 uint64_t gantry__dispatch_record(gantry_runtime_t *runtime, gantry__kept_plan_t *kept,
-                                 const gantry__op_def_t *part_of, uint64_t bytes_copied) {
+                                 const gantry__op_def_t *part_of, uint64_t bytes_copied,
+                                 gantry__placed_costs_t costs) {
     uint64_t sequence = gantry__placement_log_next(&runtime->placements);
     (void)atomic_fetch_add_explicit(&kept->used, 1, memory_order_relaxed);
-    gantry__placement_log_note(&runtime->placements, sequence, kept, part_of, bytes_copied);
+    gantry__placement_log_note(&runtime->placements, sequence, kept, part_of, bytes_copied, costs);
     if (atomic_load_explicit(&runtime->placement_mode, memory_order_relaxed) ==
         GANTRY_PLACEMENT_WARN_ONCE)
         warn_once(runtime, kept);
     if (atomic_load_explicit(&runtime->has_callback, memory_order_relaxed))
-        call_back(runtime, sequence, &kept->plan, part_of, bytes_copied);
+        call_back(runtime, sequence, &kept->plan, part_of, bytes_copied, costs);
     return sequence;
 }
 
@@ -79,7 +81,8 @@ uint64_t gantry__dispatch_note(const gantry_scope_t *scope, gantry__kept_plan_t 
                     log_name, kept->plan.device->full_name, part_of ? " (part of " : "",
                     part_of ? part_of->name : "", part_of ? ")" : "");
     }
-    return gantry__dispatch_record(runtime, kept, part_of, bytes_copied);
+    return gantry__dispatch_record(runtime, kept, part_of, bytes_copied,
+                                   (gantry__placed_costs_t){0, 0});
 }
 
 gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,

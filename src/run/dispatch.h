@@ -20,9 +20,10 @@ gantry__place_request_t gantry__dispatch_request(gantry_runtime_t *runtime,
                                                  const gantry_logical_device_t *pinned);
 
 /* Makes record, count, callback and warning of one placement; returns its sequence number.
- * part_of: the composed op that the program called, or NULL. */
+ * part_of: the composed op that the program called, or NULL. costs: 0 without crossover. */
 uint64_t gantry__dispatch_record(gantry_runtime_t *runtime, gantry__kept_plan_t *kept,
-                                 const gantry__op_def_t *part_of, uint64_t bytes_copied);
+                                 const gantry__op_def_t *part_of, uint64_t bytes_copied,
+                                 gantry__placed_costs_t costs);
 
 /* Makes record, count, callback, log line and warning of an op of this scope; returns the op's
  * sequence number. */

@@ -38,6 +38,9 @@ static gantry_status_t read_switches(gantry_runtime_t *runtime) {
     static const char *const policies[] = {"explicit", "warn", "silent", "silent_for_int32"};
     static const char *const modes[] = {"prefer", "warn", "require"};
     bool soft = true, log = false;
+    runtime->has_crossover = false;
+    GANTRY__TRY(
+        gantry__settings_get_bool(&runtime->settings, "GANTRY_CROSSOVER", &runtime->has_crossover));
     int policy = GANTRY_POLICY_SILENT - 1, mode = GANTRY_PLACEMENT_PREFER - 1;
     GANTRY__TRY(gantry__settings_get_bool(&runtime->settings, "GANTRY_SOFT_PLACEMENT", &soft));
     GANTRY__TRY(gantry__settings_get_bool(&runtime->settings, "GANTRY_LOG_PLACEMENT", &log));
@@ -172,6 +175,7 @@ gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *given,
 typedef struct tables_t {
     gantry__kernel_registry_t *registries;
     _Atomic(gantry__program_cache_t *) *programs;
+    gantry__device_cost_t *costs; /* NULL: crossover is off */
 } tables_t;
 
 static void release_tables(gantry_runtime_t *runtime, const tables_t *tables, size_t made) {
@@ -180,6 +184,7 @@ static void release_tables(gantry_runtime_t *runtime, const tables_t *tables, si
     gantry__heap_free(&runtime->heap, tables->registries, count * sizeof *tables->registries);
     void *programs = (void *)tables->programs;
     gantry__heap_free(&runtime->heap, programs, count * sizeof *tables->programs);
+    gantry__heap_free(&runtime->heap, tables->costs, count * sizeof *tables->costs);
 }
 
 /* Asks the backends for their kernels; no lock is held. */
@@ -189,8 +194,14 @@ static gantry_status_t make_tables(gantry_runtime_t *runtime, tables_t *out_tabl
                            &runtime->heap, devices->physical_count * sizeof *tables.registries),
                        .programs = gantry__heap_zalloc(
                            &runtime->heap, devices->physical_count * sizeof *tables.programs)};
+    if (runtime->has_crossover)
+        tables.costs =
+            gantry__heap_zalloc(&runtime->heap, devices->physical_count * sizeof *tables.costs);
     gantry_status_t status =
-        tables.registries && tables.programs ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+        tables.registries && tables.programs && (tables.costs || !runtime->has_crossover)
+            ? GANTRY_OK
+            : GANTRY_RESOURCE_EXHAUSTED;
+    if (tables.costs) gantry__device_costs_read(devices, tables.costs);
     size_t made = 0;
     for (; made < devices->physical_count && status == GANTRY_OK; ++made) {
         const struct gantry_physical_device_t *device = devices->physical[made];
@@ -230,6 +241,7 @@ gantry_status_t gantry__runtime_initialize(gantry_runtime_t *runtime, const char
         runtime->host = host;
         runtime->registries = tables.registries;
         runtime->programs = tables.programs;
+        runtime->costs = tables.costs;
         atomic_store_explicit(&runtime->is_initialized, true, memory_order_release);
     }
     gantry__mutex_unlock(&runtime->lock);
@@ -360,7 +372,7 @@ static void runtime_destroy(gantry_runtime_t *runtime) {
     release_spare_tensors(runtime);
     release_programs(runtime);
     if (runtime->registries) {
-        tables_t tables = {runtime->registries, runtime->programs};
+        tables_t tables = {runtime->registries, runtime->programs, runtime->costs};
         release_tables(runtime, &tables, runtime->devices.physical_count);
     }
     while (runtime->wishes) {

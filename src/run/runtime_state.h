@@ -19,6 +19,7 @@
 #include "kernel/kernel_registry.h"
 #include "kernel/program_cache.h"
 #include "kernel/view_probe.h"
+#include "place/crossover.h"
 #include "place/placement_log.h"
 #include "run/profile.h"
 #include "run/random_state.h"
@@ -60,6 +61,8 @@ struct gantry_runtime_t {
      * A program cache is made at the first op on the card, for the view that serves it then. */
     gantry__kernel_registry_t *registries;
     _Atomic(gantry__program_cache_t *) *programs;
+    gantry__device_cost_t *costs; /* NULL: crossover is off */
+    bool has_crossover;           /* the setting; constant */
     atomic_bool is_initialized;
     gantry_logical_device_t *host; /* the first CPU: the home of host constants */
     /* settings that may change at any time */

@@ -144,12 +144,33 @@ static void opencl_blocks_are_measured_kept_and_used(void **state) {
     (void)state;
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     use_file("blocks");
-    expect_run(0, "$BIN/gantry tune --device opencl:0 --seconds 2");
+    expect_run(0, "$BIN/gantry tune --device opencl:0 --what opencl --seconds 2");
     expect_in_output("depth=512 rows=120 columns=1024 direct=24, default");
     expect_in_output("opencl.cpu_matmul.float32  depth=");
     assert_int_equal(records_in("blocks"), 1);
     expect_run(0, "GANTRY_OPENCL_CPU=gpu $BIN/gpu_guide");
     expect_in_output("[[22. 28.]\n [49. 64.]]");
+    assert_int_equal(names_in("tmp"), 0);
+}
+
+/* What the command writes, a program accepts: one measurement for each device. */
+static void crossover_is_measured_kept_and_used(void **state) {
+    (void)state;
+    use_file("crossover");
+    expect_run(0, "$BIN/gantry tune --device cpu:0 --what crossover --seconds 1");
+    expect_in_output("  crossover  launch_us=");
+    if (strstr(output, "to_us=")) fail_msg("the CPU has transfers: %s", output);
+    expect_in_output("1 record kept in");
+    if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
+    expect_run(0, "GANTRY_OPENCL_CPU=gpu GANTRY_CROSSOVER=1 $BIN/gpu_guide 2>&1");
+    expect_in_output("Crossover has no measurement of opencl:0");
+    expect_run(0, "$BIN/gantry tune --device opencl:0 --what crossover --seconds 1");
+    expect_in_output(" to_us=");
+    expect_in_output(" from_gbs=");
+    assert_int_equal(records_in("crossover"), 2);
+    expect_run(0, "GANTRY_OPENCL_CPU=gpu GANTRY_CROSSOVER=1 $BIN/gpu_guide 2>&1");
+    if (strstr(output, "has no measurement") || strstr(output, "crossover is not used"))
+        fail_msg("%s", output);
     assert_int_equal(names_in("tmp"), 0);
 }
 
@@ -213,7 +234,7 @@ static void a_card_keeps_the_fastest_choice_of_cublaslt(void **state) {
 /* Runs on the stand-in for NVIDIA's driver: gantry tune tunes nothing of this backend. */
 static void a_device_that_has_nothing_to_tune_is_there_all_the_same(void **state) {
     static const char driver[] = GANTRY_TEST_MODULES "/cuda/standin_libcuda.so";
-    static const char *const lines[][2] = {{"tune", "nothing to tune"},
+    static const char *const lines[][2] = {{"tune --what cublaslt", "nothing to tune"},
                                            {"tune --list", "0 records in"},
                                            {"tune --reset", "0 records removed from"}};
     (void)state;
@@ -322,6 +343,7 @@ int main(void) {
         TEST(busy_machine_is_told),
         TEST(list_and_reset_go_by_device_and_name),
         TEST(opencl_blocks_are_measured_kept_and_used),
+        TEST(crossover_is_measured_kept_and_used),
         TEST(clblast_is_searched_when_it_is_asked_for),
         TEST(a_card_has_clblast_searched_by_default),
         TEST(a_card_keeps_the_fastest_choice_of_cublaslt),

@@ -17,7 +17,7 @@ static const char usage[] =
     "devices   lists every backend with its state and reason, and every device with its names, memory, driver and parts\n"
     "settings  lists every setting with its value, its source and the values it overrules, for each device if these differ\n"
     "ops       lists every op with its inputs, attributes and kernels on each device\n"
-    "tune      measures libraries and block sizes of matrix products for N seconds (60), and keeps the best for later runs\n"
+    "tune      measures matrix products and what work costs on each device for N seconds (60), and keeps the best for later runs\n"
     "version   prints Gantry's version\n";
 
 void gantry_tool_log(void *user, gantry_log_level_t level, const char *text) {

@@ -125,18 +125,19 @@ typedef struct task_t {
 
 static const struct {
     const char *what, *backend,
-        *type; /* of the device; "clblast", if the user names it, fits any type */
+        *type; /* NULL: any; "clblast", if the user names it, fits any type of device */
     void (*run)(tune_t *tune);
 } kinds[] = {{"cpu.matmul.float32", "cpu", "CPU", tune_cpu_products},
              {"opencl.cpu_matmul.float32", "opencl", "CPU", tune_opencl_blocks},
              {"clblast", "opencl", "GPU", tune_clblast},
-             {"cublaslt.matmul.float32", "cuda", "GPU", tune_cublas}};
+             {"cublaslt.matmul.float32", "cuda", "GPU", tune_cublas},
+             {"crossover", NULL, NULL, tune_crossover}};
 
 static bool fits(const options_t *options, const gantry_device_details_t *details, size_t kind) {
-    if (strcmp(details->backend, kinds[kind].backend) != 0) return false;
+    if (kinds[kind].backend && strcmp(details->backend, kinds[kind].backend) != 0) return false;
     if (options->what && !begin_alike(options->what, kinds[kind].what)) return false;
     bool by_name = options->what && strncmp(options->what, "clblast", 7) == 0;
-    return by_name || strcmp(details->type, kinds[kind].type) == 0;
+    return by_name || !kinds[kind].type || strcmp(details->type, kinds[kind].type) == 0;
 }
 
 /* Whether a task has a device of the same name, which shares its records. */

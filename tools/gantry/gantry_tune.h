@@ -124,5 +124,6 @@ void tune_cpu_products(tune_t *tune);
 void tune_opencl_blocks(tune_t *tune);
 void tune_clblast(tune_t *tune);
 void tune_cublas(tune_t *tune);
+void tune_crossover(tune_t *tune);
 
 #endif

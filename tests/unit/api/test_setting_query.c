@@ -52,6 +52,7 @@ static void names_are_a_fixed_list(void **state) {
                                         "log_placement",
                                         "placement_mode",
                                         "device_policy",
+                                        "crossover",
                                         "profile",
                                         "cpu_threads",
                                         "log_level",
@@ -223,6 +224,7 @@ static void retry_9(options_t *o) { o->oom_retry_ms = 9; }
 static void fallback_on(options_t *o) { o->oom_fallback = GANTRY_ON; }
 static void soft_off(options_t *o) { o->soft_placement = GANTRY_OFF; }
 static void log_on(options_t *o) { o->log_placement = GANTRY_ON; }
+static void crossover_off(options_t *o) { o->crossover = GANTRY_OFF; }
 static void mode_warn(options_t *o) { o->placement_mode = GANTRY_PLACEMENT_WARN_ONCE; }
 static void policy_warn(options_t *o) { o->device_policy = GANTRY_POLICY_WARN; }
 static void profile_wait(options_t *o) { o->profile = GANTRY_PROFILE_WAIT; }
@@ -268,6 +270,7 @@ static const struct row_t {
      "option placement_mode", "warn"},
     {"device_policy", "silent", "GANTRY_DEVICE_POLICY", "explicit", "explicit", policy_warn,
      "option device_policy", "warn"},
+    {"crossover", "0", "GANTRY_CROSSOVER", "1", "1", crossover_off, "option crossover", "0"},
     {"profile", "off", "GANTRY_PROFILE", "on", "on", profile_wait, "option profile", "wait"},
     {"cpu_threads", "0", "GANTRY_CPU_THREADS", "2", "2", threads_3, "option cpu_threads", "3"},
     {"log_level", "info", "GANTRY_LOG_LEVEL", "debug", "debug", level_error, "option log_level",

@@ -598,13 +598,13 @@ static void constant_needs_no_kernel(void **state) {
 
 static void every_reason_has_its_own_text(void **state) {
     (void)state;
-    for (int i = 0; i <= GANTRY_PLACED_COLOCATED; ++i) {
+    for (int i = 0; i <= GANTRY_PLACED_CROSSOVER; ++i) {
         for (int j = 0; j < i; ++j) {
             assert_string_not_equal(gantry_placement_reason_text((gantry_placement_reason_t)i),
                                     gantry_placement_reason_text((gantry_placement_reason_t)j));
         }
     }
-    for (int i = 1; i <= GANTRY_REFUSED_COLOCATED; ++i) {
+    for (int i = 1; i <= GANTRY_REFUSED_NOT_MEASURED; ++i) {
         for (int j = 1; j < i; ++j)
             assert_string_not_equal(gantry_refusal_text((gantry_refusal_t)i),
                                     gantry_refusal_text((gantry_refusal_t)j));

@@ -17,6 +17,7 @@ KERNEL(log_any, "Log", NULL, 0, .priority = 0);
 KERNEL(cos_first, "Cos", NULL, 0, .priority = 9);
 KERNEL(cos_other, "Cos", NULL, 0, .priority = 1);
 KERNEL(identity_any, "Identity", NULL, 0, .priority = 0);
+KERNEL(mat_mul_any, "MatMul", NULL, 0, .priority = 0);
 KERNEL(abs_picky, "Abs", NULL, 0, .supports = decline);
 KERNEL(abs_any, "Abs", NULL, 0, .priority = 0);
 
@@ -26,8 +27,8 @@ typedef enum devices_t { ALL = 0, CPU_ALONE, NO_DEVICE } devices_t;
 
 enum { AT_CPU0 = 0, AT_CPU1 = 1, AT_GPU0 = 2, AT_GPU1 = 3, AT_VIEW = 4 };
 
-/* Abs: the GPUs' kernels decline. Add, Sqrt, Identity: all. Cos: a CPU's has the higher priority.
- * Exp: the CPUs. Log: the GPUs. Sin: none. In the registry's order. */
+/* Abs: the GPUs' kernels decline. Add, Sqrt, Identity, MatMul: all. Cos: a CPU's has the higher
+ * priority. Exp: the CPUs. Log: the GPUs. Sin: none. In the registry's order. */
 static inline void make_machine(devices_t devices) {
     begin_machine();
     if (devices == NO_DEVICE) return;
@@ -47,6 +48,7 @@ static inline void make_machine(devices_t devices) {
     add_kernel(cpus, &exp_any);
     add_kernel(cpus | gpus, &identity_any);
     add_kernel(gpus, &log_any);
+    add_kernel(cpus | gpus, &mat_mul_any);
     add_kernel(cpus | gpus, &sqrt_any);
 }
 
@@ -62,6 +64,8 @@ typedef struct row_node_t {
     const char *request;              /* or NULL */
     const char *with;                 /* numbers of nodes with which it is colocated */
     int home;                         /* of READ and ASSIGN */
+    int64_t elements;                 /* 0: 4 */
+    int64_t side;                     /* of a square matrix; 0: a vector */
     const char *device;               /* expected; NULL: wherever it is used */
     gantry_placement_reason_t reason; /* expected; 0: any */
 } row_node_t;
@@ -70,7 +74,8 @@ typedef struct row_t {
     const char *what;
     bool hard, require;
     devices_t devices;
-    const char *error; /* expected, or NULL */
+    const char *error;                  /* expected, or NULL */
+    const gantry__device_cost_t *costs; /* with crossover */
     row_node_t nodes[MOST_NODES];
 } row_t;
 
@@ -117,7 +122,9 @@ static inline void add_row_node(world_t *w, const row_node_t *of) {
                                                 GANTRY__NODE_OP};
     static const char *const ops[] = {"", "Const", "Const", "ReadVariableOp", "AssignVariableOp"};
     const gantry_dtype_t dtype = GANTRY_FLOAT32;
-    const gantry_shape_t shape = {.rank = 1, .dims = {4}};
+    const gantry_shape_t vector = {.rank = 1, .dims = {of->elements ? of->elements : 4}},
+                         matrix = {.rank = 2, .dims = {of->side, of->side}},
+                         shape = of->side ? matrix : vector;
     uint32_t inputs[4], with[4], index;
     gantry__node_t node = {
         .kind = kinds[of->kind],
@@ -164,6 +171,7 @@ static inline gantry_status_t place_world(world_t *w, const row_t *row) {
                                                      .soft = !row->hard,
                                                      .require = row->require},
                                            .plans = &w->plans,
+                                           .costs = row->costs,
                                            .make_wish = world_wish,
                                            .tell = world_tell,
                                            .owner = w};

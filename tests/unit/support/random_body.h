@@ -283,6 +283,23 @@ static inline const gantry_tensor_t *random_whole(gantry_scope_t *scope, const g
     return gantry_cast(scope, gantry_cast(scope, clipped, GANTRY_INT32), GANTRY_FLOAT32);
 }
 
+/* A bias, and a function over it; at times the steps between are in the pool, too. */
+static inline const gantry_tensor_t *random_epilogue(random_body_t *body,
+                                                     const gantry_tensor_t *product,
+                                                     const gantry_tensor_t *bias, bool varies) {
+    static const random_unary_fn functions[] = {
+        gantry_relu,    gantry_relu6, gantry_elu,  random_leaky,     gantry_tanh,
+        gantry_sigmoid, random_gelu,  gantry_relu, random_gelu_tanh, gantry_identity};
+    const bool shows = random_is_one_of(body, 4);
+    if (shows) random_add(body, product, varies);
+    if (!random_is_one_of(body, 4))
+        product = random_is_one_of(body, 2) ? gantry_bias_add(body->at, product, bias)
+                                            : gantry_add(body->at, bias, product);
+    if (shows) random_add(body, product, varies);
+    return functions[random_choose(body, sizeof functions / sizeof functions[0])](body->at,
+                                                                                  product);
+}
+
 /* x [a, b] by its own transpose: [a, a]. */
 static inline void random_product(random_body_t *body) {
     const int x = random_pick(body, GANTRY_FLOAT32);
@@ -290,7 +307,15 @@ static inline void random_product(random_body_t *body) {
     const gantry_matmul_options_t options = {.struct_size = sizeof options, .transpose_b = true};
     if (shape->rank != 2) return;
     const gantry_tensor_t *whole = random_whole(body->at, body->pool[x]);
-    random_add(body, gantry_matmul(body->at, whole, whole, &options), body->varies[x]);
+    const gantry_tensor_t *product = gantry_matmul(body->at, whole, whole, &options);
+    if (!random_is_one_of(body, 3)) {
+        const int32_t axis = 1;
+        const gantry_reduce_options_t rows = {
+            .struct_size = sizeof rows, .axes = &axis, .axis_count = 1};
+        product =
+            random_epilogue(body, product, gantry_max(body->at, whole, &rows), body->varies[x]);
+    }
+    random_add(body, product, body->varies[x]);
 }
 
 static inline void random_shape_step(random_body_t *body) {
