@@ -113,6 +113,10 @@ gantry_status_t gantry__stream_follow(gantry__stream_t *stream, const gantry__po
 void gantry__stream_begin(gantry__stream_t *stream);
 uint64_t gantry__stream_end(gantry__stream_t *stream);
 
+/* Counts work that this thread has submitted since its last begin, if any; returns the count that
+ * covers all of it. */
+uint64_t gantry__stream_count(gantry__stream_t *stream);
+
 /* Blocks until the point has passed; returns the error of the work before it, or the loss of its
  * device. */
 gantry_status_t gantry__point_wait(gantry__point_t point);
