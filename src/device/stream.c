@@ -165,6 +165,14 @@ static gantry_status_t failure_of(gantry__point_t point) {
     return status;
 }
 
+bool gantry__point_has_failed(gantry__point_t point) {
+    if (!point.stream) return false;
+    const uint32_t before = gantry__failures();
+    const bool has_failed = failure_of(point) != GANTRY_OK;
+    gantry__forget_since(before);
+    return has_failed;
+}
+
 static gantry_status_t ask_driver_to_wait(const gantry__stream_t *stream) {
     GANTRY__STEP(gantry__profile_current(), WAIT);
     return (gantry_status_t)stream->backend->stream->synchronize(stream->handle);

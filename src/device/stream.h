@@ -100,6 +100,9 @@ void gantry__stream_deinit(gantry__stream_t *stream);
  * driver call. */
 bool gantry__point_is_past(gantry__point_t point);
 
+/* Whether work up to the point is known to have failed; stream NULL: no. */
+bool gantry__point_has_failed(gantry__point_t point);
+
 /* Makes stream's later work wait for the points; between backends the calling thread waits instead.
  * Not between begin and end. */
 gantry_status_t gantry__stream_wait_for(gantry__stream_t *stream, const gantry__point_t *points,
