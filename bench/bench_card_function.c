@@ -133,11 +133,10 @@ static void run_case(bench_t *bench, const bench_device_t *device, const bench_c
     subject_t replayed = {0}, single = {0}, ops = {0};
     bench_small_add_t add;
     bench_small_graph_t graph = {0};
-    bool is_open = trace(bench, GANTRY_ON, &replayed.function) &&
-                   trace(bench, GANTRY_OFF, &single.function) &&
-                   open_subject(bench, device->alias, &replayed) &&
-                   open_subject(bench, device->alias, &single) &&
-                   open_subject(bench, device->alias, &ops);
+    bool is_open =
+        trace(bench, GANTRY_ON, &replayed.function) && trace(bench, GANTRY_OFF, &single.function) &&
+        open_subject(bench, device->alias, &replayed) &&
+        open_subject(bench, device->alias, &single) && open_subject(bench, device->alias, &ops);
     bool has_raw = bench_small_add_open(&add, card) && bench_small_graph_open(&graph, &add, OPS);
     if (has_raw && bench_small_graph_launch(&graph) && !bench_small_add_is_right(&add))
         (void)bench_card_is_wrong(bench, "card_function", function_work, "raw CUDA");

@@ -100,6 +100,9 @@ void gantry__stream_deinit(gantry__stream_t *stream);
  * driver call. */
 bool gantry__point_is_past(gantry__point_t point);
 
+/* Whether work up to the point is known to have failed; stream NULL: no. */
+bool gantry__point_has_failed(gantry__point_t point);
+
 /* Makes stream's later work wait for the points; between backends the calling thread waits instead.
  * Not between begin and end. */
 gantry_status_t gantry__stream_wait_for(gantry__stream_t *stream, const gantry__point_t *points,
@@ -112,6 +115,10 @@ gantry_status_t gantry__stream_follow(gantry__stream_t *stream, const gantry__po
 /* Submissions go between begin and end; end returns the count that names them. */
 void gantry__stream_begin(gantry__stream_t *stream);
 uint64_t gantry__stream_end(gantry__stream_t *stream);
+
+/* Counts work that this thread has submitted since its last begin, if any; returns the count that
+ * covers all of it. */
+uint64_t gantry__stream_count(gantry__stream_t *stream);
 
 /* Blocks until the point has passed; returns the error of the work before it, or the loss of its
  * device. */

@@ -220,12 +220,15 @@ static bool were_seen(replay_run_t *run) {
     return false;
 }
 
+/* Launches of a graph run one after the other, so a failed one fails the next, too. */
 static replay_graph_t *find_graph(replay_run_t *run) {
     for (uint32_t i = 0; i < MOST_GRAPHS; ++i) {
         replay_graph_t *graph = &run->graphs[i];
-        if (graph->handle &&
-            memcmp(graph->places, run->places, run->outer_count * sizeof *run->places) == 0)
-            return graph;
+        if (!graph->handle ||
+            memcmp(graph->places, run->places, run->outer_count * sizeof *run->places) != 0)
+            continue;
+        if (!gantry__point_has_failed(graph->last)) return graph;
+        replay_drop_graph(run, graph);
     }
     return NULL;
 }

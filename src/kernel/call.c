@@ -348,12 +348,8 @@ void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device,
 
 gantry__fault_t *gantry__call_finish(gantry__call_t *call, gantry__point_t *out_point) {
     gantry__stream_t *stream = compute_stream(call);
-    uint64_t count = 0;
-    if (!stream->synchronous) {
-        /* counts the work that the kernel submitted through a vendor's library */
-        gantry__stream_begin(stream);
-        count = gantry__stream_end(stream);
-    }
+    /* also counts the work that the kernel submitted through a vendor's library */
+    const uint64_t count = gantry__stream_count(stream);
     *out_point = (gantry__point_t){stream, count};
     for (uint32_t i = 0; i < call->scratch_count; ++i) {
         gantry__buffer_mark_use(call->scratch[i], GANTRY_STREAM_COMPUTE, count);
