@@ -16,6 +16,19 @@
 
 /* ---- which product ---- */
 
+static bool follows_product(const gantry__fusing_t *fusing, const uint32_t *members,
+                            uint32_t count) {
+    const gantry__graph_t *graph = fusing->graph;
+    for (uint32_t k = 0; k < count; ++k) {
+        const gantry__node_t *node = &graph->nodes[members[k]];
+        for (uint32_t i = 0; i < node->input_count; ++i) {
+            if (graph->nodes[graph->values[node->inputs[i]].node].op->id == GANTRY__OP_ID_MatMul)
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool is_used_by_members_alone(const gantry__fusing_t *fusing, uint32_t value,
                                      const uint32_t *members, uint32_t count) {
     uint32_t uses = 0;
@@ -195,7 +208,8 @@ gantry_status_t gantry__fusing_join_product(gantry__fusing_t *fusing, const uint
     gantry__program_t program;
     gantry__fused_call_t call;
     bool takes;
-    if (gantry__fused_write(fusing, &program, members, count) != count ||
+    if (!follows_product(fusing, members, count) ||
+        gantry__fused_write(fusing, &program, members, count) != count ||
         program.output_count != 1 || program.results[count - 1] != program.outputs[0])
         return GANTRY_OK;
     const uint32_t at = find_product(fusing, &program, members, count);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* _FusedElementwise and _FusedMatMul: check the program, which kernels trust, and infer the outputs.
- */
+/* _FusedElementwise and _FusedMatMul: check the program, which kernels trust, and infer outputs. */
 #include "op/fused_program.h"
 #include "op/op_infer.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A product with a bias and an activation as a function: with the pass that joins them, and without.
- * Both give the same bits. Header only. */
+/* A product with a bias and an activation as a function: with the pass that joins them, and
+ * without. Both give the same bits. Header only. */
 #ifndef TESTS_EPILOGUE_CASE_H
 #define TESTS_EPILOGUE_CASE_H
 
