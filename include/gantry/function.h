@@ -52,9 +52,9 @@ typedef enum gantry_pass_t {
     GANTRY_PASS_IN_PLACE = 1 << 4,
     /** Copies between devices begin as soon as their source is there. */
     GANTRY_PASS_EARLY_COPIES = 1 << 5,
-    /** The kernel of a matrix product also computes the elementwise ops behind it: bias and
-     * activation. cuBLASLt may choose another algorithm for such a product; docs/numerics.md says
-     * what may differ. */
+    /** The kernel of a matrix product or a convolution also computes the elementwise ops behind it:
+     * bias and activation. cuBLASLt may choose another algorithm for such a product;
+     * docs/numerics.md says what may differ. */
     GANTRY_PASS_EPILOGUES = 1 << 6,
     GANTRY_PASS_ALL = (1 << 7) - 1 /**< All of them. */
 } gantry_pass_t;

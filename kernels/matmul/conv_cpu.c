@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ConvolveImages and _FusedConvolveImages of the CPU backend, float32 and float64: the matrix product
+/* ConvolveImages and _FusedConvolveImages of the CPU backend, float32 and float64: the product
  *
  *     patches [batch * out_height * out_width, rows * columns * channels]
  *     x filter [rows * columns * channels, outputs]

@@ -272,7 +272,8 @@ static gantry_status_t takes_program(const gantry__fusing_t *fusing,
 }
 
 /* The view again, of the members' result. */
-static gantry_status_t add_view(gantry__fusing_t *fusing, uint32_t view, uint32_t last) {
+static gantry_status_t fused_product_add_view(gantry__fusing_t *fusing, uint32_t view,
+                                              uint32_t last) {
     gantry__graph_t *graph = fusing->graph;
     const gantry__value_t given = graph->values[graph->nodes[view].first_output];
     const uint32_t result = graph->nodes[last].first_output, fused = fusing->new_nodes[last];
@@ -295,7 +296,9 @@ static gantry_status_t add_product(gantry__fusing_t *fusing, gantry__program_t *
     for (uint32_t k = 0; k < count; ++k) all[k + 1] = members[k];
     ++program->output_members[0]; /* the product comes first */
     GANTRY__TRY(gantry__fused_add(fusing, program, call, all, count + 1));
-    return product->view == NONE ? GANTRY_OK : add_view(fusing, product->view, members[count - 1]);
+    return product->view == NONE
+               ? GANTRY_OK
+               : fused_product_add_view(fusing, product->view, members[count - 1]);
 }
 
 gantry_status_t gantry__fusing_join_product(gantry__fusing_t *fusing, const uint32_t *members,

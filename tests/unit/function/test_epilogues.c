@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A product or a convolution takes the bias and the activation behind it, with the bits of the ops one by one; what
- * must stay apart does. */
+/* A product or a convolution takes the bias and the activation behind it, with the bits of the ops
+ * one by one. What must stay apart does. */
 #define _XOPEN_SOURCE 700
 
 #include "epilogue_case.h"
@@ -214,58 +214,10 @@ static void the_later_of_two_products_takes_the_sum(void **state) {
 
 /* ---- convolutions ---- */
 
-typedef struct conv_case_t {
-    gantry_shape_t images, filter;
-    gantry_window_options_t options;
-    bool is_sequence;
-    gantry_dtype_t dtype;
-} conv_case_t;
-
-static void conv_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
-                      const gantry_tensor_t **outputs, void *user) {
-    const conv_case_t *c = user;
-    const gantry_tensor_t *at = c->is_sequence
-                                    ? gantry_conv1d(scope, inputs[0], inputs[1], &c->options)
-                                    : gantry_conv2d(scope, inputs[0], inputs[1], &c->options);
-    outputs[0] = gantry_relu(scope, gantry_bias_add(scope, at, inputs[2]));
-}
-
-static gantry_function_t *conv_trace(gantry_runtime_t *runtime, conv_case_t *c,
-                                     uint32_t passes_off) {
-    const gantry_function_options_t options = {.struct_size = sizeof options,
-                                               .passes_off = passes_off};
-    const gantry_input_spec_t inputs[] = {
-        {"images", c->dtype, c->images},
-        {"filter", c->dtype, c->filter},
-        {"bias", c->dtype, GANTRY_SHAPE(c->filter.dims[c->filter.rank - 1])}};
-    gantry_function_t *function;
-    if (gantry_function_trace(runtime, "f", conv_body, c, inputs, 3, 1, &options, &function) !=
-        GANTRY_OK)
-        fail_msg("%s", gantry_last_message());
-    return function;
-}
-
-static void *conv_call(gantry_scope_t *scope, const conv_case_t *c, gantry_function_t *function,
-                       size_t *out_bytes) {
-    uint32_t state = 7;
-    const gantry_shape_t bias = GANTRY_SHAPE(c->filter.dims[c->filter.rank - 1]);
-    const gantry_tensor_t *inputs[3], *got;
-    inputs[0] = epilogue_input(scope, &state, c->dtype, c->images);
-    inputs[1] = epilogue_input(scope, &state, c->dtype, c->filter);
-    inputs[2] = epilogue_input(scope, &state, c->dtype, bias);
-    if (gantry_function_call(scope, function, inputs, 3, &got, 1) != GANTRY_OK)
-        fail_msg("%s", gantry_scope_message(scope));
-    *out_bytes = (size_t)gantry_tensor_elements(got) * gantry_dtype_size(c->dtype);
-    void *data = malloc(*out_bytes + 1);
-    assert_non_null(data);
-    assert_int_equal(gantry_tensor_read(got, data, *out_bytes), GANTRY_OK);
-    return data;
-}
-
 /* Convolutions in one kernel, by patches or a window of one element (a view of a product), and of
  * sequences (a view of a convolution). */
 static void convolutions_have_the_bits_of_ops(void **state) {
-    conv_case_t cases[] = {
+    epilogue_conv_t cases[] = {
         {GANTRY_SHAPE(2, 19, 17, 8), GANTRY_SHAPE(3, 3, 8, 32), {0}, false, GANTRY_FLOAT32},
         {GANTRY_SHAPE(2, 9, 70, 3), GANTRY_SHAPE(3, 5, 3, 3), {0}, false, GANTRY_FLOAT32},
         {GANTRY_SHAPE(1, 16, 16, 4),
@@ -280,21 +232,8 @@ static void convolutions_have_the_bits_of_ops(void **state) {
     (void)state;
     runtime_fixture_open(&f, 0);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
-        gantry_function_t *joined = conv_trace(f.runtime, &cases[i], 0),
-                          *none = conv_trace(f.runtime, &cases[i], GANTRY_PASS_ALL);
-        size_t bytes;
-        void *got = conv_call(scope, &cases[i], joined, &bytes),
-             *expected = conv_call(scope, &cases[i], none, &bytes);
-        if (!epilogue_find(joined, "_FusedMatMul") &&
-            !epilogue_find(joined, "_FusedConvolveImages"))
+        if (!epilogue_check_convolution(f.runtime, "CPU:0", &cases[i]))
             fail_msg("convolution %zu has no epilogue", i);
-        assert_memory_equal(got, expected, bytes);
-        free(got);
-        free(expected);
-        gantry_function_release(joined);
-        gantry_function_release(none);
-        expect_ended_well(scope);
     }
     runtime_fixture_close(&f);
 }
