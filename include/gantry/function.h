@@ -37,7 +37,8 @@ typedef struct gantry_input_spec_t {
 typedef void (*gantry_function_body_fn)(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                         const gantry_tensor_t **outputs, void *user);
 
-/** Passes over the graph of a trace. None changes a bit of a result. */
+/** Passes over the graph of a trace. None changes a bit of a result; for cuBLASLt, see
+ * GANTRY_PASS_EPILOGUES. */
 typedef enum gantry_pass_t {
     /** Nodes on which no result and no variable depends are not placed. They never run. */
     GANTRY_PASS_DEAD_NODES = 1 << 0,
@@ -51,7 +52,9 @@ typedef enum gantry_pass_t {
     GANTRY_PASS_IN_PLACE = 1 << 4,
     /** Copies between devices begin as soon as their source is there. */
     GANTRY_PASS_EARLY_COPIES = 1 << 5,
-    /** A matrix product's kernel also computes the elementwise ops that follow it: bias, activation. */
+    /** The kernel of a matrix product or a convolution also computes the elementwise ops behind it:
+     * bias and activation. cuBLASLt may choose another algorithm for such a product;
+     * docs/numerics.md says what may differ. */
     GANTRY_PASS_EPILOGUES = 1 << 6,
     GANTRY_PASS_ALL = (1 << 7) - 1 /**< All of them. */
 } gantry_pass_t;

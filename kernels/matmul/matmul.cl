@@ -15,8 +15,8 @@
  *
  * A bias and a Relu are computed from the finished element, as BiasAdd and Relu compute them.
  *
- * Options: GANTRY_EPILOGUE: 1 for a bias, 2 for a Relu, 3 for both; GANTRY_T; GANTRY_MATMUL_EACH 1, 4 or 8; GANTRY_SERIAL 1 for the form of CPUs, 0
- * for those of GPUs. */
+ * Options: GANTRY_T; GANTRY_MATMUL_EACH 1, 4 or 8; GANTRY_EPILOGUE 1 for a bias, 2 for a Relu, 3
+ * for both; GANTRY_SERIAL 1 for the form of CPUs, 0 for those of GPUs. */
 
 #if GANTRY_T_IS_HALF
 #define LOAD(x) GANTRY_WIDEN(x)

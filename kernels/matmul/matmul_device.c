@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MatMul, BatchMatMul and _FusedMatMul on devices, for every type; the source is kernels/matmul/matmul.cl.
- * Kernels of a backend's own have a higher priority. */
+/* MatMul, BatchMatMul and _FusedMatMul on devices, for every type; the source is
+ * kernels/matmul/matmul.cl. Kernels of a backend's own have a higher priority. */
 
 #include "kernels/matmul/matmul_epilogue.h"
 #include "kernels/matmul/matmul_shape.h"

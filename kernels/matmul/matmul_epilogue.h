@@ -16,10 +16,11 @@ typedef struct gantry__epilogue_t {
 /* The sum of the product, input 0, and a vector along its rows, input 1. */
 static inline bool gantry__epilogue_is_bias(const gantry_op_call_t *call,
                                             const gantry__k_instruction_t *in) {
-    const gantry_arg_t *c = call->outputs[0];
+    const gantry_arg_t *c = call->outputs[0], *bias = call->inputs[2];
+    const int64_t columns = c->dims[c->rank - 1];
     return in->id == GANTRY_K_ROW_Add && in->operands[0] + in->operands[1] == 1 &&
-           in->operands[0] * in->operands[1] == 0 &&
-           call->inputs[2]->element_count == c->dims[c->rank - 1];
+           in->operands[0] * in->operands[1] == 0 && bias->element_count == columns &&
+           (columns == 1 || bias->dims[bias->rank - 1] == columns);
 }
 
 /* Of MatMul, BatchMatMul or _FusedMatMul. Returns false for another program. */

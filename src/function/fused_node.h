@@ -12,7 +12,7 @@ enum {
     /* a product's operands take the place of its result */
     GANTRY__FUSED_NODE_INPUTS = GANTRY__FUSED_MOST_INPUTS + 1,
     GANTRY__FUSED_NODE_ARGS = GANTRY__FUSED_NODE_INPUTS + GANTRY__FUSED_MOST_OUTPUTS,
-    GANTRY__FUSED_NODE_ATTRS = 4
+    GANTRY__FUSED_NODE_ATTRS = GANTRY__MAX_ATTRS
 };
 /* Of an input: no value yet, but a number that an attribute has. */
 #define GANTRY__FUSED_ALPHA UINT32_MAX

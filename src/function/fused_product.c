@@ -1,20 +1,69 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts a matrix product and the group of elementwise nodes behind it into one node, _FusedMatMul:
+/* Puts a product and the group of elementwise nodes behind it into one node:
  *
- *     relu(x @ w + b)      a = x, b = w, args = {b}, program = {Add 0 1, Relu -1}
+ *     relu(x @ w + b)      _FusedMatMul of x, w, b; program = {Add 0 1, Relu -1}
  *
- * The program's input 0 is the product. The node has the bits of its members: it is made only if
- * the kernel that computes the product alone is the one that takes the program, too. Such a kernel
- * of _FusedMatMul has the product's definition as `data`. Elsewhere the nodes stay apart. */
+ * The program's input 0 is the product. A convolution becomes _FusedConvolveImages. A view between
+ * the product and the group, as convolutions by patches have it, moves behind the node.
+ *
+ * The node has the bits of its members: it is made only if the kernel that computes the product
+ * alone is the one that takes the program, too. Such a kernel has the product's definition as
+ * `data`. Elsewhere the nodes stay apart. */
+#include <string.h>
+
 #include "function/fused_node.h"
+#include "function/place_parts.h"
 
 /* A product further away stays apart: each node between is looked at. */
 #define MOST_APART 256
 /* As in pass_fuse.c. */
 #define MOST_HELD_BYTES ((uint64_t)64 << 10)
-#define NO_PRODUCT UINT32_MAX
+#define NONE UINT32_MAX
+
+/* The op of a product with a program; GANTRY__OP_COUNT: the op is no product. */
+static gantry__op_id_t fused_op_of(const gantry__node_t *node) {
+    switch (node->op->id) {
+        case GANTRY__OP_ID_MatMul: return GANTRY__OP_ID__FusedMatMul;
+        case GANTRY__OP_ID_ConvolveImages: return GANTRY__OP_ID__FusedConvolveImages;
+        default: return GANTRY__OP_COUNT;
+    }
+}
+
+bool gantry__fusing_is_product(const gantry__node_t *node) {
+    return node->kind == GANTRY__NODE_OP && fused_op_of(node) != GANTRY__OP_COUNT;
+}
 
 /* ---- which product ---- */
+
+typedef struct product_t {
+    uint32_t node;
+    uint32_t view;  /* the node between it and the members; NONE: there is none */
+    uint32_t input; /* of the program; NONE: there is no product */
+} product_t;
+
+static product_t product_behind(const gantry__fusing_t *fusing, uint32_t value) {
+    const gantry__graph_t *graph = fusing->graph;
+    product_t product = {.node = graph->values[value].node, .view = NONE, .input = NONE};
+    const gantry__node_t *node = &graph->nodes[product.node];
+    if (gantry__node_is_alias(node)) {
+        product.view = product.node;
+        product.node = graph->values[node->inputs[0]].node;
+    }
+    return product;
+}
+
+static bool follows_product(const gantry__fusing_t *fusing, const uint32_t *members,
+                            uint32_t count) {
+    const gantry__graph_t *graph = fusing->graph;
+    for (uint32_t k = 0; k < count; ++k) {
+        const gantry__node_t *node = &graph->nodes[members[k]];
+        for (uint32_t i = 0; i < node->input_count; ++i) {
+            const product_t product = product_behind(fusing, node->inputs[i]);
+            if (gantry__fusing_is_product(&graph->nodes[product.node])) return true;
+        }
+    }
+    return false;
+}
 
 static bool is_used_by_members_alone(const gantry__fusing_t *fusing, uint32_t value,
                                      const uint32_t *members, uint32_t count) {
@@ -51,30 +100,46 @@ static bool product_holds_more(const gantry__fusing_t *fusing, uint32_t product,
     return held > graph->values[node->first_output].bytes + MOST_HELD_BYTES;
 }
 
-static bool can_take(const gantry__fusing_t *fusing, uint32_t product, const uint32_t *members,
-                     uint32_t count) {
-    const gantry__node_t *node = &fusing->graph->nodes[product];
-    const uint32_t last = members[count - 1];
-    const gantry__value_t *own = &fusing->graph->values[node->first_output],
-                          *result = gantry__fusing_result(fusing, last);
-    return gantry__node_is_pure(node) && node->op->id == GANTRY__OP_ID_MatMul &&
-           !fusing->is_colocated[product] && own->dtype == result->dtype &&
-           gantry_shape_equal(&own->shape, &result->shape) && last - product <= MOST_APART &&
-           is_used_by_members_alone(fusing, node->first_output, members, count) &&
-           !is_waited_for(fusing, product, last) && !product_holds_more(fusing, product, last);
+/* Whether the view of the product keeps rows, and may be made of the members' result instead. */
+static bool can_move_view(const gantry__fusing_t *fusing, const product_t *product, uint32_t last) {
+    const gantry__graph_t *graph = fusing->graph;
+    const gantry__node_t *view = &graph->nodes[product->view], *node = &graph->nodes[product->node];
+    const gantry_shape_t *shape = &graph->values[view->first_output].shape,
+                         *own = &graph->values[node->first_output].shape;
+    return !fusing->is_colocated[product->view] && view->control_count == 0 &&
+           (!gantry__node_is_asked(view) || view->wish == graph->nodes[last].wish) &&
+           fusing->uses[node->first_output] == 1 && shape->rank > 0 &&
+           shape->dims[shape->rank - 1] == own->dims[own->rank - 1] &&
+           !is_waited_for(fusing, product->view, last);
 }
 
-/* The program's input that is the last such product; NO_PRODUCT: none is. */
-static uint32_t find_product(const gantry__fusing_t *fusing, const gantry__program_t *program,
-                             const uint32_t *members, uint32_t count) {
-    uint32_t found = NO_PRODUCT, newest = 0;
+static bool can_take(const gantry__fusing_t *fusing, const product_t *product, uint32_t value,
+                     const uint32_t *members, uint32_t count) {
+    const gantry__node_t *node = &fusing->graph->nodes[product->node];
+    const uint32_t last = members[count - 1];
+    const gantry__value_t *given = &fusing->graph->values[value],
+                          *result = gantry__fusing_result(fusing, last);
+    return gantry__fusing_is_product(node) && !fusing->is_colocated[product->node] &&
+           given->dtype == result->dtype && gantry_shape_equal(&given->shape, &result->shape) &&
+           last - product->node <= MOST_APART &&
+           is_used_by_members_alone(fusing, value, members, count) &&
+           (product->view == NONE || can_move_view(fusing, product, last)) &&
+           !is_waited_for(fusing, product->node, last) &&
+           !product_holds_more(fusing, product->node, last);
+}
+
+/* The last such product among the program's inputs. */
+static product_t find_product(const gantry__fusing_t *fusing, const gantry__program_t *program,
+                              const uint32_t *members, uint32_t count) {
+    product_t found = {.input = NONE};
     for (uint32_t i = 0; i < program->input_count; ++i) {
         if (program->inputs[i] == GANTRY__FUSED_ALPHA) continue;
-        const uint32_t maker = fusing->graph->values[program->inputs[i]].node;
-        if ((found != NO_PRODUCT && maker < newest) || !can_take(fusing, maker, members, count))
+        product_t product = product_behind(fusing, program->inputs[i]);
+        if ((found.input != NONE && product.node < found.node) ||
+            !can_take(fusing, &product, program->inputs[i], members, count))
             continue;
-        found = i;
-        newest = maker;
+        product.input = i;
+        found = product;
     }
     return found;
 }
@@ -84,14 +149,17 @@ static uint32_t find_product(const gantry__fusing_t *fusing, const gantry__progr
 /* Whether an operand is a scalar, a vector along the rows, or as large as the product. */
 static bool is_plain_operand(const gantry_shape_t *shape, const gantry_shape_t *product) {
     const int64_t elements = gantry_shape_elements(shape);
+    if (shape->rank > product->rank) return false;
     return elements == 1 || gantry_shape_equal(shape, product) ||
-           (shape->dims[shape->rank - 1] == elements && elements == product->dims[1]);
+           (shape->dims[shape->rank - 1] == elements &&
+            elements == product->dims[product->rank - 1]);
 }
 
+/* at: the input that is the product, or its view. */
 static bool has_plain_operands(const gantry__fusing_t *fusing, const gantry__program_t *program,
-                               const gantry__value_t *product) {
+                               uint32_t at, const gantry__value_t *product) {
     for (uint32_t i = 0; i < program->input_count; ++i) {
-        if (program->inputs[i] == GANTRY__FUSED_ALPHA) continue;
+        if (i == at || program->inputs[i] == GANTRY__FUSED_ALPHA) continue;
         const gantry__value_t *value = &fusing->graph->values[program->inputs[i]];
         if (value->dtype != product->dtype || !is_plain_operand(&value->shape, &product->shape))
             return false;
@@ -137,7 +205,7 @@ static gantry_status_t find_product_kernel(const gantry__fusing_t *fusing, uint3
     gantry__fused_call_t call;
     const gantry__program_t program = {.inputs = {node->inputs[0], node->inputs[1]},
                                        .input_count = 2};
-    gantry__fused_begin_call(fusing, &program, GANTRY__OP_ID_MatMul, &call);
+    gantry__fused_begin_call(fusing, &program, (gantry__op_id_t)node->op->id, &call);
     for (uint32_t i = 0; i < node->op->attr_count; ++i) call.infer.attrs[i] = node->attrs[i];
     call.infer.output_count = 1;
     call.out_shapes[0] = out->shape;
@@ -145,27 +213,40 @@ static gantry_status_t find_product_kernel(const gantry__fusing_t *fusing, uint3
     return gantry__fused_find_kernel(fusing, &call, node->wish, device, out_kernel);
 }
 
+/* The product's attributes that the fused op has, too. Returns how many. */
+static size_t copy_attrs(const gantry__node_t *product, gantry__op_id_t fused,
+                         gantry_attr_value_t *attrs) {
+    const gantry__op_def_t *op = gantry__op_get(fused);
+    size_t count = 0;
+    for (uint32_t i = 0; i < op->attr_count; ++i) {
+        for (uint32_t k = 0; k < product->op->attr_count; ++k) {
+            const gantry_attr_t *from = &product->attrs[k];
+            if (from->kind == GANTRY_ATTR_TYPE || strcmp(from->name, op->attrs[i].name) != 0)
+                continue;
+            attrs[count++] = (gantry_attr_value_t){.name = from->name,
+                                                   .kind = (gantry_attr_kind_t)from->kind,
+                                                   .i = from->i,
+                                                   .f = from->f,
+                                                   .s = from->s,
+                                                   .list = from->list};
+        }
+    }
+    return count;
+}
+
 static gantry_status_t infer_product(const gantry__fusing_t *fusing,
                                      const gantry__program_t *program,
                                      const gantry__node_t *product, gantry__fused_call_t *call) {
-    const gantry_attr_value_t attrs[] = {
-        {.name = "transpose_a", .kind = GANTRY_ATTR_BOOL, .i = product->attrs[1].i},
-        {.name = "transpose_b", .kind = GANTRY_ATTR_BOOL, .i = product->attrs[2].i},
-        {.name = "program",
-         .kind = GANTRY_ATTR_INTS,
-         .i = (int64_t)program->instruction_count * GANTRY__FUSED_WORDS,
-         .list = program->words}};
-    gantry__fused_begin_call(fusing, program, GANTRY__OP_ID__FusedMatMul, call);
-    return gantry__op_infer(&call->infer, attrs, 3);
-}
-
-static gantry_status_t add_product(gantry__fusing_t *fusing, gantry__program_t *program,
-                                   const gantry__fused_call_t *call, uint32_t product,
-                                   const uint32_t *members, uint32_t count) {
-    uint32_t all[GANTRY__FUSED_MOST_INSTRUCTIONS + 1] = {product};
-    for (uint32_t k = 0; k < count; ++k) all[k + 1] = members[k];
-    ++program->output_members[0]; /* the product comes first */
-    return gantry__fused_add(fusing, program, call, all, count + 1);
+    const gantry__op_id_t fused = fused_op_of(product);
+    gantry_attr_value_t attrs[GANTRY__FUSED_NODE_ATTRS];
+    size_t count = copy_attrs(product, fused, attrs);
+    attrs[count++] =
+        (gantry_attr_value_t){.name = "program",
+                              .kind = GANTRY_ATTR_INTS,
+                              .i = (int64_t)program->instruction_count * GANTRY__FUSED_WORDS,
+                              .list = program->words};
+    gantry__fused_begin_call(fusing, program, fused, call);
+    return gantry__op_infer(&call->infer, attrs, count);
 }
 
 /* Whether one kernel computes the product alone and with the program. */
@@ -190,24 +271,54 @@ static gantry_status_t takes_program(const gantry__fusing_t *fusing,
     return GANTRY_OK;
 }
 
+/* The view again, of the members' result. */
+static gantry_status_t fused_product_add_view(gantry__fusing_t *fusing, uint32_t view,
+                                              uint32_t last) {
+    gantry__graph_t *graph = fusing->graph;
+    const gantry__value_t given = graph->values[graph->nodes[view].first_output];
+    const uint32_t result = graph->nodes[last].first_output, fused = fusing->new_nodes[last];
+    gantry__node_t node = graph->nodes[view];
+    uint32_t inputs[GANTRY__MAX_INPUTS], index;
+    memcpy(inputs, node.inputs, node.input_count * sizeof *inputs);
+    inputs[0] = fusing->new_values[result];
+    node.inputs = inputs;
+    GANTRY__TRY(gantry__graph_add(graph, &node, &given.dtype, &given.shape, &index));
+    fusing->new_values[result] = graph->nodes[index].first_output;
+    fusing->new_nodes[view] = fused;
+    fusing->views[last] = index;
+    return GANTRY_OK;
+}
+
+static gantry_status_t add_product(gantry__fusing_t *fusing, gantry__program_t *program,
+                                   const gantry__fused_call_t *call, const product_t *product,
+                                   const uint32_t *members, uint32_t count) {
+    uint32_t all[GANTRY__FUSED_MOST_INSTRUCTIONS + 1] = {product->node};
+    for (uint32_t k = 0; k < count; ++k) all[k + 1] = members[k];
+    ++program->output_members[0]; /* the product comes first */
+    GANTRY__TRY(gantry__fused_add(fusing, program, call, all, count + 1));
+    return product->view == NONE
+               ? GANTRY_OK
+               : fused_product_add_view(fusing, product->view, members[count - 1]);
+}
+
 gantry_status_t gantry__fusing_join_product(gantry__fusing_t *fusing, const uint32_t *members,
                                             uint32_t count) {
     gantry__program_t program;
     gantry__fused_call_t call;
     bool takes;
-    if (gantry__fused_write(fusing, &program, members, count) != count ||
+    if (!follows_product(fusing, members, count) ||
+        gantry__fused_write(fusing, &program, members, count) != count ||
         program.output_count != 1 || program.results[count - 1] != program.outputs[0])
         return GANTRY_OK;
-    const uint32_t at = find_product(fusing, &program, members, count);
-    if (at == NO_PRODUCT) return GANTRY_OK;
-    const uint32_t product = fusing->graph->values[program.inputs[at]].node;
-    const gantry__value_t result =
-        fusing->graph->values[fusing->graph->nodes[product].first_output];
-    if (!has_plain_operands(fusing, &program, &result)) return GANTRY_OK;
-    exchange_inputs(&program, at);
-    insert_operands(&program, &fusing->graph->nodes[product]);
-    GANTRY__TRY(takes_program(fusing, &program, product, members[count - 1], &call, &takes));
-    if (takes) return add_product(fusing, &program, &call, product, members, count);
-    fusing->graph->nodes[product].is_apart = true;
+    const product_t product = find_product(fusing, &program, members, count);
+    if (product.input == NONE) return GANTRY_OK;
+    const gantry__value_t own =
+        fusing->graph->values[fusing->graph->nodes[product.node].first_output];
+    if (!has_plain_operands(fusing, &program, product.input, &own)) return GANTRY_OK;
+    exchange_inputs(&program, product.input);
+    insert_operands(&program, &fusing->graph->nodes[product.node]);
+    GANTRY__TRY(takes_program(fusing, &program, product.node, members[count - 1], &call, &takes));
+    if (takes) return add_product(fusing, &program, &call, &product, members, count);
+    fusing->graph->nodes[product.node].is_apart = true;
     return GANTRY_OK;
 }

@@ -227,6 +227,7 @@ static void write_order(groups_t *groups) {
             groups->order[groups->order_count++] = i;
         } else if (fusing->is_last[i]) {
             groups->order[groups->order_count++] = fused;
+            if (fusing->views[i] != 0) groups->order[groups->order_count++] = fusing->views[i];
         }
     }
 }
@@ -283,6 +284,7 @@ static bool groups_init(groups_t *groups, gantry__arena_t *arena) {
     fusing->new_values = gantry__arena_zalloc(arena, values, sizeof(uint32_t));
     fusing->new_nodes = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     fusing->is_last = gantry__arena_zalloc(arena, nodes, sizeof(bool));
+    fusing->views = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     groups->parents = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     groups->is_closed = gantry__arena_zalloc(arena, nodes, sizeof(bool));
     groups->lasts = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
@@ -294,9 +296,9 @@ static bool groups_init(groups_t *groups, gantry__arena_t *arena) {
     groups->members = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     return fusing->devices && fusing->is_needed && fusing->is_colocated && fusing->uses &&
            fusing->operands && fusing->uses_left && fusing->new_values && fusing->new_nodes &&
-           fusing->is_last && groups->parents && groups->is_closed && groups->lasts &&
-           groups->held && groups->fusing.last_use && groups->fusing.kernels && groups->next &&
-           groups->tails && groups->members;
+           fusing->is_last && fusing->views && groups->parents && groups->is_closed &&
+           groups->lasts && groups->held && groups->fusing.last_use && groups->fusing.kernels &&
+           groups->next && groups->tails && groups->members;
 }
 
 static gantry_status_t run_fusion(gantry_runtime_t *runtime, gantry__graph_t *graph,
@@ -321,6 +323,6 @@ gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *gr
 gantry_status_t gantry__pass_epilogues(gantry_runtime_t *runtime, gantry__graph_t *graph) {
     bool has_product = false;
     for (size_t i = 0; i < graph->node_count && !has_product; ++i)
-        has_product = graph->nodes[i].op->id == GANTRY__OP_ID_MatMul;
+        has_product = gantry__fusing_is_product(&graph->nodes[i]);
     return has_product ? run_fusion(runtime, graph, true) : GANTRY_OK;
 }

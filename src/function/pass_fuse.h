@@ -26,6 +26,7 @@ typedef struct gantry__fusing_t {
     uint32_t *new_values; /* by value: what replaces it; itself: nothing */
     uint32_t *new_nodes;  /* by node: the fused node it is in; itself: none */
     bool *is_last;        /* by node: the last member of a fused node */
+    uint32_t *views;      /* by node that is_last: a view of the fused node's result; 0: none */
 } gantry__fusing_t;
 
 /* The shape of a candidate's result. */
@@ -45,6 +46,8 @@ gantry_status_t gantry__fusing_ask(gantry__fusing_t *fusing, uint32_t node);
  * are in program order; nothing between them needs an earlier one's result. */
 gantry_status_t gantry__fusing_join(gantry__fusing_t *fusing, const uint32_t *members,
                                     uint32_t count, uint32_t *out_taken);
+/* Whether the node is an op that may take a program. */
+bool gantry__fusing_is_product(const gantry__node_t *node);
 /* Puts one node in the place of all members and a product that only they use, if there is one and
  * the kernel that computes it takes them, too. */
 gantry_status_t gantry__fusing_join_product(gantry__fusing_t *fusing, const uint32_t *members,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program of _FusedElementwise and _FusedMatMul: elementwise ops that one kernel computes in one
- * pass over memory, with the bits of the ops one by one.
+/* The program of _FusedElementwise, _FusedMatMul and _FusedConvolveImages: elementwise ops that one
+ * kernel computes in one pass over memory, with the bits of the ops one by one.
  *
  * Attribute `program` has GANTRY__FUSED_WORDS numbers for each instruction:
  *
@@ -27,11 +27,11 @@
  * element of that shape, even if its operands are smaller: a pass leaves costly functions of
  * smaller tensors outside.
  *
- * _FusedMatMul has the product of its first two inputs as the program's input 0, its other inputs as
- * the program's further ones, and the last instruction's result as its output. That has the type
- * and the shape of the product. It stands for TensorFlow's _FusedMatMul, whose fused_ops name few
- * programs. A kernel of it has the definition of the kernel that computes the product alone as
- * `data`.
+ * _FusedMatMul has the product of its first two inputs as the program's input 0, and its other
+ * inputs as the program's further ones. The result of the last instruction is its output, of the
+ * type and the shape of the product. It stands for TensorFlow's _FusedMatMul, whose fused_ops name
+ * few programs. A kernel of it has, as `data`, the definition of the kernel that computes the
+ * product alone. _FusedConvolveImages is the same of a convolution.
  *
  * The limits GANTRY__FUSED_MOST_... are constants of ops/fused.def. A kernel of a device that
  * builds programs declines programs beyond the two limits of devices.

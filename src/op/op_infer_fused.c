@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* _FusedElementwise and _FusedMatMul: check the program, which kernels trust, and infer the outputs.
- */
+/* _FusedElementwise, and products with such a program: check the program, which kernels trust, and
+ * infer the outputs. */
 #include "op/fused_program.h"
 #include "op/op_infer.h"
 
@@ -161,17 +161,19 @@ static gantry_status_t check_over_product(const gantry__infer_t *call, const gan
         gantry_dtype_name(call->out_dtypes[0]), gantry__shape_text(&call->out_shapes[0]).text);
 }
 
-gantry_status_t gantry__infer_fused_mat_mul(gantry__infer_t *call) {
+/* infer is that of the product, which has the first two inputs. */
+static gantry_status_t infer_with_program(gantry__infer_t *call, gantry__infer_fn infer) {
     const gantry_attr_t *program = gantry__infer_attr(call, "program");
     const gantry_shape_t *shapes[GANTRY__MAX_INPUTS];
     gantry_dtype_t dtypes[GANTRY__MAX_INPUTS], dtype = GANTRY_DTYPE_NONE;
     gantry_shape_t shape;
     const int64_t last = program->i / GANTRY__FUSED_WORDS - 1;
     if (call->input_count < 2)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "_FusedMatMul takes a, b and the program's further inputs, got %u",
-                            (unsigned)call->input_count);
-    GANTRY__TRY(gantry__infer_mat_mul(call));
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "%s takes two operands and the program's further inputs, got %u tensors",
+            call->op->name, (unsigned)call->input_count);
+    GANTRY__TRY(infer(call));
     gantry__infer_t elementwise = {.op = gantry__op_get(GANTRY__OP_ID__FusedElementwise),
                                    .input_count = call->input_count - 1,
                                    .output_count = 1,
@@ -189,4 +191,12 @@ gantry_status_t gantry__infer_fused_mat_mul(gantry__infer_t *call) {
     }
     GANTRY__TRY(gantry__infer_fused_elementwise(&elementwise));
     return check_over_product(call, &shape, dtype);
+}
+
+gantry_status_t gantry__infer_fused_mat_mul(gantry__infer_t *call) {
+    return infer_with_program(call, gantry__infer_mat_mul);
+}
+
+gantry_status_t gantry__infer_fused_convolve_images(gantry__infer_t *call) {
+    return infer_with_program(call, gantry__infer_convolve_images);
 }

@@ -11,10 +11,10 @@
  * 64,512 of them; the rest is one call per index of the outer dimensions.
  *
  * float32 is computed in float32 unless GANTRY_CUDA_MATMUL_PRECISION lets the library round inputs
- * to a shorter type. A bias and a Relu behind a product of floats are the library's epilogue. float16
- * and bfloat16 are summed in float32 and rounded once, at the end. The
- * workspace comes from the core's scratch, as much as the chosen way of computing needs; where
- * that is not to be had, one that needs none is taken. */
+ * to a shorter type. A bias and a Relu behind a product of floats are the library's epilogue.
+ * float16 and bfloat16 are summed in float32 and rounded once, at the end. The workspace comes from
+ * the core's scratch, as much as the chosen way of computing needs; where that is not to be had, a
+ * way that needs none is taken. */
 #include <stdio.h>
 #include <string.h>
 
@@ -362,7 +362,7 @@ static int32_t cuda_cublas_matmul_supports(const gantry_op_call_t *call) {
 }
 
 /* A program that the library has an epilogue for. */
-static int32_t supports_fused(const gantry_op_call_t *call) {
+static int32_t cuda_cublas_matmul_supports_fused(const gantry_op_call_t *call) {
     gantry__epilogue_t epilogue;
     return gantry__epilogue_read(call, &epilogue) &&
            takes_product(call, epilogue_number(&epilogue));
@@ -383,7 +383,7 @@ static int32_t cuda_cublas_matmul_compute(gantry_op_call_t *call) {
     return cuda_cublas_matmul_all_batches(&shape, &product);
 }
 
-static int32_t compute_fused(gantry_op_call_t *call) {
+static int32_t cuda_cublas_matmul_compute_fused(gantry_op_call_t *call) {
     gantry__matmul_shape_t shape;
     gantry__epilogue_t epilogue;
     product_t product;
@@ -405,6 +405,6 @@ const gantry_kernel_def_t gantry__cublas_kernels[GANTRY__CUBLAS_OPS] =
 /* The library rounds a half once, behind the epilogue; the ops one by one round it behind each. */
 static const gantry_type_constraint_t fused_types[] = {{"T", GANTRY_DTYPES_FLOATS}};
 
-const gantry_kernel_def_t gantry__cublas_fused_kernel =
-    GANTRY__MATMUL_FUSED_KERNEL(&gantry__cublas_kernels[0], GANTRY__MATMUL_ABOVE_PACK, fused_types,
-                                supports_fused, compute_fused);
+const gantry_kernel_def_t gantry__cublas_fused_kernel = GANTRY__MATMUL_FUSED_KERNEL(
+    &gantry__cublas_kernels[0], GANTRY__MATMUL_ABOVE_PACK, fused_types,
+    cuda_cublas_matmul_supports_fused, cuda_cublas_matmul_compute_fused);

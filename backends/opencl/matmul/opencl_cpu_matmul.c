@@ -310,7 +310,7 @@ static int32_t opencl_cpu_matmul_compute(gantry_op_call_t *call) {
 }
 
 /* Only products by tiles have an epilogue. */
-static int32_t supports_fused(const gantry_op_call_t *call) {
+static int32_t opencl_cpu_matmul_supports_fused(const gantry_op_call_t *call) {
     gantry__epilogue_t epilogue;
     gantry__opencl_matmul_t matmul;
     if (!gantry__opencl_suits_processor(call) || !gantry__epilogue_read(call, &epilogue)) return 0;
@@ -318,7 +318,7 @@ static int32_t supports_fused(const gantry_op_call_t *call) {
     return matmul.k > 0 && !gantry__opencl_dots_fit(&matmul) && !gantry__opencl_rows_fit(&matmul);
 }
 
-static int32_t compute_fused(gantry_op_call_t *call) {
+static int32_t opencl_cpu_matmul_compute_fused(gantry_op_call_t *call) {
     gantry__epilogue_t epilogue;
     gantry__opencl_matmul_t matmul;
     (void)gantry__epilogue_read(call, &epilogue);
@@ -332,6 +332,6 @@ const gantry_kernel_def_t gantry__opencl_cpu_matmul_kernels[GANTRY__OPENCL_MATMU
     GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, gantry__opencl_suits_processor,
                            opencl_cpu_matmul_compute);
 
-const gantry_kernel_def_t gantry__opencl_cpu_fused_kernel =
-    GANTRY__MATMUL_FUSED_KERNEL(&gantry__opencl_cpu_matmul_kernels[0], GANTRY__MATMUL_ABOVE_PACK,
-                                float_types, supports_fused, compute_fused);
+const gantry_kernel_def_t gantry__opencl_cpu_fused_kernel = GANTRY__MATMUL_FUSED_KERNEL(
+    &gantry__opencl_cpu_matmul_kernels[0], GANTRY__MATMUL_ABOVE_PACK, float_types,
+    opencl_cpu_matmul_supports_fused, opencl_cpu_matmul_compute_fused);

@@ -17,8 +17,8 @@
  * would in a panel and are used a few times only, packing them does not pay: is_direct. Nor does it
  * for rows of a that few panels of b meet: is_plain, they are then read from MR places at a time.
  *
- * Comes after opencl_cpu_tile.cl. Option GANTRY_EPILOGUE: 1 adds a bias to the finished elements of c,
- * 2 takes their Relu, 3 does both. Source of the scheme: Goto and van de Geijn, "Anatomy of
+ * Comes after opencl_cpu_tile.cl. Option GANTRY_EPILOGUE: 1 adds a bias to the finished elements of
+ * c, 2 takes their Relu, 3 does both. Source of the scheme: Goto and van de Geijn, "Anatomy of
  * High-Performance Matrix Multiplication", 2008. */
 
 /* As problem_t of opencl_cpu_matmul.c. Strides, block sizes and offsets are in elements. */

@@ -51,6 +51,17 @@ static void types_without_an_epilogue_stay_apart(void **state) {
     gantry_runtime_release(runtime);
 }
 
+/* Patches, a product, and its view. */
+static void convolutions_by_patches_take_bias_and_relu(void **state) {
+    epilogue_conv_t c = {.images = GANTRY_SHAPE(2, 9, 7, 5),
+                         .filter = GANTRY_SHAPE(3, 3, 5, 9),
+                         .dtype = GANTRY_FLOAT32};
+    (void)state;
+    gantry_runtime_t *runtime = open_runtime();
+    assert_true(epilogue_check_convolution(runtime, "GPU:0", &c));
+    gantry_runtime_release(runtime);
+}
+
 /* Another activation than Relu, and a product over no elements. */
 static void other_programs_stay_apart(void **state) {
     epilogue_case_t c = {.m = 8,
@@ -72,6 +83,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_take_bias_and_relu_with_the_bits_of_ops),
         cmocka_unit_test(types_without_an_epilogue_stay_apart),
+        cmocka_unit_test(convolutions_by_patches_take_bias_and_relu),
         cmocka_unit_test(other_programs_stay_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

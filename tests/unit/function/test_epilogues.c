@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A product takes the bias and the activation behind it, with the bits of the ops one by one; what
- * must stay apart does. */
+/* A product or a convolution takes the bias and the activation behind it, with the bits of the ops
+ * one by one. What must stay apart does. */
 #define _XOPEN_SOURCE 700
 
 #include "epilogue_case.h"
@@ -212,6 +212,32 @@ static void the_later_of_two_products_takes_the_sum(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* ---- convolutions ---- */
+
+/* Convolutions in one kernel, by patches or a window of one element (a view of a product), and of
+ * sequences (a view of a convolution). */
+static void convolutions_have_the_bits_of_ops(void **state) {
+    epilogue_conv_t cases[] = {
+        {GANTRY_SHAPE(2, 19, 17, 8), GANTRY_SHAPE(3, 3, 8, 32), {0}, false, GANTRY_FLOAT32},
+        {GANTRY_SHAPE(2, 9, 70, 3), GANTRY_SHAPE(3, 5, 3, 3), {0}, false, GANTRY_FLOAT32},
+        {GANTRY_SHAPE(1, 16, 16, 4),
+         GANTRY_SHAPE(3, 3, 4, 70),
+         {.padding = GANTRY_PADDING_VALID, .strides = {2, 2}},
+         false,
+         GANTRY_FLOAT64},
+        {GANTRY_SHAPE(2, 9, 7, 40), GANTRY_SHAPE(1, 1, 40, 33), {0}, false, GANTRY_FLOAT32},
+        {GANTRY_SHAPE(2, 9, 7, 5), GANTRY_SHAPE(3, 3, 5, 9), {0}, false, GANTRY_FLOAT16},
+        {GANTRY_SHAPE(3, 50, 6), GANTRY_SHAPE(3, 6, 20), {0}, true, GANTRY_FLOAT32}};
+    runtime_fixture_t f;
+    (void)state;
+    runtime_fixture_open(&f, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        if (!epilogue_check_convolution(f.runtime, "CPU:0", &cases[i]))
+            fail_msg("convolution %zu has no epilogue", i);
+    }
+    runtime_fixture_close(&f);
+}
+
 /* ---- memory that runs out ---- */
 
 static gantry_status_t trace_layer(gantry_scope_t *scope) {
@@ -243,6 +269,7 @@ int main(int argc, char **argv) {
         TEST(a_node_names_its_members_and_keeps_the_last_name),
         TEST(what_has_another_use_shape_or_place_stays_apart),
         TEST(the_later_of_two_products_takes_the_sum),
+        TEST(convolutions_have_the_bits_of_ops),
         TEST(nothing_leaks_when_memory_runs_out_in_the_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* _FusedElementwise infers types and shapes of its outputs, and refuses every program that kernels
- * could not trust. */
+/* _FusedElementwise and _FusedMatMul infer types and shapes of their outputs, and refuse every
+ * program that kernels could not trust. */
 #include "infer_case.h"
 
 #include "op/fused_program.h"
@@ -57,6 +57,34 @@ static void fused_programs_give_types_and_shapes(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
+static void fused_products_have_the_shape_of_the_product(void **state) {
+    (void)state;
+    static const infer_case_t cases[] = {
+        {"_FusedMatMul", "float32[2,3] float32[3,4] float32[4]", "program={" ADD ",1,0,1,0}",
+         "float32[2,4]"},
+        {"_FusedMatMul", "float64[3,2] float64[3,4]", "transpose_a=true program={" MUL ",2,0,0,0}",
+         "float64[2,4]"},
+        {"_FusedMatMul", "float32[2,3]", "program={" ADD ",1,0,0,0}", "!takes two operands"},
+        {"_FusedConvolveImages", "float32[1,4,4,2] float32[3,3,2,5] float32[5]",
+         "padding='SAME' strides={1,1,1,1} dilations={1,1,1,1} program={" ADD ",1,0,1,0}",
+         "float32[1,4,4,5]"},
+        {"_FusedConvolveImages", "float32[1,4,4,2] float32[3,3,2,5] float32[4]",
+         "padding='SAME' strides={1,1,1,1} dilations={1,1,1,1} program={" ADD ",1,0,1,0}",
+         "!does not broadcast"},
+        {"_FusedMatMul", "float32[2,3] float32[4,4]", "program={" ADD ",1,0,0,0}",
+         "!Matrix size-incompatible"},
+        {"_FusedMatMul", "float32[2,3] float32[3,4] float32[4]", "program={}", "!has 0 numbers"},
+        {"_FusedMatMul", "float32[2,3] float32[3,4]", "", "!attribute 'program'"},
+        {"_FusedMatMul", "float32[2,3] float32[3,4]", "program={" ADD ",1,0,1,0}",
+         "!has operand 1"},
+        {"_FusedMatMul", "float32[2,3] float32[3,4] float32[5]", "program={" ADD ",1,0,1,0}",
+         "!does not broadcast"},
+        {"_FusedMatMul", "float32[2,3] float32[3,4] float32[5,1,1]", "program={" ADD ",1,0,1,0}",
+         "!must be like the product, float32[2,4]"},
+    };
+    infer_cases_assert(cases, COUNT(cases));
+}
+
 /* Instructions without a row, by number. */
 static void fused_casts_and_selects_have_types_of_their_own(void **state) {
     (void)state;
@@ -95,6 +123,7 @@ static void fused_casts_and_selects_have_types_of_their_own(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fused_programs_give_types_and_shapes),
+        cmocka_unit_test(fused_products_have_the_shape_of_the_product),
         cmocka_unit_test(fused_casts_and_selects_have_types_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A product with a bias and an activation as a function: with the pass that joins them, and without.
- * Both give the same bits. Header only. */
+/* A product with a bias and an activation as a function: with the pass that joins them, and
+ * without. Both give the same bits. Header only. */
 #ifndef TESTS_EPILOGUE_CASE_H
 #define TESTS_EPILOGUE_CASE_H
 
@@ -167,6 +167,77 @@ static inline epilogue_result_t epilogue_check(gantry_runtime_t *runtime, const 
     gantry_function_release(apart);
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
     return result;
+}
+
+/* ---- convolutions ---- */
+
+typedef struct epilogue_conv_t {
+    gantry_shape_t images, filter;
+    gantry_window_options_t options;
+    bool is_sequence;
+    gantry_dtype_t dtype;
+} epilogue_conv_t;
+
+static inline void epilogue_conv_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                                      const gantry_tensor_t **outputs, void *user) {
+    const epilogue_conv_t *c = user;
+    const gantry_tensor_t *at = c->is_sequence
+                                    ? gantry_conv1d(scope, inputs[0], inputs[1], &c->options)
+                                    : gantry_conv2d(scope, inputs[0], inputs[1], &c->options);
+    outputs[0] = gantry_relu(scope, gantry_bias_add(scope, at, inputs[2]));
+}
+
+static inline gantry_function_t *epilogue_conv_trace(gantry_runtime_t *runtime, epilogue_conv_t *c,
+                                                     uint32_t passes_off) {
+    const gantry_function_options_t options = {.struct_size = sizeof options,
+                                               .passes_off = passes_off};
+    const gantry_input_spec_t inputs[] = {
+        {"images", c->dtype, c->images},
+        {"filter", c->dtype, c->filter},
+        {"bias", c->dtype, GANTRY_SHAPE(c->filter.dims[c->filter.rank - 1])}};
+    gantry_function_t *function;
+    if (gantry_function_trace(runtime, "f", epilogue_conv_body, c, inputs, 3, 1, &options,
+                              &function) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    return function;
+}
+
+static inline void *epilogue_conv_call(gantry_scope_t *scope, const epilogue_conv_t *c,
+                                       gantry_function_t *function, size_t *out_bytes) {
+    uint32_t state = 7;
+    const gantry_shape_t bias = GANTRY_SHAPE(c->filter.dims[c->filter.rank - 1]);
+    const gantry_tensor_t *inputs[3], *got;
+    inputs[0] = epilogue_input(scope, &state, c->dtype, c->images);
+    inputs[1] = epilogue_input(scope, &state, c->dtype, c->filter);
+    inputs[2] = epilogue_input(scope, &state, c->dtype, bias);
+    if (gantry_function_call(scope, function, inputs, 3, &got, 1) != GANTRY_OK)
+        fail_msg("%s", gantry_scope_message(scope));
+    *out_bytes = (size_t)gantry_tensor_elements(got) * gantry_dtype_size(c->dtype);
+    void *data = malloc(*out_bytes + 1);
+    assert_non_null(data);
+    assert_int_equal(gantry_tensor_read(got, data, *out_bytes), GANTRY_OK);
+    return data;
+}
+
+/* The same bits as without passes. Returns whether the nodes were joined. */
+static inline bool epilogue_check_convolution(gantry_runtime_t *runtime, const char *device,
+                                              epilogue_conv_t *c) {
+    gantry_scope_t *scope = gantry_scope_begin(runtime, device);
+    gantry_function_t *joined = epilogue_conv_trace(runtime, c, 0),
+                      *none = epilogue_conv_trace(runtime, c, GANTRY_PASS_ALL);
+    size_t bytes;
+    assert_non_null(scope);
+    void *got = epilogue_conv_call(scope, c, joined, &bytes),
+         *expected = epilogue_conv_call(scope, c, none, &bytes);
+    const bool is_joined =
+        epilogue_find(joined, "_FusedMatMul") || epilogue_find(joined, "_FusedConvolveImages");
+    assert_memory_equal(got, expected, bytes);
+    free(got);
+    free(expected);
+    gantry_function_release(joined);
+    gantry_function_release(none);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    return is_joined;
 }
 
 /* ---- devices with a bias and a Relu in their products ---- */
