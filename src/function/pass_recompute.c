@@ -135,8 +135,7 @@ static void find_next_uses(const recompute_t *recompute) {
         for (uint32_t k = 0; k < node->input_count; ++k) {
             const uint32_t value = node->inputs[k], root = recompute->roots[value];
             if (recompute->nexts[root] == NONE) recompute->nexts[root] = p;
-            if (value != root &&
-                recompute->positions[graph->values[value].node] < recompute->peak)
+            if (value != root && recompute->positions[graph->values[value].node] < recompute->peak)
                 recompute->is_shown[root] = true;
         }
     }
@@ -151,8 +150,7 @@ static int64_t bytes_to_hold(const recompute_t *recompute, uint32_t value, uint3
         recompute->stays[root])
         return 0;
     if (maker->kind != GANTRY__NODE_OP) return -1;
-    return recompute->lasts[root] >= position ? 0
-                                              : (int64_t)recompute->graph->values[root].bytes;
+    return recompute->lasts[root] >= position ? 0 : (int64_t)recompute->graph->values[root].bytes;
 }
 
 /* The bytes that are free at the peak if the value is made again for its next use; 0 or less:

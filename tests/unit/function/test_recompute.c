@@ -176,8 +176,8 @@ static gantry_status_t trace_in_budget(gantry_scope_t *scope) {
     const gantry_function_options_t options = {.struct_size = sizeof options,
                                                .memory_budget_bytes = 3 * ONE};
     gantry_function_t *function;
-    const gantry_status_t status = gantry_function_trace(
-        gantry_scope_runtime(scope), "f", skipping, &first, inputs, 2, 1, &options, &function);
+    const gantry_status_t status = gantry_function_trace(gantry_scope_runtime(scope), "f", skipping,
+                                                         &first, inputs, 2, 1, &options, &function);
     gantry_function_release(function);
     return status;
 }
