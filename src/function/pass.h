@@ -30,8 +30,8 @@ gantry_status_t gantry__pass_dead(gantry__graph_t *graph);
 /* Puts the nodes in an order in which fewer bytes live at a time; effects keep their order. */
 gantry_status_t gantry__pass_order(gantry__graph_t *graph);
 gantry_status_t gantry__pass_epilogues(gantry_runtime_t *runtime, gantry__graph_t *graph);
-/* Makes cheap values again in front of late uses, until wanted_bytes fewer live at a time, or no more
- * can be saved. *out_made: the nodes that are added. */
+/* Makes cheap values again in front of late uses, until wanted_bytes fewer live at a time, or until
+ * no more can be saved. *out_made: how many nodes are added. */
 gantry_status_t gantry__pass_recompute(gantry__graph_t *graph, uint64_t wanted_bytes,
                                        uint32_t *out_made);
 gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *graph);

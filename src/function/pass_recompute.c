@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes cheap values again where they are used late, so that they need not be held meanwhile,
- * for a function whose memory budget no order meets (rematerialisation: Chen et al. 2016).
+/* Computes cheap values again where they are used late, so that they need not be held meanwhile.
+ * For a function whose memory budget no order meets (rematerialisation: Chen et al. 2016).
  *
  *     big = Exp(x)            big lives              big = Exp(x)
  *     a = MatMul(big, w)      through all            a = MatMul(big, w)
@@ -8,11 +8,11 @@
  *     y = Add(b, big)                                again = Exp(x)
  *                                                    y = Add(b, again)
  *
- * Each step finds the node where most bytes live at a time, and there the value that is made before,
- * used later, and cheap: an elementwise op whose inputs live that long anyway, or take fewer bytes.
- * Of these, the one that saves most is made again in front of its next use. The steps end when
- * enough is saved, or when nothing is left to save at that node. The same op of the same inputs has
- * the same bits.
+ * Each step finds the node where most bytes live at a time. A value is a candidate there if it is
+ * made before and used later, and if it is cheap: an elementwise op whose inputs live that long
+ * anyway or take fewer bytes. The candidate that saves most is made again in front of its next use.
+ * The steps end when enough is saved, or when that node has no candidate. The same op of the same
+ * inputs has the same bits.
  *
  * The bytes are a model: of all devices together, and without the padding of blocks. The caller
  * plans again and asks for more. The time is steps times the size of the graph. */
@@ -44,7 +44,7 @@ typedef struct recompute_t {
 
 /* ---- facts ---- */
 
-static const gantry__node_t *maker_of(const recompute_t *recompute, uint32_t value) {
+static const gantry__node_t *value_maker(const recompute_t *recompute, uint32_t value) {
     return &recompute->graph->nodes[recompute->graph->values[value].node];
 }
 
@@ -63,7 +63,7 @@ static bool is_cheap(const gantry__graph_t *graph, const gantry__node_t *node) {
 
 /* Whether its bytes are taken for a part of the call. */
 static bool comes_and_goes(const recompute_t *recompute, uint32_t value) {
-    const gantry__node_t *maker = maker_of(recompute, value);
+    const gantry__node_t *maker = value_maker(recompute, value);
     return maker->kind == GANTRY__NODE_OP && recompute->roots[value] == value &&
            !recompute->stays[value];
 }
@@ -135,8 +135,7 @@ static void find_next_uses(const recompute_t *recompute) {
         for (uint32_t k = 0; k < node->input_count; ++k) {
             const uint32_t value = node->inputs[k], root = recompute->roots[value];
             if (recompute->nexts[root] == NONE) recompute->nexts[root] = p;
-            if (value != root &&
-                recompute->positions[graph->values[value].node] < recompute->peak)
+            if (value != root && recompute->positions[graph->values[value].node] < recompute->peak)
                 recompute->is_shown[root] = true;
         }
     }
@@ -146,20 +145,19 @@ static void find_next_uses(const recompute_t *recompute) {
  * another value by then. */
 static int64_t bytes_to_hold(const recompute_t *recompute, uint32_t value, uint32_t position) {
     const uint32_t root = recompute->roots[value];
-    const gantry__node_t *maker = maker_of(recompute, root);
+    const gantry__node_t *maker = value_maker(recompute, root);
     if (maker->kind == GANTRY__NODE_INPUT || maker->kind == GANTRY__NODE_CONST ||
         recompute->stays[root])
         return 0;
     if (maker->kind != GANTRY__NODE_OP) return -1;
-    return recompute->lasts[root] >= position ? 0
-                                              : (int64_t)recompute->graph->values[root].bytes;
+    return recompute->lasts[root] >= position ? 0 : (int64_t)recompute->graph->values[root].bytes;
 }
 
 /* The bytes that are free at the peak if the value is made again for its next use; 0 or less:
  * none. */
 static int64_t bytes_saved(const recompute_t *recompute, uint32_t value) {
     const gantry__graph_t *graph = recompute->graph;
-    const gantry__node_t *maker = maker_of(recompute, value);
+    const gantry__node_t *maker = value_maker(recompute, value);
     const uint32_t next = recompute->nexts[value];
     if (next == NONE || next == recompute->peak || recompute->is_shown[value] ||
         !comes_and_goes(recompute, value) ||
@@ -187,11 +185,11 @@ static uint32_t find_best(const recompute_t *recompute) {
     return best;
 }
 
-/* Adds the node that makes the value again, in front of its next use, for all uses from there on. */
+/* Adds the node that makes the value again in front of its next use, for all uses from there on. */
 static gantry_status_t make_again(recompute_t *recompute, uint32_t value) {
     gantry__graph_t *graph = recompute->graph;
     const uint32_t next = recompute->nexts[value];
-    gantry__node_t again = *maker_of(recompute, value);
+    gantry__node_t again = *value_maker(recompute, value);
     const gantry_dtype_t dtype = graph->values[value].dtype;
     const gantry_shape_t shape = graph->values[value].shape;
     char name[GANTRY__NODE_NAME_BYTES + 32];

@@ -148,7 +148,8 @@ typedef struct needed_bytes_t {
     const gantry_logical_device_t *device;
 } needed_bytes_t;
 
-static gantry_status_t fail_budget(const gantry_function_t *function, const needed_bytes_t *needed) {
+static gantry_status_t fail_budget(const gantry_function_t *function,
+                                   const needed_bytes_t *needed) {
     char again[64] = "";
     if (needed->recomputed > 0)
         (void)snprintf(again, sizeof again, ", with %u nodes computed again", needed->recomputed);
@@ -156,8 +157,7 @@ static gantry_status_t fail_budget(const gantry_function_t *function, const need
         GANTRY_RESOURCE_EXHAUSTED,
         "a call takes %llu bytes on %s in the body's order, and %llu in the best order that was found%s; memory_budget_bytes is %llu",
         (unsigned long long)needed->first, needed->device->full_name,
-        (unsigned long long)needed->best, again,
-        (unsigned long long)function->memory_budget_bytes);
+        (unsigned long long)needed->best, again, (unsigned long long)function->memory_budget_bytes);
 }
 
 static gantry_status_t plan_again(const gantry_function_t *function, gantry__traced_t *traced,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A memory budget that no order meets is met by computing cheap values again where they are used
- * late: with the bits of the body as it is, and an explanation that names these nodes. What is dear,
- * can fail, or would have to hold more is not computed again. */
+ * late. The bits are those of the body, and the explanation names these nodes. Costly ops are not
+ * computed again. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"
@@ -27,7 +27,7 @@ static const gantry_tensor_t *of_a_row(gantry_scope_t *scope, const gantry_tenso
     return gantry_add(scope, row, gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(SIDE, SIDE)));
 }
 
-static const gantry_tensor_t *dear(gantry_scope_t *scope, const gantry_tensor_t *x) {
+static const gantry_tensor_t *costly(gantry_scope_t *scope, const gantry_tensor_t *x) {
     return gantry_matmul(scope, x, x, NULL);
 }
 
@@ -152,7 +152,7 @@ static void products_are_not_computed_again(void **state) {
     runtime_fixture_t f;
     gantry_function_t *none;
     runtime_fixture_open(&f, 0);
-    expect_refusal(try_skipping(&f, dear, 3 * ONE, &none), GANTRY_RESOURCE_EXHAUSTED,
+    expect_refusal(try_skipping(&f, costly, 3 * ONE, &none), GANTRY_RESOURCE_EXHAUSTED,
                    "a call takes 262144 bytes on /job:localhost/replica:0/task:0/device:CPU:0 in "
                    "the body's order, and 262144 in the best order that was found; "
                    "memory_budget_bytes is 196608");
@@ -176,8 +176,8 @@ static gantry_status_t trace_in_budget(gantry_scope_t *scope) {
     const gantry_function_options_t options = {.struct_size = sizeof options,
                                                .memory_budget_bytes = 3 * ONE};
     gantry_function_t *function;
-    const gantry_status_t status = gantry_function_trace(
-        gantry_scope_runtime(scope), "f", skipping, &first, inputs, 2, 1, &options, &function);
+    const gantry_status_t status = gantry_function_trace(gantry_scope_runtime(scope), "f", skipping,
+                                                         &first, inputs, 2, 1, &options, &function);
     gantry_function_release(function);
     return status;
 }

@@ -41,7 +41,8 @@ typedef struct random_graph_t {
     bool varies[RANDOM_GRAPH_OUTPUTS]; /* of the outputs */
     /* where a function without passes leaves them; passes move no result that varies */
     const gantry_logical_device_t *devices[RANDOM_GRAPH_OUTPUTS];
-    uint32_t fused; /* nodes that are several, with all passes */
+    uint32_t fused;      /* nodes that are several, with all passes */
+    uint32_t recomputed; /* nodes, in all budgets that were met */
 } random_graph_t;
 
 typedef struct random_body_t {

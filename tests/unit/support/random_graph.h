@@ -182,27 +182,49 @@ static inline void random_check_passes(gantry_runtime_t *runtime, random_graph_t
     gantry_function_release(function);
 }
 
-/* With a byte less than the body's order takes: in another order, or refused. */
-static inline void random_check_order(gantry_runtime_t *runtime, random_graph_t *graph,
-                                      const char *device,
-                                      random_result_t eager[2][RANDOM_GRAPH_RESULTS]) {
-    gantry_function_t *function = random_trace(runtime, graph, GANTRY_PASS_ALL, false);
+static inline uint32_t random_count_recomputed(const gantry_function_t *function) {
+    const gantry__graph_t *graph = &function->traced->graph;
+    uint32_t count = 0;
+    for (size_t i = 0; i < graph->node_count; ++i) count += graph->nodes[i].recomputes != NULL;
+    return count;
+}
+
+/* Returns whether the budget can be met. */
+static inline bool random_check_budget(gantry_runtime_t *runtime, random_graph_t *graph,
+                                       uint32_t passes_off, uint64_t budget,
+                                       random_result_t eager[2][RANDOM_GRAPH_RESULTS]) {
+    gantry_function_t *function;
     const gantry_logical_device_t *most;
     uint64_t bytes;
-    if (device) { /* a call with a request is planned again, for other devices */
-        gantry_function_release(function);
-        return;
-    }
+    const gantry_status_t status =
+        random_try_trace(runtime, graph, passes_off, false, budget, &function);
+    if (status == GANTRY_RESOURCE_EXHAUSTED) return false;
+    assert_int_equal(status, GANTRY_OK);
+    assert_int_equal(gantry__schedule_most_bytes(&function->traced->schedule, &bytes, &most),
+                     GANTRY_OK);
+    assert_true(bytes <= budget);
+    graph->recomputed += random_count_recomputed(function);
+    random_check_calls(runtime, graph, NULL, passes_off, function, eager);
+    gantry_function_release(function);
+    return true;
+}
+
+/* With less memory than the body's order takes: in another order, with nodes computed again, or
+ * refused. */
+static inline void random_check_order(gantry_runtime_t *runtime, random_graph_t *graph,
+                                      const char *device, uint32_t passes_off,
+                                      random_result_t eager[2][RANDOM_GRAPH_RESULTS]) {
+    if (device) return; /* a call with a request is planned again, for other devices */
+    gantry_function_t *function = random_trace(runtime, graph, passes_off, false);
+    const gantry_logical_device_t *most;
+    uint64_t bytes;
     assert_int_equal(gantry__schedule_most_bytes(&function->traced->schedule, &bytes, &most),
                      GANTRY_OK);
     gantry_function_release(function);
-    if (bytes < 2) return;
-    const gantry_status_t status =
-        random_try_trace(runtime, graph, GANTRY_PASS_ALL, false, bytes - 1, &function);
-    if (status == GANTRY_RESOURCE_EXHAUSTED) return;
-    assert_int_equal(status, GANTRY_OK);
-    random_check_calls(runtime, graph, device, GANTRY_PASS_ALL, function, eager);
-    gantry_function_release(function);
+    if (bytes < 8) return;
+    uint64_t budget = bytes - 1;
+    while (budget > 0 && random_check_budget(runtime, graph, passes_off, budget, eager))
+        budget = budget * 7 / 8;
 }
 
 /* The graph with this number, of `shape`, or of a shape of its own if that is NULL. The scope owns
@@ -232,9 +254,9 @@ static inline void random_graph_deinit(random_graph_t *graph) {
         gantry_variable_release(graph->variables[i]);
 }
 
-/* Returns how many nodes were fused. */
-static inline uint32_t random_graph_check(gantry_runtime_t *runtime, uint64_t number,
-                                          bool any_nan) {
+/* Returns how many nodes were fused; adds those that were computed again. */
+static inline uint32_t random_graph_check(gantry_runtime_t *runtime, uint64_t number, bool any_nan,
+                                          uint64_t *recomputed) {
     static const char *const devices[] = {NULL, "CPU:0", "GPU:0"};
     const char *device = devices[number % 3];
     random_result_t eager[2][RANDOM_GRAPH_RESULTS];
@@ -250,7 +272,9 @@ static inline uint32_t random_graph_check(gantry_runtime_t *runtime, uint64_t nu
     random_check_passes(runtime, &graph, device, 0, eager);
     for (uint32_t pass = 1; pass < GANTRY_PASS_ALL; pass <<= 1)
         random_check_passes(runtime, &graph, device, GANTRY_PASS_ALL & ~pass, eager);
-    random_check_order(runtime, &graph, device, eager);
+    random_check_order(runtime, &graph, device, GANTRY_PASS_ALL, eager);
+    random_check_order(runtime, &graph, device, 0, eager);
+    *recomputed += graph.recomputed;
     for (uint32_t k = 0; k < 2; ++k) random_free(eager[k]);
     random_graph_deinit(&graph);
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
