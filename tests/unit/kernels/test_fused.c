@@ -61,15 +61,15 @@ enum { OPERANDS = 5 };
 
 /* Six instructions, each of which reads the result of the one before. Two are of the id, with the
  * value carried as either operand. The other operand is in one of the forms: a block; a scalar; a
- * vector along rows; the value itself; an early result. */
+ * vector along rows; the value itself; an early result. Products keep the sign of zeros. */
 static void draw_chain(fused_case_t *c, gantry__fused_id_t id, gantry_shape_t whole, int form) {
     const gantry_shape_t row = {.rank = 1, .dims = {whole.dims[whole.rank - 1]}};
-    const int64_t first[OPERANDS] = {0, 1, 2, -2, -1}, second[OPERANDS] = {0, 1, 2, -3, -1};
+    const int64_t first[OPERANDS] = {0, 1, 2, -2, -1}, second[OPERANDS] = {3, 1, 2, -3, -1};
     const int64_t early = form % 2 == 0 ? -1 : 0;
     const int64_t program[][4] = {
         {GANTRY__FUSED_Sub, 0, 3, 0},      {GANTRY__FUSED_Mul, 1, -1, 0},
         {id, -2, first[form], 0},          {id, second[form], -3, 0},
-        {GANTRY__FUSED_Add, -4, early, 0}, {GANTRY__FUSED_Minimum, 2, -5, 0}};
+        {GANTRY__FUSED_Mul, -4, early, 0}, {GANTRY__FUSED_Minimum, 2, -5, 0}};
     const bool is_unary = gantry__fused_operands(id) == 1;
     *c = (fused_case_t){.random = (uint64_t)id * OPERANDS + (uint64_t)form,
                         .whole = whole,
