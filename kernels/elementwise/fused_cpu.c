@@ -4,7 +4,8 @@
  *
  *     for each part of the output, on its thread
  *         for each block of the part          some hundred to two thousand elements
- *             for each step                   the vector loop of one instruction over the block
+ *             for each step                   the vector loop of one instruction over the block,
+ *                                             or a chain of steps (fused_cpu_chain.c)
  *
  * Memory is read once for each input and written once for each output. Results of instructions stay
  * in slots on the stack (fused_cpu_compile.c). A small call is one block on the caller's thread.
@@ -86,9 +87,8 @@ static void load_all(part_t *part, bool once) {
     }
 }
 
-static void run_steps(const job_t *job, char *const *at, int64_t count) {
-    const gantry__cpu_fused_step_t *step = job->steps, *end = step + job->step_count;
-
+static void run_steps(const job_t *job, const gantry__cpu_fused_step_t *step,
+                      const gantry__cpu_fused_step_t *end, char *const *at, int64_t count) {
     for (; step < end; ++step) {
         if (step->kind == GANTRY__CPU_FUSED_LOOP) {
             (void)step->as.loop(at[step->x], at[step->y], at[step->out], count);
@@ -100,6 +100,17 @@ static void run_steps(const job_t *job, char *const *at, int64_t count) {
              count);
         }
     }
+}
+
+static void fused_cpu_block(const job_t *job, char *const *at, int64_t count) {
+    const gantry__cpu_fused_step_t *step = job->steps;
+
+    for (uint32_t i = 0; i < job->chain_count; ++i) {
+        run_steps(job, step, job->steps + job->chains[i].first_step, at, count);
+        gantry__cpu_fused_run_chain(job, &job->chains[i], at, count);
+        step = job->steps + job->chains[i].end_step;
+    }
+    run_steps(job, step, job->steps + job->step_count, at, count);
 }
 
 static void copy_out(const part_t *part, const gantry__cpu_fused_copy_t *copy) {
@@ -161,7 +172,7 @@ void gantry__cpu_fused_part(const gantry__cpu_fused_job_t *job, int64_t begin, i
     for (;;) {
         part.count = block_length(job, part.begin, end);
         if (job->load_count > 0) load_all(&part, false);
-        run_steps(job, part.at, part.count);
+        fused_cpu_block(job, part.at, part.count);
         for (uint32_t i = 0; i < job->copy_count; ++i) copy_out(&part, &job->copies[i]);
         part.begin += part.count;
         if (part.begin >= end) return;
@@ -229,6 +240,7 @@ static int32_t run_in_blocks(gantry_op_call_t *call, const gantry__k_fused_t *pr
         gantry__cpu_fused_part(&job, 0, count);
         return GANTRY_OK;
     }
+    gantry__cpu_fused_find_chains(&job);
     const int64_t grain = GANTRY_CPU_CHEAP_GRAIN / job.weight;
     gantry__cpu_parallel_for(call->device, count,
                              grain > LEAST_GRAIN ? grain & -LEAST_GRAIN : LEAST_GRAIN, run_range,

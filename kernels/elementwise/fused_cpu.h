@@ -36,9 +36,51 @@ typedef struct gantry__cpu_fused_step_t {
     uint8_t kind; /* GANTRY__CPU_FUSED_LOOP ... */
     uint8_t x, y, z, out;
     uint8_t bytes; /* of an element of a select */
+    uint8_t row;   /* of a loop that may be in a chain: that of ops/elementwise.def */
+    uint8_t form;  /* GANTRY__CPU_FUSED_MAY_CHAIN | ... */
 } gantry__cpu_fused_step_t;
 
 enum { GANTRY__CPU_FUSED_LOOP, GANTRY__CPU_FUSED_SELECT, GANTRY__CPU_FUSED_CLIP };
+enum {
+    GANTRY__CPU_FUSED_MAY_CHAIN = 1, /* a loop over float32 with a row */
+    GANTRY__CPU_FUSED_X_SINGLE = 2,  /* x has one element */
+    GANTRY__CPU_FUSED_Y_SINGLE = 4,
+    GANTRY__CPU_FUSED_IS_KEPT = 8 /* a later step than the next one reads the result */
+};
+
+/* ---- chains ---- */
+
+/* What a chain does next with the value that it carries. */
+typedef struct gantry__cpu_fused_link_t {
+    uint8_t code;  /* GANTRY__CPU_LINK_... */
+    uint8_t place; /* of the operand, or where the value is stored */
+} gantry__cpu_fused_link_t;
+
+enum {
+    GANTRY__CPU_LINK_LOAD,
+    GANTRY__CPU_LINK_LOAD_SINGLE,
+    GANTRY__CPU_LINK_STORE,
+#define TWO(name, x, y, expression) GANTRY__CPU_LINK_##name, GANTRY__CPU_LINK_##name##_SINGLE,
+#define ONE(name, x, expression) GANTRY__CPU_LINK_##name,
+#include "kernels/elementwise/fused_cpu_links.h"
+#undef TWO
+#undef ONE
+    /* of a step: an operand that is the value itself is stored first, then loaded */
+    GANTRY__CPU_FUSED_LINKS = 3 * GANTRY_K_FUSED_MOST_INSTRUCTIONS,
+    GANTRY__CPU_FUSED_CHAINS = GANTRY_K_FUSED_MOST_INSTRUCTIONS / 2
+};
+
+/* Steps first_step to end_step - 1. */
+typedef struct gantry__cpu_fused_chain_t {
+    uint16_t first_step, end_step;
+    uint16_t first_link, end_link;
+} gantry__cpu_fused_chain_t;
+
+/* Runs links over elements of float32, as many as whole tiles of registers have. Returns how many.
+ */
+GANTRY_CPU_DECLARE(int64_t, run_links,
+                   (const gantry__cpu_fused_link_t *links, const gantry__cpu_fused_link_t *end,
+                    char *const *at, int64_t count));
 
 /* How a block of an input gets into a slot. */
 typedef struct gantry__cpu_fused_load_t {
@@ -61,14 +103,22 @@ typedef struct gantry__cpu_fused_job_t {
     uint32_t slot_count, slot_bytes; /* bytes: of an element */
     int64_t block;                   /* elements */
     int64_t weight;                  /* of the work for an element, in cheap instructions */
-    uint32_t step_count, load_count, copy_count;
+    uint32_t step_count, load_count, copy_count, chain_count;
     gantry__cpu_fused_load_t loads[GANTRY_K_FUSED_MOST_INPUTS];
     gantry__cpu_fused_copy_t copies[GANTRY_K_FUSED_MOST_OUTPUTS];
+    gantry__cpu_fused_chain_t chains[GANTRY__CPU_FUSED_CHAINS];
+    gantry__cpu_fused_link_t links[GANTRY__CPU_FUSED_LINKS];
     gantry__cpu_fused_step_t steps[GANTRY__CPU_FUSED_STEPS];
 } gantry__cpu_fused_job_t;
 
 /* Makes steps, loads and copies; call, program, plan, level, by_rows and streams are set. */
 void gantry__cpu_fused_compile(gantry__cpu_fused_job_t *job);
+/* Makes chains of the steps. */
+void gantry__cpu_fused_find_chains(gantry__cpu_fused_job_t *job);
+/* Runs a chain over a block. */
+void gantry__cpu_fused_run_chain(const gantry__cpu_fused_job_t *job,
+                                 const gantry__cpu_fused_chain_t *chain, char *const *at,
+                                 int64_t count);
 
 /* Makes a job of a call of _FusedElementwise, which outlives it. */
 void gantry__cpu_fused_prepare(gantry__cpu_fused_job_t *job, const gantry_op_call_t *call,

@@ -111,9 +111,20 @@ static uint8_t operand_place(compiler_t *c, int64_t operand) {
 
 /* ---- steps ---- */
 
+static inline void add_step(compiler_t *c, gantry__cpu_loop_fn loop, uint8_t x, uint8_t y,
+                            uint8_t out, uint8_t row, uint8_t form) {
+    c->job->steps[c->job->step_count++] = (gantry__cpu_fused_step_t){.as.loop = loop,
+                                                                     .kind = GANTRY__CPU_FUSED_LOOP,
+                                                                     .x = x,
+                                                                     .y = y,
+                                                                     .z = x,
+                                                                     .out = out,
+                                                                     .row = row,
+                                                                     .form = form};
+}
+
 static void add_loop(compiler_t *c, gantry__cpu_loop_fn loop, uint8_t x, uint8_t y, uint8_t out) {
-    c->job->steps[c->job->step_count++] = (gantry__cpu_fused_step_t){
-        .as.loop = loop, .kind = GANTRY__CPU_FUSED_LOOP, .x = x, .y = y, .z = x, .out = out};
+    add_step(c, loop, x, y, out, 0, 0);
 }
 
 static gantry__cpu_loop_fn conversion(const compiler_t *c, int32_t from, int32_t to) {
@@ -138,6 +149,17 @@ static const gantry__cpu_loops_t *loops_of(compiler_t *c, uint32_t column, int64
     return &c->loops[row];
 }
 
+/* What chains must know (fused_cpu_chain.c). */
+static inline uint8_t loop_form(const compiler_t *c, const gantry__k_instruction_t *in,
+                                uint32_t column, bool x_single, bool y_single) {
+    const ptrdiff_t k = in - c->job->program.instructions;
+
+    return (uint8_t)((column == GANTRY_CPU_COLUMN_f32 ? GANTRY__CPU_FUSED_MAY_CHAIN : 0) |
+                     (x_single ? GANTRY__CPU_FUSED_X_SINGLE : 0) |
+                     (y_single ? GANTRY__CPU_FUSED_Y_SINGLE : 0) |
+                     (c->last_use[k] != k + 1 ? GANTRY__CPU_FUSED_IS_KEPT : 0));
+}
+
 /* A row of ops/elementwise.def for a type that has loops with a scalar operand. */
 static void add_common_row(compiler_t *c, const gantry__k_instruction_t *in, uint32_t column,
                            uint32_t operands, uint8_t out) {
@@ -150,7 +172,10 @@ static void add_common_row(compiler_t *c, const gantry__k_instruction_t *in, uin
                       : y_single    ? operand_place(c, second)
                                     : dense_place(c, second);
 
-    add_loop(c, y_single ? loops->y_scalar : x_single ? loops->x_scalar : loops->dense, x, y, out);
+    const gantry__cpu_loop_fn loop = y_single   ? loops->y_scalar
+                                     : x_single ? loops->x_scalar
+                                                : loops->dense;
+    add_step(c, loop, x, y, out, (uint8_t)in->id, loop_form(c, in, column, x_single, y_single));
 }
 
 static void add_rare_row(compiler_t *c, const gantry__k_instruction_t *in, uint32_t column,
@@ -290,6 +315,7 @@ void gantry__cpu_fused_compile(gantry__cpu_fused_job_t *job) {
     memset(c.wide, NO_PLACE, sizeof c.wide);
     memset(c.loaded, NO_PLACE, sizeof c.loaded);
     job->slot_count = job->step_count = job->load_count = job->copy_count = 0;
+    job->chain_count = 0;
     job->slot_bytes = 1;
     job->weight = 0;
     find_last_uses(&c);
