@@ -13,10 +13,10 @@
  * A result gets its slot before the slots of its operands are free: operands of another size must
  * not overlap it. One pass finds the last uses, a second one makes the steps.
  *
- * A program over rows (job->rows) has two kinds of slots: wide ones with all elements of the rows of
- * a block, and narrow ones with one element for each row. A loop over a wide operand takes a narrow
- * one as its scalar, row by row. Where a loop has no scalar form, a step fills a wide slot with the
- * narrow operand first. */
+ * A program over rows (job->rows) has two kinds of slots: wide ones with all elements of the rows
+ * of a block, and narrow ones with one element for each row. A loop over a wide operand takes a
+ * narrow one as its scalar, row by row. Where a loop has no scalar form, a step fills a wide slot
+ * with the narrow operand first. */
 #include "kernels/elementwise/fused_cpu.h"
 
 #define NO_PLACE UINT8_MAX

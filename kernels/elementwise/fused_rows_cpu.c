@@ -7,8 +7,8 @@
  *             for each step                   the vector loop of one instruction, or a reduction
  *
  * Steps come from fused_cpu_compile.c. A reduction runs the units of the op's own kernel
- * (reduce_cpu_units.c), so it adds in the same order. Memory is read once for each input and written
- * once for each output. */
+ * (reduce_cpu_units.c), so it adds in the same order. Memory is read once for each input and
+ * written once for each output. */
 #include "kernels/elementwise/fused_cpu.h"
 
 #define CACHE_BYTES 24576   /* most of a first-level cache: what the rows of a block may take */
@@ -22,7 +22,7 @@ typedef struct rows_part_t {
     const job_t *job;
     char *at[GANTRY__CPU_FUSED_PLACES];
     int64_t row, count; /* of the block */
-    gantry__cpu_reduce_plan_t plan;
+    gantry__cpu_reduce_plan_t plans[GANTRY__CPU_FUSED_REDUCTIONS];
 } part_t;
 
 /* ---- steps ---- */
@@ -54,16 +54,30 @@ static void run_by_row(const part_t *part, const gantry__cpu_fused_step_t *step)
 }
 
 static void run_reduction(part_t *part, const gantry__cpu_fused_step_t *step) {
-    const gantry__cpu_fused_reduction_t *reduction = &part->job->reductions[step->reduction];
-    gantry__cpu_reduce_plan_t *plan = &part->plan;
+    gantry__cpu_reduce_plan_t *plan = &part->plans[step->reduction];
 
-    gantry__reduce_shape_plain(part->count, part->job->rows->length, 1, &plan->shape);
     plan->in = part->at[step->x];
     plan->out = part->at[step->out];
-    plan->finish = reduction->way.finish;
-    plan->out_dtype = reduction->way.out;
-    plan->divisor = reduction->way.divisor;
-    gantry__cpu_reduce_units(&reduction->loops, plan, 0, part->count);
+    gantry__cpu_reduce_units(&part->job->reductions[step->reduction].loops, plan, 0, part->count);
+}
+
+/* All but the addresses: the last block has fewer rows, and so takes fewer units. */
+static void plan_reductions(part_t *part) {
+    const job_t *job = part->job;
+
+    for (uint32_t i = 0; i < job->reduction_count; ++i) {
+        const gantry__reduce_way_t *way = &job->reductions[i].way;
+        gantry__cpu_reduce_plan_t *plan = &part->plans[i];
+
+        *plan = (gantry__cpu_reduce_plan_t){.chunks = 1,
+                                            .block = 1,
+                                            .blocks = 1,
+                                            .units = job->block,
+                                            .finish = way->finish,
+                                            .out_dtype = way->out,
+                                            .divisor = way->divisor};
+        gantry__reduce_shape_plain(job->block, job->rows->length, 1, &plan->shape);
+    }
 }
 
 static void rows_run_steps(part_t *part) {
@@ -98,8 +112,8 @@ static void rows_set_addresses(part_t *part) {
     for (uint32_t k = 0; k < job->call->input_count; ++k) {
         const gantry_arg_t *input = job->call->inputs[k];
         const int64_t row = gantry__k_rows_of_input(job->rows, k, part->row);
-        const char *address = (const char *)job->data[k] +
-                              row * input_length(job, k) * gantry__k_size(input->dtype);
+        const char *address =
+            (const char *)job->data[k] + row * input_length(job, k) * gantry__k_size(input->dtype);
         /* steps do not write inputs */
         memcpy(&part->at[k], &address, sizeof address);
     }
@@ -116,8 +130,8 @@ static void rows_set_addresses(part_t *part) {
 /* Copies an input's elements for `count` rows from the block's first on. */
 static void rows_load(const part_t *part, const gantry__cpu_fused_load_t *load, int64_t count) {
     const job_t *job = part->job;
-    const int64_t bytes = input_length(job, load->input) *
-                          gantry__k_size(job->call->inputs[load->input]->dtype);
+    const int64_t bytes =
+        input_length(job, load->input) * gantry__k_size(job->call->inputs[load->input]->dtype);
     const char *data = job->data[load->input];
 
     for (int64_t row = 0; row < count; ++row) {
@@ -134,8 +148,8 @@ static void rows_copy_out(const part_t *part, const gantry__cpu_fused_copy_t *co
                           gantry__k_size(job->call->outputs[copy->output]->dtype);
 
     gantry__cpu_fused_copy(job->level, job->streams && is_wide,
-                           part->at[GANTRY__CPU_FUSED_OUTPUT + copy->output],
-                           part->at[copy->place], bytes);
+                           part->at[GANTRY__CPU_FUSED_OUTPUT + copy->output], part->at[copy->place],
+                           bytes);
 }
 
 /* Bytes of a slot for so many rows, and its padding. */
@@ -150,9 +164,11 @@ static void fused_rows_part(void *context, int64_t begin, int64_t end) {
     const job_t *job = context;
     _Alignas(64) char scratch[SCRATCH_BYTES];
     char *next = scratch;
-    part_t part = {.job = job, .row = begin};
+    part_t part;
 
-    part.plan = (gantry__cpu_reduce_plan_t){.chunks = 1, .block = 1, .blocks = 1};
+    part.job = job;
+    part.row = begin;
+    plan_reductions(&part);
     for (uint32_t s = 0; s < job->slot_count; ++s) {
         part.at[GANTRY__CPU_FUSED_SLOT + s] = next;
         next += bytes_of_slot(job, s, job->block);

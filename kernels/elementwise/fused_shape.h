@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The programs of _FusedElementwise and _FusedRows as kernels read them, and how their inputs
- * broadcast. src/op has checked the program: nothing is checked here. src/op/fused_program.h explains its form.
+ * broadcast. src/op has checked the program: nothing is checked here. src/op/fused_program.h
+ * explains its form.
  *
  * Owner: plain values of the caller; instructions are the attribute's own. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_FUSED_SHAPE_H

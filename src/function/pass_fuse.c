@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Joins elementwise nodes into nodes that compute them in one pass over memory.
+/* Joins elementwise nodes into nodes that compute them in one pass over memory; first those around
+ * reductions over the last axis, then the others.
  *
- * A group has one device and one shape of results. It runs where its last member stands, so program
+ * A group has one device and one shape of results, or with reductions the same rows
+ * (fused_rows.c). It runs where its last member stands, so program
  * order stays a topological order if nothing outside uses a member's result before that place. One
  * walk in program order keeps that true:
  *
@@ -31,6 +33,7 @@ typedef struct groups_t {
     uint32_t *parents;  /* by node: of the set that is its group */
     bool *is_closed;    /* by the root of a group */
     uint32_t *lasts;    /* by root: the last member */
+    int64_t *lengths;   /* by root: of its rows; 0: any */
     uint64_t *held;     /* by root: bytes of temporary inputs that end with a member */
     uint32_t *last_use; /* by value: the last needed node that uses it; node_count: a result */
     uint32_t *kernels;  /* by node: nodes before it that run and are no candidates */
@@ -110,6 +113,8 @@ static void begin_group(const groups_t *groups, uint32_t index) {
     const gantry__graph_t *graph = groups->fusing.graph;
     const gantry__node_t *node = &graph->nodes[index];
     groups->lasts[index] = index;
+    if (groups->fusing.joins_rows)
+        groups->lengths[index] = gantry__fusing_rows_of(&groups->fusing, index).length;
     for (uint32_t k = 0; k < node->input_count; ++k) {
         const uint32_t value = node->inputs[k];
         if (groups->last_use[value] == index && is_temporary(graph, value))
@@ -125,17 +130,30 @@ static bool holds_more(const groups_t *groups, uint32_t group, uint32_t value, u
            groups->held[group] > graph->values[value].bytes + MOST_HELD_BYTES;
 }
 
+/* Whether the groups of both nodes can be one, by their shapes. */
+static bool shapes_fit(const groups_t *groups, uint32_t maker, uint32_t index) {
+    const gantry__fusing_t *fusing = &groups->fusing;
+    if (!fusing->joins_rows)
+        return gantry_shape_equal(&gantry__fusing_result(fusing, maker)->shape,
+                                  &gantry__fusing_result(fusing, index)->shape);
+    const gantry__fusing_rows_t rows = gantry__fusing_rows_of(fusing, maker),
+                                own_rows = gantry__fusing_rows_of(fusing, index);
+    const int64_t length = groups->lengths[find_group(groups, maker)],
+                  own = groups->lengths[find_group(groups, index)];
+    return (length == own || length == 0 || own == 0) &&
+           gantry_shape_equal(&rows.lead, &own_rows.lead);
+}
+
 static void take_group(const groups_t *groups, uint32_t value, uint32_t index) {
     const gantry__fusing_t *fusing = &groups->fusing;
     const uint32_t maker = fusing->graph->values[value].node;
-    if (fusing->devices[maker] != fusing->devices[index] ||
-        !gantry_shape_equal(&gantry__fusing_result(fusing, maker)->shape,
-                            &gantry__fusing_result(fusing, index)->shape))
+    if (fusing->devices[maker] != fusing->devices[index] || !shapes_fit(groups, maker, index))
         return;
     const uint32_t group = find_group(groups, maker), own = find_group(groups, index);
     if (group != own) {
         if (groups->is_closed[group] || holds_more(groups, group, value, index)) return;
         groups->parents[group] = own;
+        if (groups->lengths[group] > 0) groups->lengths[own] = groups->lengths[group];
         groups->held[own] += groups->held[group];
     }
     if (groups->last_use[value] == index && groups->held[own] >= fusing->graph->values[value].bytes)
@@ -149,12 +167,20 @@ static void close_group(const groups_t *groups, uint32_t of, uint32_t user) {
         groups->is_closed[group] = true;
 }
 
+/* No member may use a reduction without a last dimension, so the node must not join its group. */
+static void close_ended_rows(const groups_t *groups, uint32_t of) {
+    if (groups->fusing.devices[of] && gantry__fusing_ends_rows(&groups->fusing.graph->nodes[of]))
+        groups->is_closed[find_group(groups, of)] = true;
+}
+
 static void fuse_visit(const groups_t *groups, uint32_t index) {
     const gantry__graph_t *graph = groups->fusing.graph;
     const gantry__node_t *node = &graph->nodes[index];
     if (!groups->fusing.is_needed[index]) return;
     if (groups->fusing.devices[index]) {
         begin_group(groups, index);
+        for (uint32_t k = 0; k < node->input_count; ++k)
+            close_ended_rows(groups, graph->values[node->inputs[k]].node);
         for (uint32_t k = 0; k < node->input_count; ++k) {
             if (groups->fusing.devices[graph->values[node->inputs[k]].node])
                 take_group(groups, node->inputs[k], index);
@@ -280,6 +306,7 @@ static bool groups_init(groups_t *groups, gantry__arena_t *arena) {
     groups->parents = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     groups->is_closed = gantry__arena_zalloc(arena, nodes, sizeof(bool));
     groups->lasts = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
+    groups->lengths = gantry__arena_zalloc(arena, nodes, sizeof(int64_t));
     groups->held = gantry__arena_zalloc(arena, nodes, sizeof(uint64_t));
     groups->last_use = gantry__arena_zalloc(arena, values, sizeof(uint32_t));
     groups->kernels = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
@@ -288,14 +315,17 @@ static bool groups_init(groups_t *groups, gantry__arena_t *arena) {
     groups->members = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     return fusing->devices && fusing->is_needed && fusing->uses && fusing->operands &&
            fusing->uses_left && fusing->new_values && fusing->new_nodes && fusing->is_last &&
-           groups->parents && groups->is_closed && groups->lasts && groups->held &&
-           groups->last_use && groups->kernels && groups->next && groups->tails && groups->members;
+           groups->parents && groups->is_closed && groups->lasts && groups->lengths &&
+           groups->held && groups->last_use && groups->kernels && groups->next && groups->tails &&
+           groups->members;
 }
 
-gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *graph) {
+static gantry_status_t fuse_once(gantry_runtime_t *runtime, gantry__graph_t *graph,
+                                 bool joins_rows) {
     gantry__arena_t arena;
     groups_t groups = {.fusing = {.runtime = runtime,
                                   .graph = graph,
+                                  .joins_rows = joins_rows,
                                   .node_count = graph->node_count,
                                   .value_count = graph->value_count}};
     gantry__arena_init(&arena, graph->heap);
@@ -303,4 +333,18 @@ gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *gr
         groups_init(&groups, &arena) ? fuse(&groups) : GANTRY_RESOURCE_EXHAUSTED;
     gantry__arena_deinit(&arena);
     return status;
+}
+
+static bool has_reductions(const gantry__graph_t *graph) {
+    for (size_t i = 0; i < graph->node_count; ++i) {
+        if (gantry__node_is_pure(&graph->nodes[i]) &&
+            gantry__fused_reduction(graph->nodes[i].op) != GANTRY__FUSED_COUNT)
+            return true;
+    }
+    return false;
+}
+
+gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *graph) {
+    if (has_reductions(graph)) GANTRY__TRY(fuse_once(runtime, graph, true));
+    return fuse_once(runtime, graph, false);
 }

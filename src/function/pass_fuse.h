@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the fusion pass: groups of elementwise nodes (pass_fuse.c), and the node that stands
- * for one (fused_node.c).
+/* The parts of the fusion pass: groups of nodes (pass_fuse.c), what makes rows a group
+ * (fused_rows.c), and the node that stands for one (fused_node.c).
  *
  * Plain values of the pass. Externally synchronised. */
 #ifndef GANTRY_FUNCTION_PASS_FUSE_H
@@ -13,6 +13,7 @@
 typedef struct gantry__fusing_t {
     gantry_runtime_t *runtime;
     gantry__graph_t *graph;
+    bool joins_rows; /* groups hold reductions over the last axis; else elementwise nodes alone */
     size_t node_count, value_count;          /* when the pass began */
     const gantry_logical_device_t **devices; /* by node: of a candidate; NULL: of no candidate */
     bool *is_needed;                         /* by node */
@@ -38,5 +39,21 @@ gantry_status_t gantry__fusing_ask(gantry__fusing_t *fusing, uint32_t node);
  * are in program order; nothing between them needs an earlier one's result. */
 gantry_status_t gantry__fusing_join(gantry__fusing_t *fusing, const uint32_t *members,
                                     uint32_t count, uint32_t *out_taken);
+
+/* ---- rows ---- */
+
+typedef struct gantry__fusing_rows_t {
+    gantry_shape_t lead; /* the shape but for its last dimension */
+    int64_t length;      /* 0: any, since the node has one element for each row */
+} gantry__fusing_rows_t;
+
+/* The instruction of a reduction over the last axis; GANTRY__FUSED_COUNT: it is none that a program
+ * may have, or groups have no reductions. */
+gantry__fused_id_t gantry__fusing_reduction(const gantry__fusing_t *fusing,
+                                            const gantry__node_t *node);
+/* The rows of a candidate; a reduction has those of its operand. */
+gantry__fusing_rows_t gantry__fusing_rows_of(const gantry__fusing_t *fusing, uint32_t node);
+/* Whether it is a reduction whose result has no last dimension: no member may use that. */
+bool gantry__fusing_ends_rows(const gantry__node_t *node);
 
 #endif

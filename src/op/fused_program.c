@@ -2,6 +2,8 @@
 /* Properties of the instructions of a fused program, made from the rows of ops/elementwise.def. */
 #include "op/fused_program.h"
 
+#include <string.h>
+
 #include "ops/type_sets.inc"
 
 #define OPERANDS_UNARY 1
@@ -136,6 +138,13 @@ gantry__fused_id_t gantry__fused_reduction(const gantry__op_def_t *op) {
 #undef GANTRY_FUSED_REDUCTION
         default: return GANTRY__FUSED_COUNT;
     }
+}
+
+bool gantry__fused_keeps_dims(const gantry__op_def_t *reduction, const gantry_attr_t *attrs) {
+    for (uint32_t i = 0; i < reduction->attr_count; ++i) {
+        if (strcmp(attrs[i].name, "keep_dims") == 0) return attrs[i].i != 0;
+    }
+    return false;
 }
 
 bool gantry__fused_reduces(gantry__fused_id_t id, gantry_dtype_t dtype) {

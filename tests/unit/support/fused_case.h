@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random fused programs: each runs as one _FusedElementwise (or _FusedRows) and as ops one by one, and the bits of
- * the outputs are compared; one NaN is as good as another. Header only; owner: the test's program,
- * one thread. */
+/* Random fused programs: each runs as one _FusedElementwise or _FusedRows and as ops one by one,
+ * and the bits of the outputs are compared; one NaN is as good as another. Header only; owner: the
+ * test's program, one thread. */
 #ifndef TESTS_FUSED_CASE_H
 #define TESTS_FUSED_CASE_H
 

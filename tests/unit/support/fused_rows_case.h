@@ -20,8 +20,7 @@ static inline gantry_shape_t fused_rows_whole(fused_case_t *c, uint32_t length) 
     if (shape.rank > 1 && fused_random(c, 3) == 0)
         shape.dims[0] = 1 + (int64_t)fused_random(c, 100);
     do {
-        shape.dims[shape.rank - 1] =
-            lengths[fused_random(c, sizeof lengths / sizeof lengths[0])];
+        shape.dims[shape.rank - 1] = lengths[fused_random(c, sizeof lengths / sizeof lengths[0])];
     } while (shape.dims[shape.rank - 1] > most);
     return shape;
 }
@@ -34,8 +33,7 @@ static inline bool fused_rows_is_wide(const fused_case_t *c, int64_t operand) {
 static inline bool fused_rows_reduce(fused_case_t *c) {
     const int64_t count = (int64_t)c->instruction_count + c->input_count;
     const int64_t x = (int64_t)fused_random(c, (uint64_t)count) - (int64_t)c->instruction_count;
-    const gantry__fused_id_t id =
-        (gantry__fused_id_t)(GANTRY__FUSED_Sum + (int)fused_random(c, 4));
+    const gantry__fused_id_t id = (gantry__fused_id_t)(GANTRY__FUSED_Sum + (int)fused_random(c, 4));
     const gantry_dtype_t dtype = fused_type_of(c, x);
     if (!gantry__fused_reduces(id, dtype) || !fused_rows_is_wide(c, x)) return false;
     const int64_t words[GANTRY__FUSED_WORDS] = {id, (int64_t)dtype, x, 1, 0};
@@ -120,8 +118,8 @@ static inline void fused_rows_begin(fused_case_t *c, gantry_dtype_t dtype, int64
 static inline void fused_rows_softmax(fused_case_t *c, gantry_dtype_t dtype, int64_t rows,
                                       int64_t length) {
     const int64_t t = (int64_t)dtype;
-    const int64_t program[] = {GANTRY__FUSED_Max, t, 0,  1, 0, GANTRY__FUSED_Sub, t, 0,  -1, 0,
-                               GANTRY__FUSED_Exp, t, -2, 0, 0, GANTRY__FUSED_Sum, t, -3, 1,  0,
+    const int64_t program[] = {GANTRY__FUSED_Max, t, 0,  1,  0, GANTRY__FUSED_Sub, t, 0,  -1, 0,
+                               GANTRY__FUSED_Exp, t, -2, 0,  0, GANTRY__FUSED_Sum, t, -3, 1,  0,
                                GANTRY__FUSED_Div, t, -3, -4, 0};
     fused_rows_begin(c, dtype, rows, length);
     memcpy(c->program, program, sizeof program);
@@ -138,12 +136,51 @@ static inline void fused_rows_norm(fused_case_t *c, gantry_dtype_t dtype, int64_
     const bool is_double = dtype == GANTRY_FLOAT64;
     const int64_t root = is_double ? GANTRY__FUSED_Sqrt : GANTRY__FUSED_Rsqrt,
                   scale = is_double ? GANTRY__FUSED_Div : GANTRY__FUSED_Mul;
-    const int64_t program[] = {
-        GANTRY__FUSED_Mean,  t, 0,  1,  0, GANTRY__FUSED_Sub,  t, 0,  -1, 0,
-        GANTRY__FUSED_Square, t, -2, 0,  0, GANTRY__FUSED_Mean, t, -3, 1,  0,
-        GANTRY__FUSED_Add,   t, -4, 1,  0, root, t, -5, 0,  0,
-        scale,   t, -2, -6, 0, GANTRY__FUSED_Mul,  t, -7, 2,  0,
-        GANTRY__FUSED_Add,   t, -8, 3,  0};
+    const int64_t program[] = {GANTRY__FUSED_Mean,
+                               t,
+                               0,
+                               1,
+                               0,
+                               GANTRY__FUSED_Sub,
+                               t,
+                               0,
+                               -1,
+                               0,
+                               GANTRY__FUSED_Square,
+                               t,
+                               -2,
+                               0,
+                               0,
+                               GANTRY__FUSED_Mean,
+                               t,
+                               -3,
+                               1,
+                               0,
+                               GANTRY__FUSED_Add,
+                               t,
+                               -4,
+                               1,
+                               0,
+                               root,
+                               t,
+                               -5,
+                               0,
+                               0,
+                               scale,
+                               t,
+                               -2,
+                               -6,
+                               0,
+                               GANTRY__FUSED_Mul,
+                               t,
+                               -7,
+                               2,
+                               0,
+                               GANTRY__FUSED_Add,
+                               t,
+                               -8,
+                               3,
+                               0};
     fused_rows_begin(c, dtype, rows, length);
     (void)fused_add_input(c, dtype, GANTRY_SHAPE(1));
     (void)fused_add_input(c, dtype, GANTRY_SHAPE(length));
