@@ -82,12 +82,18 @@ static uint8_t form_of(const compiler_t *c, int64_t operand) {
     return c->job->form[operand >= 0 ? operand : c->place[-1 - operand]];
 }
 
+/* The kernels of single ops gather an operand with one element for each short row. So must a
+ * program: of two NaN operands, the loops with a scalar may take the other one's payload. */
+static bool gathers_narrow(const gantry__k_rows_t *rows) {
+    return rows->length < GANTRY_CPU_SHORT_ROW && rows->rows > 1;
+}
+
 /* Whether the operand's address has one element for each call of a loop. */
 static bool is_single(const compiler_t *c, int64_t operand) {
     if (c->job->rows) {
         const uint8_t form = form_of(c, operand);
         return form == GANTRY__CPU_FUSED_SCALAR ||
-               (form == GANTRY__CPU_FUSED_NARROW && !c->is_narrow);
+               (form == GANTRY__CPU_FUSED_NARROW && !c->is_narrow && !gathers_narrow(c->job->rows));
     }
     if (operand < 0) return false;
     const gantry__k_fused_plan_t *plan = &c->job->plan;
