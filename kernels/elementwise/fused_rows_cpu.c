@@ -11,7 +11,11 @@
  * written once for each output. */
 #include "kernels/elementwise/fused_cpu.h"
 
-#define CACHE_BYTES 24576   /* most of a first-level cache: what the rows of a block may take */
+/* What the rows of a block may take: most of a first-level cache; less if the rows come from beyond
+ * the caches, since the hardware prefetcher then follows shorter blocks better. */
+#define CACHE_BYTES 24576
+#define FAR_CACHE_BYTES 16384
+#define FAR_BYTES (INT64_C(4) << 20)
 #define SCRATCH_BYTES 65536 /* of slots; a long row exceeds the first-level cache */
 #define MOST_ROWS 64        /* of a block */
 #define LINE_BYTES 64
@@ -196,23 +200,21 @@ static int64_t slots_bytes(const job_t *job, int64_t rows) {
     return bytes;
 }
 
-/* Bytes of a row in slots, inputs and outputs. */
+/* Bytes of a row in slots and inputs: what later steps read again. */
 static int64_t bytes_of_row(const job_t *job) {
     int64_t bytes = slots_bytes(job, 1);
 
     for (uint32_t k = 0; k < job->call->input_count; ++k) {
         bytes += input_length(job, k) * gantry__k_size(job->call->inputs[k]->dtype);
     }
-    for (uint32_t k = 0; k < job->call->output_count; ++k) {
-        const bool is_wide = job->rows->makes_wide[job->program.outputs[k]];
-        bytes += (is_wide ? job->rows->length : 1) * gantry__k_size(job->call->outputs[k]->dtype);
-    }
     return bytes;
 }
 
 /* Rows of a block; 0: not even one has room. */
 static int64_t rows_of_block(const job_t *job) {
-    int64_t rows = CACHE_BYTES / bytes_of_row(job);
+    const int64_t bytes = bytes_of_row(job);
+    const bool is_far = job->rows->rows * bytes > FAR_BYTES;
+    int64_t rows = (is_far ? FAR_CACHE_BYTES : CACHE_BYTES) / bytes;
 
     if (slots_bytes(job, 1) > SCRATCH_BYTES) return 0;
     if (rows > job->rows->rows) rows = job->rows->rows;

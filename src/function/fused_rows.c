@@ -13,7 +13,7 @@
 #include "run/tensor_state.h"
 
 /* A shorter row costs more calls of loops than a pass over memory saves. */
-#define LEAST_LENGTH 16
+#define LEAST_LENGTH 48
 
 static gantry_shape_t lead_of(const gantry_shape_t *shape) {
     gantry_shape_t lead = *shape;
