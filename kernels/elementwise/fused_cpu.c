@@ -90,15 +90,16 @@ static void load_all(part_t *part, bool once) {
 static void run_steps(const job_t *job, const gantry__cpu_fused_step_t *step,
                       const gantry__cpu_fused_step_t *end, char *const *at, int64_t count) {
     for (; step < end; ++step) {
-        if (step->kind == GANTRY__CPU_FUSED_LOOP) {
-            (void)step->as.loop(at[step->x], at[step->y], at[step->out], count);
-        } else if (step->kind == GANTRY__CPU_FUSED_CLIP) {
-            step->as.clip(at[step->x], at[step->y], at[step->z], at[step->out], count);
-        } else {
-            GANTRY_CPU_PICK(job->level, select_loop)
-            (step->bytes, (const uint8_t *)at[step->x], at[step->y], at[step->z], at[step->out],
-             count);
-        }
+        gantry__cpu_fused_run(step, job->level, at[step->x], at[step->y], at[step->z],
+                              at[step->out], count);
+    }
+}
+
+void gantry__cpu_fused_copy(int level, bool streams, char *to, const char *from, int64_t bytes) {
+    if (streams && (((uintptr_t)to | (uintptr_t)from | (uintptr_t)bytes) & 63) == 0) {
+        GANTRY_CPU_PICK(level, stream_copy)(to, from, bytes);
+    } else {
+        gantry__cpu_copy(to, from, (size_t)bytes);
     }
 }
 
@@ -120,11 +121,7 @@ static void copy_out(const part_t *part, const gantry__cpu_fused_copy_t *copy) {
     char *to = part->at[GANTRY__CPU_FUSED_OUTPUT + copy->output];
     const char *from = part->at[copy->place];
 
-    if (job->streams && (((uintptr_t)to | (uintptr_t)from | (uintptr_t)bytes) & 63) == 0) {
-        GANTRY_CPU_PICK(job->level, stream_copy)(to, from, bytes);
-    } else {
-        gantry__cpu_copy(to, from, (size_t)bytes);
-    }
+    gantry__cpu_fused_copy(job->level, job->streams, to, from, bytes);
 }
 
 /* ---- a part ---- */
@@ -218,11 +215,12 @@ void gantry__cpu_fused_prepare(gantry__cpu_fused_job_t *job, const gantry_op_cal
     gantry__k_fused_plan(&job->plan, call->outputs[0], call->inputs, call->input_count);
     job->by_rows = has_long_rows(&job->plan);
     job->streams = exceeds_caches(call);
-    gantry__cpu_fused_compile(job);
+    job->rows = NULL;
+    (void)gantry__cpu_fused_compile(job);
     job->block = choose_block(job, count);
     if (!job->by_rows && job->plan.rank == 2 && job->block < job->plan.dims[1]) {
         job->by_rows = true; /* a vector that is loaded once has no room */
-        gantry__cpu_fused_compile(job);
+        (void)gantry__cpu_fused_compile(job);
         job->block = choose_block(job, count);
     }
 }
@@ -272,5 +270,6 @@ static const gantry_kernel_def_t fused_kernel =
     GANTRY_K_DEFINITION(GANTRY_K_FUSED_OP, NULL, 0, NULL, 0, .flags = GANTRY_KERNEL_IN_PLACE,
                         .compute = gantry__cpu_fused_compute);
 
-const gantry_kernel_def_t *const gantry__cpu_fused_kernels[] = {&fused_kernel};
+const gantry_kernel_def_t *const gantry__cpu_fused_kernels[] = {&fused_kernel,
+                                                                &gantry__cpu_fused_rows_kernel};
 const uint32_t gantry__cpu_fused_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_fused_kernels);

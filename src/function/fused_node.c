@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the program of a fused node, member by member, and asks the device whether it takes it.
+ * The op is _FusedRows for groups with reductions, else _FusedElementwise.
  *
  * A member is one instruction. BiasAdd along the last dimension is an Add, too, and AddN is an Add
  * for each further input, since it sums from left to right.
@@ -46,7 +47,8 @@ static gantry__fused_id_t instruction_of(const gantry__fusing_t *fusing,
         return sums_pairs(graph, node) ? GANTRY__FUSED_Add : GANTRY__FUSED_COUNT;
     if (node->op->id == GANTRY__OP_ID_BiasAdd)
         return adds_to_last(graph, node) ? GANTRY__FUSED_Add : GANTRY__FUSED_COUNT;
-    return gantry__fused_id(node->op, node->attrs);
+    const gantry__fused_id_t reduction = gantry__fusing_reduction(fusing, node);
+    return reduction != GANTRY__FUSED_COUNT ? reduction : gantry__fused_id(node->op, node->attrs);
 }
 
 /* The type by which a program knows the op: that of its operands, of a Select that of t and e. */
@@ -61,12 +63,16 @@ static bool is_candidate(const gantry__fusing_t *fusing, uint32_t index) {
     if (!gantry__node_is_pure(node) || node->output_count != 1 || !fusing->is_needed[index])
         return false;
     const gantry__fused_id_t id = instruction_of(fusing, node);
+    const bool is_reduction = id > GANTRY__FUSED_COUNT;
     if (id == GANTRY__FUSED_COUNT || gantry__fusing_result(fusing, index)->elements == 0)
         return false;
+    if (fusing->what == GANTRY__FUSING_ROWS && !is_reduction &&
+        gantry__fusing_result(fusing, index)->shape.rank == 0)
+        return false; /* no rows */
     const gantry_dtype_t dtype = operand_type(fusing, node, id);
     if (id == GANTRY__FUSED_LeakyRelu && dtype != GANTRY_FLOAT32 && dtype != GANTRY_FLOAT64)
         return false; /* alpha is rounded by the kernels' own rule */
-    return gantry__fused_takes(id, dtype);
+    return is_reduction || gantry__fused_takes(id, dtype);
 }
 
 /* Whether an operand repeats each of its elements along a short row. */
@@ -92,8 +98,8 @@ gantry_status_t gantry__fusing_ask(gantry__fusing_t *fusing, uint32_t index) {
     gantry__kept_plan_t *kept;
     gantry_status_t status = gantry__dispatch_plan(fusing->runtime, &request, &kept);
     if (status == GANTRY_OK) {
-        const bool is_slow = !fusing->of_products && kept->plan.device->synchronous &&
-                             repeats_in_short_rows(fusing, index);
+        const bool is_slow = fusing->what == GANTRY__FUSING_ELEMENTWISE &&
+                             kept->plan.device->synchronous && repeats_in_short_rows(fusing, index);
         fusing->devices[index] = is_slow ? NULL : kept->plan.device;
     } else if (status != GANTRY_RESOURCE_EXHAUSTED) {
         gantry__forget_since(before); /* the node fails when it is placed */
@@ -160,8 +166,9 @@ static bool add_sums(gantry__fusing_t *fusing, gantry__program_t *program,
 static bool add_one(gantry__fusing_t *fusing, gantry__program_t *program,
                     const gantry__node_t *node, gantry__fused_id_t id, gantry_dtype_t dtype) {
     int64_t *words = new_instruction(program, id, dtype);
+    const bool reduces = id > GANTRY__FUSED_COUNT; /* the axes are no operand */
     if (!words) return false;
-    for (uint32_t i = 0; i < node->input_count; ++i) {
+    for (uint32_t i = 0; i < (reduces ? 1 : node->input_count); ++i) {
         if (!find_operand(fusing, program, node->inputs[i], &words[2 + i])) return false;
     }
     if (id == GANTRY__FUSED_LeakyRelu)
@@ -170,6 +177,7 @@ static bool add_one(gantry__fusing_t *fusing, gantry__program_t *program,
         words[3] = node->attrs[1].i;
         words[4] = node->attrs[2].i;
     }
+    if (reduces) words[3] = gantry__fused_keeps_dims(node->op, node->attrs);
     return true;
 }
 
@@ -285,7 +293,10 @@ static gantry_status_t infer_call(const gantry__fusing_t *fusing, const gantry__
          .kind = GANTRY_ATTR_INTS,
          .i = program->output_count,
          .list = program->outputs}};
-    gantry__fused_begin_call(fusing, program, GANTRY__OP_ID__FusedElementwise, call);
+    gantry__fused_begin_call(fusing, program,
+                             fusing->what == GANTRY__FUSING_ROWS ? GANTRY__OP_ID__FusedRows
+                                                                 : GANTRY__OP_ID__FusedElementwise,
+                             call);
     return gantry__op_infer(&call->infer, attrs, 2);
 }
 
@@ -426,10 +437,23 @@ static gantry_status_t collect_members(const gantry__fusing_t *fusing, const uin
     return GANTRY_OK;
 }
 
+/* Nothing needs the axes that only this reduction used. */
+static void forget_axes(const gantry__fusing_t *fusing, const gantry__node_t *reduction) {
+    const uint32_t maker = fusing->graph->values[reduction->inputs[1]].node;
+    const gantry__node_t *axes = &fusing->graph->nodes[maker];
+    if (--fusing->uses[reduction->inputs[1]] == 0 && axes->kind == GANTRY__NODE_CONST)
+        fusing->is_needed[maker] = axes->colocated_count > 0;
+}
+
 static void replace_members(gantry__fusing_t *fusing, const gantry__program_t *program,
                             const uint32_t *members, uint32_t count, uint32_t index) {
     const gantry__graph_t *graph = fusing->graph;
-    for (uint32_t k = 0; k < count; ++k) fusing->new_nodes[members[k]] = index;
+    for (uint32_t k = 0; k < count; ++k) {
+        const gantry__node_t *member = &graph->nodes[members[k]];
+        fusing->new_nodes[members[k]] = index;
+        if (gantry__fusing_reduction(fusing, member) != GANTRY__FUSED_COUNT)
+            forget_axes(fusing, member);
+    }
     fusing->is_last[members[count - 1]] = true;
     for (uint32_t i = 0; i < program->output_count; ++i)
         fusing->new_values[graph->nodes[members[program->output_members[i]]].first_output] =
@@ -463,6 +487,21 @@ gantry_status_t gantry__fused_add(gantry__fusing_t *fusing, gantry__program_t *p
     return GANTRY_OK;
 }
 
+/* Whether it has a reduction, and an instruction with all elements of its rows: without one, fusion
+ * saves no pass over memory. */
+static bool is_worth_rows(const gantry__fusing_t *fusing, const uint32_t *members, uint32_t count) {
+    bool reduces = false, is_wide = false;
+    for (uint32_t k = 0; k < count; ++k) {
+        const gantry__node_t *node = &fusing->graph->nodes[members[k]];
+        if (gantry__fusing_reduction(fusing, node) != GANTRY__FUSED_COUNT) {
+            reduces = true;
+        } else {
+            is_wide = is_wide || gantry__fusing_rows_of(fusing, members[k]).length > 0;
+        }
+    }
+    return reduces && is_wide;
+}
+
 gantry_status_t gantry__fusing_join(gantry__fusing_t *fusing, const uint32_t *members,
                                     uint32_t count, uint32_t *out_taken) {
     gantry__program_t program;
@@ -470,7 +509,9 @@ gantry_status_t gantry__fusing_join(gantry__fusing_t *fusing, const uint32_t *me
     bool runs = false;
     const uint32_t taken = gantry__fused_write(fusing, &program, members, count);
     *out_taken = taken > 1 ? taken : 1;
-    if (taken < 2) return GANTRY_OK;
+    if (taken < 2 ||
+        (fusing->what == GANTRY__FUSING_ROWS && !is_worth_rows(fusing, members, taken)))
+        return GANTRY_OK;
     GANTRY__TRY(can_run(fusing, &program, &call, members[taken - 1], &runs));
     return runs ? gantry__fused_add(fusing, &program, &call, members, taken) : GANTRY_OK;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Joins elementwise nodes into nodes that compute them in one pass over memory, or into the product
- * before them.
+/* Joins elementwise nodes into nodes that compute them in one pass over memory, first those around
+ * reductions over the last axis, then the others; or into the product before them.
  *
- * A group has one device and one shape of results. It runs where its last member stands, so program
+ * A group has one device and one shape of results, or with reductions the same rows
+ * (fused_rows.c). It runs where its last member stands, so program
  * order stays a topological order if nothing outside uses a member's result before that place. One
  * walk in program order keeps that true:
  *
@@ -32,6 +33,7 @@ typedef struct groups_t {
     uint32_t *parents; /* by node: of the set that is its group */
     bool *is_closed;   /* by the root of a group */
     uint32_t *lasts;   /* by root: the last member */
+    int64_t *lengths;  /* by root: of its rows; 0: any */
     uint64_t *held;    /* by root: bytes of temporary inputs that end with a member */
     uint32_t *next;    /* by node: the next member of its group, in program order; 0: none */
     uint32_t *tails;   /* by root: the newest member in the list */
@@ -112,6 +114,8 @@ static void begin_group(const groups_t *groups, uint32_t index) {
     const gantry__graph_t *graph = groups->fusing.graph;
     const gantry__node_t *node = &graph->nodes[index];
     groups->lasts[index] = index;
+    if (groups->fusing.what == GANTRY__FUSING_ROWS)
+        groups->lengths[index] = gantry__fusing_rows_of(&groups->fusing, index).length;
     for (uint32_t k = 0; k < node->input_count; ++k) {
         const uint32_t value = node->inputs[k];
         if (groups->fusing.last_use[value] == index && gantry__fusing_is_temporary(graph, value))
@@ -127,17 +131,30 @@ static bool holds_more(const groups_t *groups, uint32_t group, uint32_t value, u
            groups->held[group] > graph->values[value].bytes + MOST_HELD_BYTES;
 }
 
+/* Whether the groups of both nodes can be one, by their shapes. */
+static bool shapes_fit(const groups_t *groups, uint32_t maker, uint32_t index) {
+    const gantry__fusing_t *fusing = &groups->fusing;
+    if (fusing->what != GANTRY__FUSING_ROWS)
+        return gantry_shape_equal(&gantry__fusing_result(fusing, maker)->shape,
+                                  &gantry__fusing_result(fusing, index)->shape);
+    const gantry__fusing_rows_t rows = gantry__fusing_rows_of(fusing, maker),
+                                own_rows = gantry__fusing_rows_of(fusing, index);
+    const int64_t length = groups->lengths[find_group(groups, maker)],
+                  own = groups->lengths[find_group(groups, index)];
+    return (length == own || length == 0 || own == 0) &&
+           gantry_shape_equal(&rows.lead, &own_rows.lead);
+}
+
 static void take_group(const groups_t *groups, uint32_t value, uint32_t index) {
     const gantry__fusing_t *fusing = &groups->fusing;
     const uint32_t maker = fusing->graph->values[value].node;
-    if (fusing->devices[maker] != fusing->devices[index] ||
-        !gantry_shape_equal(&gantry__fusing_result(fusing, maker)->shape,
-                            &gantry__fusing_result(fusing, index)->shape))
+    if (fusing->devices[maker] != fusing->devices[index] || !shapes_fit(groups, maker, index))
         return;
     const uint32_t group = find_group(groups, maker), own = find_group(groups, index);
     if (group != own) {
         if (groups->is_closed[group] || holds_more(groups, group, value, index)) return;
         groups->parents[group] = own;
+        if (groups->lengths[group] > 0) groups->lengths[own] = groups->lengths[group];
         groups->held[own] += groups->held[group];
     }
     if (groups->fusing.last_use[value] == index &&
@@ -152,12 +169,20 @@ static void close_group(const groups_t *groups, uint32_t of, uint32_t user) {
         groups->is_closed[group] = true;
 }
 
+/* No member may use a reduction without a last dimension, so the node must not join its group. */
+static void close_ended_rows(const groups_t *groups, uint32_t of) {
+    if (groups->fusing.devices[of] && gantry__fusing_ends_rows(&groups->fusing.graph->nodes[of]))
+        groups->is_closed[find_group(groups, of)] = true;
+}
+
 static void fuse_visit(const groups_t *groups, uint32_t index) {
     const gantry__graph_t *graph = groups->fusing.graph;
     const gantry__node_t *node = &graph->nodes[index];
     if (!groups->fusing.is_needed[index]) return;
     if (groups->fusing.devices[index]) {
         begin_group(groups, index);
+        for (uint32_t k = 0; k < node->input_count; ++k)
+            close_ended_rows(groups, graph->values[node->inputs[k]].node);
         for (uint32_t k = 0; k < node->input_count; ++k) {
             if (groups->fusing.devices[graph->values[node->inputs[k]].node])
                 take_group(groups, node->inputs[k], index);
@@ -187,7 +212,7 @@ static gantry_status_t join_group(groups_t *groups, uint32_t first) {
     uint32_t count = 0;
     for (uint32_t at = first; count == 0 || at != 0; at = groups->next[at])
         groups->members[count++] = at;
-    if (groups->fusing.of_products)
+    if (groups->fusing.what == GANTRY__FUSING_PRODUCTS)
         return gantry__fusing_join_product(&groups->fusing, groups->members, count);
     for (uint32_t done = 0, taken; done + 1 < count; done += taken)
         GANTRY__TRY(
@@ -206,7 +231,8 @@ static gantry_status_t join_groups(groups_t *groups) {
         const uint32_t group = find_group(groups, i);
         if (is_listed[group]) continue;
         is_listed[group] = true;
-        if (groups->next[i] != 0 || groups->fusing.of_products) GANTRY__TRY(join_group(groups, i));
+        if (groups->next[i] != 0 || groups->fusing.what == GANTRY__FUSING_PRODUCTS)
+            GANTRY__TRY(join_group(groups, i));
     }
     return GANTRY_OK;
 }
@@ -288,6 +314,7 @@ static bool groups_init(groups_t *groups, gantry__arena_t *arena) {
     groups->parents = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     groups->is_closed = gantry__arena_zalloc(arena, nodes, sizeof(bool));
     groups->lasts = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
+    groups->lengths = gantry__arena_zalloc(arena, nodes, sizeof(int64_t));
     groups->held = gantry__arena_zalloc(arena, nodes, sizeof(uint64_t));
     fusing->last_use = gantry__arena_zalloc(arena, values, sizeof(uint32_t));
     fusing->kernels = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
@@ -297,16 +324,16 @@ static bool groups_init(groups_t *groups, gantry__arena_t *arena) {
     return fusing->devices && fusing->is_needed && fusing->is_colocated && fusing->uses &&
            fusing->operands && fusing->uses_left && fusing->new_values && fusing->new_nodes &&
            fusing->is_last && fusing->views && groups->parents && groups->is_closed &&
-           groups->lasts && groups->held && groups->fusing.last_use && groups->fusing.kernels &&
-           groups->next && groups->tails && groups->members;
+           groups->lasts && groups->lengths && groups->held && groups->fusing.last_use &&
+           groups->fusing.kernels && groups->next && groups->tails && groups->members;
 }
 
 static gantry_status_t run_fusion(gantry_runtime_t *runtime, gantry__graph_t *graph,
-                                  bool of_products) {
+                                  gantry__fusing_what_t what) {
     gantry__arena_t arena;
     groups_t groups = {.fusing = {.runtime = runtime,
                                   .graph = graph,
-                                  .of_products = of_products,
+                                  .what = what,
                                   .node_count = graph->node_count,
                                   .value_count = graph->value_count}};
     gantry__arena_init(&arena, graph->heap);
@@ -316,13 +343,23 @@ static gantry_status_t run_fusion(gantry_runtime_t *runtime, gantry__graph_t *gr
     return status;
 }
 
+static bool has_reductions(const gantry__graph_t *graph) {
+    for (size_t i = 0; i < graph->node_count; ++i) {
+        if (gantry__node_is_pure(&graph->nodes[i]) &&
+            gantry__fused_reduction(graph->nodes[i].op) != GANTRY__FUSED_COUNT)
+            return true;
+    }
+    return false;
+}
+
 gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *graph) {
-    return run_fusion(runtime, graph, false);
+    if (has_reductions(graph)) GANTRY__TRY(run_fusion(runtime, graph, GANTRY__FUSING_ROWS));
+    return run_fusion(runtime, graph, GANTRY__FUSING_ELEMENTWISE);
 }
 
 gantry_status_t gantry__pass_epilogues(gantry_runtime_t *runtime, gantry__graph_t *graph) {
     bool has_product = false;
     for (size_t i = 0; i < graph->node_count && !has_product; ++i)
         has_product = gantry__fusing_is_product(&graph->nodes[i]);
-    return has_product ? run_fusion(runtime, graph, true) : GANTRY_OK;
+    return has_product ? run_fusion(runtime, graph, GANTRY__FUSING_PRODUCTS) : GANTRY_OK;
 }

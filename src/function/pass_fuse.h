@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the fusion passes: groups of elementwise nodes (pass_fuse.c), and the node that
- * stands for one (fused_node.c), or for one and the product before it (fused_product.c).
+/* The parts of the fusion passes: groups of nodes (pass_fuse.c), what makes rows a group
+ * (fused_rows.c), and the node that stands for one (fused_node.c), or for one and the product
+ * before it (fused_product.c).
  *
  * Plain values of the pass. Externally synchronised. */
 #ifndef GANTRY_FUNCTION_PASS_FUSE_H
@@ -10,10 +11,17 @@
 #include "op/fused_program.h"
 
 /* A number by value or node, for those that were there when the pass began. */
+/* What the groups of a pass become. */
+typedef enum gantry__fusing_what_t {
+    GANTRY__FUSING_ELEMENTWISE, /* nodes of their own */
+    GANTRY__FUSING_ROWS,        /* the same with reductions over the last axis */
+    GANTRY__FUSING_PRODUCTS     /* parts of the products before them */
+} gantry__fusing_what_t;
+
 typedef struct gantry__fusing_t {
     gantry_runtime_t *runtime;
     gantry__graph_t *graph;
-    bool of_products; /* groups go into products; else each becomes a node of its own */
+    gantry__fusing_what_t what;
     size_t node_count, value_count;          /* when the pass began */
     const gantry_logical_device_t **devices; /* by node: of a candidate; NULL: of no candidate */
     bool *is_needed;                         /* by node */
@@ -52,5 +60,21 @@ bool gantry__fusing_is_product(const gantry__node_t *node);
  * the kernel that computes it takes them, too. */
 gantry_status_t gantry__fusing_join_product(gantry__fusing_t *fusing, const uint32_t *members,
                                             uint32_t count);
+
+/* ---- rows ---- */
+
+typedef struct gantry__fusing_rows_t {
+    gantry_shape_t lead; /* the shape but for its last dimension */
+    int64_t length;      /* 0: any, since the node has one element for each row */
+} gantry__fusing_rows_t;
+
+/* The instruction of a reduction over the last axis; GANTRY__FUSED_COUNT: it is none that a program
+ * may have, or groups have no reductions. */
+gantry__fused_id_t gantry__fusing_reduction(const gantry__fusing_t *fusing,
+                                            const gantry__node_t *node);
+/* The rows of a candidate; a reduction has those of its operand. */
+gantry__fusing_rows_t gantry__fusing_rows_of(const gantry__fusing_t *fusing, uint32_t node);
+/* Whether it is a reduction whose result has no last dimension: no member may use that. */
+bool gantry__fusing_ends_rows(const gantry__node_t *node);
 
 #endif

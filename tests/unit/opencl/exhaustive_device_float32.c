@@ -27,10 +27,9 @@
 enum { PART = 1 << 20, PARTS = 4096, SPREAD = 2531, GROUP = 64, THREADS = 4 };
 
 static const char *const all_functions[] = {
-    "Exp",      "Log",  "Tanh", "Sigmoid", "Erf",      "Sin",      "Cos",   "Atan",  "Log1p",
-    "Expm1",    "Silu", "Elu",  "Selu",    "Softplus", "Softsign", "Rsqrt", "Sqrt",  "Tan",
-    "Asin",     "Acos", "Sinh", "Cosh",    "Asinh",    "Acosh",    "Atanh", "Erfc",  "Gelu",
-    "Lgamma",   "Digamma"};
+    "Exp",  "Log",  "Tanh",  "Sigmoid",  "Erf",      "Sin",   "Cos",  "Atan",   "Log1p",  "Expm1",
+    "Silu", "Elu",  "Selu",  "Softplus", "Softsign", "Rsqrt", "Sqrt", "Tan",    "Asin",   "Acos",
+    "Sinh", "Cosh", "Asinh", "Acosh",    "Atanh",    "Erfc",  "Gelu", "Lgamma", "Digamma"};
 static const char *const *functions = all_functions;
 static size_t function_count = sizeof all_functions / sizeof all_functions[0];
 static uint32_t parts = 1;
@@ -40,9 +39,7 @@ typedef struct buffers_t {
     size_t count;                       /* elements in use */
 } buffers_t;
 
-static bool is_nan(uint32_t bits) {
-    return (bits & 0x7fffffffu) > 0x7f800000u;
-}
+static bool is_nan(uint32_t bits) { return (bits & 0x7fffffffu) > 0x7f800000u; }
 
 /* ---- comparing ---- */
 

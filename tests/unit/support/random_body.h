@@ -277,6 +277,27 @@ static inline void random_reduce(random_body_t *body) {
     random_add(body, functions[f](body->at, body->pool[x], &options), body->varies[x]);
 }
 
+/* One element for each row, broadcast back: parts of softmax and of norms. */
+static inline void random_rows(random_body_t *body) {
+    static const int32_t last = -1;
+    static const gantry_reduce_options_t options = {
+        .struct_size = sizeof options, .axes = &last, .axis_count = 1, .keep_dims = true};
+    const int x = random_pick(body, GANTRY_FLOAT32);
+    const gantry_tensor_t *from = body->pool[x], *one, *all;
+    if (gantry_tensor_shape(from)->rank == 0) return;
+    switch (body->varies[x] ? random_choose(body, 4) : 2 + random_choose(body, 2)) {
+        case 0: one = gantry_sum(body->at, from, &options); break;
+        case 1: one = gantry_mean(body->at, from, &options); break;
+        case 2: one = gantry_max(body->at, from, &options); break;
+        default: one = gantry_min(body->at, from, &options); break;
+    }
+    if (random_is_one_of(body, 2)) one = gantry_abs(body->at, one);
+    all = random_is_one_of(body, 2) ? gantry_sub(body->at, from, one)
+                                    : gantry_maximum(body->at, one, from);
+    if (random_is_one_of(body, 4)) random_add(body, one, body->varies[x]);
+    random_add(body, all, body->varies[x]);
+}
+
 /* Whole numbers from -8 to 8, whose products and short sums are exact in any order. */
 static inline const gantry_tensor_t *random_whole(gantry_scope_t *scope, const gantry_tensor_t *x) {
     const gantry_tensor_t *clipped =
@@ -501,7 +522,10 @@ static inline void random_step(random_body_t *body) {
     } else if (choice < 30) {
         random_cast_back(body);
     } else if (choice < 32) {
-        random_reduce(body);
+        if (choice == 30)
+            random_reduce(body);
+        else
+            random_rows(body);
     } else if (choice < 33) {
         random_product(body);
     } else if (choice < 35) {

@@ -281,6 +281,16 @@ static inline uint32_t random_graph_check(gantry_runtime_t *runtime, uint64_t nu
     return graph.fused;
 }
 
+/* How many nodes of the graph are fused rows. */
+static inline uint32_t random_count_rows(gantry_runtime_t *runtime, random_graph_t *graph) {
+    gantry_function_t *function = random_trace(runtime, graph, 0, false);
+    uint32_t count = 0;
+    for (size_t i = 0; i < function->traced->graph.node_count; ++i)
+        count += function->traced->graph.nodes[i].op->id == GANTRY__OP_ID__FusedRows;
+    gantry_function_release(function);
+    return count;
+}
+
 /* The bytes of intermediate values that a call of the graph takes. */
 static inline uint64_t random_planned_bytes(gantry_runtime_t *runtime, random_graph_t *graph,
                                             uint32_t passes_off) {
