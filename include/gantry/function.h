@@ -146,8 +146,9 @@ typedef enum gantry_explain_form_t {
 } gantry_explain_form_t;
 
 /** Writes what the function's newest trace became: each node's device with the reason, each copy
- * with its bytes, and the planned memory of each device. out_needed gets the length without the
- * final zero; out may be NULL if out_bytes is 0. FailedPrecondition before the first trace. */
+ * with its bytes, which kernels are replayed as graphs of a device, and the planned memory of each
+ * device. out_needed gets the length without the final zero; out may be NULL if out_bytes is 0.
+ * FailedPrecondition before the first trace. */
 GANTRY_API gantry_status_t gantry_function_explain(gantry_function_t *function,
                                                    gantry_explain_form_t form, char *out,
                                                    size_t out_bytes, size_t *out_needed);
