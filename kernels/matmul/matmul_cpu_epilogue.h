@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program of _FusedMatMul or _FusedConvolveImages on the CPU. It runs in place over each part
- * of C as soon as that part is finished, while it lies in a cache. Elements have the bits of the ops
- * one by one, since the program runs by the loops of these ops (fused_cpu.h).
+ * of C as soon as that part is finished, while it lies in a cache. Elements have the bits of the
+ * ops one by one, since the program runs by the loops of these ops (fused_cpu.h).
  *
  * Owner: the entry point. Threads: several threads run one epilogue at once. */
 #ifndef GANTRY_KERNELS_MATMUL_CPU_EPILOGUE_H

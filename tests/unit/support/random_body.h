@@ -291,10 +291,11 @@ static inline const gantry_tensor_t *random_epilogue(random_body_t *body,
         gantry_sigmoid, random_gelu,  gantry_relu, random_gelu_tanh, gantry_identity};
     const bool shows = random_is_one_of(body, 4);
     if (shows) random_add(body, product, varies);
-    if (!random_is_one_of(body, 4))
+    if (!random_is_one_of(body, 4)) {
         product = random_is_one_of(body, 2) ? gantry_bias_add(body->at, product, bias)
                                             : gantry_add(body->at, bias, product);
-    if (shows) random_add(body, product, varies);
+        if (shows) random_add(body, product, varies);
+    }
     return functions[random_choose(body, sizeof functions / sizeof functions[0])](body->at,
                                                                                   product);
 }
