@@ -22,10 +22,10 @@
 
 #if GANTRY_SERIAL
 
-#define ROWS_BEGIN(q)                                                                    \
-    const GANTRY_LONG first = GANTRY_GROUP_ID(0) * q.each;                               \
-    const GANTRY_LONG end = first + q.each < q.rows ? first + q.each : q.rows;           \
-    const int n = (int)q.length;                                                         \
+#define ROWS_BEGIN(q)                                                          \
+    const GANTRY_LONG first = GANTRY_GROUP_ID(0) * q.each;                     \
+    const GANTRY_LONG end = first + q.each < q.rows ? first + q.each : q.rows; \
+    const int n = (int)q.length;                                               \
     for (GANTRY_LONG row = first; row < end; ++row) {
 #define ROWS_END }
 #define ROWS_STORE(type, name, length) type name[length];
@@ -34,25 +34,25 @@
     type name[ROWS_LANES];               \
     for (int l = 0; l < ROWS_LANES; ++l) name[l] = identity;
 #define ROWS_LANE(name) name[l]
-#define ROWS_LOOP(...)                                              \
-    {                                                               \
-        int i = 0;                                                  \
-        for (; i + ROWS_LANES <= n; i += ROWS_LANES) {              \
-            GANTRY_FUSED_LOOP                                       \
-            for (int l = 0; l < ROWS_LANES; ++l) {                  \
-                const int e = i + l;                                \
-                __VA_ARGS__                                         \
-            }                                                       \
-        }                                                           \
-        for (int l = 0; i + l < n; ++l) {                           \
-            const int e = i + l;                                    \
-            __VA_ARGS__                                             \
-        }                                                           \
+#define ROWS_LOOP(...)                                 \
+    {                                                  \
+        int i = 0;                                     \
+        for (; i + ROWS_LANES <= n; i += ROWS_LANES) { \
+            GANTRY_FUSED_LOOP                          \
+            for (int l = 0; l < ROWS_LANES; ++l) {     \
+                const int e = i + l;                   \
+                __VA_ARGS__                            \
+            }                                          \
+        }                                              \
+        for (int l = 0; i + l < n; ++l) {              \
+            const int e = i + l;                       \
+            __VA_ARGS__                                \
+        }                                              \
     }
-#define ROWS_FOLD(OP, type, name)                                                      \
-    for (int apart = ROWS_LANES / 2; apart > 0; apart /= 2) {                          \
-        for (int l = 0; l < apart; ++l) name[l] = OP(name[l], name[l + apart]);        \
-    }                                                                                  \
+#define ROWS_FOLD(OP, type, name)                                               \
+    for (int apart = ROWS_LANES / 2; apart > 0; apart /= 2) {                   \
+        for (int l = 0; l < apart; ++l) name[l] = OP(name[l], name[l + apart]); \
+    }                                                                           \
     const type name##_all = name[0];
 #define ROWS_ONCE
 
@@ -60,35 +60,35 @@
 
 #define ROWS_ITEMS 256 /* of a group, at most */
 /* An item without a row only takes part in the barriers. */
-#define ROWS_BEGIN(q)                                                                     \
-    const int item = (int)GANTRY_LOCAL_ID(0);                                             \
-    const int lane = item % ROWS_LANES;                                                   \
-    const GANTRY_LONG place =                                                             \
+#define ROWS_BEGIN(q)                                                                      \
+    const int item = (int)GANTRY_LOCAL_ID(0);                                              \
+    const int lane = item % ROWS_LANES;                                                    \
+    const GANTRY_LONG place =                                                              \
         GANTRY_GROUP_ID(0) * ((int)GANTRY_LOCAL_SIZE(0) / ROWS_LANES) + item / ROWS_LANES; \
-    const int is_row = place < q.rows;                                                    \
-    const GANTRY_LONG row = is_row ? place : q.rows - 1;                                  \
-    const int n = is_row ? (int)q.length : 0;                                             \
+    const int is_row = place < q.rows;                                                     \
+    const GANTRY_LONG row = is_row ? place : q.rows - 1;                                   \
+    const int n = is_row ? (int)q.length : 0;                                              \
     {
 #define ROWS_END }
 #define ROWS_STORE(type, name, length) type name[(length) / ROWS_LANES];
 #define ROWS_AT(name) name[e / ROWS_LANES]
 #define ROWS_START(type, name, identity) type name = identity;
 #define ROWS_LANE(name) name
-#define ROWS_LOOP(...)                                  \
-    for (int e = lane; e < n; e += ROWS_LANES) {        \
-        __VA_ARGS__                                     \
+#define ROWS_LOOP(...)                           \
+    for (int e = lane; e < n; e += ROWS_LANES) { \
+        __VA_ARGS__                              \
     }
-#define ROWS_FOLD(OP, type, name)                                   \
-    shared_##type[item] = name;                                     \
-    GANTRY_BARRIER();                                               \
-    for (int apart = ROWS_LANES / 2; apart > 0; apart /= 2) {       \
-        if (lane < apart) {                                         \
-            name = OP(name, shared_##type[item + apart]);           \
-            shared_##type[item] = name;                             \
-        }                                                           \
-        GANTRY_BARRIER();                                           \
-    }                                                               \
-    const type name##_all = shared_##type[item - lane];             \
+#define ROWS_FOLD(OP, type, name)                             \
+    shared_##type[item] = name;                               \
+    GANTRY_BARRIER();                                         \
+    for (int apart = ROWS_LANES / 2; apart > 0; apart /= 2) { \
+        if (lane < apart) {                                   \
+            name = OP(name, shared_##type[item + apart]);     \
+            shared_##type[item] = name;                       \
+        }                                                     \
+        GANTRY_BARRIER();                                     \
+    }                                                         \
+    const type name##_all = shared_##type[item - lane];       \
     GANTRY_BARRIER();
 #define ROWS_ONCE if (lane == 0 && is_row)
 

@@ -21,7 +21,7 @@ enum { MOST_AGAIN = 4 }; /* instructions that are computed again */
 typedef struct rows_writer_t {
     gantry__k_fused_writer_t *w;
     const gantry__k_fused_key_t *key;
-    uint32_t last;                                         /* loop */
+    uint32_t last;                                          /* loop */
     uint8_t level[GANTRY_K_FUSED_MOST_DEVICE_INSTRUCTIONS]; /* the first loop that can have it */
     uint8_t again[GANTRY_K_FUSED_MOST_DEVICE_INSTRUCTIONS]; /* instructions to compute it again */
     bool is_wide[GANTRY_K_FUSED_MOST_DEVICE_INSTRUCTIONS];
@@ -140,8 +140,7 @@ static void put_term(const rows_writer_t *r, uint32_t k) {
 }
 
 static void put_fold(const rows_writer_t *r, uint32_t k) {
-    FORMAT(r->w,
-           "        ROWS_FOLD(%s, %s, r%u)\n        const gantry__type_%s v%u = %s(r%u_all",
+    FORMAT(r->w, "        ROWS_FOLD(%s, %s, r%u)\n        const gantry__type_%s v%u = %s(r%u_all",
            tree_of(r, k), acc_of(r, k), k, row_type_of(r, k), k, narrow_of(r, k), k);
     if (r->key->words[k].id == GANTRY_K_FUSED_Mean) FORMAT(r->w, " / (%s)q.length", acc_of(r, k));
     PUT(r->w, ");\n");
@@ -223,8 +222,8 @@ static void put_row(const rows_writer_t *r) {
     }
     for (uint32_t i = 0; i < r->key->output_count; ++i) {
         const uint32_t k = r->key->outputs[i];
-        FORMAT(r->w, "        GANTRY_GLOBAL gantry__type_%s *z%u = y%u + row%s;\n", row_type_of(r, k), i,
-               i, r->is_wide[k] ? " * q.length" : "");
+        FORMAT(r->w, "        GANTRY_GLOBAL gantry__type_%s *z%u = y%u + row%s;\n",
+               row_type_of(r, k), i, i, r->is_wide[k] ? " * q.length" : "");
     }
     for (uint32_t k = 0; k < r->key->instruction_count; ++k) {
         if (r->is_kept[k])
