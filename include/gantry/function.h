@@ -46,7 +46,8 @@ typedef enum gantry_pass_t {
     GANTRY_PASS_CONSTANT_FOLDING = 1 << 1,
     /** Of nodes that compute the same, one is left. */
     GANTRY_PASS_COMMON_SUBEXPRESSIONS = 1 << 2,
-    /** Elementwise ops that follow each other on one device become one pass over memory. */
+    /** Elementwise ops that follow each other on one device become one pass over memory, also
+     * around Sum, Mean, Max and Min over the last axis. */
     GANTRY_PASS_ELEMENTWISE_FUSION = 1 << 3,
     /** A result lies in the memory of an input that ends with its node. */
     GANTRY_PASS_IN_PLACE = 1 << 4,
