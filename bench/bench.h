@@ -41,12 +41,14 @@ typedef struct bench_t {
 void bench_dispatch(bench_t *bench);
 void bench_cores(bench_t *bench);
 void bench_launch(bench_t *bench);
+void bench_function(bench_t *bench);
 void bench_transfer(bench_t *bench);
 void bench_elementwise(bench_t *bench);
 void bench_reduce(bench_t *bench);
 void bench_matmul(bench_t *bench);
 void bench_listing(bench_t *bench);
 void bench_card_launch(bench_t *bench);
+void bench_card_function(bench_t *bench);
 void bench_card_transfer(bench_t *bench);
 void bench_card_stream(bench_t *bench);
 void bench_card_matmul(bench_t *bench);

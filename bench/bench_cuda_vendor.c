@@ -277,3 +277,30 @@ bool bench_small_add_is_right(const bench_small_add_t *add) {
     return bench_card_read(add->card, x, add->x, sizeof x) && x[8] == 6 && x[9] == 8 &&
            x[10] == 10 && x[11] == 12;
 }
+
+/* ---- a graph of it ---- */
+
+bool bench_small_graph_open(bench_small_graph_t *graph, const bench_small_add_t *add, int count) {
+    enum { RELAXED = 2 };
+    const bench_cuda_t *cuda = &add->card->cuda;
+    void *stream = add->card->stream, *captured = NULL;
+    *graph = (bench_small_graph_t){.add = add};
+    if (!is_ok(cuda->cuStreamBeginCapture_v2(stream, RELAXED), "cuStreamBeginCapture"))
+        return false;
+    bool ok = true;
+    for (int i = 0; i < count; ++i) ok = bench_small_add_launch(add) && ok;
+    ok = is_ok(cuda->cuStreamEndCapture(stream, &captured), "cuStreamEndCapture") && ok &&
+         is_ok(cuda->cuGraphInstantiateWithFlags(&graph->exec, captured, 0), "cuGraphInstantiate");
+    if (captured) (void)cuda->cuGraphDestroy(captured);
+    return ok;
+}
+
+void bench_small_graph_close(bench_small_graph_t *graph) {
+    if (graph->exec) (void)graph->add->card->cuda.cuGraphExecDestroy(graph->exec);
+    graph->exec = NULL;
+}
+
+bool bench_small_graph_launch(const bench_small_graph_t *graph) {
+    const bench_card_t *card = graph->add->card;
+    return card->cuda.cuGraphLaunch(graph->exec, card->stream) == 0;
+}

@@ -38,6 +38,12 @@ typedef uint64_t bench_address_t; /* of a card's memory */
     X(cuStreamCreateWithPriority, (void **stream, unsigned flags, int priority))                \
     X(cuStreamDestroy_v2, (void *stream))                                                       \
     X(cuStreamSynchronize, (void *stream))                                                      \
+    X(cuStreamBeginCapture_v2, (void *stream, unsigned mode))                                   \
+    X(cuStreamEndCapture, (void *stream, void **graph))                                         \
+    X(cuGraphInstantiateWithFlags, (void **exec, void *graph, unsigned long long flags))        \
+    X(cuGraphLaunch, (void *exec, void *stream))                                                \
+    X(cuGraphExecDestroy, (void *exec))                                                         \
+    X(cuGraphDestroy, (void *graph))                                                            \
     X(cuModuleLoadDataEx,                                                                       \
       (void **module, const void *image, unsigned count, int *options, void **values))          \
     X(cuModuleUnload, (void *module))                                                           \
@@ -146,5 +152,15 @@ bool bench_small_add_open(bench_small_add_t *add, const bench_card_t *card);
 void bench_small_add_close(bench_small_add_t *add); /* also one whose opening failed */
 bool bench_small_add_launch(const bench_small_add_t *add);
 bool bench_small_add_is_right(const bench_small_add_t *add); /* waits */
+
+/* A graph of `count` such launches, one after the other. */
+typedef struct bench_small_graph_t {
+    const bench_small_add_t *add;
+    void *exec;
+} bench_small_graph_t;
+
+bool bench_small_graph_open(bench_small_graph_t *graph, const bench_small_add_t *add, int count);
+void bench_small_graph_close(bench_small_graph_t *graph); /* also one whose opening failed */
+bool bench_small_graph_launch(const bench_small_graph_t *graph);
 
 #endif

@@ -10,9 +10,9 @@
 #include "bench_vendor.h"
 
 #define MOST 16
-#define DEVICE_UUID 0x106A     /* cl_khr_device_uuid */
-#define NVIDIA_PCI_BUS 0x4008  /* cl_nv_device_attribute_query; also PoCL's, which knows none */
-#define NVIDIA_PCI_SLOT 0x4009 /* device and function */
+#define DEVICE_UUID 0x106A    /* cl_khr_device_uuid */
+#define NVIDIA_PCI_BUS 0x4008 /* cl_nv_device_attribute_query; also PoCL's, which knows none */
+#define NVIDIA_PCI_SLOT 0x4009
 #define NVIDIA_PCI_DOMAIN 0x400A
 
 static void list_cuda(void) {
@@ -51,7 +51,7 @@ static void print_opencl_device(const bench_opencl_t *cl, uint32_t platform, uin
     if (cl->clGetDeviceInfo(device, NVIDIA_PCI_BUS, sizeof bus, &bus, NULL) == 0 &&
         cl->clGetDeviceInfo(device, NVIDIA_PCI_SLOT, sizeof slot, &slot, NULL) == 0) {
         (void)cl->clGetDeviceInfo(device, NVIDIA_PCI_DOMAIN, sizeof domain, &domain, NULL);
-        (void)snprintf(pci, sizeof pci, "%04x:%02x:%02x.%x", domain, bus, slot >> 3, slot & 7);
+        (void)snprintf(pci, sizeof pci, "%04x:%02x:%02x.0", domain, bus, slot);
     }
     (void)printf("opencl %u.%u: %s, driver %s, %s, %s\n", platform, number, name, version, uuid,
                  pci);

@@ -61,6 +61,15 @@ static void *find_device(const bench_opencl_t *opencl, const char *hardware) {
     return NULL;
 }
 
+static bool set_same(const bench_queue_t *queue) {
+    const int64_t sizes[7] = {4, 4, 0, 0, 4, 8, 0}; /* count, run, stream, three offsets, y */
+    bool is_set = queue->opencl.clSetKernelArg(queue->same, 3, sizeof sizes, sizes) == 0;
+    for (uint32_t i = 0; i < 3; ++i)
+        is_set &=
+            queue->opencl.clSetKernelArg(queue->same, i, sizeof queue->buffer, &queue->buffer) == 0;
+    return is_set;
+}
+
 static bool make_kernel(bench_queue_t *queue, void *device) {
     const char *text =
         "kernel void add(global float *x) { size_t i = get_global_id(0); x[8 + i] = x[i] + x[4 + i]; }\n"
@@ -68,6 +77,11 @@ static bool make_kernel(bench_queue_t *queue, void *device) {
         "    float sum = x[0];\n"
         "    for (int i = 0; i < rounds; ++i) sum = sum * 0.999f + 1.0f;\n"
         "    x[16 + get_global_id(0)] = sum;\n"
+        "}\n"
+        "typedef struct { long count, run, stream; ulong offsets[3], y; } sizes_t;\n"
+        "kernel void same(global float *x, global float *y, global float *out, const sizes_t s) {\n"
+        "    for (long i = 0; i < s.count; ++i)\n"
+        "        out[s.offsets[2] + i] = x[s.offsets[0] + i] + y[s.offsets[1] + i];\n"
         "}\n";
     const bench_opencl_t *cl = &queue->opencl;
     int32_t error;
@@ -76,9 +90,11 @@ static bool make_kernel(bench_queue_t *queue, void *device) {
         return false;
     queue->kernel = cl->clCreateKernel(queue->program, "add", &error);
     queue->busy = cl->clCreateKernel(queue->program, "busy", &error);
-    return queue->kernel && queue->busy &&
+    queue->same = cl->clCreateKernel(queue->program, "same", &error);
+    return queue->kernel && queue->busy && queue->same &&
            cl->clSetKernelArg(queue->kernel, 0, sizeof queue->buffer, &queue->buffer) == 0 &&
-           cl->clSetKernelArg(queue->busy, 0, sizeof queue->buffer, &queue->buffer) == 0;
+           cl->clSetKernelArg(queue->busy, 0, sizeof queue->buffer, &queue->buffer) == 0 &&
+           set_same(queue);
 }
 
 bool bench_queue_open(bench_queue_t *queue, const char *hardware, size_t buffer_bytes) {
@@ -103,6 +119,7 @@ void bench_queue_close(bench_queue_t *queue) {
     bench_opencl_t *cl = &queue->opencl;
     if (queue->kernel) (void)cl->clReleaseKernel(queue->kernel);
     if (queue->busy) (void)cl->clReleaseKernel(queue->busy);
+    if (queue->same) (void)cl->clReleaseKernel(queue->same);
     if (queue->program) (void)cl->clReleaseProgram(queue->program);
     if (queue->buffer) (void)cl->clReleaseMemObject(queue->buffer);
     if (queue->queue) (void)cl->clReleaseCommandQueue(queue->queue);

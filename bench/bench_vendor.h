@@ -58,11 +58,12 @@ typedef struct bench_opencl_t {
 /* false with the reason on standard error. */
 bool bench_opencl_open(bench_opencl_t *opencl);
 
-/* A queue of one device with a buffer, a kernel that adds 4 elements, and `busy`, whose
- * work-items count to its argument. */
+/* A queue of one device with a buffer; a kernel that adds 4 elements; `busy`, whose work-items
+ * count to its argument; and `same`, which adds 4 elements in one work-item and has the arguments
+ * of Gantry's add. */
 typedef struct bench_queue_t {
     bench_opencl_t opencl;
-    void *context, *queue, *program, *kernel, *busy, *buffer;
+    void *context, *queue, *program, *kernel, *busy, *same, *buffer;
 } bench_queue_t;
 
 /* On the first device whose name is `hardware`. false with the reason on standard error, nothing

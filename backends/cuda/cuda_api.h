@@ -81,6 +81,7 @@ enum { GANTRY__CU_JIT_ERROR_LOG_BUFFER = 5, GANTRY__CU_JIT_ERROR_LOG_BUFFER_SIZE
     X(cuCtxCreate_v2,                                                                              \
       (gantry__cu_context_t * out_context, unsigned int flags, gantry__cu_device_t device))        \
     X(cuCtxDestroy_v2, (gantry__cu_context_t context))                                             \
+    X(cuCtxGetCurrent, (gantry__cu_context_t * out_context))                                       \
     X(cuCtxPushCurrent_v2, (gantry__cu_context_t context))                                         \
     X(cuCtxPopCurrent_v2, (gantry__cu_context_t * out_context))                                    \
     X(cuCtxGetStreamPriorityRange, (int *out_least, int *out_greatest))                            \

@@ -94,8 +94,8 @@ static uint32_t cuda_backend_device_count(gantry_backend_instance_t *instance) {
 /* The same list for every device: supports() of each kernel looks at the device. */
 static uint32_t cuda_backend_list_kernels(gantry_backend_instance_t *instance, uint32_t index,
                                           const gantry_kernel_def_t *const **out_kernels) {
-    static const gantry_kernel_def_t *const kernels[] = {&gantry__cublas_kernels[0],
-                                                         &gantry__cublas_kernels[1]};
+    static const gantry_kernel_def_t *const kernels[] = {
+        &gantry__cublas_kernels[0], &gantry__cublas_kernels[1], &gantry__cublas_fused_kernel};
 
     if (index >= instance->record_count) return 0;
     *out_kernels = kernels;

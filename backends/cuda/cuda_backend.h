@@ -3,7 +3,8 @@
  * interface.
  *
  * A region's number is its device pointer. Every slot that calls the driver pushes the device's
- * context and pops it again, so that a thread leaves with the context it came with. The context is
+ * context, if the thread has another one, and pops it again, so that a thread leaves with the
+ * context it came with. The context is
  * the card's primary one, retained and never reset, or one of our own by
  * GANTRY_CUDA_CONTEXT=private. What the driver refuses becomes a code and a text in cuda_driver.c.
  * Owner: the core owns instances, devices, streams, events and programs and gives them back in
@@ -127,14 +128,22 @@ static inline void gantry__cuda_leave(const gantry_backend_device_t *device) {
     device->cu->cuCtxPopCurrent_v2(&popped);
 }
 
+/* Asking costs less than pushing and popping. */
+static inline bool gantry__cuda_is_inside(const gantry_backend_device_t *device) {
+    gantry__cu_context_t current = NULL;
+    return device->cu->cuCtxGetCurrent(&current) == GANTRY__CU_SUCCESS &&
+           current == device->context;
+}
+
 /* native = expression, evaluated with the device's context current. */
-#define GANTRY__CUDA_CALL(device, native, expression) \
-    do {                                              \
-        (native) = gantry__cuda_enter(device);        \
-        if ((native) == GANTRY__CU_SUCCESS) {         \
-            (native) = (expression);                  \
-            gantry__cuda_leave(device);               \
-        }                                             \
+#define GANTRY__CUDA_CALL(device, native, expression)                           \
+    do {                                                                        \
+        const bool is_inside = gantry__cuda_is_inside(device);                  \
+        (native) = is_inside ? GANTRY__CU_SUCCESS : gantry__cuda_enter(device); \
+        if ((native) == GANTRY__CU_SUCCESS) {                                   \
+            (native) = (expression);                                            \
+            if (!is_inside) gantry__cuda_leave(device);                         \
+        }                                                                       \
     } while (0)
 
 /* A device's bit in the peers_tried of others; 0: it is beyond them, and never asked for. */

@@ -148,9 +148,10 @@ static void opencl_device_info_find_pci(const asked_t *asked) {
                                             sizeof place, place, NULL) == CL_SUCCESS) {
         gantry__record_set_pci(&asked->record->texts, place[0], place[1], place[2], place[3]);
     } else if (has_extension(asked->extensions, "cl_nv_device_attribute_query")) {
+        /* the device without its function: driver 580 says 6 of 0000:00:06.0 */
         slot = number32(asked, DEVICE_PCI_SLOT_NV);
         gantry__record_set_pci(&asked->record->texts, number32(asked, DEVICE_PCI_DOMAIN_NV),
-                               number32(asked, DEVICE_PCI_BUS_NV), slot >> 3, slot);
+                               number32(asked, DEVICE_PCI_BUS_NV), slot, 0);
     } else if (has_extension(asked->extensions, "cl_amd_device_attribute_query")) {
         find_pci_amd(asked);
     }

@@ -114,7 +114,9 @@ OPS = {
     "matmul": [ADDRESS, ADDRESS, ADDRESS],
     "conv1d": [ADDRESS, ADDRESS, ADDRESS],
     "conv2d": [ADDRESS, ADDRESS, ADDRESS],
+    "max_pool1d": [ADDRESS, I64, ADDRESS],
     "max_pool2d": [ADDRESS, I64, I64, ADDRESS],
+    "reshape": [ADDRESS, Shape],
     "sort": [ADDRESS, I32, BOOL],
     "top_k": [ADDRESS, I32, ADDRESS],
     "gather": [ADDRESS, ADDRESS, I32],
@@ -260,8 +262,11 @@ class Gantry:
     def drop(self, tensor):
         self.library.gantry_tensor_drop(self.scope, tensor)
 
-    def read(self, tensor):
+    def shape(self, tensor):
         shape = self.library.gantry_tensor_shape(tensor).contents
-        out = np.empty(tuple(shape.dims[: shape.rank]), NAMES[self.library.gantry_tensor_dtype(tensor)])
+        return tuple(shape.dims[: shape.rank])
+
+    def read(self, tensor):
+        out = np.empty(self.shape(tensor), NAMES[self.library.gantry_tensor_dtype(tensor)])
         self.check(self.library.gantry_tensor_read(tensor, out.ctypes.data, out.nbytes) == 0)
         return out

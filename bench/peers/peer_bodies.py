@@ -19,3 +19,15 @@ def mlp(relu):
         return x
 
     return body
+
+
+def text_classifier(take, conv, relu, pool, flat, softmax):
+    """-> an embedding, two convolutions with bias, relu and pooling, and a dense layer; the functions are the library's"""
+
+    def body(ids, table, w1, b1, w2, b2, w3, b3):
+        x = take(table, ids)
+        for w, b in ((w1, b1), (w2, b2)):
+            x = pool(relu(conv(x, w, b)))
+        return softmax(flat(x) @ w3 + b3)
+
+    return body

@@ -185,6 +185,55 @@ def mlp(rows):
     )
 
 
+WORDS, LENGTH, LABELS = 10000, 300, 46
+
+
+def classifier_data(rows):
+    """small weights, so that no label is certain"""
+    pooled = ((LENGTH - 4) // 2 - 2) // 2
+    shapes = [(WORDS, 7), (5, 7, 64), (64,), (3, 64, 32), (32,), (pooled * 32, LABELS), (LABELS,)]
+    scales = [1, 0.3, 0.1, 0.1, 0.1, 0.05, 0.1]
+
+    def make(random):
+        ids = random.integers(0, WORDS, (rows, LENGTH), dtype=np.int32)
+        return [ids, *((random.random(s, dtype=np.float32) * 2 - 1) * np.float32(k) for s, k in zip(shapes, scales))]
+
+    return make
+
+
+def want_classes(ids, table, *weights):
+    def conv(x, w, b):
+        taken = np.lib.stride_tricks.sliding_window_view(x, len(w), axis=1).swapaxes(2, 3)
+        return taken.reshape(*taken.shape[:2], -1) @ w.reshape(-1, w.shape[-1]) + b
+
+    def pool(x):
+        return x.reshape(len(x), -1, 2, x.shape[-1]).max(axis=2)
+
+    body = peer_bodies.text_classifier(
+        lambda table, ids: table[ids],
+        conv,
+        lambda x: np.maximum(x, 0),
+        pool,
+        lambda x: x.reshape(len(x), -1),
+        want_softmax,
+    )
+    return [body(ids, table.astype(np.float64), *(w.astype(np.float64) for w in weights))]
+
+
+def text_classifier(rows):
+    products = ((LENGTH - 4) * 5 * 7 * 64, (LENGTH - 8) // 2 * 3 * 64 * 32, (LENGTH - 8) // 4 * 32 * LABELS)
+    return Case(
+        f"text_classifier_{rows}",
+        "text_classifier",
+        f"its forward pass, {rows} texts of {LENGTH} words, by a compiler",
+        "GFLOP/s",
+        2.0 * rows * sum(products),
+        classifier_data(rows),
+        want_classes,
+        least=AHEAD,
+    )
+
+
 def function(name, f, n, low, high):
     return Case(
         name,
@@ -291,6 +340,7 @@ def all_cases(shrink):
             wide(want_layer_norm),
         ),
         *(mlp(rows) for rows in (1, 256)),
+        *(text_classifier(rows) for rows in (32, 256)),
         function("tanh", np.tanh, mid, -4, 4),
         function("exp", np.exp, mid, -10, 10),
         function("erf", want_erf, mid, -3, 3),

@@ -211,6 +211,21 @@ def case_mlp(x, *layers):
     return traced(build, x, *layers)
 
 
+def case_text_classifier(ids, *weights):
+    def body(op, given):
+        def conv(x, w, b):
+            return op("add")(op("conv1d")(x, w, inside(1)), b)
+
+        x, weights = op("gather")(given[1], given[0], 0), given[2:]
+        for i in (0, 2):
+            x = op("max_pool1d")(op("relu")(conv(x, *weights[i : i + 2])), 2, inside(2))
+        x = op("matmul")(op("reshape")(x, Shape.of([rows, -1])), weights[4], None)
+        return op("softmax")(op("add")(x, weights[5]))
+
+    rows = gantry.shape(ids)[0]
+    return traced(body, ids, *weights)
+
+
 def case_function(a, name):
     return Case(gantry.op(name), a)
 

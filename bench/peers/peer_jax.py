@@ -84,6 +84,19 @@ def case_mlp(x, *layers):
     return compiled(peer_bodies.mlp(lambda x: jnp.maximum(x, 0)), x, *layers)
 
 
+def case_text_classifier(*inputs):
+    window = (1, 2, 1)
+    body = peer_bodies.text_classifier(
+        lambda table, ids: jnp.take(table, ids, axis=0, mode="clip"),
+        lambda x, w, b: lax.conv_general_dilated(x, w, (1,), "VALID", dimension_numbers=("NWC", "WIO", "NWC")) + b,
+        lambda x: jnp.maximum(x, 0),
+        lambda x: lax.reduce_window(x, -jnp.inf, lax.max, window, window, "VALID"),
+        lambda x: x.reshape(x.shape[0], -1),
+        jax.nn.softmax,
+    )
+    return compiled(body, *inputs)
+
+
 def case_function(a, name):
     return compiled(jax.scipy.special.erf if name == "erf" else getattr(jnp, name), a)
 

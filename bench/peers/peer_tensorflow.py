@@ -87,6 +87,18 @@ def case_mlp(x, *layers):
     return compiled(peer_bodies.mlp(tf.nn.relu), x, *layers)
 
 
+def case_text_classifier(*inputs):
+    body = peer_bodies.text_classifier(
+        tf.gather,
+        lambda x, w, b: tf.nn.conv1d(x, w, stride=1, padding="VALID") + b,
+        tf.nn.relu,
+        lambda x: tf.nn.max_pool1d(x, 2, 2, "VALID"),
+        lambda x: tf.reshape(x, (x.shape[0], -1)),
+        tf.nn.softmax,
+    )
+    return compiled(body, *inputs)
+
+
 def case_function(a, name):
     f = getattr(tf.math, name)
     return lambda: f(a)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch, eager, in inference mode, with --card on the card; chain_fused goes through torch.compile, which calls the
-C++ compiler, and Triton for a card.
+"""PyTorch, eager, in inference mode, with --card on the card; chains and networks of ops go through torch.compile,
+which calls the C++ compiler, and Triton for a card.
 
 Images are in its channels-last form, which is the others' order in memory.
 """
@@ -11,12 +11,15 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+import peer_bodies
+
 LACKS = {}
 INFERENCE = torch.inference_mode()
 CARD = "PEERS_CARD" in os.environ
 DEVICE = "cuda" if CARD else "cpu"
 if CARD:
     finish = torch.cuda.synchronize
+    torch.backends.cudnn.allow_tf32 = False  # as its products
 
 
 def open_peer(threads):
@@ -63,9 +66,58 @@ def case_chain(x, y):
     return lambda: chain(x, y)
 
 
+def compiled(f, *inputs):
+    """for these sizes, also where the same code was compiled for others before"""
+    g = torch.compile(f, dynamic=False)
+    return lambda: g(*inputs)
+
+
 def case_chain_fused(x, y):
-    compiled = torch.compile(chain)
-    return lambda: compiled(x, y)
+    return compiled(chain, x, y)
+
+
+def case_chain_20(x, y):
+    return compiled(peer_bodies.chain_20, x, y)
+
+
+def case_softmax_ops(x):
+    def softmax(x):
+        e = torch.exp(x - x.amax(-1, keepdim=True))
+        return e / e.sum(-1, keepdim=True)
+
+    return compiled(softmax, x)
+
+
+def case_layer_norm_ops(x, scale, offset):
+    def normalised(x, scale, offset):
+        centred = x - x.mean(-1, keepdim=True)
+        spread = torch.rsqrt(centred.square().mean(-1, keepdim=True) + 1e-5)
+        return centred * spread * scale + offset
+
+    return compiled(normalised, x, scale, offset)
+
+
+def case_mlp(x, *layers):
+    return compiled(peer_bodies.mlp(torch.relu), x, *layers)
+
+
+def channels_first(w1, w2, w3):
+    """the classifier's weights in the order that convolutions over [batch, channels, length] take"""
+    flat = w3.reshape(-1, w2.shape[2], w3.shape[1]).transpose(0, 1).reshape(w3.shape)
+    return w1.permute(2, 1, 0).contiguous(), w2.permute(2, 1, 0).contiguous(), flat.contiguous()
+
+
+def case_text_classifier(ids, table, w1, b1, w2, b2, w3, b3):
+    body = peer_bodies.text_classifier(
+        lambda table, ids: F.embedding(ids, table).transpose(1, 2),
+        F.conv1d,
+        torch.relu,
+        lambda x: F.max_pool1d(x, 2),
+        lambda x: x.flatten(1),
+        lambda x: torch.softmax(x, -1),
+    )
+    w1, w2, w3 = channels_first(w1, w2, w3)
+    return compiled(body, ids, table, w1, b1, w2, b2, w3, b3)
 
 
 def case_function(a, name):
@@ -111,7 +163,7 @@ def case_scatter_nd(updates, ids):
 
 def case_segment_sum(data, ids):
     count = int(ids[-1]) + 1
-    return lambda: torch.zeros(count, data.shape[1]).index_add_(0, ids, data)
+    return lambda: torch.zeros(count, data.shape[1], device=DEVICE).index_add_(0, ids, data)
 
 
 def case_bincount(a, size):

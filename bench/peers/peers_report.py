@@ -105,6 +105,11 @@ def short(value):
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
+def medians(row):
+    """a line for a run that is stopped before its table"""
+    return ", ".join(f"{p} {short(figure(row.case, row.median(p)))} {row.case['unit']}" for p in row.rounds)
+
+
 def print_table(rows, peers):
     widths = {p: max(9, len(p)) for p in peers}
     first = max([15, *(len(row.case["name"]) for row in rows)])

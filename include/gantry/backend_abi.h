@@ -405,9 +405,10 @@ typedef struct gantry_program_ops_t {
  * - A call that fails on a captured stream may spoil the capture: the caller ends it, and destroys
  *   the graph if there is one. After end, failed or not, the streams take work as before. The
  *   stream where a capture began may be destroyed before end; a branch may not.
- * - Regions, programs and the host memory of transfers stay until the graph is destroyed. That host
- *   memory comes from host_alloc if the backend has the slot; each launch reads and writes its
- *   present content. Scalars and patterns are copied.
+ * - Regions, programs and the host memory of transfers stay as long as the graph is launched. Once
+ *   one of them is gone, the graph is only destroyed. That host memory comes from host_alloc if the
+ *   backend has the slot; each launch reads and writes its present content. Scalars and patterns
+ *   are copied.
  * - begin may return Unimplemented: the device captures nothing, and the core submits its plan call
  *   by call. ResourceExhausted from end: no graph was made. Unavailable: the device is lost.
  * - Threads: a capture may end on another thread than it began. launch and destroy are externally

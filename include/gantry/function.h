@@ -4,8 +4,8 @@
  *
  * A trace runs the body in a recording scope. The same op calls that compute elsewhere become the
  * nodes of a graph there; their results are symbolic tensors, which have a type and a shape, and no
- * elements. The graph is placed, with one reason for each node, and its memory is planned before
- * the first call.
+ * elements; a size that depends on data is -1. The graph is placed, with one reason for each node,
+ * and its memory is planned before the first call.
  *
  * Tensors and variables from outside that the body uses are captured by reference. Reads and
  * assignments of a variable keep the body's order, and happen in each call. */
@@ -37,7 +37,8 @@ typedef struct gantry_input_spec_t {
 typedef void (*gantry_function_body_fn)(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                         const gantry_tensor_t **outputs, void *user);
 
-/** Passes over the graph of a trace. None changes a bit of a result. */
+/** Passes over the graph of a trace. None changes a bit of a result; for cuBLASLt, see
+ * GANTRY_PASS_EPILOGUES. */
 typedef enum gantry_pass_t {
     /** Nodes on which no result and no variable depends are not placed. They never run. */
     GANTRY_PASS_DEAD_NODES = 1 << 0,
@@ -51,7 +52,11 @@ typedef enum gantry_pass_t {
     GANTRY_PASS_IN_PLACE = 1 << 4,
     /** Copies between devices begin as soon as their source is there. */
     GANTRY_PASS_EARLY_COPIES = 1 << 5,
-    GANTRY_PASS_ALL = (1 << 6) - 1 /**< All of them. */
+    /** The kernel of a matrix product or a convolution also computes the elementwise ops behind it:
+     * bias and activation. cuBLASLt may choose another algorithm for such a product;
+     * docs/numerics.md says what may differ. */
+    GANTRY_PASS_EPILOGUES = 1 << 6,
+    GANTRY_PASS_ALL = (1 << 7) - 1 /**< All of them. */
 } gantry_pass_t;
 
 /** Options of a function. */
@@ -75,6 +80,10 @@ typedef struct gantry_function_options_t {
     uint64_t memory_budget_bytes;
     /** GANTRY_PASS_... that are left out, to look at the graph without them; 0: none. */
     uint32_t passes_off;
+    /** Whether kernels that follow each other on one device are recorded as a graph of that device
+     * (CUDA: a CUDA graph), which later calls launch as one. GANTRY_DEFAULT: yes, where the backend
+     * makes graphs. The explanation says which are. Results have the same bits. */
+    gantry_choice_t device_graphs;
 } gantry_function_options_t;
 
 /** Makes a function of a body. If all dimensions of inputs are known, the body is traced and placed
@@ -102,6 +111,12 @@ GANTRY_API gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_fu
                                                 const gantry_tensor_t *const *inputs,
                                                 size_t input_count, const gantry_tensor_t **outputs,
                                                 size_t output_count);
+
+/** Frees the memory that the function keeps between calls on all devices: a block for each of its
+ * traces, and for each call that ran at the same time. The next call allocates it again. Calls that
+ * run keep theirs. *out_bytes (may be NULL) is how much was freed. gantry_trim_memory gives it back
+ * to the driver. */
+GANTRY_API gantry_status_t gantry_function_trim(gantry_function_t *function, uint64_t *out_bytes);
 
 /** Its name; the function owns it. */
 GANTRY_API const char *gantry_function_name(const gantry_function_t *function);
@@ -144,7 +159,9 @@ typedef struct gantry_function_memory_t {
     uint64_t planned_bytes;   /**< Intermediate values, with the plan. */
     uint64_t unplanned_bytes; /**< The same values side by side. */
     uint64_t constant_bytes;  /**< Constants, once for all calls. */
-    uint64_t result_bytes;    /**< Results, new values of variables, copies and their sources. */
+    /** Results, new values of variables, copies and their sources; none whose size depends on
+     * data. */
+    uint64_t result_bytes;
 } gantry_function_memory_t;
 
 /** The memory that a call of the function's newest trace takes, before anything runs. Writes up to

@@ -27,9 +27,9 @@ GANTRY_API void gantry_tensor_release(gantry_tensor_t *tensor);
 GANTRY_API gantry_dtype_t gantry_tensor_dtype(const gantry_tensor_t *tensor);
 /** Its shape; the tensor owns it. */
 GANTRY_API const gantry_shape_t *gantry_tensor_shape(const gantry_tensor_t *tensor);
-/** The number of its elements. */
+/** The number of its elements; -1 while a function is traced, if a size depends on data. */
 GANTRY_API int64_t gantry_tensor_elements(const gantry_tensor_t *tensor);
-/** The size of its elements, row-major and packed. */
+/** The size of its elements, row-major and packed; 0 if gantry_tensor_elements is -1. */
 GANTRY_API size_t gantry_tensor_bytes(const gantry_tensor_t *tensor);
 /** The device whose memory holds it; valid as long as the runtime. */
 GANTRY_API const gantry_logical_device_t *gantry_tensor_device(const gantry_tensor_t *tensor);

@@ -78,6 +78,9 @@ GANTRY_CPU_DECLARE(void, fill_loop,
 #define GANTRY_CPU_CHEAP_GRAIN INT64_C(32768)
 #define GANTRY_CPU_COSTLY_GRAIN INT64_C(4096)
 
+/* Elements of a row below which a call for each row costs more than gathering. */
+#define GANTRY_CPU_SHORT_ROW 48
+
 /* One elementwise map over an output of `count` elements: what the parts of a parallel loop need.
  */
 typedef struct gantry__cpu_map_t {

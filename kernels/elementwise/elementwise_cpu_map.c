@@ -22,7 +22,6 @@
 #include "kernels/common/cpu_copy.h"
 #include "kernels/elementwise/elementwise_cpu.h"
 
-#define SHORT_ROW 48       /* elements: below this a call per run costs more than gathering */
 #define PATTERN_BYTES 8192 /* of a repeated y */
 #define GATHER_ELEMENTS 512
 
@@ -308,5 +307,6 @@ int32_t gantry__cpu_map_broadcast(gantry_backend_device_t *device, gantry__cpu_m
         return elementwise_cpu_map_run(device, map, pattern_part, count, grain);
     }
     return elementwise_cpu_map_run(
-        device, map, row >= SHORT_ROW || count < 2 * row ? rows_part : blocks_part, count, grain);
+        device, map, row >= GANTRY_CPU_SHORT_ROW || count < 2 * row ? rows_part : blocks_part,
+        count, grain);
 }

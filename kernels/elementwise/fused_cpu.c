@@ -4,7 +4,8 @@
  *
  *     for each part of the output, on its thread
  *         for each block of the part          some hundred to two thousand elements
- *             for each step                   the vector loop of one instruction over the block
+ *             for each step                   the vector loop of one instruction over the block,
+ *                                             or a chain of steps (fused_cpu_chain.c)
  *
  * Memory is read once for each input and written once for each output. Results of instructions stay
  * in slots on the stack (fused_cpu_compile.c). A small call is one block on the caller's thread.
@@ -33,6 +34,7 @@ typedef struct block_of_part_t {
     const job_t *job;
     char *at[GANTRY__CPU_FUSED_PLACES];
     int64_t begin, count;
+    int64_t most; /* the most elements of a block of the part */
 } part_t;
 
 static const char *input_address(const job_t *job, uint32_t k, int64_t begin) {
@@ -55,7 +57,7 @@ static void load(part_t *part, const gantry__cpu_fused_load_t *load) {
     const job_t *job = part->job;
     const gantry_arg_t *input = job->call->inputs[load->input];
     const uint32_t bytes = gantry__k_size(input->dtype);
-    const int64_t count = load->once ? job->block : part->count;
+    const int64_t count = load->once ? part->most : part->count;
     gantry__k_plan_t plan;
 
     if (load->is_fill) {
@@ -85,20 +87,31 @@ static void load_all(part_t *part, bool once) {
     }
 }
 
-static void run_steps(const job_t *job, char *const *at, int64_t count) {
-    const gantry__cpu_fused_step_t *step = job->steps, *end = step + job->step_count;
-
+static void run_steps(const job_t *job, const gantry__cpu_fused_step_t *step,
+                      const gantry__cpu_fused_step_t *end, char *const *at, int64_t count) {
     for (; step < end; ++step) {
-        if (step->kind == GANTRY__CPU_FUSED_LOOP) {
-            (void)step->as.loop(at[step->x], at[step->y], at[step->out], count);
-        } else if (step->kind == GANTRY__CPU_FUSED_CLIP) {
-            step->as.clip(at[step->x], at[step->y], at[step->z], at[step->out], count);
-        } else {
-            GANTRY_CPU_PICK(job->level, select_loop)
-            (step->bytes, (const uint8_t *)at[step->x], at[step->y], at[step->z], at[step->out],
-             count);
-        }
+        gantry__cpu_fused_run(step, job->level, at[step->x], at[step->y], at[step->z],
+                              at[step->out], count);
     }
+}
+
+void gantry__cpu_fused_copy(int level, bool streams, char *to, const char *from, int64_t bytes) {
+    if (streams && (((uintptr_t)to | (uintptr_t)from | (uintptr_t)bytes) & 63) == 0) {
+        GANTRY_CPU_PICK(level, stream_copy)(to, from, bytes);
+    } else {
+        gantry__cpu_copy(to, from, (size_t)bytes);
+    }
+}
+
+static void fused_cpu_block(const job_t *job, char *const *at, int64_t count) {
+    const gantry__cpu_fused_step_t *step = job->steps;
+
+    for (uint32_t i = 0; i < job->chain_count; ++i) {
+        run_steps(job, step, job->steps + job->chains[i].first_step, at, count);
+        gantry__cpu_fused_run_chain(job, &job->chains[i], at, count);
+        step = job->steps + job->chains[i].end_step;
+    }
+    run_steps(job, step, job->steps + job->step_count, at, count);
 }
 
 static void copy_out(const part_t *part, const gantry__cpu_fused_copy_t *copy) {
@@ -108,11 +121,7 @@ static void copy_out(const part_t *part, const gantry__cpu_fused_copy_t *copy) {
     char *to = part->at[GANTRY__CPU_FUSED_OUTPUT + copy->output];
     const char *from = part->at[copy->place];
 
-    if (job->streams && (((uintptr_t)to | (uintptr_t)from | (uintptr_t)bytes) & 63) == 0) {
-        GANTRY_CPU_PICK(job->level, stream_copy)(to, from, bytes);
-    } else {
-        gantry__cpu_copy(to, from, (size_t)bytes);
-    }
+    gantry__cpu_fused_copy(job->level, job->streams, to, from, bytes);
 }
 
 /* ---- a part ---- */
@@ -145,13 +154,13 @@ static void set_addresses(part_t *part) {
     }
 }
 
-static void fused_cpu_part(void *context, int64_t begin, int64_t end) {
-    const job_t *job = context;
+void gantry__cpu_fused_part(const gantry__cpu_fused_job_t *job, int64_t begin, int64_t end) {
     _Alignas(64) char scratch[SCRATCH_BYTES];
     part_t part;
 
     part.job = job;
     part.begin = begin;
+    part.most = fused_cpu_at_most(job->block, end - begin);
     for (uint32_t s = 0; s < job->slot_count; ++s) {
         part.at[GANTRY__CPU_FUSED_SLOT + s] = scratch + s * job->block * job->slot_bytes;
     }
@@ -160,7 +169,7 @@ static void fused_cpu_part(void *context, int64_t begin, int64_t end) {
     for (;;) {
         part.count = block_length(job, part.begin, end);
         if (job->load_count > 0) load_all(&part, false);
-        run_steps(job, part.at, part.count);
+        fused_cpu_block(job, part.at, part.count);
         for (uint32_t i = 0; i < job->copy_count; ++i) copy_out(&part, &job->copies[i]);
         part.begin += part.count;
         if (part.begin >= end) return;
@@ -196,31 +205,44 @@ static bool exceeds_caches(const gantry_op_call_t *call) {
            GANTRY_CPU_STREAM_BYTES;
 }
 
+void gantry__cpu_fused_prepare(gantry__cpu_fused_job_t *job, const gantry_op_call_t *call,
+                               const gantry__k_fused_t *program) {
+    const int64_t count = call->outputs[0]->element_count;
+
+    job->call = call;
+    job->program = *program;
+    job->level = call->device->simd_level;
+    gantry__k_fused_plan(&job->plan, call->outputs[0], call->inputs, call->input_count);
+    job->by_rows = has_long_rows(&job->plan);
+    job->streams = exceeds_caches(call);
+    job->rows = NULL;
+    (void)gantry__cpu_fused_compile(job);
+    job->block = choose_block(job, count);
+    if (!job->by_rows && job->plan.rank == 2 && job->block < job->plan.dims[1]) {
+        job->by_rows = true; /* a vector that is loaded once has no room */
+        (void)gantry__cpu_fused_compile(job);
+        job->block = choose_block(job, count);
+    }
+}
+
+static void run_range(void *context, int64_t begin, int64_t end) {
+    gantry__cpu_fused_part(context, begin, end);
+}
+
 static int32_t run_in_blocks(gantry_op_call_t *call, const gantry__k_fused_t *program,
                              int64_t count) {
     job_t job;
 
-    job.call = call;
-    job.program = *program;
-    job.level = call->device->simd_level;
-    gantry__k_fused_plan(&job.plan, call->outputs[0], call->inputs, call->input_count);
-    job.by_rows = has_long_rows(&job.plan);
-    job.streams = exceeds_caches(call);
-    gantry__cpu_fused_compile(&job);
-    job.block = choose_block(&job, count);
-    if (!job.by_rows && job.plan.rank == 2 && job.block < job.plan.dims[1]) {
-        job.by_rows = true; /* a vector that is loaded once has no room */
-        gantry__cpu_fused_compile(&job);
-        job.block = choose_block(&job, count);
-    }
+    gantry__cpu_fused_prepare(&job, call, program);
     if (count <= LEAST_GRAIN) {
-        fused_cpu_part(&job, 0, count);
+        gantry__cpu_fused_part(&job, 0, count);
         return GANTRY_OK;
     }
+    gantry__cpu_fused_find_chains(&job);
     const int64_t grain = GANTRY_CPU_CHEAP_GRAIN / job.weight;
     gantry__cpu_parallel_for(call->device, count,
-                             grain > LEAST_GRAIN ? grain & -LEAST_GRAIN : LEAST_GRAIN,
-                             fused_cpu_part, &job);
+                             grain > LEAST_GRAIN ? grain & -LEAST_GRAIN : LEAST_GRAIN, run_range,
+                             &job);
     return GANTRY_OK;
 }
 
@@ -235,7 +257,7 @@ static bool is_small(const gantry_op_call_t *call, int64_t count) {
     return true;
 }
 
-static int32_t cpu_compute_fused(gantry_op_call_t *call) {
+int32_t gantry__cpu_fused_compute(gantry_op_call_t *call) {
     const int64_t count = call->outputs[0]->element_count;
     const gantry__k_fused_t program = gantry__k_fused(call);
 
@@ -246,7 +268,8 @@ static int32_t cpu_compute_fused(gantry_op_call_t *call) {
 
 static const gantry_kernel_def_t fused_kernel =
     GANTRY_K_DEFINITION(GANTRY_K_FUSED_OP, NULL, 0, NULL, 0, .flags = GANTRY_KERNEL_IN_PLACE,
-                        .compute = cpu_compute_fused);
+                        .compute = gantry__cpu_fused_compute);
 
-const gantry_kernel_def_t *const gantry__cpu_fused_kernels[] = {&fused_kernel};
+const gantry_kernel_def_t *const gantry__cpu_fused_kernels[] = {&fused_kernel,
+                                                                &gantry__cpu_fused_rows_kernel};
 const uint32_t gantry__cpu_fused_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_fused_kernels);

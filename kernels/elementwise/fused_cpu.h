@@ -9,6 +9,7 @@
 
 #include "kernels/elementwise/elementwise_cpu.h"
 #include "kernels/elementwise/fused_shape.h"
+#include "kernels/reduce/reduce_cpu.h"
 
 /* out[i] of x[i] between lower[i] and upper[i], for a type that is computed in itself. */
 typedef void (*gantry__cpu_clip_fn)(const void *x, const void *lower, const void *upper, void *out,
@@ -21,12 +22,20 @@ GANTRY_CPU_DECLARE(void, stream_copy, (char *out, const char *in, int64_t bytes)
 enum {
     GANTRY__CPU_FUSED_OUTPUT = GANTRY_K_FUSED_MOST_INPUTS,
     GANTRY__CPU_FUSED_SLOT = GANTRY__CPU_FUSED_OUTPUT + GANTRY_K_FUSED_MOST_OUTPUTS,
-    /* an instruction's result each, an input's dense copy each, three operands as float32 */
+    /* an instruction's result each, an input's dense copy each, three operands as float32, three
+     * filled with one element for each row */
     GANTRY__CPU_FUSED_PLACES =
-        GANTRY__CPU_FUSED_SLOT + GANTRY_K_FUSED_MOST_INSTRUCTIONS + GANTRY_K_FUSED_MOST_INPUTS + 3,
-    /* of a half: three operands are widened, and the result is narrowed */
-    GANTRY__CPU_FUSED_STEPS = 5 * GANTRY_K_FUSED_MOST_INSTRUCTIONS
+        GANTRY__CPU_FUSED_SLOT + GANTRY_K_FUSED_MOST_INSTRUCTIONS + GANTRY_K_FUSED_MOST_INPUTS + 6,
+    /* of a half: three operands are filled and widened, and the result is narrowed */
+    GANTRY__CPU_FUSED_STEPS = 8 * GANTRY_K_FUSED_MOST_INSTRUCTIONS,
+    GANTRY__CPU_FUSED_REDUCTIONS = 16 /* of one program */
 };
+
+/* The reductions of a program over rows: the loops of the ops' own kernels. */
+typedef struct gantry__cpu_fused_reduction_t {
+    gantry__reduce_way_t way;
+    gantry__cpu_reduce_loops_t loops;
+} gantry__cpu_fused_reduction_t;
 
 typedef struct gantry__cpu_fused_step_t {
     union {
@@ -35,10 +44,73 @@ typedef struct gantry__cpu_fused_step_t {
     } as;
     uint8_t kind; /* GANTRY__CPU_FUSED_LOOP ... */
     uint8_t x, y, z, out;
-    uint8_t bytes; /* of an element of a select */
+    uint8_t bytes; /* of an element of a select or a fill; of rows also of an operand of a loop */
+    uint8_t out_bytes; /* of rows: of an element of the result, if a call takes a row */
+    uint8_t span;      /* of rows: GANTRY__CPU_FUSED_ELEMENTS ... */
+    uint8_t reduction;
+    uint8_t row;  /* of a loop that may be in a chain: that of ops/elementwise.def */
+    uint8_t form; /* GANTRY__CPU_FUSED_MAY_CHAIN | ... */
 } gantry__cpu_fused_step_t;
 
-enum { GANTRY__CPU_FUSED_LOOP, GANTRY__CPU_FUSED_SELECT, GANTRY__CPU_FUSED_CLIP };
+/* FILL and REDUCE: of rows alone. */
+enum {
+    GANTRY__CPU_FUSED_LOOP,
+    GANTRY__CPU_FUSED_SELECT,
+    GANTRY__CPU_FUSED_CLIP,
+    GANTRY__CPU_FUSED_FILL,
+    GANTRY__CPU_FUSED_REDUCE
+};
+/* One call of a step takes all elements of a block, those of one row, or one of each row. */
+enum { GANTRY__CPU_FUSED_ELEMENTS, GANTRY__CPU_FUSED_A_ROW, GANTRY__CPU_FUSED_ONE_PER_ROW };
+
+/* What of a row lies in a place: nothing, as it holds a single element or a vector for all rows;
+ * one element, or all. */
+enum {
+    GANTRY__CPU_FUSED_SCALAR,
+    GANTRY__CPU_FUSED_VECTOR,
+    GANTRY__CPU_FUSED_NARROW,
+    GANTRY__CPU_FUSED_WIDE
+};
+enum {
+    GANTRY__CPU_FUSED_MAY_CHAIN = 1, /* a loop over float32 with a row */
+    GANTRY__CPU_FUSED_X_SINGLE = 2,  /* x has one element */
+    GANTRY__CPU_FUSED_Y_SINGLE = 4,
+    GANTRY__CPU_FUSED_IS_KEPT = 8 /* a later step than the next one reads the result */
+};
+
+/* ---- chains ---- */
+
+/* What a chain does next with the value that it carries. */
+typedef struct gantry__cpu_fused_link_t {
+    uint8_t code;  /* GANTRY__CPU_LINK_... */
+    uint8_t place; /* of the operand, or where the value is stored */
+} gantry__cpu_fused_link_t;
+
+enum {
+    GANTRY__CPU_LINK_LOAD,
+    GANTRY__CPU_LINK_LOAD_SINGLE,
+    GANTRY__CPU_LINK_STORE,
+#define TWO(name, x, y, expression) GANTRY__CPU_LINK_##name, GANTRY__CPU_LINK_##name##_SINGLE,
+#define ONE(name, x, expression) GANTRY__CPU_LINK_##name,
+#include "kernels/elementwise/fused_cpu_links.h"
+#undef TWO
+#undef ONE
+    /* of a step: an operand that is the value itself is stored first, then loaded */
+    GANTRY__CPU_FUSED_LINKS = 3 * GANTRY_K_FUSED_MOST_INSTRUCTIONS,
+    GANTRY__CPU_FUSED_CHAINS = GANTRY_K_FUSED_MOST_INSTRUCTIONS / 2
+};
+
+/* Steps first_step to end_step - 1. */
+typedef struct gantry__cpu_fused_chain_t {
+    uint16_t first_step, end_step;
+    uint16_t first_link, end_link;
+} gantry__cpu_fused_chain_t;
+
+/* Runs links over elements of float32, as many as whole tiles of registers have. Returns how many.
+ */
+GANTRY_CPU_DECLARE(int64_t, run_links,
+                   (const gantry__cpu_fused_link_t *links, const gantry__cpu_fused_link_t *end,
+                    char *const *at, int64_t count));
 
 /* How a block of an input gets into a slot. */
 typedef struct gantry__cpu_fused_load_t {
@@ -61,14 +133,58 @@ typedef struct gantry__cpu_fused_job_t {
     uint32_t slot_count, slot_bytes; /* bytes: of an element */
     int64_t block;                   /* elements */
     int64_t weight;                  /* of the work for an element, in cheap instructions */
-    uint32_t step_count, load_count, copy_count;
+    uint32_t step_count, load_count, copy_count, chain_count;
     gantry__cpu_fused_load_t loads[GANTRY_K_FUSED_MOST_INPUTS];
     gantry__cpu_fused_copy_t copies[GANTRY_K_FUSED_MOST_OUTPUTS];
+    gantry__cpu_fused_chain_t chains[GANTRY__CPU_FUSED_CHAINS];
+    gantry__cpu_fused_link_t links[GANTRY__CPU_FUSED_LINKS];
     gantry__cpu_fused_step_t steps[GANTRY__CPU_FUSED_STEPS];
+    /* of rows: */
+    const gantry__k_rows_t *rows;           /* NULL: an elementwise program */
+    uint8_t form[GANTRY__CPU_FUSED_PLACES]; /* by place: GANTRY__CPU_FUSED_SCALAR ... */
+    const void *data[GANTRY_K_FUSED_MOST_INPUTS];
+    uint32_t reduction_count;
+    gantry__cpu_fused_reduction_t reductions[GANTRY__CPU_FUSED_REDUCTIONS];
 } gantry__cpu_fused_job_t;
 
-/* Makes steps, loads and copies; call, program, plan, level, by_rows and streams are set. */
-void gantry__cpu_fused_compile(gantry__cpu_fused_job_t *job);
+/* Makes steps, loads and copies; call, program, plan, level, by_rows, streams and rows are set, and
+ * with rows the forms of inputs. Returns false if a program over rows has too many reductions. */
+bool gantry__cpu_fused_compile(gantry__cpu_fused_job_t *job);
+/* Makes chains of the steps. */
+void gantry__cpu_fused_find_chains(gantry__cpu_fused_job_t *job);
+/* Runs a chain over a block. */
+void gantry__cpu_fused_run_chain(const gantry__cpu_fused_job_t *job,
+                                 const gantry__cpu_fused_chain_t *chain, char *const *at,
+                                 int64_t count);
+
+/* Runs a step of no reduction over `count` elements of these places. */
+static inline void gantry__cpu_fused_run(const gantry__cpu_fused_step_t *step, int level,
+                                         const char *x, const char *y, const char *z, char *out,
+                                         int64_t count) {
+    switch (step->kind) {
+        case GANTRY__CPU_FUSED_LOOP: (void)step->as.loop(x, y, out, count); return;
+        case GANTRY__CPU_FUSED_CLIP: step->as.clip(x, y, z, out, count); return;
+        case GANTRY__CPU_FUSED_FILL:
+            GANTRY_CPU_PICK(level, fill_loop)(step->bytes, x, out, count, false);
+            return;
+        default:
+            GANTRY_CPU_PICK(level, select_loop)
+            (step->bytes, (const uint8_t *)x, y, z, out, count);
+    }
+}
+
+/* Copies `bytes` to memory that nothing reads soon if `streams`. */
+void gantry__cpu_fused_copy(int level, bool streams, char *to, const char *from, int64_t bytes);
+
+extern const gantry_kernel_def_t gantry__cpu_fused_rows_kernel;
+
+/* Makes a job of a call of _FusedElementwise, which outlives it. */
+void gantry__cpu_fused_prepare(gantry__cpu_fused_job_t *job, const gantry_op_call_t *call,
+                               const gantry__k_fused_t *program);
+/* Computes elements [begin, end) of the output on the calling thread. */
+void gantry__cpu_fused_part(const gantry__cpu_fused_job_t *job, int64_t begin, int64_t end);
+/* Computes a call of _FusedElementwise on all threads. */
+int32_t gantry__cpu_fused_compute(gantry_op_call_t *call);
 
 /* Runs a program over up to GANTRY__CPU_FUSED_SMALL elements, with inputs of as many or of one.
  * Returns false, and has written nothing, if it has an instruction that this way does not run. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program of _FusedElementwise as kernels read it, and how its inputs broadcast. src/op has
- * checked the program: nothing is checked here. src/op/fused_program.h explains its form.
+/* The programs of _FusedElementwise and _FusedRows as kernels read them, and how their inputs
+ * broadcast. src/op has checked the program: nothing is checked here. src/op/fused_program.h
+ * explains its form.
  *
  * Owner: plain values of the caller; instructions are the attribute's own. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_FUSED_SHAPE_H
@@ -14,7 +15,11 @@ enum {
 #define GANTRY_FUSED_OTHER(name) GANTRY_K_FUSED_##name,
 #include "ops/fused.def"
 #undef GANTRY_FUSED_OTHER
-    GANTRY_K_FUSED_COUNT
+    GANTRY_K_FUSED_COUNT, /* of _FusedElementwise */
+#define GANTRY_FUSED_REDUCTION(name) GANTRY_K_FUSED_##name,
+#include "ops/fused.def"
+#undef GANTRY_FUSED_REDUCTION
+    GANTRY_K_FUSED_ROWS_COUNT
 };
 
 enum {
@@ -69,7 +74,7 @@ typedef struct gantry__k_fused_row_t {
 #define GANTRY_K_FUSED_IS_BOOL_SAME false
 #define GANTRY_K_FUSED_IS_BOOL_BOOL true
 
-static const gantry__k_fused_row_t gantry__k_fused_rows[GANTRY_K_FUSED_COUNT] = {
+static const gantry__k_fused_row_t gantry__k_fused_rows[GANTRY_K_FUSED_ROWS_COUNT] = {
 #define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
     {GANTRY_K_FUSED_OPERANDS_##form, GANTRY_K_FUSED_IS_BOOL_##result, GANTRY_K_COSTLY_##math},
 #include "ops/elementwise.def"
@@ -77,6 +82,9 @@ static const gantry__k_fused_row_t gantry__k_fused_rows[GANTRY_K_FUSED_COUNT] = 
     [GANTRY_K_FUSED_Cast] = {1, false, false},
     [GANTRY_K_FUSED_Select] = {3, false, false},
     [GANTRY_K_FUSED_ClipByValue] = {3, false, false},
+#define GANTRY_FUSED_REDUCTION(name) [GANTRY_K_FUSED_##name] = {1, false, false},
+#include "ops/fused.def"
+#undef GANTRY_FUSED_REDUCTION
 };
 
 static inline int32_t gantry__k_fused_result(const gantry__k_instruction_t *instruction) {
@@ -163,7 +171,90 @@ static inline int64_t gantry__k_fused_row_start(const gantry__k_fused_plan_t *pl
     return start;
 }
 
-/* The kernels of both sides, as a list of kernel_definition.h. */
+/* ---- rows ----
+ *
+ * The rows of _FusedRows: how the inputs broadcast over all dimensions but the last, and which of
+ * them, and of the results, have all elements of a row. */
+typedef struct gantry__k_rows_t {
+    int64_t rows, length;
+    gantry__k_fused_plan_t lead; /* of rows */
+    bool is_wide[GANTRY_K_FUSED_MOST_INPUTS];
+    bool makes_wide[GANTRY_K_FUSED_MOST_INSTRUCTIONS];
+} gantry__k_rows_t;
+
+static inline bool gantry__k_fused_reduces(const gantry__k_instruction_t *instruction) {
+    return instruction->id > GANTRY_K_FUSED_COUNT;
+}
+
+static inline bool gantry__k_rows_is_wide(const gantry__k_rows_t *rows, int64_t operand) {
+    return operand >= 0 ? rows->is_wide[operand] : rows->makes_wide[-1 - operand];
+}
+
+/* The shape of all inputs but for its last dimension; out->dims has room. */
+static inline void gantry__k_rows_lead(const gantry_arg_t *leads, uint32_t count, gantry_arg_t *out,
+                                       int64_t *dims) {
+    *out = (gantry_arg_t){.dims = dims};
+    for (uint32_t k = 0; k < count; ++k) {
+        if (leads[k].rank > out->rank) out->rank = leads[k].rank;
+    }
+    for (int32_t d = 0; d < out->rank; ++d) dims[d] = 1;
+    for (uint32_t k = 0; k < count; ++k) {
+        for (int32_t d = 0; d < leads[k].rank; ++d) {
+            if (leads[k].dims[d] != 1) dims[d + out->rank - leads[k].rank] = leads[k].dims[d];
+        }
+    }
+}
+
+static inline void gantry__k_rows(gantry__k_rows_t *rows, const gantry_op_call_t *call,
+                                  const gantry__k_fused_t *program) {
+    gantry_arg_t leads[GANTRY_K_FUSED_MOST_INPUTS], out;
+    const gantry_arg_t *inputs[GANTRY_K_FUSED_MOST_INPUTS];
+    int64_t dims[GANTRY_MAX_RANK];
+
+    rows->length = rows->rows = 1;
+    for (uint32_t k = 0; k < call->input_count; ++k) {
+        const gantry_arg_t *input = call->inputs[k];
+
+        leads[k] =
+            (gantry_arg_t){.rank = input->rank > 0 ? input->rank - 1 : 0, .dims = input->dims};
+        inputs[k] = &leads[k];
+        rows->is_wide[k] = input->rank > 0 && input->dims[input->rank - 1] != 1;
+        if (rows->is_wide[k]) rows->length = input->dims[input->rank - 1];
+    }
+    gantry__k_rows_lead(leads, call->input_count, &out, dims);
+    for (int32_t d = 0; d < out.rank; ++d) rows->rows *= dims[d];
+    gantry__k_fused_plan(&rows->lead, &out, inputs, call->input_count);
+    for (uint32_t k = 0; k < program->instruction_count; ++k) {
+        const gantry__k_instruction_t *in = &program->instructions[k];
+        bool is_wide = false;
+
+        for (uint32_t i = 0; i < gantry__k_fused_rows[in->id].operands; ++i) {
+            is_wide = is_wide || gantry__k_rows_is_wide(rows, in->operands[i]);
+        }
+        rows->makes_wide[k] = is_wide && !gantry__k_fused_reduces(in);
+    }
+}
+
+/* Where the row of an input lies, counted in the input's own rows. */
+static inline int64_t gantry__k_rows_of_input(const gantry__k_rows_t *rows, uint32_t input,
+                                              int64_t row) {
+    const gantry__k_fused_plan_t *lead = &rows->lead;
+    int64_t at = 0, step = 1;
+
+    if (lead->varies[input] == 0) return 0;
+    if (lead->varies[input] == gantry__k_fused_all(lead)) return row;
+    for (int32_t d = lead->rank - 1; d >= 0; --d) {
+        if (lead->varies[input] >> d & 1) {
+            at += row % lead->dims[d] * step;
+            step *= lead->dims[d];
+        }
+        row /= lead->dims[d];
+    }
+    return at;
+}
+
+/* The ops of the kernels of both sides. */
 #define GANTRY_K_FUSED_OP "_FusedElementwise"
+#define GANTRY_K_FUSED_ROWS_OP "_FusedRows"
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ConvolveImages of the CPU backend, float32 and float64: the matrix product
+/* ConvolveImages and _FusedConvolveImages of the CPU backend, float32 and float64: the product
  *
  *     patches [batch * out_height * out_width, rows * columns * channels]
  *     x filter [rows * columns * channels, outputs]
@@ -9,12 +9,14 @@
  * after the other, or in several chains if there are few outputs. */
 #include <string.h>
 
+#include "kernels/matmul/matmul_cpu_epilogue.h"
 #include "kernels/matmul/matmul_cpu.h"
 #include "kernels/common/cpu_prefetch.h"
 #include "kernels/common/try.h"
 #include "kernels/matmul/matmul_shape.h"
 
 #define WORTH_A_THREAD (INT64_C(1) << 18) /* multiplications */
+#define EPILOGUE_ELEMENTS 4096            /* that a program runs over at once: few panels' */
 
 typedef struct conv_t {
     const gantry__windows_t *window;
@@ -143,6 +145,14 @@ static void leave_padding_out(const conv_t *conv, int64_t first) {
     }
 }
 
+/* Runs the epilogue over the places from *done on to `end`, if they are many, or all. */
+static void finish_places(const conv_t *conv, int64_t *done, int64_t end, bool is_all) {
+    const int64_t n = conv->gemm.n, places = end - *done;
+    if (!conv->gemm.epilogue || (!is_all && places * n < EPILOGUE_ELEMENTS)) return;
+    gantry__cpu_epilogue_run(conv->gemm.epilogue, *done, places, 0, n);
+    *done = end;
+}
+
 /* Units: panels of places. */
 static void convolve_panels(void *context, int64_t begin, int64_t end) {
     const conv_t *conv = context;
@@ -150,9 +160,11 @@ static void convolve_panels(void *context, int64_t begin, int64_t end) {
                   depth = conv->gemm.k;
     _Alignas(double) char chains[GANTRY_PANEL_PLACES * GANTRY_FEW_COLUMNS * GANTRY_FEW_CHAIN_BYTES];
     gantry__lines_piece_t inside[GANTRY_PANEL_PIECES], pieces[GANTRY_PANEL_PIECES];
-    const int64_t inside_count = gantry__find_inside_pieces(conv->window, depth, inside);
+    const int64_t inside_count = gantry__find_inside_pieces(conv->window, depth, inside),
+                  last = gantry__least(m, end * rows);
+    int64_t done = begin * rows; /* places with their epilogue */
     gantry__panel_t panel;
-    for (int64_t first = begin * rows; first < gantry__least(m, end * rows); first += rows) {
+    for (int64_t first = begin * rows; first < last; first += rows) {
         gantry__find_panel(conv->window, first, m, rows, &panel);
         prefetch_panel(conv, &panel);
         if (panel.is_inside && inside_count > 0) {
@@ -168,6 +180,7 @@ static void convolve_panels(void *context, int64_t begin, int64_t end) {
                                  gantry__least(m - first, rows), n);
         }
         if (conv->without_padding && !panel.is_inside) leave_padding_out(conv, first);
+        finish_places(conv, &done, gantry__least(last, first + rows), first + rows >= last);
     }
 }
 
@@ -192,7 +205,7 @@ static int32_t conv_cpu_convolve(gantry_op_call_t *call, conv_t *conv) {
     return GANTRY_OK;
 }
 
-static int32_t conv_cpu_compute(gantry_op_call_t *call) {
+static int32_t compute_with(gantry_op_call_t *call, const gantry__cpu_epilogue_t *epilogue) {
     static const gantry__window_names_t names = {"strides", "dilations"};
     const gantry_arg_t *images = call->inputs[0], *filter = call->inputs[1],
                        *out = call->outputs[0];
@@ -207,12 +220,14 @@ static int32_t conv_cpu_compute(gantry_op_call_t *call) {
                  .b_column = 1,
                  .c = out->data,
                  .c_row = n,
-                 .c_column = 1},
+                 .c_column = 1,
+                 .epilogue = epilogue},
         .images = images->data,
         .size = gantry__k_size(out->dtype),
         .without_padding = gantry__window_is_without_padding(call)};
     if (filter->element_count == 0) { /* without channels every sum is 0 */
         memset(out->data, 0, (size_t)(out->element_count * conv.size));
+        if (epilogue) gantry__cpu_epilogue_run(epilogue, 0, out->element_count / n, 0, n);
         return GANTRY_OK;
     }
     conv.is_few = gantry__has_few_outputs(n, images->dims[3], conv.size);
@@ -223,9 +238,21 @@ static int32_t conv_cpu_compute(gantry_op_call_t *call) {
     return conv_cpu_convolve(call, &conv);
 }
 
+static int32_t conv_cpu_compute(gantry_op_call_t *call) { return compute_with(call, NULL); }
+
+static int32_t conv_cpu_compute_fused(gantry_op_call_t *call) {
+    gantry__cpu_epilogue_t epilogue;
+    gantry__cpu_epilogue_init(&epilogue, call);
+    gantry__cpu_fused_prepare(&epilogue.job, &epilogue.call, &epilogue.program);
+    return compute_with(call, &epilogue);
+}
+
 static const gantry_type_constraint_t types[] = {{"T", GANTRY_DTYPES_FLOATS}};
 static const gantry_kernel_def_t convolve_images =
     GANTRY_K_DEFINITION("ConvolveImages", types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK,
                         .compute = conv_cpu_compute);
-const gantry_kernel_def_t *const gantry__cpu_conv_kernels[] = {&convolve_images};
+static const gantry_kernel_def_t fused_images = GANTRY_K_DEFINITION(
+    "_FusedConvolveImages", types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK,
+    .compute = conv_cpu_compute_fused, .data = &convolve_images);
+const gantry_kernel_def_t *const gantry__cpu_conv_kernels[] = {&convolve_images, &fused_images};
 const uint32_t gantry__cpu_conv_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_conv_kernels);

@@ -13,8 +13,10 @@
  * have the same bits from run to run; between devices the last bit may differ. 16-bit floats are
  * widened when they are loaded, summed in float32 and rounded once at the end.
  *
- * Options: GANTRY_T; GANTRY_MATMUL_EACH 1, 4 or 8; GANTRY_SERIAL 1 for the form of CPUs, 0
- * for those of GPUs. */
+ * A bias and a Relu are computed from the finished element, as BiasAdd and Relu compute them.
+ *
+ * Options: GANTRY_T; GANTRY_MATMUL_EACH 1, 4 or 8; GANTRY_EPILOGUE 1 for a bias, 2 for a Relu, 3
+ * for both; GANTRY_SERIAL 1 for the form of CPUs, 0 for those of GPUs. */
 
 #if GANTRY_T_IS_HALF
 #define LOAD(x) GANTRY_WIDEN(x)
@@ -53,6 +55,28 @@ typedef struct {
     GANTRY_LONG b_batch[6];
 } matmul_t;
 
+#if GANTRY_EPILOGUE & 1
+#define BIAS_SPAN GANTRY_SPAN_IN(bias),
+#define BIAS(column) GANTRY_IN(T, bias)[column]
+#else
+#define BIAS_SPAN
+#define BIAS(column) ((T)0)
+#endif
+
+/* An element of c from its sum. */
+GANTRY_FN T finished(const U sum, const T bias) {
+    T x = STORED(sum);
+#if GANTRY_EPILOGUE & 1
+    x = STORED(LOAD(x) + LOAD(bias));
+#endif
+#if (GANTRY_EPILOGUE & 2) && GANTRY_T_IS_HALF
+    x = GANTRY_WIDEN(x) < 0.0f ? GANTRY_NARROW(0.0f) : x;
+#elif GANTRY_EPILOGUE & 2
+    x = x < (T)0 ? (T)0 : x;
+#endif
+    return x;
+}
+
 /* The offset in an operand of the batch's element `index`. */
 GANTRY_FN GANTRY_LONG batch_offset(const matmul_t *plan, const GANTRY_LONG *strides,
                                    GANTRY_LONG index) {
@@ -66,7 +90,7 @@ GANTRY_FN GANTRY_LONG batch_offset(const matmul_t *plan, const GANTRY_LONG *stri
 #define DEPTH 16
 
 GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c),
-                          GANTRY_VALUE(matmul_t, plan)) {
+                          BIAS_SPAN GANTRY_VALUE(matmul_t, plan)) {
     GANTRY_TAKE(matmul_t, plan)
     /* [depth][row]; the padding keeps work-items that write a column of it in different banks */
     GANTRY_LOCAL_ARRAY(U, a_tile, DEPTH * A_SIDE);
@@ -117,14 +141,15 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
             GANTRY_LONG to_row = row + down + 16 * i;
             GANTRY_LONG to_column = column + across + 16 * j;
             if (to_row < plan.m && to_column < plan.n) {
-                z[to_row * plan.n + to_column] = STORED(sums[i * GANTRY_MATMUL_EACH + j]);
+                z[to_row * plan.n + to_column] =
+                    finished(sums[i * GANTRY_MATMUL_EACH + j], BIAS(to_column));
             }
         }
     }
 }
 
 GANTRY_KERNEL matmul_item(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c),
-                          GANTRY_VALUE(matmul_t, plan)) {
+                          BIAS_SPAN GANTRY_VALUE(matmul_t, plan)) {
     GANTRY_TAKE(matmul_t, plan)
     const GANTRY_LONG place = GANTRY_GLOBAL_ID(0);
     const GANTRY_LONG down_all = gantry__divide_position(place, plan.n);
@@ -142,7 +167,7 @@ GANTRY_KERNEL matmul_item(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     for (GANTRY_LONG deep = 0; deep < plan.k; ++deep) {
         sum = MULTIPLY_ADD(LOAD(x[deep * plan.a_column]), LOAD(y[deep * plan.b_row]), sum);
     }
-    GANTRY_OUT(T, c)[place] = STORED(sum);
+    GANTRY_OUT(T, c)[place] = finished(sum, BIAS(column));
 }
 
 #else
@@ -193,7 +218,7 @@ GANTRY_FN void read_piece(U *piece, GANTRY_GLOBAL const T *b, GANTRY_LONG row_st
 }
 
 GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c),
-                          GANTRY_VALUE(matmul_t, plan)) {
+                          BIAS_SPAN GANTRY_VALUE(matmul_t, plan)) {
     GANTRY_TAKE(matmul_t, plan)
     U sums[ROWS * COLUMNS];
     U piece[STEP * COLUMNS]; /* of B, if it has 16-bit floats or strided columns */
@@ -231,7 +256,7 @@ GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     }
     for (int i = 0; i < rows; ++i) {
         for (int j = 0; j < columns; ++j) {
-            z[i * plan.n + j] = STORED(sums[i * COLUMNS + j]);
+            z[i * plan.n + j] = finished(sums[i * COLUMNS + j], BIAS(column + j));
         }
     }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MatMul and BatchMatMul of the CPU backend: shapes, batches, blocks, threads. The loops are in
+/* MatMul, BatchMatMul and _FusedMatMul of the CPU backend: shapes, batches, blocks, threads. The
+ * loops are in
  * matmul_cpu_simd.c, vendor libraries in cpu_blas.c, products of 16-bit types in
  * matmul_cpu_narrow.c.
  *
@@ -26,6 +27,7 @@
 
 #include "kernels/common/try.h"
 #include "kernels/matmul/cpu_blas.h"
+#include "kernels/matmul/matmul_cpu_epilogue.h"
 #include "kernels/matmul/matmul_shape.h"
 
 #define TINY_MULTIPLICATIONS 128
@@ -93,6 +95,11 @@ static void multiply_tiles(void *context, int64_t begin, int64_t end) {
                                block->k_count, c, gemm->c_row,
                                gantry__least(block->rows - row, block->tile_rows),
                                gantry__least(block->columns - column, TILE_COLUMNS), block->k > 0);
+        if (gemm->epilogue && block->k + block->k_count == gemm->k)
+            gantry__cpu_epilogue_run(gemm->epilogue, block->row + row,
+                                     gantry__least(block->rows - row, block->tile_rows),
+                                     block->column + column,
+                                     gantry__least(block->columns - column, TILE_COLUMNS));
     }
 }
 
@@ -171,8 +178,15 @@ typedef struct {
 
 static void thin_pieces(void *context, int64_t begin, int64_t end) {
     const thin_t *thin = context;
-    thin->loops->thin(thin->gemm, begin * thin->piece,
-                      gantry__least(end * thin->piece, thin->gemm->n));
+    const gantry__cpu_gemm_t *gemm = thin->gemm;
+    const int64_t first = begin * thin->piece, last = gantry__least(end * thin->piece, gemm->n);
+    thin->loops->thin(gemm, first, last);
+    if (!gemm->epilogue) return;
+    if (gemm->c_column == 1) {
+        gantry__cpu_epilogue_run(gemm->epilogue, 0, gemm->m, first, last - first);
+    } else {
+        gantry__cpu_epilogue_run(gemm->epilogue, first, last - first, 0, gemm->m);
+    }
 }
 
 /* Computes a product with few rows or, by transposing both sides, few columns. False: not thin. */
@@ -180,7 +194,8 @@ static bool try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *
                      const gantry__cpu_gemm_loops_t *loops) {
     gantry__cpu_gemm_t transposed = {gemm->n,        gemm->m,     gemm->k,        gemm->b,
                                      gemm->b_column, gemm->b_row, gemm->a,        gemm->a_column,
-                                     gemm->a_row,    gemm->c,     gemm->c_column, gemm->c_row};
+                                     gemm->a_row,    gemm->c,     gemm->c_column, gemm->c_row,
+                                     gemm->epilogue};
     thin_t thin = {gemm->m <= GANTRY_CPU_THIN ? gemm : &transposed, loops,
                    matmul_cpu_round_up(65536 / gemm->k + 1, 64)};
     if (thin.gemm->m > GANTRY_CPU_THIN || (thin.gemm->b_row != 1 && thin.gemm->b_column != 1))
@@ -220,6 +235,10 @@ static void run_stripes(void *context, int64_t begin, int64_t end) {
             stripes->by_rows ? count : gemm->m, stripes->by_rows ? gemm->n : count, gemm->k, a,
             transpose_a ? gemm->a_column : gemm->a_row, b,
             transpose_b ? gemm->b_column : gemm->b_row, c, gemm->c_row);
+        if (gemm->epilogue && stripes->codes[i] == 0)
+            gantry__cpu_epilogue_run(
+                gemm->epilogue, stripes->by_rows ? first : 0, stripes->by_rows ? count : gemm->m,
+                stripes->by_rows ? 0 : first, stripes->by_rows ? gemm->n : count);
     }
 }
 
@@ -269,6 +288,7 @@ static bool try_without_memory(gantry_backend_device_t *device, const gantry__cp
                                bool parallel) {
     if (multiplications(gemm) <= TINY_MULTIPLICATIONS) {
         loops->tiny(gemm);
+        if (gemm->epilogue) gantry__cpu_epilogue_run(gemm->epilogue, 0, gemm->m, 0, gemm->n);
         return true;
     }
     if (try_thin(parallel ? device : NULL, gemm, loops)) return true;
@@ -392,7 +412,7 @@ static void matmul_cpu_join_rows(gantry__matmul_shape_t *shape, const gantry_arg
     }
 }
 
-int32_t gantry__cpu_matmul(gantry_op_call_t *call) {
+int32_t gantry__cpu_matmul(gantry_op_call_t *call, const gantry__cpu_epilogue_t *epilogue) {
     gantry_arg_t *output = call->outputs[0];
     batch_t batch; /* not cleared: that would take as long as a tiny product */
     gantry__matmul_shape_t *shape = &batch.shape;
@@ -402,6 +422,7 @@ int32_t gantry__cpu_matmul(gantry_op_call_t *call) {
     gantry__matmul_shape_of(call, shape);
     if (shape->k == 0) {
         memset(output->data, 0, (size_t)output->element_count * gantry__k_size(output->dtype));
+        if (epilogue) gantry__cpu_epilogue_run(epilogue, 0, shape->m, 0, shape->n);
         return GANTRY_OK;
     }
     matmul_cpu_join_rows(shape, call->inputs[0]);
@@ -417,7 +438,8 @@ int32_t gantry__cpu_matmul(gantry_op_call_t *call) {
                                       .b_column = shape->b_column,
                                       .c = output->data,
                                       .c_row = shape->n,
-                                      .c_column = 1};
+                                      .c_column = 1,
+                                      .epilogue = epilogue};
     return shape->batches == 1
                ? matmul_cpu_multiply(call, &batch.gemm, batch.loops, batch.dtype, &batch.packed)
                : multiply_batch(&batch);
@@ -425,10 +447,24 @@ int32_t gantry__cpu_matmul(gantry_op_call_t *call) {
 
 static int32_t matmul_cpu_compute(gantry_op_call_t *call) {
     return gantry__k_size(call->outputs[0]->dtype) == 2 ? gantry__cpu_matmul_narrow(call)
-                                                        : gantry__cpu_matmul(call);
+                                                        : gantry__cpu_matmul(call, NULL);
+}
+
+static int32_t matmul_cpu_compute_fused(gantry_op_call_t *call) {
+    gantry__cpu_epilogue_t epilogue;
+    gantry__cpu_epilogue_init(&epilogue, call);
+    if (gantry__k_size(call->outputs[0]->dtype) == 2) {
+        GANTRY__TRY(gantry__cpu_matmul_narrow(call));
+        return gantry__cpu_fused_compute(&epilogue.call);
+    }
+    gantry__cpu_fused_prepare(&epilogue.job, &epilogue.call, &epilogue.program);
+    return gantry__cpu_matmul(call, &epilogue);
 }
 
 static const gantry_kernel_def_t products[] =
     GANTRY__MATMUL_KERNELS(0, gantry__matmul_types, NULL, matmul_cpu_compute);
-const gantry_kernel_def_t *const gantry__cpu_matmul_kernels[] = {&products[0], &products[1]};
+static const gantry_kernel_def_t fused_product = GANTRY__MATMUL_FUSED_KERNEL(
+    &products[0], 0, gantry__matmul_types, NULL, matmul_cpu_compute_fused);
+const gantry_kernel_def_t *const gantry__cpu_matmul_kernels[] = {&products[0], &products[1],
+                                                                 &fused_product};
 const uint32_t gantry__cpu_matmul_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_matmul_kernels);

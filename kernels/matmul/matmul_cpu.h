@@ -28,6 +28,7 @@ typedef struct gantry__cpu_gemm_t {
     void *c;
     int64_t c_row;
     int64_t c_column;
+    const struct gantry__cpu_epilogue_t *epilogue; /* over C; NULL: none */
 } gantry__cpu_gemm_t;
 
 /* The loops for one element type. In a packed panel the rows (or columns) lie side by side, and k
@@ -69,8 +70,9 @@ typedef struct gantry__cpu_gemm_loops_t {
 
 static inline int64_t gantry__least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* MatMul and BatchMatMul of all types except those of 16 bits. */
-int32_t gantry__cpu_matmul(gantry_op_call_t *call);
+/* MatMul and BatchMatMul of all types except those of 16 bits. epilogue: over the product; NULL:
+ * none. */
+int32_t gantry__cpu_matmul(gantry_op_call_t *call, const struct gantry__cpu_epilogue_t *epilogue);
 /* The same for float16, bfloat16 and int16. */
 int32_t gantry__cpu_matmul_narrow(gantry_op_call_t *call);
 

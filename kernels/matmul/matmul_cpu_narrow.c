@@ -46,7 +46,7 @@ static int32_t matmul_cpu_narrow_multiply(gantry_op_call_t *call, wide_t *wide) 
     gantry_arg_t *const wide_outputs[] = {&wide->args[2]};
     call->inputs = wide_inputs;
     call->outputs = wide_outputs;
-    int32_t status = gantry__cpu_matmul(call);
+    int32_t status = gantry__cpu_matmul(call, NULL);
     call->inputs = inputs;
     call->outputs = outputs;
     return status;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MatMul and BatchMatMul on devices, for every type; the source is kernels/matmul/matmul.cl.
- * Kernels of a backend's own have a higher priority. */
+/* MatMul, BatchMatMul and _FusedMatMul on devices, for every type; the source is
+ * kernels/matmul/matmul.cl. Kernels of a backend's own have a higher priority. */
 
+#include "kernels/matmul/matmul_epilogue.h"
 #include "kernels/matmul/matmul_shape.h"
 #include "kernels/common/device_kernel.h"
 #include "kernels/common/try.h"
@@ -83,6 +84,7 @@ static int items_each(const gantry_op_call_t *call, const matmul_t *plan, int64_
 /* One of the three kernels of matmul.cl, and its launch. */
 typedef struct {
     const char *name;
+    uint32_t epilogue; /* GANTRY_EPILOGUE of matmul.cl */
     int each;
     uint64_t groups;
     uint32_t local;
@@ -112,6 +114,7 @@ static int32_t matmul_device_find_kernel(gantry_op_call_t *call, const form_t *f
                                          gantry_backend_kernel_t **out_kernel) {
     gantry__k_options_t options = gantry__k_options_of_type(call, call->outputs[0]->dtype);
     gantry__k_define(&options, "MATMUL_EACH", (uint32_t)form->each);
+    gantry__k_define(&options, "EPILOGUE", form->epilogue);
     return call->services->kernel(call, &matmul_source, options.text, form->name, out_kernel);
 }
 
@@ -121,7 +124,9 @@ static int32_t matmul_device_find_form(gantry_op_call_t *call, matmul_t *plan, i
                                        form_t *out_form, gantry_backend_kernel_t **out_kernel) {
     uint32_t most = call->device_info->max_work_group_size;
     for (int each = EACH_MOST;;) {
+        const uint32_t epilogue = out_form->epilogue;
         *out_form = matmul_device_choose_form(call, plan, batches, most, each);
+        out_form->epilogue = epilogue;
         GANTRY__TRY(matmul_device_find_kernel(call, out_form, out_kernel));
         const uint32_t limit = gantry__k_group_limit(call, *out_kernel);
         if (out_form->local <= limit || out_form->local <= GANTRY_K_LOCAL) return GANTRY_OK;
@@ -130,7 +135,24 @@ static int32_t matmul_device_find_form(gantry_op_call_t *call, matmul_t *plan, i
     }
 }
 
+static int32_t launch_product(gantry_op_call_t *call, const gantry__matmul_shape_t *shape,
+                              const gantry__epilogue_t *epilogue) {
+    matmul_t plan = plan_product(shape);
+    form_t form = {.epilogue = (epilogue->bias ? 1u : 0u) | (epilogue->has_relu ? 2u : 0u)};
+    gantry_backend_kernel_t *kernel = NULL;
+    gantry_launch_arg_t args[5];
+    uint32_t count = 0;
+    GANTRY__TRY(matmul_device_find_form(call, &plan, shape->batches, &form, &kernel));
+    args[count++] = gantry__k_span(call->inputs[0]);
+    args[count++] = gantry__k_span(call->inputs[1]);
+    args[count++] = gantry__k_span(call->outputs[0]);
+    if (epilogue->bias) args[count++] = gantry__k_span(epilogue->bias);
+    args[count++] = gantry__k_scalar(&plan, sizeof plan);
+    return gantry__k_launch_groups(call, kernel, form.groups, form.local, args, count);
+}
+
 static int32_t matmul_device_compute(gantry_op_call_t *call) {
+    const gantry__epilogue_t none = {.bias = NULL};
     const gantry_arg_t *output = call->outputs[0];
     gantry__matmul_shape_t shape;
     gantry__matmul_shape_of(call, &shape);
@@ -138,16 +160,27 @@ static int32_t matmul_device_compute(gantry_op_call_t *call) {
         const unsigned char zero[8] = {0};
         return call->services->fill(call, &output->span, zero, gantry__k_size(output->dtype));
     }
-    matmul_t plan = plan_product(&shape);
-    form_t form;
-    gantry_backend_kernel_t *kernel = NULL;
-    GANTRY__TRY(matmul_device_find_form(call, &plan, shape.batches, &form, &kernel));
-    gantry_launch_arg_t args[] = {gantry__k_span(call->inputs[0]), gantry__k_span(call->inputs[1]),
-                                  gantry__k_span(output), gantry__k_scalar(&plan, sizeof plan)};
-    return gantry__k_launch_groups(call, kernel, form.groups, form.local, args, 4);
+    return launch_product(call, &shape, &none);
+}
+
+static int32_t matmul_device_takes_fused(const gantry_op_call_t *call) {
+    gantry__epilogue_t epilogue;
+    gantry__matmul_shape_t shape;
+    gantry__matmul_shape_of(call, &shape);
+    return shape.k > 0 && gantry__epilogue_read(call, &epilogue);
+}
+
+static int32_t matmul_device_compute_fused(gantry_op_call_t *call) {
+    gantry__epilogue_t epilogue;
+    gantry__matmul_shape_t shape;
+    (void)gantry__epilogue_read(call, &epilogue);
+    gantry__matmul_shape_of(call, &shape);
+    return launch_product(call, &shape, &epilogue);
 }
 
 static const gantry_kernel_def_t products[] =
     GANTRY__MATMUL_KERNELS(0, gantry__matmul_types, NULL, matmul_device_compute);
-static const gantry_kernel_def_t *const kernels[] = {&products[0], &products[1]};
+static const gantry_kernel_def_t fused_product = GANTRY__MATMUL_FUSED_KERNEL(
+    &products[0], 0, gantry__matmul_types, matmul_device_takes_fused, matmul_device_compute_fused);
+static const gantry_kernel_def_t *const kernels[] = {&products[0], &products[1], &fused_product};
 GANTRY_K_PACK(matmul, "portable/matmul", kernels);

@@ -49,6 +49,11 @@ static inline bool gantry__matmul_has_whole_card(const gantry_op_call_t *call,
             GANTRY_K_DEFINITION("BatchMatMul", types, 1, NULL, 0, .priority = priority_, \
                                 .supports = supports_, .compute = compute_)              \
     }
+/* The kernel that also runs a program over the product of the kernel product_, which is a MatMul.
+ * The passes of functions ask for that kernel by its definition. */
+#define GANTRY__MATMUL_FUSED_KERNEL(product_, priority_, types, supports_, compute_) \
+    GANTRY_K_DEFINITION("_FusedMatMul", types, 1, NULL, 0, .priority = priority_,    \
+                        .supports = supports_, .compute = compute_, .data = product_)
 /* The priority of a backend's own products, above those of the portable pack. */
 #define GANTRY__MATMUL_ABOVE_PACK 10
 /* The types of the CPU backend and the pack. By the ops' definitions only BatchMatMul has int16. */

@@ -39,9 +39,8 @@ static void reduce_cpu_plan_blocks(gantry__cpu_reduce_plan_t *plan, int64_t size
     plan->units = sequences * plan->blocks;
 }
 
-static bool reduce_cpu_find_loops(const gantry_op_call_t *call, const gantry__reduce_way_t *way,
-                                  gantry__cpu_reduce_loops_t *out) {
-    const int level = gantry__cpu_simd_level(call->device);
+bool gantry__cpu_reduce_find(int level, const gantry__reduce_way_t *way,
+                             gantry__cpu_reduce_loops_t *out) {
     return way->tree == GANTRY_TREE_MAX || way->tree == GANTRY_TREE_MIN
                ? GANTRY_CPU_PICK(level, reduce_find_extreme)(way->tree, way->in, out)
                : GANTRY_CPU_PICK(level, reduce_find)(way->tree, way->in, out);
@@ -53,7 +52,7 @@ static int32_t run_level(gantry_op_call_t *call, const gantry__cpu_reduce_plan_t
     int64_t rows =
         plan->shape.length < GANTRY_REDUCE_CHUNK ? plan->shape.length : GANTRY_REDUCE_CHUNK;
     int64_t grain = PARALLEL_ELEMENTS / (rows * plan->block);
-    if (!reduce_cpu_find_loops(call, way, &level.loops)) {
+    if (!gantry__cpu_reduce_find(gantry__cpu_simd_level(call->device), way, &level.loops)) {
         return call->services->fail(call, GANTRY_INTERNAL,
                                     "the CPU backend has no such reduction for this type");
     }

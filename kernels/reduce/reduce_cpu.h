@@ -75,6 +75,10 @@ GANTRY_CPU_DECLARE(bool, reduce_find,
 GANTRY_CPU_DECLARE(bool, reduce_find_extreme,
                    (int32_t tree, int32_t dtype, gantry__cpu_reduce_loops_t *out_loops));
 
+/* The same for an instruction set (cpu_simd.h). */
+bool gantry__cpu_reduce_find(int level, const gantry__reduce_way_t *way,
+                             gantry__cpu_reduce_loops_t *out_loops);
+
 /* ArgMax or ArgMin over the middle axis of [outer, length, columns]. With one column a unit is one
  * of `parts` pieces of a row, with more it is one of `parts` blocks of columns of one outer
  * index. */

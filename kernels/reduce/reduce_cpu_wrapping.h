@@ -28,6 +28,7 @@
 #include "kernels/reduce/reduce_cpu_body.h"
 
 #define BODY_NAME(x) WRAPPING_NAME(x##_f16)
+#define BODY_PADS
 #define BODY_ROLLS
 #define BODY_HAS_FEW
 #define BODY_IN uint16_t
@@ -39,6 +40,7 @@
 #include "kernels/reduce/reduce_cpu_body.h"
 
 #define BODY_NAME(x) WRAPPING_NAME(x##_bf16)
+#define BODY_PADS
 #define BODY_HAS_FEW
 #define BODY_IN uint16_t
 #define BODY_ACC float

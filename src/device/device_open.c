@@ -68,6 +68,11 @@ static gantry_status_t tell_free_memory(const logical_t *device, gantry_status_t
                         total_bytes, why);
 }
 
+static void free_region(logical_t *device, uint64_t handle, uint64_t size_bytes) {
+    atomic_fetch_add(&device->freed_regions, 1);
+    device->backend->memory->region_free(device->handle, handle, size_bytes);
+}
+
 static gantry_status_t logical_take_region(void *user, uint64_t size_bytes, uint64_t *out_handle) {
     logical_t *device = user;
     GANTRY__TRY(check_host_memory(device, size_bytes));
@@ -83,7 +88,7 @@ static gantry_status_t logical_take_region(void *user, uint64_t size_bytes, uint
         (void)snprintf(why, sizeof why, "%s", gantry__message());
         (void)gantry__stream_synchronize(&device->streams[GANTRY_STREAM_TO_DEVICE]);
         (void)gantry__fail(status, "%s", why);
-        device->backend->memory->region_free(device->handle, *out_handle, size_bytes);
+        free_region(device, *out_handle, size_bytes);
         if (gantry__device_is_lost(device)) return status;
         /* drivers report a failed commit in many ways; here it can only mean that memory is
          * short */
@@ -94,8 +99,7 @@ static gantry_status_t logical_take_region(void *user, uint64_t size_bytes, uint
 }
 
 static void give_region_back(void *user, uint64_t handle, uint64_t size_bytes) {
-    logical_t *device = user;
-    device->backend->memory->region_free(device->handle, handle, size_bytes);
+    free_region(user, handle, size_bytes);
 }
 
 /* The allocator may call this while it is opened, before there is staging. */

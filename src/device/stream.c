@@ -50,7 +50,9 @@ gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap
                                  .owner = *owner,
                                  .heap = heap,
                                  .index = index,
-                                 .synchronous = synchronous};
+                                 .synchronous = synchronous,
+                                 .has_priority = priority,
+                                 .priority = priority ? *priority : 0};
     if (gantry__mutex_init(&stream->lock) != 0)
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     gantry_status_t status = create_handle(backend, device, index, priority, &stream->handle);
@@ -59,6 +61,12 @@ gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap
         stream->backend = NULL;
     }
     return status;
+}
+
+gantry_status_t gantry__stream_make_twin(const gantry__stream_t *stream,
+                                         gantry_backend_stream_t **out_handle) {
+    return create_handle(stream->backend, stream->device, stream->index,
+                         stream->has_priority ? &stream->priority : NULL, out_handle);
 }
 
 static void destroy_event(gantry__event_t *event) {
@@ -155,6 +163,14 @@ static gantry_status_t failure_of(gantry__point_t point) {
     }
     gantry__mutex_unlock(&stream->lock);
     return status;
+}
+
+bool gantry__point_has_failed(gantry__point_t point) {
+    if (!point.stream) return false;
+    const uint32_t before = gantry__failures();
+    const bool has_failed = failure_of(point) != GANTRY_OK;
+    gantry__forget_since(before);
+    return has_failed;
 }
 
 static gantry_status_t ask_driver_to_wait(const gantry__stream_t *stream) {
@@ -260,13 +276,14 @@ static gantry_status_t take_spare_event(gantry__stream_t *stream, gantry__event_
 static gantry_status_t record_event(gantry__stream_t *stream) {
     gantry__event_t *event;
     GANTRY__TRY(take_spare_event(stream, &event));
+    const uint64_t count = atomic_load(&stream->submitted);
     gantry_status_t status =
         (gantry_status_t)stream->backend->event->record(event->handle, stream->handle);
     if (status != GANTRY_OK) {
         drop_event_locked(event);
         return status;
     }
-    event->count = atomic_load(&stream->submitted);
+    event->count = count;
     if (stream->last_event) drop_event_locked(stream->last_event);
     stream->last_event = event;
     return GANTRY_OK;
@@ -394,6 +411,12 @@ uint64_t gantry__stream_end(gantry__stream_t *stream) {
     uint64_t count = atomic_fetch_add(&stream->submitted, 1) + 1;
     gantry__mutex_unlock(&stream->lock);
     return count;
+}
+
+/* Without the lock: who records an event reads the count before, so that an event with this count
+ * is behind this thread's work. */
+uint64_t gantry__stream_count(gantry__stream_t *stream) {
+    return stream->synchronous ? 0 : atomic_fetch_add(&stream->submitted, 1) + 1;
 }
 
 gantry_status_t gantry__point_wait(gantry__point_t point) {

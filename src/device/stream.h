@@ -62,7 +62,8 @@ struct gantry__stream_t {
     gantry_backend_stream_t *handle;
     const gantry__heap_t *heap;
     uint32_t index; /* in its device: GANTRY_STREAM_... */
-    bool synchronous;
+    bool synchronous, has_priority;
+    int32_t priority; /* if it has one */
     gantry__mutex_t lock;
     atomic_uint_fast64_t submitted;
     atomic_uint_fast64_t completed; /* known to have ended */
@@ -88,12 +89,19 @@ gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap
                                     gantry_backend_device_t *device,
                                     const gantry__stream_owner_t *owner, uint32_t index,
                                     const int32_t *priority, bool synchronous);
+/* A stream of the driver alone, for the same purpose and with the same priority: for work that has
+ * no place in the order of this one. */
+gantry_status_t gantry__stream_make_twin(const gantry__stream_t *stream,
+                                         gantry_backend_stream_t **out_handle);
 /* Waits for pending work. */
 void gantry__stream_deinit(gantry__stream_t *stream);
 
 /* True if the point has passed and no work of the stream ever failed, as far as is known without a
  * driver call. */
 bool gantry__point_is_past(gantry__point_t point);
+
+/* Whether work up to the point is known to have failed; stream NULL: no. */
+bool gantry__point_has_failed(gantry__point_t point);
 
 /* Makes stream's later work wait for the points; between backends the calling thread waits instead.
  * Not between begin and end. */
@@ -107,6 +115,10 @@ gantry_status_t gantry__stream_follow(gantry__stream_t *stream, const gantry__po
 /* Submissions go between begin and end; end returns the count that names them. */
 void gantry__stream_begin(gantry__stream_t *stream);
 uint64_t gantry__stream_end(gantry__stream_t *stream);
+
+/* Counts work that this thread has submitted since its last begin, if any; returns the count that
+ * covers all of it. */
+uint64_t gantry__stream_count(gantry__stream_t *stream);
 
 /* Blocks until the point has passed; returns the error of the work before it, or the loss of its
  * device. */

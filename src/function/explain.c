@@ -124,6 +124,8 @@ void gantry__explained_deinit(gantry__explained_t *explained) {
 
 /* ---- for the written forms ---- */
 
+const char gantry__explained_apart[] = "the kernel computes the product alone";
+
 const char *gantry__explained_short(const gantry_logical_device_t *device) {
     return strncmp(device->name, "/device:", 8) == 0 ? device->name + 8 : device->name;
 }
@@ -213,6 +215,44 @@ void gantry__explained_left_out(const gantry__explained_t *explained,
     for (size_t i = 0; i < graph->node_count; ++i) {
         if (explained->is_used[i]) continue;
         write(graph->nodes[i].name, is_first, out);
+        is_first = false;
+    }
+}
+
+static const char *node_of_act(const gantry__explained_t *explained, uint32_t act) {
+    return explained->graph->nodes[explained->schedule->acts[act].node].name;
+}
+
+static gantry__explained_run_t explain_run(const gantry__explained_t *explained,
+                                           const gantry__run_t *run) {
+    gantry__explained_run_t explained_run = {.run = *run, .first = "", .last = ""};
+    if (gantry__replay_ask_device(explained->schedule, run->device) != GANTRY__REPLAYS)
+        return explained_run;
+    explained_run.first = node_of_act(explained, run->first);
+    explained_run.last = node_of_act(explained, run->end - 1);
+    gantry__replay_notes_t *notes = explained->schedule->notes;
+    if (!notes) return explained_run;
+    explained_run.captures = (uint32_t)atomic_load(&notes->acts[run->first].captures);
+    explained_run.replays = atomic_load(&notes->acts[run->first].replays);
+    return explained_run;
+}
+
+void gantry__explained_runs(const gantry__explained_t *explained, bool without_few,
+                            void (*write)(const gantry__explained_t *explained,
+                                          const gantry__explained_run_t *run, bool is_first,
+                                          gantry__text_t *out),
+                            gantry__text_t *out) {
+    uint64_t told = 0; /* devices whose reason stands there already */
+    bool is_first = true;
+    gantry__run_t run;
+    for (uint32_t from = 0; gantry__replay_next_run(explained->schedule, from, &run);
+         from = run.end) {
+        if (run.device->synchronous || (without_few && run.why == GANTRY__REPLAY_FEW)) continue;
+        const gantry__explained_run_t explained_run = explain_run(explained, &run);
+        const uint64_t bit = UINT64_C(1) << (gantry__explained_device(explained, run.device) % 64);
+        if (!*explained_run.first && (told & bit)) continue;
+        if (!*explained_run.first) told |= bit;
+        write(explained, &explained_run, is_first, out);
         is_first = false;
     }
 }

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "function/function.h"
+#include "function/replay.h"
 
 /* A value that another device gets. */
 typedef struct gantry__explained_copy_t {
@@ -52,6 +53,21 @@ const gantry_logical_device_t *gantry__explained_home(const gantry__explained_t 
 /* Whether a value lies on the device in some call. */
 bool gantry__explained_lies_on(const gantry__explained_t *explained, uint32_t value,
                                const gantry_logical_device_t *device);
+/* Kernels of one device that are replayed as one, or the reason why they are not. */
+typedef struct gantry__explained_run_t {
+    gantry__run_t run;
+    const char *first, *last; /* nodes; "" where the reason concerns the whole device */
+    uint32_t captures;
+    uint64_t replays;
+} gantry__explained_run_t;
+
+/* Calls `write` for each run on a device with a queue; without_few: but for runs too short to
+ * replay. */
+void gantry__explained_runs(const gantry__explained_t *explained, bool without_few,
+                            void (*write)(const gantry__explained_t *explained,
+                                          const gantry__explained_run_t *run, bool is_first,
+                                          gantry__text_t *out),
+                            gantry__text_t *out);
 /* The copy by which input i of a node reaches it, or NULL. */
 const gantry__explained_copy_t *gantry__explained_copy_of(const gantry__explained_t *explained,
                                                           uint32_t node, uint32_t i);
@@ -66,6 +82,8 @@ const gantry__block_t *gantry__explained_block(const gantry__explained_t *explai
 gantry__value_name_t gantry__explained_body(const gantry__node_t *node, uint32_t body);
 /* The device that the node's scope asks for, or "". */
 const char *gantry__explained_wish(const gantry__node_t *node);
+/* Why a product's node has not taken the elementwise nodes behind it. */
+extern const char gantry__explained_apart[];
 /* What keeps a device from the node: gantry_refusal_text, with the type that it lacks. */
 void gantry__explained_refusal(const gantry__plan_t *plan, uint32_t i, gantry__text_t *out);
 

@@ -68,7 +68,8 @@ static void write_label(const explained_t *explained, const gantry__node_t *node
                         gantry__text_t *out) {
     gantry__text_append(out, "label=\"");
     write_escaped(node->name, out);
-    if (node->kind == GANTRY__NODE_OP && strcmp(node->name, node->op->name) != 0)
+    const bool is_op = node->kind == GANTRY__NODE_OP || node->kind == GANTRY__NODE_EAGER;
+    if (is_op && strcmp(node->name, node->op->name) != 0)
         gantry__text_append(out, "\\n%s", node->op->name);
     if (node->part_of) gantry__text_append(out, " of %s", node->part_of->name);
     for (uint32_t i = 0; i < node->fused_count; ++i) {

@@ -46,6 +46,7 @@ static const char *node_kind_name(gantry__node_kind_t kind) {
         case GANTRY__NODE_CASE: return "branch";
         case GANTRY__NODE_WHILE: return "loop";
         case GANTRY__NODE_DRAW: return "draw";
+        case GANTRY__NODE_EAGER: return "eager";
         default: return "op";
     }
 }
@@ -115,6 +116,7 @@ static void write_fused_names(const gantry__node_t *node, gantry__text_t *out) {
         gantry__json_string(node->fused[i], out);
     }
     gantry__text_append(out, "]");
+    if (node->is_apart) write_member("apart", gantry__explained_apart, out);
 }
 
 static void write_bodies(const explained_t *explained, uint32_t index, gantry__text_t *out) {
@@ -185,6 +187,25 @@ static void explain_json_write_left_out(const char *name, bool is_first, gantry_
     gantry__json_string(name, out);
 }
 
+static void explain_json_write_run(const explained_t *explained, const gantry__explained_run_t *run,
+                                   bool is_first, gantry__text_t *out) {
+    const gantry__replay_why_t why = run->run.why;
+    gantry__text_append(out, "%s{\"device\":", is_first ? "" : ",");
+    gantry__json_string(run->run.device->full_name, out);
+    write_member("first", run->first, out);
+    write_member("last", run->last, out);
+    write_number_member("kernels", *run->first ? run->run.kernels : 0, out);
+    gantry__text_append(out, ",\"replayed\":%s",
+                        why == GANTRY__REPLAYS && run->captures > 0 ? "true" : "false");
+    write_member("why", gantry__replay_word(why), out);
+    write_member("detail",
+                 why == GANTRY__REPLAY_REFUSED ? gantry__replay_refusal(explained->schedule) : "",
+                 out);
+    write_number_member("recorded", run->captures, out);
+    write_number_member("launched", run->replays, out);
+    gantry__text_append(out, "}");
+}
+
 /* Members of an object, behind its first one. */
 static void write_graph(const explained_t *explained, gantry__text_t *out) {
     const gantry__graph_t *graph = explained->graph;
@@ -197,6 +218,8 @@ static void write_graph(const explained_t *explained, gantry__text_t *out) {
     write_values(explained, "results", graph->outputs, graph->output_count, out);
     gantry__text_append(out, ",\"copies\":[");
     for (size_t i = 0; i < explained->copy_count; ++i) explain_json_write_copy(explained, i, out);
+    gantry__text_append(out, "],\"launches\":[");
+    gantry__explained_runs(explained, false, explain_json_write_run, out);
     gantry__text_append(out, "]");
 }
 

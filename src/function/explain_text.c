@@ -119,6 +119,8 @@ static void write_fused(const gantry__node_t *node, gantry__text_t *out) {
     for (uint32_t i = 0; i < node->fused_count; ++i)
         gantry__text_append(out, "%s%s", i > 0 ? ", " : "    one pass over ", node->fused[i]);
     if (node->fused_count > 0) gantry__text_append(out, "\n");
+    if (node->is_apart)
+        gantry__text_append(out, "    apart from what follows: %s\n", gantry__explained_apart);
     if (node->recomputes)
         gantry__text_append(out, "    recomputed: %s again, for the memory budget\n",
                             node->recomputes);
@@ -145,6 +147,8 @@ static void explain_text_write_node(const explained_t *explained, size_t index, 
     if (*wish && place->kept && place->reason != GANTRY_PLACED_EXPLICIT)
         gantry__text_append(out, "    asked for %s\n", wish);
     write_fused(node, out);
+    if (node->kind == GANTRY__NODE_EAGER)
+        gantry__text_append(out, "    runs at once in each call\n");
     write_refusals(place, wish, out);
     write_colocation(explained, place, out);
     write_controls(explained, node, out);
@@ -202,6 +206,39 @@ static void explain_text_write_copies(const explained_t *explained, gantry__text
         explain_text_write_copy(explained, &explained->copies[i], out);
 }
 
+static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
+
+static void write_run_reason(const explained_t *explained, gantry__replay_why_t why,
+                             gantry__text_t *out) {
+    const char *refusal =
+        why == GANTRY__REPLAY_REFUSED ? gantry__replay_refusal(explained->schedule) : "";
+    gantry__text_append(out, "launched one by one: %s%s%s\n", gantry__replay_text(why),
+                        *refusal ? ": " : "", refusal);
+}
+
+static void explain_text_write_run(const explained_t *explained, const gantry__explained_run_t *run,
+                                   bool is_first, gantry__text_t *out) {
+    if (is_first) gantry__text_append(out, "\nlaunches\n");
+    if (!*run->first) {
+        gantry__text_append(out, "%s: ", gantry__explained_short(run->run.device));
+        write_run_reason(explained, run->run.why, out);
+        return;
+    }
+    gantry__text_append(out, "%s", run->first);
+    if (run->run.kernels > 1) gantry__text_append(out, " to %s", run->last);
+    gantry__text_append(out, " on %s: %u kernel%s, ", gantry__explained_short(run->run.device),
+                        run->run.kernels, plural(run->run.kernels));
+    if (run->run.why != GANTRY__REPLAYS) {
+        write_run_reason(explained, run->run.why, out);
+    } else if (run->captures == 0) {
+        gantry__text_append(out, "replayed as one graph once its addresses come again\n");
+    } else {
+        gantry__text_append(
+            out, "replayed as one graph: recorded %u time%s, launched %" PRIu64 " time%s\n",
+            run->captures, plural(run->captures), run->replays, plural(run->replays));
+    }
+}
+
 static void write_memory(const explained_t *explained, gantry__text_t *out) {
     if (explained->device_count == 0) return;
     gantry__text_append(out, "\n%-8s  %12s  %12s  %12s  %12s\n", "bytes", "planned", "unplanned",
@@ -237,11 +274,10 @@ static void explain_text_write_graph(const explained_t *explained, gantry__text_
     explain_text_write_nodes(explained, out);
     write_unused(explained, out);
     explain_text_write_copies(explained, out);
+    gantry__explained_runs(explained, true, explain_text_write_run, out);
     for (size_t i = 0; i < explained->schedule->block_count; ++i)
         explain_text_write_block(explained, &explained->schedule->blocks[i], out);
 }
-
-static const char *plural(size_t count) { return count == 1 ? "" : "s"; }
 
 void gantry__explain_as_text(const explained_t *explained, gantry__text_t *out) {
     const size_t nodes = explained->graph->node_count - explained->unused_count;

@@ -7,6 +7,7 @@
 #include "device/fault.h"
 #include "device/logical_device.h"
 #include "device/loss.h"
+#include "function/replay.h"
 #include "run/variable_state.h"
 
 /* ---- arguments of kernels ---- */
@@ -172,6 +173,7 @@ gantry_status_t gantry__frame_create(const gantry__schedule_t *schedule, const c
 void gantry__frame_destroy(gantry__frame_t *frame) {
     if (!frame) return;
     const gantry__heap_t *heap = frame->memory.heap;
+    gantry__frame_drop_replay(frame);
     for (size_t i = 0; frame->arenas && i < frame->schedule->arena_count; ++i)
         gantry__buffer_release(frame->arenas[i]);
     for (size_t i = 0; frame->blocks && i < frame->schedule->block_count; ++i) {
@@ -182,6 +184,17 @@ void gantry__frame_destroy(gantry__frame_t *frame) {
     gantry__arena_deinit(&frame->memory);
     gantry__mutex_deinit(&frame->lock);
     gantry__heap_free(heap, frame, sizeof *frame);
+}
+
+uint64_t gantry__frame_bytes(const gantry__frame_t *frame) {
+    const gantry__schedule_t *schedule = frame->schedule;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < schedule->arena_count; ++i) bytes += schedule->arenas[i].bytes;
+    for (size_t i = 0; i < schedule->block_count; ++i) {
+        for (uint32_t k = 0; k < schedule->blocks[i].body_count; ++k)
+            bytes += gantry__frame_bytes(frame->blocks[i][k]);
+    }
+    return bytes;
 }
 
 /* ---- one call ---- */
@@ -207,12 +220,13 @@ gantry_status_t gantry__frame_view(const gantry__frame_t *frame, uint32_t index,
     const gantry__slot_t *slot = &frame->schedule->slots[index];
     const gantry__value_t *value = &frame->schedule->graph->values[slot->value];
     const gantry_tensor_t *tensor = tensor_of(frame, index);
+    const gantry_shape_t *shape = value->elements >= 0 ? &value->shape : &tensor->shape;
     const uint64_t offset = slot->root == index ? 0 : slot->offset;
     if (!tensor->buffer) { /* inline: the whole of it, or a piece */
-        GANTRY__TRY(gantry__tensor_alias(tensor, &value->shape, out_tensor));
+        GANTRY__TRY(gantry__tensor_alias(tensor, shape, out_tensor));
         return gantry__tensor_inherit_faults(*out_tensor, tensor);
     }
-    GANTRY__TRY(gantry__tensor_view(tensor, offset, &value->shape, out_tensor));
+    GANTRY__TRY(gantry__tensor_view(tensor, offset, shape, out_tensor));
     return gantry__tensor_inherit_faults(*out_tensor, tensor);
 }
 
@@ -249,9 +263,20 @@ gantry_status_t gantry__frame_put(gantry__frame_t *frame, uint32_t slot, gantry_
     return GANTRY_OK;
 }
 
+gantry_status_t gantry__frame_put_on(gantry__frame_t *frame, const gantry__act_t *act, uint32_t i,
+                                     gantry_tensor_t *result) {
+    const gantry__allocation_t purpose = {.owner = "copy"};
+    gantry_tensor_t *copy;
+    if (result->device == act->device) return gantry__frame_put(frame, act->outputs[i], result);
+    gantry_status_t status = gantry__logical_device_open(act->device);
+    if (status == GANTRY_OK) status = gantry__tensor_copy_to(result, act->device, &purpose, &copy);
+    gantry_tensor_release(result);
+    return status == GANTRY_OK ? gantry__frame_put(frame, act->outputs[i], copy) : status;
+}
+
 /* ---- a kernel ---- */
 
-static gantry_status_t make_results(gantry__frame_t *frame, const gantry__act_t *act) {
+gantry_status_t gantry__frame_make_results(gantry__frame_t *frame, const gantry__act_t *act) {
     const gantry__schedule_t *schedule = frame->schedule;
     const gantry__node_t *node = &schedule->graph->nodes[act->node];
     for (uint32_t i = 0; i < act->output_count; ++i) {
@@ -267,7 +292,7 @@ static gantry_status_t make_results(gantry__frame_t *frame, const gantry__act_t 
     return GANTRY_OK;
 }
 
-static gantry_status_t wait_for_inputs(gantry__frame_t *frame, const gantry__act_t *act) {
+gantry_status_t gantry__frame_wait_for_inputs(gantry__frame_t *frame, const gantry__act_t *act) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < act->input_count; ++i) {
         const gantry_tensor_t *tensor = tensor_of(frame, act->inputs[i]);
@@ -334,11 +359,20 @@ static GANTRY__COLD gantry_status_t compute_others(const gantry__frame_t *frame,
     return status;
 }
 
+/* A kernel with needs that a graph of the device does not meet is launched by itself. */
+static void note_needs(const gantry__frame_t *frame, const gantry__act_t *act,
+                       gantry__call_t *call) {
+    if (call->fault) gantry__replay_note_act(frame->schedule, act, GANTRY__REPLAY_FAULT);
+    if (call->has_read) gantry__replay_note_act(frame->schedule, act, GANTRY__REPLAY_READS);
+    call->has_read = false;
+}
+
 /* After a kernel, failed or not. */
 static gantry_status_t finish_call(gantry__frame_t *frame, const gantry__act_t *act,
                                    gantry__call_t *call, gantry_status_t status) {
     gantry__point_t point;
     if (status != GANTRY_OK) status = compute_others(frame, act, call, status);
+    note_needs(frame, act, call);
     struct gantry__fault_t *fault = gantry__call_finish(call, &point);
     frame_mark_uses(frame, act, point);
     gantry_status_t kept = keep_fault(frame, fault);
@@ -346,12 +380,16 @@ static gantry_status_t finish_call(gantry__frame_t *frame, const gantry__act_t *
     return status == GANTRY_OK ? kept : status;
 }
 
-static gantry_status_t do_call(gantry__frame_t *frame, const gantry__act_t *act) {
+gantry_status_t gantry__frame_compute(gantry__frame_t *frame, const gantry__act_t *act) {
     gantry__call_t *call = &frame->calls[act->call];
-    GANTRY__TRY(make_results(frame, act));
-    GANTRY__TRY(wait_for_inputs(frame, act));
+    GANTRY__TRY(gantry__frame_wait_for_inputs(frame, act));
     if (act->is_empty) return GANTRY_OK;
     return finish_call(frame, act, call, (gantry_status_t)call->abi.kernel->compute(&call->abi));
+}
+
+static gantry_status_t do_call(gantry__frame_t *frame, const gantry__act_t *act) {
+    GANTRY__TRY(gantry__frame_make_results(frame, act));
+    return gantry__frame_compute(frame, act);
 }
 
 /* Nothing but the kernel: all arguments were bound when the frame was made. */
@@ -457,6 +495,7 @@ static gantry_status_t do_act(gantry__frame_t *frame, const gantry__act_t *act,
         case GANTRY__DO_ARGUMENT: return do_argument(frame, act, arguments[act->call]);
         case GANTRY__DO_BLOCK: return gantry__frame_do_block(frame, act);
         case GANTRY__DO_DRAW: return do_draw(frame, act);
+        case GANTRY__DO_EAGER: return gantry__frame_do_eager(frame, act);
     }
     return GANTRY_OK;
 }
@@ -481,8 +520,13 @@ static void frame_clean_up(gantry__frame_t *frame) {
     frame->fault_count = 0;
 }
 
-static gantry_status_t fail_at(const gantry__frame_t *frame, const gantry__act_t *act,
-                               gantry_status_t status) {
+void gantry__frame_end_act(gantry__frame_t *frame, const gantry__act_t *act) {
+    for (uint32_t i = 0; i < act->ended_count; ++i)
+        release_tensor(frame, frame->schedule->ended[act->ended_first + i]);
+}
+
+gantry_status_t gantry__frame_fail_at(const gantry__frame_t *frame, const gantry__act_t *act,
+                                      gantry_status_t status) {
     const gantry__node_t *node = &frame->schedule->graph->nodes[act->node];
     return gantry__fail_prefix(status, "node %s (%s%s) on %s: ", node->name, node->op->name,
                                act->kind == GANTRY__DO_COPY ? ", a copy" : "",
@@ -496,10 +540,12 @@ gantry_status_t gantry__frame_do_silently(gantry__frame_t *frame, const gantry__
 
 gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__act_t *act,
                                  const gantry_tensor_t *const *arguments) {
-    gantry_status_t status = gantry__profile_is_on(&frame->schedule->runtime->devices)
-                                 ? gantry__frame_do_recorded(frame, act, arguments)
-                                 : gantry__frame_do_silently(frame, act, arguments);
-    return status == GANTRY_OK ? GANTRY_OK : fail_at(frame, act, status);
+    /* the eager path makes its own record */
+    const bool records =
+        gantry__profile_is_on(&frame->schedule->runtime->devices) && act->kind != GANTRY__DO_EAGER;
+    gantry_status_t status = records ? gantry__frame_do_recorded(frame, act, arguments)
+                                     : gantry__frame_do_silently(frame, act, arguments);
+    return status == GANTRY_OK ? GANTRY_OK : gantry__frame_fail_at(frame, act, status);
 }
 
 static gantry_status_t run_acts(gantry__frame_t *frame, const gantry_tensor_t *const *arguments) {
@@ -508,10 +554,12 @@ static gantry_status_t run_acts(gantry__frame_t *frame, const gantry_tensor_t *c
     gantry_status_t status;
     if (schedule->lane_count > 1 && gantry__frame_run_lanes(frame, arguments, &status))
         return status;
+    /* a profile gets each kernel by itself */
+    if (schedule->notes && !gantry__profile_is_on(&schedule->runtime->devices))
+        return gantry__frame_run_replaying(frame, arguments);
     for (const gantry__act_t *act = schedule->acts; act < end; ++act) {
         GANTRY__TRY(gantry__frame_do(frame, act, arguments));
-        for (uint32_t i = 0; i < act->ended_count; ++i)
-            release_tensor(frame, schedule->ended[act->ended_first + i]);
+        gantry__frame_end_act(frame, act);
     }
     return GANTRY_OK;
 }

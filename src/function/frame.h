@@ -11,6 +11,8 @@
 #include "kernel/call.h"
 #include "run/scope_state.h"
 
+typedef struct gantry__replay_t gantry__replay_t;
+
 typedef struct gantry__frame_t {
     struct gantry__frame_t *next; /* in its function's list */
     const gantry__schedule_t *schedule;
@@ -27,6 +29,7 @@ typedef struct gantry__frame_t {
     gantry__mutex_t *shared;
     struct gantry__frame_t ***blocks; /* of each block, of each body */
     gantry_tensor_t **block_inputs;   /* room for those of one block */
+    gantry__replay_t *replay;         /* graphs of devices: function/frame_replay.c; NULL: none */
     struct gantry__fault_t **faults;  /* that kernels of the call may still find */
     size_t fault_count, fault_capacity;
 } gantry__frame_t;
@@ -35,6 +38,8 @@ typedef struct gantry__frame_t {
 gantry_status_t gantry__frame_create(const gantry__schedule_t *schedule, const char *owner,
                                      gantry__frame_t **out_frame);
 void gantry__frame_destroy(gantry__frame_t *frame);
+/* Of its blocks of device memory, and those of its bodies. */
+uint64_t gantry__frame_bytes(const gantry__frame_t *frame);
 
 /* Runs the schedule. arguments: the call's, one for each input of the graph. Writes one tensor for
  * each output, which belongs to the caller; NULLs after a failure, which names the node. */
@@ -42,7 +47,7 @@ gantry_status_t gantry__frame_run(gantry__frame_t *frame, gantry_scope_t *scope,
                                   const gantry_tensor_t *const *arguments,
                                   gantry_tensor_t **outputs);
 
-/* ---- for frame_block.c, frame_lanes.c and frame_profile.c ---- */
+/* ---- for frame_block.c, frame_eager.c, frame_lanes.c, frame_profile.c, frame_replay.c ---- */
 
 /* Runs one act of a call. Different acts may run on several threads at a time. */
 gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__act_t *act,
@@ -59,6 +64,24 @@ gantry_status_t gantry__frame_do_recorded(gantry__frame_t *frame, const gantry__
 bool gantry__frame_run_lanes(gantry__frame_t *frame, const gantry_tensor_t *const *arguments,
                              gantry_status_t *out_status);
 
+/* Runs all acts, with graphs of devices in place of kernels where it can. The schedule has
+ * notes. */
+gantry_status_t gantry__frame_run_replaying(gantry__frame_t *frame,
+                                            const gantry_tensor_t *const *arguments);
+/* Waits for launches of the frame's graphs and destroys them. */
+void gantry__frame_drop_replay(gantry__frame_t *frame);
+
+/* The parts of a kernel's act: tensors for its results, the wait of its device for its inputs, and
+ * both that wait and the kernel. */
+gantry_status_t gantry__frame_make_results(gantry__frame_t *frame, const gantry__act_t *act);
+gantry_status_t gantry__frame_wait_for_inputs(gantry__frame_t *frame, const gantry__act_t *act);
+gantry_status_t gantry__frame_compute(gantry__frame_t *frame, const gantry__act_t *act);
+/* Releases the tensors that the act is the last to use. */
+void gantry__frame_end_act(gantry__frame_t *frame, const gantry__act_t *act);
+/* Puts the act's node, op and device in front of the failure. */
+gantry_status_t gantry__frame_fail_at(const gantry__frame_t *frame, const gantry__act_t *act,
+                                      gantry_status_t status);
+
 /* A tensor of the caller's own over the slot's elements; the slot is TENSOR, CONSTANT or an alias
  * of one. */
 gantry_status_t gantry__frame_view(const gantry__frame_t *frame, uint32_t slot,
@@ -67,5 +90,10 @@ gantry_status_t gantry__frame_view(const gantry__frame_t *frame, uint32_t slot,
 gantry_status_t gantry__frame_put(gantry__frame_t *frame, uint32_t slot, gantry_tensor_t *tensor);
 /* A branch or a loop. */
 gantry_status_t gantry__frame_do_block(gantry__frame_t *frame, const gantry__act_t *act);
+/* An op by the eager path: frame_eager.c. */
+gantry_status_t gantry__frame_do_eager(gantry__frame_t *frame, const gantry__act_t *act);
+/* Makes a result the slot's, on the act's device. Takes over the reference. */
+gantry_status_t gantry__frame_put_on(gantry__frame_t *frame, const gantry__act_t *act, uint32_t i,
+                                     gantry_tensor_t *result);
 
 #endif

@@ -3,7 +3,6 @@
  * Tensors go in and come out; the selector and a loop's condition are read on the host. */
 #include <string.h>
 
-#include "device/device_open.h"
 #include "function/frame.h"
 
 /* Room for the tensors of one block on the stack. */
@@ -48,24 +47,11 @@ static gantry_status_t run_body(const block_run_t *run, uint32_t body, gantry_te
     return status == GANTRY_OK ? GANTRY_OK : gantry__fail_prefix(status, "body %u: ", body);
 }
 
-/* On the device where the rest of the function looks for it. Takes over the reference. */
-static gantry_status_t put_result(const block_run_t *run, uint32_t i, gantry_tensor_t *result) {
-    const gantry__allocation_t purpose = {.owner = "copy"};
-    if (result->device == run->act->device)
-        return gantry__frame_put(run->frame, run->act->outputs[i], result);
-    gantry_tensor_t *copy;
-    gantry_status_t status = gantry__logical_device_open(run->act->device);
-    if (status == GANTRY_OK)
-        status = gantry__tensor_copy_to(result, run->act->device, &purpose, &copy);
-    gantry_tensor_release(result);
-    return status == GANTRY_OK ? gantry__frame_put(run->frame, run->act->outputs[i], copy) : status;
-}
-
 static gantry_status_t put_results(const block_run_t *run, gantry_tensor_t **results) {
     gantry_status_t status = GANTRY_OK;
     for (uint32_t i = 0; i < run->act->output_count; ++i) {
         if (status == GANTRY_OK) {
-            status = put_result(run, i, results[i]);
+            status = gantry__frame_put_on(run->frame, run->act, i, results[i]);
         } else {
             gantry_tensor_release(results[i]);
         }

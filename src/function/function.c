@@ -51,6 +51,14 @@ static gantry_status_t check_passes(uint32_t off) {
         off, (unsigned)GANTRY_PASS_ALL);
 }
 
+static gantry_status_t check_device_graphs(gantry_choice_t choice) {
+    if (choice == GANTRY_DEFAULT || choice == GANTRY_OFF || choice == GANTRY_ON) return GANTRY_OK;
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "gantry_function_trace: device_graphs is %d; GANTRY_DEFAULT, GANTRY_OFF and GANTRY_ON are accepted",
+        (int)choice);
+}
+
 /* The texts of names become the runtime's. */
 static gantry_status_t copy_inputs(gantry_function_t *function, const gantry_input_spec_t *inputs) {
     const size_t count = function->input_count;
@@ -135,6 +143,7 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
     GANTRY__TRY(
         gantry__struct_read(options, 0, &chosen, sizeof chosen, "gantry_function_trace: options"));
     GANTRY__TRY(check_passes(chosen.passes_off));
+    GANTRY__TRY(check_device_graphs(chosen.device_graphs));
     GANTRY__TRY(function_make(runtime, input_count, output_count, &function));
     function->body = body;
     function->user = user;
@@ -143,6 +152,7 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
     function->inter_op_threads = chosen.inter_op_threads;
     function->memory_budget_bytes = chosen.memory_budget_bytes;
     function->passes_off = chosen.passes_off;
+    function->is_never_replayed = chosen.device_graphs == GANTRY_OFF;
     gantry_status_t status =
         gantry__runtime_word(runtime, name && *name ? name : "function", &function->name);
     if (status == GANTRY_OK) status = copy_inputs(function, inputs);
@@ -159,6 +169,18 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
 void gantry_function_release(gantry_function_t *function) {
     if (!function || !gantry__fork_guard_ask(&function->runtime->fork)) return;
     if (atomic_fetch_sub(&function->references, 1) == 1) function_destroy(function);
+}
+
+gantry_status_t gantry_function_trim(gantry_function_t *function, uint64_t *out_bytes) {
+    if (out_bytes) *out_bytes = 0;
+    if (!function)
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_function_trim: the function is NULL; one from gantry_function_trace is accepted");
+    GANTRY__TRY(gantry__runtime_check(function->runtime));
+    const uint64_t bytes = gantry__function_trim(function);
+    if (out_bytes) *out_bytes = bytes;
+    return GANTRY_OK;
 }
 
 const char *gantry_function_name(const gantry_function_t *function) {
@@ -345,6 +367,8 @@ gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_function_t *f
         status = scope->trace || function->runs_eagerly
                      ? call_inline(scope, function, inputs, outputs)
                      : call_traced(scope, function, inputs, outputs);
+        /* an op that failed in the scope, for a variable, did not know its node */
+        if (status != GANTRY_OK) gantry_scope_clear(scope);
         gantry_function_release(function);
     }
     if (status == GANTRY_OK) return GANTRY_OK;

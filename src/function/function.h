@@ -36,6 +36,7 @@ struct gantry_function_t {
     int32_t inter_op_threads;
     uint64_t memory_budget_bytes; /* 0: none */
     uint32_t passes_off;          /* GANTRY_PASS_... */
+    bool is_never_replayed;       /* device_graphs is off */
     gantry__mutex_t tracing;      /* one body at a time */
     gantry__mutex_t lock;         /* the list, its references and its frames */
     gantry__traced_t *traced;
@@ -51,6 +52,8 @@ gantry_status_t gantry__function_find(gantry_function_t *function, const gantry_
 /* The newest trace; NULL: none. */
 gantry__traced_t *gantry__function_newest(gantry_function_t *function);
 void gantry__function_leave(gantry_function_t *function, gantry__traced_t *traced);
+/* Frees the frames that no call runs; returns the bytes of their blocks. */
+uint64_t gantry__function_trim(gantry_function_t *function);
 
 /* Runs the body in a scope and checks the tensors that it sets. */
 gantry_status_t gantry__function_run_body(const gantry_function_t *function, gantry_scope_t *scope,

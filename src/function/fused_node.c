@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the program of a fused node, member by member, and asks the device whether it takes it.
+ * The op is _FusedRows for groups with reductions, else _FusedElementwise.
  *
  * A member is one instruction. BiasAdd along the last dimension is an Add, too, and AddN is an Add
  * for each further input, since it sums from left to right.
@@ -12,27 +13,16 @@
 
 #include "device/device_open.h"
 #include "device/logical_device.h"
-#include "function/pass_fuse.h"
+#include "function/fused_node.h"
 #include "run/dispatch.h"
 
 #define MOST_INSTRUCTIONS GANTRY__FUSED_MOST_INSTRUCTIONS
 #define MOST_INPUTS GANTRY__FUSED_MOST_INPUTS
 #define MOST_OUTPUTS GANTRY__FUSED_MOST_OUTPUTS
+#define ALPHA GANTRY__FUSED_ALPHA
 /* On the host, an operand with one element for each row ends the blocks of a fused node where rows
  * end. Shorter rows than this cost more than a pass over memory saves. */
 #define LEAST_ROW 512
-#define ALPHA UINT32_MAX /* for an input: no value yet, but a number that an attribute has */
-
-typedef struct program_t {
-    int64_t words[MOST_INSTRUCTIONS * GANTRY__FUSED_WORDS];
-    uint32_t results[MOST_INSTRUCTIONS]; /* by member: the instruction that makes its result */
-    int64_t outputs[MOST_OUTPUTS];       /* instructions */
-    uint32_t output_members[MOST_OUTPUTS];
-    uint32_t inputs[MOST_INPUTS]; /* values, or ALPHA */
-    gantry_dtype_t alpha_types[MOST_INPUTS];
-    double alphas[MOST_INPUTS];
-    uint32_t instruction_count, input_count, output_count, costly_count;
-} program_t;
 
 /* ---- candidates ---- */
 
@@ -57,7 +47,8 @@ static gantry__fused_id_t instruction_of(const gantry__fusing_t *fusing,
         return sums_pairs(graph, node) ? GANTRY__FUSED_Add : GANTRY__FUSED_COUNT;
     if (node->op->id == GANTRY__OP_ID_BiasAdd)
         return adds_to_last(graph, node) ? GANTRY__FUSED_Add : GANTRY__FUSED_COUNT;
-    return gantry__fused_id(node->op, node->attrs);
+    const gantry__fused_id_t reduction = gantry__fusing_reduction(fusing, node);
+    return reduction != GANTRY__FUSED_COUNT ? reduction : gantry__fused_id(node->op, node->attrs);
 }
 
 /* The type by which a program knows the op: that of its operands, of a Select that of t and e. */
@@ -72,12 +63,16 @@ static bool is_candidate(const gantry__fusing_t *fusing, uint32_t index) {
     if (!gantry__node_is_pure(node) || node->output_count != 1 || !fusing->is_needed[index])
         return false;
     const gantry__fused_id_t id = instruction_of(fusing, node);
+    const bool is_reduction = id > GANTRY__FUSED_COUNT;
     if (id == GANTRY__FUSED_COUNT || gantry__fusing_result(fusing, index)->elements == 0)
         return false;
+    if (fusing->what == GANTRY__FUSING_ROWS && !is_reduction &&
+        gantry__fusing_result(fusing, index)->shape.rank == 0)
+        return false; /* no rows */
     const gantry_dtype_t dtype = operand_type(fusing, node, id);
     if (id == GANTRY__FUSED_LeakyRelu && dtype != GANTRY_FLOAT32 && dtype != GANTRY_FLOAT64)
         return false; /* alpha is rounded by the kernels' own rule */
-    return gantry__fused_takes(id, dtype);
+    return is_reduction || gantry__fused_takes(id, dtype);
 }
 
 /* Whether an operand repeats each of its elements along a short row. */
@@ -103,7 +98,8 @@ gantry_status_t gantry__fusing_ask(gantry__fusing_t *fusing, uint32_t index) {
     gantry__kept_plan_t *kept;
     gantry_status_t status = gantry__dispatch_plan(fusing->runtime, &request, &kept);
     if (status == GANTRY_OK) {
-        const bool is_slow = kept->plan.device->synchronous && repeats_in_short_rows(fusing, index);
+        const bool is_slow = fusing->what == GANTRY__FUSING_ELEMENTWISE &&
+                             kept->plan.device->synchronous && repeats_in_short_rows(fusing, index);
         fusing->devices[index] = is_slow ? NULL : kept->plan.device;
     } else if (status != GANTRY_RESOURCE_EXHAUSTED) {
         gantry__forget_since(before); /* the node fails when it is placed */
@@ -114,7 +110,7 @@ gantry_status_t gantry__fusing_ask(gantry__fusing_t *fusing, uint32_t index) {
 
 /* ---- the program ---- */
 
-static bool add_input(program_t *program, uint32_t value, int64_t *out_operand) {
+static bool add_input(gantry__program_t *program, uint32_t value, int64_t *out_operand) {
     if (program->input_count == MOST_INPUTS) return false;
     *out_operand = program->input_count;
     program->inputs[program->input_count++] = value;
@@ -122,7 +118,7 @@ static bool add_input(program_t *program, uint32_t value, int64_t *out_operand) 
 }
 
 /* fusing->operands has operand + MOST_INSTRUCTIONS + 1, so that 0 is none. */
-static bool find_operand(gantry__fusing_t *fusing, program_t *program, uint32_t value,
+static bool find_operand(gantry__fusing_t *fusing, gantry__program_t *program, uint32_t value,
                          int64_t *out_operand) {
     const int64_t base = MOST_INSTRUCTIONS + 1;
     if (fusing->operands[value] == 0) {
@@ -133,7 +129,7 @@ static bool find_operand(gantry__fusing_t *fusing, program_t *program, uint32_t 
     return true;
 }
 
-static bool add_alpha(program_t *program, gantry_dtype_t dtype, double alpha,
+static bool add_alpha(gantry__program_t *program, gantry_dtype_t dtype, double alpha,
                       int64_t *out_operand) {
     if (!add_input(program, ALPHA, out_operand)) return false;
     program->alpha_types[*out_operand] = dtype;
@@ -142,7 +138,8 @@ static bool add_alpha(program_t *program, gantry_dtype_t dtype, double alpha,
 }
 
 /* Its five words, all 0 but the first two; NULL: there is no room. */
-static int64_t *new_instruction(program_t *program, gantry__fused_id_t id, gantry_dtype_t dtype) {
+static int64_t *new_instruction(gantry__program_t *program, gantry__fused_id_t id,
+                                gantry_dtype_t dtype) {
     if (program->instruction_count == MOST_INSTRUCTIONS) return NULL;
     int64_t *words = &program->words[program->instruction_count++ * GANTRY__FUSED_WORDS];
     memset(words, 0, GANTRY__FUSED_WORDS * sizeof *words);
@@ -153,8 +150,8 @@ static int64_t *new_instruction(program_t *program, gantry__fused_id_t id, gantr
 }
 
 /* The sum of all inputs, from left to right. */
-static bool add_sums(gantry__fusing_t *fusing, program_t *program, const gantry__node_t *node,
-                     gantry_dtype_t dtype) {
+static bool add_sums(gantry__fusing_t *fusing, gantry__program_t *program,
+                     const gantry__node_t *node, gantry_dtype_t dtype) {
     int64_t sum;
     if (!find_operand(fusing, program, node->inputs[0], &sum)) return false;
     for (uint32_t i = 1; i < node->input_count; ++i) {
@@ -166,11 +163,12 @@ static bool add_sums(gantry__fusing_t *fusing, program_t *program, const gantry_
     return true;
 }
 
-static bool add_one(gantry__fusing_t *fusing, program_t *program, const gantry__node_t *node,
-                    gantry__fused_id_t id, gantry_dtype_t dtype) {
+static bool add_one(gantry__fusing_t *fusing, gantry__program_t *program,
+                    const gantry__node_t *node, gantry__fused_id_t id, gantry_dtype_t dtype) {
     int64_t *words = new_instruction(program, id, dtype);
+    const bool reduces = id > GANTRY__FUSED_COUNT; /* the axes are no operand */
     if (!words) return false;
-    for (uint32_t i = 0; i < node->input_count; ++i) {
+    for (uint32_t i = 0; i < (reduces ? 1 : node->input_count); ++i) {
         if (!find_operand(fusing, program, node->inputs[i], &words[2 + i])) return false;
     }
     if (id == GANTRY__FUSED_LeakyRelu)
@@ -179,10 +177,11 @@ static bool add_one(gantry__fusing_t *fusing, program_t *program, const gantry__
         words[3] = node->attrs[1].i;
         words[4] = node->attrs[2].i;
     }
+    if (reduces) words[3] = gantry__fused_keeps_dims(node->op, node->attrs);
     return true;
 }
 
-static bool add_member(gantry__fusing_t *fusing, program_t *program, uint32_t member,
+static bool add_member(gantry__fusing_t *fusing, gantry__program_t *program, uint32_t member,
                        uint32_t index) {
     const gantry__node_t *node = &fusing->graph->nodes[index];
     const gantry__fused_id_t id = instruction_of(fusing, node);
@@ -216,7 +215,7 @@ static void forget_operands(gantry__fusing_t *fusing, const uint32_t *members, u
     }
 }
 
-static bool is_within_limits(const gantry__fusing_t *fusing, const program_t *program,
+static bool is_within_limits(const gantry__fusing_t *fusing, const gantry__program_t *program,
                              uint32_t member) {
     return fusing->devices[member]->synchronous ||
            (program->instruction_count <= GANTRY__FUSED_MOST_DEVICE_INSTRUCTIONS &&
@@ -225,8 +224,8 @@ static bool is_within_limits(const gantry__fusing_t *fusing, const program_t *pr
 
 /* Writes members until a limit. Returns how many of them, counted from the first, one node may
  * have: their results that are used outside are few enough. */
-static uint32_t write_members(gantry__fusing_t *fusing, program_t *program, const uint32_t *members,
-                              uint32_t count) {
+static uint32_t write_members(gantry__fusing_t *fusing, gantry__program_t *program,
+                              const uint32_t *members, uint32_t count) {
     uint32_t open = 0, possible = 0;
     program->instruction_count = program->input_count = program->costly_count = 0;
     for (uint32_t k = 0; k < count; ++k) {
@@ -242,7 +241,7 @@ static uint32_t write_members(gantry__fusing_t *fusing, program_t *program, cons
     return possible;
 }
 
-static void fuse_add_outputs(const gantry__fusing_t *fusing, program_t *program,
+static void fuse_add_outputs(const gantry__fusing_t *fusing, gantry__program_t *program,
                              const uint32_t *members, uint32_t count) {
     program->output_count = 0;
     for (uint32_t k = 0; k < count; ++k) {
@@ -252,9 +251,8 @@ static void fuse_add_outputs(const gantry__fusing_t *fusing, program_t *program,
     }
 }
 
-/* Returns how many members the program has. */
-static uint32_t write_program(gantry__fusing_t *fusing, program_t *program, const uint32_t *members,
-                              uint32_t count) {
+uint32_t gantry__fused_write(gantry__fusing_t *fusing, gantry__program_t *program,
+                             const uint32_t *members, uint32_t count) {
     const uint32_t most = count < MOST_INSTRUCTIONS ? count : MOST_INSTRUCTIONS,
                    taken = write_members(fusing, program, members, most);
     if (taken < most) (void)write_members(fusing, program, members, taken);
@@ -264,33 +262,10 @@ static uint32_t write_program(gantry__fusing_t *fusing, program_t *program, cons
 
 /* ---- the node ---- */
 
-/* Inferred from the program; the members' shape is that of all outputs. */
-typedef struct fused_call_t {
-    gantry__infer_t infer;
-    const gantry_shape_t *shapes[MOST_INPUTS];
-    gantry_dtype_t dtypes[MOST_INPUTS];
-    gantry_shape_t out_shapes[MOST_OUTPUTS];
-    gantry_dtype_t out_dtypes[MOST_OUTPUTS];
-    gantry_arg_t args[MOST_INPUTS + MOST_OUTPUTS];
-    const gantry_arg_t *inputs[MOST_INPUTS];
-    gantry_arg_t *outputs[MOST_OUTPUTS];
-    const gantry_attr_t *attrs[2];
-    gantry_op_call_t abi;
-} fused_call_t;
-
-static gantry_status_t infer_call(const gantry__fusing_t *fusing, const program_t *program,
-                                  fused_call_t *call) {
+void gantry__fused_begin_call(const gantry__fusing_t *fusing, const gantry__program_t *program,
+                              gantry__op_id_t op, gantry__fused_call_t *call) {
     static const gantry_shape_t scalar = {.rank = 0};
-    const gantry_attr_value_t attrs[] = {
-        {.name = "program",
-         .kind = GANTRY_ATTR_INTS,
-         .i = (int64_t)program->instruction_count * GANTRY__FUSED_WORDS,
-         .list = program->words},
-        {.name = "outputs",
-         .kind = GANTRY_ATTR_INTS,
-         .i = program->output_count,
-         .list = program->outputs}};
-    call->infer = (gantry__infer_t){.op = gantry__op_get(GANTRY__OP_ID__FusedElementwise),
+    call->infer = (gantry__infer_t){.op = gantry__op_get(op),
                                     .input_count = program->input_count,
                                     .shapes = call->shapes,
                                     .dtypes = call->dtypes,
@@ -304,6 +279,24 @@ static gantry_status_t infer_call(const gantry__fusing_t *fusing, const program_
         call->shapes[i] = value ? &value->shape : &scalar;
         call->dtypes[i] = value ? value->dtype : program->alpha_types[i];
     }
+}
+
+/* Inferred from the program; the members' shape is that of all outputs. */
+static gantry_status_t infer_call(const gantry__fusing_t *fusing, const gantry__program_t *program,
+                                  gantry__fused_call_t *call) {
+    const gantry_attr_value_t attrs[] = {
+        {.name = "program",
+         .kind = GANTRY_ATTR_INTS,
+         .i = (int64_t)program->instruction_count * GANTRY__FUSED_WORDS,
+         .list = program->words},
+        {.name = "outputs",
+         .kind = GANTRY_ATTR_INTS,
+         .i = program->output_count,
+         .list = program->outputs}};
+    gantry__fused_begin_call(fusing, program,
+                             fusing->what == GANTRY__FUSING_ROWS ? GANTRY__OP_ID__FusedRows
+                                                                 : GANTRY__OP_ID__FusedElementwise,
+                             call);
     return gantry__op_infer(&call->infer, attrs, 2);
 }
 
@@ -316,13 +309,13 @@ static void fuse_describe_arg(gantry_dtype_t dtype, const gantry_shape_t *shape,
                           .element_count = gantry_shape_elements(shape)};
 }
 
-static void fuse_describe(fused_call_t *call, const gantry_logical_device_t *device) {
+static void fuse_describe(gantry__fused_call_t *call, const gantry_logical_device_t *device) {
     const gantry__infer_t *infer = &call->infer;
     gantry_arg_t *arg = call->args;
     call->abi = (gantry_op_call_t){.struct_size = sizeof call->abi,
                                    .input_count = infer->input_count,
                                    .output_count = infer->output_count,
-                                   .attr_count = 2,
+                                   .attr_count = infer->op->attr_count,
                                    .inputs = call->inputs,
                                    .outputs = call->outputs,
                                    .attrs = call->attrs,
@@ -338,47 +331,64 @@ static void fuse_describe(fused_call_t *call, const gantry_logical_device_t *dev
         fuse_describe_arg(call->out_dtypes[i], &call->out_shapes[i], arg);
         call->outputs[i] = arg;
     }
-    for (uint32_t i = 0; i < 2; ++i) call->attrs[i] = &infer->attrs[i];
+    for (uint32_t i = 0; i < infer->op->attr_count; ++i) call->attrs[i] = &infer->attrs[i];
 }
 
-/* Whether the fused op, with the request of the last member, runs on the members' device. */
-static gantry_status_t check_device(const gantry__fusing_t *fusing, fused_call_t *call,
-                                    uint32_t last, bool *out_runs) {
-    const gantry__node_t *node = &fusing->graph->nodes[last];
-    const gantry__place_request_t request = gantry__dispatch_request(
-        fusing->runtime, call->infer.op, call->infer.attrs, node->wish, NULL);
+static gantry_status_t ask_kernels(const gantry__fusing_t *fusing, gantry__fused_call_t *call,
+                                   const gantry__wish_t *wish,
+                                   const gantry_logical_device_t *device,
+                                   const gantry_kernel_def_t **out_kernel) {
+    const gantry__place_request_t request =
+        gantry__dispatch_request(fusing->runtime, call->infer.op, call->infer.attrs, wish, NULL);
     gantry__kept_plan_t *kept;
-    *out_runs = false;
     GANTRY__TRY(gantry__dispatch_plan(fusing->runtime, &request, &kept));
-    if (kept->plan.device != fusing->devices[last]) return GANTRY_OK;
+    if (kept->plan.device != device) return GANTRY_OK;
     GANTRY__TRY(gantry__logical_device_open(kept->plan.device));
     fuse_describe(call, kept->plan.device);
-    for (uint32_t i = 0; i < kept->plan.kernel_count && !*out_runs; ++i) {
+    for (uint32_t i = 0; i < kept->plan.kernel_count && !*out_kernel; ++i) {
         const gantry_kernel_def_t *def = kept->plan.kernels[i]->def;
         call->abi.kernel = def;
-        *out_runs = !def->supports || def->supports(&call->abi);
+        if (!def->supports || def->supports(&call->abi)) *out_kernel = def;
     }
     return GANTRY_OK;
 }
 
-/* A program that no device takes leaves the members as they are. */
-static gantry_status_t can_run(const gantry__fusing_t *fusing, const program_t *program,
-                               fused_call_t *call, uint32_t last, bool *out_runs) {
+gantry_status_t gantry__fused_find_kernel(const gantry__fusing_t *fusing,
+                                          gantry__fused_call_t *call, const gantry__wish_t *wish,
+                                          const gantry_logical_device_t *device,
+                                          const gantry_kernel_def_t **out_kernel) {
     const uint32_t before = gantry__failures();
-    *out_runs = false;
-    gantry_status_t status = infer_call(fusing, program, call);
-    if (status == GANTRY_OK) status = check_device(fusing, call, last, out_runs);
+    *out_kernel = NULL;
+    gantry_status_t status = ask_kernels(fusing, call, wish, device, out_kernel);
     if (status == GANTRY_OK || status == GANTRY_RESOURCE_EXHAUSTED) return status;
+    *out_kernel = NULL;
+    gantry__forget_since(before);
+    return GANTRY_OK;
+}
+
+/* Whether the fused op, with the request of the last member, runs on the members' device. A program
+ * that no device takes leaves the members as they are. */
+static gantry_status_t can_run(const gantry__fusing_t *fusing, const gantry__program_t *program,
+                               gantry__fused_call_t *call, uint32_t last, bool *out_runs) {
+    const uint32_t before = gantry__failures();
+    const gantry_kernel_def_t *kernel;
+    gantry_status_t status = infer_call(fusing, program, call);
     *out_runs = false;
+    if (status == GANTRY_OK) {
+        status = gantry__fused_find_kernel(fusing, call, fusing->graph->nodes[last].wish,
+                                           fusing->devices[last], &kernel);
+        *out_runs = status == GANTRY_OK && kernel;
+    }
+    if (status == GANTRY_OK || status == GANTRY_RESOURCE_EXHAUSTED) return status;
     gantry__forget_since(before);
     return GANTRY_OK;
 }
 
 /* ---- in the graph ---- */
 
-static gantry_status_t add_alpha_constant(const gantry__fusing_t *fusing, const program_t *program,
-                                          uint32_t input, const gantry__node_t *user,
-                                          uint32_t *out_value) {
+static gantry_status_t add_alpha_constant(const gantry__fusing_t *fusing,
+                                          const gantry__program_t *program, uint32_t input,
+                                          const gantry__node_t *user, uint32_t *out_value) {
     const gantry_shape_t scalar = {.rank = 0};
     const gantry_dtype_t dtype = program->alpha_types[input];
     const float narrow = (float)program->alphas[input];
@@ -427,19 +437,32 @@ static gantry_status_t collect_members(const gantry__fusing_t *fusing, const uin
     return GANTRY_OK;
 }
 
-static void replace_members(gantry__fusing_t *fusing, const program_t *program,
+/* Nothing needs the axes that only this reduction used. */
+static void forget_axes(const gantry__fusing_t *fusing, const gantry__node_t *reduction) {
+    const uint32_t maker = fusing->graph->values[reduction->inputs[1]].node;
+    const gantry__node_t *axes = &fusing->graph->nodes[maker];
+    if (--fusing->uses[reduction->inputs[1]] == 0 && axes->kind == GANTRY__NODE_CONST)
+        fusing->is_needed[maker] = axes->colocated_count > 0;
+}
+
+static void replace_members(gantry__fusing_t *fusing, const gantry__program_t *program,
                             const uint32_t *members, uint32_t count, uint32_t index) {
     const gantry__graph_t *graph = fusing->graph;
-    for (uint32_t k = 0; k < count; ++k) fusing->new_nodes[members[k]] = index;
+    for (uint32_t k = 0; k < count; ++k) {
+        const gantry__node_t *member = &graph->nodes[members[k]];
+        fusing->new_nodes[members[k]] = index;
+        if (gantry__fusing_reduction(fusing, member) != GANTRY__FUSED_COUNT)
+            forget_axes(fusing, member);
+    }
     fusing->is_last[members[count - 1]] = true;
     for (uint32_t i = 0; i < program->output_count; ++i)
         fusing->new_values[graph->nodes[members[program->output_members[i]]].first_output] =
             graph->nodes[index].first_output + i;
 }
 
-static gantry_status_t add_fused(gantry__fusing_t *fusing, program_t *program,
-                                 const fused_call_t *call, const uint32_t *members,
-                                 uint32_t count) {
+gantry_status_t gantry__fused_add(gantry__fusing_t *fusing, gantry__program_t *program,
+                                  const gantry__fused_call_t *call, const uint32_t *members,
+                                  uint32_t count) {
     const gantry__node_t last = fusing->graph->nodes[members[count - 1]];
     gantry__node_t node = {.kind = GANTRY__NODE_OP,
                            .op = call->infer.op,
@@ -464,14 +487,31 @@ static gantry_status_t add_fused(gantry__fusing_t *fusing, program_t *program,
     return GANTRY_OK;
 }
 
+/* Whether it has a reduction, and an instruction with all elements of its rows: without one, fusion
+ * saves no pass over memory. */
+static bool is_worth_rows(const gantry__fusing_t *fusing, const uint32_t *members, uint32_t count) {
+    bool reduces = false, is_wide = false;
+    for (uint32_t k = 0; k < count; ++k) {
+        const gantry__node_t *node = &fusing->graph->nodes[members[k]];
+        if (gantry__fusing_reduction(fusing, node) != GANTRY__FUSED_COUNT) {
+            reduces = true;
+        } else {
+            is_wide = is_wide || gantry__fusing_rows_of(fusing, members[k]).length > 0;
+        }
+    }
+    return reduces && is_wide;
+}
+
 gantry_status_t gantry__fusing_join(gantry__fusing_t *fusing, const uint32_t *members,
                                     uint32_t count, uint32_t *out_taken) {
-    program_t program;
-    fused_call_t call;
+    gantry__program_t program;
+    gantry__fused_call_t call;
     bool runs = false;
-    const uint32_t taken = write_program(fusing, &program, members, count);
+    const uint32_t taken = gantry__fused_write(fusing, &program, members, count);
     *out_taken = taken > 1 ? taken : 1;
-    if (taken < 2) return GANTRY_OK;
+    if (taken < 2 ||
+        (fusing->what == GANTRY__FUSING_ROWS && !is_worth_rows(fusing, members, taken)))
+        return GANTRY_OK;
     GANTRY__TRY(can_run(fusing, &program, &call, members[taken - 1], &runs));
-    return runs ? add_fused(fusing, &program, &call, members, taken) : GANTRY_OK;
+    return runs ? gantry__fused_add(fusing, &program, &call, members, taken) : GANTRY_OK;
 }

@@ -68,12 +68,12 @@ static bool graph_add_value(gantry__graph_t *graph, uint32_t node, gantry_dtype_
                            sizeof *graph->values))
         return false;
     const int64_t elements = gantry_shape_elements(shape);
-    graph->values[graph->value_count++] =
-        (gantry__value_t){.node = node,
-                          .dtype = dtype,
-                          .shape = *shape,
-                          .elements = elements,
-                          .bytes = (uint64_t)elements * gantry_dtype_size(dtype)};
+    graph->values[graph->value_count++] = (gantry__value_t){
+        .node = node,
+        .dtype = dtype,
+        .shape = *shape,
+        .elements = elements,
+        .bytes = elements > 0 ? (uint64_t)elements * gantry_dtype_size(dtype) : 0};
     return true;
 }
 

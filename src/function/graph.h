@@ -23,7 +23,8 @@ typedef enum gantry__node_kind_t {
     GANTRY__NODE_ASSIGN = 4, /* to a variable: of input 0, or of its sum or difference with it */
     GANTRY__NODE_CASE = 5,   /* the body whose number input 0 is; a bool: 1 for false */
     GANTRY__NODE_WHILE = 6,  /* body 1, as long as body 0 says so */
-    GANTRY__NODE_DRAW = 7    /* key and counter of the next numbers of a stream */
+    GANTRY__NODE_DRAW = 7,   /* key and counter of the next numbers of a stream */
+    GANTRY__NODE_EAGER = 8   /* an op that each call runs at once, by the eager path */
 } gantry__node_kind_t;
 
 /* Nodes that are no ops of the table: arguments, branches, loops. */
@@ -58,15 +59,18 @@ typedef struct gantry__node_t {
     const char *const *fused; /* names of the nodes that a pass joined in this one */
     uint32_t fused_count;
     const gantry__op_def_t *const *fused_ops; /* of these nodes */
+    /* a product whose kernel cannot take the elementwise nodes behind it */
+    bool is_apart;
     const char *recomputes; /* the node whose result it computes again, for a budget; or NULL */
 } gantry__node_t;
 
 typedef struct gantry__value_t {
     uint32_t node;
     gantry_dtype_t dtype;
-    gantry_shape_t shape;
-    int64_t elements;
-    uint64_t bytes;
+    gantry_shape_t shape; /* a size of -1 depends on data; only EAGER nodes, blocks and results
+                             take such a value */
+    int64_t elements;     /* -1: depends on data */
+    uint64_t bytes;       /* 0: depends on data */
 } gantry__value_t;
 
 typedef struct gantry__graph_t {
@@ -78,8 +82,9 @@ typedef struct gantry__graph_t {
     uint32_t *inputs;  /* values of the INPUT nodes, in order */
     uint32_t *outputs; /* values */
     uint32_t input_count, output_count;
-    uint32_t passes_off;  /* GANTRY_PASS_... */
-    const char **dropped; /* names of the nodes that nothing needed, in their order */
+    uint32_t passes_off;    /* GANTRY_PASS_... */
+    bool is_never_replayed; /* the option device_graphs is off */
+    const char **dropped;   /* names of the nodes that nothing needed, in their order */
     uint32_t dropped_count;
 } gantry__graph_t;
 

@@ -27,7 +27,8 @@
 /* ---- costs ---- */
 
 static double elements_of(const gantry__schedule_t *schedule, uint32_t slot) {
-    return (double)schedule->graph->values[schedule->slots[slot].value].elements;
+    const int64_t elements = schedule->graph->values[schedule->slots[slot].value].elements;
+    return elements > 0 ? (double)elements : 0; /* -1: depends on data */
 }
 
 static double bytes_of(const gantry__schedule_t *schedule, const gantry__act_t *act) {

@@ -11,6 +11,7 @@ static gantry_status_t run_inside(gantry_runtime_t *runtime, const gantry__graph
         const gantry__node_t *node = &graph->nodes[i];
         for (uint32_t k = 0; k < node->body_count; ++k) {
             node->bodies[k].graph.passes_off = graph->passes_off;
+            node->bodies[k].graph.is_never_replayed = graph->is_never_replayed;
             GANTRY__TRY(gantry__passes_run(runtime, &node->bodies[k].graph));
         }
     }
@@ -22,6 +23,7 @@ gantry_status_t gantry__passes_run(gantry_runtime_t *runtime, gantry__graph_t *g
     if (is_on(graph, GANTRY_PASS_CONSTANT_FOLDING)) GANTRY__TRY(gantry__pass_fold(runtime, graph));
     if (is_on(graph, GANTRY_PASS_COMMON_SUBEXPRESSIONS)) GANTRY__TRY(gantry__pass_common(graph));
     if (is_on(graph, GANTRY_PASS_DEAD_NODES)) GANTRY__TRY(gantry__pass_dead(graph));
+    if (is_on(graph, GANTRY_PASS_EPILOGUES)) GANTRY__TRY(gantry__pass_epilogues(runtime, graph));
     if (is_on(graph, GANTRY_PASS_ELEMENTWISE_FUSION))
         GANTRY__TRY(gantry__pass_fuse(runtime, graph));
     return GANTRY_OK;

@@ -4,6 +4,7 @@
  *     fold      nodes of constants alone become constants
  *     common    of nodes that compute the same, the first is left
  *     dead      nodes that nothing needs go
+ *     epilogues a product's node takes the elementwise nodes behind it
  *     fuse      elementwise nodes of one device become one node
  *
  * They run in this order, before the graph is placed. Two more run later, over a schedule: copies
@@ -28,6 +29,7 @@ gantry_status_t gantry__pass_common(gantry__graph_t *graph);
 gantry_status_t gantry__pass_dead(gantry__graph_t *graph);
 /* Puts the nodes in an order in which fewer bytes live at a time; effects keep their order. */
 gantry_status_t gantry__pass_order(gantry__graph_t *graph);
+gantry_status_t gantry__pass_epilogues(gantry_runtime_t *runtime, gantry__graph_t *graph);
 /* Makes cheap values again in front of late uses, until wanted_bytes fewer live at a time, or until
  * no more can be saved. *out_made: how many nodes are added. */
 gantry_status_t gantry__pass_recompute(gantry__graph_t *graph, uint64_t wanted_bytes,

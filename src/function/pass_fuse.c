@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Joins elementwise nodes into nodes that compute them in one pass over memory.
+/* Joins elementwise nodes into nodes that compute them in one pass over memory, first those around
+ * reductions over the last axis, then the others; or into the product before them.
  *
- * A group has one device and one shape of results. It runs where its last member stands, so program
+ * A group has one device and one shape of results, or with reductions the same rows
+ * (fused_rows.c). It runs where its last member stands, so program
  * order stays a topological order if nothing outside uses a member's result before that place. One
  * walk in program order keeps that true:
  *
@@ -28,15 +30,14 @@
 
 typedef struct groups_t {
     gantry__fusing_t fusing;
-    uint32_t *parents;  /* by node: of the set that is its group */
-    bool *is_closed;    /* by the root of a group */
-    uint32_t *lasts;    /* by root: the last member */
-    uint64_t *held;     /* by root: bytes of temporary inputs that end with a member */
-    uint32_t *last_use; /* by value: the last needed node that uses it; node_count: a result */
-    uint32_t *kernels;  /* by node: nodes before it that run and are no candidates */
-    uint32_t *next;     /* by node: the next member of its group, in program order; 0: none */
-    uint32_t *tails;    /* by root: the newest member in the list */
-    uint32_t *members;  /* of one group */
+    uint32_t *parents; /* by node: of the set that is its group */
+    bool *is_closed;   /* by the root of a group */
+    uint32_t *lasts;   /* by root: the last member */
+    int64_t *lengths;  /* by root: of its rows; 0: any */
+    uint64_t *held;    /* by root: bytes of temporary inputs that end with a member */
+    uint32_t *next;    /* by node: the next member of its group, in program order; 0: none */
+    uint32_t *tails;   /* by root: the newest member in the list */
+    uint32_t *members; /* of one group */
     uint32_t *order;
     size_t order_count;
 } groups_t;
@@ -54,7 +55,7 @@ static uint32_t find_group(const groups_t *groups, uint32_t node) {
 
 static void note_use(const groups_t *groups, uint32_t value, uint32_t node) {
     ++groups->fusing.uses[value];
-    if (groups->last_use[value] < node) groups->last_use[value] = node;
+    if (groups->fusing.last_use[value] < node) groups->fusing.last_use[value] = node;
 }
 
 /* Backwards, so that an alias passes on how long its result is used. */
@@ -67,18 +68,22 @@ static void find_uses(const groups_t *groups) {
         if (!groups->fusing.is_needed[i]) continue;
         for (uint32_t k = 0; k < node->input_count; ++k) note_use(groups, node->inputs[k], i);
         if (gantry__node_is_alias(node) &&
-            groups->last_use[node->first_output] > groups->last_use[node->inputs[0]])
-            groups->last_use[node->inputs[0]] = groups->last_use[node->first_output];
+            groups->fusing.last_use[node->first_output] > groups->fusing.last_use[node->inputs[0]])
+            groups->fusing.last_use[node->inputs[0]] = groups->fusing.last_use[node->first_output];
     }
 }
 
 /* A node that shares its device with another stays a node, for the placer. */
 static void fuse_leave_out_colocated(const groups_t *groups) {
-    for (uint32_t i = 0; i < groups->fusing.node_count; ++i) {
-        const gantry__node_t *node = &groups->fusing.graph->nodes[i];
-        if (node->colocated_count > 0) groups->fusing.devices[i] = NULL;
+    const gantry__fusing_t *fusing = &groups->fusing;
+    for (uint32_t i = 0; i < fusing->node_count; ++i) {
+        const gantry__node_t *node = &fusing->graph->nodes[i];
+        fusing->is_colocated[i] |= node->colocated_count > 0;
         for (uint32_t k = 0; k < node->colocated_count; ++k)
-            groups->fusing.devices[node->colocated[k]] = NULL;
+            fusing->is_colocated[node->colocated[k]] = true;
+    }
+    for (uint32_t i = 0; i < fusing->node_count; ++i) {
+        if (fusing->is_colocated[i]) fusing->devices[i] = NULL;
     }
 }
 
@@ -89,7 +94,7 @@ static gantry_status_t find_candidates(groups_t *groups) {
         GANTRY__TRY(gantry__fusing_ask(&groups->fusing, i));
     fuse_leave_out_colocated(groups);
     for (uint32_t i = 0; i < groups->fusing.node_count; ++i) {
-        groups->kernels[i] = kernels;
+        groups->fusing.kernels[i] = kernels;
         kernels += groups->fusing.is_needed[i] && !groups->fusing.devices[i] &&
                    graph->nodes[i].kind == GANTRY__NODE_OP &&
                    !gantry__node_is_alias(&graph->nodes[i]);
@@ -99,8 +104,7 @@ static gantry_status_t find_candidates(groups_t *groups) {
 
 /* ---- the walk ---- */
 
-/* Made by each call and held by nothing else: not an argument, a constant or a variable's value. */
-static bool is_temporary(const gantry__graph_t *graph, uint32_t value) {
+bool gantry__fusing_is_temporary(const gantry__graph_t *graph, uint32_t value) {
     const gantry__node_t *node = &graph->nodes[graph->values[value].node];
     while (gantry__node_is_alias(node)) node = &graph->nodes[graph->values[node->inputs[0]].node];
     return node->kind == GANTRY__NODE_OP;
@@ -110,9 +114,11 @@ static void begin_group(const groups_t *groups, uint32_t index) {
     const gantry__graph_t *graph = groups->fusing.graph;
     const gantry__node_t *node = &graph->nodes[index];
     groups->lasts[index] = index;
+    if (groups->fusing.what == GANTRY__FUSING_ROWS)
+        groups->lengths[index] = gantry__fusing_rows_of(&groups->fusing, index).length;
     for (uint32_t k = 0; k < node->input_count; ++k) {
         const uint32_t value = node->inputs[k];
-        if (groups->last_use[value] == index && is_temporary(graph, value))
+        if (groups->fusing.last_use[value] == index && gantry__fusing_is_temporary(graph, value))
             groups->held[index] += graph->values[value].bytes;
     }
 }
@@ -121,24 +127,38 @@ static void begin_group(const groups_t *groups, uint32_t index) {
  * while other kernels run. */
 static bool holds_more(const groups_t *groups, uint32_t group, uint32_t value, uint32_t index) {
     const gantry__graph_t *graph = groups->fusing.graph;
-    return groups->kernels[index] > groups->kernels[groups->lasts[group]] &&
+    return groups->fusing.kernels[index] > groups->fusing.kernels[groups->lasts[group]] &&
            groups->held[group] > graph->values[value].bytes + MOST_HELD_BYTES;
+}
+
+/* Whether the groups of both nodes can be one, by their shapes. */
+static bool shapes_fit(const groups_t *groups, uint32_t maker, uint32_t index) {
+    const gantry__fusing_t *fusing = &groups->fusing;
+    if (fusing->what != GANTRY__FUSING_ROWS)
+        return gantry_shape_equal(&gantry__fusing_result(fusing, maker)->shape,
+                                  &gantry__fusing_result(fusing, index)->shape);
+    const gantry__fusing_rows_t rows = gantry__fusing_rows_of(fusing, maker),
+                                own_rows = gantry__fusing_rows_of(fusing, index);
+    const int64_t length = groups->lengths[find_group(groups, maker)],
+                  own = groups->lengths[find_group(groups, index)];
+    return (length == own || length == 0 || own == 0) &&
+           gantry_shape_equal(&rows.lead, &own_rows.lead);
 }
 
 static void take_group(const groups_t *groups, uint32_t value, uint32_t index) {
     const gantry__fusing_t *fusing = &groups->fusing;
     const uint32_t maker = fusing->graph->values[value].node;
-    if (fusing->devices[maker] != fusing->devices[index] ||
-        !gantry_shape_equal(&gantry__fusing_result(fusing, maker)->shape,
-                            &gantry__fusing_result(fusing, index)->shape))
+    if (fusing->devices[maker] != fusing->devices[index] || !shapes_fit(groups, maker, index))
         return;
     const uint32_t group = find_group(groups, maker), own = find_group(groups, index);
     if (group != own) {
         if (groups->is_closed[group] || holds_more(groups, group, value, index)) return;
         groups->parents[group] = own;
+        if (groups->lengths[group] > 0) groups->lengths[own] = groups->lengths[group];
         groups->held[own] += groups->held[group];
     }
-    if (groups->last_use[value] == index && groups->held[own] >= fusing->graph->values[value].bytes)
+    if (groups->fusing.last_use[value] == index &&
+        groups->held[own] >= fusing->graph->values[value].bytes)
         groups->held[own] -= fusing->graph->values[value].bytes; /* it is inside now */
 }
 
@@ -149,12 +169,20 @@ static void close_group(const groups_t *groups, uint32_t of, uint32_t user) {
         groups->is_closed[group] = true;
 }
 
+/* No member may use a reduction without a last dimension, so the node must not join its group. */
+static void close_ended_rows(const groups_t *groups, uint32_t of) {
+    if (groups->fusing.devices[of] && gantry__fusing_ends_rows(&groups->fusing.graph->nodes[of]))
+        groups->is_closed[find_group(groups, of)] = true;
+}
+
 static void fuse_visit(const groups_t *groups, uint32_t index) {
     const gantry__graph_t *graph = groups->fusing.graph;
     const gantry__node_t *node = &graph->nodes[index];
     if (!groups->fusing.is_needed[index]) return;
     if (groups->fusing.devices[index]) {
         begin_group(groups, index);
+        for (uint32_t k = 0; k < node->input_count; ++k)
+            close_ended_rows(groups, graph->values[node->inputs[k]].node);
         for (uint32_t k = 0; k < node->input_count; ++k) {
             if (groups->fusing.devices[graph->values[node->inputs[k]].node])
                 take_group(groups, node->inputs[k], index);
@@ -184,6 +212,8 @@ static gantry_status_t join_group(groups_t *groups, uint32_t first) {
     uint32_t count = 0;
     for (uint32_t at = first; count == 0 || at != 0; at = groups->next[at])
         groups->members[count++] = at;
+    if (groups->fusing.what == GANTRY__FUSING_PRODUCTS)
+        return gantry__fusing_join_product(&groups->fusing, groups->members, count);
     for (uint32_t done = 0, taken; done + 1 < count; done += taken)
         GANTRY__TRY(
             gantry__fusing_join(&groups->fusing, groups->members + done, count - done, &taken));
@@ -201,7 +231,8 @@ static gantry_status_t join_groups(groups_t *groups) {
         const uint32_t group = find_group(groups, i);
         if (is_listed[group]) continue;
         is_listed[group] = true;
-        if (groups->next[i] != 0) GANTRY__TRY(join_group(groups, i));
+        if (groups->next[i] != 0 || groups->fusing.what == GANTRY__FUSING_PRODUCTS)
+            GANTRY__TRY(join_group(groups, i));
     }
     return GANTRY_OK;
 }
@@ -222,6 +253,7 @@ static void write_order(groups_t *groups) {
             groups->order[groups->order_count++] = i;
         } else if (fusing->is_last[i]) {
             groups->order[groups->order_count++] = fused;
+            if (fusing->views[i] != 0) groups->order[groups->order_count++] = fusing->views[i];
         }
     }
 }
@@ -271,31 +303,37 @@ static bool groups_init(groups_t *groups, gantry__arena_t *arena) {
     const size_t nodes = fusing->node_count, values = fusing->value_count;
     fusing->devices = gantry__arena_zalloc(arena, nodes, sizeof(gantry_logical_device_t *));
     fusing->is_needed = gantry__arena_zalloc(arena, nodes, sizeof(bool));
+    fusing->is_colocated = gantry__arena_zalloc(arena, nodes, sizeof(bool));
     fusing->uses = gantry__arena_zalloc(arena, values, sizeof(uint32_t));
     fusing->operands = gantry__arena_zalloc(arena, values, sizeof(uint32_t));
     fusing->uses_left = gantry__arena_zalloc(arena, values, sizeof(uint32_t));
     fusing->new_values = gantry__arena_zalloc(arena, values, sizeof(uint32_t));
     fusing->new_nodes = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     fusing->is_last = gantry__arena_zalloc(arena, nodes, sizeof(bool));
+    fusing->views = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     groups->parents = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     groups->is_closed = gantry__arena_zalloc(arena, nodes, sizeof(bool));
     groups->lasts = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
+    groups->lengths = gantry__arena_zalloc(arena, nodes, sizeof(int64_t));
     groups->held = gantry__arena_zalloc(arena, nodes, sizeof(uint64_t));
-    groups->last_use = gantry__arena_zalloc(arena, values, sizeof(uint32_t));
-    groups->kernels = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
+    fusing->last_use = gantry__arena_zalloc(arena, values, sizeof(uint32_t));
+    fusing->kernels = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     groups->next = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     groups->tails = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
     groups->members = gantry__arena_zalloc(arena, nodes, sizeof(uint32_t));
-    return fusing->devices && fusing->is_needed && fusing->uses && fusing->operands &&
-           fusing->uses_left && fusing->new_values && fusing->new_nodes && fusing->is_last &&
-           groups->parents && groups->is_closed && groups->lasts && groups->held &&
-           groups->last_use && groups->kernels && groups->next && groups->tails && groups->members;
+    return fusing->devices && fusing->is_needed && fusing->is_colocated && fusing->uses &&
+           fusing->operands && fusing->uses_left && fusing->new_values && fusing->new_nodes &&
+           fusing->is_last && fusing->views && groups->parents && groups->is_closed &&
+           groups->lasts && groups->lengths && groups->held && groups->fusing.last_use &&
+           groups->fusing.kernels && groups->next && groups->tails && groups->members;
 }
 
-gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *graph) {
+static gantry_status_t run_fusion(gantry_runtime_t *runtime, gantry__graph_t *graph,
+                                  gantry__fusing_what_t what) {
     gantry__arena_t arena;
     groups_t groups = {.fusing = {.runtime = runtime,
                                   .graph = graph,
+                                  .what = what,
                                   .node_count = graph->node_count,
                                   .value_count = graph->value_count}};
     gantry__arena_init(&arena, graph->heap);
@@ -303,4 +341,25 @@ gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *gr
         groups_init(&groups, &arena) ? fuse(&groups) : GANTRY_RESOURCE_EXHAUSTED;
     gantry__arena_deinit(&arena);
     return status;
+}
+
+static bool has_reductions(const gantry__graph_t *graph) {
+    for (size_t i = 0; i < graph->node_count; ++i) {
+        if (gantry__node_is_pure(&graph->nodes[i]) &&
+            gantry__fused_reduction(graph->nodes[i].op) != GANTRY__FUSED_COUNT)
+            return true;
+    }
+    return false;
+}
+
+gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *graph) {
+    if (has_reductions(graph)) GANTRY__TRY(run_fusion(runtime, graph, GANTRY__FUSING_ROWS));
+    return run_fusion(runtime, graph, GANTRY__FUSING_ELEMENTWISE);
+}
+
+gantry_status_t gantry__pass_epilogues(gantry_runtime_t *runtime, gantry__graph_t *graph) {
+    bool has_product = false;
+    for (size_t i = 0; i < graph->node_count && !has_product; ++i)
+        has_product = gantry__fusing_is_product(&graph->nodes[i]);
+    return has_product ? run_fusion(runtime, graph, GANTRY__FUSING_PRODUCTS) : GANTRY_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the fusion pass: groups of elementwise nodes (pass_fuse.c), and the node that stands
- * for one (fused_node.c).
+/* The parts of the fusion passes: groups of nodes (pass_fuse.c), what makes rows a group
+ * (fused_rows.c), and the node that stands for one (fused_node.c), or for one and the product
+ * before it (fused_product.c).
  *
  * Plain values of the pass. Externally synchronised. */
 #ifndef GANTRY_FUNCTION_PASS_FUSE_H
@@ -10,18 +11,30 @@
 #include "op/fused_program.h"
 
 /* A number by value or node, for those that were there when the pass began. */
+/* What the groups of a pass become. */
+typedef enum gantry__fusing_what_t {
+    GANTRY__FUSING_ELEMENTWISE, /* nodes of their own */
+    GANTRY__FUSING_ROWS,        /* the same with reductions over the last axis */
+    GANTRY__FUSING_PRODUCTS     /* parts of the products before them */
+} gantry__fusing_what_t;
+
 typedef struct gantry__fusing_t {
     gantry_runtime_t *runtime;
     gantry__graph_t *graph;
+    gantry__fusing_what_t what;
     size_t node_count, value_count;          /* when the pass began */
     const gantry_logical_device_t **devices; /* by node: of a candidate; NULL: of no candidate */
     bool *is_needed;                         /* by node */
-    uint32_t *uses;                          /* by value: inputs of needed nodes, results */
-    uint32_t *operands;                      /* by value: in the program that is made, + 1 */
+    bool *is_colocated;   /* by node: shares its device with another by request */
+    uint32_t *kernels;    /* by node: nodes before it that run and are no candidates */
+    uint32_t *last_use;   /* by value: the last needed node that uses it; node_count: a result */
+    uint32_t *uses;       /* by value: inputs of needed nodes, results */
+    uint32_t *operands;   /* by value: in the program that is made, + 1 */
     uint32_t *uses_left;  /* by value of a member: uses by nodes that are no members yet */
     uint32_t *new_values; /* by value: what replaces it; itself: nothing */
     uint32_t *new_nodes;  /* by node: the fused node it is in; itself: none */
     bool *is_last;        /* by node: the last member of a fused node */
+    uint32_t *views;      /* by node that is_last: a view of the fused node's result; 0: none */
 } gantry__fusing_t;
 
 /* The shape of a candidate's result. */
@@ -29,6 +42,9 @@ static inline const gantry__value_t *gantry__fusing_result(const gantry__fusing_
                                                            uint32_t node) {
     return &fusing->graph->values[fusing->graph->nodes[node].first_output];
 }
+
+/* Made by each call and held by nothing else: not an argument, a constant or a variable's value. */
+bool gantry__fusing_is_temporary(const gantry__graph_t *graph, uint32_t value);
 
 /* Sets fusing->devices[node] if a program may have the node. */
 gantry_status_t gantry__fusing_ask(gantry__fusing_t *fusing, uint32_t node);
@@ -38,5 +54,27 @@ gantry_status_t gantry__fusing_ask(gantry__fusing_t *fusing, uint32_t node);
  * are in program order; nothing between them needs an earlier one's result. */
 gantry_status_t gantry__fusing_join(gantry__fusing_t *fusing, const uint32_t *members,
                                     uint32_t count, uint32_t *out_taken);
+/* Whether the node is an op that may take a program. */
+bool gantry__fusing_is_product(const gantry__node_t *node);
+/* Puts one node in the place of all members and a product that only they use, if there is one and
+ * the kernel that computes it takes them, too. */
+gantry_status_t gantry__fusing_join_product(gantry__fusing_t *fusing, const uint32_t *members,
+                                            uint32_t count);
+
+/* ---- rows ---- */
+
+typedef struct gantry__fusing_rows_t {
+    gantry_shape_t lead; /* the shape but for its last dimension */
+    int64_t length;      /* 0: any, since the node has one element for each row */
+} gantry__fusing_rows_t;
+
+/* The instruction of a reduction over the last axis; GANTRY__FUSED_COUNT: it is none that a program
+ * may have, or groups have no reductions. */
+gantry__fused_id_t gantry__fusing_reduction(const gantry__fusing_t *fusing,
+                                            const gantry__node_t *node);
+/* The rows of a candidate; a reduction has those of its operand. */
+gantry__fusing_rows_t gantry__fusing_rows_of(const gantry__fusing_t *fusing, uint32_t node);
+/* Whether it is a reduction whose result has no last dimension: no member may use that. */
+bool gantry__fusing_ends_rows(const gantry__node_t *node);
 
 #endif

@@ -10,6 +10,7 @@
  *   sources                   an op of constants alone, without a request, follows its consumers if
  *                             they are all on one device that has a kernel
  *   branches, loops           where the result of the last body lies
+ *   ops that run at once      as if they were called by themselves, before their shapes are known
  *   other ops                 as if they were called by themselves; with option crossover, where
  *                             they cost least (place_crossover.c)
  *
@@ -71,13 +72,31 @@ static gantry_status_t place_constant(const placing_t *placing, uint32_t index) 
     gantry__node_place_t *place = &placing->places[index];
     place->kept = gantry__node_plan(placing->request, index, &ask);
     if (!place->kept)
-        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "no memory for the plan of %s", node->name);
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "out of host memory for the plan of %s",
+                            node->name);
     if (!place->kept->plan.device)
         return gantry__place_refuse(placing->request, index, &ask, place->kept, NULL,
                                     GANTRY_INVALID_ARGUMENT);
     place->home = place->kept->plan.device;
     place->reason = place->kept->plan.reason;
     return GANTRY_OK;
+}
+
+/* A colocated one goes where its group is; if it cannot, it stays apart under soft placement. */
+static gantry_status_t place_eager(const placing_t *placing, uint32_t index) {
+    const gantry__node_t *node = &placing->graph->nodes[index];
+    gantry__node_place_t *place = &placing->places[index];
+    const gantry__node_ask_t ask = {
+        .wish = node->wish, .pinned = place->home, .pin_reason = GANTRY_PLACED_COLOCATED};
+    const uint32_t before = gantry__failures();
+    if (place->decided_by == 0 || !place->home) return place_single(placing, index);
+    gantry_status_t status = gantry__place_op(placing->request, index, &ask, place, NULL);
+    if (status == GANTRY_OK || status == GANTRY_RESOURCE_EXHAUSTED || !placing->request->rules.soft)
+        return status;
+    gantry__forget_since(before);
+    place->decided_by = 0;
+    place->is_apart = true;
+    return place_single(placing, index);
 }
 
 static gantry_status_t place_node(placing_t *placing, uint32_t index) {
@@ -90,6 +109,7 @@ static gantry_status_t place_node(placing_t *placing, uint32_t index) {
         return place_constant(placing, index);
     if (node->body_count > 0)
         return placing->request->place_bodies(placing->request->owner, index, place);
+    if (node->kind == GANTRY__NODE_EAGER) return place_eager(placing, index);
     if (node->kind != GANTRY__NODE_OP) {
         place->reason = GANTRY_PLACED_WITH_CONSUMER;
         return GANTRY_OK;

@@ -97,12 +97,25 @@ static gantry_dtype_t type_of(const gantry__graph_t *graph, const gantry__node_t
     return graph->values[node->output_count > 0 ? node->first_output : node->inputs[0]].dtype;
 }
 
+/* A composed op has no kernels, and its parts are placed when they run. Identity of its first
+ * result stands for it. */
+static void ask_for_identity(const gantry__graph_t *graph, const gantry__node_t *node,
+                             gantry__place_request_t *rules, gantry_attr_t *out_type) {
+    rules->op = gantry__op_get(GANTRY__OP_ID_Identity);
+    const gantry__op_attr_t *attr = &rules->op->attrs[0];
+    *out_type = (gantry_attr_t){.struct_size = sizeof *out_type,
+                                .kind = attr->kind,
+                                .name = attr->name,
+                                .i = (int64_t)type_of(graph, node)};
+    rules->attrs = out_type;
+}
+
 gantry__kept_plan_t *gantry__node_plan(const gantry__graph_place_t *request, uint32_t node,
                                        const gantry__node_ask_t *ask) {
     const gantry__node_t *of = &request->graph->nodes[node];
     gantry_attr_t attrs[GANTRY__MAX_ATTRS];
     gantry__place_request_t rules = request_for(request, of, ask);
-    if (of->kind != GANTRY__NODE_OP) {
+    if (of->kind != GANTRY__NODE_OP && of->kind != GANTRY__NODE_EAGER) {
         for (uint32_t i = 0; i < of->op->attr_count; ++i) {
             const gantry__op_attr_t *attr = &of->op->attrs[i];
             attrs[i] = (gantry_attr_t){
@@ -122,7 +135,11 @@ gantry_status_t gantry__place_op(const gantry__graph_place_t *request, uint32_t 
     const gantry__node_t *of = &request->graph->nodes[node];
     gantry__place_request_t rules = request_for(request, of, ask);
     const gantry_logical_device_t *declined = NULL;
+    const bool is_eager = of->kind == GANTRY__NODE_EAGER;
     described_call_t call;
+    gantry_attr_t type;
+    if (is_eager && of->op->flags & GANTRY__OP_COMPOSED)
+        ask_for_identity(request->graph, of, &rules, &type);
     for (;;) {
         gantry_status_t status = gantry__plan_cache_place(request->plans, &rules, &place->kept);
         if (out_refused) *out_refused = place->kept;
@@ -137,7 +154,8 @@ gantry_status_t gantry__place_op(const gantry__graph_place_t *request, uint32_t 
         place->choice = 0;
         GANTRY__TRY(gantry__logical_device_open(place->device));
         if (place->kept->plan.view != gantry__logical_view(place->device)) continue;
-        if (!has_opinion(&place->kept->plan)) return GANTRY_OK;
+        /* of an EAGER node a kernel is chosen in each call, when its shapes are known */
+        if (!has_opinion(&place->kept->plan) || is_eager) return GANTRY_OK;
         place_describe(request->graph, of, &call);
         if (place_choose_kernel(&call, &place->kept->plan, &place->choice)) return GANTRY_OK;
         rules.call = &call.abi;

@@ -4,6 +4,8 @@
  *
  *     best fit    the smallest free block that holds the value; neighbours merge; else the arena
  *                 grows at its end
+ *     packing     where gaps made the arena larger than all that lives at a time, the blocks are
+ *                 placed again, the largest first (pack_blocks.h); the smaller arena is taken
  *     in place    a kernel that may work in place writes over an input that ends with it
  *
  * Acts of one lane follow each other, and so does their work on a device's compute stream: a block
@@ -13,14 +15,26 @@
 
 #include "device/logical_device.h"
 #include "function/free_blocks.h"
+#include "function/pack_blocks.h"
 #include "function/schedule.h"
 
 #define LEAST_ALIGNMENT 64
+#define MOST_PACKED 500u /* blocks: some milliseconds at most */
+
+/* Bytes of values that live at a time. */
+typedef struct living_t {
+    uint64_t now, most;
+} living_t;
 
 typedef struct planner_t {
     gantry__schedule_t *schedule;
     gantry__free_blocks_t *lists; /* of each arena, of each lane */
     size_t list_capacity;
+    living_t *living; /* as lists */
+    size_t living_capacity;
+    gantry__packed_t *blocks; /* of all arenas; number: an arena, until they are packed */
+    size_t block_count, block_capacity;
+    uint32_t *slot_blocks; /* of ARENA slots with bytes */
 } planner_t;
 
 static uint64_t padded(const gantry_logical_device_t *device, uint64_t bytes) {
@@ -40,6 +54,12 @@ static bool grow_lists(planner_t *planner, size_t count) {
         gantry__free_blocks_init(&lists[i], heap);
     planner->lists = lists;
     planner->list_capacity = count;
+    living_t *living =
+        gantry__heap_resize(heap, planner->living, planner->living_capacity, count, sizeof *living);
+    if (!living) return false;
+    for (size_t i = planner->living_capacity; i < count; ++i) living[i] = (living_t){0, 0};
+    planner->living = living;
+    planner->living_capacity = count;
     return true;
 }
 
@@ -58,9 +78,39 @@ static gantry_status_t find_arena(planner_t *planner, gantry_logical_device_t *d
     return GANTRY_OK;
 }
 
-/* The free blocks of an act's lane; arena: as find_arena gives it. */
+/* The position of a lane's list; arena: as find_arena gives it. */
+static size_t list_number(const planner_t *planner, uint32_t arena, uint32_t lane) {
+    return arena * planner->schedule->lane_count + lane;
+}
+
 static gantry__free_blocks_t *list_of(const planner_t *planner, uint32_t arena, uint32_t lane) {
-    return &planner->lists[arena * planner->schedule->lane_count + lane];
+    return &planner->lists[list_number(planner, arena, lane)];
+}
+
+/* A new block of the slot, which lives from the step on. */
+static gantry_status_t plan_add_block(planner_t *planner, uint32_t slot, uint32_t lane,
+                                      uint32_t step, uint64_t bytes) {
+    const gantry__slot_t *owner = &planner->schedule->slots[slot];
+    living_t *living = &planner->living[list_number(planner, owner->arena, lane)];
+    if (!gantry__heap_grow(planner->schedule->graph->heap, &planner->blocks, planner->block_count,
+                           &planner->block_capacity, sizeof *planner->blocks))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    const bool is_shared = owner->lane == GANTRY__NO_LANE;
+    planner->slot_blocks[slot] = (uint32_t)planner->block_count;
+    planner->blocks[planner->block_count++] = (gantry__packed_t){.bytes = bytes,
+                                                                 .first = is_shared ? 0 : step,
+                                                                 .last = UINT32_MAX,
+                                                                 .lane = owner->lane,
+                                                                 .number = owner->arena};
+    living->now += bytes;
+    if (living->now > living->most) living->most = living->now;
+    return GANTRY_OK;
+}
+
+static void plan_end_block(planner_t *planner, uint32_t slot, uint32_t step, uint64_t bytes) {
+    const gantry__slot_t *owner = &planner->schedule->slots[slot];
+    planner->blocks[planner->slot_blocks[slot]].last = step;
+    planner->living[list_number(planner, owner->arena, owner->lane)].now -= bytes;
 }
 
 /* A free block at the arena's end makes the growth smaller. */
@@ -115,9 +165,13 @@ static gantry_status_t take_output(planner_t *planner, const gantry__act_t *act,
     if (bytes == 0) return GANTRY_OK;
     arena->unplanned_bytes += bytes;
     const gantry__slot_t *donor = output == 0 ? find_memory_donor(schedule, act, step) : NULL;
-    if (!donor) return take_memory(planner, slot->arena, act->lane, bytes, &slot->offset);
-    slot->offset = donor->offset;
-    return GANTRY_OK;
+    if (donor) {
+        slot->offset = donor->offset;
+        planner->slot_blocks[act->outputs[output]] = planner->slot_blocks[donor - schedule->slots];
+        return GANTRY_OK;
+    }
+    GANTRY__TRY(plan_add_block(planner, act->outputs[output], act->lane, step, bytes));
+    return take_memory(planner, slot->arena, act->lane, bytes, &slot->offset);
 }
 
 /* A donor's block is the result's now. */
@@ -130,9 +184,9 @@ static gantry_status_t give_ended(planner_t *planner, uint32_t step, uint32_t in
         return GANTRY_OK;
     const uint64_t bytes = slot_bytes(schedule, slot);
     slot->is_ended = true; /* an input may stand twice */
-    return bytes == 0 ? GANTRY_OK
-                      : gantry__free_blocks_give(list_of(planner, slot->arena, slot->lane),
-                                                 slot->offset, bytes);
+    if (bytes == 0) return GANTRY_OK;
+    plan_end_block(planner, schedule->slots[index].root, step, bytes);
+    return gantry__free_blocks_give(list_of(planner, slot->arena, slot->lane), slot->offset, bytes);
 }
 
 static gantry_status_t plan_act(planner_t *planner, uint32_t step) {
@@ -151,14 +205,90 @@ static gantry_status_t plan_act(planner_t *planner, uint32_t step) {
     return GANTRY_OK;
 }
 
+/* ---- packing ---- */
+
+static uint64_t living_bytes(const planner_t *planner, uint32_t arena) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < planner->schedule->lane_count; ++i)
+        bytes += planner->living[list_number(planner, arena, i)].most;
+    return bytes;
+}
+
+/* Copies the arena's blocks; their numbers are positions among the planner's. */
+static size_t copy_blocks(const planner_t *planner, uint32_t arena, gantry__packed_t *out) {
+    size_t count = 0;
+    for (uint32_t i = 0; i < planner->block_count; ++i) {
+        if (planner->blocks[i].number != arena) continue;
+        out[count] = planner->blocks[i];
+        out[count++].number = i;
+    }
+    return count;
+}
+
+static void move_slots(const planner_t *planner, uint32_t arena) {
+    const gantry__schedule_t *schedule = planner->schedule;
+    for (size_t i = 0; i < schedule->slot_count; ++i) {
+        gantry__slot_t *slot = &schedule->slots[i];
+        if (slot->kind == GANTRY__SLOT_ARENA && slot->arena == arena &&
+            planner->slot_blocks[i] != GANTRY__NO_SLOT)
+            slot->offset = planner->blocks[planner->slot_blocks[i]].offset;
+    }
+}
+
+static gantry_status_t pack_arena(planner_t *planner, uint32_t index, gantry__packed_t *blocks) {
+    gantry__schedule_arena_t *arena = &planner->schedule->arenas[index];
+    const size_t count = copy_blocks(planner, index, blocks);
+    uint64_t bytes;
+    GANTRY__TRY(gantry__pack_blocks(planner->schedule->graph->heap, blocks, count,
+                                    living_bytes(planner, index), &bytes));
+    if (bytes >= arena->bytes) return GANTRY_OK;
+    for (size_t i = 0; i < count; ++i) planner->blocks[blocks[i].number].offset = blocks[i].offset;
+    move_slots(planner, index);
+    arena->bytes = bytes;
+    return GANTRY_OK;
+}
+
+static gantry_status_t pack_arenas(planner_t *planner) {
+    const gantry__schedule_t *schedule = planner->schedule;
+    const size_t bytes = planner->block_count * sizeof(gantry__packed_t);
+    gantry__packed_t *blocks = NULL;
+    gantry_status_t status = GANTRY_OK;
+    if (planner->block_count > MOST_PACKED) return GANTRY_OK;
+    for (uint32_t i = 0; i < schedule->arena_count && status == GANTRY_OK; ++i) {
+        if (schedule->arenas[i].bytes <= living_bytes(planner, i)) continue;
+        if (!blocks) blocks = gantry__heap_alloc(schedule->graph->heap, bytes);
+        status = blocks ? pack_arena(planner, i, blocks) : GANTRY_RESOURCE_EXHAUSTED;
+    }
+    gantry__heap_free(schedule->graph->heap, blocks, bytes);
+    return status;
+}
+
+/* ---- all ---- */
+
+static void planner_deinit(planner_t *planner) {
+    const gantry__heap_t *heap = planner->schedule->graph->heap;
+    for (size_t i = 0; i < planner->list_capacity; ++i)
+        gantry__free_blocks_deinit(&planner->lists[i]);
+    gantry__heap_free(heap, planner->lists, planner->list_capacity * sizeof *planner->lists);
+    gantry__heap_free(heap, planner->living, planner->living_capacity * sizeof *planner->living);
+    gantry__heap_free(heap, planner->blocks, planner->block_capacity * sizeof *planner->blocks);
+    gantry__heap_free(heap, planner->slot_blocks,
+                      (planner->schedule->slot_count + 1) * sizeof *planner->slot_blocks);
+}
+
+static gantry_status_t plan_acts(planner_t *planner) {
+    const gantry__schedule_t *schedule = planner->schedule;
+    planner->slot_blocks = gantry__heap_alloc(
+        schedule->graph->heap, (schedule->slot_count + 1) * sizeof *planner->slot_blocks);
+    if (!planner->slot_blocks) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < schedule->slot_count; ++i) planner->slot_blocks[i] = GANTRY__NO_SLOT;
+    for (uint32_t i = 0; i < schedule->act_count; ++i) GANTRY__TRY(plan_act(planner, i));
+    return pack_arenas(planner);
+}
+
 gantry_status_t gantry__schedule_plan_memory(gantry__schedule_t *schedule) {
     planner_t planner = {.schedule = schedule};
-    gantry_status_t status = GANTRY_OK;
-    for (uint32_t i = 0; i < schedule->act_count && status == GANTRY_OK; ++i)
-        status = plan_act(&planner, i);
-    const gantry__heap_t *heap = schedule->graph->heap;
-    for (size_t i = 0; i < planner.list_capacity; ++i)
-        gantry__free_blocks_deinit(&planner.lists[i]);
-    gantry__heap_free(heap, planner.lists, planner.list_capacity * sizeof *planner.lists);
+    gantry_status_t status = plan_acts(&planner);
+    planner_deinit(&planner);
     return status;
 }

@@ -12,6 +12,7 @@
 #include <gantry/function.h>
 
 #include "device/device_open.h"
+#include "device/device_table.h"
 #include "device/logical_device.h"
 #include "run/variable_state.h"
 
@@ -348,6 +349,39 @@ static gantry_status_t schedule_add_block(gantry__schedule_t *schedule, uint32_t
     return add_act(schedule, &act, inputs, outputs);
 }
 
+/* Its inputs and results are tensors, as those of the eager path. The results lie on the node's
+ * device. */
+static gantry_status_t schedule_add_eager(gantry__schedule_t *schedule, uint32_t index) {
+    const gantry__graph_t *graph = schedule->graph;
+    const gantry__node_t *node = &graph->nodes[index];
+    const gantry__node_place_t *place = &schedule->places[index];
+    uint32_t inputs[GANTRY__MAX_INPUTS], outputs[GANTRY__MAX_OUTPUTS];
+    gantry__act_t act = {.kind = GANTRY__DO_EAGER,
+                         .node = index,
+                         .device = place->device,
+                         .wish = node->wish,
+                         .input_count = node->input_count,
+                         .output_count = node->output_count};
+    gantry__device_reference_t reference;
+    if (place->decided_by > 0) {
+        GANTRY__TRY(gantry__device_reference_from_user(&schedule->runtime->devices,
+                                                       act.device->full_name, &reference));
+        GANTRY__TRY(gantry__runtime_wish(schedule->runtime, &reference, &act.wish));
+    }
+    for (uint32_t i = 0; i < node->input_count; ++i) {
+        const uint32_t value = node->inputs[i];
+        gantry_logical_device_t *home = schedule->places[graph->values[value].node].device;
+        GANTRY__TRY(slot_on(schedule, value, home, &inputs[i]));
+        escape(schedule, inputs[i]);
+    }
+    for (uint32_t i = 0; i < node->output_count; ++i) {
+        const gantry__slot_t slot = {
+            .kind = GANTRY__SLOT_TENSOR, .value = node->first_output + i, .device = act.device};
+        GANTRY__TRY(schedule_add_slot(schedule, &slot, &outputs[i]));
+    }
+    return add_act(schedule, &act, inputs, outputs);
+}
+
 static gantry_status_t add_node(gantry__schedule_t *schedule, uint32_t index) {
     const gantry__node_t *node = &schedule->graph->nodes[index];
     switch (node->kind) {
@@ -356,6 +390,7 @@ static gantry_status_t add_node(gantry__schedule_t *schedule, uint32_t index) {
         case GANTRY__NODE_DRAW: return add_draw(schedule, index);
         case GANTRY__NODE_CASE:
         case GANTRY__NODE_WHILE: return schedule_add_block(schedule, index);
+        case GANTRY__NODE_EAGER: return schedule_add_eager(schedule, index);
         case GANTRY__NODE_OP: break;
         default: return GANTRY_OK; /* a slot is made where it is used */
     }
@@ -441,6 +476,21 @@ static gantry_status_t find_ended(gantry__schedule_t *schedule) {
     return GANTRY_OK;
 }
 
+/* A constant serves all calls, so it must be there for certain: work of a queue may fail later. */
+static gantry_status_t wait_for_constants(const gantry__schedule_t *schedule) {
+    for (size_t i = 0; i < schedule->slot_count; ++i) {
+        const gantry__slot_t *slot = &schedule->slots[i];
+        if (!slot->constant) continue;
+        gantry_status_t status = gantry__point_wait(slot->constant->ready);
+        if (status == GANTRY_OK) continue;
+        const gantry__graph_t *graph = schedule->graph;
+        return gantry__fail_prefix(
+            status, "constant %s on %s: ", graph->nodes[graph->values[slot->value].node].name,
+            slot->device->name);
+    }
+    return GANTRY_OK;
+}
+
 static gantry_status_t build(gantry__schedule_t *schedule, int32_t threads) {
     const gantry__graph_t *graph = schedule->graph;
     gantry__arena_t *memory = &schedule->memory;
@@ -455,7 +505,9 @@ static gantry_status_t build(gantry__schedule_t *schedule, int32_t threads) {
         GANTRY__TRY(gantry__schedule_move_copies(schedule));
     GANTRY__TRY(gantry__schedule_spread(schedule, threads));
     GANTRY__TRY(find_ended(schedule));
-    return gantry__schedule_plan_memory(schedule);
+    GANTRY__TRY(gantry__schedule_make_notes(schedule));
+    GANTRY__TRY(gantry__schedule_plan_memory(schedule));
+    return wait_for_constants(schedule);
 }
 
 gantry_status_t gantry__schedule_init(gantry__schedule_t *schedule, gantry_runtime_t *runtime,

@@ -50,7 +50,8 @@ typedef enum gantry__step_kind_t {
     GANTRY__DO_ASSIGN = 4,   /* input 0 to a variable; with an update, by a kernel */
     GANTRY__DO_ARGUMENT = 5, /* argument number `call` of the function to output 0 */
     GANTRY__DO_DRAW = 7,     /* key and counter to outputs 0 and 1 */
-    GANTRY__DO_BLOCK = 6     /* the bodies of a branch or a loop: block number `call` */
+    GANTRY__DO_BLOCK = 6,    /* the bodies of a branch or a loop: block number `call` */
+    GANTRY__DO_EAGER = 8     /* an op by the eager path: inputs to outputs */
 } gantry__step_kind_t;
 
 /* An act of another lane that comes first. */
@@ -70,6 +71,7 @@ typedef struct gantry__act_t {
     uint32_t node;
     uint32_t call; /* position among the calls, the blocks or the arguments */
     gantry_logical_device_t *device;
+    const gantry__wish_t *wish;       /* of EAGER: the op's request, or NULL */
     const uint32_t *inputs, *outputs; /* slots */
     uint32_t input_count, output_count;
     uint32_t ended_first, ended_count; /* in gantry__schedule_t.ended: tensors to release */
@@ -87,6 +89,8 @@ typedef struct gantry__block_t {
     struct gantry__schedule_t *bodies; /* of node's bodies */
     uint32_t body_count;               /* of those that are made */
 } gantry__block_t;
+
+struct gantry__replay_notes_t;
 
 typedef struct gantry__schedule_t {
     const gantry__graph_t *graph;
@@ -109,6 +113,8 @@ typedef struct gantry__schedule_t {
     uint32_t call_count;
     uint32_t most_inputs;  /* of an act */
     uint64_t copied_bytes; /* between devices, per call */
+    /* of graphs of devices, function/replay.h; NULL: no device of the schedule makes any */
+    struct gantry__replay_notes_t *notes;
 } gantry__schedule_t;
 
 /* Places the graph, which outlives the schedule, and plans its memory. threads: as
@@ -141,6 +147,8 @@ gantry_status_t gantry__schedule_spread(gantry__schedule_t *schedule, int32_t th
 gantry_status_t gantry__pass_early_copies(gantry__schedule_t *schedule);
 /* Gives offsets to the slots in arenas: function/plan_memory.c. */
 gantry_status_t gantry__schedule_plan_memory(gantry__schedule_t *schedule);
+/* Makes the notes of graphs of devices, if a device makes graphs: function/replay.c. */
+gantry_status_t gantry__schedule_make_notes(gantry__schedule_t *schedule);
 /* Moves copies right behind the act that makes their source: function/pass_copies.c. */
 gantry_status_t gantry__schedule_move_copies(gantry__schedule_t *schedule);
 

@@ -6,7 +6,8 @@
 static void schedule_add_results(const gantry__schedule_t *schedule, const gantry__act_t *act,
                                  gantry__device_bytes_t *all) {
     const gantry__graph_t *graph = schedule->graph;
-    const bool makes = act->kind == GANTRY__DO_CALL || act->kind == GANTRY__DO_COPY;
+    const bool makes = act->kind == GANTRY__DO_CALL || act->kind == GANTRY__DO_COPY ||
+                       act->kind == GANTRY__DO_EAGER;
     for (uint32_t i = 0; makes && i < act->output_count; ++i) {
         const gantry__slot_t *slot = &schedule->slots[act->outputs[i]];
         if (slot->kind == GANTRY__SLOT_TENSOR)

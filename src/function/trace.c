@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "device/device_open.h"
+#include "op/op_infer.h"
 #include "run/traced.h"
 #include "run/variable_state.h"
 
@@ -234,15 +235,31 @@ gantry_status_t gantry__trace_check_input(const gantry_scope_t *scope,
 
 /* ---- ops ---- */
 
-static gantry_status_t check_known_shapes(const gantry__infer_t *call) {
-    for (uint32_t i = 0; i < call->output_count; ++i) {
-        if (gantry_shape_elements(&call->out_shapes[i]) >= 0) continue;
-        return gantry__fail(
-            GANTRY_UNIMPLEMENTED,
-            "op %s: the shape of output %u depends on data; a function takes ops whose shapes follow from its signature",
-            call->op->name, i);
+static bool reads_symbolic(const gantry__infer_t *call, const gantry_tensor_t *const *inputs) {
+    for (uint32_t i = 0; i < call->input_count; ++i) {
+        const gantry__op_arg_t *arg = gantry__op_input_arg(call->op, call->input_count, i);
+        if (arg->flags & GANTRY__ARG_HOST && inputs[i]->is_symbolic) return true;
     }
-    return GANTRY_OK;
+    return false;
+}
+
+bool gantry__trace_is_whole(const gantry__infer_t *call, const gantry_tensor_t *const *inputs) {
+    if (call->is_open) return true;
+    for (uint32_t i = 0; i < call->output_count; ++i) {
+        if (gantry__shape_is_open(&call->out_shapes[i])) return true;
+    }
+    return call->op->flags & GANTRY__OP_READS_HOST && reads_symbolic(call, inputs);
+}
+
+static gantry_status_t trace_fail_draw(const char *op) {
+    return gantry__fail(
+        GANTRY_UNIMPLEMENTED,
+        "op %s: how many numbers it draws depends on data; a function takes draws whose count follows from its signature",
+        op);
+}
+
+gantry_status_t gantry__trace_check_draw(const gantry__op_def_t *op, const gantry_tensor_t *input) {
+    return input->elements >= 0 ? GANTRY_OK : trace_fail_draw(op->name);
 }
 
 static gantry_status_t trace_make_outputs(const gantry__trace_t *trace, uint32_t node,
@@ -269,12 +286,14 @@ gantry_status_t gantry__trace_op(gantry_scope_t *scope, const gantry__infer_t *c
     uint32_t values[GANTRY__MAX_INPUTS], index;
     node_name_t unique;
     for (uint32_t i = 0; i < call->output_count; ++i) outputs[i] = NULL;
-    GANTRY__TRY(check_known_shapes(call));
+    const bool is_whole = gantry__trace_is_whole(call, inputs);
+    /* a call could not take its part of the stream before it knows the shape */
+    if (is_whole && gantry__infer_attr(call, "seed2")) return trace_fail_draw(call->op->name);
     if (call->known_bool >= 0) return trace_known_bool(scope, call, outputs);
     for (uint32_t i = 0; i < call->input_count; ++i)
         GANTRY__TRY(gantry__trace_value(scope, inputs[i], &values[i]));
     GANTRY__TRY(trace_name(scope, call->op->name, &unique));
-    gantry__node_t node = {.kind = GANTRY__NODE_OP,
+    gantry__node_t node = {.kind = is_whole ? GANTRY__NODE_EAGER : GANTRY__NODE_OP,
                            .op = call->op,
                            .name = unique.text,
                            .part_of = scope->called,

@@ -66,6 +66,21 @@ static gantry_status_t connect_inputs(block_record_t *record, const gantry__trac
     return GANTRY_OK;
 }
 
+/* Whether the shapes differ in sizes alone that depend on data in one of them. A branch's result
+ * has such a size then; a loop's variable must have had it. */
+static bool merge_open(const gantry__block_call_t *call, const gantry_tensor_t *given,
+                       gantry_dtype_t dtype, gantry_shape_t *shape) {
+    gantry_shape_t merged = *shape;
+    bool fits = given->dtype == dtype && given->shape.rank == shape->rank;
+    for (int32_t d = 0; fits && d < shape->rank; ++d) {
+        if (shape->dims[d] == given->shape.dims[d]) continue;
+        fits = shape->dims[d] < 0 || (given->shape.dims[d] < 0 && call->selector);
+        merged.dims[d] = -1;
+    }
+    if (fits) *shape = merged;
+    return fits;
+}
+
 static gantry_status_t check_outputs(block_record_t *record, uint32_t body,
                                      const gantry_tensor_t *const *outputs) {
     const gantry__block_call_t *call = record->call;
@@ -75,6 +90,7 @@ static gantry_status_t check_outputs(block_record_t *record, uint32_t body,
             record->dtypes[i] = outputs[i]->dtype;
             record->shapes[i] = outputs[i]->shape;
         }
+        if (merge_open(call, outputs[i], record->dtypes[i], &record->shapes[i])) continue;
         GANTRY__TRY(gantry__block_check_output(call, body, i, outputs[i], record->dtypes[i],
                                                &record->shapes[i]));
     }

@@ -13,13 +13,21 @@
 
 /* ---- life ---- */
 
-static void traced_destroy(const gantry_function_t *function, gantry__traced_t *traced) {
-    const gantry__heap_t *heap = &function->runtime->heap;
-    while (traced->idle) {
-        gantry__frame_t *frame = traced->idle;
-        traced->idle = frame->next;
+/* Returns the bytes of the frames' blocks. */
+static uint64_t destroy_frames(gantry__frame_t *first) {
+    uint64_t bytes = 0;
+    while (first) {
+        gantry__frame_t *frame = first;
+        first = frame->next;
+        bytes += gantry__frame_bytes(frame);
         gantry__frame_destroy(frame);
     }
+    return bytes;
+}
+
+static void traced_destroy(const gantry_function_t *function, gantry__traced_t *traced) {
+    const gantry__heap_t *heap = &function->runtime->heap;
+    (void)destroy_frames(traced->idle);
     if (traced->schedule.graph) gantry__schedule_deinit(&traced->schedule);
     gantry__graph_deinit(&traced->graph);
     gantry__heap_free(heap, traced->shapes, (function->input_count + 1) * sizeof *traced->shapes);
@@ -196,7 +204,8 @@ static gantry_status_t make_traced(gantry_function_t *function, const gantry__wi
                                    gantry__traced_t **out_traced) {
     const gantry__heap_t *heap = &function->runtime->heap;
     gantry__traced_t *traced = gantry__heap_zalloc(heap, sizeof *traced);
-    if (!traced) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!traced)
+        return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "function %s: ", function->name);
     gantry__graph_init(&traced->graph, heap);
     traced->wish = wish;
     traced->losses = atomic_load_explicit(&function->runtime->devices.losses, memory_order_acquire);
@@ -206,6 +215,7 @@ static gantry_status_t make_traced(gantry_function_t *function, const gantry__wi
     for (uint32_t i = 0; traced->shapes && i < function->input_count; ++i)
         traced->shapes[i] = *shapes[i];
     traced->graph.passes_off = function->passes_off;
+    traced->graph.is_never_replayed = function->is_never_replayed;
     if (status == GANTRY_OK) status = record(function, traced);
     if (status == GANTRY_OK) status = gantry__passes_run(function->runtime, &traced->graph);
     if (status == GANTRY_OK) status = plan_traced(function, traced);
@@ -264,4 +274,34 @@ gantry__traced_t *gantry__function_newest(gantry_function_t *function) {
     if (newest) ++newest->references;
     gantry__mutex_unlock(&function->lock);
     return newest;
+}
+
+/* ---- idle frames ---- */
+
+/* Takes a trace's idle frames, and a reference to it, which keeps their schedule. */
+static gantry__traced_t *take_idle_frames(gantry_function_t *function,
+                                          gantry__frame_t **out_frames) {
+    gantry__mutex_lock(&function->lock);
+    gantry__traced_t *traced = function->traced;
+    while (traced && !traced->idle) traced = traced->next;
+    if (traced) {
+        ++traced->references;
+        *out_frames = traced->idle;
+        traced->idle = NULL;
+    }
+    gantry__mutex_unlock(&function->lock);
+    return traced;
+}
+
+/* A trace may be made and used meanwhile; as many are looked at as can be there. */
+uint64_t gantry__function_trim(gantry_function_t *function) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < function->most_traces; ++i) {
+        gantry__frame_t *frames;
+        gantry__traced_t *traced = take_idle_frames(function, &frames);
+        if (!traced) break;
+        bytes += destroy_frames(frames);
+        gantry__function_leave(function, traced);
+    }
+    return bytes;
 }

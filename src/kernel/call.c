@@ -43,11 +43,13 @@ static int32_t serve_scratch(gantry_op_call_t *abi, uint64_t size_bytes, gantry_
                                           .temporary = true,
                                           .held = call->scratch_count + call->temporary_count};
     gantry_status_t status =
-        gantry__buffer_allocate(call->device, &request, GANTRY_STREAM_COMPUTE, &buffer);
+        call->capture
+            ? gantry__capture_take_scratch(call->capture, &request, &buffer)
+            : gantry__buffer_allocate(call->device, &request, GANTRY_STREAM_COMPUTE, &buffer);
     if (status != GANTRY_OK)
         return (int32_t)gantry__fail_prefix(
             status, "OOM when allocating temporary tensor for op %s: ", abi->op);
-    call->scratch[call->scratch_count++] = buffer;
+    if (!call->capture) call->scratch[call->scratch_count++] = buffer;
     *out_span = buffer->span;
     return GANTRY_OK;
 }
@@ -136,6 +138,25 @@ static int32_t check_launch(gantry__call_t *call, gantry_backend_kernel_t *kerne
     return code != GANTRY_OK ? code : check_local_memory(call, kernel, launch);
 }
 
+/* A capture has a stream of its own, which no other thread uses. */
+static void begin_submission(const gantry__call_t *call) {
+    if (!call->capture) gantry__stream_begin(compute_stream(call));
+}
+
+static void end_submission(const gantry__call_t *call) {
+    if (!call->capture) gantry__stream_end_busy(compute_stream(call));
+}
+
+static void count_launch(gantry__call_t *call) {
+    if (call->capture) {
+        ++call->capture->launches;
+        return;
+    }
+    if (call->programs)
+        atomic_fetch_add_explicit(&call->programs->counters->launches, 1, memory_order_relaxed);
+    if (call->frame) ++call->frame->numbers.launches;
+}
+
 static int32_t serve_launch(gantry_op_call_t *abi, gantry_backend_kernel_t *kernel,
                             const gantry_launch_t *launch) {
     gantry__call_t *call = from_abi(abi);
@@ -143,13 +164,10 @@ static int32_t serve_launch(gantry_op_call_t *abi, gantry_backend_kernel_t *kern
         int32_t refused = check_launch(call, kernel, launch);
         if (refused != GANTRY_OK) return refused;
     }
-    if (call->programs)
-        atomic_fetch_add_explicit(&call->programs->counters->launches, 1, memory_order_relaxed);
-    if (call->frame) ++call->frame->numbers.launches;
-    gantry__stream_t *stream = compute_stream(call);
-    gantry__stream_begin(stream);
+    count_launch(call);
+    begin_submission(call);
     int32_t code = call->device->backend->program->launch(abi->stream, kernel, launch);
-    gantry__stream_end_busy(stream);
+    end_submission(call);
     return call_note(call, code);
 }
 
@@ -195,10 +213,9 @@ static int32_t serve_copy(gantry_op_call_t *abi, const gantry_span_t *target,
     int32_t refused = check_copy(abi->op, target, source);
     if (refused != GANTRY_OK || target->size_bytes == 0) return refused;
     gantry__call_t *call = from_abi(abi);
-    gantry__stream_t *stream = compute_stream(call);
-    gantry__stream_begin(stream);
+    begin_submission(call);
     int32_t code = call->device->backend->transfer->copy(abi->stream, target, source);
-    gantry__stream_end_busy(stream);
+    end_submission(call);
     return call_note(call, code);
 }
 
@@ -207,11 +224,10 @@ static int32_t serve_fill(gantry_op_call_t *abi, const gantry_span_t *target, co
     int32_t refused = check_fill(abi->op, target, pattern_bytes);
     if (refused != GANTRY_OK || target->size_bytes == 0) return refused;
     gantry__call_t *call = from_abi(abi);
-    gantry__stream_t *stream = compute_stream(call);
-    gantry__stream_begin(stream);
+    begin_submission(call);
     int32_t code =
         call->device->backend->transfer->fill(abi->stream, target, pattern, pattern_bytes);
-    gantry__stream_end_busy(stream);
+    end_submission(call);
     return call_note(call, code);
 }
 
@@ -220,6 +236,10 @@ static int32_t serve_fault(gantry_op_call_t *abi, gantry_span_t *out_span) {
     if (call->fault)
         return (int32_t)gantry__fail(GANTRY_INTERNAL, "kernel of %s requests a second error slot",
                                      abi->op);
+    if (call->capture)
+        return (int32_t)gantry__fail(
+            GANTRY_FAILED_PRECONDITION,
+            "kernel of %s requests an error slot, which a graph does not keep", abi->op);
     gantry_status_t status =
         gantry__fault_create(call->device, abi->op, call->sequence, &call->fault, out_span);
     if (status == GANTRY_OK) call->fault->part_of = call->part_of;
@@ -265,6 +285,11 @@ static int32_t serve_read(gantry_op_call_t *abi, const gantry_span_t *source, vo
                           uint64_t size_bytes) {
     if (size_bytes == 0) return GANTRY_OK;
     gantry__call_t *call = from_abi(abi);
+    if (call->capture)
+        return (int32_t)gantry__fail(
+            GANTRY_FAILED_PRECONDITION,
+            "kernel of %s reads from its device, which a graph does not keep", abi->op);
+    call->has_read = true;
     if (size_bytes > source->size_bytes) {
         return (int32_t)gantry__fail(GANTRY_INTERNAL,
                                      "kernel of %s reads %" PRIu64 " bytes of a span of %" PRIu64,
@@ -315,18 +340,16 @@ void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device,
     call->frame = NULL;
     call->temporary_count = 0;
     call->fault = NULL;
+    call->capture = NULL;
+    call->has_read = false;
     call->make_output = NULL;
     call->caller = NULL;
 }
 
 gantry__fault_t *gantry__call_finish(gantry__call_t *call, gantry__point_t *out_point) {
     gantry__stream_t *stream = compute_stream(call);
-    uint64_t count = 0;
-    if (!stream->synchronous) {
-        /* counts the work that the kernel submitted through a vendor's library */
-        gantry__stream_begin(stream);
-        count = gantry__stream_end(stream);
-    }
+    /* also counts the work that the kernel submitted through a vendor's library */
+    const uint64_t count = gantry__stream_count(stream);
     *out_point = (gantry__point_t){stream, count};
     for (uint32_t i = 0; i < call->scratch_count; ++i) {
         gantry__buffer_mark_use(call->scratch[i], GANTRY_STREAM_COMPUTE, count);

@@ -11,6 +11,7 @@
 
 #include "base/profile_frame.h"
 #include "device/buffer.h"
+#include "kernel/capture.h"
 #include "kernel/program_cache.h"
 
 #define GANTRY__MAX_SCRATCH 8
@@ -31,6 +32,8 @@ typedef struct gantry__call_t {
     uint32_t temporary_count;
     /* made at the kernel's request; belongs to the call until taken */
     struct gantry__fault_t *fault;
+    gantry__capture_t *capture; /* takes the work; NULL: the device's stream does */
+    bool has_read;              /* the kernel waited for its device; the caller clears it */
     /* Makes output `index`; set by the dispatcher for ops whose shapes depend on data. */
     int32_t (*make_output)(struct gantry__call_t *call, uint32_t index, int32_t rank,
                            const int64_t *dims);

@@ -2,6 +2,8 @@
 /* Properties of the instructions of a fused program, made from the rows of ops/elementwise.def. */
 #include "op/fused_program.h"
 
+#include <string.h>
+
 #include "ops/type_sets.inc"
 
 #define OPERANDS_UNARY 1
@@ -53,7 +55,7 @@ static const struct {
     uint32_t operands;
     bool is_bool; /* the result is bool, whatever the operands are */
     bool is_costly;
-} instructions[GANTRY__FUSED_COUNT] = {
+} instructions[GANTRY__FUSED_ROWS_COUNT] = {
 #define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
     [GANTRY__FUSED_##name] = {GANTRY_MASK_##types & SAFE_##check & EQUAL_##math, OPERANDS_##form, \
                               IS_BOOL_##result, IS_COSTLY_##math},
@@ -62,6 +64,10 @@ static const struct {
     [GANTRY__FUSED_Cast] = {GANTRY_MASK_NUMERIC_BOOL, 1, false, false},
     [GANTRY__FUSED_Select] = {GANTRY_MASK_NUMERIC_BOOL, 3, false, false},
     [GANTRY__FUSED_ClipByValue] = {GANTRY_MASK_NUMERIC, 3, false, false},
+#define GANTRY_FUSED_REDUCTION(name) \
+    [GANTRY__FUSED_##name] = {GANTRY_MASK_FLOATING, 1, false, false},
+#include "ops/fused.def"
+#undef GANTRY_FUSED_REDUCTION
 };
 
 #define IDS_UNARY(name) [GANTRY__OP_ID_##name] = GANTRY__FUSED_##name + 1,
@@ -121,6 +127,29 @@ gantry__fused_id_t gantry__fused_id(const gantry__op_def_t *op, const gantry_att
 bool gantry__fused_takes(gantry__fused_id_t id, gantry_dtype_t dtype) {
     return (size_t)id < GANTRY__FUSED_COUNT && (uint64_t)dtype < 64 &&
            (instructions[id].types >> dtype & 1) != 0;
+}
+
+gantry__fused_id_t gantry__fused_reduction(const gantry__op_def_t *op) {
+    switch (op->id) {
+#define GANTRY_FUSED_REDUCTION(name) \
+    case GANTRY__OP_ID_##name:       \
+        return GANTRY__FUSED_##name;
+#include "ops/fused.def"
+#undef GANTRY_FUSED_REDUCTION
+        default: return GANTRY__FUSED_COUNT;
+    }
+}
+
+bool gantry__fused_keeps_dims(const gantry__op_def_t *reduction, const gantry_attr_t *attrs) {
+    for (uint32_t i = 0; i < reduction->attr_count; ++i) {
+        if (strcmp(attrs[i].name, "keep_dims") == 0) return attrs[i].i != 0;
+    }
+    return false;
+}
+
+bool gantry__fused_reduces(gantry__fused_id_t id, gantry_dtype_t dtype) {
+    return (size_t)id > GANTRY__FUSED_COUNT && (size_t)id < GANTRY__FUSED_ROWS_COUNT &&
+           (uint64_t)dtype < 64 && (instructions[id].types >> dtype & 1) != 0;
 }
 
 bool gantry__elementwise_can_fuse(gantry__op_id_t op, gantry_dtype_t dtype) {

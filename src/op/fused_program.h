@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program of _FusedElementwise: elementwise ops that one kernel computes in one pass over
- * memory, with the bits of the ops one by one.
+/* The programs of _FusedElementwise, _FusedRows, _FusedMatMul and _FusedConvolveImages: elementwise
+ * ops that one kernel computes in one pass over memory, with the bits of the ops one by one; of
+ * _FusedRows also reductions over the last axis.
  *
  * Attribute `program` has GANTRY__FUSED_WORDS numbers for each instruction:
  *
@@ -27,6 +28,28 @@
  * element of that shape, even if its operands are smaller: a pass leaves costly functions of
  * smaller tensors outside.
  *
+ * _FusedMatMul has the product of its first two inputs as the program's input 0, and its other
+ * inputs as the program's further ones. The result of the last instruction is its output, of the
+ * type and the shape of the product. It stands for TensorFlow's _FusedMatMul, whose fused_ops name
+ * few programs. A kernel of it has, as `data`, the definition of the kernel that computes the
+ * product alone. _FusedConvolveImages is the same of a convolution.
+ *
+ * _FusedRows has two kinds of results: wide ones with all elements of a row, and narrow ones with
+ * one element for each row. A reduction makes a narrow result of a wide operand; its operand 1 is
+ * attribute keep_dims. Another result is narrow if all its operands are. Inputs whose last
+ * dimension is 1, and scalars, are narrow.
+ *
+ *     softmax of [R, n]  program = {Max, FLOAT32, 0, 1, 0,       narrow
+ *                                   Sub, FLOAT32, 0, -1, 0,
+ *                                   Exp, FLOAT32, -2, 0, 0,
+ *                                   Sum, FLOAT32, -3, 1, 0,      narrow
+ *                                   Div, FLOAT32, -3, -4, 0}
+ *                        outputs = {4}
+ *
+ * The inputs broadcast to [..., n], which is the shape of a wide output; a narrow one has shape
+ * [..., 1], or [...] if its reduction does not keep dimensions. Such a result is an output only. n
+ * is 2 to GANTRY__FUSED_MOST_ROW.
+ *
  * The limits GANTRY__FUSED_MOST_... are constants of ops/fused.def. A kernel of a device that
  * builds programs declines programs beyond the two limits of devices.
  *
@@ -45,7 +68,11 @@ typedef enum gantry__fused_id_t {
 #define GANTRY_FUSED_OTHER(name) GANTRY__FUSED_##name,
 #include "ops/fused.def"
 #undef GANTRY_FUSED_OTHER
-    GANTRY__FUSED_COUNT
+    GANTRY__FUSED_COUNT, /* of _FusedElementwise; also: no instruction */
+#define GANTRY_FUSED_REDUCTION(name) GANTRY__FUSED_##name,
+#include "ops/fused.def"
+#undef GANTRY_FUSED_REDUCTION
+    GANTRY__FUSED_ROWS_COUNT
 } gantry__fused_id_t;
 
 enum {
@@ -62,7 +89,13 @@ gantry__fused_id_t gantry__fused_id(const gantry__op_def_t *op, const gantry_att
  * may not: they report the position of a bad element. Functions of float64 that are a driver's own
  * may not either: their bits depend on the kernel around them. */
 bool gantry__fused_takes(gantry__fused_id_t id, gantry_dtype_t dtype);
-/* The same of an op, for any attributes; dtype is the type of its operands (SrcT of a Cast). */
+/* The reduction of an op; GANTRY__FUSED_COUNT: it is none that _FusedRows has. */
+gantry__fused_id_t gantry__fused_reduction(const gantry__op_def_t *op);
+bool gantry__fused_keeps_dims(const gantry__op_def_t *reduction, const gantry_attr_t *attrs);
+/* Whether a program of _FusedRows may have the reduction for operands of this type. */
+bool gantry__fused_reduces(gantry__fused_id_t id, gantry_dtype_t dtype);
+/* gantry__fused_takes of an op, for any attributes; dtype is the type of its operands (SrcT of a
+ * Cast). */
 bool gantry__elementwise_can_fuse(gantry__op_id_t op, gantry_dtype_t dtype);
 /* Whether it stands for several dozen machine instructions: GANTRY__FUSED_MOST_DEVICE_COSTLY. */
 bool gantry__fused_is_costly(gantry__fused_id_t id);

@@ -82,6 +82,7 @@ typedef struct gantry__infer_t {
     /* If output 0 is one bool, whatever the inputs hold: 0 or 1. -1 before infer runs, and for all
      * other ops. */
     int32_t known_bool;
+    bool is_open; /* in a trace: inferred by gantry__op_infer_open */
 } gantry__infer_t;
 
 typedef gantry_status_t (*gantry__infer_fn)(gantry__infer_t *call);
@@ -95,7 +96,10 @@ enum {
      * them */
     GANTRY__OP_DATA_SHAPE = 1 << 3,
     /* has no kernels: a function of src/compose runs other ops (composed.def) */
-    GANTRY__OP_COMPOSED = 1 << 4
+    GANTRY__OP_COMPOSED = 1 << 4,
+    /* composed; its function reads host inputs: with symbolic ones, a function that is traced
+     * records the op itself, not its parts */
+    GANTRY__OP_READS_HOST = 1 << 5
 };
 
 struct gantry__op_def_t {
@@ -137,6 +141,13 @@ const gantry__op_def_t *gantry__op_find(const char *name);
  * value and what is accepted. */
 gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_t *attrs,
                                  size_t attr_count);
+
+/* A size of the shape is not known: -1. */
+bool gantry__shape_is_open(const gantry_shape_t *shape);
+/* The same in a trace, for inputs some of which have open sizes or, in the mask `symbolic`, no
+ * elements. A size of a result that depends on them is open. */
+gantry_status_t gantry__op_infer_open(gantry__infer_t *call, const gantry_attr_value_t *attrs,
+                                      size_t attr_count, uint64_t symbolic);
 
 /* The ops that a composed op may run; none if the core makes its results itself, or if it is not
  * composed. */

@@ -96,6 +96,9 @@ gantry_status_t gantry__infer_select(gantry__infer_t *call);
 gantry_status_t gantry__infer_clip(gantry__infer_t *call);
 gantry_status_t gantry__infer_add_n(gantry__infer_t *call);
 gantry_status_t gantry__infer_fused_elementwise(gantry__infer_t *call);
+gantry_status_t gantry__infer_fused_mat_mul(gantry__infer_t *call);
+gantry_status_t gantry__infer_fused_convolve_images(gantry__infer_t *call);
+gantry_status_t gantry__infer_fused_rows(gantry__infer_t *call);
 gantry_status_t gantry__infer_bias_add(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_reduce(gantry__infer_t *call);

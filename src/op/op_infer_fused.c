@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* _FusedElementwise: checks its program, which kernels trust, and infers the outputs. */
+/* _FusedElementwise, _FusedRows, and products with such a program: check the program, which kernels
+ * trust, and infer the outputs. */
 #include "op/fused_program.h"
 #include "op/op_infer.h"
 
@@ -7,6 +8,10 @@
 typedef struct results_t {
     gantry_dtype_t dtypes[GANTRY__FUSED_MOST_INSTRUCTIONS];
     uint32_t inputs[GANTRY__FUSED_MOST_INSTRUCTIONS]; /* bit i: the result depends on input i */
+    /* of _FusedRows: */
+    bool has_rows;
+    bool is_wide[GANTRY__FUSED_MOST_INSTRUCTIONS];
+    bool is_dropped[GANTRY__FUSED_MOST_INSTRUCTIONS]; /* its shape has no last dimension */
 } results_t;
 
 static gantry_status_t check_operand(const gantry__infer_t *call, results_t *results, int64_t k,
@@ -47,14 +52,25 @@ static gantry_status_t check_cast(int64_t k, const int64_t *instruction) {
         (long long)k, (long long)instruction[3], (long long)instruction[4]);
 }
 
-static gantry_status_t check_instruction(const gantry__infer_t *call, results_t *results, int64_t k,
-                                         const int64_t *instruction) {
-    const bool is_known = instruction[0] >= 0 && instruction[0] < GANTRY__FUSED_COUNT &&
+static bool is_reduction(const int64_t *instruction) {
+    return instruction[0] > GANTRY__FUSED_COUNT;
+}
+
+static bool program_may_have(const results_t *results, const int64_t *instruction) {
+    const bool is_known = instruction[0] >= 0 && instruction[0] < GANTRY__FUSED_ROWS_COUNT &&
                           instruction[1] > 0 && instruction[1] < 64;
     const gantry__fused_id_t id =
         is_known ? (gantry__fused_id_t)instruction[0] : GANTRY__FUSED_COUNT;
     const gantry_dtype_t dtype = (gantry_dtype_t)instruction[1];
-    if (!gantry__fused_takes(id, dtype)) {
+    return gantry__fused_takes(id, dtype) ||
+           (results->has_rows && gantry__fused_reduces(id, dtype));
+}
+
+static gantry_status_t check_instruction(const gantry__infer_t *call, results_t *results, int64_t k,
+                                         const int64_t *instruction) {
+    const gantry__fused_id_t id = (gantry__fused_id_t)instruction[0];
+    const gantry_dtype_t dtype = (gantry_dtype_t)instruction[1];
+    if (!program_may_have(results, instruction)) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "instruction %lld is op %lld of type %lld, which a fused program cannot have",
@@ -70,7 +86,7 @@ static gantry_status_t check_instruction(const gantry__infer_t *call, results_t 
     if (id == GANTRY__FUSED_Cast) {
         GANTRY__TRY(check_cast(k, instruction));
     } else {
-        for (uint32_t i = operands; i < 3; ++i) {
+        for (uint32_t i = is_reduction(instruction) ? 2 : operands; i < 3; ++i) {
             if (instruction[2 + i] != 0) return fail_unused(k, i, instruction[2 + i]);
         }
     }
@@ -94,6 +110,12 @@ static gantry_status_t broadcast_inputs(const gantry__infer_t *call, uint32_t ma
     return GANTRY_OK;
 }
 
+/* Of rows: the shape of a result whose operands have this one. */
+static void set_last_dimension(const results_t *results, int64_t k, gantry_shape_t *shape) {
+    if (!results->is_wide[k] && shape->rank > 0) shape->dims[shape->rank - 1] = 1;
+    if (results->is_dropped[k] && shape->rank > 0) --shape->rank;
+}
+
 static gantry_status_t set_output(gantry__infer_t *call, const results_t *results, uint32_t place,
                                   int64_t k, int64_t count, const gantry_shape_t *whole) {
     gantry_shape_t *own = &call->out_shapes[place];
@@ -103,6 +125,7 @@ static gantry_status_t set_output(gantry__infer_t *call, const results_t *result
                             (unsigned)place, (long long)k, (long long)count - 1);
     }
     GANTRY__TRY(broadcast_inputs(call, results->inputs[k], own));
+    if (results->has_rows) set_last_dimension(results, k, own);
     if (!gantry_shape_equal(own, whole)) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
@@ -138,6 +161,7 @@ gantry_status_t gantry__infer_fused_elementwise(gantry__infer_t *call) {
     const int64_t count = program->i / GANTRY__FUSED_WORDS;
     results_t results;
     gantry_shape_t whole;
+    results.has_rows = false;
     GANTRY__TRY(op_infer_fused_check_limits(call, program->i));
     for (int64_t k = 0; k < count; ++k) {
         GANTRY__TRY(check_instruction(call, &results, k, program->list + k * GANTRY__FUSED_WORDS));
@@ -145,6 +169,132 @@ gantry_status_t gantry__infer_fused_elementwise(gantry__infer_t *call) {
     GANTRY__TRY(broadcast_inputs(call, UINT32_MAX, &whole));
     for (uint32_t i = 0; i < call->output_count; ++i) {
         GANTRY__TRY(set_output(call, &results, i, outputs->list[i], count, &whole));
+    }
+    return GANTRY_OK;
+}
+
+/* The program's result is the op's: of the product's type and shape. */
+static gantry_status_t check_over_product(const gantry__infer_t *call, const gantry_shape_t *shape,
+                                          gantry_dtype_t dtype) {
+    if (dtype == call->out_dtypes[0] && gantry_shape_equal(shape, &call->out_shapes[0]))
+        return GANTRY_OK;
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT, "the program's result is %s%s; it must be like the product, %s%s",
+        gantry_dtype_name(dtype), gantry__shape_text(shape).text,
+        gantry_dtype_name(call->out_dtypes[0]), gantry__shape_text(&call->out_shapes[0]).text);
+}
+
+/* infer is that of the product, which has the first two inputs. */
+static gantry_status_t infer_with_program(gantry__infer_t *call, gantry__infer_fn infer) {
+    const gantry_attr_t *program = gantry__infer_attr(call, "program");
+    const gantry_shape_t *shapes[GANTRY__MAX_INPUTS];
+    gantry_dtype_t dtypes[GANTRY__MAX_INPUTS], dtype = GANTRY_DTYPE_NONE;
+    gantry_shape_t shape;
+    const int64_t last = program->i / GANTRY__FUSED_WORDS - 1;
+    if (call->input_count < 2)
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "%s takes two operands and the program's further inputs, got %u tensors",
+            call->op->name, (unsigned)call->input_count);
+    GANTRY__TRY(infer(call));
+    gantry__infer_t elementwise = {.op = gantry__op_get(GANTRY__OP_ID__FusedElementwise),
+                                   .input_count = call->input_count - 1,
+                                   .output_count = 1,
+                                   .shapes = shapes,
+                                   .dtypes = dtypes,
+                                   .out_shapes = &shape,
+                                   .out_dtypes = &dtype};
+    elementwise.attrs[0] = *program;
+    elementwise.attrs[1] = (gantry_attr_t){.i = 1, .list = &last};
+    shapes[0] = &call->out_shapes[0];
+    dtypes[0] = call->out_dtypes[0];
+    for (uint32_t i = 2; i < call->input_count; ++i) {
+        shapes[i - 1] = call->shapes[i];
+        dtypes[i - 1] = call->dtypes[i];
+    }
+    GANTRY__TRY(gantry__infer_fused_elementwise(&elementwise));
+    return check_over_product(call, &shape, dtype);
+}
+
+gantry_status_t gantry__infer_fused_mat_mul(gantry__infer_t *call) {
+    return infer_with_program(call, gantry__infer_mat_mul);
+}
+
+gantry_status_t gantry__infer_fused_convolve_images(gantry__infer_t *call) {
+    return infer_with_program(call, gantry__infer_convolve_images);
+}
+
+/* ---- rows ---- */
+
+static bool is_wide_operand(const gantry__infer_t *call, const results_t *results,
+                            int64_t operand) {
+    if (operand < 0) return results->is_wide[-1 - operand];
+    const gantry_shape_t *shape = call->shapes[operand];
+    return shape->rank > 0 && shape->dims[shape->rank - 1] != 1;
+}
+
+static gantry_status_t check_reduction(const gantry__infer_t *call, results_t *results, int64_t k,
+                                       const int64_t *instruction) {
+    const int64_t keeps = instruction[3];
+    if (!is_wide_operand(call, results, instruction[2])) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "instruction %lld reduces operand %lld, which has one element per row",
+                            (long long)k, (long long)instruction[2]);
+    }
+    if (keeps != 0 && keeps != 1) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "instruction %lld has keep_dims %lld; accepted are 0 and 1",
+                            (long long)k, (long long)keeps);
+    }
+    results->is_wide[k] = false;
+    results->is_dropped[k] = keeps == 0;
+    return GANTRY_OK;
+}
+
+static gantry_status_t check_row_instruction(const gantry__infer_t *call, results_t *results,
+                                             int64_t k, const int64_t *instruction) {
+    GANTRY__TRY(check_instruction(call, results, k, instruction));
+    results->is_wide[k] = results->is_dropped[k] = false;
+    for (uint32_t i = 0; i < gantry__fused_operands((gantry__fused_id_t)instruction[0]); ++i) {
+        const int64_t operand = instruction[2 + i];
+        if (operand < 0 && results->is_dropped[-1 - operand]) {
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "operand %lld of instruction %lld does not keep its last dimension",
+                                (long long)operand, (long long)k);
+        }
+        results->is_wide[k] = results->is_wide[k] || is_wide_operand(call, results, operand);
+    }
+    return is_reduction(instruction) ? check_reduction(call, results, k, instruction) : GANTRY_OK;
+}
+
+static gantry_status_t set_row_output(gantry__infer_t *call, const results_t *results,
+                                      uint32_t place, int64_t k, int64_t count,
+                                      const gantry_shape_t *whole) {
+    gantry_shape_t expected = *whole;
+    if (k >= 0 && k < count) set_last_dimension(results, k, &expected);
+    return set_output(call, results, place, k, count, &expected);
+}
+
+gantry_status_t gantry__infer_fused_rows(gantry__infer_t *call) {
+    const gantry_attr_t *program = &call->attrs[0], *outputs = &call->attrs[1];
+    const int64_t count = program->i / GANTRY__FUSED_WORDS;
+    results_t results;
+    gantry_shape_t whole;
+    results.has_rows = true;
+    GANTRY__TRY(op_infer_fused_check_limits(call, program->i));
+    for (int64_t k = 0; k < count; ++k) {
+        const int64_t *instruction = program->list + k * GANTRY__FUSED_WORDS;
+        GANTRY__TRY(check_row_instruction(call, &results, k, instruction));
+    }
+    GANTRY__TRY(broadcast_inputs(call, UINT32_MAX, &whole));
+    const int64_t length = whole.rank > 0 ? whole.dims[whole.rank - 1] : 1;
+    if (length < 2 || length > GANTRY__FUSED_MOST_ROW) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "rows have %lld elements; accepted are 2 to %d", (long long)length,
+                            GANTRY__FUSED_MOST_ROW);
+    }
+    for (uint32_t i = 0; i < call->output_count; ++i) {
+        GANTRY__TRY(set_row_output(call, &results, i, outputs->list[i], count, &whole));
     }
     return GANTRY_OK;
 }

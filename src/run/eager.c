@@ -104,7 +104,7 @@ static gantry_status_t check_room(const gantry__eager_t *eager) {
                         eager->op->name, eager->infer.output_count, eager->room);
 }
 
-static gantry_status_t infer(gantry__eager_t *eager) {
+static inline gantry_status_t infer(gantry__eager_t *eager, bool is_traced) {
     gantry__infer_t *call = &eager->infer;
     call->op = eager->op;
     call->input_count = eager->input_count;
@@ -114,7 +114,8 @@ static gantry_status_t infer(gantry__eager_t *eager) {
         call->shapes[i] = &eager->inputs[i]->shape;
         call->dtypes[i] = eager->inputs[i]->dtype;
     }
-    gantry_status_t status = gantry__op_infer(call, eager->attrs, eager->attr_count);
+    gantry_status_t status = is_traced ? gantry__eager_infer_in_trace(eager)
+                                       : gantry__op_infer(call, eager->attrs, eager->attr_count);
     if (status == GANTRY_OK) return check_room(eager);
     return eager->host_status != GANTRY_OK ? eager->host_status : status;
 }
@@ -519,14 +520,14 @@ static void publish(gantry__eager_t *eager) {
 static gantry_status_t eager_run(gantry__eager_t *eager) {
     GANTRY__TRY(check_inputs(eager));
     GANTRY__TRY(gantry__runtime_initialize(eager->runtime, eager->op->name));
-    GANTRY__TRY(infer(eager));
+    if (eager->scope->trace) {
+        GANTRY__TRY(infer(eager, true));
+        return gantry__eager_record(eager);
+    }
+    GANTRY__TRY(infer(eager, false));
     if (eager->op->flags & GANTRY__OP_COMPOSED) {
         eager->made_count = eager->infer.output_count;
         return gantry__compose(eager->scope, &eager->infer, eager->inputs, eager->made);
-    }
-    if (eager->scope->trace) {
-        eager->made_count = eager->infer.output_count;
-        return gantry__trace_op(eager->scope, &eager->infer, eager->inputs, eager->made);
     }
     describe_call(eager);
     gantry__profile_frame_t *frame = eager->frame;

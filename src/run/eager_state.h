@@ -62,6 +62,12 @@ static inline gantry_status_t gantry__eager_call(gantry__eager_t *eager) {
     return (gantry_status_t)eager->call.abi.kernel->compute(&eager->call.abi);
 }
 
+/* ---- in a trace: eager_trace.c ---- */
+
+gantry_status_t gantry__eager_infer_in_trace(gantry__eager_t *eager);
+/* Records the op, or runs the function of a composed one, which records its parts. */
+gantry_status_t gantry__eager_record(gantry__eager_t *eager);
+
 /* ---- for a call whose frame is recorded ---- */
 
 /* In a profile that times kernels: waits for the inputs before the kernel begins, ignoring

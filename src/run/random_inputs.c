@@ -8,17 +8,15 @@ enum { MOST_GIVEN = 4, PLACE_INPUTS = 3, PHILOX = 1 };
 
 /* Key and counter as values that each call of the function makes anew. */
 static bool take_in_trace(gantry_scope_t *scope, gantry__op_id_t id, const gantry__draw_t *draw,
+                          const gantry_tensor_t *const *inputs, uint32_t input_count,
                           const gantry_tensor_t *out_place[2]) {
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return false;
-    if (id == GANTRY__OP_ID_StatelessShuffle) {
-        status = gantry__fail(
-            GANTRY_UNIMPLEMENTED,
-            "op %s: the host makes the order of the rows, so a function that is traced does not record it; shuffle before the call",
-            gantry__op_get(id)->name);
-    } else {
-        status = gantry__trace_draw(scope, draw->draws, draw->blocks, out_place);
+    for (uint32_t i = 0; i < input_count && status == GANTRY_OK; ++i) {
+        if (inputs[i]) status = gantry__trace_check_draw(gantry__op_get(id), inputs[i]);
     }
+    if (status == GANTRY_OK)
+        status = gantry__trace_draw(scope, draw->draws, draw->blocks, out_place);
     if (status != GANTRY_OK) (void)gantry__scope_fail(scope, status);
     return status == GANTRY_OK;
 }
@@ -41,7 +39,7 @@ const gantry_tensor_t *gantry__draw_from(gantry_scope_t *scope, gantry__op_id_t 
     const gantry_tensor_t *all[MOST_GIVEN + PLACE_INPUTS] = {NULL};
     for (uint32_t i = 0; i < input_count; ++i) all[i < before ? i : i + PLACE_INPUTS] = inputs[i];
     if (scope && scope->trace && draw->draws) {
-        if (!take_in_trace(scope, id, draw, &all[before])) return NULL;
+        if (!take_in_trace(scope, id, draw, inputs, input_count, &all[before])) return NULL;
     } else {
         (void)take_now(&extras, scope, draw, &all[before]);
     }

@@ -195,6 +195,7 @@ gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry
         tensor->trace = source->trace;
         tensor->value = source->value;
         tensor->is_symbolic = true;
+        tensor->size_bytes = source->size_bytes;
         memcpy(tensor->inline_data, source->inline_data, sizeof tensor->inline_data);
         return GANTRY_OK;
     }
@@ -219,6 +220,7 @@ gantry_status_t gantry__tensor_symbolic(gantry_runtime_t *runtime, gantry_dtype_
     tensor->trace = trace;
     tensor->value = value;
     tensor->is_symbolic = true;
+    if (tensor->elements < 0) tensor->size_bytes = 0; /* the shape depends on data */
     (void)snprintf((char *)tensor->inline_data, sizeof tensor->inline_data, "%s", name);
     return GANTRY_OK;
 }

@@ -15,6 +15,11 @@
  * NULLs after a failure. */
 gantry_status_t gantry__trace_op(gantry_scope_t *scope, const gantry__infer_t *call,
                                  const gantry_tensor_t *const *inputs, gantry_tensor_t **outputs);
+/* Whether an op is recorded as one node that each call runs at once, by the eager path: a shape
+ * depends on data, or the op reads elements that are symbolic. */
+bool gantry__trace_is_whole(const gantry__infer_t *call, const gantry_tensor_t *const *inputs);
+/* Unimplemented if the count of the numbers that an op draws depends on this input's data. */
+gantry_status_t gantry__trace_check_draw(const gantry__op_def_t *op, const gantry_tensor_t *input);
 /* Records a tensor in host memory as a constant, by reference. It stays readable. */
 gantry_status_t gantry__trace_constant(gantry_scope_t *scope, gantry_tensor_t *tensor);
 /* Records a read of a variable. */

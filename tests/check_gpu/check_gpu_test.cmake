@@ -47,10 +47,10 @@ endfunction()
 function(sanitizer name text code)
   file(WRITE ${WORK_DIR}/${name} "#!/bin/sh
 echo \"$*, cuBLASLt: $GANTRY_CUDA_CUBLAS\" >>'${WORK_DIR}/sanitized'
-tool=$2
-shift 4
+tool=\"$*\"
+while [ \"\${1#--}\" != \"$1\" ]; do shift 2; done
 \"$@\" || exit 1
-[ \"$tool\" != racecheck ] || { echo '${text}'; exit ${code}; }
+[ \"\${tool#*racecheck}\" = \"$tool\" ] || { echo '${text}'; exit ${code}; }
 ")
   execute_process(COMMAND chmod +x ${WORK_DIR}/${name})
   file(REMOVE ${WORK_DIR}/sanitized)
@@ -75,7 +75,7 @@ string(JSON rows LENGTH "${figures}" rows)
 if(rows LESS 20)
   message(FATAL_ERROR "the figures have ${rows} rows, fewer than the cases make")
 endif()
-foreach(case card_launch card_transfer card_stream card_matmul card_start)
+foreach(case card_launch card_function card_transfer card_stream card_matmul card_start)
   expect("${figures}" "\"case\": \"${case}\"")
 endforeach()
 

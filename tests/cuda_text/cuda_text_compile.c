@@ -120,6 +120,13 @@ static double now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+/* NVRTC's own cache, which a driver brings along, keeps no log: from 12.9 on it can be left out. */
+static bool keeps_results(const text_compiler_t *compiler) {
+    int major = 0, minor = 0;
+    cuda_text_version(compiler, &major, &minor);
+    return major > 12 || (major == 12 && minor >= 9);
+}
+
 /* The options of the CUDA backend, the program's own, and the assembler's figures in the log. */
 static int compile(const text_compiler_t *compiler, nvrtc_program_t *program, int architecture,
                    const char *own) {
@@ -128,6 +135,7 @@ static int compile(const text_compiler_t *compiler, nvrtc_program_t *program, in
         gpu,           "--fmad=false",    "--prec-div=true",   "--prec-sqrt=true",
         "--ftz=false", "-default-device", "--ptxas-options=-v"};
     int count = 7;
+    if (keeps_results(compiler)) options[count++] = "--no-cache";
     snprintf(gpu, sizeof gpu, "--gpu-architecture=sm_%d", architecture);
     snprintf(words, sizeof words, "%s", own);
     for (char *word = strtok(words, " "); word && count < 16; word = strtok(NULL, " "))

@@ -8,6 +8,10 @@
 
 int faults_conformance_main(int argc, char **argv);
 
+/* Bits of a program's exit code: what failed cannot be used afterwards; it gives wrong values. */
+#define FAULTS_PROGRAM_UNUSABLE 64
+#define FAULTS_PROGRAM_WRONG 128
+
 /* argv[1] is the device. */
 int faults_program_small(int argc, char **argv);  /* a bit of everything on two devices */
 int faults_program_matmul(int argc, char **argv); /* the guide's product */
@@ -24,6 +28,14 @@ int faults_program_ops(int argc, char **argv);
 int faults_program_saved(
     /* the language identifier: train, save; then load, classify; argv[2] is a folder */
     int argc, char **argv);
+
+/* Functions, traced and called: branches and loops; variables and draws; copies between devices;
+ * lanes on two parts of the CPU; an order within a budget. */
+int faults_program_function_flow(int argc, char **argv);
+int faults_program_function_effects(int argc, char **argv);
+int faults_program_function_devices(int argc, char **argv);
+int faults_program_function_lanes(int argc, char **argv);
+int faults_program_function_budget(int argc, char **argv);
 
 /* Reads the golden cases that the ops program runs; before any fork. */
 bool faults_program_load(void);

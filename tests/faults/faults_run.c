@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "faults.h"
+#include "faults_programs.h"
 
 #define WORD_BYTES 512
 
@@ -207,6 +208,13 @@ static char judge(faults_child_t *child, const faults_said_t *said, bool fired, 
         return fail(out_why, why_bytes, "%s (first failure: %s (%s): %s)", why, said->call,
                     said->place, said->message);
     if (!fired) return 'u';
+    if (code & FAULTS_PROGRAM_WRONG)
+        return fail(out_why, why_bytes, "wrong values after the first failure: %s (%s): %s",
+                    said->call, said->place, said->message);
+    /* a device that lost its kernels when the runtime was made never gets them back */
+    if ((code & FAULTS_PROGRAM_UNUSABLE) && !faults_source_is_lost() && !said->in_create)
+        return fail(out_why, why_bytes, "not usable after the first failure: %s (%s): %s",
+                    said->call, said->place, said->message);
     if (said->differs && ran_out(child, said)) return 'e';
     if (said->differs) return judge_error(said, out_why, why_bytes);
     if (said->in_create && said->cause_is_told) return 'e'; /* one device less, as reported */

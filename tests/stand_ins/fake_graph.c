@@ -2,10 +2,9 @@
 /* Graphs: a captured stream's submissions, kept as work that never runs; each launch submits a copy
  * of every piece.
  *
- * A kept piece uses its regions like pending work, so that freeing a region under a graph is
- * detected. The piece's host memory must be pinned at every launch. A capture has one stream: a
- * second stream that waits for an event of the capture is a violation here, although the interface
- * allows it. */
+ * A launch of a graph with a region that was freed is a violation. The host memory of a kept piece
+ * must be pinned at every launch. A capture has one stream: a second stream that waits for an event
+ * of the capture is a violation here, although the interface allows it. */
 #include "fake_internal.h"
 
 #include <string.h>
@@ -17,6 +16,13 @@ struct fake_graph_t {
     fake_work_t *first, *last;
     fake_mark_t *launched; /* the end of the last launch; NULL: none */
 };
+
+static void count_kept(fake_work_t *work, bool is_kept) {
+    for (uint32_t i = 0; i < work->operand_count; ++i) {
+        fake_region_t *region = work->operands[i].region;
+        if (region) region->kept += is_kept ? 1u : UINT32_MAX;
+    }
+}
 
 void gantry__fake_keep(fake_call_t *call, fake_stream_t *stream, fake_work_t *work) {
     fake_graph_t *graph = stream->graph;
@@ -30,6 +36,7 @@ void gantry__fake_keep(fake_call_t *call, fake_stream_t *stream, fake_work_t *wo
     } else {
         graph->first = work;
     }
+    if (work) count_kept(work, true);
     graph->last = work;
 }
 
@@ -56,6 +63,7 @@ bool gantry__fake_is_of_capture(fake_call_t *call, const fake_stream_t *stream,
 static void release_graph(fake_graph_t *graph) {
     while (graph->first) {
         fake_work_t *next = graph->first->next;
+        count_kept(graph->first, false);
         gantry__fake_work_drop(graph->object.instance, graph->first);
         graph->first = next;
     }
@@ -122,7 +130,10 @@ static void submit_copy(fake_call_t *call, fake_stream_t *stream, const fake_wor
     work->params = params;
     work->is_captured = true;
     for (uint32_t i = 0; i < work->operand_count; ++i) {
-        if (work->operands[i].region) ++work->operands[i].region->pending;
+        fake_region_t *region = work->operands[i].region;
+        if (!region) continue;
+        ++region->pending;
+        if (region->dead) gantry__fake_violate(call, "a graph names a region that was freed");
     }
     gantry__fake_submit(call, stream, work);
 }

@@ -81,7 +81,8 @@ typedef struct fake_region_t {
     uint32_t device_index;
     uint64_t size_bytes;
     unsigned char *bytes;
-    uint32_t pending; /* operands of work not yet ended */
+    uint32_t pending; /* operands of work not yet ended, and of pieces that graphs keep */
+    uint32_t kept;    /* the latter */
     bool dead;        /* freed while work was pending: kept until the work has ended */
     fake_access_t *accesses;
     uint32_t access_count, access_capacity;

@@ -103,7 +103,7 @@ static void region_free(gantry_backend_device_t *device, gantry_region_t number,
                                  (unsigned long long)number, (unsigned long long)region->size_bytes,
                                  (unsigned long long)size_bytes);
         }
-        if (region->pending > 0 || !gantry__fake_order_is_known(region)) {
+        if (region->pending > region->kept || !gantry__fake_order_is_known(region)) {
             gantry__fake_violate(
                 &call, "region 0x%llx is freed before the host has waited for all that uses it",
                 (unsigned long long)number);

@@ -75,7 +75,18 @@ enum {
 };
 enum { GANTRY__CUBLAS_PLAIN = 0, GANTRY__CUBLAS_TRANSPOSED = 1 };
 
-enum { GANTRY__CUBLAS_DESC_TRANSA = 3, GANTRY__CUBLAS_DESC_TRANSB = 4 }; /* int32 */
+enum {
+    GANTRY__CUBLAS_DESC_TRANSA = 3, /* int32 */
+    GANTRY__CUBLAS_DESC_TRANSB = 4,
+    GANTRY__CUBLAS_DESC_EPILOGUE = 7,     /* uint32, a GANTRY__CUBLAS_EPILOGUE_... */
+    GANTRY__CUBLAS_DESC_BIAS_POINTER = 8, /* device address: as many elements as D has rows */
+};
+enum {
+    GANTRY__CUBLAS_EPILOGUE_NONE = 1,
+    GANTRY__CUBLAS_EPILOGUE_RELU = 2,
+    GANTRY__CUBLAS_EPILOGUE_BIAS = 4,
+    GANTRY__CUBLAS_EPILOGUE_RELU_BIAS = 6
+};
 /* int32, int64 elements */
 enum { GANTRY__CUBLAS_LAYOUT_BATCH_COUNT = 5, GANTRY__CUBLAS_LAYOUT_BATCH_STRIDE = 6 };
 enum {
@@ -151,5 +162,7 @@ const char *gantry__cublas_status_name(gantry__cublas_status_t native);
 #define GANTRY__CUBLAS_OPS 2
 /* MatMul and BatchMatMul. */
 extern const gantry_kernel_def_t gantry__cublas_kernels[GANTRY__CUBLAS_OPS];
+/* _FusedMatMul with a bias, a Relu, or both. */
+extern const gantry_kernel_def_t gantry__cublas_fused_kernel;
 
 #endif

@@ -11,14 +11,16 @@
  * 64,512 of them; the rest is one call per index of the outer dimensions.
  *
  * float32 is computed in float32 unless GANTRY_CUDA_MATMUL_PRECISION lets the library round inputs
- * to a shorter type. float16 and bfloat16 are summed in float32 and rounded once, at the end. The
- * workspace comes from the core's scratch, as much as the chosen way of computing needs; where
- * that is not to be had, one that needs none is taken. */
+ * to a shorter type. A bias and a Relu behind a product of floats are the library's epilogue.
+ * float16 and bfloat16 are summed in float32 and rounded once, at the end. The workspace comes from
+ * the core's scratch, as much as the chosen way of computing needs; where that is not to be had, a
+ * way that needs none is taken. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cuda/cuda_backend.h"
 #include "cuda/cublas/cuda_cublas_plan.h"
+#include "kernels/matmul/matmul_epilogue.h"
 #include "kernels/matmul/matmul_shape.h"
 
 /* what the library asks for at most on its largest cards */
@@ -35,7 +37,8 @@ typedef struct product_t {
     gantry__cu_address_t left;
     gantry__cu_address_t right;
     gantry__cu_address_t out;
-    bool has_workspace; /* was asked for, though it may have 0 bytes */
+    gantry__cu_address_t bias; /* 0: none */
+    bool has_workspace;        /* was asked for, though it may have 0 bytes */
     gantry_span_t workspace;
 } product_t;
 
@@ -95,7 +98,9 @@ static int32_t take_plan(product_t *product, uint64_t most_workspace_bytes,
     gantry__cublas_form_t *form = &product->form;
     form->left.alignment = alignment_of(product, product->left, form->left.batch_stride);
     form->right.alignment = alignment_of(product, product->right, form->right.batch_stride);
-    form->out.alignment = alignment_of(product, product->out, form->out.batch_stride);
+    /* the library takes the bias to be as aligned as the result */
+    form->out.alignment =
+        alignment_of(product, product->out | product->bias, form->out.batch_stride);
     form->most_workspace_bytes = most_workspace_bytes;
     return cuda_cublas_matmul_check(
         product, gantry__cublas_plan_take(product->call->device, form, out_plan));
@@ -119,8 +124,9 @@ static int32_t take_plan_and_workspace(product_t *product, gantry__cublas_plan_t
     return status == GANTRY_RESOURCE_EXHAUSTED ? take_plan(product, 0, out_plan) : status;
 }
 
-static gantry__cublas_status_t cuda_cublas_matmul_submit(const product_t *product,
-                                                         const gantry__cublas_plan_t *plan) {
+static gantry__cublas_status_t submit_as(const product_t *product,
+                                         const gantry__cublas_plan_t *plan,
+                                         gantry__cublas_desc_t desc) {
     static const float one32 = 1.0f;
     static const float zero32 = 0.0f;
     static const double one64 = 1.0;
@@ -129,11 +135,33 @@ static gantry__cublas_status_t cuda_cublas_matmul_submit(const product_t *produc
     bool is_double = product->form.dtype == GANTRY_FLOAT64;
     void *out = (void *)(uintptr_t)product->out;
     return call->device->instance->cublas.cublasLtMatmul(
-        call->device->cublas, plan->desc, is_double ? (const void *)&one64 : &one32,
+        call->device->cublas, desc, is_double ? (const void *)&one64 : &one32,
         (const void *)(uintptr_t)product->left, plan->left, (const void *)(uintptr_t)product->right,
         plan->right, is_double ? (const void *)&zero64 : &zero32, out, plan->out, out, plan->out,
         &plan->choice.algo, (void *)(uintptr_t)gantry__cuda_address(&product->workspace),
         plan->choice.workspace_bytes, call->stream->handle);
+}
+
+/* The bias is part of a description. Threads share that of a plan, so this call makes its own. */
+static gantry__cublas_status_t submit_with_bias(const product_t *product,
+                                                const gantry__cublas_plan_t *plan) {
+    const gantry_backend_device_t *device = product->call->device;
+    const gantry__cublas_t *lt = &device->instance->cublas;
+    const void *bias = (const void *)(uintptr_t)product->bias;
+    gantry__cublas_desc_t desc = NULL;
+    gantry__cublas_status_t native = gantry__cublas_plan_describe(device, &product->form, &desc);
+    if (native == GANTRY__CUBLAS_SUCCESS)
+        native = lt->cublasLtMatmulDescSetAttribute(desc, GANTRY__CUBLAS_DESC_BIAS_POINTER, &bias,
+                                                    sizeof bias);
+    if (native == GANTRY__CUBLAS_SUCCESS) native = submit_as(product, plan, desc);
+    if (desc) lt->cublasLtMatmulDescDestroy(desc);
+    return native;
+}
+
+static gantry__cublas_status_t cuda_cublas_matmul_submit(const product_t *product,
+                                                         const gantry__cublas_plan_t *plan) {
+    return product->bias != 0 ? submit_with_bias(product, plan)
+                              : submit_as(product, plan, plan->desc);
 }
 
 static int32_t cuda_cublas_matmul_run(product_t *product) {
@@ -206,7 +234,7 @@ static int32_t batches_from(const gantry__matmul_shape_t *shape, int64_t begin) 
     return (int32_t)(left < MOST_BATCHES ? left : MOST_BATCHES);
 }
 
-/* Alignments and workspace are not the shape's: they stay 0. */
+/* Alignments and workspace are not the shape's: they stay 0. The product alone. */
 static void read_form(const gantry__matmul_shape_t *shape, int32_t dtype,
                       gantry__cublas_form_t *out) {
     int32_t last = shape->batch_rank - 1;
@@ -214,6 +242,7 @@ static void read_form(const gantry__matmul_shape_t *shape, int32_t dtype,
     bool is_b_plain = shape->b_column == 1;
     *out = (gantry__cublas_form_t){
         .dtype = dtype,
+        .epilogue = GANTRY__CUBLAS_EPILOGUE_NONE,
         .batch_count = batches_from(shape, 0),
         .left = {.rows = (uint64_t)(is_b_plain ? shape->n : shape->k),
                  .columns = (uint64_t)(is_b_plain ? shape->k : shape->n),
@@ -238,6 +267,12 @@ static void read_product(gantry_op_call_t *call, const gantry__matmul_shape_t *s
         .out = gantry__cuda_address(&call->outputs[0]->span),
     };
     read_form(shape, call->outputs[0]->dtype, &out->form);
+}
+
+static uint64_t epilogue_number(const gantry__epilogue_t *epilogue) {
+    if (!epilogue->bias && !epilogue->has_relu) return GANTRY__CUBLAS_EPILOGUE_NONE;
+    return (epilogue->bias ? GANTRY__CUBLAS_EPILOGUE_BIAS : 0u) |
+           (epilogue->has_relu ? GANTRY__CUBLAS_EPILOGUE_RELU : 0u);
 }
 
 /* The product of the outer batch dimensions' index `number`, from batch `begin` of the innermost
@@ -294,10 +329,12 @@ static bool card_has_type(const gantry_op_call_t *call) {
 /* Whether the library has a way for the form at any address and without a workspace: then it has
  * one for the call as it comes, too. A call of the library that fails otherwise is compute's to
  * report. */
-static bool has_algorithm(const gantry_op_call_t *call, const gantry__matmul_shape_t *shape) {
+static bool has_algorithm(const gantry_op_call_t *call, const gantry__matmul_shape_t *shape,
+                          uint64_t epilogue) {
     gantry_backend_device_t *device = call->device;
     gantry__cublas_form_t form;
     read_form(shape, call->outputs[0]->dtype, &form);
+    form.epilogue = epilogue;
     form.left.alignment = form.right.alignment = form.out.alignment = gantry__k_size(form.dtype);
     if (gantry__cuda_enter(device) != GANTRY__CU_SUCCESS) {
         return true; /* compute() finds that out, too, and says so */
@@ -308,15 +345,27 @@ static bool has_algorithm(const gantry_op_call_t *call, const gantry__matmul_sha
 }
 
 /* Counts beyond 32 bits, and what the library has no way for, are left to the portable kernels. */
-static int32_t cuda_cublas_matmul_supports(const gantry_op_call_t *call) {
+static bool takes_product(const gantry_op_call_t *call, uint64_t epilogue) {
     if (!call->device || !gantry__matmul_has_whole_card(call, &call->device->record->info) ||
         !card_has_type(call) || !gantry__cublas_handle(call->device)) {
-        return 0;
+        return false;
     }
     gantry__matmul_shape_t shape;
     cuda_cublas_matmul_read_shape(call, &shape);
+    const bool is_alone = epilogue == GANTRY__CUBLAS_EPILOGUE_NONE;
     return shape.m <= INT32_MAX && shape.n <= INT32_MAX && shape.k <= INT32_MAX &&
-           (shape.k == 0 || has_algorithm(call, &shape));
+           (shape.k == 0 ? is_alone : has_algorithm(call, &shape, epilogue));
+}
+
+static int32_t cuda_cublas_matmul_supports(const gantry_op_call_t *call) {
+    return takes_product(call, GANTRY__CUBLAS_EPILOGUE_NONE);
+}
+
+/* A program that the library has an epilogue for. */
+static int32_t cuda_cublas_matmul_supports_fused(const gantry_op_call_t *call) {
+    gantry__epilogue_t epilogue;
+    return gantry__epilogue_read(call, &epilogue) &&
+           takes_product(call, epilogue_number(&epilogue));
 }
 
 /* A product over no elements is all zeros. */
@@ -334,9 +383,28 @@ static int32_t cuda_cublas_matmul_compute(gantry_op_call_t *call) {
     return cuda_cublas_matmul_all_batches(&shape, &product);
 }
 
+static int32_t cuda_cublas_matmul_compute_fused(gantry_op_call_t *call) {
+    gantry__matmul_shape_t shape;
+    gantry__epilogue_t epilogue;
+    product_t product;
+    (void)gantry__epilogue_read(call, &epilogue);
+    cuda_cublas_matmul_read_shape(call, &shape);
+    read_product(call, &shape, &product);
+    product.form.epilogue = epilogue_number(&epilogue);
+    if (epilogue.bias) product.bias = gantry__cuda_address(&epilogue.bias->span);
+    return cuda_cublas_matmul_compute_product(&product);
+}
+
 static const gantry_type_constraint_t float_types[] = {
     {"T", GANTRY_DTYPES_FLOATS | GANTRY_DTYPES_HALVES}};
 
 const gantry_kernel_def_t gantry__cublas_kernels[GANTRY__CUBLAS_OPS] =
     GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, cuda_cublas_matmul_supports,
                            cuda_cublas_matmul_compute);
+
+/* The library rounds a half once, behind the epilogue; the ops one by one round it behind each. */
+static const gantry_type_constraint_t fused_types[] = {{"T", GANTRY_DTYPES_FLOATS}};
+
+const gantry_kernel_def_t gantry__cublas_fused_kernel = GANTRY__MATMUL_FUSED_KERNEL(
+    &gantry__cublas_kernels[0], GANTRY__MATMUL_ABOVE_PACK, fused_types,
+    cuda_cublas_matmul_supports_fused, cuda_cublas_matmul_compute_fused);

@@ -49,24 +49,33 @@ static gantry__cublas_status_t describe_order(const gantry__cublas_t *lt,
     return lt->cublasLtMatmulDescSetAttribute(desc, attribute, &order, sizeof order);
 }
 
-static gantry__cublas_status_t describe_operation(const gantry_backend_device_t *device,
-                                                  gantry__cublas_plan_t *plan) {
+static gantry__cublas_status_t describe_epilogue(const gantry__cublas_t *lt,
+                                                 gantry__cublas_desc_t desc, uint64_t epilogue) {
+    const uint32_t number = (uint32_t)epilogue;
+    if (number == GANTRY__CUBLAS_EPILOGUE_NONE) return GANTRY__CUBLAS_SUCCESS;
+    return lt->cublasLtMatmulDescSetAttribute(desc, GANTRY__CUBLAS_DESC_EPILOGUE, &number,
+                                              sizeof number);
+}
+
+gantry__cublas_status_t gantry__cublas_plan_describe(const gantry_backend_device_t *device,
+                                                     const gantry__cublas_form_t *form,
+                                                     gantry__cublas_desc_t *out_desc) {
     const gantry__cublas_t *lt = &device->instance->cublas;
-    int32_t dtype = plan->form.dtype;
     gantry__cublas_status_t native = lt->cublasLtMatmulDescCreate(
-        &plan->desc, compute_type(device, dtype),
-        dtype == GANTRY_FLOAT64 ? GANTRY__CUBLAS_R_64F : GANTRY__CUBLAS_R_32F);
+        out_desc, compute_type(device, form->dtype),
+        form->dtype == GANTRY_FLOAT64 ? GANTRY__CUBLAS_R_64F : GANTRY__CUBLAS_R_32F);
     if (native == GANTRY__CUBLAS_SUCCESS)
-        native = describe_order(lt, plan->desc, &plan->form.left, GANTRY__CUBLAS_DESC_TRANSA);
-    return native == GANTRY__CUBLAS_SUCCESS
-               ? describe_order(lt, plan->desc, &plan->form.right, GANTRY__CUBLAS_DESC_TRANSB)
-               : native;
+        native = describe_order(lt, *out_desc, &form->left, GANTRY__CUBLAS_DESC_TRANSA);
+    if (native == GANTRY__CUBLAS_SUCCESS)
+        native = describe_order(lt, *out_desc, &form->right, GANTRY__CUBLAS_DESC_TRANSB);
+    return native == GANTRY__CUBLAS_SUCCESS ? describe_epilogue(lt, *out_desc, form->epilogue)
+                                            : native;
 }
 
 static gantry__cublas_status_t describe(const gantry_backend_device_t *device,
                                         gantry__cublas_plan_t *plan) {
     const gantry__cublas_t *lt = &device->instance->cublas;
-    gantry__cublas_status_t native = describe_operation(device, plan);
+    gantry__cublas_status_t native = gantry__cublas_plan_describe(device, &plan->form, &plan->desc);
     if (native == GANTRY__CUBLAS_SUCCESS)
         native = describe_matrix(lt, &plan->form, &plan->form.left, &plan->left);
     if (native == GANTRY__CUBLAS_SUCCESS)

@@ -26,6 +26,11 @@ gantry__cublas_status_t gantry__cublas_plan_take(gantry_backend_device_t *device
  * the same device. */
 gantry__cublas_status_t gantry__cublas_plan_ask(gantry_backend_device_t *device,
                                                 const gantry__cublas_form_t *form);
+/* A description of a form's operation, which the caller destroys, also after a failure if it is not
+ * NULL: *out_desc is NULL before. */
+gantry__cublas_status_t gantry__cublas_plan_describe(const gantry_backend_device_t *device,
+                                                     const gantry__cublas_form_t *form,
+                                                     gantry__cublas_desc_t *out_desc);
 void gantry__cublas_plan_give(gantry_backend_device_t *device, gantry__cublas_plan_t *plan);
 /* Nobody uses one any more. */
 void gantry__cublas_plans_forget(gantry_backend_device_t *device);

@@ -28,6 +28,7 @@ typedef struct gantry__cublas_form_t {
     gantry__cublas_matrix_t out;
     int32_t dtype;
     int32_t batch_count;
+    uint64_t epilogue; /* GANTRY__CUBLAS_EPILOGUE_... */
     uint64_t most_workspace_bytes;
 } gantry__cublas_form_t;
 

@@ -9,6 +9,7 @@
 #include "opencl/opencl_backend.h"
 #include "opencl/matmul/opencl_matmul.h"
 #include "opencl/opencl_text.h"
+#include "kernels/matmul/matmul_epilogue.h"
 #include "kernels/matmul/matmul_shape.h"
 
 #include <stdio.h>
@@ -34,6 +35,7 @@ typedef struct problem_t {
     int64_t mc, nc, kc;
     int64_t slot;
     int64_t is_direct, is_plain;
+    int64_t bias_row, bias_col;
     int64_t batch_rank;
     int64_t batch_dims[GANTRY__OPENCL_BATCH_RANK];
     int64_t a_batch[GANTRY__OPENCL_BATCH_RANK];
@@ -111,6 +113,7 @@ static void set_strides(problem_t *q, const gantry__opencl_matmul_t *matmul) {
     q->c_row = matmul->n;
     q->c_col = 1;
     q->c_batch = matmul->m * matmul->n;
+    q->bias_col = 1;
     q->batch_rank = matmul->batch_rank;
     for (int32_t d = 0; d < matmul->batch_rank; ++d) {
         q->batch_dims[d] = matmul->batch_dims[d];
@@ -139,6 +142,7 @@ static void swap_if_better(plan_t *plan) {
     exchange(&q->a_row, &q->b_col);
     exchange(&q->a_col, &q->b_row);
     exchange(&q->c_row, &q->c_col);
+    exchange(&q->bias_row, &q->bias_col);
     for (int64_t d = 0; d < q->batch_rank; ++d) exchange(&q->a_batch[d], &q->b_batch[d]);
 }
 
@@ -247,7 +251,7 @@ static void make_plan(const gantry_op_call_t *call, const gantry__opencl_matmul_
 GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_matmul", gantry__text_opencl_cpu_types,
                        gantry__text_opencl_cpu_tile, gantry__text_opencl_cpu_matmul);
 
-static int32_t launch_plan(gantry_op_call_t *call, const plan_t *plan,
+static int32_t launch_plan(gantry_op_call_t *call, const plan_t *plan, const gantry_arg_t *bias,
                            gantry_backend_kernel_t *kernel) {
     const gantry_span_t *a = &call->inputs[plan->is_swapped ? 1 : 0]->span;
     const gantry_span_t *b = &call->inputs[plan->is_swapped ? 0 : 1]->span;
@@ -262,6 +266,7 @@ static int32_t launch_plan(gantry_op_call_t *call, const plan_t *plan,
         {.kind = GANTRY_LAUNCH_SCALAR,
          .size_bytes = sizeof plan->problem,
          .as.value = &plan->problem},
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = bias ? bias->span : *a},
     };
     gantry_launch_t launch = {
         .struct_size = sizeof launch,
@@ -269,7 +274,7 @@ static int32_t launch_plan(gantry_op_call_t *call, const plan_t *plan,
         .global_size = {(uint64_t)plan->items, 1, 1},
         .local_size = {1, 1, 1},
         .args = args,
-        .arg_count = sizeof args / sizeof args[0],
+        .arg_count = sizeof args / sizeof args[0] - !bias,
     };
     return call->services->launch(call, kernel, &launch);
 }
@@ -280,19 +285,45 @@ int32_t gantry__opencl_suits_processor(const gantry_op_call_t *call) {
            call->device_info->type == call->device->record->info.type;
 }
 
+static int32_t compute_tiles(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul,
+                             const gantry__epilogue_t *epilogue) {
+    plan_t plan;
+    make_plan(call, matmul, &plan);
+    char tile[GANTRY__OPENCL_TILE_OPTION_BYTES];
+    char options[GANTRY__OPENCL_TILE_OPTION_BYTES + 32];
+    gantry__opencl_tile_options(&plan.tile, matmul->dtype, tile);
+    (void)snprintf(options, sizeof options, "%s -DGANTRY_EPILOGUE=%d", tile,
+                   (epilogue->bias ? 1 : 0) | (epilogue->has_relu ? 2 : 0));
+    gantry_backend_kernel_t *kernel = NULL;
+    GANTRY__TRY(call->services->kernel(call, &source, options, "opencl_cpu_matmul", &kernel));
+    return launch_plan(call, &plan, epilogue->bias, kernel);
+}
+
 static int32_t opencl_cpu_matmul_compute(gantry_op_call_t *call) {
+    const gantry__epilogue_t none = {.bias = NULL};
     gantry__opencl_matmul_t matmul;
     gantry__opencl_matmul_read(call, &matmul);
     if (matmul.k == 0) return gantry__opencl_matmul_clear(call);
     if (gantry__opencl_dots_fit(&matmul)) return gantry__opencl_dots_compute(call, &matmul);
     if (gantry__opencl_rows_fit(&matmul)) return gantry__opencl_rows_compute(call, &matmul);
-    plan_t plan;
-    make_plan(call, &matmul, &plan);
-    char options[GANTRY__OPENCL_TILE_OPTION_BYTES];
-    gantry__opencl_tile_options(&plan.tile, matmul.dtype, options);
-    gantry_backend_kernel_t *kernel = NULL;
-    int32_t status = call->services->kernel(call, &source, options, "opencl_cpu_matmul", &kernel);
-    return status == GANTRY_OK ? launch_plan(call, &plan, kernel) : status;
+    return compute_tiles(call, &matmul, &none);
+}
+
+/* Only products by tiles have an epilogue. */
+static int32_t opencl_cpu_matmul_supports_fused(const gantry_op_call_t *call) {
+    gantry__epilogue_t epilogue;
+    gantry__opencl_matmul_t matmul;
+    if (!gantry__opencl_suits_processor(call) || !gantry__epilogue_read(call, &epilogue)) return 0;
+    gantry__opencl_matmul_read(call, &matmul);
+    return matmul.k > 0 && !gantry__opencl_dots_fit(&matmul) && !gantry__opencl_rows_fit(&matmul);
+}
+
+static int32_t opencl_cpu_matmul_compute_fused(gantry_op_call_t *call) {
+    gantry__epilogue_t epilogue;
+    gantry__opencl_matmul_t matmul;
+    (void)gantry__epilogue_read(call, &epilogue);
+    gantry__opencl_matmul_read(call, &matmul);
+    return compute_tiles(call, &matmul, &epilogue);
 }
 
 static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_DTYPES_FLOATS}};
@@ -300,3 +331,7 @@ static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_DTYPES_FLOAT
 const gantry_kernel_def_t gantry__opencl_cpu_matmul_kernels[GANTRY__OPENCL_MATMUL_OPS] =
     GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, gantry__opencl_suits_processor,
                            opencl_cpu_matmul_compute);
+
+const gantry_kernel_def_t gantry__opencl_cpu_fused_kernel = GANTRY__MATMUL_FUSED_KERNEL(
+    &gantry__opencl_cpu_matmul_kernels[0], GANTRY__MATMUL_ABOVE_PACK, float_types,
+    opencl_cpu_matmul_supports_fused, opencl_cpu_matmul_compute_fused);

@@ -17,7 +17,8 @@
  * would in a panel and are used a few times only, packing them does not pay: is_direct. Nor does it
  * for rows of a that few panels of b meet: is_plain, they are then read from MR places at a time.
  *
- * Comes after opencl_cpu_tile.cl. Source of the scheme: Goto and van de Geijn, "Anatomy of
+ * Comes after opencl_cpu_tile.cl. Option GANTRY_EPILOGUE: 1 adds a bias to the finished elements of
+ * c, 2 takes their Relu, 3 does both. Source of the scheme: Goto and van de Geijn, "Anatomy of
  * High-Performance Matrix Multiplication", 2008. */
 
 /* As problem_t of opencl_cpu_matmul.c. Strides, block sizes and offsets are in elements. */
@@ -31,6 +32,7 @@ typedef struct {
     long mc, nc, kc;
     long slot; /* scratch of one work-item */
     long is_direct, is_plain;
+    long bias_row, bias_col; /* from c[i, j]'s bias to c[i + 1, j]'s and to c[i, j + 1]'s */
     long batch_rank;
     long batch_dims[6], a_batch[6], b_batch[6];
 } problem_t;
@@ -160,8 +162,46 @@ static void plain_block(const problem_t *q, __global const T *a, __global const 
     }
 }
 
+/* ---- the epilogue ---- */
+
+#if GANTRY_EPILOGUE & 1
+#define BIAS_PARAMETERS , __global const uchar *bias_base, const ulong bias_offset
+#define BIAS ((__global const T *)(bias_base + bias_offset))
+#define WITH_BIAS(x, at) ((x) + (at))
+#else
+#define BIAS_PARAMETERS
+#define BIAS 0
+#define WITH_BIAS(x, at) (x)
+#endif
+#if GANTRY_EPILOGUE & 2
+#define WITH_RELU(x) ((x) < (T)0 ? (T)0 : (x))
+#else
+#define WITH_RELU(x) (x)
+#endif
+
+/* As BiasAdd and Relu of ops/elementwise.def compute, in place. */
+static void finish_block(const problem_t *q, __global T *c, __global const T *bias, long rows,
+                         long columns) {
+#if GANTRY_EPILOGUE
+    for (long i = 0; i < rows; ++i, c += q->c_row, bias += q->bias_row) {
+        if (q->c_col == 1 && q->bias_col == 1) {
+            for (long j = 0; j < columns; ++j) {
+                const T x = WITH_BIAS(c[j], bias[j]);
+                c[j] = WITH_RELU(x);
+            }
+            continue;
+        }
+        for (long j = 0; j < columns; ++j) {
+            const T x = WITH_BIAS(c[j * q->c_col], bias[j * q->bias_col]);
+            c[j * q->c_col] = WITH_RELU(x);
+        }
+    }
+#endif
+}
+
 static void product(const problem_t *q, __global const T *a, __global const T *b, __global T *c,
-                    __global T *packed_a, __global T *packed_b, long m, long n) {
+                    __global const T *bias, __global T *packed_a, __global T *packed_b, long m,
+                    long n) {
     for (long j = 0; j < n; j += q->nc) {
         const long columns = min(q->nc, n - j);
 
@@ -183,6 +223,10 @@ static void product(const problem_t *q, __global const T *a, __global const T *b
                     product_block(q, packed_a, packed_b, b_block, c_block, rows, columns, depth,
                                   p == 0);
                 }
+                if (GANTRY_EPILOGUE && p + depth == q->k) {
+                    finish_block(q, c_block, bias + i * q->bias_row + j * q->bias_col, rows,
+                                 columns);
+                }
             }
         }
     }
@@ -193,7 +237,7 @@ static void product(const problem_t *q, __global const T *a, __global const T *b
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void opencl_cpu_matmul(
     __global const uchar *a_base, const ulong a_offset, __global const uchar *b_base,
     const ulong b_offset, __global uchar *c_base, const ulong c_offset,
-    __global uchar *scratch_base, const ulong scratch_offset, const problem_t q) {
+    __global uchar *scratch_base, const ulong scratch_offset, const problem_t q BIAS_PARAMETERS) {
     const long item = (long)get_global_id(0);
     const long items = (long)get_global_size(0);
     __global T *packed_a = (__global T *)(scratch_base + scratch_offset) + item * q.slot;
@@ -217,6 +261,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void opencl_cpu_matmul(
             b += rest % q.batch_dims[d] * q.b_batch[d];
             rest /= q.batch_dims[d];
         }
-        product(&q, a, b, c, packed_a, packed_b, i1 - i0, j1 - j0);
+        product(&q, a, b, c, (__global const T *)BIAS + i0 * q.bias_row + j0 * q.bias_col, packed_a,
+                packed_b, i1 - i0, j1 - j0);
     }
 }

@@ -54,7 +54,7 @@ static void opencl_matmul_fold_batches(gantry__opencl_matmul_t *matmul) {
 void gantry__opencl_matmul_read(const gantry_op_call_t *call, gantry__opencl_matmul_t *out_matmul) {
     const gantry_arg_t *a = call->inputs[0];
     const gantry_arg_t *output = call->outputs[0];
-    bool is_batched = strcmp(call->op, "MatMul") != 0;
+    bool is_batched = strcmp(call->op, "BatchMatMul") == 0;
     memset(out_matmul, 0, sizeof *out_matmul);
     out_matmul->dtype = a->dtype;
     out_matmul->is_a_transposed =

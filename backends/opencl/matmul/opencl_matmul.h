@@ -83,5 +83,7 @@ extern const gantry_kernel_def_t gantry__opencl_cpu_conv_kernel;
 extern const gantry_kernel_def_t gantry__opencl_clblast_kernels[GANTRY__OPENCL_MATMUL_OPS];
 extern const gantry_kernel_def_t gantry__opencl_cpu_matmul_kernels[GANTRY__OPENCL_MATMUL_OPS];
 extern const gantry_kernel_def_t gantry__opencl_tensor_kernels[GANTRY__OPENCL_MATMUL_OPS];
+/* _FusedMatMul with a bias, a Relu, or both, on processors. */
+extern const gantry_kernel_def_t gantry__opencl_cpu_fused_kernel;
 
 #endif

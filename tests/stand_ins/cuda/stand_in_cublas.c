@@ -29,6 +29,7 @@ typedef struct description_t {
     int pointer_mode;
     int transposed[3];
     int epilogue;
+    uintptr_t bias;
 } description_t;
 
 typedef struct layout_t {
@@ -167,7 +168,12 @@ int cublasLtMatmulDescSetAttribute(void *handle, int attribute, const void *valu
 
     STAND_IN_ENTER(STAND_IN_NEEDS_NOTHING);
     description = find_part(handle, end_description);
-    if (description == NULL || value == NULL || bytes != sizeof number) return BLAS_INVALID_VALUE;
+    if (description == NULL || value == NULL) return BLAS_INVALID_VALUE;
+    if (attribute == 8 && bytes == sizeof description->bias) {
+        memcpy(&description->bias, value, bytes);
+        return BLAS_OK;
+    }
+    if (bytes != sizeof number) return BLAS_INVALID_VALUE;
     memcpy(&number, value, sizeof number);
     switch (attribute) {
         case 0: description->compute_type = number; break;
@@ -287,6 +293,14 @@ int cublasLtMatmulPreferenceSetAttribute(void *handle, int attribute, const void
 
 /* ---- the product ---- */
 
+/* None, and of one product bias, relu, or both. Only float32 has them, so that the test of a type
+ * without any has one. */
+static int has_epilogue(const description_t *description, const stand_in_matrix_t *d) {
+    if (description->epilogue == 1) return 1;
+    return (description->epilogue & ~(STAND_IN_RELU | STAND_IN_BIAS)) == 0 &&
+           description->epilogue != 0 && d->type == 0 && d->batch == 1;
+}
+
 static int find_product(void *description_handle, void *const layouts[4],
                         stand_in_product_t *out_product, description_t **out_description) {
     stand_in_matrix_t *matrices[4] = {&out_product->a, &out_product->b, &out_product->c,
@@ -304,8 +318,10 @@ static int find_product(void *description_handle, void *const layouts[4],
     out_product->b.is_transposed = (*out_description)->transposed[1];
     out_product->compute_type = (*out_description)->compute_type;
     out_product->scale_type = (*out_description)->scale_type;
-    if ((*out_description)->transposed[2] || (*out_description)->epilogue != 1)
+    if ((*out_description)->transposed[2] || !has_epilogue(*out_description, &out_product->d))
         return BLAS_NOT_SUPPORTED;
+    out_product->epilogue = (*out_description)->epilogue;
+    out_product->bias = (*out_description)->bias;
     if ((*out_description)->pointer_mode != 0) return BLAS_NOT_SUPPORTED;
     return stand_in__check_product(out_product) == 0 ? BLAS_OK : BLAS_INVALID_VALUE;
 }
@@ -389,6 +405,20 @@ static int addresses_are_aligned(const stand_in_product_t *product, const algori
     return 1;
 }
 
+/* Whether the bias has as many elements as d has rows, and lies where d's promise says. */
+static int bias_is_good(const stand_in_context_t *context, const stand_in_product_t *product,
+                        const algorithm_t *algorithm) {
+    const stand_in_matrix_t vector = {.type = product->d.type,
+                                      .rows = product->d.rows,
+                                      .columns = 1,
+                                      .batch = 1,
+                                      .leading = (int64_t)product->d.rows};
+
+    if (!(product->epilogue & STAND_IN_BIAS)) return 1;
+    return lies_in_memory(context, (const void *)product->bias, &vector) &&
+           (algorithm == NULL || product->bias % algorithm->data[5] == 0);
+}
+
 STAND_IN_API int cublasLtMatmul(void *handle, void *description, const void *alpha, const void *a,
                                 void *a_layout, const void *b, void *b_layout, const void *beta,
                                 const void *c, void *c_layout, void *d, void *d_layout,
@@ -434,6 +464,12 @@ int cublasLtMatmul(void *handle, void *description, const void *alpha, const voi
         stand_in__complain("a matrix is not aligned as the heuristic was promised");
         return BLAS_INVALID_VALUE;
     }
+    if (!bias_is_good(context, &product, algorithm)) {
+        stand_in__complain("a bias at %p, which is no vector of the device's memory",
+                           (void *)product.bias);
+        return BLAS_INVALID_VALUE;
+    }
+    if (product.epilogue != 1) stand_in__count("epilogue");
     if (!lies_in_memory(context, a, &product.a) || !lies_in_memory(context, b, &product.b) ||
         !lies_in_memory(context, d, &product.d) ||
         (product.beta != 0 && !lies_in_memory(context, c, &product.c))) {

@@ -214,6 +214,16 @@ static void multiply_row(const double *restrict a, const double *restrict b, dou
     }
 }
 
+/* In float32: the sum is rounded before the bias is added. */
+static double finish(const stand_in_product_t *product, uint64_t row, double value) {
+    float sum = (float)value;
+
+    if (product->epilogue == 1) return value;
+    if (product->epilogue & STAND_IN_BIAS)
+        sum += (float)load((const void *)product->bias, product->d.type, row);
+    return product->epilogue & STAND_IN_RELU && sum < 0 ? 0 : sum;
+}
+
 static void run_batch(const stand_in_product_t *product, uint64_t batch, double *a, double *b,
                       double *sums) {
     uint64_t inner = columns_of(&product->a);
@@ -230,7 +240,7 @@ static void run_batch(const stand_in_product_t *product, uint64_t batch, double 
                                               index_of(&product->c, row, column, batch));
             }
             store((void *)product->data[3], product->d.type,
-                  index_of(&product->d, row, column, batch), value);
+                  index_of(&product->d, row, column, batch), finish(product, row, value));
         }
     }
 }

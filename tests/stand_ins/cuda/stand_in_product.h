@@ -17,6 +17,9 @@ typedef struct stand_in_matrix_t {
     int is_transposed;
 } stand_in_matrix_t;
 
+/* cublasLtEpilogue_t */
+enum { STAND_IN_RELU = 2, STAND_IN_BIAS = 4 };
+
 typedef struct stand_in_product_t {
     stand_in_matrix_t a;
     stand_in_matrix_t b;
@@ -27,6 +30,8 @@ typedef struct stand_in_product_t {
     int scale_type;
     double alpha;
     double beta;
+    int epilogue;       /* 1: none; else STAND_IN_RELU | STAND_IN_BIAS */
+    uintptr_t bias;     /* d.rows elements of d's type, added to each column */
     uint8_t *workspace; /* overwritten, so the caller must not need its contents */
     size_t workspace_bytes;
     stand_in_context_t *context;

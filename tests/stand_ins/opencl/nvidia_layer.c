@@ -151,7 +151,7 @@ static CL_API_ENTRY cl_int CL_API_CALL layer_clGetDeviceInfo(cl_device_id device
         case WARP_SIZE_NV: return give_uint(32, size, value, needed);
         case PCI_DOMAIN_NV: return give_uint(pci[0], size, value, needed);
         case PCI_BUS_NV: return give_uint(pci[1], size, value, needed);
-        case PCI_SLOT_NV: return give_uint(pci[2] << 3 | pci[3], size, value, needed);
+        case PCI_SLOT_NV: return give_uint(pci[2], size, value, needed);
         default: return target->clGetDeviceInfo(device, name, size, value, needed);
     }
 }

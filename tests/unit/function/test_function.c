@@ -3,6 +3,7 @@
  * keep their order; and nothing is lost where memory runs out. */
 #define _XOPEN_SOURCE 700
 
+#include "function/function.h"
 #include "function_fixture.h"
 
 /* ---- values ---- */
@@ -197,6 +198,100 @@ static void open_sizes_are_traced_once_each(void **state) {
     EXPECT_F32(got, 2);
     expect_ended_well(scope);
     gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
+/* Each request of a calling scope has a trace of its own, and all share the bound. */
+static void requests_are_traced_within_the_bound(void **state) {
+    (void)state;
+    static const char *const devices[] = {"CPU:0", "GPU:0", "CPU:0", "GPU:0", NULL,   "GPU:1",
+                                          "GPU:0", "CPU:0", NULL,    "GPU:1", "CPU:0"};
+    static const uint32_t runs[] = {1, 2, 2, 2, 3, 4, 4, 5, 6, 7, 7}; /* the bound is 3 */
+    const gantry_input_spec_t input = SPEC_F32(-1);
+    const gantry_function_options_t options = {.struct_size = sizeof options, .most_traces = 3};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 2);
+    gantry_function_t *function;
+    bodies_run = 0;
+    assert_int_equal(gantry_function_trace(f.runtime, "double", doubling, NULL, &input, 1, 1,
+                                           &options, &function),
+                     GANTRY_OK);
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; ++i) {
+        gantry_scope_t *scope = runtime_fixture_scope(&f, devices[i]);
+        const gantry_tensor_t *given = F32(scope, 1, 2), *got;
+        function_fixture_call(scope, function, &given, 1, &got, 1);
+        EXPECT_F32(got, 2, 4);
+        assert_int_equal(bodies_run, runs[i]);
+        uint32_t kept = 0;
+        for (const gantry__traced_t *at = function->traced; at; at = at->next) ++kept;
+        assert_in_range(kept, 1, 3);
+        expect_ended_well(scope);
+    }
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
+/* ---- memory between calls ---- */
+
+/* Two intermediate values of the input's size, also in a branch. */
+static void in_between(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                       const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const gantry_tensor_t *sum = gantry_add(scope, inputs[0], inputs[0]);
+    outputs[0] = gantry_sum(scope, gantry_mul(scope, sum, gantry_add(scope, sum, sum)), NULL);
+}
+
+static void branching(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    in_between(scope, inputs, outputs, user);
+    const gantry_tensor_t *is_large =
+        gantry_greater(scope, outputs[0], gantry_scalar_f32(scope, 1000));
+    (void)gantry_cond(scope, is_large, in_between, in_between, NULL, inputs, 1, outputs, 1);
+}
+
+static uint64_t bytes_in_use(runtime_fixture_t *f) {
+    gantry_memory_info_t info = {.struct_size = sizeof info};
+    assert_int_equal(gantry_get_memory_info(f->runtime, "CPU:0", &info), GANTRY_OK);
+    return info.requested_bytes;
+}
+
+static void idle_memory_is_given_back(void **state) {
+    (void)state;
+    const gantry_input_spec_t input = SPEC_F32(-1);
+    const gantry_function_options_t options = {.struct_size = sizeof options,
+                                               .passes_off = GANTRY_PASS_ELEMENTWISE_FUSION};
+    float values[2048] = {1};
+    uint64_t freed = 7;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_function_t *function =
+        function_fixture_trace(f.runtime, branching, NULL, &input, 1, 1, &options);
+    assert_int_equal(gantry_function_trim(function, &freed), GANTRY_OK);
+    assert_int_equal(freed, 0); /* no call was there yet */
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    const gantry_tensor_t *large = make_f32(scope, 2048, values),
+                          *small = make_f32(scope, 1024, values);
+    for (int round = 0; round < 2; ++round) {
+        const gantry_tensor_t *got[2];
+        const uint64_t before = bytes_in_use(&f);
+        function_fixture_call(scope, function, &large, 1, &got[0], 1);
+        function_fixture_call(scope, function, &small, 1, &got[1], 1);
+        EXPECT_F32(got[0], 8);
+        EXPECT_F32(got[1], 8);
+        gantry_tensor_drop(scope, got[0]);
+        gantry_tensor_drop(scope, got[1]);
+        const uint64_t after = bytes_in_use(&f);
+        assert_true(after >= before + 3 * 2048 * sizeof(float));
+        assert_int_equal(gantry_function_trim(function, &freed), GANTRY_OK);
+        assert_int_equal(bytes_in_use(&f), before);
+        assert_in_range(freed, 3 * 2048 * sizeof(float), after - before);
+        assert_int_equal(gantry_function_trim(function, &freed), GANTRY_OK);
+        assert_int_equal(freed, 0);
+    }
+    expect_refusal(gantry_function_trim(NULL, &freed), GANTRY_INVALID_ARGUMENT,
+                   "gantry_function_trim: the function is NULL");
+    gantry_function_release(function);
+    expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
 
@@ -430,11 +525,12 @@ int main(int argc, char **argv) {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(call_gives_the_values_of_the_body),  TEST(results_may_be_inputs_captures_and_views),
-        TEST(nodes_run_where_their_scopes_ask),   TEST(variables_change_in_program_order),
-        TEST(open_sizes_are_traced_once_each),    TEST(functions_inside_functions_are_inlined),
-        TEST(eager_bodies_run_in_each_call),      TEST(budget_is_met_by_another_order_or_refused),
-        TEST(profile_has_the_steps_of_each_call), TEST(each_call_draws_the_next_numbers),
+        TEST(call_gives_the_values_of_the_body),    TEST(results_may_be_inputs_captures_and_views),
+        TEST(nodes_run_where_their_scopes_ask),     TEST(variables_change_in_program_order),
+        TEST(requests_are_traced_within_the_bound), TEST(idle_memory_is_given_back),
+        TEST(open_sizes_are_traced_once_each),      TEST(functions_inside_functions_are_inlined),
+        TEST(eager_bodies_run_in_each_call),        TEST(budget_is_met_by_another_order_or_refused),
+        TEST(profile_has_the_steps_of_each_call),   TEST(each_call_draws_the_next_numbers),
         TEST(nothing_leaks_when_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -290,13 +290,13 @@ static void sums_of_several_are_fused(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* A reduction between two elementwise ops that both use x + y: softmax's form. */
+/* A product between two elementwise ops that both use exp(x + y). */
 static void interrupted_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                              const gantry_tensor_t **outputs, void *user) {
     (void)user;
     const gantry_tensor_t *sum = gantry_add(scope, inputs[0], inputs[1]),
                           *powers = gantry_exp(scope, sum);
-    outputs[0] = gantry_div(scope, powers, gantry_sum(scope, powers, NULL));
+    outputs[0] = gantry_div(scope, powers, gantry_prod(scope, powers, NULL));
 }
 
 static void a_use_from_outside_ends_a_group(void **state) {
@@ -311,6 +311,109 @@ static void a_use_from_outside_ends_a_group(void **state) {
     assert_int_equal(find_node(function, "Div")->fused_count, 0);
     gantry_function_release(function);
     runtime_fixture_close(&f);
+}
+
+/* ---- rows ---- */
+
+static const int32_t last_axis[] = {-1};
+static const gantry_reduce_options_t kept = {.struct_size = sizeof kept,
+                                             .axes = last_axis,
+                                             .axis_count = 1,
+                                             .keep_dims = true},
+                                     dropped = {.struct_size = sizeof dropped,
+                                                .axes = last_axis,
+                                                .axis_count = 1};
+
+static void softmax_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                         const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const gantry_tensor_t *most = gantry_max(scope, inputs[0], &kept),
+                          *powers = gantry_exp(scope, gantry_sub(scope, inputs[0], most));
+    outputs[0] = gantry_div(scope, powers, gantry_sum(scope, powers, &kept));
+}
+
+static void norm_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const gantry_tensor_t *mean = gantry_mean(scope, inputs[0], &kept),
+                          *centred = gantry_sub(scope, inputs[0], mean),
+                          *squares = gantry_mean(scope, gantry_square(scope, centred), &kept),
+                          *more = gantry_add(scope, squares, gantry_scalar_f32(scope, 1e-5F)),
+                          *spread = gantry_mul(scope, centred, gantry_rsqrt(scope, more));
+    outputs[0] = gantry_add(scope, gantry_mul(scope, spread, inputs[1]), inputs[1]);
+}
+
+static void reductions_of_rows_are_fused_with_their_elementwise_ops(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_function_t *function = trace(&f, softmax_body, NULL, 1, all);
+    const gantry__node_t *node = find_node(function, "Div");
+    const char *const names[] = {"Max", "Sub", "Exp", "Sum", "Div"};
+    assert_non_null(node);
+    assert_string_equal(node->op->name, "_FusedRows");
+    assert_int_equal(node->fused_count, 5);
+    for (int i = 0; i < 5; ++i) assert_string_equal(node->fused[i], names[i]);
+    assert_int_equal(count_kind(function, GANTRY__NODE_CONST), 0); /* no axes */
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+    assert_int_equal(count_ops(norm_body, (case_t){0}, 1, 0), 1);
+    assert_int_equal(count_ops(norm_body, (case_t){0}, 1, GANTRY_PASS_ELEMENTWISE_FUSION), 9);
+}
+
+/* The sum has no last dimension, and its user broadcasts it otherwise: it cannot be a member. */
+static void ended_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                       const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const gantry_tensor_t *powers = gantry_exp(scope, gantry_add(scope, inputs[0], inputs[1]));
+    outputs[0] = gantry_div(scope, powers, gantry_sum(scope, powers, &dropped));
+}
+
+static void a_reduction_without_its_dimension_ends_a_group(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_function_t *function = trace(&f, ended_body, NULL, 1, all);
+    const gantry__node_t *sum = find_node(function, "Sum");
+    assert_int_equal(count_kind(function, GANTRY__NODE_OP), 2);
+    assert_non_null(sum);
+    assert_int_equal(sum->fused_count, 3);
+    assert_int_equal(sum->output_count, 2); /* the powers, too */
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
+/* Sums of squares over axis 0, which is no row, of rows that are too long, and of one that is too
+ * short; and a reduction with narrow ops alone. */
+static void unfit_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                       const gantry_tensor_t **outputs, void *user) {
+    const case_t *c = user;
+    const int32_t first = 0;
+    const gantry_reduce_options_t over_first = {
+        .struct_size = sizeof over_first, .axes = &first, .axis_count = 1};
+    const gantry_tensor_t *x = inputs[0];
+    if (c->length == 0)
+        outputs[0] =
+            gantry_sum(scope, gantry_square(scope, gantry_reshape(scope, x, GANTRY_SHAPE(64, 64))),
+                       &over_first);
+    if (c->length == 1) {
+        const gantry_tensor_t *const both[] = {x, inputs[1]};
+        outputs[0] =
+            gantry_sum(scope, gantry_square(scope, gantry_concat(scope, both, 2, 0)), &dropped);
+    }
+    if (c->length == 2)
+        outputs[0] = gantry_sum(
+            scope, gantry_square(scope, gantry_reshape(scope, x, GANTRY_SHAPE(512, 8))), &dropped);
+    if (c->length == 3) outputs[0] = gantry_sqrt(scope, gantry_sum(scope, x, &kept));
+}
+
+static void other_reductions_stay_apart(void **state) {
+    (void)state;
+    for (uint32_t i = 0; i < 4; ++i) {
+        const case_t c = {.length = i};
+        assert_int_equal(count_ops(unfit_body, c, 1, 0),
+                         count_ops(unfit_body, c, 1, GANTRY_PASS_ELEMENTWISE_FUSION));
+    }
 }
 
 /* exp(x - m), with one m for each row of c->length. */
@@ -528,6 +631,9 @@ int main(int argc, char **argv) {
         TEST(a_fused_node_has_at_most_four_results),
         TEST(sums_of_several_are_fused),
         TEST(a_use_from_outside_ends_a_group),
+        TEST(reductions_of_rows_are_fused_with_their_elementwise_ops),
+        TEST(a_reduction_without_its_dimension_ends_a_group),
+        TEST(other_reductions_stay_apart),
         TEST(short_rows_with_an_element_each_are_not_fused_on_the_cpu),
         TEST(a_group_does_not_hold_more_memory),
         TEST(devices_part_groups),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fused programs of elementwise ops give the bits of the ops one by one on the CPU: random programs
- * over all ops, types and broadcasts, every instruction with every type, and outputs over the
- * memory of inputs. */
+ * over all ops, types and broadcasts, every instruction with every type, chains of each cheap op,
+ * and outputs over the memory of inputs. */
 #include "fused_case.h"
 
 #include "cpu_scope.h"
@@ -53,6 +53,62 @@ static void every_instruction_has_the_ops_bits_with_every_type(void **state) {
         }
     }
     assert_true(pairs > 400);
+}
+
+/* ---- chains ---- */
+
+enum { OPERANDS = 5 };
+
+/* Six instructions, each of which reads the result of the one before. Two are of the id, with the
+ * value carried as either operand. The other operand is in one of the forms: a block; a scalar; a
+ * vector along rows; the value itself; an early result. Products keep the sign of zeros. */
+static void draw_chain(fused_case_t *c, gantry__fused_id_t id, gantry_shape_t whole, int form) {
+    const gantry_shape_t row = {.rank = 1, .dims = {whole.dims[whole.rank - 1]}};
+    const int64_t first[OPERANDS] = {0, 1, 2, -2, -1}, second[OPERANDS] = {3, 1, 2, -3, -1};
+    const int64_t early = form % 2 == 0 ? -1 : 0;
+    const int64_t program[][4] = {
+        {GANTRY__FUSED_Sub, 0, 3, 0},      {GANTRY__FUSED_Mul, 1, -1, 0},
+        {id, -2, first[form], 0},          {id, second[form], -3, 0},
+        {GANTRY__FUSED_Mul, -4, early, 0}, {GANTRY__FUSED_Minimum, 2, -5, 0}};
+    const bool is_unary = gantry__fused_operands(id) == 1;
+    *c = (fused_case_t){.random = (uint64_t)id * OPERANDS + (uint64_t)form,
+                        .whole = whole,
+                        .instruction_count = 6,
+                        .output_count = form == 3 ? 2 : 1,
+                        .outputs = {5, 3}};
+    (void)fused_add_input(c, GANTRY_FLOAT32, whole);
+    (void)fused_add_input(c, GANTRY_FLOAT32, (gantry_shape_t){.rank = 0});
+    (void)fused_add_input(c, GANTRY_FLOAT32, row);
+    (void)fused_add_input(c, GANTRY_FLOAT32, whole);
+    for (uint32_t k = 0; k < c->instruction_count; ++k) {
+        int64_t *in = c->program + k * GANTRY__FUSED_WORDS;
+        in[0] = program[k][0];
+        in[1] = GANTRY_FLOAT32;
+        in[2] = program[k][1];
+        in[3] = program[k][2];
+        if (!is_unary || in[0] != id) continue;
+        in[2] = -(int64_t)k;
+        in[3] = 0;
+    }
+}
+
+static void chains_have_the_ops_bits(void **state) {
+    cpu_scope_t *f = *state;
+    static const gantry__fused_id_t ids[] = {
+        GANTRY__FUSED_Add,    GANTRY__FUSED_Sub,     GANTRY__FUSED_Mul,
+        GANTRY__FUSED_Div,    GANTRY__FUSED_Maximum, GANTRY__FUSED_Minimum,
+        GANTRY__FUSED_Neg,    GANTRY__FUSED_Abs,     GANTRY__FUSED_SquaredDifference,
+        GANTRY__FUSED_Square, GANTRY__FUSED_Relu};
+    static const gantry_shape_t shapes[] = {
+        {.rank = 1, .dims = {5000}}, {.rank = 2, .dims = {9, 300}}, {.rank = 2, .dims = {300, 9}}};
+    static fused_case_t c; /* large */
+    for (int n = 0; n < (int)(sizeof ids / sizeof ids[0]) * 3 * OPERANDS; ++n) {
+        draw_chain(&c, ids[n / 3 / OPERANDS], shapes[n / OPERANDS % 3], n % OPERANDS);
+        gantry_scope_t *scope = gantry_scope_begin(f->runtime, "/CPU:0");
+        fused_check(scope, &c, (uint64_t)n);
+        assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+        fused_free(&c);
+    }
 }
 
 /* Every row fuses: with a type for which it cannot fail, and with the type of most programs. */
@@ -109,6 +165,8 @@ int main(void) {
                                         cpu_scope_tear_down),
         cmocka_unit_test_setup_teardown(every_instruction_has_the_ops_bits_with_every_type,
                                         cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(chains_have_the_ops_bits, cpu_scope_set_up,
+                                        cpu_scope_tear_down),
         cmocka_unit_test(every_elementwise_op_can_fuse),
         cmocka_unit_test(gelu_has_an_instruction_for_each_form),
     };

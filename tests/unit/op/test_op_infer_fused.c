@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* _FusedElementwise infers types and shapes of its outputs, and refuses every program that kernels
- * could not trust. */
+/* _FusedElementwise, _FusedRows and _FusedMatMul infer types and shapes of their outputs, and refuse every
+ * program that kernels could not trust. */
 #include "infer_case.h"
 
 #include "op/fused_program.h"
@@ -57,6 +57,34 @@ static void fused_programs_give_types_and_shapes(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
+static void fused_products_have_the_shape_of_the_product(void **state) {
+    (void)state;
+    static const infer_case_t cases[] = {
+        {"_FusedMatMul", "float32[2,3] float32[3,4] float32[4]", "program={" ADD ",1,0,1,0}",
+         "float32[2,4]"},
+        {"_FusedMatMul", "float64[3,2] float64[3,4]", "transpose_a=true program={" MUL ",2,0,0,0}",
+         "float64[2,4]"},
+        {"_FusedMatMul", "float32[2,3]", "program={" ADD ",1,0,0,0}", "!takes two operands"},
+        {"_FusedConvolveImages", "float32[1,4,4,2] float32[3,3,2,5] float32[5]",
+         "padding='SAME' strides={1,1,1,1} dilations={1,1,1,1} program={" ADD ",1,0,1,0}",
+         "float32[1,4,4,5]"},
+        {"_FusedConvolveImages", "float32[1,4,4,2] float32[3,3,2,5] float32[4]",
+         "padding='SAME' strides={1,1,1,1} dilations={1,1,1,1} program={" ADD ",1,0,1,0}",
+         "!does not broadcast"},
+        {"_FusedMatMul", "float32[2,3] float32[4,4]", "program={" ADD ",1,0,0,0}",
+         "!Matrix size-incompatible"},
+        {"_FusedMatMul", "float32[2,3] float32[3,4] float32[4]", "program={}", "!has 0 numbers"},
+        {"_FusedMatMul", "float32[2,3] float32[3,4]", "", "!attribute 'program'"},
+        {"_FusedMatMul", "float32[2,3] float32[3,4]", "program={" ADD ",1,0,1,0}",
+         "!has operand 1"},
+        {"_FusedMatMul", "float32[2,3] float32[3,4] float32[5]", "program={" ADD ",1,0,1,0}",
+         "!does not broadcast"},
+        {"_FusedMatMul", "float32[2,3] float32[3,4] float32[5,1,1]", "program={" ADD ",1,0,1,0}",
+         "!must be like the product, float32[2,4]"},
+    };
+    infer_cases_assert(cases, COUNT(cases));
+}
+
 /* Instructions without a row, by number. */
 static void fused_casts_and_selects_have_types_of_their_own(void **state) {
     (void)state;
@@ -92,9 +120,45 @@ static void fused_casts_and_selects_have_types_of_their_own(void **state) {
     }
 }
 
+static void rows_give_types_and_shapes(void **state) {
+    (void)state;
+    char text[6][160];
+    const int sum = GANTRY__FUSED_Sum;
+    (void)snprintf(text[0], sizeof text[0], "program={%d,1,0,1,0," MUL ",1,0,-1,0} outputs={1,0}",
+                   sum);
+    (void)snprintf(text[1], sizeof text[1], "program={" MUL ",1,0,1,0,%d,1,-1,0,0} outputs={1}",
+                   sum);
+    (void)snprintf(text[2], sizeof text[2], "program={%d,1,0,0,0," MUL ",1,0,-1,0} outputs={1}",
+                   sum);
+    (void)snprintf(text[3], sizeof text[3], "program={%d,1,0,1,0} outputs={0}", sum);
+    (void)snprintf(text[4], sizeof text[4], "program={%d,1,0,2,0} outputs={0}", sum);
+    (void)snprintf(text[5], sizeof text[5], "program={%d,3,0,1,0} outputs={0}", sum);
+    const infer_case_t cases[] = {
+        {"_FusedRows", "float32[2,3]", text[0], "float32[2,3] float32[2,1]"},
+        {"_FusedRows", "float32[2,3] float32[3]", text[1], "float32[2]"},
+        {"_FusedRows", "float32[3] float32[3]", text[1], "float32[]"},
+        {"_FusedRows", "float32[2,3] float32[3]", "program={" MUL ",1,0,1,0} outputs={0}",
+         "float32[2,3]"},
+        {"_FusedRows", "float32[2,3]", text[2], "!does not keep its last dimension"},
+        {"_FusedRows", "float32[2,1]", text[3], "!which has one element per row"},
+        {"_FusedRows", "float32[2,3]", text[4], "!has keep_dims 2; accepted are 0 and 1"},
+        {"_FusedRows", "int32[2,3]", text[5], "!cannot have"},
+        {"_FusedRows", "float32[2,4097]", text[3], "!rows have 4097 elements"},
+        {"_FusedRows", "float32[2,1]", "program={" MUL ",1,0,0,0} outputs={0}",
+         "!rows have 1 elements"},
+        {"_FusedRows", "float32", "program={" MUL ",1,0,0,0} outputs={0}", "!rows have 1 elements"},
+        {"_FusedRows", "float32[3] float32[2,1]", text[3], "!must be [2,1]"},
+        {"_FusedRows", "float32[2,3]", "program={1000,1,0,0,0} outputs={0}", "!cannot have"},
+        {"_FusedElementwise", "float32[2,3]", text[3], "!cannot have"},
+    };
+    infer_cases_assert(cases, COUNT(cases));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_give_types_and_shapes),
         cmocka_unit_test(fused_programs_give_types_and_shapes),
+        cmocka_unit_test(fused_products_have_the_shape_of_the_product),
         cmocka_unit_test(fused_casts_and_selects_have_types_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random fused programs: each runs as one _FusedElementwise and as ops one by one, and the bits of
- * the outputs are compared; one NaN is as good as another. Header only; owner: the test's program,
- * one thread. */
+/* Random fused programs: each runs as one _FusedElementwise or _FusedRows and as ops one by one,
+ * and the bits of the outputs are compared; one NaN is as good as another. Header only; owner: the
+ * test's program, one thread. */
 #ifndef TESTS_FUSED_CASE_H
 #define TESTS_FUSED_CASE_H
 
@@ -32,6 +32,7 @@
      UINT64_C(1) << GANTRY_UINT64 | UINT64_C(1) << GANTRY_BOOL)
 
 typedef struct fused_case_t {
+    const char *op; /* NULL: _FusedElementwise */
     uint64_t random;
     uint64_t types; /* of which inputs and casts may be */
     gantry_shape_t whole;
@@ -277,7 +278,7 @@ static inline void fused_draw(fused_case_t *c, uint64_t seed, uint64_t types, ui
 
 /* ---- running ---- */
 
-static const char *const fused_names[GANTRY__FUSED_COUNT] = {
+static const char *const fused_names[GANTRY__FUSED_ROWS_COUNT] = {
 #define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
 #name,
 #include "ops/elementwise.def"
@@ -285,6 +286,10 @@ static const char *const fused_names[GANTRY__FUSED_COUNT] = {
 #define GANTRY_FUSED_OTHER(name) #name,
 #include "ops/fused.def"
 #undef GANTRY_FUSED_OTHER
+    NULL,
+#define GANTRY_FUSED_REDUCTION(name) #name,
+#include "ops/fused.def"
+#undef GANTRY_FUSED_REDUCTION
 };
 
 static inline void fused_print(const fused_case_t *c) {
@@ -306,7 +311,7 @@ static inline const gantry_tensor_t *fused_run_one(gantry_scope_t *scope, const 
                                                    const gantry_tensor_t *const *inputs,
                                                    const gantry_tensor_t *const *results) {
     const gantry__fused_id_t id = (gantry__fused_id_t)in[0];
-    const uint32_t operands = id == GANTRY__FUSED_LeakyRelu ? 1 : gantry__fused_operands(id);
+    uint32_t operands = id == GANTRY__FUSED_LeakyRelu ? 1 : gantry__fused_operands(id);
     const gantry_tensor_t *taken[3], *out = NULL;
     gantry_attr_value_t attrs[2] = {{.name = NULL}};
     size_t attr_count = 0, count = 1;
@@ -321,6 +326,10 @@ static inline const gantry_tensor_t *fused_run_one(gantry_scope_t *scope, const 
         attr_count = 1;
     } else if (id == GANTRY__FUSED_GeluTanh) {
         attrs[0].name = "approximate", attrs[0].kind = GANTRY_ATTR_BOOL, attrs[0].i = 1;
+        attr_count = 1;
+    } else if (id > GANTRY__FUSED_COUNT) {
+        taken[operands++] = gantry_scalar_i32(scope, -1);
+        attrs[0].name = "keep_dims", attrs[0].kind = GANTRY_ATTR_BOOL, attrs[0].i = in[3];
         attr_count = 1;
     }
     (void)gantry_op_call(scope, id == GANTRY__FUSED_GeluTanh ? "Gelu" : fused_names[id], taken,
@@ -347,8 +356,8 @@ static inline void fused_call(gantry_scope_t *scope, const fused_case_t *c,
          .list = c->program},
         {.kind = GANTRY_ATTR_INTS, .name = "outputs", .i = c->output_count, .list = c->outputs}};
     size_t count = c->output_count;
-    (void)gantry_op_call(scope, "_FusedElementwise", inputs, c->input_count, attrs, 2, outputs,
-                         &count);
+    (void)gantry_op_call(scope, c->op ? c->op : "_FusedElementwise", inputs, c->input_count, attrs,
+                         2, outputs, &count);
 }
 
 static inline bool fused_is_nan(gantry_dtype_t dtype, const void *data, int64_t i) {

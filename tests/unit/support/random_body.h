@@ -3,8 +3,9 @@
  *
  * A body keeps a pool of tensors and takes each step's operands from it: elementwise ops of four
  * types with broadcasting, comparisons, selects, casts, reductions, products, pieces, composed ops,
- * constants, and reads and assignments of two variables. Steps run in scopes on CPU:0, on GPU:0,
- * without a request, and behind an earlier tensor. The same seed makes the same calls.
+ * values of sizes that depend on data, constants, and reads and assignments of two variables. Steps
+ * run in scopes on CPU:0, on GPU:0, without a request, and behind an earlier tensor. The same seed
+ * makes the same calls.
  *
  * Ops whose last bits differ between devices (products, softmax) get operands for which they are
  * exact, or that the placer does not move. */
@@ -276,11 +277,50 @@ static inline void random_reduce(random_body_t *body) {
     random_add(body, functions[f](body->at, body->pool[x], &options), body->varies[x]);
 }
 
+/* One element for each row, broadcast back: parts of softmax and of norms. */
+static inline void random_rows(random_body_t *body) {
+    static const int32_t last = -1;
+    static const gantry_reduce_options_t options = {
+        .struct_size = sizeof options, .axes = &last, .axis_count = 1, .keep_dims = true};
+    const int x = random_pick(body, GANTRY_FLOAT32);
+    const gantry_tensor_t *from = body->pool[x], *one, *all;
+    if (gantry_tensor_shape(from)->rank == 0) return;
+    switch (body->varies[x] ? random_choose(body, 4) : 2 + random_choose(body, 2)) {
+        case 0: one = gantry_sum(body->at, from, &options); break;
+        case 1: one = gantry_mean(body->at, from, &options); break;
+        case 2: one = gantry_max(body->at, from, &options); break;
+        default: one = gantry_min(body->at, from, &options); break;
+    }
+    if (random_is_one_of(body, 2)) one = gantry_abs(body->at, one);
+    all = random_is_one_of(body, 2) ? gantry_sub(body->at, from, one)
+                                    : gantry_maximum(body->at, one, from);
+    if (random_is_one_of(body, 4)) random_add(body, one, body->varies[x]);
+    random_add(body, all, body->varies[x]);
+}
+
 /* Whole numbers from -8 to 8, whose products and short sums are exact in any order. */
 static inline const gantry_tensor_t *random_whole(gantry_scope_t *scope, const gantry_tensor_t *x) {
     const gantry_tensor_t *clipped =
         gantry_clip_by_value(scope, x, gantry_scalar_f32(scope, -8), gantry_scalar_f32(scope, 8));
     return gantry_cast(scope, gantry_cast(scope, clipped, GANTRY_INT32), GANTRY_FLOAT32);
+}
+
+/* A bias, and a function over it; at times the steps between are in the pool, too. */
+static inline const gantry_tensor_t *random_epilogue(random_body_t *body,
+                                                     const gantry_tensor_t *product,
+                                                     const gantry_tensor_t *bias, bool varies) {
+    static const random_unary_fn functions[] = {
+        gantry_relu,    gantry_relu6, gantry_elu,  random_leaky,     gantry_tanh,
+        gantry_sigmoid, random_gelu,  gantry_relu, random_gelu_tanh, gantry_identity};
+    const bool shows = random_is_one_of(body, 4);
+    if (shows) random_add(body, product, varies);
+    if (!random_is_one_of(body, 4)) {
+        product = random_is_one_of(body, 2) ? gantry_bias_add(body->at, product, bias)
+                                            : gantry_add(body->at, bias, product);
+        if (shows) random_add(body, product, varies);
+    }
+    return functions[random_choose(body, sizeof functions / sizeof functions[0])](body->at,
+                                                                                  product);
 }
 
 /* x [a, b] by its own transpose: [a, a]. */
@@ -290,7 +330,15 @@ static inline void random_product(random_body_t *body) {
     const gantry_matmul_options_t options = {.struct_size = sizeof options, .transpose_b = true};
     if (shape->rank != 2) return;
     const gantry_tensor_t *whole = random_whole(body->at, body->pool[x]);
-    random_add(body, gantry_matmul(body->at, whole, whole, &options), body->varies[x]);
+    const gantry_tensor_t *product = gantry_matmul(body->at, whole, whole, &options);
+    if (!random_is_one_of(body, 3)) {
+        const int32_t axis = 1;
+        const gantry_reduce_options_t rows = {
+            .struct_size = sizeof rows, .axes = &axis, .axis_count = 1};
+        product =
+            random_epilogue(body, product, gantry_max(body->at, whole, &rows), body->varies[x]);
+    }
+    random_add(body, product, body->varies[x]);
 }
 
 static inline void random_shape_step(random_body_t *body) {
@@ -339,6 +387,25 @@ static inline void random_composed(random_body_t *body) {
         default: made = gantry_log_sum_exp(body->at, tensor, NULL); break;
     }
     random_add(body, made, true);
+}
+
+/* Of the elements above 0, as many as there are, the largest; added to all. */
+static inline void random_open(random_body_t *body) {
+    const int x = random_pick(body, GANTRY_FLOAT32);
+    const gantry_tensor_t *zero = gantry_scalar_f32(body->at, 0),
+                          *flat = gantry_reshape(body->at, body->pool[x], GANTRY_SHAPE(-1)),
+                          *mask = gantry_greater(body->at, flat, zero), *chosen = NULL;
+    if (random_is_one_of(body, 2)) {
+        chosen = gantry_boolean_mask(body->at, flat, mask, 0);
+    } else {
+        const gantry_tensor_t *where = gantry_where(body->at, mask);
+        chosen =
+            gantry_gather(body->at, flat, gantry_reshape(body->at, where, GANTRY_SHAPE(-1)), 0);
+    }
+    const gantry_tensor_t *bent = gantry_sub(body->at, gantry_square(body->at, chosen), chosen),
+                          *largest = gantry_max(body->at, bent, NULL),
+                          *clipped = gantry_maximum(body->at, largest, zero);
+    random_add(body, gantry_add(body->at, body->pool[x], clipped), body->varies[x]);
 }
 
 /* Small constants, which occur again. */
@@ -433,7 +500,7 @@ static inline void random_control(random_body_t *body) {
 /* ---- the body ---- */
 
 static inline void random_step(random_body_t *body) {
-    const uint32_t choice = random_choose(body, 40);
+    const uint32_t choice = random_choose(body, 41);
     body->at =
         body->scopes[random_is_one_of(body, 3) ? random_choose(body, RANDOM_GRAPH_SCOPES) : 0];
     if (choice < 9) {
@@ -455,7 +522,10 @@ static inline void random_step(random_body_t *body) {
     } else if (choice < 30) {
         random_cast_back(body);
     } else if (choice < 32) {
-        random_reduce(body);
+        if (choice == 30)
+            random_reduce(body);
+        else
+            random_rows(body);
     } else if (choice < 33) {
         random_product(body);
     } else if (choice < 35) {
@@ -466,8 +536,10 @@ static inline void random_step(random_body_t *body) {
         random_control(body);
     } else if (choice < 38) {
         random_constant(body);
-    } else {
+    } else if (choice < 40) {
         random_variable(body);
+    } else {
+        random_open(body);
     }
 }
 

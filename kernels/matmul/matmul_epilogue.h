@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program of _FusedMatMul, where it is a bias, a Relu, or both: what kernels without programs
+ * compute, too.
+ *
+ * Owner: plain values; bias is the call's. Threads: thread-safe. */
+#ifndef GANTRY_KERNELS_MATMUL_EPILOGUE_H
+#define GANTRY_KERNELS_MATMUL_EPILOGUE_H
+
+#include "kernels/elementwise/fused_shape.h"
+
+typedef struct gantry__epilogue_t {
+    const gantry_arg_t *bias; /* a vector along the rows; NULL: none */
+    bool has_relu;
+} gantry__epilogue_t;
+
+/* The sum of the product, input 0, and a vector along its rows, input 1. */
+static inline bool gantry__epilogue_is_bias(const gantry_op_call_t *call,
+                                            const gantry__k_instruction_t *in) {
+    const gantry_arg_t *c = call->outputs[0], *bias = call->inputs[2];
+    const int64_t columns = c->dims[c->rank - 1];
+    return in->id == GANTRY_K_ROW_Add && in->operands[0] + in->operands[1] == 1 &&
+           in->operands[0] * in->operands[1] == 0 && bias->element_count == columns &&
+           (columns == 1 || bias->dims[bias->rank - 1] == columns);
+}
+
+/* Of MatMul, BatchMatMul or _FusedMatMul. Returns false for another program. */
+static inline bool gantry__epilogue_read(const gantry_op_call_t *call,
+                                         gantry__epilogue_t *out_epilogue) {
+    const gantry_attr_t *program = gantry__k_attr(call, "program");
+    *out_epilogue = (gantry__epilogue_t){.has_relu = false};
+    if (!program) return true;
+    const gantry__k_instruction_t *in =
+        (const gantry__k_instruction_t *)(const void *)program->list;
+    const int64_t count = program->i * (int64_t)sizeof(int64_t) / (int64_t)sizeof *in;
+    int64_t done = 0;
+    if (call->input_count > 3) return false;
+    if (call->input_count == 3) {
+        if (!gantry__epilogue_is_bias(call, &in[0])) return false;
+        out_epilogue->bias = call->inputs[2];
+        ++done;
+    }
+    if (done < count) {
+        out_epilogue->has_relu = true;
+        return in[done].id == GANTRY_K_ROW_Relu && in[done].operands[0] == -done &&
+               done + 1 == count;
+    }
+    return done == count;
+}
+
+#endif

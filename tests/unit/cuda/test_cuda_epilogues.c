@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A function's products on CUDA take a bias and a Relu as cuBLASLt's epilogues: the stand-in counts
+ * them, checks the bias, and rounds as the ops do. The bits are those of the ops one by one. */
+#define _XOPEN_SOURCE 700
+#include "cuda_fixture.h"
+
+#include "epilogue_case.h"
+
+#define MODULES GANTRY_TEST_MODULES "/../gantry"
+
+static gantry_runtime_t *open_runtime(void) {
+    static const char *const libraries[][2] = {{"GANTRY_CUDA_LIBRARY", STAND_IN("libcuda")},
+                                               {"GANTRY_CUDA_NVRTC", STAND_IN("libnvrtc")},
+                                               {"GANTRY_CUDA_CUBLAS", STAND_IN("libcublas")},
+                                               {"GANTRY_CUDA_NVML", STAND_IN("libnvml")}};
+    const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                              .backend_path = MODULES,
+                                              .backends = "cpu,cuda",
+                                              .kernel_cache = ""};
+    gantry_runtime_t *runtime;
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; ++i)
+        assert_int_equal(setenv(libraries[i][0], libraries[i][1], 1), 0);
+    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    return runtime;
+}
+
+static void products_take_bias_and_relu_with_the_bits_of_ops(void **state) {
+    (void)state;
+    gantry_runtime_t *runtime = open_runtime();
+    const epilogue_count_t count = epilogue_check_forms(runtime, "GPU:0", GANTRY_FLOAT32, 0);
+    assert_int_equal(count.joined, count.cases);
+    assert_int_equal(fixture_control()->calls("epilogue"), (long)count.cases);
+    gantry_runtime_release(runtime);
+}
+
+/* The stand-in has epilogues of float32 alone; halves are never asked about. */
+static void types_without_an_epilogue_stay_apart(void **state) {
+    static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT64, GANTRY_FLOAT16, GANTRY_BFLOAT16};
+    (void)state;
+    gantry_runtime_t *runtime = open_runtime();
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; ++i) {
+        epilogue_case_t c = {.m = 8,
+                             .k = 8,
+                             .n = 8,
+                             .dtype = dtypes[i],
+                             .has_bias = true,
+                             .activation = gantry_relu};
+        assert_false(epilogue_check(runtime, "GPU:0", &c, 0).is_joined);
+    }
+    gantry_runtime_release(runtime);
+}
+
+/* Patches, a product, and its view. */
+static void convolutions_by_patches_take_bias_and_relu(void **state) {
+    epilogue_conv_t c = {.images = GANTRY_SHAPE(2, 9, 7, 5),
+                         .filter = GANTRY_SHAPE(3, 3, 5, 9),
+                         .dtype = GANTRY_FLOAT32};
+    (void)state;
+    gantry_runtime_t *runtime = open_runtime();
+    assert_true(epilogue_check_convolution(runtime, "GPU:0", &c));
+    gantry_runtime_release(runtime);
+}
+
+/* Another activation than Relu, and a product over no elements. */
+static void other_programs_stay_apart(void **state) {
+    epilogue_case_t c = {.m = 8,
+                         .k = 8,
+                         .n = 8,
+                         .dtype = GANTRY_FLOAT32,
+                         .has_bias = true,
+                         .activation = gantry_tanh};
+    (void)state;
+    gantry_runtime_t *runtime = open_runtime();
+    assert_false(epilogue_check(runtime, "GPU:0", &c, 0).is_joined);
+    c.activation = gantry_relu;
+    c.k = 0;
+    assert_false(epilogue_check(runtime, "GPU:0", &c, 0).is_joined);
+    gantry_runtime_release(runtime);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_take_bias_and_relu_with_the_bits_of_ops),
+        cmocka_unit_test(types_without_an_epilogue_stay_apart),
+        cmocka_unit_test(convolutions_by_patches_take_bias_and_relu),
+        cmocka_unit_test(other_programs_stay_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

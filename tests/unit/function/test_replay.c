@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels of a function are replayed as graphs of a strict device: with the values of the body,
+ * whatever call of the backend fails, where host memory runs out, and where no graph is made. */
+#define _XOPEN_SOURCE 700
+
+#include "function_fixture.h"
+
+#define CALLS 4 /* the second one records */
+
+/* ((x + y) * x - y) + x, twice over: 8 kernels. */
+static void eight(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                  const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const gantry_tensor_t *y = inputs[0];
+    for (int i = 0; i < 2; ++i) {
+        y = gantry_mul(scope, gantry_add(scope, y, inputs[0]), inputs[0]);
+        y = gantry_add(scope, gantry_sub(scope, y, inputs[0]), inputs[0]);
+    }
+    outputs[0] = y;
+}
+
+static gantry_function_t *trace_eight(runtime_fixture_t *f, gantry_choice_t graphs) {
+    const gantry_input_spec_t input = SPEC_F32(2);
+    const gantry_function_options_t options = {
+        .struct_size = sizeof options, .passes_off = GANTRY_PASS_ALL, .device_graphs = graphs};
+    return function_fixture_trace(f->runtime, eight, NULL, &input, 1, 1, &options);
+}
+
+/* A call in a scope of its own; y NULL: its value is not asked for. */
+static gantry_status_t call_eight(runtime_fixture_t *f, gantry_function_t *function, float *y) {
+    gantry_scope_t *scope = gantry_scope_begin(f->runtime, "GPU:0");
+    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    const gantry_tensor_t *given = F32(scope, 2, 3), *got = NULL;
+    gantry_status_t status = gantry_function_call(scope, function, &given, 1, &got, 1);
+    if (status == GANTRY_OK && y) status = gantry_tensor_read(got, y, 2 * sizeof *y);
+    gantry_status_t ended = gantry_scope_end(scope);
+    return status == GANTRY_OK ? ended : status;
+}
+
+static void expect_eight(runtime_fixture_t *f, gantry_function_t *function) {
+    float y[2] = {0, 0};
+    if (call_eight(f, function, y) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    assert_int_equal((int)y[0], 20); /* 2, 8, 20 */
+    assert_int_equal((int)y[1], 63); /* 3, 18, 63 */
+}
+
+static const char *explanation(gantry_function_t *function) {
+    static char text[16384];
+    assert_int_equal(
+        gantry_function_explain(function, GANTRY_EXPLAIN_TEXT, text, sizeof text, NULL), GANTRY_OK);
+    return text;
+}
+
+static void expect_explained(gantry_function_t *function, const char *part) {
+    if (!strstr(explanation(function), part))
+        fail_msg("\"%s\" is not in \"%s\"", part, explanation(function));
+}
+
+static void later_calls_launch_the_graph(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_function_t *function = trace_eight(&f, GANTRY_DEFAULT);
+    for (int k = 0; k < 20; ++k) expect_eight(&f, function);
+    assert_int_equal(fake->calls("begin_capture"), 1);
+    assert_int_equal(fake->calls("graph_launch"), 19);
+    expect_explained(function,
+                     "Add to Add_3 on GPU:0: 8 kernels, replayed as one graph: recorded 1 "
+                     "time, launched 19 times");
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
+static void a_graph_may_be_off_or_impossible(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_function_t *off = trace_eight(&f, GANTRY_OFF), *on = trace_eight(&f, GANTRY_ON);
+    assert_true(fake->fail_calls("begin_capture", 1, 100, GANTRY_UNIMPLEMENTED, "not here"));
+    for (int k = 0; k < 5; ++k) expect_eight(&f, off);
+    assert_int_equal(fake->calls("begin_capture"), 0);
+    for (int k = 0; k < 5; ++k) expect_eight(&f, on);
+    assert_int_equal(fake->calls("begin_capture"), 1);
+    assert_int_equal(fake->calls("graph_launch"), 0);
+    expect_explained(off, "GPU:0: launched one by one: the option device_graphs is off");
+    expect_explained(on, "launched one by one: the device refused to record them: not here");
+    gantry_function_release(off);
+    gantry_function_release(on);
+    runtime_fixture_close(&f);
+}
+
+/* No part of the CPU's explanation is about launches. */
+static void devices_without_a_queue_have_no_graphs(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_function_t *function = trace_eight(&f, GANTRY_DEFAULT);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    const gantry_tensor_t *given = F32(scope, 2, 3), *got;
+    for (int k = 0; k < 3; ++k) {
+        function_fixture_call(scope, function, &given, 1, &got, 1);
+        EXPECT_F32(got, 20, 63);
+    }
+    expect_ended_well(scope);
+    assert_null(strstr(explanation(function), "launches"));
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
+/* ---- failures ---- */
+
+static uint64_t watched, failing;
+
+static int32_t fail_one(const char *slot) {
+    (void)slot;
+    return ++watched == failing ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_OK;
+}
+
+/* Number `first` of the slots' calls and pieces of work fails, in calls of which the second
+ * records. */
+static uint64_t run_with_failure(runtime_fixture_t *f, uint64_t first) {
+    gantry_function_t *function = trace_eight(f, GANTRY_DEFAULT);
+    watched = 0;
+    failing = first;
+    fake->set_watch(fail_one);
+    for (int k = 0; k < CALLS; ++k) {
+        float y[2];
+        gantry_status_t status = call_eight(f, function, y);
+        if (status != GANTRY_OK) assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
+    }
+    fake->set_watch(NULL);
+    for (int k = 0; k < 3; ++k) expect_eight(f, function);
+    gantry_function_release(function);
+    return watched;
+}
+
+static void every_call_of_the_backend_may_fail(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_function_t *warm = trace_eight(&f, GANTRY_OFF);
+    expect_eight(&f, warm);
+    gantry_function_release(warm);
+    uint64_t most = 1;
+    for (uint64_t first = 1; first <= most; ++first) most = run_with_failure(&f, first);
+    assert_in_range(most, 8 * 2, 1000);
+    runtime_fixture_close(&f);
+}
+
+static void no_call_needs_the_memory_of_a_graph(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    long failed = 0;
+    for (long n = 0;; ++n) {
+        gantry_function_t *function = trace_eight(&f, GANTRY_DEFAULT);
+        float y[2];
+        bool is_well = true;
+        runtime_fixture_starve(&f, n);
+        for (int k = 0; k < CALLS; ++k) {
+            gantry_status_t status = call_eight(&f, function, y);
+            if (status != GANTRY_OK) assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
+            is_well = is_well && status == GANTRY_OK;
+        }
+        const bool is_over = !runtime_fixture_feed(&f);
+        for (int k = 0; k < 3; ++k) expect_eight(&f, function);
+        gantry_function_release(function);
+        assert_in_range(++failed, 1, 2000);
+        if (is_well && is_over) break;
+    }
+    assert_in_range(failed, 10, 2000);
+    runtime_fixture_close(&f);
+}
+
+static void a_lost_device_ends_its_graphs(void **state) {
+    (void)state;
+    float y[2];
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_function_t *function = trace_eight(&f, GANTRY_DEFAULT);
+    for (int k = 0; k < CALLS; ++k) expect_eight(&f, function);
+    fake->set_lost(0, 1);
+    assert_int_not_equal(call_eight(&f, function, y), GANTRY_OK);
+    gantry_function_release(function);
+    fake->set_lost(0, 0);
+    runtime_fixture_close(&f);
+}
+
+int main(void) {
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(later_calls_launch_the_graph),           TEST(a_graph_may_be_off_or_impossible),
+        TEST(devices_without_a_queue_have_no_graphs), TEST(every_call_of_the_backend_may_fail),
+        TEST(no_call_needs_the_memory_of_a_graph),    TEST(a_lost_device_ends_its_graphs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

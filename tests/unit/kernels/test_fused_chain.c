@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which steps of a fused program become a chain, and its links. test_fused.c has the bits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "kernels/elementwise/fused_cpu.h"
+
+/* A step over float32. */
+static gantry__cpu_fused_step_t chain_step(int row, int x, int y, int out, int form) {
+    return (gantry__cpu_fused_step_t){.row = (uint8_t)row,
+                                      .x = (uint8_t)x,
+                                      .y = (uint8_t)y,
+                                      .out = (uint8_t)out,
+                                      .form = (uint8_t)(GANTRY__CPU_FUSED_MAY_CHAIN | form)};
+}
+
+static void a_chain_stores_only_results_that_are_read_again(void **state) {
+    (void)state;
+    enum { A = GANTRY__CPU_FUSED_SLOT, B, OUT = GANTRY__CPU_FUSED_OUTPUT };
+    static gantry__cpu_fused_job_t job; /* large */
+    static const gantry__cpu_fused_link_t links[] = {
+        {GANTRY__CPU_LINK_LOAD, 0},     {GANTRY__CPU_LINK_mul, 1},
+        {GANTRY__CPU_LINK_add, 0},      {GANTRY__CPU_LINK_STORE, B},
+        {GANTRY__CPU_LINK_sub_from, 1}, {GANTRY__CPU_LINK_STORE, A},
+        {GANTRY__CPU_LINK_mul, A},      {GANTRY__CPU_LINK_div_SINGLE, 2},
+        {GANTRY__CPU_LINK_STORE, OUT}};
+    job.steps[0] = chain_step(GANTRY_K_ROW_Mul, 0, 1, A, 0);
+    job.steps[1] = chain_step(GANTRY_K_ROW_Add, A, 0, B, GANTRY__CPU_FUSED_IS_KEPT);
+    job.steps[2] = chain_step(GANTRY_K_ROW_Sub, 1, B, A, 0);
+    job.steps[3] = chain_step(GANTRY_K_ROW_Mul, A, A, B, 0);
+    job.steps[4] = chain_step(GANTRY_K_ROW_Div, B, 2, OUT, GANTRY__CPU_FUSED_Y_SINGLE);
+    job.steps[5] = chain_step(GANTRY_K_ROW_Exp, OUT, OUT, A, 0); /* no link */
+    job.step_count = 6;
+    gantry__cpu_fused_find_chains(&job);
+    assert_int_equal(job.chain_count, 1);
+    assert_int_equal(job.chains[0].first_step, 0);
+    assert_int_equal(job.chains[0].end_step, 5);
+    assert_int_equal(job.chains[0].end_link, sizeof links / sizeof links[0]);
+    assert_memory_equal(job.links, links, sizeof links);
+    job.step_count = 3; /* too few */
+    job.chain_count = 0;
+    gantry__cpu_fused_find_chains(&job);
+    assert_int_equal(job.chain_count, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_chain_stores_only_results_that_are_read_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

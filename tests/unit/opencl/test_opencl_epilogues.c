@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of a real driver take a bias and a Relu (PoCL as GPU:0), with the bits of the ops one by
+ * one. GANTRY_TEST_BACKENDS names other backends, for a card. cuBLASLt may compute a product with
+ * an epilogue by another algorithm. There, elements may differ in their last bits, and the test
+ * says how many do. */
+#define _XOPEN_SOURCE 700
+
+#include "epilogue_case.h"
+
+#define MODULES GANTRY_TEST_MODULES "/../gantry"
+
+static const char *backends_of_test(void) {
+    const char *backends = getenv("GANTRY_TEST_BACKENDS");
+    return backends ? backends : "cpu,opencl";
+}
+
+static gantry_runtime_t *open_runtime(void) {
+    const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                              .backend_path = MODULES,
+                                              .backends = backends_of_test(),
+                                              .opencl_cpu_as_gpu = GANTRY_ON,
+                                              .kernel_cache = ""};
+    gantry_runtime_t *runtime;
+    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    return runtime;
+}
+
+/* Sums of some hundred products of up to 16. */
+static void products_take_bias_and_relu(void **state) {
+    (void)state;
+    const bool is_cuda = strstr(backends_of_test(), "cuda") != NULL;
+    gantry_runtime_t *runtime = open_runtime();
+    const epilogue_count_t count =
+        epilogue_check_forms(runtime, "GPU:0", GANTRY_FLOAT32, is_cuda ? 1e-2 : 0);
+    (void)printf("%zu of %zu products took their epilogue; %zu elements differ\n", count.joined,
+                 count.cases, count.elements);
+    assert_true(count.joined >= count.cases / 2);
+    gantry_runtime_release(runtime);
+}
+
+/* Halves are rounded behind each op; the portable products take all types, the others floats. */
+static void products_of_other_types_keep_their_bits(void **state) {
+    static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16, GANTRY_INT32,
+                                            GANTRY_INT64};
+    const bool is_cuda = strstr(backends_of_test(), "cuda") != NULL;
+    size_t joined = 0;
+    (void)state;
+    gantry_runtime_t *runtime = open_runtime();
+    for (uint32_t i = 0; i < 8; ++i) {
+        epilogue_case_t c = {.m = 70,
+                             .k = 65,
+                             .n = 33,
+                             .dtype = dtypes[i % 4],
+                             .has_bias = true,
+                             .activation = i / 4 ? gantry_relu : NULL};
+        joined += epilogue_check(runtime, "GPU:0", &c, 0).is_joined;
+    }
+    assert_int_equal(joined, is_cuda ? 4 : 8); /* cuBLASLt rounds a half once */
+    gantry_runtime_release(runtime);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_take_bias_and_relu),
+        cmocka_unit_test(products_of_other_types_keep_their_bits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
