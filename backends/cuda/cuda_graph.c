@@ -140,10 +140,9 @@ static int32_t cuda_graph_launch(gantry_backend_stream_t *stream, gantry_backend
 
 static void cuda_graph_destroy(gantry_backend_graph_t *graph) {
     gantry_backend_device_t *device = graph->device;
-    if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
-        device->cu->cuGraphExecDestroy(graph->exec);
-        gantry__cuda_leave(device);
-    }
+    const bool is_inside = gantry__cuda_enter(device) == GANTRY__CU_SUCCESS;
+    device->cu->cuGraphExecDestroy(graph->exec); /* needs no context */
+    if (is_inside) gantry__cuda_leave(device);
     gantry__host_free(device->host, graph, sizeof *graph);
 }
 

@@ -13,6 +13,7 @@
  * Recording costs about as much as running, so it pays only for addresses that come again: a set is
  * recorded when it is met a second time. A run whose graphs are thrown away unused stops recording.
  * Freed regions may come back as others with the same numbers, so all graphs end then. */
+#include <stdio.h>
 #include <string.h>
 
 #include "device/logical_device.h"
@@ -401,8 +402,10 @@ static gantry_status_t fail_launch(const gantry__frame_t *frame, replay_run_t *r
                                  run->run.kernels, run->run.device->name);
     gantry__replay_note_refusal(schedule, &run->run);
     run->is_off = true;
+    char message[GANTRY__MESSAGE_BYTES]; /* to drop the graph of a lost device fails, too */
+    (void)snprintf(message, sizeof message, "%s", gantry__message());
     replay_drop_graph(run, graph);
-    return status;
+    return gantry__fail(status, "%s", message);
 }
 
 static gantry_status_t launch_graph(gantry__frame_t *frame, replay_run_t *run,
