@@ -67,14 +67,14 @@ static inline vector_t chain_smaller(vector_t x, vector_t y) {
 #define LOAD(k) v##k = BLOCK(k);
 #define LOAD_SINGLE(k) v##k = single;
 #define STORE(k) chain_store(place, i + (k)*LANES, v##k);
-#define APPLY_TWO(name, operand)        \
-    v0 = link_##name(v0, operand(0));   \
-    v1 = link_##name(v1, operand(1));   \
-    v2 = link_##name(v2, operand(2));   \
-    v3 = link_##name(v3, operand(3));   \
-    v4 = link_##name(v4, operand(4));   \
-    v5 = link_##name(v5, operand(5));   \
-    v6 = link_##name(v6, operand(6));   \
+#define APPLY_TWO(name, operand)      \
+    v0 = link_##name(v0, operand(0)); \
+    v1 = link_##name(v1, operand(1)); \
+    v2 = link_##name(v2, operand(2)); \
+    v3 = link_##name(v3, operand(3)); \
+    v4 = link_##name(v4, operand(4)); \
+    v5 = link_##name(v5, operand(5)); \
+    v6 = link_##name(v6, operand(6)); \
     v7 = link_##name(v7, operand(7));
 #define SINGLE(k) single
 
@@ -96,17 +96,17 @@ int64_t GANTRY_CPU_NAME(run_links)(const gantry__cpu_fused_link_t *links,
                     EACH(LOAD_SINGLE)
                     break;
                 case GANTRY__CPU_LINK_STORE: EACH(STORE) break;
-#define TWO(name, x, y, expression)                  \
-    case GANTRY__CPU_LINK_##name:                    \
-        APPLY_TWO(name, BLOCK) break;                \
-    case GANTRY__CPU_LINK_##name##_SINGLE:           \
-        single = chain_repeat(place);                \
+#define TWO(name, x, y, expression)                             \
+    case GANTRY__CPU_LINK_##name: APPLY_TWO(name, BLOCK) break; \
+    case GANTRY__CPU_LINK_##name##_SINGLE:                      \
+        single = chain_repeat(place);                           \
         APPLY_TWO(name, SINGLE) break;
 #define APPLY_ONE(name, k) v##k = link_##name(v##k);
-#define ONE(name, x, expression)                                                              \
-    case GANTRY__CPU_LINK_##name:                                                             \
-        APPLY_ONE(name, 0) APPLY_ONE(name, 1) APPLY_ONE(name, 2) APPLY_ONE(name, 3)           \
-        APPLY_ONE(name, 4) APPLY_ONE(name, 5) APPLY_ONE(name, 6) APPLY_ONE(name, 7) break;
+#define ONE(name, x, expression)                                                    \
+    case GANTRY__CPU_LINK_##name:                                                   \
+        APPLY_ONE(name, 0)                                                          \
+        APPLY_ONE(name, 1) APPLY_ONE(name, 2) APPLY_ONE(name, 3) APPLY_ONE(name, 4) \
+            APPLY_ONE(name, 5) APPLY_ONE(name, 6) APPLY_ONE(name, 7) break;
 #include "kernels/elementwise/fused_cpu_links.h"
 #undef TWO
 #undef ONE
