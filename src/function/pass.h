@@ -9,8 +9,8 @@
  *
  * They run in this order, before the graph is placed. Two more run later, over a schedule: copies
  * begin early, and results are written in place (function/plan_memory.c). For a memory budget, the
- * nodes get another order, and then some run again. graph->passes_off leaves
- * some out. Externally synchronised, like the graph. */
+ * nodes get another order, and then some run again. graph->passes_off leaves some out. Externally
+ * synchronised, like the graph. */
 #ifndef GANTRY_FUNCTION_PASS_H
 #define GANTRY_FUNCTION_PASS_H
 
