@@ -9,7 +9,7 @@ check_c_compiler_flag(-fopenmp-simd GANTRY_HAS_OPENMP_SIMD) # the pragma for vec
 set(GANTRY_SIMD_PEELED reduce_cpu_simd)
 # Short loops, whose speed follows their place in a cache line: rows of ArgMax took 1.25 times as long after the linker
 # had moved them by 32 bytes. Aligned functions have one place, whatever is linked before them.
-set(GANTRY_SIMD_ALIGNED argmax_cpu_simd reduce_cpu_simd reduce_cpu_extreme_simd)
+set(GANTRY_SIMD_ALIGNED argmax_cpu_simd)
 # These files are many times slower without vectors, so the base set vectorizes them although it is built for size.
 set(GANTRY_SIMD_BASE_HOT reduce_cpu_simd reduce_cpu_extreme_simd softmax_cpu_simd layer_norm_cpu_simd)
 

@@ -400,8 +400,9 @@ typedef struct gantry_program_ops_t {
  *   device that waits for such an event is captured too, as a branch, and takes the same calls. The
  *   first stream must have waited for all of a branch before end, or end is FailedPrecondition.
  * - Also FailedPrecondition: synchronize of a captured stream, its wait for an event that was
- *   recorded elsewhere, begin and launch while a capture is open, and end without one. All other
- *   slots work as always: they take effect at once and are not kept.
+ *   recorded elsewhere, begin and launch on it, and end without a capture. All other slots work as
+ *   always: they take effect at once and are not kept. The device's other streams take work, begin
+ *   captures of their own, and launch graphs meanwhile.
  * - A call that fails on a captured stream may spoil the capture: the caller ends it, and destroys
  *   the graph if there is one. After end, failed or not, the streams take work as before. The
  *   stream where a capture began may be destroyed before end; a branch may not.

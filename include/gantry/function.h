@@ -46,7 +46,8 @@ typedef enum gantry_pass_t {
     GANTRY_PASS_CONSTANT_FOLDING = 1 << 1,
     /** Of nodes that compute the same, one is left. */
     GANTRY_PASS_COMMON_SUBEXPRESSIONS = 1 << 2,
-    /** Elementwise ops that follow each other on one device become one pass over memory. */
+    /** Elementwise ops that follow each other on one device become one pass over memory, also
+     * around Sum, Mean, Max and Min over the last axis. */
     GANTRY_PASS_ELEMENTWISE_FUSION = 1 << 3,
     /** A result lies in the memory of an input that ends with its node. */
     GANTRY_PASS_IN_PLACE = 1 << 4,
@@ -146,8 +147,9 @@ typedef enum gantry_explain_form_t {
 } gantry_explain_form_t;
 
 /** Writes what the function's newest trace became: each node's device with the reason, each copy
- * with its bytes, and the planned memory of each device. out_needed gets the length without the
- * final zero; out may be NULL if out_bytes is 0. FailedPrecondition before the first trace. */
+ * with its bytes, which kernels are replayed as graphs of a device, and the planned memory of each
+ * device. out_needed gets the length without the final zero; out may be NULL if out_bytes is 0.
+ * FailedPrecondition before the first trace. */
 GANTRY_API gantry_status_t gantry_function_explain(gantry_function_t *function,
                                                    gantry_explain_form_t form, char *out,
                                                    size_t out_bytes, size_t *out_needed);

@@ -20,6 +20,7 @@
 #define SCRATCH_BYTES 24576 /* most of a first-level cache */
 #define LONGEST_BLOCK 1024  /* elements */
 #define SHORT_ROW 256       /* elements */
+#define LEAST_CHAINED 512   /* elements that pay for finding chains */
 #define LEAST_GRAIN 1024    /* elements that pay for a second thread, whatever the program */
 
 typedef gantry__cpu_fused_job_t job_t;
@@ -234,11 +235,11 @@ static int32_t run_in_blocks(gantry_op_call_t *call, const gantry__k_fused_t *pr
     job_t job;
 
     gantry__cpu_fused_prepare(&job, call, program);
+    if (count >= LEAST_CHAINED) gantry__cpu_fused_find_chains(&job);
     if (count <= LEAST_GRAIN) {
         gantry__cpu_fused_part(&job, 0, count);
         return GANTRY_OK;
     }
-    gantry__cpu_fused_find_chains(&job);
     const int64_t grain = GANTRY_CPU_CHEAP_GRAIN / job.weight;
     gantry__cpu_parallel_for(call->device, count,
                              grain > LEAST_GRAIN ? grain & -LEAST_GRAIN : LEAST_GRAIN, run_range,

@@ -102,12 +102,13 @@ int64_t GANTRY_CPU_NAME(run_links)(const gantry__cpu_fused_link_t *links,
         single = chain_repeat(place);                           \
         APPLY_TWO(name, SINGLE) break;
 #define APPLY_ONE(name, k) v##k = link_##name(v##k);
-#define ONE(name, x, expression)                                                    \
-    case GANTRY__CPU_LINK_##name:                                                   \
-        APPLY_ONE(name, 0)                                                          \
-        APPLY_ONE(name, 1)                                                          \
-        APPLY_ONE(name, 2) APPLY_ONE(name, 3) APPLY_ONE(name, 4) APPLY_ONE(name, 5) \
-            APPLY_ONE(name, 6) APPLY_ONE(name, 7) break;
+#define ONE(name, x, expression)  \
+    case GANTRY__CPU_LINK_##name: \
+        APPLY_ONE(name, 0)        \
+        APPLY_ONE(name, 1)        \
+        APPLY_ONE(name, 2)        \
+        APPLY_ONE(name, 3)        \
+        APPLY_ONE(name, 4) APPLY_ONE(name, 5) APPLY_ONE(name, 6) APPLY_ONE(name, 7) break;
 #include "kernels/elementwise/fused_cpu_links.h"
 #undef TWO
 #undef ONE

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* _FusedElementwise on every device that builds programs: one kernel for each program, whose text
- * fused_text.c makes. The core keeps it by the program and the way its inputs broadcast; sizes and
- * addresses are arguments. */
+/* _FusedElementwise and _FusedRows on every device that builds programs: one kernel for each
+ * program, whose text fused_text.c makes. The core keeps it by the program and the way its inputs
+ * broadcast, and of rows by the order of their length; sizes and addresses are arguments. */
 #include "kernels/common/device_kernel.h"
 #include "kernels/common/work.h"
 #include "kernels/elementwise/fused_text.h"
+#include "kernels/reduce/reduce_device.h"
 
 #define MOST_ARGUMENTS (GANTRY_K_FUSED_MOST_INPUTS + GANTRY_K_FUSED_MOST_OUTPUTS + 1)
 /* work, dimensions and offsets, 64 bits each */
@@ -12,9 +13,13 @@
     (3 + GANTRY_MAX_RANK + GANTRY_K_FUSED_MOST_INPUTS + GANTRY_K_FUSED_MOST_OUTPUTS)
 
 static const char *const fused_parts[] = {
-    gantry__text_constants,  gantry__text_dialect, gantry__text_launch,
-    gantry__text_type_table, gantry__text_types,   gantry__text_convert,
-    gantry__text_half,       gantry__text_work,    gantry__text_fused};
+    gantry__text_constants, gantry__text_dialect,   gantry__text_launch, gantry__text_type_table,
+    gantry__text_types,     gantry__text_convert,   gantry__text_half,   gantry__text_work,
+    gantry__text_fused,     gantry__text_fused_rows};
+
+#define ROW_LANES 64
+#define LEAST_ROW_BITS 6   /* a row of lanes */
+#define GROUPS_PER_UNIT 16 /* work-groups for each core of a processor */
 
 static void write_key(gantry__k_fused_key_t *key, const gantry_op_call_t *call,
                       const gantry__k_fused_t *program, const gantry__k_fused_plan_t *plan) {
@@ -41,16 +46,12 @@ static void write_key(gantry__k_fused_key_t *key, const gantry_op_call_t *call,
     }
 }
 
-/* Sets the arguments, of which the last is the structure of `numbers`. Returns how many there
- * are. */
-static uint32_t fused_device_set_arguments(const gantry_op_call_t *call,
-                                           const gantry__k_fused_plan_t *plan,
-                                           const gantry__k_work_t *work, int64_t *numbers,
-                                           gantry_launch_arg_t *args) {
-    uint32_t count = 0, used = 3;
+/* Adds the bases of inputs and outputs to the arguments, and their offsets to the numbers, of which
+ * `used` are set. The last argument is the structure of the numbers. Returns how many there are. */
+static uint32_t add_tensors(const gantry_op_call_t *call, int64_t *numbers, uint32_t used,
+                            gantry_launch_arg_t *args) {
+    uint32_t count = 0;
 
-    memcpy(numbers, work, sizeof *work);
-    for (int32_t d = 1; d < plan->rank; ++d) numbers[used++] = plan->dims[d];
     for (uint32_t i = 0; i < call->input_count; ++i) {
         args[count++] = gantry__k_base(call->inputs[i]);
         numbers[used++] = (int64_t)call->inputs[i]->span.offset_bytes;
@@ -63,6 +64,17 @@ static uint32_t fused_device_set_arguments(const gantry_op_call_t *call,
     return count;
 }
 
+static uint32_t fused_device_set_arguments(const gantry_op_call_t *call,
+                                           const gantry__k_fused_plan_t *plan,
+                                           const gantry__k_work_t *work, int64_t *numbers,
+                                           gantry_launch_arg_t *args) {
+    uint32_t used = 3;
+
+    memcpy(numbers, work, sizeof *work);
+    for (int32_t d = 1; d < plan->rank; ++d) numbers[used++] = plan->dims[d];
+    return add_tensors(call, numbers, used, args);
+}
+
 static uint32_t count_costly(const gantry__k_fused_t *program) {
     uint32_t costly = 0;
 
@@ -70,6 +82,22 @@ static uint32_t count_costly(const gantry__k_fused_t *program) {
         costly += gantry__k_fused_rows[program->instructions[k].id].costly;
     }
     return costly;
+}
+
+static int32_t find_fused(gantry_op_call_t *call, const gantry__k_fused_key_t *key,
+                          gantry_backend_kernel_t **out_kernel) {
+    const gantry_program_source_t source = {
+        .struct_size = sizeof source,
+        .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
+        .label = "portable/elementwise/fused",
+        .parts = fused_parts,
+        .part_count = GANTRY_K_COUNT_OF(fused_parts),
+        .key = key,
+        .key_bytes = gantry__k_fused_key_bytes(key),
+        .make = gantry__k_fused_make};
+    const gantry__k_options_t options = gantry__k_options(call);
+
+    return call->services->kernel(call, &source, options.text, "fused", out_kernel);
 }
 
 static int32_t device_compute_fused(gantry_op_call_t *call) {
@@ -83,21 +111,46 @@ static int32_t device_compute_fused(gantry_op_call_t *call) {
 
     gantry__k_fused_plan(&plan, out, call->inputs, call->input_count);
     write_key(&key, call, &program, &plan);
-    const gantry_program_source_t source = {
-        .struct_size = sizeof source,
-        .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
-        .label = "portable/elementwise/fused",
-        .parts = fused_parts,
-        .part_count = GANTRY_K_COUNT_OF(fused_parts),
-        .key = &key,
-        .key_bytes = gantry__k_fused_key_bytes(&key),
-        .make = gantry__k_fused_make};
-    const gantry__k_options_t options = gantry__k_options(call);
-    GANTRY__TRY(call->services->kernel(call, &source, options.text, "fused", &kernel));
+    GANTRY__TRY(find_fused(call, &key, &kernel));
     const gantry__k_work_t work = gantry__k_work(
         call, out->element_count, gantry__k_size(out->dtype), count_costly(&program) > 0);
     const uint32_t count = fused_device_set_arguments(call, &plan, &work, numbers, args);
     return gantry__k_launch_wide(call, kernel, &work, gantry__k_fused_width(&key), args, count);
+}
+
+/* ---- rows ---- */
+
+static void add_rows_to_key(gantry__k_fused_key_t *key, const gantry__k_rows_t *rows) {
+    key->row_bits = LEAST_ROW_BITS;
+    while (INT64_C(1) << key->row_bits < rows->length) ++key->row_bits;
+    for (uint32_t i = 0; i < key->input_count; ++i) key->is_wide[i] = rows->is_wide[i];
+}
+
+static int32_t device_compute_fused_rows(gantry_op_call_t *call) {
+    const gantry__k_fused_t program = gantry__k_fused(call);
+    const int64_t groups = (int64_t)call->device_info->compute_units * GROUPS_PER_UNIT;
+    gantry__k_rows_t rows;
+    gantry__k_fused_key_t key;
+    int64_t numbers[MOST_NUMBERS];
+    gantry_launch_arg_t args[MOST_ARGUMENTS];
+    gantry_backend_kernel_t *kernel;
+
+    if (call->outputs[0]->element_count == 0) return GANTRY_OK;
+    gantry__k_rows(&rows, call, &program);
+    write_key(&key, call, &program, &rows.lead);
+    add_rows_to_key(&key, &rows);
+    GANTRY__TRY(find_fused(call, &key, &kernel));
+    const int64_t each = groups > 0 ? (rows.rows + groups - 1) / groups : 1;
+    numbers[0] = rows.rows;
+    numbers[1] = rows.length;
+    numbers[2] = each;
+    const uint32_t count = add_tensors(call, numbers, 3, args);
+    if (gantry__k_is_serial(call)) {
+        return gantry__k_launch_groups(call, kernel, (uint64_t)((rows.rows + each - 1) / each), 1,
+                                       args, count);
+    }
+    const uint64_t items = (uint64_t)rows.rows * ROW_LANES;
+    return gantry__k_launch_1d(call, kernel, items, gantry__k_local_for(call, items), args, count);
 }
 
 /* A program within the limits of devices, of types that this one computes with. */
@@ -118,8 +171,55 @@ static int32_t device_takes_fused(const gantry_op_call_t *call) {
     return (types & ~call->device_info->dtype_mask) == 0;
 }
 
+/* Whether the input has elements of its own for each row, or the same ones for all. */
+static bool is_regular(const gantry__k_rows_t *rows, uint32_t input) {
+    return rows->lead.varies[input] == 0 ||
+           rows->lead.varies[input] == gantry__k_fused_all(&rows->lead);
+}
+
+/* Output 0 with one element for each row must not lie over an input that is read in another order.
+ */
+static bool may_lie_over(const gantry_op_call_t *call, const gantry__k_rows_t *rows,
+                         uint32_t input) {
+    const bool is_same = !rows->is_wide[input] && rows->lead.varies[input] != 0;
+
+    return is_same || call->inputs[input]->element_count != call->outputs[0]->element_count;
+}
+
+static bool has_reduction(const gantry__k_fused_t *program) {
+    bool has = false;
+
+    for (uint32_t k = 0; k < program->instruction_count; ++k) {
+        has = has || gantry__k_fused_reduces(&program->instructions[k]);
+    }
+    return has;
+}
+
+static int32_t device_takes_fused_rows(const gantry_op_call_t *call) {
+    const gantry__k_fused_t program = gantry__k_fused(call);
+    const bool has_lanes =
+        gantry__k_is_serial(call) || call->device_info->max_work_group_size >= ROW_LANES;
+    gantry__k_rows_t rows;
+
+    if (!device_takes_fused(call) || !has_lanes || !has_reduction(&program)) return 0;
+    gantry__k_rows(&rows, call, &program);
+    /* few long rows keep few compute units busy: single ops take more work-items for each */
+    if (gantry__reduce_are_few(call, rows.rows, rows.length)) return 0;
+    for (uint32_t i = 0; i < call->output_count; ++i) {
+        if (call->outputs[i]->dtype == GANTRY_BOOL) return 0;
+    }
+    for (uint32_t i = 0; i < call->input_count; ++i) {
+        if (!is_regular(&rows, i)) return 0;
+        if (!rows.makes_wide[program.outputs[0]] && !may_lie_over(call, &rows, i)) return 0;
+    }
+    return 1;
+}
+
 static const gantry_kernel_def_t fused_kernel =
     GANTRY_K_DEFINITION(GANTRY_K_FUSED_OP, NULL, 0, NULL, 0, .flags = GANTRY_KERNEL_IN_PLACE,
                         .supports = device_takes_fused, .compute = device_compute_fused);
-static const gantry_kernel_def_t *const kernels[] = {&fused_kernel};
+static const gantry_kernel_def_t fused_rows_kernel =
+    GANTRY_K_DEFINITION(GANTRY_K_FUSED_ROWS_OP, NULL, 0, NULL, 0, .flags = GANTRY_KERNEL_IN_PLACE,
+                        .supports = device_takes_fused_rows, .compute = device_compute_fused_rows);
+static const gantry_kernel_def_t *const kernels[] = {&fused_kernel, &fused_rows_kernel};
 GANTRY_K_PACK(fused, "fused", kernels);

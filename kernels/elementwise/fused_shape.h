@@ -193,7 +193,8 @@ static inline bool gantry__k_rows_is_wide(const gantry__k_rows_t *rows, int64_t 
 /* The shape of all inputs but for its last dimension; out->dims has room. */
 static inline void gantry__k_rows_lead(const gantry_arg_t *leads, uint32_t count, gantry_arg_t *out,
                                        int64_t *dims) {
-    *out = (gantry_arg_t){.dims = dims};
+    out->rank = 0;
+    out->dims = dims;
     for (uint32_t k = 0; k < count; ++k) {
         if (leads[k].rank > out->rank) out->rank = leads[k].rank;
     }
@@ -215,8 +216,8 @@ static inline void gantry__k_rows(gantry__k_rows_t *rows, const gantry_op_call_t
     for (uint32_t k = 0; k < call->input_count; ++k) {
         const gantry_arg_t *input = call->inputs[k];
 
-        leads[k] =
-            (gantry_arg_t){.rank = input->rank > 0 ? input->rank - 1 : 0, .dims = input->dims};
+        leads[k].rank = input->rank > 0 ? input->rank - 1 : 0;
+        leads[k].dims = input->dims;
         inputs[k] = &leads[k];
         rows->is_wide[k] = input->rank > 0 && input->dims[input->rank - 1] != 1;
         if (rows->is_wide[k]) rows->length = input->dims[input->rank - 1];

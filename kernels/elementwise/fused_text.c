@@ -200,7 +200,8 @@ static operand_text_t operand_text(int32_t operand) {
     return out;
 }
 
-static void put_instruction(gantry__k_fused_writer_t *w, const gantry__k_fused_word_t *word) {
+void gantry__k_fused_put_instruction(gantry__k_fused_writer_t *w,
+                                     const gantry__k_fused_word_t *word) {
     const char *type = gantry__k_short_name(word->dtype);
     const operand_text_t x = operand_text(word->operands[0]), y = operand_text(word->operands[1]),
                          z = operand_text(word->operands[2]);
@@ -242,7 +243,7 @@ static void put_apply(gantry__k_fused_writer_t *w) {
     for (uint32_t k = 0; k < key->instruction_count; ++k) {
         FORMAT(w, "    const gantry__type_%s v%u = ",
                gantry__k_short_name(gantry__k_fused_word_result(&key->words[k])), k);
-        put_instruction(w, &key->words[k]);
+        gantry__k_fused_put_instruction(w, &key->words[k]);
         PUT(w, ";\n");
     }
     for (uint32_t i = 1; i < key->output_count; ++i) {
@@ -275,7 +276,7 @@ uint64_t gantry__k_fused_make(const void *key, char *text, uint64_t capacity) {
     GANTRY_COMPUTED(TYPE_FUNCTIONS)
 #undef TYPE_FUNCTIONS
     put_casts(w);
-    put_apply(w);
+    if (w->key->row_bits == 0) put_apply(w);
     gantry__k_fused_put_kernel(w);
     return w->length;
 }

@@ -15,6 +15,9 @@ typedef struct gantry__k_fused_word_t {
 /* All that the text depends on: the key of its program. Without padding. */
 typedef struct gantry__k_fused_key_t {
     uint8_t instruction_count, input_count, output_count, rank;
+    /* of rows: the least power of two that holds the length, from 64 on; 0: an elementwise one */
+    uint8_t row_bits;
+    uint8_t is_wide[GANTRY_K_FUSED_MOST_INPUTS]; /* of rows: 1: all elements of a row */
     uint8_t input_types[GANTRY_K_FUSED_MOST_INPUTS];
     uint8_t varies[GANTRY_K_FUSED_MOST_INPUTS]; /* as in gantry__k_fused_plan_t */
     uint8_t outputs[GANTRY_K_FUSED_MOST_OUTPUTS];
@@ -36,7 +39,9 @@ int64_t gantry__k_fused_width(const gantry__k_fused_key_t *key);
 
 /* The text behind those of fused_device.c, as `make` of gantry_program_source_t: kernel `fused`
  * with the bases of inputs and outputs, then a structure of 64-bit numbers: gantry__work_t, all
- * dimensions of the plan but the first, the offsets of inputs and outputs. */
+ * dimensions of the plan but the first, the offsets of inputs and outputs. Kernel `fused` of rows
+ * has the numbers of rows, of elements in a row, and of rows of a work-group on processors in place
+ * of work and dimensions. */
 uint64_t gantry__k_fused_make(const void *key, char *text, uint64_t capacity);
 
 /* ---- shared by the files fused_text*.c ---- */
@@ -56,5 +61,10 @@ void gantry__k_fused_format(gantry__k_fused_writer_t *writer, const char *format
     ;
 /* The structure of parameters, and the kernel. */
 void gantry__k_fused_put_kernel(gantry__k_fused_writer_t *writer);
+/* The body of a kernel over rows. */
+void gantry__k_fused_put_rows(gantry__k_fused_writer_t *writer);
+/* An instruction as an expression of its operands: inputs are a0, a1, ..., results v0, v1, ... */
+void gantry__k_fused_put_instruction(gantry__k_fused_writer_t *writer,
+                                     const gantry__k_fused_word_t *word);
 
 #endif

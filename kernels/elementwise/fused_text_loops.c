@@ -319,15 +319,18 @@ static void put_words(writer_t *w, int64_t width) {
 /* ---- the kernel ---- */
 
 static void put_parameters(writer_t *w) {
-    PUT(w, "typedef struct gantry__fused_t {\n    gantry__work_t work;\n");
-    for (int d = 1; d < w->key->rank; ++d) FORMAT(w, "    GANTRY_LONG d%d;\n", d);
+    PUT(w, "typedef struct gantry__fused_t {\n");
+    PUT(w, w->key->row_bits > 0 ? "    GANTRY_LONG rows, length, each;\n"
+                                : "    gantry__work_t work;\n");
+    for (int d = 1; w->key->row_bits == 0 && d < w->key->rank; ++d)
+        FORMAT(w, "    GANTRY_LONG d%d;\n", d);
     for (uint32_t i = 0; i < w->key->input_count; ++i) FORMAT(w, "    ulong i%u;\n", i);
     for (uint32_t i = 0; i < w->key->output_count; ++i) FORMAT(w, "    ulong o%u;\n", i);
     PUT(w, "} gantry__fused_t;\n");
 }
 
 static void put_addresses(writer_t *w) {
-    PUT(w, "    const gantry__work_t p = q.work;\n");
+    if (w->key->row_bits == 0) PUT(w, "    const gantry__work_t p = q.work;\n");
     for (uint32_t i = 0; i < w->key->input_count; ++i) {
         const char *type = input_type(w, i);
 
@@ -348,8 +351,21 @@ static void put_addresses(writer_t *w) {
     }
 }
 
+static void put_elements(writer_t *w, int64_t width) {
+    PUT(w, "#if GANTRY_SERIAL\n");
+    if (w->key->rank > 1) {
+        put_serial_rows(w);
+    } else {
+        put_serial_run(w);
+    }
+    PUT(w, "#else\n");
+    put_words(w, width);
+    PUT(w, "#endif\n");
+}
+
 void gantry__k_fused_put_kernel(writer_t *w) {
-    const int64_t width = gantry__k_fused_width(w->key);
+    const bool has_rows = w->key->row_bits > 0;
+    const int64_t width = has_rows ? 1 : gantry__k_fused_width(w->key);
 
     if (width > 1) {
         PUT(w, "#if !GANTRY_SERIAL\n");
@@ -362,13 +378,10 @@ void gantry__k_fused_put_kernel(writer_t *w) {
     for (uint32_t i = 0; i < w->key->output_count; ++i) FORMAT(w, "GANTRY_BASE_OUT(o%u), ", i);
     PUT(w, "const gantry__fused_t q) {\n");
     put_addresses(w);
-    PUT(w, "#if GANTRY_SERIAL\n");
-    if (w->key->rank > 1) {
-        put_serial_rows(w);
+    if (has_rows) {
+        gantry__k_fused_put_rows(w);
     } else {
-        put_serial_run(w);
+        put_elements(w, width);
     }
-    PUT(w, "#else\n");
-    put_words(w, width);
-    PUT(w, "#endif\n}\n");
+    PUT(w, "}\n");
 }

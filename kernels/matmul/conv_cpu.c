@@ -243,7 +243,6 @@ static int32_t conv_cpu_compute(gantry_op_call_t *call) { return compute_with(ca
 static int32_t conv_cpu_compute_fused(gantry_op_call_t *call) {
     gantry__cpu_epilogue_t epilogue;
     gantry__cpu_epilogue_init(&epilogue, call);
-    gantry__cpu_fused_prepare(&epilogue.job, &epilogue.call, &epilogue.program);
     return compute_with(call, &epilogue);
 }
 

@@ -457,7 +457,6 @@ static int32_t matmul_cpu_compute_fused(gantry_op_call_t *call) {
         GANTRY__TRY(gantry__cpu_matmul_narrow(call));
         return gantry__cpu_fused_compute(&epilogue.call);
     }
-    gantry__cpu_fused_prepare(&epilogue.job, &epilogue.call, &epilogue.program);
     return gantry__cpu_matmul(call, &epilogue);
 }
 

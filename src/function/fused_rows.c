@@ -21,7 +21,7 @@ static gantry_shape_t lead_of(const gantry_shape_t *shape) {
     return lead;
 }
 
-static bool keeps_dims(const gantry__node_t *node) {
+static bool keeps_last_axis(const gantry__node_t *node) {
     return gantry__fused_keeps_dims(node->op, node->attrs);
 }
 
@@ -48,7 +48,7 @@ static bool names_last_axis(const gantry__graph_t *graph, const gantry__node_t *
 static bool reduces_last_axis(const gantry__graph_t *graph, const gantry__node_t *node) {
     const gantry_shape_t *from = &graph->values[node->inputs[0]].shape,
                          *to = &graph->values[node->first_output].shape;
-    if (!keeps_dims(node)) return names_last_axis(graph, node, from->rank);
+    if (!keeps_last_axis(node)) return names_last_axis(graph, node, from->rank);
     const gantry_shape_t lead = lead_of(from), kept = lead_of(to);
     return to->dims[to->rank - 1] == 1 && gantry_shape_equal(&lead, &kept);
 }
@@ -77,5 +77,5 @@ gantry__fusing_rows_t gantry__fusing_rows_of(const gantry__fusing_t *fusing, uin
 }
 
 bool gantry__fusing_ends_rows(const gantry__node_t *node) {
-    return gantry__fused_reduction(node->op) != GANTRY__FUSED_COUNT && !keeps_dims(node);
+    return gantry__fused_reduction(node->op) != GANTRY__FUSED_COUNT && !keeps_last_axis(node);
 }

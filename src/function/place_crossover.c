@@ -219,7 +219,7 @@ static double cost_of_node(const crossing_t *crossing, uint32_t index) {
     }
     for (uint32_t i = 0; i < node->output_count; ++i)
         work.bytes += values[node->first_output + i].bytes;
-    if (node->input_count == 2 && node->output_count == 1)
+    if (node->input_count >= 2 && node->output_count >= 1)
         work.operations = gantry__operations_of(node->op, &values[node->inputs[0]].shape,
                                                 &values[node->inputs[1]].shape,
                                                 &values[node->first_output].shape);

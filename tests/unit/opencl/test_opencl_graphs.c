@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random functions give the bits of their bodies run op by op on a real driver (PoCL as GPU:0) and
- * the CPU: with all passes, with none, and with each alone. Limits of the device split fused nodes.
- */
+ * the CPU: with all passes, with none, with each alone, and with crossover. Limits of the device
+ * split fused nodes. Reductions over rows and what stands around them are one node. */
 #define _XOPEN_SOURCE 700
+
+#include <unistd.h>
 
 #include "op/fused_program.h"
 #include "random_graph.h"
@@ -12,18 +14,23 @@
 static uint64_t first = 1, count = 8;
 
 /* GANTRY_TEST_BACKENDS names others, for a card. */
-static gantry_runtime_t *open_runtime(void) {
+static gantry_runtime_t *open_with(gantry_choice_t crossover, const char *setting) {
     const char *backends = getenv("GANTRY_TEST_BACKENDS");
+    const char *const extra[] = {setting, NULL};
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                               .backend_path = MODULES,
                                               .backends = backends ? backends : "cpu,opencl",
                                               .opencl_cpu_as_gpu = GANTRY_ON,
-                                              .kernel_cache = ""};
+                                              .kernel_cache = "",
+                                              .crossover = crossover,
+                                              .extra = extra};
     gantry_runtime_t *runtime;
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
         fail_msg("%s", gantry_last_message());
     return runtime;
 }
+
+static gantry_runtime_t *open_runtime(void) { return open_with(GANTRY_OFF, NULL); }
 
 static void random_graphs_give_the_eager_bits(void **state) {
     (void)state;
@@ -34,6 +41,54 @@ static void random_graphs_give_the_eager_bits(void **state) {
     assert_true(fused >= count / 4);
     print_message("%llu nodes fused, %llu computed again\n", (unsigned long long)fused,
                   (unsigned long long)recomputed);
+    gantry_runtime_release(runtime);
+}
+
+/* ---- crossover ---- */
+
+static void put_record(gantry_runtime_t *runtime, const char *type, const char *values) {
+    const gantry_physical_device_t *device;
+    size_t found;
+    assert_int_equal(gantry_list_physical_devices(runtime, type, 1, &device, &found), GANTRY_OK);
+    if (gantry_put_tuning(runtime, device, "crossover", values) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+}
+
+static uint64_t count_crossed(gantry_runtime_t *runtime, const char *device) {
+    static gantry_placement_count_t counts[1024];
+    uint64_t crossed = 0;
+    size_t all;
+    counts[0].struct_size = sizeof counts[0];
+    assert_int_equal(gantry_get_placement_counts(runtime, 1024, counts, &all), GANTRY_OK);
+    for (size_t i = 0; i < all && i < 1024; ++i) {
+        if (counts[i].reason == GANTRY_PLACED_CROSSOVER && strstr(counts[i].device, device))
+            crossed += counts[i].count;
+    }
+    return crossed;
+}
+
+/* By made-up costs of which neither device is cheaper for all shapes. */
+static void crossover_gives_the_eager_bits_on_both_devices(void **state) {
+    (void)state;
+    char path[] = "/tmp/gantry_graphs_XXXXXX", lock[48], setting[64];
+    uint64_t recomputed = 0;
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(close(file), 0);
+    (void)snprintf(setting, sizeof setting, "GANTRY_TUNING_FILE=%s", path);
+    (void)snprintf(lock, sizeof lock, "%s.lock", path);
+    gantry_runtime_t *runtime = open_with(GANTRY_OFF, setting);
+    put_record(runtime, "CPU", "launch_us=1 gbs=0.1 gflops=1");
+    put_record(runtime, "GPU",
+               "launch_us=2 gbs=0.2 gflops=1 to_us=0.1 to_gbs=10 from_us=0.1 from_gbs=10");
+    gantry_runtime_release(runtime);
+    runtime = open_with(GANTRY_ON, setting);
+    (void)unlink(lock);
+    for (uint64_t number = first; number < first + count; ++number)
+        (void)random_graph_check(runtime, number, true, &recomputed);
+    assert_int_equal(unlink(path), 0);
+    assert_true(count_crossed(runtime, "CPU:0") > 0);
+    assert_true(count_crossed(runtime, "GPU:0") > 0);
     gantry_runtime_release(runtime);
 }
 
@@ -82,13 +137,74 @@ static void limits_of_the_device_split_a_group(void **state) {
     gantry_runtime_release(runtime);
 }
 
+/* ---- rows ---- */
+
+enum { ROWS = 300, LENGTH = 257 };
+
+/* Softmax out of ops, then a layer norm of it without its scale, and the sum of each row. */
+static void rows_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const int32_t last = -1;
+    gantry_reduce_options_t options = {
+        .struct_size = sizeof options, .axes = &last, .axis_count = 1, .keep_dims = true};
+    const gantry_tensor_t *most = gantry_max(scope, inputs[0], &options),
+                          *powers = gantry_exp(scope, gantry_sub(scope, inputs[0], most)),
+                          *soft = gantry_div(scope, powers, gantry_sum(scope, powers, &options)),
+                          *mean = gantry_mean(scope, soft, &options),
+                          *centred = gantry_sub(scope, soft, mean),
+                          *squares = gantry_mean(scope, gantry_square(scope, centred), &options);
+    outputs[0] = gantry_mul(scope, centred, gantry_rsqrt(scope, squares));
+    options.keep_dims = false;
+    outputs[1] = gantry_sum(scope, outputs[0], &options);
+}
+
+static void rows_are_one_node_with_the_bits_of_the_cpu(void **state) {
+    (void)state;
+    static float values[ROWS * LENGTH], fused[ROWS * LENGTH + ROWS], apart[ROWS * LENGTH + ROWS];
+    const gantry_input_spec_t input = {NULL, GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, LENGTH)};
+    gantry_runtime_t *runtime = open_runtime();
+    gantry_function_t *function;
+    uint32_t members = 0;
+    for (int i = 0; i < ROWS * LENGTH; ++i) values[i] = (float)(i * 7919 % 2003) / 501 - 2;
+    if (gantry_function_trace(runtime, "f", rows_body, NULL, &input, 1, 2, NULL, &function) !=
+        GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    const gantry__graph_t *graph = &function->traced->graph;
+    for (size_t i = 0; i < graph->node_count; ++i) {
+        if (graph->nodes[i].op->id == GANTRY__OP_ID__FusedRows)
+            members += graph->nodes[i].fused_count;
+    }
+    assert_int_equal(members, 12);
+    for (int on_cpu = 0; on_cpu < 2; ++on_cpu) {
+        gantry_scope_t *scope = gantry_scope_begin(runtime, on_cpu ? "CPU:0" : NULL);
+        const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, input.shape, values,
+                                                   sizeof values),
+                              *out[2] = {NULL, NULL};
+        float *to = on_cpu ? apart : fused;
+        if (on_cpu)
+            rows_body(scope, &x, out, NULL);
+        else
+            assert_int_equal(gantry_function_call(scope, function, &x, 1, out, 2), GANTRY_OK);
+        assert_int_equal(gantry_tensor_read(out[0], to, sizeof values), GANTRY_OK);
+        assert_int_equal(gantry_tensor_read(out[1], to + ROWS * LENGTH, ROWS * sizeof(float)),
+                         GANTRY_OK);
+        assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    }
+    assert_memory_equal(fused, apart, sizeof fused);
+    gantry_function_release(function);
+    gantry_runtime_release(runtime);
+}
+
 int main(int argc, char **argv) {
     /* arguments: how many graphs, and the number of the first */
     if (argc > 1) count = strtoull(argv[1], NULL, 10);
     if (argc > 2) first = strtoull(argv[2], NULL, 10);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_graphs_give_the_eager_bits),
+        cmocka_unit_test(crossover_gives_the_eager_bits_on_both_devices),
         cmocka_unit_test(limits_of_the_device_split_a_group),
+        cmocka_unit_test(rows_are_one_node_with_the_bits_of_the_cpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

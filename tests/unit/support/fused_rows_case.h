@@ -79,6 +79,27 @@ static inline bool fused_rows_choose_outputs(fused_case_t *c) {
     return count > 0;
 }
 
+/* Whether the kernels of devices that build programs take the case: inputs have elements of their
+ * own for each row, or the same ones for all; narrow results cannot lie over other inputs, and no
+ * output is bool. */
+static inline bool fused_rows_fit_devices(const fused_case_t *c) {
+    const int64_t length = c->whole.dims[c->whole.rank - 1];
+    const int64_t rows = gantry_shape_elements(&c->whole) / length;
+    const bool is_narrow = !fused_rows_is_wide(c, -1 - c->outputs[0]) ||
+                           c->program[c->outputs[0] * GANTRY__FUSED_WORDS] > GANTRY__FUSED_COUNT;
+    for (uint32_t i = 0; i < c->output_count; ++i) {
+        if (fused_type_of(c, -1 - c->outputs[i]) == GANTRY_BOOL) return false;
+    }
+    for (uint32_t i = 0; i < c->input_count; ++i) {
+        const bool is_wide = fused_rows_is_wide(c, i);
+        const int64_t elements = gantry_shape_elements(&c->input_shapes[i]),
+                      own = elements / (is_wide ? length : 1);
+        if (own != 1 && own != rows) return false;
+        if (is_narrow && is_wide && elements == rows) return false;
+    }
+    return true;
+}
+
 /* `length` instructions, of which `costly` may be expensive; a quarter of them reduces. */
 static inline void fused_rows_draw(fused_case_t *c, uint64_t seed, uint64_t types, uint32_t length,
                                    uint32_t costly) {

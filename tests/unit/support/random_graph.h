@@ -167,7 +167,8 @@ static inline void random_check_calls(gantry_runtime_t *runtime, random_graph_t 
         random_result_t got[RANDOM_GRAPH_RESULTS];
         random_call(runtime, graph, function, device, graph->seed + k % 2, got);
         random_expect_same(graph, passes_off, got, eager[k % 2]);
-        random_expect_devices(graph, passes_off, got);
+        /* with crossover, a pass may change what is cheapest */
+        if (!runtime->has_crossover) random_expect_devices(graph, passes_off, got);
         random_free(got);
     }
 }
@@ -236,11 +237,12 @@ static inline void random_graph_init(random_graph_t *graph, gantry_scope_t *scop
                                             {.rank = 2, .dims = {16, 33}},
                                             {.rank = 3, .dims = {2, 3, 4}},
                                             {.rank = 0},
-                                            {.rank = 2, .dims = {1, 70}}};
+                                            {.rank = 2, .dims = {1, 70}},
+                                            {.rank = 2, .dims = {9, 96}}};
     uint64_t state = number * UINT64_C(0x9E3779B97F4A7C15) + 1;
     *graph = (random_graph_t){.number = number, .seed = state};
     graph->steps = 8 + random_below(&state, 40);
-    graph->shape = shape ? *shape : shapes[random_below(&state, 6)];
+    graph->shape = shape ? *shape : shapes[random_below(&state, 7)];
     graph->captured = random_input(scope, &state, &graph->shape);
     for (uint32_t i = 0; i < RANDOM_GRAPH_VARIABLES; ++i) {
         gantry_scope_t *home = gantry_scope_begin_in(scope, i ? "CPU:0" : "GPU:0");
