@@ -19,6 +19,7 @@ CARD = "PEERS_CARD" in os.environ
 DEVICE = "cuda" if CARD else "cpu"
 if CARD:
     finish = torch.cuda.synchronize
+    torch.backends.cudnn.allow_tf32 = False  # convolutions in float32, as products are
     torch.backends.cudnn.allow_tf32 = False  # as its products
 
 
