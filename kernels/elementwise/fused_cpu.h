@@ -161,15 +161,15 @@ void gantry__cpu_fused_run_chain(const gantry__cpu_fused_job_t *job,
 static inline void gantry__cpu_fused_run(const gantry__cpu_fused_step_t *step, int level,
                                          const char *x, const char *y, const char *z, char *out,
                                          int64_t count) {
-    switch (step->kind) {
-        case GANTRY__CPU_FUSED_LOOP: (void)step->as.loop(x, y, out, count); return;
-        case GANTRY__CPU_FUSED_CLIP: step->as.clip(x, y, z, out, count); return;
-        case GANTRY__CPU_FUSED_FILL:
-            GANTRY_CPU_PICK(level, fill_loop)(step->bytes, x, out, count, false);
-            return;
-        default:
-            GANTRY_CPU_PICK(level, select_loop)
-            (step->bytes, (const uint8_t *)x, y, z, out, count);
+    if (step->kind == GANTRY__CPU_FUSED_LOOP) {
+        (void)step->as.loop(x, y, out, count);
+    } else if (step->kind == GANTRY__CPU_FUSED_CLIP) {
+        step->as.clip(x, y, z, out, count);
+    } else if (step->kind == GANTRY__CPU_FUSED_FILL) {
+        GANTRY_CPU_PICK(level, fill_loop)(step->bytes, x, out, count, false);
+    } else {
+        GANTRY_CPU_PICK(level, select_loop)
+        (step->bytes, (const uint8_t *)x, y, z, out, count);
     }
 }
 

@@ -39,23 +39,25 @@ typedef struct compiler_t {
 } compiler_t;
 
 #define NEVER_FREE UINT8_MAX
+/* A function that small calls spend their time in: a program is compiled for each call. */
+#define HOT static inline __attribute__((always_inline))
 #define SHORT_ROW 256 /* elements: a vector is repeated in a slot rather than read row by row */
 
 /* ---- slots ---- */
 
-static uint8_t fused_take_slot(compiler_t *c, bool is_narrow) {
+HOT uint8_t fused_take_slot(compiler_t *c, bool is_narrow) {
     if (c->free_count[is_narrow] > 0) return c->free[is_narrow][--c->free_count[is_narrow]];
     const uint8_t place = (uint8_t)(GANTRY__CPU_FUSED_SLOT + c->job->slot_count++);
     c->job->form[place] = is_narrow ? GANTRY__CPU_FUSED_NARROW : GANTRY__CPU_FUSED_WIDE;
     return place;
 }
 
-static void free_slot(compiler_t *c, uint8_t place) {
+HOT void free_slot(compiler_t *c, uint8_t place) {
     const bool is_narrow = c->job->form[place] == GANTRY__CPU_FUSED_NARROW;
     c->free[is_narrow][c->free_count[is_narrow]++] = place;
 }
 
-static void free_result(compiler_t *c, int64_t operand, uint32_t k) {
+HOT void free_result(compiler_t *c, int64_t operand, uint32_t k) {
     if (operand >= 0) return;
     const uint32_t number = (uint32_t)(-1 - operand);
     if (c->last_use[number] != k || c->place[number] < GANTRY__CPU_FUSED_SLOT) return;
@@ -63,7 +65,7 @@ static void free_result(compiler_t *c, int64_t operand, uint32_t k) {
     c->last_use[number] = NEVER_FREE; /* an instruction may have it as two operands */
 }
 
-static void note_bytes(compiler_t *c, int32_t dtype) {
+HOT void note_bytes(compiler_t *c, int32_t dtype) {
     const uint32_t bytes = gantry__k_size(dtype);
 
     if (bytes > c->job->slot_bytes) c->job->slot_bytes = bytes;
@@ -88,13 +90,15 @@ static bool gathers_narrow(const gantry__k_rows_t *rows) {
     return rows->length < GANTRY_CPU_SHORT_ROW && rows->rows > 1;
 }
 
+static bool is_single_in_row(const compiler_t *c, int64_t operand) {
+    const uint8_t form = form_of(c, operand);
+    return form == GANTRY__CPU_FUSED_SCALAR ||
+           (form == GANTRY__CPU_FUSED_NARROW && !c->is_narrow && !gathers_narrow(c->job->rows));
+}
+
 /* Whether the operand's address has one element for each call of a loop. */
-static bool is_single(const compiler_t *c, int64_t operand) {
-    if (c->job->rows) {
-        const uint8_t form = form_of(c, operand);
-        return form == GANTRY__CPU_FUSED_SCALAR ||
-               (form == GANTRY__CPU_FUSED_NARROW && !c->is_narrow && !gathers_narrow(c->job->rows));
-    }
+HOT bool is_single(const compiler_t *c, int64_t operand) {
+    if (c->job->rows) return is_single_in_row(c, operand);
     if (operand < 0) return false;
     const gantry__k_fused_plan_t *plan = &c->job->plan;
     const uint8_t varies = plan->varies[operand];
@@ -173,7 +177,7 @@ static uint8_t dense_row_place(compiler_t *c, int64_t operand) {
 }
 
 /* The place where the operand is dense. */
-static uint8_t dense_place(compiler_t *c, int64_t operand) {
+HOT uint8_t dense_place(compiler_t *c, int64_t operand) {
     gantry__cpu_fused_job_t *job = c->job;
     if (job->rows) return dense_row_place(c, operand);
     if (operand < 0) return c->place[-1 - operand];
@@ -193,17 +197,17 @@ static uint8_t dense_place(compiler_t *c, int64_t operand) {
     return c->loaded[operand];
 }
 
+static uint8_t operand_place_in_row(compiler_t *c, int64_t operand) {
+    const uint8_t place = own_place(c, operand);
+    const bool is_long_vector =
+        c->job->form[place] == GANTRY__CPU_FUSED_VECTOR && c->job->rows->length >= SHORT_ROW;
+    return is_single(c, operand) || is_long_vector ? place : dense_row_place(c, operand);
+}
+
 /* The place where its single element is if is_single; or where its elements are adjacent for each
  * call of a loop that takes a row at a time. */
-static uint8_t operand_place(compiler_t *c, int64_t operand) {
-    if (c->job->rows) {
-        const uint8_t place = own_place(c, operand);
-        const bool is_short = c->job->rows->length < SHORT_ROW;
-        return is_single(c, operand) ||
-                       (c->job->form[place] == GANTRY__CPU_FUSED_VECTOR && !is_short)
-                   ? place
-                   : dense_place(c, operand);
-    }
+HOT uint8_t operand_place(compiler_t *c, int64_t operand) {
+    if (c->job->rows) return operand_place_in_row(c, operand);
     return is_single(c, operand) ? (uint8_t)operand : dense_place(c, operand);
 }
 
@@ -212,7 +216,6 @@ static uint8_t operand_place(compiler_t *c, int64_t operand) {
 /* How many elements a call of a step of the instruction takes, with operands in these places. */
 static uint8_t span_of(const compiler_t *c, uint8_t x, uint8_t y) {
     const uint8_t *form = c->job->form;
-    if (!c->job->rows) return GANTRY__CPU_FUSED_ELEMENTS;
     if (c->is_narrow) return GANTRY__CPU_FUSED_ONE_PER_ROW;
     const bool by_row = form[x] == GANTRY__CPU_FUSED_NARROW ||
                         form[x] == GANTRY__CPU_FUSED_VECTOR ||
@@ -220,20 +223,21 @@ static uint8_t span_of(const compiler_t *c, uint8_t x, uint8_t y) {
     return by_row ? GANTRY__CPU_FUSED_A_ROW : GANTRY__CPU_FUSED_ELEMENTS;
 }
 
-static inline void add_step(compiler_t *c, gantry__cpu_loop_fn loop, uint8_t x, uint8_t y,
-                            uint8_t out, uint8_t row, uint8_t form) {
-    c->job->steps[c->job->step_count++] = (gantry__cpu_fused_step_t){.as.loop = loop,
-                                                                     .kind = GANTRY__CPU_FUSED_LOOP,
-                                                                     .x = x,
-                                                                     .y = y,
-                                                                     .z = x,
-                                                                     .out = out,
-                                                                     .span = span_of(c, x, y),
-                                                                     .row = row,
-                                                                     .form = form};
+HOT void add_step(compiler_t *c, gantry__cpu_loop_fn loop, uint8_t x, uint8_t y, uint8_t out,
+                  uint8_t row, uint8_t form) {
+    c->job->steps[c->job->step_count++] = (gantry__cpu_fused_step_t){
+        .as.loop = loop,
+        .kind = GANTRY__CPU_FUSED_LOOP,
+        .x = x,
+        .y = y,
+        .z = x,
+        .out = out,
+        .span = c->job->rows ? span_of(c, x, y) : (uint8_t)GANTRY__CPU_FUSED_ELEMENTS,
+        .row = row,
+        .form = form};
 }
 
-static void add_loop(compiler_t *c, gantry__cpu_loop_fn loop, uint8_t x, uint8_t y, uint8_t out) {
+HOT void add_loop(compiler_t *c, gantry__cpu_loop_fn loop, uint8_t x, uint8_t y, uint8_t out) {
     add_step(c, loop, x, y, out, 0, 0);
 }
 
@@ -270,15 +274,23 @@ static inline uint8_t loop_form(const compiler_t *c, const gantry__k_instruction
                      (c->last_use[k] != k + 1 ? GANTRY__CPU_FUSED_IS_KEPT : 0));
 }
 
+/* Of rows: what a step needs that takes a row at a time. */
+static void note_row_step(const compiler_t *c, const gantry__k_instruction_t *in) {
+    gantry__cpu_fused_step_t *step = &c->job->steps[c->job->step_count - 1];
+
+    step->bytes = (uint8_t)gantry__k_size((int32_t)in->dtype);
+    step->out_bytes = (uint8_t)gantry__k_size(gantry__k_fused_result(in));
+}
+
 /* A row of ops/elementwise.def for a type that has loops with a scalar operand. */
 static void add_common_row(compiler_t *c, const gantry__k_instruction_t *in, uint32_t column,
                            uint32_t operands, uint8_t out) {
     const gantry__cpu_loops_t *loops = loops_of(c, column, in->id);
     const int64_t first = in->operands[0], second = in->operands[operands - 1];
     const bool y_single = operands == 2 && is_single(c, second);
-    const bool x_single = operands == 2 && is_single(c, first) && !y_single;
+    const bool x_single = operands == 2 && !y_single && is_single(c, first);
     /* one operand of two may be single */
-    const bool fills_x = is_single(c, first) && !x_single;
+    const bool fills_x = !x_single && (!c->job->rows || is_single(c, first));
     const uint8_t x = fills_x ? dense_place(c, first) : operand_place(c, first);
     const uint8_t y = operands == 1 ? x : operand_place(c, second);
 
@@ -286,9 +298,7 @@ static void add_common_row(compiler_t *c, const gantry__k_instruction_t *in, uin
                                      : x_single ? loops->x_scalar
                                                 : loops->dense;
     add_step(c, loop, x, y, out, (uint8_t)in->id, loop_form(c, in, column, x_single, y_single));
-    gantry__cpu_fused_step_t *step = &c->job->steps[c->job->step_count - 1];
-    step->bytes = (uint8_t)gantry__k_size((int32_t)in->dtype);
-    step->out_bytes = (uint8_t)gantry__k_size(gantry__k_fused_result(in));
+    if (c->job->rows) note_row_step(c, in);
 }
 
 static void add_rare_row(compiler_t *c, const gantry__k_instruction_t *in, uint32_t column,
@@ -450,7 +460,7 @@ static void add_copies(compiler_t *c) {
 
 /* Takes the instruction's place, adds its steps, and gives places back that it was the last to
  * use. */
-static void compile_instruction(compiler_t *c, uint32_t k, bool is_shared) {
+HOT void compile_instruction(compiler_t *c, uint32_t k, bool is_shared) {
     gantry__cpu_fused_job_t *job = c->job;
     const gantry__k_instruction_t *in = &job->program.instructions[k];
     const gantry__k_fused_row_t *row = &gantry__k_fused_rows[in->id];
