@@ -17,8 +17,7 @@
  * would in a panel and are used a few times only, packing them does not pay: is_direct. Nor does it
  * for rows of a that few panels of b meet: is_plain, they are then read from MR places at a time.
  *
- * Comes after opencl_cpu_tile.cl. Option GANTRY_EPILOGUE: 1 adds a bias to the finished elements of
- * c, 2 takes their Relu, 3 does both. Source of the scheme: Goto and van de Geijn, "Anatomy of
+ * Comes after opencl_cpu_tile.cl. Source of the scheme: Goto and van de Geijn, "Anatomy of
  * High-Performance Matrix Multiplication", 2008. */
 
 /* As problem_t of opencl_cpu_matmul.c. Strides, block sizes and offsets are in elements. */
@@ -37,28 +36,8 @@ typedef struct {
     long batch_dims[6], a_batch[6], b_batch[6];
 } problem_t;
 
-/* ---- the epilogue: as BiasAdd and Relu of ops/elementwise.def compute ---- */
+/* ---- the epilogue of a tile ---- */
 
-#if GANTRY_EPILOGUE & 1
-#define BIAS_PARAMETERS , __global const uchar *bias_base, const ulong bias_offset
-#define BIAS ((__global const T *)(bias_base + bias_offset))
-#define READ_BIAS(i, v) const V bias##v = LOAD(v, bias);
-#define ADD_BIAS(i, v) x##i##_##v += bias##v;
-#define WITH_BIAS(x, at) ((x) + (at))
-#else
-#define BIAS_PARAMETERS
-#define BIAS ((__global const T *)0)
-#define READ_BIAS(i, v)
-#define ADD_BIAS(i, v)
-#define WITH_BIAS(x, at) (x)
-#endif
-#if GANTRY_EPILOGUE & 2
-#define TAKE_RELU(i, v) x##i##_##v = x##i##_##v < (V)0 ? (V)0 : x##i##_##v;
-#define WITH_RELU(x) ((x) < (T)0 ? (T)0 : (x))
-#else
-#define TAKE_RELU(i, v)
-#define WITH_RELU(x) (x)
-#endif
 #define FINISH(i, v) ADD_BIAS(i, v) TAKE_RELU(i, v)
 #define ROW_FINISH(i) VECTORS(FINISH, i)
 
@@ -92,12 +71,6 @@ typedef struct {
             }                                                                                 \
         }                                                                                     \
     }
-
-static T finished(const T sum, __global const T *bias) {
-    const T x = WITH_BIAS(sum, *bias);
-
-    return WITH_RELU(x);
-}
 #else
 #define EPILOGUE_PARAMETERS
 #define EPILOGUE_ARGUMENTS(i, j)
