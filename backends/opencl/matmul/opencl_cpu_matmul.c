@@ -13,6 +13,7 @@
 #include "kernels/matmul/matmul_shape.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define LARGEST_PACKED_BYTES (64 << 20) /* of all work-items' blocks of b together */
 /* rows of b further apart and used more than twice are packed */
@@ -77,6 +78,16 @@ void gantry__opencl_tile_options(const gantry__opencl_tile_t *tile, int32_t dtyp
                    "-DGANTRY_T=%s -DGANTRY_LANES=%d -DGANTRY_MR=%d -DGANTRY_VECTORS=%d",
                    gantry__k_short_name(dtype), (int)tile->lanes, (int)tile->mr,
                    (int)tile->vectors);
+}
+
+void gantry__opencl_epilogue_options(const gantry__opencl_tile_t *tile, int32_t dtype,
+                                     const gantry__epilogue_t *epilogue,
+                                     char options[GANTRY__OPENCL_EPILOGUE_OPTION_BYTES]) {
+    gantry__opencl_tile_options(tile, dtype, options);
+    const size_t length = strlen(options);
+    (void)snprintf(options + length, GANTRY__OPENCL_EPILOGUE_OPTION_BYTES - length,
+                   " -DGANTRY_EPILOGUE=%d",
+                   (epilogue->bias ? 1 : 0) | (epilogue->has_relu ? 2 : 0));
 }
 
 int64_t gantry__opencl_tile_items(const gantry_device_info_t *info, double multiplications) {
@@ -289,11 +300,8 @@ static int32_t compute_tiles(gantry_op_call_t *call, const gantry__opencl_matmul
                              const gantry__epilogue_t *epilogue) {
     plan_t plan;
     make_plan(call, matmul, &plan);
-    char tile[GANTRY__OPENCL_TILE_OPTION_BYTES];
-    char options[GANTRY__OPENCL_TILE_OPTION_BYTES + 32];
-    gantry__opencl_tile_options(&plan.tile, matmul->dtype, tile);
-    (void)snprintf(options, sizeof options, "%s -DGANTRY_EPILOGUE=%d", tile,
-                   (epilogue->bias ? 1 : 0) | (epilogue->has_relu ? 2 : 0));
+    char options[GANTRY__OPENCL_EPILOGUE_OPTION_BYTES];
+    gantry__opencl_epilogue_options(&plan.tile, matmul->dtype, epilogue, options);
     gantry_backend_kernel_t *kernel = NULL;
     GANTRY__TRY(call->services->kernel(call, &source, options, "opencl_cpu_matmul", &kernel));
     return launch_plan(call, &plan, epilogue->bias, kernel);
@@ -305,17 +313,18 @@ static int32_t opencl_cpu_matmul_compute(gantry_op_call_t *call) {
     gantry__opencl_matmul_read(call, &matmul);
     if (matmul.k == 0) return gantry__opencl_matmul_clear(call);
     if (gantry__opencl_dots_fit(&matmul)) return gantry__opencl_dots_compute(call, &matmul);
-    if (gantry__opencl_rows_fit(&matmul)) return gantry__opencl_rows_compute(call, &matmul);
+    if (gantry__opencl_rows_fit(&matmul)) return gantry__opencl_rows_compute(call, &matmul, &none);
     return compute_tiles(call, &matmul, &none);
 }
 
-/* Only products by tiles have an epilogue. */
+/* Products by tiles and of few rows have an epilogue. */
 static int32_t opencl_cpu_matmul_supports_fused(const gantry_op_call_t *call) {
     gantry__epilogue_t epilogue;
     gantry__opencl_matmul_t matmul;
     if (!gantry__opencl_suits_processor(call) || !gantry__epilogue_read(call, &epilogue)) return 0;
     gantry__opencl_matmul_read(call, &matmul);
-    return matmul.k > 0 && !gantry__opencl_dots_fit(&matmul) && !gantry__opencl_rows_fit(&matmul);
+    return matmul.k > 0 && !gantry__opencl_dots_fit(&matmul) &&
+           (!gantry__opencl_rows_fit(&matmul) || gantry__opencl_rows_fit_epilogue(&matmul));
 }
 
 static int32_t opencl_cpu_matmul_compute_fused(gantry_op_call_t *call) {
@@ -323,6 +332,8 @@ static int32_t opencl_cpu_matmul_compute_fused(gantry_op_call_t *call) {
     gantry__opencl_matmul_t matmul;
     (void)gantry__epilogue_read(call, &epilogue);
     gantry__opencl_matmul_read(call, &matmul);
+    if (gantry__opencl_rows_fit(&matmul))
+        return gantry__opencl_rows_compute(call, &matmul, &epilogue);
     return compute_tiles(call, &matmul, &epilogue);
 }
 

@@ -17,8 +17,7 @@
  * would in a panel and are used a few times only, packing them does not pay: is_direct. Nor does it
  * for rows of a that few panels of b meet: is_plain, they are then read from MR places at a time.
  *
- * Comes after opencl_cpu_tile.cl. Option GANTRY_EPILOGUE: 1 adds a bias to the finished elements of
- * c, 2 takes their Relu, 3 does both. Source of the scheme: Goto and van de Geijn, "Anatomy of
+ * Comes after opencl_cpu_tile.cl. Source of the scheme: Goto and van de Geijn, "Anatomy of
  * High-Performance Matrix Multiplication", 2008. */
 
 /* As problem_t of opencl_cpu_matmul.c. Strides, block sizes and offsets are in elements. */
@@ -36,6 +35,49 @@ typedef struct {
     long batch_rank;
     long batch_dims[6], a_batch[6], b_batch[6];
 } problem_t;
+
+/* ---- the epilogue of a tile ---- */
+
+#define FINISH(i, v) ADD_BIAS(i, v) TAKE_RELU(i, v)
+#define ROW_FINISH(i) VECTORS(FINISH, i)
+
+/* What tiles and blocks are told of it. bias: of the first element. */
+#if GANTRY_EPILOGUE
+#define EPILOGUE_PARAMETERS , __global const T *bias, int is_last
+#define EPILOGUE_ARGUMENTS(i, j) , bias + (i)*q->bias_row + (j)*q->bias_col, is_last
+#define TILE_PARAMETERS EPILOGUE_PARAMETERS, long bias_row, long bias_col
+#define TILE_ARGUMENTS(i, j) EPILOGUE_ARGUMENTS(i, j), q->bias_row, q->bias_col
+/* TILE_STORE with the epilogue of finished elements. */
+#define TILE_END                                                                              \
+    if (rows >= MR && columns >= NR && c_col == 1 && bias_col == 1) {                         \
+        if (!is_first) {                                                                      \
+            ROWS(ROW_ADD)                                                                     \
+        }                                                                                     \
+        if (is_last) {                                                                        \
+            VECTORS(READ_BIAS, 0)                                                             \
+            ROWS(ROW_FINISH)                                                                  \
+        }                                                                                     \
+        ROWS(ROW_STORE)                                                                       \
+    } else {                                                                                  \
+        T tile[MR * NR];                                                                      \
+                                                                                              \
+        ROWS(ROW_SPILL)                                                                       \
+        for (long i = 0; i < MR && i < rows; ++i) {                                           \
+            for (long j = 0; j < NR && j < columns; ++j) {                                    \
+                __global T *element = c + i * c_row + j * c_col;                              \
+                const T sum = is_first ? tile[i * NR + j] : *element + tile[i * NR + j];      \
+                                                                                              \
+                *element = is_last ? finished(sum, bias + i * bias_row + j * bias_col) : sum; \
+            }                                                                                 \
+        }                                                                                     \
+    }
+#else
+#define EPILOGUE_PARAMETERS
+#define EPILOGUE_ARGUMENTS(i, j)
+#define TILE_PARAMETERS
+#define TILE_ARGUMENTS(i, j)
+#define TILE_END TILE_STORE(c, c_row, c_col, rows, columns, is_first)
+#endif
 
 /* ---- MR x NR of c ---- */
 
@@ -61,7 +103,7 @@ typedef struct {
 /* c is set by the first block of the sum and added to by the others. b's rows are b_step apart. */
 static void product_tile(long depth, __global const T *a, __global const T *b, long b_step,
                          __global T *c, long c_row, long c_col, long rows, long columns,
-                         int is_first) {
+                         int is_first TILE_PARAMETERS) {
     __global T *out = c;
 
     ROWS(ROW_CLEAR)
@@ -77,7 +119,7 @@ static void product_tile(long depth, __global const T *a, __global const T *b, l
             PRODUCT_STEP
         }
     }
-    TILE_STORE(c, c_row, c_col, rows, columns, is_first)
+    TILE_END
 }
 
 /* The same with rows of a as they lie, a_row apart. Rows that are not there are taken for the last
@@ -91,7 +133,7 @@ static void product_tile(long depth, __global const T *a, __global const T *b, l
 
 static void plain_tile(long depth, __global const T *a, long a_row, __global const T *b,
                        long b_step, __global T *c, long c_row, long c_col, long rows, long columns,
-                       int is_first, __global const T *next, long next_rows) {
+                       int is_first, __global const T *next, long next_rows TILE_PARAMETERS) {
     __global T *out = c;
 
     ROWS(ROW_CLEAR)
@@ -109,7 +151,7 @@ static void plain_tile(long depth, __global const T *a, long a_row, __global con
             ROWS(PLAIN_STEP)
         }
     }
-    TILE_STORE(c, c_row, c_col, rows, columns, is_first)
+    TILE_END
 }
 
 /* ---- blocks ---- */
@@ -127,7 +169,7 @@ static __global const T *panel_of_b(const problem_t *q, __global const T *packed
 /* mc x kc of a, packed, by kc x nc of b, packed but for the panels taken as they lie. */
 static void product_block(const problem_t *q, __global const T *packed_a,
                           __global const T *packed_b, __global const T *b, __global T *c, long rows,
-                          long columns, long depth, int is_first) {
+                          long columns, long depth, int is_first EPILOGUE_PARAMETERS) {
     for (long j = 0; j < columns; j += NR) {
         long b_step;
         __global const T *panel = panel_of_b(q, packed_b, b, j, columns, depth, &b_step);
@@ -135,7 +177,7 @@ static void product_block(const problem_t *q, __global const T *packed_a,
         for (long i = 0; i < rows; i += MR) {
             product_tile(depth, packed_a + i * depth, panel, b_step,
                          c + i * q->c_row + j * q->c_col, q->c_row, q->c_col, rows - i, columns - j,
-                         is_first);
+                         is_first TILE_ARGUMENTS(i, j));
         }
     }
 }
@@ -145,7 +187,7 @@ static void product_block(const problem_t *q, __global const T *packed_a,
  * hardware is late for so many short ones, and all of them at once would make everybody wait. */
 static void plain_block(const problem_t *q, __global const T *a, __global const T *packed_b,
                         __global const T *b, __global T *c, long rows, long columns, long depth,
-                        int is_first) {
+                        int is_first EPILOGUE_PARAMETERS) {
     for (long i = 0; i < rows; i += MR, a += MR * q->a_row, c += MR * q->c_row) {
         const long ahead = min((long)MR, rows - i - MR);
 
@@ -157,47 +199,16 @@ static void plain_block(const problem_t *q, __global const T *a, __global const 
 
             plain_tile(depth, a, q->a_row, panel, b_step, c + j * q->c_col, q->c_row, q->c_col,
                        rows - i, columns - j, is_first, a + (MR + next) * q->a_row + depth,
-                       next_end - next);
+                       next_end - next TILE_ARGUMENTS(i, j));
         }
     }
 }
 
-/* ---- the epilogue ---- */
-
-#if GANTRY_EPILOGUE & 1
-#define BIAS_PARAMETERS , __global const uchar *bias_base, const ulong bias_offset
-#define BIAS ((__global const T *)(bias_base + bias_offset))
-#define WITH_BIAS(x, at) ((x) + (at))
-#else
-#define BIAS_PARAMETERS
-#define BIAS 0
-#define WITH_BIAS(x, at) (x)
-#endif
-#if GANTRY_EPILOGUE & 2
-#define WITH_RELU(x) ((x) < (T)0 ? (T)0 : (x))
-#else
-#define WITH_RELU(x) (x)
-#endif
-
-/* As BiasAdd and Relu of ops/elementwise.def compute, in place. */
-static void finish_block(const problem_t *q, __global T *c, __global const T *bias, long rows,
-                         long columns) {
 #if GANTRY_EPILOGUE
-    for (long i = 0; i < rows; ++i, c += q->c_row, bias += q->bias_row) {
-        if (q->c_col == 1 && q->bias_col == 1) {
-            for (long j = 0; j < columns; ++j) {
-                const T x = WITH_BIAS(c[j], bias[j]);
-                c[j] = WITH_RELU(x);
-            }
-            continue;
-        }
-        for (long j = 0; j < columns; ++j) {
-            const T x = WITH_BIAS(c[j * q->c_col], bias[j * q->bias_col]);
-            c[j * q->c_col] = WITH_RELU(x);
-        }
-    }
+#define BLOCK_ARGUMENTS , bias + i * q->bias_row + j * q->bias_col, p + depth == q->k
+#else
+#define BLOCK_ARGUMENTS
 #endif
-}
 
 static void product(const problem_t *q, __global const T *a, __global const T *b, __global T *c,
                     __global const T *bias, __global T *packed_a, __global T *packed_b, long m,
@@ -217,15 +228,11 @@ static void product(const problem_t *q, __global const T *a, __global const T *b
 
                 if (q->is_plain) {
                     plain_block(q, a_block, packed_b, b_block, c_block, rows, columns, depth,
-                                p == 0);
+                                p == 0 BLOCK_ARGUMENTS);
                 } else {
                     pack_rows(packed_a, a_block, rows, depth, q->a_row, q->a_col);
                     product_block(q, packed_a, packed_b, b_block, c_block, rows, columns, depth,
-                                  p == 0);
-                }
-                if (GANTRY_EPILOGUE && p + depth == q->k) {
-                    finish_block(q, c_block, bias + i * q->bias_row + j * q->bias_col, rows,
-                                 columns);
+                                  p == 0 BLOCK_ARGUMENTS);
                 }
             }
         }
@@ -261,7 +268,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void opencl_cpu_matmul(
             b += rest % q.batch_dims[d] * q.b_batch[d];
             rest /= q.batch_dims[d];
         }
-        product(&q, a, b, c, (__global const T *)BIAS + i0 * q.bias_row + j0 * q.bias_col, packed_a,
-                packed_b, i1 - i0, j1 - j0);
+        product(&q, a, b, c, BIAS + i0 * q.bias_row + j0 * q.bias_col, packed_a, packed_b, i1 - i0,
+                j1 - j0);
     }
 }

@@ -32,6 +32,10 @@ bool gantry__opencl_rows_fit(const gantry__opencl_matmul_t *matmul) {
            columns * matmul->k >= LEAST_ELEMENTS;
 }
 
+bool gantry__opencl_rows_fit_epilogue(const gantry__opencl_matmul_t *matmul) {
+    return gantry__opencl_rows_fit(matmul) && opencl_cpu_rows_is_b_wide(matmul);
+}
+
 static problem_t opencl_cpu_rows_make_problem(const gantry__opencl_matmul_t *matmul) {
     if (opencl_cpu_rows_is_b_wide(matmul)) {
         return (problem_t){.rows = matmul->m,
@@ -56,7 +60,8 @@ static problem_t opencl_cpu_rows_make_problem(const gantry__opencl_matmul_t *mat
 GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_rows", gantry__text_opencl_cpu_types,
                        gantry__text_opencl_cpu_tile, gantry__text_opencl_cpu_rows);
 
-int32_t gantry__opencl_rows_compute(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul) {
+int32_t gantry__opencl_rows_compute(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul,
+                                    const gantry__epilogue_t *epilogue) {
     const gantry__opencl_tile_t tile = gantry__opencl_tile(call->device_info, matmul->dtype);
     const problem_t q = opencl_cpu_rows_make_problem(matmul);
     const bool is_swapped = !opencl_cpu_rows_is_b_wide(matmul);
@@ -65,6 +70,8 @@ int32_t gantry__opencl_rows_compute(gantry_op_call_t *call, const gantry__opencl
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[is_swapped ? 0 : 1]->span},
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->outputs[0]->span},
         {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof q, .as.value = &q},
+        {.kind = GANTRY_LAUNCH_SPAN,
+         .as.span = epilogue->bias ? epilogue->bias->span : call->inputs[0]->span},
     };
     gantry_launch_t launch = {
         .struct_size = sizeof launch,
@@ -74,10 +81,10 @@ int32_t gantry__opencl_rows_compute(gantry_op_call_t *call, const gantry__opencl
                         1, 1},
         .local_size = {1, 1, 1},
         .args = args,
-        .arg_count = sizeof args / sizeof args[0],
+        .arg_count = sizeof args / sizeof args[0] - !epilogue->bias,
     };
-    char options[GANTRY__OPENCL_TILE_OPTION_BYTES];
-    gantry__opencl_tile_options(&tile, matmul->dtype, options);
+    char options[GANTRY__OPENCL_EPILOGUE_OPTION_BYTES];
+    gantry__opencl_epilogue_options(&tile, matmul->dtype, epilogue, options);
     gantry_backend_kernel_t *kernel = NULL;
     int32_t status = call->services->kernel(call, &source, options, "opencl_cpu_rows", &kernel);
     return status == GANTRY_OK ? call->services->launch(call, kernel, &launch) : status;

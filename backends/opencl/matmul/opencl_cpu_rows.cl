@@ -114,6 +114,16 @@ DEFINE_ADD(1, 8)
 DEFINE_ADD(2, 4)
 DEFINE_ADD(4, 2)
 
+#if GANTRY_EPILOGUE
+static void finish_row(V *sums, __global const T *bias, long columns) {
+    T *sum = (T *)sums;
+
+    for (long j = 0; j < columns; ++j) {
+        sum[j] = finished(sum[j], bias + j);
+    }
+}
+#endif
+
 static void store_row(const V *sums, __global T *c, long c_col, long columns) {
     if (c_col == 1) {
         for (; columns >= LANES; columns -= LANES, sums++, c += LANES) {
@@ -127,7 +137,8 @@ static void store_row(const V *sums, __global T *c, long c_col, long columns) {
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void opencl_cpu_rows(
     __global const uchar *narrow_base, const ulong narrow_offset, __global const uchar *wide_base,
-    const ulong wide_offset, __global uchar *c_base, const ulong c_offset, const problem_t q) {
+    const ulong wide_offset, __global uchar *c_base, const ulong c_offset,
+    const problem_t q BIAS_PARAMETERS) {
     const long item = (long)get_global_id(0);
     const long items = (long)get_global_size(0);
     const long end = part_begin(q.columns, NR, item + 1, items);
@@ -153,6 +164,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void opencl_cpu_rows(
         add_rest(&q, narrow, wide + first, p, q.k, 0, vectors * LANES, sums);
         add_rest(&q, narrow, wide + first, 0, q.k, vectors * LANES, columns, sums);
         for (long i = 0; i < q.rows; ++i) {
+#if GANTRY_EPILOGUE
+            finish_row(sums + i * BLOCK, BIAS + first, columns);
+#endif
             store_row(sums + i * BLOCK, c + i * q.c_row + first * q.c_col, q.c_col, columns);
         }
     }

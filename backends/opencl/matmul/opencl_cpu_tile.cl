@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the products for processors share: panels and how they are packed, and the tile of c that is
  * kept in registers: GANTRY_MR rows of GANTRY_VECTORS vectors, so that MR * VECTORS accumulators,
- * VECTORS vectors of b and one broadcast fit. Comes after opencl_cpu_types.cl; its option is
- * GANTRY_VECTORS. */
+ * VECTORS vectors of b and one broadcast fit. Comes after opencl_cpu_types.cl; its options are
+ * GANTRY_VECTORS, and GANTRY_EPILOGUE: 1 adds a bias to the finished elements of c, 2 takes their
+ * Relu, 3 does both. */
 #define Q CAT(T, 4)
 #define STORE CAT(vstore, GANTRY_LANES)
 /* To where elements of memory lie: PoCL's vstore16 makes three stores of a vector. */
@@ -154,6 +155,37 @@ static void pack_columns(__global T *to, __global const T *from, long columns, l
             }                                                                           \
         }                                                                               \
     }
+
+/* ---- the epilogue: as BiasAdd and Relu of ops/elementwise.def compute ---- */
+
+#if GANTRY_EPILOGUE & 1
+#define BIAS_PARAMETERS , __global const uchar *bias_base, const ulong bias_offset
+#define BIAS ((__global const T *)(bias_base + bias_offset))
+#define READ_BIAS(i, v) const V bias##v = LOAD(v, bias);
+#define ADD_BIAS(i, v) x##i##_##v += bias##v;
+#define WITH_BIAS(x, at) ((x) + (at))
+#else
+#define BIAS_PARAMETERS
+#define BIAS ((__global const T *)0)
+#define READ_BIAS(i, v)
+#define ADD_BIAS(i, v)
+#define WITH_BIAS(x, at) (x)
+#endif
+#if GANTRY_EPILOGUE & 2
+#define TAKE_RELU(i, v) x##i##_##v = x##i##_##v < (V)0 ? (V)0 : x##i##_##v;
+#define WITH_RELU(x) ((x) < (T)0 ? (T)0 : (x))
+#else
+#define TAKE_RELU(i, v)
+#define WITH_RELU(x) (x)
+#endif
+
+#if GANTRY_EPILOGUE
+static T finished(const T sum, __global const T *bias) {
+    const T x = WITH_BIAS(sum, *bias);
+
+    return WITH_RELU(x);
+}
+#endif
 
 /* Where part `index` of `parts` begins, in whole panels. */
 static long part_begin(long size, long panel, long index, long parts) {

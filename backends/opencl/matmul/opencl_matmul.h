@@ -9,6 +9,8 @@
 #include <gantry/backend_abi.h>
 #include <stdbool.h>
 
+#include "kernels/matmul/matmul_epilogue.h"
+
 /* Batch dimensions that may be left once those that run on are joined; a tensor has at most 8. */
 #define GANTRY__OPENCL_BATCH_RANK 6
 
@@ -49,6 +51,11 @@ gantry__opencl_tile_t gantry__opencl_tile(const gantry_device_info_t *info, int3
 #define GANTRY__OPENCL_TILE_OPTION_BYTES 96
 void gantry__opencl_tile_options(const gantry__opencl_tile_t *tile, int32_t dtype,
                                  char options[GANTRY__OPENCL_TILE_OPTION_BYTES]);
+/* The same, and GANTRY_EPILOGUE. */
+#define GANTRY__OPENCL_EPILOGUE_OPTION_BYTES (GANTRY__OPENCL_TILE_OPTION_BYTES + 32)
+void gantry__opencl_epilogue_options(const gantry__opencl_tile_t *tile, int32_t dtype,
+                                     const gantry__epilogue_t *epilogue,
+                                     char options[GANTRY__OPENCL_EPILOGUE_OPTION_BYTES]);
 /* How many work-items so much work is shared out to; at least 1. */
 int64_t gantry__opencl_tile_items(const gantry_device_info_t *info, double multiplications);
 /* supports() of their kernels. */
@@ -64,7 +71,10 @@ int32_t gantry__opencl_dots_compute(gantry_op_call_t *call, const gantry__opencl
 
 /* Whether the product is one of few rows or columns whose other operand runs across the sum. */
 bool gantry__opencl_rows_fit(const gantry__opencl_matmul_t *matmul);
-int32_t gantry__opencl_rows_compute(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul);
+/* ... and has an epilogue: its rows are those of c. */
+bool gantry__opencl_rows_fit_epilogue(const gantry__opencl_matmul_t *matmul);
+int32_t gantry__opencl_rows_compute(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul,
+                                    const gantry__epilogue_t *epilogue);
 
 /* ---- opencl_tensor_matmul.c: tensor cores by inline PTX ---- */
 
