@@ -105,8 +105,9 @@ int64_t GANTRY_CPU_NAME(run_links)(const gantry__cpu_fused_link_t *links,
 #define ONE(name, x, expression)                                                    \
     case GANTRY__CPU_LINK_##name:                                                   \
         APPLY_ONE(name, 0)                                                          \
-        APPLY_ONE(name, 1) APPLY_ONE(name, 2) APPLY_ONE(name, 3) APPLY_ONE(name, 4) \
-            APPLY_ONE(name, 5) APPLY_ONE(name, 6) APPLY_ONE(name, 7) break;
+        APPLY_ONE(name, 1)                                                          \
+        APPLY_ONE(name, 2) APPLY_ONE(name, 3) APPLY_ONE(name, 4) APPLY_ONE(name, 5) \
+            APPLY_ONE(name, 6) APPLY_ONE(name, 7) break;
 #include "kernels/elementwise/fused_cpu_links.h"
 #undef TWO
 #undef ONE
