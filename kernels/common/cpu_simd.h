@@ -20,8 +20,8 @@ enum { GANTRY_CPU_BASE = 0, GANTRY_CPU_AVX2 = 1, GANTRY_CPU_AVX512 = 2 };
 #define GANTRY_CPU_PASTE(name, variant) GANTRY_CPU_PASTE_(name, variant)
 #ifdef GANTRY_CPU_VARIANT
 #define GANTRY_CPU_NAME(name) GANTRY_CPU_PASTE(name, GANTRY_CPU_VARIANT)
-/* The speed of short loops follows their place in a cache line. The code of a file begins with one,
- * so that no other file moves its loops. */
+/* The speed of short loops follows their place in a cache line. The code of each file begins at a
+ * line, so the sizes of other files do not move its loops. */
 #if defined(__ELF__)
 __asm__(".text\n.p2align 6");
 #endif

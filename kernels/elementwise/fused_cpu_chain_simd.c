@@ -77,6 +77,15 @@ static inline vector_t chain_smaller(vector_t x, vector_t y) {
     v6 = link_##name(v6, operand(6)); \
     v7 = link_##name(v7, operand(7));
 #define SINGLE(k) single
+#define APPLY_ONE(name)   \
+    v0 = link_##name(v0); \
+    v1 = link_##name(v1); \
+    v2 = link_##name(v2); \
+    v3 = link_##name(v3); \
+    v4 = link_##name(v4); \
+    v5 = link_##name(v5); \
+    v6 = link_##name(v6); \
+    v7 = link_##name(v7);
 
 int64_t GANTRY_CPU_NAME(run_links)(const gantry__cpu_fused_link_t *links,
                                    const gantry__cpu_fused_link_t *end, char *const *at,
@@ -101,14 +110,10 @@ int64_t GANTRY_CPU_NAME(run_links)(const gantry__cpu_fused_link_t *links,
     case GANTRY__CPU_LINK_##name##_SINGLE:                      \
         single = chain_repeat(place);                           \
         APPLY_TWO(name, SINGLE) break;
-#define APPLY_ONE(name, k) v##k = link_##name(v##k);
 #define ONE(name, x, expression)  \
     case GANTRY__CPU_LINK_##name: \
-        APPLY_ONE(name, 0)        \
-        APPLY_ONE(name, 1)        \
-        APPLY_ONE(name, 2)        \
-        APPLY_ONE(name, 3)        \
-        APPLY_ONE(name, 4) APPLY_ONE(name, 5) APPLY_ONE(name, 6) APPLY_ONE(name, 7) break;
+        APPLY_ONE(name)           \
+        break;
 #include "kernels/elementwise/fused_cpu_links.h"
 #undef TWO
 #undef ONE

@@ -5,7 +5,7 @@
  * same as the TREE_ names of reduce_cpu_tree.h, and BODY_JOIN(x), the names that reduce_cpu_join.h
  * made for BODY_ACC and the operation. It undefines them at its end. BODY_FIRST(x) may be defined
  * if a lane's first element needs no operation; BODY_HAS_FEW and BODY_HAS_PAIR, for types that are
- * worth the code of `few` and `pair`; BODY_ROLLS and BODY_PADS, as TREE_ROLLS and TREE_PADS.
+ * worth the code of `few` and `pair`; BODY_ROLLS, as TREE_ROLLS.
  *
  * A table holds BODY_NAME(loops). Owner: as reduce_cpu.h. Threads: thread-safe. */
 
@@ -17,9 +17,6 @@
 #define TREE_IDENTITY BODY_IDENTITY
 #ifdef BODY_ROLLS
 #define TREE_ROLLS
-#endif
-#ifdef BODY_PADS
-#define TREE_PADS
 #endif
 #include "kernels/reduce/reduce_cpu_tree.h"
 
@@ -130,7 +127,6 @@ static void BODY_NAME(loops)(gantry__cpu_reduce_loops_t *loops) {
 #undef BODY_HAS_FEW
 #undef BODY_HAS_PAIR
 #undef BODY_ROLLS
-#undef BODY_PADS
 #undef BODY_NAME
 #undef BODY_JOIN
 #undef BODY_IN

@@ -11,7 +11,6 @@
 #define JOIN_PUT put_f32
 #include "kernels/reduce/reduce_cpu_join.h"
 #define BODY_NAME(x) EXTREME_NAME(x##_f32)
-#define BODY_PADS
 #define BODY_HAS_PAIR
 #define BODY_IN float
 #define BODY_ACC float
@@ -29,7 +28,6 @@
 #define JOIN_PUT put_f64
 #include "kernels/reduce/reduce_cpu_join.h"
 #define BODY_NAME(x) EXTREME_NAME(x##_f64)
-#define BODY_PADS
 #define BODY_HAS_PAIR
 #define BODY_IN double
 #define BODY_ACC double
@@ -41,7 +39,6 @@
 #include "kernels/reduce/reduce_cpu_body.h"
 
 #define BODY_NAME(x) EXTREME_NAME(x##_f16)
-#define BODY_PADS
 #define BODY_IN uint16_t
 #define BODY_ACC float
 #define BODY_LOAD(x) gantry__f16_to_f32(x)
@@ -52,7 +49,6 @@
 #include "kernels/reduce/reduce_cpu_body.h"
 
 #define BODY_NAME(x) EXTREME_NAME(x##_bf16)
-#define BODY_PADS
 #define BODY_IN uint16_t
 #define BODY_ACC float
 #define BODY_LOAD(x) gantry__bf16_to_f32(x)

@@ -11,7 +11,6 @@
  *   TREE_LOAD(x)   an element of the input as it enters its lane
  *   TREE_ROLLS     may be defined if loading an element takes most of the time, so that an
  *                  unrolled loop over lanes would gain nothing
- *   TREE_PADS      may be defined if masked loads are slower than a copy with padding
  *
  * A sequence's lanes stand in `acc` as [lane][column]; that is how the input itself lies when its
  * rows follow each other, so that one loop over 64 * columns elements serves every number of
@@ -25,15 +24,6 @@
 #define TREE_LANES_LOOP TREE_ROLLED
 #else
 #define TREE_LANES_LOOP
-#endif
-/* Whether a loop with a condition around a load becomes masked loads. A loop over the elements
- * alone would store a part of a vector and load the whole of it at once, which stalls. */
-#if defined(TREE_PADS) || !defined(__AVX2__)
-#define TREE_MASKS false
-#elif defined(__AVX512BW__)
-#define TREE_MASKS true
-#else
-#define TREE_MASKS (sizeof(TREE_IN) >= sizeof(int32_t))
 #endif
 
 static inline void TREE_NAME(fill)(TREE_ACC *acc, int64_t count) {
@@ -113,18 +103,6 @@ static inline __attribute__((always_inline)) TREE_ACC TREE_NAME(fold_lanes)(TREE
     return acc[0];
 }
 
-/* step for less than 64 elements, by masked loads. Lanes behind them get the identity, which keeps
- * their bits, because it has been their first operand. */
-static inline __attribute__((always_inline)) void TREE_NAME(masked_step)(TREE_ACC *restrict acc,
-                                                                         const TREE_IN *restrict x,
-                                                                         int64_t count) {
-    for (int64_t i = 0; i < GANTRY_REDUCE_LANES; ++i) {
-        TREE_ACC value = TREE_IDENTITY;
-        if (i < count) value = TREE_LOAD(x[i]);
-        acc[i] = TREE_OP(acc[i], value);
-    }
-}
-
 /* Adds adjacent elements, the first of which belongs to lane 0, and pads them to 64 with the
  * identity. `ahead` as in steps. */
 static inline __attribute__((always_inline)) void TREE_NAME(add_sequence)(TREE_ACC *restrict acc,
@@ -134,9 +112,7 @@ static inline __attribute__((always_inline)) void TREE_NAME(add_sequence)(TREE_A
     int64_t rounds = count / GANTRY_REDUCE_LANES;
     int64_t rest = count - rounds * GANTRY_REDUCE_LANES;
     TREE_NAME(steps)(acc, x, rounds, GANTRY_REDUCE_LANES, GANTRY_REDUCE_LANES, ahead);
-    if (rest > 0 && TREE_MASKS) {
-        TREE_NAME(masked_step)(acc, x + rounds * GANTRY_REDUCE_LANES, rest);
-    } else if (rest > 0) {
+    if (rest > 0) {
         TREE_ACC padded[GANTRY_REDUCE_LANES];
         TREE_NAME(fill)(padded, GANTRY_REDUCE_LANES);
         TREE_ROLLED
@@ -158,10 +134,8 @@ static inline TREE_ACC TREE_NAME(chunk)(const TREE_IN *x, int64_t count) {
 }
 
 #undef TREE_LANES_LOOP
-#undef TREE_MASKS
 #undef TREE_ROLLED
 #undef TREE_ROLLS
-#undef TREE_PADS
 #undef TREE_NAME
 #undef TREE_IN
 #undef TREE_ACC

@@ -28,7 +28,6 @@
 #include "kernels/reduce/reduce_cpu_body.h"
 
 #define BODY_NAME(x) WRAPPING_NAME(x##_f16)
-#define BODY_PADS
 #define BODY_ROLLS
 #define BODY_HAS_FEW
 #define BODY_IN uint16_t
@@ -40,7 +39,6 @@
 #include "kernels/reduce/reduce_cpu_body.h"
 
 #define BODY_NAME(x) WRAPPING_NAME(x##_bf16)
-#define BODY_PADS
 #define BODY_HAS_FEW
 #define BODY_IN uint16_t
 #define BODY_ACC float
