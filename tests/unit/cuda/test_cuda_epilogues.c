@@ -79,12 +79,32 @@ static void other_programs_stay_apart(void **state) {
     gantry_runtime_release(runtime);
 }
 
+static void the_explanation_says_what_stays_apart(void **state) {
+    epilogue_case_t c = {
+        .m = 8, .k = 8, .n = 8, .dtype = GANTRY_FLOAT16, .activation = gantry_relu};
+    static const char reason[] = "the kernel computes the product alone";
+    char text[8192];
+    (void)state;
+    gantry_runtime_t *runtime = open_runtime();
+    gantry_function_t *function = epilogue_trace(runtime, &c, epilogue_body, 0);
+    assert_int_equal(
+        gantry_function_explain(function, GANTRY_EXPLAIN_TEXT, text, sizeof text, NULL), GANTRY_OK);
+    assert_non_null(strstr(text, "    apart from what follows: "));
+    assert_non_null(strstr(text, reason));
+    assert_int_equal(
+        gantry_function_explain(function, GANTRY_EXPLAIN_JSON, text, sizeof text, NULL), GANTRY_OK);
+    assert_non_null(strstr(text, "\"apart\":\"the kernel computes the product alone\""));
+    gantry_function_release(function);
+    gantry_runtime_release(runtime);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_take_bias_and_relu_with_the_bits_of_ops),
         cmocka_unit_test(types_without_an_epilogue_stay_apart),
         cmocka_unit_test(convolutions_by_patches_take_bias_and_relu),
         cmocka_unit_test(other_programs_stay_apart),
+        cmocka_unit_test(the_explanation_says_what_stays_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
