@@ -20,7 +20,6 @@
 #define SCRATCH_BYTES 24576 /* most of a first-level cache */
 #define LONGEST_BLOCK 1024  /* elements */
 #define SHORT_ROW 256       /* elements */
-#define LEAST_CHAINED 512   /* elements that pay for finding chains */
 #define LEAST_GRAIN 1024    /* elements that pay for a second thread, whatever the program */
 
 typedef gantry__cpu_fused_job_t job_t;
@@ -198,6 +197,11 @@ static bool has_long_rows(const gantry__k_fused_plan_t *plan) {
     return plan->rank == 1 || plan->dims[plan->rank - 1] >= SHORT_ROW;
 }
 
+/* Finding chains takes the time that they gain over some hundred elements, or over few steps. */
+static bool pays_for_chains(const job_t *job, int64_t count) {
+    return count > LEAST_GRAIN || (count >= 512 && job->step_count >= 8);
+}
+
 static bool exceeds_caches(const gantry_op_call_t *call) {
     for (uint32_t i = 0; i < call->input_count; ++i) {
         if (call->inputs[i]->data == call->outputs[0]->data) return false;
@@ -235,7 +239,7 @@ static int32_t run_in_blocks(gantry_op_call_t *call, const gantry__k_fused_t *pr
     job_t job;
 
     gantry__cpu_fused_prepare(&job, call, program);
-    if (count >= LEAST_CHAINED) gantry__cpu_fused_find_chains(&job);
+    if (pays_for_chains(&job, count)) gantry__cpu_fused_find_chains(&job);
     if (count <= LEAST_GRAIN) {
         gantry__cpu_fused_part(&job, 0, count);
         return GANTRY_OK;
