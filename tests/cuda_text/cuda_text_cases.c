@@ -13,8 +13,8 @@ enum {
     MOST_DIMS = 8,
     MOST_ATTRS = 8,
     MOST_KERNEL_DEFS = 512,
-    MOST_LINE = 256,
-    MOST_LIST = 40
+    MOST_LINE = 512,
+    MOST_LIST = 64
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

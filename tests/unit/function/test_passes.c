@@ -581,13 +581,15 @@ static void everything_body(gantry_scope_t *scope, const gantry_tensor_t *const 
     constant_body(scope, inputs, &outputs[0], user);
     interrupted_body(scope, inputs, &outputs[1], user);
     common_body(scope, inputs, &outputs[2], user);
+    softmax_body(scope, inputs, &outputs[6], user);
+    ended_body(scope, inputs, &outputs[7], user);
 }
 
 static gantry_status_t trace_everything(gantry_scope_t *scope) {
     const gantry_input_spec_t inputs[] = {{"x", GANTRY_FLOAT32, GANTRY_SHAPE(COLUMNS)},
                                           {"y", GANTRY_FLOAT32, GANTRY_SHAPE(COLUMNS)}};
     gantry_function_t *function;
-    GANTRY__TRY(gantry_function_trace(scope->runtime, "f", everything_body, NULL, inputs, 2, 6,
+    GANTRY__TRY(gantry_function_trace(scope->runtime, "f", everything_body, NULL, inputs, 2, 8,
                                       NULL, &function));
     gantry_function_release(function);
     return GANTRY_OK;

@@ -40,10 +40,8 @@ static const struct {
 /* Families of kernels that use another family, besides common and math: the first includes the
  * second. */
 static const char *const family_uses[][2] = {
-    {"norm", "reduce"},
-    {"index", "sort"},
-    {"matmul", "window"},
-    {"matmul", "elementwise"},
+    {"norm", "reduce"}, {"elementwise", "reduce"}, /* fused programs */
+    {"index", "sort"},  {"matmul", "window"},      {"matmul", "elementwise"},
 };
 
 /* The height of text's first folder, -1 if it is no layer; *out_length is the folder's length. */

@@ -61,7 +61,7 @@ static void sums_may_lie_where_a_vector_was(void **state) {
     static fused_case_t c; /* large */
     const int64_t program[] = {GANTRY__FUSED_Mul, GANTRY_FLOAT32, 0,  1, 0,
                                GANTRY__FUSED_Sum, GANTRY_FLOAT32, -1, 0, 0};
-    for (int64_t n = 2; n < 300; n += 99) {
+    for (int64_t n = 2; n < 1100; n += 299) {
         fused_rows_begin(&c, GANTRY_FLOAT32, n, n);
         (void)fused_add_input(&c, GANTRY_FLOAT32, GANTRY_SHAPE(n));
         memcpy(c.program, program, sizeof program);

@@ -104,6 +104,7 @@ static inline bool fused_rows_fit_devices(const fused_case_t *c) {
 static inline void fused_rows_draw(fused_case_t *c, uint64_t seed, uint64_t types, uint32_t length,
                                    uint32_t costly) {
     c->op = "_FusedRows";
+    c->is_tame = seed % 4 != 0;
     c->random = seed * 2 + 1;
     c->types = types;
     c->input_count = 0;
@@ -130,7 +131,8 @@ static inline void fused_rows_draw(fused_case_t *c, uint64_t seed, uint64_t type
 
 static inline void fused_rows_begin(fused_case_t *c, gantry_dtype_t dtype, int64_t rows,
                                     int64_t length) {
-    *c = (fused_case_t){.op = "_FusedRows", .random = (uint64_t)(rows * 8191 + length)};
+    *c = (fused_case_t){
+        .op = "_FusedRows", .is_tame = true, .random = (uint64_t)(rows * 8191 + length)};
     c->whole = GANTRY_SHAPE(rows, length);
     (void)fused_add_input(c, dtype, c->whole);
 }
