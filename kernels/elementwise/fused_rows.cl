@@ -34,20 +34,21 @@
     type name[ROWS_LANES];               \
     for (int l = 0; l < ROWS_LANES; ++l) name[l] = identity;
 #define ROWS_LANE(name) name[l]
-#define ROWS_LOOP(...)                                 \
+#define ROWS_LOOP                                      \
     {                                                  \
         int i = 0;                                     \
         for (; i + ROWS_LANES <= n; i += ROWS_LANES) { \
             GANTRY_FUSED_LOOP                          \
             for (int l = 0; l < ROWS_LANES; ++l) {     \
-                const int e = i + l;                   \
-                __VA_ARGS__                            \
-            }                                          \
-        }                                              \
-        for (int l = 0; i + l < n; ++l) {              \
-            const int e = i + l;                       \
-            __VA_ARGS__                                \
-        }                                              \
+                const int e = i + l;
+/* between two copies of the loop's body */
+#define ROWS_REST                     \
+    }                                 \
+    }                                 \
+    for (int l = 0; i + l < n; ++l) { \
+        const int e = i + l;
+#define ROWS_LOOP_END \
+    }                 \
     }
 #define ROWS_FOLD(OP, type, name)                                               \
     for (int apart = ROWS_LANES / 2; apart > 0; apart /= 2) {                   \
@@ -74,10 +75,8 @@
 #define ROWS_AT(name) name[e / ROWS_LANES]
 #define ROWS_START(type, name, identity) type name = identity;
 #define ROWS_LANE(name) name
-#define ROWS_LOOP(...)                           \
-    for (int e = lane; e < n; e += ROWS_LANES) { \
-        __VA_ARGS__                              \
-    }
+#define ROWS_LOOP for (int e = lane; e < n; e += ROWS_LANES) {
+#define ROWS_LOOP_END }
 #define ROWS_FOLD(OP, type, name)                             \
     shared_##type[item] = name;                               \
     GANTRY_BARRIER();                                         \

@@ -204,9 +204,11 @@ static void put_loop(rows_writer_t *r, uint32_t loop) {
     for (uint32_t k = 0; k < r->key->instruction_count; ++k) {
         if (reduces(r, k) && r->level[k] == loop + 1) put_start(r, k);
     }
-    PUT(r->w, "        ROWS_LOOP(");
+    PUT(r->w, "        ROWS_LOOP\n");
     put_body(r, loop);
-    PUT(r->w, ")\n");
+    PUT(r->w, "\n#if GANTRY_SERIAL\n        ROWS_REST\n");
+    put_body(r, loop);
+    PUT(r->w, "\n#endif\n        ROWS_LOOP_END\n");
     put_narrow(r, loop + 1);
 }
 

@@ -357,9 +357,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_direct)(GANTRY_GLOBAL const T *x,
          count, filters, (int)p->depth, out + at * each, together ? each : 0);
     }
 }
-#define GANTRY_DEPTHWISE_DIRECT(...) GANTRY_ITEM_FN(depthwise_direct)(__VA_ARGS__)
+#define GANTRY_DEPTHWISE_DIRECT(x, filter, out, p, s, filters, own, each) \
+    GANTRY_ITEM_FN(depthwise_direct)(x, filter, out, p, s, filters, own, each)
 #else
-#define GANTRY_DEPTHWISE_DIRECT(...)
+#define GANTRY_DEPTHWISE_DIRECT(x, filter, out, p, s, filters, own, each)
 #endif
 
 /* The same by lines; the filter tensor has `all` filters. weights_are is 0 if the weights are not

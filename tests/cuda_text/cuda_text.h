@@ -88,10 +88,16 @@ void cuda_text_compile(const text_compiler_t *compiler, const text_list_t *list,
 
 /* ---- checking with clang, where there is no NVRTC (cuda_text_clang.c) ---- */
 
+typedef struct text_clang_t {
+    const char *program; /* NULL: NVRTC compiles */
+    bool as_opencl;      /* parses OpenCL C 1.2, not CUDA */
+} text_clang_t;
+
 /* Whether clang refuses the program with an unknown name in one more kernel. */
-bool cuda_text_clang_refuses(const char *clang, const text_program_t *program);
+bool cuda_text_clang_refuses(const text_clang_t *clang, const text_program_t *program);
 /* Parses the program; prints clang's messages if it fails. */
-void cuda_text_clang_check(const char *clang, const text_program_t *program, text_report_t *report);
+void cuda_text_clang_check(const text_clang_t *clang, const text_program_t *program,
+                           text_report_t *report);
 
 /* Reads the assembler's log and the PTX's entries into the report; prints values beyond the bounds,
  * and kernels that no variant of the source in the list requests, because such kernels waste space

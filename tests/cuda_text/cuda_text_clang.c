@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks programs with clang instead of NVRTC: it parses CUDA and knows its types, but makes no
- * machine code. cuda_text_clang.h declares what the text uses of CUDA. */
+ * machine code. cuda_text_clang.h declares what the text uses of CUDA. As OpenCL, without any
+ * extension: NVIDIA's compiler refuses what clang takes as one, such as variadic macros. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,20 +26,26 @@ static bool write_parts(char *name, const char *const *parts, uint32_t count) {
 
 /* clang's exit status for the file; its messages go to `log`. Old clangs know no architecture above
  * 80, and the text is the same for all. */
-static int run_clang(const char *clang, const char *options, const char *file, char *log,
+static int run_clang(const text_clang_t *clang, const char *options, const char *file, char *log,
                      size_t log_bytes) {
+    static const char opencl[] =
+        "'%s' -x cl -cl-std=CL1.2 -target nvptx64--nvidiacl -Xclang -finclude-default-header"
+        " -fsyntax-only -pedantic-errors -Wno-bitwise-conditional-parentheses"
+        " -D__OPENCL_VERSION__=120 -Dasm=__asm__ %s '%s' 2>&1";
+    static const char cuda[] =
+        "'%s' -x cuda -std=c++17 --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc"
+        " -nocudalib -fsyntax-only -w -D__CUDACC__ -include '" GANTRY_CUDA_TEXT_HEADER
+        "' %s '%s' 2>&1";
     char command[1024];
-    snprintf(command, sizeof command,
-             "'%s' -x cuda -std=c++17 --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc"
-             " -nocudalib -fsyntax-only -w -D__CUDACC__ -include '%s' %s '%s' 2>&1",
-             clang, GANTRY_CUDA_TEXT_HEADER, options, file);
+    snprintf(command, sizeof command, clang->as_opencl ? opencl : cuda, clang->program, options,
+             file);
     FILE *pipe = popen(command, "r");
     const size_t length = pipe ? fread(log, 1, log_bytes - 1, pipe) : 0;
     log[length] = '\0';
     return pipe ? pclose(pipe) : -1;
 }
 
-static int check_parts(const char *clang, const char *options, const char *const *parts,
+static int check_parts(const text_clang_t *clang, const char *options, const char *const *parts,
                        uint32_t count, char *log, size_t log_bytes) {
     char name[] = "/tmp/gantry_cuda_text_XXXXXX";
     int status = -1;
@@ -48,7 +55,7 @@ static int check_parts(const char *clang, const char *options, const char *const
     return status;
 }
 
-bool cuda_text_clang_refuses(const char *clang, const text_program_t *program) {
+bool cuda_text_clang_refuses(const text_clang_t *clang, const text_program_t *program) {
     enum { MOST_PARTS = 32 };
     const char *parts[MOST_PARTS];
     char log[1024];
@@ -56,11 +63,12 @@ bool cuda_text_clang_refuses(const char *clang, const text_program_t *program) {
     if (count >= MOST_PARTS) return false;
     memcpy(parts, program->source->parts, count * sizeof *parts);
     parts[count] = "\nGANTRY_KERNEL wrong(GANTRY_SPAN_OUT(out)) { out_base[0] = nothing; }\n";
+
     return check_parts(clang, program->options, parts, count + 1, log, sizeof log) != 0 &&
            strstr(log, "nothing") != NULL;
 }
 
-void cuda_text_clang_check(const char *clang, const text_program_t *program,
+void cuda_text_clang_check(const text_clang_t *clang, const text_program_t *program,
                            text_report_t *report) {
     char log[4096];
     *report = (text_report_t){.done = true, .kernels = program->kernel_count};

@@ -37,6 +37,7 @@ static const char usage[] =
     "  --jobs N            processes (default: 2)\n"
     "  --nvrtc FILE        default: GANTRY_CUDA_NVRTC, or build/cuda/lib/libnvrtc.so.12\n"
     "  --clang PROGRAM     parse with this clang, instead of compiling with NVRTC\n"
+    "  --opencl            parse as OpenCL C 1.2 without extensions, with --clang\n"
     "  --cases FILE        calls that request the programs\n"
     "  --list              print the programs and their kernels, compile nothing\n";
 
@@ -45,7 +46,8 @@ typedef struct options_t {
     int architecture_count;
     int jobs, every;
     bool all, list;
-    const char *only, *nvrtc, *cases, *clang;
+    const char *only, *nvrtc, *cases;
+    text_clang_t clang;
 } options_t;
 
 /* State shared by the processes. */
@@ -82,6 +84,10 @@ static int read_options(int argc, char **argv, options_t *o) {
             o->all = read_architectures("75,80,90,100,120", o);
             continue;
         }
+        if (strcmp(word, "--opencl") == 0) {
+            o->clang.as_opencl = true;
+            continue;
+        }
         if (strcmp(word, "--list") == 0) {
             o->list = true;
             continue;
@@ -92,7 +98,7 @@ static int read_options(int argc, char **argv, options_t *o) {
         else if (strcmp(word, "--nvrtc") == 0)
             o->nvrtc = value;
         else if (strcmp(word, "--clang") == 0)
-            o->clang = value;
+            o->clang.program = value;
         else if (strcmp(word, "--cases") == 0)
             o->cases = value;
         else if (strcmp(word, "--jobs") == 0)
@@ -135,8 +141,8 @@ static void work(const options_t *o, const text_list_t *list, const text_compile
         if (!is_chosen(o, list, unit / kinds)) continue;
         if (o->architectures[unit % kinds] < least_architecture(program)) continue;
         const int architecture = o->architectures[unit % kinds];
-        if (o->clang)
-            cuda_text_clang_check(o->clang, program, &shared->reports[unit]);
+        if (o->clang.program)
+            cuda_text_clang_check(&o->clang, program, &shared->reports[unit]);
         else
             cuda_text_compile(compiler, list, program, architecture, ptxas, &shared->reports[unit]);
         fflush(stdout);
@@ -150,11 +156,11 @@ static int work_in_processes(const options_t *o, const text_list_t *list, shared
         fflush(stdout);
         pid_t child = fork();
         if (child == 0) {
-            text_compiler_t *compiler = o->clang ? NULL : cuda_text_open_compiler(o->nvrtc);
-            if (compiler || o->clang) work(o, list, compiler, shared);
+            text_compiler_t *compiler = o->clang.program ? NULL : cuda_text_open_compiler(o->nvrtc);
+            if (compiler || o->clang.program) work(o, list, compiler, shared);
             cuda_text_close_compiler(compiler);
             fflush(stdout);
-            _exit(!compiler && !o->clang);
+            _exit(!compiler && !o->clang.program);
         }
         failures += child < 0;
     }
@@ -234,9 +240,9 @@ static int compile_all(const options_t *o, text_list_t *list) {
 }
 
 static int parse_all(const options_t *o, text_list_t *list) {
-    printf("%s, %u programs\n", o->clang, list->count);
-    if (cuda_text_clang_refuses(o->clang, &list->programs[0])) return compile_all(o, list);
-    printf("FAIL %s does not run, or accepts a program with an error\n", o->clang);
+    printf("%s, %u programs\n", o->clang.program, list->count);
+    if (cuda_text_clang_refuses(&o->clang, &list->programs[0])) return compile_all(o, list);
+    printf("FAIL %s does not run, or accepts a program with an error\n", o->clang.program);
     return 1;
 }
 
@@ -250,7 +256,7 @@ int main(int argc, char **argv) {
     if (o.list) {
         print_list(list);
         code = list->failures > 0;
-    } else if (o.clang) {
+    } else if (o.clang.program) {
         code = parse_all(&o, list);
     } else {
         text_compiler_t *compiler = cuda_text_open_compiler(o.nvrtc);
