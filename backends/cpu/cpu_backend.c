@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "cpu/cpu_backend.h"
 
+#include <math.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -155,13 +156,23 @@ static int32_t cpu_backend_check_index(gantry_backend_instance_t *instance, uint
     return GANTRY_OK;
 }
 
+/* The base set of x86-64 has no such instruction, but that of 64-bit Arm does. */
+static uint32_t fma_flag(int simd_level) {
+#ifdef FP_FAST_FMAF
+    (void)simd_level;
+    return 0;
+#else
+    return simd_level == GANTRY_CPU_BASE ? GANTRY_DEVICE_EMULATES_FMA : 0;
+#endif
+}
+
 static int32_t device_info(gantry_backend_instance_t *instance, uint32_t index,
                            gantry_device_info_t *out_info) {
     gantry_device_info_t info = {
         .struct_size = out_info->struct_size,
         .type = GANTRY_DEVICE_TYPE_CPU,
-        .flags =
-            GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_HOST_ADDRESSABLE | GANTRY_DEVICE_SYNCHRONOUS,
+        .flags = GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_HOST_ADDRESSABLE |
+                 GANTRY_DEVICE_SYNCHRONOUS | fma_flag(instance->simd_level),
         .compute_units = instance->cores,
         .hardware_name = instance->identity.hardware_name,
         .vendor = instance->identity.vendor,

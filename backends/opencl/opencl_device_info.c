@@ -236,6 +236,8 @@ static void fill_flags(const asked_t *asked) {
     if (info->type == GANTRY_DEVICE_TYPE_GPU &&
         number32(asked, CL_DEVICE_LOCAL_MEM_TYPE) == CL_GLOBAL)
         info->flags |= GANTRY_DEVICE_LOCAL_IS_GLOBAL;
+    if (!(opencl_device_info_number(asked, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_FMA))
+        info->flags |= GANTRY_DEVICE_EMULATES_FMA;
 }
 
 /* Compute units, in the sense that our kernels count in: what one work-group occupies. NVIDIA, AMD,

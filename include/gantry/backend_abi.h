@@ -147,7 +147,9 @@ enum {
     GANTRY_DEVICE_WAITS_FOR_PAGEABLE = 1 << 6,
     /** Local memory is a part of global memory: a copy into it gains nothing. */
     GANTRY_DEVICE_LOCAL_IS_GLOBAL = 1 << 7,
-    GANTRY_DEVICE_MAKERS_DRIVER = 1 << 8 /**< The maker of the hardware made the driver. */
+    GANTRY_DEVICE_MAKERS_DRIVER = 1 << 8, /**< The maker of the hardware made the driver. */
+    /** No instruction computes fma of float32. Functions that call it take longer. */
+    GANTRY_DEVICE_EMULATES_FMA = 1 << 9
 };
 
 /** Kinds of program text that a device accepts. */

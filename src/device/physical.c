@@ -113,6 +113,14 @@ static void physical_classify(physical_t *device, bool opencl_cpu_as_gpu) {
     (void)snprintf(device->type, sizeof device->type, "%s", type);
 }
 
+static void note_emulated_fma(physical_t *device) {
+    const size_t length = strlen(device->note);
+    if (device->info.flags & GANTRY_DEVICE_EMULATES_FMA)
+        (void)snprintf(device->note + length, sizeof device->note - length,
+                       "%sit emulates fma of float32: exp, log and tanh take longer",
+                       length > 0 ? "; " : "");
+}
+
 void gantry__physical_device_release(gantry_physical_device_t *device) {
     const gantry__heap_t *heap = device->table->heap;
     gantry__device_settings_deinit(&device->card->settings, heap);
@@ -167,6 +175,7 @@ static gantry_status_t add_view(gantry__device_table_t *table, const gantry__bac
     physical_classify(device, table->opencl_cpu_as_gpu);
     device->vendor = gantry__vendor_find(backend->name, device->info.vendor);
     note_without_vendors_driver(device);
+    note_emulated_fma(device);
     device->position = (uint32_t)table->physical_count;
     table->physical[table->physical_count++] = device;
     return GANTRY_OK;

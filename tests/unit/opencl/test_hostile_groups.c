@@ -177,6 +177,24 @@ static void a_gpu_with_a_fused_multiply_add_uses_it_in_products(void **state) {
     assert_true(residue("gpu=1;slow_fma=1;fma=0") == 0);
 }
 
+static void expect_note_of_fma(const char *settings, bool has_note) {
+    gantry_runtime_t *runtime = hostile_open(settings);
+    gantry_device_details_t details = {.struct_size = sizeof details};
+    const gantry_physical_device_t *device;
+    size_t count;
+    assert_int_equal(gantry_list_physical_devices(runtime, "GPU", 1, &device, &count), GANTRY_OK);
+    assert_int_equal(gantry_get_device_details(runtime, device, &details), GANTRY_OK);
+    if ((strstr(details.note, "emulates fma") != NULL) != has_note)
+        fail_msg("%s: \"%s\"", settings, details.note);
+    gantry_runtime_release(runtime);
+}
+
+static void a_device_without_a_fused_multiply_add_says_so(void **state) {
+    (void)state;
+    expect_note_of_fma("gpu=1;fma=1", false);
+    expect_note_of_fma("gpu=1;fma=0", true);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_op_runs_where_kernels_allow_256),
@@ -185,6 +203,7 @@ int main(void) {
         cmocka_unit_test(what_fits_nowhere_names_kernel_and_limit),
         cmocka_unit_test(a_limit_below_the_device_is_logged),
         cmocka_unit_test(a_gpu_with_a_fused_multiply_add_uses_it_in_products),
+        cmocka_unit_test(a_device_without_a_fused_multiply_add_says_so),
     };
     hostile_prepare();
     return cmocka_run_group_tests(tests, NULL, NULL);
