@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fused ops infer types and shapes of their outputs, and refuse every program that kernels could
+/* Fused ops infer types and shapes of their outputs, and refuse every program that kernels could
  * not trust. */
 #include "infer_case.h"
 
