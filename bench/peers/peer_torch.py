@@ -20,7 +20,6 @@ DEVICE = "cuda" if CARD else "cpu"
 if CARD:
     finish = torch.cuda.synchronize
     torch.backends.cudnn.allow_tf32 = False  # convolutions in float32, as products are
-    torch.backends.cudnn.allow_tf32 = False  # as its products
 
 
 def open_peer(threads):

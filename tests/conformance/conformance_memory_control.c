@@ -266,8 +266,8 @@ static void without_memory_an_op_moves_when_allowed(conformance_t *c) {
     gantry_runtime_release(control.runtime);
 }
 
-/* Without a workspace of CLBlast's: its kernel for small products does without, and each card has
- * its own idea of small. PoCL's is known. */
+/* CLBlast's kernel for small products needs no workspace, and the card decides which products are
+ * small. On PoCL the product below is large. */
 static bool may_do_without(const control_t *control, bool is_opencl) {
     return !is_opencl || !strstr(control->details.platform, "Portable Computing Language");
 }

@@ -23,7 +23,7 @@
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 
-/* PARTS / SPREAD is odd: every number below PARTS is met once. */
+/* SPREAD is odd and PARTS a power of two, so k * SPREAD % PARTS is another part for each k. */
 enum { PART = 1 << 20, PARTS = 4096, SPREAD = 2531, GROUP = 64, THREADS = 4 };
 
 static const char *const all_functions[] = {
