@@ -8,6 +8,7 @@
 
 #include "op/op_infer.h"
 #include "run/call_op.h"
+#include "run/observe.h"
 
 typedef void (*compose_fn)(const gantry__compose_t *c);
 
@@ -55,6 +56,7 @@ static gantry_status_t take_result(gantry_scope_t *inner, const gantry_tensor_t 
         return GANTRY_OK;
     }
     GANTRY__TRY(gantry__tensor_alias(output, &output->shape, out_tensor));
+    if (inner->observer) GANTRY__TRY(gantry__observe_alias(inner, output, *out_tensor));
     return gantry__tensor_inherit_faults(*out_tensor, output);
 }
 
@@ -77,6 +79,8 @@ gantry_status_t gantry__compose(gantry_scope_t *scope, gantry__infer_t *call,
         results[i] = NULL;
     }
     gantry__scope_begin_parts(&inner, scope, call->op);
+    if (scope->observer && gantry__observes_parts(scope, call->op))
+        inner.observer = scope->observer;
     functions[call->op->id](&(gantry__compose_t){&inner, call, inputs, results});
     gantry_status_t status = inner.status;
     if (status == GANTRY_OK) {

@@ -27,7 +27,7 @@
 #include "device/loss.h"
 #include "run/composed.h"
 #include "run/dispatch.h"
-#include "run/eager_state.h"
+#include "run/observe.h"
 #include "run/traced.h"
 
 #define PIECE_ALIGNMENT 64 /* bytes: a cache line of a processor */
@@ -268,7 +268,7 @@ static gantry_status_t gather(gantry__eager_t *eager) {
 /* An input that ends with this op, whose memory no other object can reach, and into which output 0
  * fits; NULL: none. */
 static const gantry_tensor_t *find_donor(const gantry__eager_t *eager) {
-    if (eager->scope->donated_count == 0 ||
+    if (eager->scope->donated_count == 0 || eager->scope->observer ||
         !(eager->call.abi.kernel->flags & GANTRY_KERNEL_IN_PLACE))
         return NULL;
     const gantry_arg_t *out = eager->output_args[0];
@@ -561,8 +561,7 @@ static gantry_status_t eager_run(gantry__eager_t *eager) {
     return status;
 }
 
-/* The ladder's last rung, if the user allows it: tries the op once more on a CPU. The device's own
- * message stays, with the CPU's behind it. */
+/* The ladder's last rung, if allowed: a CPU runs the op. The first message stays in front. */
 static GANTRY__COLD gantry_status_t run_on_cpu(gantry__eager_t *eager) {
     char first[GANTRY__MESSAGE_BYTES];
     (void)snprintf(first, sizeof first, "%s", gantry__message());
@@ -591,6 +590,7 @@ static gantry_status_t run_to_end(gantry__eager_t *eager, size_t *output_count) 
     if (status == GANTRY_OK) {
         *output_count = eager->made_count;
         publish(eager);
+        if (eager->scope->observer) status = gantry__observe_op(eager, output_count);
     }
     eager_end(eager);
     return status;

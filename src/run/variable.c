@@ -11,6 +11,7 @@
 #include "memory/allocator.h"
 #include "run/dispatch.h"
 #include "run/eager.h"
+#include "run/observe.h"
 #include "run/traced.h"
 #include "run/variable_state.h"
 
@@ -229,6 +230,8 @@ const gantry_tensor_t *gantry_variable_read(gantry_scope_t *scope, gantry_variab
         return NULL;
     }
     gantry__scope_adopt(scope, tensor);
+    if (scope->observer)
+        (void)gantry__scope_fail(scope, gantry__observe_read(scope, variable, tensor));
     return tensor;
 }
 

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Gantry's training library: gradients, layers, losses, optimizers, data sets, and models that are
+ * fitted to data. It stands on the public calls of libgantry alone. */
+#ifndef GANTRY_TRAIN_TRAIN_H
+#define GANTRY_TRAIN_TRAIN_H
+
+#include <gantry_train/tape.h>
+
+#endif
