@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
+#include "train/base/scalar.h"
 
 /* ---- finding ---- */
 
@@ -61,11 +62,7 @@ const gantry_tensor_t *gantry__rule_op2(const gantry__rule_call_t *c, const char
 
 const gantry_tensor_t *gantry__rule_scalar(const gantry__rule_call_t *c,
                                            const gantry_tensor_t *like, double value) {
-    const gantry_dtype_t dtype = gantry_tensor_dtype(like);
-    if (dtype == GANTRY_FLOAT64)
-        return gantry_constant(c->scope, dtype, GANTRY_SCALAR, &value, sizeof value);
-    const gantry_tensor_t *scalar = gantry_scalar_f32(c->scope, (float)value);
-    return dtype == GANTRY_FLOAT32 ? scalar : gantry_cast(c->scope, scalar, dtype);
+    return gantry__train_scalar(c->scope, like, value);
 }
 
 const gantry_tensor_t *gantry__rule_scale(const gantry__rule_call_t *c, const gantry_tensor_t *x,
