@@ -113,7 +113,7 @@ typedef struct gantry_cosine_decay_restarts_options_t {
     uint32_t struct_size;         /**< Its sizeof; 0: that of version 0.1. */
     double initial_learning_rate; /**< The rate of step 0; positive. */
     int64_t first_decay_steps;    /**< Steps of the first period; positive. */
-    double t_mul;                 /**< A period's length over that of the one before. 0: 2. */
+    double t_mul;                 /**< A period's length over that of the one before; at least 1. 0: 2. */
     double m_mul;                 /**< A period's first rate over that of the one before. 0: 1. */
     double alpha;                 /**< The least rate, as a part of initial_learning_rate. */
 } gantry_cosine_decay_restarts_options_t;

@@ -96,13 +96,20 @@ static gantry_status_t check_number(const char *function, const char *field, dou
                               range == POSITIVE ? "a positive number" : "a number of 0 or more");
 }
 
+static double or_default(double value, double otherwise) {
+    return value < 0 || value > 0 || isnan(value) ? value : otherwise;
+}
+
+static gantry_status_t check_growth(const char *function, double t_mul) {
+    if (isfinite(t_mul) && t_mul >= 1) return GANTRY_OK;
+    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                              "%s: t_mul is %g; a number of 1 or more is accepted", function,
+                              t_mul);
+}
+
 static gantry_status_t check_begin(const char *function, double initial, int64_t steps) {
     GANTRY__TRAIN_TRY(check_number(function, "initial_learning_rate", initial, POSITIVE));
     return check_number(function, "decay_steps", (double)steps, POSITIVE);
-}
-
-static double or_default(double value, double otherwise) {
-    return value < 0 || value > 0 || isnan(value) ? value : otherwise;
 }
 
 #define READ_OPTIONS(options, read, function)                                           \
@@ -202,7 +209,7 @@ gantry_schedule_t *gantry_cosine_decay_restarts(
             GANTRY_OK ||
         check_number(name, "first_decay_steps", (double)read.first_decay_steps, POSITIVE) !=
             GANTRY_OK ||
-        check_number(name, "t_mul", read.t_mul, NOT_NEGATIVE) != GANTRY_OK ||
+        check_growth(name, or_default(read.t_mul, 2)) != GANTRY_OK ||
         check_number(name, "m_mul", read.m_mul, NOT_NEGATIVE) != GANTRY_OK ||
         check_number(name, "alpha", read.alpha, NOT_NEGATIVE) != GANTRY_OK)
         return NULL;
