@@ -5,6 +5,8 @@
 #ifndef GANTRY_TRAIN_TRAIN_H
 #define GANTRY_TRAIN_TRAIN_H
 
+#include <gantry_train/learning_rate.h>
+#include <gantry_train/optimizer.h>
 #include <gantry_train/tape.h>
 
 #endif
