@@ -75,10 +75,9 @@ typedef struct gantry_initializer_t {
 /** @def GANTRY_INITIALIZER
  * The address of an initialiser of a kind, GANTRY_INIT_..., with a seed: for an argument in C. */
 #ifndef __cplusplus
-#define GANTRY_INITIALIZER(kind_, seed_)                                            \
-    (&(gantry_initializer_t){.struct_size = sizeof(gantry_initializer_t),           \
-                             .kind = (kind_),                                       \
-                             .seed = (seed_)})
+#define GANTRY_INITIALIZER(kind_, seed_) \
+    (&(gantry_initializer_t){            \
+        .struct_size = sizeof(gantry_initializer_t), .kind = (kind_), .seed = (seed_)})
 #endif
 
 /** Makes a tensor of first values. Uniform values, and what is not random, have Keras's bits;

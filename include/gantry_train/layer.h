@@ -59,8 +59,8 @@ typedef struct gantry_kernel_options_t {
     const gantry_initializer_t *bias_initializer;   /**< Copied. NULL: zeros. */
     int64_t strides[2];                             /**< Of convolutions; 0: 1. */
     int64_t dilations[2];                           /**< Of convolutions; 0: 1. */
-    bool same_padding;        /**< Of convolutions: "same"; else "valid". */
-    int64_t depth_multiplier; /**< Of gantry_depthwise_conv2d_layer; 0: 1. */
+    bool same_padding;                              /**< Of convolutions: "same"; else "valid". */
+    int64_t depth_multiplier;                       /**< Of gantry_depthwise_conv2d_layer; 0: 1. */
 } gantry_kernel_options_t;
 
 /** Dense: [..., n] to [..., units]: activation(x kernel + bias). */
@@ -143,12 +143,13 @@ GANTRY_API gantry_layer_t *gantry_concatenate_layer(int32_t axis, const char *na
 
 /** One call of a layer, in a scope that runs or records. The struct may grow. */
 typedef struct gantry_layer_call_t {
-    gantry_scope_t *scope;                 /**< Where its ops go. */
-    const gantry_tensor_t *const *inputs;  /**< The inputs. */
-    size_t input_count;                    /**< Entries of inputs. */
-    const gantry_tensor_t *const *weights; /**< The weights, in the order in which build added them. */
-    size_t weight_count;                   /**< Entries of weights. */
-    bool training;                         /**< Whether the model is trained. */
+    gantry_scope_t *scope;                /**< Where its ops go. */
+    const gantry_tensor_t *const *inputs; /**< The inputs. */
+    size_t input_count;                   /**< Entries of inputs. */
+    const gantry_tensor_t *const
+        *weights;        /**< The weights, in the order in which build added them. */
+    size_t weight_count; /**< Entries of weights. */
+    bool training;       /**< Whether the model is trained. */
     /** New values of weights that are not trained, by the place of the weight; NULL: it stays. */
     const gantry_tensor_t **updates;
 } gantry_layer_call_t;

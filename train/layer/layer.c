@@ -18,8 +18,7 @@ static gantry_status_t check_kind(const gantry_layer_kind_t *kind) {
     return GANTRY_OK;
 }
 
-gantry_layer_t *gantry_layer_create(const gantry_layer_kind_t *kind, void *user,
-                                    const char *name) {
+gantry_layer_t *gantry_layer_create(const gantry_layer_kind_t *kind, void *user, const char *name) {
     if (check_kind(kind) != GANTRY_OK) return NULL;
     gantry_layer_t *layer = gantry__train_alloc(1, sizeof *layer);
     if (!layer) return NULL;
@@ -86,15 +85,15 @@ gantry_layer_t *gantry__layer_make(const gantry_layer_kind_t *kind, size_t bytes
 bool gantry__layer_initializer(const gantry_initializer_t *given, gantry_init_t otherwise,
                                gantry_initializer_t *out) {
     *out = (gantry_initializer_t){.struct_size = sizeof *out, .kind = otherwise};
-    return !given || gantry__train_options(given, sizeof *out, out, sizeof *out, "initializer") ==
-                         GANTRY_OK;
+    return !given ||
+           gantry__train_options(given, sizeof *out, out, sizeof *out, "initializer") == GANTRY_OK;
 }
 
 gantry_status_t gantry__layer_check_rank(const char *kind, const gantry_shape_t *inputs,
                                          size_t input_count, int32_t least, int32_t most) {
     if (input_count != 1)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "layer %s has %zu inputs; 1 is accepted", kind, input_count);
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "layer %s has %zu inputs; 1 is accepted",
+                                  kind, input_count);
     if (inputs[0].rank >= least && inputs[0].rank <= most) return GANTRY_OK;
     char text[256];
     (void)gantry_shape_format(&inputs[0], text, sizeof text);

@@ -75,8 +75,9 @@ static gantry_status_t depthwise_build(gantry_layer_t *layer, const gantry_shape
     const gantry__kernel_t *k = user;
     GANTRY__TRAIN_TRY(gantry__layer_check_rank("DepthwiseConv2D", inputs, input_count, 4, 4));
     const int64_t channels = inputs[0].dims[3];
-    return gantry__kernel_add_weights(
-        layer, k, GANTRY_SHAPE(k->size, k->size, channels, k->multiplier), channels * k->multiplier);
+    return gantry__kernel_add_weights(layer, k,
+                                      GANTRY_SHAPE(k->size, k->size, channels, k->multiplier),
+                                      channels * k->multiplier);
 }
 
 static tensor *depthwise_call(const gantry_layer_call_t *call, void *user) {

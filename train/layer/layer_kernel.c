@@ -35,9 +35,10 @@ static bool take_options(const char *kind, const gantry_kernel_options_t *option
 
 static bool check_activation(const char *kind, gantry_activation_t activation) {
     if (*gantry_activation_name(activation)) return true;
-    (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                             "layer %s: the activation is %d; GANTRY_LINEAR and those after it are accepted",
-                             kind, (int)activation);
+    (void)gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "layer %s: the activation is %d; GANTRY_LINEAR and those after it are accepted", kind,
+        (int)activation);
     return false;
 }
 

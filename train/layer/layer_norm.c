@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BatchNormalization and LayerNormalization over the last dimension. */
 #include "train/base/fail.h"
-#include "train/base/scalar.h"
+#include "train/base/inner_scope.h"
 #include "train/layer/layer_state.h"
 
 typedef const gantry_tensor_t tensor;
@@ -58,8 +58,9 @@ static gantry_status_t batch_build(gantry_layer_t *layer, const gantry_shape_t *
 
 /* old momentum + new (1 - momentum) */
 static tensor *blend(gantry_scope_t *s, tensor *old, tensor *new, double momentum) {
-    return gantry_add(s, gantry_mul(s, old, gantry__train_scalar(s, old, momentum)),
-                      gantry_mul(s, new, gantry__train_scalar(s, old, 1 - momentum)));
+    const gantry_dtype_t dtype = gantry_tensor_dtype(old);
+    return gantry_add(s, gantry_mul(s, old, gantry__train_scalar(s, dtype, momentum)),
+                      gantry_mul(s, new, gantry__train_scalar(s, dtype, 1 - momentum)));
 }
 
 static tensor *batch_call(const gantry_layer_call_t *call, void *user) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers without weights: Flatten, Reshape, Dropout, Activation, Add, Concatenate. */
 #include "train/base/fail.h"
-#include "train/base/scalar.h"
+#include "train/base/inner_scope.h"
 #include "train/layer/layer_state.h"
 
 typedef const gantry_tensor_t tensor;
@@ -58,7 +58,7 @@ static tensor *dropout_call(const gantry_layer_call_t *call, void *user) {
     if (!call->training || rate == 0) return x;
     tensor *drawn = gantry_random_uniform(s, *gantry_tensor_shape(x), GANTRY_FLOAT32, NULL);
     tensor *keeps = gantry_greater_equal(s, drawn, gantry_scalar_f32(s, (float)rate));
-    tensor *scaled = gantry_mul(s, x, gantry__train_scalar(s, x, 1 / (1 - rate)));
+    tensor *scaled = gantry_mul(s, x, gantry__train_scalar(s, gantry_tensor_dtype(x), 1 / (1 - rate)));
     return gantry_select(s, keeps, scaled, gantry_zeros_like(s, x));
 }
 

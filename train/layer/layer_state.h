@@ -26,8 +26,7 @@ struct gantry_layer_t {
 
 /* For constructors of layers: a layer whose user is `bytes` of zeroed memory, which is freed with
  * it. NULL after a failure. */
-gantry_layer_t *gantry__layer_make(const gantry_layer_kind_t *kind, size_t bytes,
-                                   const char *name);
+gantry_layer_t *gantry__layer_make(const gantry_layer_kind_t *kind, size_t bytes, const char *name);
 /* For the field `release` of such a layer's kind. */
 void gantry__layer_free_user(void *user);
 /* A copy of an initialiser; of kind `otherwise` if given is NULL. False: it is refused. */

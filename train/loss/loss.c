@@ -38,8 +38,8 @@ static gantry_status_t loss_check_numbers(gantry_loss_t loss,
         loss == GANTRY_CATEGORICAL_CROSSENTROPY || loss == GANTRY_BINARY_CROSSENTROPY;
     if (!(smoothing >= 0 && smoothing <= (smooths ? 1 : 0)))
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: label_smoothing is %g; %s is accepted",
-                                  loss_rows[loss].name, smoothing, smooths ? "0 to 1" : "0");
+                                  "%s: label_smoothing is %g; %s is accepted", loss_rows[loss].name,
+                                  smoothing, smooths ? "0 to 1" : "0");
     if (!(options->delta >= 0))
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "%s: delta is %g; a number above 0, or 0 for 1, is accepted",
@@ -73,9 +73,8 @@ static bool loss_check_tensors(gantry_scope_t *scope, const char *name,
         return false;
     if (!gantry__train_is_float(gantry_tensor_dtype(predictions))) {
         (void)gantry__train_refuse(
-            scope,
-            "%s: predictions are %s; float16, bfloat16, float32 and float64 are accepted", name,
-            gantry_dtype_name(gantry_tensor_dtype(predictions)));
+            scope, "%s: predictions are %s; float16, bfloat16, float32 and float64 are accepted",
+            name, gantry_dtype_name(gantry_tensor_dtype(predictions)));
         return false;
     }
     if (gantry_tensor_shape(predictions)->rank > 0) return true;
@@ -150,6 +149,5 @@ const gantry_tensor_t *gantry_loss(gantry_scope_t *scope, gantry_loss_t loss,
         (void)gantry__train_hand_on(inner, status);
         return gantry__train_end(scope, inner, NULL);
     }
-    return gantry__train_end(scope, inner,
-                             loss_compute(inner, loss, labels, predictions, &read));
+    return gantry__train_end(scope, inner, loss_compute(inner, loss, labels, predictions, &read));
 }

@@ -56,13 +56,9 @@ void gantry_metric_release(gantry_metric_t *metric) {
 
 /* ---- asked ---- */
 
-const char *gantry_metric_name(const gantry_metric_t *metric) {
-    return metric ? metric->name : "";
-}
+const char *gantry_metric_name(const gantry_metric_t *metric) { return metric ? metric->name : ""; }
 
-static bool metric_is_built(const gantry_metric_t *metric) {
-    return metric->variables[0];
-}
+static bool metric_is_built(const gantry_metric_t *metric) { return metric->variables[0]; }
 
 size_t gantry_metric_variable_count(const gantry_metric_t *metric) {
     return metric && metric_is_built(metric) ? GANTRY__TRAIN_METRIC_VARIABLES : 0;
