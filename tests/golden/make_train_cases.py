@@ -27,7 +27,7 @@ def c_tensor(array):
     """The members of train_tensor_t; an absent tensor has no bytes."""
     if array is None:
         return "{.hex = NULL}"
-    array = np.ascontiguousarray(array)
+    array = np.asarray(array, order="C")
     dims = "".join(f"{n}, " for n in np.shape(array)).rstrip(", ")
     shape = f"{{.rank = {np.ndim(array)}, .dims = {{{dims or 0}}}}}"
     return f'{{GANTRY_{array.dtype.name.upper()}, {shape}, "{array.tobytes().hex()}"}}'

@@ -89,11 +89,11 @@ static const gantry_tensor_t *make_variance_scaling(gantry_scope_t *scope,
 }
 
 /* The named forms. */
-#define INIT_SCALED(name, scale, mode, distribution)                                           \
-    static const gantry_tensor_t *make_##name(gantry_scope_t *scope,                           \
-                                              const gantry_initializer_t *from,                \
-                                              gantry_dtype_t dtype, gantry_shape_t shape) {    \
-        return init_scaled(scope, from, dtype, shape, scale, mode, distribution);              \
+#define INIT_SCALED(name, scale, mode, distribution)                                        \
+    static const gantry_tensor_t *make_##name(gantry_scope_t *scope,                        \
+                                              const gantry_initializer_t *from,             \
+                                              gantry_dtype_t dtype, gantry_shape_t shape) { \
+        return init_scaled(scope, from, dtype, shape, scale, mode, distribution);           \
     }
 INIT_SCALED(glorot_uniform, 1, GANTRY_FAN_AVG, GANTRY_UNIFORM)
 INIT_SCALED(glorot_normal, 1, GANTRY_FAN_AVG, GANTRY_TRUNCATED_NORMAL)
@@ -116,9 +116,8 @@ static const gantry_tensor_t *make_ones(gantry_scope_t *scope, const gantry_init
     return gantry_ones(scope, dtype, shape);
 }
 
-static const gantry_tensor_t *make_constant(gantry_scope_t *scope,
-                                            const gantry_initializer_t *from, gantry_dtype_t dtype,
-                                            gantry_shape_t shape) {
+static const gantry_tensor_t *make_constant(gantry_scope_t *scope, const gantry_initializer_t *from,
+                                            gantry_dtype_t dtype, gantry_shape_t shape) {
     return gantry_fill(scope, shape, gantry__train_scalar(scope, dtype, from->value));
 }
 
@@ -235,11 +234,9 @@ static gantry_status_t init_check_tensor(const gantry_initializer_t *from, gantr
                                   name, text, GANTRY_MAX_RANK);
     if (shape->rank < init_rows[from->kind].least_rank ||
         shape->rank > init_rows[from->kind].most_rank)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "initializer %s: the shape is %s; %s is accepted", name, text,
-                                  init_rows[from->kind].most_rank == 2
-                                      ? "a matrix"
-                                      : "one of two dimensions or more");
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT, "initializer %s: the shape is %s; %s is accepted", name, text,
+            init_rows[from->kind].most_rank == 2 ? "a matrix" : "one of two dimensions or more");
     if (init_rows[from->kind].needs_float && !gantry__train_is_float(dtype))
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -253,8 +250,8 @@ static gantry_status_t init_read(const gantry_initializer_t *given, gantry_dtype
     if (!given)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_initialize: the initializer is NULL");
-    GANTRY__TRAIN_TRY(gantry__train_options(given, out, sizeof *out,
-                                            "gantry_initialize: gantry_initializer_t"));
+    GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof *out, out, sizeof *out,
+                                            "gantry_initialize: initializer"));
     if (!init_exists(out->kind))
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,

@@ -23,9 +23,7 @@ typedef struct qr_t {
     double *columns, *tau, *diagonal;
 } qr_t;
 
-static double *qr_column(const qr_t *qr, size_t k) {
-    return qr->columns + k * qr->m;
-}
+static double *qr_column(const qr_t *qr, size_t k) { return qr->columns + k * qr->m; }
 
 static double dot(const double *a, const double *b, size_t count) {
     double sum = 0;

@@ -9,9 +9,7 @@ gantry__train_shape_text_t gantry__train_shape_text(const gantry_tensor_t *x) {
     return out;
 }
 
-static int32_t rank_of(const gantry_tensor_t *x) {
-    return gantry_tensor_shape(x)->rank;
-}
+static int32_t rank_of(const gantry_tensor_t *x) { return gantry_tensor_shape(x)->rank; }
 
 int64_t gantry__train_last_dim(const gantry_tensor_t *x) {
     const gantry_shape_t *shape = gantry_tensor_shape(x);
@@ -39,9 +37,7 @@ void gantry__train_fit_ranks(gantry_scope_t *scope, const gantry_tensor_t **a,
     }
 }
 
-static bool dim_fits(int64_t a, int64_t b) {
-    return a == b || a < 0 || b < 0;
-}
+static bool dim_fits(int64_t a, int64_t b) { return a == b || a < 0 || b < 0; }
 
 bool gantry__train_dims_fit(const gantry_tensor_t *a, const gantry_tensor_t *b, int32_t rank) {
     const gantry_shape_t *x = gantry_tensor_shape(a), *y = gantry_tensor_shape(b);

@@ -38,8 +38,8 @@ static gantry_status_t loss_check_numbers(gantry_loss_t loss,
         loss == GANTRY_CATEGORICAL_CROSSENTROPY || loss == GANTRY_BINARY_CROSSENTROPY;
     if (!(smoothing >= 0 && smoothing <= (smooths ? 1 : 0)))
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: label_smoothing is %g; %s is accepted",
-                                  loss_rows[loss].name, smoothing, smooths ? "0 to 1" : "0");
+                                  "%s: label_smoothing is %g; %s is accepted", loss_rows[loss].name,
+                                  smoothing, smooths ? "0 to 1" : "0");
     if (!(options->delta >= 0))
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "%s: delta is %g; a number above 0, or 0 for 1, is accepted",
@@ -55,7 +55,7 @@ gantry_status_t gantry__train_loss_options(gantry_loss_t loss, const gantry_loss
             "gantry_loss: %d is no loss; GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY to GANTRY_HUBER are accepted",
             (int)loss);
     GANTRY__TRAIN_TRY(
-        gantry__train_options(given, out, sizeof *out, "gantry_loss: gantry_loss_options_t"));
+        gantry__train_options(given, sizeof *out, out, sizeof *out, "gantry_loss: options"));
     if ((unsigned)out->reduction > GANTRY_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -73,9 +73,8 @@ static bool loss_check_tensors(gantry_scope_t *scope, const char *name,
         return false;
     if (!gantry__train_is_float(gantry_tensor_dtype(predictions))) {
         (void)gantry__train_refuse(
-            scope,
-            "%s: predictions are %s; float16, bfloat16, float32 and float64 are accepted", name,
-            gantry_dtype_name(gantry_tensor_dtype(predictions)));
+            scope, "%s: predictions are %s; float16, bfloat16, float32 and float64 are accepted",
+            name, gantry_dtype_name(gantry_tensor_dtype(predictions)));
         return false;
     }
     if (gantry_tensor_shape(predictions)->rank > 0) return true;
@@ -101,12 +100,15 @@ static const gantry_tensor_t *loss_weigh(gantry_scope_t *scope, const char *name
     return NULL;
 }
 
-/* The number of losses, as a scalar of their type. */
-static const gantry_tensor_t *loss_count(gantry_scope_t *scope, const gantry_tensor_t *losses) {
+/* The sum divided by the number of losses. */
+static const gantry_tensor_t *loss_mean(gantry_scope_t *scope, const gantry_tensor_t *losses) {
     const int64_t count = gantry_tensor_elements(losses);
     const gantry_dtype_t dtype = gantry_tensor_dtype(losses);
-    if (count >= 0) return gantry__train_scalar(scope, dtype, (double)count);
-    return gantry_cast(scope, gantry_size(scope, losses, GANTRY_INT64), dtype);
+    const gantry_tensor_t *sum = gantry_sum(scope, losses, NULL);
+    if (count == 0) return sum;
+    if (count > 0) return gantry_div(scope, sum, gantry__train_scalar(scope, dtype, (double)count));
+    const gantry_tensor_t *open_count = gantry_size(scope, losses, GANTRY_INT64);
+    return gantry_div_no_nan(scope, sum, gantry_cast(scope, open_count, dtype));
 }
 
 static const gantry_tensor_t *loss_reduce(gantry_scope_t *scope, const gantry_tensor_t *losses,
@@ -114,11 +116,11 @@ static const gantry_tensor_t *loss_reduce(gantry_scope_t *scope, const gantry_te
                                           gantry_reduction_t reduction) {
     if (!losses || reduction == GANTRY_REDUCTION_NONE || gantry_tensor_shape(losses)->rank == 0)
         return losses;
-    const gantry_tensor_t *sum = gantry_sum(scope, losses, NULL);
-    if (reduction == GANTRY_REDUCTION_SUM || gantry_tensor_elements(losses) == 0) return sum;
+    if (reduction == GANTRY_REDUCTION_SUM) return gantry_sum(scope, losses, NULL);
     if (reduction == GANTRY_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT && weights)
-        return gantry_div_no_nan(scope, sum, gantry_sum(scope, weights, NULL));
-    return gantry_div_no_nan(scope, sum, loss_count(scope, losses));
+        return gantry_div_no_nan(scope, gantry_sum(scope, losses, NULL),
+                                 gantry_sum(scope, weights, NULL));
+    return loss_mean(scope, losses);
 }
 
 /* ---- the call ---- */
@@ -150,6 +152,5 @@ const gantry_tensor_t *gantry_loss(gantry_scope_t *scope, gantry_loss_t loss,
         (void)gantry__train_hand_on(inner, status);
         return gantry__train_end(scope, inner, NULL);
     }
-    return gantry__train_end(scope, inner,
-                             loss_compute(inner, loss, labels, predictions, &read));
+    return gantry__train_end(scope, inner, loss_compute(inner, loss, labels, predictions, &read));
 }

@@ -90,9 +90,8 @@ static const gantry_tensor_t *crossentropy_of_logits(gantry_scope_t *scope,
                                                      const gantry_tensor_t *labels,
                                                      const gantry_tensor_t *logits) {
     const gantry_tensor_t *losses = NULL;
-    (void)gantry_softmax_cross_entropy_with_logits(scope, gantry__train_rows(scope, logits),
-                                                   gantry__train_rows(scope, labels), &losses,
-                                                   NULL);
+    (void)gantry_softmax_cross_entropy_with_logits(
+        scope, gantry__train_rows(scope, logits), gantry__train_rows(scope, labels), &losses, NULL);
     return losses ? losses_of_rows(scope, losses, logits) : NULL;
 }
 
@@ -187,6 +186,6 @@ const gantry_tensor_t *gantry__train_huber(gantry_scope_t *scope, const char *na
     const gantry_tensor_t *outside =
         gantry_sub(scope, gantry_mul(scope, bound, size),
                    gantry_mul(scope, half, gantry_square(scope, bound)));
-    return mean_of_last(scope, gantry_select(scope, gantry_less_equal(scope, size, bound), inside,
-                                             outside));
+    return mean_of_last(
+        scope, gantry_select(scope, gantry_less_equal(scope, size, bound), inside, outside));
 }

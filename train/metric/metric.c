@@ -25,8 +25,8 @@ gantry_metric_t *gantry__train_metric_create(const gantry__train_metric_kind_t *
                                              const gantry_metric_options_t *options) {
     gantry_metric_options_t read;
     char what[96];
-    (void)snprintf(what, sizeof what, "%s: gantry_metric_options_t", call);
-    if (gantry__train_options(options, &read, sizeof read, what) != GANTRY_OK ||
+    (void)snprintf(what, sizeof what, "%s: options", call);
+    if (gantry__train_options(options, sizeof read, &read, sizeof read, what) != GANTRY_OK ||
         metric_check_dtype(call, read.dtype) != GANTRY_OK)
         return NULL;
     gantry_metric_t *metric = gantry__train_alloc(1, sizeof *metric);
@@ -56,13 +56,9 @@ void gantry_metric_release(gantry_metric_t *metric) {
 
 /* ---- asked ---- */
 
-const char *gantry_metric_name(const gantry_metric_t *metric) {
-    return metric ? metric->name : "";
-}
+const char *gantry_metric_name(const gantry_metric_t *metric) { return metric ? metric->name : ""; }
 
-static bool metric_is_built(const gantry_metric_t *metric) {
-    return metric->variables[0];
-}
+static bool metric_is_built(const gantry_metric_t *metric) { return metric->variables[0]; }
 
 size_t gantry_metric_variable_count(const gantry_metric_t *metric) {
     return metric && metric_is_built(metric) ? GANTRY__TRAIN_METRIC_VARIABLES : 0;

@@ -71,9 +71,7 @@ static const gantry_tensor_t *values_sparse(const gantry_metric_t *metric, gantr
     return gantry_equal(scope, gantry__train_cast(scope, labels, GANTRY_INT64), classes);
 }
 
-static bool last_is_one(const gantry_tensor_t *x) {
-    return gantry__train_last_dim(x) == 1;
-}
+static bool last_is_one(const gantry_tensor_t *x) { return gantry__train_last_dim(x) == 1; }
 
 static const gantry_tensor_t *values_by_shape(const gantry_metric_t *metric, gantry_scope_t *scope,
                                               const gantry_tensor_t *labels,
@@ -128,16 +126,16 @@ gantry_metric_t *gantry_accuracy(const gantry_metric_options_t *options) {
 
 gantry_metric_t *gantry_binary_accuracy(double threshold, const gantry_metric_options_t *options) {
     static const gantry__train_metric_kind_t kind = GANTRY__TRAIN_MEAN_KIND(values_binary);
-    gantry_metric_t *metric = gantry__train_metric_create(&kind, "gantry_binary_accuracy",
-                                                          "binary_accuracy", options);
+    gantry_metric_t *metric =
+        gantry__train_metric_create(&kind, "gantry_binary_accuracy", "binary_accuracy", options);
     if (metric) metric->threshold = threshold;
     return metric;
 }
 
 gantry_metric_t *gantry_categorical_accuracy(const gantry_metric_options_t *options) {
     static const gantry__train_metric_kind_t kind = GANTRY__TRAIN_MEAN_KIND(values_categorical);
-    return gantry__train_metric_create(&kind, "gantry_categorical_accuracy",
-                                       "categorical_accuracy", options);
+    return gantry__train_metric_create(&kind, "gantry_categorical_accuracy", "categorical_accuracy",
+                                       options);
 }
 
 gantry_metric_t *gantry_sparse_categorical_accuracy(const gantry_metric_options_t *options) {
@@ -162,8 +160,8 @@ static gantry_metric_t *top_k_create(const gantry__train_metric_kind_t *kind, co
 gantry_metric_t *gantry_top_k_categorical_accuracy(int32_t k,
                                                    const gantry_metric_options_t *options) {
     static const gantry__train_metric_kind_t kind = GANTRY__TRAIN_MEAN_KIND(values_top_k);
-    return top_k_create(&kind, "gantry_top_k_categorical_accuracy", "top_k_categorical_accuracy",
-                        k, options);
+    return top_k_create(&kind, "gantry_top_k_categorical_accuracy", "top_k_categorical_accuracy", k,
+                        options);
 }
 
 gantry_metric_t *gantry_sparse_top_k_categorical_accuracy(int32_t k,

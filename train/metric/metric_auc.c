@@ -57,8 +57,8 @@ static const gantry_tensor_t *auc_weights(const gantry_metric_t *metric, gantry_
 /* 1 for labels that are not 0. */
 static const gantry_tensor_t *auc_positives(const gantry_metric_t *metric, gantry_scope_t *scope,
                                             const gantry_tensor_t *labels) {
-    return flat(scope, gantry_cast(scope, gantry__train_cast(scope, labels, GANTRY_BOOL),
-                                   metric->dtype));
+    return flat(scope,
+                gantry_cast(scope, gantry__train_cast(scope, labels, GANTRY_BOOL), metric->dtype));
 }
 
 static void auc_sums(const gantry_metric_t *metric, gantry_scope_t *scope,
@@ -106,8 +106,7 @@ static const gantry_tensor_t *auc_result(
     gantry_scope_t *scope, const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]) {
     const gantry_tensor_t *y = auc_rates(scope, state[0]), *x = auc_rates(scope, state[1]);
     if (!x || !y) return NULL;
-    const gantry_tensor_t *widths =
-        gantry_sub(scope, auc_part(scope, x, 0), auc_part(scope, x, 1));
+    const gantry_tensor_t *widths = gantry_sub(scope, auc_part(scope, x, 0), auc_part(scope, x, 1));
     const gantry_tensor_t *heights =
         gantry_add(scope, auc_part(scope, y, 0), auc_part(scope, y, 1));
     heights = gantry_div(scope, heights, gantry__train_scalar(scope, gantry_tensor_dtype(y), 2));

@@ -57,10 +57,10 @@ const gantry_tensor_t *gantry__train_mean_result(
     gantry_scope_t *scope, const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]);
 
 /* The members of a kind that is a mean of these values, of labels and predictions. */
-#define GANTRY__TRAIN_MEAN_KIND(values_)                                                      \
-    {                                                                                         \
+#define GANTRY__TRAIN_MEAN_KIND(values_)                                                        \
+    {                                                                                           \
         .variables = {"total", "count"}, .takes_labels = true, .sums = gantry__train_mean_sums, \
-        .result = gantry__train_mean_result, .values = (values_)                              \
+        .result = gantry__train_mean_result, .values = (values_)                                \
     }
 
 #endif
