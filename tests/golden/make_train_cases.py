@@ -322,7 +322,9 @@ def curves(dtype):
 
 def metrics():
     for dtype in FLOATS:
+        keras.config.set_floatx(dtype)  # AUC's variables have this type, whatever its own
         yield from metrics_of(dtype)
+        keras.config.set_floatx("float32")
 
 
 # ---- initialisers ----

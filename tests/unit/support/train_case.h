@@ -37,11 +37,11 @@ static inline const gantry_tensor_t *train_make(gantry_scope_t *scope,
 
 static inline double train_number(const void *data, gantry_dtype_t dtype, size_t i) {
     switch (dtype) {
-    case GANTRY_FLOAT32: return (double)((const float *)data)[i];
-    case GANTRY_FLOAT64: return ((const double *)data)[i];
-    case GANTRY_INT32: return ((const int32_t *)data)[i];
-    case GANTRY_INT64: return (double)((const int64_t *)data)[i];
-    default: fail_msg("no number type: %d", (int)dtype); return 0;
+        case GANTRY_FLOAT32: return (double)((const float *)data)[i];
+        case GANTRY_FLOAT64: return ((const double *)data)[i];
+        case GANTRY_INT32: return ((const int32_t *)data)[i];
+        case GANTRY_INT64: return (double)((const int64_t *)data)[i];
+        default: fail_msg("no number type: %d", (int)dtype); return 0;
     }
 }
 

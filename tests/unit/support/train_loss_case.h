@@ -55,9 +55,9 @@ static inline void train_loss_captured(gantry_scope_t *scope, const train_loss_c
                                          train_spec(&c->weights)};
     gantry_function_t *function = function_fixture_trace(
         gantry_scope_runtime(scope), train_loss_body, &copy, specs, count, 1, NULL);
-    const gantry_tensor_t *got, *inputs[] = {train_make(scope, &c->labels),
-                                             train_make(scope, &c->predictions),
-                                             train_make(scope, &c->weights)};
+    const gantry_tensor_t *got,
+        *inputs[] = {train_make(scope, &c->labels), train_make(scope, &c->predictions),
+                     train_make(scope, &c->weights)};
     function_fixture_call(scope, function, inputs, count, &got, 1);
     train_loss_name(c, "captured", name);
     train_expect(name, got, &c->expected, train_loss_bound(c));

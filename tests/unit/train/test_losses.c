@@ -48,12 +48,12 @@ static void losses_in_functions_are_those_of_keras(void **state) {
 static void loss_of_nothing_is_zero(void **state) {
     (void)state;
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
-    for (gantry_loss_t loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY; loss <= GANTRY_HUBER; ++loss) {
+    for (gantry_loss_t loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY; loss <= GANTRY_HUBER;
+         ++loss) {
         const gantry_tensor_t *none = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(0, 3));
-        const gantry_tensor_t *labels =
-            loss == GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY
-                ? gantry_zeros(scope, GANTRY_INT32, GANTRY_SHAPE(0))
-                : none;
+        const gantry_tensor_t *labels = loss == GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY
+                                            ? gantry_zeros(scope, GANTRY_INT32, GANTRY_SHAPE(0))
+                                            : none;
         EXPECT_F32(gantry_loss(scope, loss, labels, none, NULL), 0);
         EXPECT_F32(gantry_loss(scope, loss, labels, none,
                                &(gantry_loss_options_t){.reduction = GANTRY_REDUCTION_SUM,
@@ -69,8 +69,8 @@ static void halves_are_losses_too(void **state) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     for (size_t i = 0; i < 2; ++i) {
         const gantry_tensor_t *p = gantry_cast(scope, F32(scope, 1, 2, 3, 4), halves[i]);
-        const gantry_tensor_t *loss = gantry_loss(scope, GANTRY_MEAN_SQUARED_ERROR,
-                                                  I32(scope, 1, 2, 3, 8), p, NULL);
+        const gantry_tensor_t *loss =
+            gantry_loss(scope, GANTRY_MEAN_SQUARED_ERROR, I32(scope, 1, 2, 3, 8), p, NULL);
         assert_int_equal(gantry_tensor_dtype(loss), halves[i]);
         EXPECT_F32(gantry_cast(scope, loss, GANTRY_FLOAT32), 4);
     }
@@ -156,8 +156,7 @@ static void tape_differentiates_losses(void **state) {
                     (float[]){2, 1 / 3.0F, -4 / 3.0F});
     expect_gradient(GANTRY_MEAN_ABSOLUTE_ERROR, false, hot, far, scope,
                     (float[]){1 / 3.0F, 1 / 3.0F, -1 / 3.0F});
-    expect_gradient(GANTRY_HUBER, false, hot, far, scope,
-                    (float[]){1 / 3.0F, 0.5F / 3, -1 / 3.0F});
+    expect_gradient(GANTRY_HUBER, false, hot, far, scope, (float[]){1 / 3.0F, 0.5F / 3, -1 / 3.0F});
     expect_ended_well(scope);
 }
 
@@ -172,8 +171,8 @@ static void labels_out_of_range_are_reported(void **state) {
         const gantry_tensor_t *loss = gantry_loss(scope, GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY,
                                                   make_i32(scope, 2, bad[i]), p, NULL);
         float value;
-        gantry_status_t status = loss ? gantry_tensor_read(loss, &value, sizeof value)
-                                      : gantry_scope_status(scope);
+        gantry_status_t status =
+            loss ? gantry_tensor_read(loss, &value, sizeof value) : gantry_scope_status(scope);
         assert_int_equal(status, GANTRY_INVALID_ARGUMENT);
         assert_non_null(strstr(gantry_last_message(), "Received a label value of"));
         (void)gantry_scope_end(scope);
@@ -273,12 +272,14 @@ static void losses_have_names(void **state) {
 
 static gantry_status_t all_losses(gantry_scope_t *scope) {
     const gantry_tensor_t *p = row(scope, 0.25F, 0.5F, 0.25F), *weights = F32(scope, 2);
-    for (gantry_loss_t loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY; loss <= GANTRY_HUBER; ++loss) {
+    for (gantry_loss_t loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY; loss <= GANTRY_HUBER;
+         ++loss) {
         const gantry_tensor_t *labels =
             loss == GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY ? I32(scope, 1) : p;
         for (int k = 0; k < 2; ++k)
-            (void)gantry_loss(scope, loss, labels, p,
-                              &(gantry_loss_options_t){.from_logits = k, .sample_weights = weights});
+            (void)gantry_loss(
+                scope, loss, labels, p,
+                &(gantry_loss_options_t){.from_logits = k, .sample_weights = weights});
     }
     return gantry_scope_status(scope);
 }
