@@ -51,11 +51,10 @@ typedef enum gantry_distribution_t {
     GANTRY_UNIFORM = 2             /**< Uniform around 0. */
 } gantry_distribution_t;
 
-/** An initialiser: `&(gantry_initializer_t){sizeof(gantry_initializer_t),
- * GANTRY_INIT_GLOROT_UNIFORM, .seed = 42}` or GANTRY_INITIALIZER. A member that is 0 has Keras's
- * default. */
+/** An initialiser: `&(gantry_initializer_t){.kind = GANTRY_INIT_GLOROT_UNIFORM, .seed = 42}`. A
+ * member that is 0 has Keras's default. */
 typedef struct gantry_initializer_t {
-    uint32_t struct_size; /**< Its sizeof. */
+    uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
     gantry_init_t kind;   /**< The kind. */
     int64_t seed;         /**< Keras's seed. */
     /** How often a keras.random.SeedGenerator of that seed has drawn; 0 for a number as seed. */
@@ -71,14 +70,6 @@ typedef struct gantry_initializer_t {
     gantry_distribution_t distribution; /**< VARIANCE_SCALING. */
     double gain;                        /**< ORTHOGONAL, IDENTITY; 0: 1. */
 } gantry_initializer_t;
-
-/** @def GANTRY_INITIALIZER
- * The address of an initialiser of a kind, GANTRY_INIT_..., with a seed: for an argument in C. */
-#ifndef __cplusplus
-#define GANTRY_INITIALIZER(kind_, seed_) \
-    (&(gantry_initializer_t){            \
-        .struct_size = sizeof(gantry_initializer_t), .kind = (kind_), .seed = (seed_)})
-#endif
 
 /** Makes a tensor of first values. Uniform values, and what is not random, have Keras's bits;
  * normal values and ORTHOGONAL lie within 1e-6 of Keras's float32 ones.

@@ -49,7 +49,7 @@ typedef enum gantry_reduction_t {
 
 /** Options of gantry_loss. */
 typedef struct gantry_loss_options_t {
-    uint32_t struct_size;         /**< Its sizeof. */
+    uint32_t struct_size;         /**< Its sizeof; 0: that of version 0.1. */
     gantry_reduction_t reduction; /**< 0: the mean. */
     /** Cross-entropies: predictions are logits, not probabilities. Of a model whose last layer is a
      * softmax or a sigmoid, Keras on TensorFlow finds the logits and computes from them: what it

@@ -19,7 +19,7 @@ typedef struct gantry_metric_t gantry_metric_t;
 
 /** Options of metrics. */
 typedef struct gantry_metric_options_t {
-    uint32_t struct_size; /**< Its sizeof. */
+    uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
     const char *name;     /**< Its name, which is copied; NULL: Keras's. */
     gantry_dtype_t dtype; /**< The type of its state and result, a float; 0: float32. */
     bool from_logits;     /**< gantry_auc: predictions are logits. */

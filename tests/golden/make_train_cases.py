@@ -27,7 +27,7 @@ def c_tensor(array):
     """The members of train_tensor_t; an absent tensor has no bytes."""
     if array is None:
         return "{.hex = NULL}"
-    array = np.ascontiguousarray(array)
+    array = np.asarray(array, order="C")
     dims = "".join(f"{n}, " for n in np.shape(array)).rstrip(", ")
     shape = f"{{.rank = {np.ndim(array)}, .dims = {{{dims or 0}}}}}"
     return f'{{GANTRY_{array.dtype.name.upper()}, {shape}, "{array.tobytes().hex()}"}}'
@@ -322,7 +322,9 @@ def curves(dtype):
 
 def metrics():
     for dtype in FLOATS:
+        keras.config.set_floatx(dtype)  # AUC's variables have this type, whatever its own
         yield from metrics_of(dtype)
+        keras.config.set_floatx("float32")
 
 
 # ---- initialisers ----

@@ -55,7 +55,7 @@ gantry_status_t gantry__train_loss_options(gantry_loss_t loss, const gantry_loss
             "gantry_loss: %d is no loss; GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY to GANTRY_HUBER are accepted",
             (int)loss);
     GANTRY__TRAIN_TRY(
-        gantry__train_options(given, out, sizeof *out, "gantry_loss: gantry_loss_options_t"));
+        gantry__train_options(given, sizeof *out, out, sizeof *out, "gantry_loss: options"));
     if ((unsigned)out->reduction > GANTRY_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -100,12 +100,15 @@ static const gantry_tensor_t *loss_weigh(gantry_scope_t *scope, const char *name
     return NULL;
 }
 
-/* The number of losses, as a scalar of their type. */
-static const gantry_tensor_t *loss_count(gantry_scope_t *scope, const gantry_tensor_t *losses) {
+/* The sum divided by the number of losses. */
+static const gantry_tensor_t *loss_mean(gantry_scope_t *scope, const gantry_tensor_t *losses) {
     const int64_t count = gantry_tensor_elements(losses);
     const gantry_dtype_t dtype = gantry_tensor_dtype(losses);
-    if (count >= 0) return gantry__train_scalar(scope, dtype, (double)count);
-    return gantry_cast(scope, gantry_size(scope, losses, GANTRY_INT64), dtype);
+    const gantry_tensor_t *sum = gantry_sum(scope, losses, NULL);
+    if (count == 0) return sum;
+    if (count > 0) return gantry_div(scope, sum, gantry__train_scalar(scope, dtype, (double)count));
+    const gantry_tensor_t *open_count = gantry_size(scope, losses, GANTRY_INT64);
+    return gantry_div_no_nan(scope, sum, gantry_cast(scope, open_count, dtype));
 }
 
 static const gantry_tensor_t *loss_reduce(gantry_scope_t *scope, const gantry_tensor_t *losses,
@@ -113,11 +116,11 @@ static const gantry_tensor_t *loss_reduce(gantry_scope_t *scope, const gantry_te
                                           gantry_reduction_t reduction) {
     if (!losses || reduction == GANTRY_REDUCTION_NONE || gantry_tensor_shape(losses)->rank == 0)
         return losses;
-    const gantry_tensor_t *sum = gantry_sum(scope, losses, NULL);
-    if (reduction == GANTRY_REDUCTION_SUM || gantry_tensor_elements(losses) == 0) return sum;
+    if (reduction == GANTRY_REDUCTION_SUM) return gantry_sum(scope, losses, NULL);
     if (reduction == GANTRY_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT && weights)
-        return gantry_div_no_nan(scope, sum, gantry_sum(scope, weights, NULL));
-    return gantry_div_no_nan(scope, sum, loss_count(scope, losses));
+        return gantry_div_no_nan(scope, gantry_sum(scope, losses, NULL),
+                                 gantry_sum(scope, weights, NULL));
+    return loss_mean(scope, losses);
 }
 
 /* ---- the call ---- */

@@ -25,8 +25,8 @@ gantry_metric_t *gantry__train_metric_create(const gantry__train_metric_kind_t *
                                              const gantry_metric_options_t *options) {
     gantry_metric_options_t read;
     char what[96];
-    (void)snprintf(what, sizeof what, "%s: gantry_metric_options_t", call);
-    if (gantry__train_options(options, &read, sizeof read, what) != GANTRY_OK ||
+    (void)snprintf(what, sizeof what, "%s: options", call);
+    if (gantry__train_options(options, sizeof read, &read, sizeof read, what) != GANTRY_OK ||
         metric_check_dtype(call, read.dtype) != GANTRY_OK)
         return NULL;
     gantry_metric_t *metric = gantry__train_alloc(1, sizeof *metric);

@@ -6,6 +6,7 @@
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/loss/fit.h"
+#include "train/loss/loss_formula.h"
 
 /* The mean over the dimensions from `first` on; x itself if it has none. */
 static const gantry_tensor_t *mean_from(gantry_scope_t *scope, const gantry_tensor_t *x,
