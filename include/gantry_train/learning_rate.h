@@ -46,9 +46,9 @@ GANTRY_API const gantry_tensor_t *gantry_schedule_rate(gantry_scope_t *scope,
 typedef struct gantry_exponential_decay_options_t {
     uint32_t struct_size;         /**< Its sizeof; 0: that of version 0.1. */
     double initial_learning_rate; /**< The rate of step 0; positive. */
-    int64_t decay_steps;          /**< Steps until the rate is decay_rate times as large; positive. */
-    double decay_rate;            /**< That factor; positive. */
-    bool staircase;               /**< Whether the rate changes each decay_steps steps only. */
+    int64_t decay_steps; /**< Steps until the rate is decay_rate times as large; positive. */
+    double decay_rate;   /**< That factor; positive. */
+    bool staircase;      /**< Whether the rate changes each decay_steps steps only. */
 } gantry_exponential_decay_options_t;
 /** ExponentialDecay: initial_learning_rate * decay_rate ^ (step / decay_steps). NULL after a
  * failure, with its text in gantry_last_message. */
@@ -113,9 +113,9 @@ typedef struct gantry_cosine_decay_restarts_options_t {
     uint32_t struct_size;         /**< Its sizeof; 0: that of version 0.1. */
     double initial_learning_rate; /**< The rate of step 0; positive. */
     int64_t first_decay_steps;    /**< Steps of the first period; positive. */
-    double t_mul;                 /**< A period's length over that of the one before; at least 1. 0: 2. */
-    double m_mul;                 /**< A period's first rate over that of the one before. 0: 1. */
-    double alpha;                 /**< The least rate, as a part of initial_learning_rate. */
+    double t_mul; /**< A period's length over that of the one before; at least 1. 0: 2. */
+    double m_mul; /**< A period's first rate over that of the one before. 0: 1. */
+    double alpha; /**< The least rate, as a part of initial_learning_rate. */
 } gantry_cosine_decay_restarts_options_t;
 /** CosineDecayRestarts: falls along half a cosine, again and again. NULL after a failure, with its
  * text in gantry_last_message. */

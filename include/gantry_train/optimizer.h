@@ -41,11 +41,11 @@ typedef struct gantry_sgd_options_t {
     uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
     double learning_rate;              /**< The learning rate. 0: 0.01. */
     const gantry_schedule_t *schedule; /**< Gives the rates, in the place of learning_rate; NULL. */
-    double weight_decay;               /**< Part of the weights, times the rate, that each step takes
+    double weight_decay;    /**< Part of the weights, times the rate, that each step takes
                                             off. 0: none. */
-    double clipnorm;                   /**< The most norm of each gradient; 0: any. */
-    double clipvalue;                  /**< The most size of an element of a gradient; 0: any. */
-    double global_clipnorm;            /**< The most norm of all gradients together; 0: any. */
+    double clipnorm;        /**< The most norm of each gradient; 0: any. */
+    double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
+    double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
     double momentum; /**< Part of the last update that goes into the next, in [0, 1]. 0: none. */
     bool nesterov;   /**< Whether the momentum is Nesterov's. */
 } gantry_sgd_options_t;
@@ -57,15 +57,15 @@ typedef struct gantry_adam_options_t {
     uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
     double learning_rate;              /**< The learning rate. 0: 0.001. */
     const gantry_schedule_t *schedule; /**< Gives the rates, in the place of learning_rate; NULL. */
-    double weight_decay;               /**< Part of the weights, times the rate, that each step takes
+    double weight_decay;    /**< Part of the weights, times the rate, that each step takes
                                             off. 0: none. */
-    double clipnorm;                   /**< The most norm of each gradient; 0: any. */
-    double clipvalue;                  /**< The most size of an element of a gradient; 0: any. */
-    double global_clipnorm;            /**< The most norm of all gradients together; 0: any. */
-    double beta_1;  /**< Decay of the mean of gradients, in [0, 1). 0: 0.9. */
-    double beta_2;  /**< Decay of the mean of their squares, in [0, 1). 0: 0.999. */
-    double epsilon; /**< Added to the divisor. 0: 1e-7. */
-    bool amsgrad;   /**< Whether the mean of squares never falls (AMSGrad). */
+    double clipnorm;        /**< The most norm of each gradient; 0: any. */
+    double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
+    double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
+    double beta_1;          /**< Decay of the mean of gradients, in [0, 1). 0: 0.9. */
+    double beta_2;          /**< Decay of the mean of their squares, in [0, 1). 0: 0.999. */
+    double epsilon;         /**< Added to the divisor. 0: 1e-7. */
+    bool amsgrad;           /**< Whether the mean of squares never falls (AMSGrad). */
 } gantry_adam_options_t;
 /** Adam: means of gradients and of their squares. */
 GANTRY_API gantry_optimizer_t *gantry_adam(const gantry_adam_options_t *options);
@@ -75,15 +75,15 @@ typedef struct gantry_adamw_options_t {
     uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
     double learning_rate;              /**< The learning rate. 0: 0.001. */
     const gantry_schedule_t *schedule; /**< Gives the rates, in the place of learning_rate; NULL. */
-    double weight_decay;               /**< Part of the weights, times the rate, that each step takes
+    double weight_decay;    /**< Part of the weights, times the rate, that each step takes
                                             off. 0: 0.004. */
-    double clipnorm;                   /**< The most norm of each gradient; 0: any. */
-    double clipvalue;                  /**< The most size of an element of a gradient; 0: any. */
-    double global_clipnorm;            /**< The most norm of all gradients together; 0: any. */
-    double beta_1;  /**< Decay of the mean of gradients, in [0, 1). 0: 0.9. */
-    double beta_2;  /**< Decay of the mean of their squares, in [0, 1). 0: 0.999. */
-    double epsilon; /**< Added to the divisor. 0: 1e-7. */
-    bool amsgrad;   /**< Whether the mean of squares never falls (AMSGrad). */
+    double clipnorm;        /**< The most norm of each gradient; 0: any. */
+    double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
+    double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
+    double beta_1;          /**< Decay of the mean of gradients, in [0, 1). 0: 0.9. */
+    double beta_2;          /**< Decay of the mean of their squares, in [0, 1). 0: 0.999. */
+    double epsilon;         /**< Added to the divisor. 0: 1e-7. */
+    bool amsgrad;           /**< Whether the mean of squares never falls (AMSGrad). */
 } gantry_adamw_options_t;
 /** AdamW: Adam with decoupled weight decay. */
 GANTRY_API gantry_optimizer_t *gantry_adamw(const gantry_adamw_options_t *options);
@@ -93,14 +93,14 @@ typedef struct gantry_nadam_options_t {
     uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
     double learning_rate;              /**< The learning rate. 0: 0.001. */
     const gantry_schedule_t *schedule; /**< Gives the rates, in the place of learning_rate; NULL. */
-    double weight_decay;               /**< Part of the weights, times the rate, that each step takes
+    double weight_decay;    /**< Part of the weights, times the rate, that each step takes
                                             off. 0: none. */
-    double clipnorm;                   /**< The most norm of each gradient; 0: any. */
-    double clipvalue;                  /**< The most size of an element of a gradient; 0: any. */
-    double global_clipnorm;            /**< The most norm of all gradients together; 0: any. */
-    double beta_1;  /**< Decay of the mean of gradients, in [0, 1). 0: 0.9. */
-    double beta_2;  /**< Decay of the mean of their squares, in [0, 1). 0: 0.999. */
-    double epsilon; /**< Added to the divisor. 0: 1e-7. */
+    double clipnorm;        /**< The most norm of each gradient; 0: any. */
+    double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
+    double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
+    double beta_1;          /**< Decay of the mean of gradients, in [0, 1). 0: 0.9. */
+    double beta_2;          /**< Decay of the mean of their squares, in [0, 1). 0: 0.999. */
+    double epsilon;         /**< Added to the divisor. 0: 1e-7. */
 } gantry_nadam_options_t;
 /** Nadam: Adam with Nesterov momentum. */
 GANTRY_API gantry_optimizer_t *gantry_nadam(const gantry_nadam_options_t *options);
@@ -110,12 +110,12 @@ typedef struct gantry_rmsprop_options_t {
     uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
     double learning_rate;              /**< The learning rate. 0: 0.001. */
     const gantry_schedule_t *schedule; /**< Gives the rates, in the place of learning_rate; NULL. */
-    double weight_decay;               /**< Part of the weights, times the rate, that each step takes
+    double weight_decay;    /**< Part of the weights, times the rate, that each step takes
                                             off. 0: none. */
-    double clipnorm;                   /**< The most norm of each gradient; 0: any. */
-    double clipvalue;                  /**< The most size of an element of a gradient; 0: any. */
-    double global_clipnorm;            /**< The most norm of all gradients together; 0: any. */
-    double rho;      /**< Decay of the mean of squared gradients, in [0, 1). 0: 0.9. */
+    double clipnorm;        /**< The most norm of each gradient; 0: any. */
+    double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
+    double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
+    double rho;             /**< Decay of the mean of squared gradients, in [0, 1). 0: 0.9. */
     double momentum; /**< Part of the last update that goes into the next, in [0, 1]. 0: none. */
     double epsilon;  /**< Added to the mean of squares. 0: 1e-7. */
     bool centered;   /**< Whether the variance of gradients stands for the mean of squares. */
@@ -128,11 +128,11 @@ typedef struct gantry_adagrad_options_t {
     uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
     double learning_rate;              /**< The learning rate. 0: 0.001. */
     const gantry_schedule_t *schedule; /**< Gives the rates, in the place of learning_rate; NULL. */
-    double weight_decay;               /**< Part of the weights, times the rate, that each step takes
+    double weight_decay;              /**< Part of the weights, times the rate, that each step takes
                                             off. 0: none. */
-    double clipnorm;                   /**< The most norm of each gradient; 0: any. */
-    double clipvalue;                  /**< The most size of an element of a gradient; 0: any. */
-    double global_clipnorm;            /**< The most norm of all gradients together; 0: any. */
+    double clipnorm;                  /**< The most norm of each gradient; 0: any. */
+    double clipvalue;                 /**< The most size of an element of a gradient; 0: any. */
+    double global_clipnorm;           /**< The most norm of all gradients together; 0: any. */
     double initial_accumulator_value; /**< The first sum of squares. 0: 0.1. */
     double epsilon;                   /**< Added to the sum of squares. 0: 1e-7. */
 } gantry_adagrad_options_t;
@@ -144,14 +144,14 @@ typedef struct gantry_adamax_options_t {
     uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
     double learning_rate;              /**< The learning rate. 0: 0.001. */
     const gantry_schedule_t *schedule; /**< Gives the rates, in the place of learning_rate; NULL. */
-    double weight_decay;               /**< Part of the weights, times the rate, that each step takes
+    double weight_decay;    /**< Part of the weights, times the rate, that each step takes
                                             off. 0: none. */
-    double clipnorm;                   /**< The most norm of each gradient; 0: any. */
-    double clipvalue;                  /**< The most size of an element of a gradient; 0: any. */
-    double global_clipnorm;            /**< The most norm of all gradients together; 0: any. */
-    double beta_1;  /**< Decay of the mean of gradients, in [0, 1). 0: 0.9. */
-    double beta_2;  /**< Decay of the largest gradient, in [0, 1). 0: 0.999. */
-    double epsilon; /**< Added to the divisor. 0: 1e-7. */
+    double clipnorm;        /**< The most norm of each gradient; 0: any. */
+    double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
+    double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
+    double beta_1;          /**< Decay of the mean of gradients, in [0, 1). 0: 0.9. */
+    double beta_2;          /**< Decay of the largest gradient, in [0, 1). 0: 0.999. */
+    double epsilon;         /**< Added to the divisor. 0: 1e-7. */
 } gantry_adamax_options_t;
 /** Adamax: Adam with the infinity norm. */
 GANTRY_API gantry_optimizer_t *gantry_adamax(const gantry_adamax_options_t *options);
@@ -161,13 +161,13 @@ typedef struct gantry_lion_options_t {
     uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
     double learning_rate;              /**< The learning rate. 0: 0.001. */
     const gantry_schedule_t *schedule; /**< Gives the rates, in the place of learning_rate; NULL. */
-    double weight_decay;               /**< Part of the weights, times the rate, that each step takes
+    double weight_decay;    /**< Part of the weights, times the rate, that each step takes
                                             off. 0: none. */
-    double clipnorm;                   /**< The most norm of each gradient; 0: any. */
-    double clipvalue;                  /**< The most size of an element of a gradient; 0: any. */
-    double global_clipnorm;            /**< The most norm of all gradients together; 0: any. */
-    double beta_1; /**< Part of the mean of gradients in the update, in [0, 1). 0: 0.9. */
-    double beta_2; /**< Decay of the mean of gradients, in [0, 1). 0: 0.99. */
+    double clipnorm;        /**< The most norm of each gradient; 0: any. */
+    double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
+    double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
+    double beta_1;          /**< Part of the mean of gradients in the update, in [0, 1). 0: 0.9. */
+    double beta_2;          /**< Decay of the mean of gradients, in [0, 1). 0: 0.99. */
 } gantry_lion_options_t;
 /** Lion: steps of one size, in the direction of a sign. */
 GANTRY_API gantry_optimizer_t *gantry_lion(const gantry_lion_options_t *options);

@@ -78,12 +78,11 @@ static void set_scales(gantry_optimizer_t *optimizer) {
     const gantry__train_step_t *step = &optimizer->homes[0].step;
     const double most = optimizer->settings.global_clipnorm;
     const gantry_tensor_t *norm = gantry_sqrt(step->scope, all_squares(optimizer));
-    const gantry_tensor_t *inverse =
-        gantry_minimum(step->scope, gantry_reciprocal(step->scope, norm),
-                       gantry__train_scalar(step, 1 / most));
-    const gantry_tensor_t *scale = gantry_add(
-        step->scope, gantry_mul(step->scope, inverse, gantry__train_scalar(step, most)),
-        gantry_sub(step->scope, norm, norm));
+    const gantry_tensor_t *inverse = gantry_minimum(
+        step->scope, gantry_reciprocal(step->scope, norm), gantry__train_scalar(step, 1 / most));
+    const gantry_tensor_t *scale =
+        gantry_add(step->scope, gantry_mul(step->scope, inverse, gantry__train_scalar(step, most)),
+                   gantry_sub(step->scope, norm, norm));
     for (size_t i = 0; i < optimizer->home_count; ++i) {
         gantry__train_home_t *home = &optimizer->homes[i];
         home->scale = home->dtype == step->scalar_dtype
@@ -102,10 +101,10 @@ void gantry__train_gather_gradients(gantry_optimizer_t *optimizer) {
             has_gradient |= members[k].gradient != NULL;
         group->gradient = NULL;
         if (!has_gradient) continue;
-        group->gradient = gantry__train_is_joined(group)
-                              ? gantry__train_join(home->step.scope, optimizer, group, home->dtype,
-                                                   gradient_of)
-                              : gradient_of(home->step.scope, optimizer, members);
+        group->gradient =
+            gantry__train_is_joined(group)
+                ? gantry__train_join(home->step.scope, optimizer, group, home->dtype, gradient_of)
+                : gradient_of(home->step.scope, optimizer, members);
     }
     if (optimizer->settings.global_clipnorm > 0) set_scales(optimizer);
 }

@@ -75,10 +75,9 @@ const gantry_tensor_t *gantry_schedule_rate(gantry_scope_t *scope,
     const gantry_tensor_t *rate = schedule->rate(scope, step, dtype, schedule->user);
     if (gantry_scope_status(scope) != GANTRY_OK) return NULL;
     if (rate && is_scalar(rate, dtype)) return rate;
-    (void)gantry__train_refuse(scope,
-                               "gantry_schedule_rate: the schedule gave %s; it must give a scalar of type %s",
-                               rate ? "a tensor of another type or shape" : "NULL",
-                               gantry_dtype_name(dtype));
+    (void)gantry__train_refuse(
+        scope, "gantry_schedule_rate: the schedule gave %s; it must give a scalar of type %s",
+        rate ? "a tensor of another type or shape" : "NULL", gantry_dtype_name(dtype));
     return NULL;
 }
 
@@ -112,7 +111,7 @@ static gantry_status_t check_begin(const char *function, double initial, int64_t
     return check_number(function, "decay_steps", (double)steps, POSITIVE);
 }
 
-#define READ_OPTIONS(options, read, function)                                           \
+#define READ_OPTIONS(options, read, function)                                                \
     (gantry__train_options(options, (uint32_t)sizeof(read), &(read), (uint32_t)sizeof(read), \
                            function ": options") == GANTRY_OK)
 
@@ -172,12 +171,10 @@ static gantry_status_t check_cosine(const gantry_cosine_decay_options_t *read) {
     const bool warms_up = read->warmup_target > 0 && read->warmup_steps > 0;
     GANTRY__TRAIN_TRY(check_number(name, "initial_learning_rate", read->initial_learning_rate,
                                    warms_up ? NOT_NEGATIVE : POSITIVE));
-    GANTRY__TRAIN_TRY(
-        check_number(name, "decay_steps", (double)read->decay_steps, POSITIVE));
+    GANTRY__TRAIN_TRY(check_number(name, "decay_steps", (double)read->decay_steps, POSITIVE));
     GANTRY__TRAIN_TRY(check_number(name, "alpha", read->alpha, NOT_NEGATIVE));
     GANTRY__TRAIN_TRY(check_number(name, "warmup_target", read->warmup_target, NOT_NEGATIVE));
-    GANTRY__TRAIN_TRY(
-        check_number(name, "warmup_steps", (double)read->warmup_steps, NOT_NEGATIVE));
+    GANTRY__TRAIN_TRY(check_number(name, "warmup_steps", (double)read->warmup_steps, NOT_NEGATIVE));
     if (read->warmup_steps > 0 && !warms_up)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,

@@ -46,8 +46,8 @@ const gantry_tensor_t *gantry__train_exponential(gantry_scope_t *scope, const ga
 }
 
 const gantry_tensor_t *gantry__train_inverse_time(gantry_scope_t *scope,
-                                                  const gantry_tensor_t *step,
-                                                  gantry_dtype_t dtype, void *user) {
+                                                  const gantry_tensor_t *step, gantry_dtype_t dtype,
+                                                  void *user) {
     const formula_t formula = begin_formula(scope, step, dtype, user);
     const gantry_tensor_t *grown =
         gantry_mul(scope, number(&formula, formula.schedule->factor), passed(&formula));
@@ -76,8 +76,7 @@ const gantry_tensor_t *gantry__train_piecewise(gantry_scope_t *scope, const gant
 static const gantry_tensor_t *cycle_of(const formula_t *formula) {
     gantry_scope_t *scope = formula->scope;
     const gantry_tensor_t *steps = number(formula, formula->schedule->steps);
-    const gantry_tensor_t *cycles =
-        gantry_ceil(scope, gantry_div(scope, formula->step, steps));
+    const gantry_tensor_t *cycles = gantry_ceil(scope, gantry_div(scope, formula->step, steps));
     return gantry_mul(scope, steps, gantry_maximum(scope, cycles, number(formula, 1)));
 }
 
@@ -91,12 +90,11 @@ const gantry_tensor_t *gantry__train_polynomial(gantry_scope_t *scope, const gan
     } else {
         at = gantry_minimum(scope, at, steps);
     }
-    const gantry_tensor_t *left =
-        gantry_pow(scope, rest_of(&formula, gantry_div(scope, at, steps)),
-                   number(&formula, schedule->power));
-    return gantry_add(scope,
-                      gantry_mul(scope, number(&formula, schedule->initial - schedule->factor), left),
-                      number(&formula, schedule->factor));
+    const gantry_tensor_t *left = gantry_pow(scope, rest_of(&formula, gantry_div(scope, at, steps)),
+                                             number(&formula, schedule->power));
+    return gantry_add(
+        scope, gantry_mul(scope, number(&formula, schedule->initial - schedule->factor), left),
+        number(&formula, schedule->factor));
 }
 
 /* (1 - alpha) wave + alpha, times a rate; wave falls from 1 to 0. */
@@ -112,8 +110,7 @@ static const gantry_tensor_t *above_alpha(const formula_t *formula, double rate,
 /* (1 + cos(pi part)) / 2 */
 static const gantry_tensor_t *half_wave(const formula_t *formula, const gantry_tensor_t *part) {
     gantry_scope_t *scope = formula->scope;
-    const gantry_tensor_t *wave =
-        gantry_cos(scope, gantry_mul(scope, number(formula, PI), part));
+    const gantry_tensor_t *wave = gantry_cos(scope, gantry_mul(scope, number(formula, PI), part));
     return gantry_mul(scope, number(formula, 0.5), gantry_add(scope, number(formula, 1), wave));
 }
 
@@ -127,9 +124,8 @@ const gantry_tensor_t *gantry__train_cosine(gantry_scope_t *scope, const gantry_
     if (warms_up) at = gantry_maximum(scope, gantry_sub(scope, at, begins), number(&formula, 0));
     const gantry_tensor_t *steps = number(&formula, schedule->steps);
     const gantry_tensor_t *part = gantry_div(scope, gantry_minimum(scope, at, steps), steps);
-    const gantry_tensor_t *falling =
-        above_alpha(&formula, warms_up ? schedule->target : schedule->initial,
-                    half_wave(&formula, part));
+    const gantry_tensor_t *falling = above_alpha(
+        &formula, warms_up ? schedule->target : schedule->initial, half_wave(&formula, part));
     if (begin <= 0) return falling;
     const gantry_tensor_t *rise =
         gantry_mul(scope, number(&formula, schedule->target - schedule->initial),
@@ -145,8 +141,8 @@ static const gantry_tensor_t *growing_period(const formula_t *formula,
     const double q = formula->schedule->growth;
     const gantry_tensor_t *base = number(formula, q), *rest = number(formula, 1 - q);
     const gantry_tensor_t *grown = rest_of(formula, gantry_mul(scope, *passed_ref, rest));
-    const gantry_tensor_t *period = gantry_floor(
-        scope, gantry_div(scope, gantry_log(scope, grown), gantry_log(scope, base)));
+    const gantry_tensor_t *period =
+        gantry_floor(scope, gantry_div(scope, gantry_log(scope, grown), gantry_log(scope, base)));
     const gantry_tensor_t *length = gantry_pow(scope, base, period);
     const gantry_tensor_t *begin = gantry_div(scope, rest_of(formula, length), rest);
     *passed_ref = gantry_div(scope, gantry_sub(scope, *passed_ref, begin), length);

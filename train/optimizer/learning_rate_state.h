@@ -31,8 +31,8 @@ const gantry_tensor_t *gantry__train_piecewise(gantry_scope_t *scope, const gant
 const gantry_tensor_t *gantry__train_polynomial(gantry_scope_t *scope, const gantry_tensor_t *step,
                                                 gantry_dtype_t dtype, void *user);
 const gantry_tensor_t *gantry__train_inverse_time(gantry_scope_t *scope,
-                                                  const gantry_tensor_t *step,
-                                                  gantry_dtype_t dtype, void *user);
+                                                  const gantry_tensor_t *step, gantry_dtype_t dtype,
+                                                  void *user);
 const gantry_tensor_t *gantry__train_cosine(gantry_scope_t *scope, const gantry_tensor_t *step,
                                             gantry_dtype_t dtype, void *user);
 const gantry_tensor_t *gantry__train_cosine_restarts(gantry_scope_t *scope,

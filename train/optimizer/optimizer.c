@@ -51,16 +51,14 @@ static gantry_status_t check_rate(const gantry_optimizer_t *optimizer, double ra
                                   "%s: learning_rate is %g; a number of 0 or more is accepted",
                                   function, rate);
     if (optimizer->schedule)
-        return gantry__train_fail(
-            GANTRY_FAILED_PRECONDITION,
-            "%s: optimizer %s has a schedule, which gives its learning rates", function,
-            optimizer->rule->name);
+        return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
+                                  "%s: optimizer %s has a schedule, which gives its learning rates",
+                                  function, optimizer->rule->name);
     return GANTRY_OK;
 }
 
 static void assign_rate(const gantry__train_home_t *home, gantry_scope_t *outer, double rate) {
-    gantry_scope_t *scope =
-        gantry_scope_begin_in(outer, gantry_logical_device_name(home->device));
+    gantry_scope_t *scope = gantry_scope_begin_in(outer, gantry_logical_device_name(home->device));
     if (!scope) {
         (void)gantry__train_hand_on(outer, GANTRY_RESOURCE_EXHAUSTED);
         return;

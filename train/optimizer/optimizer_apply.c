@@ -61,8 +61,8 @@ static gantry_status_t give_gradients(gantry_optimizer_t *optimizer, gantry_scop
         has_gradient |= gradients[i] != NULL;
     }
     if (has_gradient) return GANTRY_OK;
-    return gantry__train_refuse(
-        scope, "gantry_optimizer_apply: No gradients provided for any variable.");
+    return gantry__train_refuse(scope,
+                                "gantry_optimizer_apply: No gradients provided for any variable.");
 }
 
 /* In the scope of a trace, the optimizer's variables cannot be made. */
@@ -71,9 +71,10 @@ static gantry_status_t build_first(gantry_optimizer_t *optimizer, gantry_scope_t
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     gantry_status_t status = gantry_optimizer_build(optimizer, scope, variables, count);
     if (status != GANTRY_FAILED_PRECONDITION) return status;
-    (void)snprintf(text, sizeof text,
-                   "gantry_optimizer_apply: optimizer %s is not built; gantry_optimizer_build before the trace builds it (%.512s)",
-                   optimizer->rule->name, gantry_scope_message(scope));
+    (void)snprintf(
+        text, sizeof text,
+        "gantry_optimizer_apply: optimizer %s is not built; gantry_optimizer_build before the trace builds it (%.512s)",
+        optimizer->rule->name, gantry_scope_message(scope));
     gantry_scope_clear(scope);
     return gantry_scope_fail(scope, status, text);
 }
@@ -134,8 +135,7 @@ static void begin_step(const gantry_optimizer_t *optimizer, gantry__train_home_t
     }
 }
 
-static const gantry_tensor_t *weights_of(gantry_scope_t *scope,
-                                         const gantry_optimizer_t *optimizer,
+static const gantry_tensor_t *weights_of(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
                                          gantry__train_member_t *member) {
     (void)optimizer;
     return gantry_variable_read(scope, member->variable);
@@ -185,8 +185,7 @@ static void keep_slots(gantry_scope_t *scope, const gantry_optimizer_t *optimize
                        const gantry__train_group_t *group, const gantry_tensor_t *const *slots,
                        const gantry_tensor_t **new_slots) {
     if (!misses_gradients(optimizer, group)) return;
-    const gantry_tensor_t *mask =
-        gantry__train_join(scope, optimizer, group, GANTRY_BOOL, mask_of);
+    const gantry_tensor_t *mask = gantry__train_join(scope, optimizer, group, GANTRY_BOOL, mask_of);
     for (size_t i = 0; i < optimizer->slot_count; ++i)
         new_slots[i] = gantry_select(scope, mask, new_slots[i], slots[i]);
 }
@@ -212,9 +211,8 @@ static void compute_group(gantry_scope_t *scope, const gantry_optimizer_t *optim
     for (size_t i = 0; i < optimizer->slot_count; ++i)
         slots[i] = gantry_variable_read(scope, group->slots[i]);
     const gantry_tensor_t *gradient = clip(scope, home, group->gradient);
-    const gantry_tensor_t *weights =
-        optimizer->rule->update(scope, &home->step, read_weights(scope, optimizer, group), gradient,
-                                slots, new_slots);
+    const gantry_tensor_t *weights = optimizer->rule->update(
+        scope, &home->step, read_weights(scope, optimizer, group), gradient, slots, new_slots);
     if (gantry_scope_status(scope) != GANTRY_OK) return;
     keep_slots(scope, optimizer, group, slots, new_slots);
     for (size_t i = 0; i < optimizer->slot_count; ++i)
@@ -241,8 +239,7 @@ static void assign_group(const gantry_optimizer_t *optimizer, const gantry__trai
         (void)gantry_variable_assign(scope, group->slots[i], group->new_slots[i]);
     for (uint32_t i = 0; i < group->member_count; ++i) {
         gantry__train_member_t *member = &optimizer->members[group->first_member + i];
-        if (member->gradient)
-            (void)gantry_variable_assign(scope, member->variable, member->value);
+        if (member->gradient) (void)gantry_variable_assign(scope, member->variable, member->value);
     }
 }
 
@@ -278,8 +275,7 @@ gantry_status_t gantry_optimizer_apply(gantry_optimizer_t *optimizer, gantry_sco
     GANTRY__TRAIN_TRY(gantry__train_check_lists(optimizer, scope, variables, count, function));
     GANTRY__TRAIN_TRY(gantry__train_check_lists(optimizer, scope, gradients, count, function));
     if (count == 0) return GANTRY_OK;
-    if (!optimizer->runtime)
-        GANTRY__TRAIN_TRY(build_first(optimizer, scope, variables, count));
+    if (!optimizer->runtime) GANTRY__TRAIN_TRY(build_first(optimizer, scope, variables, count));
     GANTRY__TRAIN_TRY(give_gradients(optimizer, scope, variables, gradients, count));
     gantry_scope_t *outer = gantry_scope_begin_unobserved(scope);
     if (!outer) return gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);

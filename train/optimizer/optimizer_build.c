@@ -42,8 +42,7 @@ static gantry_status_t check_variable(gantry_scope_t *scope, gantry_variable_t *
             scope, "gantry_optimizer_build: variable %zu is NULL; a variable is accepted", index);
     if (!is_floating(gantry_variable_dtype(variable)))
         return gantry__train_refuse(
-            scope,
-            "gantry_optimizer_build: variable %s is of type %s; floating types are accepted",
+            scope, "gantry_optimizer_build: variable %s is of type %s; floating types are accepted",
             gantry_variable_name(variable), gantry_dtype_name(gantry_variable_dtype(variable)));
     for (size_t i = 0; i < index; ++i) {
         if (variables[i] == variable)
@@ -90,8 +89,8 @@ static uint32_t find_home(gantry_optimizer_t *optimizer, const gantry_variable_t
 
 static gantry__train_group_t *add_group(gantry_optimizer_t *optimizer, uint32_t home) {
     gantry__train_group_t *group = &optimizer->groups[optimizer->group_count++];
-    *group = (gantry__train_group_t){.home = home,
-                                     .first_member = (uint32_t)optimizer->member_count};
+    *group =
+        (gantry__train_group_t){.home = home, .first_member = (uint32_t)optimizer->member_count};
     return group;
 }
 
@@ -143,8 +142,7 @@ static gantry_status_t sort_variables(gantry_optimizer_t *optimizer,
     if (!optimizer->homes || !optimizer->groups || !optimizer->members)
         return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < count; ++i) (void)find_home(optimizer, variables[i]);
-    for (uint32_t i = 0; i < optimizer->home_count; ++i)
-        sort_home(optimizer, variables, count, i);
+    for (uint32_t i = 0; i < optimizer->home_count; ++i) sort_home(optimizer, variables, count, i);
     return GANTRY_OK;
 }
 
@@ -163,8 +161,8 @@ static void make_scalars(const gantry_optimizer_t *optimizer, gantry_scope_t *sc
     home->iteration = make_variable(optimizer, scope, gantry_scalar_i64(scope, 0), "iteration");
     if (!optimizer->schedule)
         home->rate = make_variable(
-            optimizer, scope,
-            gantry__train_number(scope, dtype, optimizer->settings.learning_rate), "learning_rate");
+            optimizer, scope, gantry__train_number(scope, dtype, optimizer->settings.learning_rate),
+            "learning_rate");
     if (optimizer->rule->carried)
         home->carried = make_variable(optimizer, scope, gantry__train_number(scope, dtype, 1),
                                       optimizer->rule->carried);
@@ -178,9 +176,8 @@ static void make_slots(const gantry_optimizer_t *optimizer, gantry_scope_t *scop
                                      : *gantry_variable_shape(first->variable);
     const gantry_dtype_t dtype = optimizer->homes[group->home].dtype;
     for (size_t i = 0; i < optimizer->slot_count; ++i) {
-        const gantry_tensor_t *initial =
-            gantry_fill(scope, shape,
-                        gantry__train_number(scope, dtype, optimizer->slots[i].initial));
+        const gantry_tensor_t *initial = gantry_fill(
+            scope, shape, gantry__train_number(scope, dtype, optimizer->slots[i].initial));
         group->slots[i] = make_variable(optimizer, scope, initial, optimizer->slots[i].name);
     }
 }
@@ -188,13 +185,11 @@ static void make_slots(const gantry_optimizer_t *optimizer, gantry_scope_t *scop
 static gantry_status_t make_home(gantry_optimizer_t *optimizer, gantry_scope_t *outer,
                                  uint32_t index) {
     gantry__train_home_t *home = &optimizer->homes[index];
-    gantry_scope_t *scope =
-        gantry_scope_begin_in(outer, gantry_logical_device_name(home->device));
+    gantry_scope_t *scope = gantry_scope_begin_in(outer, gantry_logical_device_name(home->device));
     if (!scope) return gantry__train_hand_on(outer, GANTRY_RESOURCE_EXHAUSTED);
     make_scalars(optimizer, scope, home);
     for (size_t i = 0; i < optimizer->group_count; ++i) {
-        if (optimizer->groups[i].home == index)
-            make_slots(optimizer, scope, &optimizer->groups[i]);
+        if (optimizer->groups[i].home == index) make_slots(optimizer, scope, &optimizer->groups[i]);
     }
     return gantry__train_hand_on(outer, gantry_scope_end(scope));
 }
@@ -212,8 +207,8 @@ static gantry_status_t make_all(gantry_optimizer_t *optimizer, gantry_scope_t *s
 
 gantry_status_t gantry_optimizer_build(gantry_optimizer_t *optimizer, gantry_scope_t *scope,
                                        gantry_variable_t *const *variables, size_t count) {
-    GANTRY__TRAIN_TRY(gantry__train_check_lists(optimizer, scope, variables, count,
-                                                "gantry_optimizer_build"));
+    GANTRY__TRAIN_TRY(
+        gantry__train_check_lists(optimizer, scope, variables, count, "gantry_optimizer_build"));
     if (count == 0)
         return gantry__train_refuse(
             scope, "gantry_optimizer_build: count is 0; one variable or more are accepted");

@@ -53,11 +53,16 @@ typedef struct checked_t {
 #define CHECKED(field, range) \
     { #field, offsetof(gantry__train_settings_t, field), range }
 static const checked_t checked[] = {
-    CHECKED(learning_rate, FROM_ZERO),  CHECKED(weight_decay, FROM_ZERO),
-    CHECKED(clipnorm, FROM_ZERO),       CHECKED(clipvalue, FROM_ZERO),
-    CHECKED(global_clipnorm, FROM_ZERO), CHECKED(momentum, TO_ONE),
-    CHECKED(beta_1, BELOW_ONE),         CHECKED(beta_2, BELOW_ONE),
-    CHECKED(rho, BELOW_ONE),            CHECKED(epsilon, FROM_ZERO),
+    CHECKED(learning_rate, FROM_ZERO),
+    CHECKED(weight_decay, FROM_ZERO),
+    CHECKED(clipnorm, FROM_ZERO),
+    CHECKED(clipvalue, FROM_ZERO),
+    CHECKED(global_clipnorm, FROM_ZERO),
+    CHECKED(momentum, TO_ONE),
+    CHECKED(beta_1, BELOW_ONE),
+    CHECKED(beta_2, BELOW_ONE),
+    CHECKED(rho, BELOW_ONE),
+    CHECKED(epsilon, FROM_ZERO),
     CHECKED(initial_accumulator_value, FROM_ZERO),
 };
 
@@ -73,8 +78,7 @@ static gantry_status_t check_settings(const char *function,
         memcpy(&value, (const char *)settings + checked[i].offset, sizeof value);
         if (!is_in(value, checked[i].range))
             return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: %s is %g; %s is accepted",
-                                      function, checked[i].name, value,
-                                      accepted[checked[i].range]);
+                                      function, checked[i].name, value, accepted[checked[i].range]);
     }
     if ((settings->clipnorm > 0) + (settings->clipvalue > 0) + (settings->global_clipnorm > 0) > 1)
         return gantry__train_fail(
@@ -115,12 +119,12 @@ static common_t read_common(const void *options, double learning_rate,
                             gantry__train_settings_t *out_settings) {
     common_t common;
     memcpy(&common, options, sizeof common);
-    *out_settings = (gantry__train_settings_t){
-        .learning_rate = or_default(common.learning_rate, learning_rate),
-        .weight_decay = common.weight_decay,
-        .clipnorm = common.clipnorm,
-        .clipvalue = common.clipvalue,
-        .global_clipnorm = common.global_clipnorm};
+    *out_settings =
+        (gantry__train_settings_t){.learning_rate = or_default(common.learning_rate, learning_rate),
+                                   .weight_decay = common.weight_decay,
+                                   .clipnorm = common.clipnorm,
+                                   .clipvalue = common.clipvalue,
+                                   .global_clipnorm = common.global_clipnorm};
     return common;
 }
 

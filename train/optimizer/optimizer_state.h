@@ -46,9 +46,9 @@ enum {
 };
 
 typedef struct gantry__train_member_t {
-    gantry_variable_t *variable; /* the program's */
-    int64_t elements, first;     /* its place in the group's vector */
-    int64_t room;                /* up to the next place */
+    gantry_variable_t *variable;     /* the program's */
+    int64_t elements, first;         /* its place in the group's vector */
+    int64_t room;                    /* up to the next place */
     const gantry_tensor_t *gradient; /* step; NULL: none */
     const gantry_tensor_t *value;    /* step: the new one, in the home's scope */
     bool is_given;                   /* step */

@@ -32,7 +32,5 @@ static const gantry_tensor_t *adagrad_update(gantry_scope_t *scope,
     return gantry_sub(scope, weights, gantry_div(scope, down, root));
 }
 
-const gantry__train_rule_t gantry__train_adagrad = {.name = "adagrad",
-                                                    .slots = adagrad_slots,
-                                                    .begin = adagrad_begin,
-                                                    .update = adagrad_update};
+const gantry__train_rule_t gantry__train_adagrad = {
+    .name = "adagrad", .slots = adagrad_slots, .begin = adagrad_begin, .update = adagrad_update};

@@ -36,8 +36,8 @@ static const gantry_tensor_t *adam_update(gantry_scope_t *scope, const gantry__t
                                           const gantry_tensor_t *const *slots,
                                           const gantry_tensor_t **new_slots) {
     const gantry_tensor_t *m = gantry__train_move(scope, slots[0], gradient, step->numbers[REST_1]);
-    const gantry_tensor_t *v = gantry__train_move(
-        scope, slots[1], gantry_square(scope, gradient), step->numbers[REST_2]);
+    const gantry_tensor_t *v =
+        gantry__train_move(scope, slots[1], gantry_square(scope, gradient), step->numbers[REST_2]);
     new_slots[0] = m;
     new_slots[1] = v;
     if (step->settings->amsgrad) new_slots[2] = v = gantry_maximum(scope, slots[2], v);

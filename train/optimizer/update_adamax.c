@@ -26,16 +26,14 @@ static void adamax_begin(gantry__train_step_t *step) {
     step->numbers[EPSILON] = gantry__train_number(step->scope, step->dtype, settings->epsilon);
 }
 
-static const gantry_tensor_t *adamax_update(gantry_scope_t *scope,
-                                            const gantry__train_step_t *step,
+static const gantry_tensor_t *adamax_update(gantry_scope_t *scope, const gantry__train_step_t *step,
                                             const gantry_tensor_t *weights,
                                             const gantry_tensor_t *gradient,
                                             const gantry_tensor_t *const *slots,
                                             const gantry_tensor_t **new_slots) {
     const gantry_tensor_t *m = gantry__train_move(scope, slots[0], gradient, step->numbers[REST]);
-    const gantry_tensor_t *u =
-        gantry_maximum(scope, gantry_mul(scope, slots[1], step->numbers[BETA_2]),
-                       gantry_abs(scope, gradient));
+    const gantry_tensor_t *u = gantry_maximum(
+        scope, gantry_mul(scope, slots[1], step->numbers[BETA_2]), gantry_abs(scope, gradient));
     new_slots[0] = m;
     new_slots[1] = u;
     const gantry_tensor_t *divisor = gantry_add(scope, u, step->numbers[EPSILON]);

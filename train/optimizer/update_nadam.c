@@ -31,16 +31,14 @@ static void nadam_set_weights(gantry__train_step_t *step, const gantry_tensor_t 
                               const gantry_tensor_t *next) {
     gantry_scope_t *scope = step->scope;
     const gantry_tensor_t *product = step->new_carried;
-    const gantry_tensor_t *rest =
-        gantry__train_one_minus(step, gantry_mul(scope, product, next));
-    const gantry_tensor_t *of_mean =
-        gantry_div(scope, gantry_mul(scope, step->rate, next), rest);
+    const gantry_tensor_t *rest = gantry__train_one_minus(step, gantry_mul(scope, product, next));
+    const gantry_tensor_t *of_mean = gantry_div(scope, gantry_mul(scope, step->rate, next), rest);
     const gantry_tensor_t *of_gradient =
         gantry_div(scope, gantry_mul(scope, step->rate, gantry__train_one_minus(step, now)),
                    gantry__train_one_minus(step, product));
     const gantry_tensor_t *power = gantry__train_power(step, step->settings->beta_2, 0);
-    const gantry_tensor_t *of_squares = gantry_div(scope, gantry__train_scalar(step, 1),
-                                                   gantry__train_one_minus(step, power));
+    const gantry_tensor_t *of_squares =
+        gantry_div(scope, gantry__train_scalar(step, 1), gantry__train_one_minus(step, power));
     step->numbers[OF_MEAN] = gantry__train_narrow(step, of_mean);
     step->numbers[OF_GRADIENT] = gantry__train_narrow(step, of_gradient);
     step->numbers[OF_SQUARES] = gantry__train_narrow(step, of_squares);
@@ -62,8 +60,8 @@ static const gantry_tensor_t *nadam_update(gantry_scope_t *scope, const gantry__
                                            const gantry_tensor_t *const *slots,
                                            const gantry_tensor_t **new_slots) {
     const gantry_tensor_t *m = gantry__train_move(scope, slots[0], gradient, step->numbers[REST_1]);
-    const gantry_tensor_t *v = gantry__train_move(
-        scope, slots[1], gantry_square(scope, gradient), step->numbers[REST_2]);
+    const gantry_tensor_t *v =
+        gantry__train_move(scope, slots[1], gantry_square(scope, gradient), step->numbers[REST_2]);
     new_slots[0] = m;
     new_slots[1] = v;
     const gantry_tensor_t *down =

@@ -51,19 +51,16 @@ static const gantry_tensor_t *rmsprop_update(gantry_scope_t *scope,
         new_slots[next] = decay(scope, step, slots[next], gradient);
         v = gantry_sub(scope, v, gantry_square(scope, new_slots[next]));
     }
-    const gantry_tensor_t *root =
-        gantry_sqrt(scope, gantry_add(scope, v, step->numbers[EPSILON]));
+    const gantry_tensor_t *root = gantry_sqrt(scope, gantry_add(scope, v, step->numbers[EPSILON]));
     const gantry_tensor_t *down =
         gantry_div(scope, gantry_mul(scope, gradient, step->numbers[RATE]), root);
     if (has_momentum) {
-        down = gantry_add(
-            scope, gantry_mul(scope, slots[of_momentum], step->numbers[MOMENTUM]), down);
+        down =
+            gantry_add(scope, gantry_mul(scope, slots[of_momentum], step->numbers[MOMENTUM]), down);
         new_slots[of_momentum] = down;
     }
     return gantry_sub(scope, weights, down);
 }
 
-const gantry__train_rule_t gantry__train_rmsprop = {.name = "rmsprop",
-                                                    .slots = rmsprop_slots,
-                                                    .begin = rmsprop_begin,
-                                                    .update = rmsprop_update};
+const gantry__train_rule_t gantry__train_rmsprop = {
+    .name = "rmsprop", .slots = rmsprop_slots, .begin = rmsprop_begin, .update = rmsprop_update};

@@ -7,8 +7,7 @@
 
 enum { RATE, MOMENTUM };
 
-static size_t sgd_slots(const gantry__train_settings_t *settings,
-                        gantry__train_slot_t *out_slots) {
+static size_t sgd_slots(const gantry__train_settings_t *settings, gantry__train_slot_t *out_slots) {
     out_slots[0] = (gantry__train_slot_t){"momentum", 0};
     return settings->momentum > 0;
 }
@@ -27,8 +26,7 @@ static const gantry_tensor_t *sgd_update(gantry_scope_t *scope, const gantry__tr
     const gantry_tensor_t *down = gantry_mul(scope, gradient, step->numbers[RATE]);
     if (step->settings->momentum <= 0) return gantry_sub(scope, weights, down);
     const gantry_tensor_t *momentum = step->numbers[MOMENTUM];
-    const gantry_tensor_t *update =
-        gantry_sub(scope, gantry_mul(scope, slots[0], momentum), down);
+    const gantry_tensor_t *update = gantry_sub(scope, gantry_mul(scope, slots[0], momentum), down);
     new_slots[0] = update;
     if (step->settings->nesterov)
         update = gantry_sub(scope, gantry_mul(scope, update, momentum), down);
