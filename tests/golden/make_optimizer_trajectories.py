@@ -5,16 +5,19 @@
 Each row has the call of Gantry's that makes the same optimizer. The test computes the same first weights and gradients:
 they are multiples of 1/16, so that both sides have the same numbers in every type. Run: make_optimizer_trajectories.py.
 """
+import inspect
 import os
 import warnings
 
-# Keras over TensorFlow rounds some of its own constants to float32, such as Nadam's 0.96, whatever floatx is.
-os.environ["KERAS_BACKEND"] = "numpy"
+os.environ["KERAS_BACKEND"] = "tensorflow"
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
 import numpy as np
 from keras import optimizers as opt
 from keras.optimizers import schedules as sch
+from keras.src import ops
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SHAPES = [(2, 3), (3,), ()]
@@ -41,14 +44,30 @@ def pieces(numbers, dtype):
     return out
 
 
+def wide(value):
+    """Keras rounds numbers of Python to float32 on the way to float64, but not those of NumPy."""
+    if isinstance(value, list):
+        return [wide(v) for v in value]
+    return np.float64(value) if isinstance(value, float) else value
+
+
+# Nadam casts its 0.96.
+cast = ops.cast
+ops.cast = lambda x, dtype: cast(wide(x) if dtype == "float64" else x, dtype)
+
 COUNT = sum(int(np.prod(s)) for s in SHAPES)
 
 # (name, Gantry's call, Keras's class, its arguments). skips: variable 1 has no gradient in steps divisible by 3.
-F = "gantry_%s(&(gantry_%s_options_t){%s})"
+
+def call(kind, fields):
+    if not fields:
+        return f"gantry_{kind}(NULL)"
+    fields = [f".struct_size = sizeof(gantry_{kind}_options_t)"] + fields
+    return f"gantry_{kind}(&(gantry_{kind}_options_t){{{', '.join(fields)}}})"
 
 
 def row(name, kind, cls, fields, skips=False, **kwargs):
-    return name, F % (kind, kind, ", ".join(["sizeof(gantry_%s_options_t)" % kind] + fields)), cls, kwargs, skips
+    return name, call(kind, fields), cls, kwargs, skips
 
 
 OPTIMIZERS = [
@@ -105,7 +124,7 @@ OPTIMIZERS = [
 
 
 def schedule(name, kind, cls, fields, **kwargs):
-    return name, F % (kind, kind, ", ".join(["sizeof(gantry_%s_options_t)" % kind] + fields)), cls, kwargs
+    return name, call(kind, fields), cls, kwargs
 
 
 SCHEDULES = [
@@ -157,11 +176,16 @@ SCHEDULES = [
 
 
 
+def widen(cls, kwargs):
+    defaults = {name: p.default for name, p in inspect.signature(cls).parameters.items() if type(p.default) is float}
+    return {name: wide(value) for name, value in {**defaults, **kwargs}.items()}
+
+
 def train(cls, kwargs, skips, dtype):
     keras.config.set_floatx(dtype)
     warnings.simplefilter("ignore")  # of missing gradients
     variables = [keras.Variable(w, dtype=dtype) for w in pieces([weight(j) for j in range(COUNT)], dtype)]
-    optimizer = cls(**kwargs)
+    optimizer = cls(**(widen(cls, kwargs) if dtype == "float64" else kwargs))
     kept = []
     for t in range(1, STEPS + 1):
         gradients = pieces([gradient(t, j) for j in range(COUNT)], dtype)
@@ -181,10 +205,10 @@ def numbers(values, dtype):
 
 def write_optimizers(out):
     out.write("#ifdef OPTIMIZER_ROW\n")
-    for name, call, cls, kwargs, skips in OPTIMIZERS:
-        wide, narrow = (train(cls, kwargs, skips, dtype) for dtype in ("float64", "float32"))
-        out.write(f'OPTIMIZER_ROW("{name}", {str(skips).lower()}, ({call}),\n')
-        out.write("    (" + ",\n     ".join(numbers(row, "float64") for row in wide) + "),\n")
+    for name, text, cls, kwargs, skips in OPTIMIZERS:
+        full, narrow = (train(cls, kwargs, skips, dtype) for dtype in ("float64", "float32"))
+        out.write(f'OPTIMIZER_ROW("{name}", {str(skips).lower()}, ({text}),\n')
+        out.write("    (" + ",\n     ".join(numbers(row, "float64") for row in full) + "),\n")
         out.write("    (" + ",\n     ".join(numbers(row, "float32") for row in narrow) + "))\n")
     out.write("#endif\n")
 
@@ -192,10 +216,10 @@ def write_optimizers(out):
 def write_schedules(out):
     out.write("#ifdef SCHEDULE_ROW\n")
     keras.config.set_floatx("float64")
-    for name, call, cls, kwargs in SCHEDULES:
-        rates = [float(cls(**kwargs)(np.int64(t))) for t in range(RATES)]
+    for name, text, cls, kwargs in SCHEDULES:
+        rates = [float(cls(**widen(cls, kwargs))(np.int64(t))) for t in range(RATES)]
         lines = [numbers(rates[i:i + 5], "float64") for i in range(0, RATES, 5)]
-        out.write(f'SCHEDULE_ROW("{name}", ({call}),\n    (' + ",\n     ".join(lines) + "))\n")
+        out.write(f'SCHEDULE_ROW("{name}", ({text}),\n    (' + ",\n     ".join(lines) + "))\n")
     out.write("#endif\n")
 
 
