@@ -6,9 +6,11 @@
 #define GANTRY_TRAIN_TRAIN_H
 
 #include <gantry_train/initializer.h>
+#include <gantry_train/layer.h>
 #include <gantry_train/learning_rate.h>
 #include <gantry_train/loss.h>
 #include <gantry_train/metric.h>
+#include <gantry_train/model.h>
 #include <gantry_train/optimizer.h>
 #include <gantry_train/tape.h>
 

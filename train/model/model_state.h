@@ -22,6 +22,19 @@ typedef struct gantry__model_variable_t {
     gantry_variable_t **copies; /* one for each replica */
 } gantry__model_variable_t;
 
+typedef enum gantry__step_t {
+    GANTRY__STEP_TRAIN = 0,
+    GANTRY__STEP_TEST = 1,
+    GANTRY__STEP_PREDICT = 2
+} gantry__step_t;
+
+/* What the body of a step's function gets. */
+typedef struct gantry__step_body_t {
+    gantry_model_t *model;
+    gantry__step_t step;
+    bool has_weights; /* of samples */
+} gantry__step_body_t;
+
 struct gantry_model_t {
     gantry_runtime_t *runtime;
     char *name;
@@ -45,6 +58,7 @@ struct gantry_model_t {
     gantry_metric_t **metrics; /* the mean loss, then the program's */
     size_t metric_count;
     gantry_function_t *steps[3]; /* by gantry__step_t; NULL: not traced yet */
+    gantry__step_body_t bodies[3];
 };
 
 /* One run of the layers. */
@@ -87,12 +101,6 @@ gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_arra
                                         size_t count);
 
 /* ---- steps: step.c ---- */
-
-typedef enum gantry__step_t {
-    GANTRY__STEP_TRAIN = 0,
-    GANTRY__STEP_TEST = 1,
-    GANTRY__STEP_PREDICT = 2
-} gantry__step_t;
 
 /* Runs one step on a batch. *out_result (of PREDICT) belongs to the scope. */
 gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
