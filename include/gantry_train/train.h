@@ -5,6 +5,8 @@
 #ifndef GANTRY_TRAIN_TRAIN_H
 #define GANTRY_TRAIN_TRAIN_H
 
+#include <gantry_train/checkpoint.h>
+#include <gantry_train/dataset.h>
 #include <gantry_train/tape.h>
 
 #endif
