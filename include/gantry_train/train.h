@@ -5,6 +5,8 @@
 #ifndef GANTRY_TRAIN_TRAIN_H
 #define GANTRY_TRAIN_TRAIN_H
 
+#include <gantry_train/checkpoint.h>
+#include <gantry_train/dataset.h>
 #include <gantry_train/initializer.h>
 #include <gantry_train/layer.h>
 #include <gantry_train/learning_rate.h>
@@ -12,6 +14,7 @@
 #include <gantry_train/metric.h>
 #include <gantry_train/model.h>
 #include <gantry_train/optimizer.h>
+#include <gantry_train/strategy.h>
 #include <gantry_train/tape.h>
 
 #endif
