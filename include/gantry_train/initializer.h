@@ -59,8 +59,10 @@ typedef struct gantry_initializer_t {
     int64_t seed;         /**< Keras's seed. */
     /** How often a keras.random.SeedGenerator of that seed has drawn; 0 for a number as seed. */
     int64_t draw;
-    double value; /**< CONSTANT. */
-    /** RANDOM_UNIFORM: the bounds; both 0: -0.05 and 0.05. */
+    /** CONSTANT. As in Keras, a value with a fraction is rounded to float32 first, for float64 too. */
+    double value;
+    /** RANDOM_UNIFORM: the bounds; both 0: -0.05 and 0.05. As in Keras, they are rounded to float32
+     * first, for float64 too. */
     double minval;
     double maxval;                      /**< See minval. */
     double mean;                        /**< RANDOM_NORMAL, TRUNCATED_NORMAL. */

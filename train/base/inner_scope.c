@@ -51,8 +51,8 @@ const gantry_tensor_t *gantry__train_end(gantry_scope_t *outer, gantry_scope_t *
     return result;
 }
 
-const gantry_tensor_t *gantry__train_scalar(gantry_scope_t *scope, gantry_dtype_t dtype,
-                                            double value) {
+const gantry_tensor_t *gantry__train_constant(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                              double value) {
     if (dtype == GANTRY_FLOAT32) return gantry_scalar_f32(scope, (float)value);
     const gantry_tensor_t *scalar =
         gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SCALAR, &value, sizeof value);

@@ -17,8 +17,8 @@ const gantry_tensor_t *gantry__train_end(gantry_scope_t *outer, gantry_scope_t *
                                          const gantry_tensor_t *result);
 
 /* A scalar of a number type, rounded to it. */
-const gantry_tensor_t *gantry__train_scalar(gantry_scope_t *scope, gantry_dtype_t dtype,
-                                            double value);
+const gantry_tensor_t *gantry__train_constant(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                              double value);
 /* x, converted if its type is another one. */
 const gantry_tensor_t *gantry__train_cast(gantry_scope_t *scope, const gantry_tensor_t *x,
                                           gantry_dtype_t dtype);

@@ -3,6 +3,7 @@
  * modulo 2^31 - 2 (tf.int32.max - 1), and then scales and shifts the numbers: two roundings. */
 #include <gantry_train/initializer.h>
 
+#include <float.h>
 #include <math.h>
 
 #include "train/base/fail.h"
@@ -28,11 +29,13 @@ static const gantry_tensor_t *init_shift(gantry_scope_t *scope, const gantry_ten
     return gantry_add(scope, gantry_mul(scope, x, factor), to);
 }
 
+/* Keras rounds bounds, and the value of CONSTANT, to float32 whatever the type: tf.cast makes a
+ * float32 tensor first. */
 static const gantry_tensor_t *init_uniform(gantry_scope_t *scope, const gantry_initializer_t *from,
                                            gantry_dtype_t dtype, gantry_shape_t shape,
                                            double minval, double maxval) {
-    const gantry_tensor_t *low = gantry__train_scalar(scope, dtype, minval);
-    const gantry_tensor_t *high = gantry__train_scalar(scope, dtype, maxval);
+    const gantry_tensor_t *low = gantry__train_constant(scope, dtype, (double)(float)minval);
+    const gantry_tensor_t *high = gantry__train_constant(scope, dtype, (double)(float)maxval);
     const gantry_tensor_t *drawn = gantry_stateless_random_uniform(
         scope, shape, dtype, init_seed_word(from->seed), init_seed_word(from->draw));
     return init_shift(scope, drawn, gantry_sub(scope, high, low), low);
@@ -45,8 +48,8 @@ static const gantry_tensor_t *init_normal(gantry_scope_t *scope, const gantry_in
     const gantry_tensor_t *drawn =
         is_truncated ? gantry_stateless_truncated_normal(scope, shape, dtype, seed0, seed1)
                      : gantry_stateless_random_normal(scope, shape, dtype, seed0, seed1);
-    return init_shift(scope, drawn, gantry__train_scalar(scope, dtype, stddev),
-                      gantry__train_scalar(scope, dtype, mean));
+    return init_shift(scope, drawn, gantry__train_constant(scope, dtype, stddev),
+                      gantry__train_constant(scope, dtype, mean));
 }
 
 /* ---- variance scaling ---- */
@@ -118,7 +121,9 @@ static const gantry_tensor_t *make_ones(gantry_scope_t *scope, const gantry_init
 
 static const gantry_tensor_t *make_constant(gantry_scope_t *scope, const gantry_initializer_t *from,
                                             gantry_dtype_t dtype, gantry_shape_t shape) {
-    return gantry_fill(scope, shape, gantry__train_scalar(scope, dtype, from->value));
+    const bool is_whole = nearbyint(from->value) == from->value;
+    const double value = is_whole ? from->value : (double)(float)from->value;
+    return gantry_fill(scope, shape, gantry__train_constant(scope, dtype, value));
 }
 
 static const gantry_tensor_t *make_random_uniform(gantry_scope_t *scope,
@@ -149,7 +154,7 @@ static const gantry_tensor_t *make_orthogonal(gantry_scope_t *scope,
 static const gantry_tensor_t *make_identity(gantry_scope_t *scope, const gantry_initializer_t *from,
                                             gantry_dtype_t dtype, gantry_shape_t shape) {
     const gantry_tensor_t *eye = gantry_eye(scope, shape.dims[0], shape.dims[1], dtype);
-    return gantry_mul(scope, eye, gantry__train_scalar(scope, dtype, from->gain));
+    return gantry_mul(scope, eye, gantry__train_constant(scope, dtype, from->gain));
 }
 
 static const struct {
@@ -201,8 +206,10 @@ static gantry_status_t init_check_members(const gantry_initializer_t *from) {
     if (!(from->stddev >= 0 && isfinite(from->stddev)))
         return init_refuse_member(from, "stddev", from->stddev, "a number of at least 0");
     if (!isfinite(from->mean)) return init_refuse_member(from, "mean", from->mean, "a number");
-    if (!(from->minval <= from->maxval && isfinite(from->maxval - from->minval)))
-        return init_refuse_member(from, "minval", from->minval, "a number up to maxval");
+    if (!(fabs(from->maxval) <= FLT_MAX))
+        return init_refuse_member(from, "maxval", from->maxval, "a float32");
+    if (!(from->minval >= -FLT_MAX && from->minval <= from->maxval))
+        return init_refuse_member(from, "minval", from->minval, "a float32 up to maxval");
     if ((unsigned)from->mode > GANTRY_FAN_AVG)
         return init_refuse_member(from, "mode", from->mode,
                                   "GANTRY_FAN_IN, GANTRY_FAN_OUT or GANTRY_FAN_AVG");

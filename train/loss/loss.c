@@ -106,7 +106,8 @@ static const gantry_tensor_t *loss_mean(gantry_scope_t *scope, const gantry_tens
     const gantry_dtype_t dtype = gantry_tensor_dtype(losses);
     const gantry_tensor_t *sum = gantry_sum(scope, losses, NULL);
     if (count == 0) return sum;
-    if (count > 0) return gantry_div(scope, sum, gantry__train_scalar(scope, dtype, (double)count));
+    if (count > 0)
+        return gantry_div(scope, sum, gantry__train_constant(scope, dtype, (double)count));
     const gantry_tensor_t *open_count = gantry_size(scope, losses, GANTRY_INT64);
     return gantry_div_no_nan(scope, sum, gantry_cast(scope, open_count, dtype));
 }

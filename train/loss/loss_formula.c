@@ -25,7 +25,7 @@ static const gantry_tensor_t *mean_of_last(gantry_scope_t *scope, const gantry_t
 
 static const gantry_tensor_t *number_like(gantry_scope_t *scope, const gantry_tensor_t *x,
                                           double value) {
-    return gantry__train_scalar(scope, gantry_tensor_dtype(x), value);
+    return gantry__train_constant(scope, gantry_tensor_dtype(x), value);
 }
 
 static const gantry_tensor_t *clip_probabilities(gantry_scope_t *scope, const gantry_tensor_t *x) {

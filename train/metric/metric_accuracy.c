@@ -29,7 +29,7 @@ static const gantry_tensor_t *binary_at(const gantry_metric_t *metric, gantry_sc
     if (predictions) gantry__train_fit_ranks(scope, &labels, &predictions, true);
     if (!gantry__train_same_shape(scope, metric->name, labels, predictions)) return NULL;
     const gantry_tensor_t *bound =
-        gantry__train_scalar(scope, gantry_tensor_dtype(predictions), threshold);
+        gantry__train_constant(scope, gantry_tensor_dtype(predictions), threshold);
     const gantry_tensor_t *is_above = gantry_greater(scope, predictions, bound);
     const gantry_dtype_t dtype = gantry_tensor_dtype(labels);
     return gantry_equal(scope, labels,

@@ -24,10 +24,10 @@ static const gantry_tensor_t *flat(gantry_scope_t *scope, const gantry_tensor_t 
 /* ceil(p (n - 1)) - 1, at least 0. */
 static const gantry_tensor_t *auc_buckets(const gantry_metric_t *metric, gantry_scope_t *scope,
                                           const gantry_tensor_t *predictions) {
-    const gantry_tensor_t *zero = gantry__train_scalar(scope, metric->dtype, 0);
-    const gantry_tensor_t *one = gantry__train_scalar(scope, metric->dtype, 1);
+    const gantry_tensor_t *zero = gantry__train_constant(scope, metric->dtype, 0);
+    const gantry_tensor_t *one = gantry__train_constant(scope, metric->dtype, 1);
     const gantry_tensor_t *steps =
-        gantry__train_scalar(scope, metric->dtype, metric->thresholds - 1);
+        gantry__train_constant(scope, metric->dtype, metric->thresholds - 1);
     const gantry_tensor_t *p = gantry_clip_by_value(scope, flat(scope, predictions), zero, one);
     const gantry_tensor_t *place =
         gantry_sub(scope, gantry_ceil(scope, gantry_mul(scope, p, steps)), one);
@@ -72,7 +72,7 @@ static void auc_sums(const gantry_metric_t *metric, gantry_scope_t *scope,
     const gantry_tensor_t *buckets = auc_buckets(metric, scope, predictions);
     const gantry_tensor_t *yes = auc_positives(metric, scope, labels);
     const gantry_tensor_t *no =
-        gantry_sub(scope, gantry__train_scalar(scope, metric->dtype, 1), yes);
+        gantry_sub(scope, gantry__train_constant(scope, metric->dtype, 1), yes);
     if (weights) {
         weights = flat(scope, auc_weights(metric, scope, weights, predictions));
         yes = gantry_mul(scope, yes, weights);
@@ -109,7 +109,7 @@ static const gantry_tensor_t *auc_result(
     const gantry_tensor_t *widths = gantry_sub(scope, auc_part(scope, x, 0), auc_part(scope, x, 1));
     const gantry_tensor_t *heights =
         gantry_add(scope, auc_part(scope, y, 0), auc_part(scope, y, 1));
-    heights = gantry_div(scope, heights, gantry__train_scalar(scope, gantry_tensor_dtype(y), 2));
+    heights = gantry_div(scope, heights, gantry__train_constant(scope, gantry_tensor_dtype(y), 2));
     return gantry_sum(scope, gantry_mul(scope, widths, heights), NULL);
 }
 

@@ -24,7 +24,7 @@ static const gantry_tensor_t *mean_count(gantry_scope_t *scope, const gantry_ten
     const gantry_shape_t *shape = gantry_tensor_shape(values);
     const gantry_dtype_t dtype = gantry_tensor_dtype(values);
     const int64_t count = shape->rank ? shape->dims[0] : 1;
-    if (count >= 0) return gantry__train_scalar(scope, dtype, (double)count);
+    if (count >= 0) return gantry__train_constant(scope, dtype, (double)count);
     return gantry_cast(scope, gantry_size(scope, values, GANTRY_INT64), dtype);
 }
 

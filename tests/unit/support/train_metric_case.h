@@ -45,19 +45,19 @@ enum { TRAIN_METRIC_CASES = sizeof train_metric_cases / sizeof train_metric_case
 static inline gantry_metric_t *train_metric_make(train_metric_kind_t kind, double number,
                                                  const gantry_metric_options_t *options) {
     switch (kind) {
-    case TRAIN_ACCURACY: return gantry_accuracy(options);
-    case TRAIN_BINARY_ACCURACY: return gantry_binary_accuracy(number, options);
-    case TRAIN_CATEGORICAL_ACCURACY: return gantry_categorical_accuracy(options);
-    case TRAIN_SPARSE_CATEGORICAL_ACCURACY: return gantry_sparse_categorical_accuracy(options);
-    case TRAIN_TOP_K: return gantry_top_k_categorical_accuracy((int32_t)number, options);
-    case TRAIN_SPARSE_TOP_K:
-        return gantry_sparse_top_k_categorical_accuracy((int32_t)number, options);
-    case TRAIN_AUC: return gantry_auc((int32_t)number, options);
-    case TRAIN_MEAN: return gantry_mean_metric(options);
-    case TRAIN_MEAN_SQUARED_ERROR:
-        return gantry_loss_metric(GANTRY_MEAN_SQUARED_ERROR, NULL, options);
-    case TRAIN_MEAN_ABSOLUTE_ERROR:
-        return gantry_loss_metric(GANTRY_MEAN_ABSOLUTE_ERROR, NULL, options);
+        case TRAIN_ACCURACY: return gantry_accuracy(options);
+        case TRAIN_BINARY_ACCURACY: return gantry_binary_accuracy(number, options);
+        case TRAIN_CATEGORICAL_ACCURACY: return gantry_categorical_accuracy(options);
+        case TRAIN_SPARSE_CATEGORICAL_ACCURACY: return gantry_sparse_categorical_accuracy(options);
+        case TRAIN_TOP_K: return gantry_top_k_categorical_accuracy((int32_t)number, options);
+        case TRAIN_SPARSE_TOP_K:
+            return gantry_sparse_top_k_categorical_accuracy((int32_t)number, options);
+        case TRAIN_AUC: return gantry_auc((int32_t)number, options);
+        case TRAIN_MEAN: return gantry_mean_metric(options);
+        case TRAIN_MEAN_SQUARED_ERROR:
+            return gantry_loss_metric(GANTRY_MEAN_SQUARED_ERROR, NULL, options);
+        case TRAIN_MEAN_ABSOLUTE_ERROR:
+            return gantry_loss_metric(GANTRY_MEAN_ABSOLUTE_ERROR, NULL, options);
     }
     return NULL;
 }

@@ -94,11 +94,12 @@ static void one_function_updates_for_many_batches(void **state) {
     assert_int_equal(gantry_metric_build(metric, scope), GANTRY_OK);
     train_captured_t captured = {metric, true, false};
     const gantry_input_spec_t specs[] = {SPEC_F32(2, 3), SPEC_I32(2)};
-    gantry_function_t *function = function_fixture_trace(fixture.runtime, train_update_body,
-                                                         &captured, specs, 2, 1, NULL);
+    gantry_function_t *function =
+        function_fixture_trace(fixture.runtime, train_update_body, &captured, specs, 2, 1, NULL);
     const float scores[] = {0, 1, 2, 2, 1, 0};
-    const gantry_tensor_t *result, *inputs[2] = {gantry_constant(
-        scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), scores, sizeof scores)};
+    const gantry_tensor_t *result,
+        *inputs[2] = {
+            gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), scores, sizeof scores)};
     for (int32_t i = 0; i < 8; ++i) {
         inputs[1] = I32(scope, 2, i % 2); /* right, and right in every second batch */
         function_fixture_call(scope, function, inputs, 2, &result, 1);
@@ -120,9 +121,8 @@ static void states_add_up(void **state) {
     (void)gantry_metric_update(a, scope, NULL, F32(scope, 1, 2, 3), NULL);
     (void)gantry_metric_update(b, scope, NULL, F32(scope, 10), NULL);
     for (size_t i = 0; i < 2; ++i)
-        (void)gantry_variable_assign_add(
-            scope, gantry_metric_variable(a, i),
-            gantry_variable_read(scope, gantry_metric_variable(b, i)));
+        (void)gantry_variable_assign_add(scope, gantry_metric_variable(a, i),
+                                         gantry_variable_read(scope, gantry_metric_variable(b, i)));
     EXPECT_F32(gantry_metric_result(a, scope), 4);
     gantry_metric_release(a);
     gantry_metric_release(b);
@@ -204,8 +204,9 @@ static void bad_options_make_no_metric(void **state) {
     (void)state;
     const gantry_loss_options_t smooth = {.label_smoothing = 2};
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
-    expect_not_made(gantry_top_k_categorical_accuracy(0, NULL),
-                    "gantry_top_k_categorical_accuracy: k is 0; a number of at least 1 is accepted");
+    expect_not_made(
+        gantry_top_k_categorical_accuracy(0, NULL),
+        "gantry_top_k_categorical_accuracy: k is 0; a number of at least 1 is accepted");
     expect_not_made(gantry_sparse_top_k_categorical_accuracy(-5, NULL), "k is -5");
     expect_not_made(gantry_auc(1, NULL), "gantry_auc: 1 thresholds; at least 2, or 0 for 200");
     expect_not_made(gantry_auc(-1, NULL), "-1 thresholds");
