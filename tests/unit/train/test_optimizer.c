@@ -120,8 +120,7 @@ static void many_small_variables_are_updated(void **state) {
     for (int64_t i = 1; i < COUNT; ++i) {
         float values[COUNT];
         read_all(w[i], i, values);
-        for (int64_t k = 0; k < i; ++k)
-            assert_float_equal(values[k], i - 1, 1e-5);
+        for (int64_t k = 0; k < i; ++k) assert_float_equal(values[k], i - 1, 1e-5);
     }
     for (size_t i = 0; i < COUNT; ++i) gantry_variable_release(w[i]);
     gantry_optimizer_release(sgd);
@@ -206,8 +205,7 @@ static void state_is_listed(void **state) {
     assert_int_equal(gantry_optimizer_build(nadam, scope, &w, 1), GANTRY_OK);
     assert_int_equal(gantry_optimizer_get_variables(nadam, 8, own, &count), GANTRY_OK);
     assert_int_equal(count, 5);
-    for (size_t i = 0; i < count; ++i)
-        assert_string_equal(gantry_variable_name(own[i]), names[i]);
+    for (size_t i = 0; i < count; ++i) assert_string_equal(gantry_variable_name(own[i]), names[i]);
     gantry_variable_release(w);
     gantry_optimizer_release(nadam);
 }
@@ -265,10 +263,9 @@ static void a_captured_step_follows_the_rate_that_is_set(void **state) {
 static tensor *halving(gantry_scope_t *in, tensor *step, gantry_dtype_t dtype, void *user) {
     ++*(int *)user;
     tensor *is_first = gantry_equal(in, step, gantry_scalar_i64(in, 0));
-    return gantry_cast(in,
-                       gantry_select(in, is_first, gantry_scalar_f32(in, 1),
-                                     gantry_scalar_f32(in, 0.5)),
-                       dtype);
+    return gantry_cast(
+        in, gantry_select(in, is_first, gantry_scalar_f32(in, 1), gantry_scalar_f32(in, 0.5)),
+        dtype);
 }
 
 static void a_schedule_of_the_callers_own_gives_the_rates(void **state) {
@@ -276,9 +273,8 @@ static void a_schedule_of_the_callers_own_gives_the_rates(void **state) {
     int calls = 0;
     double rate = 0;
     gantry_schedule_t *schedule = gantry_schedule_create(halving, &calls);
-    training_t training = {gantry_sgd(&(gantry_sgd_options_t){.schedule = schedule}),
-                           {make(GANTRY_FLOAT32, 3, 4)},
-                           1};
+    training_t training = {
+        gantry_sgd(&(gantry_sgd_options_t){.schedule = schedule}), {make(GANTRY_FLOAT32, 3, 4)}, 1};
     gantry_schedule_release(schedule); /* the optimizer has a reference */
     tensor *g = numbers(scope, GANTRY_FLOAT32, 3, 1), *output;
     assert_int_equal(gantry_optimizer_get_learning_rate(training.optimizer, &rate),
@@ -322,15 +318,14 @@ static void joined_weights_are_updated_in_one_pass(void **state) {
         gantry_adamax(&(gantry_adamax_options_t){.clipvalue = 1, .weight_decay = 1}),
         gantry_lion(&(gantry_lion_options_t){.clipvalue = 1, .weight_decay = 1})};
     for (size_t k = 0; k < sizeof all / sizeof *all; ++k) {
-        training_t training = {all[k],
-                               {make(GANTRY_FLOAT32, 3, 4), make(GANTRY_FLOAT32, 200, 4),
-                                make(GANTRY_FLOAT32, 5, 4)},
-                               3};
+        training_t training = {
+            all[k],
+            {make(GANTRY_FLOAT32, 3, 4), make(GANTRY_FLOAT32, 200, 4), make(GANTRY_FLOAT32, 5, 4)},
+            3};
         (void)gantry_optimizer_build(all[k], scope, training.weights, 3);
         gantry_function_t *step = trace(&training);
-        assert_int_equal(gantry_function_explain(step, GANTRY_EXPLAIN_TEXT, text, sizeof text,
-                                                 NULL),
-                         GANTRY_OK);
+        assert_int_equal(
+            gantry_function_explain(step, GANTRY_EXPLAIN_TEXT, text, sizeof text, NULL), GANTRY_OK);
         /* Places of 128, 256 and 5 elements. Besides the pass there are two Concats, and a read
          * and an assignment of each slot. */
         if (count_of(text, "_FusedElementwise  float32[389]") != 1 ||
@@ -379,10 +374,10 @@ static void a_training_step_is_one_function(void **state) {
 
 /* ---- refused: options ---- */
 
-#define EXPECT_REFUSED(call, text)   \
-    do {                             \
-        assert_null(call);           \
-        expect_message(text);        \
+#define EXPECT_REFUSED(call, text) \
+    do {                           \
+        assert_null(call);         \
+        expect_message(text);      \
     } while (0)
 
 static void bad_numbers_of_optimizers_are_refused(void **state) {
@@ -400,9 +395,8 @@ static void bad_numbers_of_optimizers_are_refused(void **state) {
                    "gantry_adamw: weight_decay is -1");
     EXPECT_REFUSED(gantry_nadam(&(gantry_nadam_options_t){.epsilon = -1}), "epsilon is -1");
     EXPECT_REFUSED(gantry_rmsprop(&(gantry_rmsprop_options_t){.rho = 1}), "rho is 1");
-    EXPECT_REFUSED(
-        gantry_adagrad(&(gantry_adagrad_options_t){.initial_accumulator_value = -1}),
-        "initial_accumulator_value is -1");
+    EXPECT_REFUSED(gantry_adagrad(&(gantry_adagrad_options_t){.initial_accumulator_value = -1}),
+                   "initial_accumulator_value is -1");
     EXPECT_REFUSED(gantry_adamax(&(gantry_adamax_options_t){.clipnorm = -1}), "clipnorm is -1");
     EXPECT_REFUSED(gantry_lion(&(gantry_lion_options_t){.beta_2 = 2}), "beta_2 is 2");
     EXPECT_REFUSED(
@@ -416,9 +410,8 @@ static void both_a_rate_and_a_schedule_are_refused(void **state) {
     (void)state;
     gantry_schedule_t *schedule = gantry_cosine_decay(
         &(gantry_cosine_decay_options_t){.initial_learning_rate = 1, .decay_steps = 2});
-    EXPECT_REFUSED(
-        gantry_sgd(&(gantry_sgd_options_t){.learning_rate = 1, .schedule = schedule}),
-        "both a schedule and learning_rate 1 are given");
+    EXPECT_REFUSED(gantry_sgd(&(gantry_sgd_options_t){.learning_rate = 1, .schedule = schedule}),
+                   "both a schedule and learning_rate 1 are given");
     gantry_schedule_release(schedule);
     gantry_schedule_release(NULL);
     gantry_optimizer_release(NULL);
@@ -446,10 +439,9 @@ static void bad_numbers_of_schedules_are_refused(void **state) {
                        .initial_learning_rate = 1, .first_decay_steps = 1, .t_mul = 0.5}),
                    "t_mul is 0.5; a number of 1 or more is accepted");
     EXPECT_REFUSED(gantry_piecewise_constant_decay(NULL), "one boundary or more are accepted");
-    EXPECT_REFUSED(
-        gantry_piecewise_constant_decay(&(gantry_piecewise_constant_decay_options_t){
-            .boundaries = falling, .boundary_count = 2, .values = values}),
-        "boundary 1 is 3, after 3; boundaries that increase are accepted");
+    EXPECT_REFUSED(gantry_piecewise_constant_decay(&(gantry_piecewise_constant_decay_options_t){
+                       .boundaries = falling, .boundary_count = 2, .values = values}),
+                   "boundary 1 is 3, after 3; boundaries that increase are accepted");
     EXPECT_REFUSED(gantry_schedule_create(NULL, NULL), "rate is NULL");
 }
 
@@ -563,8 +555,9 @@ static void gradients_that_do_not_fit_are_refused(void **state) {
            *wide = numbers(scope, GANTRY_FLOAT64, 3, 1);
     gantry_optimizer_t *adam = gantry_adam(NULL);
     (void)gantry_optimizer_build(adam, scope, w, 2);
-    expect_apply_refused(adam, w, (tensor *[]){right, right}, 2,
-                         "the gradient of variable w is float32[3]; the variable's type and shape are accepted: float32[4]");
+    expect_apply_refused(
+        adam, w, (tensor *[]){right, right}, 2,
+        "the gradient of variable w is float32[3]; the variable's type and shape are accepted: float32[4]");
     expect_apply_refused(adam, w, (tensor *[]){wide, NULL}, 2,
                          "is float64[3]; the variable's type and shape are accepted: float32[3]");
     expect_apply_refused(adam, w, (tensor *[]){NULL, NULL}, 2,
@@ -626,6 +619,34 @@ static void without_memory_nothing_leaks(void **state) {
     assert_int_equal(train_heap_live(), 0);
 }
 
+/* All variables have their old values, or all their new ones. */
+static void a_step_without_memory_changes_nothing(void **state) {
+    (void)state;
+    gantry_variable_t *w[] = {make(GANTRY_FLOAT32, 3, 1), make(GANTRY_FLOAT32, 9000, 1)}, *own[8];
+    tensor *g[] = {numbers(scope, GANTRY_FLOAT32, 3, 1), numbers(scope, GANTRY_FLOAT32, 9000, 1)};
+    gantry_optimizer_t *sgd = gantry_sgd(&(gantry_sgd_options_t){.momentum = 0.5});
+    size_t count, failures = 0;
+    assert_int_equal(gantry_optimizer_build(sgd, scope, w, 2), GANTRY_OK);
+    assert_int_equal(gantry_optimizer_get_variables(sgd, 8, own, &count), GANTRY_OK);
+    for (long n = 0;; ++n) {
+        runtime_fixture_starve(&fixture, n);
+        gantry_status_t status = gantry_optimizer_apply(sgd, scope, w, g, 2);
+        (void)runtime_fixture_feed(&fixture);
+        if (status == GANTRY_OK) break;
+        ++failures;
+        gantry_scope_clear(scope);
+        assert_float_equal(read_first(w[0]), 1, 0);
+        assert_float_equal(read_first(w[1]), 1, 0);
+        for (size_t i = 0; i < count; ++i)
+            assert_float_equal(read_first(own[i]), i == 1 ? 0.01f : 0, 0);
+    }
+    assert_true(failures > 10);
+    assert_float_equal(read_first(w[0]), 0.99, 1e-6);
+    gantry_variable_release(w[0]);
+    gantry_variable_release(w[1]);
+    gantry_optimizer_release(sgd);
+}
+
 static void without_memory_of_its_own_nothing_leaks(void **state) {
     (void)state;
     long n = 0;
@@ -676,6 +697,7 @@ int main(void) {
         TEST(gradients_that_do_not_fit_are_refused),
         TEST(a_trace_needs_a_built_optimizer),
         cmocka_unit_test_setup(without_memory_nothing_leaks, runtime_fixture_set_up),
+        TEST(a_step_without_memory_changes_nothing),
         TEST(without_memory_of_its_own_nothing_leaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
