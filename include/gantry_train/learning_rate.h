@@ -34,9 +34,9 @@ GANTRY_API gantry_schedule_t *gantry_schedule_retain(const gantry_schedule_t *sc
 /** Removes a reference; NULL does no harm. */
 GANTRY_API void gantry_schedule_release(gantry_schedule_t *schedule);
 
-/** The rate of a step, as a scalar of type dtype: float32 or float64. step is an int64 scalar, 0 for
- * the first step. Works eagerly and in the scope of a trace. NULL after a failure, which the scope
- * keeps. */
+/** The rate of a step, as a scalar of type dtype: float32 or float64. step is an int64 scalar, 0
+ * for the first step. Works eagerly and in the scope of a trace. NULL after a failure, which the
+ * scope keeps. */
 GANTRY_API const gantry_tensor_t *gantry_schedule_rate(gantry_scope_t *scope,
                                                        const gantry_schedule_t *schedule,
                                                        const gantry_tensor_t *step,

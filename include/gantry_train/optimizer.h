@@ -8,9 +8,10 @@
  *     gantry_optimizer_apply(adam, scope, variables, gradients, count);
  *     gantry_optimizer_release(adam);
  *
- * An optimizer's state lies in variables on the devices of the variables that it updates: the number
- * of steps, the learning rate, and slots, such as Adam's two means. So a step that was captured as a
- * function counts, and follows a schedule or a learning rate that is set between calls.
+ * An optimizer's state lies in variables on the devices of the variables that it updates: the
+ * number of steps, the learning rate, and slots, such as Adam's two means. So a step that was
+ * captured as a function counts, and follows a schedule or a learning rate that is set between
+ * calls.
  *
  * Small variables of one type on one device share their slots and are updated together, in one pass
  * over memory. All numbers have the variables' type, except that those of float16 and bfloat16 are
@@ -40,9 +41,9 @@ typedef struct gantry_optimizer_t gantry_optimizer_t;
 typedef struct gantry_sgd_options_t {
     uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
     double learning_rate;              /**< The learning rate. 0: 0.01. */
-    const gantry_schedule_t *schedule; /**< Gives the rates, in the place of learning_rate; NULL. */
-    double weight_decay;    /**< Part of the weights, times the rate, that each step takes
-                                            off. 0: none. */
+    const gantry_schedule_t *schedule; /**< Gives the rates; NULL: learning_rate. */
+    /** The part of the weights, times the rate, that each step takes off. 0: none. */
+    double weight_decay;
     double clipnorm;        /**< The most norm of each gradient; 0: any. */
     double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
     double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
@@ -56,9 +57,9 @@ GANTRY_API gantry_optimizer_t *gantry_sgd(const gantry_sgd_options_t *options);
 typedef struct gantry_adam_options_t {
     uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
     double learning_rate;              /**< The learning rate. 0: 0.001. */
-    const gantry_schedule_t *schedule; /**< Gives the rates, in the place of learning_rate; NULL. */
-    double weight_decay;    /**< Part of the weights, times the rate, that each step takes
-                                            off. 0: none. */
+    const gantry_schedule_t *schedule; /**< Gives the rates; NULL: learning_rate. */
+    /** The part of the weights, times the rate, that each step takes off. 0: none. */
+    double weight_decay;
     double clipnorm;        /**< The most norm of each gradient; 0: any. */
     double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
     double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
@@ -74,9 +75,9 @@ GANTRY_API gantry_optimizer_t *gantry_adam(const gantry_adam_options_t *options)
 typedef struct gantry_adamw_options_t {
     uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
     double learning_rate;              /**< The learning rate. 0: 0.001. */
-    const gantry_schedule_t *schedule; /**< Gives the rates, in the place of learning_rate; NULL. */
-    double weight_decay;    /**< Part of the weights, times the rate, that each step takes
-                                            off. 0: 0.004. */
+    const gantry_schedule_t *schedule; /**< Gives the rates; NULL: learning_rate. */
+    /** The part of the weights, times the rate, that each step takes off. 0: 0.004. */
+    double weight_decay;
     double clipnorm;        /**< The most norm of each gradient; 0: any. */
     double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
     double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
@@ -92,9 +93,9 @@ GANTRY_API gantry_optimizer_t *gantry_adamw(const gantry_adamw_options_t *option
 typedef struct gantry_nadam_options_t {
     uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
     double learning_rate;              /**< The learning rate. 0: 0.001. */
-    const gantry_schedule_t *schedule; /**< Gives the rates, in the place of learning_rate; NULL. */
-    double weight_decay;    /**< Part of the weights, times the rate, that each step takes
-                                            off. 0: none. */
+    const gantry_schedule_t *schedule; /**< Gives the rates; NULL: learning_rate. */
+    /** The part of the weights, times the rate, that each step takes off. 0: none. */
+    double weight_decay;
     double clipnorm;        /**< The most norm of each gradient; 0: any. */
     double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
     double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
@@ -109,9 +110,9 @@ GANTRY_API gantry_optimizer_t *gantry_nadam(const gantry_nadam_options_t *option
 typedef struct gantry_rmsprop_options_t {
     uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
     double learning_rate;              /**< The learning rate. 0: 0.001. */
-    const gantry_schedule_t *schedule; /**< Gives the rates, in the place of learning_rate; NULL. */
-    double weight_decay;    /**< Part of the weights, times the rate, that each step takes
-                                            off. 0: none. */
+    const gantry_schedule_t *schedule; /**< Gives the rates; NULL: learning_rate. */
+    /** The part of the weights, times the rate, that each step takes off. 0: none. */
+    double weight_decay;
     double clipnorm;        /**< The most norm of each gradient; 0: any. */
     double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
     double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
@@ -127,9 +128,9 @@ GANTRY_API gantry_optimizer_t *gantry_rmsprop(const gantry_rmsprop_options_t *op
 typedef struct gantry_adagrad_options_t {
     uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
     double learning_rate;              /**< The learning rate. 0: 0.001. */
-    const gantry_schedule_t *schedule; /**< Gives the rates, in the place of learning_rate; NULL. */
-    double weight_decay;              /**< Part of the weights, times the rate, that each step takes
-                                            off. 0: none. */
+    const gantry_schedule_t *schedule; /**< Gives the rates; NULL: learning_rate. */
+    /** The part of the weights, times the rate, that each step takes off. 0: none. */
+    double weight_decay;
     double clipnorm;                  /**< The most norm of each gradient; 0: any. */
     double clipvalue;                 /**< The most size of an element of a gradient; 0: any. */
     double global_clipnorm;           /**< The most norm of all gradients together; 0: any. */
@@ -143,9 +144,9 @@ GANTRY_API gantry_optimizer_t *gantry_adagrad(const gantry_adagrad_options_t *op
 typedef struct gantry_adamax_options_t {
     uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
     double learning_rate;              /**< The learning rate. 0: 0.001. */
-    const gantry_schedule_t *schedule; /**< Gives the rates, in the place of learning_rate; NULL. */
-    double weight_decay;    /**< Part of the weights, times the rate, that each step takes
-                                            off. 0: none. */
+    const gantry_schedule_t *schedule; /**< Gives the rates; NULL: learning_rate. */
+    /** The part of the weights, times the rate, that each step takes off. 0: none. */
+    double weight_decay;
     double clipnorm;        /**< The most norm of each gradient; 0: any. */
     double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
     double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
@@ -160,9 +161,9 @@ GANTRY_API gantry_optimizer_t *gantry_adamax(const gantry_adamax_options_t *opti
 typedef struct gantry_lion_options_t {
     uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
     double learning_rate;              /**< The learning rate. 0: 0.001. */
-    const gantry_schedule_t *schedule; /**< Gives the rates, in the place of learning_rate; NULL. */
-    double weight_decay;    /**< Part of the weights, times the rate, that each step takes
-                                            off. 0: none. */
+    const gantry_schedule_t *schedule; /**< Gives the rates; NULL: learning_rate. */
+    /** The part of the weights, times the rate, that each step takes off. 0: none. */
+    double weight_decay;
     double clipnorm;        /**< The most norm of each gradient; 0: any. */
     double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
     double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
@@ -173,17 +174,17 @@ typedef struct gantry_lion_options_t {
 GANTRY_API gantry_optimizer_t *gantry_lion(const gantry_lion_options_t *options);
 
 /** Releases an optimizer and its variables; NULL does no harm. Functions that were traced with it
- * keep what they need. */
+ * keep what their traces need, and cannot be traced for new sizes. */
 GANTRY_API void gantry_optimizer_release(gantry_optimizer_t *optimizer);
 
 /** Makes the optimizer's own variables beside `count` variables of floating types. The optimizer
  * refers to these variables, and does not own them. Needed before a trace in which
- * gantry_optimizer_apply is called; elsewhere the first gantry_optimizer_apply does it. Again with the
- * same variables, it does nothing.
+ * gantry_optimizer_apply is called; elsewhere the first gantry_optimizer_apply does it. Again with
+ * the same variables, it does nothing.
  *
- * InvalidArgument for a variable that is NULL, occurs twice, or is of an integer type, and for other
- * variables than those it was built with; FailedPrecondition in the scope of a trace. Returns the
- * scope's status. After a failure, it is not built. */
+ * InvalidArgument for a variable that is NULL, occurs twice, or is of an integer type, and for
+ * other variables than those it was built with; FailedPrecondition in the scope of a trace. Returns
+ * the scope's status. After a failure, it is not built. */
 GANTRY_API gantry_status_t gantry_optimizer_build(gantry_optimizer_t *optimizer,
                                                   gantry_scope_t *scope,
                                                   gantry_variable_t *const *variables,
@@ -191,11 +192,11 @@ GANTRY_API gantry_status_t gantry_optimizer_build(gantry_optimizer_t *optimizer,
 
 /** Updates variables by their gradients, and counts the step. gradients[i] has the type and the
  * shape of variables[i], or is NULL: variable i then stays as it is. The variables are all those
- * with which the optimizer was built, or some of them. Works eagerly, and in the scope of a trace if
- * the optimizer is built. If it fails, no variable has changed, unless an assignment ran out of
- * memory.
+ * with which the optimizer was built, or some of them. Works eagerly, and in the scope of a trace
+ * if the optimizer is built. If ops fail, no variable has changed.
  *
- * InvalidArgument for gradients that do not fit, and if all are NULL. Returns the scope's status. */
+ * InvalidArgument for gradients that do not fit, and if all are NULL. Returns the scope's
+ * status. */
 GANTRY_API gantry_status_t gantry_optimizer_apply(gantry_optimizer_t *optimizer,
                                                   gantry_scope_t *scope,
                                                   gantry_variable_t *const *variables,
@@ -211,8 +212,8 @@ GANTRY_API gantry_status_t gantry_optimizer_set_learning_rate(gantry_optimizer_t
 GANTRY_API gantry_status_t gantry_optimizer_get_learning_rate(gantry_optimizer_t *optimizer,
                                                               double *out_learning_rate);
 /** Lists the variables that hold its state, which it owns: for each device and type the number of
- * steps (int64), the learning rate if there is no schedule, and further scalars, then all slots. None
- * before it is built. Writes up to capacity pointers, and the full count. */
+ * steps (int64), the learning rate if there is no schedule, and further scalars, then all slots.
+ * None before it is built. Writes up to capacity pointers, and the full count. */
 GANTRY_API gantry_status_t gantry_optimizer_get_variables(gantry_optimizer_t *optimizer,
                                                           size_t capacity,
                                                           gantry_variable_t **out_variables,

@@ -12,17 +12,20 @@
  * the result to the variables. In a function these parts are views. A group of one variable has its
  * shape, and copies nothing.
  *
- * Joining costs a copy of the weights and of the gradients, and saves launches. Measured with Nadam
- * on a Zen 4 with 2 threads (us a step; none, 1024, 8192, all: the most elements of a variable that
- * is joined):
+ * Joining costs a copy of the weights and of the gradients, and saves launches. Nadam as a function,
+ * microseconds a step on 2 threads of a Zen 5 that other work shared:
  *
- *                                            none   1024   8192    all
- *     7 variables, 64 to 91104 elements
- *         CPU backend                         107     99    101    121
- *         PoCL                                 77     79     75     89
- *     30 variables of 32 and 1024 elements
- *         CPU backend                          37     14     15     15
- *         PoCL                                120     75     73     75
+ *                                           CPU backend         PoCL
+ *                                          apart   joined   apart   joined
+ *     4 variables of 1024 elements           6.9      5.8      29       25
+ *     16 of 1024                              23       12     200       81
+ *     16 of 4096                              52       41     112       65
+ *     16 of 8192                             120       77     223       99
+ *     16 of 16384                            151      161     240      240
+ *     16 of 32768                            453      672     360      457
+ *     15 of 1024 and 15 of 32                 37       15     120       73
+ *     7 of 32 to 91104                        61       63      77       89
+ *       those up to 8192 joined                        59               75
  *
  * So small variables are joined and others are not. A program that keeps all its weights in one
  * variable has one launch.

@@ -38,10 +38,10 @@ static const gantry_tensor_t *make_part(gantry_scope_t *scope, gantry_dtype_t dt
     float narrow[ELEMENTS];
     const size_t first = firsts[variable], count = firsts[variable + 1] - first;
     for (size_t i = 0; i < count; ++i) narrow[i] = (float)values[first + i];
-    return dtype == GANTRY_FLOAT64 ? gantry_constant(scope, dtype, shapes[variable], values + first,
-                                                     count * sizeof *values)
-                                   : gantry_constant(scope, dtype, shapes[variable], narrow,
-                                                     count * sizeof *narrow);
+    return dtype == GANTRY_FLOAT64
+               ? gantry_constant(scope, dtype, shapes[variable], values + first,
+                                 count * sizeof *values)
+               : gantry_constant(scope, dtype, shapes[variable], narrow, count * sizeof *narrow);
 }
 
 /* ---- one run ---- */
@@ -98,8 +98,7 @@ static void do_step(run_t *run, gantry_scope_t *scope, size_t step) {
     const gantry_tensor_t *gradients[VARIABLES], *output;
     const bool misses = run->skips && step % 3 == 0;
     for (size_t j = 0; j < ELEMENTS; ++j) values[j] = gradient_at(step, j);
-    for (size_t i = 0; i < VARIABLES; ++i)
-        gradients[i] = make_part(scope, run->dtype, values, i);
+    for (size_t i = 0; i < VARIABLES; ++i) gradients[i] = make_part(scope, run->dtype, values, i);
     if (run->is_captured) {
         (void)gantry_function_call(scope, run->functions[misses], gradients, VARIABLES, &output, 1);
     } else {
@@ -239,9 +238,8 @@ static void check_schedule(const char *name, const char *device, gantry_schedule
     gantry_function_t *function;
     double most = 0;
     for (size_t i = 0; i < RATES; ++i) most = fmax(most, expected[i]);
-    if (!schedule ||
-        gantry_function_trace(runtime, "rate", rate_of, &rating, &input, 1, 1, NULL, &function) !=
-            GANTRY_OK)
+    if (!schedule || gantry_function_trace(runtime, "rate", rate_of, &rating, &input, 1, 1, NULL,
+                                           &function) != GANTRY_OK)
         fail_msg("%s: %s", name, gantry_last_message());
     for (int64_t t = 0; t < RATES; ++t) {
         const gantry_tensor_t *step = gantry_scalar_i64(scope, t), *rate;
@@ -261,11 +259,11 @@ static void check_both(const char *name, const char *device, gantry_schedule_t *
     gantry_schedule_release(schedule);
 }
 
-#define EACH_SCHEDULE(name, device, call, rates)                           \
-    {                                                                      \
-        static const double expected[] = {LIST rates};                     \
-        assert_int_equal(sizeof expected / sizeof *expected, (int)RATES);  \
-        check_both(name, device, call, expected);                          \
+#define EACH_SCHEDULE(name, device, call, rates)                          \
+    {                                                                     \
+        static const double expected[] = {LIST rates};                    \
+        assert_int_equal(sizeof expected / sizeof *expected, (int)RATES); \
+        check_both(name, device, call, expected);                         \
     }
 
 static void schedules_follow_keras_on_the_cpu(void **state) {
