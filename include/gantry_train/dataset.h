@@ -90,8 +90,8 @@ typedef struct gantry_dataset_source_t {
     gantry_status_t (*next)(void *state, gantry_element_t *element, bool *out_end);
     /** Ends an iteration that begin began, also before its end; NULL: nothing is to be done. */
     void (*end)(void *state);
-    void *user;      /**< First argument of begin. */
-    int64_t count;   /**< The number of elements, which is checked; 0: unknown. */
+    void *user;    /**< First argument of begin. */
+    int64_t count; /**< The number of elements, which is checked; 0: unknown. */
 } gantry_dataset_source_t;
 
 /** The elements that callbacks make. They run on the thread that asks for elements, which may be
@@ -176,7 +176,7 @@ typedef enum gantry_sequence_end_t {
 
 /** Options of gantry_pad_sequences; zero-filled means Keras's defaults. */
 typedef struct gantry_pad_sequences_options_t {
-    uint32_t struct_size; /**< Its sizeof, or 0 for all fields of version 0.1. */
+    uint32_t struct_size;             /**< Its sizeof, or 0 for all fields of version 0.1. */
     gantry_sequence_end_t padding;    /**< Where values are added to a shorter sequence. */
     gantry_sequence_end_t truncating; /**< Where a longer sequence is cut. */
     double value;                     /**< The value that is added. */

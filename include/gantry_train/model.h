@@ -135,10 +135,10 @@ typedef void (*gantry_write_fn)(const char *text, void *user);
 
 /** Options of a training. */
 typedef struct gantry_fit_options_t {
-    uint32_t struct_size;                      /**< Its sizeof; 0: that of version 0.1. */
-    int64_t epochs;                            /**< The last epoch; 0: 1. */
-    int64_t initial_epoch;                     /**< Epochs that are done, of a training that goes on. */
-    gantry_dataset_t *validation;              /**< Batches that are tested after each epoch; NULL. */
+    uint32_t struct_size;         /**< Its sizeof; 0: that of version 0.1. */
+    int64_t epochs;               /**< The last epoch; 0: 1. */
+    int64_t initial_epoch;        /**< Epochs that are done, of a training that goes on. */
+    gantry_dataset_t *validation; /**< Batches that are tested after each epoch; NULL. */
     const gantry_callback_t *const *callbacks; /**< Called in this order. */
     size_t callback_count;                     /**< Entries of callbacks. */
     gantry_write_fn write; /**< Gets the progress as text, in lines; NULL: nothing is written. */

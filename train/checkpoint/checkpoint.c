@@ -39,9 +39,8 @@ static gantry_status_t read_header(gantry_checkpoint_t *checkpoint, uint64_t fil
     gantry_status_t status = gantry__train_file_read_at(checkpoint->file, checkpoint->path,
                                                         sizeof length_bytes, text, (size_t)length);
     if (status == GANTRY_OK)
-        status = gantry__safetensors_parse(text, (size_t)length,
-                                           file_bytes - checkpoint->data_offset,
-                                           &checkpoint->header);
+        status = gantry__safetensors_parse(
+            text, (size_t)length, file_bytes - checkpoint->data_offset, &checkpoint->header);
     gantry__train_free(text);
     return status;
 }
@@ -169,17 +168,16 @@ static gantry_status_t read_elements(const gantry_checkpoint_t *checkpoint,
                                      const gantry__safetensors_tensor_t *tensor,
                                      unsigned char *out) {
     const size_t bytes = (size_t)(tensor->end - tensor->begin);
-    GANTRY__TRAIN_TRY(gantry__train_file_read_at(checkpoint->file, checkpoint->path,
-                                                 checkpoint->data_offset + tensor->begin, out,
-                                                 bytes));
+    GANTRY__TRAIN_TRY(gantry__train_file_read_at(
+        checkpoint->file, checkpoint->path, checkpoint->data_offset + tensor->begin, out, bytes));
     if (tensor->dtype != GANTRY_BOOL) return GANTRY_OK;
     for (size_t i = 0; i < bytes; ++i) out[i] = out[i] != 0;
     return GANTRY_OK;
 }
 
 gantry_status_t gantry_checkpoint_read(const gantry_checkpoint_t *checkpoint, const char *name,
-                                       gantry_dtype_t dtype, const gantry_shape_t *shape,
-                                       void *out, size_t out_bytes) {
+                                       gantry_dtype_t dtype, const gantry_shape_t *shape, void *out,
+                                       size_t out_bytes) {
     const gantry__safetensors_tensor_t *tensor;
     GANTRY__TRAIN_TRY(find_tensor("gantry_checkpoint_read", checkpoint, name, &tensor));
     if (!shape)
@@ -187,10 +185,11 @@ gantry_status_t gantry_checkpoint_read(const gantry_checkpoint_t *checkpoint, co
                                   "gantry_checkpoint_read: the shape is NULL");
     GANTRY__TRAIN_TRY(check_like(checkpoint, tensor, dtype, shape));
     if (out_bytes != tensor->end - tensor->begin) {
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_checkpoint_read: out_bytes is %zu; tensor '%.200s' has %" PRIu64
-                                  " bytes, which are accepted",
-                                  out_bytes, name, tensor->end - tensor->begin);
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_checkpoint_read: out_bytes is %zu; tensor '%.200s' has %" PRIu64
+            " bytes, which are accepted",
+            out_bytes, name, tensor->end - tensor->begin);
     }
     if (!out && out_bytes > 0)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_checkpoint_read: out is NULL");
@@ -223,8 +222,7 @@ const gantry_tensor_t *gantry_checkpoint_load(gantry_scope_t *scope,
                                               const char *name) {
     const gantry__safetensors_tensor_t *tensor;
     if (check_scope("gantry_checkpoint_load", scope) != GANTRY_OK) return NULL;
-    const gantry_status_t status =
-        find_tensor("gantry_checkpoint_load", checkpoint, name, &tensor);
+    const gantry_status_t status = find_tensor("gantry_checkpoint_load", checkpoint, name, &tensor);
     if (status == GANTRY_OK) return load_tensor(scope, checkpoint, tensor);
     (void)gantry__train_hand_on(scope, status);
     return NULL;

@@ -56,9 +56,10 @@ static gantry_status_t file_fail(const char *doing, const char *path, int error)
 
 static gantry_status_t check_path(const char *doing, const char *path) {
     if (path && path[0]) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "cannot %s a checkpoint: the path is %s; the path of a file is accepted",
-                              doing, path ? "empty" : "NULL");
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "cannot %s a checkpoint: the path is %s; the path of a file is accepted", doing,
+        path ? "empty" : "NULL");
 }
 
 static gantry_status_t check_plain(const char *doing, const char *path, mode_t mode) {
@@ -104,8 +105,8 @@ gantry_status_t gantry__train_file_create(const char *path, gantry__train_new_fi
     for (int i = 0; i < MOST_TEMPORARIES && error == EEXIST; ++i) {
         char name[GANTRY__TRAIN_PATH_BYTES], number[16] = "";
         if (i > 0) (void)snprintf(number, sizeof number, "-%d", i);
-        const int length = snprintf(name, sizeof name, "%s.tmp-%ld%s", out->target,
-                                    (long)getpid(), number);
+        const int length =
+            snprintf(name, sizeof name, "%s.tmp-%ld%s", out->target, (long)getpid(), number);
         if (length < 0 || (size_t)length >= sizeof name)
             return file_fail("save", path, ENAMETOOLONG);
         out->file = file_open(name, O_WRONLY | O_CREAT | O_EXCL);
@@ -167,9 +168,8 @@ gantry_status_t gantry__train_file_open(const char *path, int *out_file, uint64_
     if (stat(path, &info) == 0) GANTRY__TRAIN_TRY(check_plain("open", path, info.st_mode));
     const int file = file_open(path, O_RDONLY | O_NONBLOCK);
     if (file < 0) return file_fail("open", path, errno);
-    const gantry_status_t status = fstat(file, &info) == 0
-                                       ? check_plain("open", path, info.st_mode)
-                                       : file_fail("open", path, errno);
+    const gantry_status_t status = fstat(file, &info) == 0 ? check_plain("open", path, info.st_mode)
+                                                           : file_fail("open", path, errno);
     if (status != GANTRY_OK) {
         gantry__train_file_close(file);
         return status;
@@ -179,8 +179,8 @@ gantry_status_t gantry__train_file_open(const char *path, int *out_file, uint64_
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__train_file_read_at(int file, const char *path, uint64_t offset,
-                                           void *bytes, size_t size) {
+gantry_status_t gantry__train_file_read_at(int file, const char *path, uint64_t offset, void *bytes,
+                                           size_t size) {
     char *at = bytes;
     for (size_t left = size; left > 0;) {
         const ssize_t got =

@@ -14,8 +14,8 @@
 
 /* A file that is being written under a temporary name. */
 typedef struct gantry__train_new_file_t {
-    const char *path;         /* the caller's */
-    int file;                 /* -1: closed */
+    const char *path;                         /* the caller's */
+    int file;                                 /* -1: closed */
     char target[GANTRY__TRAIN_PATH_BYTES];    /* path without symbolic links */
     char temporary[GANTRY__TRAIN_PATH_BYTES]; /* "" when there is none */
 } gantry__train_new_file_t;
@@ -32,8 +32,8 @@ void gantry__train_file_abandon(gantry__train_new_file_t *file);
 /* Opens a plain file; a device is not opened, because that may have an effect. */
 gantry_status_t gantry__train_file_open(const char *path, int *out_file, uint64_t *out_size);
 /* Reads exactly size bytes; DataLoss if the file ends before. */
-gantry_status_t gantry__train_file_read_at(int file, const char *path, uint64_t offset,
-                                           void *bytes, size_t size);
+gantry_status_t gantry__train_file_read_at(int file, const char *path, uint64_t offset, void *bytes,
+                                           size_t size);
 void gantry__train_file_close(int file);
 
 #endif

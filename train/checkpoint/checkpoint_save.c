@@ -35,9 +35,10 @@ static bool text_is_valid(const char *text) {
 
 static gantry_status_t check_text(const char *what, size_t index, const char *text) {
     if (text && text_is_valid(text)) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "gantry_checkpoint_save: the %s %zu is %s; a text in UTF-8 is accepted",
-                              what, index, text ? "no UTF-8" : "NULL");
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "gantry_checkpoint_save: the %s %zu is %s; a text in UTF-8 is accepted", what, index,
+        text ? "no UTF-8" : "NULL");
 }
 
 static gantry_status_t check_name(const gantry_checkpoint_entry_t *entry, size_t index) {
@@ -153,8 +154,8 @@ static gantry_status_t save_laid_out(const saving_t *saving, const char *path,
     const size_t count = saving->count;
     char *front;
     size_t front_bytes;
-    GANTRY__TRAIN_TRY(gantry__safetensors_write(saving->tensors, count, texts, text_count, &front,
-                                                &front_bytes));
+    GANTRY__TRAIN_TRY(
+        gantry__safetensors_write(saving->tensors, count, texts, text_count, &front, &front_bytes));
     gantry_status_t status =
         check_header(front, front_bytes, count > 0 ? saving->tensors[count - 1].end : 0);
     if (status == GANTRY_OK) status = write_file(saving, path, front, front_bytes);
@@ -193,9 +194,8 @@ static gantry_status_t save_check(const gantry_checkpoint_entry_t *entries, size
 
 /* Reads variables in a scope inside the caller's, which drops their values at the end. */
 gantry_status_t gantry_checkpoint_save(gantry_scope_t *scope, const char *path,
-                                       const gantry_checkpoint_entry_t *entries,
-                                       size_t entry_count, const gantry_checkpoint_text_t *texts,
-                                       size_t text_count) {
+                                       const gantry_checkpoint_entry_t *entries, size_t entry_count,
+                                       const gantry_checkpoint_text_t *texts, size_t text_count) {
     if (scope) GANTRY__TRAIN_TRY(gantry_scope_status(scope));
     gantry_status_t status = save_check(entries, entry_count, texts, text_count);
     saving_t saving = {.entries = entries, .count = entry_count};
@@ -204,8 +204,8 @@ gantry_status_t gantry_checkpoint_save(gantry_scope_t *scope, const char *path,
         saving.values = gantry__train_alloc(entry_count, sizeof *saving.values);
         saving.scope = scope ? gantry_scope_begin_in(scope, NULL) : NULL;
         const bool is_ready = saving.tensors && saving.values && (saving.scope || !scope);
-        status = is_ready ? save_entries(&saving, path, texts, text_count)
-                          : GANTRY_RESOURCE_EXHAUSTED;
+        status =
+            is_ready ? save_entries(&saving, path, texts, text_count) : GANTRY_RESOURCE_EXHAUSTED;
     }
     char text[GANTRY__TRAIN_MESSAGE_BYTES] = "";
     if (status != GANTRY_OK) (void)snprintf(text, sizeof text, "%s", gantry_last_message());

@@ -376,11 +376,11 @@ static gantry_status_t check_offsets(gantry__safetensors_t *header, uint64_t dat
         if (tensor->begin != at) {
             return gantry__train_fail(
                 GANTRY_DATA_LOSS,
-                tensor->begin < at
-                    ? "tensor '" NAME_FORMAT "' begins at byte %" PRIu64
-                      " of the data, inside of another one, which ends at %" PRIu64
-                    : "tensor '" NAME_FORMAT "' begins at byte %" PRIu64
-                      " of the data, and no tensor has the bytes from %" PRIu64 " on",
+                tensor->begin < at ? "tensor '" NAME_FORMAT "' begins at byte %" PRIu64
+                                     " of the data, inside of another one, which ends at %" PRIu64
+                                   : "tensor '" NAME_FORMAT "' begins at byte %" PRIu64
+                                     " of the data, and no tensor has the bytes from %" PRIu64
+                                     " on",
                 tensor->name, tensor->begin, at);
         }
         at = tensor->end;
@@ -416,11 +416,10 @@ gantry_status_t gantry__safetensors_length(const unsigned char bytes[8], uint64_
         length |= (uint64_t)bytes[i] << (8 * i);
     *out_header_bytes = length;
     if (length > GANTRY__SAFETENSORS_HEADER_BYTES) {
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "it is no safetensors file: it begins with a length of %" PRIu64
-            " bytes; a header of at most %" PRIu64 " bytes is accepted",
-            length, GANTRY__SAFETENSORS_HEADER_BYTES);
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "it is no safetensors file: it begins with a length of %" PRIu64
+                                  " bytes; a header of at most %" PRIu64 " bytes is accepted",
+                                  length, GANTRY__SAFETENSORS_HEADER_BYTES);
     }
     if (length <= file_bytes - GANTRY__SAFETENSORS_LENGTH_BYTES) return GANTRY_OK;
     return gantry__train_fail(GANTRY_DATA_LOSS,
@@ -453,7 +452,7 @@ void gantry__safetensors_deinit(gantry__safetensors_t *header) {
 const gantry__safetensors_tensor_t *gantry__safetensors_find(const gantry__safetensors_t *header,
                                                              const char *name) {
     const gantry__safetensors_tensor_t wanted = {.name = name};
-    return header->count == 0 ? NULL
-                              : bsearch(&wanted, header->tensors, header->count,
-                                        sizeof wanted, compare_names);
+    return header->count == 0
+               ? NULL
+               : bsearch(&wanted, header->tensors, header->count, sizeof wanted, compare_names);
 }

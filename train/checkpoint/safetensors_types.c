@@ -13,11 +13,11 @@ typedef struct type_name_t {
 
 /* In the format's order. */
 static const type_name_t type_names[] = {
-    {GANTRY_BOOL, "BOOL"},   {GANTRY_UINT8, "U8"},    {GANTRY_INT8, "I8"},
-    {GANTRY_INT16, "I16"},   {GANTRY_UINT16, "U16"},  {GANTRY_FLOAT16, "F16"},
-    {GANTRY_BFLOAT16, "BF16"}, {GANTRY_INT32, "I32"}, {GANTRY_UINT32, "U32"},
-    {GANTRY_FLOAT32, "F32"}, {GANTRY_COMPLEX64, "C64"}, {GANTRY_FLOAT64, "F64"},
-    {GANTRY_INT64, "I64"},   {GANTRY_UINT64, "U64"},
+    {GANTRY_BOOL, "BOOL"},     {GANTRY_UINT8, "U8"},      {GANTRY_INT8, "I8"},
+    {GANTRY_INT16, "I16"},     {GANTRY_UINT16, "U16"},    {GANTRY_FLOAT16, "F16"},
+    {GANTRY_BFLOAT16, "BF16"}, {GANTRY_INT32, "I32"},     {GANTRY_UINT32, "U32"},
+    {GANTRY_FLOAT32, "F32"},   {GANTRY_COMPLEX64, "C64"}, {GANTRY_FLOAT64, "F64"},
+    {GANTRY_INT64, "I64"},     {GANTRY_UINT64, "U64"},
 };
 
 enum { TYPE_COUNT = sizeof type_names / sizeof type_names[0] };

@@ -16,7 +16,8 @@
 
 static int compare_for_layout(const void *left, const void *right) {
     const gantry__safetensors_tensor_t *a = left, *b = right;
-    const int first = gantry__safetensors_rank(a->dtype), second = gantry__safetensors_rank(b->dtype);
+    const int first = gantry__safetensors_rank(a->dtype),
+              second = gantry__safetensors_rank(b->dtype);
     return first != second ? (first < second ? 1 : -1) : strcmp(a->name, b->name);
 }
 
@@ -112,16 +113,14 @@ static void put_tensor(header_text_t *text, const gantry__safetensors_tensor_t *
 
 /* The length is known at the end, and stands in front. */
 static gantry_status_t put_length(header_text_t *text) {
-    while (text->status == GANTRY_OK && text->size % HEADER_ALIGNMENT != 0)
-        put_bytes(text, " ", 1);
+    while (text->status == GANTRY_OK && text->size % HEADER_ALIGNMENT != 0) put_bytes(text, " ", 1);
     if (text->status != GANTRY_OK) return text->status;
     const uint64_t length = text->size - GANTRY__SAFETENSORS_LENGTH_BYTES;
     if (length > GANTRY__SAFETENSORS_HEADER_BYTES) {
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "the checkpoint's names and texts take %" PRIu64 " bytes; at most %" PRIu64
-            " are accepted",
-            length, GANTRY__SAFETENSORS_HEADER_BYTES);
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "the checkpoint's names and texts take %" PRIu64
+                                  " bytes; at most %" PRIu64 " are accepted",
+                                  length, GANTRY__SAFETENSORS_HEADER_BYTES);
     }
     for (int i = 0; i < GANTRY__SAFETENSORS_LENGTH_BYTES; ++i)
         text->bytes[i] = (char)(length >> (8 * i) & 0xff);

@@ -20,9 +20,10 @@ void *gantry__train_dataset_make(const gantry__train_kind_t *kind, size_t bytes,
                                  gantry_dataset_t *input, int64_t cardinality) {
     const uint32_t depth = input ? input->depth + 1 : 1;
     if (depth > DEEPEST_CHAIN) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "gantry_dataset_%s: the chain has %u data sets; at most %d are accepted",
-                                 kind->name, depth, DEEPEST_CHAIN);
+        (void)gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_dataset_%s: the chain has %u data sets; at most %d are accepted", kind->name,
+            depth, DEEPEST_CHAIN);
         return gantry__train_dataset_refuse(input);
     }
     gantry_dataset_t *dataset = gantry__train_alloc(1, bytes);
@@ -123,14 +124,13 @@ static gantry_status_t point_at_row(const gantry__train_rows_t *rows, int64_t ro
     for (size_t i = 0; i < rows->count; ++i) {
         const unsigned char *data = rows->arrays[i].data;
         if (rows->row_bytes[i] > 0) data += (size_t)row * rows->row_bytes[i];
-        element->components[i] =
-            (gantry_array_t){rows->arrays[i].dtype, rows->row_shapes[i], data};
+        element->components[i] = (gantry_array_t){rows->arrays[i].dtype, rows->row_shapes[i], data};
     }
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__train_stage_element(gantry__train_stage_t *stage,
-                                            gantry_element_t *element, bool *out_end) {
+gantry_status_t gantry__train_stage_element(gantry__train_stage_t *stage, gantry_element_t *element,
+                                            bool *out_end) {
     const gantry__train_rows_t *rows = stage->dataset->rows;
     gantry__train_item_t item = {.element = element};
     GANTRY__TRAIN_TRY(gantry__train_stage_next(stage, &item, out_end));
@@ -178,7 +178,8 @@ static gantry_status_t iterator_check(const gantry_dataset_iterator_t *iterator,
                                       const gantry_array_t **out_components, size_t *out_count,
                                       const bool *out_end) {
     if (!iterator || !out_components || !out_count || !out_end) {
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_dataset_iterator_next: %s is NULL",
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "gantry_dataset_iterator_next: %s is NULL",
                                   !iterator         ? "the iterator"
                                   : !out_components ? "out_components"
                                   : !out_count      ? "out_count"

@@ -29,8 +29,7 @@ static gantry_status_t arrays_next(gantry__train_stage_t *stage, gantry__train_i
 
 static void arrays_deinit(gantry_dataset_t *dataset) {
     arrays_t *self = (arrays_t *)dataset;
-    for (size_t i = 0; i < GANTRY_MAX_COMPONENTS; ++i)
-        gantry__train_buffer_deinit(&self->owned[i]);
+    for (size_t i = 0; i < GANTRY_MAX_COMPONENTS; ++i) gantry__train_buffer_deinit(&self->owned[i]);
 }
 
 static const gantry__train_kind_t arrays_kind = {.name = "from_arrays",
@@ -140,8 +139,8 @@ static gantry_status_t load_file(gantry_scope_t *scope, const char *path,
     const size_t bytes = gantry_tensor_bytes(tensor);
     gantry_status_t status = gantry__train_buffer_reserve(buffer, bytes, 0);
     if (status == GANTRY_OK) status = gantry_tensor_read(tensor, buffer->bytes, bytes);
-    *out = (gantry_array_t){gantry_tensor_dtype(tensor), *gantry_tensor_shape(tensor),
-                            buffer->bytes};
+    *out =
+        (gantry_array_t){gantry_tensor_dtype(tensor), *gantry_tensor_shape(tensor), buffer->bytes};
     gantry_tensor_drop(scope, tensor);
     return status;
 }

@@ -38,7 +38,9 @@ static const batch_t *batch_of(const batch_stage_t *self) {
 /* The number of rows that a batch can have; a guess where that is unknown. */
 static int64_t expected_rows(const batch_stage_t *self) {
     const int64_t known = self->base.dataset->input->cardinality, size = batch_of(self)->size;
-    const int64_t most = known >= 0 ? known : known == GANTRY_INFINITE_CARDINALITY ? size : FIRST_ROWS;
+    const int64_t most = known >= 0                             ? known
+                         : known == GANTRY_INFINITE_CARDINALITY ? size
+                                                                : FIRST_ROWS;
     return size < most ? size : most;
 }
 
@@ -181,7 +183,8 @@ static gantry_status_t batch_append(const batch_stage_t *self, size_t at, gantry
         (void)gantry__train_array_bytes(array->dtype, &array->shape, &bytes);
         if (bytes == 0) continue;
         if (bytes * (at + 1) > buffer->capacity) {
-            const size_t doubled = buffer->capacity > SIZE_MAX / 2 ? SIZE_MAX : buffer->capacity * 2;
+            const size_t doubled =
+                buffer->capacity > SIZE_MAX / 2 ? SIZE_MAX : buffer->capacity * 2;
             GANTRY__TRAIN_TRY(gantry__train_buffer_reserve(buffer, doubled, bytes * at));
         }
         memcpy(buffer->bytes + bytes * at, array->data, bytes);
@@ -189,13 +192,12 @@ static gantry_status_t batch_append(const batch_stage_t *self, size_t at, gantry
     return GANTRY_OK;
 }
 
-static gantry_status_t batch_elements(batch_stage_t *self, gantry_element_t *out,
-                                      size_t *out_count, bool *out_end) {
+static gantry_status_t batch_elements(batch_stage_t *self, gantry_element_t *out, size_t *out_count,
+                                      bool *out_end) {
     *out_count = 0;
     *out_end = false;
     while (!*out_end && (int64_t)*out_count < batch_of(self)->size) {
-        GANTRY__TRAIN_TRY(
-            gantry__train_stage_element(self->base.input, &self->element, out_end));
+        GANTRY__TRAIN_TRY(gantry__train_stage_element(self->base.input, &self->element, out_end));
         if (*out_end) break;
         GANTRY__TRAIN_TRY(*out_count == 0 ? batch_begin(self, out) : check_like_first(self, out));
         GANTRY__TRAIN_TRY(batch_append(self, (*out_count)++, out));
@@ -237,10 +239,9 @@ gantry_dataset_t *gantry_dataset_batch(gantry_dataset_t *input, int64_t batch_si
                                        bool drop_remainder) {
     if (!input) return NULL;
     if (batch_size < 1) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "gantry_dataset_batch: batch_size is %" PRId64
-                                 "; 1 and more are accepted",
-                                 batch_size);
+        (void)gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_dataset_batch: batch_size is %" PRId64 "; 1 and more are accepted", batch_size);
         return gantry__train_dataset_refuse(input);
     }
     int64_t known = gantry_dataset_cardinality(input);

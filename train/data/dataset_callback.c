@@ -29,8 +29,7 @@ static gantry_status_t callback_open(gantry__train_stage_t *stage) {
     if (source->begin) {
         const gantry_status_t status = source->begin(source->user, &self->state);
         if (status != GANTRY_OK)
-            return gantry__train_fail(status,
-                                      "gantry_dataset_from_callback: begin failed with %s",
+            return gantry__train_fail(status, "gantry_dataset_from_callback: begin failed with %s",
                                       gantry_status_name(status));
     }
     self->has_begun = true;
@@ -40,13 +39,12 @@ static gantry_status_t callback_open(gantry__train_stage_t *stage) {
 static gantry_status_t callback_check_end(const callback_stage_t *self, bool at_end) {
     const int64_t count = source_of(&self->base)->count;
     if (count == 0 || (at_end ? self->made == count : self->made < count)) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        at_end ? "gantry_dataset_from_callback: next ended after %" PRId64
-                 " elements; the source's count is %" PRId64
-               : "gantry_dataset_from_callback: next gave more than %" PRId64
-                 " elements; the source's count is %" PRId64,
-        self->made, count);
+    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                              at_end ? "gantry_dataset_from_callback: next ended after %" PRId64
+                                       " elements; the source's count is %" PRId64
+                                     : "gantry_dataset_from_callback: next gave more than %" PRId64
+                                       " elements; the source's count is %" PRId64,
+                              self->made, count);
 }
 
 static gantry_status_t callback_next(gantry__train_stage_t *stage, gantry__train_item_t *item,
@@ -87,18 +85,18 @@ static gantry_status_t callback_read(const gantry_dataset_source_t *given,
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_dataset_from_callback: next is NULL");
     if (out->count >= 0) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "gantry_dataset_from_callback: count is %" PRId64
-        "; the number of elements is accepted, or 0 where it is unknown",
-        out->count);
+    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                              "gantry_dataset_from_callback: count is %" PRId64
+                              "; the number of elements is accepted, or 0 where it is unknown",
+                              out->count);
 }
 
 gantry_dataset_t *gantry_dataset_from_callback(const gantry_dataset_source_t *source) {
     gantry_dataset_source_t read;
     if (callback_read(source, &read) != GANTRY_OK) return NULL;
-    callback_t *self = gantry__train_dataset_make(
-        &callback_kind, sizeof *self, NULL, read.count > 0 ? read.count : GANTRY_UNKNOWN_CARDINALITY);
+    callback_t *self =
+        gantry__train_dataset_make(&callback_kind, sizeof *self, NULL,
+                                   read.count > 0 ? read.count : GANTRY_UNKNOWN_CARDINALITY);
     if (!self) return NULL;
     self->source = read;
     return &self->base;

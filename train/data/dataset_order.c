@@ -51,10 +51,8 @@ static gantry_status_t take_next(gantry__train_stage_t *stage, gantry__train_ite
     return gantry__train_stage_next(stage->input, item, out_end);
 }
 
-static const gantry__train_kind_t take_kind = {.name = "take",
-                                               .stage_bytes = sizeof(counted_stage_t),
-                                               .gives_rows = true,
-                                               .next = take_next};
+static const gantry__train_kind_t take_kind = {
+    .name = "take", .stage_bytes = sizeof(counted_stage_t), .gives_rows = true, .next = take_next};
 
 gantry_dataset_t *gantry_dataset_take(gantry_dataset_t *input, int64_t count) {
     const int64_t known = gantry_dataset_cardinality(input);
@@ -162,7 +160,8 @@ static gantry_status_t shuffle_open(gantry__train_stage_t *stage) {
     const uint64_t iteration =
         atomic_fetch_add_explicit(&dataset->next_iteration, 1, memory_order_relaxed);
     gantry__train_random_init(&self->random, dataset->seed, dataset->reshuffles ? iteration : 0);
-    self->wanted = (uint64_t)dataset->buffer_size < SIZE_MAX ? (size_t)dataset->buffer_size : SIZE_MAX;
+    self->wanted =
+        (uint64_t)dataset->buffer_size < SIZE_MAX ? (size_t)dataset->buffer_size : SIZE_MAX;
     return GANTRY_OK;
 }
 
@@ -225,8 +224,7 @@ const gantry__train_kind_t gantry__train_shuffle_kind = {.name = "shuffle",
                                                          .close = shuffle_close};
 
 void gantry__train_shuffle_set_iteration(gantry_dataset_t *dataset, uint64_t iteration) {
-    atomic_store_explicit(&((shuffle_t *)dataset)->next_iteration, iteration,
-                          memory_order_relaxed);
+    atomic_store_explicit(&((shuffle_t *)dataset)->next_iteration, iteration, memory_order_relaxed);
 }
 
 gantry_dataset_t *gantry_dataset_shuffle(gantry_dataset_t *input, int64_t buffer_size,

@@ -125,8 +125,8 @@ static gantry_status_t call_map(pipeline_stage_t *self, uint64_t ticket) {
     slot_t *slot = slot_of(self, ticket);
     gantry__train_problem_t problem;
     gantry__train_element_begin(&slot->output, &problem);
-    const gantry_status_t status = dataset->map(dataset->user, slot->input.components,
-                                                slot->input.count, &slot->output);
+    const gantry_status_t status =
+        dataset->map(dataset->user, slot->input.components, slot->input.count, &slot->output);
     return gantry__train_element_end(&slot->output, status, "gantry_dataset_map: the function",
                                      ticket);
 }
@@ -135,8 +135,7 @@ static void *pipeline_work(void *argument) {
     pipeline_stage_t *self = argument;
     uint64_t ticket;
     while (pull_ticket(self, &ticket)) {
-        const gantry_status_t status =
-            pipeline_of(self)->map ? call_map(self, ticket) : GANTRY_OK;
+        const gantry_status_t status = pipeline_of(self)->map ? call_map(self, ticket) : GANTRY_OK;
         if (status == GANTRY_OK)
             mark_slot(self, ticket, SLOT_READY);
         else
@@ -152,8 +151,7 @@ static gantry_status_t start_threads(pipeline_stage_t *self) {
             gantry__train_thread_start(&self->threads[self->running], pipeline_work, self);
         if (error == 0) continue;
         return gantry__train_fail(
-            GANTRY_RESOURCE_EXHAUSTED,
-            "gantry_dataset_%s: thread %zu of %zu does not start: %s",
+            GANTRY_RESOURCE_EXHAUSTED, "gantry_dataset_%s: thread %zu of %zu does not start: %s",
             self->base.dataset->kind->name, self->running + 1, count, strerror(error));
     }
     return GANTRY_OK;
@@ -228,16 +226,16 @@ static const gantry__train_kind_t prefetch_kind = {.name = "prefetch",
 
 static gantry_dataset_t *pipeline_make(const gantry__train_kind_t *kind, gantry_dataset_t *input,
                                        size_t threads, size_t slots) {
-    pipeline_t *self = gantry__train_dataset_make(kind, sizeof *self, input,
-                                                  gantry_dataset_cardinality(input));
+    pipeline_t *self =
+        gantry__train_dataset_make(kind, sizeof *self, input, gantry_dataset_cardinality(input));
     if (!self) return NULL;
     self->threads = threads;
     self->slots = slots;
     return &self->base;
 }
 
-gantry_dataset_t *gantry_dataset_map(gantry_dataset_t *input, gantry_dataset_map_fn map,
-                                     void *user, int32_t parallel_calls) {
+gantry_dataset_t *gantry_dataset_map(gantry_dataset_t *input, gantry_dataset_map_fn map, void *user,
+                                     int32_t parallel_calls) {
     if (!input) return NULL;
     if (!map) {
         (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
@@ -265,8 +263,8 @@ gantry_dataset_t *gantry_dataset_prefetch(gantry_dataset_t *input, int64_t eleme
     if (!input) return NULL;
     if (elements != GANTRY_AUTOTUNE && (elements < 1 || elements > MOST_AHEAD)) {
         (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "gantry_dataset_prefetch: elements is %" PRId64
-                                 "; 1 to %" PRId64 " are accepted, and GANTRY_AUTOTUNE",
+                                 "gantry_dataset_prefetch: elements is %" PRId64 "; 1 to %" PRId64
+                                 " are accepted, and GANTRY_AUTOTUNE",
                                  elements, MOST_AHEAD);
         return gantry__train_dataset_refuse(input);
     }

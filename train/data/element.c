@@ -13,9 +13,8 @@
 gantry_status_t gantry__train_buffer_reserve(gantry__train_buffer_t *buffer, size_t bytes,
                                              size_t kept_bytes) {
     if (buffer->block && bytes <= buffer->capacity) return GANTRY_OK;
-    const size_t whole = bytes < SIZE_MAX - GANTRY__TRAIN_ALIGNMENT
-                             ? bytes + GANTRY__TRAIN_ALIGNMENT
-                             : SIZE_MAX;
+    const size_t whole =
+        bytes < SIZE_MAX - GANTRY__TRAIN_ALIGNMENT ? bytes + GANTRY__TRAIN_ALIGNMENT : SIZE_MAX;
     unsigned char *block = gantry__train_alloc(whole, 1);
     if (!block) return GANTRY_RESOURCE_EXHAUSTED;
     unsigned char *aligned =
@@ -105,10 +104,10 @@ gantry_status_t gantry__train_element_end(gantry_element_t *element, gantry_stat
     element->problem = NULL;
     if (problem->status != GANTRY_OK && returned == GANTRY_OK) returned = problem->status;
     if (returned != GANTRY_OK) {
-        return gantry__train_fail(returned, "%s failed for element %" PRIu64 " with %s: %s", call,
-                                  index, gantry_status_name(returned),
-                                  problem->text[0] ? problem->text
-                                                   : "gantry_element_fail was given no text");
+        return gantry__train_fail(
+            returned, "%s failed for element %" PRIu64 " with %s: %s", call, index,
+            gantry_status_name(returned),
+            problem->text[0] ? problem->text : "gantry_element_fail was given no text");
     }
     for (size_t i = 0; i < element->count; ++i) {
         if (element->components[i].dtype != GANTRY_DTYPE_NONE) continue;

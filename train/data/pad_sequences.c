@@ -71,8 +71,10 @@ static size_t put_elements(const gantry_array_t *sequence, size_t from, size_t c
                            gantry_dtype_t dtype, void *out) {
     if (count == 0) return 0;
     switch (sequence->dtype) {
-        case GANTRY_INT32: return put_int32((const int32_t *)sequence->data + from, count, dtype, out);
-        case GANTRY_INT64: return put_int64((const int64_t *)sequence->data + from, count, dtype, out);
+        case GANTRY_INT32:
+            return put_int32((const int32_t *)sequence->data + from, count, dtype, out);
+        case GANTRY_INT64:
+            return put_int64((const int64_t *)sequence->data + from, count, dtype, out);
         default: return put_float32((const float *)sequence->data + from, count, dtype, out);
     }
 }
@@ -114,18 +116,18 @@ static gantry_status_t check_padding(const padding_t *padding) {
 
 static gantry_status_t check_out(size_t count, int64_t maxlen, const void *out, size_t out_bytes) {
     if (maxlen < 0) {
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_pad_sequences: maxlen is %" PRId64
-                                  "; 0 and more are accepted",
-                                  maxlen);
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_pad_sequences: maxlen is %" PRId64 "; 0 and more are accepted", maxlen);
     }
     const size_t item = sizeof(int32_t);
     const bool fits = maxlen == 0 || count <= SIZE_MAX / item / (uint64_t)maxlen;
     if (!fits || out_bytes != count * (size_t)maxlen * item) {
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_pad_sequences: out_bytes is %zu; 4 bytes for each of %zu x %" PRId64
-                                  " elements are accepted",
-                                  out_bytes, count, maxlen);
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_pad_sequences: out_bytes is %zu; 4 bytes for each of %zu x %" PRId64
+            " elements are accepted",
+            out_bytes, count, maxlen);
     }
     if (out || out_bytes == 0) return GANTRY_OK;
     return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_pad_sequences: out is NULL");
@@ -164,8 +166,8 @@ static gantry_status_t pad_one(const padding_t *padding, const gantry_array_t *s
     const window_t window = window_of(padding, (size_t)sequence->shape.dims[0]);
     const size_t behind = window.to + window.count;
     put_value(padding, window.to, row);
-    const size_t done = put_elements(sequence, window.from, window.count, padding->dtype,
-                                     row + window.to * item);
+    const size_t done =
+        put_elements(sequence, window.from, window.count, padding->dtype, row + window.to * item);
     if (done < window.count) return fail_element(padding, sequence, index, window.from + done);
     put_value(padding, padding->maxlen - behind, row + behind * item);
     return GANTRY_OK;

@@ -93,8 +93,8 @@ void gantry__train_stage_close(gantry__train_stage_t *stage);
 gantry_status_t gantry__train_stage_next(gantry__train_stage_t *stage, gantry__train_item_t *item,
                                          bool *out_end);
 /* The next item as an element. */
-gantry_status_t gantry__train_stage_element(gantry__train_stage_t *stage,
-                                            gantry_element_t *element, bool *out_end);
+gantry_status_t gantry__train_stage_element(gantry__train_stage_t *stage, gantry_element_t *element,
+                                            bool *out_end);
 
 extern const gantry__train_kind_t gantry__train_shuffle_kind;
 /* Sets the number of the next iteration of a shuffle. */

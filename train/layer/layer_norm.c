@@ -59,8 +59,8 @@ static gantry_status_t batch_build(gantry_layer_t *layer, const gantry_shape_t *
 /* old momentum + new (1 - momentum) */
 static tensor *blend(gantry_scope_t *s, tensor *old, tensor *new, double momentum) {
     const gantry_dtype_t dtype = gantry_tensor_dtype(old);
-    return gantry_add(s, gantry_mul(s, old, gantry__train_scalar(s, dtype, momentum)),
-                      gantry_mul(s, new, gantry__train_scalar(s, dtype, 1 - momentum)));
+    return gantry_add(s, gantry_mul(s, old, gantry__train_constant(s, dtype, momentum)),
+                      gantry_mul(s, new, gantry__train_constant(s, dtype, 1 - momentum)));
 }
 
 static tensor *batch_call(const gantry_layer_call_t *call, void *user) {

@@ -58,7 +58,8 @@ static tensor *dropout_call(const gantry_layer_call_t *call, void *user) {
     if (!call->training || rate == 0) return x;
     tensor *drawn = gantry_random_uniform(s, *gantry_tensor_shape(x), GANTRY_FLOAT32, NULL);
     tensor *keeps = gantry_greater_equal(s, drawn, gantry_scalar_f32(s, (float)rate));
-    tensor *scaled = gantry_mul(s, x, gantry__train_scalar(s, gantry_tensor_dtype(x), 1 / (1 - rate)));
+    tensor *scaled =
+        gantry_mul(s, x, gantry__train_constant(s, gantry_tensor_dtype(x), 1 / (1 - rate)));
     return gantry_select(s, keeps, scaled, gantry_zeros_like(s, x));
 }
 

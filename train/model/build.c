@@ -26,14 +26,14 @@ static gantry_status_t trace_with(gantry_model_t *model, gantry__model_run_t *ru
     gantry_input_spec_t *specs = gantry__train_alloc(model->input_count, sizeof *specs);
     if (!specs) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < model->input_count; ++i) {
-        specs[i] = (gantry_input_spec_t){.dtype = model->values[i].dtype,
-                                         .shape = model->values[i].shape};
+        specs[i] =
+            (gantry_input_spec_t){.dtype = model->values[i].dtype, .shape = model->values[i].shape};
         specs[i].shape.dims[0] = BUILD_BATCH;
     }
     run->builds = true;
-    gantry_status_t status = gantry_function_trace(model->runtime, model->name, trace_shapes, run,
-                                                   specs, model->input_count, 1, &options,
-                                                   &function);
+    gantry_status_t status =
+        gantry_function_trace(model->runtime, model->name, trace_shapes, run, specs,
+                              model->input_count, 1, &options, &function);
     gantry_function_release(function);
     gantry__train_free(specs);
     return status;
@@ -101,8 +101,7 @@ static gantry_status_t make_variables(gantry_model_t *model) {
 
 static gantry_status_t model_build(gantry_model_t *model, gantry_dtype_t dtype,
                                    const gantry_shape_t *sample) {
-    if (model->is_sequential)
-        GANTRY__TRAIN_TRY(gantry__model_chain(model, dtype, sample));
+    if (model->is_sequential) GANTRY__TRAIN_TRY(gantry__model_chain(model, dtype, sample));
     if (model->value_count == model->input_count)
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                                   "model %s has no layers; it is built when it has some",
@@ -153,16 +152,15 @@ gantry_status_t gantry_model_set_variable(gantry_model_t *model, size_t index, c
                                           size_t bytes) {
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_set_variable"));
     if (index >= model->variable_count)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_model_set_variable: model %s has %zu variables, not %zu", model->name,
-            model->variable_count, index + 1);
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "gantry_model_set_variable: model %s has %zu variables, not %zu",
+                                  model->name, model->variable_count, index + 1);
     for (size_t r = 0; r < model->replica_count; ++r) {
         gantry_variable_t *variable = model->variables[index].copies[r];
         gantry_scope_t *scope = gantry__model_scope(model, NULL, r);
         if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
-        const gantry_tensor_t *value = gantry_constant(
-            scope, model->dtype, *gantry_variable_shape(variable), data, bytes);
+        const gantry_tensor_t *value =
+            gantry_constant(scope, model->dtype, *gantry_variable_shape(variable), data, bytes);
         (void)gantry_variable_assign(scope, variable, value);
         GANTRY__TRAIN_TRY(gantry_scope_end(scope));
     }

@@ -20,13 +20,13 @@ static gantry_status_t check_options(const gantry_compile_options_t *o) {
                                   "gantry_model_compile: the optimizer is NULL; one from "
                                   "gantry_sgd or another constructor is accepted");
     if (!*gantry_loss_name(o->loss))
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_model_compile: the loss is %d; one of gantry_loss_t is accepted",
-                                  (int)o->loss);
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_compile: the loss is %d; one of gantry_loss_t is accepted", (int)o->loss);
     if (!o->metrics && o->metric_count > 0)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_model_compile: metrics is NULL; an array of %zu is accepted",
-                                  o->metric_count);
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_compile: metrics is NULL; an array of %zu is accepted", o->metric_count);
     for (size_t i = 0; i < o->metric_count; ++i) {
         if (!o->metrics[i])
             return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
@@ -56,8 +56,7 @@ static gantry_status_t take_metrics(gantry_model_t *model, const gantry_compile_
 
 static void release_given(const gantry_compile_options_t *o) {
     gantry_optimizer_release(o->optimizer);
-    for (size_t i = 0; o->metrics && i < o->metric_count; ++i)
-        gantry_metric_release(o->metrics[i]);
+    for (size_t i = 0; o->metrics && i < o->metric_count; ++i) gantry_metric_release(o->metrics[i]);
 }
 
 static gantry_status_t model_compile(gantry_model_t *model, const gantry_compile_options_t *o) {
@@ -79,8 +78,8 @@ gantry_status_t gantry_model_compile(gantry_model_t *model,
                                      const gantry_compile_options_t *options) {
     gantry_compile_options_t o;
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
-    GANTRY__TRAIN_TRY(gantry__train_options(options, sizeof o, &o, sizeof o,
-                                            "gantry_model_compile: options"));
+    GANTRY__TRAIN_TRY(
+        gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_model_compile: options"));
     gantry_status_t status = model_compile(model, &o);
     if (status == GANTRY_OK) return GANTRY_OK;
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());

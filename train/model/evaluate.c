@@ -122,7 +122,8 @@ gantry_status_t gantry_model_predict(gantry_model_t *model, gantry_dataset_t *ba
     GANTRY__TRAIN_TRY(run_over(model, GANTRY__STEP_PREDICT, batches, take_output, &output));
     if (out_needed) *out_needed = output.needed;
     if (!out || output.needed <= output.room) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "gantry_model_predict: the outputs take %zu bytes; room for %zu is given",
-                              output.needed, output.room);
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "gantry_model_predict: the outputs take %zu bytes; room for %zu is given", output.needed,
+        output.room);
 }

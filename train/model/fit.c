@@ -74,8 +74,8 @@ static gantry_status_t call_step_end(fit_t *fit, int64_t step) {
 
 static gantry_status_t build_optimizer(gantry_model_t *model, gantry_scope_t *scope) {
     size_t count = 0;
-    gantry_variable_t **variables = gantry__train_alloc(
-        model->variable_count * model->replica_count, sizeof *variables);
+    gantry_variable_t **variables =
+        gantry__train_alloc(model->variable_count * model->replica_count, sizeof *variables);
     if (!variables) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t r = 0; r < model->replica_count; ++r) {
         for (size_t i = 0; i < model->variable_count; ++i) {
@@ -174,13 +174,14 @@ static gantry_status_t check_fit(const gantry_model_t *model, const gantry_datas
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_model_fit: the data set is NULL; one is accepted");
     if (o->epochs < 0 || o->initial_epoch < 0)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_model_fit: %lld epochs, from %lld on; 0 and more are accepted",
-                                  (long long)o->epochs, (long long)o->initial_epoch);
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_fit: %lld epochs, from %lld on; 0 and more are accepted",
+            (long long)o->epochs, (long long)o->initial_epoch);
     if (o->callback_count > 0 && !o->callbacks)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_model_fit: callbacks is NULL; an array of %zu is accepted",
-                                  o->callback_count);
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_fit: callbacks is NULL; an array of %zu is accepted", o->callback_count);
     return GANTRY_OK;
 }
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#define BAR_WIDTH 20
 #define SECONDS_BETWEEN 0.1
+#define MOST_SHOWN 32
 
 static double now(void) {
     struct timespec time;
@@ -23,9 +23,10 @@ void gantry__fit_progress_init(gantry__fit_progress_t *progress, gantry_write_fn
 void gantry__fit_progress_begin(gantry__fit_progress_t *progress, int64_t epoch, int64_t epochs,
                                 int64_t steps) {
     char text[64];
-    if (progress->steps <= 0) progress->steps = steps; /* else the first epoch counted them */
+    if (steps > 0) progress->steps = steps; /* else the first epoch counts them */
     progress->step = 0;
-    progress->began = progress->shown = now();
+    progress->shown = now();
+    gantry__progress_begin(&progress->bar, progress->steps, progress->is_terminal, progress->shown);
     if (!progress->write) return;
     (void)snprintf(text, sizeof text, "Epoch %lld/%lld\n", (long long)epoch + 1, (long long)epochs);
     progress->write(text, progress->user);
@@ -39,61 +40,22 @@ bool gantry__fit_progress_is_due(gantry__fit_progress_t *progress) {
     return true;
 }
 
-typedef struct line_t {
-    char text[1024];
-    size_t length;
-} line_t;
-
-static void add(line_t *line, const char *text) {
-    const size_t length = strlen(text), room = sizeof line->text - 1 - line->length;
-    const size_t used = length < room ? length : room;
-    memcpy(line->text + line->length, text, used);
-    line->length += used;
-    line->text[line->length] = '\0';
-}
-
-static void add_bar(line_t *line, const gantry__fit_progress_t *progress) {
-    const int64_t filled =
-        progress->steps > 0 ? progress->step * BAR_WIDTH / progress->steps : BAR_WIDTH;
-    add(line, " ");
-    for (int64_t i = 0; i < BAR_WIDTH; ++i) add(line, i < filled ? "\u2501" : " ");
-}
-
-static void add_times(line_t *line, const gantry__fit_progress_t *progress, bool is_last) {
-    char text[64];
-    const double passed = now() - progress->began;
-    const double each = progress->step > 0 ? passed / (double)progress->step : 0;
-    const double left = each * (double)(progress->steps - progress->step);
-    (void)snprintf(text, sizeof text, " %.0fs", is_last || progress->steps <= 0 ? passed : left);
-    add(line, text);
-    if (each >= 1)
-        (void)snprintf(text, sizeof text, " %.0fs/step", each);
-    else if (each >= 1e-3)
-        (void)snprintf(text, sizeof text, " %.0fms/step", each * 1e3);
-    else
-        (void)snprintf(text, sizeof text, " %.0fus/step", each * 1e6);
-    add(line, text);
+static void insert(gantry__progress_value_t *sorted, size_t count, gantry__progress_value_t value) {
+    size_t at = count;
+    for (; at > 0 && strcmp(sorted[at - 1].name, value.name) > 0; --at) sorted[at] = sorted[at - 1];
+    sorted[at] = value;
 }
 
 void gantry__fit_progress_show(gantry__fit_progress_t *progress, const char *const *names,
                                const double *values, size_t count, bool is_last) {
-    line_t line = {.length = 0};
-    char text[128];
+    gantry__progress_value_t sorted[MOST_SHOWN];
+    char text[2048];
     if (is_last) progress->steps = progress->step;
     if (!progress->write) return;
-    if (progress->is_terminal) add(&line, "\r");
-    if (progress->steps > 0)
-        (void)snprintf(text, sizeof text, "%lld/%lld", (long long)progress->step,
-                       (long long)progress->steps);
-    else
-        (void)snprintf(text, sizeof text, "%lld/Unknown", (long long)progress->step);
-    add(&line, text);
-    add_bar(&line, progress);
-    add_times(&line, progress, is_last);
-    for (size_t i = 0; i < count; ++i) {
-        (void)snprintf(text, sizeof text, " - %s: %.4f", names[i], values[i]);
-        add(&line, text);
-    }
-    if (is_last) add(&line, "\n");
-    progress->write(line.text, progress->user);
+    if (count > MOST_SHOWN) count = MOST_SHOWN;
+    for (size_t i = 0; i < count; ++i)
+        insert(sorted, i, (gantry__progress_value_t){names[i], values[i]});
+    if (gantry__progress_update(&progress->bar, progress->step, now(), sorted, count, is_last, text,
+                                sizeof text) > 0)
+        progress->write(text, progress->user);
 }

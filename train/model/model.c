@@ -56,7 +56,7 @@ static gantry_status_t take_options(gantry_model_t *model, const gantry_model_op
                                   "the model's type is %s; float32 and float64 are accepted",
                                   gantry_dtype_name(model->dtype));
     model->seed = o.seed;
-    model->name = gantry__train_strdup(o.name                ? o.name
+    model->name = gantry__train_strdup(o.name                 ? o.name
                                        : model->is_sequential ? "sequential"
                                                               : "functional");
     if (!model->name) return GANTRY_RESOURCE_EXHAUSTED;
@@ -66,8 +66,9 @@ static gantry_status_t take_options(gantry_model_t *model, const gantry_model_op
 static gantry_model_t *begin(gantry_runtime_t *runtime, const gantry_model_options_t *options,
                              bool is_sequential) {
     if (!runtime) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "the model's runtime is NULL; one from gantry_runtime_create is accepted");
+        (void)gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "the model's runtime is NULL; one from gantry_runtime_create is accepted");
         return NULL;
     }
     gantry_model_t *model = gantry__train_alloc(1, sizeof *model);
@@ -170,9 +171,8 @@ static gantry_status_t name_layer(gantry_model_t *model, gantry_layer_t *layer) 
 static gantry_status_t own_layer(gantry_model_t *model, gantry_layer_t *layer) {
     if (has_layer(model, layer)) return GANTRY_OK;
     gantry_status_t status = name_layer(model, layer);
-    if (status == GANTRY_OK &&
-        !gantry__train_grow(&model->layers, model->layer_count, &model->layer_capacity,
-                            sizeof *model->layers))
+    if (status == GANTRY_OK && !gantry__train_grow(&model->layers, model->layer_count,
+                                                   &model->layer_capacity, sizeof *model->layers))
         status = GANTRY_RESOURCE_EXHAUSTED;
     if (status != GANTRY_OK) {
         gantry_layer_release(layer);
@@ -195,8 +195,8 @@ static gantry_status_t add_value(gantry_model_t *model, const gantry__value_t *v
 static gantry_status_t add_input(gantry_model_t *model, gantry_dtype_t dtype,
                                  const gantry_shape_t *sample) {
     if (model->input_count != model->value_count)
-        return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
-                                  "model %s: inputs come before layers", model->name);
+        return gantry__train_fail(GANTRY_FAILED_PRECONDITION, "model %s: inputs come before layers",
+                                  model->name);
     if (gantry_dtype_size(dtype) == 0 || sample->rank < 0 || sample->rank >= GANTRY_MAX_RANK)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,

@@ -70,9 +70,9 @@ typedef struct gantry__model_run_t {
     bool training;
     /* by variable: values, and new values of those that are not trained */
     const gantry_tensor_t **weights, **updates;
-    const gantry_tensor_t **values; /* by value */
+    const gantry_tensor_t **values;       /* by value */
     const gantry_tensor_t **layer_inputs; /* of the widest layer */
-    bool builds; /* layers add their weights, which are zeros */
+    bool builds;                          /* layers add their weights, which are zeros */
 } gantry__model_run_t;
 
 /* Keeps the first error; returns the model's status. */
@@ -104,8 +104,8 @@ gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_arra
 
 /* Runs one step on a batch. *out_result (of PREDICT) belongs to the scope. */
 gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
-                                   gantry_scope_t *scope, const gantry_array_t *batch,
-                                   size_t count, const gantry_tensor_t **out_result);
+                                   gantry_scope_t *scope, const gantry_array_t *batch, size_t count,
+                                   const gantry_tensor_t **out_result);
 
 /* ---- metrics: evaluate.c ---- */
 

@@ -90,9 +90,9 @@ static void split(gantry__step_call_t *c, size_t replica, tensor *const *parts) 
         tensor *like = c->replicas[0].gradients[i];
         if (!like) continue;
         const int64_t size = size_of(c, i);
-        c->reduced[replica * c->trained_count + i] = gantry_scope_keep(
-            scope, gantry_reshape(scope, gantry_slice(scope, flat, &begin, &size),
-                                  *gantry_tensor_shape(like)));
+        c->reduced[replica * c->trained_count + i] =
+            gantry_scope_keep(scope, gantry_reshape(scope, gantry_slice(scope, flat, &begin, &size),
+                                                    *gantry_tensor_shape(like)));
         begin += size;
     }
     gantry_status_t status = gantry_scope_end(scope);
@@ -133,10 +133,10 @@ const gantry_tensor_t *gantry__step_mean_update(gantry__step_call_t *c, size_t v
         return end_with(c, scope, gantry_identity(scope, c->replicas[0].run.updates[variable]));
     for (size_t r = 0; r < c->replica_count; ++r) {
         tensor *update = c->replicas[r].run.updates[variable];
-        tensor *share = gantry_mul(
-            scope, update,
-            gantry__train_scalar(scope, c->model->dtype,
-                                 (double)c->replicas[r].rows / (double)c->rows));
+        tensor *share =
+            gantry_mul(scope, update,
+                       gantry__train_constant(scope, c->model->dtype,
+                                              (double)c->replicas[r].rows / (double)c->rows));
         mean = mean ? gantry_add(scope, mean, share) : share;
     }
     return end_with(c, scope, mean);

@@ -68,8 +68,7 @@ static gantry_status_t make_zeros(gantry__model_run_t *run, gantry_layer_t *laye
     *out_weights = gantry__train_alloc(2 * layer->weight_count + 1, sizeof **out_weights);
     if (!*out_weights) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < layer->weight_count; ++i)
-        (*out_weights)[i] =
-            gantry_zeros(run->scope, run->model->dtype, layer->weights[i].shape);
+        (*out_weights)[i] = gantry_zeros(run->scope, run->model->dtype, layer->weights[i].shape);
     return GANTRY_OK;
 }
 
@@ -147,8 +146,7 @@ const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run) {
 static gantry_status_t check_inputs(const gantry_model_t *model, gantry_scope_t *scope,
                                     const gantry_tensor_t *const *inputs, size_t count) {
     if (count != model->input_count || !inputs)
-        return gantry__train_refuse(scope,
-                                    "model %s is called with %zu inputs; %zu are accepted",
+        return gantry__train_refuse(scope, "model %s is called with %zu inputs; %zu are accepted",
                                     model->name, inputs ? count : 0, model->input_count);
     for (size_t i = 0; i < count; ++i) {
         if (!inputs[i])
@@ -160,8 +158,8 @@ static gantry_status_t check_inputs(const gantry_model_t *model, gantry_scope_t 
 static void assign_updates(gantry__model_run_t *run) {
     for (size_t i = 0; i < run->model->variable_count; ++i) {
         if (run->updates[i])
-            (void)gantry_variable_assign(
-                run->scope, run->model->variables[i].copies[run->replica], run->updates[i]);
+            (void)gantry_variable_assign(run->scope, run->model->variables[i].copies[run->replica],
+                                         run->updates[i]);
     }
 }
 

@@ -35,8 +35,7 @@ static tensor *part_of(const gantry__step_call_t *c, gantry_scope_t *scope, tens
 static void run_layers(gantry__step_call_t *c, gantry__replica_t *replica, gantry_scope_t *scope) {
     gantry__model_run_t *run = &replica->run;
     const size_t count = c->model->input_count;
-    for (size_t i = 0; i < count; ++i)
-        replica->inputs[i] = part_of(c, scope, c->batch[i], replica);
+    for (size_t i = 0; i < count; ++i) replica->inputs[i] = part_of(c, scope, c->batch[i], replica);
     run->scope = scope;
     run->inputs = replica->inputs;
     run->training = c->step == GANTRY__STEP_TRAIN;
@@ -55,13 +54,12 @@ static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica,
     tensor *loss = gantry_loss(scope, model->loss, labels, replica->output, &options);
     if (loss && replica->rows != c->rows && options.reduction != GANTRY_REDUCTION_SUM)
         loss = gantry_mul(scope, loss,
-                          gantry__train_scalar(scope, gantry_tensor_dtype(loss),
-                                               (double)replica->rows / (double)c->rows));
+                          gantry__train_constant(scope, gantry_tensor_dtype(loss),
+                                                 (double)replica->rows / (double)c->rows));
     replica->loss = loss;
 }
 
-static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica,
-                          gantry_tape_t *tape) {
+static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica, gantry_tape_t *tape) {
     const gantry_model_t *model = c->model;
     size_t count = 0;
     for (size_t i = 0; i < model->variable_count; ++i) {
@@ -118,15 +116,14 @@ static tensor *join_outputs(gantry__step_call_t *c, gantry_scope_t *scope) {
 
 static tensor *add_losses(gantry__step_call_t *c, gantry_scope_t *scope) {
     tensor *sum = c->replicas[0].loss;
-    for (size_t r = 1; r < c->replica_count; ++r)
-        sum = gantry_add(scope, sum, c->replicas[r].loss);
+    for (size_t r = 1; r < c->replica_count; ++r) sum = gantry_add(scope, sum, c->replicas[r].loss);
     return sum;
 }
 
 static void update_metrics(gantry__step_call_t *c, gantry_scope_t *scope) {
     gantry_model_t *model = c->model;
     tensor *loss = add_losses(c, scope), *output = join_outputs(c, scope);
-    tensor *rows = gantry__train_scalar(scope, GANTRY_FLOAT32, (double)c->rows);
+    tensor *rows = gantry__train_constant(scope, GANTRY_FLOAT32, (double)c->rows);
     (void)gantry_metric_update(model->metrics[0], scope, NULL, loss, rows);
     for (size_t i = 1; i < model->metric_count; ++i)
         (void)gantry_metric_update(model->metrics[i], scope, c->batch[model->input_count], output,
@@ -206,8 +203,7 @@ gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_bod
                                   gantry_scope_t *scope, tensor *const *inputs) {
     gantry_model_t *model = body->model;
     const size_t all = model->replica_count, variables = model->variable_count;
-    *c = (gantry__step_call_t){
-        .model = model, .step = body->step, .scope = scope, .batch = inputs};
+    *c = (gantry__step_call_t){.model = model, .step = body->step, .scope = scope, .batch = inputs};
     c->sample_weights = body->has_weights ? inputs[model->input_count + 1] : NULL;
     c->rows = batch_of(inputs[0]);
     for (size_t i = 0; i < variables; ++i)
@@ -266,26 +262,25 @@ static gantry_status_t check_batch(const gantry_model_t *model, gantry__step_t s
                                    const gantry_array_t *batch, size_t count) {
     const size_t least = model->input_count + (step == GANTRY__STEP_PREDICT ? 0 : 1);
     if (count < least)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "model %s: a batch has %zu components; %zu inputs%s are accepted", model->name, count,
-            model->input_count, step == GANTRY__STEP_PREDICT ? "" : ", and labels,");
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "model %s: a batch has %zu components; %zu inputs%s are accepted",
+                                  model->name, count, model->input_count,
+                                  step == GANTRY__STEP_PREDICT ? "" : ", and labels,");
     for (size_t i = 0; i < count; ++i) {
         if (batch[i].shape.rank < 1 || batch[i].shape.dims[0] != batch[0].shape.dims[0] ||
             batch[i].shape.dims[0] == 0)
             return gantry__train_fail(
                 GANTRY_INVALID_ARGUMENT,
                 "model %s: component %zu of a batch has %lld rows; component 0 has %lld, and 1 and more are accepted",
-                model->name, i,
-                (long long)(batch[i].shape.rank < 1 ? -1 : batch[i].shape.dims[0]),
+                model->name, i, (long long)(batch[i].shape.rank < 1 ? -1 : batch[i].shape.dims[0]),
                 (long long)batch[0].shape.dims[0]);
     }
     return GANTRY_OK;
 }
 
 gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
-                                   gantry_scope_t *scope, const gantry_array_t *batch,
-                                   size_t count, const gantry_tensor_t **out_result) {
+                                   gantry_scope_t *scope, const gantry_array_t *batch, size_t count,
+                                   const gantry_tensor_t **out_result) {
     tensor *inputs[GANTRY_MAX_COMPONENTS];
     GANTRY__TRAIN_TRY(check_batch(model, step, batch, count));
     const size_t most = model->input_count + (step == GANTRY__STEP_PREDICT ? 0 : 2);

@@ -10,8 +10,8 @@
 /* The work of one replica. */
 typedef struct gantry__replica_t {
     gantry__model_run_t run;
-    int64_t first, rows;             /* its part of the batch */
-    const gantry_tensor_t **inputs;  /* its part of the model's inputs */
+    int64_t first, rows;            /* its part of the batch */
+    const gantry_tensor_t **inputs; /* its part of the model's inputs */
     const gantry_tensor_t *output, *loss;
     const gantry_tensor_t **gradients; /* of trained variables; NULL: none */
 } gantry__replica_t;

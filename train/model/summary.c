@@ -45,10 +45,9 @@ static void format_shape(const gantry_shape_t *shape, char *out, size_t room) {
     size_t used = (size_t)snprintf(out, room, "(");
     for (int32_t d = 0; d < shape->rank && used < room; ++d) {
         const char *gap = d > 0 ? ", " : "";
-        used += (size_t)(shape->dims[d] < 0
-                             ? snprintf(out + used, room - used, "%sNone", gap)
-                             : snprintf(out + used, room - used, "%s%lld", gap,
-                                        (long long)shape->dims[d]));
+        used += (size_t)(shape->dims[d] < 0 ? snprintf(out + used, room - used, "%sNone", gap)
+                                            : snprintf(out + used, room - used, "%s%lld", gap,
+                                                       (long long)shape->dims[d]));
     }
     if (used < room) (void)snprintf(out + used, room - used, "%s)", shape->rank == 1 ? "," : "");
 }
@@ -102,9 +101,10 @@ gantry_status_t gantry_model_summary(const gantry_model_t *model, char *out, siz
     char title[256];
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_summary"));
     if (!model->is_built)
-        return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
-                                  "gantry_model_summary: model %s is not built; gantry_model_build makes its weights",
-                                  model->name);
+        return gantry__train_fail(
+            GANTRY_FAILED_PRECONDITION,
+            "gantry_model_summary: model %s is not built; gantry_model_build makes its weights",
+            model->name);
     (void)snprintf(title, sizeof title, "Model: \"%s\"\n", model->name);
     put(&page, title);
     put_rule(&page);
@@ -114,8 +114,7 @@ gantry_status_t gantry_model_summary(const gantry_model_t *model, char *out, siz
     put_total(&page, model, "Total params", true, true);
     put_total(&page, model, "Trainable params", true, false);
     put_total(&page, model, "Non-trainable params", false, true);
-    if (page.room > 0)
-        page.out[page.length + 1 < page.room ? page.length : page.room - 1] = '\0';
+    if (page.room > 0) page.out[page.length + 1 < page.room ? page.length : page.room - 1] = '\0';
     if (out_needed) *out_needed = page.length;
     return GANTRY_OK;
 }

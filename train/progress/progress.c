@@ -122,9 +122,9 @@ static void put_values(line_t *line, const gantry__progress_value_t *values, siz
 
 /* ---- texts ---- */
 
-static void put_redrawn(gantry__progress_t *progress, int64_t current, double now,
-                        double step_time, const gantry__progress_value_t *values, size_t count,
-                        bool is_last, line_t *line) {
+static void put_redrawn(gantry__progress_t *progress, int64_t current, double now, double step_time,
+                        const gantry__progress_value_t *values, size_t count, bool is_last,
+                        line_t *line) {
     line_style(line, "\r");
     put_bar(line, current, progress->target);
     line_put(line, " ");

@@ -17,9 +17,9 @@ static gantry_status_t add_device(gantry_strategy_t *strategy,
     const char *name = gantry_logical_device_full_name(device);
     for (size_t i = 0; i < strategy->count; ++i) {
         if (strcmp(strategy->devices[i], name) == 0)
-            return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                      "No duplicates allowed in `devices` argument: %s occurs twice",
-                                      name);
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "No duplicates allowed in `devices` argument: %s occurs twice", name);
     }
     strategy->devices[strategy->count] = gantry__train_strdup(name);
     if (!strategy->devices[strategy->count]) return GANTRY_RESOURCE_EXHAUSTED;

@@ -62,7 +62,7 @@ const gantry_tensor_t *gantry__rule_op2(const gantry__rule_call_t *c, const char
 
 const gantry_tensor_t *gantry__rule_scalar(const gantry__rule_call_t *c,
                                            const gantry_tensor_t *like, double value) {
-    return like ? gantry__train_scalar(c->scope, gantry_tensor_dtype(like), value) : NULL;
+    return like ? gantry__train_constant(c->scope, gantry_tensor_dtype(like), value) : NULL;
 }
 
 const gantry_tensor_t *gantry__rule_scale(const gantry__rule_call_t *c, const gantry_tensor_t *x,

@@ -65,16 +65,16 @@ static void transformations_give_the_elements_of_tf_data(void **state) {
                      2);
         const int32_t twice[] = {0, 1, 0, 1};
         expect_labels(gantry_dataset_repeat(gantry_dataset_take(SOURCE(), 2), 2), twice, 4, 4);
-        expect_labels(gantry_dataset_take(
-                          gantry_dataset_repeat(gantry_dataset_take(SOURCE(), 2), -1), 4),
-                      twice, 4, 4);
+        expect_labels(
+            gantry_dataset_take(gantry_dataset_repeat(gantry_dataset_take(SOURCE(), 2), -1), 4),
+            twice, 4, 4);
         const int32_t across[] = {5, 6, 0, 1, 2, 3, 4};
-        expect_labels(gantry_dataset_take(
-                          gantry_dataset_skip(
-                              gantry_dataset_batch(gantry_dataset_repeat(SOURCE(), -1), 1, false),
-                              5),
-                          7),
-                      across, 7, 7);
+        expect_labels(
+            gantry_dataset_take(
+                gantry_dataset_skip(
+                    gantry_dataset_batch(gantry_dataset_repeat(SOURCE(), -1), 1, false), 5),
+                7),
+            across, 7, 7);
         expect_range(gantry_dataset_repeat(SOURCE(), 0), 0, 0, 0);
         expect_range(gantry_dataset_cache(SOURCE()), 0, 7, 7);
         expect_range(gantry_dataset_prefetch(SOURCE(), 1), 0, 7, 7);
@@ -82,10 +82,10 @@ static void transformations_give_the_elements_of_tf_data(void **state) {
         expect_range(gantry_dataset_batch(gantry_dataset_prefetch(SOURCE(), 2), 2, false), 0, 7, 4);
 #undef SOURCE
         gantry_dataset_t *empty = callback ? case_elements(&none) : case_rows(0);
-        expect_range(gantry_dataset_repeat(
-                         gantry_dataset_batch(gantry_dataset_shuffle(empty, 5, 1, true), 2, false),
-                         -1),
-                     0, 0, 0);
+        expect_range(
+            gantry_dataset_repeat(
+                gantry_dataset_batch(gantry_dataset_shuffle(empty, 5, 1, true), 2, false), -1),
+            0, 0, 0);
     }
 }
 
@@ -206,7 +206,8 @@ static void shuffle_has_this_order_on_every_machine(void **state) {
     gantry_dataset_release(rows);
     /* elements of a callback have the order of rows */
     int64_t ten = 10;
-    expect_labels(gantry_dataset_shuffle(case_elements(&ten), 4, 7, true), shuffle_orders[0], 10, 10);
+    expect_labels(gantry_dataset_shuffle(case_elements(&ten), 4, 7, true), shuffle_orders[0], 10,
+                  10);
 }
 
 static void shuffle_gives_each_iteration_an_order_or_all_the_same(void **state) {

@@ -53,8 +53,8 @@ static void text_is_cut_to_its_buffer(void **state) {
     const gantry__progress_value_t loss = {"loss", 1.5};
     char whole[512], cut[512];
     gantry__progress_begin(&progress, 938, true, START);
-    const size_t length = gantry__progress_update(&progress, 1, START + 1, &loss, 1, true, whole,
-                                                  sizeof whole);
+    const size_t length =
+        gantry__progress_update(&progress, 1, START + 1, &loss, 1, true, whole, sizeof whole);
     assert_true(length > 0 && length < sizeof whole);
     for (size_t bytes = 0; bytes <= length + 1; ++bytes) {
         memset(cut, 'x', sizeof cut);
@@ -75,16 +75,16 @@ static void odd_numbers_do_no_harm(void **state) {
     gantry__progress_t progress;
     char text[512];
     gantry__progress_begin(&progress, 3, true, START);
-    assert_true(gantry__progress_update(&progress, 7, START - 5, NULL, 0, false, text,
-                                        sizeof text) > 0);
+    assert_true(
+        gantry__progress_update(&progress, 7, START - 5, NULL, 0, false, text, sizeof text) > 0);
     assert_non_null(strstr(text, "7/3"));
     gantry__progress_begin(&progress, -4, true, START);
     assert_true(gantry__progress_update(&progress, -2, START, NULL, 0, false, text, sizeof text) >
                 0);
     assert_non_null(strstr(text, "-2/Unknown"));
     gantry__progress_begin(&progress, INT64_MAX, true, START);
-    assert_true(gantry__progress_update(&progress, 1, START + 1, NULL, 0, false, text,
-                                        sizeof text) > 0);
+    assert_true(
+        gantry__progress_update(&progress, 1, START + 1, NULL, 0, false, text, sizeof text) > 0);
     assert_non_null(strstr(text, "1/9223372036854775807"));
     gantry__progress_begin(&progress, 0, false, START);
     assert_true(gantry__progress_update(&progress, 0, START, NULL, 0, true, text, sizeof text) > 0);
