@@ -43,9 +43,9 @@ void gantry__compose_relu6_grad(const gantry__compose_t *c) {
 /* alpha is a float32 first, as TensorFlow's attribute. */
 void gantry__compose_leaky_relu_grad(const gantry__compose_t *c) {
     const float alpha = (float)gantry__infer_attr(c->call, "alpha")->f;
-    c->outputs[0] = gantry_select(
-        c->scope, gantry_greater(c->scope, c->inputs[1], number(c, 0)), c->inputs[0],
-        donate(c, gantry_mul(c->scope, c->inputs[0], number(c, (double)alpha))));
+    c->outputs[0] =
+        gantry_select(c->scope, gantry_greater(c->scope, c->inputs[1], number(c, 0)), c->inputs[0],
+                      donate(c, gantry_mul(c->scope, c->inputs[0], number(c, (double)alpha))));
 }
 
 /* gradients * (outputs + shift) where outputs < 0, `above` elsewhere. */
@@ -112,8 +112,8 @@ void gantry__compose_rsqrt_grad(const gantry__compose_t *c) {
 
 void gantry__compose_reciprocal_grad(const gantry__compose_t *c) {
     const gantry_tensor_t *square = gantry_square(c->scope, c->inputs[0]);
-    c->outputs[0] = gantry_mul_no_nan(
-        c->scope, donate(c, gantry_neg(c->scope, donate(c, square))), shaped_dy(c));
+    c->outputs[0] = gantry_mul_no_nan(c->scope, donate(c, gantry_neg(c->scope, donate(c, square))),
+                                      shaped_dy(c));
 }
 
 /* ---- BiasAddGrad ---- */
@@ -128,7 +128,7 @@ void gantry__compose_bias_add_grad(const gantry__compose_t *c) {
     for (int32_t d = channel + 1; d < shape->rank; ++d) inner *= shape->dims[d];
     gantry_shape_t lines = GANTRY_SHAPE(outer, shape->dims[channel], inner);
     if (inner == 1) lines.rank = 2;
-    c->outputs[0] = gantry_sum(
-        c->scope, gantry_reshape(c->scope, c->inputs[0], lines),
-        &(gantry_reduce_options_t){.axes = axes, .axis_count = (size_t)lines.rank - 1});
+    c->outputs[0] =
+        gantry_sum(c->scope, gantry_reshape(c->scope, c->inputs[0], lines),
+                   &(gantry_reduce_options_t){.axes = axes, .axis_count = (size_t)lines.rank - 1});
 }

@@ -25,9 +25,9 @@
 
 /* The elements of x, whose shape this is, with their dimension d `stride` apart; `most` is how many
  * places the dimension may have. */
-static const gantry_tensor_t *spread(const gantry__compose_t *c, const gantry_tensor_t *x,
-                                     gantry_shape_t *shape, int32_t d, int64_t stride,
-                                     int64_t most) {
+static const gantry_tensor_t *move_apart(const gantry__compose_t *c, const gantry_tensor_t *x,
+                                         gantry_shape_t *shape, int32_t d, int64_t stride,
+                                         int64_t most) {
     const int64_t count = shape->dims[d];
     int64_t rows = 1, inner = 1, from[GANTRY_MAX_RANK] = {0};
     for (int32_t i = 0; i <= d; ++i) rows *= shape->dims[i];
@@ -43,8 +43,8 @@ static const gantry_tensor_t *spread(const gantry__compose_t *c, const gantry_te
 }
 
 /* Makes all strides positive. */
-static const gantry_tensor_t *turn(const gantry__compose_t *c, const gantry_tensor_t *x,
-                                   gantry__range_t *ranges, int32_t rank) {
+static const gantry_tensor_t *turn_forward(const gantry__compose_t *c, const gantry_tensor_t *x,
+                                           gantry__range_t *ranges, int32_t rank) {
     int32_t axes[GANTRY_MAX_RANK], count = 0;
     for (int32_t d = 0; d < rank; ++d) {
         if (ranges[d].count <= 1) ranges[d].stride = 1;
@@ -63,10 +63,10 @@ static const gantry_tensor_t *place(const gantry__compose_t *c, gantry__range_t 
     bool is_whole = true;
     for (int32_t d = 0; d < whole->rank; ++d) shape.dims[d] = ranges[d].count;
     const gantry_tensor_t *x = gantry_reshape(c->scope, c->inputs[4], shape);
-    x = turn(c, x, ranges, whole->rank);
+    x = turn_forward(c, x, ranges, whole->rank);
     for (int32_t d = 0; d < whole->rank; ++d) {
         const int64_t most = whole->dims[d] - ranges[d].begin;
-        if (ranges[d].stride > 1) x = spread(c, x, &shape, d, ranges[d].stride, most);
+        if (ranges[d].stride > 1) x = move_apart(c, x, &shape, d, ranges[d].stride, most);
         paddings[2 * d] = ranges[d].begin;
         paddings[2 * d + 1] = most - shape.dims[d];
         is_whole = is_whole && shape.dims[d] == whole->dims[d];

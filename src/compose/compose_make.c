@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that return shapes (Shape, Size, Rank, BroadcastArgs, BroadcastGradientArgs: made on the host,
- * no tensor is read), Eye, EmbeddingLookup, BooleanMask. */
+/* Ops that return shapes or axes (Shape, Size, Rank, BroadcastArgs, BroadcastGradientArgs: made on
+ * the host, no tensor is read), Eye, EmbeddingLookup, BooleanMask. */
 #include <gantry/ops.h>
 
 #include "op/op_infer.h"

@@ -33,8 +33,8 @@ typedef struct gantry__piece_t {
     bool is_apart;  /* its elements are not contiguous */
 } gantry__piece_t;
 
-/* The elements that a slice has of one dimension: count of them, from begin on, each `stride` behind
- * the last. */
+/* The elements that a slice has of one dimension: count of them, from begin on, each `stride`
+ * behind the last. */
 typedef struct gantry__range_t {
     int64_t begin, count, stride;
 } gantry__range_t;

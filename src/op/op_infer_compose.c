@@ -64,8 +64,8 @@ gantry_status_t gantry__infer_broadcast_args(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* Equal shapes have no axes. Of others each has those where its size is 1, or missing, even where the
- * other one's is 1, too. */
+/* Equal shapes have no axes. Of others, each has the axes where its size is 1 or missing, even if
+ * the other one's size is 1, too. */
 gantry_status_t gantry__broadcast_gradient_args(gantry__infer_t *call, gantry_shape_t out_axes[2]) {
     gantry_shape_t shapes[2], both;
     GANTRY__TRY(read_broadcast(call, shapes, &both));
