@@ -13,9 +13,9 @@ enum { ELEMENTS = 8 };
 static const float first[ELEMENTS] = {-1.5f, 0, 0.25f, 2, NAN, INFINITY, -INFINITY, 7},
                    second[ELEMENTS] = {0.5f, 1, -0.75f, 3, 1, 0, -2, 0.125f};
 
-static void gradient_call(gantry_scope_t *scope, const char *op, const gantry_tensor_t *const *inputs,
-                          size_t count, const gantry_attr_value_t *attr,
-                          const gantry_tensor_t **outputs) {
+static void gradient_call(gantry_scope_t *scope, const char *op,
+                          const gantry_tensor_t *const *inputs, size_t count,
+                          const gantry_attr_value_t *attr, const gantry_tensor_t **outputs) {
     size_t output_count = 2;
     (void)gantry_op_call(scope, op, inputs, count, attr, attr ? 1 : 0, outputs, &output_count);
 }
@@ -47,8 +47,8 @@ static void of_a_border(gantry_scope_t *scope, const gantry_tensor_t *const *inp
 
 static void of_every_third(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                            const gantry_tensor_t **outputs, void *user) {
-    const gantry_tensor_t *all[] = {I32(scope, 25), I32(scope, 23), I32(scope, -25),
-                                    I32(scope, -3), inputs[0]};
+    const gantry_tensor_t *all[] = {I32(scope, 25), I32(scope, 23), I32(scope, -25), I32(scope, -3),
+                                    inputs[0]};
     gradient_call(scope, user, all, 5, NULL, outputs);
 }
 
@@ -84,14 +84,15 @@ static size_t parts_of(gantry_function_t *function, const char *op) {
     for (uint32_t i = 0; i < traced->graph.node_count; ++i) {
         const gantry__node_t *node = &traced->graph.nodes[i];
         if (node->op->flags & GANTRY__OP_COMPOSED) fail_msg("%s is a node", node->op->name);
-        count += node->kind == GANTRY__NODE_OP && node->part_of &&
-                 strcmp(node->part_of->name, op) == 0;
+        count +=
+            node->kind == GANTRY__NODE_OP && node->part_of && strcmp(node->part_of->name, op) == 0;
     }
     gantry__function_leave(function, traced);
     return count;
 }
 
-static void expect_eager_bits(runtime_fixture_t *f, const gradient_case_t *it, uint32_t passes_off) {
+static void expect_eager_bits(runtime_fixture_t *f, const gradient_case_t *it,
+                              uint32_t passes_off) {
     const gantry_input_spec_t specs[] = {SPEC_F32(ELEMENTS), SPEC_F32(ELEMENTS)};
     const gantry_function_options_t options = {.struct_size = sizeof options,
                                                .passes_off = passes_off};
@@ -141,9 +142,8 @@ static void of_open_sizes(gantry_scope_t *scope, const gantry_tensor_t *const *i
     const gantry_tensor_t *x = gantry_boolean_mask(scope, inputs[0], is_positive, 0);
     const gantry_tensor_t *sizes[] = {gantry_shape(scope, x, GANTRY_INT32), I32(scope, 1)};
     const gantry_tensor_t *slice[] = {sizes[0], I32(scope, 0), I32(scope, 0), I32(scope, -1), x};
-    const gantry_attr_value_t masks[] = {
-        {.name = "begin_mask", .kind = GANTRY_ATTR_INT, .i = 1},
-        {.name = "end_mask", .kind = GANTRY_ATTR_INT, .i = 1}};
+    const gantry_attr_value_t masks[] = {{.name = "begin_mask", .kind = GANTRY_ATTR_INT, .i = 1},
+                                         {.name = "end_mask", .kind = GANTRY_ATTR_INT, .i = 1}};
     size_t count = 1;
     (void)gantry_op_call(scope, "StridedSliceGrad", slice, 5, masks, 2, outputs, &count);
     gradient_call(scope, "BroadcastGradientArgs", sizes, 2, NULL, outputs + 1);
