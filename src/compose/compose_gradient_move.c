@@ -3,7 +3,9 @@
  *
  * A slice of stride 1 is padded with zeros, in one pass. A stride below 0 is a Reverse before that.
  * A stride s of another size moves n elements apart first: as rows of one element each they are
- * padded to rows of s elements, and the n * s elements are the dimension.
+ * joined with rows of s - 1 zeros, and the n * s elements are the dimension. (Concat is several
+ * times as fast as Pad for rows of one element.) The last dimension comes first, while there are
+ * few rows.
  *
  *     a b c     a 0 0     a 0 0 b 0 0 c 0 0     0 a 0 0 b 0 0 c 0
  *               b 0 0
@@ -32,9 +34,10 @@ static const gantry_tensor_t *move_apart(const gantry__compose_t *c, const gantr
     int64_t rows = 1, inner = 1, from[GANTRY_MAX_RANK] = {0};
     for (int32_t i = 0; i <= d; ++i) rows *= shape->dims[i];
     for (int32_t i = d + 1; i < shape->rank; ++i) inner *= shape->dims[i];
-    const int64_t paddings[] = {0, 0, 0, (stride - 1) * inner};
-    x = gantry_reshape(c->scope, x, GANTRY_SHAPE(rows, inner));
-    x = gantry_pad(c->scope, x, paddings, NULL);
+    const gantry_tensor_t *both[] = {
+        gantry_reshape(c->scope, x, GANTRY_SHAPE(rows, inner)),
+        gantry_zeros(c->scope, c->call->out_dtypes[0], GANTRY_SHAPE(rows, (stride - 1) * inner))};
+    x = gantry_concat(c->scope, both, 2, 1);
     shape->dims[d] = count * stride;
     x = gantry_reshape(c->scope, x, *shape);
     if (shape->dims[d] <= most) return x;
@@ -64,7 +67,7 @@ static const gantry_tensor_t *place(const gantry__compose_t *c, gantry__range_t 
     for (int32_t d = 0; d < whole->rank; ++d) shape.dims[d] = ranges[d].count;
     const gantry_tensor_t *x = gantry_reshape(c->scope, c->inputs[4], shape);
     x = turn_forward(c, x, ranges, whole->rank);
-    for (int32_t d = 0; d < whole->rank; ++d) {
+    for (int32_t d = whole->rank - 1; d >= 0; --d) {
         const int64_t most = whole->dims[d] - ranges[d].begin;
         if (ranges[d].stride > 1) x = move_apart(c, x, &shape, d, ranges[d].stride, most);
         paddings[2 * d] = ranges[d].begin;

@@ -73,7 +73,7 @@ static const gradient_case_t cases[] = {
     {"ReciprocalGrad", of_two, 3},
     {"BiasAddGrad", of_channels, 2},
     {"MirrorPadGrad", of_a_border, 10},
-    {"StridedSliceGrad", of_every_third, 7},
+    {"StridedSliceGrad", of_every_third, 8},
 };
 
 /* ---- the same bits ---- */
