@@ -130,10 +130,12 @@ const gantry_tensor_t *gantry__compose_range(const gantry__compose_t *c, int64_t
 const gantry_tensor_t *gantry__compose_scalar(const gantry__compose_t *c, gantry_dtype_t dtype,
                                               double value) {
     const float narrow = (float)value;
+    const int64_t whole = (int64_t)value; /* its first bytes are every smaller integer */
     const uint16_t half = dtype == GANTRY_FLOAT16 ? float16_bits(narrow) : bfloat16_bits(narrow);
-    const void *data = dtype == GANTRY_FLOAT64   ? (const void *)&value
-                       : dtype == GANTRY_FLOAT32 ? (const void *)&narrow
-                                                 : &half;
+    const void *data = dtype == GANTRY_FLOAT64                               ? (const void *)&value
+                       : dtype == GANTRY_FLOAT32                             ? (const void *)&narrow
+                       : dtype == GANTRY_FLOAT16 || dtype == GANTRY_BFLOAT16 ? (const void *)&half
+                                                                             : &whole;
     return gantry_constant(c->scope, dtype, GANTRY_SCALAR, data, gantry_dtype_size(dtype));
 }
 

@@ -53,9 +53,11 @@ typedef struct gantry__op_attr_t {
     bool counts_outputs;
     int32_t kind;        /* GANTRY_ATTR_... of backend_abi.h */
     uint64_t dtype_mask; /* TYPE: the accepted types */
-    int64_t i;           /* default of BOOL, INT, TYPE */
-    double f;
-    const char *s;
+    union {
+        int64_t i; /* default of BOOL, INT, TYPE */
+        double f;
+        const char *s;
+    };
 } gantry__op_attr_t;
 
 typedef struct gantry__op_def_t gantry__op_def_t;

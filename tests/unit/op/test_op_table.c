@@ -121,7 +121,8 @@ static void table_definitions_are_consistent(void **state) {
 
 static void table_flags_mark_aliases_and_variables(void **state) {
     (void)state;
-    static const char *const aliases[] = {"ExpandDims", "Identity", "Reshape", "Squeeze"};
+    static const char *const aliases[] = {"ExpandDims", "Identity", "Reshape", "Squeeze",
+                                          "StopGradient"};
     static const char *const variables[] = {"AssignAddVariableOp", "AssignSubVariableOp",
                                             "AssignVariableOp", "ReadVariableOp", "VarHandleOp"};
     size_t alias_count = 0, variable_count = 0, sequenced_count = 0;
