@@ -160,8 +160,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(clear_pixels)(GANTRY_GLOBAL T *out,
                                               const gantry__reach_t *across) {
     const GANTRY_LONG end_y = (p->out_height - 1) * p->step_y - p->top + p->rows,
                       end_x = (p->out_width - 1) * p->step_x - p->left + p->columns;
-    const int is_open = p->step_y > p->rows || p->step_x > p->columns || p->out_height == 0 ||
-                        p->out_width == 0;
+    const int is_open =
+        p->step_y > p->rows || p->step_x > p->columns || p->out_height == 0 || p->out_width == 0;
 
     for (GANTRY_LONG y = down->first; y < down->end; ++y) {
         const GANTRY_LONG first =
@@ -226,8 +226,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(max_pool_grad)(GANTRY_GLOBAL const T *x,
             const GANTRY_LONG place = (image * p->out_height + y) * p->out_width + column;
 
             for (GANTRY_LONG k = 0; k < p->channels; k += GANTRY_RUN_MOST) {
-                const int count = p->channels - k < GANTRY_RUN_MOST ? (int)(p->channels - k)
-                                                                    : GANTRY_RUN_MOST;
+                const int count =
+                    p->channels - k < GANTRY_RUN_MOST ? (int)(p->channels - k) : GANTRY_RUN_MOST;
 
                 GANTRY_ITEM_FN(max_pool_grad_window)
                 (x + k, grad + place * p->channels + k, out + k, p, &down, &across, &rows, y,
@@ -267,8 +267,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sum_part)(GANTRY_GLOBAL const T *x, GANTRY_GLOBA
             continue;
         }
         for (GANTRY_LONG place = inside.first; place < inside.end; ++place) {
-            const GANTRY_LONG pixel =
-                (image * p->height + y) * p->width + left + place * p->step_x;
+            const GANTRY_LONG pixel = (image * p->height + y) * p->width + left + place * p->step_x;
             GANTRY_GLOBAL const T *own = x + pixel * p->channels + at.channel,
                                   *other = grad + (line * p->out_width + place) * p->channels +
                                            at.channel;

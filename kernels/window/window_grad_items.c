@@ -4,7 +4,7 @@
 #include "kernels/window/window_shape.h"
 
 /* elements of a rectangle on a processor: enough to pay for an item, and few enough for a cache */
-#define LEAST_ELEMENTS 4096
+#define LEAST_ELEMENTS 1024
 #define MOST_ELEMENTS 65536
 #define THREAD_ELEMENTS 16384 /* that pay for a thread */
 
@@ -23,9 +23,9 @@ static void cut_images(const gantry_op_call_t *call, gantry__windows_t *window,
     const int64_t image = window->height * window->width * window->channels,
                   images = call->outputs[0]->element_count / image,
                   place = image / (height * width) + 1;
-    const int64_t share = clamp(images * image / (gantry__k_units(call) * 2 *
-                                                  GANTRY_K_RUNS_PER_CORE),
-                                LEAST_ELEMENTS, MOST_ELEMENTS);
+    const int64_t share =
+        clamp(images * image / (gantry__k_units(call) * 2 * GANTRY_K_RUNS_PER_CORE), LEAST_ELEMENTS,
+              MOST_ELEMENTS);
     const int64_t length = clamp(share / place, 1, width);
     window->band = clamp(share / (place * width), 1, height);
     window->runs =
@@ -84,8 +84,8 @@ static const char *const part_hosts[] = {"filter_sizes"};
 
 GANTRY_K_ITEM_KERNEL(max_pool_grad, window_grad, "MaxPoolGrad", gantry__k_floating_type,
                      compute_max_pool_grad);
-GANTRY_K_ITEM_KERNEL_HOST(depthwise_parts, window_grad, "DepthwiseFilterParts",
-                          floats_type, part_hosts, compute_depthwise_parts);
+GANTRY_K_ITEM_KERNEL_HOST(depthwise_parts, window_grad, "DepthwiseFilterParts", floats_type,
+                          part_hosts, compute_depthwise_parts);
 
 #define OPS(OP)       \
     OP(max_pool_grad) \
