@@ -46,13 +46,13 @@ static void compose_conv_read_four(const conv_t *conv, const char *name, int64_t
     static const int order[2][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}};
     const gantry_attr_t *attr = gantry__infer_attr(conv->c->call, name);
     for (int d = 0; d < 4; ++d)
-        out[d] = attr->i == 4 ? attr->list[order[conv->channels_first][d]] : 1;
+        out[d] = attr && attr->i == 4 ? attr->list[order[conv->channels_first][d]] : 1;
 }
 
 static void read_pads(conv_t *conv) {
     static const int order[2][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}};
     const gantry_attr_t *attr = gantry__infer_attr(conv->c->call, "explicit_paddings");
-    conv->has_pads = attr && attr->i == 8; /* Conv2DTranspose lacks it */
+    conv->has_pads = attr && attr->i == 8; /* Conv2DTranspose and AvgPoolGrad lack it */
     for (int d = 0; conv->has_pads && d < 4; ++d) {
         const int from = order[conv->channels_first][d];
         conv->pads[2 * d] = attr->list[2 * from];
@@ -318,4 +318,187 @@ void gantry__compose_conv_2d_backprop_input(const gantry__compose_t *c) {
 
 void gantry__compose_conv_2d_transpose(const gantry__compose_t *c) {
     compose_transposed(c, c->inputs[1], c->inputs[0]);
+}
+
+/* ---- the gradient of the filter ---- */
+
+/* The gradient that `batch` images add: their patches, turned, times the result's gradient. */
+static const gantry_tensor_t *compose_conv_filter_part(const conv_t *conv,
+                                                       const gantry_tensor_t *images,
+                                                       const gantry_tensor_t *result,
+                                                       int64_t batch) {
+    const gantry_matmul_options_t turned = {.transpose_a = true};
+    const int64_t places = batch * conv->places.dims[1] * conv->places.dims[2],
+                  each = conv->rows * conv->columns * conv->channels;
+    const gantry_tensor_t *a = gantry_reshape(conv->scope, make_patches(conv, images),
+                                              GANTRY_SHAPE(places, each)),
+                          *b = gantry_reshape(conv->scope, result,
+                                              GANTRY_SHAPE(places, conv->outputs));
+    return gantry_matmul(conv->scope, a, b, &turned);
+}
+
+static const gantry_tensor_t *compose_conv_piece(const conv_t *conv, const gantry_tensor_t *x,
+                                                 int64_t first, int64_t size) {
+    const int64_t begin[] = {first, 0, 0, 0}, sizes[] = {size, -1, -1, -1};
+    return gantry__compose_widen(conv->c, gantry_slice(conv->scope, x, begin, sizes));
+}
+
+static const gantry_tensor_t *compose_conv_filter(const conv_t *conv, const gantry_tensor_t *images,
+                                                  const gantry_tensor_t *result) {
+    const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
+    const gantry_tensor_t *parts[MOST_BLOCKS];
+    size_t count = 0;
+    if (step >= batch) return compose_conv_filter_part(conv, images, result, batch);
+    for (int64_t first = 0; first < batch; first += step) {
+        const int64_t size = batch - first < step ? batch - first : step;
+        parts[count++] =
+            compose_conv_filter_part(conv, compose_conv_piece(conv, images, first, size),
+                                     compose_conv_piece(conv, result, first, size), size);
+    }
+    return gantry__compose_narrow(conv->c, gantry_add_n(conv->scope, parts, count), images->dtype);
+}
+
+void gantry__compose_conv_2d_backprop_filter(const gantry__compose_t *c) {
+    const gantry_shape_t *filter = &c->call->out_shapes[0];
+    const gantry_tensor_t *images = c->inputs[0], *result = c->inputs[2];
+    const conv_t conv = read_conv(c, &images->shape, filter, &result->shape);
+    if (gantry_shape_elements(&images->shape) == 0 || gantry_shape_elements(&result->shape) == 0) {
+        c->outputs[0] = gantry_zeros(c->scope, images->dtype, *filter);
+        return;
+    }
+    c->outputs[0] = gantry_reshape(
+        c->scope, compose_conv_filter(&conv, to_last(&conv, images), to_last(&conv, result)),
+        *filter);
+}
+
+/* ---- gradients of windows that see one channel: depthwise convolutions, AvgPool ---- */
+
+static const gantry_tensor_t *convolve_channels(const conv_t *conv, const gantry_tensor_t *images,
+                                                const gantry_tensor_t *filter) {
+    const gantry_tensor_t *inputs[] = {images, filter};
+    const gantry_attr_value_t attrs[] = {gantry__attr_ints("strides", conv->strides, 4),
+                                         gantry__attr_ints("dilations", conv->rates, 4),
+                                         gantry__attr_text("padding", conv->padding),
+                                         gantry__attr_ints("explicit_paddings", conv->pads, 8)};
+    return gantry__call_op(conv->scope, GANTRY__OP_ID_DepthwiseConv2dNative, inputs, 2, attrs,
+                           conv->has_pads ? 4 : 3, NULL);
+}
+
+/* The gradient of the image: [places, channels] and a filter [rows, columns, channels, 1]. With
+ * steps of 1 a convolution with the filter after half a turn, else patches that are added up. */
+static const gantry_tensor_t *spread_channels(const conv_t *conv, const gantry_tensor_t *filter,
+                                              const gantry_tensor_t *result) {
+    static const int32_t axes[] = {0, 1};
+    const int64_t *p = conv->places.dims, channels = conv->image.dims[3],
+                  window = conv->rows * conv->columns, places = p[0] * p[1] * p[2];
+    conv_t around;
+    if (compose_conv_turn(conv, &around))
+        return convolve_channels(&around, result, gantry_reverse(conv->scope, filter, axes, 2));
+    const gantry_tensor_t *patches = gantry_mul(
+        conv->scope, gantry_reshape(conv->scope, result, GANTRY_SHAPE(places, 1, channels)),
+        gantry_reshape(conv->scope, filter, GANTRY_SHAPE(window, channels)));
+    return fold(conv, gantry_reshape(conv->scope, patches,
+                                     GANTRY_SHAPE(p[0], p[1], p[2], window * channels)));
+}
+
+/* Channels are repeated for each of their outputs, so that every filter has a channel of its
+ * own. */
+static void compose_conv_repeat_channels(conv_t *conv) { conv->image.dims[3] *= conv->outputs; }
+
+void gantry__compose_depthwise_backprop_input(const gantry__compose_t *c) {
+    const gantry_tensor_t *filter = c->inputs[1], *result = c->inputs[2];
+    const gantry_shape_t *image = &c->call->out_shapes[0];
+    conv_t conv = read_conv(c, image, &filter->shape, &result->shape);
+    if (gantry_shape_elements(image) == 0 || gantry_shape_elements(&result->shape) == 0) {
+        c->outputs[0] = gantry_zeros(c->scope, result->dtype, *image);
+        return;
+    }
+    compose_conv_repeat_channels(&conv);
+    const int64_t *d = conv.image.dims;
+    const gantry_tensor_t *own = gantry_reshape(c->scope, gantry__compose_widen(c, filter),
+                                                GANTRY_SHAPE(conv.rows, conv.columns, d[3], 1));
+    const gantry_tensor_t *images =
+        spread_channels(&conv, own, gantry__compose_widen(c, to_last(&conv, result)));
+    if (conv.outputs > 1) {
+        const gantry_shape_t apart = GANTRY_SHAPE(d[0], d[1], d[2], conv.channels, conv.outputs);
+        static const int32_t axis = 4;
+        const gantry_reduce_options_t over = {.axes = &axis, .axis_count = 1};
+        images = gantry_sum(c->scope, gantry_reshape(c->scope, images, apart), &over);
+    }
+    c->outputs[0] = to_first(&conv, gantry__compose_narrow(c, images, result->dtype));
+}
+
+static const gantry_tensor_t *repeat_channels(const conv_t *conv, const gantry_tensor_t *images) {
+    const int64_t *d = conv->image.dims, channels = conv->channels, outputs = conv->outputs;
+    if (outputs == 1) return images;
+    const gantry_tensor_t *one =
+        gantry_reshape(conv->scope, images, GANTRY_SHAPE(d[0], d[1], d[2], channels, 1));
+    const gantry_tensor_t *all =
+        gantry_broadcast_to(conv->scope, one, GANTRY_SHAPE(d[0], d[1], d[2], channels, outputs));
+    return gantry_reshape(conv->scope, all, conv->image);
+}
+
+void gantry__compose_depthwise_backprop_filter(const gantry__compose_t *c) {
+    const gantry_tensor_t *images = c->inputs[0], *result = c->inputs[2];
+    const gantry_shape_t *filter = &c->call->out_shapes[0];
+    conv_t conv = read_conv(c, &images->shape, filter, &result->shape);
+    if (gantry_shape_elements(&images->shape) == 0 || gantry_shape_elements(&result->shape) == 0) {
+        c->outputs[0] = gantry_zeros(c->scope, images->dtype, *filter);
+        return;
+    }
+    compose_conv_repeat_channels(&conv);
+    static const int32_t axis = 0;
+    const gantry_shape_t own = GANTRY_SHAPE(conv.rows, conv.columns, conv.image.dims[3], 1);
+    const gantry_reduce_options_t over = {.axes = &axis, .axis_count = 1};
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {
+        repeat_channels(&conv, gantry__compose_widen(c, to_last(&conv, images))),
+        gantry__add_host_shape(&extras, c->scope, &own),
+        gantry__compose_widen(c, to_last(&conv, result))};
+    const gantry_attr_value_t attrs[] = {gantry__attr_ints("strides", conv.strides, 4),
+                                         gantry__attr_ints("dilations", conv.rates, 4),
+                                         gantry__attr_text("padding", conv.padding),
+                                         gantry__attr_ints("explicit_paddings", conv.pads, 8)};
+    const gantry_tensor_t *parts =
+        gantry__call_op(c->scope, GANTRY__OP_ID_DepthwiseFilterParts, inputs, 3, attrs,
+                        conv.has_pads ? 4 : 3, &extras);
+    c->outputs[0] = gantry_reshape(
+        c->scope, gantry__compose_narrow(c, gantry_sum(c->scope, parts, &over), images->dtype),
+        *filter);
+}
+
+/* The number of elements that each window has inside the image: a scalar, or [1, y, x, 1]. */
+static const gantry_tensor_t *count_elements(const conv_t *conv, gantry_dtype_t dtype) {
+    bool is_whole = true;
+    for (int d = 1; d <= 2; ++d) {
+        const int64_t size = d == 1 ? conv->rows : conv->columns;
+        is_whole &= (conv->places.dims[d] - 1) * conv->strides[d] + size <= conv->image.dims[d];
+    }
+    if (is_whole)
+        return gantry__compose_scalar(conv->c, dtype, (double)(conv->rows * conv->columns));
+    return convolve_channels(
+        conv,
+        gantry_ones(conv->scope, dtype,
+                    GANTRY_SHAPE(1, conv->image.dims[1], conv->image.dims[2], 1)),
+        gantry_ones(conv->scope, dtype, GANTRY_SHAPE(conv->rows, conv->columns, 1, 1)));
+}
+
+void gantry__compose_avg_pool_grad(const gantry__compose_t *c) {
+    const gantry_tensor_t *grad = c->inputs[1];
+    const gantry_shape_t *image = &c->call->out_shapes[0];
+    const gantry_attr_t *size = gantry__infer_attr(c->call, "ksize");
+    const bool first = gantry__infer_attr(c->call, "data_format")->s[1] == 'C';
+    const gantry_shape_t filter = GANTRY_SHAPE(size->list[first ? 2 : 1], size->list[first ? 3 : 2],
+                                               image->dims[first ? 1 : 3], 1);
+    const conv_t conv = read_conv(c, image, &filter, &grad->shape);
+    if (gantry_shape_elements(image) == 0 || gantry_shape_elements(&grad->shape) == 0) {
+        c->outputs[0] = gantry_zeros(c->scope, grad->dtype, *image);
+        return;
+    }
+    const gantry_tensor_t *wide = gantry__compose_widen(c, to_last(&conv, grad));
+    const gantry_dtype_t dtype = grad->dtype == GANTRY_FLOAT64 ? GANTRY_FLOAT64 : GANTRY_FLOAT32;
+    const gantry_tensor_t *images =
+        spread_channels(&conv, gantry_ones(c->scope, dtype, filter),
+                        gantry_div(c->scope, wide, count_elements(&conv, dtype)));
+    c->outputs[0] = to_first(&conv, gantry__compose_narrow(c, images, grad->dtype));
 }
