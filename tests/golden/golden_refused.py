@@ -136,6 +136,8 @@ def refusal(tf_op, inputs, attrs):
 
 
 def extend(op, r):
+    if OPS[op].skipped:     # TensorFlow ends the process if a resource has another type than the op
+        return
     usual, r.tf_op = r.tf_op, ASKED.get(op, r.tf_op)
     known = {alike(c["tf_message"]) for c in r.cases if "tf_message" in c}
     for label, inputs, attrs in changed_calls(OPS[op], good_call(r)):
