@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moments, BatchNorm, FusedBatchNorm and its gradients, LayerNorm, Dropout. float16 and bfloat16 are computed in
- * float32 and rounded once, at the end.
+/* Moments, BatchNorm, FusedBatchNorm and its gradients, LayerNorm, Dropout. float16 and bfloat16
+ * are computed in float32 and rounded once, at the end.
  *
  * A variance is the mean of the squared distances from the mean: two passes, and no difference of
  * large numbers. */

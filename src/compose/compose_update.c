@@ -19,9 +19,11 @@
 #include <gantry/ops.h>
 
 #include "compose/compose.h"
+#include "device/logical_device.h"
 #include "op/fused_program.h"
 #include "op/op_infer.h"
 #include "run/call_op.h"
+#include "run/runtime_state.h"
 
 #define MOST_INSTRUCTIONS 32
 #define LETTERS 26
@@ -45,8 +47,8 @@ static const formula_t formulas[] = {
     {GANTRY__OP_ID_ResourceApplyAdam, "bjb-1g-*+=bcjQc-1h-*+=cf1e-S*1d-/=u|abu*cSi+/-=a",
      "aj1g-*gb*+u*cSi+/-=a"},
     /* var mg ms mom lr rho momentum epsilon grad */
-    {GANTRY__OP_ID_ResourceApplyCenteredRMSProp,
-     "ciQc-1f-*+=cbib-1f-*+=bdg*ie*cbQ-h+S/+=dad-=a", ""},
+    {GANTRY__OP_ID_ResourceApplyCenteredRMSProp, "ciQc-1f-*+=cbib-1f-*+=bdg*ie*cbQ-h+S/+=dad-=a",
+     ""},
     /* var alpha delta */
     {GANTRY__OP_ID_ResourceApplyGradientDescent, "acb*-=a", ""},
     /* var accum lr grad momentum */
@@ -64,9 +66,9 @@ typedef struct word_t {
 
 #define WORD(letter, name) \
     { letter, GANTRY__OP_ID_##name, GANTRY__FUSED_##name }
-static const word_t words[] = {
-    WORD('+', Add),   WORD('-', Sub),    WORD('*', Mul), WORD('/', Div),    WORD('S', Sqrt),
-    WORD('R', Rsqrt), WORD('Q', Square), WORD('A', Abs), WORD('M', Maximum)};
+static const word_t words[] = {WORD('+', Add),    WORD('-', Sub),  WORD('*', Mul),
+                               WORD('/', Div),    WORD('S', Sqrt), WORD('R', Rsqrt),
+                               WORD('Q', Square), WORD('A', Abs),  WORD('M', Maximum)};
 #undef WORD
 
 /* A formula as instructions, whose operands are as in a fused program. */
@@ -82,7 +84,7 @@ typedef struct step_t {
     uint32_t depth;
 } step_t;
 
-static void add_instruction(step_t *step, const word_t *word) {
+static void add_word(step_t *step, const word_t *word) {
     const gantry__fused_id_t id = (gantry__fused_id_t)word->instruction;
     const uint32_t operands = gantry__fused_operands(id);
     int64_t *instruction = step->program + step->count * GANTRY__FUSED_WORDS;
@@ -109,7 +111,7 @@ static void read_formula(step_t *step, const char *text, int64_t one) {
         } else {
             const word_t *word = words;
             while (word->letter != *text) ++word;
-            add_instruction(step, word);
+            add_word(step, word);
         }
     }
 }
@@ -124,12 +126,23 @@ static bool keeps_slots(const gantry__compose_t *c) {
     return slots && slots->i == 0;
 }
 
+/* The device of the present values, which is that of the variables. */
+static bool has_fused_kernel(const gantry__compose_t *c) {
+    const gantry_logical_device_t *device = c->inputs[0]->device;
+    size_t count = 0;
+    if (!c->scope->trace)
+        (void)gantry__kernel_registry_find(
+            &c->scope->runtime->registries[gantry__logical_view(device)->position],
+            "_FusedElementwise", &count);
+    return count > 0;
+}
+
 static void read_step(step_t *step, const gantry__compose_t *c) {
     const formula_t *formula = formulas;
     while (formula->op != c->call->op->id) ++formula;
     const char *rest = strchr(formula->text, '|');
     const int64_t one = c->call->input_count;
-    *step = (step_t){.c = c, .dtype = c->call->dtypes[0], .can_fuse = !c->scope->trace};
+    *step = (step_t){.c = c, .dtype = c->call->dtypes[0], .can_fuse = has_fused_kernel(c)};
     for (uint32_t i = 0; i < c->call->input_count; ++i) step->places[i] = i;
     if (!keeps_slots(c)) read_formula(step, formula->text, one);
     if (rest) read_formula(step, has_nesterov(c) ? formula->variant : rest + 1, one);

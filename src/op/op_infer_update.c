@@ -36,8 +36,8 @@ gantry_status_t gantry__infer_resource_scatter(gantry__infer_t *call) {
     if (fits && updates->rank == 0)
         return gantry__infer_rank_fits((int64_t)indices->rank + params->rank - 1);
     for (int32_t d = 0; fits && d < updates->rank; ++d)
-        fits = updates->dims[d] == (d < indices->rank ? indices->dims[d]
-                                                      : params->dims[d - indices->rank + 1]);
+        fits = updates->dims[d] ==
+               (d < indices->rank ? indices->dims[d] : params->dims[d - indices->rank + 1]);
     if (fits) return GANTRY_OK;
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,
