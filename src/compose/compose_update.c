@@ -150,6 +150,11 @@ static void read_step(step_t *step, const gantry__compose_t *c) {
 
 /* ---- running it ---- */
 
+/* Variables that an update holds alone are overwritten, if the next part makes their values. */
+static void overwrite(const gantry__compose_t *c) {
+    c->scope->overwritten = c->scope->parent->overwritten;
+}
+
 static void run_fused(const step_t *step, const gantry_tensor_t *const *inputs) {
     const gantry__compose_t *c = step->c;
     const gantry_tensor_t *results[GANTRY__FUSED_MOST_OUTPUTS];
@@ -161,6 +166,8 @@ static void run_fused(const step_t *step, const gantry_tensor_t *const *inputs) 
     const gantry_attr_value_t attrs[] = {
         gantry__attr_ints("program", step->program, step->count * GANTRY__FUSED_WORDS),
         gantry__attr_ints("outputs", numbers, count)};
+    /* an output that is its input needs an object of its own, for which there may be no memory */
+    if (count == c->call->output_count) overwrite(c);
     if (gantry__call_op_into(c->scope, GANTRY__OP_ID__FusedElementwise, inputs,
                              c->call->input_count + 1, attrs, 2, NULL, results,
                              &count) != GANTRY_OK)
@@ -221,6 +228,7 @@ void gantry__compose_resource_scatter_nd(const gantry__compose_t *c) {
     const gantry_attr_t *policy = gantry__infer_attr(c->call, "bad_indices_policy");
     const gantry_attr_value_t attr =
         gantry__attr_text("bad_indices_policy", policy ? policy->s : "");
+    overwrite(c);
     c->outputs[0] =
         gantry__call_op(c->scope, scatter_of(c->call->op), c->inputs, 3, &attr, 1, NULL);
 }
@@ -235,5 +243,6 @@ void gantry__compose_resource_scatter(const gantry__compose_t *c) {
     for (int32_t d = 1; d < params->rank; ++d) all.dims[all.rank++] = params->dims[d];
     inputs[2] = c->call->shapes[2]->rank == 0 ? gantry_broadcast_to(c->scope, c->inputs[2], all)
                                               : gantry_reshape(c->scope, c->inputs[2], all);
+    overwrite(c);
     c->outputs[0] = gantry__call_op(c->scope, scatter_of(c->call->op), inputs, 3, NULL, 0, NULL);
 }

@@ -160,9 +160,32 @@ gantry_logical_device_t *gantry__variable_home(const gantry_variable_t *variable
     return variable->device;
 }
 
-gantry_tensor_t *gantry__variable_take(gantry_variable_t *variable) {
+static gantry_tensor_t *retain_value(gantry_variable_t *variable) {
     gantry__mutex_lock(&variable->lock);
     gantry_tensor_t *value = gantry_tensor_retain(variable->value);
+    gantry__mutex_unlock(&variable->lock);
+    return value;
+}
+
+gantry_tensor_t *gantry__variable_take(gantry_variable_t *variable) {
+    gantry_tensor_t *value = retain_value(variable);
+    while (!value) { /* until the update that overwrites it has ended */
+        gantry__mutex_lock(&variable->update);
+        value = retain_value(variable);
+        gantry__mutex_unlock(&variable->update);
+    }
+    return value;
+}
+
+gantry_tensor_t *gantry__variable_withdraw(gantry_variable_t *variable, bool *out_is_alone) {
+    gantry__mutex_lock(&variable->lock);
+    gantry_tensor_t *value = variable->value;
+    *out_is_alone = gantry__tensor_is_sole(value);
+    if (*out_is_alone) {
+        variable->value = NULL;
+    } else {
+        (void)gantry_tensor_retain(value);
+    }
     gantry__mutex_unlock(&variable->lock);
     return value;
 }

@@ -22,7 +22,7 @@ struct gantry_variable_t {
     char *name;
     gantry__mutex_t update; /* one read-modify-write at a time */
     gantry__mutex_t lock;   /* guards value */
-    gantry_tensor_t *value;
+    gantry_tensor_t *value; /* NULL: an update overwrites it, and holds its lock */
 };
 
 gantry_variable_t *gantry__variable_retain(gantry_variable_t *variable);
@@ -32,6 +32,9 @@ gantry_tensor_t *gantry__variable_take(gantry_variable_t *variable);
 /* A tensor of the variable's own on its device. */
 gantry_status_t gantry__variable_own(const gantry_scope_t *scope, const gantry_tensor_t *value,
                                      gantry_logical_device_t *device, gantry_tensor_t **out_value);
+/* Gives the present value to an update that holds the update lock. If the variable holds it alone,
+ * it has none until gantry__variable_put: readers wait for the lock. */
+gantry_tensor_t *gantry__variable_withdraw(gantry_variable_t *variable, bool *out_is_alone);
 /* Sets the value; takes over the caller's reference. The update lock is held. */
 void gantry__variable_put(gantry_variable_t *variable, gantry_tensor_t *value);
 /* Replaces the value; takes over the caller's reference. */

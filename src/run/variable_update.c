@@ -5,7 +5,9 @@
  *                   concurrent updates all count; they are taken in the order of addresses
  *     in a trace    reads, the op's parts and assignments become nodes
  *
- * All new values exist before the first one is assigned. */
+ * All new values exist before the first one is assigned. A value that only its variable holds is
+ * overwritten: a kernel that does so begins when nothing else can fail. Meanwhile the variable has
+ * no value, and readers wait for its update lock. */
 #include <gantry/variable.h>
 
 #include <stdio.h>
@@ -83,17 +85,16 @@ static gantry_status_t check_update(const gantry_scope_t *scope, const update_t 
                             op->inputs[op->output_count - 1].name, variable_count);
     if (!update->variables || (!inputs && update->input_count > 0) ||
         (!update->attrs && update->attr_count > 0))
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "op %s: %s is NULL; an array with as many entries as its count is accepted",
-                            op->name,
-                            !update->variables ? "variables"
-                            : !inputs          ? "inputs"
-                                               : "attrs");
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "op %s: %s is NULL; an array with as many entries as its count is accepted", op->name,
+            !update->variables ? "variables"
+            : !inputs          ? "inputs"
+                               : "attrs");
     if (update->input_count > GANTRY__MAX_INPUTS - MOST_UPDATED)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s is given %zu inputs; it takes %u",
                             op->name, update->input_count, op->input_count - op->output_count);
-    for (uint32_t i = 0; i < update->count; ++i)
-        GANTRY__TRY(check_variable(scope, update, i));
+    for (uint32_t i = 0; i < update->count; ++i) GANTRY__TRY(check_variable(scope, update, i));
     return GANTRY_OK;
 }
 
@@ -150,16 +151,16 @@ static gantry_status_t update_now(gantry_scope_t *inner, update_t *update) {
     gantry_tensor_t *present[MOST_UPDATED], *values[MOST_UPDATED] = {NULL};
     sort_variables(update, sorted);
     for (uint32_t i = 0; i < update->count; ++i) gantry__mutex_lock(&sorted[i]->update);
-    for (uint32_t i = 0; i < update->count; ++i)
-        update->inputs[i] = present[i] = gantry__variable_take(update->variables[i]);
+    for (uint32_t i = 0; i < update->count; ++i) {
+        bool is_alone;
+        update->inputs[i] = present[i] = gantry__variable_withdraw(update->variables[i], &is_alone);
+        inner->overwritten |= (uint32_t)is_alone << i;
+    }
     gantry_status_t status = compute_values(inner, update, values);
     for (uint32_t i = 0; i < update->count; ++i) {
-        gantry_tensor_release(present[i]);
-        if (status != GANTRY_OK) {
-            gantry_tensor_release(values[i]);
-        } else {
-            gantry__variable_put(update->variables[i], values[i]);
-        }
+        const bool is_new = status == GANTRY_OK;
+        gantry__variable_put(update->variables[i], is_new ? values[i] : present[i]);
+        gantry_tensor_release(is_new ? present[i] : values[i]);
     }
     for (uint32_t i = update->count; i-- > 0;) gantry__mutex_unlock(&sorted[i]->update);
     return status;
@@ -176,8 +177,8 @@ static gantry_status_t begin_at_home(gantry_scope_t *inner, gantry_scope_t *oute
     inner->chooser = NULL;
     inner->colocated = NULL;
     inner->next_name[0] = '\0';
-    GANTRY__TRY(gantry__device_reference_from_user(
-        &runtime->devices, update->variables[0]->device->full_name, &home));
+    GANTRY__TRY(gantry__device_reference_from_user(&runtime->devices,
+                                                   update->variables[0]->device->full_name, &home));
     return gantry__runtime_wish(runtime, &home, &inner->wish);
 }
 
@@ -185,8 +186,7 @@ static gantry_status_t update_all(gantry_scope_t *scope, update_t *update) {
     gantry_scope_t inner;
     gantry_status_t status = begin_at_home(&inner, scope, update);
     if (status == GANTRY_OK)
-        status =
-            scope->trace ? record_update(scope, &inner, update) : update_now(&inner, update);
+        status = scope->trace ? record_update(scope, &inner, update) : update_now(&inner, update);
     if (inner.status != GANTRY_OK)
         status = gantry__fail(inner.status, "variable %s: %s", update->variables[0]->name,
                               gantry_scope_message(&inner));

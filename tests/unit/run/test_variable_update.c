@@ -22,9 +22,9 @@ static void release_all(gantry_variable_t *const *variables, size_t count) {
     for (size_t i = 0; i < count; ++i) gantry_variable_release(variables[i]);
 }
 
-#define UPDATE(scope, op, variables, inputs)                                              \
-    gantry_variable_update(scope, op, variables, sizeof(variables) / sizeof(variables)[0], \
-                           inputs, sizeof(inputs) / sizeof(inputs)[0], NULL, 0)
+#define UPDATE(scope, op, variables, inputs)                                                       \
+    gantry_variable_update(scope, op, variables, sizeof(variables) / sizeof(variables)[0], inputs, \
+                           sizeof(inputs) / sizeof(inputs)[0], NULL, 0)
 
 static void expect_near(const gantry_tensor_t *tensor, size_t count, const float *values) {
     float got[64];
@@ -39,8 +39,12 @@ static void expect_near(const gantry_tensor_t *tensor, size_t count, const float
 
 /* Of tf.raw_ops.ResourceApplyAdam: var, m and v after one step and after two. */
 static const float adam_first[3][4] = {{1, 2, 3, 4}, {0}, {0}};
-static const float adam_one[3][4] = {{0.990196049f, 2.00990105f, 2.99004984f, 4}, {0.0500000119f, -0.100000024f, 0.200000048f, 0}, {0.00249999762f, 0.00999999046f, 0.0399999619f, 0}};
-static const float adam_two[3][4] = {{0.976915598f, 2.0232749f, 2.97662878f, 4}, {0.0950000212f, -0.190000042f, 0.380000085f, 0}, {0.00497499527f, 0.0198999811f, 0.0795999244f, 0}};
+static const float adam_one[3][4] = {{0.990196049f, 2.00990105f, 2.99004984f, 4},
+                                     {0.0500000119f, -0.100000024f, 0.200000048f, 0},
+                                     {0.00249999762f, 0.00999999046f, 0.0399999619f, 0}};
+static const float adam_two[3][4] = {{0.976915598f, 2.0232749f, 2.97662878f, 4},
+                                     {0.0950000212f, -0.190000042f, 0.380000085f, 0},
+                                     {0.00497499527f, 0.0198999811f, 0.0795999244f, 0}};
 
 typedef struct adam_t {
     gantry_variable_t *variables[3]; /* var, m, v */
@@ -56,11 +60,13 @@ static adam_t make_adam(gantry_scope_t *scope) {
 
 static gantry_status_t step(gantry_scope_t *scope, const adam_t *adam,
                             const gantry_tensor_t *gradient) {
-    const gantry_tensor_t *const inputs[] = {
-        gantry_scalar_f32(scope, 0.9f),   gantry_scalar_f32(scope, 0.99f),
-        gantry_scalar_f32(scope, 0.01f),  gantry_scalar_f32(scope, 0.9f),
-        gantry_scalar_f32(scope, 0.99f),  gantry_scalar_f32(scope, 0.001f),
-        gradient};
+    const gantry_tensor_t *const inputs[] = {gantry_scalar_f32(scope, 0.9f),
+                                             gantry_scalar_f32(scope, 0.99f),
+                                             gantry_scalar_f32(scope, 0.01f),
+                                             gantry_scalar_f32(scope, 0.9f),
+                                             gantry_scalar_f32(scope, 0.99f),
+                                             gantry_scalar_f32(scope, 0.001f),
+                                             gradient};
     return UPDATE(scope, "ResourceApplyAdam", adam->variables, inputs);
 }
 
@@ -230,9 +236,9 @@ static void values_that_were_read_stay(void **state) {
         gantry_scope_t *scope = runtime_fixture_scope(&f, homes[h]);
         gantry_variable_t *const variables[] = {
             make_variable(scope, make_f32(scope, 256, first), "w")};
-        const gantry_tensor_t *const inputs[] = {gantry_scalar_f32(scope, 0.5f),
-                                                 gantry_fill(scope, GANTRY_SHAPE(256),
-                                                             gantry_scalar_f32(scope, 1))};
+        const gantry_tensor_t *const inputs[] = {
+            gantry_scalar_f32(scope, 0.5f),
+            gantry_fill(scope, GANTRY_SHAPE(256), gantry_scalar_f32(scope, 1))};
         const gantry_tensor_t *before = gantry_variable_read(scope, variables[0]);
         assert_int_equal(UPDATE(scope, "ResourceApplyGradientDescent", variables, inputs),
                          GANTRY_OK);
@@ -303,8 +309,8 @@ static void expect_update_failure(gantry_scope_t *scope, const char *op,
                                   gantry_variable_t *const *variables, size_t count,
                                   const gantry_tensor_t *const *inputs, size_t input_count,
                                   gantry_status_t status, const char *text) {
-    assert_int_equal(gantry_variable_update(scope, op, variables, count, inputs, input_count, NULL, 0),
-                     status);
+    assert_int_equal(
+        gantry_variable_update(scope, op, variables, count, inputs, input_count, NULL, 0), status);
     expect_scope_failure(scope, status, text);
 }
 
@@ -334,29 +340,84 @@ static void wrong_calls_are_refused_and_change_nothing(void **state) {
         const char *text;
     } rows[] = {
         {NULL, {w}, 1, {one, two}, 2, GANTRY_INVALID_ARGUMENT, "the op's name is NULL"},
-        {"ResourceApplyNothing", {w}, 1, {one, two}, 2, GANTRY_NOT_FOUND,
+        {"ResourceApplyNothing",
+         {w},
+         1,
+         {one, two},
+         2,
+         GANTRY_NOT_FOUND,
          "Op type not registered 'ResourceApplyNothing'"},
         {"Add", {w}, 1, {two}, 1, GANTRY_INVALID_ARGUMENT, "op Add updates no variables"},
-        {"AssignVariableOp", {w}, 1, {two}, 1, GANTRY_INVALID_ARGUMENT,
+        {"AssignVariableOp",
+         {w},
+         1,
+         {two},
+         1,
+         GANTRY_INVALID_ARGUMENT,
          "op AssignVariableOp updates no variables"},
-        {"ResourceApplyMomentum", {w}, 1, {one, two, one}, 3, GANTRY_INVALID_ARGUMENT,
+        {"ResourceApplyMomentum",
+         {w},
+         1,
+         {one, two, one},
+         3,
+         GANTRY_INVALID_ARGUMENT,
          "op ResourceApplyMomentum updates 2 variables, from var to accum; 1 are given"},
-        {"ResourceApplyMomentum", {w, NULL}, 2, {one, two, one}, 3, GANTRY_INVALID_ARGUMENT,
+        {"ResourceApplyMomentum",
+         {w, NULL},
+         2,
+         {one, two, one},
+         3,
+         GANTRY_INVALID_ARGUMENT,
          "op ResourceApplyMomentum: variable 1 (accum) is NULL"},
-        {"ResourceApplyMomentum", {w, w}, 2, {one, two, one}, 3, GANTRY_INVALID_ARGUMENT,
+        {"ResourceApplyMomentum",
+         {w, w},
+         2,
+         {one, two, one},
+         3,
+         GANTRY_INVALID_ARGUMENT,
          "op ResourceApplyMomentum: variable w is given as var and as accum"},
-        {"ResourceApplyMomentum", {w, c}, 2, {one, two, one}, 3, GANTRY_INVALID_ARGUMENT,
+        {"ResourceApplyMomentum",
+         {w, c},
+         2,
+         {one, two, one},
+         3,
+         GANTRY_INVALID_ARGUMENT,
          "variable c (accum) lives on /device:CPU:0 and w (var) on /device:GPU:0; variables of one device are accepted"},
-        {"ResourceApplyGradientDescent", {alien}, 1, {one, two}, 2, GANTRY_INVALID_ARGUMENT,
+        {"ResourceApplyGradientDescent",
+         {alien},
+         1,
+         {one, two},
+         2,
+         GANTRY_INVALID_ARGUMENT,
          "variable alien (var) belongs to another runtime"},
         {"ResourceApplyGradientDescent", {w}, 1, {one}, 1, GANTRY_INVALID_ARGUMENT, "variable w: "},
-        {"ResourceApplyGradientDescent", {w}, 1, {one, NULL}, 2, GANTRY_INVALID_ARGUMENT,
+        {"ResourceApplyGradientDescent",
+         {w},
+         1,
+         {one, NULL},
+         2,
+         GANTRY_INVALID_ARGUMENT,
          "input 2 (delta) is NULL"},
-        {"ResourceApplyGradientDescent", {w}, 1, {two, two}, 2, GANTRY_INVALID_ARGUMENT,
+        {"ResourceApplyGradientDescent",
+         {w},
+         1,
+         {two, two},
+         2,
+         GANTRY_INVALID_ARGUMENT,
          "alpha is not a scalar: [2]"},
-        {"ResourceApplyGradientDescent", {w}, 1, {one, one}, 2, GANTRY_INVALID_ARGUMENT,
+        {"ResourceApplyGradientDescent",
+         {w},
+         1,
+         {one, one},
+         2,
+         GANTRY_INVALID_ARGUMENT,
          "variable w: ResourceApplyGradientDescent: var and delta do not have the same shape[2] []"},
-        {"ResourceApplyGradientDescent", {k}, 1, {one, two}, 2, GANTRY_INVALID_ARGUMENT,
+        {"ResourceApplyGradientDescent",
+         {k},
+         1,
+         {one, two},
+         2,
+         GANTRY_INVALID_ARGUMENT,
          "variable k: ResourceApplyGradientDescent: "},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i)
@@ -365,8 +426,8 @@ static void wrong_calls_are_refused_and_change_nothing(void **state) {
     gantry_variable_t *const pair[] = {w, m};
     expect_update_failure(scope, "ResourceApplyMomentum", NULL, 2, momentum, 3,
                           GANTRY_INVALID_ARGUMENT, "variables is NULL");
-    expect_update_failure(scope, "ResourceApplyMomentum", pair, 2, NULL, 3,
-                          GANTRY_INVALID_ARGUMENT, "inputs is NULL");
+    expect_update_failure(scope, "ResourceApplyMomentum", pair, 2, NULL, 3, GANTRY_INVALID_ARGUMENT,
+                          "inputs is NULL");
     expect_update_failure(scope, "ResourceApplyGradientDescent", pair, 1, sgd, 1000,
                           GANTRY_INVALID_ARGUMENT, "is given 1000 inputs; it takes 2");
     EXPECT_F32(gantry_variable_read(scope, w), 1, 2);
@@ -387,7 +448,8 @@ static void bad_index_changes_nothing_on_the_cpu(void **state) {
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
     float values[100];
     for (size_t i = 0; i < 100; ++i) values[i] = (float)i;
-    gantry_variable_t *const variables[] = {make_variable(scope, make_f32(scope, 100, values), "w")};
+    gantry_variable_t *const variables[] = {
+        make_variable(scope, make_f32(scope, 100, values), "w")};
     const gantry_tensor_t *const inputs[] = {I32(scope, 0, 100), F32(scope, 5, 6)};
     assert_int_equal(UPDATE(scope, "ResourceScatterAdd", variables, inputs),
                      GANTRY_INVALID_ARGUMENT);
