@@ -207,6 +207,7 @@ gantry_status_t gantry__infer_boolean_mask(gantry__infer_t *call);
 gantry_status_t gantry__infer_moments(gantry__infer_t *call);
 gantry_status_t gantry__infer_batch_norm(gantry__infer_t *call);
 gantry_status_t gantry__infer_fused_batch_norm(gantry__infer_t *call);
+gantry_status_t gantry__infer_fused_batch_norm_grad(gantry__infer_t *call);
 gantry_status_t gantry__infer_normalize_channels(gantry__infer_t *call);
 gantry_status_t gantry__infer_layer_norm(gantry__infer_t *call);
 /* A row of LayerNormRows is one chunk of the tree of sums. */
@@ -234,6 +235,10 @@ gantry_status_t gantry__infer_depthwise_filter_parts(gantry__infer_t *call);
 gantry_status_t gantry__infer_conv_2d_transpose(gantry__infer_t *call);
 gantry_status_t gantry__infer_conv_1d(gantry__infer_t *call);
 gantry_status_t gantry__infer_pool_1d(gantry__infer_t *call);
+
+/* an optimizer's step: the values of variables, scalars and the gradient */
+gantry_status_t gantry__infer_apply(gantry__infer_t *call);
+gantry_status_t gantry__infer_resource_scatter(gantry__infer_t *call); /* rows of a variable */
 
 /* refuses: constants are not called by name */
 gantry_status_t gantry__infer_const(gantry__infer_t *call);

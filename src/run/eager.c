@@ -265,40 +265,24 @@ static gantry_status_t gather(gantry__eager_t *eager) {
     return GANTRY_OK;
 }
 
-/* An input that ends with this op, whose memory no other object can reach, and into which output 0
- * fits; NULL: none. */
-static const gantry_tensor_t *find_donor(const gantry__eager_t *eager) {
-    if (eager->scope->donated_count == 0 || eager->scope->observer ||
-        !(eager->call.abi.kernel->flags & GANTRY_KERNEL_IN_PLACE))
-        return NULL;
-    const gantry_arg_t *out = eager->output_args[0];
-    const uint64_t out_bytes =
-        (uint64_t)out->element_count * gantry_dtype_size((gantry_dtype_t)out->dtype);
-    for (uint32_t i = 0; i < eager->input_count; ++i) {
-        const gantry_tensor_t *input = eager->inputs[i];
-        if (eager->used[i] == input && input->elements == out->element_count &&
-            input->size_bytes == out_bytes && gantry__scope_is_donated(eager->scope, input) &&
-            gantry__tensor_is_sole(input))
-            return input;
-    }
-    return NULL;
-}
-
-/* Puts output 0 into the donor's memory, after pending uses by other streams. */
-static gantry_status_t eager_take_over(gantry__eager_t *eager, const gantry_tensor_t *donor) {
-    GANTRY__TRY(gantry__tensor_reuse(donor, eager->infer.out_dtypes[0], &eager->infer.out_shapes[0],
-                                     &eager->made[0]));
-    bind_arg(eager->output_args[0], eager->made[0]);
+/* Puts an output into the donor's memory, after pending uses by other streams. */
+static gantry_status_t eager_take_over(gantry__eager_t *eager, uint32_t i,
+                                       const gantry_tensor_t *donor) {
+    GANTRY__TRY(gantry__tensor_reuse(donor, eager->infer.out_dtypes[i], &eager->infer.out_shapes[i],
+                                     &eager->made[i]));
+    bind_arg(eager->output_args[i], eager->made[i]);
+    eager->in_place = true;
+    if (i > 0) return gantry__eager_wait_for_others(eager, donor); /* points has no room */
     if (!eager->device->synchronous)
         eager->point_count += gantry__buffer_other_uses(donor->buffer, GANTRY_STREAM_COMPUTE,
                                                         eager->points + eager->point_count);
-    eager->in_place = true;
     return GANTRY_OK;
 }
 
 static gantry_status_t allocate_output(gantry__eager_t *eager, uint32_t i) {
-    const gantry_tensor_t *donor = i == 0 ? find_donor(eager) : NULL;
-    if (donor) return eager_take_over(eager, donor);
+    const bool may_have_donor = (eager->scope->donated_count | eager->scope->overwritten) > 0 && !eager->scope->observer;
+    const gantry_tensor_t *donor = may_have_donor ? gantry__eager_find_donor(eager, i) : NULL;
+    if (donor) return eager_take_over(eager, i, donor);
     const gantry__allocation_t purpose = {
         .owner = eager->op->name,
         .tag = eager->scope->tag,
@@ -668,6 +652,7 @@ static gantry_status_t check_and_run(gantry_scope_t *scope, const gantry__op_def
     eager_begin(&eager);
     status = run_in_room(&eager, output_count);
     if (scope->donated_count > 0) gantry__scope_end_donated(scope, inputs, input_count);
+    scope->overwritten = 0;
     if (scope->trace && !scope->composed) scope->next_name[0] = '\0';
     if (eager.frame) gantry__eager_keep_profile(&eager);
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);

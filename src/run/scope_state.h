@@ -32,6 +32,8 @@ struct gantry_scope_t {
     struct gantry_observer_t *observer; /* the innermost that is told ops, or NULL */
     gantry_status_t status;
     uint32_t donated_count;
+    /* bit i: output i of the next op may lie over input i, if nobody else holds that tensor */
+    uint32_t overwritten;
     const char *tag;          /* for memory reports: the runtime's copy of the tag, or NULL */
     gantry_tensor_t *tensors; /* owned, newest first */
     /* the object of a dropped tensor, for the next result: no lock, no counting. Empty, or NULL */

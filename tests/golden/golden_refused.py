@@ -139,7 +139,7 @@ def refusal(tf_op, inputs, attrs):
 
 
 def extend(op, r):
-    if op in UNSAFE:
+    if op in UNSAFE or OPS[op].skipped:     # TensorFlow ends the process if a resource has another type than the op
         return
     usual, r.tf_op = r.tf_op, ASKED.get(op, r.tf_op)
     known = {alike(c["tf_message"]) for c in r.cases if "tf_message" in c}

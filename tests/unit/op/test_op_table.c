@@ -125,16 +125,22 @@ static void table_flags_mark_aliases_and_variables(void **state) {
                                           "StopGradient"};
     static const char *const variables[] = {"AssignAddVariableOp", "AssignSubVariableOp",
                                             "AssignVariableOp", "ReadVariableOp", "VarHandleOp"};
-    size_t alias_count = 0, variable_count = 0, sequenced_count = 0;
+    size_t alias_count = 0, variable_count = 0, update_count = 0, sequenced_count = 0;
     for (size_t i = 0; i < GANTRY__OP_COUNT; ++i) {
         const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)i);
         if (op->flags & GANTRY__OP_ALIAS) assert_string_equal(op->name, aliases[alias_count++]);
-        if (op->flags & GANTRY__OP_VARIABLE)
+        if (op->flags & GANTRY__OP_COMPOSED) { /* updates: on tensors, they are called by name */
+            const bool is_update = strncmp(op->name, "Resource", strlen("Resource")) == 0;
+            assert_int_equal((op->flags & GANTRY__OP_VARIABLE) != 0, is_update);
+            update_count += is_update;
+        } else if (op->flags & GANTRY__OP_VARIABLE) {
             assert_string_equal(op->name, variables[variable_count++]);
+        }
         if (op->flags & GANTRY__OP_SEQUENCED) ++sequenced_count;
     }
     assert_int_equal(alias_count, COUNT(aliases));
     assert_int_equal(variable_count, COUNT(variables));
+    assert_int_equal(update_count, 20);
     assert_int_equal(sequenced_count, COUNT(variables) + 1); /* plus Const */
     assert_true(gantry__op_find("Const")->flags & GANTRY__OP_SEQUENCED);
 }

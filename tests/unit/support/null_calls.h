@@ -43,7 +43,7 @@ struct null_call_t {
     uint32_t nulls; /* bit i: place i is NULL */
     gantry_runtime_t *runtime;
     gantry_scope_t *scope;
-    gantry_variable_t *variable;
+    gantry_variable_t *variable, *variables[2];
     gantry_generator_t *generator;
     gantry_function_t *traced;
     null_result_t gives;
@@ -119,6 +119,12 @@ static inline gantry_variable_t *given_variable(null_call_t *c) {
     return c->variable;
 }
 
+static inline gantry_variable_t *const *given_variables(null_call_t *c) {
+    (void)given_variable(c);
+    c->variables[0] = c->variables[1] = c->variable;
+    return c->variables;
+}
+
 static inline gantry_generator_t *given_generator(null_call_t *c) {
     if (!c->generator && gantry_generator_from_seed(given_runtime(c), 1, GANTRY_RANDOM_AUTO,
                                                     &c->generator) != GANTRY_OK)
@@ -166,6 +172,7 @@ static inline const gantry_logical_device_t *given_logical(null_call_t *c) {
 #define given_gantry_tensor_t_p(c, name) gantry_tensor_retain(given_tensor(c))
 #define given_gantry_variable_t_p(c, name) given_variable(c)
 #define given_const_gantry_variable_t_p(c, name) given_variable(c)
+#define given_gantry_variable_t_p_const_p(c, name) given_variables(c)
 #define given_gantry_generator_t_p(c, name) given_generator(c)
 #define given_gantry_function_t_p(c, name) given_function(c)
 #define given_const_gantry_function_t_p(c, name) given_function(c)
@@ -308,6 +315,7 @@ static inline const char *given_text(const null_call_t *c, const char *name) {
                  {"what", "test.none"}, {"values", "of=no"}, {"tag", "tag"}};
     if (strcmp(name, "name") == 0 && strcmp(c->function->name, "gantry_find_logical_device") == 0)
         return "CPU:0";
+    if (strcmp(c->function->name, "gantry_variable_update") == 0) return "ResourceApplyMomentum";
     if (strcmp(name, "name") == 0)
         return strcmp(c->function->name, "gantry_get_setting") == 0 ? "memory_limit" : "AddN";
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i)
