@@ -280,7 +280,8 @@ static gantry_status_t eager_take_over(gantry__eager_t *eager, uint32_t i,
 }
 
 static gantry_status_t allocate_output(gantry__eager_t *eager, uint32_t i) {
-    const bool may_have_donor = (eager->scope->donated_count | eager->scope->overwritten) > 0 && !eager->scope->observer;
+    const bool may_have_donor =
+        (eager->scope->donated_count | eager->scope->overwritten) > 0 && !eager->scope->observer;
     const gantry_tensor_t *donor = may_have_donor ? gantry__eager_find_donor(eager, i) : NULL;
     if (donor) return eager_take_over(eager, i, donor);
     const gantry__allocation_t purpose = {
