@@ -17,9 +17,20 @@
  * waits only for the workers inside, each of which is computing a tile. So the loop may live on the
  * caller's stack: behind a shut gate no thread reads it.
  *
- * Workers poll the gate for some microseconds after a loop, then sleep. One caller at a time has
- * the workers. A caller that finds them taken (another thread, or a loop inside a loop) does its
- * work alone: waiting would leave its core idle. */
+ * Workers poll the gate for some microseconds after a loop, then sleep. To wake them costs as much
+ * as a short loop, so a short loop runs on its caller's thread while all workers sleep. A series of
+ * short loops counts as one long loop: it wakes them when it has run alone for as long as waking
+ * is worth, less the gaps. They then poll from loop to loop:
+ *
+ *     caller  [loop]-[loop]-[loop]-[loop]-[loo]-[lo]-[lo]-[lo]
+ *     worker   sleeps              wake ..polls..[lo]-[lo]-[lo]..polls..sleeps
+ *
+ * If the workers then sleep again after few loops, because the series ended or another program has
+ * the cores, the next series must be twice as long.
+ *
+ * One caller at a time has the workers. A caller that finds them taken (another thread, or a loop
+ * inside a loop) does its work alone: waiting would leave its core idle. It also ends the series,
+ * because the workers would take the cores of callers. */
 #define _GNU_SOURCE
 #include "cpu/cpu_pool.h"
 
@@ -37,8 +48,13 @@
 /* Tiles per thread: enough that one slow core does not hold up the rest, few enough that a tile
  * is long. */
 #define TILES_PER_THREAD 4
-/* waking a thread costs the caller up to tens of microseconds, most of all in virtual machines */
-#define WORTH_WAKING_NS 100000
+/* Waking a thread costs the caller up to tens of microseconds, most of all in virtual machines. A
+ * loop or a series of this length pays for it. */
+#define WORTH_WAKING_NS INT64_C(100000)
+/* To wake workers for a series has paid after so many loops on several threads. If not, the next
+ * series must be twice as long; this doubles at most so often. */
+#define PAYING_LOOPS 10
+#define MOST_DOUBLINGS 10
 #define FEW_UNITS 16 /* fewer iterations, with a grain of 1, are long: stripes of a product */
 /* of a worker's stack: items use about 50 KB of it, and the rest is for libraries */
 #define STACK_BYTES (2 << 20)
@@ -71,9 +87,15 @@ typedef struct worker_t {
 struct gantry__cpu_pool_t {
     const gantry_host_t *host;
     uint32_t limit;
-    uint32_t worker_count; /* started */
-    atomic_bool is_busy;   /* a caller has the workers */
-    bool is_started;       /* that caller alone reads and writes it */
+    uint32_t worker_count;    /* started */
+    atomic_bool is_busy;      /* a caller has the workers */
+    atomic_bool is_contended; /* another caller found the workers taken */
+    /* that caller alone reads and writes the next five and `loop` */
+    bool is_started;
+    int64_t series_ns;    /* of short loops on one thread, less the gaps; at least 0 */
+    int64_t series_end;   /* when the last of them ended */
+    int64_t series_worth; /* the length at which a series wakes workers */
+    int64_t shared_loops; /* since a series woke workers */
     loop_t loop;
     run_t *runs;
     worker_t *workers;
@@ -117,7 +139,8 @@ static bool is_new(uint64_t gate, uint64_t done) {
     return (gate & OPEN) != 0 && gate / LOOP != done;
 }
 
-/* Returns when the gate is open for another loop than `done`, or when the pool ends. */
+/* Returns when the gate is open for another loop than `done`, when the pool ends, or when a caller
+ * has woken this worker: the loop may be over, and the next one of its series near. */
 static void await_loop(gantry__cpu_pool_t *pool, uint64_t done) {
     for (int poll = 0; poll < POLLS_BEFORE_SLEEP; ++poll) {
         if (is_new(atomic_load_explicit(&pool->gate, memory_order_relaxed), done)) return;
@@ -125,7 +148,7 @@ static void await_loop(gantry__cpu_pool_t *pool, uint64_t done) {
     }
     pthread_mutex_lock(&pool->lock);
     atomic_fetch_add(&pool->sleepers, 1);
-    while (!is_new(atomic_load(&pool->gate), done) && !atomic_load(&pool->is_ending))
+    if (!is_new(atomic_load(&pool->gate), done) && !atomic_load(&pool->is_ending))
         pthread_cond_wait(&pool->work, &pool->lock);
     atomic_fetch_sub(&pool->sleepers, 1);
     pthread_mutex_unlock(&pool->lock);
@@ -242,6 +265,7 @@ int32_t gantry__cpu_pool_create(const gantry_host_t *host, uint32_t threads,
     if (!pool) return fail_memory(host, sizeof *pool);
     memset(pool, 0, sizeof *pool);
     pool->host = host;
+    pool->series_worth = WORTH_WAKING_NS;
     pool->limit = threads < 1                          ? 1
                   : threads < GANTRY__CPU_MOST_THREADS ? threads
                                                        : GANTRY__CPU_MOST_THREADS;
@@ -287,11 +311,13 @@ static void cpu_pool_cut(gantry__cpu_pool_t *pool, const loop_t *loop) {
     }
 }
 
+/* Wakes so many that `most` are awake. */
 static void wake_workers(gantry__cpu_pool_t *pool, int64_t most) {
-    int64_t sleepers = atomic_load(&pool->sleepers);
-    if (sleepers == 0) return;
+    const int64_t sleepers = atomic_load(&pool->sleepers);
+    int64_t wanted = most - (pool->worker_count - sleepers);
+    if (sleepers == 0 || wanted <= 0) return;
     pthread_mutex_lock(&pool->lock);
-    for (sleepers = sleepers < most ? sleepers : most; sleepers > 0; --sleepers)
+    for (wanted = wanted < sleepers ? wanted : sleepers; wanted > 0; --wanted)
         pthread_cond_signal(&pool->work);
     pthread_mutex_unlock(&pool->lock);
 }
@@ -302,14 +328,37 @@ static int64_t now_ns(void) {
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Whether the rest of the loop is long enough to pay for waking the workers, all of which sleep.
- * Runs the first grain and times it, unless the loop has only a few long iterations. */
-static bool is_worth_waking(loop_t *loop, int64_t grain, int64_t grains) {
-    if (grain == 1 && grains < FEW_UNITS) return true;
-    int64_t start = now_ns();
-    loop->fn(loop->context, 0, grain);
-    loop->first = grain;
-    return (now_ns() - start) * (grains - 1) > WORTH_WAKING_NS;
+/* Whether the loop that begins now shall wake workers, because its series has run alone so long. */
+static bool is_series_long(gantry__cpu_pool_t *pool, int64_t now) {
+    const int64_t gap = now - pool->series_end;
+    const bool is_over = atomic_load_explicit(&pool->is_contended, memory_order_relaxed);
+    if (is_over) atomic_store_explicit(&pool->is_contended, false, memory_order_relaxed);
+    pool->series_ns = gap < pool->series_ns && !is_over ? pool->series_ns - gap : 0;
+    if (pool->series_ns < pool->series_worth) return false;
+    pool->series_ns = 0;
+    pool->shared_loops = 0;
+    if (pool->series_worth < WORTH_WAKING_NS << MOST_DOUBLINGS) pool->series_worth *= 2;
+    return true;
+}
+
+static void add_to_series(gantry__cpu_pool_t *pool, int64_t start, int64_t ns) {
+    pool->series_ns += ns;
+    pool->series_end = start + ns;
+}
+
+/* Whether the loop shall wake the workers, all of which sleep. If the caller does not know that the
+ * loop is short, its first grain runs here, and its time tells. */
+static bool is_worth_waking(gantry__cpu_pool_t *pool, loop_t *loop, int64_t grain, bool is_short) {
+    const int64_t grains = (loop->count - 1) / grain + 1;
+    if (!is_short && grain == 1 && grains < FEW_UNITS) return true;
+    const int64_t start = now_ns();
+    if (is_series_long(pool, start)) return true;
+    loop->fn(loop->context, 0, is_short ? loop->count : grain);
+    loop->first = is_short ? loop->count : grain;
+    const int64_t ns = now_ns() - start;
+    if (!is_short && ns * (grains - 1) > WORTH_WAKING_NS) return true;
+    add_to_series(pool, start, is_short ? ns : ns * grains);
+    return false;
 }
 
 static void await_workers(gantry__cpu_pool_t *pool) {
@@ -324,19 +373,14 @@ static void await_workers(gantry__cpu_pool_t *pool) {
     pthread_mutex_unlock(&pool->lock);
 }
 
+/* Opens the gate for what is left of the loop. */
 static void run_on_threads(gantry__cpu_pool_t *pool, int64_t grain, loop_t *loop) {
     const int64_t parts = ((int64_t)pool->worker_count + 1) * TILES_PER_THREAD;
-    int64_t grains = (loop->count - 1) / grain + 1;
-    if ((uint32_t)atomic_load_explicit(&pool->sleepers, memory_order_relaxed) ==
-            pool->worker_count &&
-        !is_worth_waking(loop, grain, grains)) {
-        loop->fn(loop->context, loop->first, loop->count);
-        return;
-    }
-    grains = (loop->count - loop->first - 1) / grain + 1;
+    const int64_t grains = (loop->count - loop->first - 1) / grain + 1;
     loop->tile = ((grains - 1) / parts + 1) * grain;
     loop->tiles = (loop->count - loop->first - 1) / loop->tile + 1;
     cpu_pool_cut(pool, loop);
+    if (++pool->shared_loops == PAYING_LOOPS) pool->series_worth = WORTH_WAKING_NS;
     atomic_store(
         &pool->gate,
         (atomic_load_explicit(&pool->gate, memory_order_relaxed) / LOOP + 1) * LOOP | OPEN);
@@ -346,21 +390,48 @@ static void run_on_threads(gantry__cpu_pool_t *pool, int64_t grain, loop_t *loop
     await_workers(pool);
 }
 
-void gantry__cpu_parallel_for(gantry_backend_device_t *device, int64_t count, int64_t grain,
-                              gantry__cpu_range_fn fn, void *context) {
-    if (count <= 0) return;
-    gantry__cpu_pool_t *pool = device->pool;
-    loop_t loop = {.fn = fn, .context = context, .count = count};
-    grain = grain > 0 ? grain : 1;
-    if (count <= grain || !pool || pool->limit == 1 ||
-        atomic_exchange_explicit(&pool->is_busy, true, memory_order_acquire)) {
-        fn(context, 0, count);
+static bool do_all_sleep(gantry__cpu_pool_t *pool) {
+    return (uint32_t)atomic_load_explicit(&pool->sleepers, memory_order_relaxed) ==
+           pool->worker_count;
+}
+
+/* The caller has the workers. A short loop starts none before its series is long. */
+static void pool_run_loop(gantry__cpu_pool_t *pool, int64_t grain, loop_t *loop, bool is_short) {
+    const bool is_alone = pool->is_started ? do_all_sleep(pool) : is_short;
+    if (!is_alone || is_worth_waking(pool, loop, grain, is_short)) {
+        if (!pool->is_started) cpu_pool_start(pool);
+        if (pool->worker_count > 0) {
+            run_on_threads(pool, grain, loop);
+            return;
+        }
+    }
+    if (loop->first < loop->count) loop->fn(loop->context, loop->first, loop->count);
+}
+
+/* The caller has the workers from here on, until it returns them. */
+static bool pool_take_workers(gantry__cpu_pool_t *pool) {
+    if (!atomic_exchange_explicit(&pool->is_busy, true, memory_order_acquire)) return true;
+    atomic_store_explicit(&pool->is_contended, true, memory_order_relaxed);
+    return false;
+}
+
+static void cpu_pool_run(gantry__cpu_pool_t *pool, int64_t grain, loop_t loop, bool is_short) {
+    if (loop.count <= 0) return;
+    if (loop.count <= grain || !pool || pool->limit == 1 || !pool_take_workers(pool)) {
+        loop.fn(loop.context, 0, loop.count);
         return;
     }
-    if (!pool->is_started) cpu_pool_start(pool);
-    if (pool->worker_count > 0)
-        run_on_threads(pool, grain, &loop);
-    else
-        fn(context, 0, count);
+    pool_run_loop(pool, grain, &loop, is_short);
     atomic_store_explicit(&pool->is_busy, false, memory_order_release);
+}
+
+void gantry__cpu_parallel_for(gantry_backend_device_t *device, int64_t count, int64_t grain,
+                              gantry__cpu_range_fn fn, void *context) {
+    cpu_pool_run(device->pool, grain > 0 ? grain : 1,
+                 (loop_t){.fn = fn, .context = context, .count = count}, false);
+}
+
+void gantry__cpu_parallel_for_short(gantry_backend_device_t *device, int64_t count,
+                                    gantry__cpu_range_fn fn, void *context) {
+    cpu_pool_run(device->pool, 1, (loop_t){.fn = fn, .context = context, .count = count}, true);
 }

@@ -37,4 +37,10 @@ typedef void (*gantry__cpu_range_fn)(void *context, int64_t begin, int64_t end);
 void gantry__cpu_parallel_for(gantry_backend_device_t *device, int64_t count, int64_t grain,
                               gantry__cpu_range_fn fn, void *context);
 
+/* The same, with a grain of 1, for a loop of some microseconds: it does not pay for waking a
+ * thread. While all other threads sleep it runs on the caller's; but a series of loops wakes them
+ * when it has run for as long as one that pays. */
+void gantry__cpu_parallel_for_short(gantry_backend_device_t *device, int64_t count,
+                                    gantry__cpu_range_fn fn, void *context);
+
 #endif

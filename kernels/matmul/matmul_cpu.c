@@ -35,12 +35,15 @@
 #define SIDE_BLOCK 2048
 #define TILE_PANELS 8
 #define TILE_COLUMNS 512
-/* columns of a part of a thin product: long runs of memory, as long as each thread gets two */
+/* columns of a part of a thin product: long runs of memory, as long as each thread gets two; one,
+ * if the product takes microseconds */
 #define THIN_PIECE 512
 #define STACK_BYTES 40960
 /* Multiplications that pay for another thread, and those that pay for a library's call. */
 #define PARALLEL_MULTIPLICATIONS (INT64_C(1) << 20)
 #define LIBRARY_MULTIPLICATIONS (INT64_C(1) << 16)
+/* Bytes of a matrix that pay for another thread that is awake, if a thin product reads them. */
+#define PARALLEL_THIN_BYTES (INT64_C(1) << 18)
 #define MOST_STRIPES 64
 
 static int64_t matmul_cpu_round_up(int64_t value, int64_t multiple) {
@@ -110,6 +113,9 @@ static void matmul_cpu_run(gantry_backend_device_t *device, int64_t count, int64
     else
         gantry__cpu_parallel_for(device, count, grain, fn, context);
 }
+
+/* The threads that a product pays for: the caller's, those that are awake, or all. */
+typedef enum { ONE_THREAD, AWAKE_THREADS, ALL_THREADS } matmul_threads_t;
 
 /* device NULL: the calling thread alone. */
 static int64_t threads_of(gantry_backend_device_t *device) {
@@ -191,7 +197,8 @@ static void thin_pieces(void *context, int64_t begin, int64_t end) {
 
 /* Computes a product with few rows or, by transposing both sides, few columns. False: not thin. */
 static bool try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
-                     const gantry__cpu_gemm_loops_t *loops) {
+                     const gantry__cpu_gemm_loops_t *loops, matmul_threads_t threads) {
+    if (threads == ONE_THREAD) device = NULL;
     gantry__cpu_gemm_t transposed = {gemm->n,        gemm->m,     gemm->k,        gemm->b,
                                      gemm->b_column, gemm->b_row, gemm->a,        gemm->a_column,
                                      gemm->a_row,    gemm->c,     gemm->c_column, gemm->c_row,
@@ -200,10 +207,14 @@ static bool try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *
                    matmul_cpu_round_up(65536 / gemm->k + 1, 64)};
     if (thin.gemm->m > GANTRY_CPU_THIN || (thin.gemm->b_row != 1 && thin.gemm->b_column != 1))
         return false;
-    int64_t longer =
-        gantry__least(THIN_PIECE, matmul_cpu_round_up(thin.gemm->n / (2 * threads_of(device)), 64));
+    const int64_t parts = threads == AWAKE_THREADS ? threads_of(device) : 2 * threads_of(device);
+    const int64_t longer = gantry__least(THIN_PIECE, matmul_cpu_round_up(thin.gemm->n / parts, 64));
     thin.piece = thin.gemm->b_column == 1 && thin.piece < longer ? longer : thin.piece;
-    matmul_cpu_run(device, (thin.gemm->n + thin.piece - 1) / thin.piece, 1, thin_pieces, &thin);
+    const int64_t pieces = (thin.gemm->n + thin.piece - 1) / thin.piece;
+    if (threads == AWAKE_THREADS)
+        gantry__cpu_parallel_for_short(device, pieces, thin_pieces, &thin);
+    else
+        matmul_cpu_run(device, pieces, 1, thin_pieces, &thin);
     return true;
 }
 
@@ -265,6 +276,13 @@ static int64_t multiplications(const gantry__cpu_gemm_t *gemm) {
     return gemm->m * gemm->n * gemm->k;
 }
 
+static matmul_threads_t threads_for(const gantry__cpu_gemm_t *gemm, int64_t size) {
+    if (multiplications(gemm) >= PARALLEL_MULTIPLICATIONS) return ALL_THREADS;
+    return (gemm->m > gemm->n ? gemm->m : gemm->n) * gemm->k * size >= PARALLEL_THIN_BYTES
+               ? AWAKE_THREADS
+               : ONE_THREAD;
+}
+
 static int library_for(const gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
                        int32_t dtype) {
     return dtype == GANTRY_FLOAT32 && device->blas &&
@@ -285,15 +303,17 @@ static __attribute__((noinline)) void multiply_on_stack(const gantry__cpu_gemm_t
  * does. */
 static bool try_without_memory(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
                                const gantry__cpu_gemm_loops_t *loops, int32_t dtype,
-                               bool parallel) {
+                               matmul_threads_t threads) {
     if (multiplications(gemm) <= TINY_MULTIPLICATIONS) {
         loops->tiny(gemm);
         if (gemm->epilogue) gantry__cpu_epilogue_run(gemm->epilogue, 0, gemm->m, 0, gemm->n);
         return true;
     }
-    if (try_thin(parallel ? device : NULL, gemm, loops)) return true;
+    if (try_thin(device, gemm, loops, threads)) return true;
     int library = library_for(device, gemm, dtype);
-    if (library != GANTRY_CPU_BLAS_OWN && try_library(device, gemm, library, parallel)) return true;
+    if (library != GANTRY_CPU_BLAS_OWN &&
+        try_library(device, gemm, library, threads == ALL_THREADS))
+        return true;
     int64_t a_bytes;
     if (packed_bytes(gemm, loops, gantry__k_size(dtype), &a_bytes) <= STACK_BYTES) {
         multiply_on_stack(gemm, loops, gantry__k_size(dtype));
@@ -308,15 +328,15 @@ static int32_t matmul_cpu_multiply(gantry_op_call_t *call, const gantry__cpu_gem
                                    const gantry__cpu_gemm_loops_t *loops, int32_t dtype,
                                    char **packed) {
     int64_t size = gantry__k_size(dtype), a_bytes;
-    bool parallel = multiplications(gemm) >= PARALLEL_MULTIPLICATIONS;
-    if (try_without_memory(call->device, gemm, loops, dtype, parallel)) return GANTRY_OK;
+    const matmul_threads_t threads = threads_for(gemm, size);
+    if (try_without_memory(call->device, gemm, loops, dtype, threads)) return GANTRY_OK;
     if (!*packed) {
         gantry_span_t span;
         GANTRY__TRY(
             call->services->scratch(call, packed_bytes(gemm, loops, size, &a_bytes), &span));
         *packed = (char *)(uintptr_t)(span.region + span.offset_bytes);
     }
-    multiply_blocked(parallel ? call->device : NULL, gemm, loops, size, *packed);
+    multiply_blocked(threads == ALL_THREADS ? call->device : NULL, gemm, loops, size, *packed);
     return GANTRY_OK;
 }
 
@@ -359,7 +379,7 @@ static void run_products(void *context, int64_t begin, int64_t end) {
              i < gantry__least((unit + 1) * batch->each, batch->shape.batches); ++i) {
             gantry__cpu_gemm_t gemm = matmul_cpu_product_of(batch, i);
             if (!try_without_memory(batch->call->device, &gemm, batch->loops, batch->dtype,
-                                    false)) {
+                                    ONE_THREAD)) {
                 multiply_blocked(NULL, &gemm, batch->loops, gantry__k_size(batch->dtype),
                                  batch->packed + (uint64_t)begin * batch->unit_bytes);
             }

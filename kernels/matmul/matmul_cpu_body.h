@@ -24,6 +24,10 @@ typedef MM_T MM_NAME(vec_t) __attribute__((vector_size(MM_VECTOR_BYTES)));
 typedef MM_T MM_NAME(loose_t)
     __attribute__((vector_size(MM_VECTOR_BYTES), aligned(sizeof(MM_T)), may_alias));
 
+/* A short vector, for what whole vectors leave over. */
+typedef MM_T MM_NAME(quad_t) __attribute__((vector_size(16), aligned(sizeof(MM_T)), may_alias));
+
+#define MM_QUAD ((int64_t)(16 / sizeof(MM_T)))
 #define MM_LANES ((int64_t)(MM_VECTOR_BYTES / sizeof(MM_T)))
 #define MM_COLUMNS (2 * MM_LANES)
 #define MM_MOST_LINES GANTRY_PANEL_PLACES /* of a tile */
@@ -240,7 +244,16 @@ static void MM_NAME(add_rows)(const MM_T *b, int64_t b_row, const MM_T *a, int64
     else
         for (int64_t r = 0; r < rows; ++r)
             MM_NAME(add_vectors)(b + r * b_row, b_row, a + r * a_column, a_column, 1, vectors, sum);
-    for (int64_t j = vectors; j < count; ++j) {
+    int64_t j = vectors;
+#if MM_HAS_LINES
+    for (; j + MM_QUAD <= count; j += MM_QUAD) {
+        MM_NAME(quad_t) next = *(MM_NAME(quad_t) *)(sum + j);
+        for (int64_t r = 0; r < rows; ++r)
+            next += a[r * a_column] * *(const MM_NAME(quad_t) *)(b + r * b_row + j);
+        *(MM_NAME(quad_t) *)(sum + j) = next;
+    }
+#endif
+    for (; j < count; ++j) {
         MM_T total = sum[j];
         for (int64_t r = 0; r < rows; ++r) total += a[r * a_column] * b[r * b_row + j];
         sum[j] = total;
@@ -398,6 +411,7 @@ static const gantry__cpu_gemm_loops_t MM_NAME(loops) = {
 #undef MM_DEPTH
 #undef MM_COPIED
 #undef MM_STEP
+#undef MM_QUAD
 #undef MM_LANES
 #undef MM_COLUMNS
 #undef MM_MOST_LINES

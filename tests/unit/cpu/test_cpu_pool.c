@@ -7,8 +7,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -35,10 +37,30 @@ static int create_thread(pthread_t *thread, const pthread_attr_t *attributes, vo
                : pthread_create(thread, attributes, fn, argument);
 }
 
+/* The pool's clock and its calls to workers: a test sets the one and counts the others. */
+static bool is_clock_set, are_calls_lost;
+static int64_t clock_ns;
+static int calls_to_workers;
+
+static int read_clock(clockid_t id, struct timespec *time) {
+    if (!is_clock_set) return clock_gettime(id, time);
+    *time = (struct timespec){.tv_sec = clock_ns / 1000000000, .tv_nsec = clock_ns % 1000000000};
+    return 0;
+}
+
+static int signal_condition(pthread_cond_t *condition) {
+    ++calls_to_workers;
+    return are_calls_lost ? 0 : pthread_cond_signal(condition);
+}
+
+#define clock_gettime read_clock
+#define pthread_cond_signal signal_condition
 #define pthread_attr_init init_attributes
 #define pthread_attr_setstacksize set_stack
 #define pthread_create create_thread
 #include "cpu/cpu_pool.c" /* some tests read the pool's fields */
+#undef clock_gettime
+#undef pthread_cond_signal
 #undef pthread_attr_init
 #undef pthread_attr_setstacksize
 #undef pthread_create
@@ -334,6 +356,197 @@ static void pool_loop_does_not_wait_for_threads_that_have_not_begun(void **state
     cpu_call_close(&device);
 }
 
+/* ---- series of short loops ---- */
+
+#define LOOP_NS 20000
+
+static int loops_alone; /* in one call of the function, which is the caller's */
+
+static void take_time(void *context, int64_t begin, int64_t end) {
+    loops_alone += begin == 0 && end == *(int64_t *)context;
+    clock_ns += LOOP_NS;
+}
+
+/* A pool of two threads. The worker sleeps, and no call wakes it. */
+static void open_asleep(cpu_call_t *device) {
+    cpu_call_open(device, 0, 2);
+    gantry__cpu_parallel_for(&device->device, 2, 1, count_calls, &(atomic_int){0});
+    while (atomic_load(&device->device.pool->sleepers) != 1) {
+        pause_core();
+    }
+    is_clock_set = are_calls_lost = true;
+    clock_ns = INT64_C(1000000000);
+    calls_to_workers = 0;
+}
+
+static void close_asleep(cpu_call_t *device) {
+    is_clock_set = are_calls_lost = false;
+    cpu_call_close(device);
+}
+
+/* The number of loops, `gap` after each, until one calls the worker; most + 1: none of `most`. */
+static int loops_before_a_call(cpu_call_t *device, int64_t gap, int most) {
+    int64_t count = 2;
+    const int before = calls_to_workers;
+    loops_alone = 0;
+    for (int i = 1; i <= most; ++i) {
+        gantry__cpu_parallel_for_short(&device->device, count, take_time, &count);
+        if (calls_to_workers > before) {
+            assert_int_equal(loops_alone, i - 1);
+            return i;
+        }
+        clock_ns += gap;
+    }
+    assert_int_equal(loops_alone, most);
+    return most + 1;
+}
+
+static void series_as_long_as_one_long_loop_wakes_workers(void **state) {
+    cpu_call_t device;
+    (void)state;
+    open_asleep(&device);
+    assert_int_equal(loops_before_a_call(&device, 0, 1000), WORTH_WAKING_NS / LOOP_NS + 1);
+    close_asleep(&device);
+    /* each loop counts for 20 microseconds, less a gap of 10, but for the first */
+    open_asleep(&device);
+    assert_int_equal(loops_before_a_call(&device, LOOP_NS / 2, 1000),
+                     2 * WORTH_WAKING_NS / LOOP_NS + 1);
+    close_asleep(&device);
+}
+
+static void series_with_gaps_as_long_as_its_loops_wakes_nobody(void **state) {
+    cpu_call_t device;
+    (void)state;
+    open_asleep(&device);
+    assert_int_equal(loops_before_a_call(&device, LOOP_NS, 1000), 1001);
+    /* bursts that are too short, far apart */
+    for (int burst = 0; burst < 100; ++burst) {
+        assert_int_equal(loops_before_a_call(&device, 0, 4), 5);
+        clock_ns += 1000000;
+    }
+    close_asleep(&device);
+}
+
+static void series_of_loops_of_unknown_length_counts_what_its_first_grain_tells(void **state) {
+    cpu_call_t device;
+    int64_t count = 4000; /* 4 grains, the first of which takes 20 microseconds */
+    (void)state;
+    open_asleep(&device);
+    gantry__cpu_parallel_for(&device.device, count, 1000, take_time, &count);
+    assert_int_equal(calls_to_workers, 0);
+    assert_true(device.device.pool->series_ns == 4 * LOOP_NS);
+    clock_ns = device.device.pool->series_end;
+    gantry__cpu_parallel_for(&device.device, count, 1000, take_time, &count);
+    assert_int_equal(calls_to_workers, 0);
+    clock_ns = device.device.pool->series_end;
+    gantry__cpu_parallel_for(&device.device, count, 1000, take_time, &count);
+    assert_int_equal(calls_to_workers, 1);
+    close_asleep(&device);
+}
+
+static void series_of_several_callers_wakes_nobody(void **state) {
+    cpu_call_t device;
+    (void)state;
+    open_asleep(&device);
+    for (int i = 0; i < 100; ++i) {
+        assert_int_equal(loops_before_a_call(&device, 0, 3), 4);
+        /* a caller that finds the workers taken */
+        int64_t count = 2;
+        atomic_store(&device.device.pool->is_busy, true);
+        gantry__cpu_parallel_for(&device.device, count, 1, take_time, &count);
+        atomic_store(&device.device.pool->is_busy, false);
+    }
+    close_asleep(&device);
+}
+
+static void series_that_woke_workers_in_vain_must_be_longer_next_time(void **state) {
+    const int first = WORTH_WAKING_NS / LOOP_NS;
+    cpu_call_t device;
+    (void)state;
+    open_asleep(&device);
+    gantry__cpu_pool_t *pool = device.device.pool;
+    assert_int_equal(loops_before_a_call(&device, 0, 100000), first + 1);
+    /* the loop that called the worker ran after all, in parts, and each is 20 microseconds */
+    for (int doubled = 1; doubled <= MOST_DOUBLINGS + 2; ++doubled) {
+        const int times = 1 << (doubled < MOST_DOUBLINGS ? doubled : MOST_DOUBLINGS);
+        clock_ns = pool->series_end;
+        assert_int_equal(loops_before_a_call(&device, 0, 100000), times * first + 1);
+    }
+    /* one that pays */
+    atomic_store(&pool->sleepers, 0); /* the caller takes the worker for awake */
+    for (int i = 1; i < PAYING_LOOPS; ++i) {
+        gantry__cpu_parallel_for_short(&device.device, 2, take_time, &(int64_t){0});
+    }
+    atomic_store(&pool->sleepers, 1);
+    clock_ns = pool->series_end;
+    assert_int_equal(loops_before_a_call(&device, 0, 100000), first + 1);
+    close_asleep(&device);
+}
+
+static void series_starts_threads_when_it_is_long(void **state) {
+    cpu_call_t device;
+    (void)state;
+    cpu_call_open(&device, 0, 2);
+    is_clock_set = true;
+    int64_t count = 2;
+    for (int i = 0; i < WORTH_WAKING_NS / LOOP_NS; ++i) {
+        gantry__cpu_parallel_for_short(&device.device, count, take_time, &count);
+        assert_false(device.device.pool->is_started);
+    }
+    is_clock_set = false;
+    gantry__cpu_parallel_for_short(&device.device, count, count_calls, &(atomic_int){0});
+    device.device.pool->series_ns = WORTH_WAKING_NS * 2; /* by the fake clock */
+    device.device.pool->series_end = now_ns();
+    gantry__cpu_parallel_for_short(&device.device, count, count_calls, &(atomic_int){0});
+    assert_true(device.device.pool->is_started);
+    cpu_call_close(&device);
+}
+
+static void *await_any_loop(void *pool) {
+    await_loop(pool, 0);
+    return NULL;
+}
+
+/* The loop that calls a worker may end before the worker runs. The worker then polls for the next
+ * loop, and does not go back to sleep at once. */
+static void series_worker_that_is_called_ends_its_sleep_without_a_loop(void **state) {
+    cpu_call_t device;
+    pthread_t thread;
+    (void)state;
+    cpu_call_open(&device, 0, 2);
+    gantry__cpu_pool_t *pool = device.device.pool;
+    assert_int_equal(pthread_create(&thread, NULL, await_any_loop, pool), 0);
+    while (atomic_load(&pool->sleepers) != 1) {
+        pause_core();
+    }
+    pool->worker_count = 1;
+    wake_workers(pool, 1);
+    pthread_join(thread, NULL);
+    pool->worker_count = 0;
+    assert_int_equal(atomic_load(&pool->sleepers), 0);
+    cpu_call_close(&device);
+}
+
+static void pool_loop_of_few_tiles_calls_only_workers_that_it_lacks(void **state) {
+    cpu_call_t device;
+    (void)state;
+    cpu_call_open(&device, 0, 8);
+    gantry__cpu_pool_t *pool = device.device.pool;
+    static const struct {
+        int sleepers, most, calls;
+    } cases[] = {{7, 7, 7}, {7, 3, 3}, {7, 9, 7}, {5, 3, 1}, {4, 3, 0}, {2, 7, 2}, {0, 7, 0}};
+    pool->worker_count = 7; /* none is started */
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
+        atomic_store(&pool->sleepers, cases[c].sleepers);
+        calls_to_workers = 0;
+        wake_workers(pool, cases[c].most);
+        assert_int_equal(calls_to_workers, cases[c].calls);
+    }
+    pool->worker_count = 0;
+    atomic_store(&pool->sleepers, 0);
+    cpu_call_close(&device);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pool_any_count_and_grain_covers_each_index_once),
@@ -347,6 +560,14 @@ int main(void) {
         cmocka_unit_test(pool_runs_on_the_threads_that_could_be_started),
         cmocka_unit_test(pool_threads_have_room_for_kernels_on_their_stacks),
         cmocka_unit_test(pool_loop_does_not_wait_for_threads_that_have_not_begun),
+        cmocka_unit_test(pool_loop_of_few_tiles_calls_only_workers_that_it_lacks),
+        cmocka_unit_test(series_as_long_as_one_long_loop_wakes_workers),
+        cmocka_unit_test(series_with_gaps_as_long_as_its_loops_wakes_nobody),
+        cmocka_unit_test(series_of_loops_of_unknown_length_counts_what_its_first_grain_tells),
+        cmocka_unit_test(series_of_several_callers_wakes_nobody),
+        cmocka_unit_test(series_that_woke_workers_in_vain_must_be_longer_next_time),
+        cmocka_unit_test(series_starts_threads_when_it_is_long),
+        cmocka_unit_test(series_worker_that_is_called_ends_its_sleep_without_a_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -273,6 +273,64 @@ static void matmul_run_twice_gives_equal_bits(void **state) {
     }
 }
 
+static void fill_fractions(gantry_arg_t *arg) {
+    for (int64_t i = 0; i < arg->element_count; ++i)
+        ((float *)arg->data)[i] = (float)random_bits() / 4294967296.0f - 0.5f;
+}
+
+/* The sum of each element of C follows k, with one rounding a step and one a product. */
+static void check_rows_of_one_column(const gantry_arg_t *a, const gantry_arg_t *b,
+                                     const gantry_arg_t *c) {
+    const int64_t k = a->dims[1], n = b->dims[1];
+    for (int64_t at = 0; at < c->element_count; ++at) {
+        volatile float sum = 0;
+        for (int64_t p = 0; p < k; ++p) {
+            volatile float part =
+                ((float *)a->data)[at / n * k + p] * ((float *)b->data)[p * n + at % n];
+            sum += part;
+        }
+        assert_true(sum == ((float *)c->data)[at]);
+    }
+}
+
+/* A series of products of few rows wakes threads: bits stay those of one thread, and of one column
+ * at a time. */
+static void matmul_of_few_rows_gives_equal_bits_alone_and_shared(void **state) {
+    static const int64_t sizes[][3] = {{1, 512, 784}, {1, 999, 131},  {1, 10, 6600},
+                                       {3, 300, 300}, {1, 1031, 129}, {2, 67, 2000}};
+    enum { CALLS = 40 };
+    (void)state;
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s) {
+        const int64_t m = sizes[s][0], n = sizes[s][1], k = sizes[s][2];
+        float *first = NULL;
+        for (uint32_t threads = 1; threads <= 3; ++threads) {
+            cpu_call_t cpu;
+            cpu_call_open(&cpu, -1, threads);
+            const int64_t a_sizes[] = {m, k}, b_sizes[] = {k, n}, c_sizes[] = {m, n};
+            gantry_arg_t *a = cpu_tensor(&cpu, F32, 2, a_sizes),
+                         *b = cpu_tensor(&cpu, F32, 2, b_sizes),
+                         *c = cpu_tensor(&cpu, F32, 2, c_sizes);
+            const size_t bytes = (size_t)(m * n) * sizeof(float);
+            random_state = 5;
+            fill_fractions(a);
+            fill_fractions(b);
+            for (int call = 0; call < CALLS; ++call) {
+                memset(c->data, 0xa5, bytes);
+                assert_int_equal(run(&cpu, "MatMul", a, b, 0, 0, c), 0);
+                if (!first) {
+                    first = malloc(bytes);
+                    assert_non_null(first);
+                    memcpy(first, c->data, bytes);
+                    check_rows_of_one_column(a, b, c);
+                }
+                assert_memory_equal(first, c->data, bytes);
+            }
+            cpu_call_close(&cpu);
+        }
+        free(first);
+    }
+}
+
 /* ---- batches ---- */
 
 static void check_batch(cpu_call_t *cpu, int32_t dtype, int32_t rank, const int64_t *x_batch,
@@ -350,6 +408,7 @@ int main(void) {
         cmocka_unit_test(matmul_scratch_exhausted_returns_the_status),
         cmocka_unit_test(batch_of_large_products_takes_scratch_once),
         cmocka_unit_test(matmul_run_twice_gives_equal_bits),
+        cmocka_unit_test(matmul_of_few_rows_gives_equal_bits_alone_and_shared),
         cmocka_unit_test(batch_matmul_broadcasts_like_numpy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
