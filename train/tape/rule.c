@@ -6,21 +6,36 @@
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
+#include "train/tape/rule_help.h"
 
 /* ---- finding ---- */
 
 static const gantry__rule_t *const tables[] = {
-    gantry__rules_elementwise, gantry__rules_reduce, gantry__rules_shape,
-    gantry__rules_index,       gantry__rules_matrix, gantry__rules_window,
-    gantry__rules_norm,        gantry__rules_flat,   gantry__rules_control};
+    gantry__rules_activation, gantry__rules_control, gantry__rules_elementwise,
+    gantry__rules_flat,       gantry__rules_index,   gantry__rules_matrix,
+    gantry__rules_norm,       gantry__rules_pieces,  gantry__rules_reduce,
+    gantry__rules_scan,       gantry__rules_segment, gantry__rules_shape,
+    gantry__rules_unary,      gantry__rules_window};
 
-const gantry__rule_t *gantry__rule_find(const char *op) {
-    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; ++t) {
-        for (const gantry__rule_t *rule = tables[t]; rule->op; ++rule) {
-            if (rule->op[0] == op[0] && strcmp(rule->op, op) == 0) return rule;
-        }
+const gantry__rule_t *gantry__rule_table(size_t index) {
+    return index < sizeof tables / sizeof tables[0] ? tables[index] : NULL;
+}
+
+/* Reads first letters up to that of the op, since the tables are sorted: fewer than half of them,
+ * which is faster than a binary search in each table. */
+static const gantry__rule_t *find_in(const gantry__rule_t *rule, const char *op) {
+    while (rule->op && rule->op[0] < op[0]) ++rule;
+    for (; rule->op && rule->op[0] == op[0]; ++rule) {
+        if (strcmp(rule->op, op) == 0) return rule;
     }
     return NULL;
+}
+
+const gantry__rule_t *gantry__rule_find(const char *op) {
+    const gantry__rule_t *rule = NULL;
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0] && !rule; ++t)
+        rule = find_in(tables[t], op);
+    return rule;
 }
 
 /* A composed op without a rule has a gradient if all its parts have one. */
@@ -120,6 +135,20 @@ int64_t gantry__rule_attr_int(const gantry__rule_call_t *c, const char *name) {
 
 /* ---- broadcasting ---- */
 
+/* Whether a size of an operand depends on data, and another operand might repeat it: sum_to takes
+ * it as not repeated, and its Reshape fails if it is. */
+static bool may_be_repeated(const gantry__rule_call_t *c, const gantry_tensor_t *operand) {
+    const gantry_shape_t *shape = gantry_tensor_shape(operand);
+    for (size_t i = 0; i < c->record->input_count; ++i) {
+        const gantry_shape_t *other = gantry_tensor_shape(c->x[i]);
+        const int32_t shift = other->rank - shape->rank;
+        for (int32_t d = 0; c->x[i] != operand && d < shape->rank; ++d) {
+            if (shape->dims[d] < 0 && d + shift >= 0 && other->dims[d + shift] != 1) return true;
+        }
+    }
+    return false;
+}
+
 const gantry_tensor_t *gantry__rule_sum_to(const gantry__rule_call_t *c,
                                            const gantry_tensor_t *gradient,
                                            const gantry_tensor_t *like) {
@@ -131,11 +160,16 @@ const gantry_tensor_t *gantry__rule_sum_to(const gantry__rule_call_t *c,
     for (int32_t d = 0; d < from->rank; ++d) {
         if (d < added || (to->dims[d - added] == 1 && from->dims[d] != 1)) axes[count++] = d;
     }
-    if (count == 0) return gradient;
-    const gantry_tensor_t *sum = gantry_sum(
-        c->scope, gradient,
-        &(gantry_reduce_options_t){.axes = axes, .axis_count = count, .keep_dims = true});
-    return added > 0 ? gantry_reshape(c->scope, sum, *to) : sum;
+    if (count > 0)
+        gradient = gantry_sum(
+            c->scope, gradient,
+            &(gantry_reduce_options_t){.axes = axes, .axis_count = count, .keep_dims = true});
+    if (may_be_repeated(c, like))
+        gradient =
+            gantry__rule_op2(c, "Reshape", gradient, gantry_shape(c->scope, like, GANTRY_INT32));
+    return added > 0 || gantry__rule_open_sizes(like) > 0
+               ? gantry__rule_reshape_like(c, gradient, like)
+               : gradient;
 }
 
 void gantry__rule_lacks(const gantry__rule_call_t *c, const char *why) {
