@@ -36,9 +36,9 @@ static void rule_relu6(gantry__rule_call_t *c) {
 
 static void rule_leaky_relu(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
-    const gantry_attr_value_t *alpha = gantry__rule_attr(c, "alpha");
+    const float alpha = (float)gantry__rule_attr(c, "alpha")->f; /* the op has it in this type */
     c->dx[0] = gantry_select(s, gantry_greater(s, c->x[0], number(c, 0)), c->dy[0],
-                             gantry__rule_scale(c, c->dy[0], alpha->f));
+                             gantry__rule_scale(c, c->dy[0], alpha));
 }
 
 /* ---- by the output y ---- */
@@ -114,14 +114,7 @@ static void rule_gelu(gantry__rule_call_t *c) {
 }
 
 const gantry__rule_t gantry__rules_activation[] = {
-    {"Elu", rule_elu},
-    {"Gelu", rule_gelu},
-    {"LeakyRelu", rule_leaky_relu},
-    {"Relu", rule_relu},
-    {"Relu6", rule_relu6},
-    {"Selu", rule_selu},
-    {"Sigmoid", rule_sigmoid},
-    {"Silu", rule_silu},
-    {"Softplus", rule_softplus},
-    {"Softsign", rule_softsign},
-    {NULL, NULL}};
+    {"Elu", rule_elu},           {"Gelu", rule_gelu},   {"LeakyRelu", rule_leaky_relu},
+    {"Relu", rule_relu},         {"Relu6", rule_relu6}, {"Selu", rule_selu},
+    {"Sigmoid", rule_sigmoid},   {"Silu", rule_silu},   {"Softplus", rule_softplus},
+    {"Softsign", rule_softsign}, {NULL, NULL}};

@@ -165,13 +165,8 @@ static void rule_mirror_pad(gantry__rule_call_t *c) {
 }
 
 const gantry__rule_t gantry__rules_pieces[] = {
-    {"Concat", rule_concat},
-    {"MirrorPad", rule_mirror_pad},
-    {"Pack", rule_pack},
-    {"Pad", rule_pad},
-    {"Slice", rule_slice},
-    {"Split", rule_split},
-    {"SplitV", rule_split_v},
-    {"StridedSlice", rule_strided_slice},
-    {"Unpack", rule_unpack},
-    {NULL, NULL}};
+    {"Concat", rule_concat},  {"MirrorPad", rule_mirror_pad},
+    {"Pack", rule_pack},      {"Pad", rule_pad},
+    {"Slice", rule_slice},    {"Split", rule_split},
+    {"SplitV", rule_split_v}, {"StridedSlice", rule_strided_slice},
+    {"Unpack", rule_unpack},  {NULL, NULL}};

@@ -9,13 +9,10 @@ typedef const gantry_tensor_t tensor;
 typedef enum scan_direction_t { SCAN_AS_RECORDED, SCAN_BACK } scan_direction_t;
 
 /* A scan of x along the recorded axis. */
-static tensor *scan(gantry__rule_call_t *c, const char *op, tensor *x,
-                    scan_direction_t direction) {
+static tensor *scan(gantry__rule_call_t *c, const char *op, tensor *x, scan_direction_t direction) {
     const bool is_reverse = gantry__rule_attr_int(c, "reverse") != 0;
     const gantry_attr_value_t attrs[] = {
-        {.name = "exclusive",
-         .kind = GANTRY_ATTR_BOOL,
-         .i = gantry__rule_attr_int(c, "exclusive")},
+        {.name = "exclusive", .kind = GANTRY_ATTR_BOOL, .i = gantry__rule_attr_int(c, "exclusive")},
         {.name = "reverse", .kind = GANTRY_ATTR_BOOL, .i = is_reverse != (direction == SCAN_BACK)}};
     return gantry__rule_op(c, op, (tensor *[]){x, c->x[1]}, 2, attrs, 2);
 }
@@ -57,8 +54,7 @@ static void rule_cumulative_logsumexp(gantry__rule_call_t *c) {
     c->dx[0] = gantry_sub(s, positive, negative);
 }
 
-const gantry__rule_t gantry__rules_scan[] = {
-    {"Cumprod", rule_cumprod},
-    {"CumulativeLogsumexp", rule_cumulative_logsumexp},
-    {"Cumsum", rule_cumsum},
-    {NULL, NULL}};
+const gantry__rule_t gantry__rules_scan[] = {{"Cumprod", rule_cumprod},
+                                             {"CumulativeLogsumexp", rule_cumulative_logsumexp},
+                                             {"Cumsum", rule_cumsum},
+                                             {NULL, NULL}};

@@ -20,8 +20,7 @@ static tensor *names_one(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
     if (!is_unsorted(c)) return NULL;
     tensor *is_named = gantry_greater_equal(s, c->x[1], gantry_zeros_like(s, c->x[1]));
-    const int32_t missing =
-        gantry_tensor_shape(c->x[0])->rank - gantry_tensor_shape(c->x[1])->rank;
+    const int32_t missing = gantry_tensor_shape(c->x[0])->rank - gantry_tensor_shape(c->x[1])->rank;
     for (int32_t i = 0; i < missing; ++i) is_named = gantry_expand_dims(s, is_named, -1);
     return is_named;
 }
@@ -91,15 +90,14 @@ static void rule_prod(gantry__rule_call_t *c) {
     c->dx[0] = gantry_mul(s, spread(c, dy), of_others);
 }
 
-const gantry__rule_t gantry__rules_segment[] = {
-    {"SegmentMax", rule_extreme},
-    {"SegmentMean", rule_mean},
-    {"SegmentMin", rule_extreme},
-    {"SegmentProd", rule_prod},
-    {"SegmentSum", rule_sum},
-    {"UnsortedSegmentMax", rule_extreme},
-    {"UnsortedSegmentMean", rule_mean},
-    {"UnsortedSegmentMin", rule_extreme},
-    {"UnsortedSegmentProd", rule_prod},
-    {"UnsortedSegmentSum", rule_sum},
-    {NULL, NULL}};
+const gantry__rule_t gantry__rules_segment[] = {{"SegmentMax", rule_extreme},
+                                                {"SegmentMean", rule_mean},
+                                                {"SegmentMin", rule_extreme},
+                                                {"SegmentProd", rule_prod},
+                                                {"SegmentSum", rule_sum},
+                                                {"UnsortedSegmentMax", rule_extreme},
+                                                {"UnsortedSegmentMean", rule_mean},
+                                                {"UnsortedSegmentMin", rule_extreme},
+                                                {"UnsortedSegmentProd", rule_prod},
+                                                {"UnsortedSegmentSum", rule_sum},
+                                                {NULL, NULL}};
