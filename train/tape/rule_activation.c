@@ -36,9 +36,9 @@ static void rule_relu6(gantry__rule_call_t *c) {
 
 static void rule_leaky_relu(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
-    const gantry_attr_value_t *alpha = gantry__rule_attr(c, "alpha");
+    const float alpha = (float)gantry__rule_attr(c, "alpha")->f; /* the op has it in this type */
     c->dx[0] = gantry_select(s, gantry_greater(s, c->x[0], number(c, 0)), c->dy[0],
-                             gantry__rule_scale(c, c->dy[0], alpha->f));
+                             gantry__rule_scale(c, c->dy[0], alpha));
 }
 
 /* ---- by the output y ---- */
