@@ -83,6 +83,12 @@ GANTRY_API const gantry_tensor_t *gantry_initialize(gantry_scope_t *scope,
                                                     const gantry_initializer_t *initializer,
                                                     gantry_dtype_t dtype, gantry_shape_t shape);
 
+/** The seed that Keras chooses for an initialiser that has none, after
+ * keras.utils.set_random_seed(seed): 1 to 10^9. index counts, from 0, the seeds that were chosen
+ * before. Each initialiser that draws numbers takes one when its layer is made, and each
+ * SeedGenerator: that of a Dropout, and that of an LSTM, GRU or SimpleRNN, behind its initialisers. */
+GANTRY_API int64_t gantry_default_seed(int64_t seed, size_t index);
+
 /** Keras's name of a kind: "glorot_uniform"; "" for no kind. */
 GANTRY_API const char *gantry_initializer_name(gantry_init_t kind);
 

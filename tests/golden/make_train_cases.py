@@ -386,7 +386,28 @@ def initializers():
         yield initializer_line("constant scalar", "CONSTANT", i.Constant(-2.5), (), dtype, True, value=-2.5)
 
 
+# ---- seeds that Keras chooses ----
+
+def state_seed(generator):
+    return int(np.asarray(generator.state)[0])
+
+
+def default_seeds():
+    """Of layers that are given none, in the order in which they are made."""
+    k = keras.layers
+    for seed in (0, 1, 812, 2 ** 31, 2 ** 32 - 1):
+        keras.utils.set_random_seed(seed)
+        made = [k.Embedding(10, 4), k.Conv1D(3, 2), k.Dropout(0.5), k.LSTM(2), k.Dense(1), k.Dense(2, "relu", kernel_initializer="zeros"),
+                k.Dense(1)]
+        cell = made[3].cell
+        drawn = [made[0].embeddings_initializer.seed, made[1].kernel_initializer.seed, state_seed(made[2].seed_generator),
+                 cell.kernel_initializer.seed, cell.recurrent_initializer.seed, state_seed(cell.seed_generator),
+                 made[4].kernel_initializer.seed, made[6].kernel_initializer.seed]
+        yield f"{{INT64_C({seed}), {{{', '.join(str(s) for s in drawn)}}}}},\n"
+
+
 if __name__ == "__main__":
     write("loss", losses())
     write("metric", metrics())
     write("initializer", initializers())
+    write("seed", default_seeds())
