@@ -4,7 +4,7 @@
  *
  * A metric keeps its state in variables. An update adds a batch to them without a wait, also inside
  * a function; no tape records it. The caller that made a metric releases it. Externally
- * synchronised. */
+ * synchronised; once it is built, threads may update it at the same time. */
 #ifndef GANTRY_TRAIN_METRIC_H
 #define GANTRY_TRAIN_METRIC_H
 

@@ -44,6 +44,48 @@ static void losses_in_functions_are_those_of_keras(void **state) {
     train_loss_check(fixture.runtime, NULL, 1, train_loss_captured);
 }
 
+/* The rows whose label is not -1: as many as the data says. */
+static void masked(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                   const gantry_tensor_t **outputs, void *user) {
+    const gantry_loss_t *loss = user;
+    const gantry_tensor_t *is_valid =
+        gantry_greater_equal(scope, inputs[0], gantry_scalar_i32(scope, 0));
+    const gantry_tensor_t *labels = gantry_boolean_mask(scope, inputs[0], is_valid, 0);
+    const gantry_tensor_t *predictions = gantry_boolean_mask(scope, inputs[1], is_valid, 0);
+    if (*loss != GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY)
+        labels = gantry_one_hot(scope, labels, 2, gantry_scalar_f32(scope, 1),
+                                gantry_scalar_f32(scope, 0), -1);
+    outputs[0] = gantry_loss(scope, *loss, labels, predictions,
+                             &(gantry_loss_options_t){.from_logits = true});
+}
+
+static void sizes_that_depend_on_data_are_divided_by(void **state) {
+    (void)state;
+    static const float zeros[8],
+        expected[] = {0, 0.6931472F, 0.6931472F, 0.6931472F, 0.5F, 0.5F, 0.125F * 2};
+    const gantry_input_spec_t specs[] = {SPEC_I32(4), SPEC_F32(4, 2)};
+    for (gantry_loss_t loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY; loss <= GANTRY_HUBER;
+         ++loss) {
+        gantry_function_t *function =
+            function_fixture_trace(fixture.runtime, masked, &loss, specs, 2, 1, NULL);
+        gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
+        const gantry_tensor_t *got,
+            *inputs[] = {
+                I32(scope, 1, -1, 0, -1),
+                gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(4, 2), zeros, sizeof zeros)};
+        float value;
+        function_fixture_call(scope, function, inputs, 2, &got, 1);
+        assert_int_equal(gantry_tensor_read(got, &value, sizeof value), GANTRY_OK);
+        if (!(fabsf(value - expected[loss]) < 1e-6F))
+            fail_msg("%s: %g", gantry_loss_name(loss), (double)value);
+        inputs[0] = I32(scope, -1, -1, -1, -1);
+        function_fixture_call(scope, function, inputs, 2, &got, 1);
+        EXPECT_F32(got, 0);
+        expect_ended_well(scope);
+        gantry_function_release(function);
+    }
+}
+
 /* No samples: 0, not NaN. */
 static void loss_of_nothing_is_zero(void **state) {
     (void)state;
@@ -294,6 +336,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         WITH(losses_are_those_of_keras),
         WITH(losses_in_functions_are_those_of_keras),
+        WITH(sizes_that_depend_on_data_are_divided_by),
         WITH(loss_of_nothing_is_zero),
         WITH(halves_are_losses_too),
         WITH(loss_leaves_one_tensor),
