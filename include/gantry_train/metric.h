@@ -28,8 +28,9 @@ typedef struct gantry_metric_options_t {
 /* ---- making: options may be NULL; NULL after a failure, see gantry_last_message ---- */
 
 /** The share of right predictions, "accuracy". The shapes of each update choose the metric, as
- * Keras's compile: predictions [..., 1] or of one dimension: gantry_binary_accuracy at 0.5; labels
- * of lower rank or [..., 1]: gantry_sparse_categorical_accuracy; else gantry_categorical_accuracy. */
+ * Keras's compile does. Predictions [..., 1] or of one dimension: gantry_binary_accuracy at 0.5.
+ * Labels of lower rank or [..., 1]: gantry_sparse_categorical_accuracy. Else
+ * gantry_categorical_accuracy. */
 GANTRY_API gantry_metric_t *gantry_accuracy(const gantry_metric_options_t *options);
 /** How often (prediction > threshold) is the label, 0 or 1; "binary_accuracy". */
 GANTRY_API gantry_metric_t *gantry_binary_accuracy(double threshold,
