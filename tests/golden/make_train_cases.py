@@ -14,6 +14,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 FLOATS = ("float32", "float64")
 
@@ -67,13 +68,17 @@ def softmax(x):
 
 def loss_line(name, loss, labels, predictions, weights=None, reduction="none", **options):
     made = LOSSES[loss](reduction=reduction, dtype=predictions.dtype.name, **options)
-    result = made(labels, predictions, weights)
+    watched = tf.constant(predictions)
+    with tf.GradientTape() as tape:
+        tape.watch(watched)
+        result = made(labels, watched, weights)
     expected = np.asarray(result, predictions.dtype)
+    gradient = np.asarray(tape.gradient(result, watched), predictions.dtype)
     flags = f".from_logits = {str(options.get('from_logits', False)).lower()}"
     flags += f", .label_smoothing = {c_number(options.get('label_smoothing', 0))}"
     flags += f", .delta = {c_number(options.get('delta', 0))}, .reduction = GANTRY_REDUCTION_{reduction.upper()}"
     return (f'{{"{name} {predictions.dtype.name}", GANTRY_{loss}, {{.struct_size = sizeof(gantry_loss_options_t), {flags}}},\n'
-            f" {c_tensor(labels)},\n {c_tensor(predictions)},\n {c_tensor(weights)},\n {c_tensor(expected)}}},\n")
+            f" {c_tensor(labels)},\n {c_tensor(predictions)},\n {c_tensor(weights)},\n {c_tensor(expected)},\n {c_tensor(gradient)}}},\n")
 
 
 def sparse_losses(dtype):
