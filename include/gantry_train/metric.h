@@ -69,9 +69,9 @@ GANTRY_API void gantry_metric_release(gantry_metric_t *metric);
 
 /* ---- using ---- */
 
-/** Makes the metric's variables, all zeros, on the scope's device, unless it has them. Before a
- * function that updates the metric is traced; elsewhere the first update does it. Returns the
- * scope's status. */
+/** Makes the metric's variables, all zeros, on the scope's device, unless it has them. A program
+ * calls it before it traces a function that updates the metric; elsewhere the first update does the
+ * same. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_metric_build(gantry_metric_t *metric, gantry_scope_t *scope);
 /** Adds a batch. labels have any type, predictions any type of numbers; shapes are as the metric
  * says, and a last dimension of size 1 may be missing in one of the two. sample_weights may be
