@@ -59,10 +59,10 @@ typedef struct gantry_initializer_t {
     int64_t seed;         /**< Keras's seed. */
     /** How often a keras.random.SeedGenerator of that seed has drawn; 0 for a number as seed. */
     int64_t draw;
-    /** CONSTANT. As in Keras, a value with a fraction is rounded to float32 first, for float64 too. */
+    /** CONSTANT. As in Keras, a value with a fraction is rounded to float32 first. */
     double value;
     /** RANDOM_UNIFORM: the bounds; both 0: -0.05 and 0.05. As in Keras, they are rounded to float32
-     * first, for float64 too. */
+     * first. */
     double minval;
     double maxval;                      /**< See minval. */
     double mean;                        /**< RANDOM_NORMAL, TRUNCATED_NORMAL. */
@@ -82,6 +82,13 @@ typedef struct gantry_initializer_t {
 GANTRY_API const gantry_tensor_t *gantry_initialize(gantry_scope_t *scope,
                                                     const gantry_initializer_t *initializer,
                                                     gantry_dtype_t dtype, gantry_shape_t shape);
+
+/** The seed that Keras chooses for an initialiser that has none, after
+ * keras.utils.set_random_seed(seed): 1 to 10^9. index counts, from 0, the seeds that were chosen
+ * before. Each initialiser that draws numbers takes one when its layer is made, and each
+ * SeedGenerator: that of a Dropout, and that of an LSTM, GRU or SimpleRNN after its initialisers.
+ */
+GANTRY_API int64_t gantry_default_seed(int64_t seed, size_t index);
 
 /** Keras's name of a kind: "glorot_uniform"; "" for no kind. */
 GANTRY_API const char *gantry_initializer_name(gantry_init_t kind);

@@ -33,8 +33,8 @@ typedef enum gantry_loss_t {
     GANTRY_MEAN_SQUARED_ERROR = 4,
     /** mean(|y - p|). */
     GANTRY_MEAN_ABSOLUTE_ERROR = 5,
-    /** The mean of e squared / 2 where |e| <= delta, and of delta |e| - delta squared / 2 elsewhere,
-     * where e = p - y. */
+    /** With e = p - y: the mean of e squared / 2 where |e| <= delta, and of delta |e| - delta
+     * squared / 2 elsewhere. */
     GANTRY_HUBER = 6
 } gantry_loss_t;
 

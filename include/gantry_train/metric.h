@@ -4,7 +4,7 @@
  *
  * A metric keeps its state in variables. An update adds a batch to them without a wait, also inside
  * a function; no tape records it. The caller that made a metric releases it. Externally
- * synchronised. */
+ * synchronised; once it is built, threads may update it at the same time. */
 #ifndef GANTRY_TRAIN_METRIC_H
 #define GANTRY_TRAIN_METRIC_H
 
@@ -28,8 +28,9 @@ typedef struct gantry_metric_options_t {
 /* ---- making: options may be NULL; NULL after a failure, see gantry_last_message ---- */
 
 /** The share of right predictions, "accuracy". The shapes of each update choose the metric, as
- * Keras's compile: predictions [..., 1] or of one dimension: gantry_binary_accuracy at 0.5; labels
- * of lower rank or [..., 1]: gantry_sparse_categorical_accuracy; else gantry_categorical_accuracy. */
+ * Keras's compile does. Predictions [..., 1] or of one dimension: gantry_binary_accuracy at 0.5.
+ * Labels of lower rank or [..., 1]: gantry_sparse_categorical_accuracy. Else
+ * gantry_categorical_accuracy. */
 GANTRY_API gantry_metric_t *gantry_accuracy(const gantry_metric_options_t *options);
 /** How often (prediction > threshold) is the label, 0 or 1; "binary_accuracy". */
 GANTRY_API gantry_metric_t *gantry_binary_accuracy(double threshold,
@@ -68,9 +69,9 @@ GANTRY_API void gantry_metric_release(gantry_metric_t *metric);
 
 /* ---- using ---- */
 
-/** Makes the metric's variables, all zeros, on the scope's device, unless it has them. Before a
- * function that updates the metric is traced; elsewhere the first update does it. Returns the
- * scope's status. */
+/** Makes the metric's variables, all zeros, on the scope's device, unless it has them. A program
+ * calls it before it traces a function that updates the metric; elsewhere the first update does the
+ * same. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_metric_build(gantry_metric_t *metric, gantry_scope_t *scope);
 /** Adds a batch. labels have any type, predictions any type of numbers; shapes are as the metric
  * says, and a last dimension of size 1 may be missing in one of the two. sample_weights may be

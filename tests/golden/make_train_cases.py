@@ -14,6 +14,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 FLOATS = ("float32", "float64")
 
@@ -67,13 +68,17 @@ def softmax(x):
 
 def loss_line(name, loss, labels, predictions, weights=None, reduction="none", **options):
     made = LOSSES[loss](reduction=reduction, dtype=predictions.dtype.name, **options)
-    result = made(labels, predictions, weights)
+    watched = tf.constant(predictions)
+    with tf.GradientTape() as tape:
+        tape.watch(watched)
+        result = made(labels, watched, weights)
     expected = np.asarray(result, predictions.dtype)
+    gradient = np.asarray(tape.gradient(result, watched), predictions.dtype)
     flags = f".from_logits = {str(options.get('from_logits', False)).lower()}"
     flags += f", .label_smoothing = {c_number(options.get('label_smoothing', 0))}"
     flags += f", .delta = {c_number(options.get('delta', 0))}, .reduction = GANTRY_REDUCTION_{reduction.upper()}"
     return (f'{{"{name} {predictions.dtype.name}", GANTRY_{loss}, {{.struct_size = sizeof(gantry_loss_options_t), {flags}}},\n'
-            f" {c_tensor(labels)},\n {c_tensor(predictions)},\n {c_tensor(weights)},\n {c_tensor(expected)}}},\n")
+            f" {c_tensor(labels)},\n {c_tensor(predictions)},\n {c_tensor(weights)},\n {c_tensor(expected)},\n {c_tensor(gradient)}}},\n")
 
 
 def sparse_losses(dtype):
@@ -386,7 +391,28 @@ def initializers():
         yield initializer_line("constant scalar", "CONSTANT", i.Constant(-2.5), (), dtype, True, value=-2.5)
 
 
+# ---- seeds that Keras chooses ----
+
+def state_seed(generator):
+    return int(np.asarray(generator.state)[0])
+
+
+def default_seeds():
+    """Of layers that are given none, in the order in which they are made."""
+    k = keras.layers
+    for seed in (0, 1, 812, 2 ** 31, 2 ** 32 - 1):
+        keras.utils.set_random_seed(seed)
+        made = [k.Embedding(10, 4), k.Conv1D(3, 2), k.Dropout(0.5), k.LSTM(2), k.Dense(1), k.Dense(2, "relu", kernel_initializer="zeros"),
+                k.Dense(1)]
+        cell = made[3].cell
+        drawn = [made[0].embeddings_initializer.seed, made[1].kernel_initializer.seed, state_seed(made[2].seed_generator),
+                 cell.kernel_initializer.seed, cell.recurrent_initializer.seed, state_seed(cell.seed_generator),
+                 made[4].kernel_initializer.seed, made[6].kernel_initializer.seed]
+        yield f"{{INT64_C({seed}), {{{', '.join(str(s) for s in drawn)}}}}},\n"
+
+
 if __name__ == "__main__":
     write("loss", losses())
     write("metric", metrics())
     write("initializer", initializers())
+    write("seed", default_seeds())

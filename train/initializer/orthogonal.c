@@ -25,10 +25,15 @@ typedef struct qr_t {
 
 static double *qr_column(const qr_t *qr, size_t k) { return qr->columns + k * qr->m; }
 
+/* Four running sums: one alone waits for each addition. */
 static double dot(const double *a, const double *b, size_t count) {
-    double sum = 0;
-    for (size_t i = 0; i < count; ++i) sum += a[i] * b[i];
-    return sum;
+    double sums[4] = {0, 0, 0, 0};
+    const size_t whole = count & ~(size_t)3;
+    for (size_t i = 0; i < whole; i += 4) {
+        for (size_t k = 0; k < 4; ++k) sums[k] += a[i + k] * b[i + k];
+    }
+    for (size_t i = whole; i < count; ++i) sums[0] += a[i] * b[i];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 /* Column k becomes v; its reflection is (diagonal, 0, ..., 0). */

@@ -61,6 +61,15 @@ bool gantry__train_broadcasts(const gantry_tensor_t *a, const gantry_tensor_t *b
     return true;
 }
 
+const gantry_tensor_t *gantry__train_spread(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                            const gantry_tensor_t *like) {
+    if (gantry_tensor_elements(like) < 0) /* BroadcastTo takes no open sizes */
+        return gantry_mul(
+            scope, x, gantry_cast(scope, gantry_ones_like(scope, like), gantry_tensor_dtype(x)));
+    if (gantry_shape_equal(gantry_tensor_shape(x), gantry_tensor_shape(like))) return x;
+    return gantry_broadcast_to(scope, x, *gantry_tensor_shape(like));
+}
+
 const gantry_tensor_t *gantry__train_rows(gantry_scope_t *scope, const gantry_tensor_t *x) {
     const int64_t columns = gantry__train_last_dim(x), count = gantry_tensor_elements(x);
     if (rank_of(x) == 2) return x;

@@ -22,6 +22,9 @@ bool gantry__train_dims_fit(const gantry_tensor_t *a, const gantry_tensor_t *b, 
 bool gantry__train_shapes_fit(const gantry_tensor_t *a, const gantry_tensor_t *b);
 /* Whether the two broadcast. */
 bool gantry__train_broadcasts(const gantry_tensor_t *a, const gantry_tensor_t *b);
+/* x, which broadcasts to `like`, repeated to its shape. */
+const gantry_tensor_t *gantry__train_spread(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                            const gantry_tensor_t *like);
 /* The last dimension; 0 of a scalar. */
 int64_t gantry__train_last_dim(const gantry_tensor_t *x);
 /* x as a matrix with its last dimension as columns; x itself if it is one. */

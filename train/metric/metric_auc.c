@@ -42,10 +42,9 @@ static const gantry_tensor_t *auc_weights(const gantry_metric_t *metric, gantry_
     weights = gantry_expand_dims(scope, gantry__train_cast(scope, weights, metric->dtype), -1);
     if (weights) gantry__train_fit_ranks(scope, &shaped, &weights, false);
     if (!weights) return NULL;
-    if (gantry__train_shapes_fit(weights, predictions)) return weights;
     if (gantry_tensor_shape(weights)->rank <= gantry_tensor_shape(predictions)->rank &&
         gantry__train_broadcasts(weights, predictions))
-        return gantry_broadcast_to(scope, weights, *gantry_tensor_shape(predictions));
+        return gantry__train_spread(scope, weights, predictions);
     (void)gantry__train_refuse(
         scope,
         "%s: sample_weights of shape %s do not fit predictions of shape %s; one for each sample is accepted",

@@ -40,13 +40,6 @@ static bool weights_fit(gantry_scope_t *scope, const gantry_metric_t *metric,
     return false;
 }
 
-/* Weights of the values' shape; a size of 1 is repeated. */
-static const gantry_tensor_t *spread_weights(gantry_scope_t *scope, const gantry_tensor_t *weights,
-                                             const gantry_tensor_t *values) {
-    if (gantry__train_shapes_fit(weights, values)) return weights;
-    return gantry_broadcast_to(scope, weights, *gantry_tensor_shape(values));
-}
-
 static void mean_weighted(const gantry_metric_t *metric, gantry_scope_t *scope,
                           const gantry_tensor_t *values, const gantry_tensor_t *weights,
                           const gantry_tensor_t **out_values, const gantry_tensor_t **out_weights) {
@@ -55,7 +48,8 @@ static void mean_weighted(const gantry_metric_t *metric, gantry_scope_t *scope,
     if (!values || !weights) return;
     values = mean_from(scope, values, gantry_tensor_shape(weights)->rank);
     if (!values || !weights_fit(scope, metric, weights, values)) return;
-    weights = spread_weights(scope, weights, values);
+    weights = gantry__train_spread(scope, weights, values);
+    if (!weights) return;
     *out_values = gantry_mul(scope, values, weights);
     *out_weights = mean_from(scope, weights, 1);
 }

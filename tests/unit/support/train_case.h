@@ -45,7 +45,7 @@ static inline double train_number(const void *data, gantry_dtype_t dtype, size_t
     }
 }
 
-/* Of type, shape and values; bound NULL: the same bits, else |difference| <= bound (1 + |value|). */
+/* Of type, shape and values; bound NULL: the same bits; else within bound (1 + |value|). */
 static inline void train_expect(const char *name, const gantry_tensor_t *got,
                                 const train_tensor_t *expected, const double *bound) {
     static _Alignas(8) unsigned char want[TRAIN_MOST_BYTES], have[TRAIN_MOST_BYTES];

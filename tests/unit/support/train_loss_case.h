@@ -4,6 +4,7 @@
 #define TESTS_TRAIN_LOSS_CASE_H
 
 #include <gantry_train/loss.h>
+#include <gantry_train/tape.h>
 
 #include "train_case.h"
 
@@ -12,6 +13,7 @@ typedef struct train_loss_case_t {
     gantry_loss_t loss;
     gantry_loss_options_t options;
     train_tensor_t labels, predictions, weights, expected;
+    train_tensor_t gradient; /* of the sum of expected, with regard to predictions */
 } train_loss_case_t;
 
 static const train_loss_case_t train_loss_cases[] = {
@@ -62,6 +64,24 @@ static inline void train_loss_captured(gantry_scope_t *scope, const train_loss_c
     train_loss_name(c, "captured", name);
     train_expect(name, got, &c->expected, train_loss_bound(c));
     gantry_function_release(function);
+}
+
+static inline void train_loss_gradient(gantry_scope_t *scope, const train_loss_case_t *c) {
+    static const double single = 5e-6, twice = 1e-13;
+    char name[128];
+    gantry_loss_options_t options = c->options;
+    options.sample_weights = train_make(scope, &c->weights);
+    const gantry_tensor_t *labels = train_make(scope, &c->labels), *gradient;
+    const gantry_source_t source = {.tensor = train_make(scope, &c->predictions)};
+    train_loss_name(c, "its gradient", name);
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    assert_int_equal(gantry_tape_watch(tape, source.tensor), GANTRY_OK);
+    const gantry_tensor_t *loss = gantry_loss(scope, c->loss, labels, source.tensor, &options);
+    if (gantry_tape_gradient(tape, loss, NULL, &source, 1, NULL, &gradient) != GANTRY_OK)
+        fail_msg("%s: %s", name, gantry_scope_message(scope));
+    gantry_tape_end(tape);
+    train_expect(name, gradient, &c->gradient,
+                 c->predictions.dtype == GANTRY_FLOAT32 ? &single : &twice);
 }
 
 /* Every case whose number is a multiple of `each`. */

@@ -119,6 +119,24 @@ static void orthogonal_matrices_are_orthogonal(void **state) {
     expect_ended_well(scope);
 }
 
+static void default_seeds_are_those_of_keras(void **state) {
+    (void)state;
+    static const struct {
+        int64_t seed, drawn[8];
+    } cases[] = {
+#include "train_seed_cases.inc"
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        for (size_t k = 0; k < 8; ++k)
+            assert_int_equal(gantry_default_seed(cases[i].seed, k), cases[i].drawn[k]);
+    }
+    /* Python's random.seed takes the magnitude, of any length; the 1000th needs a new block. */
+    assert_int_equal(gantry_default_seed(-7, 0), 347712783);
+    assert_int_equal(gantry_default_seed(7, 0), 347712783);
+    assert_int_equal(gantry_default_seed((INT64_C(1) << 40) + 5, 7), 814370087);
+    assert_int_equal(gantry_default_seed(1, 999), 265892164);
+}
+
 /* ---- bad input ---- */
 
 static void expect_refused(gantry_scope_t *scope, const gantry_initializer_t *from,
@@ -231,6 +249,7 @@ int main(void) {
         WITH(halves_are_drawn_too),
         WITH(no_elements_are_made_as_well),
         WITH(orthogonal_matrices_are_orthogonal),
+        WITH(default_seeds_are_those_of_keras),
         WITH(types_and_shapes_are_checked),
         WITH(members_are_checked),
         WITH(kinds_have_names),

@@ -31,6 +31,10 @@ static void losses_are_those_of_keras(void **state) {
     train_loss_check(*state, DEVICE, 1, train_loss_eager);
 }
 
+static void gradients_of_losses_are_those_of_keras(void **state) {
+    train_loss_check(*state, DEVICE, 3, train_loss_gradient);
+}
+
 /* Each function has programs of its own. */
 static void losses_in_functions_are_those_of_keras(void **state) {
     train_loss_check(*state, DEVICE, 7, train_loss_captured);
@@ -79,10 +83,15 @@ static void labels_out_of_range_are_reported(void **state) {
 int main(void) {
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        WITH(losses_are_those_of_keras),       WITH(losses_in_functions_are_those_of_keras),
-        WITH(metrics_are_those_of_keras),      WITH(metrics_in_functions_are_those_of_keras),
-        WITH(initializers_are_those_of_keras), WITH(initializers_in_functions_are_those_of_keras),
-        WITH(results_lie_on_the_device),       WITH(labels_out_of_range_are_reported),
+        WITH(losses_are_those_of_keras),
+        WITH(losses_in_functions_are_those_of_keras),
+        WITH(gradients_of_losses_are_those_of_keras),
+        WITH(metrics_are_those_of_keras),
+        WITH(metrics_in_functions_are_those_of_keras),
+        WITH(initializers_are_those_of_keras),
+        WITH(initializers_in_functions_are_those_of_keras),
+        WITH(results_lie_on_the_device),
+        WITH(labels_out_of_range_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,6 +113,88 @@ static void one_function_updates_for_many_batches(void **state) {
     expect_ended_well(scope);
 }
 
+/* The rows whose label is not -1: as many as the data says. */
+static void masked(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                   const gantry_tensor_t **outputs, void *user) {
+    gantry_metric_t *const *metrics = user;
+    const gantry_tensor_t *is_valid =
+        gantry_greater_equal(scope, inputs[0], gantry_scalar_i32(scope, 0));
+    const gantry_tensor_t *labels = gantry_boolean_mask(scope, inputs[0], is_valid, 0);
+    const gantry_tensor_t *scores = gantry_boolean_mask(scope, inputs[1], is_valid, 0);
+    const int32_t last = 1;
+    const gantry_reduce_options_t over_last = {.axes = &last, .axis_count = 1};
+    (void)gantry_metric_update(metrics[0], scope, labels, scores, labels);
+    (void)gantry_metric_update(metrics[1], scope, labels, scores, NULL);
+    (void)gantry_metric_update(metrics[2], scope, labels, gantry_max(scope, scores, &over_last),
+                               labels);
+    (void)gantry_metric_update(metrics[3], scope, NULL, scores,
+                               gantry_expand_dims(scope, labels, -1));
+    outputs[0] = gantry_metric_result(metrics[0], scope);
+    outputs[1] = gantry_metric_result(metrics[1], scope);
+    outputs[2] = gantry_metric_result(metrics[2], scope);
+    outputs[3] = gantry_metric_result(metrics[3], scope);
+}
+
+static void sizes_that_depend_on_data_are_counted(void **state) {
+    (void)state;
+    static const float scores[] = {0, 0.9F, 1, 0, 0.75F, 0, 0, 0};
+    const gantry_input_spec_t specs[] = {SPEC_I32(4), SPEC_F32(4, 2)};
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
+    gantry_metric_t *metrics[] = {gantry_sparse_categorical_accuracy(NULL),
+                                  gantry_sparse_top_k_categorical_accuracy(1, NULL),
+                                  gantry_auc(0, NULL), gantry_mean_metric(NULL)};
+    for (size_t i = 0; i < 4; ++i)
+        assert_int_equal(gantry_metric_build(metrics[i], scope), GANTRY_OK);
+    gantry_function_t *function =
+        function_fixture_trace(fixture.runtime, masked, metrics, specs, 2, 4, NULL);
+    const gantry_tensor_t *got[4],
+        *inputs[] = {
+            I32(scope, 1, -1, 1, -1),
+            gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(4, 2), scores, sizeof scores)};
+    function_fixture_call(scope, function, inputs, 2, got, 4);
+    EXPECT_F32(got[0], 0.5F);
+    EXPECT_F32(got[1], 0.5F);
+    EXPECT_F32(got[2], 0);
+    EXPECT_F32(got[3], (0.45F + 0.375F) / 2);
+    inputs[0] = I32(scope, -1, 0, -1, -1);
+    function_fixture_call(scope, function, inputs, 2, got, 4);
+    EXPECT_F32(got[0], 0.5F); /* its weight is its label, 0 */
+    EXPECT_F32(got[1], 2 / 3.0F);
+    gantry_function_release(function);
+    for (size_t i = 0; i < 4; ++i) gantry_metric_release(metrics[i]);
+    expect_ended_well(scope);
+}
+
+enum { THREAD_UPDATES = 50 };
+
+static void *update_often(void *user) {
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, "CPU:0");
+    for (int i = 0; i < THREAD_UPDATES; ++i)
+        (void)gantry_metric_update(user, scope, NULL, F32(scope, 1, 2), NULL);
+    return gantry_scope_end(scope) == GANTRY_OK ? user : NULL;
+}
+
+static void threads_update_a_built_metric(void **state) {
+    (void)state;
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
+    gantry_metric_t *metric = gantry_mean_metric(NULL);
+    pthread_t threads[3];
+    assert_int_equal(gantry_metric_build(metric, scope), GANTRY_OK);
+    for (size_t i = 0; i < 3; ++i)
+        assert_int_equal(pthread_create(&threads[i], NULL, update_often, metric), 0);
+    for (size_t i = 0; i < 3; ++i) {
+        void *done;
+        assert_int_equal(pthread_join(threads[i], &done), 0);
+        assert_ptr_equal(done, metric);
+    }
+    EXPECT_F32(gantry_variable_read(scope, gantry_metric_variable(metric, 0)),
+               3 * 3 * THREAD_UPDATES);
+    EXPECT_F32(gantry_variable_read(scope, gantry_metric_variable(metric, 1)),
+               3 * 2 * THREAD_UPDATES);
+    gantry_metric_release(metric);
+    expect_ended_well(scope);
+}
+
 /* Variables of two metrics add up to the state of both. */
 static void states_add_up(void **state) {
     (void)state;
@@ -351,6 +433,8 @@ int main(void) {
         WITH(result_before_the_first_batch_is_zero),
         WITH(variables_live_on_the_scope_s_device),
         WITH(one_function_updates_for_many_batches),
+        WITH(sizes_that_depend_on_data_are_counted),
+        WITH(threads_update_a_built_metric),
         WITH(states_add_up),
         WITH(losses_are_metrics_too),
         WITH(tape_records_no_update),
