@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One step: checks, then all new values on all devices, then all assignments. Ops that fail before
- * the assignments leave every variable as it was.
+ * the assignments leave every variable as it was. In a trace, where no op runs, each group is
+ * assigned at once, so that a call frees the old values early, and the next group's new values can
+ * take their memory.
  *
  *     scope           the caller's
  *       outer         no tape sees the update
@@ -243,10 +245,13 @@ static void assign_group(const gantry_optimizer_t *optimizer, const gantry__trai
     }
 }
 
-static void assign_all(const gantry_optimizer_t *optimizer) {
+static void assign_groups(const gantry_optimizer_t *optimizer) {
     for (size_t i = 0; i < optimizer->group_count; ++i) {
         if (optimizer->groups[i].gradient) assign_group(optimizer, &optimizer->groups[i]);
     }
+}
+
+static void assign_scalars(const gantry_optimizer_t *optimizer) {
     for (size_t i = 0; i < optimizer->home_count; ++i) {
         const gantry__train_home_t *home = &optimizer->homes[i];
         (void)gantry_variable_assign(home->step.scope, home->iteration, home->new_iteration);
@@ -255,15 +260,28 @@ static void assign_all(const gantry_optimizer_t *optimizer) {
     }
 }
 
+static void update_groups(gantry_optimizer_t *optimizer, bool assigns) {
+    for (size_t i = 0; i < optimizer->group_count; ++i) {
+        gantry__train_group_t *group = &optimizer->groups[i];
+        if (!group->gradient) continue;
+        update_group(optimizer, group);
+        if (has_failed(optimizer)) return;
+        if (assigns) assign_group(optimizer, group);
+    }
+}
+
 static void run_step(gantry_optimizer_t *optimizer, gantry_scope_t *outer) {
     if (begin_homes(optimizer, outer) == GANTRY_OK) {
         for (size_t i = 0; i < optimizer->home_count; ++i)
             begin_step(optimizer, &optimizer->homes[i]);
         gantry__train_gather_gradients(optimizer);
-        for (size_t i = 0; i < optimizer->group_count && !has_failed(optimizer); ++i) {
-            if (optimizer->groups[i].gradient) update_group(optimizer, &optimizer->groups[i]);
+        if (!has_failed(optimizer)) {
+            /* only tensors of a trace have no device */
+            const bool is_traced = !gantry_tensor_device(optimizer->homes[0].new_iteration);
+            update_groups(optimizer, is_traced);
+            if (!has_failed(optimizer) && !is_traced) assign_groups(optimizer);
+            if (!has_failed(optimizer)) assign_scalars(optimizer);
         }
-        if (!has_failed(optimizer)) assign_all(optimizer);
     }
     end_homes(optimizer, outer);
 }

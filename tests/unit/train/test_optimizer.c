@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Optimizers: which variables a step changes, on which devices, in how many passes, and with which
- * learning rate; and what they refuse. Keras's numbers are in test_optimizer_trajectories.c. */
+/* Optimizers: which variables a step changes, on which devices, in how many passes, with which
+ * learning rate, and without memory. Keras's numbers are in test_optimizer_trajectories.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <setjmp.h>
@@ -11,67 +11,7 @@
 
 #include <cmocka.h>
 
-#include "runtime_fixture.h"
-#include "train_heap.h"
-
-#include <gantry_train/train.h>
-
-typedef const gantry_tensor_t tensor;
-
-static runtime_fixture_t fixture;
-static gantry_scope_t *scope;
-
-static int set_up(void **state) {
-    (void)runtime_fixture_set_up(state);
-    train_heap_reset(-1);
-    runtime_fixture_open(&fixture, 1);
-    scope = runtime_fixture_scope(&fixture, "CPU:0");
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
-    runtime_fixture_close(&fixture);
-    assert_int_equal(train_heap_live(), 0);
-    return 0;
-}
-
-/* `count` elements that differ, from `first` on. */
-static tensor *numbers(gantry_scope_t *in, gantry_dtype_t dtype, int64_t count, double first) {
-    static float values[20000];
-    for (int64_t i = 0; i < count; ++i) values[i] = (float)first + (float)(i % 9) / 8;
-    tensor *wide = gantry_constant(in, GANTRY_FLOAT32, GANTRY_SHAPE(count), values,
-                                   (size_t)count * sizeof *values);
-    return dtype == GANTRY_FLOAT32 ? wide : gantry_cast(in, wide, dtype);
-}
-
-static gantry_variable_t *make(gantry_dtype_t dtype, int64_t count, double first) {
-    gantry_variable_t *variable =
-        gantry_variable_create(scope, numbers(scope, dtype, count, first), "w");
-    assert_non_null(variable);
-    return variable;
-}
-
-static void read_all(gantry_variable_t *variable, int64_t count, float *out) {
-    tensor *value = gantry_cast(scope, gantry_variable_read(scope, variable), GANTRY_FLOAT32);
-    assert_int_equal(gantry_tensor_read(value, out, (size_t)count * sizeof *out), GANTRY_OK);
-}
-
-static float read_first(gantry_variable_t *variable) {
-    static float values[20000];
-    read_all(variable, gantry_shape_elements(gantry_variable_shape(variable)), values);
-    return values[0];
-}
-
-static void expect_message(const char *text) {
-    if (!strstr(gantry_last_message(), text)) fail_msg("message: %s", gantry_last_message());
-}
-
-/* Plain SGD with rate 0.5: an update of 1 halves. */
-static gantry_optimizer_t *half_sgd(void) {
-    return gantry_sgd(&(gantry_sgd_options_t){.learning_rate = 0.5});
-}
+#include "optimizer_case.h"
 
 /* ---- which variables ---- */
 
@@ -209,21 +149,7 @@ static void state_is_listed(void **state) {
     gantry_variable_release(w);
     gantry_optimizer_release(nadam);
 }
-
 /* ---- captured ---- */
-
-typedef struct training_t {
-    gantry_optimizer_t *optimizer;
-    gantry_variable_t *weights[4];
-    size_t count;
-} training_t;
-
-static void apply_inputs(gantry_scope_t *in, tensor *const *inputs, tensor **outputs, void *user) {
-    training_t *training = user;
-    (void)gantry_optimizer_apply(training->optimizer, in, training->weights, inputs,
-                                 training->count);
-    outputs[0] = gantry_identity(in, inputs[0]);
-}
 
 static gantry_function_t *trace(training_t *training) {
     gantry_input_spec_t inputs[4];
@@ -371,224 +297,6 @@ static void a_training_step_is_one_function(void **state) {
     gantry_variable_release(training.weights[0]);
     gantry_optimizer_release(training.optimizer);
 }
-
-/* ---- refused: options ---- */
-
-#define EXPECT_REFUSED(call, text) \
-    do {                           \
-        assert_null(call);         \
-        expect_message(text);      \
-    } while (0)
-
-static void bad_numbers_of_optimizers_are_refused(void **state) {
-    (void)state;
-    EXPECT_REFUSED(gantry_sgd(&(gantry_sgd_options_t){.learning_rate = -1}),
-                   "gantry_sgd: learning_rate is -1; a number of 0 or more is accepted");
-    EXPECT_REFUSED(gantry_sgd(&(gantry_sgd_options_t){.momentum = 1.5}),
-                   "momentum is 1.5; a number from 0 to 1 is accepted");
-    EXPECT_REFUSED(gantry_sgd(&(gantry_sgd_options_t){.learning_rate = (double)NAN}),
-                   "learning_rate is nan");
-    EXPECT_REFUSED(gantry_adam(&(gantry_adam_options_t){.beta_1 = 1}),
-                   "gantry_adam: beta_1 is 1; a number from 0 to below 1 is accepted");
-    EXPECT_REFUSED(gantry_adam(&(gantry_adam_options_t){.beta_2 = -0.1}), "beta_2 is -0.1");
-    EXPECT_REFUSED(gantry_adamw(&(gantry_adamw_options_t){.weight_decay = -1}),
-                   "gantry_adamw: weight_decay is -1");
-    EXPECT_REFUSED(gantry_nadam(&(gantry_nadam_options_t){.epsilon = -1}), "epsilon is -1");
-    EXPECT_REFUSED(gantry_rmsprop(&(gantry_rmsprop_options_t){.rho = 1}), "rho is 1");
-    EXPECT_REFUSED(gantry_adagrad(&(gantry_adagrad_options_t){.initial_accumulator_value = -1}),
-                   "initial_accumulator_value is -1");
-    EXPECT_REFUSED(gantry_adamax(&(gantry_adamax_options_t){.clipnorm = -1}), "clipnorm is -1");
-    EXPECT_REFUSED(gantry_lion(&(gantry_lion_options_t){.beta_2 = 2}), "beta_2 is 2");
-    EXPECT_REFUSED(
-        gantry_lion(&(gantry_lion_options_t){.clipvalue = 1, .global_clipnorm = 2}),
-        "Only one of clipnorm, clipvalue and global_clipnorm can be set. Received: clipnorm=0, clipvalue=1, global_clipnorm=2");
-    EXPECT_REFUSED(gantry_adam(&(gantry_adam_options_t){.struct_size = 4096}),
-                   "gantry_adam: options: struct_size is 4096");
-}
-
-static void both_a_rate_and_a_schedule_are_refused(void **state) {
-    (void)state;
-    gantry_schedule_t *schedule = gantry_cosine_decay(
-        &(gantry_cosine_decay_options_t){.initial_learning_rate = 1, .decay_steps = 2});
-    EXPECT_REFUSED(gantry_sgd(&(gantry_sgd_options_t){.learning_rate = 1, .schedule = schedule}),
-                   "both a schedule and learning_rate 1 are given");
-    gantry_schedule_release(schedule);
-    gantry_schedule_release(NULL);
-    gantry_optimizer_release(NULL);
-}
-
-static void bad_numbers_of_schedules_are_refused(void **state) {
-    (void)state;
-    const int64_t falling[] = {3, 3};
-    const double values[] = {1, 1, 1};
-    EXPECT_REFUSED(gantry_exponential_decay(NULL),
-                   "gantry_exponential_decay: initial_learning_rate is 0; a positive number");
-    EXPECT_REFUSED(gantry_exponential_decay(&(gantry_exponential_decay_options_t){
-                       .initial_learning_rate = 1, .decay_rate = 1}),
-                   "decay_steps is 0");
-    EXPECT_REFUSED(gantry_inverse_time_decay(&(gantry_inverse_time_decay_options_t){
-                       .initial_learning_rate = 1, .decay_steps = 1}),
-                   "decay_rate is 0");
-    EXPECT_REFUSED(gantry_polynomial_decay(&(gantry_polynomial_decay_options_t){
-                       .initial_learning_rate = 1, .decay_steps = 1, .power = -1}),
-                   "power is -1");
-    EXPECT_REFUSED(gantry_cosine_decay(&(gantry_cosine_decay_options_t){
-                       .initial_learning_rate = 1, .decay_steps = 1, .warmup_steps = 2}),
-                   "warmup_steps is 2 and warmup_target is 0");
-    EXPECT_REFUSED(gantry_cosine_decay_restarts(&(gantry_cosine_decay_restarts_options_t){
-                       .initial_learning_rate = 1, .first_decay_steps = 1, .t_mul = 0.5}),
-                   "t_mul is 0.5; a number of 1 or more is accepted");
-    EXPECT_REFUSED(gantry_piecewise_constant_decay(NULL), "one boundary or more are accepted");
-    EXPECT_REFUSED(gantry_piecewise_constant_decay(&(gantry_piecewise_constant_decay_options_t){
-                       .boundaries = falling, .boundary_count = 2, .values = values}),
-                   "boundary 1 is 3, after 3; boundaries that increase are accepted");
-    EXPECT_REFUSED(gantry_schedule_create(NULL, NULL), "rate is NULL");
-}
-
-static tensor *no_rate(gantry_scope_t *in, tensor *step, gantry_dtype_t dtype, void *user) {
-    (void)in, (void)dtype;
-    return user ? step : NULL;
-}
-
-static void bad_rates_are_refused(void **state) {
-    (void)state;
-    int some = 0;
-    gantry_schedule_t *none = gantry_schedule_create(no_rate, NULL),
-                      *wrong = gantry_schedule_create(no_rate, &some);
-    tensor *step = gantry_scalar_i64(scope, 0);
-    assert_null(gantry_schedule_rate(scope, none, step, GANTRY_FLOAT32));
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
-                         "the schedule gave NULL; it must give a scalar of type float32");
-    assert_null(gantry_schedule_rate(scope, wrong, step, GANTRY_FLOAT64));
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "gave a tensor of another type or shape");
-    assert_null(gantry_schedule_rate(scope, NULL, step, GANTRY_FLOAT32));
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "the schedule is NULL");
-    assert_null(gantry_schedule_rate(scope, none, NULL, GANTRY_FLOAT32));
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "the step is NULL");
-    assert_null(gantry_schedule_rate(scope, none, step, GANTRY_INT32));
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "the type is int32");
-    gantry_schedule_release(none);
-    gantry_schedule_release(wrong);
-}
-
-/* ---- refused: variables and gradients ---- */
-
-static void an_optimizer_of_null_is_refused(void **state) {
-    (void)state;
-    gantry_variable_t *w = make(GANTRY_FLOAT32, 3, 1);
-    tensor *g = numbers(scope, GANTRY_FLOAT32, 3, 1);
-    double rate;
-    size_t count;
-    assert_int_equal(gantry_optimizer_build(NULL, scope, &w, 1), GANTRY_INVALID_ARGUMENT);
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
-                         "gantry_optimizer_build: the optimizer is NULL");
-    assert_int_equal(gantry_optimizer_apply(NULL, scope, &w, &g, 1), GANTRY_INVALID_ARGUMENT);
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
-                         "gantry_optimizer_apply: the optimizer is NULL");
-    assert_int_equal(gantry_optimizer_set_learning_rate(NULL, 1), GANTRY_INVALID_ARGUMENT);
-    assert_int_equal(gantry_optimizer_get_learning_rate(NULL, &rate), GANTRY_INVALID_ARGUMENT);
-    assert_int_equal(gantry_optimizer_get_variables(NULL, 0, NULL, &count),
-                     GANTRY_INVALID_ARGUMENT);
-    expect_message("the optimizer is NULL");
-    gantry_variable_release(w);
-}
-
-static void arguments_of_null_are_refused(void **state) {
-    (void)state;
-    gantry_variable_t *w = make(GANTRY_FLOAT32, 3, 1);
-    gantry_optimizer_t *sgd = half_sgd();
-    assert_int_equal(gantry_optimizer_build(sgd, NULL, &w, 1), GANTRY_INVALID_ARGUMENT);
-    assert_int_equal(gantry_optimizer_apply(sgd, scope, &w, NULL, 1), GANTRY_INVALID_ARGUMENT);
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "a list is NULL and count is 1");
-    assert_int_equal(gantry_optimizer_apply(sgd, scope, NULL, NULL, 0), GANTRY_OK);
-    assert_int_equal(gantry_optimizer_get_learning_rate(sgd, NULL), GANTRY_INVALID_ARGUMENT);
-    assert_int_equal(gantry_optimizer_get_variables(sgd, 1, NULL, NULL), GANTRY_INVALID_ARGUMENT);
-    assert_int_equal(gantry_optimizer_set_learning_rate(sgd, -1), GANTRY_INVALID_ARGUMENT);
-    expect_message("learning_rate is -1; a number of 0 or more is accepted");
-    gantry_optimizer_release(sgd);
-    gantry_variable_release(w);
-}
-
-static void expect_build_refused(gantry_optimizer_t *optimizer, gantry_variable_t *const *variables,
-                                 size_t count, const char *text) {
-    assert_int_equal(gantry_optimizer_build(optimizer, scope, variables, count),
-                     GANTRY_INVALID_ARGUMENT);
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, text);
-}
-
-static void variables_that_cannot_be_trained_are_refused(void **state) {
-    (void)state;
-    gantry_variable_t *w = make(GANTRY_FLOAT32, 3, 1), *u = make(GANTRY_FLOAT32, 3, 1),
-                      *whole = make(GANTRY_INT64, 3, 1);
-    gantry_optimizer_t *adam = gantry_adam(NULL);
-    expect_build_refused(adam, (gantry_variable_t *[]){w, NULL}, 2, "variable 1 is NULL");
-    expect_build_refused(adam, (gantry_variable_t *[]){whole}, 1,
-                         "variable w is of type int64; floating types are accepted");
-    expect_build_refused(adam, (gantry_variable_t *[]){w, u, w}, 3,
-                         "variable w is given twice, as 0 and 2");
-    expect_build_refused(adam, NULL, 0, "count is 0");
-    assert_int_equal(gantry_optimizer_build(adam, scope, (gantry_variable_t *[]){w, u}, 2),
-                     GANTRY_OK);
-    expect_build_refused(adam, &w, 1, "was built with 2 variables, and 1 are given");
-    expect_build_refused(adam, &whole, 1, "variable w is of type int64");
-    gantry_variable_t *stranger = make(GANTRY_FLOAT32, 3, 1);
-    expect_build_refused(adam, (gantry_variable_t *[]){w, stranger}, 2, "Unknown variable: w");
-    gantry_optimizer_release(adam);
-    gantry_variable_release(stranger);
-    gantry_variable_release(w);
-    gantry_variable_release(u);
-    gantry_variable_release(whole);
-}
-
-static void expect_apply_refused(gantry_optimizer_t *optimizer, gantry_variable_t *const *variables,
-                                 tensor *const *gradients, size_t count, const char *text) {
-    assert_int_equal(gantry_optimizer_apply(optimizer, scope, variables, gradients, count),
-                     GANTRY_INVALID_ARGUMENT);
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, text);
-}
-
-static void gradients_that_do_not_fit_are_refused(void **state) {
-    (void)state;
-    gantry_variable_t *w[] = {make(GANTRY_FLOAT32, 3, 1), make(GANTRY_FLOAT32, 4, 1)},
-                      *stranger = make(GANTRY_FLOAT32, 3, 1);
-    tensor *right = numbers(scope, GANTRY_FLOAT32, 3, 1),
-           *wide = numbers(scope, GANTRY_FLOAT64, 3, 1);
-    gantry_optimizer_t *adam = gantry_adam(NULL);
-    (void)gantry_optimizer_build(adam, scope, w, 2);
-    expect_apply_refused(
-        adam, w, (tensor *[]){right, right}, 2,
-        "the gradient of variable w is float32[3]; the variable's type and shape are accepted: float32[4]");
-    expect_apply_refused(adam, w, (tensor *[]){wide, NULL}, 2,
-                         "is float64[3]; the variable's type and shape are accepted: float32[3]");
-    expect_apply_refused(adam, w, (tensor *[]){NULL, NULL}, 2,
-                         "No gradients provided for any variable.");
-    expect_apply_refused(adam, &stranger, &right, 1, "Unknown variable: w. Optimizer adam");
-    expect_apply_refused(adam, (gantry_variable_t *[]){NULL}, &right, 1, "Unknown variable: NULL");
-    expect_apply_refused(adam, (gantry_variable_t *[]){w[0], w[0]}, (tensor *[]){right, right}, 2,
-                         "variable w is given twice");
-    assert_float_equal(read_first(w[0]), 1, 0);
-    gantry_optimizer_release(adam);
-    gantry_variable_release(stranger);
-    gantry_variable_release(w[0]);
-    gantry_variable_release(w[1]);
-}
-
-static void a_trace_needs_a_built_optimizer(void **state) {
-    (void)state;
-    training_t training = {half_sgd(), {make(GANTRY_FLOAT32, 3, 1)}, 1};
-    const gantry_input_spec_t input = {NULL, GANTRY_FLOAT32, GANTRY_SHAPE(3)};
-    gantry_function_t *function;
-    assert_int_equal(gantry_function_trace(fixture.runtime, "step", apply_inputs, &training, &input,
-                                           1, 1, NULL, &function),
-                     GANTRY_FAILED_PRECONDITION);
-    expect_message("optimizer sgd is not built; gantry_optimizer_build before the trace builds it");
-    tensor *g = numbers(scope, GANTRY_FLOAT32, 3, 1);
-    assert_int_equal(gantry_optimizer_apply(training.optimizer, scope, training.weights, &g, 1),
-                     GANTRY_OK);
-    gantry_variable_release(training.weights[0]);
-    gantry_optimizer_release(training.optimizer);
-}
-
 /* ---- memory runs out ---- */
 
 /* Two steps of an optimizer with all that a step can have; returns the scope's status. A step that
@@ -687,15 +395,6 @@ int main(void) {
         TEST(a_schedule_of_the_callers_own_gives_the_rates),
         TEST(joined_weights_are_updated_in_one_pass),
         TEST(a_training_step_is_one_function),
-        TEST(bad_numbers_of_optimizers_are_refused),
-        TEST(both_a_rate_and_a_schedule_are_refused),
-        TEST(bad_numbers_of_schedules_are_refused),
-        TEST(bad_rates_are_refused),
-        TEST(an_optimizer_of_null_is_refused),
-        TEST(arguments_of_null_are_refused),
-        TEST(variables_that_cannot_be_trained_are_refused),
-        TEST(gradients_that_do_not_fit_are_refused),
-        TEST(a_trace_needs_a_built_optimizer),
         cmocka_unit_test_setup(without_memory_nothing_leaks, runtime_fixture_set_up),
         TEST(a_step_without_memory_changes_nothing),
         TEST(without_memory_of_its_own_nothing_leaks),

@@ -286,7 +286,8 @@ static int open_runtime(void **state) {
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                               .backend_path = GANTRY_TEST_MODULES "/../gantry",
                                               .backends = "cpu,opencl",
-                                              .opencl_cpu_as_gpu = GANTRY_ON};
+                                              .opencl_cpu_as_gpu = GANTRY_ON,
+                                              .kernel_cache = ""};
     train_heap_reset(-1);
     return gantry_runtime_create(&options, &runtime) == GANTRY_OK ? 0 : -1;
 }
