@@ -88,7 +88,8 @@ static inline size_t case_labels_of(const gantry_array_t *components, size_t cou
     return (size_t)rows;
 }
 
-/* One pass: all labels, at most CASE_MOST, and the number of elements. Returns the pass's status. */
+/* One pass: all labels, at most CASE_MOST, and the number of elements. Returns the pass's
+ * status. */
 static inline gantry_status_t case_pass(gantry_dataset_t *dataset, int32_t *labels,
                                         size_t *out_labels, size_t *out_elements) {
     gantry_dataset_iterator_t *iterator = NULL;
