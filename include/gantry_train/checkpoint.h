@@ -11,8 +11,8 @@
  * elements of all tensors. A checkpoint is trusted in nothing: gantry_checkpoint_open checks the
  * whole header, and the memory it takes is bounded by the header's length.
  *
- * Owner: the caller that opened a checkpoint releases it. Reading from one is thread-safe. A path is
- * UTF-8. */
+ * Owner: the caller that opened a checkpoint releases it. Reading from one is thread-safe. A path
+ * is UTF-8. */
 #ifndef GANTRY_TRAIN_CHECKPOINT_H
 #define GANTRY_TRAIN_CHECKPOINT_H
 
@@ -45,8 +45,8 @@ typedef struct gantry_checkpoint_text_t {
 /** Saves values and texts to a file.
  *
  * The file is written as PATH.tmp-PID beside path, flushed to the disk, and then renamed: after a
- * failure, a crash or a power cut, path is the old file or the new one, whole. A failure removes the
- * temporary file; a crash leaves it. The values are those at the time of the call. scope reads
+ * failure, a crash or a power cut, path is the old file or the new one, whole. A failure removes
+ * the temporary file; a crash leaves it. The values are those at the time of the call. scope reads
  * variables and tensors and keeps a failure; it may be NULL if all entries are arrays.
  *
  * InvalidArgument: names and texts as above, a path that is no plain file. ResourceExhausted: the
@@ -92,8 +92,8 @@ GANTRY_API gantry_status_t gantry_checkpoint_read(const gantry_checkpoint_t *che
 GANTRY_API const gantry_tensor_t *gantry_checkpoint_load(gantry_scope_t *scope,
                                                          const gantry_checkpoint_t *checkpoint,
                                                          const char *name);
-/** Assigns a checkpoint's tensors to variables: to all, or to none after a failure. Each entry names
- * a tensor and a variable of its type and shape. All tensors are loaded before the first is
+/** Assigns a checkpoint's tensors to variables: to all, or to none after a failure. Each entry
+ * names a tensor and a variable of its type and shape. All tensors are loaded before the first is
  * assigned, so that for a moment the variables need twice their memory. Returns the scope's
  * status. */
 GANTRY_API gantry_status_t gantry_checkpoint_restore(gantry_scope_t *scope,

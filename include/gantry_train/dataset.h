@@ -21,8 +21,9 @@
  *
  * A data set is thread-safe: several threads may iterate one at the same time. An iterator is
  * externally synchronised. Iterators of map and prefetch run threads of their own;
- * gantry_dataset_iterator_release stops and joins them, and waits for callbacks that still run. In a
- * child of fork, an iterator of the parent is FailedPrecondition, and its release does nothing. */
+ * gantry_dataset_iterator_release stops and joins them, and waits for callbacks that still run. In
+ * a child of fork, an iterator of the parent is FailedPrecondition, and its release does
+ * nothing. */
 #ifndef GANTRY_TRAIN_DATASET_H
 #define GANTRY_TRAIN_DATASET_H
 
@@ -62,16 +63,16 @@ typedef struct gantry_array_t {
 GANTRY_API gantry_dataset_t *gantry_dataset_from_arrays(const gantry_array_t *arrays, size_t count,
                                                         bool copy);
 /** The rows of .npy files, one for each component; the files are loaded now, by the runtime of the
- * scope. Failures are those of gantry_load_npy and gantry_dataset_from_arrays; the scope keeps them,
- * too. */
+ * scope. Failures are those of gantry_load_npy and gantry_dataset_from_arrays; the scope keeps
+ * them, too. */
 GANTRY_API gantry_dataset_t *gantry_dataset_from_npy(gantry_scope_t *scope,
                                                      const char *const *paths, size_t count);
 
 /** The element that a callback makes. Valid during that call. */
 typedef struct gantry_element_t gantry_element_t;
-/** Gives a component of the element its type and shape, and returns its memory, aligned to 64 bytes,
- * for the callback to fill. Returns NULL after a failure; the callback then returns any status but
- * OK, and the iteration ends with the failure. An empty component is not NULL. */
+/** Gives a component of the element its type and shape, and returns its memory, aligned to 64
+ * bytes, for the callback to fill. Returns NULL after a failure; the callback then returns any
+ * status but OK, and the iteration ends with the failure. An empty component is not NULL. */
 GANTRY_API void *gantry_element_component(gantry_element_t *element, size_t index,
                                           gantry_dtype_t dtype, const gantry_shape_t *shape);
 /** Keeps a text for the message of a callback that fails, and returns status:
@@ -79,8 +80,8 @@ GANTRY_API void *gantry_element_component(gantry_element_t *element, size_t inde
 GANTRY_API gantry_status_t gantry_element_fail(gantry_element_t *element, gantry_status_t status,
                                                const char *text);
 
-/** Callbacks that make elements, as Dataset.from_generator. Each iteration begins, asks for elements
- * until the end or a failure, and ends. Iterations of several threads may overlap. */
+/** Callbacks that make elements, as Dataset.from_generator. Each iteration begins, asks for
+ * elements until the end or a failure, and ends. Iterations of several threads may overlap. */
 typedef struct gantry_dataset_source_t {
     uint32_t struct_size; /**< Its sizeof. */
     /** Begins an iteration; *out_state is passed to next and end. NULL: the state is user. */
@@ -158,8 +159,8 @@ GANTRY_API gantry_status_t gantry_dataset_set_iteration(gantry_dataset_t *datase
 GANTRY_API gantry_status_t gantry_dataset_iterator_create(gantry_dataset_t *dataset,
                                                           gantry_dataset_iterator_t **out_iterator);
 /** Gives the next element: its components and their number, valid until the iterator's next call.
- * Behind the last element, and after a failure, *out_components is NULL and *out_count is 0. *out_end
- * tells the end. A failure ends the iteration; later calls return it again. */
+ * Behind the last element, and after a failure, *out_components is NULL and *out_count is 0.
+ * *out_end tells the end. A failure ends the iteration; later calls return it again. */
 GANTRY_API gantry_status_t gantry_dataset_iterator_next(gantry_dataset_iterator_t *iterator,
                                                         const gantry_array_t **out_components,
                                                         size_t *out_count, bool *out_end);
@@ -187,8 +188,8 @@ typedef struct gantry_pad_sequences_options_t {
  *
  * Sequences are vectors of int32, int64 or float32; dtype, the type of out, is int32 or float32.
  * Numbers are converted as C does; InvalidArgument names an integer that dtype does not hold, a
- * float32 that is no int32, and such a value of the options. maxlen is at least 0. out_bytes must be
- * the size of out. options may be NULL. */
+ * float32 that is no int32, and such a value of the options. maxlen is at least 0. out_bytes must
+ * be the size of out. options may be NULL. */
 GANTRY_API gantry_status_t gantry_pad_sequences(const gantry_array_t *sequences, size_t count,
                                                 int64_t maxlen, gantry_dtype_t dtype,
                                                 const gantry_pad_sequences_options_t *options,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Saving: all names, types and shapes are checked, variables give their present values, the header is
- * made; only then is the file created. A tensor is read into host memory when it is its turn, so
- * that the largest one needs memory, not all. */
+/* Saving: all names, types and shapes are checked, variables give their present values, the header
+ * is made; only then is the file created. A tensor is read into host memory when it is its turn,
+ * so that the largest one needs memory, not all. */
 #include <stdio.h>
 #include <string.h>
 

@@ -7,9 +7,9 @@
  *
  *     {"__metadata__":{"epoch":"3"},"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}
  *
- * The parser trusts nothing. It is stricter than JSON: no duplicate keys, no other keys and kinds of
- * values than these. Owns the parsed lists. Externally synchronised.
- * Format: https://huggingface.co/docs/safetensors */
+ * The parser trusts nothing. It is stricter than JSON: no duplicate keys, no other keys and kinds
+ * of values than these. Owns the parsed lists. Externally synchronised. Format:
+ * https://huggingface.co/docs/safetensors */
 #ifndef GANTRY_TRAIN_SAFETENSORS_H
 #define GANTRY_TRAIN_SAFETENSORS_H
 

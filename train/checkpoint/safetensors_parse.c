@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A cursor over the header that never passes its end; the first failure ends the parse. Decoded
- * strings go to one block, of the header's length: a string without its quotes and with a terminator
- * is shorter than with them. Sorting finds duplicates and gaps, so that the time is O(n log n) for n
- * tensors. */
+ * strings go to one block, of the header's length: a string without its quotes and with a
+ * terminator is shorter than with them. Sorting finds duplicates and gaps, so that the time is O(n
+ * log n) for n tensors. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

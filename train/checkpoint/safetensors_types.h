@@ -11,7 +11,8 @@
 const char *gantry__safetensors_type_name(gantry_dtype_t dtype);
 /* GANTRY_DTYPE_NONE: Gantry has no such type. */
 gantry_dtype_t gantry__safetensors_type(const char *name);
-/* The place of a type in the format's order, in which tensors are laid out from the last; -1: none. */
+/* The place of a type in the format's order, in which tensors are laid out from the last; -1:
+ * none. */
 int gantry__safetensors_rank(gantry_dtype_t dtype);
 
 #endif

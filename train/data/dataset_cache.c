@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cache: elements of the first complete iteration, kept in memory.
  *
- * A stage records copies while it hands elements on. At the end it gives the record to the data set,
- * unless another iterator was faster; stages that open later give elements that point into that
- * record, and do not open their input. A record that is given up may be freed at once, because no
- * element points into it. Components in stable memory are not copied. */
+ * A stage records copies while it hands elements on. At the end it gives the record to the data
+ * set, unless another iterator was faster; stages that open later give elements that point into
+ * that record, and do not open their input. A record that is given up may be freed at once,
+ * because no element points into it. Components in stable memory are not copied. */
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 #include "train/data/dataset_thread.h"

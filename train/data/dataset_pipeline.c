@@ -10,9 +10,10 @@
  *                given | ready  working  ready  pulled | a thread waits until 42 is given
  *
  * A thread pulls under `input_lock`, because an input belongs to one thread at a time, and because
- * tickets must follow the input's order. `lock` guards the rest, and is held for moments. input_lock
- * is taken first. The first failure by ticket wins: elements in front of it are given as they
- * are, and behind it no more are pulled. Prefetch is the same with one thread and no function. */
+ * tickets must follow the input's order. `lock` guards the rest, and is held for moments.
+ * input_lock is taken first. The first failure by ticket wins: elements in front of it are given
+ * as they are, and behind it no more are pulled. Prefetch is the same with one thread and no
+ * function. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -38,8 +38,8 @@ static inline void gantry__train_wake(gantry__train_condition_t *condition) {
     (void)pthread_cond_broadcast(condition);
 }
 
-/* Starts a thread that receives no signals, so that the program's own threads handle them. Returns 0
- * or an errno value. */
+/* Starts a thread that receives no signals, so that the program's own threads handle them. Returns
+ * 0 or an errno value. */
 int gantry__train_thread_start(gantry__train_thread_t *thread, void *(*body)(void *),
                                void *argument);
 static inline void gantry__train_thread_join(gantry__train_thread_t thread) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two halves of data sets: a chain of gantry_dataset_t describes one, and a chain of stages, one
- * for each, is one pass over it.
+/* The two halves of data sets: a chain of gantry_dataset_t describes one, and a chain of stages,
+ * one for each, is one pass over it.
  *
  *     dataset   arrays <- shuffle <- batch <- prefetch      counted, immutable but for locked parts
  *     stage     arrays <- shuffle <- batch <- prefetch      of one iterator
  *
- * A stage pulls items from its input. An item is an element, or, while nothing but sources, shuffle,
- * take, skip and repeat were passed, the number of a row of the arrays: batch then gathers rows
- * directly into its buffer, and a shuffle moves 8 bytes per item. Other stages get a row's element
- * by gantry__train_stage_element: components that point at the row.
+ * A stage pulls items from its input. An item is an element, or, while nothing but sources,
+ * shuffle, take, skip and repeat were passed, the number of a row of the arrays: batch then
+ * gathers rows directly into its buffer, and a shuffle moves 8 bytes per item. Other stages get a
+ * row's element by gantry__train_stage_element: components that point at the row.
  *
  * A stage belongs to one thread at a time: to its iterator's, or to the thread of a pipeline behind
  * it. Data sets are thread-safe. */

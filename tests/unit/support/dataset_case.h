@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -34,7 +35,7 @@ static inline gantry_dataset_t *case_rows(int64_t count) {
 
 /* The same elements by a callback: user points at their number. */
 static inline gantry_status_t case_begin(void *user, void **out_state) {
-    int64_t *state = test_malloc(2 * sizeof *state);
+    int64_t *state = malloc(2 * sizeof *state);
     state[0] = 0;
     state[1] = *(const int64_t *)user;
     *out_state = state;
@@ -56,7 +57,7 @@ static inline gantry_status_t case_next(void *state, gantry_element_t *element, 
     return GANTRY_OK;
 }
 
-static inline void case_end(void *state) { test_free(state); }
+static inline void case_end(void *state) { free(state); }
 
 /* count lives as long as the data set. */
 static inline gantry_dataset_t *case_elements(int64_t *count) {
@@ -87,7 +88,8 @@ static inline size_t case_labels_of(const gantry_array_t *components, size_t cou
     return (size_t)rows;
 }
 
-/* One pass: all labels, at most CASE_MOST, and the number of elements. Returns the pass's status. */
+/* One pass: all labels, at most CASE_MOST, and the number of elements. Returns the pass's
+ * status. */
 static inline gantry_status_t case_pass(gantry_dataset_t *dataset, int32_t *labels,
                                         size_t *out_labels, size_t *out_elements) {
     gantry_dataset_iterator_t *iterator = NULL;
