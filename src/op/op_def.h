@@ -51,12 +51,13 @@ typedef struct gantry__op_attr_t {
     bool required; /* no default; a type attribute that inputs determine is not required */
     /* INT: the number of tensors of the op's list output. INTS: as many tensors as numbers */
     bool counts_outputs;
-    int32_t kind;        /* GANTRY_ATTR_... of backend_abi.h */
-    uint64_t dtype_mask; /* TYPE: the accepted types */
+    int16_t kind;  /* GANTRY_ATTR_... of backend_abi.h */
+    int16_t dtype; /* default of TYPE */
     union {
-        int64_t i; /* default of BOOL, INT, TYPE */
-        double f;
-        const char *s;
+        uint64_t dtype_mask; /* TYPE: the accepted types */
+        int64_t i;           /* default of BOOL, INT */
+        double f;            /* of FLOAT */
+        const char *s;       /* of STRING */
     };
 } gantry__op_attr_t;
 
@@ -154,6 +155,8 @@ gantry_status_t gantry__op_infer_open(gantry__infer_t *call, const gantry_attr_v
 /* The ops that a composed op may run; none if the core makes its results itself, or if it is not
  * composed. */
 const gantry__op_id_t *gantry__op_parts(const gantry__op_def_t *op, uint32_t *out_count);
+/* Their names, in the same order; NULL if the op is not composed. */
+const char *const *gantry__op_part_names(const gantry__op_def_t *op);
 
 /* The definition that flat input i of a call with input_count inputs belongs to; NULL if the op has
  * no such input. */

@@ -282,12 +282,12 @@ static gantry_status_t settle_rest(gantry__infer_t *call) {
     const gantry__op_def_t *op = call->op;
     for (uint32_t i = 0; i < op->attr_count && op->attrs[i].kind == GANTRY_ATTR_TYPE; ++i) {
         if (call->attrs[i].i != GANTRY_DTYPE_NONE) continue;
-        if (op->attrs[i].required || op->attrs[i].i == GANTRY_DTYPE_NONE) {
+        if (op->attrs[i].required || op->attrs[i].dtype == GANTRY_DTYPE_NONE) {
             return gantry__fail(
                 GANTRY_INVALID_ARGUMENT, "%s: attribute '%s' (type) must be given; accepted are %s",
                 op->name, op->attrs[i].name, gantry__type_mask_text(op->attrs[i].dtype_mask).text);
         }
-        call->attrs[i].i = op->attrs[i].i;
+        call->attrs[i].i = op->attrs[i].dtype;
     }
     for (uint32_t k = 0; k < call->output_count; ++k) {
         int16_t type = gantry__op_outputs(op)[has_output_list(op) ? 0 : k].type;

@@ -67,14 +67,6 @@ static const struct {
 #include "op/op_definitions.def"
 };
 
-#define PART(name) #name,
-#define COMPOSED(op_name, function, op_parts) \
-    [GANTRY__OP_ID_##op_name] = (const char *const[]){op_parts NULL},
-
-static const char *const *const part_names[GANTRY__OP_COUNT] = {
-#include "op/composed.def"
-};
-
 /* Without the core's own ops, which come last. */
 size_t gantry_op_count(void) {
     size_t count = GANTRY__OP_COUNT;
@@ -105,7 +97,7 @@ gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info) {
         .attrs = outputs + op->output_count + 1,
         .is_composed = (op->flags & GANTRY__OP_COMPOSED) != 0,
         .part_count = part_count,
-        .parts = part_names[index],
+        .parts = gantry__op_part_names(op),
     };
     return gantry__struct_fill(out_info, &all, sizeof all, "gantry_op_info: out_info");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of composed ops, from composed.def. Constant data: the parts of all ops lie in one
- * array. */
+ * array, and so do their names. */
 #include "op/op_def.h"
 
 /* The first part of each op: the next op's first is this op's last plus 1. */
@@ -22,6 +22,14 @@ static const gantry__op_id_t part_ids[] = {
 #undef PART
     GANTRY__OP_COUNT};
 
+static const char *const part_names[] = {
+#define PART(name) #name,
+#define COMPOSED(op_name, function, op_parts) op_parts
+#include "op/composed.def"
+#undef COMPOSED
+#undef PART
+    NULL};
+
 static const struct {
     uint16_t first, count;
 } parts[GANTRY__OP_COUNT] = {
@@ -35,4 +43,8 @@ const gantry__op_id_t *gantry__op_parts(const gantry__op_def_t *op, uint32_t *ou
     const bool is_listed = op->id < GANTRY__OP_COUNT;
     *out_count = is_listed ? parts[op->id].count : 0;
     return is_listed ? &part_ids[parts[op->id].first] : NULL;
+}
+
+const char *const *gantry__op_part_names(const gantry__op_def_t *op) {
+    return op->flags & GANTRY__OP_COMPOSED ? &part_names[parts[op->id].first] : NULL;
 }
