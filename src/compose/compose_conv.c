@@ -163,16 +163,22 @@ static const gantry_tensor_t *compose_conv_convolve(const conv_t *conv,
         GANTRY_SHAPE(batch, conv->places.dims[1], conv->places.dims[2], conv->outputs));
 }
 
+/* The device that a part of this type would run on; NULL: none. */
+static const gantry_logical_device_t *find_device(const conv_t *conv, gantry__op_id_t id) {
+    const gantry__place_request_t request = gantry__dispatch_request(
+        conv->scope->runtime, gantry__op_get(id), conv->c->call->attrs, conv->scope->wish, NULL);
+    gantry__kept_plan_t *kept = NULL;
+    return gantry__dispatch_plan(conv->scope->runtime, &request, &kept) == GANTRY_OK
+               ? kept->plan.device
+               : NULL;
+}
+
 /* Whether ConvolveImages would run on a processor. A processor that imitates a card, or makes lanes
  * from work-items, does not count. */
 static bool is_for_processor(const conv_t *conv) {
-    const gantry__op_def_t *op = gantry__op_get(GANTRY__OP_ID_ConvolveImages);
-    const gantry__place_request_t request = gantry__dispatch_request(
-        conv->scope->runtime, op, conv->c->call->attrs, conv->scope->wish, NULL);
-    gantry__kept_plan_t *kept = NULL;
-    return gantry__dispatch_plan(conv->scope->runtime, &request, &kept) == GANTRY_OK &&
-           kept->plan.device->info.type == GANTRY_DEVICE_TYPE_CPU &&
-           kept->plan.device->info.sub_group_size <= 1;
+    const gantry_logical_device_t *device = find_device(conv, GANTRY__OP_ID_ConvolveImages);
+    return device && device->info.type == GANTRY_DEVICE_TYPE_CPU &&
+           device->info.sub_group_size <= 1;
 }
 
 static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
@@ -343,8 +349,31 @@ static const gantry_tensor_t *compose_conv_piece(const conv_t *conv, const gantr
     return gantry__compose_widen(conv->c, gantry_slice(conv->scope, x, begin, sizes));
 }
 
+/* The whole gradient without patches, on the CPU backend. */
+static const gantry_tensor_t *compose_conv_filter_at_once(const conv_t *conv,
+                                                          const gantry_tensor_t *images,
+                                                          const gantry_tensor_t *result) {
+    gantry__extras_t extras = {.count = 0};
+    const gantry_shape_t *filter = &conv->c->call->out_shapes[0];
+    const gantry_tensor_t *inputs[] = {images, gantry__add_host_shape(&extras, conv->scope, filter),
+                                       result};
+    const gantry_attr_value_t attrs[] = {gantry__attr_ints("strides", conv->strides, 4),
+                                         gantry__attr_ints("dilations", conv->rates, 4),
+                                         gantry__attr_text("padding", conv->padding),
+                                         gantry__attr_ints("explicit_paddings", conv->pads, 8)};
+    return gantry__call_op(conv->scope, GANTRY__OP_ID__ImagesFilterGradient, inputs, 3, attrs,
+                           conv->has_pads ? 4 : 3, &extras);
+}
+
+static bool is_at_once(const conv_t *conv, gantry_dtype_t dtype) {
+    return goes_without_patches(conv, dtype) &&
+           find_device(conv, GANTRY__OP_ID__ImagesFilterGradient) ==
+               find_device(conv, GANTRY__OP_ID_ConvolveImages);
+}
+
 static const gantry_tensor_t *compose_conv_filter(const conv_t *conv, const gantry_tensor_t *images,
                                                   const gantry_tensor_t *result) {
+    if (is_at_once(conv, images->dtype)) return compose_conv_filter_at_once(conv, images, result);
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
     const gantry_tensor_t *parts[MOST_BLOCKS];
     size_t count = 0;
