@@ -30,7 +30,7 @@
 #define LEAST_PLACES 512 /* of a chunk */
 #define UNITS 32         /* wanted */
 #define LANES_PER_THREAD 4
-#define MOST_ROWS 16     /* of a panel */
+#define MOST_ROWS 16                   /* of a panel */
 #define FILTER_WORK (INT64_C(1) << 18) /* multiplications that pay for a thread */
 
 typedef struct filter_t {
@@ -38,8 +38,8 @@ typedef struct filter_t {
     const gantry__cpu_gemm_loops_t *loops;
     gantry__cpu_gemm_t gemm; /* m: elements of the filter for one output; k: places; without A */
     const char *images;
-    int64_t elements; /* of the images */
-    int64_t size;     /* of an element */
+    int64_t elements;      /* of the images */
+    int64_t size;          /* of an element */
     int64_t tiles, chunks; /* a chunk has `places` places */
     int64_t places;
     int64_t lanes; /* a lane computes neighbouring units, one after the other, in its memory */
@@ -48,7 +48,7 @@ typedef struct filter_t {
     char *parts; /* [chunks, m, n]; with one chunk, the result */
 } filter_t;
 
-static int64_t round_up(int64_t value, int64_t multiple) {
+static int64_t filter_round_up(int64_t value, int64_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
 }
 
@@ -81,8 +81,7 @@ static int find_runs(const filter_t *filter, int64_t first, int64_t count, filte
     return found;
 }
 
-static void copy_elements(char *restrict to, const char *restrict from, int64_t count,
-                          int64_t size) {
+static void copy_run(char *restrict to, const char *restrict from, int64_t count, int64_t size) {
     if (size == sizeof(float)) {
         for (int64_t i = 0; i < count; ++i) memcpy(to + i * 4, from + i * 4, 4);
     } else {
@@ -97,7 +96,7 @@ static void pack_place(const filter_t *filter, const filter_run_t *run, int64_t 
     const gantry__windows_t *w = filter->window;
     const char *from = filter->images + (start + run->offset) * filter->size;
     if (left + run->first * w->spread_x >= 0 && left + run->last * w->spread_x < w->width) {
-        copy_elements(to, from, run->count, filter->size);
+        copy_run(to, from, run->count, filter->size);
         return;
     }
     for (int64_t i = 0; i < run->count; ++i, to += filter->size, from += filter->size) {
@@ -164,8 +163,10 @@ static void sum_inside(const filter_t *filter, const filter_panel_t *panel, int6
     gantry__find_reach(run->last * w->spread_x - w->left, w->step_x, end, w->width, &to);
     const int64_t first = from.first < x ? x : gantry__least(from.first, end),
                   last = to.end < first ? first : to.end;
-    const int64_t at = ((line / w->out_height * w->height + y) * w->width + first * w->step_x -
-                        w->left) * w->channels + run->offset;
+    const int64_t at =
+        ((line / w->out_height * w->height + y) * w->width + first * w->step_x - w->left) *
+            w->channels +
+        run->offset;
     const int64_t room = filter->elements - filter->loops->rows - at,
                   whole = room < 0 ? first : gantry__least(last, first + room / step + 1);
     if (whole > first)
@@ -229,15 +230,15 @@ static void sum_lanes(void *context, int64_t begin, int64_t end) {
         sum_unit(filter, unit / filter->tiles, unit % filter->tiles, packed);
 }
 
-#define ADD_CHUNKS(T, parts, out, begin, end, elements, chunks)       \
-    for (int64_t i = begin; i < (end); ++i) {                         \
-        T sum = ((const T *)(parts))[i];                              \
-        for (int64_t chunk = 1; chunk < (chunks); ++chunk)            \
-            sum += ((const T *)(parts))[chunk * (elements) + i];      \
-        ((T *)(out))[i] = sum;                                        \
+#define ADD_CHUNKS(T, parts, out, begin, end, elements, chunks)  \
+    for (int64_t i = begin; i < (end); ++i) {                    \
+        T sum = ((const T *)(parts))[i];                         \
+        for (int64_t chunk = 1; chunk < (chunks); ++chunk)       \
+            sum += ((const T *)(parts))[chunk * (elements) + i]; \
+        ((T *)(out))[i] = sum;                                   \
     }
 
-static void add_chunks(void *context, int64_t begin, int64_t end) {
+static void add_filter_chunks(void *context, int64_t begin, int64_t end) {
     const filter_t *filter = context;
     const int64_t elements = filter->gemm.m * filter->gemm.n;
     if (filter->size == sizeof(float)) {
@@ -253,14 +254,15 @@ static int32_t cut_filter(gantry_op_call_t *call, filter_t *filter) {
     const int64_t rows = TILE_PANELS * filter->loops->rows, most = gemm->k / LEAST_PLACES;
     gantry_span_t span;
     filter->tiles = (gemm->m + rows - 1) / rows;
-    filter->chunks = gantry__least((UNITS + filter->tiles - 1) / filter->tiles, most < 1 ? 1 : most);
+    filter->chunks =
+        gantry__least((UNITS + filter->tiles - 1) / filter->tiles, most < 1 ? 1 : most);
     filter->places = (gemm->k + filter->chunks - 1) / filter->chunks;
     filter->chunks = (gemm->k + filter->places - 1) / filter->places;
-    filter->lanes = gantry__least(filter->tiles * filter->chunks,
-                                  LANES_PER_THREAD * gantry__k_units(call));
+    filter->lanes =
+        gantry__least(filter->tiles * filter->chunks, LANES_PER_THREAD * gantry__k_units(call));
     filter->lane_bytes =
         (uint64_t)((filter->loops->rows +
-                    gantry__least(TILE_COLUMNS, round_up(gemm->n, filter->loops->columns))) *
+                    gantry__least(TILE_COLUMNS, filter_round_up(gemm->n, filter->loops->columns))) *
                    PLACES_AT_ONCE * filter->size);
     const uint64_t packed = filter->lane_bytes * (uint64_t)filter->lanes,
                    parts = filter->chunks > 1
@@ -300,8 +302,8 @@ static int32_t conv_filter_compute(gantry_op_call_t *call) {
                              FILTER_WORK * filter.lanes / (m * n * filter.gemm.k) + 1, sum_lanes,
                              &filter);
     if (filter.chunks > 1)
-        gantry__cpu_parallel_for(call->device, m * n, FILTER_WORK / filter.chunks, add_chunks,
-                                 &filter);
+        gantry__cpu_parallel_for(call->device, m * n, FILTER_WORK / filter.chunks,
+                                 add_filter_chunks, &filter);
     return GANTRY_OK;
 }
 

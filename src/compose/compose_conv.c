@@ -164,7 +164,8 @@ static const gantry_tensor_t *compose_conv_convolve(const conv_t *conv,
 }
 
 /* The device that a part of this type would run on; NULL: none. */
-static const gantry_logical_device_t *find_device(const conv_t *conv, gantry__op_id_t id) {
+static const gantry_logical_device_t *compose_conv_find_device(const conv_t *conv,
+                                                               gantry__op_id_t id) {
     const gantry__place_request_t request = gantry__dispatch_request(
         conv->scope->runtime, gantry__op_get(id), conv->c->call->attrs, conv->scope->wish, NULL);
     gantry__kept_plan_t *kept = NULL;
@@ -176,7 +177,8 @@ static const gantry_logical_device_t *find_device(const conv_t *conv, gantry__op
 /* Whether ConvolveImages would run on a processor. A processor that imitates a card, or makes lanes
  * from work-items, does not count. */
 static bool is_for_processor(const conv_t *conv) {
-    const gantry_logical_device_t *device = find_device(conv, GANTRY__OP_ID_ConvolveImages);
+    const gantry_logical_device_t *device =
+        compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages);
     return device && device->info.type == GANTRY_DEVICE_TYPE_CPU &&
            device->info.sub_group_size <= 1;
 }
@@ -367,8 +369,8 @@ static const gantry_tensor_t *compose_conv_filter_at_once(const conv_t *conv,
 
 static bool is_at_once(const conv_t *conv, gantry_dtype_t dtype) {
     return goes_without_patches(conv, dtype) &&
-           find_device(conv, GANTRY__OP_ID__ImagesFilterGradient) ==
-               find_device(conv, GANTRY__OP_ID_ConvolveImages);
+           compose_conv_find_device(conv, GANTRY__OP_ID__ImagesFilterGradient) ==
+               compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages);
 }
 
 static const gantry_tensor_t *compose_conv_filter(const conv_t *conv, const gantry_tensor_t *images,
