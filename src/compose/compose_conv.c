@@ -121,6 +121,15 @@ static const gantry_tensor_t *make_patches(const conv_t *conv, const gantry_tens
 
 /* ---- the product ---- */
 
+/* Attributes of convolutions without a format: channels are last. */
+static size_t compose_conv_attrs(const conv_t *conv, gantry_attr_value_t out[4]) {
+    out[0] = gantry__attr_ints("strides", conv->strides, 4);
+    out[1] = gantry__attr_ints("dilations", conv->rates, 4);
+    out[2] = gantry__attr_text("padding", conv->padding);
+    out[3] = gantry__attr_ints("explicit_paddings", conv->pads, 8);
+    return conv->has_pads ? 4 : 3;
+}
+
 /* [places, window, groups, x] as [groups, places, window * x]. */
 static const gantry_tensor_t *split_groups(const conv_t *conv, const gantry_tensor_t *x,
                                            gantry_shape_t four, const int32_t *order, int64_t rows,
@@ -191,13 +200,11 @@ static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
 static const gantry_tensor_t *convolve_images(const conv_t *conv, const gantry_tensor_t *images,
                                               const gantry_tensor_t *filter, bool without_padding) {
     const gantry_tensor_t *inputs[] = {images, filter};
-    const gantry_attr_value_t attrs[] = {gantry__attr_ints("strides", conv->strides, 4),
-                                         gantry__attr_ints("dilations", conv->rates, 4),
-                                         gantry__attr_text("padding", conv->padding),
-                                         gantry__attr_bool("without_padding", without_padding),
-                                         gantry__attr_ints("explicit_paddings", conv->pads, 8)};
+    gantry_attr_value_t attrs[5];
+    const size_t attr_count = compose_conv_attrs(conv, attrs);
+    attrs[attr_count] = gantry__attr_bool("without_padding", without_padding);
     return gantry__call_op(conv->scope, GANTRY__OP_ID_ConvolveImages, inputs, 2, attrs,
-                           conv->has_pads ? 5 : 4, NULL);
+                           attr_count + 1, NULL);
 }
 
 /* The number of images whose patches are made at once. */
@@ -359,12 +366,10 @@ static const gantry_tensor_t *compose_conv_filter_at_once(const conv_t *conv,
     const gantry_shape_t *filter = &conv->c->call->out_shapes[0];
     const gantry_tensor_t *inputs[] = {images, gantry__add_host_shape(&extras, conv->scope, filter),
                                        result};
-    const gantry_attr_value_t attrs[] = {gantry__attr_ints("strides", conv->strides, 4),
-                                         gantry__attr_ints("dilations", conv->rates, 4),
-                                         gantry__attr_text("padding", conv->padding),
-                                         gantry__attr_ints("explicit_paddings", conv->pads, 8)};
+    gantry_attr_value_t attrs[4];
+    const size_t attr_count = compose_conv_attrs(conv, attrs);
     return gantry__call_op(conv->scope, GANTRY__OP_ID__ImagesFilterGradient, inputs, 3, attrs,
-                           conv->has_pads ? 4 : 3, &extras);
+                           attr_count, &extras);
 }
 
 static bool is_at_once(const conv_t *conv, gantry_dtype_t dtype) {
@@ -407,12 +412,10 @@ void gantry__compose_conv_2d_backprop_filter(const gantry__compose_t *c) {
 static const gantry_tensor_t *convolve_channels(const conv_t *conv, const gantry_tensor_t *images,
                                                 const gantry_tensor_t *filter) {
     const gantry_tensor_t *inputs[] = {images, filter};
-    const gantry_attr_value_t attrs[] = {gantry__attr_ints("strides", conv->strides, 4),
-                                         gantry__attr_ints("dilations", conv->rates, 4),
-                                         gantry__attr_text("padding", conv->padding),
-                                         gantry__attr_ints("explicit_paddings", conv->pads, 8)};
+    gantry_attr_value_t attrs[4];
+    const size_t attr_count = compose_conv_attrs(conv, attrs);
     return gantry__call_op(conv->scope, GANTRY__OP_ID_DepthwiseConv2dNative, inputs, 2, attrs,
-                           conv->has_pads ? 4 : 3, NULL);
+                           attr_count, NULL);
 }
 
 /* The gradient of the image: [places, channels] and a filter [rows, columns, channels, 1]. With
@@ -486,13 +489,10 @@ void gantry__compose_depthwise_backprop_filter(const gantry__compose_t *c) {
         repeat_channels(&conv, gantry__compose_widen(c, to_last(&conv, images))),
         gantry__add_host_shape(&extras, c->scope, &own),
         gantry__compose_widen(c, to_last(&conv, result))};
-    const gantry_attr_value_t attrs[] = {gantry__attr_ints("strides", conv.strides, 4),
-                                         gantry__attr_ints("dilations", conv.rates, 4),
-                                         gantry__attr_text("padding", conv.padding),
-                                         gantry__attr_ints("explicit_paddings", conv.pads, 8)};
-    const gantry_tensor_t *parts =
-        gantry__call_op(c->scope, GANTRY__OP_ID_DepthwiseFilterParts, inputs, 3, attrs,
-                        conv.has_pads ? 4 : 3, &extras);
+    gantry_attr_value_t attrs[4];
+    const size_t attr_count = compose_conv_attrs(&conv, attrs);
+    const gantry_tensor_t *parts = gantry__call_op(c->scope, GANTRY__OP_ID_DepthwiseFilterParts,
+                                                   inputs, 3, attrs, attr_count, &extras);
     c->outputs[0] = gantry_reshape(
         c->scope, gantry__compose_narrow(c, gantry_sum(c->scope, parts, &over), images->dtype),
         *filter);
