@@ -253,5 +253,7 @@ static const gantry_kernel_def_t convolve_images =
 static const gantry_kernel_def_t fused_images = GANTRY_K_DEFINITION(
     "_FusedConvolveImages", types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK,
     .compute = conv_cpu_compute_fused, .data = &convolve_images);
-const gantry_kernel_def_t *const gantry__cpu_conv_kernels[] = {&convolve_images, &fused_images};
+extern const gantry_kernel_def_t gantry__cpu_conv_filter_kernel; /* conv_filter_cpu.c */
+const gantry_kernel_def_t *const gantry__cpu_conv_kernels[] = {&convolve_images, &fused_images,
+                                                               &gantry__cpu_conv_filter_kernel};
 const uint32_t gantry__cpu_conv_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_conv_kernels);

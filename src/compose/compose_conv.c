@@ -121,6 +121,15 @@ static const gantry_tensor_t *make_patches(const conv_t *conv, const gantry_tens
 
 /* ---- the product ---- */
 
+/* Attributes of convolutions without a format: channels are last. */
+static size_t compose_conv_attrs(const conv_t *conv, gantry_attr_value_t out[4]) {
+    out[0] = gantry__attr_ints("strides", conv->strides, 4);
+    out[1] = gantry__attr_ints("dilations", conv->rates, 4);
+    out[2] = gantry__attr_text("padding", conv->padding);
+    out[3] = gantry__attr_ints("explicit_paddings", conv->pads, 8);
+    return conv->has_pads ? 4 : 3;
+}
+
 /* [places, window, groups, x] as [groups, places, window * x]. */
 static const gantry_tensor_t *split_groups(const conv_t *conv, const gantry_tensor_t *x,
                                            gantry_shape_t four, const int32_t *order, int64_t rows,
@@ -163,16 +172,24 @@ static const gantry_tensor_t *compose_conv_convolve(const conv_t *conv,
         GANTRY_SHAPE(batch, conv->places.dims[1], conv->places.dims[2], conv->outputs));
 }
 
+/* The device that a part of this type would run on; NULL: none. */
+static const gantry_logical_device_t *compose_conv_find_device(const conv_t *conv,
+                                                               gantry__op_id_t id) {
+    const gantry__place_request_t request = gantry__dispatch_request(
+        conv->scope->runtime, gantry__op_get(id), conv->c->call->attrs, conv->scope->wish, NULL);
+    gantry__kept_plan_t *kept = NULL;
+    return gantry__dispatch_plan(conv->scope->runtime, &request, &kept) == GANTRY_OK
+               ? kept->plan.device
+               : NULL;
+}
+
 /* Whether ConvolveImages would run on a processor. A processor that imitates a card, or makes lanes
  * from work-items, does not count. */
 static bool is_for_processor(const conv_t *conv) {
-    const gantry__op_def_t *op = gantry__op_get(GANTRY__OP_ID_ConvolveImages);
-    const gantry__place_request_t request = gantry__dispatch_request(
-        conv->scope->runtime, op, conv->c->call->attrs, conv->scope->wish, NULL);
-    gantry__kept_plan_t *kept = NULL;
-    return gantry__dispatch_plan(conv->scope->runtime, &request, &kept) == GANTRY_OK &&
-           kept->plan.device->info.type == GANTRY_DEVICE_TYPE_CPU &&
-           kept->plan.device->info.sub_group_size <= 1;
+    const gantry_logical_device_t *device =
+        compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages);
+    return device && device->info.type == GANTRY_DEVICE_TYPE_CPU &&
+           device->info.sub_group_size <= 1;
 }
 
 static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
@@ -183,13 +200,11 @@ static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
 static const gantry_tensor_t *convolve_images(const conv_t *conv, const gantry_tensor_t *images,
                                               const gantry_tensor_t *filter, bool without_padding) {
     const gantry_tensor_t *inputs[] = {images, filter};
-    const gantry_attr_value_t attrs[] = {gantry__attr_ints("strides", conv->strides, 4),
-                                         gantry__attr_ints("dilations", conv->rates, 4),
-                                         gantry__attr_text("padding", conv->padding),
-                                         gantry__attr_bool("without_padding", without_padding),
-                                         gantry__attr_ints("explicit_paddings", conv->pads, 8)};
+    gantry_attr_value_t attrs[5];
+    const size_t attr_count = compose_conv_attrs(conv, attrs);
+    attrs[attr_count] = gantry__attr_bool("without_padding", without_padding);
     return gantry__call_op(conv->scope, GANTRY__OP_ID_ConvolveImages, inputs, 2, attrs,
-                           conv->has_pads ? 5 : 4, NULL);
+                           attr_count + 1, NULL);
 }
 
 /* The number of images whose patches are made at once. */
@@ -343,8 +358,29 @@ static const gantry_tensor_t *compose_conv_piece(const conv_t *conv, const gantr
     return gantry__compose_widen(conv->c, gantry_slice(conv->scope, x, begin, sizes));
 }
 
+/* The whole gradient without patches, on the CPU backend. */
+static const gantry_tensor_t *compose_conv_filter_at_once(const conv_t *conv,
+                                                          const gantry_tensor_t *images,
+                                                          const gantry_tensor_t *result) {
+    gantry__extras_t extras = {.count = 0};
+    const gantry_shape_t *filter = &conv->c->call->out_shapes[0];
+    const gantry_tensor_t *inputs[] = {images, gantry__add_host_shape(&extras, conv->scope, filter),
+                                       result};
+    gantry_attr_value_t attrs[4];
+    const size_t attr_count = compose_conv_attrs(conv, attrs);
+    return gantry__call_op(conv->scope, GANTRY__OP_ID__ImagesFilterGradient, inputs, 3, attrs,
+                           attr_count, &extras);
+}
+
+static bool is_at_once(const conv_t *conv, gantry_dtype_t dtype) {
+    return goes_without_patches(conv, dtype) &&
+           compose_conv_find_device(conv, GANTRY__OP_ID__ImagesFilterGradient) ==
+               compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages);
+}
+
 static const gantry_tensor_t *compose_conv_filter(const conv_t *conv, const gantry_tensor_t *images,
                                                   const gantry_tensor_t *result) {
+    if (is_at_once(conv, images->dtype)) return compose_conv_filter_at_once(conv, images, result);
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
     const gantry_tensor_t *parts[MOST_BLOCKS];
     size_t count = 0;
@@ -376,12 +412,10 @@ void gantry__compose_conv_2d_backprop_filter(const gantry__compose_t *c) {
 static const gantry_tensor_t *convolve_channels(const conv_t *conv, const gantry_tensor_t *images,
                                                 const gantry_tensor_t *filter) {
     const gantry_tensor_t *inputs[] = {images, filter};
-    const gantry_attr_value_t attrs[] = {gantry__attr_ints("strides", conv->strides, 4),
-                                         gantry__attr_ints("dilations", conv->rates, 4),
-                                         gantry__attr_text("padding", conv->padding),
-                                         gantry__attr_ints("explicit_paddings", conv->pads, 8)};
+    gantry_attr_value_t attrs[4];
+    const size_t attr_count = compose_conv_attrs(conv, attrs);
     return gantry__call_op(conv->scope, GANTRY__OP_ID_DepthwiseConv2dNative, inputs, 2, attrs,
-                           conv->has_pads ? 4 : 3, NULL);
+                           attr_count, NULL);
 }
 
 /* The gradient of the image: [places, channels] and a filter [rows, columns, channels, 1]. With
@@ -455,13 +489,10 @@ void gantry__compose_depthwise_backprop_filter(const gantry__compose_t *c) {
         repeat_channels(&conv, gantry__compose_widen(c, to_last(&conv, images))),
         gantry__add_host_shape(&extras, c->scope, &own),
         gantry__compose_widen(c, to_last(&conv, result))};
-    const gantry_attr_value_t attrs[] = {gantry__attr_ints("strides", conv.strides, 4),
-                                         gantry__attr_ints("dilations", conv.rates, 4),
-                                         gantry__attr_text("padding", conv.padding),
-                                         gantry__attr_ints("explicit_paddings", conv.pads, 8)};
-    const gantry_tensor_t *parts =
-        gantry__call_op(c->scope, GANTRY__OP_ID_DepthwiseFilterParts, inputs, 3, attrs,
-                        conv.has_pads ? 4 : 3, &extras);
+    gantry_attr_value_t attrs[4];
+    const size_t attr_count = compose_conv_attrs(&conv, attrs);
+    const gantry_tensor_t *parts = gantry__call_op(c->scope, GANTRY__OP_ID_DepthwiseFilterParts,
+                                                   inputs, 3, attrs, attr_count, &extras);
     c->outputs[0] = gantry_reshape(
         c->scope, gantry__compose_narrow(c, gantry_sum(c->scope, parts, &over), images->dtype),
         *filter);

@@ -227,6 +227,7 @@ gantry_status_t gantry__infer_conv_2d(gantry__infer_t *call);
 gantry_status_t gantry__infer_convolve_images(gantry__infer_t *call);
 gantry_status_t gantry__infer_conv_2d_backprop_input(gantry__infer_t *call);
 gantry_status_t gantry__infer_conv_2d_backprop_filter(gantry__infer_t *call);
+gantry_status_t gantry__infer_images_filter_gradient(gantry__infer_t *call);
 gantry_status_t gantry__infer_depthwise_backprop_input(gantry__infer_t *call);
 gantry_status_t gantry__infer_depthwise_backprop_filter(gantry__infer_t *call);
 /* The most parts of DepthwiseFilterParts. */

@@ -86,16 +86,20 @@ static gantry_status_t expect_result(const gantry__infer_t *call, uint32_t place
 }
 
 /* Groups are not supported, as in TensorFlow. */
+static gantry_status_t check_groups(int64_t channels, const gantry_shape_t *filter) {
+    if (channels == filter->dims[2]) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "filter has %" PRId64 " channels and the images %" PRId64
+                        ": gradients of grouped convolutions are not supported",
+                        filter->dims[2], channels);
+}
+
 static gantry_status_t check_gradient(const gantry__infer_t *call, uint32_t place,
                                       const gantry_shape_t *image, const gantry_shape_t *filter) {
     const int channel = infer_conv_is_channels_first(call) ? 1 : 3;
     gantry_shape_t wanted;
-    if (filter->rank == 4 && image->rank == 4 && image->dims[channel] != filter->dims[2]) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "filter has %" PRId64 " channels and the images %" PRId64
-                            ": gradients of grouped convolutions are not supported",
-                            filter->dims[2], image->dims[channel]);
-    }
+    if (filter->rank == 4 && image->rank == 4)
+        GANTRY__TRY(check_groups(image->dims[channel], filter));
     GANTRY__TRY(conv_shape(call, image, filter, &wanted));
     return expect_result(call, place, &wanted, image, filter);
 }
@@ -118,6 +122,15 @@ gantry_status_t gantry__infer_conv_2d_transpose(gantry__infer_t *call) {
 gantry_status_t gantry__infer_conv_2d_backprop_filter(gantry__infer_t *call) {
     GANTRY__TRY(gantry__infer_dims(call, 1, false, &call->out_shapes[0]));
     return check_gradient(call, 2, call->shapes[0], &call->out_shapes[0]);
+}
+
+gantry_status_t gantry__infer_images_filter_gradient(gantry__infer_t *call) {
+    const gantry_shape_t *images = call->shapes[0];
+    gantry_shape_t *filter = &call->out_shapes[0], wanted;
+    GANTRY__TRY(gantry__infer_dims(call, 1, false, filter));
+    GANTRY__TRY(conv_shape(call, images, filter, &wanted));
+    GANTRY__TRY(check_groups(images->dims[3], filter));
+    return expect_result(call, 2, &wanted, images, filter);
 }
 
 /* ---- depthwise ---- */
