@@ -75,8 +75,7 @@ static gantry_status_t visit_assign(gantry__schedule_t *schedule, uint32_t assig
         schedule->graph->nodes[act->node].op->id == GANTRY__OP_ID__FusedElementwise;
     if (found.output > 0 && !is_fused) return GANTRY_OK;
     const uint32_t end = gantry__schedule_donor_end(schedule, act);
-    while (found.input < end &&
-           !is_own_value(schedule, slot->made_by, found.input, slot, assign))
+    while (found.input < end && !is_own_value(schedule, slot->made_by, found.input, slot, assign))
         ++found.input;
     return found.input < end ? add_overwrite(schedule, act, &found) : GANTRY_OK;
 }
@@ -84,8 +83,7 @@ static gantry_status_t visit_assign(gantry__schedule_t *schedule, uint32_t assig
 gantry_status_t gantry__pass_overwrite(gantry__schedule_t *schedule) {
     if (schedule->lane_count > 1 || schedule->notes) return GANTRY_OK;
     for (uint32_t i = 0; i < schedule->act_count; ++i) {
-        if (schedule->acts[i].kind == GANTRY__DO_ASSIGN)
-            GANTRY__TRY(visit_assign(schedule, i));
+        if (schedule->acts[i].kind == GANTRY__DO_ASSIGN) GANTRY__TRY(visit_assign(schedule, i));
     }
     return GANTRY_OK;
 }
