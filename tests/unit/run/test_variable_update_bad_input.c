@@ -15,7 +15,8 @@ static const refusal_t refusals[] = {
     {NULL, "w", "12", GANTRY_INVALID_ARGUMENT, "the op's name is NULL"},
     {"ResourceApplyNothing", "w", "12", GANTRY_NOT_FOUND,
      "Op type not registered 'ResourceApplyNothing'"},
-    {"Add", "w", "2", GANTRY_INVALID_ARGUMENT, "op Add updates no variables; ops whose names begin"},
+    {"Add", "w", "2", GANTRY_INVALID_ARGUMENT,
+     "op Add updates no variables; ops whose names begin"},
     {"AssignVariableOp", "w", "2", GANTRY_INVALID_ARGUMENT,
      "op AssignVariableOp updates no variables"},
     {"ResourceApplyMomentum", "w", "121", GANTRY_INVALID_ARGUMENT,
@@ -98,9 +99,8 @@ static void wrong_calls_are_refused_and_change_nothing(void **state) {
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"),
                    *host = runtime_fixture_scope(&f, "CPU:0"),
                    *foreign = runtime_fixture_scope(&g, NULL);
-    things_t things = {.one = gantry_scalar_f32(scope, 1),
-                       .two = F32(scope, 1, 2),
-                       .index = I32(scope, 0)};
+    things_t things = {
+        .one = gantry_scalar_f32(scope, 1), .two = F32(scope, 1, 2), .index = I32(scope, 0)};
     things.w = gantry_variable_create(scope, things.two, "w");
     things.s = gantry_variable_create(scope, things.one, "s");
     things.k = gantry_variable_create(scope, I32(scope, 1, 2), "k");
