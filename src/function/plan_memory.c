@@ -130,8 +130,7 @@ static uint64_t slot_bytes(const gantry__schedule_t *schedule, const gantry__slo
     return padded(slot->device, schedule->graph->values[slot->value].bytes);
 }
 
-/* The first of the act's inputs over which its kernel may not write output 0. */
-static uint32_t end_of_donors(const gantry__schedule_t *schedule, const gantry__act_t *act) {
+uint32_t gantry__schedule_donor_end(const gantry__schedule_t *schedule, const gantry__act_t *act) {
     const gantry__node_place_t *place = &schedule->places[act->node];
     if (schedule->graph->passes_off & GANTRY_PASS_IN_PLACE || act->kind != GANTRY__DO_CALL ||
         !place->kept)
@@ -151,7 +150,7 @@ static const gantry__slot_t *find_memory_donor(const gantry__schedule_t *schedul
                                                const gantry__act_t *act, uint32_t step) {
     const gantry__value_t *result =
         &schedule->graph->values[schedule->slots[act->outputs[0]].value];
-    const uint32_t end = end_of_donors(schedule, act);
+    const uint32_t end = gantry__schedule_donor_end(schedule, act);
     for (uint32_t i = 0; i < end; ++i) {
         const gantry__slot_t *slot = &schedule->slots[act->inputs[i]];
         const gantry__value_t *value = &schedule->graph->values[slot->value];

@@ -33,7 +33,7 @@
 #define PIECE_ALIGNMENT 64 /* bytes: a cache line of a processor */
 
 /* Calls with at most this many inputs have a small frame. */
-#define FEW_INPUTS 8
+#define FEW_INPUTS 12
 #define FEW_OUTPUTS 6
 
 /* Sets the counters only: the arrays are filled as far as they are used. */
@@ -613,10 +613,22 @@ GIVE_ROOM(inline, run_few, FEW_INPUTS, FEW_OUTPUTS)
 GIVE_ROOM(GANTRY__NOINLINE, run_many_inputs, GANTRY__MAX_INPUTS, FEW_OUTPUTS)
 GIVE_ROOM(GANTRY__NOINLINE, run_many_outputs, GANTRY__MAX_INPUTS, GANTRY__MAX_OUTPUTS)
 
+/* The attribute that counts the outputs of a list is read here, before it is checked. */
+static bool has_few_outputs(const gantry__eager_t *eager) {
+    const gantry__op_def_t *op = eager->op;
+    if (!(gantry__op_outputs(op)[0].flags & GANTRY__ARG_LIST))
+        return op->output_count <= FEW_OUTPUTS;
+    for (size_t i = 0; i < eager->attr_count; ++i) {
+        const gantry_attr_value_t *attr = &eager->attrs[i];
+        if ((attr->kind == GANTRY_ATTR_INTS || attr->kind == GANTRY_ATTR_INT) &&
+            attr->i > FEW_OUTPUTS && strcmp(attr->name ? attr->name : "", "program") != 0)
+            return false;
+    }
+    return true;
+}
+
 static gantry_status_t run_in_room(gantry__eager_t *eager, size_t *output_count) {
-    if (eager->op->output_count > FEW_OUTPUTS ||
-        gantry__op_outputs(eager->op)[0].flags & GANTRY__ARG_LIST)
-        return run_many_outputs(eager, output_count);
+    if (!has_few_outputs(eager)) return run_many_outputs(eager, output_count);
     return eager->input_count > FEW_INPUTS ? run_many_inputs(eager, output_count)
                                            : run_few(eager, output_count);
 }

@@ -7,7 +7,7 @@
 #include "device/logical_device.h"
 #include "run/eager_state.h"
 
-static bool fits(const gantry__eager_t *eager, uint32_t input, uint32_t output) {
+static bool has_room_in(const gantry__eager_t *eager, uint32_t input, uint32_t output) {
     const gantry_tensor_t *tensor = eager->inputs[input];
     const gantry_arg_t *out = eager->output_args[output];
     const uint64_t bytes =
@@ -35,9 +35,10 @@ static bool is_overwritten(const gantry__eager_t *eager, uint32_t i) {
 
 const gantry_tensor_t *gantry__eager_find_donor(const gantry__eager_t *eager, uint32_t i) {
     const uint32_t end = end_of_inputs(eager);
-    if (i < end && is_overwritten(eager, i)) return fits(eager, i, i) ? eager->inputs[i] : NULL;
+    if (i < end && is_overwritten(eager, i))
+        return has_room_in(eager, i, i) ? eager->inputs[i] : NULL;
     for (uint32_t k = 0; k < end && i == 0; ++k) {
-        if (gantry__scope_is_donated(eager->scope, eager->inputs[k]) && fits(eager, k, 0))
+        if (gantry__scope_is_donated(eager->scope, eager->inputs[k]) && has_room_in(eager, k, 0))
             return eager->inputs[k];
     }
     return NULL;

@@ -191,6 +191,20 @@ gantry_tensor_t *gantry__variable_withdraw(gantry_variable_t *variable, bool *ou
     return value;
 }
 
+bool gantry__variable_try_withdraw(gantry_variable_t *variable, gantry_tensor_t *value) {
+    if (!gantry__mutex_try_lock(&variable->update)) return false;
+    gantry__mutex_lock(&variable->lock);
+    bool is_alone = variable->value == value;
+    if (is_alone) {
+        gantry_tensor_release(value);
+        is_alone = gantry__tensor_is_sole(value);
+        variable->value = is_alone ? NULL : gantry_tensor_retain(value);
+    }
+    gantry__mutex_unlock(&variable->lock);
+    if (!is_alone) gantry__mutex_unlock(&variable->update);
+    return is_alone;
+}
+
 void gantry__variable_put(gantry_variable_t *variable, gantry_tensor_t *value) {
     gantry__mutex_lock(&variable->lock);
     gantry_tensor_t *old = variable->value;

@@ -35,6 +35,9 @@ gantry_status_t gantry__variable_own(const gantry_scope_t *scope, const gantry_t
 /* Gives the present value to an update that holds the update lock. If the variable holds it alone,
  * it has none until gantry__variable_put: readers wait for the lock. */
 gantry_tensor_t *gantry__variable_withdraw(gantry_variable_t *variable, bool *out_is_alone);
+/* Takes the value from the variable, and its update lock, if the value is this one, which only the
+ * variable and the caller hold. gantry__variable_put and unlocking end it. */
+bool gantry__variable_try_withdraw(gantry_variable_t *variable, gantry_tensor_t *value);
 /* Sets the value; takes over the caller's reference. The update lock is held. */
 void gantry__variable_put(gantry_variable_t *variable, gantry_tensor_t *value);
 /* Replaces the value; takes over the caller's reference. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops update variables at once and in functions, with TensorFlow's numbers; a failed one changes
- * nothing. */
+/* Ops update variables at once and in functions, with TensorFlow's numbers, and in place where
+ * nobody holds the value. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
+#include <stdatomic.h>
 
+#include "device/buffer.h"
 #include "function_fixture.h"
-
-#define LOCAL(device) "/job:localhost/replica:0/task:0/device:" device
+#include "run/tensor_state.h"
 
 static const char *const homes[] = {"CPU:0", "GPU:0"};
 
@@ -303,165 +304,210 @@ static void updates_of_two_threads_both_count(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* ---- errors ---- */
+/* ---- in place ---- */
 
-static void expect_update_failure(gantry_scope_t *scope, const char *op,
-                                  gantry_variable_t *const *variables, size_t count,
-                                  const gantry_tensor_t *const *inputs, size_t input_count,
-                                  gantry_status_t status, const char *text) {
-    assert_int_equal(
-        gantry_variable_update(scope, op, variables, count, inputs, input_count, NULL, 0), status);
-    expect_scope_failure(scope, status, text);
+enum { MANY = 5000 };
+
+static uint64_t place_of(gantry_scope_t *scope, gantry_variable_t *variable) {
+    const gantry_tensor_t *value = gantry_variable_read(scope, variable);
+    const uint64_t place = value->buffer->span.offset_bytes + value->offset_bytes;
+    gantry_tensor_drop(scope, value);
+    return place;
 }
 
-static void wrong_calls_are_refused_and_change_nothing(void **state) {
+static gantry_variable_t *make_many(gantry_scope_t *scope, float value) {
+    return make_variable(
+        scope, gantry_fill(scope, GANTRY_SHAPE(MANY), gantry_scalar_f32(scope, value)), "w");
+}
+
+/* var - 1 * delta, or rows of it */
+static void overwriting(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                        const gantry_tensor_t **outputs, void *user) {
+    gantry_variable_t *const variables[] = {user};
+    const gantry_tensor_t *const given[] = {gantry_scalar_f32(scope, 1), inputs[0]};
+    const gantry_tensor_t *const rows[] = {I32(scope, 0, MANY - 1), F32(scope, 3, 4)};
+    (void)UPDATE(scope, "ResourceApplyGradientDescent", variables, given);
+    (void)UPDATE(scope, "ResourceScatterAdd", variables, rows);
+    outputs[0] = inputs[0];
+}
+
+static void expect_ends(gantry_scope_t *scope, gantry_variable_t *variable, float first,
+                        float middle, float last) {
+    static float values[MANY];
+    const gantry_tensor_t *value = gantry_variable_read(scope, variable);
+    assert_int_equal(gantry_tensor_read(value, values, sizeof values), GANTRY_OK);
+    assert_float_equal(values[0], first, 0);
+    for (size_t i = 1; i + 1 < MANY; ++i) assert_float_equal(values[i], middle, 0);
+    assert_float_equal(values[MANY - 1], last, 0);
+    gantry_tensor_drop(scope, value);
+}
+
+/* At once, and in a function. */
+static void values_that_nobody_holds_are_overwritten(void **state) {
     (void)state;
-    runtime_fixture_t f, g;
-    runtime_fixture_open(&f, 1);
-    gantry_runtime_options_t options = runtime_fixture_options(&g);
-    runtime_fixture_open_with(&g, &options);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"),
-                   *host = runtime_fixture_scope(&f, "CPU:0"),
-                   *foreign = runtime_fixture_scope(&g, NULL);
-    const gantry_tensor_t *one = gantry_scalar_f32(scope, 1), *two = F32(scope, 1, 2);
-    gantry_variable_t *w = make_variable(scope, two, "w"), *m = make_variable(scope, two, "m"),
-                      *k = make_variable(scope, I32(scope, 1, 2), "k"),
-                      *c = make_variable(host, F32(host, 1, 2), "c"),
-                      *alien = make_variable(foreign, F32(foreign, 1, 2), "alien");
-    const gantry_tensor_t *const sgd[] = {one, two};
-    const gantry_tensor_t *const momentum[] = {one, two, one};
-    const struct {
-        const char *op;
-        gantry_variable_t *variables[2];
-        size_t count;
-        const gantry_tensor_t *inputs[3];
-        size_t input_count;
-        gantry_status_t status;
-        const char *text;
-    } rows[] = {
-        {NULL, {w}, 1, {one, two}, 2, GANTRY_INVALID_ARGUMENT, "the op's name is NULL"},
-        {"ResourceApplyNothing",
-         {w},
-         1,
-         {one, two},
-         2,
-         GANTRY_NOT_FOUND,
-         "Op type not registered 'ResourceApplyNothing'"},
-        {"Add", {w}, 1, {two}, 1, GANTRY_INVALID_ARGUMENT, "op Add updates no variables"},
-        {"AssignVariableOp",
-         {w},
-         1,
-         {two},
-         1,
-         GANTRY_INVALID_ARGUMENT,
-         "op AssignVariableOp updates no variables"},
-        {"ResourceApplyMomentum",
-         {w},
-         1,
-         {one, two, one},
-         3,
-         GANTRY_INVALID_ARGUMENT,
-         "op ResourceApplyMomentum updates 2 variables, from var to accum; 1 are given"},
-        {"ResourceApplyMomentum",
-         {w, NULL},
-         2,
-         {one, two, one},
-         3,
-         GANTRY_INVALID_ARGUMENT,
-         "op ResourceApplyMomentum: variable 1 (accum) is NULL"},
-        {"ResourceApplyMomentum",
-         {w, w},
-         2,
-         {one, two, one},
-         3,
-         GANTRY_INVALID_ARGUMENT,
-         "op ResourceApplyMomentum: variable w is given as var and as accum"},
-        {"ResourceApplyMomentum",
-         {w, c},
-         2,
-         {one, two, one},
-         3,
-         GANTRY_INVALID_ARGUMENT,
-         "variable c (accum) lives on /device:CPU:0 and w (var) on /device:GPU:0; variables of one device are accepted"},
-        {"ResourceApplyGradientDescent",
-         {alien},
-         1,
-         {one, two},
-         2,
-         GANTRY_INVALID_ARGUMENT,
-         "variable alien (var) belongs to another runtime"},
-        {"ResourceApplyGradientDescent", {w}, 1, {one}, 1, GANTRY_INVALID_ARGUMENT, "variable w: "},
-        {"ResourceApplyGradientDescent",
-         {w},
-         1,
-         {one, NULL},
-         2,
-         GANTRY_INVALID_ARGUMENT,
-         "input 2 (delta) is NULL"},
-        {"ResourceApplyGradientDescent",
-         {w},
-         1,
-         {two, two},
-         2,
-         GANTRY_INVALID_ARGUMENT,
-         "alpha is not a scalar: [2]"},
-        {"ResourceApplyGradientDescent",
-         {w},
-         1,
-         {one, one},
-         2,
-         GANTRY_INVALID_ARGUMENT,
-         "variable w: ResourceApplyGradientDescent: var and delta do not have the same shape[2] []"},
-        {"ResourceApplyGradientDescent",
-         {k},
-         1,
-         {one, two},
-         2,
-         GANTRY_INVALID_ARGUMENT,
-         "variable k: ResourceApplyGradientDescent: "},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i)
-        expect_update_failure(scope, rows[i].op, rows[i].variables, rows[i].count, rows[i].inputs,
-                              rows[i].input_count, rows[i].status, rows[i].text);
-    gantry_variable_t *const pair[] = {w, m};
-    expect_update_failure(scope, "ResourceApplyMomentum", NULL, 2, momentum, 3,
-                          GANTRY_INVALID_ARGUMENT, "variables is NULL");
-    expect_update_failure(scope, "ResourceApplyMomentum", pair, 2, NULL, 3, GANTRY_INVALID_ARGUMENT,
-                          "inputs is NULL");
-    expect_update_failure(scope, "ResourceApplyGradientDescent", pair, 1, sgd, 1000,
-                          GANTRY_INVALID_ARGUMENT, "is given 1000 inputs; it takes 2");
-    EXPECT_F32(gantry_variable_read(scope, w), 1, 2);
-    EXPECT_F32(gantry_variable_read(scope, m), 1, 2);
-    release_all((gantry_variable_t *const[]){w, m, k, c, alien}, 5);
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    const gantry_tensor_t *ones =
+        gantry_fill(scope, GANTRY_SHAPE(MANY), gantry_scalar_f32(scope, 1));
+    const gantry_input_spec_t input = SPEC_F32(MANY);
+    const gantry_tensor_t *out;
+    gantry_variable_t *v = make_many(scope, 10);
+    gantry_function_t *function =
+        function_fixture_trace(f.runtime, overwriting, v, &input, 1, 1, NULL);
+    overwriting(scope, &ones, &out, v); /* from here on nobody else has seen the value */
+    const uint64_t place = place_of(scope, v);
+    for (int i = 0; i < 2; ++i) {
+        overwriting(scope, &ones, &out, v);
+        assert_int_equal(place_of(scope, v), place);
+    }
+    expect_ends(scope, v, 16, 7, 19);
+    for (int i = 0; i < 3; ++i) {
+        function_fixture_call(scope, function, &ones, 1, &out, 1);
+        gantry_tensor_drop(scope, out);
+        assert_int_equal(place_of(scope, v), place);
+    }
+    expect_ends(scope, v, 22, 4, 28);
+    gantry_function_release(function);
+    gantry_variable_release(v);
     expect_ended_well(scope);
-    expect_ended_well(host);
-    expect_ended_well(foreign);
-    gantry_runtime_release(g.runtime);
     runtime_fixture_close(&f);
 }
 
-/* On the CPU the op finds a bad index before it writes. */
-static void bad_index_changes_nothing_on_the_cpu(void **state) {
+static void values_that_somebody_holds_are_not(void **state) {
     (void)state;
     runtime_fixture_t f;
-    runtime_fixture_open(&f, 1);
+    runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
-    float values[100];
-    for (size_t i = 0; i < 100; ++i) values[i] = (float)i;
-    gantry_variable_t *const variables[] = {
-        make_variable(scope, make_f32(scope, 100, values), "w")};
-    const gantry_tensor_t *const inputs[] = {I32(scope, 0, 100), F32(scope, 5, 6)};
-    assert_int_equal(UPDATE(scope, "ResourceScatterAdd", variables, inputs),
-                     GANTRY_INVALID_ARGUMENT);
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
-                         "indices[1] = [100] does not index into shape [100]");
-    expect_f32(gantry_variable_read(scope, variables[0]), 100, values);
-    gantry_variable_release(variables[0]);
+    const gantry_tensor_t *ones =
+        gantry_fill(scope, GANTRY_SHAPE(MANY), gantry_scalar_f32(scope, 1));
+    const gantry_input_spec_t input = SPEC_F32(MANY);
+    const gantry_tensor_t *out;
+    static float values[MANY];
+    gantry_variable_t *v = make_many(scope, 10);
+    gantry_function_t *function =
+        function_fixture_trace(f.runtime, overwriting, v, &input, 1, 1, NULL);
+    const gantry_tensor_t *held[3];
+    held[0] = gantry_variable_read(scope, v);
+    overwriting(scope, &ones, &out, v);
+    held[1] = gantry_variable_read(scope, v);
+    function_fixture_call(scope, function, &ones, 1, &out, 1);
+    held[2] = gantry_variable_read(scope, v);
+    function_fixture_call(scope, function, &held[2], 1, &out, 1);
+    for (size_t i = 0; i < 3; ++i) {
+        assert_int_equal(gantry_tensor_read(held[i], values, sizeof values), GANTRY_OK);
+        assert_float_equal(values[0], (float)(10 + 2 * (int)i), 0);
+        assert_float_equal(values[1], (float)(10 - (int)i), 0);
+    }
+    expect_ends(scope, v, 3, 0, 4); /* each minus itself, and rows */
+    gantry_function_release(function);
+    gantry_variable_release(v);
     expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+typedef struct writer_t {
+    gantry_runtime_t *runtime;
+    gantry_variable_t *variable;
+    gantry_function_t *function; /* NULL: at once */
+    atomic_bool has_ended;
+    gantry_status_t status;
+} writer_t;
+
+static void stepping_once(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                          const gantry_tensor_t **outputs, void *user) {
+    gantry_variable_t *const variables[] = {user};
+    const gantry_tensor_t *const given[] = {gantry_scalar_f32(scope, 1), inputs[0]};
+    (void)UPDATE(scope, "ResourceApplyGradientDescent", variables, given);
+    outputs[0] = inputs[0];
+}
+
+static void *keep_writing(void *user) {
+    writer_t *writer = user;
+    gantry_scope_t *scope = gantry_scope_begin(writer->runtime, "CPU:0");
+    const gantry_tensor_t *out,
+        *ones = gantry_fill(scope, GANTRY_SHAPE(MANY), gantry_scalar_f32(scope, 1));
+    for (int i = 0; i < 300; ++i) {
+        if (writer->function) {
+            (void)gantry_function_call(scope, writer->function, &ones, 1, &out, 1);
+            gantry_tensor_drop(scope, out);
+        } else {
+            stepping_once(scope, &ones, &out, writer->variable);
+        }
+    }
+    writer->status = gantry_scope_end(scope);
+    atomic_store(&writer->has_ended, true);
+    return NULL;
+}
+
+static void readers_see_each_value_as_a_whole(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    for (int is_traced = 0; is_traced < 2; ++is_traced) {
+        gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+        const gantry_input_spec_t input = SPEC_F32(MANY);
+        static float values[MANY];
+        float before = 0;
+        writer_t writer = {.runtime = f.runtime, .variable = make_many(scope, 0)};
+        if (is_traced)
+            writer.function = function_fixture_trace(f.runtime, stepping_once, writer.variable,
+                                                     &input, 1, 1, NULL);
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, keep_writing, &writer), 0);
+        for (bool is_last = false; !is_last;) {
+            is_last = atomic_load(&writer.has_ended);
+            const gantry_tensor_t *value = gantry_variable_read(scope, writer.variable);
+            assert_int_equal(gantry_tensor_read(value, values, sizeof values), GANTRY_OK);
+            for (size_t i = 1; i < MANY; ++i) assert_float_equal(values[i], values[0], 0);
+            assert_true(values[0] <= before);
+            before = values[0];
+            gantry_tensor_drop(scope, value);
+        }
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(writer.status, GANTRY_OK);
+        assert_float_equal(before, -300, 0);
+        gantry_function_release(writer.function);
+        gantry_variable_release(writer.variable);
+        expect_ended_well(scope);
+    }
     runtime_fixture_close(&f);
 }
 
 /* ---- memory runs out ---- */
+
+/* A failed update has changed nothing. */
+static void failed_updates_leave_the_values(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    const gantry_tensor_t *one = gantry_scalar_f32(scope, 1);
+    const gantry_tensor_t *ones = gantry_fill(scope, GANTRY_SHAPE(MANY), one);
+    gantry_variable_t *const variables[] = {make_many(scope, 0), make_many(scope, 0)};
+    const gantry_tensor_t *const inputs[] = {one, ones, one};
+    float expected[2] = {0, 0};
+    long failed = 0;
+    for (long n = 0;; ++n) {
+        runtime_fixture_starve(&f, n);
+        const gantry_status_t status =
+            UPDATE(scope, "ResourceApplyKerasMomentum", variables, inputs);
+        const bool has_failed = runtime_fixture_feed(&f);
+        failed += has_failed;
+        gantry_scope_clear(scope);
+        if (status == GANTRY_OK) {
+            expected[1] -= 1;
+            expected[0] += expected[1];
+        }
+        for (size_t i = 0; i < 2; ++i)
+            expect_ends(scope, variables[i], expected[i], expected[i], expected[i]);
+        if (!has_failed) break;
+    }
+    assert_in_range(failed, 2, 1000);
+    release_all(variables, 2);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
 
 static gantry_status_t update_and_trace(gantry_scope_t *scope) {
     const gantry_input_spec_t input = SPEC_F32(4);
@@ -491,16 +537,12 @@ int main(int argc, char **argv) {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(steps_give_tensorflows_numbers),
-        TEST(steps_in_a_function_keep_program_order),
-        TEST(step_in_a_function_is_one_kernel),
-        TEST(rows_are_scattered),
-        TEST(integers_are_updated_where_they_live),
-        TEST(values_that_were_read_stay),
-        TEST(updates_of_two_threads_both_count),
-        TEST(wrong_calls_are_refused_and_change_nothing),
-        TEST(bad_index_changes_nothing_on_the_cpu),
-        TEST(nothing_leaks_when_memory_runs_out),
+        TEST(steps_give_tensorflows_numbers),       TEST(steps_in_a_function_keep_program_order),
+        TEST(step_in_a_function_is_one_kernel),     TEST(rows_are_scattered),
+        TEST(integers_are_updated_where_they_live), TEST(values_that_were_read_stay),
+        TEST(updates_of_two_threads_both_count),    TEST(values_that_nobody_holds_are_overwritten),
+        TEST(values_that_somebody_holds_are_not),   TEST(readers_see_each_value_as_a_whole),
+        TEST(failed_updates_leave_the_values),      TEST(nothing_leaks_when_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

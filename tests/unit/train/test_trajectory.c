@@ -183,9 +183,30 @@ static void on_three_virtual_cpus(void **state) {
     gantry_runtime_release(runtime);
 }
 
+static void on_pocl(void **state) {
+    gantry_runtime_t *runtime = train_open_opencl();
+    (void)state;
+    follow_both_types(runtime, (gantry_model_options_t){.device = "/GPU:0"});
+    gantry_runtime_release(runtime);
+}
+
+/* Unlike devices in one strategy. */
+static void on_cpu_and_pocl_together(void **state) {
+    static const char *const devices[] = {"CPU:0", "GPU:0"};
+    gantry_runtime_t *runtime = train_open_opencl();
+    gantry_strategy_t *strategy = gantry_mirrored_strategy(runtime, devices, 2);
+    (void)state;
+    if (!strategy) fail_msg("%s", gantry_last_message());
+    follow_both_types(runtime, (gantry_model_options_t){.strategy = strategy});
+    gantry_strategy_release(strategy);
+    gantry_runtime_release(runtime);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(on_the_cpu),
                                        cmocka_unit_test(on_two_virtual_cpus),
-                                       cmocka_unit_test(on_three_virtual_cpus)};
+                                       cmocka_unit_test(on_three_virtual_cpus),
+                                       cmocka_unit_test(on_pocl),
+                                       cmocka_unit_test(on_cpu_and_pocl_together)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
