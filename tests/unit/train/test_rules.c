@@ -108,7 +108,7 @@ static double sum_of_outputs(const gradient_case_t *c, values_t *values) {
     size_t weight = c->input_count;
     double sum = 0;
     for (size_t i = 0; i < count; ++i) {
-        if (gantry_tensor_dtype(outputs[i]) == GANTRY_FLOAT64)
+        if (weight < c->golden->input_count && gantry_tensor_dtype(outputs[i]) == GANTRY_FLOAT64)
             sum += add_up(outputs[i], c->golden->inputs[weight++].data);
     }
     expect_ended_well(scope);
