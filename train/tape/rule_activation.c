@@ -4,8 +4,6 @@
 
 typedef const gantry_tensor_t tensor;
 
-static const double selu_scale = 1.0507009873554805;
-static const double selu_scale_alpha = 1.7580993408473768;
 static const double root_half = 0.7071067811865476;           /* sqrt(1 / 2) */
 static const double root_two_over_pi = 0.7978845608028654;    /* sqrt(2 / pi) */
 static const double one_over_root_two_pi = 0.398942280401433; /* 1 / sqrt(2 pi) */
@@ -20,60 +18,40 @@ static void set(gantry__rule_call_t *c, tensor *derivative) {
     c->dx[0] = gantry_mul(c->scope, c->dy[0], derivative);
 }
 
-/* ---- with corners: there the gradient is 0 ---- */
+/* ---- by TensorFlow's ops for them: at a corner the gradient is 0 ---- */
 
 static void rule_relu(gantry__rule_call_t *c) {
-    gantry_scope_t *s = c->scope;
-    c->dx[0] = gantry_select(s, gantry_greater(s, c->y[0], number(c, 0)), c->dy[0], number(c, 0));
+    c->dx[0] = gantry__rule_op2(c, "ReluGrad", c->dy[0], c->y[0]);
 }
 
 static void rule_relu6(gantry__rule_call_t *c) {
-    gantry_scope_t *s = c->scope;
-    tensor *is_inside = gantry_logical_and(s, gantry_greater(s, c->y[0], number(c, 0)),
-                                           gantry_less(s, c->y[0], number(c, 6)));
-    c->dx[0] = gantry_select(s, is_inside, c->dy[0], number(c, 0));
+    c->dx[0] = gantry__rule_op2(c, "Relu6Grad", c->dy[0], c->y[0]);
 }
 
 static void rule_leaky_relu(gantry__rule_call_t *c) {
-    gantry_scope_t *s = c->scope;
-    const float alpha = (float)gantry__rule_attr(c, "alpha")->f; /* the op has it in this type */
-    c->dx[0] = gantry_select(s, gantry_greater(s, c->x[0], number(c, 0)), c->dy[0],
-                             gantry__rule_scale(c, c->dy[0], alpha));
+    c->dx[0] = gantry__rule_op(c, "LeakyReluGrad", (tensor *[]){c->dy[0], c->x[0]}, 2,
+                               gantry__rule_attr(c, "alpha"), 1);
 }
 
-/* ---- by the output y ---- */
-
-/* y + 1 where y is negative, else 1 */
 static void rule_elu(gantry__rule_call_t *c) {
-    gantry_scope_t *s = c->scope;
-    tensor *below = gantry_mul(s, gantry_add(s, c->y[0], number(c, 1)), c->dy[0]);
-    c->dx[0] = gantry_select(s, gantry_less(s, c->y[0], number(c, 0)), below, c->dy[0]);
+    c->dx[0] = gantry__rule_op2(c, "EluGrad", c->dy[0], c->y[0]);
 }
 
 static void rule_selu(gantry__rule_call_t *c) {
-    gantry_scope_t *s = c->scope;
-    tensor *below = gantry_mul(s, c->dy[0], gantry_add(s, c->y[0], number(c, selu_scale_alpha)));
-    c->dx[0] = gantry_select(s, gantry_less(s, c->y[0], number(c, 0)), below,
-                             gantry__rule_scale(c, c->dy[0], selu_scale));
+    c->dx[0] = gantry__rule_op2(c, "SeluGrad", c->dy[0], c->y[0]);
 }
 
-/* y (1 - y) */
+static void rule_softsign(gantry__rule_call_t *c) {
+    c->dx[0] = gantry__rule_op2(c, "SoftsignGrad", c->dy[0], c->x[0]);
+}
+
 static void rule_sigmoid(gantry__rule_call_t *c) {
-    gantry_scope_t *s = c->scope;
-    c->dx[0] =
-        gantry_mul(s, gantry_mul(s, c->dy[0], c->y[0]), gantry_sub(s, number(c, 1), c->y[0]));
+    c->dx[0] = gantry__rule_op2(c, "SigmoidGrad", c->y[0], c->dy[0]);
 }
 
-/* ---- by the input x ---- */
+/* ---- by the input ---- */
 
 static void rule_softplus(gantry__rule_call_t *c) { set(c, gantry_sigmoid(c->scope, c->x[0])); }
-
-/* 1 / (1 + |x|)^2 */
-static void rule_softsign(gantry__rule_call_t *c) {
-    gantry_scope_t *s = c->scope;
-    tensor *below = gantry_add(s, number(c, 1), gantry_abs(s, c->x[0]));
-    c->dx[0] = gantry_div(s, c->dy[0], gantry_square(s, below));
-}
 
 /* With p = sigmoid(x): p (1 + x (1 - p)) */
 static void rule_silu(gantry__rule_call_t *c) {

@@ -36,11 +36,6 @@ tensor *gantry__rule_broadcast_like(const gantry__rule_call_t *c, tensor *x, ten
     return gantry__rule_op2(c, "BroadcastTo", x, gantry_shape(c->scope, like, GANTRY_INT32));
 }
 
-tensor *gantry__rule_sizes(const gantry__rule_call_t *c, tensor *x, int32_t first, int32_t count) {
-    return gantry_slice(c->scope, gantry_shape(c->scope, x, GANTRY_INT32), (int64_t[]){first},
-                        (int64_t[]){count});
-}
-
 /* ---- what was recorded ---- */
 
 bool gantry__rule_knows_ints(const gantry__rule_call_t *c, size_t input, int64_t *out, size_t room,
@@ -83,21 +78,6 @@ tensor *gantry__rule_dy(const gantry__rule_call_t *c, size_t output) {
 }
 
 /* ---- places ---- */
-
-tensor *gantry__rule_places(const gantry__rule_call_t *c, tensor *x) {
-    gantry_scope_t *s = c->scope;
-    const int64_t count = gantry_tensor_elements(x);
-    tensor *range;
-    if (count > INT32_MAX)
-        range = gantry_range(s, gantry_scalar_i64(s, 0), gantry_scalar_i64(s, count),
-                             gantry_scalar_i64(s, 1));
-    else
-        range = gantry_range(
-            s, gantry_scalar_i32(s, 0),
-            count < 0 ? gantry_size(s, x, GANTRY_INT32) : gantry_scalar_i32(s, (int32_t)count),
-            gantry_scalar_i32(s, 1));
-    return gantry__rule_reshape_like(c, range, x);
-}
 
 tensor *gantry__rule_put_back(const gantry__rule_call_t *c, tensor *dy, tensor *places,
                               tensor *like) {

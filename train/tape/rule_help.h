@@ -27,17 +27,12 @@ bool gantry__rule_axis(const gantry__rule_call_t *c, size_t input, int32_t rank,
 const gantry_tensor_t *gantry__rule_again(const gantry__rule_call_t *c, const char *op,
                                           const gantry_tensor_t *const inputs[4],
                                           const char *const *attr_names, size_t attr_count);
-/* An int32 vector as a shape, a size, or a part of one: `count` sizes of x from `first` on. */
-const gantry_tensor_t *gantry__rule_sizes(const gantry__rule_call_t *c, const gantry_tensor_t *x,
-                                          int32_t first, int32_t count);
 /* Adds each element of dy to the element of `like`'s shape from which `places` says that it comes:
  * places has dy's shape, and row-major positions. */
 const gantry_tensor_t *gantry__rule_put_back(const gantry__rule_call_t *c,
                                              const gantry_tensor_t *dy,
                                              const gantry_tensor_t *places,
                                              const gantry_tensor_t *like);
-/* The row-major position of each element of x, in its shape: int32, or int64 for large tensors. */
-const gantry_tensor_t *gantry__rule_places(const gantry__rule_call_t *c, const gantry_tensor_t *x);
 /* The output gradient, or zeros where nothing depends on the output. */
 const gantry_tensor_t *gantry__rule_dy(const gantry__rule_call_t *c, size_t output);
 

@@ -69,18 +69,65 @@ static tensor *row_count(gantry__rule_call_t *c, const gather_t *g) {
     return gantry_floor_div(s, all, gantry_scalar_i64(s, each > 0 ? each : 1));
 }
 
-static void rule_gather(gantry__rule_call_t *c) {
+/* Adds the slices of dy to the rows of params that they come from. */
+static tensor *put_rows(gantry__rule_call_t *c, const gather_t *g, tensor *rows) {
     gantry_scope_t *s = c->scope;
+    tensor *values = exchange(c, c->dy[0], GANTRY_SHAPE(g->batch, g->outer, g->each, g->inner));
+    if (!values) return NULL;
+    const int64_t count = g->each < 0 ? -1 : g->batch * g->each;
+    values = gantry_reshape(s, values, GANTRY_SHAPE(count, g->outer, g->inner));
+    tensor *inputs[] = {values, rows, row_count(c, g)};
+    tensor *sums = gantry__rule_op(c, "UnsortedSegmentSum", inputs, 3, NULL, 0);
+    if (g->outer != 1)
+        sums = exchange(c, sums, GANTRY_SHAPE(g->batch, g->size, g->outer, g->inner));
+    return gantry__rule_reshape_like(c, sums, c->x[0]);
+}
+
+static void rule_gather(gantry__rule_call_t *c) {
     gather_t g;
     if (!c->wants[0] || !gather_read(c, &g)) return;
-    tensor *values = exchange(c, c->dy[0], GANTRY_SHAPE(g.batch, g.outer, g.each, g.inner));
-    if (!values) return;
-    values = gantry_reshape(s, values,
-                            GANTRY_SHAPE(g.each < 0 ? -1 : g.batch * g.each, g.outer, g.inner));
-    tensor *inputs[] = {values, rows_of(c, &g), row_count(c, &g)};
-    tensor *sums = gantry__rule_op(c, "UnsortedSegmentSum", inputs, 3, NULL, 0);
-    if (g.outer != 1) sums = exchange(c, sums, GANTRY_SHAPE(g.batch, g.size, g.outer, g.inner));
-    c->dx[0] = gantry__rule_reshape_like(c, sums, c->x[0]);
+    if (gantry_tensor_elements(c->x[0]) == 0)
+        c->dx[0] = gantry_zeros_like(c->scope, c->x[0]);
+    else
+        c->dx[0] = put_rows(c, &g, rows_of(c, &g));
+}
+
+static void rule_embedding(gantry__rule_call_t *c) {
+    const gantry_shape_t *x = gantry_tensor_shape(c->x[0]);
+    const gather_t g = {.batch = 1,
+                        .outer = 1,
+                        .size = x->dims[0],
+                        .inner = product(x, 1, x->rank),
+                        .each = gantry_tensor_elements(c->x[1])};
+    if (g.inner < 0)
+        gantry__rule_lacks(c, "needs known sizes of params");
+    else if (gantry_tensor_elements(c->x[0]) == 0)
+        c->dx[0] = gantry_zeros_like(c->scope, c->x[0]);
+    else
+        c->dx[0] = put_rows(c, &g, gantry_reshape(c->scope, c->x[1], GANTRY_SHAPE(-1)));
+}
+
+/* The mask covers dimensions from the axis on: the rows are those that Where finds. */
+static void rule_boolean_mask(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    const gantry_shape_t *x = gantry_tensor_shape(c->x[0]), *mask = gantry_tensor_shape(c->x[1]);
+    int32_t axis = (int32_t)gantry__rule_attr_int(c, "axis");
+    if (axis < 0) axis += x->rank;
+    const gather_t g = {.batch = 1,
+                        .outer = product(x, 0, axis),
+                        .size = product(x, axis, axis + mask->rank),
+                        .inner = product(x, axis + mask->rank, x->rank),
+                        .each = -1};
+    if (gantry__rule_open_sizes(c->x[0]) > 0) {
+        gantry__rule_lacks(c, "needs known sizes");
+        return;
+    }
+    if (gantry_tensor_elements(c->x[0]) == 0) {
+        c->dx[0] = gantry_zeros_like(s, c->x[0]);
+        return;
+    }
+    tensor *flat = gantry_reshape(s, c->x[1], GANTRY_SHAPE(-1));
+    c->dx[0] = put_rows(c, &g, gantry_reshape(s, gantry_where(s, flat), GANTRY_SHAPE(-1)));
 }
 
 /* ---- rows of indices ---- */
@@ -201,7 +248,9 @@ static void rule_sort(gantry__rule_call_t *c) {
     c->dx[0] = exchange_last(c, back, axis);
 }
 
-const gantry__rule_t gantry__rules_index[] = {{"Gather", rule_gather},
+const gantry__rule_t gantry__rules_index[] = {{"BooleanMask", rule_boolean_mask},
+                                              {"EmbeddingLookup", rule_embedding},
+                                              {"Gather", rule_gather},
                                               {"GatherNd", rule_gather_nd},
                                               {"ScatterNd", rule_scatter_nd},
                                               {"Sort", rule_sort},

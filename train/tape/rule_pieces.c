@@ -4,8 +4,6 @@
 
 typedef const gantry_tensor_t tensor;
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 /* ---- joining ---- */
 
 /* Sizes that are known up to an input, along the axis. */
@@ -124,16 +122,11 @@ static void rule_slice(gantry__rule_call_t *c) {
     c->dx[0] = gantry_pad(c->scope, c->dy[0], paddings, NULL);
 }
 
-static const char *const stride_attrs[] = {"begin_mask", "end_mask", "ellipsis_mask",
-                                           "new_axis_mask", "shrink_axis_mask"};
-
-/* The same pieces of the positions say where each element of dy comes from. */
 static void rule_strided_slice(gantry__rule_call_t *c) {
-    tensor *inputs[] = {gantry__rule_places(c, c->x[0]), c->x[1], c->x[2], c->x[3]};
-    if (!inputs[0]) return;
-    tensor *places =
-        gantry__rule_again(c, "StridedSlice", inputs, stride_attrs, COUNT(stride_attrs));
-    c->dx[0] = gantry__rule_put_back(c, c->dy[0], places, c->x[0]);
+    tensor *shape = gantry_shape(c->scope, c->x[0], gantry_tensor_dtype(c->x[1]));
+    tensor *inputs[] = {shape, c->x[1], c->x[2], c->x[3], c->dy[0]};
+    c->dx[0] =
+        gantry__rule_op(c, "StridedSliceGrad", inputs, 5, c->record->attrs, c->record->attr_count);
 }
 
 /* ---- paddings ---- */
@@ -158,10 +151,7 @@ static void rule_pad(gantry__rule_call_t *c) {
 
 static void rule_mirror_pad(gantry__rule_call_t *c) {
     static const char *const mode[] = {"mode"};
-    tensor *inputs[] = {gantry__rule_places(c, c->x[0]), c->x[1], NULL, NULL};
-    if (!inputs[0]) return;
-    tensor *places = gantry__rule_again(c, "MirrorPad", inputs, mode, 1);
-    c->dx[0] = gantry__rule_put_back(c, c->dy[0], places, c->x[0]);
+    c->dx[0] = gantry__rule_again(c, "MirrorPadGrad", (tensor *[4]){c->dy[0], c->x[1]}, mode, 1);
 }
 
 const gantry__rule_t gantry__rules_pieces[] = {

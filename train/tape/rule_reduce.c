@@ -61,11 +61,11 @@ static tensor *count_each(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
     const int64_t from = gantry_tensor_elements(c->x[0]), to = gantry_tensor_elements(c->y[0]);
     if (from >= 0 && to >= 0)
-        return gantry__rule_scalar(c, c->dy[0], to > 0 ? (double)(from / to) : 1);
+        return gantry__rule_scalar(c, c->x[0], to > 0 ? (double)(from / to) : 1);
     tensor *most =
         gantry_maximum(s, gantry_size(s, c->y[0], GANTRY_INT64), gantry_scalar_i64(s, 1));
     tensor *each = gantry_floor_div(s, gantry_size(s, c->x[0], GANTRY_INT64), most);
-    return gantry_cast(s, each, gantry_tensor_dtype(c->dy[0]));
+    return gantry_cast(s, each, gantry_tensor_dtype(c->x[0]));
 }
 
 static void rule_mean(gantry__rule_call_t *c) {
@@ -84,6 +84,45 @@ static void rule_euclidean_norm(gantry__rule_call_t *c) {
 
 static void rule_l2_loss(gantry__rule_call_t *c) {
     c->dx[0] = gantry_mul(c->scope, c->x[0], c->dy[0]);
+}
+
+/* ---- the variance: 2 (x - mean) / count ---- */
+
+static tensor *from_mean(gantry__rule_call_t *c, const axes_t *axes) {
+    const gantry_reduce_options_t options = over(axes);
+    return gantry_sub(c->scope, c->x[0], gantry_mean(c->scope, c->x[0], &options));
+}
+
+static void rule_var(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    axes_t axes;
+    if (!read_axes(c, &axes)) return;
+    tensor *each = gantry_div(s, gantry__rule_scale(c, c->dy[0], 2), count_each(c));
+    c->dx[0] = gantry_mul(s, from_mean(c, &axes), keep(c, &axes, each));
+}
+
+/* NaN where the deviation is 0 */
+static void rule_std(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    axes_t axes;
+    if (!read_axes(c, &axes)) return;
+    tensor *each = gantry_div(s, gantry_div(s, c->dy[0], count_each(c)), c->y[0]);
+    c->dx[0] = gantry_mul(s, from_mean(c, &axes), keep(c, &axes, each));
+}
+
+/* Outputs: the mean and the variance. */
+static void rule_moments(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    axes_t axes;
+    if (!read_axes(c, &axes)) return;
+    tensor *sum = NULL;
+    if (c->dy[0]) sum = repeat(c, &axes, gantry_div(s, c->dy[0], count_each(c)));
+    if (c->dy[1]) {
+        tensor *each = gantry_div(s, gantry__rule_scale(c, c->dy[1], 2), count_each(c));
+        tensor *spread = gantry_mul(s, from_mean(c, &axes), keep(c, &axes, each));
+        sum = sum ? gantry_add(s, sum, spread) : spread;
+    }
+    c->dx[0] = sum;
 }
 
 /* dy exp(x - y): the parts would go through the maximum for nothing. */
@@ -166,6 +205,9 @@ const gantry__rule_t gantry__rules_reduce[] = {{"EuclideanNorm", rule_euclidean_
                                                {"Max", rule_extreme},
                                                {"Mean", rule_mean},
                                                {"Min", rule_extreme},
+                                               {"Moments", rule_moments},
                                                {"Prod", rule_prod},
+                                               {"Std", rule_std},
                                                {"Sum", rule_sum},
+                                               {"Var", rule_var},
                                                {NULL, NULL}};

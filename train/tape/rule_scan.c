@@ -55,6 +55,6 @@ static void rule_cumulative_logsumexp(gantry__rule_call_t *c) {
 }
 
 const gantry__rule_t gantry__rules_scan[] = {{"Cumprod", rule_cumprod},
-                                             {"CumulativeLogsumexp", rule_cumulative_logsumexp},
                                              {"Cumsum", rule_cumsum},
+                                             {"CumulativeLogsumexp", rule_cumulative_logsumexp},
                                              {NULL, NULL}};

@@ -25,21 +25,16 @@ static void rule_sign(gantry__rule_call_t *c) { c->dx[0] = gantry_zeros_like(c->
 
 static void rule_square(gantry__rule_call_t *c) { set(c, gantry__rule_scale(c, c->x[0], 2)); }
 
-/* -y^2 */
 static void rule_reciprocal(gantry__rule_call_t *c) {
-    set(c, gantry_neg(c->scope, gantry_square(c->scope, c->y[0])));
+    c->dx[0] = gantry__rule_op2(c, "ReciprocalGrad", c->y[0], c->dy[0]);
 }
 
-/* dy / 2 / y */
 static void rule_sqrt(gantry__rule_call_t *c) {
-    c->dx[0] = gantry_div(c->scope, gantry__rule_scale(c, c->dy[0], 0.5), c->y[0]);
+    c->dx[0] = gantry__rule_op2(c, "SqrtGrad", c->y[0], c->dy[0]);
 }
 
-/* -y^3 / 2 */
 static void rule_rsqrt(gantry__rule_call_t *c) {
-    gantry_scope_t *s = c->scope;
-    tensor *cube = gantry_mul(s, gantry_square(s, c->y[0]), c->y[0]);
-    c->dx[0] = gantry_mul(s, gantry__rule_scale(c, c->dy[0], -0.5), cube);
+    c->dx[0] = gantry__rule_op2(c, "RsqrtGrad", c->y[0], c->dy[0]);
 }
 
 /* ---- exponentials and logarithms ---- */
@@ -98,7 +93,9 @@ static void rule_sinh(gantry__rule_call_t *c) { set(c, gantry_cosh(c->scope, c->
 
 static void rule_cosh(gantry__rule_call_t *c) { set(c, gantry_sinh(c->scope, c->x[0])); }
 
-static void rule_tanh(gantry__rule_call_t *c) { set(c, one_minus_square(c, c->y[0])); }
+static void rule_tanh(gantry__rule_call_t *c) {
+    c->dx[0] = gantry__rule_op2(c, "TanhGrad", c->y[0], c->dy[0]);
+}
 
 static void rule_asinh(gantry__rule_call_t *c) {
     c->dx[0] = gantry_div(c->scope, c->dy[0], gantry_cosh(c->scope, c->y[0]));
