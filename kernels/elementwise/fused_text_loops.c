@@ -353,6 +353,7 @@ static void put_addresses(writer_t *w) {
 
 static void put_elements(writer_t *w, int64_t width) {
     PUT(w, "#if GANTRY_SERIAL\n");
+    PUT(w, "    GANTRY_FULL_WIDTH\n");
     if (w->key->rank > 1) {
         put_serial_rows(w);
     } else {
