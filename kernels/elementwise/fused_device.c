@@ -84,27 +84,6 @@ static uint32_t count_costly(const gantry__k_fused_t *program) {
     return costly;
 }
 
-/* Bytes of an element that the program computes with: halves are computed in float32. */
-static uint32_t computed_bytes(int32_t dtype) {
-    return gantry__k_is_half(dtype) ? 4 : gantry__k_size(dtype);
-}
-
-/* Lanes of the widest type in a vector of 512 bits; 0 leaves them to the compiler, for devices
- * without such vectors, and for small integers, which it may compute in more lanes. */
-static uint32_t loop_lanes(const gantry_op_call_t *call, const gantry__k_fused_key_t *key) {
-    uint32_t widest = 1;
-
-    if (!gantry__k_is_serial(call) || call->device_info->native_vector_width != 16) return 0;
-    for (uint32_t k = 0; k < key->instruction_count; ++k) {
-        const uint32_t bytes = computed_bytes(key->words[k].dtype);
-        const uint32_t made = computed_bytes(gantry__k_fused_word_result(&key->words[k]));
-
-        widest = bytes > widest ? bytes : widest;
-        widest = made > widest ? made : widest;
-    }
-    return widest >= 4 ? 64 / widest : 0;
-}
-
 static int32_t find_fused(gantry_op_call_t *call, const gantry__k_fused_key_t *key,
                           gantry_backend_kernel_t **out_kernel) {
     const gantry_program_source_t source = {
@@ -116,7 +95,7 @@ static int32_t find_fused(gantry_op_call_t *call, const gantry__k_fused_key_t *k
         .key = key,
         .key_bytes = gantry__k_fused_key_bytes(key),
         .make = gantry__k_fused_make};
-    const uint32_t lanes = loop_lanes(call, key);
+    const uint32_t lanes = gantry__k_fused_lanes(key, call->device_info);
     gantry__k_options_t options = gantry__k_options(call);
 
     if (lanes > 0) gantry__k_define(&options, "LOOP_LANES", lanes);
