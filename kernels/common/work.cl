@@ -50,6 +50,7 @@ typedef uint16 gantry__stream_line_t;
  * stack: a streaming store of a whole line saves reading the line before it is overwritten, and
  * prefetches overlap with the stores. Names end in _, so that they do not hide names of the
  * expression. */
+#define GANTRY_STORE_LOOP
 #if GANTRY_CAN_STREAM
 #define GANTRY_STREAM_BYTES 512
 #define GANTRY_STREAM_LINE ((int)sizeof(gantry__stream_line_t))
@@ -65,6 +66,7 @@ typedef uint16 gantry__stream_line_t;
                 const GANTRY_LONG start_ = i;                                                    \
                 GANTRY_GLOBAL gantry__stream_line_t *lines_ =                                    \
                     (GANTRY_GLOBAL gantry__stream_line_t *)((outs) + start_);                    \
+                GANTRY_STORE_LOOP                                                                \
                 for (int e_ = 0; e_ < GANTRY_STREAM_BYTES / (int)sizeof(R_); ++e_) {             \
                     const GANTRY_LONG i = start_ + e_;                                           \
                     ((R_ *)block_)[e_] = (value);                                                \
@@ -78,6 +80,7 @@ typedef uint16 gantry__stream_line_t;
                 i = start_ + step_;                                                              \
             }                                                                                    \
         }                                                                                        \
+        GANTRY_STORE_LOOP                                                                        \
         for (; i < end_; ++i) {                                                                  \
             (outs)[i] = (value);                                                                 \
         }                                                                                        \

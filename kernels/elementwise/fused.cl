@@ -35,9 +35,29 @@
 #endif
 
 /* Before a loop over elements on a processor: an element of an output may lie over the same element
- * of an input, but over no other, so no iteration reads what another writes. */
+ * of an input, but over no other, so no iteration reads what another writes.
+ *
+ * With GANTRY_LOOP_LANES, the loop becomes one of vectors of that many lanes. Otherwise LLVM takes
+ * half of the registers of AVX-512. It also splits longer vectors into two, unless the kernel calls
+ * a function of such vectors: GANTRY_FULL_WIDTH. */
 #define GANTRY_FUSED_LOOP
+#define GANTRY_FULL_WIDTH
 #if GANTRY_SERIAL && defined(__clang__) && defined(__OPENCL_VERSION__)
 #undef GANTRY_FUSED_LOOP
+#if defined(GANTRY_LOOP_LANES)
+#define GANTRY_FUSED_PRAGMA(text) _Pragma(#text)
+#define GANTRY_FUSED_LANES(lanes) \
+    GANTRY_FUSED_PRAGMA(clang loop vectorize(assume_safety) vectorize_width(lanes))
+#define GANTRY_FUSED_LOOP GANTRY_FUSED_LANES(GANTRY_LOOP_LANES)
+#define GANTRY_FUSED_JOIN(name, lanes) name##lanes
+#define GANTRY_FUSED_VECTOR(lanes) GANTRY_FUSED_JOIN(float, lanes)
+typedef GANTRY_FUSED_VECTOR(GANTRY_LOOP_LANES) gantry__loop_vector_t;
+GANTRY_FN int gantry__take_vector(const gantry__loop_vector_t value) { return value.s0 == 0.0f; }
+#undef GANTRY_FULL_WIDTH
+#define GANTRY_FULL_WIDTH (void)gantry__take_vector((gantry__loop_vector_t)(0.0f));
+#else
 #define GANTRY_FUSED_LOOP _Pragma("clang loop vectorize(assume_safety)")
 #endif
+#endif
+#undef GANTRY_STORE_LOOP
+#define GANTRY_STORE_LOOP GANTRY_FUSED_LOOP

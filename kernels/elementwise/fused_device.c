@@ -95,8 +95,10 @@ static int32_t find_fused(gantry_op_call_t *call, const gantry__k_fused_key_t *k
         .key = key,
         .key_bytes = gantry__k_fused_key_bytes(key),
         .make = gantry__k_fused_make};
-    const gantry__k_options_t options = gantry__k_options(call);
+    const uint32_t lanes = gantry__k_fused_lanes(key, call->device_info);
+    gantry__k_options_t options = gantry__k_options(call);
 
+    if (lanes > 0) gantry__k_define(&options, "LOOP_LANES", lanes);
     return call->services->kernel(call, &source, options.text, "fused", out_kernel);
 }
 

@@ -22,16 +22,19 @@
 
 #if GANTRY_SERIAL
 
+/* Vectors of an array must not lie across two cache lines. */
+#define ROWS_ARRAY(type, name, length) type name[length] __attribute__((aligned(64)));
 #define ROWS_BEGIN(q)                                                          \
+    GANTRY_FULL_WIDTH                                                          \
     const GANTRY_LONG first = GANTRY_GROUP_ID(0) * q.each;                     \
     const GANTRY_LONG end = first + q.each < q.rows ? first + q.each : q.rows; \
     const int n = (int)q.length;                                               \
     for (GANTRY_LONG row = first; row < end; ++row) {
 #define ROWS_END }
-#define ROWS_STORE(type, name, length) type name[length];
+#define ROWS_STORE(type, name, length) ROWS_ARRAY(type, name, length)
 #define ROWS_AT(name) name[e]
 #define ROWS_START(type, name, identity) \
-    type name[ROWS_LANES];               \
+    ROWS_ARRAY(type, name, ROWS_LANES)   \
     for (int l = 0; l < ROWS_LANES; ++l) name[l] = identity;
 #define ROWS_LANE(name) name[l]
 #define ROWS_LOOP                                      \

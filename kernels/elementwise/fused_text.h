@@ -37,6 +37,11 @@ static inline int32_t gantry__k_fused_word_result(const gantry__k_fused_word_t *
  * where the unrolled code would be long. */
 int64_t gantry__k_fused_width(const gantry__k_fused_key_t *key);
 
+/* Lanes of a loop on a processor with vectors of 512 bits (GANTRY_LOOP_LANES): those of the widest
+ * type. 0 leaves them to the compiler: on other devices, and for small integers, which it may
+ * compute in more lanes. */
+uint32_t gantry__k_fused_lanes(const gantry__k_fused_key_t *key, const gantry_device_info_t *info);
+
 /* The text behind those of fused_device.c, as `make` of gantry_program_source_t: kernel `fused`
  * with the bases of inputs and outputs, then a structure of 64-bit numbers: gantry__work_t, all
  * dimensions of the plan but the first, the offsets of inputs and outputs. Kernel `fused` of rows

@@ -9,6 +9,7 @@
  * outputs, e and z those of a row; i is the position in the output, s a result. */
 #include <stdio.h>
 
+#include "kernels/common/launch.h"
 #include "kernels/elementwise/fused_text.h"
 
 #define PUT gantry__k_fused_put
@@ -57,6 +58,25 @@ int64_t gantry__k_fused_width(const gantry__k_fused_key_t *key) {
         if (bytes > widest) widest = bytes;
     }
     return 16 / (int64_t)widest;
+}
+
+/* Bytes of an element that the program computes with: halves are computed in float32. */
+static uint32_t computed_bytes(int32_t dtype) {
+    return gantry__k_is_half(dtype) ? 4 : gantry__k_size(dtype);
+}
+
+uint32_t gantry__k_fused_lanes(const gantry__k_fused_key_t *key, const gantry_device_info_t *info) {
+    uint32_t widest = 1;
+
+    if (!gantry__k_is_serial_device(info) || info->native_vector_width != 16) return 0;
+    for (uint32_t k = 0; k < key->instruction_count; ++k) {
+        const uint32_t bytes = computed_bytes(key->words[k].dtype);
+        const uint32_t made = computed_bytes(gantry__k_fused_word_result(&key->words[k]));
+
+        widest = bytes > widest ? bytes : widest;
+        widest = made > widest ? made : widest;
+    }
+    return widest >= 4 ? 64 / widest : 0;
 }
 
 /* ---- the call of gantry__apply ---- */
@@ -353,6 +373,7 @@ static void put_addresses(writer_t *w) {
 
 static void put_elements(writer_t *w, int64_t width) {
     PUT(w, "#if GANTRY_SERIAL\n");
+    PUT(w, "    GANTRY_FULL_WIDTH\n");
     if (w->key->rank > 1) {
         put_serial_rows(w);
     } else {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which steps of a fused program become a chain, and its links. test_fused.c has the bits. */
+/* Which steps of a fused program become a chain, and its links; the lanes of its loops on processors
+ * that build programs. test_fused.c and test_fused_opencl.c have the bits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 #include <cmocka.h>
 
 #include "kernels/elementwise/fused_cpu.h"
+#include "kernels/elementwise/fused_text.h"
 
 /* A step over float32. */
 static gantry__cpu_fused_step_t chain_step(int row, int x, int y, int out, int form) {
@@ -47,9 +49,37 @@ static void a_chain_stores_only_results_that_are_read_again(void **state) {
     assert_int_equal(job.chain_count, 0);
 }
 
+static void lanes_are_those_of_the_widest_type(void **state) {
+    static const struct {
+        int32_t types[2]; /* of an Add, and of a Cast to the other type */
+        uint32_t lanes;
+    } cases[] = {{{GANTRY_FLOAT32, GANTRY_FLOAT32}, 16}, {{GANTRY_FLOAT64, GANTRY_FLOAT64}, 8},
+                 {{GANTRY_FLOAT32, GANTRY_FLOAT64}, 8},  {{GANTRY_INT64, GANTRY_INT8}, 8},
+                 {{GANTRY_BFLOAT16, GANTRY_INT8}, 16},   {{GANTRY_INT8, GANTRY_FLOAT16}, 16},
+                 {{GANTRY_INT8, GANTRY_INT16}, 0},       {{GANTRY_BOOL, GANTRY_UINT8}, 0}};
+    const gantry_device_info_t wide = {.type = GANTRY_DEVICE_TYPE_CPU, .native_vector_width = 16};
+    gantry_device_info_t other[3] = {wide, wide, wide};
+    (void)state;
+    other[0].native_vector_width = 8;
+    other[1].type = GANTRY_DEVICE_TYPE_GPU;
+    other[2].sub_group_size = 16;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
+        const uint8_t from = (uint8_t)cases[c].types[0];
+        const gantry__k_fused_key_t key = {
+            .instruction_count = 2,
+            .words = {{.id = GANTRY_K_ROW_Add, .dtype = from},
+                      {.id = GANTRY_K_FUSED_Cast,
+                       .dtype = from,
+                       .operands = {-1, (int8_t)cases[c].types[1], 0}}}};
+        assert_int_equal(gantry__k_fused_lanes(&key, &wide), cases[c].lanes);
+        for (int i = 0; i < 3; ++i) assert_int_equal(gantry__k_fused_lanes(&key, &other[i]), 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chain_stores_only_results_that_are_read_again),
+        cmocka_unit_test(lanes_are_those_of_the_widest_type),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
