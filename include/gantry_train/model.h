@@ -81,6 +81,14 @@ GANTRY_API gantry_variable_t *gantry_model_variable(const gantry_model_t *model,
 GANTRY_API gantry_status_t gantry_model_set_variable(gantry_model_t *model, size_t index,
                                                      const void *data, size_t bytes);
 
+/** Saves weights, and the optimizer's state if the model is compiled and was trained or loaded, as
+ * safetensors (gantry_train/checkpoint.h): written beside the file, then renamed. */
+GANTRY_API gantry_status_t gantry_model_save(gantry_model_t *model, const char *path);
+/** Sets weights and the optimizer's state to those of a file, on all devices: all, or none after a
+ * failure. The model is built and has the layers of the one that was saved. A training that goes on
+ * from there takes the steps that it would have taken. */
+GANTRY_API gantry_status_t gantry_model_load(gantry_model_t *model, const char *path);
+
 /** Writes the table of layers as Keras prints it. */
 GANTRY_API gantry_status_t gantry_model_summary(const gantry_model_t *model, char *out,
                                                 size_t out_bytes, size_t *out_needed);

@@ -5,6 +5,7 @@
 #ifndef GANTRY_TRAIN_TRAIN_H
 #define GANTRY_TRAIN_TRAIN_H
 
+#include <gantry_train/callback.h>
 #include <gantry_train/checkpoint.h>
 #include <gantry_train/dataset.h>
 #include <gantry_train/initializer.h>

@@ -135,6 +135,32 @@ gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_arra
     return gantry_model_build(model, batch[0].dtype, sample);
 }
 
+/* ---- the optimizer's variables ---- */
+
+static gantry_status_t build_optimizer(gantry_model_t *model, gantry_scope_t *scope) {
+    size_t count = 0;
+    gantry_variable_t **variables =
+        gantry__train_alloc(model->variable_count * model->replica_count, sizeof *variables);
+    if (!variables) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t r = 0; r < model->replica_count; ++r) {
+        for (size_t i = 0; i < model->variable_count; ++i) {
+            if (model->variables[i].weight->is_trained)
+                variables[count++] = model->variables[i].copies[r];
+        }
+    }
+    gantry_status_t status = gantry_optimizer_build(model->optimizer, scope, variables, count);
+    gantry__train_free((void *)variables);
+    return status;
+}
+
+gantry_status_t gantry__model_build_optimizer(gantry_model_t *model) {
+    gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
+    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = build_optimizer(model, scope);
+    if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
+    return gantry_scope_end(scope);
+}
+
 /* ---- looking at variables ---- */
 
 size_t gantry_model_variable_count(const gantry_model_t *model) {

@@ -72,33 +72,13 @@ static gantry_status_t call_step_end(fit_t *fit, int64_t step) {
 
 /* ---- preparing ---- */
 
-static gantry_status_t build_optimizer(gantry_model_t *model, gantry_scope_t *scope) {
-    size_t count = 0;
-    gantry_variable_t **variables =
-        gantry__train_alloc(model->variable_count * model->replica_count, sizeof *variables);
-    if (!variables) return GANTRY_RESOURCE_EXHAUSTED;
-    for (size_t r = 0; r < model->replica_count; ++r) {
-        for (size_t i = 0; i < model->variable_count; ++i) {
-            if (model->variables[i].weight->is_trained)
-                variables[count++] = model->variables[i].copies[r];
-        }
-    }
-    gantry_status_t status = gantry_optimizer_build(model->optimizer, scope, variables, count);
-    gantry__train_free((void *)variables);
-    return status;
-}
-
 /* Before the first step: variables cannot be made while a function is traced. */
 static gantry_status_t prepare(fit_t *fit, const gantry_array_t *batch, size_t count) {
     gantry_model_t *model = fit->model;
     if (model->steps[GANTRY__STEP_TRAIN]) return GANTRY_OK;
     const size_t inputs = model->is_sequential ? 1 : model->input_count;
     GANTRY__TRAIN_TRY(gantry__model_build_for(model, batch, count < inputs ? count : inputs));
-    gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status = build_optimizer(model, scope);
-    if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
-    return gantry_scope_end(scope);
+    return gantry__model_build_optimizer(model);
 }
 
 /* ---- steps ---- */

@@ -100,6 +100,9 @@ gantry_scope_t *gantry__model_scope(const gantry_model_t *model, gantry_scope_t 
 gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_array_t *batch,
                                         size_t count);
 
+/* Makes the optimizer's variables beside the model's; again, it does nothing. */
+gantry_status_t gantry__model_build_optimizer(gantry_model_t *model);
+
 /* ---- steps: step.c ---- */
 
 /* Runs one step on a batch. *out_result (of PREDICT) belongs to the scope. */

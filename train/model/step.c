@@ -143,18 +143,17 @@ static void assign_updates(gantry__step_call_t *c) {
 
 static void apply_gradients(gantry__step_call_t *c) {
     gantry_model_t *model = c->model;
-    size_t count = 0;
     gantry__step_reduce(c);
+    /* a call for each replica: a norm of all gradients is that of one replica's */
     for (size_t r = 0; r < model->replica_count && !has_failed(c); ++r) {
-        size_t trained = 0;
+        size_t count = 0;
         for (size_t i = 0; i < model->variable_count; ++i) {
-            if (!model->variables[i].weight->is_trained) continue;
-            c->variables[count] = model->variables[i].copies[r];
-            c->gradients[count++] = c->reduced[r * c->trained_count + trained++];
+            if (model->variables[i].weight->is_trained)
+                c->variables[count++] = model->variables[i].copies[r];
         }
+        (void)gantry_optimizer_apply(model->optimizer, c->scope, c->variables,
+                                     c->reduced + r * c->trained_count, count);
     }
-    if (!has_failed(c))
-        (void)gantry_optimizer_apply(model->optimizer, c->scope, c->variables, c->gradients, count);
 }
 
 static void finish_step(gantry__step_call_t *c) {
@@ -212,9 +211,8 @@ gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_bod
     c->list = gantry__train_alloc(variables + all + 1, sizeof *c->list);
     c->sources = gantry__train_alloc(variables, sizeof *c->sources);
     c->reduced = gantry__train_alloc(all * variables, sizeof *c->reduced);
-    c->gradients = gantry__train_alloc(all * variables, sizeof *c->gradients);
-    c->variables = gantry__train_alloc(all * variables, sizeof *c->variables);
-    if (!c->replicas || !c->list || !c->sources || !c->reduced || !c->gradients || !c->variables)
+    c->variables = gantry__train_alloc(variables, sizeof *c->variables);
+    if (!c->replicas || !c->list || !c->sources || !c->reduced || !c->variables)
         return GANTRY_RESOURCE_EXHAUSTED;
     /* a replica without rows does nothing */
     for (size_t r = 0; r < all && (r == 0 || first_row(c, r) < c->rows); ++r) {
@@ -234,7 +232,6 @@ void gantry__step_deinit(gantry__step_call_t *c) {
     gantry__train_free((void *)c->list);
     gantry__train_free(c->sources);
     gantry__train_free((void *)c->reduced);
-    gantry__train_free((void *)c->gradients);
     gantry__train_free((void *)c->variables);
 }
 

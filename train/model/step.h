@@ -29,7 +29,7 @@ typedef struct gantry__step_call_t {
     /* room: tensors to join, what gradients are of, gradients by replica and trained variable */
     const gantry_tensor_t **list;
     gantry_source_t *sources;
-    const gantry_tensor_t **reduced, **gradients;
+    const gantry_tensor_t **reduced;
     gantry_variable_t **variables;
     const gantry_tensor_t *result; /* of PREDICT */
 } gantry__step_call_t;

@@ -203,10 +203,9 @@ static void on_cpu_and_pocl_together(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(on_the_cpu),
-                                       cmocka_unit_test(on_two_virtual_cpus),
-                                       cmocka_unit_test(on_three_virtual_cpus),
-                                       cmocka_unit_test(on_pocl),
-                                       cmocka_unit_test(on_cpu_and_pocl_together)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(on_the_cpu), cmocka_unit_test(on_two_virtual_cpus),
+        cmocka_unit_test(on_three_virtual_cpus), cmocka_unit_test(on_pocl),
+        cmocka_unit_test(on_cpu_and_pocl_together)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
