@@ -55,10 +55,22 @@ static inline void gradient_file_load(golden_file_t *file) {
 static inline gantry_attr_value_t gradient_attr(const golden_attr_t *attr) {
     gantry_attr_value_t value = {.name = attr->name};
     switch (attr->kind) {
-        case GOLDEN_ATTR_BOOL: value.kind = GANTRY_ATTR_BOOL; value.i = attr->bool_value; break;
-        case GOLDEN_ATTR_INT: value.kind = GANTRY_ATTR_INT; value.i = attr->int_value; break;
-        case GOLDEN_ATTR_FLOAT: value.kind = GANTRY_ATTR_FLOAT; value.f = attr->float_value; break;
-        case GOLDEN_ATTR_TYPE: value.kind = GANTRY_ATTR_TYPE; value.i = attr->type_value; break;
+        case GOLDEN_ATTR_BOOL:
+            value.kind = GANTRY_ATTR_BOOL;
+            value.i = attr->bool_value;
+            break;
+        case GOLDEN_ATTR_INT:
+            value.kind = GANTRY_ATTR_INT;
+            value.i = attr->int_value;
+            break;
+        case GOLDEN_ATTR_FLOAT:
+            value.kind = GANTRY_ATTR_FLOAT;
+            value.f = attr->float_value;
+            break;
+        case GOLDEN_ATTR_TYPE:
+            value.kind = GANTRY_ATTR_TYPE;
+            value.i = attr->type_value;
+            break;
         case GOLDEN_ATTR_STRING:
             value.kind = GANTRY_ATTR_STRING;
             value.s = attr->string_value;

@@ -122,7 +122,8 @@ static double sum_of_gradients(const gradient_case_t *c, values_t *values) {
     gradient_case_inputs(scope, c, values->data, inputs);
     gradient_case_gradients(scope, c, inputs, gradients);
     double sum = 0;
-    for (size_t i = 0; i < c->input_count; ++i) sum += gradients[i] ? add_up(gradients[i], NULL) : 0;
+    for (size_t i = 0; i < c->input_count; ++i)
+        sum += gradients[i] ? add_up(gradients[i], NULL) : 0;
     expect_ended_well(scope);
     return sum;
 }
@@ -144,8 +145,9 @@ static void compare_input(const gradient_case_t *c, values_t *values, size_t inp
         const double expected = (above - below) / (2 * step);
         const double actual = gradient ? ((const double *)got.data)[k] : 0;
         if (!(fabs(expected - actual) <= 1e-6 * (1 + fabs(expected))))
-            fail_msg("%s: element %zu of the gradient of input %zu is %.12g; differences give %.12g",
-                     c->golden->name, k, input, actual, expected);
+            fail_msg(
+                "%s: element %zu of the gradient of input %zu is %.12g; differences give %.12g",
+                c->golden->name, k, input, actual, expected);
     }
     free(got.data);
 }
@@ -201,8 +203,8 @@ static void check_second_order(const gradient_case_t *c) {
     gradient_case_gradients(scope, c, inputs, first);
     for (size_t k = 0; k < c->of_count; ++k) {
         gradient_tensor_t *gradient = first[c->of[k]];
-        gradient_tensor_t *part = gantry_sum(
-            scope, gantry_mul(scope, gradient, weights_like(scope, gradient)), NULL);
+        gradient_tensor_t *part =
+            gantry_sum(scope, gantry_mul(scope, gradient, weights_like(scope, gradient)), NULL);
         sum = sum ? gantry_add(scope, sum, part) : part;
     }
     if (gantry_tape_gradient(tape, sum, NULL, sources, c->of_count, NULL, second) != GANTRY_OK)
@@ -253,8 +255,8 @@ static void check_function(const gradient_case_t *c) {
     for (size_t i = 0; i < c->input_count; ++i) {
         if (!gradient_is_floating(inputs[i])) continue;
         floating[count] = inputs[i];
-        specs[count++] = (gantry_input_spec_t){"x", c->golden->inputs[i].dtype,
-                                               c->golden->inputs[i].shape};
+        specs[count++] =
+            (gantry_input_spec_t){"x", c->golden->inputs[i].dtype, c->golden->inputs[i].shape};
     }
     gradient_case_gradients(scope, c, inputs, eager);
     if (gantry_function_trace(fixture.runtime, "gradients", body_of_gradients, (void *)c, specs,
