@@ -297,6 +297,51 @@ static void a_training_step_is_one_function(void **state) {
     gantry_variable_release(training.weights[0]);
     gantry_optimizer_release(training.optimizer);
 }
+/* Counts up to inputs[0]; each step of the loop is a training step. */
+static void goes_on(gantry_scope_t *in, tensor *const *inputs, tensor **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_less(in, inputs[0], gantry_scalar_i32(in, 5));
+}
+
+static void loop_step(gantry_scope_t *in, tensor *const *inputs, tensor **outputs, void *user) {
+    const training_t *training = user;
+    (void)gantry_optimizer_apply(training->optimizer, in, training->weights, &inputs[1], 1);
+    outputs[0] = gantry_add(in, inputs[0], gantry_scalar_i32(in, 1));
+    outputs[1] = gantry_identity(in, inputs[1]);
+}
+
+static void five_steps(gantry_scope_t *in, tensor *const *inputs, tensor **outputs, void *user) {
+    tensor *values[] = {gantry_scalar_i32(in, 0), inputs[0]};
+    (void)gantry_while(in, goes_on, loop_step, user, values, 2, NULL, values);
+    outputs[0] = values[1];
+}
+
+static void a_loop_of_steps_is_one_call(void **state) {
+    (void)state;
+    float values[2][3];
+    for (int k = 0; k < 2; ++k) {
+        training_t training = {gantry_nadam(NULL), {make(GANTRY_FLOAT32, 3, 1)}, 1};
+        const gantry_input_spec_t input = {NULL, GANTRY_FLOAT32, GANTRY_SHAPE(3)};
+        tensor *g = numbers(scope, GANTRY_FLOAT32, 3, -1), *output;
+        gantry_function_t *steps = NULL;
+        (void)gantry_optimizer_build(training.optimizer, scope, training.weights, 1);
+        if (k == 0) {
+            assert_int_equal(gantry_function_trace(fixture.runtime, "steps", five_steps, &training,
+                                                   &input, 1, 1, NULL, &steps),
+                             GANTRY_OK);
+            assert_int_equal(gantry_function_call(scope, steps, &g, 1, &output, 1), GANTRY_OK);
+        }
+        for (int t = 0; t < 5 && k == 1; ++t)
+            (void)gantry_optimizer_apply(training.optimizer, scope, training.weights, &g, 1);
+        read_all(training.weights[0], 3, values[k]);
+        gantry_function_release(steps);
+        gantry_variable_release(training.weights[0]);
+        gantry_optimizer_release(training.optimizer);
+    }
+    assert_memory_equal(values[0], values[1], sizeof values[0]);
+    assert_float_equal(values[0][0], 1.00395978, 1e-6);
+}
+
 /* ---- memory runs out ---- */
 
 /* Two steps of an optimizer with all that a step can have; returns the scope's status. A step that
@@ -395,6 +440,7 @@ int main(void) {
         TEST(a_schedule_of_the_callers_own_gives_the_rates),
         TEST(joined_weights_are_updated_in_one_pass),
         TEST(a_training_step_is_one_function),
+        TEST(a_loop_of_steps_is_one_call),
         cmocka_unit_test_setup(without_memory_nothing_leaks, runtime_fixture_set_up),
         TEST(a_step_without_memory_changes_nothing),
         TEST(without_memory_of_its_own_nothing_leaks),
