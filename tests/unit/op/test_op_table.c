@@ -169,6 +169,7 @@ static void find_aliases_and_suffixes_give_the_op(void **state) {
         {"BatchMatMulV3", "BatchMatMul"},
         {"SumV4", "Sum"},
         {"RealDiv", "Div"},
+        {"InvGrad", "ReciprocalGrad"},
         {"_EagerConst", "Const"},
         {"StatelessRandomUniformV2", "StatelessRandomUniformV2"},
         {"StatelessRandomNormalV2", "StatelessRandomNormalV2"},
