@@ -2,13 +2,14 @@
 /* Gradients of windows. Sums are in float32 for 16-bit floats, and run in one order everywhere, so
  * that every device gives the same bits.
  *
- *   max_pool_grad     the gradient of each window goes to the element that MaxPool takes: the first
- *                     one, or the first of the largest that are larger. So a NaN that comes first
- *                     stays, and later ones are ignored, as in TensorFlow. Windows add up in the
- *                     order of their places
- *   depthwise_parts   the gradient of depthwise filters with one output for each channel, for
- *                     p->band rows of places (counted over all images) at a time:
- *                     [parts, rows, columns, channels]
+ *   max_pool_grad       the gradient of each window goes to the element that MaxPool takes: the
+ *                       first one, or the first of the largest that are larger. So a NaN that comes
+ *                       first stays, and later ones are ignored, as in TensorFlow. Windows add up in
+ *                       the order of their places
+ *   max_pool_grad_grad  each window takes the gradient of that element
+ *   depthwise_parts     the gradient of depthwise filters with one output for each channel, for
+ *                       p->band rows of places (counted over all images) at a time:
+ *                       [parts, rows, columns, channels]
  *
  * On GPUs an item is an element of the output. On processors an item of max_pool_grad is a
  * rectangle of the image, from the beginnings of some windows to those of others:
@@ -84,6 +85,18 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(max_pool_grad_element)(GANTRY_GLOBAL const 
     }
     out[i] = GANTRY_NARROW(sum);
 }
+
+GANTRY_ITEM void GANTRY_ITEM_FN(max_pool_grad_grad)(GANTRY_GLOBAL const T *x,
+                                                    GANTRY_GLOBAL const T *grad,
+                                                    GANTRY_GLOBAL T *out,
+                                                    GANTRY_PARAMETERS(gantry__windows_t) p,
+                                                    const GANTRY_LONG i) {
+    const gantry__pixel_t at = gantry__pixel(i, p->out_height, p->out_width, p->channels);
+    const GANTRY_LONG image = at.image * p->height * p->width * p->channels + at.channel;
+
+    out[i] = grad[image + GANTRY_ITEM_FN(taken_by)(x + image, p, at.y, at.x) * p->channels];
+}
+GANTRY_ITEMS_2_1(max_pool_grad_grad, T, T, T, gantry__windows_t)
 
 #if GANTRY_RUN_MOST == 1
 GANTRY_ITEM void GANTRY_ITEM_FN(max_pool_grad)(GANTRY_GLOBAL const T *x,

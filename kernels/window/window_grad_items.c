@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MaxPoolGrad, and DepthwiseFilterParts of the gradient of depthwise filters. */
+/* MaxPoolGrad and MaxPoolGradGrad, and DepthwiseFilterParts of the gradient of depthwise filters. */
 #include "kernels/window/window_items.h"
 #include "kernels/window/window_shape.h"
 
@@ -35,11 +35,12 @@ static void cut_images(const gantry_op_call_t *call, gantry__windows_t *window,
     launch->item_bytes = window->band * length * place * (int64_t)gantry__k_size(launch->t);
 }
 
-static int32_t compute_max_pool_grad(gantry_op_call_t *call) {
+/* places is the input or output over the windows' places. */
+static int32_t window_grad_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *places) {
     static const gantry__window_names_t names = {"strides", NULL};
     const gantry_arg_t *x = call->inputs[0], *grad = call->inputs[2], *out = call->outputs[0];
     gantry__windows_t window;
-    gantry__k_item_launch_t launch = {.item = ITEM_max_pool_grad,
+    gantry__k_item_launch_t launch = {.item = item,
                                       .t = out->dtype,
                                       .count = out->element_count,
                                       .is_costly = true,
@@ -49,9 +50,17 @@ static int32_t compute_max_pool_grad(gantry_op_call_t *call) {
                                       .span_count = 3};
     int64_t rows, columns;
     gantry__window_size(call, "ksize", &rows, &columns);
-    gantry__window_fill(call, &names, x, grad, rows, columns, &window);
-    if (gantry__k_is_serial(call)) cut_images(call, &window, &launch);
+    gantry__window_fill(call, &names, x, places, rows, columns, &window);
+    if (item == ITEM_max_pool_grad && gantry__k_is_serial(call)) cut_images(call, &window, &launch);
     return gantry__k_run_items(call, &launch);
+}
+
+static int32_t compute_max_pool_grad(gantry_op_call_t *call) {
+    return window_grad_run(call, ITEM_max_pool_grad, call->inputs[2]);
+}
+
+static int32_t compute_max_pool_grad_grad(gantry_op_call_t *call) {
+    return window_grad_run(call, ITEM_max_pool_grad_grad, call->outputs[0]);
 }
 
 /* The output is [parts, rows, columns, channels] of the filter. */
@@ -84,10 +93,13 @@ static const char *const part_hosts[] = {"filter_sizes"};
 
 GANTRY_K_ITEM_KERNEL(max_pool_grad, window_grad, "MaxPoolGrad", gantry__k_floating_type,
                      compute_max_pool_grad);
+GANTRY_K_ITEM_KERNEL(max_pool_grad_grad, window_grad, "MaxPoolGradGrad", gantry__k_floating_type,
+                     compute_max_pool_grad_grad);
 GANTRY_K_ITEM_KERNEL_HOST(depthwise_parts, window_grad, "DepthwiseFilterParts", floats_type,
                           part_hosts, compute_depthwise_parts);
 
-#define OPS(OP)       \
-    OP(max_pool_grad) \
+#define OPS(OP)            \
+    OP(max_pool_grad)      \
+    OP(max_pool_grad_grad) \
     OP(depthwise_parts)
 GANTRY_K_ITEM_PACK(window_grad, OPS);

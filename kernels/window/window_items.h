@@ -14,6 +14,7 @@
     ITEM(fold)
 #define GANTRY_WINDOW_GRAD_ITEMS(ITEM) \
     ITEM(max_pool_grad)                \
+    ITEM(max_pool_grad_grad)           \
     ITEM(depthwise_parts)
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions as matrix products, and windows over sequences as windows over images of one row.
+/* Convolutions and their gradients as matrix products and sums of windows.
  *
  *     patches [n * y * x, rows * columns * channels]
  *     x filter [rows * columns * channels, outputs]
@@ -8,6 +8,11 @@
  * libraries. The transposed convolution adds up patches (FoldImagePatches) that the transposed
  * product makes. On processors with steps of 1 it is instead a convolution of the result with the
  * filter after half a turn.
+ *
+ * The gradient of a filter is the product of the patches, turned, and the result's gradient; the
+ * CPU backend needs no patches for it (_ImagesFilterGradient). A depthwise convolution's image
+ * gets its gradient by a depthwise convolution, or by patches that are added up. AvgPool is a
+ * depthwise convolution whose weights are 1 / the number of elements inside the image.
  *
  * Patches are rows * columns times as large as the images, so PATCH_BYTES limits the images that
  * are processed at a time. A window of one element that skips nothing needs no patches. With

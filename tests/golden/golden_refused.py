@@ -44,7 +44,7 @@ TAKEN = (("BooleanMask", "Shapes () and"),                  # an axis of -1
          ("UnsortedSegment", "is out of range [0, 0)"))     # an op with an empty result reads no ids
 
 # TensorFlow writes out of bounds for some changed calls of these ops.
-UNSAFE = ("AvgPoolGrad", "MaxPoolGrad")
+UNSAFE = ("AvgPoolGrad", "MaxPoolGrad", "MaxPoolGradGrad")
 
 
 def decode(tensor):

@@ -41,9 +41,8 @@ def scattered(image, at, parts):
 
 # ---- pools ----
 
-def max_pool_grad_reference(inputs, attrs):
-    x, lists, back = channels_last(inputs, attrs)
-    grad = channels_last(inputs[2:], attrs)[0].astype(np.float64)
+def taken_pixels(x, attrs, lists):
+    """The number of the pixel that each window takes, for each channel."""
     window = (lists("ksize")[1:3], lists("strides")[1:3], (1, 1), attrs["padding"], explicit_of(lists))
     taken = most = None
     for (_, _, part, inside), (_, _, at, _) in zip(views(x, *window), views(pixels(x.shape), *window)):
@@ -52,6 +51,13 @@ def max_pool_grad_reference(inputs, attrs):
         with np.errstate(invalid="ignore"):
             better = inside[None, :, :, None] & ((taken < 0) | (part > most))
         taken, most = np.where(better, at, taken), np.where(better, part, most)
+    return taken
+
+
+def max_pool_grad_reference(inputs, attrs):
+    x, lists, back = channels_last(inputs, attrs)
+    grad = channels_last(inputs[2:], attrs)[0].astype(np.float64)
+    taken = taken_pixels(x, attrs, lists)
     return back(scattered(x.shape, taken, grad).astype(x.dtype))
 
 
@@ -102,6 +108,33 @@ def max_pool_grad():
     r.error("zero_stride", [other, y, g], {**good, "strides": four((2, 0))})
     r.error("padding_as_large_as_the_window", [other, y, g], pool_attrs((2, 2), (2, 2), "EXPLICIT", explicit_paddings=[0, 0, 2, 0, 0, 0, 0, 0]),
             contains="needs to be smaller than the window size")
+    return r
+
+
+def max_pool_grad_grad_reference(inputs, attrs):
+    x, lists, back = channels_last(inputs, attrs)
+    taken, n, c = taken_pixels(x, attrs, lists), x.shape[0], x.shape[3]
+    grad = channels_last(inputs[2:], attrs)[0].reshape(n, x.shape[1] * x.shape[2], c)
+    flat = np.take_along_axis(grad, taken.reshape(n, taken.shape[1] * taken.shape[2], c), 1)
+    return back(flat.reshape(taken.shape))
+
+
+def max_pool_grad_grad():
+    r = Recorder("MaxPoolGradGrad", reference=max_pool_grad_grad_reference)
+    for dtype in (F32, F64) + HALVES:
+        for image, window, step, padding in POOLS[1:6] if dtype == F32 else POOLS[1:3]:
+            attrs = pool_attrs(window, step, padding)
+            x = np.round(repeated(dtype, image, 67).astype(F64)).astype(dtype)
+            r.add(f"{dtype.name}_" + text(image, window, step, padding), [x, max_pool_reference([x], attrs), repeated(dtype, image, 59, "grad")], attrs)
+    x = repeated(F32, (2, 5, 6, 3), 71)
+    attrs = pool_attrs((3, 2), (1, 2), "EXPLICIT", explicit_paddings=[0, 0, 2, 1, 0, 1, 0, 0])
+    r.add("explicit", [x, max_pool_reference([x], attrs), x[::-1].copy()], attrs, numpy_only=True)   # TensorFlow's kernel lacks it
+    attrs = {"ksize": [1, 1, 3, 2], "strides": [1, 1, 2, 1], "data_format": "NCHW", "padding": "SAME"}
+    x = x.transpose(0, 3, 1, 2).copy()
+    r.add("nchw", [x, max_pool_reference([x], attrs), x[::-1].copy()], attrs, numpy_only=True)
+    x, y, good = np.ones((1, 4, 4, 2), F32), np.ones((1, 2, 2, 2), F32), pool_attrs((2, 2), (2, 2), "VALID")
+    r.error("orig_output_of_other_shape", [x, y[:, :1], x], good, contains="Expected orig_output shape to be [1,2,2,2], but got [1,1,2,2]")
+    r.error("grad_of_other_shape", [x, y, x[:, :1]], good, contains="Expected grad shape to be [1,4,4,2], but got [1,1,4,2]")
     return r
 
 
@@ -296,6 +329,6 @@ def depthwise_backprop_input():
 
 
 def build():
-    return {"MaxPoolGrad": max_pool_grad, "AvgPoolGrad": avg_pool_grad, "Conv2DBackpropFilter": conv_filter,
+    return {"MaxPoolGrad": max_pool_grad, "MaxPoolGradGrad": max_pool_grad_grad, "AvgPoolGrad": avg_pool_grad, "Conv2DBackpropFilter": conv_filter,
             "DepthwiseConv2dNativeBackpropFilter": depthwise_backprop_filter, "DepthwiseConv2dNativeBackpropInput": depthwise_backprop_input,
             "DepthwiseFilterParts": depthwise_parts}
