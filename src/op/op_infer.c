@@ -88,8 +88,8 @@ static void fill_defaults(gantry__infer_t *call) {
                                          .kind = def->kind,
                                          .name = def->name,
                                          .i = value,
-                                         .f = def->f,
-                                         .s = def->s};
+                                         .f = def->kind == GANTRY_ATTR_FLOAT ? def->f : 0,
+                                         .s = def->kind == GANTRY_ATTR_STRING ? def->s : NULL};
     }
 }
 

@@ -85,7 +85,7 @@ static void assert_attrs(const gantry__op_def_t *op) {
         assert_in_range(attr->kind, GANTRY_ATTR_BOOL, GANTRY_ATTR_STRING);
         if (is_type && k > 0 && op->attrs[k - 1].kind != GANTRY_ATTR_TYPE)
             fail_msg("%s: types come first", op->name);
-        if (is_type != (attr->dtype_mask != 0))
+        if (is_type && attr->dtype_mask == 0)
             fail_msg("%s: %s's set of types", op->name, attr->name);
         bool has_default = is_type && attr->i != GANTRY_DTYPE_NONE;
         if (has_default && !(attr->dtype_mask >> attr->i & 1))
