@@ -151,8 +151,8 @@ bool gantry__shape_is_open(const gantry_shape_t *shape);
 gantry_status_t gantry__op_infer_open(gantry__infer_t *call, const gantry_attr_value_t *attrs,
                                       size_t attr_count, uint64_t symbolic);
 
-/* The ids of the ops that a composed op may run; none if the core makes its results itself, or if it is not
- * composed. */
+/* The ids of the ops that a composed op may run; none if the core makes its results itself, or if
+ * it is not composed. */
 const uint16_t *gantry__op_parts(const gantry__op_def_t *op, uint32_t *out_count);
 /* The position of the first of them in the list of all parts: an end, then the parts of each op of
  * composed.def, each with an end. */
