@@ -13,17 +13,30 @@
 typedef void (*compose_fn)(const gantry__compose_t *c);
 
 #define PART(name)
-#define COMPOSED(name, function, parts) [GANTRY__OP_ID_##name] = gantry__compose_##function,
 
-static const compose_fn functions[GANTRY__OP_COUNT] = {
+/* A number for each composed op. */
+enum {
+#define COMPOSED(name, function, parts) ORDER_##name,
+#include "op/composed.def"
+#undef COMPOSED
+};
+
+static const uint8_t orders[GANTRY__OP_COUNT] = {
+#define COMPOSED(name, function, parts) [GANTRY__OP_ID_##name] = ORDER_##name,
+#include "op/composed.def"
+#undef COMPOSED
+};
+
+static const compose_fn functions[] = {
+#define COMPOSED(name, function, parts) gantry__compose_##function,
 #include "op/composed.def"
 };
 
 gantry_status_t gantry__check_part(const gantry_scope_t *scope, const gantry__op_def_t *op) {
     uint32_t count;
-    const gantry__op_id_t *parts = gantry__op_parts(scope->composed, &count);
+    const uint16_t *parts = gantry__op_parts(scope->composed, &count);
     for (uint32_t i = 0; i < count; ++i) {
-        if (parts[i] == (gantry__op_id_t)op->id) return GANTRY_OK;
+        if (parts[i] == op->id) return GANTRY_OK;
     }
     return gantry__fail(GANTRY_INTERNAL, "op %s is not listed among the parts of %s", op->name,
                         scope->composed->name);
@@ -81,7 +94,7 @@ gantry_status_t gantry__compose(gantry_scope_t *scope, gantry__infer_t *call,
     gantry__scope_begin_parts(&inner, scope, call->op);
     if (scope->observer && gantry__observes_parts(scope, call->op))
         inner.observer = scope->observer;
-    functions[call->op->id](&(gantry__compose_t){&inner, call, inputs, results});
+    functions[orders[call->op->id]](&(gantry__compose_t){&inner, call, inputs, results});
     gantry_status_t status = inner.status;
     if (status == GANTRY_OK) {
         status = take_results(&inner, call, results, outputs);

@@ -84,13 +84,16 @@ static void fill_defaults(gantry__infer_t *call) {
     for (uint32_t i = 0; i < call->op->attr_count; ++i) {
         const gantry__op_attr_t *def = &call->op->attrs[i];
         gantry_attr_t *attr = &call->attrs[i];
-        *attr = (gantry_attr_t){
-            .struct_size = sizeof(gantry_attr_t), .kind = def->kind, .name = def->name};
-        switch (def->kind) {
-            case GANTRY_ATTR_TYPE: attr->i = GANTRY_DTYPE_NONE; break;
-            case GANTRY_ATTR_FLOAT: attr->f = def->f; break;
-            case GANTRY_ATTR_STRING: attr->s = def->s; break;
-            default: attr->i = def->i;
+        *attr = (gantry_attr_t){.struct_size = sizeof(gantry_attr_t),
+                                .kind = def->kind,
+                                .name = def->name,
+                                .i = def->i};
+        if (def->kind == GANTRY_ATTR_TYPE) {
+            attr->i = GANTRY_DTYPE_NONE;
+        } else if (def->kind == GANTRY_ATTR_FLOAT) {
+            attr->f = def->f;
+        } else if (def->kind == GANTRY_ATTR_STRING) {
+            attr->s = def->s;
         }
     }
 }
@@ -282,12 +285,12 @@ static gantry_status_t settle_rest(gantry__infer_t *call) {
     const gantry__op_def_t *op = call->op;
     for (uint32_t i = 0; i < op->attr_count && op->attrs[i].kind == GANTRY_ATTR_TYPE; ++i) {
         if (call->attrs[i].i != GANTRY_DTYPE_NONE) continue;
-        if (op->attrs[i].required || op->attrs[i].dtype == GANTRY_DTYPE_NONE) {
+        if (op->attrs[i].required || op->attrs[i].i == GANTRY_DTYPE_NONE) {
             return gantry__fail(
                 GANTRY_INVALID_ARGUMENT, "%s: attribute '%s' (type) must be given; accepted are %s",
                 op->name, op->attrs[i].name, gantry__type_mask_text(op->attrs[i].dtype_mask).text);
         }
-        call->attrs[i].i = op->attrs[i].dtype;
+        call->attrs[i].i = op->attrs[i].i;
     }
     for (uint32_t k = 0; k < call->output_count; ++k) {
         int16_t type = gantry__op_outputs(op)[has_output_list(op) ? 0 : k].type;

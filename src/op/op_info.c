@@ -67,6 +67,15 @@ static const struct {
 #include "op/op_definitions.def"
 };
 
+#define PART(name) #name,
+#define COMPOSED(op_name, function, op_parts) op_parts NULL,
+
+/* As gantry__op_first_part counts. */
+static const char *const part_names[] = {
+    NULL,
+#include "op/composed.def"
+};
+
 /* Without the core's own ops, which come last. */
 size_t gantry_op_count(void) {
     size_t count = GANTRY__OP_COUNT;
@@ -97,7 +106,7 @@ gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info) {
         .attrs = outputs + op->output_count + 1,
         .is_composed = (op->flags & GANTRY__OP_COMPOSED) != 0,
         .part_count = part_count,
-        .parts = gantry__op_part_names(op),
+        .parts = op->flags & GANTRY__OP_COMPOSED ? &part_names[gantry__op_first_part(op)] : NULL,
     };
     return gantry__struct_fill(out_info, &all, sizeof all, "gantry_op_info: out_info");
 }

@@ -13,11 +13,8 @@
 #define OUT(arg, type) {#arg, type, 0},
 #define LIST_OUT(arg, type) {#arg, type, GANTRY__ARG_LIST},
 #define TYPE(attr, set) {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = GANTRY_MASK_##set},
-#define TYPE_OR(attr, set, text, value) \
-    {.name = #attr,                     \
-     .kind = GANTRY_ATTR_TYPE,          \
-     .dtype_mask = GANTRY_MASK_##set,   \
-     .dtype = GANTRY_##value},
+#define TYPE_OR(attr, set, text, dtype) \
+    {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = GANTRY_MASK_##set, .i = GANTRY_##dtype},
 #define TYPE_REQUIRED(attr, set) \
     {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = GANTRY_MASK_##set, .required = true},
 #define BOOL_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_BOOL, .i = value},

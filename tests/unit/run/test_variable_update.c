@@ -205,6 +205,39 @@ static void rows_are_scattered(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* An embedding's gradient: one row for each number that occurs. */
+static void adding_rows_of_distinct_ids(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                                        const gantry_tensor_t **outputs, void *user) {
+    gantry_variable_t *const variables[] = {user};
+    const gantry_tensor_t *unique[2];
+    size_t count = 2;
+    (void)gantry_op_call(scope, "Unique", inputs, 1, NULL, 0, unique, &count);
+    const gantry_tensor_t *const given[] = {unique[0], gantry_scalar_f32(scope, 1)};
+    (void)UPDATE(scope, "ResourceScatterAdd", variables, given);
+    outputs[0] = gantry_variable_read(scope, variables[0]);
+}
+
+static void rows_may_be_as_many_as_the_data_says(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    gantry_variable_t *table =
+        make_variable(scope, gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2)), "table");
+    const gantry_input_spec_t input = SPEC_I32(4);
+    gantry_function_t *function =
+        function_fixture_trace(f.runtime, adding_rows_of_distinct_ids, table, &input, 1, 1, NULL);
+    const gantry_tensor_t *given[] = {I32(scope, 2, 0, 2, 2), I32(scope, 1, 1, 1, 1)}, *got;
+    function_fixture_call(scope, function, &given[0], 1, &got, 1);
+    EXPECT_F32(got, 1, 1, 0, 0, 1, 1);
+    function_fixture_call(scope, function, &given[1], 1, &got, 1);
+    EXPECT_F32(got, 1, 1, 1, 1, 1, 1);
+    gantry_function_release(function);
+    gantry_variable_release(table);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 static void integers_are_updated_where_they_live(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -537,12 +570,19 @@ int main(int argc, char **argv) {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(steps_give_tensorflows_numbers),       TEST(steps_in_a_function_keep_program_order),
-        TEST(step_in_a_function_is_one_kernel),     TEST(rows_are_scattered),
-        TEST(integers_are_updated_where_they_live), TEST(values_that_were_read_stay),
-        TEST(updates_of_two_threads_both_count),    TEST(values_that_nobody_holds_are_overwritten),
-        TEST(values_that_somebody_holds_are_not),   TEST(readers_see_each_value_as_a_whole),
-        TEST(failed_updates_leave_the_values),      TEST(nothing_leaks_when_memory_runs_out),
+        TEST(steps_give_tensorflows_numbers),
+        TEST(steps_in_a_function_keep_program_order),
+        TEST(step_in_a_function_is_one_kernel),
+        TEST(rows_are_scattered),
+        TEST(rows_may_be_as_many_as_the_data_says),
+        TEST(integers_are_updated_where_they_live),
+        TEST(values_that_were_read_stay),
+        TEST(updates_of_two_threads_both_count),
+        TEST(values_that_nobody_holds_are_overwritten),
+        TEST(values_that_somebody_holds_are_not),
+        TEST(readers_see_each_value_as_a_whole),
+        TEST(failed_updates_leave_the_values),
+        TEST(nothing_leaks_when_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
