@@ -606,7 +606,8 @@ static void a_batch_of_rank_8_is_refused(void **state) {
 static void npy_files_are_sources(void **state) {
     (void)state;
     gantry_runtime_t *runtime;
-    assert_int_equal(gantry_runtime_create(NULL, &runtime), GANTRY_OK);
+    const gantry_runtime_options_t options = {.struct_size = sizeof options, .backends = "cpu"};
+    assert_int_equal(gantry_runtime_create(&options, &runtime), GANTRY_OK);
     gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
     const char *const paths[] = {"test_dataset_x.npy", "test_dataset_y.npy"};
     const int32_t x[] = {0, 1, 2};
