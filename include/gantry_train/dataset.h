@@ -76,7 +76,8 @@ typedef struct gantry_element_t gantry_element_t;
 GANTRY_API void *gantry_element_component(gantry_element_t *element, size_t index,
                                           gantry_dtype_t dtype, const gantry_shape_t *shape);
 /** Keeps a text for the message of a callback that fails, and returns status:
- * return gantry_element_fail(element, GANTRY_DATA_LOSS, "the image is damaged"). */
+ * return gantry_element_fail(element, GANTRY_DATA_LOSS, "the image is damaged"). Without it, the
+ * message has the text of the last call of Gantry that failed in the callback. */
 GANTRY_API gantry_status_t gantry_element_fail(gantry_element_t *element, gantry_status_t status,
                                                const char *text);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A source whose elements the program's callbacks make. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "train/base/fail.h"
 #include "train/data/stage.h"
@@ -27,10 +28,14 @@ static gantry_status_t callback_open(gantry__train_stage_t *stage) {
     const gantry_dataset_source_t *source = source_of(stage);
     self->state = source->user;
     if (source->begin) {
+        char text[GANTRY__TRAIN_PROBLEM_BYTES];
+        (void)gantry_fail(GANTRY_OK, ""); /* so that a text behind the call is the callback's */
         const gantry_status_t status = source->begin(source->user, &self->state);
+        (void)snprintf(text, sizeof text, "%s", gantry_last_message());
         if (status != GANTRY_OK)
-            return gantry__train_fail(status, "gantry_dataset_from_callback: begin failed with %s",
-                                      gantry_status_name(status));
+            return gantry__train_fail(status,
+                                      "gantry_dataset_from_callback: begin failed with %s%s%s",
+                                      gantry_status_name(status), text[0] ? ": " : "", text);
     }
     self->has_begun = true;
     return GANTRY_OK;

@@ -96,6 +96,7 @@ void gantry__train_element_begin(gantry_element_t *element, gantry__train_proble
     problem->text[0] = '\0';
     element->count = 0;
     element->problem = problem;
+    (void)gantry_fail(GANTRY_OK, ""); /* so that a text behind the call is the callback's */
 }
 
 gantry_status_t gantry__train_element_end(gantry_element_t *element, gantry_status_t returned,
@@ -104,10 +105,13 @@ gantry_status_t gantry__train_element_end(gantry_element_t *element, gantry_stat
     element->problem = NULL;
     if (problem->status != GANTRY_OK && returned == GANTRY_OK) returned = problem->status;
     if (returned != GANTRY_OK) {
-        return gantry__train_fail(
-            returned, "%s failed for element %" PRIu64 " with %s: %s", call, index,
-            gantry_status_name(returned),
-            problem->text[0] ? problem->text : "gantry_element_fail was given no text");
+        char text[GANTRY__TRAIN_PROBLEM_BYTES];
+        (void)snprintf(text, sizeof text, "%s",
+                       problem->text[0]           ? problem->text
+                       : gantry_last_message()[0] ? gantry_last_message()
+                                                  : "it gave no text to gantry_element_fail");
+        return gantry__train_fail(returned, "%s failed for element %" PRIu64 " with %s: %s", call,
+                                  index, gantry_status_name(returned), text);
     }
     for (size_t i = 0; i < element->count; ++i) {
         if (element->components[i].dtype != GANTRY_DTYPE_NONE) continue;

@@ -5,6 +5,7 @@
 
 #include "dataset_case.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -27,6 +28,21 @@ static void expect_message(const char *part) {
 
 static void pause_us(long microseconds) {
     (void)nanosleep(&(struct timespec){.tv_nsec = microseconds * 1000}, NULL);
+}
+
+/* ---- threads that do not start ---- */
+
+static atomic_long starts_left = -1; /* starts that succeed; -1: all */
+
+int __real_gantry__train_thread_start(pthread_t *thread, void *(*body)(void *), void *argument);
+int __wrap_gantry__train_thread_start(pthread_t *thread, void *(*body)(void *), void *argument);
+
+/* The linker puts this in place of the library's function. */
+int __wrap_gantry__train_thread_start(pthread_t *thread, void *(*body)(void *), void *argument) {
+    const long left = atomic_load(&starts_left);
+    if (left == 0) return EAGAIN;
+    if (left > 0) atomic_store(&starts_left, left - 1);
+    return __real_gantry__train_thread_start(thread, body, argument);
 }
 
 /* ---- map ---- */
@@ -142,6 +158,25 @@ static void a_failing_source_behind_threads_is_reported_in_order(void **state) {
     assert_int_equal(count, 25);
     expect_message("next gave more than 25 elements");
     gantry_dataset_release(dataset);
+}
+
+static void threads_that_do_not_start_are_an_error(void **state) {
+    (void)state;
+    for (long left = 0; left < 4; ++left) {
+        map_user_t user = {.pauses = false};
+        gantry_dataset_t *dataset = gantry_dataset_map(case_rows(50), map_double, &user, 4);
+        size_t count, elements;
+        atomic_store(&starts_left, left);
+        assert_int_equal(case_pass(dataset, labels, &count, &elements), GANTRY_RESOURCE_EXHAUSTED);
+        atomic_store(&starts_left, -1);
+        char part[40];
+        (void)snprintf(part, sizeof part, "thread %ld of 4 does not start", left + 1);
+        expect_message(part);
+        assert_int_equal(count, 0);
+        assert_int_equal(case_pass(dataset, labels, &count, &elements), GANTRY_OK);
+        assert_int_equal(count, 50);
+        gantry_dataset_release(dataset);
+    }
 }
 
 /* ---- early ends ---- */
@@ -390,6 +425,7 @@ int main(void) {
         cmocka_unit_test(a_failing_map_ends_the_iteration_at_its_element),
         cmocka_unit_test(a_map_that_gives_nothing_is_an_error),
         cmocka_unit_test(a_failing_source_behind_threads_is_reported_in_order),
+        cmocka_unit_test(threads_that_do_not_start_are_an_error),
         cmocka_unit_test(an_iterator_may_end_at_any_element),
         cmocka_unit_test(release_stops_a_batch_that_never_ends),
         cmocka_unit_test(prefetch_makes_its_elements_ahead_and_no_more),
