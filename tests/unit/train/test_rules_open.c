@@ -51,7 +51,9 @@ static tensor *op_relu(gantry_scope_t *s, tensor *rows) { return gantry_relu(s, 
 static tensor *op_sum(gantry_scope_t *s, tensor *rows) { return gantry_sum(s, rows, &over_rows); }
 static tensor *op_mean(gantry_scope_t *s, tensor *rows) { return gantry_mean(s, rows, &over_rows); }
 static tensor *op_mean_all(gantry_scope_t *s, tensor *rows) { return gantry_mean(s, rows, NULL); }
-static tensor *op_max(gantry_scope_t *s, tensor *rows) { return gantry_max(s, rows, &over_columns); }
+static tensor *op_max(gantry_scope_t *s, tensor *rows) {
+    return gantry_max(s, rows, &over_columns);
+}
 static tensor *op_prod(gantry_scope_t *s, tensor *rows) { return gantry_prod(s, rows, &over_rows); }
 static tensor *op_var(gantry_scope_t *s, tensor *rows) { return gantry_var(s, rows, &over_rows); }
 static tensor *op_std(gantry_scope_t *s, tensor *rows) { return gantry_std(s, rows, &over_rows); }
@@ -212,8 +214,9 @@ static void ops_that_need_known_sizes_say_so(void **state) {
 /* ---- memory runs out within a rule ---- */
 
 static void rules_survive_a_lack_of_memory(void **state) {
-    static const char *const names[] = {"Gather_5_float32", "Prod_1_float32", "Pow_1_float32",
-                                        "Split_1_float32",  "Sort_2_float32", "UnsortedSegmentProd_1_float32"};
+    static const char *const names[] = {"Gather_5_float32", "Prod_1_float32",
+                                        "Pow_1_float32",    "Split_1_float32",
+                                        "Sort_2_float32",   "UnsortedSegmentProd_1_float32"};
     (void)state;
     golden_file_t file;
     gradient_file_load(&file);

@@ -17,6 +17,8 @@
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 
+static bool is_card(void) { return getenv("GANTRY_TEST_BACKENDS") != NULL; }
+
 static gantry_runtime_t *open_runtime(void) {
     const char *backends = getenv("GANTRY_TEST_BACKENDS");
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
@@ -61,9 +63,12 @@ static void check_all(bool is_double) {
     gantry_runtime_t *runtime = open_runtime();
     gradient_file_load(&file);
     train_heap_reset(-1);
+    const char *op = ""; /* the first case of each: the driver compiles for minutes */
     for (size_t i = 0; i < file.case_count; ++i) {
         const gradient_case_t c = gradient_case_read(&file.cases[i]);
-        if (c.is_double == is_double) check_case(runtime, &c);
+        if (c.is_double != is_double || (strcmp(c.golden->op, op) == 0 && !is_card())) continue;
+        check_case(runtime, &c);
+        op = c.golden->op;
     }
     golden_free(&file);
     gantry_runtime_release(runtime);
