@@ -88,11 +88,12 @@ def ints(values, dtype=np.int32):
     return np.asarray(values, dtype)
 
 
-def add(op, inputs, attrs=None, name="", function=None, smooth=True, second=False, untold=False, none=(), tolerance=None):
+def add(op, inputs, attrs=None, name="", function=None, smooth=True, second=False, untold=False, none=(), tolerance=None,
+        weights=None):
     """A case of inputs, Values or arrays. function: TensorFlow's, of the inputs, where it is no op of this name.
-    none: inputs for which TensorFlow has zeros, and Gantry no gradient. tolerance: of float32 and of float64."""
+    weights: the gradient of the one output; else it is drawn. none: inputs for which TensorFlow has zeros, and Gantry no gradient. tolerance: of float32 and of float64."""
     CASES.append(dict(op=op, inputs=inputs, attrs=attrs or {}, name=name, function=function, smooth=smooth,
-                      second=second, untold=untold, none=none, tolerance=tolerance))
+                      second=second, untold=untold, none=none, tolerance=tolerance, weights=weights))
 
 
 def run_raw(name, tensors, attrs):
@@ -120,7 +121,7 @@ def run(case, arrays, number):
                    else run_raw(RAW.get(case["op"], case["op"]), tensors, case["attrs"]))
         results = list(results) if isinstance(results, (list, tuple)) else [results]
         floating = [r for r in results if r.dtype.is_floating]
-        weights = [any_(*r.shape).make(np.dtype(r.dtype.as_numpy_dtype), "dy", case["op"], number, i) for i, r in
+        weights = [(case["weights"] or any_(*r.shape)).make(np.dtype(r.dtype.as_numpy_dtype), "dy", case["op"], number, i) for i, r in
                    enumerate(floating)]
     gradients = tape.gradient(floating, tensors, output_gradients=[tf.constant(w) for w in weights])
     return len(results), weights, [None if g is None else tf.convert_to_tensor(g).numpy() for g in gradients]
@@ -191,6 +192,8 @@ def unary():
     for op in ("Sqrt", "Rsqrt", "Log", "Log1p", "Reciprocal"):
         add(op, [positive(2, 3)], second=True)
         add(op, [at([0, 1])], name="zero", smooth=False)
+    for op in ("Sqrt", "Rsqrt", "Reciprocal"):
+        add(op, [at([0, 0, 4])], name="quiet", smooth=False, weights=at([0, 1, 0]))
     add("Lgamma", [positive(2, 3)], tolerance=(8e-6, 4e-13))
     for op in ("Asin", "Acos", "Atanh"):
         add(op, [unit(2, 3)], second=True, tolerance=(8e-6, 4e-13))
@@ -213,6 +216,7 @@ def activations():
     for op in ("Relu", "Relu6", "Elu", "Selu", "Softsign"):
         add(op, [off(2, 3)], second=True, tolerance=(8e-6, 4e-13))
         add(op, [zero], name="corners", smooth=False)
+    add("Relu", [at([-1, 0, 1, -1])], name="infinite", smooth=False, weights=at([np.inf, np.inf, np.inf, np.nan]))
     add("LeakyRelu", [off(2, 3)], second=True)
     add("LeakyRelu", [off(2, 3)], {"alpha": 0.375}, second=True)
     add("LeakyRelu", [zero], name="corners", smooth=False)

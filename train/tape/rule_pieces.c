@@ -4,6 +4,8 @@
 
 typedef const gantry_tensor_t tensor;
 
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
 /* ---- joining ---- */
 
 /* Sizes that are known up to an input, along the axis. */
@@ -17,31 +19,31 @@ static int64_t known_begin(const gantry__rule_call_t *c, size_t input, int32_t a
     return begin;
 }
 
-/* 1 at the axis, 0 elsewhere */
-static tensor *unit(const gantry__rule_call_t *c, int32_t rank, int32_t axis) {
-    int64_t values[GANTRY_MAX_RANK] = {0};
-    values[axis] = 1;
-    return gantry__rule_host_ints(c, values, (size_t)rank);
+/* A size of an input as an int32 scalar. */
+static tensor *size_of(const gantry__rule_call_t *c, size_t input, int32_t axis) {
+    gantry_scope_t *s = c->scope;
+    tensor *shape = gantry_shape(s, c->x[input], GANTRY_INT32);
+    return gantry_reshape(s, gantry_slice(s, shape, (int64_t[]){axis}, (int64_t[]){1}),
+                          GANTRY_SCALAR);
+}
+
+/* The slices of dy that are one input's, by their positions along the axis. */
+static tensor *gather_part(const gantry__rule_call_t *c, size_t input, int32_t axis) {
+    gantry_scope_t *s = c->scope;
+    tensor *begin = gantry_scalar_i32(s, 0);
+    for (size_t i = 0; i < input; ++i) begin = gantry_add(s, begin, size_of(c, i, axis));
+    tensor *end = gantry_add(s, begin, size_of(c, input, axis));
+    tensor *positions = gantry_range(s, begin, end, gantry_scalar_i32(s, 1));
+    return gantry_gather(s, c->dy[0], positions, axis);
 }
 
 /* The part of dy that is one input's. */
 static tensor *cut(const gantry__rule_call_t *c, size_t input, int32_t axis) {
-    gantry_scope_t *s = c->scope;
-    const gantry_shape_t *x = gantry_tensor_shape(c->x[input]);
     const int64_t known = known_begin(c, input, axis);
-    if (known >= 0) {
-        int64_t begin[GANTRY_MAX_RANK] = {0};
-        begin[axis] = known;
-        return gantry_slice(s, c->dy[0], begin, x->dims);
-    }
-    tensor *sizes = gantry_shape(s, c->x[input], GANTRY_INT32), *before = NULL;
-    for (size_t i = 0; i < input; ++i) {
-        tensor *shape = gantry_shape(s, c->x[i], GANTRY_INT32);
-        before = before ? gantry_add(s, before, shape) : shape;
-    }
-    if (!before) before = gantry_zeros_like(s, sizes);
-    tensor *begin = gantry_mul(s, before, unit(c, x->rank, axis));
-    return gantry__rule_op(c, "Slice", (tensor *[]){c->dy[0], begin, sizes}, 3, NULL, 0);
+    int64_t begin[GANTRY_MAX_RANK] = {0};
+    if (known < 0) return gather_part(c, input, axis);
+    begin[axis] = known;
+    return gantry_slice(c->scope, c->dy[0], begin, gantry_tensor_shape(c->x[input])->dims);
 }
 
 static void rule_concat(gantry__rule_call_t *c) {
@@ -122,7 +124,27 @@ static void rule_slice(gantry__rule_call_t *c) {
     c->dx[0] = gantry_pad(c->scope, c->dy[0], paddings, NULL);
 }
 
+static const char *const stride_attrs[] = {"begin_mask", "end_mask", "ellipsis_mask",
+                                           "new_axis_mask", "shrink_axis_mask"};
+
+/* With sizes that depend on data: the same pieces of the positions in x say where each element of
+ * dy comes from. */
+static tensor *put_back_pieces(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    tensor *range = gantry_range(s, gantry_scalar_i64(s, 0), gantry_size(s, c->x[0], GANTRY_INT64),
+                                 gantry_scalar_i64(s, 1));
+    tensor *inputs[] = {gantry__rule_reshape_like(c, range, c->x[0]), c->x[1], c->x[2], c->x[3]};
+    if (!inputs[0]) return NULL;
+    tensor *places =
+        gantry__rule_again(c, "StridedSlice", inputs, stride_attrs, COUNT(stride_attrs));
+    return gantry__rule_put_back(c, c->dy[0], places, c->x[0]);
+}
+
 static void rule_strided_slice(gantry__rule_call_t *c) {
+    if (gantry__rule_open_sizes(c->x[0]) > 0) {
+        c->dx[0] = put_back_pieces(c);
+        return;
+    }
     tensor *shape = gantry_shape(c->scope, c->x[0], gantry_tensor_dtype(c->x[1]));
     tensor *inputs[] = {shape, c->x[1], c->x[2], c->x[3], c->dy[0]};
     c->dx[0] =
@@ -131,22 +153,26 @@ static void rule_strided_slice(gantry__rule_call_t *c) {
 
 /* ---- paddings ---- */
 
-static void rule_pad(gantry__rule_call_t *c) {
-    gantry_scope_t *s = c->scope;
-    int64_t paddings[2 * GANTRY_MAX_RANK], begin[GANTRY_MAX_RANK];
-    size_t count;
-    const gantry_shape_t *x = gantry_tensor_shape(c->x[0]);
-    if (!c->wants[0]) return;
-    if (gantry__rule_open_sizes(c->x[0]) == 0 &&
-        gantry__rule_knows_ints(c, 1, paddings, 2 * GANTRY_MAX_RANK, &count)) {
-        for (int32_t d = 0; d < x->rank; ++d) begin[d] = paddings[2 * d];
-        c->dx[0] = gantry_slice(s, c->dy[0], begin, x->dims);
-        return;
+/* The inside of dy, from both ends. */
+static tensor *without_border(gantry__rule_call_t *c, const int64_t *paddings) {
+    int64_t begin[GANTRY_MAX_RANK], end[GANTRY_MAX_RANK];
+    gantry_strided_slice_options_t masks = {0};
+    const int32_t rank = gantry_tensor_shape(c->x[0])->rank;
+    for (int32_t d = 0; d < rank; ++d) {
+        begin[d] = paddings[2 * d];
+        end[d] = -paddings[2 * d + 1];
+        if (end[d] == 0) masks.end_mask |= 1 << d;
     }
-    tensor *first = gantry_slice(s, c->x[1], (int64_t[]){0, 0}, (int64_t[]){x->rank, 1});
-    first = gantry_reshape(s, gantry_cast(s, first, GANTRY_INT32), GANTRY_SHAPE(x->rank));
-    tensor *inputs[] = {c->dy[0], first, gantry_shape(s, c->x[0], GANTRY_INT32)};
-    c->dx[0] = gantry__rule_op(c, "Slice", inputs, 3, NULL, 0);
+    return rank == 0
+               ? c->dy[0]
+               : gantry_strided_slice(c->scope, c->dy[0], begin, end, NULL, (size_t)rank, &masks);
+}
+
+static void rule_pad(gantry__rule_call_t *c) {
+    int64_t paddings[2 * GANTRY_MAX_RANK];
+    size_t count;
+    if (c->wants[0] && gantry__rule_read_ints(c, 1, paddings, 2 * GANTRY_MAX_RANK, &count))
+        c->dx[0] = without_border(c, paddings);
 }
 
 static void rule_mirror_pad(gantry__rule_call_t *c) {

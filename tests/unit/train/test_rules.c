@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "gradient_case.h"
 #include "train/tape/rule.h"
@@ -302,12 +304,28 @@ static void each_differentiable_op_has_a_case(void **state) {
     assert_string_equal(missing, "");
 }
 
+/* Whether a name is that of an op, or of what a tape records besides ops. */
+static bool is_known(const char *name) {
+    static const char *const others[] = {"Case", "CustomGradient", "If", "PartitionedCall",
+                                         "While"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
+        if (strcmp(others[i], name) == 0) return true;
+    }
+    for (size_t i = 0; i < gantry_op_count(); ++i) {
+        gantry_op_info_t info = {.struct_size = sizeof info};
+        assert_int_equal(gantry_op_info(i, &info), GANTRY_OK);
+        if (strcmp(info.name, name) == 0) return true;
+    }
+    return false;
+}
+
 static void tables_are_sorted_and_name_ops(void **state) {
     (void)state;
     size_t table = 0, count = 0;
     for (const gantry__rule_t *rule; (rule = gantry__rule_table(table)) != NULL; ++table) {
         for (; rule->op; ++rule, ++count) {
             assert_ptr_equal(gantry__rule_find(rule->op), rule); /* it is in one table */
+            if (!is_known(rule->op)) fail_msg("%s is no op", rule->op);
             if (rule[1].op && strcmp(rule->op, rule[1].op) >= 0)
                 fail_msg("%s comes before %s", rule->op, rule[1].op);
         }
@@ -320,6 +338,27 @@ static void tables_are_sorted_and_name_ops(void **state) {
     assert_false(gantry_op_is_differentiable("Floor"));
 }
 
+/* docs/ops.md: the last cell of an op's row. */
+static void document_names_the_differentiable_ops(void **state) {
+    (void)state;
+    char line[4096];
+    size_t rows = 0;
+    bool is_inside = false;
+    FILE *page = fopen(GANTRY_TEST_SOURCE_DIR "/docs/ops.md", "r");
+    assert_non_null(page);
+    while (fgets(line, sizeof line, page)) {
+        char name[128];
+        if (strncmp(line, "<!-- ", 5) == 0) is_inside = strstr(line, "table: ops") != NULL;
+        if (!is_inside || sscanf(line, "| %127s |", name) != 1 || !is_known(name)) continue;
+        const bool is_told = strstr(line, "| yes |\n") != NULL;
+        if (is_told != gantry_op_is_differentiable(name))
+            fail_msg("docs/ops.md, %s: %s", name, is_told ? "it has no gradient" : "it has one");
+        ++rows;
+    }
+    (void)fclose(page);
+    assert_int_equal(rows, gantry_op_count());
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(gradients_are_tensorflows, set_up, tear_down),
@@ -329,6 +368,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(functions_give_the_same_bits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(each_differentiable_op_has_a_case, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tables_are_sorted_and_name_ops, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(document_names_the_differentiable_ops, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
