@@ -128,8 +128,9 @@ typedef struct gantry__cpu_fused_job_t {
     gantry__k_fused_t program;
     gantry__k_fused_plan_t plan;
     int level;
-    bool by_rows; /* a block ends where a row of the plan ends; else inputs are gathered */
-    bool streams; /* outputs leave by streaming stores */
+    bool by_rows;    /* a block ends where a row of the plan ends; else inputs are gathered */
+    bool streams;    /* outputs leave by streaming stores */
+    bool prefetches; /* rows of inputs come from beyond the caches */
     uint32_t slot_count, slot_bytes; /* bytes: of an element */
     int64_t block;                   /* elements */
     int64_t weight;                  /* of the work for an element, in cheap instructions */

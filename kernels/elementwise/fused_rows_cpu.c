@@ -9,6 +9,7 @@
  * Steps come from fused_cpu_compile.c. A reduction runs the units of the op's own kernel
  * (reduce_cpu_units.c), so it adds in the same order. Memory is read once for each input and
  * written once for each output. */
+#include "kernels/common/cpu_prefetch.h"
 #include "kernels/elementwise/fused_cpu.h"
 
 /* What the rows of a block may take: most of a first-level cache; less if the rows come from beyond
@@ -84,12 +85,29 @@ static void plan_reductions(part_t *part) {
     }
 }
 
+/* Prefetches the inputs of the next block, a part of them at each step: all at once they would wait
+ * for each other. */
+static void prefetch_next(const part_t *part, int64_t step) {
+    const job_t *job = part->job;
+    const int64_t steps = job->step_count;
+
+    for (uint32_t k = 0; k < job->call->input_count; ++k) {
+        if (job->form[k] != GANTRY__CPU_FUSED_WIDE) continue;
+        const int64_t bytes =
+            part->count * job->rows->length * gantry__k_size(job->call->inputs[k]->dtype);
+        const int64_t first = bytes * step / steps, last = bytes * (step + 1) / steps;
+        gantry__cpu_prefetch((uintptr_t)part->at[k] + (uintptr_t)(bytes + first),
+                             (uint64_t)(last - first));
+    }
+}
+
 static void rows_run_steps(part_t *part) {
     const job_t *job = part->job;
     const gantry__cpu_fused_step_t *step = job->steps, *end = step + job->step_count;
     const int64_t elements = part->count * job->rows->length;
 
     for (; step < end; ++step) {
+        if (job->prefetches) prefetch_next(part, step - job->steps);
         if (step->kind == GANTRY__CPU_FUSED_REDUCE) {
             run_reduction(part, step);
         } else if (step->span == GANTRY__CPU_FUSED_A_ROW) {
@@ -210,11 +228,14 @@ static int64_t bytes_of_row(const job_t *job) {
     return bytes;
 }
 
+static bool rows_are_far(const job_t *job) {
+    return job->rows->rows * bytes_of_row(job) > FAR_BYTES;
+}
+
 /* Rows of a block; 0: not even one has room. */
 static int64_t rows_of_block(const job_t *job) {
     const int64_t bytes = bytes_of_row(job);
-    const bool is_far = job->rows->rows * bytes > FAR_BYTES;
-    int64_t rows = (is_far ? FAR_CACHE_BYTES : CACHE_BYTES) / bytes;
+    int64_t rows = (rows_are_far(job) ? FAR_CACHE_BYTES : CACHE_BYTES) / bytes;
 
     if (slots_bytes(job, 1) > SCRATCH_BYTES) return 0;
     if (rows > job->rows->rows) rows = job->rows->rows;
@@ -248,6 +269,7 @@ static bool prepare(job_t *job, gantry__k_rows_t *rows, const gantry_op_call_t *
     set_input_forms(job);
     if (!gantry__cpu_fused_compile(job)) return false;
     job->block = rows_of_block(job);
+    job->prefetches = rows_are_far(job);
     return job->block > 0;
 }
 

@@ -261,14 +261,13 @@ static void MM_NAME(add_rows)(const MM_T *b, int64_t b_row, const MM_T *a, int64
         for (int64_t r = 0; r < rows; ++r)
             MM_NAME(add_vectors)(b + r * b_row, b_row, a + r * a_column, a_column, 1, vectors, sum);
     int64_t j = vectors;
-#if MM_HAS_LINES
-    for (; j + MM_QUAD <= count; j += MM_QUAD) {
+    /* for float32 alone, because of the library's size */
+    for (; MM_HAS_LINES && MM_QUAD == 4 && j + MM_QUAD <= count; j += MM_QUAD) {
         MM_NAME(quad_t) next = *(MM_NAME(quad_t) *)(sum + j);
         for (int64_t r = 0; r < rows; ++r)
             next += a[r * a_column] * *(const MM_NAME(quad_t) *)(b + r * b_row + j);
         *(MM_NAME(quad_t) *)(sum + j) = next;
     }
-#endif
     for (; j < count; ++j) {
         MM_T total = sum[j];
         for (int64_t r = 0; r < rows; ++r) total += a[r * a_column] * b[r * b_row + j];
