@@ -25,7 +25,7 @@ typedef struct gantry_early_stopping_options_t {
 /** EarlyStopping: ends the training when a value does not improve any more. options may be NULL. */
 GANTRY_API gantry_callback_t *gantry_early_stopping(const gantry_early_stopping_options_t *options);
 /** ModelCheckpoint: saves the model after each epoch, by gantry_model_save. monitor NULL: always;
- * else only if that value improved. Of names with "acc" or "auc", larger is better, else smaller. */
+ * else only if that value improved. Of names with "acc" or "auc" larger is better, else smaller. */
 GANTRY_API gantry_callback_t *gantry_model_checkpoint(const char *path, const char *monitor);
 /** CSVLogger: appends a line for each epoch to a file, which gets a head if it is new. */
 GANTRY_API gantry_callback_t *gantry_csv_logger(const char *path);

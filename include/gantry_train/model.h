@@ -50,7 +50,8 @@ GANTRY_API gantry_model_t *gantry_sequential(gantry_runtime_t *runtime,
 /** Adds a layer behind the last one. The model takes the layer over, also after a failure. */
 GANTRY_API gantry_status_t gantry_model_add(gantry_model_t *model, gantry_layer_t *layer);
 
-/** Begins a model of any form: values are numbers from gantry_model_input and gantry_model_apply. */
+/** Begins a model of any form: its values are numbers, which gantry_model_input and
+ * gantry_model_apply return. */
 GANTRY_API gantry_model_t *gantry_functional(gantry_runtime_t *runtime,
                                              const gantry_model_options_t *options);
 /** Adds an input: the type and the shape of one sample. Returns its value, -1 after a failure. */

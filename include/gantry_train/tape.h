@@ -9,8 +9,8 @@
  *
  *     gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
  *     const gantry_tensor_t *loss = ... gantry_variable_read(scope, w) ...;
- *     const gantry_tensor_t *gradient;
- *     gantry_tape_gradient(tape, loss, NULL, &(gantry_source_t){.variable = w}, 1, NULL, &gradient);
+ *     const gantry_tensor_t *g;
+ *     gantry_tape_gradient(tape, loss, NULL, &(gantry_source_t){.variable = w}, 1, NULL, &g);
  *     gantry_tape_end(tape);
  *
  * A tape belongs to the thread of its scope. */

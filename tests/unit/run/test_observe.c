@@ -126,8 +126,7 @@ static void observer_is_told_all_attributes(void **state) {
     a.observer = (gantry_observer_t){.observe = read_attrs, .user = &a};
     const gantry_tensor_t *x = gantry_reshape(scope, F32(scope, 1, 2), GANTRY_SHAPE(1, 2));
     assert_int_equal(gantry_scope_observe(scope, &a.observer), GANTRY_OK);
-    assert_non_null(
-        gantry_matmul(scope, x, x, &(gantry_matmul_options_t){.transpose_b = true}));
+    assert_non_null(gantry_matmul(scope, x, x, &(gantry_matmul_options_t){.transpose_b = true}));
     assert_int_equal(a.transpose_a, 0);
     assert_int_equal(a.transpose_b, 1);
     assert_true(a.count >= 3); /* the type as well */
@@ -411,8 +410,7 @@ static void failing_observer_fails_the_scope(void **state) {
     assert_non_null(gantry_neg(scope, x));
     const gantry_observation_t mine = {.struct_size = sizeof mine, .op = "Mine"};
     l.refused = "Mine";
-    assert_int_equal(gantry_scope_tell(scope, &mine),
-                     GANTRY_DATA_LOSS);
+    assert_int_equal(gantry_scope_tell(scope, &mine), GANTRY_DATA_LOSS);
     expect_scope_failure(scope, GANTRY_DATA_LOSS, "the listener hears no such op");
     gantry_scope_unobserve(scope, &l.observer);
 }
@@ -425,8 +423,7 @@ static void bad_observers_are_refused(void **state) {
     listener_init(&l, "");
     assert_int_equal(gantry_scope_observe(scope, &empty), GANTRY_INVALID_ARGUMENT);
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "its function is NULL");
-    assert_int_equal(gantry_scope_tell(scope, &nameless),
-                     GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry_scope_tell(scope, &nameless), GANTRY_INVALID_ARGUMENT);
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "op is NULL");
     const gantry_observation_t large = {.struct_size = sizeof large + 8, .op = "Mine"};
     assert_int_equal(gantry_scope_tell(scope, &large), GANTRY_INVALID_ARGUMENT);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text classifier follows Keras's losses and weights, step by step: on the CPU backend, on PoCL,
- * and mirrored over two devices. */
+/* The text classifier follows Keras's losses and weights, step by step: on the CPU backend, on
+ * PoCL, and mirrored over two devices. */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
 #include <stdarg.h>
