@@ -4,8 +4,8 @@
  *
  *   max_pool_grad       the gradient of each window goes to the element that MaxPool takes: the
  *                       first one, or the first of the largest that are larger. So a NaN that comes
- *                       first stays, and later ones are ignored, as in TensorFlow. Windows add up in
- *                       the order of their places
+ *                       first stays, and later ones are ignored, as in TensorFlow. Windows add up
+ *                       in the order of their places
  *   max_pool_grad_grad  each window takes the gradient of that element
  *   depthwise_parts     the gradient of depthwise filters with one output for each channel, for
  *                       p->band rows of places (counted over all images) at a time:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MaxPoolGrad and MaxPoolGradGrad, and DepthwiseFilterParts of the gradient of depthwise filters. */
+/* MaxPoolGrad, MaxPoolGradGrad, and DepthwiseFilterParts of the gradient of depthwise filters. */
 #include "kernels/window/window_items.h"
 #include "kernels/window/window_shape.h"
 
