@@ -126,9 +126,9 @@ static void filter_grad_in(gantry_scope_t *scope, float *out) {
 static void image_grad_in(gantry_scope_t *scope, float *out) {
     static const int32_t sizes[] = {BATCH, 1, LENGTH, CHANNELS};
     float *filter = make_values(FILTER_COUNT, 5), *grad = make_values(BATCH * PLACES * OUTPUTS, 4);
-    const gantry_tensor_t *inputs[] = {
-        put_sizes(scope, sizes), put(scope, filter, GANTRY_SHAPE(1, TAPS, CHANNELS, OUTPUTS)),
-        put(scope, grad, GANTRY_SHAPE(BATCH, 1, PLACES, OUTPUTS))};
+    const gantry_tensor_t *inputs[] = {put_sizes(scope, sizes),
+                                       put(scope, filter, GANTRY_SHAPE(1, TAPS, CHANNELS, OUTPUTS)),
+                                       put(scope, grad, GANTRY_SHAPE(BATCH, 1, PLACES, OUTPUTS))};
     call(scope, "Conv2DBackpropInput", inputs, NULL, one, out, IMAGE_COUNT);
     free(filter);
     free(grad);
