@@ -27,8 +27,9 @@
 #define TILE_PANELS 8
 #define TILE_COLUMNS 128 /* outputs whose panels a unit packs at once */
 #define PLACES_AT_ONCE 256
-#define LEAST_PLACES 512 /* of a chunk */
-#define UNITS 32         /* wanted */
+#define LEAST_PLACES 512      /* of a chunk */
+#define UNITS 32              /* wanted */
+#define PARTS_BYTES (8 << 20) /* the most for products of chunks */
 #define LANES_PER_THREAD 4
 #define MOST_ROWS 16                   /* of a panel */
 #define FILTER_WORK (INT64_C(1) << 18) /* multiplications that pay for a thread */
@@ -251,11 +252,13 @@ static void add_filter_chunks(void *context, int64_t begin, int64_t end) {
 /* Cuts the work into units and takes their memory. */
 static int32_t cut_filter(gantry_op_call_t *call, filter_t *filter) {
     const gantry__cpu_gemm_t *gemm = &filter->gemm;
-    const int64_t rows = TILE_PANELS * filter->loops->rows, most = gemm->k / LEAST_PLACES;
+    const int64_t rows = TILE_PANELS * filter->loops->rows;
     gantry_span_t span;
     filter->tiles = (gemm->m + rows - 1) / rows;
-    filter->chunks =
-        gantry__least((UNITS + filter->tiles - 1) / filter->tiles, most < 1 ? 1 : most);
+    filter->chunks = gantry__least(
+        (UNITS + filter->tiles - 1) / filter->tiles,
+        gantry__least(gemm->k / LEAST_PLACES, PARTS_BYTES / (gemm->m * gemm->n * filter->size)));
+    if (filter->chunks < 1) filter->chunks = 1;
     filter->places = (gemm->k + filter->chunks - 1) / filter->chunks;
     filter->chunks = (gemm->k + filter->places - 1) / filter->places;
     filter->lanes =

@@ -180,12 +180,14 @@ static const gantry_tensor_t *compose_conv_convolve(const conv_t *conv,
 /* The device that a part of this type would run on; NULL: none. */
 static const gantry_logical_device_t *compose_conv_find_device(const conv_t *conv,
                                                                gantry__op_id_t id) {
+    const uint32_t before = gantry__failures();
     const gantry__place_request_t request = gantry__dispatch_request(
         conv->scope->runtime, gantry__op_get(id), conv->c->call->attrs, conv->scope->wish, NULL);
     gantry__kept_plan_t *kept = NULL;
-    return gantry__dispatch_plan(conv->scope->runtime, &request, &kept) == GANTRY_OK
-               ? kept->plan.device
-               : NULL;
+    if (gantry__dispatch_plan(conv->scope->runtime, &request, &kept) == GANTRY_OK)
+        return kept->plan.device;
+    gantry__forget_since(before);
+    return NULL;
 }
 
 /* Whether ConvolveImages would run on a processor. A processor that imitates a card, or makes lanes
@@ -519,6 +521,22 @@ static const gantry_tensor_t *count_elements(const conv_t *conv, gantry_dtype_t 
         gantry_ones(conv->scope, dtype, GANTRY_SHAPE(conv->rows, conv->columns, 1, 1)));
 }
 
+/* Whether the windows lie side by side and fill the image. */
+static bool windows_tile_image(const conv_t *conv) {
+    return conv->strides[1] == conv->rows && conv->strides[2] == conv->columns &&
+           conv->places.dims[1] * conv->rows == conv->image.dims[1] &&
+           conv->places.dims[2] * conv->columns == conv->image.dims[2];
+}
+
+static const gantry_tensor_t *spread_tiles(const conv_t *conv, const gantry_tensor_t *grad) {
+    const int64_t *p = conv->places.dims;
+    const gantry_tensor_t *one =
+        gantry_reshape(conv->scope, grad, GANTRY_SHAPE(p[0] * p[1], 1, p[2], 1, p[3]));
+    const gantry_tensor_t *all = gantry_broadcast_to(
+        conv->scope, one, GANTRY_SHAPE(p[0] * p[1], conv->rows, p[2], conv->columns, p[3]));
+    return gantry_reshape(conv->scope, all, conv->image);
+}
+
 void gantry__compose_avg_pool_grad(const gantry__compose_t *c) {
     const gantry_tensor_t *grad = c->inputs[1];
     const gantry_shape_t *image = &c->call->out_shapes[0];
@@ -533,8 +551,10 @@ void gantry__compose_avg_pool_grad(const gantry__compose_t *c) {
     }
     const gantry_tensor_t *wide = gantry__compose_widen(c, to_last(&conv, grad));
     const gantry_dtype_t dtype = grad->dtype == GANTRY_FLOAT64 ? GANTRY_FLOAT64 : GANTRY_FLOAT32;
+    const gantry_tensor_t *shares = gantry_div(c->scope, wide, count_elements(&conv, dtype));
     const gantry_tensor_t *images =
-        spread_channels(&conv, gantry_ones(c->scope, dtype, filter),
-                        gantry_div(c->scope, wide, count_elements(&conv, dtype)));
+        windows_tile_image(&conv)
+            ? spread_tiles(&conv, shares)
+            : spread_channels(&conv, gantry_ones(c->scope, dtype, filter), shares);
     c->outputs[0] = to_first(&conv, gantry__compose_narrow(c, images, grad->dtype));
 }
