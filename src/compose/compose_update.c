@@ -35,26 +35,37 @@ typedef struct formula_t {
 } formula_t;
 
 static const formula_t formulas[] = {
-    /* var accum accum_update lr rho epsilon grad */
+    /* var accum accum_update lr rho epsilon grad: accum = accum * rho + grad^2 * (1 - rho),
+     * u = sqrt(accum_update + epsilon) * rsqrt(accum + epsilon) * grad, var -= u * lr,
+     * accum_update = accum_update * rho + u^2 * (1 - rho) */
     {GANTRY__OP_ID_ResourceApplyAdadelta, "be*gQ1e-*+=bcf+Sbf+R*g*=uaud*-=ace*uQ1e-*+=c", ""},
-    /* var accum lr grad */
+    /* var accum lr grad: accum += grad^2, var -= grad * lr * rsqrt(accum) */
     {GANTRY__OP_ID_ResourceApplyAdagrad, "bdQ+=b|adc*bR*-=a", ""},
-    /* var accum lr epsilon grad */
+    /* var accum lr epsilon grad: accum += grad^2, var -= grad * lr / (sqrt(accum) + epsilon) */
     {GANTRY__OP_ID_ResourceApplyAdagradV2, "beQ+=b|aec*bSd+/-=a", ""},
-    /* var m v beta1_power lr beta1 beta2 epsilon grad */
+    /* var m v beta1_power lr beta1 beta2 epsilon grad: m += (grad - m) * (1 - beta1),
+     * v = max(beta2 * v, |grad|), var -= lr / (1 - beta1_power) * (m / (v + epsilon)) */
     {GANTRY__OP_ID_ResourceApplyAdaMax, "bib-1f-*+=bgc*iAM=cae1d-/bch+/*-=a", ""},
-    /* var m v beta1_power beta2_power lr beta1 beta2 epsilon grad */
+    /* var m v beta1_power beta2_power lr beta1 beta2 epsilon grad: m += (grad - m) * (1 - beta1),
+     * v += (grad^2 - v) * (1 - beta2), u = lr * sqrt(1 - beta2_power) / (1 - beta1_power),
+     * var -= m * u / (sqrt(v) + epsilon); Nesterov: grad * (1 - beta1) + beta1 * m for m */
     {GANTRY__OP_ID_ResourceApplyAdam, "bjb-1g-*+=bcjQc-1h-*+=cf1e-S*1d-/=u|abu*cSi+/-=a",
      "aj1g-*gb*+u*cSi+/-=a"},
-    /* var mg ms mom lr rho momentum epsilon grad */
+    /* var mg ms mom lr rho momentum epsilon grad: ms += (grad^2 - ms) * (1 - rho),
+     * mg += (grad - mg) * (1 - rho),
+     * mom = mom * momentum + grad * lr / sqrt(ms - mg^2 + epsilon), var -= mom */
     {GANTRY__OP_ID_ResourceApplyCenteredRMSProp, "ciQc-1f-*+=cbib-1f-*+=bdg*ie*cbQ-h+S/+=dad-=a",
      ""},
-    /* var alpha delta */
+    /* var alpha delta: var -= delta * alpha */
     {GANTRY__OP_ID_ResourceApplyGradientDescent, "acb*-=a", ""},
-    /* var accum lr grad momentum */
+    /* var accum lr grad momentum: accum = accum * momentum - grad * lr, var += accum; Nesterov:
+     * var += accum * momentum - grad * lr */
     {GANTRY__OP_ID_ResourceApplyKerasMomentum, "be*dc*-=b|ab+=a", "abe*dc*-+=a"},
+    /* accum = accum * momentum + grad, var -= accum * lr; Nesterov:
+     * var -= grad * lr + accum * momentum * lr */
     {GANTRY__OP_ID_ResourceApplyMomentum, "be*d+=b|abc*-=a", "adc*be*c*+-=a"},
-    /* var ms mom lr rho momentum epsilon grad */
+    /* var ms mom lr rho momentum epsilon grad: ms += (grad^2 - ms) * (1 - rho),
+     * mom = mom * momentum + grad * lr / sqrt(ms + epsilon), var -= mom */
     {GANTRY__OP_ID_ResourceApplyRMSProp, "bhQb-1e-*+=bcf*hd*bg+S/+=cac-=a", ""},
 };
 

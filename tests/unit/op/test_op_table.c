@@ -87,8 +87,8 @@ static void assert_attrs(const gantry__op_def_t *op) {
             fail_msg("%s: types come first", op->name);
         if (is_type && attr->dtype_mask == 0)
             fail_msg("%s: %s's set of types", op->name, attr->name);
-        bool has_default = is_type && attr->dtype != GANTRY_DTYPE_NONE;
-        if (has_default && !(attr->dtype_mask >> attr->dtype & 1))
+        bool has_default = is_type && attr->i != GANTRY_DTYPE_NONE;
+        if (has_default && !(attr->dtype_mask >> attr->i & 1))
             fail_msg("%s: %s's default", op->name, attr->name);
         if (attr->kind == GANTRY_ATTR_STRING && !attr->required) assert_non_null(attr->s);
         for (uint32_t j = 0; j < k; ++j) assert_string_not_equal(op->attrs[j].name, attr->name);
@@ -98,7 +98,7 @@ static void assert_attrs(const gantry__op_def_t *op) {
 /* A type that no input determines must have a default or be required. */
 static void assert_types_settle(const gantry__op_def_t *op) {
     for (uint32_t k = 0; k < op->attr_count && op->attrs[k].kind == GANTRY_ATTR_TYPE; ++k) {
-        bool settled = op->attrs[k].required || op->attrs[k].dtype != GANTRY_DTYPE_NONE;
+        bool settled = op->attrs[k].required || op->attrs[k].i != GANTRY_DTYPE_NONE;
         for (uint32_t j = 0; j < op->input_count; ++j) settled |= op->inputs[j].type == (int16_t)k;
         if (!settled) fail_msg("%s: nothing settles %s", op->name, op->attrs[k].name);
     }
