@@ -10,6 +10,8 @@
 #include "function_fixture.h"
 #include "run/tensor_state.h"
 
+enum { MANY = 5000 };
+
 static const char *const homes[] = {"CPU:0", "GPU:0"};
 
 static gantry_variable_t *make_variable(gantry_scope_t *scope, const gantry_tensor_t *initial,
@@ -375,8 +377,6 @@ static void updates_of_two_threads_both_count(void **state) {
 }
 
 /* ---- in place ---- */
-
-enum { MANY = 5000 };
 
 static uint64_t place_of(gantry_scope_t *scope, gantry_variable_t *variable) {
     const gantry_tensor_t *value = gantry_variable_read(scope, variable);
