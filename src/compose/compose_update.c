@@ -27,6 +27,7 @@
 
 #define MOST_INSTRUCTIONS 32
 #define LETTERS 26
+#define LEAST_WITHOUT_NUMBERS 4096 /* elements that pay for a few more calls of kernels */
 
 typedef struct formula_t {
     uint16_t op;      /* gantry__op_id_t */
@@ -35,26 +36,37 @@ typedef struct formula_t {
 } formula_t;
 
 static const formula_t formulas[] = {
-    /* var accum accum_update lr rho epsilon grad */
+    /* var accum accum_update lr rho epsilon grad: accum = accum * rho + grad^2 * (1 - rho),
+     * u = sqrt(accum_update + epsilon) * rsqrt(accum + epsilon) * grad, var -= u * lr,
+     * accum_update = accum_update * rho + u^2 * (1 - rho) */
     {GANTRY__OP_ID_ResourceApplyAdadelta, "be*gQ1e-*+=bcf+Sbf+R*g*=uaud*-=ace*uQ1e-*+=c", ""},
-    /* var accum lr grad */
+    /* var accum lr grad: accum += grad^2, var -= grad * lr * rsqrt(accum) */
     {GANTRY__OP_ID_ResourceApplyAdagrad, "bdQ+=b|adc*bR*-=a", ""},
-    /* var accum lr epsilon grad */
+    /* var accum lr epsilon grad: accum += grad^2, var -= grad * lr / (sqrt(accum) + epsilon) */
     {GANTRY__OP_ID_ResourceApplyAdagradV2, "beQ+=b|aec*bSd+/-=a", ""},
-    /* var m v beta1_power lr beta1 beta2 epsilon grad */
+    /* var m v beta1_power lr beta1 beta2 epsilon grad: m += (grad - m) * (1 - beta1),
+     * v = max(beta2 * v, |grad|), var -= lr / (1 - beta1_power) * (m / (v + epsilon)) */
     {GANTRY__OP_ID_ResourceApplyAdaMax, "bib-1f-*+=bgc*iAM=cae1d-/bch+/*-=a", ""},
-    /* var m v beta1_power beta2_power lr beta1 beta2 epsilon grad */
+    /* var m v beta1_power beta2_power lr beta1 beta2 epsilon grad: m += (grad - m) * (1 - beta1),
+     * v += (grad^2 - v) * (1 - beta2), u = lr * sqrt(1 - beta2_power) / (1 - beta1_power),
+     * var -= m * u / (sqrt(v) + epsilon); Nesterov: grad * (1 - beta1) + beta1 * m for m */
     {GANTRY__OP_ID_ResourceApplyAdam, "bjb-1g-*+=bcjQc-1h-*+=cf1e-S*1d-/=u|abu*cSi+/-=a",
      "aj1g-*gb*+u*cSi+/-=a"},
-    /* var mg ms mom lr rho momentum epsilon grad */
+    /* var mg ms mom lr rho momentum epsilon grad: ms += (grad^2 - ms) * (1 - rho),
+     * mg += (grad - mg) * (1 - rho),
+     * mom = mom * momentum + grad * lr / sqrt(ms - mg^2 + epsilon), var -= mom */
     {GANTRY__OP_ID_ResourceApplyCenteredRMSProp, "ciQc-1f-*+=cbib-1f-*+=bdg*ie*cbQ-h+S/+=dad-=a",
      ""},
-    /* var alpha delta */
+    /* var alpha delta: var -= delta * alpha */
     {GANTRY__OP_ID_ResourceApplyGradientDescent, "acb*-=a", ""},
-    /* var accum lr grad momentum */
+    /* var accum lr grad momentum: accum = accum * momentum - grad * lr, var += accum; Nesterov:
+     * var += accum * momentum - grad * lr */
     {GANTRY__OP_ID_ResourceApplyKerasMomentum, "be*dc*-=b|ab+=a", "abe*dc*-+=a"},
+    /* accum = accum * momentum + grad, var -= accum * lr; Nesterov:
+     * var -= grad * lr + accum * momentum * lr */
     {GANTRY__OP_ID_ResourceApplyMomentum, "be*d+=b|abc*-=a", "adc*be*c*+-=a"},
-    /* var ms mom lr rho momentum epsilon grad */
+    /* var ms mom lr rho momentum epsilon grad: ms += (grad^2 - ms) * (1 - rho),
+     * mom = mom * momentum + grad * lr / sqrt(ms + epsilon), var -= mom */
     {GANTRY__OP_ID_ResourceApplyRMSProp, "bhQb-1e-*+=bcf*hd*bg+S/+=cac-=a", ""},
 };
 
@@ -155,11 +167,95 @@ static void overwrite(const gantry__compose_t *c) {
     c->scope->overwritten = c->scope->parent->overwritten;
 }
 
-static void run_fused(const step_t *step, const gantry_tensor_t *const *inputs) {
+static const gantry_tensor_t *run_instruction(const step_t *step, uint32_t k,
+                                              const gantry_tensor_t *const *inputs,
+                                              const gantry_tensor_t *const *results) {
+    const int64_t *instruction = step->program + k * GANTRY__FUSED_WORDS;
+    const uint32_t operands = gantry__fused_operands((gantry__fused_id_t)instruction[0]);
+    const gantry_tensor_t *given[2];
+    for (uint32_t i = 0; i < operands; ++i) {
+        const int64_t operand = instruction[2 + i];
+        given[i] = operand >= 0 ? inputs[operand] : results[-1 - operand];
+    }
+    return gantry__call_op(step->c->scope, (gantry__op_id_t)step->ops[k], given, operands, NULL, 0,
+                           NULL);
+}
+
+static void run_parts(const step_t *step, const gantry_tensor_t *const *inputs) {
+    const gantry__compose_t *c = step->c;
+    const gantry_tensor_t *results[MOST_INSTRUCTIONS];
+    for (uint32_t k = 0; k < step->count; ++k) {
+        results[k] = run_instruction(step, k, inputs, results);
+        if (!results[k]) return;
+    }
+    for (uint32_t i = 0; i < c->call->output_count; ++i)
+        c->outputs[i] = step->places[i] < 0 ? results[-1 - step->places[i]] : inputs[i];
+}
+
+/* Whether all operands have one element, whatever the variables have. numbers: the results that
+ * have. */
+static bool is_of_numbers(const step_t *step, const int64_t *instruction,
+                          const gantry_tensor_t *const *numbers) {
+    const gantry__infer_t *call = step->c->call;
+    for (uint32_t i = 0; i < gantry__fused_operands((gantry__fused_id_t)instruction[0]); ++i) {
+        const int64_t operand = instruction[2 + i];
+        const bool is_number =
+            operand < 0 ? numbers[-1 - operand] != NULL
+                        : operand == call->input_count ||
+                              (operand >= call->output_count && call->shapes[operand]->rank == 0);
+        if (!is_number) return false;
+    }
+    return true;
+}
+
+/* The number as an input of the program. */
+static int64_t input_of(const gantry_tensor_t **inputs, uint32_t *count,
+                        const gantry_tensor_t *number) {
+    uint32_t i = 0;
+    while (i < *count && inputs[i] != number) ++i;
+    inputs[i] = number;
+    if (i == *count) ++*count;
+    return i;
+}
+
+/* Runs the instructions on numbers alone, which a program would repeat for each element. The
+ * results that others use become inputs, up to four. False after a failure. */
+static bool run_numbers(step_t *step, const gantry_tensor_t **inputs, uint32_t *input_count) {
+    const gantry_tensor_t *numbers[MOST_INSTRUCTIONS] = {NULL};
+    int64_t at[MOST_INSTRUCTIONS]; /* of the instructions that stay: the operand for their result */
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < step->count; ++k) {
+        int64_t *instruction = step->program + k * GANTRY__FUSED_WORDS;
+        if (is_of_numbers(step, instruction, numbers)) {
+            numbers[k] = run_instruction(step, k, inputs, numbers);
+            if (!numbers[k]) return false;
+            continue;
+        }
+        for (uint32_t i = 0; i < gantry__fused_operands((gantry__fused_id_t)instruction[0]); ++i) {
+            const int64_t result = -1 - instruction[2 + i];
+            if (result < 0) continue;
+            instruction[2 + i] =
+                numbers[result] ? input_of(inputs, input_count, numbers[result]) : at[result];
+        }
+        memmove(step->program + kept * GANTRY__FUSED_WORDS, instruction,
+                GANTRY__FUSED_WORDS * sizeof *instruction);
+        at[k] = -1 - (int64_t)kept++;
+    }
+    step->count = kept;
+    for (uint32_t i = 0; i < step->c->call->output_count; ++i) {
+        if (step->places[i] < 0) step->places[i] = at[-1 - step->places[i]];
+    }
+    return true;
+}
+
+static void run_fused(step_t *step, const gantry_tensor_t **inputs, uint32_t input_count) {
     const gantry__compose_t *c = step->c;
     const gantry_tensor_t *results[GANTRY__FUSED_MOST_OUTPUTS];
     int64_t numbers[GANTRY__FUSED_MOST_OUTPUTS];
     size_t count = 0, made = 0;
+    if (inputs[0]->device->synchronous && inputs[0]->elements >= LEAST_WITHOUT_NUMBERS &&
+        !run_numbers(step, inputs, &input_count))
+        return;
     for (uint32_t i = 0; i < c->call->output_count; ++i) {
         if (step->places[i] < 0) numbers[count++] = -1 - step->places[i];
     }
@@ -168,31 +264,11 @@ static void run_fused(const step_t *step, const gantry_tensor_t *const *inputs) 
         gantry__attr_ints("outputs", numbers, count)};
     /* an output that is its input needs an object of its own, for which there may be no memory */
     if (count == c->call->output_count) overwrite(c);
-    if (gantry__call_op_into(c->scope, GANTRY__OP_ID__FusedElementwise, inputs,
-                             c->call->input_count + 1, attrs, 2, NULL, results,
-                             &count) != GANTRY_OK)
+    if (gantry__call_op_into(c->scope, GANTRY__OP_ID__FusedElementwise, inputs, input_count, attrs,
+                             2, NULL, results, &count) != GANTRY_OK)
         return;
     for (uint32_t i = 0; i < c->call->output_count; ++i)
         c->outputs[i] = step->places[i] < 0 ? results[made++] : inputs[i];
-}
-
-static void run_parts(const step_t *step, const gantry_tensor_t *const *inputs) {
-    const gantry__compose_t *c = step->c;
-    const gantry_tensor_t *results[MOST_INSTRUCTIONS];
-    for (uint32_t k = 0; k < step->count; ++k) {
-        const int64_t *instruction = step->program + k * GANTRY__FUSED_WORDS;
-        const uint32_t operands = gantry__fused_operands((gantry__fused_id_t)instruction[0]);
-        const gantry_tensor_t *given[2];
-        for (uint32_t i = 0; i < operands; ++i) {
-            const int64_t operand = instruction[2 + i];
-            given[i] = operand >= 0 ? inputs[operand] : results[-1 - operand];
-        }
-        results[k] = gantry__call_op(c->scope, (gantry__op_id_t)step->ops[k], given, operands, NULL,
-                                     0, NULL);
-        if (!results[k]) return;
-    }
-    for (uint32_t i = 0; i < c->call->output_count; ++i)
-        c->outputs[i] = step->places[i] < 0 ? results[-1 - step->places[i]] : inputs[i];
 }
 
 void gantry__compose_apply(const gantry__compose_t *c) {
@@ -203,7 +279,7 @@ void gantry__compose_apply(const gantry__compose_t *c) {
     inputs[c->call->input_count] = gantry__compose_scalar(c, step.dtype, 1.0);
     if (!inputs[c->call->input_count]) return;
     if (step.can_fuse) {
-        run_fused(&step, inputs);
+        run_fused(&step, inputs, c->call->input_count + 1);
     } else {
         run_parts(&step, inputs);
     }

@@ -64,13 +64,24 @@ static void check_values(conformance_t *c, gantry_scope_t *scope, const updated_
     }
 }
 
+/* No other tensor holds their values, so that these are overwritten. */
+static void make_variables(conformance_t *c, updated_t *updated) {
+    gantry_scope_t *scope = conformance_scope(c);
+    for (size_t i = 0; i < updated->count; ++i) {
+        const golden_tensor_t *given = &updated->item->inputs[i];
+        updated->variables[i] = gantry_variable_create(
+            scope, gantry_constant(scope, given->dtype, given->shape, given->data, given->bytes),
+            updated->item->op);
+    }
+    conformance_end_scope(c, scope, GANTRY_OK);
+}
+
 static void run_update(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
                        const gantry_tensor_t *const *inputs, bool in_function,
                        const golden_tensor_t *results) {
     updated_t updated = {.item = item, .count = item->output_count};
     const char *what = in_function ? "an update in a function" : "an update at once";
-    for (size_t i = 0; i < updated.count; ++i)
-        updated.variables[i] = gantry_variable_create(scope, inputs[i], item->op);
+    make_variables(c, &updated);
     const gantry_tensor_t *const *others = inputs + updated.count;
     gantry_status_t status = in_function ? update_in_function(c, scope, &updated, others)
                                          : update(scope, &updated, others);

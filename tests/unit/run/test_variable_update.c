@@ -10,6 +10,8 @@
 #include "function_fixture.h"
 #include "run/tensor_state.h"
 
+enum { MANY = 5000 };
+
 static const char *const homes[] = {"CPU:0", "GPU:0"};
 
 static gantry_variable_t *make_variable(gantry_scope_t *scope, const gantry_tensor_t *initial,
@@ -163,6 +165,43 @@ static void step_in_a_function_is_one_kernel(void **state) {
         GANTRY_OK);
     if (count_of(text, "_FusedElementwise") != 1) fail_msg("%s", text);
     assert_int_equal(count_of(text, "AssignVariableOp"), 3);
+    gantry_function_release(function);
+    release_all(adam.variables, 3);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* ---- observers ---- */
+
+static gantry_status_t counting_ops(gantry_scope_t *scope, const gantry_observation_t *observation,
+                                    void *user) {
+    (void)scope;
+    *(size_t *)user += observation->op != NULL;
+    return GANTRY_OK;
+}
+
+/* An update is no part of what a tape differentiates. */
+static void observers_are_not_told(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    adam_t adam = make_adam(scope);
+    const gantry_tensor_t *gradient = F32(scope, 0.5f, -1, 2, 0);
+    const gantry_tensor_t *one = gantry_scalar_f32(scope, 1);
+    const gantry_tensor_t *const inputs[] = {one, one, one, one, one, one, gradient};
+    const gantry_input_spec_t input = SPEC_F32(4);
+    const gantry_tensor_t *got[3];
+    size_t told = 0;
+    gantry_observer_t observer = {.observe = counting_ops, .user = &told};
+    gantry_function_t *function =
+        function_fixture_trace(f.runtime, stepping_twice, &adam, &input, 1, 3, NULL);
+    assert_int_equal(gantry_scope_observe(scope, &observer), GANTRY_OK);
+    assert_int_equal(UPDATE(scope, "ResourceApplyAdam", adam.variables, inputs), GANTRY_OK);
+    assert_int_equal(told, 0);
+    function_fixture_call(scope, function, &gradient, 1, got, 3);
+    assert_int_equal(told, 1); /* the call */
+    gantry_scope_unobserve(scope, &observer);
     gantry_function_release(function);
     release_all(adam.variables, 3);
     expect_ended_well(scope);
@@ -338,8 +377,6 @@ static void updates_of_two_threads_both_count(void **state) {
 }
 
 /* ---- in place ---- */
-
-enum { MANY = 5000 };
 
 static uint64_t place_of(gantry_scope_t *scope, gantry_variable_t *variable) {
     const gantry_tensor_t *value = gantry_variable_read(scope, variable);
@@ -573,6 +610,7 @@ int main(int argc, char **argv) {
         TEST(steps_give_tensorflows_numbers),
         TEST(steps_in_a_function_keep_program_order),
         TEST(step_in_a_function_is_one_kernel),
+        TEST(observers_are_not_told),
         TEST(rows_are_scattered),
         TEST(rows_may_be_as_many_as_the_data_says),
         TEST(integers_are_updated_where_they_live),
