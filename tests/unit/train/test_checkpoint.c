@@ -464,6 +464,33 @@ static void reads_expect_type_shape_and_size(void **state) {
 
 /* ---- saving that fails ---- */
 
+static int flushes, flush_error;
+
+int __real_fsync(int file);
+int __wrap_fsync(int file);
+
+/* The linker puts this in place of the C library's function. */
+int __wrap_fsync(int file) {
+    ++flushes;
+    if (!flush_error) return __real_fsync(file);
+    errno = flush_error;
+    return -1;
+}
+
+static void a_disk_that_fails_to_flush_leaves_the_old_checkpoint(void **state) {
+    (void)state;
+    write_bytes(every_type, sizeof every_type);
+    flush_error = EIO;
+    assert_int_equal(gantry_checkpoint_save(NULL, folder.file, NULL, 0, NULL, 0), GANTRY_DATA_LOSS);
+    flush_error = 0;
+    expect_message("cannot save the checkpoint '");
+    expect_file(every_type, sizeof every_type);
+    assert_int_equal(files_in_folder(), 1);
+    flushes = 0;
+    assert_int_equal(gantry_checkpoint_save(NULL, folder.file, NULL, 0, NULL, 0), GANTRY_OK);
+    assert_int_equal(flushes, 2); /* the file and its folder */
+}
+
 /* A disk that is full after `bytes`: the limit of this process's files. */
 static gantry_status_t save_within(rlim_t bytes, const gantry_checkpoint_entry_t *entry) {
     struct rlimit before;
@@ -588,6 +615,7 @@ int main(void) {
         TEST(wrong_texts_and_paths_are_refused),
         TEST(damaged_files_are_refused_with_their_path),
         TEST(reads_expect_type_shape_and_size),
+        TEST(a_disk_that_fails_to_flush_leaves_the_old_checkpoint),
         TEST(a_full_disk_leaves_the_old_checkpoint_whole),
         TEST(a_symbolic_link_stays_and_its_target_is_replaced),
         TEST(a_left_temporary_file_does_no_harm),

@@ -89,6 +89,14 @@ static void transformations_give_the_elements_of_tf_data(void **state) {
     }
 }
 
+/* Of unknown number, so that the batch's buffers grow. */
+static void a_batch_of_elements_grows_to_their_number(void **state) {
+    (void)state;
+    int64_t many = 3000;
+    expect_range(gantry_dataset_batch(case_elements(&many), INT64_MAX, false), 0, 3000, 1);
+    expect_range(gantry_dataset_batch(case_elements(&many), 2900, false), 0, 3000, 2);
+}
+
 static void cardinality_follows_tf_data(void **state) {
     (void)state;
     int64_t count = 10;
@@ -547,6 +555,42 @@ static void a_failure_ends_the_iterator_for_good(void **state) {
     gantry_dataset_release(dataset);
 }
 
+/* Ends after 7 elements, once. */
+static gantry_status_t end_once(void *state, gantry_element_t *element, bool *out_end) {
+    int *asked = state;
+    const gantry_shape_t scalar = GANTRY_SCALAR;
+    *out_end = ++*asked == 8;
+    float *number = gantry_element_component(element, 0, GANTRY_FLOAT32, &scalar);
+    if (number) *number = (float)*asked;
+    return GANTRY_OK;
+}
+
+static void a_callback_is_not_asked_behind_its_end(void **state) {
+    (void)state;
+    int asked = 0;
+    gantry_dataset_t *dataset = gantry_dataset_batch(
+        gantry_dataset_batch(
+            gantry_dataset_from_callback(&(gantry_dataset_source_t){
+                .struct_size = sizeof(gantry_dataset_source_t), .next = end_once, .user = &asked}),
+            3, true),
+        4, false);
+    gantry_dataset_iterator_t *iterator;
+    const gantry_array_t *components;
+    size_t count;
+    bool ends;
+    assert_int_equal(gantry_dataset_iterator_create(dataset, &iterator), GANTRY_OK);
+    assert_int_equal(gantry_dataset_iterator_next(iterator, &components, &count, &ends), GANTRY_OK);
+    assert_true(gantry_shape_equal(&components[0].shape, &GANTRY_SHAPE(2, 3)));
+    for (int i = 0; i < 3; ++i) {
+        assert_int_equal(gantry_dataset_iterator_next(iterator, &components, &count, &ends),
+                         GANTRY_OK);
+        assert_true(ends);
+    }
+    assert_int_equal(asked, 8);
+    gantry_dataset_iterator_release(iterator);
+    gantry_dataset_release(dataset);
+}
+
 static gantry_status_t begin_failing(void *user, void **out_state) {
     (void)user;
     *out_state = NULL;
@@ -638,6 +682,7 @@ static void npy_files_are_sources(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transformations_give_the_elements_of_tf_data),
+        cmocka_unit_test(a_batch_of_elements_grows_to_their_number),
         cmocka_unit_test(cardinality_follows_tf_data),
         cmocka_unit_test(batches_of_rows_reuse_a_buffer_or_point_at_the_rows),
         cmocka_unit_test(a_copy_of_arrays_survives_them),
@@ -654,6 +699,7 @@ int main(void) {
         cmocka_unit_test(null_is_refused_where_an_iterator_is_needed),
         cmocka_unit_test(odd_elements_of_callbacks_end_the_iteration),
         cmocka_unit_test(a_failure_ends_the_iterator_for_good),
+        cmocka_unit_test(a_callback_is_not_asked_behind_its_end),
         cmocka_unit_test(wrong_sources_are_refused),
         cmocka_unit_test(a_batch_of_rank_8_is_refused),
         cmocka_unit_test(npy_files_are_sources),
