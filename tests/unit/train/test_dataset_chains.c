@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random chains of transformations give the same elements from rows of arrays, which batches gather,
- * and from a callback, whose elements are copied; and their cardinality is right where it is known. */
+/* Random chains of transformations give the same elements from rows of arrays, which batches
+ * gather, and from a callback, whose elements are copied; and their cardinality is right where it
+ * is known. */
 #include "dataset_case.h"
 
 #include <stdio.h>
