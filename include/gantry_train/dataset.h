@@ -3,7 +3,7 @@
  * Data sets: sequences of elements in host memory, as tf.data has them. An element has one or more
  * components, for example features and labels; the training loop makes tensors of them.
  *
- * A chain of calls describes a data set; nothing is read before an iteration:
+ * A chain of calls describes a data set; an iteration makes its elements:
  *
  *     gantry_dataset_t *train = gantry_dataset_from_arrays(arrays, 2, false);
  *     train = gantry_dataset_shuffle(train, 1000, seed, true);

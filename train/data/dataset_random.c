@@ -27,13 +27,13 @@ void gantry__train_random_init(gantry__train_random_t *random, uint64_t seed, ui
 
 uint64_t gantry__train_random_next(gantry__train_random_t *random) {
     if (random->has_spare) {
-        random->has_spare = 0;
+        random->has_spare = false;
         return random->spare;
     }
     uint64_t numbers[2];
     philox_block(random->seed, random->block++, random->iteration, numbers);
     random->spare = numbers[1];
-    random->has_spare = 1;
+    random->has_spare = true;
     return numbers[0];
 }
 

@@ -4,6 +4,7 @@
 #ifndef GANTRY_TRAIN_DATASET_RANDOM_H
 #define GANTRY_TRAIN_DATASET_RANDOM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A stream: key = seed, counter = (block, iteration). A block gives two numbers of 64 bits, the low
@@ -13,7 +14,7 @@ typedef struct gantry__train_random_t {
     uint64_t iteration;
     uint64_t block; /* the next one */
     uint64_t spare;
-    int has_spare;
+    bool has_spare;
 } gantry__train_random_t;
 
 void gantry__train_random_init(gantry__train_random_t *random, uint64_t seed, uint64_t iteration);

@@ -5,9 +5,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +17,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -464,6 +468,33 @@ static void reads_expect_type_shape_and_size(void **state) {
 
 /* ---- saving that fails ---- */
 
+static atomic_int flushes, flush_error;
+
+int __real_fsync(int file);
+int __wrap_fsync(int file);
+
+/* The linker puts this in place of the C library's function. */
+int __wrap_fsync(int file) {
+    ++flushes;
+    if (!flush_error) return __real_fsync(file);
+    errno = flush_error;
+    return -1;
+}
+
+static void a_disk_that_fails_to_flush_leaves_the_old_checkpoint(void **state) {
+    (void)state;
+    write_bytes(every_type, sizeof every_type);
+    flush_error = EIO;
+    assert_int_equal(gantry_checkpoint_save(NULL, folder.file, NULL, 0, NULL, 0), GANTRY_DATA_LOSS);
+    flush_error = 0;
+    expect_message("cannot save the checkpoint '");
+    expect_file(every_type, sizeof every_type);
+    assert_int_equal(files_in_folder(), 1);
+    flushes = 0;
+    assert_int_equal(gantry_checkpoint_save(NULL, folder.file, NULL, 0, NULL, 0), GANTRY_OK);
+    assert_int_equal(flushes, 2); /* the file and its folder */
+}
+
 /* A disk that is full after `bytes`: the limit of this process's files. */
 static gantry_status_t save_within(rlim_t bytes, const gantry_checkpoint_entry_t *entry) {
     struct rlimit before;
@@ -529,6 +560,53 @@ static void a_left_temporary_file_does_no_harm(void **state) {
     assert_int_equal(unlink(left), 0);
 }
 
+static float large[1 << 18];
+
+static gantry_status_t save_large(void) {
+    const gantry_checkpoint_entry_t entry = {
+        .name = "w", .array = {GANTRY_FLOAT32, GANTRY_SHAPE(COUNT(large)), large}};
+    return gantry_checkpoint_save(NULL, folder.file, &entry, 1, NULL, 0);
+}
+
+static void *save_often(void *argument) {
+    gantry_status_t *status = argument;
+    for (int i = 0; i < 10 && *status == GANTRY_OK; ++i) *status = save_large();
+    return NULL;
+}
+
+static void threads_that_save_to_one_path_leave_a_whole_file(void **state) {
+    (void)state;
+    pthread_t threads[4];
+    gantry_status_t statuses[4] = {GANTRY_OK};
+    for (int i = 0; i < 4; ++i)
+        assert_int_equal(pthread_create(&threads[i], NULL, save_often, &statuses[i]), 0);
+    for (int i = 0; i < 4; ++i) assert_int_equal(pthread_join(threads[i], NULL), 0);
+    for (int i = 0; i < 4; ++i) assert_int_equal(statuses[i], GANTRY_OK);
+    gantry_checkpoint_release(open_file());
+    assert_int_equal(files_in_folder(), 1);
+}
+
+/* A process that saves without end is killed, each time a little later. */
+static void a_killed_process_leaves_a_whole_file(void **state) {
+    (void)state;
+    assert_int_equal(save_large(), GANTRY_OK);
+    for (long i = 0; i < 12; ++i) {
+        const pid_t child = fork();
+        if (child == 0) {
+            for (;;) (void)save_large();
+        }
+        assert_true(child > 0);
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000 + 317000 * i}, NULL);
+        assert_int_equal(kill(child, SIGKILL), 0);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        gantry_checkpoint_release(open_file());
+        char left[112];
+        (void)snprintf(left, sizeof left, "%s.tmp-%ld", folder.file, (long)child);
+        (void)unlink(left);
+        assert_int_equal(files_in_folder(), 1);
+    }
+}
+
 static void failing_allocations_leave_the_old_checkpoint(void **state) {
     (void)state;
     gantry_variable_t *variable = make_variable(1, 2);
@@ -588,9 +666,12 @@ int main(void) {
         TEST(wrong_texts_and_paths_are_refused),
         TEST(damaged_files_are_refused_with_their_path),
         TEST(reads_expect_type_shape_and_size),
+        TEST(a_disk_that_fails_to_flush_leaves_the_old_checkpoint),
         TEST(a_full_disk_leaves_the_old_checkpoint_whole),
         TEST(a_symbolic_link_stays_and_its_target_is_replaced),
         TEST(a_left_temporary_file_does_no_harm),
+        TEST(threads_that_save_to_one_path_leave_a_whole_file),
+        TEST(a_killed_process_leaves_a_whole_file),
         TEST(failing_allocations_leave_the_old_checkpoint),
         TEST(a_failed_scope_saves_nothing),
     };

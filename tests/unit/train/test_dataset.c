@@ -89,6 +89,14 @@ static void transformations_give_the_elements_of_tf_data(void **state) {
     }
 }
 
+/* Of unknown number, so that the batch's buffers grow. */
+static void a_batch_of_elements_grows_to_their_number(void **state) {
+    (void)state;
+    int64_t many = 3000;
+    expect_range(gantry_dataset_batch(case_elements(&many), INT64_MAX, false), 0, 3000, 1);
+    expect_range(gantry_dataset_batch(case_elements(&many), 2900, false), 0, 3000, 2);
+}
+
 static void cardinality_follows_tf_data(void **state) {
     (void)state;
     int64_t count = 10;
@@ -439,156 +447,6 @@ static void null_is_refused_where_an_iterator_is_needed(void **state) {
     expect_message("gantry_dataset_from_npy: the scope is NULL");
 }
 
-/* ---- callbacks ---- */
-
-typedef enum odd_t {
-    ODD_SHAPE,
-    ODD_TYPE,
-    ODD_COUNT,
-    ODD_GAP,
-    ODD_NOTHING,
-    ODD_STATUS,
-    ODD_CALL,
-    ODD_TEXT,
-    ODD_INDEX,
-    ODD_RANK
-} odd_t;
-
-/* Two elements as usual; the third has something odd. */
-typedef struct odd_source_t {
-    odd_t odd;
-    int made;
-} odd_source_t;
-
-static gantry_status_t odd_next(void *state, gantry_element_t *element, bool *out_end) {
-    odd_source_t *self = state;
-    (void)out_end;
-    gantry_shape_t shape = GANTRY_SHAPE(2);
-    gantry_dtype_t dtype = GANTRY_FLOAT32;
-    size_t index = 0;
-    if (self->made++ == 2) {
-        switch (self->odd) {
-            case ODD_SHAPE: shape = GANTRY_SHAPE(3); break;
-            case ODD_TYPE: dtype = GANTRY_INT32; break;
-            case ODD_COUNT: (void)gantry_element_component(element, 1, dtype, &shape); break;
-            case ODD_GAP: index = 1; break;
-            case ODD_NOTHING: return GANTRY_OK;
-            case ODD_STATUS: return GANTRY_DATA_LOSS;
-            case ODD_CALL: return gantry_pad_sequences(NULL, 0, -1, GANTRY_INT32, NULL, NULL, 0);
-            case ODD_TEXT:
-                return gantry_element_fail(element, GANTRY_NOT_FOUND, "the image is not there");
-            case ODD_INDEX: index = 16; break;
-            case ODD_RANK: shape.dims[1] = -4, shape.rank = 2; break;
-        }
-    }
-    float *data = gantry_element_component(element, index, dtype, &shape);
-    if (data) memset(data, 0, 8);
-    return GANTRY_OK; /* a component that was refused fails the element all the same */
-}
-
-static void odd_elements_of_callbacks_end_the_iteration(void **state) {
-    (void)state;
-    static const struct {
-        odd_t odd;
-        gantry_status_t status;
-        const char *message;
-    } rows[] = {
-        {ODD_SHAPE, GANTRY_INVALID_ARGUMENT,
-         "component 0 of element 2 is float32 [3], and in the first element of its batch it is float32 [2]"},
-        {ODD_TYPE, GANTRY_INVALID_ARGUMENT, "is int32 [2]"},
-        {ODD_COUNT, GANTRY_INVALID_ARGUMENT, "element 2 has 2 components"},
-        {ODD_GAP, GANTRY_INVALID_ARGUMENT, "gave element 2 no component 0"},
-        {ODD_NOTHING, GANTRY_INVALID_ARGUMENT, "gave element 2 no component; 1 to 16"},
-        {ODD_STATUS, GANTRY_DATA_LOSS,
-         "next failed for element 2 with DataLoss: it gave no text to gantry_element_fail"},
-        {ODD_CALL, GANTRY_INVALID_ARGUMENT,
-         "next failed for element 2 with InvalidArgument: gantry_pad_sequences: maxlen is -1"},
-        {ODD_TEXT, GANTRY_NOT_FOUND, "failed for element 2 with NotFound: the image is not there"},
-        {ODD_INDEX, GANTRY_INVALID_ARGUMENT, "index is 16; 0 to 15 are accepted"},
-        {ODD_RANK, GANTRY_INVALID_ARGUMENT, "component 0 is float32 [2,-4]"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
-        odd_source_t source = {.odd = rows[i].odd};
-        gantry_dataset_t *dataset = gantry_dataset_batch(
-            gantry_dataset_from_callback(&(gantry_dataset_source_t){
-                .struct_size = sizeof(gantry_dataset_source_t), .next = odd_next, .user = &source}),
-            10, false);
-        size_t count, elements;
-        (void)gantry_fail(GANTRY_INTERNAL, "an older text");
-        assert_int_equal(case_pass(dataset, labels, &count, &elements), rows[i].status);
-        expect_message(rows[i].message);
-        gantry_dataset_release(dataset);
-    }
-}
-
-static void a_failure_ends_the_iterator_for_good(void **state) {
-    (void)state;
-    odd_source_t source = {.odd = ODD_TEXT};
-    gantry_dataset_t *dataset = gantry_dataset_from_callback(&(gantry_dataset_source_t){
-        .struct_size = sizeof(gantry_dataset_source_t), .next = odd_next, .user = &source});
-    gantry_dataset_iterator_t *iterator;
-    const gantry_array_t *components;
-    size_t count;
-    bool ends;
-    assert_int_equal(gantry_dataset_iterator_create(dataset, &iterator), GANTRY_OK);
-    for (int i = 0; i < 2; ++i)
-        assert_int_equal(gantry_dataset_iterator_next(iterator, &components, &count, &ends),
-                         GANTRY_OK);
-    for (int i = 0; i < 2; ++i) {
-        (void)gantry_fail(GANTRY_INTERNAL, "another text");
-        assert_int_equal(gantry_dataset_iterator_next(iterator, &components, &count, &ends),
-                         GANTRY_NOT_FOUND);
-        expect_message("the image is not there");
-        assert_false(ends);
-        assert_null(components);
-    }
-    assert_int_equal(source.made, 3);
-    gantry_dataset_iterator_release(iterator);
-    gantry_dataset_release(dataset);
-}
-
-static gantry_status_t begin_failing(void *user, void **out_state) {
-    (void)user;
-    *out_state = NULL;
-    return GANTRY_UNAVAILABLE;
-}
-
-static void wrong_sources_are_refused(void **state) {
-    (void)state;
-    int64_t five = 5;
-    gantry_dataset_source_t source = {.struct_size = sizeof source,
-                                      .begin = case_begin,
-                                      .next = case_next,
-                                      .end = case_end,
-                                      .user = &five,
-                                      .count = 4};
-    size_t count, elements;
-    gantry_dataset_t *dataset = gantry_dataset_from_callback(&source);
-    assert_int_equal(gantry_dataset_cardinality(dataset), 4);
-    assert_int_equal(case_pass(dataset, labels, &count, &elements), GANTRY_INVALID_ARGUMENT);
-    expect_message("next gave more than 4 elements; the source's count is 4");
-    gantry_dataset_release(dataset);
-    source.count = 6;
-    dataset = gantry_dataset_from_callback(&source);
-    assert_int_equal(case_pass(dataset, labels, &count, &elements), GANTRY_INVALID_ARGUMENT);
-    expect_message("next ended after 5 elements; the source's count is 6");
-    gantry_dataset_release(dataset);
-    source.count = -1;
-    assert_null(gantry_dataset_from_callback(&source));
-    expect_message("count is -1");
-    source.struct_size = sizeof source + 8;
-    assert_null(gantry_dataset_from_callback(&source));
-    expect_message("struct_size is");
-    assert_null(gantry_dataset_from_callback(
-        &(gantry_dataset_source_t){.struct_size = sizeof source, .user = &five}));
-    expect_message("next is NULL");
-    dataset = gantry_dataset_from_callback(&(gantry_dataset_source_t){
-        .struct_size = sizeof source, .begin = begin_failing, .next = case_next, .end = case_end});
-    assert_int_equal(case_pass(dataset, labels, &count, &elements), GANTRY_UNAVAILABLE);
-    expect_message("begin failed with Unavailable");
-    gantry_dataset_release(dataset);
-}
-
 static void a_batch_of_rank_8_is_refused(void **state) {
     (void)state;
     float one = 1;
@@ -638,6 +496,7 @@ static void npy_files_are_sources(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transformations_give_the_elements_of_tf_data),
+        cmocka_unit_test(a_batch_of_elements_grows_to_their_number),
         cmocka_unit_test(cardinality_follows_tf_data),
         cmocka_unit_test(batches_of_rows_reuse_a_buffer_or_point_at_the_rows),
         cmocka_unit_test(a_copy_of_arrays_survives_them),
@@ -652,9 +511,6 @@ int main(void) {
         cmocka_unit_test(wrong_arguments_of_transformations_release_the_input),
         cmocka_unit_test(a_chain_is_bounded),
         cmocka_unit_test(null_is_refused_where_an_iterator_is_needed),
-        cmocka_unit_test(odd_elements_of_callbacks_end_the_iteration),
-        cmocka_unit_test(a_failure_ends_the_iterator_for_good),
-        cmocka_unit_test(wrong_sources_are_refused),
         cmocka_unit_test(a_batch_of_rank_8_is_refused),
         cmocka_unit_test(npy_files_are_sources),
     };

@@ -124,6 +124,62 @@ static void a_failing_map_ends_the_iteration_at_its_element(void **state) {
     }
 }
 
+/* Element 1 fails first, and element 0 later. */
+static gantry_status_t map_late_first(void *user, const gantry_array_t *input, size_t count,
+                                      gantry_element_t *output) {
+    atomic_bool *second_failed = user;
+    const bool is_first = count == 2 && *(const int32_t *)input[0].data == 0;
+    while (is_first && !atomic_load(second_failed)) pause_us(50);
+    if (is_first) pause_us(2000); /* the thread of element 1 has kept its failure by then */
+    atomic_store(second_failed, true);
+    return gantry_element_fail(output, is_first ? GANTRY_DATA_LOSS : GANTRY_ABORTED,
+                               is_first ? "the first" : "the second");
+}
+
+static void the_first_failure_in_order_wins(void **state) {
+    (void)state;
+    atomic_bool second_failed = false;
+    gantry_dataset_t *dataset =
+        gantry_dataset_map(case_rows(10), map_late_first, &second_failed, 2);
+    size_t count, elements;
+    assert_int_equal(case_pass(dataset, labels, &count, &elements), GANTRY_DATA_LOSS);
+    expect_message("for element 0 with DataLoss: the first");
+    gantry_dataset_release(dataset);
+}
+
+static gantry_status_t fail_at_fifth(void *state, gantry_element_t *element, bool *out_end) {
+    atomic_long *asked = state;
+    const gantry_shape_t scalar = GANTRY_SCALAR, pair = GANTRY_SHAPE(2);
+    (void)out_end;
+    const long index = atomic_fetch_add(asked, 1);
+    int32_t *label = gantry_element_component(element, 0, GANTRY_INT32, &scalar);
+    float *features = gantry_element_component(element, 1, GANTRY_FLOAT32, &pair);
+    if (!label || !features) return GANTRY_RESOURCE_EXHAUSTED;
+    *label = (int32_t)index;
+    features[0] = (float)index;
+    features[1] = -(float)index;
+    return index < 5 ? GANTRY_OK : gantry_element_fail(element, GANTRY_UNAVAILABLE, "no more");
+}
+
+static void a_source_is_not_asked_behind_its_failure(void **state) {
+    (void)state;
+    for (int round = 0; round < 10; ++round) {
+        map_user_t user = {.pauses = true};
+        atomic_long asked = 0;
+        gantry_dataset_t *dataset =
+            gantry_dataset_map(gantry_dataset_from_callback(&(gantry_dataset_source_t){
+                                   .struct_size = sizeof(gantry_dataset_source_t),
+                                   .next = fail_at_fifth,
+                                   .user = &asked}),
+                               map_double, &user, 4);
+        size_t count, elements;
+        assert_int_equal(case_pass(dataset, labels, &count, &elements), GANTRY_UNAVAILABLE);
+        assert_int_equal(count, 5);
+        assert_int_equal(atomic_load(&asked), 6);
+        gantry_dataset_release(dataset);
+    }
+}
+
 static gantry_status_t map_wrongly(void *user, const gantry_array_t *input, size_t count,
                                    gantry_element_t *output) {
     (void)user, (void)input, (void)count, (void)output;
@@ -423,6 +479,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(map_keeps_the_order_on_any_number_of_threads),
         cmocka_unit_test(a_failing_map_ends_the_iteration_at_its_element),
+        cmocka_unit_test(the_first_failure_in_order_wins),
+        cmocka_unit_test(a_source_is_not_asked_behind_its_failure),
         cmocka_unit_test(a_map_that_gives_nothing_is_an_error),
         cmocka_unit_test(a_failing_source_behind_threads_is_reported_in_order),
         cmocka_unit_test(threads_that_do_not_start_are_an_error),
