@@ -186,8 +186,7 @@ static void check_halves(const gradient_case_t *c, gantry_dtype_t dtype) {
     size_t weight = c->input_count;
     for (size_t i = 0; i < count && weight < c->golden->input_count; ++i) {
         if (gantry_tensor_dtype(outputs[i]) != dtype) continue;
-        tensor *part =
-            gantry_sum(scope, gantry_mul(scope, outputs[i], halves[weight++]), NULL);
+        tensor *part = gantry_sum(scope, gantry_mul(scope, outputs[i], halves[weight++]), NULL);
         target = target ? gantry_add(scope, target, part) : part;
     }
     if (gantry_tape_gradient(tape, target, NULL, sources, c->of_count, NULL, gradients) !=
