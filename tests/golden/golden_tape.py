@@ -435,9 +435,35 @@ def gradient_ops():
     add("MirrorPadGrad", [any_(4, 3), ints([[1, 1], [0, 1]])], {"mode": "REFLECT"})
 
 
+def empty():
+    for op in ("Sum", "Mean", "Prod", "Max", "Min"):
+        add(op, [any_(0, 3), ints([0])], {"keep_dims": False}, name="empty", smooth=False)
+        add(op, [any_(2, 0), ints([0, 1])], {"keep_dims": True}, name="empty", smooth=False)
+    for op in ("Add", "Mul", "Maximum"):
+        add(op, [any_(0, 3), any_(3)], name="empty")
+    for op in ("Cumsum", "Cumprod", "CumulativeLogsumexp"):
+        add(op, [any_(0, 2), ints(0)], name="empty")
+    add("Relu", [any_(0)], name="empty")
+    add("Reshape", [any_(0, 2), ints([2, 0])], name="empty")
+    add("Transpose", [any_(0, 2), ints([1, 0])], name="empty")
+    add("BroadcastTo", [any_(1, 2), ints([0, 2])], name="empty")
+    add("Slice", [any_(3), ints([1]), ints([0])], name="empty")
+    add("StridedSlice", [any_(3), ints([2]), ints([1]), ints([1])], name="empty")
+    add("Pad", [any_(0, 2), ints([[1, 1], [0, 0]]), at(1)], name="empty")
+    add("Unpack", [any_(0, 2)], {"num": 2, "axis": 1}, name="empty")
+    add("Gather", [any_(3, 2), ints(np.zeros(0)), ints(0)], {"batch_dims": 0}, name="empty")
+    add("Gather", [any_(3, 0), ints([1, 2]), ints(0)], {"batch_dims": 0}, name="empty")
+    add("GatherNd", [any_(3, 2), ints(np.zeros((0, 1)))], name="empty")
+    add("ScatterNd", [ints(np.zeros((0, 1))), any_(0, 2), ints([3, 2])], name="empty")
+    add("UnsortedSegmentSum", [any_(0, 2), ints(np.zeros(0)), ints(2)], name="empty")
+    add("UnsortedSegmentMax", [any_(0, 2), ints(np.zeros(0)), ints(2)], name="empty", smooth=False)
+    add("TopK", [any_(2, 3), ints(0)], name="empty")
+    add("MatMul", [any_(2, 0), any_(0, 3)], name="empty")
+
+
 def write(path):
     for family in (arithmetic, unary, activations, reductions, shapes, indices, products, windows, norms,
-                   gradient_ops):
+                   gradient_ops, empty):
         family()
     lines, numbers = [], {}
     for case in CASES:

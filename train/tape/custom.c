@@ -32,6 +32,11 @@ static gantry_status_t check_custom(gantry_scope_t *scope, gantry_function_body_
                                     gantry_backward_fn backward,
                                     const gantry_tensor_t *const *inputs, size_t input_count,
                                     const gantry_tensor_t *const *outputs, size_t output_count) {
+    for (size_t i = 0; inputs && i < input_count; ++i) {
+        if (!inputs[i])
+            return gantry__train_refuse(
+                scope, "gantry_custom_gradient: input %zu is NULL; a tensor is accepted", i);
+    }
     if (forward && backward && (inputs || input_count == 0) && (outputs || output_count == 0))
         return GANTRY_OK;
     return gantry__train_refuse(scope, "gantry_custom_gradient: %s is NULL",

@@ -21,8 +21,7 @@ const gantry__rule_t *gantry__rule_table(size_t index) {
     return index < sizeof tables / sizeof tables[0] ? tables[index] : NULL;
 }
 
-/* Reads first letters up to that of the op, since the tables are sorted: fewer than half of them,
- * which is faster than a binary search in each table. */
+/* Reads first letters up to that of the op, since the tables are sorted. */
 static const gantry__rule_t *find_in(const gantry__rule_t *rule, const char *op) {
     while (rule->op && rule->op[0] < op[0]) ++rule;
     for (; rule->op && rule->op[0] == op[0]; ++rule) {
@@ -35,6 +34,20 @@ const gantry__rule_t *gantry__rule_find(const char *op) {
     const gantry__rule_t *rule = NULL;
     for (size_t t = 0; t < sizeof tables / sizeof tables[0] && !rule; ++t)
         rule = find_in(tables[t], op);
+    return rule;
+}
+
+/* The names of the library's ops stay where they are. A name of another caller may change: each hit
+ * is compared, and a name without a rule is not kept. */
+const gantry__rule_t *gantry__rule_recall(gantry__rule_memo_t *memo, const char *op) {
+    const uintptr_t address = (uintptr_t)op;
+    const size_t at = (address ^ address >> 6 ^ address >> 12) & (GANTRY__RULE_MEMO - 1);
+    if (memo->ops[at] == op && strcmp(memo->rules[at]->op, op) == 0) return memo->rules[at];
+    const gantry__rule_t *rule = gantry__rule_find(op);
+    if (rule) {
+        memo->ops[at] = op;
+        memo->rules[at] = rule;
+    }
     return rule;
 }
 

@@ -38,6 +38,15 @@ extern const gantry__rule_t gantry__rules_activation[], gantry__rules_control[],
 
 /* The rule of an op, or NULL. */
 const gantry__rule_t *gantry__rule_find(const char *op);
+/* Rules that were found before, by the address of the op's name. Zeroed: none. */
+#define GANTRY__RULE_MEMO 64 /* a power of two */
+typedef struct gantry__rule_memo_t {
+    const char *ops[GANTRY__RULE_MEMO];
+    const gantry__rule_t *rules[GANTRY__RULE_MEMO];
+} gantry__rule_memo_t;
+
+/* The same by way of the memo, for each op that a tape is told. */
+const gantry__rule_t *gantry__rule_recall(gantry__rule_memo_t *memo, const char *op);
 /* The tables, of which NULL is behind the last. */
 const gantry__rule_t *gantry__rule_table(size_t index);
 

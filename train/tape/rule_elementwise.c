@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of elementwise ops of several inputs. A binary op sums its gradients over what was
  * broadcast. */
-#include "train/tape/rule.h"
+#include "train/tape/rule_help.h"
 
 typedef const gantry_tensor_t tensor;
 
 /* Sets the gradient of an operand of a binary op. */
 static void set_operand(gantry__rule_call_t *c, size_t i, tensor *gradient) {
     c->dx[i] = gantry__rule_sum_to(c, gradient, c->x[i]);
-}
-
-static tensor *number(gantry__rule_call_t *c, double value) {
-    return gantry__rule_scalar(c, c->x[0], value);
 }
 
 /* ---- arithmetic ---- */
@@ -84,16 +80,16 @@ static void rule_add_n(gantry__rule_call_t *c) {
 /* log(x) where x is positive, else 0: a real power of a negative number has no derivative. */
 static tensor *safe_log(gantry__rule_call_t *c, tensor *x) {
     gantry_scope_t *s = c->scope;
-    tensor *is_positive = gantry_greater(s, x, number(c, 0));
-    tensor *safe = gantry_select(s, is_positive, x, number(c, 1));
-    return gantry_select(s, is_positive, gantry_log(s, safe), number(c, 0));
+    tensor *is_positive = gantry_greater(s, x, gantry__rule_number(c, 0));
+    tensor *safe = gantry_select(s, is_positive, x, gantry__rule_number(c, 1));
+    return gantry_select(s, is_positive, gantry_log(s, safe), gantry__rule_number(c, 0));
 }
 
 static void rule_pow(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
     tensor *x = c->x[0], *y = c->x[1], *dy = c->dy[0];
     if (c->wants[0]) {
-        tensor *lower = gantry_pow(s, x, gantry_sub(s, y, number(c, 1)));
+        tensor *lower = gantry_pow(s, x, gantry_sub(s, y, gantry__rule_number(c, 1)));
         set_operand(c, 0, gantry_mul(s, gantry_mul(s, dy, y), lower));
     }
     if (c->wants[1]) set_operand(c, 1, gantry_mul(s, gantry_mul(s, dy, c->y[0]), safe_log(c, x)));
@@ -101,7 +97,7 @@ static void rule_pow(gantry__rule_call_t *c) {
 
 /* 1 where x is not 0, else 0. */
 static tensor *is_not_zero(gantry__rule_call_t *c, tensor *x) {
-    return gantry_cast(c->scope, gantry_not_equal(c->scope, x, number(c, 0)),
+    return gantry_cast(c->scope, gantry_not_equal(c->scope, x, gantry__rule_number(c, 0)),
                        gantry_tensor_dtype(x));
 }
 
@@ -117,7 +113,9 @@ static void rule_xlog1py(gantry__rule_call_t *c) {
     tensor *x = c->x[0], *y = c->x[1], *dy = c->dy[0];
     if (c->wants[0]) set_operand(c, 0, gantry_mul(s, gantry_xlog1py(s, is_not_zero(c, x), y), dy));
     if (c->wants[1])
-        set_operand(c, 1, gantry_mul(s, gantry_xdivy(s, x, gantry_add(s, y, number(c, 1))), dy));
+        set_operand(
+            c, 1,
+            gantry_mul(s, gantry_xdivy(s, x, gantry_add(s, y, gantry__rule_number(c, 1))), dy));
 }
 
 static void rule_xdivy(gantry__rule_call_t *c) {
@@ -165,7 +163,7 @@ static void rule_select(gantry__rule_call_t *c) { choose(c, c->x[0], 1, 2); }
 
 static void rule_clip(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
-    tensor *zero = number(c, 0), *dy = c->dy[0];
+    tensor *zero = gantry__rule_number(c, 0), *dy = c->dy[0];
     tensor *is_below = gantry_less(s, c->x[0], c->x[1]);
     tensor *is_above = gantry_greater(s, c->x[0], c->x[2]);
     if (c->wants[0])

@@ -73,6 +73,14 @@ tensor *gantry__rule_again(const gantry__rule_call_t *c, const char *op, tensor 
     return gantry__rule_op(c, op, inputs, input_count, attrs, found);
 }
 
+tensor *gantry__rule_number(const gantry__rule_call_t *c, double value) {
+    return gantry__rule_scalar(c, c->x[0], value);
+}
+
+void gantry__rule_chain(const gantry__rule_call_t *c, tensor *derivative) {
+    c->dx[0] = gantry_mul(c->scope, c->dy[0], derivative);
+}
+
 tensor *gantry__rule_dy(const gantry__rule_call_t *c, size_t output) {
     return c->dy[output] ? c->dy[output] : gantry_zeros_like(c->scope, c->y[output]);
 }

@@ -33,6 +33,10 @@ const gantry_tensor_t *gantry__rule_put_back(const gantry__rule_call_t *c,
                                              const gantry_tensor_t *dy,
                                              const gantry_tensor_t *places,
                                              const gantry_tensor_t *like);
+/* A scalar of the type of input 0. */
+const gantry_tensor_t *gantry__rule_number(const gantry__rule_call_t *c, double value);
+/* Sets the gradient of input 0: dy times the derivative. */
+void gantry__rule_chain(const gantry__rule_call_t *c, const gantry_tensor_t *derivative);
 /* The output gradient, or zeros where nothing depends on the output. */
 const gantry_tensor_t *gantry__rule_dy(const gantry__rule_call_t *c, size_t output);
 

@@ -14,7 +14,7 @@ typedef struct gather_t {
     int64_t batch, outer, size, inner, each;
 } gather_t;
 
-static int64_t product(const gantry_shape_t *shape, int32_t from, int32_t to) {
+static int64_t multiply_sizes(const gantry_shape_t *shape, int32_t from, int32_t to) {
     int64_t count = 1;
     for (int32_t d = from; d < to; ++d) {
         if (shape->dims[d] < 0) return -1;
@@ -29,11 +29,11 @@ static bool gather_read(const gantry__rule_call_t *c, gather_t *g) {
     int32_t axis, dims = (int32_t)gantry__rule_attr_int(c, "batch_dims");
     if (!gantry__rule_axis(c, 2, params->rank, &axis)) return false;
     if (dims < 0) dims += indices->rank;
-    *g = (gather_t){.batch = product(params, 0, dims),
-                    .outer = product(params, dims, axis),
+    *g = (gather_t){.batch = multiply_sizes(params, 0, dims),
+                    .outer = multiply_sizes(params, dims, axis),
                     .size = params->dims[axis],
-                    .inner = product(params, axis + 1, params->rank),
-                    .each = product(indices, dims, indices->rank)};
+                    .inner = multiply_sizes(params, axis + 1, params->rank),
+                    .each = multiply_sizes(indices, dims, indices->rank)};
     if (g->batch >= 0 && g->outer >= 0 && g->inner >= 0 && (g->batch == 1 || g->size >= 0))
         return true;
     gantry__rule_lacks(c, "needs known sizes of params");
@@ -97,7 +97,7 @@ static void rule_embedding(gantry__rule_call_t *c) {
     const gather_t g = {.batch = 1,
                         .outer = 1,
                         .size = x->dims[0],
-                        .inner = product(x, 1, x->rank),
+                        .inner = multiply_sizes(x, 1, x->rank),
                         .each = gantry_tensor_elements(c->x[1])};
     if (g.inner < 0)
         gantry__rule_lacks(c, "needs known sizes of params");
@@ -114,9 +114,9 @@ static void rule_boolean_mask(gantry__rule_call_t *c) {
     int32_t axis = (int32_t)gantry__rule_attr_int(c, "axis");
     if (axis < 0) axis += x->rank;
     const gather_t g = {.batch = 1,
-                        .outer = product(x, 0, axis),
-                        .size = product(x, axis, axis + mask->rank),
-                        .inner = product(x, axis + mask->rank, x->rank),
+                        .outer = multiply_sizes(x, 0, axis),
+                        .size = multiply_sizes(x, axis, axis + mask->rank),
+                        .inner = multiply_sizes(x, axis + mask->rank, x->rank),
                         .each = -1};
     if (gantry__rule_open_sizes(c->x[0]) > 0) {
         gantry__rule_lacks(c, "needs known sizes");
@@ -192,7 +192,7 @@ static tensor *in_all_rows(gantry__rule_call_t *c, tensor *positions, int64_t si
     gantry_scope_t *s = c->scope;
     const gantry_shape_t *shape = gantry_tensor_shape(positions);
     const gantry_dtype_t dtype = gantry_tensor_dtype(positions);
-    const int64_t rows = product(shape, 0, shape->rank - 1);
+    const int64_t rows = multiply_sizes(shape, 0, shape->rank - 1);
     if (rows == 1) return positions;
     tensor *first = gantry_range(s, gantry_cast(s, gantry_scalar_i64(s, 0), dtype),
                                  gantry_cast(s, gantry_scalar_i64(s, rows * size), dtype),

@@ -48,7 +48,7 @@ static tensor *multiply_segments(gantry__rule_call_t *c, tensor *of_slices) {
 
 /* ---- the rules ---- */
 
-static void rule_sum(gantry__rule_call_t *c) { c->dx[0] = spread(c, c->dy[0]); }
+static void rule_segment_sum(gantry__rule_call_t *c) { c->dx[0] = spread(c, c->dy[0]); }
 
 /* How many slices each segment has, at least 1; it broadcasts to what was reduced. */
 static tensor *count_slices(gantry__rule_call_t *c) {
@@ -60,12 +60,12 @@ static tensor *count_slices(gantry__rule_call_t *c) {
     return count;
 }
 
-static void rule_mean(gantry__rule_call_t *c) {
+static void rule_segment_mean(gantry__rule_call_t *c) {
     c->dx[0] = spread(c, gantry_div(c->scope, c->dy[0], count_slices(c)));
 }
 
 /* Equal slices share the gradient. */
-static void rule_extreme(gantry__rule_call_t *c) {
+static void rule_segment_extreme(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
     tensor *is_named = names_one(c);
     tensor *is_chosen = gantry_equal(s, c->x[0], spread(c, c->y[0]));
@@ -77,7 +77,7 @@ static void rule_extreme(gantry__rule_call_t *c) {
 
 /* The product of the other slices. It is the product over the slice, unless that is 0: then it is
  * the product of those that are not 0, or 0 where two are. */
-static void rule_prod(gantry__rule_call_t *c) {
+static void rule_segment_prod(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
     const gantry_dtype_t dtype = gantry_tensor_dtype(c->x[0]);
     tensor *zero = gantry__rule_scalar(c, c->x[0], 0), *one = gantry__rule_scalar(c, c->x[0], 1);
@@ -90,14 +90,14 @@ static void rule_prod(gantry__rule_call_t *c) {
     c->dx[0] = gantry_mul(s, spread(c, dy), of_others);
 }
 
-const gantry__rule_t gantry__rules_segment[] = {{"SegmentMax", rule_extreme},
-                                                {"SegmentMean", rule_mean},
-                                                {"SegmentMin", rule_extreme},
-                                                {"SegmentProd", rule_prod},
-                                                {"SegmentSum", rule_sum},
-                                                {"UnsortedSegmentMax", rule_extreme},
-                                                {"UnsortedSegmentMean", rule_mean},
-                                                {"UnsortedSegmentMin", rule_extreme},
-                                                {"UnsortedSegmentProd", rule_prod},
-                                                {"UnsortedSegmentSum", rule_sum},
+const gantry__rule_t gantry__rules_segment[] = {{"SegmentMax", rule_segment_extreme},
+                                                {"SegmentMean", rule_segment_mean},
+                                                {"SegmentMin", rule_segment_extreme},
+                                                {"SegmentProd", rule_segment_prod},
+                                                {"SegmentSum", rule_segment_sum},
+                                                {"UnsortedSegmentMax", rule_segment_extreme},
+                                                {"UnsortedSegmentMean", rule_segment_mean},
+                                                {"UnsortedSegmentMin", rule_segment_extreme},
+                                                {"UnsortedSegmentProd", rule_segment_prod},
+                                                {"UnsortedSegmentSum", rule_segment_sum},
                                                 {NULL, NULL}};

@@ -14,14 +14,14 @@ static void rule_reshape(gantry__rule_call_t *c) {
     c->dx[0] = gantry__rule_reshape_like(c, c->dy[0], c->x[0]);
 }
 
-static bool is_floating(tensor *x) {
+static bool has_float_type(tensor *x) {
     const gantry_dtype_t dtype = gantry_tensor_dtype(x);
     return dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64 || dtype == GANTRY_FLOAT16 ||
            dtype == GANTRY_BFLOAT16;
 }
 
 static void rule_cast(gantry__rule_call_t *c) {
-    if (is_floating(c->x[0]) && is_floating(c->dy[0]))
+    if (has_float_type(c->x[0]) && has_float_type(c->dy[0]))
         c->dx[0] = gantry_cast(c->scope, c->dy[0], gantry_tensor_dtype(c->x[0]));
 }
 

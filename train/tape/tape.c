@@ -99,14 +99,14 @@ static gantry_status_t tape_observe(gantry_scope_t *scope, const gantry_observat
     if (tape->is_paused || tape->is_spent) return GANTRY_OK;
     if (observation->variable) return keep_read(tape, observation);
     if (!is_any_tracked(tape, observation) || !is_any_floating(observation)) return GANTRY_OK;
-    const gantry__rule_t *rule = gantry__rule_find(observation->op);
+    const gantry__rule_t *rule = gantry__rule_recall(&tape->rules, observation->op);
     if (rule && !rule->run) return GANTRY_OK; /* no gradient flows */
     return keep_record(tape, observation, rule);
 }
 
 static bool tape_takes_whole(const char *op, void *user) {
-    (void)user;
-    return gantry__rule_find(op) != NULL;
+    gantry_tape_t *tape = user;
+    return gantry__rule_recall(&tape->rules, op) != NULL;
 }
 
 /* ---- the public calls ---- */

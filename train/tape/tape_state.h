@@ -4,7 +4,7 @@
 #define GANTRY_TRAIN_TAPE_STATE_H
 
 #include "train/base/pointer_map.h"
-#include "train/tape/record.h"
+#include "train/tape/rule.h"
 
 /* A read of a watched variable. */
 typedef struct gantry__read_t {
@@ -25,6 +25,7 @@ struct gantry_tape_t {
     size_t record_count, record_capacity;
     gantry__read_t *reads;
     size_t read_count, read_capacity;
+    gantry__rule_memo_t rules;
     gantry_variable_t **watched; /* of a tape that watches named variables */
     size_t watched_count, watched_capacity;
 };

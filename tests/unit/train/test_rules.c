@@ -338,6 +338,24 @@ static void tables_are_sorted_and_name_ops(void **state) {
     assert_false(gantry_op_is_differentiable("Floor"));
 }
 
+/* A name that lies where another one lay. */
+static void memo_of_rules_compares_names(void **state) {
+    (void)state;
+    gantry__rule_memo_t memo = {{NULL}, {NULL}};
+    char name[16] = "Add";
+    assert_string_equal(gantry__rule_recall(&memo, name)->op, "Add");
+    assert_string_equal(gantry__rule_recall(&memo, name)->op, "Add");
+    (void)strcpy(name, "Mul");
+    assert_string_equal(gantry__rule_recall(&memo, name)->op, "Mul");
+    (void)strcpy(name, "NoSuchOp");
+    assert_null(gantry__rule_recall(&memo, name));
+    for (size_t i = 0; i < gantry_op_count(); ++i) { /* more names than places */
+        gantry_op_info_t info = {.struct_size = sizeof info};
+        assert_int_equal(gantry_op_info(i, &info), GANTRY_OK);
+        assert_ptr_equal(gantry__rule_recall(&memo, info.name), gantry__rule_find(info.name));
+    }
+}
+
 /* docs/ops.md: the last cell of an op's row. */
 static void document_names_the_differentiable_ops(void **state) {
     (void)state;
@@ -368,6 +386,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(functions_give_the_same_bits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(each_differentiable_op_has_a_case, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tables_are_sorted_and_name_ops, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(memo_of_rules_compares_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(document_names_the_differentiable_ops, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
