@@ -360,14 +360,14 @@ static void pool_loop_does_not_wait_for_threads_that_have_not_begun(void **state
 
 #define LOOP_NS 20000
 
-static int loops_alone; /* in one call of the function, which is the caller's */
+static int loops_alone; /* loops that ran in one call of their function */
 
 static void take_time(void *context, int64_t begin, int64_t end) {
     loops_alone += begin == 0 && end == *(int64_t *)context;
     clock_ns += LOOP_NS;
 }
 
-/* A pool of two threads. The worker sleeps, and no call wakes it. */
+/* A pool of two threads. Its worker sleeps, and the test only counts the calls that would wake it. */
 static void open_asleep(cpu_call_t *device) {
     cpu_call_open(device, 0, 2);
     gantry__cpu_parallel_for(&device->device, 2, 1, count_calls, &(atomic_int){0});
@@ -384,7 +384,8 @@ static void close_asleep(cpu_call_t *device) {
     cpu_call_close(device);
 }
 
-/* The number of loops, `gap` after each, until one calls the worker; most + 1: none of `most`. */
+/* The number of the first loop that calls the worker, if `gap` follows each; most + 1 if none of
+ * `most` loops calls it. */
 static int loops_before_a_call(cpu_call_t *device, int64_t gap, int most) {
     int64_t count = 2;
     const int before = calls_to_workers;
@@ -466,7 +467,6 @@ static void series_that_woke_workers_in_vain_must_be_longer_next_time(void **sta
     open_asleep(&device);
     gantry__cpu_pool_t *pool = device.device.pool;
     assert_int_equal(loops_before_a_call(&device, 0, 100000), first + 1);
-    /* the loop that called the worker ran after all, in parts, and each is 20 microseconds */
     for (int doubled = 1; doubled <= MOST_DOUBLINGS + 2; ++doubled) {
         const int times = 1 << (doubled < MOST_DOUBLINGS ? doubled : MOST_DOUBLINGS);
         clock_ns = pool->series_end;

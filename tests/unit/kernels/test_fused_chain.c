@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which steps of a fused program become a chain, and its links; the lanes of its loops on
- * processors that build programs. test_fused.c and test_fused_opencl.c have the bits. */
+/* Which steps of a fused program become a chain, its links, and the lanes of its loops on OpenCL's
+ * processors. test_fused.c and test_fused_opencl.c have the bits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
