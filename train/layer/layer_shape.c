@@ -51,16 +51,19 @@ gantry_layer_t *gantry_reshape_layer(gantry_shape_t shape, const char *name) {
 /* ---- Dropout ---- */
 
 /* Draws anew in each call, also of a function. */
-static tensor *dropout_call(const gantry_layer_call_t *call, void *user) {
-    const double rate = *(const double *)user;
+const gantry_tensor_t *gantry__layer_dropout(const gantry_layer_call_t *call,
+                                             const gantry_tensor_t *x, double rate) {
     gantry_scope_t *s = call->scope;
-    tensor *x = call->inputs[0];
     if (!call->training || rate == 0) return x;
     tensor *drawn = gantry_random_uniform(s, *gantry_tensor_shape(x), GANTRY_FLOAT32, NULL);
     tensor *keeps = gantry_greater_equal(s, drawn, gantry_scalar_f32(s, (float)rate));
     tensor *scaled =
         gantry_mul(s, x, gantry__train_constant(s, gantry_tensor_dtype(x), 1 / (1 - rate)));
     return gantry_select(s, keeps, scaled, gantry_zeros_like(s, x));
+}
+
+static tensor *dropout_call(const gantry_layer_call_t *call, void *user) {
+    return gantry__layer_dropout(call, call->inputs[0], *(const double *)user);
 }
 
 gantry_layer_t *gantry_dropout_layer(double rate, const char *name) {
@@ -74,7 +77,9 @@ gantry_layer_t *gantry_dropout_layer(double rate, const char *name) {
         return NULL;
     }
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof rate, name);
-    if (layer) *(double *)layer->user = rate;
+    if (!layer) return NULL;
+    *(double *)layer->user = rate;
+    layer->seeds_after = rate > 0 ? 1 : 0;
     return layer;
 }
 
