@@ -52,10 +52,34 @@ static gantry_status_t check_inputs(const gantry_shape_t *inputs, size_t input_c
         (long long)values, (long long)keys);
 }
 
+/* The fans of a kernel are its rows and columns as a matrix; an initialiser would take the first
+ * dimension as a window's size. */
+static tensor *make_kernel(gantry_scope_t *s, const gantry_initializer_t *initializer,
+                           gantry_dtype_t dtype, const gantry_shape_t *shape, int64_t rows) {
+    const bool has_fans = initializer->kind >= GANTRY_INIT_VARIANCE_SCALING &&
+                          initializer->kind <= GANTRY_INIT_LECUN_NORMAL;
+    const int64_t columns = gantry_shape_elements(shape) / rows;
+    if (!has_fans) return gantry_initialize(s, initializer, dtype, *shape);
+    return gantry_reshape(s, gantry_initialize(s, initializer, dtype, GANTRY_SHAPE(rows, columns)),
+                          *shape);
+}
+
+static tensor *make_input_kernel(gantry_scope_t *s, const gantry_initializer_t *initializer,
+                                 gantry_dtype_t dtype, const gantry_shape_t *shape) {
+    return make_kernel(s, initializer, dtype, shape, shape->dims[0]);
+}
+
+static tensor *make_output_kernel(gantry_scope_t *s, const gantry_initializer_t *initializer,
+                                  gantry_dtype_t dtype, const gantry_shape_t *shape) {
+    return make_kernel(s, initializer, dtype, shape, shape->dims[0] * shape->dims[1]);
+}
+
 /* Keras's initialiser takes a seed when the layer is made, and a copy of it another one for each
  * kernel. The generator of dropout is made before the last kernel. */
-static void count_seeds(gantry_layer_t *layer, const attention_t *a) {
-    const size_t output = layer->weight_count - (a->has_bias ? 2 : 1);
+static void refine_kernels(gantry_layer_t *layer, const attention_t *a) {
+    const size_t each = a->has_bias ? 2 : 1, output = 3 * each;
+    for (size_t i = 0; i < output; i += each) layer->weights[i].make = make_input_kernel;
+    layer->weights[output].make = make_output_kernel;
     layer->weights[0].seeds_before = gantry__layer_takes_seed(&layer->weights[0]) ? 1 : 0;
     layer->weights[output].seeds_before = a->dropout > 0 ? 1 : 0;
 }
@@ -64,8 +88,7 @@ static gantry_status_t attention_build(gantry_layer_t *layer, const gantry_shape
                                        size_t input_count, void *user) {
     const attention_t *a = user;
     GANTRY__TRAIN_TRY(check_inputs(inputs, input_count));
-    const int64_t query = inputs[QUERY].dims[2],
-                  key = inputs[input_of(input_count, KEY)].dims[2],
+    const int64_t query = inputs[QUERY].dims[2], key = inputs[input_of(input_count, KEY)].dims[2],
                   value = inputs[input_of(input_count, VALUE)].dims[2];
     const gantry_shape_t key_bias = GANTRY_SHAPE(a->heads, a->key_dim),
                          value_bias = GANTRY_SHAPE(a->heads, a->value_dim);
@@ -77,9 +100,9 @@ static gantry_status_t attention_build(gantry_layer_t *layer, const gantry_shape
                                GANTRY_SHAPE(value, a->heads, a->value_dim), "value/bias",
                                value_bias));
     GANTRY__TRAIN_TRY(add_pair(layer, a, "attention_output/kernel",
-                               GANTRY_SHAPE(a->heads, a->value_dim, query),
-                               "attention_output/bias", GANTRY_SHAPE(query)));
-    count_seeds(layer, a);
+                               GANTRY_SHAPE(a->heads, a->value_dim, query), "attention_output/bias",
+                               GANTRY_SHAPE(query)));
+    refine_kernels(layer, a);
     return GANTRY_OK;
 }
 
@@ -93,8 +116,7 @@ static tensor *project(const gantry_layer_call_t *call, tensor *rows, size_t pai
     tensor *kernel = call->weights[has_bias ? 2 * pair : pair];
     tensor *y = gantry_matmul(s, rows, gantry_reshape(s, kernel, GANTRY_SHAPE(from, to)), NULL);
     if (!has_bias) return y;
-    return gantry_bias_add(s, y,
-                           gantry_reshape(s, call->weights[2 * pair + 1], GANTRY_SHAPE(to)));
+    return gantry_bias_add(s, y, gantry_reshape(s, call->weights[2 * pair + 1], GANTRY_SHAPE(to)));
 }
 
 /* [batch, length, size] to [batch, heads, length, dim]. */
@@ -138,14 +160,13 @@ static tensor *attention_call(const gantry_layer_call_t *call, void *user) {
     tensor *k = to_heads(call, x[input_of(call->input_count, KEY)], 1, a->heads, a->key_dim);
     tensor *v = to_heads(call, x[input_of(call->input_count, VALUE)], 2, a->heads, a->value_dim);
     if (gantry_scope_status(s) != GANTRY_OK) return NULL;
-    tensor *scale =
-        gantry__train_constant(s, gantry_tensor_dtype(q), 1 / sqrt((double)a->key_dim));
+    tensor *scale = gantry__train_constant(s, gantry_tensor_dtype(q), 1 / sqrt((double)a->key_dim));
     tensor *scores = gantry_matmul(s, gantry_mul(s, q, scale), k, &by_rows);
     if (a->is_causal && scores) scores = hide_later(s, scores);
     tensor *parts = gantry__layer_dropout(call, gantry_softmax(s, scores), a->dropout);
     tensor *mixed = gantry_transpose(s, gantry_matmul(s, parts, v, NULL), heads_last);
-    tensor *y = project(call, gantry_reshape(s, mixed, GANTRY_SHAPE(-1, width)), 3, width,
-                        shape.dims[2]);
+    tensor *y =
+        project(call, gantry_reshape(s, mixed, GANTRY_SHAPE(-1, width)), 3, width, shape.dims[2]);
     return gantry_reshape(s, y, GANTRY_SHAPE(-1, shape.dims[1], shape.dims[2]));
 }
 
@@ -184,8 +205,8 @@ gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
                      .dropout = o.dropout,
                      .has_bias = !o.no_bias,
                      .is_causal = o.causal};
-    if (!check_numbers(&a) || !gantry__layer_initializer(o.kernel_initializer,
-                                                         GANTRY_INIT_GLOROT_UNIFORM, &a.kernel))
+    if (!check_numbers(&a) ||
+        !gantry__layer_initializer(o.kernel_initializer, GANTRY_INIT_GLOROT_UNIFORM, &a.kernel))
         return NULL;
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof a, o.name);
     if (layer) *(attention_t *)layer->user = a;

@@ -141,8 +141,7 @@ static bool has_two_biases(const recurrent_t *k) { return k->gates == 3 && !k->r
 
 static gantry_status_t add_bias(gantry_layer_t *layer, const recurrent_t *k) {
     const int64_t width = k->gates * k->units;
-    const gantry_shape_t shape =
-        has_two_biases(k) ? GANTRY_SHAPE(2, width) : GANTRY_SHAPE(width);
+    const gantry_shape_t shape = has_two_biases(k) ? GANTRY_SHAPE(2, width) : GANTRY_SHAPE(width);
     GANTRY__TRAIN_TRY(gantry_layer_add_weight(layer, "bias", shape, &k->bias, true));
     if (k->gates == 4 && !k->forgets_little)
         layer->weights[layer->weight_count - 1].make = make_lstm_bias;
@@ -162,8 +161,8 @@ static gantry_status_t rnn_build(gantry_layer_t *layer, const gantry_shape_t *in
         layer, "kernel", GANTRY_SHAPE(inputs[0].dims[2], width), &k->kernel, true));
     /* Keras makes a SimpleRNN's generator before its initialisers, and others' after them. */
     if (k->gates == 1) layer->weights[layer->weight_count - 1].seeds_before = 1;
-    GANTRY__TRAIN_TRY(gantry_layer_add_weight(
-        layer, "recurrent_kernel", GANTRY_SHAPE(k->units, width), &k->recurrent, true));
+    GANTRY__TRAIN_TRY(gantry_layer_add_weight(layer, "recurrent_kernel",
+                                              GANTRY_SHAPE(k->units, width), &k->recurrent, true));
     return k->has_bias ? add_bias(layer, k) : GANTRY_OK;
 }
 
