@@ -115,3 +115,16 @@ gantry_status_t gantry__layer_check_rank(const char *kind, const gantry_shape_t 
                               "layer %s: the input has shape %s; rank %d to %d is accepted", kind,
                               text, least, most);
 }
+
+gantry_status_t gantry__layer_check_window(const char *kind, const gantry_shape_t *input,
+                                           int32_t rank, const int64_t *spread) {
+    for (int32_t d = 0; d < rank; ++d) {
+        const int64_t size = input->dims[d + 1];
+        if (size >= 0 && spread[d] > size)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "layer %s: the window is %lld wide, the input %lld; \"valid\" padding accepts an input at least as wide",
+                kind, (long long)spread[d], (long long)size);
+    }
+    return GANTRY_OK;
+}

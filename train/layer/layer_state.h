@@ -47,5 +47,9 @@ const gantry_tensor_t *gantry__layer_dropout(const gantry_layer_call_t *call,
 /* Refuses an input count or rank: "layer Dense: ...". */
 gantry_status_t gantry__layer_check_rank(const char *kind, const gantry_shape_t *inputs,
                                          size_t input_count, int32_t least, int32_t most);
+/* Refuses a window that reaches beyond a sample: spread is (size - 1) dilation + 1. rank: of the
+ * window, whose dimensions follow the batch. */
+gantry_status_t gantry__layer_check_window(const char *kind, const gantry_shape_t *input,
+                                           int32_t rank, const int64_t *spread);
 
 #endif

@@ -42,7 +42,8 @@ enum { TRAIN_LAYER_CASES = sizeof train_layer_cases / sizeof train_layer_cases[0
 static inline gantry_layer_t *train_layer_make(size_t index) {
     switch (index) {
 #define LAYER_CASE(index, label, seed_, layer, ...) \
-    case index: return layer;
+    case index:                                     \
+        return layer;
 #include "train_layer_cases.inc"
 #undef LAYER_CASE
         default: return NULL;
@@ -146,10 +147,11 @@ static inline void train_layer_body(gantry_scope_t *scope, const gantry_tensor_t
         gantry_variable_t *variable = gantry_model_variable(run->model, i, &trained);
         if (trained) sources[count++] = (gantry_source_t){.variable = variable};
     }
-    outputs[0] = gantry_model_call(run->model, scope, inputs, run->c->input_count, run->c->training);
+    outputs[0] =
+        gantry_model_call(run->model, scope, inputs, run->c->input_count, run->c->training);
     if (outputs[0]) {
-        const gantry_tensor_t *factors = train_layer_tensor(
-            scope, &state, run->dtype, *gantry_tensor_shape(outputs[0]), 4096);
+        const gantry_tensor_t *factors =
+            train_layer_tensor(scope, &state, run->dtype, *gantry_tensor_shape(outputs[0]), 4096);
         const gantry_tensor_t *sum =
             gantry_sum(scope, gantry_mul(scope, outputs[0], factors), NULL);
         (void)gantry_tape_gradient(tape, sum, NULL, sources, count, NULL, outputs + 1);
@@ -188,8 +190,7 @@ static inline void train_layer_expect_all(const train_layer_run_t *run, gantry_s
     for (size_t i = 0; run->c->training && i < gantry_model_variable_count(run->model); ++i) {
         bool trained;
         gantry_variable_t *variable = gantry_model_variable(run->model, i, &trained);
-        if (!trained)
-            at = train_layer_expect(run, how, gantry_variable_read(scope, variable), at);
+        if (!trained) at = train_layer_expect(run, how, gantry_variable_read(scope, variable), at);
     }
     assert_int_equal(at, run->c->number_count);
 }

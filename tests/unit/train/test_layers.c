@@ -82,10 +82,9 @@ static void dropout_has_its_rate_and_its_scale(void **state) {
     static float first[ROWS * COLUMNS], second[ROWS * COLUMNS];
     const gantry_input_spec_t spec = SPEC_F32(ROWS, COLUMNS);
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
-    gantry_model_t *model =
-        make_model_of(gantry_dropout_layer(0.25, NULL), GANTRY_SHAPE(COLUMNS));
-    const gantry_tensor_t *outputs[2], *x = gantry_fill(scope, GANTRY_SHAPE(ROWS, COLUMNS),
-                                                        gantry_scalar_f32(scope, 3));
+    gantry_model_t *model = make_model_of(gantry_dropout_layer(0.25, NULL), GANTRY_SHAPE(COLUMNS));
+    const gantry_tensor_t *outputs[2],
+        *x = gantry_fill(scope, GANTRY_SHAPE(ROWS, COLUMNS), gantry_scalar_f32(scope, 3));
     drop(scope, &x, outputs, model);
     expect_dropped(outputs, first);
     drop(scope, &x, outputs, model);
@@ -153,9 +152,9 @@ static gantry_model_t *make_seeded(const gantry_model_options_t *options) {
         gantry_lstm(3, &all),
         gantry_lstm(2, &biased),
         gantry_gru(2, NULL),
-        gantry_dense(3, GANTRY_LINEAR,
-                     &(gantry_kernel_options_t){.kernel_initializer = &he,
-                                                .bias_initializer = &normal}),
+        gantry_dense(
+            3, GANTRY_LINEAR,
+            &(gantry_kernel_options_t){.kernel_initializer = &he, .bias_initializer = &normal}),
         gantry_dense(2, GANTRY_LINEAR, NULL)};
     for (size_t i = 0; i < sizeof layers / sizeof layers[0]; ++i)
         x = gantry_model_apply(model, layers[i], (int32_t[]){x, x}, i == 4 ? 2 : 1);
@@ -182,8 +181,7 @@ static void first_weights_of_a_seed_are_those_of_keras(void **state) {
     (void)state;
     static float given[512];
     for (size_t c = 0; c < sizeof seed_cases / sizeof seed_cases[0]; ++c) {
-        gantry_model_t *model =
-            make_seeded(&(gantry_model_options_t){.seed = seed_cases[c].seed});
+        gantry_model_t *model = make_seeded(&(gantry_model_options_t){.seed = seed_cases[c].seed});
         assert_int_equal(read_weights(model, given), seed_cases[c].count);
         for (size_t i = 0; i < seed_cases[c].count; ++i) {
             if (!(fabs((double)given[i] - seed_cases[c].numbers[i]) <= 2e-6))
