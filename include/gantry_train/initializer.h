@@ -86,8 +86,8 @@ GANTRY_API const gantry_tensor_t *gantry_initialize(gantry_scope_t *scope,
 /** The seed that Keras chooses for an initialiser that has none, after
  * keras.utils.set_random_seed(seed): 1 to 10^9. index counts, from 0, the seeds that were chosen
  * before. Each initialiser that draws numbers takes one when its layer is made, and each
- * SeedGenerator: that of a Dropout, and that of an LSTM, GRU or SimpleRNN after its initialisers.
- */
+ * SeedGenerator: that of a Dropout whose rate is not 0, that of an LSTM or GRU after its
+ * initialisers, and that of a SimpleRNN before them. */
 GANTRY_API int64_t gantry_default_seed(int64_t seed, size_t index);
 
 /** Keras's name of a kind: "glorot_uniform"; "" for no kind. */

@@ -134,6 +134,47 @@ GANTRY_API gantry_layer_t *gantry_batch_normalization(const gantry_norm_options_
 /** LayerNormalization over the last dimension. */
 GANTRY_API gantry_layer_t *gantry_layer_normalization(const gantry_norm_options_t *options);
 
+/** Options of recurrent layers. */
+typedef struct gantry_recurrent_options_t {
+    uint32_t struct_size;                              /**< Its sizeof; 0: that of version 0.1. */
+    const char *name;                                  /**< The layer's name; NULL: Keras's. */
+    const gantry_activation_t *activation;             /**< Copied. NULL: tanh. */
+    const gantry_activation_t *recurrent_activation;   /**< Of gates. Copied. NULL: sigmoid. */
+    bool no_bias;                                      /**< Adds no bias. */
+    const gantry_initializer_t *kernel_initializer;    /**< Copied. NULL: glorot_uniform. */
+    const gantry_initializer_t *recurrent_initializer; /**< Copied. NULL: orthogonal. */
+    const gantry_initializer_t *bias_initializer;      /**< Copied. NULL: zeros. */
+    bool return_sequences; /**< Returns the outputs of all steps, not the last one. */
+    bool go_backwards; /**< Reads the sequence from its end, and returns outputs in that order. */
+    bool no_unit_forget_bias; /**< LSTM: bias_initializer also for the forget gate; else it is 1. */
+    bool reset_before; /**< GRU: the reset gate acts before the matrix product; Keras: after. */
+} gantry_recurrent_options_t;
+
+/** SimpleRNN: [batch, steps, n] to [batch, units], or with return_sequences [batch, steps, units].
+ * Recurrent layers take 1 to 3600 steps. */
+GANTRY_API gantry_layer_t *gantry_simple_rnn(int64_t units,
+                                             const gantry_recurrent_options_t *options);
+/** LSTM. */
+GANTRY_API gantry_layer_t *gantry_lstm(int64_t units, const gantry_recurrent_options_t *options);
+/** GRU, with a second bias for the recurrent product unless reset_before is set. */
+GANTRY_API gantry_layer_t *gantry_gru(int64_t units, const gantry_recurrent_options_t *options);
+
+/** Options of gantry_multi_head_attention. */
+typedef struct gantry_attention_options_t {
+    uint32_t struct_size;                           /**< Its sizeof; 0: that of version 0.1. */
+    const char *name;                               /**< The layer's name; NULL: Keras's. */
+    int64_t value_dim;                              /**< Of each head's values; 0: key_dim. */
+    double dropout;                                 /**< Rate for the attention's weights. */
+    bool no_bias;                                   /**< Adds no biases. */
+    bool causal;                                    /**< A query sees keys up to its place alone. */
+    const gantry_initializer_t *kernel_initializer; /**< Copied. NULL: glorot_uniform. */
+} gantry_attention_options_t;
+
+/** MultiHeadAttention: inputs query [batch, T, n], value and key [batch, S, m] to [batch, T, n].
+ * Without a key the value is the key, too; one input is query, value and key. */
+GANTRY_API gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
+                                                       const gantry_attention_options_t *options);
+
 /** Add: the sum of inputs of one shape. */
 GANTRY_API gantry_layer_t *gantry_add_layer(const char *name);
 /** Concatenate: inputs joined along an axis; -1: the last. */

@@ -38,7 +38,10 @@ typedef struct gantry_model_options_t {
      * strategy. */
     const char *device;
     gantry_dtype_t dtype; /**< Of weights; 0: float32. float64 is accepted, too. */
-    int64_t seed;         /**< Of the first values of weights whose initialiser has none. */
+    /** Of the first values of weights whose initialiser has no seed: they are those of a Keras
+     * model whose layers are made, in the order of the model's, after
+     * keras.utils.set_random_seed(seed). 0: fixed numbers. */
+    int64_t seed;
     const gantry_strategy_t *strategy; /**< Several devices; NULL: one. It outlives the model. */
 } gantry_model_options_t;
 

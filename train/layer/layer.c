@@ -89,6 +89,20 @@ bool gantry__layer_initializer(const gantry_initializer_t *given, gantry_init_t 
            gantry__train_options(given, sizeof *out, out, sizeof *out, "initializer") == GANTRY_OK;
 }
 
+bool gantry__layer_takes_seed(const gantry__weight_t *weight) {
+    const gantry_init_t kind = weight->initializer.kind;
+    return !weight->has_seed && kind >= GANTRY_INIT_RANDOM_UNIFORM && kind < GANTRY_INIT_IDENTITY;
+}
+
+bool gantry__layer_check_activation(const char *kind, gantry_activation_t activation) {
+    if (*gantry_activation_name(activation)) return true;
+    (void)gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "layer %s: the activation is %d; GANTRY_LINEAR and those after it are accepted", kind,
+        (int)activation);
+    return false;
+}
+
 gantry_status_t gantry__layer_check_rank(const char *kind, const gantry_shape_t *inputs,
                                          size_t input_count, int32_t least, int32_t most) {
     if (input_count != 1)
@@ -100,4 +114,17 @@ gantry_status_t gantry__layer_check_rank(const char *kind, const gantry_shape_t 
     return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                               "layer %s: the input has shape %s; rank %d to %d is accepted", kind,
                               text, least, most);
+}
+
+gantry_status_t gantry__layer_check_window(const char *kind, const gantry_shape_t *input,
+                                           int32_t rank, const int64_t *spread) {
+    for (int32_t d = 0; d < rank; ++d) {
+        const int64_t size = input->dims[d + 1];
+        if (size >= 0 && spread[d] > size)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "layer %s: the window is %lld wide, the input %lld; \"valid\" padding accepts an input at least as wide",
+                kind, (long long)spread[d], (long long)size);
+    }
+    return GANTRY_OK;
 }

@@ -12,12 +12,20 @@ static gantry_window_options_t window_of(const gantry__kernel_t *k) {
         .padding = k->is_same ? GANTRY_PADDING_SAME : GANTRY_PADDING_VALID};
 }
 
+static gantry_status_t check_image(const char *kind, const gantry__kernel_t *k,
+                                   const gantry_shape_t *inputs, size_t input_count, int32_t rank) {
+    const int64_t spread[] = {(k->size - 1) * k->dilations[0] + 1,
+                              (k->size - 1) * k->dilations[1] + 1};
+    GANTRY__TRAIN_TRY(gantry__layer_check_rank(kind, inputs, input_count, rank + 2, rank + 2));
+    return k->is_same ? GANTRY_OK : gantry__layer_check_window(kind, inputs, rank, spread);
+}
+
 /* ---- Conv1D ---- */
 
 static gantry_status_t conv1d_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                     size_t input_count, void *user) {
     const gantry__kernel_t *k = user;
-    GANTRY__TRAIN_TRY(gantry__layer_check_rank("Conv1D", inputs, input_count, 3, 3));
+    GANTRY__TRAIN_TRY(check_image("Conv1D", k, inputs, input_count, 1));
     return gantry__kernel_add_weights(layer, k, GANTRY_SHAPE(k->size, inputs[0].dims[2], k->units),
                                       k->units);
 }
@@ -45,7 +53,7 @@ gantry_layer_t *gantry_conv1d_layer(int64_t filters, int64_t kernel_size,
 static gantry_status_t conv2d_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                     size_t input_count, void *user) {
     const gantry__kernel_t *k = user;
-    GANTRY__TRAIN_TRY(gantry__layer_check_rank("Conv2D", inputs, input_count, 4, 4));
+    GANTRY__TRAIN_TRY(check_image("Conv2D", k, inputs, input_count, 2));
     return gantry__kernel_add_weights(
         layer, k, GANTRY_SHAPE(k->size, k->size, inputs[0].dims[3], k->units), k->units);
 }
@@ -73,7 +81,7 @@ gantry_layer_t *gantry_conv2d_layer(int64_t filters, int64_t kernel_size,
 static gantry_status_t depthwise_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                        size_t input_count, void *user) {
     const gantry__kernel_t *k = user;
-    GANTRY__TRAIN_TRY(gantry__layer_check_rank("DepthwiseConv2D", inputs, input_count, 4, 4));
+    GANTRY__TRAIN_TRY(check_image("DepthwiseConv2D", k, inputs, input_count, 2));
     const int64_t channels = inputs[0].dims[3];
     return gantry__kernel_add_weights(layer, k,
                                       GANTRY_SHAPE(k->size, k->size, channels, k->multiplier),

@@ -33,15 +33,6 @@ static bool take_options(const char *kind, const gantry_kernel_options_t *option
            gantry__layer_initializer(o.bias_initializer, GANTRY_INIT_ZEROS, &k->bias);
 }
 
-static bool check_activation(const char *kind, gantry_activation_t activation) {
-    if (*gantry_activation_name(activation)) return true;
-    (void)gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "layer %s: the activation is %d; GANTRY_LINEAR and those after it are accepted", kind,
-        (int)activation);
-    return false;
-}
-
 gantry_layer_t *gantry__kernel_layer(const gantry_layer_kind_t *kind, int64_t units, int64_t size,
                                      gantry_activation_t activation,
                                      const gantry_kernel_options_t *options) {
@@ -49,7 +40,8 @@ gantry_layer_t *gantry__kernel_layer(const gantry_layer_kind_t *kind, int64_t un
     const char *name;
     if (!take_number(kind->name, "the number of outputs", units, 0, &k.units) ||
         !take_number(kind->name, "the kernel's size", size, 0, &k.size) ||
-        !check_activation(kind->name, activation) || !take_options(kind->name, options, &k, &name))
+        !gantry__layer_check_activation(kind->name, activation) ||
+        !take_options(kind->name, options, &k, &name))
         return NULL;
     gantry_layer_t *layer = gantry__layer_make(kind, sizeof k, name);
     if (layer) *(gantry__kernel_t *)layer->user = k;

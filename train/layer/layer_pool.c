@@ -14,7 +14,11 @@ typedef struct pool_t {
 static gantry_status_t pool_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                   size_t input_count, void *user) {
     const pool_t *p = user;
-    return gantry__layer_check_rank(layer->kind.name, inputs, input_count, p->rank, p->rank);
+    const int64_t spread[] = {p->size, p->size};
+    GANTRY__TRAIN_TRY(
+        gantry__layer_check_rank(layer->kind.name, inputs, input_count, p->rank, p->rank));
+    if (p->window.padding == GANTRY_PADDING_SAME) return GANTRY_OK;
+    return gantry__layer_check_window(layer->kind.name, inputs, p->rank - 2, spread);
 }
 
 static tensor *max_pool1d_call(const gantry_layer_call_t *call, void *user) {

@@ -6,6 +6,22 @@
 
 typedef const gantry_tensor_t tensor;
 
+/* For layers that take any shape. */
+static gantry_status_t build_with_one(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                      size_t input_count, void *user) {
+    (void)user;
+    return gantry__layer_check_rank(layer->kind.name, inputs, input_count, 1, GANTRY_MAX_RANK);
+}
+
+static gantry_status_t build_with_several(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                          size_t input_count, void *user) {
+    (void)inputs, (void)user;
+    if (input_count > 1) return GANTRY_OK;
+    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                              "layer %s has %zu inputs; 2 or more are accepted", layer->kind.name,
+                              input_count);
+}
+
 /* ---- Flatten ---- */
 
 static tensor *flatten_call(const gantry_layer_call_t *call, void *user) {
@@ -17,8 +33,10 @@ static tensor *flatten_call(const gantry_layer_call_t *call, void *user) {
 }
 
 gantry_layer_t *gantry_flatten(const char *name) {
-    static const gantry_layer_kind_t kind = {
-        .struct_size = sizeof kind, .name = "Flatten", .call = flatten_call};
+    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
+                                             .name = "Flatten",
+                                             .build = build_with_one,
+                                             .call = flatten_call};
     return gantry_layer_create(&kind, NULL, name);
 }
 
@@ -35,6 +53,7 @@ static tensor *reshape_call(const gantry_layer_call_t *call, void *user) {
 gantry_layer_t *gantry_reshape_layer(gantry_shape_t shape, const char *name) {
     static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
                                              .name = "Reshape",
+                                             .build = build_with_one,
                                              .call = reshape_call,
                                              .release = gantry__layer_free_user};
     if (shape.rank < 0 || shape.rank >= GANTRY_MAX_RANK) {
@@ -51,10 +70,9 @@ gantry_layer_t *gantry_reshape_layer(gantry_shape_t shape, const char *name) {
 /* ---- Dropout ---- */
 
 /* Draws anew in each call, also of a function. */
-static tensor *dropout_call(const gantry_layer_call_t *call, void *user) {
-    const double rate = *(const double *)user;
+const gantry_tensor_t *gantry__layer_dropout(const gantry_layer_call_t *call,
+                                             const gantry_tensor_t *x, double rate) {
     gantry_scope_t *s = call->scope;
-    tensor *x = call->inputs[0];
     if (!call->training || rate == 0) return x;
     tensor *drawn = gantry_random_uniform(s, *gantry_tensor_shape(x), GANTRY_FLOAT32, NULL);
     tensor *keeps = gantry_greater_equal(s, drawn, gantry_scalar_f32(s, (float)rate));
@@ -63,9 +81,14 @@ static tensor *dropout_call(const gantry_layer_call_t *call, void *user) {
     return gantry_select(s, keeps, scaled, gantry_zeros_like(s, x));
 }
 
+static tensor *dropout_call(const gantry_layer_call_t *call, void *user) {
+    return gantry__layer_dropout(call, call->inputs[0], *(const double *)user);
+}
+
 gantry_layer_t *gantry_dropout_layer(double rate, const char *name) {
     static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
                                              .name = "Dropout",
+                                             .build = build_with_one,
                                              .call = dropout_call,
                                              .release = gantry__layer_free_user};
     if (!(rate >= 0 && rate < 1)) {
@@ -74,7 +97,9 @@ gantry_layer_t *gantry_dropout_layer(double rate, const char *name) {
         return NULL;
     }
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof rate, name);
-    if (layer) *(double *)layer->user = rate;
+    if (!layer) return NULL;
+    *(double *)layer->user = rate;
+    layer->seeds_after = rate > 0 ? 1 : 0;
     return layer;
 }
 
@@ -87,8 +112,10 @@ static tensor *activation_call(const gantry_layer_call_t *call, void *user) {
 gantry_layer_t *gantry_activation_layer(gantry_activation_t activation, const char *name) {
     static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
                                              .name = "Activation",
+                                             .build = build_with_one,
                                              .call = activation_call,
                                              .release = gantry__layer_free_user};
+    if (!gantry__layer_check_activation("Activation", activation)) return NULL;
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof activation, name);
     if (layer) *(gantry_activation_t *)layer->user = activation;
     return layer;
@@ -106,7 +133,7 @@ static tensor *add_call(const gantry_layer_call_t *call, void *user) {
 
 gantry_layer_t *gantry_add_layer(const char *name) {
     static const gantry_layer_kind_t kind = {
-        .struct_size = sizeof kind, .name = "Add", .call = add_call};
+        .struct_size = sizeof kind, .name = "Add", .build = build_with_several, .call = add_call};
     return gantry_layer_create(&kind, NULL, name);
 }
 
@@ -117,6 +144,7 @@ static tensor *concatenate_call(const gantry_layer_call_t *call, void *user) {
 gantry_layer_t *gantry_concatenate_layer(int32_t axis, const char *name) {
     static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
                                              .name = "Concatenate",
+                                             .build = build_with_several,
                                              .call = concatenate_call,
                                              .release = gantry__layer_free_user};
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof axis, name);

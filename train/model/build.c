@@ -49,21 +49,32 @@ static gantry_status_t find_shapes(gantry_model_t *model) {
 
 /* ---- variables ---- */
 
-/* An initialiser without a seed gets one from the model's and the weight's number. */
-static gantry_initializer_t initializer_of(const gantry_model_t *model, size_t index) {
-    const gantry__weight_t *weight = model->variables[index].weight;
+/* An initialiser that draws numbers and has no seed gets one: that which Keras chooses after
+ * keras.utils.set_random_seed(model->seed), as the seed after those of the layers before. A model
+ * without a seed counts. */
+static gantry_initializer_t initializer_of(const gantry_model_t *model,
+                                           const gantry__weight_t *weight, size_t *seeds) {
     gantry_initializer_t initializer = weight->initializer;
-    if (!weight->has_seed) initializer.seed = model->seed * 1000 + (int64_t)index;
+    *seeds += weight->seeds_before;
+    if (!gantry__layer_takes_seed(weight)) return initializer;
+    initializer.seed = model->seed ? gantry_default_seed(model->seed, *seeds) : (int64_t)*seeds + 1;
+    ++*seeds;
     return initializer;
 }
 
-static gantry_status_t make_copies(gantry_model_t *model, size_t index, const char *name) {
+static const gantry_tensor_t *first_value(gantry_scope_t *scope, const gantry_model_t *model,
+                                          const gantry__weight_t *weight, size_t *seeds) {
+    const gantry_initializer_t initializer = initializer_of(model, weight, seeds);
+    return weight->make ? weight->make(scope, &initializer, model->dtype, &weight->shape)
+                        : gantry_initialize(scope, &initializer, model->dtype, weight->shape);
+}
+
+static gantry_status_t make_copies(gantry_model_t *model, size_t index, const char *name,
+                                   size_t *seeds) {
     gantry__model_variable_t *variable = &model->variables[index];
-    const gantry_initializer_t initializer = initializer_of(model, index);
     gantry_scope_t *first = gantry__model_scope(model, NULL, 0);
     if (!first) return GANTRY_RESOURCE_EXHAUSTED;
-    const gantry_tensor_t *value =
-        gantry_initialize(first, &initializer, model->dtype, variable->weight->shape);
+    const gantry_tensor_t *value = first_value(first, model, variable->weight, seeds);
     for (size_t r = 0; r < model->replica_count && value; ++r) {
         gantry_scope_t *scope = gantry__model_scope(model, first, r);
         if (!scope) break;
@@ -77,7 +88,7 @@ static gantry_status_t make_copies(gantry_model_t *model, size_t index, const ch
 
 static gantry_status_t make_variables(gantry_model_t *model) {
     char name[256];
-    size_t count = 0;
+    size_t count = 0, seeds = 0;
     for (size_t i = 0; i < model->layer_count; ++i) count += model->layers[i]->weight_count;
     model->variables = gantry__train_alloc(count, sizeof *model->variables);
     if (!model->variables) return GANTRY_RESOURCE_EXHAUSTED;
@@ -91,8 +102,9 @@ static gantry_status_t make_variables(gantry_model_t *model) {
             if (!variable->copies) return GANTRY_RESOURCE_EXHAUSTED;
             ++model->variable_count;
             (void)snprintf(name, sizeof name, "%s/%s", layer->name, layer->weights[w].name);
-            GANTRY__TRAIN_TRY(make_copies(model, model->variable_count - 1, name));
+            GANTRY__TRAIN_TRY(make_copies(model, model->variable_count - 1, name, &seeds));
         }
+        seeds += layer->seeds_after;
     }
     return GANTRY_OK;
 }
