@@ -174,10 +174,11 @@ static void read_fortunes(texts_t *texts) {
         free(names[i]);
     }
     if (texts->topic_count > 1) return;
-    (void)printf("text_classifier: no texts in %s; install Debian's packages by\n"
-                 "    apt-get install fortunes fortunes-min\n"
-                 "or name files of your own: text_classifier LABEL=FILE LABEL=FILE ...\n",
-                 FORTUNES);
+    (void)printf(
+        "text_classifier: no texts in %s; install Debian's packages by\n"
+        "    apt-get install fortunes fortunes-min\n"
+        "or name files of your own: text_classifier LABEL=FILE LABEL=FILE ...\n",
+        FORTUNES);
     exit(SKIPPED);
 }
 
@@ -215,7 +216,7 @@ static void encode_texts(const vocabulary_t *vocabulary, const text_t *texts, si
                          int32_t *rows) {
     gantry_array_t *sequences = allocate(count, sizeof *sequences);
     size_t room = 0, used = 0;
-    for (size_t i = 0; i < count; ++i) room += strlen(texts[i].bytes) / 2 + 1;
+    for (size_t i = 0; i < count; ++i) room += strlen(texts[i].bytes);
     int32_t *numbers = allocate(room, sizeof *numbers);
     for (size_t i = 0; i < count; ++i) {
         const size_t words = encode_text(vocabulary, texts[i].bytes, numbers + used);
@@ -260,9 +261,9 @@ static gantry_dataset_t *make_dataset(const classifier_t *all, size_t first, siz
  * those; here the layer's outputs are the logits. */
 static void make_model(classifier_t *all, const options_t *options) {
     gantry_model_t *model = gantry_sequential(
-        all->runtime,
-        &(gantry_model_options_t){.device = all->strategy ? NULL : options->device,
-                                  .seed = (int64_t)options->seed, .strategy = all->strategy});
+        all->runtime, &(gantry_model_options_t){.device = all->strategy ? NULL : options->device,
+                                                .seed = (int64_t)options->seed,
+                                                .strategy = all->strategy});
     (void)gantry_model_add(model, gantry_embedding(VOCABULARY, 7, NULL, NULL));
     (void)gantry_model_add(model, gantry_conv1d_layer(64, 5, GANTRY_RELU, NULL));
     (void)gantry_model_add(model, gantry_max_pool1d_layer(2, NULL));
@@ -278,14 +279,14 @@ static void compile_model(gantry_model_t *model) {
     gantry_metric_t *metrics[] = {gantry_sparse_categorical_accuracy(NULL),
                                   gantry_sparse_top_k_categorical_accuracy(5, NULL)};
     const gantry_loss_options_t loss = {.from_logits = true};
-    example_check(gantry_model_compile(model,
-                                       &(gantry_compile_options_t){
-                                           .optimizer = gantry_nadam(NULL),
-                                           .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY,
-                                           .loss_options = &loss,
-                                           .metrics = metrics,
-                                           .metric_count = 2}),
-                  "gantry_model_compile");
+    example_check(
+        gantry_model_compile(
+            model, &(gantry_compile_options_t){.optimizer = gantry_nadam(NULL),
+                                               .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY,
+                                               .loss_options = &loss,
+                                               .metrics = metrics,
+                                               .metric_count = 2}),
+        "gantry_model_compile");
 }
 
 static void print_summary(const gantry_model_t *model) {
@@ -335,9 +336,10 @@ static void write_text(const char *text, void *user) {
 static void train(classifier_t *all, const options_t *options) {
     const size_t used = all->texts.count - all->held_out;
     stopwatch_t watch = {all->runtime, ((int64_t)used - 1) / options->batch + 1, 0, 0};
-    const gantry_callback_t timing = {
-        .struct_size = sizeof timing, .user = &watch,
-        .epoch_begin = start_watch, .step_end = read_watch};
+    const gantry_callback_t timing = {.struct_size = sizeof timing,
+                                      .user = &watch,
+                                      .epoch_begin = start_watch,
+                                      .step_end = read_watch};
     const gantry_callback_t *const callbacks[] = {&timing};
     gantry_dataset_t *batches = make_dataset(all, 0, used);
     batches = gantry_dataset_shuffle(batches, 1000, options->seed, true);
@@ -346,16 +348,19 @@ static void train(classifier_t *all, const options_t *options) {
     gantry_dataset_t *held_out =
         gantry_dataset_batch(make_dataset(all, used, all->held_out), options->batch, false);
     if (!batches || !held_out) stop(gantry_last_message());
-    const gantry_fit_options_t fit = {.epochs = options->epochs, .validation = held_out,
-                                      .callbacks = callbacks, .callback_count = 1,
+    const gantry_fit_options_t fit = {.epochs = options->epochs,
+                                      .validation = held_out,
+                                      .callbacks = callbacks,
+                                      .callback_count = 1,
                                       .write = write_text,
                                       .is_terminal = isatty(STDOUT_FILENO) == 1};
     example_check(gantry_model_fit(all->model, batches, &fit), "gantry_model_fit");
     double values[3]; /* the loss and the metrics */
     example_check(gantry_model_evaluate(all->model, held_out, values, 3), "gantry_model_evaluate");
-    (void)printf("%.0f texts/s in the fastest epoch\n"
-                 "held-out accuracy: %.4f, among the first five: %.4f\n",
-                 (double)used / watch.best, values[1], values[2]);
+    (void)printf(
+        "%.0f texts/s in the fastest epoch\n"
+        "held-out accuracy: %.4f, among the first five: %.4f\n",
+        (double)used / watch.best, values[1], values[2]);
     gantry_dataset_release(batches);
     gantry_dataset_release(held_out);
 }
@@ -444,7 +449,8 @@ static void print_topics(const classifier_t *all, const char *line) {
                                                sizeof row),
                           *places = NULL;
     const gantry_tensor_t *logits = gantry_model_call(all->model, scope, &x, 1, false);
-    const gantry_tensor_t *best = gantry_top_k(scope, gantry_softmax(scope, logits), shown, &places);
+    const gantry_tensor_t *best =
+        gantry_top_k(scope, gantry_softmax(scope, logits), shown, &places);
     (void)gantry_tensor_read(best, chances, (size_t)shown * sizeof *chances);
     (void)gantry_tensor_read(places, topics, (size_t)shown * sizeof *topics);
     example_check(gantry_scope_end(scope), "classifying");

@@ -3,7 +3,8 @@
  *
  * Uses only host memory, and does not call Gantry. A topic is a file of texts, as the program
  * fortune has them: a line "%" ends each. A word is a run of letters, digits and apostrophes, in
- * lower case. The vocabulary numbers the most frequent words from 1 on; 0 is no word. */
+ * lower case, or one sign of ASCII's punctuation: signs tell much about a topic. The vocabulary
+ * numbers the most frequent words from 1 on; 0 is no word. */
 #ifndef GANTRY_EXAMPLES_TEXT_WORDS_H
 #define GANTRY_EXAMPLES_TEXT_WORDS_H
 
@@ -147,8 +148,12 @@ static inline void lower_letter(char *letter) {
  * words are cut. */
 static inline const char *next_word(const char *at, char word[WORD_BYTES]) {
     size_t length = 0, bytes;
-    while (*at && letter_bytes(at) == 0) ++at;
+    while (*at && letter_bytes(at) == 0 && !ispunct((unsigned char)*at)) ++at;
     if (!*at) return NULL;
+    if (letter_bytes(at) == 0) {
+        (void)snprintf(word, WORD_BYTES, "%c", *at);
+        return at + 1;
+    }
     while ((bytes = letter_bytes(at)) > 0 || (*at == '\'' && letter_bytes(at + 1) > 0)) {
         if (bytes == 0) bytes = 1; /* the apostrophe */
         if (length + bytes < WORD_BYTES) {
@@ -266,8 +271,8 @@ static inline bool number_words(vocabulary_t *vocabulary, int32_t limit) {
     return list_words(vocabulary, number);
 }
 
-/* Writes a text's numbers; words without one are left out. `out` has room for a number for every
- * two bytes of the text, and one more. Returns how many there are. */
+/* Writes a text's numbers; words without one are left out. `out` has room for a number for each
+ * byte of the text. Returns how many there are. */
 static inline size_t encode_text(const vocabulary_t *vocabulary, const char *text, int32_t *out) {
     char word[WORD_BYTES];
     size_t count = 0;
