@@ -98,9 +98,10 @@ static void take_step(gantry_scope_t *scope, const gantry_tensor_t *const *input
 /* Variables are made before the step is traced: a trace cannot make them. */
 static void open_trainer(trainer_t *trainer, gantry_runtime_t *runtime, bool is_captured) {
     static const int64_t units = UNITS;
-    *trainer = (trainer_t){.runtime = runtime, .optimizer = gantry_adam(&(gantry_adam_options_t){
-                                                   .learning_rate = 0.01}),
-                           .accuracy = gantry_sparse_categorical_accuracy(NULL)};
+    *trainer =
+        (trainer_t){.runtime = runtime,
+                    .optimizer = gantry_adam(&(gantry_adam_options_t){.learning_rate = 0.01}),
+                    .accuracy = gantry_sparse_categorical_accuracy(NULL)};
     trainer->model =
         gantry_sequential(runtime, &(gantry_model_options_t){.device = device, .seed = 1});
     (void)gantry_model_add(trainer->model, make_sine(&units));
