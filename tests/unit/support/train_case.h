@@ -7,6 +7,7 @@
 #include "function_fixture.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* Elements as bytes in hexadecimal; hex NULL: no tensor. */
 typedef struct train_tensor_t {
@@ -70,11 +71,12 @@ static inline gantry_input_spec_t train_spec(const train_tensor_t *given) {
     return (gantry_input_spec_t){NULL, given->dtype, given->shape};
 }
 
-/* PoCL as a GPU. */
+/* PoCL as a GPU; with GANTRY_TEST_BACKENDS="cpu,cuda" a card. */
 static inline gantry_runtime_t *train_open_opencl(void) {
+    const char *backends = getenv("GANTRY_TEST_BACKENDS");
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                               .backend_path = GANTRY_TEST_MODULES "/../gantry",
-                                              .backends = "cpu,opencl",
+                                              .backends = backends ? backends : "cpu,opencl",
                                               .opencl_cpu_as_gpu = GANTRY_ON};
     gantry_runtime_t *runtime;
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
