@@ -7,7 +7,7 @@
  * ticket and exchanges elements with it.
  *
  *     tickets   ... 41 | 42     43       44     45     | 46 ...
- *                given | ready  working  ready  pulled | a thread waits until 42 is given
+ *                given | ready  working  ready  pulled | a thread waits for a slot
  *
  * A thread that found all slots taken is woken when half of them are free, not for each: a change
  * of threads costs more than many elements.
