@@ -27,9 +27,10 @@ static uint32_t end_of_inputs(const gantry__eager_t *eager) {
     return 1;
 }
 
-/* A fused program reads all operands of an element before it writes results. */
+/* A fused program reads all operands of an element before it writes results. Results that inherit
+ * faults need memory for them after the kernel, when the former value must no longer be needed. */
 static bool is_overwritten(const gantry__eager_t *eager, uint32_t i) {
-    return i < 32 && eager->scope->overwritten >> i & 1 &&
+    return i < 32 && !eager->has_faults && eager->scope->overwritten >> i & 1 &&
            (i == 0 || eager->op->id == GANTRY__OP_ID__FusedElementwise);
 }
 

@@ -377,6 +377,10 @@ def windows():
     square = dict(conv, strides=[1, 1, 1, 1])
     add("DepthwiseConv2dNative", [any_(1, 3, 2, 2), any_(2, 2, 2, 1)], square)
     add("DepthwiseConv2dNativeBackpropInput", [ints([1, 3, 2, 2]), any_(2, 2, 2, 1), any_(1, 3, 2, 2)], square)
+    add("DepthwiseConv2dNativeBackpropFilter", [any_(1, 3, 2, 2), ints([2, 2, 2, 1]), any_(1, 3, 2, 2)], square)
+    add("Conv2DTranspose", [any_(1, 2, 2, 1), any_(2, 2, 2, 1), ints([1, 4, 4, 2])],
+        {"strides": [1, 2, 2, 1], "padding": "SAME", "data_format": "NHWC"},
+        function=lambda x, w, n: tf.nn.conv2d_transpose(x, w, [1, 4, 4, 2], 2, "SAME"))
     add("Conv1D", [any_(1, 4, 2), any_(2, 2, 1)], {"stride": 2, "padding": "SAME"},
         function=lambda x, w: tf.nn.conv1d(x, w, 2, "SAME"))
     pool = {"ksize": [1, 2, 2, 1], "strides": [1, 1, 2, 1], "padding": "SAME", "data_format": "NHWC"}
@@ -384,6 +388,10 @@ def windows():
     add("AvgPoolGrad", [ints([1, 3, 3, 1]), any_(1, 3, 2, 1)], pool)
     add("MaxPool", [apart(1, 3, 3, 1)], pool)
     add("MaxPool", [at(np.ones((1, 2, 2, 1)))], pool, name="ties", smooth=False)
+    for op, shape in (("MaxPoolGrad", (1, 3, 2, 1)), ("MaxPoolGradGrad", (1, 3, 3, 1))):
+        image = apart(1, 3, 3, 1).make(F64, "pooled")
+        pooled = tf.nn.max_pool2d(image, [2, 2], [1, 2], "SAME").numpy()
+        add(op, [at(image), at(pooled), any_(*shape)], pool, none=[0, 1])
     add("AvgPool1D", [any_(1, 4, 1)], {"ksize": 2, "strides": 1, "padding": "SAME"},
         function=lambda x: tf.nn.avg_pool1d(x, 2, 1, "SAME"))
     add("MaxPool1D", [apart(1, 4, 1)], {"ksize": 2, "strides": 1, "padding": "SAME"},

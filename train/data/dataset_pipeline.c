@@ -7,7 +7,10 @@
  * ticket and exchanges elements with it.
  *
  *     tickets   ... 41 | 42     43       44     45     | 46 ...
- *                given | ready  working  ready  pulled | a thread waits until 42 is given
+ *                given | ready  working  ready  pulled | a thread waits for a slot
+ *
+ * A thread that found all slots taken is woken when half of them are free, not for each: a change
+ * of threads costs more than many elements.
  *
  * A thread pulls under `input_lock`, because an input belongs to one thread at a time, and because
  * tickets must follow the input's order. `lock` guards the rest, and is held for moments.
@@ -27,6 +30,7 @@
 #define MOST_AHEAD ((int64_t)1 << 20)
 #define AUTOMATIC_AHEAD 2
 #define SLOTS_PER_THREAD 2 /* of map: one is worked on, and one is ready */
+#define SLOTS_OF_ROWS 64   /* at least, of a map of rows, which are small */
 
 typedef struct pipeline_t {
     gantry_dataset_t base;
@@ -184,7 +188,9 @@ static gantry_status_t pipeline_next(gantry__train_stage_t *stage, gantry__train
         gantry__train_element_exchange(&slot->output, item->element);
         slot->state = SLOT_OPEN;
         ++self->given;
-        gantry__train_wake(&self->slot_given);
+        /* a thread waits only while all slots are taken, so that the count passes this number */
+        if (self->taken - self->given == pipeline_of(self)->slots / 2)
+            gantry__train_wake(&self->slot_given);
     }
     gantry__train_unlock(&self->lock);
     *out_end = state == SLOT_END;
@@ -252,8 +258,9 @@ gantry_dataset_t *gantry_dataset_map(gantry_dataset_t *input, gantry_dataset_map
     }
     size_t threads = parallel_calls > 0 ? (size_t)parallel_calls : gantry__train_usable_cores();
     if (threads > MOST_CALLS) threads = MOST_CALLS;
-    pipeline_t *self =
-        (pipeline_t *)pipeline_make(&map_kind, input, threads, threads * SLOTS_PER_THREAD);
+    size_t slots = threads * SLOTS_PER_THREAD;
+    if (input->rows && slots < SLOTS_OF_ROWS) slots = SLOTS_OF_ROWS;
+    pipeline_t *self = (pipeline_t *)pipeline_make(&map_kind, input, threads, slots);
     if (!self) return NULL;
     self->map = map;
     self->user = user;

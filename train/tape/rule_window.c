@@ -44,8 +44,40 @@ static void rule_conv_2d_backprop_filter(gantry__rule_call_t *c) {
     if (c->wants[2]) c->dx[2] = call(c, "Conv2D", input, dy, NULL);
 }
 
+/* Conv2DTranspose(input, filter, output_shape) is Conv2DBackpropInput of input. */
+static void rule_conv_2d_transpose(gantry__rule_call_t *c) {
+    tensor *input = c->x[0], *filter = c->x[1], *dy = c->dy[0];
+    if (c->wants[0]) c->dx[0] = call(c, "Conv2D", dy, filter, NULL);
+    if (c->wants[1]) c->dx[1] = call(c, "Conv2DBackpropFilter", dy, shape_of(c, filter), input);
+}
+
+/* The gradients of depthwise convolutions are linear in both, too. */
+static void rule_depthwise_backprop_input(gantry__rule_call_t *c) {
+    tensor *filter = c->x[1], *backprop = c->x[2], *dy = c->dy[0];
+    if (c->wants[1])
+        c->dx[1] =
+            call(c, "DepthwiseConv2dNativeBackpropFilter", dy, shape_of(c, filter), backprop);
+    if (c->wants[2]) c->dx[2] = call(c, "DepthwiseConv2dNative", dy, filter, NULL);
+}
+
+static void rule_depthwise_backprop_filter(gantry__rule_call_t *c) {
+    tensor *input = c->x[0], *backprop = c->x[2], *dy = c->dy[0];
+    if (c->wants[0])
+        c->dx[0] = call(c, "DepthwiseConv2dNativeBackpropInput", shape_of(c, input), dy, backprop);
+    if (c->wants[2]) c->dx[2] = call(c, "DepthwiseConv2dNative", input, dy, NULL);
+}
+
 static void rule_max_pool(gantry__rule_call_t *c) {
     c->dx[0] = call(c, "MaxPoolGrad", c->x[0], c->y[0], c->dy[0]);
+}
+
+/* Inputs: MaxPool's input and output, which choose the elements, and their gradient. */
+static void rule_max_pool_grad(gantry__rule_call_t *c) {
+    if (c->wants[2]) c->dx[2] = call(c, "MaxPoolGradGrad", c->x[0], c->x[1], c->dy[0]);
+}
+
+static void rule_max_pool_grad_grad(gantry__rule_call_t *c) {
+    if (c->wants[2]) c->dx[2] = call(c, "MaxPoolGrad", c->x[0], c->x[1], c->dy[0]);
 }
 
 static void rule_avg_pool(gantry__rule_call_t *c) {
@@ -57,6 +89,11 @@ const gantry__rule_t gantry__rules_window[] = {
     {"Conv2D", rule_conv_2d},
     {"Conv2DBackpropFilter", rule_conv_2d_backprop_filter},
     {"Conv2DBackpropInput", rule_conv_2d_backprop_input},
+    {"Conv2DTranspose", rule_conv_2d_transpose},
     {"DepthwiseConv2dNative", rule_depthwise},
+    {"DepthwiseConv2dNativeBackpropFilter", rule_depthwise_backprop_filter},
+    {"DepthwiseConv2dNativeBackpropInput", rule_depthwise_backprop_input},
     {"MaxPool", rule_max_pool},
+    {"MaxPoolGrad", rule_max_pool_grad},
+    {"MaxPoolGradGrad", rule_max_pool_grad_grad},
     {NULL, NULL}};

@@ -435,6 +435,31 @@ static void bad_observers_are_refused(void **state) {
     assert_false(gantry_scope_is_observed(scope));
 }
 
+/* The fields behind struct_size are garbage, which nobody reads. */
+static void observations_of_older_versions_are_told(void **state) {
+    (void)state;
+    listener_t l;
+    listener_init(&l, "");
+    assert_int_equal(gantry_scope_observe(scope, &l.observer), GANTRY_OK);
+    for (uint32_t size = 0; size <= sizeof(gantry_observation_t) + 8; size += 8) {
+        gantry_observation_t told;
+        memset(&told, 0x5a, sizeof told);
+        told.struct_size = size;
+        told.op = "Mine";
+        const bool has_op = size > offsetof(gantry_observation_t, op);
+        if (size > offsetof(gantry_observation_t, inputs)) told.inputs = NULL;
+        if (size > offsetof(gantry_observation_t, input_count)) told.input_count = 0;
+        if (size > offsetof(gantry_observation_t, outputs)) told.outputs = NULL;
+        if (size > offsetof(gantry_observation_t, output_count)) told.output_count = 0;
+        const bool fits = has_op && size <= sizeof told;
+        assert_int_equal(gantry_scope_tell(scope, &told),
+                         fits ? GANTRY_OK : GANTRY_INVALID_ARGUMENT);
+        expect_told(&l, fits ? "Mine " : "");
+        gantry_scope_clear(scope);
+    }
+    gantry_scope_unobserve(scope, &l.observer);
+}
+
 /* ---- memory ---- */
 
 static uint64_t place_of(const gantry_tensor_t *tensor) {
@@ -477,6 +502,7 @@ int main(void) {
         TEST(branch_elsewhere_is_told_by_its_ops),
         TEST(failing_observer_fails_the_scope),
         TEST(bad_observers_are_refused),
+        TEST(observations_of_older_versions_are_told),
         TEST(donated_memory_is_not_reused_where_ops_are_observed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

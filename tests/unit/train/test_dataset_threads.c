@@ -119,7 +119,7 @@ static void a_failing_map_ends_the_iteration_at_its_element(void **state) {
         expect_message(
             "gantry_dataset_map: the function failed for element 60 with DataLoss: label 60 is bad");
         assert_int_equal(atomic_load(&user.running), 0);
-        assert_true(atomic_load(&user.calls) <= 60 + 16);
+        assert_true(atomic_load(&user.calls) <= 60 + 64);
         gantry_dataset_release(dataset);
     }
 }
@@ -340,10 +340,11 @@ static void prefetch_makes_its_elements_ahead_and_no_more(void **state) {
         assert_int_equal(gantry_dataset_iterator_next(iterator, &components, &count, &ends),
                          GANTRY_OK);
         assert_int_equal(*(const int32_t *)components[0].data, given - 1);
-        /* while the consumer works, the thread makes four more */
-        while (atomic_load(&counter.made) < given + 4) pause_us(20);
+        assert_true(atomic_load(&counter.made) <= given + 4);
+        /* while the consumer works, the thread fills the buffer; it sleeps until half is free */
+        while (atomic_load(&counter.made) < given + 3) pause_us(20);
         pause_us(100);
-        assert_int_equal(atomic_load(&counter.made), given + 4);
+        assert_true(atomic_load(&counter.made) <= given + 4);
         assert_int_equal(*(const int32_t *)components[0].data, given - 1);
     }
     gantry_dataset_iterator_release(iterator);
