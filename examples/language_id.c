@@ -8,13 +8,14 @@
  *   language_id --function ...                    trains by calls of one function
  *   language_id --compare ...                     trains some steps both ways: bits and times
  *
- * The model is logits = x w + b. The host makes x [batch, features]. The gradients are written out
- * by hand, and Adam applies them. Weights and Adam's moments are variables on the device. The
- * training reads back only the loss that it prints. One training step is a body of ops, which runs
- * op by op, or is traced once and then called. */
+ * The model is logits = x w + b. The host makes x [batch, features]. A tape computes the gradients,
+ * and Adam applies them. The weights, Adam's moments and the mean loss are variables on the device.
+ * The training reads back only the loss that it prints. One training step is a body of ops, which
+ * runs op by op, or is traced once and then called. */
 #define _POSIX_C_SOURCE 200809L
 #include "example.h"
 
+#include <gantry_train/train.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,11 +37,10 @@ typedef struct options_t {
 typedef struct model_t {
     gantry_runtime_t *runtime;
     const options_t *options;
-    gantry_variable_t *w, *b;             /* [features, languages], [languages] */
-    gantry_variable_t *mw, *vw, *mb, *vb; /* Adam's first and second moments */
-    gantry_variable_t *loss_sum;
+    gantry_variable_t *weights[2]; /* w [features, languages] and b [languages] */
+    gantry_optimizer_t *adam;
+    gantry_metric_t *loss;   /* the mean of the epoch */
     gantry_function_t *step; /* NULL: its body runs op by op */
-    int64_t steps;           /* so far */
     float *rows;             /* host side of one batch */
     int32_t *targets;
 } model_t;
@@ -161,13 +161,12 @@ static void open_model(model_t *model, gantry_runtime_t *runtime, const options_
     *model = (model_t){.runtime = runtime, .options = options};
     gantry_scope_t *scope = gantry_scope_begin(runtime, options->device);
     if (!scope) stop(gantry_last_message());
-    model->w = make_zeros(scope, GANTRY_SHAPE(features, languages), "w");
-    model->mw = make_zeros(scope, GANTRY_SHAPE(features, languages), "mw");
-    model->vw = make_zeros(scope, GANTRY_SHAPE(features, languages), "vw");
-    model->b = make_zeros(scope, GANTRY_SHAPE(languages), "b");
-    model->mb = make_zeros(scope, GANTRY_SHAPE(languages), "mb");
-    model->vb = make_zeros(scope, GANTRY_SHAPE(languages), "vb");
-    model->loss_sum = make_zeros(scope, GANTRY_SCALAR, "loss_sum");
+    model->weights[0] = make_zeros(scope, GANTRY_SHAPE(features, languages), "w");
+    model->weights[1] = make_zeros(scope, GANTRY_SHAPE(languages), "b");
+    model->adam = gantry_adam(&(gantry_adam_options_t){.learning_rate = options->learning_rate});
+    model->loss = gantry_mean_metric(NULL);
+    (void)gantry_optimizer_build(model->adam, scope, model->weights, 2);
+    (void)gantry_metric_build(model->loss, scope);
     example_check(gantry_scope_end(scope), "making the model");
     model->rows = malloc((size_t)options->batch * options->features * sizeof *model->rows);
     model->targets = malloc((size_t)options->batch * sizeof *model->targets);
@@ -175,11 +174,11 @@ static void open_model(model_t *model, gantry_runtime_t *runtime, const options_
 }
 
 static void close_model(model_t *model) {
-    gantry_variable_t *variables[] = {model->w,  model->mw, model->vw,      model->b,
-                                      model->mb, model->vb, model->loss_sum};
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; ++i)
-        gantry_variable_release(variables[i]);
     gantry_function_release(model->step);
+    gantry_metric_release(model->loss);
+    gantry_optimizer_release(model->adam);
+    gantry_variable_release(model->weights[0]);
+    gantry_variable_release(model->weights[1]);
     free(model->rows);
     free(model->targets);
 }
@@ -206,55 +205,30 @@ static const gantry_tensor_t *make_labels(model_t *model, gantry_scope_t *scope,
 
 static const gantry_tensor_t *compute_logits(model_t *model, gantry_scope_t *scope,
                                              const gantry_tensor_t *x) {
-    return gantry_bias_add(scope,
-                           gantry_matmul(scope, x, gantry_variable_read(scope, model->w), NULL),
-                           gantry_variable_read(scope, model->b));
+    const gantry_tensor_t *w = gantry_variable_read(scope, model->weights[0]);
+    return gantry_bias_add(scope, gantry_matmul(scope, x, w, NULL),
+                           gantry_variable_read(scope, model->weights[1]));
 }
 
-/* m = 0.9 m + 0.1 g;  v = 0.999 v + 0.001 g g;  p = p - rate m / (sqrt(v) + 1e-7), with the rate
- * corrected for the first steps. */
-static void apply_adam(gantry_scope_t *scope, gantry_variable_t *p, gantry_variable_t *m,
-                       gantry_variable_t *v, const gantry_tensor_t *g,
-                       const gantry_tensor_t *rate) {
-    const gantry_tensor_t *old_m = gantry_variable_read(scope, m),
-                          *old_v = gantry_variable_read(scope, v);
-    const gantry_tensor_t *dm =
-        gantry_mul(scope, gantry_sub(scope, g, old_m), gantry_scalar_f32(scope, 0.1f));
-    const gantry_tensor_t *dv = gantry_mul(scope, gantry_sub(scope, gantry_square(scope, g), old_v),
-                                           gantry_scalar_f32(scope, 0.001f));
-    (void)gantry_variable_assign_add(scope, m, dm);
-    (void)gantry_variable_assign_add(scope, v, dv);
-    const gantry_tensor_t *root = gantry_add(
-        scope, gantry_sqrt(scope, gantry_variable_read(scope, v)), gantry_scalar_f32(scope, 1e-7f));
-    const gantry_tensor_t *update = gantry_div(scope, gantry_variable_read(scope, m), root);
-    (void)gantry_variable_assign_sub(scope, p, gantry_mul(scope, update, rate));
-}
-
-/* One training step: inputs are x [count, features], labels [count] and the learning rate. Adds the
- * loss of the batch to loss_sum on the device. */
+/* One training step: inputs are x [count, features] and labels [count]. Adds the losses of the
+ * batch to the mean on the device. */
 static void take_step(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                       const gantry_tensor_t **outputs, void *user) {
     model_t *model = user;
-    const gantry_tensor_t *x = inputs[0], *labels = inputs[1], *rate = inputs[2];
-    const float count = (float)gantry_tensor_elements(labels);
+    const gantry_source_t sources[] = {{.variable = model->weights[0]},
+                                       {.variable = model->weights[1]}};
+    const gantry_tensor_t *gradients[2] = {NULL, NULL};
     (void)outputs; /* it has none: its results are the variables */
-    const gantry_tensor_t *one = gantry_scalar_f32(scope, 1.0f),
-                          *zero = gantry_scalar_f32(scope, 0.0f);
-    const gantry_tensor_t *expected =
-        gantry_one_hot(scope, labels, model->options->language_count, one, zero, -1);
-    const gantry_tensor_t *log_p = gantry_log_softmax(scope, compute_logits(model, scope, x));
-    (void)gantry_variable_assign_sub(scope, model->loss_sum,
-                                     gantry_sum(scope, gantry_mul(scope, expected, log_p), NULL));
-    /* d loss / d logits = (softmax - expected) / count */
-    const gantry_tensor_t *g =
-        gantry_mul(scope, gantry_sub(scope, gantry_exp(scope, log_p), expected),
-                   gantry_scalar_f32(scope, 1.0f / count));
-    const gantry_tensor_t *gw =
-        gantry_matmul(scope, x, g, &(gantry_matmul_options_t){.transpose_a = true});
-    const gantry_tensor_t *gb =
-        gantry_sum(scope, g, &(gantry_reduce_options_t){.axes = (int32_t[]){0}, .axis_count = 1});
-    apply_adam(scope, model->w, model->mw, model->vw, gw, rate);
-    apply_adam(scope, model->b, model->mb, model->vb, gb, rate);
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    const gantry_tensor_t *losses = gantry_loss(
+        scope, GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY, inputs[1],
+        compute_logits(model, scope, inputs[0]),
+        &(gantry_loss_options_t){.from_logits = true, .reduction = GANTRY_REDUCTION_NONE});
+    (void)gantry_tape_gradient(tape, gantry_mean(scope, losses, NULL), NULL, sources, 2, NULL,
+                               gradients);
+    gantry_tape_end(tape);
+    (void)gantry_optimizer_apply(model->adam, scope, model->weights, gradients, 2);
+    (void)gantry_metric_update(model->loss, scope, NULL, losses, NULL);
 }
 
 /* Traces the step. The last batch of an epoch is smaller: a size that is not known, -1, is traced
@@ -262,9 +236,8 @@ static void take_step(gantry_scope_t *scope, const gantry_tensor_t *const *input
 static void trace_step(model_t *model) {
     const gantry_input_spec_t inputs[] = {
         {"x", GANTRY_FLOAT32, GANTRY_SHAPE(-1, (int64_t)model->options->features)},
-        {"labels", GANTRY_INT32, GANTRY_SHAPE(-1)},
-        {"rate", GANTRY_FLOAT32, GANTRY_SCALAR}};
-    example_check(gantry_function_trace(model->runtime, "step", take_step, model, inputs, 3, 0,
+        {"labels", GANTRY_INT32, GANTRY_SHAPE(-1)}};
+    example_check(gantry_function_trace(model->runtime, "step", take_step, model, inputs, 2, 0,
                                         NULL, &model->step),
                   "tracing the step");
 }
@@ -272,11 +245,9 @@ static void trace_step(model_t *model) {
 /* Trains one step on inputs of the scope. */
 static void train_on(model_t *model, gantry_scope_t *scope, const gantry_tensor_t *x,
                      const gantry_tensor_t *labels) {
-    const double t = (double)++model->steps, learning_rate = model->options->learning_rate;
-    const float rate = (float)(learning_rate * sqrt(1.0 - pow(0.999, t)) / (1.0 - pow(0.9, t)));
-    const gantry_tensor_t *const inputs[] = {x, labels, gantry_scalar_f32(scope, rate)};
+    const gantry_tensor_t *const inputs[] = {x, labels};
     if (model->step) {
-        (void)gantry_function_call(scope, model->step, inputs, 3, NULL, 0);
+        (void)gantry_function_call(scope, model->step, inputs, 2, NULL, 0);
     } else {
         take_step(scope, inputs, NULL, model);
     }
@@ -289,15 +260,20 @@ static void train_batch(model_t *model, const word_t *words, size_t count) {
     example_check(gantry_scope_end(scope), "training");
 }
 
-static double take_loss(model_t *model) {
+/* The mean loss of the words so far in this epoch; waits for it. */
+static double read_loss(model_t *model) {
     float loss = 0;
     gantry_scope_t *scope = gantry_scope_begin(model->runtime, model->options->device);
-    const gantry_tensor_t *sum = gantry_variable_read(scope, model->loss_sum);
-    if (sum) example_check(gantry_tensor_read(sum, &loss, sizeof loss), "reading the loss");
-    (void)gantry_variable_assign(scope, model->loss_sum,
-                                 gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SCALAR));
+    const gantry_tensor_t *mean = gantry_metric_result(model->loss, scope);
+    if (mean) example_check(gantry_tensor_read(mean, &loss, sizeof loss), "reading the loss");
     example_check(gantry_scope_end(scope), "reading the loss");
     return (double)loss;
+}
+
+static void forget_loss(model_t *model) {
+    gantry_scope_t *scope = gantry_scope_begin(model->runtime, model->options->device);
+    (void)gantry_metric_reset(model->loss, scope);
+    example_check(gantry_scope_end(scope), "forgetting the loss");
 }
 
 /* ---- training and testing ---- */
@@ -319,16 +295,16 @@ static void show_progress(int epoch, int epochs, size_t done, size_t total, doub
 static void train_epoch(model_t *model, int epoch, word_t *words, size_t count, uint64_t *random) {
     const options_t *options = model->options;
     shuffle_words(words, count, random);
-    double start = now(), loss_sum = 0;
+    forget_loss(model);
+    const double start = now();
     size_t batches = 0, done = 0;
     while (done < count) {
         size_t size = count - done < options->batch ? count - done : options->batch;
         train_batch(model, words + done, size);
         done += size;
         if (++batches % 50 == 0 || done == count) {
-            loss_sum += take_loss(model);
-            show_progress(epoch, options->epochs, done, count, loss_sum / (double)done,
-                          now() - start, done == count);
+            const double loss = read_loss(model);
+            show_progress(epoch, options->epochs, done, count, loss, now() - start, done == count);
         }
     }
 }
@@ -397,7 +373,8 @@ static void train(model_t *model) {
     }
     double accuracy = test(model, words.items + used, held_out);
     (void)printf("\nweights on %s\nheld-out accuracy: %.4f\n",
-                 gantry_logical_device_full_name(gantry_variable_device(model->w)), accuracy);
+                 gantry_logical_device_full_name(gantry_variable_device(model->weights[0])),
+                 accuracy);
     free(words.items);
 }
 
@@ -406,7 +383,10 @@ static void train(model_t *model) {
 enum { COMPARED_STEPS = 20, TIMED_STEPS = 50, TIMED_ROUNDS = 10 };
 
 static bool have_equal_bits(gantry_scope_t *scope, const model_t *a, const model_t *b) {
-    gantry_variable_t *const pairs[][2] = {{a->loss_sum, b->loss_sum}, {a->w, b->w}, {a->b, b->b}};
+    gantry_variable_t *const pairs[][2] = {
+        {gantry_metric_variable(a->loss, 0), gantry_metric_variable(b->loss, 0)},
+        {a->weights[0], b->weights[0]},
+        {a->weights[1], b->weights[1]}};
     for (size_t i = 0; i < 3; ++i) {
         const gantry_tensor_t *x = gantry_variable_read(scope, pairs[i][0]),
                               *y = gantry_variable_read(scope, pairs[i][1]);
@@ -425,14 +405,14 @@ static bool have_equal_bits(gantry_scope_t *scope, const model_t *a, const model
 
 /* Seconds for one step on the same words each time. */
 static double time_steps(model_t *model, const gantry_tensor_t *x, const gantry_tensor_t *labels) {
-    (void)take_loss(model); /* waits */
+    (void)read_loss(model); /* waits */
     const double start = now();
     for (int i = 0; i < TIMED_STEPS; ++i) {
         gantry_scope_t *scope = gantry_scope_begin(model->runtime, model->options->device);
         train_on(model, scope, x, labels);
         example_check(gantry_scope_end(scope), "training");
     }
-    (void)take_loss(model);
+    (void)read_loss(model);
     return (now() - start) / TIMED_STEPS;
 }
 
@@ -498,9 +478,9 @@ static void save_model(model_t *model) {
     char path[1024];
     gantry_scope_t *scope = gantry_scope_begin(model->runtime, model->options->device);
     join(path, sizeof path, model->options->save, "w.npy");
-    (void)gantry_save_npy(scope, gantry_variable_read(scope, model->w), path);
+    (void)gantry_save_npy(scope, gantry_variable_read(scope, model->weights[0]), path);
     join(path, sizeof path, model->options->save, "b.npy");
-    (void)gantry_save_npy(scope, gantry_variable_read(scope, model->b), path);
+    (void)gantry_save_npy(scope, gantry_variable_read(scope, model->weights[1]), path);
     example_check(gantry_scope_end(scope), "saving the model");
     (void)printf("saved %s.w.npy and %s.b.npy\n", model->options->save, model->options->save);
 }
@@ -509,9 +489,9 @@ static void load_model(model_t *model) {
     char path[1024];
     gantry_scope_t *scope = gantry_scope_begin(model->runtime, model->options->device);
     join(path, sizeof path, model->options->load, "w.npy");
-    (void)gantry_variable_assign(scope, model->w, gantry_load_npy(scope, path));
+    (void)gantry_variable_assign(scope, model->weights[0], gantry_load_npy(scope, path));
     join(path, sizeof path, model->options->load, "b.npy");
-    (void)gantry_variable_assign(scope, model->b, gantry_load_npy(scope, path));
+    (void)gantry_variable_assign(scope, model->weights[1], gantry_load_npy(scope, path));
     example_check(gantry_scope_end(scope), "loading the model");
 }
 

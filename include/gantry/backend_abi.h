@@ -568,7 +568,10 @@ enum {
     /** Output 0 may share the memory of any input of its size: a worker writes an element after
      * its last read of the input's element at that position, and no other worker reads that
      * one. */
-    GANTRY_KERNEL_IN_PLACE = 1 << 0
+    GANTRY_KERNEL_IN_PLACE = 1 << 0,
+    /** Output 0 may share the memory of input 0, and of no other one: the kernel changes a part of
+     * that tensor. A copy of it onto itself, by the service copy, does nothing. */
+    GANTRY_KERNEL_IN_PLACE_FIRST = 1 << 1
 };
 
 struct gantry_kernel_def_t {
@@ -578,7 +581,7 @@ struct gantry_kernel_def_t {
     const char *op;                        /**< The op: "MatMul". */
     const gantry_type_constraint_t *types; /**< The types that the kernel takes. */
     uint32_t type_count;                   /**< Entries of types. */
-    uint32_t flags;                        /**< GANTRY_KERNEL_IN_PLACE, or 0. */
+    uint32_t flags;                        /**< GANTRY_KERNEL_IN_PLACE..., or 0. */
     /** Names of inputs and outputs in host memory: "axis". */
     const char *const *host_args;
     uint32_t host_arg_count; /**< Entries of host_args. */

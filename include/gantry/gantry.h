@@ -9,6 +9,7 @@
 #include <gantry/function.h>
 #include <gantry/io.h>
 #include <gantry/memory.h>
+#include <gantry/observe.h>
 #include <gantry/op.h>
 #include <gantry/ops.h>
 #include <gantry/placement.h>

@@ -58,6 +58,10 @@ GANTRY_API gantry_status_t gantry_scope_status(const gantry_scope_t *scope);
 GANTRY_API const char *gantry_scope_message(const gantry_scope_t *scope);
 /** Clears the error, so that a program that handled it can continue. */
 GANTRY_API void gantry_scope_clear(gantry_scope_t *scope);
+/** Fails the scope, if it has not failed, with this status and text, as a call of the library that
+ * fails in it: for libraries on top. text NULL: "". Returns the scope's status. OK does nothing. */
+GANTRY_API gantry_status_t gantry_scope_fail(gantry_scope_t *scope, gantry_status_t status,
+                                             const char *text);
 /** The runtime in which the scope was begun. */
 GANTRY_API gantry_runtime_t *gantry_scope_runtime(const gantry_scope_t *scope);
 

@@ -23,6 +23,10 @@ GANTRY_API const char *gantry_status_name(gantry_status_t status);
  * the thread's next call. */
 GANTRY_API const char *gantry_last_message(void);
 
+/** Keeps a text as the calling thread's last message and returns status: for libraries on top of
+ * this one, whose calls fail as Gantry's do. text NULL: "". */
+GANTRY_API gantry_status_t gantry_fail(gantry_status_t status, const char *text);
+
 #ifdef __cplusplus
 }
 #endif

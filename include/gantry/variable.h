@@ -8,6 +8,7 @@
 #ifndef GANTRY_VARIABLE_H
 #define GANTRY_VARIABLE_H
 
+#include <gantry/op.h>
 #include <gantry/scope.h>
 
 #ifdef __cplusplus
@@ -49,6 +50,25 @@ GANTRY_API gantry_status_t gantry_variable_assign_add(gantry_scope_t *scope,
 GANTRY_API gantry_status_t gantry_variable_assign_sub(gantry_scope_t *scope,
                                                       gantry_variable_t *variable,
                                                       const gantry_tensor_t *value);
+
+/** Updates variables by an op: ResourceApplyAdam, ResourceScatterAdd and the others whose names
+ * begin with "Resource", with TensorFlow's formulas and attributes. docs/ops.md lists them.
+ *
+ *     gantry_variable_t *const variables[] = {weights, m, v};
+ *     const gantry_tensor_t *const inputs[] = {beta1_power, beta2_power, lr, beta1, beta2,
+ *                                              epsilon, gradient};
+ *     gantry_variable_update(scope, "ResourceApplyAdam", variables, 3, inputs, 7, NULL, 0);
+ *
+ * variables stand in the place of TensorFlow's resources, in their order; they are different ones
+ * of one device, where the op runs. Two threads' updates of one variable both count; in a
+ * function, its reads and assignments are nodes of their own, and another thread's update between
+ * them is lost. After a failure all variables have their former values, unless a device finds the
+ * error later: then their values are faulty until they are assigned. Observers of the scope are
+ * not told. Returns the scope's status. */
+GANTRY_API gantry_status_t
+gantry_variable_update(gantry_scope_t *scope, const char *op, gantry_variable_t *const *variables,
+                       size_t variable_count, const gantry_tensor_t *const *inputs,
+                       size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count);
 
 #ifdef __cplusplus
 }

@@ -141,18 +141,21 @@ static inline int32_t gantry__k_run_runs(gantry_op_call_t *call, gantry__k_item_
     extern const gantry__k_items_t gantry__cpu_##family##_items
 
 /* Both definitions of one op, named x_...: type constraints and names of host inputs are arrays. */
-#define GANTRY_K_ITEM_DEFINITION(items, op_, types_, hosts_, host_count_, compute_)  \
-    GANTRY_K_DEFINITION(op_, types_, GANTRY_K_COUNT_OF(types_), hosts_, host_count_, \
-                        .compute = compute_, .data = items)
-#define GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, hosts_, host_count_, compute_)           \
-    static const gantry_kernel_def_t x##_on_devices =                                          \
-        GANTRY_K_ITEM_DEFINITION(&family##_items, op_, types_, hosts_, host_count_, compute_); \
-    static const gantry_kernel_def_t x##_on_cpu = GANTRY_K_ITEM_DEFINITION(                    \
-        &gantry__cpu_##family##_items, op_, types_, hosts_, host_count_, compute_)
+#define GANTRY_K_ITEM_DEFINITION(items, op_, types_, hosts_, host_count_, flags_, compute_) \
+    GANTRY_K_DEFINITION(op_, types_, GANTRY_K_COUNT_OF(types_), hosts_, host_count_,        \
+                        .flags = flags_, .compute = compute_, .data = items)
+#define GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, hosts_, host_count_, flags_, compute_) \
+    static const gantry_kernel_def_t x##_on_devices = GANTRY_K_ITEM_DEFINITION(              \
+        &family##_items, op_, types_, hosts_, host_count_, flags_, compute_);                \
+    static const gantry_kernel_def_t x##_on_cpu = GANTRY_K_ITEM_DEFINITION(                  \
+        &gantry__cpu_##family##_items, op_, types_, hosts_, host_count_, flags_, compute_)
 #define GANTRY_K_ITEM_KERNEL(x, family, op_, types_, compute_) \
-    GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, NULL, 0, compute_)
+    GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, NULL, 0, 0, compute_)
+/* It changes a part of its input 0. */
+#define GANTRY_K_ITEM_KERNEL_IN_PLACE(x, family, op_, types_, compute_) \
+    GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, NULL, 0, GANTRY_KERNEL_IN_PLACE_FIRST, compute_)
 #define GANTRY_K_ITEM_KERNEL_HOST(x, family, op_, types_, hosts_, compute_) \
-    GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, hosts_, GANTRY_K_COUNT_OF(hosts_), compute_)
+    GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, hosts_, GANTRY_K_COUNT_OF(hosts_), 0, compute_)
 
 /* The family as a pack and as kernels of the CPU backend; OPS(OP) lists the x of its ops. One line
  * of families.def makes both known. */

@@ -421,7 +421,9 @@ static void add_instruction(compiler_t *c, const gantry__k_instruction_t *in, ui
 /* An output may share the memory of an input. */
 static bool has_shared_output(const gantry_op_call_t *call) {
     for (uint32_t i = 0; i < call->input_count; ++i) {
-        if (call->inputs[i]->data == call->outputs[0]->data) return true;
+        for (uint32_t k = 0; k < call->output_count; ++k) {
+            if (call->inputs[i]->data == call->outputs[k]->data) return true;
+        }
     }
     return false;
 }

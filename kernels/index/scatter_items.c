@@ -288,7 +288,7 @@ static const gantry_type_constraint_t update_types[] = {{"T", GANTRY_DTYPES_ANY}
                                                         {"Tindices", GANTRY_DTYPES_INTS}};
 
 GANTRY_K_ITEM_KERNEL(gather_nd, scatter, "GatherNd", gather_nd_types, compute_gather_nd);
-GANTRY_K_ITEM_KERNEL(update, scatter, "TensorScatterUpdate", update_types, compute_update);
+GANTRY_K_ITEM_KERNEL_IN_PLACE(update, scatter, "TensorScatterUpdate", update_types, compute_update);
 
 #define OPS(OP)   \
     OP(gather_nd) \

@@ -448,10 +448,14 @@ static const char *const segment_hosts[] = {"num_segments"};
 static const char *const bin_hosts[] = {"size"};
 
 GANTRY_K_ITEM_KERNEL_HOST(scatter_nd, segment, "ScatterNd", new_types, new_hosts, compute_scatter);
-GANTRY_K_ITEM_KERNEL(scatter_add, segment, "TensorScatterAdd", scatter_types, compute_scatter);
-GANTRY_K_ITEM_KERNEL(scatter_sub, segment, "TensorScatterSub", scatter_types, compute_scatter);
-GANTRY_K_ITEM_KERNEL(scatter_max, segment, "TensorScatterMax", scatter_types, compute_scatter);
-GANTRY_K_ITEM_KERNEL(scatter_min, segment, "TensorScatterMin", scatter_types, compute_scatter);
+GANTRY_K_ITEM_KERNEL_IN_PLACE(scatter_add, segment, "TensorScatterAdd", scatter_types,
+                              compute_scatter);
+GANTRY_K_ITEM_KERNEL_IN_PLACE(scatter_sub, segment, "TensorScatterSub", scatter_types,
+                              compute_scatter);
+GANTRY_K_ITEM_KERNEL_IN_PLACE(scatter_max, segment, "TensorScatterMax", scatter_types,
+                              compute_scatter);
+GANTRY_K_ITEM_KERNEL_IN_PLACE(scatter_min, segment, "TensorScatterMin", scatter_types,
+                              compute_scatter);
 GANTRY_K_ITEM_KERNEL(sum, segment, "SegmentSum", scatter_types, compute_sorted);
 GANTRY_K_ITEM_KERNEL(mean, segment, "SegmentMean", scatter_types, compute_sorted);
 GANTRY_K_ITEM_KERNEL(max, segment, "SegmentMax", scatter_types, compute_sorted);

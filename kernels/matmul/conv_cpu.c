@@ -27,6 +27,11 @@ typedef struct conv_t {
     bool is_few;  /* multiply_few computes it */
     int64_t size; /* of an element */
     bool without_padding;
+    /* Places that are computed as one, whose window covers theirs; 1: none. own and own_filter are
+     * the window and the filter of one place. */
+    int64_t together;
+    const gantry__windows_t *own;
+    const void *own_filter;
 } conv_t;
 
 /* Units: panels of the filter. */
@@ -136,12 +141,14 @@ GANTRY_DEFINE_SUM_AGAIN(double, , sum_again_double)
 
 static void leave_padding_out(const conv_t *conv, int64_t first) {
     const gantry__cpu_gemm_t *gemm = &conv->gemm;
-    const int64_t end = gantry__least(gemm->m, first + conv->loops->rows);
+    const int64_t each = conv->together, n = gemm->n / each,
+                  end = gantry__least(gemm->m, first + conv->loops->rows);
     if (conv->size == sizeof(float)) {
-        sum_again_float(conv->window, conv->images, gemm->b, gemm->c, gemm->n, gemm->n, first, end);
+        sum_again_float(conv->own, conv->images, conv->own_filter, gemm->c, n, n, first * each,
+                        end * each);
     } else {
-        sum_again_double(conv->window, conv->images, gemm->b, gemm->c, gemm->n, gemm->n, first,
-                         end);
+        sum_again_double(conv->own, conv->images, conv->own_filter, gemm->c, n, n, first * each,
+                         end * each);
     }
 }
 
@@ -179,7 +186,8 @@ static void convolve_panels(void *context, int64_t begin, int64_t end) {
             conv->loops->sum_few(chains, (char *)conv->gemm.c + first * n * conv->size, n,
                                  gantry__least(m - first, rows), n);
         }
-        if (conv->without_padding && !panel.is_inside) leave_padding_out(conv, first);
+        if (conv->without_padding && (conv->together > 1 || !panel.is_inside))
+            leave_padding_out(conv, first);
         finish_places(conv, &done, gantry__least(last, first + rows), first + rows >= last);
     }
 }
@@ -205,14 +213,70 @@ static int32_t conv_cpu_convolve(gantry_op_call_t *call, conv_t *conv) {
     return GANTRY_OK;
 }
 
+/* ---- places computed as one ---- */
+
+/* With few outputs most of a vector is empty. Then neighbouring places are computed as one, whose
+ * window is that many columns wider, and whose filter has each place's weights between zeros:
+ *
+ *     filter of 3 columns, 2 places     place 0   a b c 0
+ *                                       place 1   0 a b c
+ *
+ * The zeros do not change a sum, unless they meet an infinity or NaN: so the places with a NaN are
+ * summed again, as without padding. Returns how many places that are. */
+static int64_t places_together(const conv_t *conv) {
+    const gantry__windows_t *w = conv->window;
+    int64_t together = conv->gemm.n > 0 ? conv->loops->narrow->columns / conv->gemm.n : 1;
+    if (!conv->without_padding || conv->gemm.epilogue || conv->is_few || w->columns == 1 ||
+        w->step_x != 1 || w->spread_x != 1)
+        return 1;
+    while (together > 1 &&
+           (w->out_width % together != 0 ||
+            w->rows * (w->columns + together - 1) * w->channels > GANTRY_PANEL_DEPTH)) {
+        --together;
+    }
+    return together > 1 ? together : 1;
+}
+
+static int32_t join_places(gantry_op_call_t *call, conv_t *conv, gantry__windows_t *joined) {
+    const gantry__windows_t *w = conv->own;
+    const int64_t each = conv->together, n = conv->gemm.n * conv->size,
+                  columns = w->columns + each - 1, k = w->rows * columns * w->channels;
+    gantry_span_t span;
+    GANTRY__TRY(call->services->scratch(call, (uint64_t)(k * each * n), &span));
+    char *filter = (char *)(uintptr_t)(span.region + span.offset_bytes);
+    const char *from = conv->own_filter;
+    memset(filter, 0, (size_t)(k * each * n));
+    for (int64_t r = 0; r < w->rows; ++r) {
+        for (int64_t e = 0; e < w->columns * w->channels; ++e, from += n) {
+            for (int64_t j = 0; j < each; ++j) {
+                const int64_t row = r * columns * w->channels + j * w->channels + e;
+                memcpy(filter + (row * each + j) * n, from, (size_t)n);
+            }
+        }
+    }
+    *joined = *w;
+    joined->columns = columns;
+    joined->step_x = each;
+    joined->out_width = w->out_width / each;
+    conv->window = joined;
+    conv->gemm.b = filter;
+    conv->gemm.m /= each;
+    conv->gemm.n *= each;
+    conv->gemm.k = k;
+    conv->gemm.b_row = conv->gemm.c_row = conv->gemm.n;
+    return GANTRY_OK;
+}
+
 static int32_t compute_with(gantry_op_call_t *call, const gantry__cpu_epilogue_t *epilogue) {
     static const gantry__window_names_t names = {"strides", "dilations"};
     const gantry_arg_t *images = call->inputs[0], *filter = call->inputs[1],
                        *out = call->outputs[0];
     const int64_t n = filter->dims[3];
-    gantry__windows_t window;
+    gantry__windows_t window, joined;
     conv_t conv = {
         .window = &window,
+        .own = &window,
+        .own_filter = filter->data,
         .loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device), gemm_loops)(out->dtype),
         .gemm = {.n = n,
                  .b = filter->data,
@@ -231,10 +295,12 @@ static int32_t compute_with(gantry_op_call_t *call, const gantry__cpu_epilogue_t
         return GANTRY_OK;
     }
     conv.is_few = gantry__has_few_outputs(n, images->dims[3], conv.size);
-    if (!conv.is_few && n <= conv.loops->narrow->columns) conv.loops = conv.loops->narrow;
     conv.gemm.m = out->element_count / n;
     conv.gemm.k = filter->element_count / n;
     gantry__window_fill(call, &names, images, out, filter->dims[0], filter->dims[1], &window);
+    conv.together = places_together(&conv);
+    if (!conv.is_few && n <= conv.loops->narrow->columns) conv.loops = conv.loops->narrow;
+    if (conv.together > 1) GANTRY__TRY(join_places(call, &conv, &joined));
     return conv_cpu_convolve(call, &conv);
 }
 
@@ -253,5 +319,7 @@ static const gantry_kernel_def_t convolve_images =
 static const gantry_kernel_def_t fused_images = GANTRY_K_DEFINITION(
     "_FusedConvolveImages", types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK,
     .compute = conv_cpu_compute_fused, .data = &convolve_images);
-const gantry_kernel_def_t *const gantry__cpu_conv_kernels[] = {&convolve_images, &fused_images};
+extern const gantry_kernel_def_t gantry__cpu_conv_filter_kernel; /* conv_filter_cpu.c */
+const gantry_kernel_def_t *const gantry__cpu_conv_kernels[] = {&convolve_images, &fused_images,
+                                                               &gantry__cpu_conv_filter_kernel};
 const uint32_t gantry__cpu_conv_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_conv_kernels);

@@ -45,7 +45,11 @@ typedef struct gantry__cpu_gemm_loops_t {
     /* C's rows x columns at c = packed A times packed B, or += if add. */
     void (*multiply)(const void *a, const void *b, int64_t k_count, void *c, int64_t c_row,
                      int64_t rows, int64_t columns, bool add);
-    /* The same for one panel of floats of A that is not packed: its k are `count` pieces of
+    /* C += the product of one panel of floats of A, whose columns are a_step elements apart, and
+     * panels of packed B, which are b_panel elements apart. Reads all rows of A's panel. */
+    void (*multiply_steps)(const void *a, int64_t a_step, const void *b, int64_t b_panel,
+                           int64_t k_count, void *c, int64_t c_row, int64_t rows, int64_t columns);
+    /* multiply for one panel of floats of A that is not packed: its k are `count` pieces of
      * `images`, one after the other. The panels of packed B are b_panel elements apart. */
     void (*multiply_lines)(const void *images, const gantry__lines_piece_t *pieces, int64_t count,
                            const void *b, int64_t b_panel, void *c, int64_t c_row, int64_t rows,

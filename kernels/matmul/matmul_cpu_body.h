@@ -112,17 +112,18 @@ static inline __attribute__((always_inline)) void MM_NAME(clear)(MM_NAME(tile_t)
         }                                                             \
     }
 
-/* C's block of MM_ROWS x MM_COLUMNS += or = the product of one panel each, over k. */
+/* C's block of MM_ROWS x MM_COLUMNS += or = the product of one panel each, over k. A's columns are
+ * a_step elements apart. */
 static __attribute__((noinline)) void MM_NAME(tile)(int64_t k, const MM_T *restrict a,
-                                                    const MM_T *restrict b, MM_T *restrict c,
-                                                    int64_t c_stride, int64_t rows, int64_t columns,
-                                                    int add) {
+                                                    int64_t a_step, const MM_T *restrict b,
+                                                    MM_T *restrict c, int64_t c_stride,
+                                                    int64_t rows, int64_t columns, int add) {
     MM_NAME(tile_t) acc;
     MM_NAME(clear)(acc, MM_ROWS, 2);
 #define MM_PACKED(i) a[i]
     for (int64_t p = 0; p < k; ++p) {
         MM_STEP(acc, MM_ROWS, 2, MM_PACKED, b)
-        a += MM_ROWS;
+        a += a_step;
         b += MM_COLUMNS;
     }
 #undef MM_PACKED
@@ -142,9 +143,14 @@ static inline __attribute__((always_inline)) void MM_NAME(pack_panel)(const MM_T
         for (int64_t p = 0; p < k; ++p)
             for (int64_t i = 0; i < width; ++i)
                 target[p * width + i] = i < count ? source[i * across + p * along] : 0;
+    } else if (across == 1 && width % MM_LANES == 0) { /* of a loop gcc makes calls of memmove */
+        for (int64_t p = 0; p < k; ++p)
+            for (int64_t i = 0; i < width; i += MM_LANES)
+                *(MM_NAME(loose_t) *)(target + p * width + i) =
+                    *(const MM_NAME(loose_t) *)(source + p * along + i);
     } else if (across == 1) {
         for (int64_t p = 0; p < k; ++p)
-            for (int64_t i = 0; i < width; ++i) target[p * width + i] = source[p * along + i];
+            memcpy(target + p * width, source + p * along, (size_t)width * sizeof(MM_T));
     } else {
         for (int64_t p = 0; p < k; ++p)
             for (int64_t i = 0; i < width; ++i)
@@ -183,13 +189,23 @@ static void MM_NAME(multiply)(const void *a, const void *b, int64_t k_count, voi
             int64_t tile_rows = rows - i < MM_ROWS ? rows - i : MM_ROWS;
             int64_t tile_columns = columns - j < MM_COLUMNS ? columns - j : MM_COLUMNS;
             MM_NAME(tile)
-            (k_count, (const MM_T *)a + i * k_count, (const MM_T *)b + j * k_count,
+            (k_count, (const MM_T *)a + i * k_count, MM_ROWS, (const MM_T *)b + j * k_count,
              (MM_T *)c + i * c_row + j, c_row, tile_rows, tile_columns, add);
         }
     }
 }
 
 #if MM_HAS_LINES
+static void MM_NAME(multiply_steps)(const void *a, int64_t a_step, const void *b, int64_t b_panel,
+                                    int64_t k_count, void *c, int64_t c_row, int64_t rows,
+                                    int64_t columns) {
+    for (int64_t j = 0; j < columns; j += MM_COLUMNS) {
+        MM_NAME(tile)
+        (k_count, a, a_step, (const MM_T *)b + j / MM_COLUMNS * b_panel, (MM_T *)c + j, c_row, rows,
+         columns - j < MM_COLUMNS ? columns - j : MM_COLUMNS, 1);
+    }
+}
+
 #include "kernels/matmul/matmul_cpu_lines.h"
 #endif
 
@@ -395,6 +411,7 @@ static const gantry__cpu_gemm_loops_t MM_NAME(loops) = {
     .pack_b = MM_NAME(pack_b),
     .multiply = MM_NAME(multiply),
 #if MM_HAS_LINES
+    .multiply_steps = MM_NAME(multiply_steps),
     .multiply_lines = MM_NAME(multiply_lines),
     .multiply_few = MM_NAME(multiply_few),
     .sum_few = MM_NAME(sum_few),

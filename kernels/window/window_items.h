@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The items of kernels/window/pool.cl, patches.cl and window_sum.cl, in the order of all tables. */
+/* The items of kernels/window/pool.cl, patches.cl, window_sum.cl and
+ * window_grad.cl, in the order of all tables. */
 #ifndef GANTRY_KERNELS_WINDOW_ITEMS_H
 #define GANTRY_KERNELS_WINDOW_ITEMS_H
 
@@ -11,5 +12,9 @@
     ITEM(depthwise)                   \
     ITEM(convolve)                    \
     ITEM(fold)
+#define GANTRY_WINDOW_GRAD_ITEMS(ITEM) \
+    ITEM(max_pool_grad)                \
+    ITEM(max_pool_grad_grad)           \
+    ITEM(depthwise_parts)
 
 #endif

@@ -87,9 +87,9 @@ static const char *who_runs(const gantry__kernel_registry_t *registry, const gan
                             gantry_dtype_t dtype) {
     if (!(op->flags & GANTRY__OP_COMPOSED)) return who_has_kernel(registry, op, dtype);
     uint32_t count;
-    const gantry__op_id_t *parts = gantry__op_parts(op, &count);
+    const uint16_t *parts = gantry__op_parts(op, &count);
     for (uint32_t i = 0; i < count; ++i) {
-        if (!who_runs(registry, gantry__op_get(parts[i]), dtype)) return NULL;
+        if (!who_runs(registry, gantry__op_get((gantry__op_id_t)parts[i]), dtype)) return NULL;
     }
     return "composed";
 }

@@ -43,6 +43,10 @@ void gantry__forget_since(uint32_t before) {
 
 const char *gantry_last_message(void) { return last_message; }
 
+gantry_status_t gantry_fail(gantry_status_t status, const char *text) {
+    return gantry__fail(status, "%s", text ? text : "");
+}
+
 const char *gantry_status_name(gantry_status_t status) {
     static const char *const names[] = {
         "OK",       "Cancelled",     "Unknown",          "InvalidArgument",   "DeadlineExceeded",

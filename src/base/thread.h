@@ -4,6 +4,7 @@
 #define GANTRY_BASE_THREAD_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef pthread_mutex_t gantry__mutex_t;
@@ -15,6 +16,10 @@ static inline void gantry__mutex_deinit(gantry__mutex_t *mutex) {
     (void)pthread_mutex_destroy(mutex);
 }
 static inline void gantry__mutex_lock(gantry__mutex_t *mutex) { (void)pthread_mutex_lock(mutex); }
+/* False: another thread holds it. */
+static inline bool gantry__mutex_try_lock(gantry__mutex_t *mutex) {
+    return pthread_mutex_trylock(mutex) == 0;
+}
 static inline void gantry__mutex_unlock(gantry__mutex_t *mutex) {
     (void)pthread_mutex_unlock(mutex);
 }

@@ -8,21 +8,35 @@
 
 #include "op/op_infer.h"
 #include "run/call_op.h"
+#include "run/observe.h"
 
 typedef void (*compose_fn)(const gantry__compose_t *c);
 
 #define PART(name)
-#define COMPOSED(name, function, parts) [GANTRY__OP_ID_##name] = gantry__compose_##function,
 
-static const compose_fn functions[GANTRY__OP_COUNT] = {
+/* A number for each composed op. */
+enum {
+#define COMPOSED(name, function, parts) ORDER_##name,
+#include "op/composed.def"
+#undef COMPOSED
+};
+
+static const uint8_t orders[GANTRY__OP_COUNT] = {
+#define COMPOSED(name, function, parts) [GANTRY__OP_ID_##name] = ORDER_##name,
+#include "op/composed.def"
+#undef COMPOSED
+};
+
+static const compose_fn functions[] = {
+#define COMPOSED(name, function, parts) gantry__compose_##function,
 #include "op/composed.def"
 };
 
 gantry_status_t gantry__check_part(const gantry_scope_t *scope, const gantry__op_def_t *op) {
     uint32_t count;
-    const gantry__op_id_t *parts = gantry__op_parts(scope->composed, &count);
+    const uint16_t *parts = gantry__op_parts(scope->composed, &count);
     for (uint32_t i = 0; i < count; ++i) {
-        if (parts[i] == (gantry__op_id_t)op->id) return GANTRY_OK;
+        if (parts[i] == op->id) return GANTRY_OK;
     }
     return gantry__fail(GANTRY_INTERNAL, "op %s is not listed among the parts of %s", op->name,
                         scope->composed->name);
@@ -55,6 +69,7 @@ static gantry_status_t take_result(gantry_scope_t *inner, const gantry_tensor_t 
         return GANTRY_OK;
     }
     GANTRY__TRY(gantry__tensor_alias(output, &output->shape, out_tensor));
+    if (inner->observer) GANTRY__TRY(gantry__observe_alias(inner, output, *out_tensor));
     return gantry__tensor_inherit_faults(*out_tensor, output);
 }
 
@@ -77,7 +92,9 @@ gantry_status_t gantry__compose(gantry_scope_t *scope, gantry__infer_t *call,
         results[i] = NULL;
     }
     gantry__scope_begin_parts(&inner, scope, call->op);
-    functions[call->op->id](&(gantry__compose_t){&inner, call, inputs, results});
+    if (scope->observer && gantry__observes_parts(scope, call->op))
+        inner.observer = scope->observer;
+    functions[orders[call->op->id]](&(gantry__compose_t){&inner, call, inputs, results});
     gantry_status_t status = inner.status;
     if (status == GANTRY_OK) {
         status = take_results(&inner, call, results, outputs);
@@ -126,10 +143,12 @@ const gantry_tensor_t *gantry__compose_range(const gantry__compose_t *c, int64_t
 const gantry_tensor_t *gantry__compose_scalar(const gantry__compose_t *c, gantry_dtype_t dtype,
                                               double value) {
     const float narrow = (float)value;
+    const int64_t whole = (int64_t)value; /* its first bytes are every smaller integer */
     const uint16_t half = dtype == GANTRY_FLOAT16 ? float16_bits(narrow) : bfloat16_bits(narrow);
-    const void *data = dtype == GANTRY_FLOAT64   ? (const void *)&value
-                       : dtype == GANTRY_FLOAT32 ? (const void *)&narrow
-                                                 : &half;
+    const void *data = dtype == GANTRY_FLOAT64                               ? (const void *)&value
+                       : dtype == GANTRY_FLOAT32                             ? (const void *)&narrow
+                       : dtype == GANTRY_FLOAT16 || dtype == GANTRY_BFLOAT16 ? (const void *)&half
+                                                                             : &whole;
     return gantry_constant(c->scope, dtype, GANTRY_SCALAR, data, gantry_dtype_size(dtype));
 }
 

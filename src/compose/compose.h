@@ -40,7 +40,7 @@ const gantry_tensor_t *gantry__compose_host(const gantry__compose_t *c, gantry_d
 /* from, from + step, ... below limit: int64. */
 const gantry_tensor_t *gantry__compose_range(const gantry__compose_t *c, int64_t from,
                                              int64_t limit, int64_t step);
-/* A scalar of this floating type, on the scope's device. */
+/* A scalar of this type, floating or an integer, on the scope's device. */
 const gantry_tensor_t *gantry__compose_scalar(const gantry__compose_t *c, gantry_dtype_t dtype,
                                               double value);
 /* float16 and bfloat16 as float32, for parts between which nothing may be rounded; and back to a

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions as matrix products, and windows over sequences as windows over images of one row.
+/* Convolutions and their gradients as matrix products and sums of windows.
  *
  *     patches [n * y * x, rows * columns * channels]
  *     x filter [rows * columns * channels, outputs]
@@ -8,6 +8,11 @@
  * libraries. The transposed convolution adds up patches (FoldImagePatches) that the transposed
  * product makes. On processors with steps of 1 it is instead a convolution of the result with the
  * filter after half a turn.
+ *
+ * The gradient of a filter is the product of the patches, turned, and the result's gradient; the
+ * CPU backend needs no patches for it (_ImagesFilterGradient). A depthwise convolution's image
+ * gets its gradient by a depthwise convolution, or by patches that are added up. AvgPool is a
+ * depthwise convolution whose weights are 1 / the number of elements inside the image.
  *
  * Patches are rows * columns times as large as the images, so PATCH_BYTES limits the images that
  * are processed at a time. A window of one element that skips nothing needs no patches. With
@@ -46,13 +51,13 @@ static void compose_conv_read_four(const conv_t *conv, const char *name, int64_t
     static const int order[2][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}};
     const gantry_attr_t *attr = gantry__infer_attr(conv->c->call, name);
     for (int d = 0; d < 4; ++d)
-        out[d] = attr->i == 4 ? attr->list[order[conv->channels_first][d]] : 1;
+        out[d] = attr && attr->i == 4 ? attr->list[order[conv->channels_first][d]] : 1;
 }
 
 static void read_pads(conv_t *conv) {
     static const int order[2][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}};
     const gantry_attr_t *attr = gantry__infer_attr(conv->c->call, "explicit_paddings");
-    conv->has_pads = attr && attr->i == 8; /* Conv2DTranspose lacks it */
+    conv->has_pads = attr && attr->i == 8; /* Conv2DTranspose and AvgPoolGrad lack it */
     for (int d = 0; conv->has_pads && d < 4; ++d) {
         const int from = order[conv->channels_first][d];
         conv->pads[2 * d] = attr->list[2 * from];
@@ -121,6 +126,15 @@ static const gantry_tensor_t *make_patches(const conv_t *conv, const gantry_tens
 
 /* ---- the product ---- */
 
+/* Attributes of convolutions without a format: channels are last. */
+static size_t compose_conv_attrs(const conv_t *conv, gantry_attr_value_t out[4]) {
+    out[0] = gantry__attr_ints("strides", conv->strides, 4);
+    out[1] = gantry__attr_ints("dilations", conv->rates, 4);
+    out[2] = gantry__attr_text("padding", conv->padding);
+    out[3] = gantry__attr_ints("explicit_paddings", conv->pads, 8);
+    return conv->has_pads ? 4 : 3;
+}
+
 /* [places, window, groups, x] as [groups, places, window * x]. */
 static const gantry_tensor_t *split_groups(const conv_t *conv, const gantry_tensor_t *x,
                                            gantry_shape_t four, const int32_t *order, int64_t rows,
@@ -163,16 +177,26 @@ static const gantry_tensor_t *compose_conv_convolve(const conv_t *conv,
         GANTRY_SHAPE(batch, conv->places.dims[1], conv->places.dims[2], conv->outputs));
 }
 
+/* The device that a part of this type would run on; NULL: none. */
+static const gantry_logical_device_t *compose_conv_find_device(const conv_t *conv,
+                                                               gantry__op_id_t id) {
+    const uint32_t before = gantry__failures();
+    const gantry__place_request_t request = gantry__dispatch_request(
+        conv->scope->runtime, gantry__op_get(id), conv->c->call->attrs, conv->scope->wish, NULL);
+    gantry__kept_plan_t *kept = NULL;
+    if (gantry__dispatch_plan(conv->scope->runtime, &request, &kept) == GANTRY_OK)
+        return kept->plan.device;
+    gantry__forget_since(before);
+    return NULL;
+}
+
 /* Whether ConvolveImages would run on a processor. A processor that imitates a card, or makes lanes
  * from work-items, does not count. */
 static bool is_for_processor(const conv_t *conv) {
-    const gantry__op_def_t *op = gantry__op_get(GANTRY__OP_ID_ConvolveImages);
-    const gantry__place_request_t request = gantry__dispatch_request(
-        conv->scope->runtime, op, conv->c->call->attrs, conv->scope->wish, NULL);
-    gantry__kept_plan_t *kept = NULL;
-    return gantry__dispatch_plan(conv->scope->runtime, &request, &kept) == GANTRY_OK &&
-           kept->plan.device->info.type == GANTRY_DEVICE_TYPE_CPU &&
-           kept->plan.device->info.sub_group_size <= 1;
+    const gantry_logical_device_t *device =
+        compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages);
+    return device && device->info.type == GANTRY_DEVICE_TYPE_CPU &&
+           device->info.sub_group_size <= 1;
 }
 
 static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
@@ -183,13 +207,11 @@ static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
 static const gantry_tensor_t *convolve_images(const conv_t *conv, const gantry_tensor_t *images,
                                               const gantry_tensor_t *filter, bool without_padding) {
     const gantry_tensor_t *inputs[] = {images, filter};
-    const gantry_attr_value_t attrs[] = {gantry__attr_ints("strides", conv->strides, 4),
-                                         gantry__attr_ints("dilations", conv->rates, 4),
-                                         gantry__attr_text("padding", conv->padding),
-                                         gantry__attr_bool("without_padding", without_padding),
-                                         gantry__attr_ints("explicit_paddings", conv->pads, 8)};
+    gantry_attr_value_t attrs[5];
+    const size_t attr_count = compose_conv_attrs(conv, attrs);
+    attrs[attr_count] = gantry__attr_bool("without_padding", without_padding);
     return gantry__call_op(conv->scope, GANTRY__OP_ID_ConvolveImages, inputs, 2, attrs,
-                           conv->has_pads ? 5 : 4, NULL);
+                           attr_count + 1, NULL);
 }
 
 /* The number of images whose patches are made at once. */
@@ -318,4 +340,221 @@ void gantry__compose_conv_2d_backprop_input(const gantry__compose_t *c) {
 
 void gantry__compose_conv_2d_transpose(const gantry__compose_t *c) {
     compose_transposed(c, c->inputs[1], c->inputs[0]);
+}
+
+/* ---- the gradient of the filter ---- */
+
+/* The gradient that `batch` images add: their patches, turned, times the result's gradient. */
+static const gantry_tensor_t *compose_conv_filter_part(const conv_t *conv,
+                                                       const gantry_tensor_t *images,
+                                                       const gantry_tensor_t *result,
+                                                       int64_t batch) {
+    const gantry_matmul_options_t turned = {.transpose_a = true};
+    const int64_t places = batch * conv->places.dims[1] * conv->places.dims[2],
+                  each = conv->rows * conv->columns * conv->channels;
+    const gantry_tensor_t *a = gantry_reshape(conv->scope, make_patches(conv, images),
+                                              GANTRY_SHAPE(places, each)),
+                          *b = gantry_reshape(conv->scope, result,
+                                              GANTRY_SHAPE(places, conv->outputs));
+    return gantry_matmul(conv->scope, a, b, &turned);
+}
+
+static const gantry_tensor_t *compose_conv_piece(const conv_t *conv, const gantry_tensor_t *x,
+                                                 int64_t first, int64_t size) {
+    const int64_t begin[] = {first, 0, 0, 0}, sizes[] = {size, -1, -1, -1};
+    return gantry__compose_widen(conv->c, gantry_slice(conv->scope, x, begin, sizes));
+}
+
+/* The whole gradient without patches, on the CPU backend. */
+static const gantry_tensor_t *compose_conv_filter_at_once(const conv_t *conv,
+                                                          const gantry_tensor_t *images,
+                                                          const gantry_tensor_t *result) {
+    gantry__extras_t extras = {.count = 0};
+    const gantry_shape_t *filter = &conv->c->call->out_shapes[0];
+    const gantry_tensor_t *inputs[] = {images, gantry__add_host_shape(&extras, conv->scope, filter),
+                                       result};
+    gantry_attr_value_t attrs[4];
+    const size_t attr_count = compose_conv_attrs(conv, attrs);
+    return gantry__call_op(conv->scope, GANTRY__OP_ID__ImagesFilterGradient, inputs, 3, attrs,
+                           attr_count, &extras);
+}
+
+static bool is_at_once(const conv_t *conv, gantry_dtype_t dtype) {
+    return goes_without_patches(conv, dtype) &&
+           compose_conv_find_device(conv, GANTRY__OP_ID__ImagesFilterGradient) ==
+               compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages);
+}
+
+static const gantry_tensor_t *compose_conv_filter(const conv_t *conv, const gantry_tensor_t *images,
+                                                  const gantry_tensor_t *result) {
+    if (is_at_once(conv, images->dtype)) return compose_conv_filter_at_once(conv, images, result);
+    const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
+    const gantry_tensor_t *parts[MOST_BLOCKS];
+    size_t count = 0;
+    if (step >= batch) return compose_conv_filter_part(conv, images, result, batch);
+    for (int64_t first = 0; first < batch; first += step) {
+        const int64_t size = batch - first < step ? batch - first : step;
+        parts[count++] =
+            compose_conv_filter_part(conv, compose_conv_piece(conv, images, first, size),
+                                     compose_conv_piece(conv, result, first, size), size);
+    }
+    return gantry__compose_narrow(conv->c, gantry_add_n(conv->scope, parts, count), images->dtype);
+}
+
+void gantry__compose_conv_2d_backprop_filter(const gantry__compose_t *c) {
+    const gantry_shape_t *filter = &c->call->out_shapes[0];
+    const gantry_tensor_t *images = c->inputs[0], *result = c->inputs[2];
+    const conv_t conv = read_conv(c, &images->shape, filter, &result->shape);
+    if (gantry_shape_elements(&images->shape) == 0 || gantry_shape_elements(&result->shape) == 0) {
+        c->outputs[0] = gantry_zeros(c->scope, images->dtype, *filter);
+        return;
+    }
+    c->outputs[0] = gantry_reshape(
+        c->scope, compose_conv_filter(&conv, to_last(&conv, images), to_last(&conv, result)),
+        *filter);
+}
+
+/* ---- gradients of windows that see one channel: depthwise convolutions, AvgPool ---- */
+
+static const gantry_tensor_t *convolve_channels(const conv_t *conv, const gantry_tensor_t *images,
+                                                const gantry_tensor_t *filter) {
+    const gantry_tensor_t *inputs[] = {images, filter};
+    gantry_attr_value_t attrs[4];
+    const size_t attr_count = compose_conv_attrs(conv, attrs);
+    return gantry__call_op(conv->scope, GANTRY__OP_ID_DepthwiseConv2dNative, inputs, 2, attrs,
+                           attr_count, NULL);
+}
+
+/* The gradient of the image: [places, channels] and a filter [rows, columns, channels, 1]. With
+ * steps of 1 a convolution with the filter after half a turn, else patches that are added up. */
+static const gantry_tensor_t *spread_channels(const conv_t *conv, const gantry_tensor_t *filter,
+                                              const gantry_tensor_t *result) {
+    static const int32_t axes[] = {0, 1};
+    const int64_t *p = conv->places.dims, channels = conv->image.dims[3],
+                  window = conv->rows * conv->columns, places = p[0] * p[1] * p[2];
+    conv_t around;
+    if (compose_conv_turn(conv, &around))
+        return convolve_channels(&around, result, gantry_reverse(conv->scope, filter, axes, 2));
+    const gantry_tensor_t *patches = gantry_mul(
+        conv->scope, gantry_reshape(conv->scope, result, GANTRY_SHAPE(places, 1, channels)),
+        gantry_reshape(conv->scope, filter, GANTRY_SHAPE(window, channels)));
+    return fold(conv, gantry_reshape(conv->scope, patches,
+                                     GANTRY_SHAPE(p[0], p[1], p[2], window * channels)));
+}
+
+/* Channels are repeated for each of their outputs, so that every filter has a channel of its
+ * own. */
+static void compose_conv_repeat_channels(conv_t *conv) { conv->image.dims[3] *= conv->outputs; }
+
+void gantry__compose_depthwise_backprop_input(const gantry__compose_t *c) {
+    const gantry_tensor_t *filter = c->inputs[1], *result = c->inputs[2];
+    const gantry_shape_t *image = &c->call->out_shapes[0];
+    conv_t conv = read_conv(c, image, &filter->shape, &result->shape);
+    if (gantry_shape_elements(image) == 0 || gantry_shape_elements(&result->shape) == 0) {
+        c->outputs[0] = gantry_zeros(c->scope, result->dtype, *image);
+        return;
+    }
+    compose_conv_repeat_channels(&conv);
+    const int64_t *d = conv.image.dims;
+    const gantry_tensor_t *own = gantry_reshape(c->scope, gantry__compose_widen(c, filter),
+                                                GANTRY_SHAPE(conv.rows, conv.columns, d[3], 1));
+    const gantry_tensor_t *images =
+        spread_channels(&conv, own, gantry__compose_widen(c, to_last(&conv, result)));
+    if (conv.outputs > 1) {
+        const gantry_shape_t apart = GANTRY_SHAPE(d[0], d[1], d[2], conv.channels, conv.outputs);
+        static const int32_t axis = 4;
+        const gantry_reduce_options_t over = {.axes = &axis, .axis_count = 1};
+        images = gantry_sum(c->scope, gantry_reshape(c->scope, images, apart), &over);
+    }
+    c->outputs[0] = to_first(&conv, gantry__compose_narrow(c, images, result->dtype));
+}
+
+static const gantry_tensor_t *repeat_channels(const conv_t *conv, const gantry_tensor_t *images) {
+    const int64_t *d = conv->image.dims, channels = conv->channels, outputs = conv->outputs;
+    if (outputs == 1) return images;
+    const gantry_tensor_t *one =
+        gantry_reshape(conv->scope, images, GANTRY_SHAPE(d[0], d[1], d[2], channels, 1));
+    const gantry_tensor_t *all =
+        gantry_broadcast_to(conv->scope, one, GANTRY_SHAPE(d[0], d[1], d[2], channels, outputs));
+    return gantry_reshape(conv->scope, all, conv->image);
+}
+
+void gantry__compose_depthwise_backprop_filter(const gantry__compose_t *c) {
+    const gantry_tensor_t *images = c->inputs[0], *result = c->inputs[2];
+    const gantry_shape_t *filter = &c->call->out_shapes[0];
+    conv_t conv = read_conv(c, &images->shape, filter, &result->shape);
+    if (gantry_shape_elements(&images->shape) == 0 || gantry_shape_elements(&result->shape) == 0) {
+        c->outputs[0] = gantry_zeros(c->scope, images->dtype, *filter);
+        return;
+    }
+    compose_conv_repeat_channels(&conv);
+    static const int32_t axis = 0;
+    const gantry_shape_t own = GANTRY_SHAPE(conv.rows, conv.columns, conv.image.dims[3], 1);
+    const gantry_reduce_options_t over = {.axes = &axis, .axis_count = 1};
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {
+        repeat_channels(&conv, gantry__compose_widen(c, to_last(&conv, images))),
+        gantry__add_host_shape(&extras, c->scope, &own),
+        gantry__compose_widen(c, to_last(&conv, result))};
+    gantry_attr_value_t attrs[4];
+    const size_t attr_count = compose_conv_attrs(&conv, attrs);
+    const gantry_tensor_t *parts = gantry__call_op(c->scope, GANTRY__OP_ID_DepthwiseFilterParts,
+                                                   inputs, 3, attrs, attr_count, &extras);
+    c->outputs[0] = gantry_reshape(
+        c->scope, gantry__compose_narrow(c, gantry_sum(c->scope, parts, &over), images->dtype),
+        *filter);
+}
+
+/* The number of elements that each window has inside the image: a scalar, or [1, y, x, 1]. */
+static const gantry_tensor_t *count_elements(const conv_t *conv, gantry_dtype_t dtype) {
+    bool is_whole = true;
+    for (int d = 1; d <= 2; ++d) {
+        const int64_t size = d == 1 ? conv->rows : conv->columns;
+        is_whole &= (conv->places.dims[d] - 1) * conv->strides[d] + size <= conv->image.dims[d];
+    }
+    if (is_whole)
+        return gantry__compose_scalar(conv->c, dtype, (double)(conv->rows * conv->columns));
+    return convolve_channels(
+        conv,
+        gantry_ones(conv->scope, dtype,
+                    GANTRY_SHAPE(1, conv->image.dims[1], conv->image.dims[2], 1)),
+        gantry_ones(conv->scope, dtype, GANTRY_SHAPE(conv->rows, conv->columns, 1, 1)));
+}
+
+/* Whether the windows lie side by side and fill the image. */
+static bool windows_tile_image(const conv_t *conv) {
+    return conv->strides[1] == conv->rows && conv->strides[2] == conv->columns &&
+           conv->places.dims[1] * conv->rows == conv->image.dims[1] &&
+           conv->places.dims[2] * conv->columns == conv->image.dims[2];
+}
+
+static const gantry_tensor_t *spread_tiles(const conv_t *conv, const gantry_tensor_t *grad) {
+    const int64_t *p = conv->places.dims;
+    const gantry_tensor_t *one =
+        gantry_reshape(conv->scope, grad, GANTRY_SHAPE(p[0] * p[1], 1, p[2], 1, p[3]));
+    const gantry_tensor_t *all = gantry_broadcast_to(
+        conv->scope, one, GANTRY_SHAPE(p[0] * p[1], conv->rows, p[2], conv->columns, p[3]));
+    return gantry_reshape(conv->scope, all, conv->image);
+}
+
+void gantry__compose_avg_pool_grad(const gantry__compose_t *c) {
+    const gantry_tensor_t *grad = c->inputs[1];
+    const gantry_shape_t *image = &c->call->out_shapes[0];
+    const gantry_attr_t *size = gantry__infer_attr(c->call, "ksize");
+    const bool first = gantry__infer_attr(c->call, "data_format")->s[1] == 'C';
+    const gantry_shape_t filter = GANTRY_SHAPE(size->list[first ? 2 : 1], size->list[first ? 3 : 2],
+                                               image->dims[first ? 1 : 3], 1);
+    const conv_t conv = read_conv(c, image, &filter, &grad->shape);
+    if (gantry_shape_elements(image) == 0 || gantry_shape_elements(&grad->shape) == 0) {
+        c->outputs[0] = gantry_zeros(c->scope, grad->dtype, *image);
+        return;
+    }
+    const gantry_tensor_t *wide = gantry__compose_widen(c, to_last(&conv, grad));
+    const gantry_dtype_t dtype = grad->dtype == GANTRY_FLOAT64 ? GANTRY_FLOAT64 : GANTRY_FLOAT32;
+    const gantry_tensor_t *shares = gantry_div(c->scope, wide, count_elements(&conv, dtype));
+    const gantry_tensor_t *images =
+        windows_tile_image(&conv)
+            ? spread_tiles(&conv, shares)
+            : spread_channels(&conv, gantry_ones(c->scope, dtype, filter), shares);
+    c->outputs[0] = to_first(&conv, gantry__compose_narrow(c, images, grad->dtype));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that return shapes (Shape, Size, Rank, BroadcastArgs: made on the host, no tensor is read),
- * Eye, EmbeddingLookup, BooleanMask. */
+/* Ops that return shapes or axes (Shape, Size, Rank, BroadcastArgs, BroadcastGradientArgs: made on
+ * the host, no tensor is read), Eye, EmbeddingLookup, BooleanMask. */
 #include <gantry/ops.h>
 
 #include "op/op_infer.h"
@@ -10,13 +10,18 @@
 /* ---- shapes ---- */
 
 /* Returns integers on the host, in the output's type. */
-static void give_integers(const gantry__compose_t *c, gantry_shape_t shape, const int64_t *values) {
+static void give_integers_of(const gantry__compose_t *c, uint32_t output, gantry_shape_t shape,
+                             const int64_t *values) {
     int32_t narrow[GANTRY_MAX_RANK] = {0};
-    const gantry_dtype_t dtype = c->call->out_dtypes[0];
+    const gantry_dtype_t dtype = c->call->out_dtypes[output];
     const int64_t count = gantry_shape_elements(&shape);
     for (int64_t i = 0; i < count; ++i) narrow[i] = (int32_t)values[i];
-    c->outputs[0] = gantry__compose_host(c, dtype, shape,
-                                         dtype == GANTRY_INT32 ? (const void *)narrow : values);
+    c->outputs[output] = gantry__compose_host(
+        c, dtype, shape, dtype == GANTRY_INT32 ? (const void *)narrow : values);
+}
+
+static void give_integers(const gantry__compose_t *c, gantry_shape_t shape, const int64_t *values) {
+    give_integers_of(c, 0, shape, values);
 }
 
 void gantry__compose_shape(const gantry__compose_t *c) {
@@ -41,6 +46,17 @@ void gantry__compose_broadcast_args(const gantry__compose_t *c) {
         return;
     }
     give_integers(c, GANTRY_SHAPE(both.rank), both.dims);
+}
+
+void gantry__compose_broadcast_gradient_args(const gantry__compose_t *c) {
+    gantry_shape_t axes[2];
+    gantry_status_t status = gantry__broadcast_gradient_args(c->call, axes);
+    if (status != GANTRY_OK) {
+        (void)gantry__scope_fail(c->scope, status);
+        return;
+    }
+    for (uint32_t i = 0; i < 2; ++i)
+        give_integers_of(c, i, GANTRY_SHAPE(axes[i].rank), axes[i].dims);
 }
 
 /* ---- Eye ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moments, BatchNorm, FusedBatchNorm, LayerNorm, Dropout. float16 and bfloat16 are computed in
- * float32 and rounded once, at the end.
+/* Moments, BatchNorm, FusedBatchNorm and its gradients, LayerNorm, Dropout. float16 and bfloat16
+ * are computed in float32 and rounded once, at the end.
  *
  * A variance is the mean of the squared distances from the mean: two passes, and no difference of
  * large numbers. */
@@ -152,6 +152,84 @@ void gantry__compose_fused_batch_norm(const gantry__compose_t *c) {
         compose_norm_apply(c, &f);
     }
     c->outputs[5] = gantry_zeros(c->scope, c->call->out_dtypes[5], GANTRY_SHAPE(0));
+}
+
+/* ---- FusedBatchNormGrad ---- */
+
+typedef struct norm_grad_t {
+    const gantry_tensor_t *dy, *x;                  /* in a form with a dimension of channels */
+    const gantry_tensor_t *scale, *mean, *variance; /* as that dimension of it */
+    gantry_shape_t all;
+    const gantry_tensor_t *axes;
+    double rest; /* elements of one channel */
+} norm_grad_t;
+
+/* NHWC as [rows, channels], NCHW as [images, channels, points]. */
+static norm_grad_t read_norm_grad(const gantry__compose_t *c) {
+    const bool is_nchw = strcmp(gantry__infer_attr(c->call, "data_format")->s, "NCHW") == 0;
+    const gantry_shape_t *shape = c->call->shapes[1];
+    const int64_t channels = shape->dims[is_nchw ? 1 : 3], *dims = shape->dims;
+    static const int32_t axes[] = {0, 2};
+    const gantry_shape_t own = is_nchw ? GANTRY_SHAPE(1, channels, 1) : GANTRY_SHAPE(1, channels);
+    norm_grad_t g = {
+        .all = is_nchw ? GANTRY_SHAPE(dims[0], channels, dims[2] * dims[3])
+                       : GANTRY_SHAPE(dims[0] * dims[1] * dims[2], channels),
+        .axes = gantry__compose_host(c, GANTRY_INT32, GANTRY_SHAPE(is_nchw ? 2 : 1), axes)};
+    const gantry_tensor_t *parts[5];
+    for (uint32_t i = 0; i < 5; ++i) {
+        parts[i] = gantry_reshape(c->scope, c->inputs[i], i < 2 ? g.all : own);
+        parts[i] = gantry__compose_narrow(c, parts[i], c->call->dtypes[2]);
+    }
+    g.dy = parts[0];
+    g.x = parts[1];
+    g.scale = parts[2];
+    g.mean = parts[3];
+    g.variance = parts[4];
+    g.rest = (double)dims[0] * (double)dims[is_nchw ? 2 : 1] * (double)dims[is_nchw ? 3 : 2];
+    return g;
+}
+
+static const gantry_tensor_t *sum_channels(const gantry__compose_t *c, const norm_grad_t *g,
+                                           const gantry_tensor_t *x) {
+    const gantry_tensor_t *inputs[] = {x, g->axes};
+    const gantry_attr_value_t keep = gantry__attr_bool("keep_dims", true);
+    return gantry__call_op(c->scope, GANTRY__OP_ID_Sum, inputs, 2, &keep, 1, NULL);
+}
+
+/* scale * r * (dy - sum(dy) / n - (x - mean) * sum(dy * (x - mean)) / n * r * r) */
+static const gantry_tensor_t *train_grad(const gantry__compose_t *c, const norm_grad_t *g,
+                                         const gantry_tensor_t *centred, const gantry_tensor_t *r,
+                                         const gantry_tensor_t *sum,
+                                         const gantry_tensor_t *product) {
+    gantry_scope_t *s = c->scope;
+    const gantry_tensor_t *count = gantry__compose_scalar(c, c->call->dtypes[2], g->rest);
+    const gantry_tensor_t *slope =
+        gantry_mul(s, gantry_div(s, product, count), gantry_mul(s, r, r));
+    const gantry_tensor_t *along = gantry_mul(s, centred, slope);
+    const gantry_tensor_t *rest =
+        gantry_sub(s, gantry_sub(s, g->dy, gantry_div(s, sum, count)), along);
+    return gantry_mul(s, gantry_tensor_donate(s, rest), gantry_mul(s, g->scale, r));
+}
+
+/* r = 1 / sqrt(variance + epsilon). Gradients of scale and offset are sums over the channel. */
+void gantry__compose_fused_batch_norm_grad(const gantry__compose_t *c) {
+    gantry_scope_t *s = c->scope;
+    const norm_grad_t g = read_norm_grad(c);
+    const gantry_dtype_t dtype = c->call->dtypes[2];
+    const gantry_tensor_t *epsilon = gantry__compose_scalar(c, dtype, float_attr(c, "epsilon"));
+    const gantry_tensor_t *r = gantry_rsqrt(s, gantry_add(s, g.variance, epsilon));
+    const gantry_tensor_t *centred = gantry_sub(s, g.x, g.mean);
+    const gantry_tensor_t *sum = sum_channels(c, &g, g.dy);
+    const gantry_tensor_t *product =
+        sum_channels(c, &g, gantry_tensor_donate(s, gantry_mul(s, g.dy, centred)));
+    const gantry_tensor_t *dx = gantry__infer_attr(c->call, "is_training")->i != 0
+                                    ? train_grad(c, &g, centred, r, sum, product)
+                                    : gantry_mul(s, g.dy, gantry_mul(s, g.scale, r));
+    dx = gantry__compose_narrow(c, dx, c->call->out_dtypes[0]);
+    c->outputs[0] = gantry_reshape(s, dx, c->call->out_shapes[0]);
+    c->outputs[1] = gantry_reshape(s, gantry_mul(s, product, r), c->call->out_shapes[1]);
+    c->outputs[2] = gantry_reshape(s, sum, c->call->out_shapes[2]);
+    for (uint32_t i = 3; i < 5; ++i) c->outputs[i] = gantry_zeros(s, dtype, GANTRY_SHAPE(0));
 }
 
 /* ---- LayerNorm ---- */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/struct_size.h"
+#include "run/observe.h"
 #include "run/traced.h"
 
 #define MOST_BODIES 64
@@ -152,6 +153,7 @@ static gantry_status_t hand_over(gantry_scope_t *scope, const gantry__block_call
         gantry__scope_adopt(scope, own);
         call->outputs[i] = own;
         GANTRY__TRY(gantry__tensor_inherit_faults(own, results[i]));
+        if (scope->observer) GANTRY__TRY(gantry__observe_alias(scope, results[i], own));
     }
     return GANTRY_OK;
 }
@@ -235,12 +237,34 @@ static gantry_status_t control_run_loop(gantry_scope_t *scope, const gantry__blo
 
 /* ---- the public calls ---- */
 
+static GANTRY__COLD gantry_status_t observe_block(gantry_scope_t *scope,
+                                                  const gantry__block_call_t *call) {
+    const gantry_tensor_t *inputs[GANTRY_MAX_FUNCTION_VALUES + 1];
+    size_t count = 0;
+    if (call->selector) inputs[count++] = call->selector;
+    for (uint32_t i = 0; i < call->input_count; ++i) inputs[count++] = call->inputs[i];
+    return gantry__observe(scope,
+                           &(gantry_observation_t){.struct_size = sizeof(gantry_observation_t),
+                                                   .op = call->op->name,
+                                                   .inputs = inputs,
+                                                   .input_count = count,
+                                                   .outputs = call->outputs,
+                                                   .output_count = call->output_count,
+                                                   .bodies = call->bodies,
+                                                   .body_count = call->body_count,
+                                                   .user = call->user,
+                                                   .most_steps = call->most_steps});
+}
+
 static gantry_status_t block_do(gantry_scope_t *scope, const gantry__block_call_t *call,
                                 gantry_dtype_t selector) {
     GANTRY__TRY(check_lists(call));
     if (selector != GANTRY_DTYPE_NONE) GANTRY__TRY(check_selector(scope, call, selector));
     GANTRY__TRY(control_check_inputs(scope, call));
-    if (scope->trace) return gantry__block_record(scope, call);
+    if (scope->trace) {
+        GANTRY__TRY(gantry__block_record(scope, call));
+        return scope->observer ? observe_block(scope, call) : GANTRY_OK;
+    }
     return call->selector ? control_run_branch(scope, call) : control_run_loop(scope, call);
 }
 

@@ -276,12 +276,15 @@ gantry_status_t gantry__frame_put_on(gantry__frame_t *frame, const gantry__act_t
 
 /* ---- a kernel ---- */
 
-gantry_status_t gantry__frame_make_results(gantry__frame_t *frame, const gantry__act_t *act) {
+static gantry_status_t make_results(gantry__frame_t *frame, const gantry__act_t *act) {
     const gantry__schedule_t *schedule = frame->schedule;
     const gantry__node_t *node = &schedule->graph->nodes[act->node];
     for (uint32_t i = 0; i < act->output_count; ++i) {
         const gantry__slot_t *slot = &schedule->slots[act->outputs[i]];
         if (slot->kind != GANTRY__SLOT_TENSOR) continue;
+        bool is_made = false;
+        if (act->overwrite_count > 0) GANTRY__TRY(gantry__frame_overwrite(frame, act, i, &is_made));
+        if (is_made) continue;
         const gantry__value_t *value = &schedule->graph->values[slot->value];
         const gantry__allocation_t purpose = {.owner = node->op->name, .tag = node->tag};
         gantry_tensor_t *tensor;
@@ -290,6 +293,11 @@ gantry_status_t gantry__frame_make_results(gantry__frame_t *frame, const gantry_
         GANTRY__TRY(gantry__frame_put(frame, act->outputs[i], tensor));
     }
     return GANTRY_OK;
+}
+
+gantry_status_t gantry__frame_make_results(gantry__frame_t *frame, const gantry__act_t *act) {
+    const gantry_status_t status = make_results(frame, act);
+    return status == GANTRY_OK ? GANTRY_OK : gantry__frame_end_overwrite(frame, act, status);
 }
 
 gantry_status_t gantry__frame_wait_for_inputs(gantry__frame_t *frame, const gantry__act_t *act) {
@@ -326,10 +334,12 @@ static void frame_mark_uses(gantry__frame_t *frame, const gantry__act_t *act,
 }
 
 static bool is_in_place(const gantry_op_call_t *call) {
-    const gantry_span_t *out = &call->outputs[0]->span;
     for (uint32_t i = 0; i < call->input_count; ++i) {
         const gantry_span_t *in = &call->inputs[i]->span;
-        if (in->region == out->region && in->offset_bytes == out->offset_bytes) return true;
+        for (uint32_t k = 0; k < call->output_count; ++k) {
+            const gantry_span_t *out = &call->outputs[k]->span;
+            if (in->region == out->region && in->offset_bytes == out->offset_bytes) return true;
+        }
     }
     return false;
 }
@@ -380,11 +390,16 @@ static gantry_status_t finish_call(gantry__frame_t *frame, const gantry__act_t *
     return status == GANTRY_OK ? kept : status;
 }
 
-gantry_status_t gantry__frame_compute(gantry__frame_t *frame, const gantry__act_t *act) {
+static gantry_status_t compute(gantry__frame_t *frame, const gantry__act_t *act) {
     gantry__call_t *call = &frame->calls[act->call];
     GANTRY__TRY(gantry__frame_wait_for_inputs(frame, act));
     if (act->is_empty) return GANTRY_OK;
     return finish_call(frame, act, call, (gantry_status_t)call->abi.kernel->compute(&call->abi));
+}
+
+gantry_status_t gantry__frame_compute(gantry__frame_t *frame, const gantry__act_t *act) {
+    const gantry_status_t status = compute(frame, act);
+    return frame->overwritten == 0 ? status : gantry__frame_end_overwrite(frame, act, status);
 }
 
 static gantry_status_t do_call(gantry__frame_t *frame, const gantry__act_t *act) {
@@ -455,7 +470,7 @@ static gantry_status_t do_draw(gantry__frame_t *frame, const gantry__act_t *act)
     return GANTRY_OK;
 }
 
-static gantry_status_t frame_inherit_faults(gantry__frame_t *frame, gantry_tensor_t *tensor) {
+gantry_status_t gantry__frame_inherit_faults(gantry__frame_t *frame, gantry_tensor_t *tensor) {
     gantry_status_t status = GANTRY_OK;
     gantry__mutex_lock(frame->shared);
     for (size_t i = 0; i < frame->fault_count && status == GANTRY_OK; ++i)
@@ -468,7 +483,7 @@ static gantry_status_t do_assign(gantry__frame_t *frame, const gantry__act_t *ac
     const gantry__node_t *node = &frame->schedule->graph->nodes[act->node];
     gantry_tensor_t *value;
     GANTRY__TRY(gantry__frame_view(frame, act->inputs[0], &value));
-    gantry_status_t status = frame_inherit_faults(frame, value);
+    gantry_status_t status = gantry__frame_inherit_faults(frame, value);
     if (status != GANTRY_OK) {
         gantry_tensor_release(value);
         return status;
@@ -567,7 +582,7 @@ static gantry_status_t run_acts(gantry__frame_t *frame, const gantry_tensor_t *c
 static gantry_status_t take_outputs(gantry__frame_t *frame, gantry_tensor_t **outputs) {
     for (uint32_t i = 0; i < frame->schedule->graph->output_count; ++i) {
         GANTRY__TRY(gantry__frame_view(frame, frame->schedule->outputs[i], &outputs[i]));
-        GANTRY__TRY(frame_inherit_faults(frame, outputs[i]));
+        GANTRY__TRY(gantry__frame_inherit_faults(frame, outputs[i]));
     }
     return GANTRY_OK;
 }

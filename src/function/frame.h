@@ -30,7 +30,8 @@ typedef struct gantry__frame_t {
     struct gantry__frame_t ***blocks; /* of each block, of each body */
     gantry_tensor_t **block_inputs;   /* room for those of one block */
     gantry__replay_t *replay;         /* graphs of devices: function/frame_replay.c; NULL: none */
-    struct gantry__fault_t **faults;  /* that kernels of the call may still find */
+    uint32_t overwritten; /* of the act that runs: bit i: its overwrite i, by frame_overwrite.c */
+    struct gantry__fault_t **faults; /* that kernels of the call may still find */
     size_t fault_count, fault_capacity;
 } gantry__frame_t;
 
@@ -47,7 +48,8 @@ gantry_status_t gantry__frame_run(gantry__frame_t *frame, gantry_scope_t *scope,
                                   const gantry_tensor_t *const *arguments,
                                   gantry_tensor_t **outputs);
 
-/* ---- for frame_block.c, frame_eager.c, frame_lanes.c, frame_profile.c, frame_replay.c ---- */
+/* ---- for frame_block.c, frame_eager.c, frame_lanes.c, frame_overwrite.c, frame_profile.c,
+ * frame_replay.c ---- */
 
 /* Runs one act of a call. Different acts may run on several threads at a time. */
 gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__act_t *act,
@@ -76,6 +78,14 @@ void gantry__frame_drop_replay(gantry__frame_t *frame);
 gantry_status_t gantry__frame_make_results(gantry__frame_t *frame, const gantry__act_t *act);
 gantry_status_t gantry__frame_wait_for_inputs(gantry__frame_t *frame, const gantry__act_t *act);
 gantry_status_t gantry__frame_compute(gantry__frame_t *frame, const gantry__act_t *act);
+/* Makes an output in the memory of the variable's value that the act's kernel overwrites, if it
+ * can. The variable has no value until the end, after the kernel or a failure. */
+gantry_status_t gantry__frame_overwrite(gantry__frame_t *frame, const gantry__act_t *act,
+                                        uint32_t output, bool *out_done);
+gantry_status_t gantry__frame_end_overwrite(gantry__frame_t *frame, const gantry__act_t *act,
+                                            gantry_status_t status);
+/* Gives the tensor what the call's kernels may still fail with. */
+gantry_status_t gantry__frame_inherit_faults(gantry__frame_t *frame, gantry_tensor_t *tensor);
 /* Releases the tensors that the act is the last to use. */
 void gantry__frame_end_act(gantry__frame_t *frame, const gantry__act_t *act);
 /* Puts the act's node, op and device in front of the failure. */

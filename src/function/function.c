@@ -4,6 +4,7 @@
 
 #include "base/struct_size.h"
 #include "function/trace.h"
+#include "run/observe.h"
 #include "run/traced.h"
 
 /* ---- making ---- */
@@ -286,7 +287,8 @@ static gantry_status_t adopt_result(gantry_scope_t *scope, const gantry_tensor_t
     GANTRY__TRY(gantry__tensor_alias(result, &result->shape, &own));
     gantry__scope_adopt(scope, own);
     *out_tensor = own;
-    return gantry__tensor_inherit_faults(own, result);
+    GANTRY__TRY(gantry__tensor_inherit_faults(own, result));
+    return scope->observer ? gantry__observe_alias(scope, result, own) : GANTRY_OK;
 }
 
 /* Runs the body in a scope inside the caller's: eagerly, or as a part of the trace there. */
@@ -353,6 +355,15 @@ static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *fun
         gantry__scope_adopt(scope, made[i]);
         outputs[i] = made[i];
     }
+    if (status == GANTRY_OK && scope->observer)
+        status = gantry__observe(
+            scope, &(gantry_observation_t){.struct_size = sizeof(gantry_observation_t),
+                                           .op = "PartitionedCall",
+                                           .inputs = inputs,
+                                           .input_count = function->input_count,
+                                           .outputs = outputs,
+                                           .output_count = function->output_count,
+                                           .function = function});
     return status;
 }
 

@@ -130,11 +130,19 @@ static uint64_t slot_bytes(const gantry__schedule_t *schedule, const gantry__slo
     return padded(slot->device, schedule->graph->values[slot->value].bytes);
 }
 
-static bool may_write_in_place(const gantry__schedule_t *schedule, const gantry__act_t *act) {
+uint32_t gantry__schedule_donor_end(const gantry__schedule_t *schedule, const gantry__act_t *act) {
     const gantry__node_place_t *place = &schedule->places[act->node];
-    return !(schedule->graph->passes_off & GANTRY_PASS_IN_PLACE) && act->kind == GANTRY__DO_CALL &&
-           place->kept &&
-           place->kept->plan.kernels[place->choice]->def->flags & GANTRY_KERNEL_IN_PLACE;
+    if (schedule->graph->passes_off & GANTRY_PASS_IN_PLACE || act->kind != GANTRY__DO_CALL ||
+        !place->kept)
+        return 0;
+    const uint32_t flags = place->kept->plan.kernels[place->choice]->def->flags;
+    if (flags & GANTRY_KERNEL_IN_PLACE) return act->input_count;
+    if (!(flags & GANTRY_KERNEL_IN_PLACE_FIRST)) return 0;
+    const uint32_t first = schedule->slots[act->inputs[0]].root;
+    for (uint32_t i = 1; i < act->input_count; ++i) {
+        if (schedule->slots[act->inputs[i]].root == first) return 0;
+    }
+    return 1;
 }
 
 /* An input of equally many bytes and elements whose block ends with the act: it is the result's. */
@@ -142,8 +150,8 @@ static const gantry__slot_t *find_memory_donor(const gantry__schedule_t *schedul
                                                const gantry__act_t *act, uint32_t step) {
     const gantry__value_t *result =
         &schedule->graph->values[schedule->slots[act->outputs[0]].value];
-    if (!may_write_in_place(schedule, act)) return NULL;
-    for (uint32_t i = 0; i < act->input_count; ++i) {
+    const uint32_t end = gantry__schedule_donor_end(schedule, act);
+    for (uint32_t i = 0; i < end; ++i) {
         const gantry__slot_t *slot = &schedule->slots[act->inputs[i]];
         const gantry__value_t *value = &schedule->graph->values[slot->value];
         if (slot->kind == GANTRY__SLOT_ARENA && slot->last_step == step &&

@@ -506,6 +506,7 @@ static gantry_status_t build(gantry__schedule_t *schedule, int32_t threads) {
     GANTRY__TRY(gantry__schedule_spread(schedule, threads));
     GANTRY__TRY(find_ended(schedule));
     GANTRY__TRY(gantry__schedule_make_notes(schedule));
+    GANTRY__TRY(gantry__pass_overwrite(schedule));
     GANTRY__TRY(gantry__schedule_plan_memory(schedule));
     return wait_for_constants(schedule);
 }

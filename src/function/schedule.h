@@ -60,6 +60,13 @@ typedef struct gantry__lane_wait_t {
     uint32_t count; /* acts of that lane that have ended by then */
 } gantry__lane_wait_t;
 
+/* A kernel's output may take the memory of a variable's value that it reads, and is assigned to
+ * that variable next. */
+typedef struct gantry__overwrite_t {
+    uint32_t input, output; /* of the act */
+    gantry_variable_t *variable;
+} gantry__overwrite_t;
+
 typedef struct gantry__act_t {
     gantry__step_kind_t kind;
     uint32_t lane, position; /* position: in the lane, from 0 */
@@ -74,6 +81,8 @@ typedef struct gantry__act_t {
     const gantry__wish_t *wish;       /* of EAGER: the op's request, or NULL */
     const uint32_t *inputs, *outputs; /* slots */
     uint32_t input_count, output_count;
+    const gantry__overwrite_t *overwrites;
+    uint32_t overwrite_count;
     uint32_t ended_first, ended_count; /* in gantry__schedule_t.ended: tensors to release */
 } gantry__act_t;
 
@@ -145,6 +154,10 @@ gantry_status_t gantry__schedule_spread(gantry__schedule_t *schedule, int32_t th
 /* Moves copies in the list of acts, right behind the act that makes their source:
  * function/pass_copies.c. */
 gantry_status_t gantry__pass_early_copies(gantry__schedule_t *schedule);
+/* Finds the acts that may overwrite variables: function/pass_overwrite.c. */
+gantry_status_t gantry__pass_overwrite(gantry__schedule_t *schedule);
+/* The first of the act's inputs over which its kernel may not write output 0. */
+uint32_t gantry__schedule_donor_end(const gantry__schedule_t *schedule, const gantry__act_t *act);
 /* Gives offsets to the slots in arenas: function/plan_memory.c. */
 gantry_status_t gantry__schedule_plan_memory(gantry__schedule_t *schedule);
 /* Makes the notes of graphs of devices, if a device makes graphs: function/replay.c. */

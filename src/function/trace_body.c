@@ -133,6 +133,7 @@ static gantry_status_t trace_record_body(block_record_t *record, uint32_t index)
     ++record->done;
     gantry__trace_init(&trace, scope->runtime, &body->graph, scope->trace);
     inner->trace = &trace;
+    inner->observer = NULL;                    /* it is told the block as a whole */
     inner->controls = inner->colocated = NULL; /* they are nodes of the outer graph */
     gantry_status_t status = record_in(record, index, inner, body);
     char why[GANTRY__MESSAGE_BYTES];

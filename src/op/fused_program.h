@@ -24,6 +24,9 @@
  *                                   Add, FLOAT32, -2, 1, 0}
  *                        outputs = {2}
  *
+ * An output may lie over an input of its size: kernels read all operands of an element before they
+ * write its results.
+ *
  * The inputs broadcast to one shape, which is that of each output. An instruction computes each
  * element of that shape, even if its operands are smaller: a pass leaves costly functions of
  * smaller tensors outside.

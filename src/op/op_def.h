@@ -23,10 +23,10 @@
 #define GANTRY__MAX_ATTRS 8
 
 /* Element type of an input or output: the value of type attribute i, or fixed. */
-#define GANTRY__TYPE_ATTR(i) ((int16_t)(i))
-#define GANTRY__TYPE_FIXED(dtype) ((int16_t)(-(int)(dtype)))
+#define GANTRY__TYPE_ATTR(i) ((int8_t)(i))
+#define GANTRY__TYPE_FIXED(dtype) ((int8_t)(-(int)(dtype)))
 /* Of a list whose tensors may each have another type: infer checks inputs and sets outputs. */
-#define GANTRY__TYPE_EACH INT16_MIN
+#define GANTRY__TYPE_EACH INT8_MIN
 
 enum {
     GANTRY__ARG_HOST = 1 << 0, /* small, and needed on the host: shapes, axes, seeds */
@@ -41,8 +41,8 @@ enum {
  * when the library is loaded. */
 typedef struct gantry__op_arg_t {
     char name[20];
-    int16_t type; /* GANTRY__TYPE_ATTR, GANTRY__TYPE_FIXED or GANTRY__TYPE_EACH */
-    uint16_t flags;
+    int8_t type; /* GANTRY__TYPE_ATTR, GANTRY__TYPE_FIXED or GANTRY__TYPE_EACH */
+    uint8_t flags;
 } gantry__op_arg_t;
 
 /* The default of INTS is the empty list. */
@@ -51,11 +51,13 @@ typedef struct gantry__op_attr_t {
     bool required; /* no default; a type attribute that inputs determine is not required */
     /* INT: the number of tensors of the op's list output. INTS: as many tensors as numbers */
     bool counts_outputs;
-    int32_t kind;        /* GANTRY_ATTR_... of backend_abi.h */
-    uint64_t dtype_mask; /* TYPE: the accepted types */
-    int64_t i;           /* default of BOOL, INT, TYPE */
-    double f;
-    const char *s;
+    int8_t kind; /* GANTRY_ATTR_... of backend_abi.h */
+    int16_t i;   /* default of BOOL, INT, TYPE */
+    union {
+        uint64_t dtype_mask; /* TYPE: the accepted types */
+        double f;            /* default of FLOAT */
+        const char *s;       /* default of STRING */
+    };
 } gantry__op_attr_t;
 
 typedef struct gantry__op_def_t gantry__op_def_t;
@@ -149,9 +151,12 @@ bool gantry__shape_is_open(const gantry_shape_t *shape);
 gantry_status_t gantry__op_infer_open(gantry__infer_t *call, const gantry_attr_value_t *attrs,
                                       size_t attr_count, uint64_t symbolic);
 
-/* The ops that a composed op may run; none if the core makes its results itself, or if it is not
- * composed. */
-const gantry__op_id_t *gantry__op_parts(const gantry__op_def_t *op, uint32_t *out_count);
+/* The ids of the ops that a composed op may run; none if the core makes its results itself, or if
+ * it is not composed. */
+const uint16_t *gantry__op_parts(const gantry__op_def_t *op, uint32_t *out_count);
+/* The position of the first of them in the list of all parts: an end, then the parts of each op of
+ * composed.def, each with an end. */
+uint32_t gantry__op_first_part(const gantry__op_def_t *op);
 
 /* The definition that flat input i of a call with input_count inputs belongs to; NULL if the op has
  * no such input. */

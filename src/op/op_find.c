@@ -16,6 +16,7 @@ static const struct {
 } op_aliases[] = {
     {"RealDiv", GANTRY__OP_ID_Div},
     {"Inv", GANTRY__OP_ID_Reciprocal},
+    {"InvGrad", GANTRY__OP_ID_ReciprocalGrad},
     {"Mod", GANTRY__OP_ID_TruncateMod},
     {"Stack", GANTRY__OP_ID_Pack},
     {"Unstack", GANTRY__OP_ID_Unpack},

@@ -83,13 +83,18 @@ static gantry_status_t check_counts(const gantry__infer_t *call) {
 static void fill_defaults(gantry__infer_t *call) {
     for (uint32_t i = 0; i < call->op->attr_count; ++i) {
         const gantry__op_attr_t *def = &call->op->attrs[i];
-        int64_t value = def->kind == GANTRY_ATTR_TYPE ? GANTRY_DTYPE_NONE : def->i;
-        call->attrs[i] = (gantry_attr_t){.struct_size = sizeof(gantry_attr_t),
-                                         .kind = def->kind,
-                                         .name = def->name,
-                                         .i = value,
-                                         .f = def->f,
-                                         .s = def->s};
+        gantry_attr_t *attr = &call->attrs[i];
+        *attr = (gantry_attr_t){.struct_size = sizeof(gantry_attr_t),
+                                .kind = def->kind,
+                                .name = def->name,
+                                .i = def->i};
+        if (def->kind == GANTRY_ATTR_TYPE) {
+            attr->i = GANTRY_DTYPE_NONE;
+        } else if (def->kind == GANTRY_ATTR_FLOAT) {
+            attr->f = def->f;
+        } else if (def->kind == GANTRY_ATTR_STRING) {
+            attr->s = def->s;
+        }
     }
 }
 

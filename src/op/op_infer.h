@@ -33,6 +33,18 @@ typedef struct gantry__piece_t {
     bool is_apart;  /* its elements are not contiguous */
 } gantry__piece_t;
 
+/* The elements that a slice has of one dimension: count of them, from begin on, each `stride`
+ * behind the last. */
+typedef struct gantry__range_t {
+    int64_t begin, count, stride;
+} gantry__range_t;
+
+/* A slice of a tensor of `input`'s shape, from inputs 1 to 3 of the call (begin, end, strides) and
+ * its masks: a range for each dimension of the tensor, and the slice's shape. */
+gantry_status_t gantry__slice_ranges(gantry__infer_t *call, const gantry_shape_t *input,
+                                     gantry__range_t out_ranges[GANTRY_MAX_RANK],
+                                     gantry_shape_t *out_shape);
+
 /* In a dimension of `size` the piece has `count` elements from begin on, each `stride` behind the
  * last. */
 void gantry__piece_extend(gantry__piece_t *piece, int64_t size, int64_t begin, int64_t count,
@@ -94,12 +106,14 @@ gantry_status_t gantry__infer_binary(gantry__infer_t *call);
 gantry_status_t gantry__infer_equal(gantry__infer_t *call);
 gantry_status_t gantry__infer_select(gantry__infer_t *call);
 gantry_status_t gantry__infer_clip(gantry__infer_t *call);
-gantry_status_t gantry__infer_add_n(gantry__infer_t *call);
+gantry_status_t gantry__infer_alike(gantry__infer_t *call); /* all inputs have one shape */
+gantry_status_t gantry__infer_same_count(gantry__infer_t *call);
 gantry_status_t gantry__infer_fused_elementwise(gantry__infer_t *call);
 gantry_status_t gantry__infer_fused_mat_mul(gantry__infer_t *call);
 gantry_status_t gantry__infer_fused_convolve_images(gantry__infer_t *call);
 gantry_status_t gantry__infer_fused_rows(gantry__infer_t *call);
 gantry_status_t gantry__infer_bias_add(gantry__infer_t *call);
+gantry_status_t gantry__infer_bias_add_grad(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_reduce(gantry__infer_t *call);
 gantry_status_t gantry__infer_arg_max(gantry__infer_t *call);
@@ -132,8 +146,10 @@ gantry_status_t gantry__infer_matrix_diag_part(gantry__infer_t *call);
 gantry_status_t gantry__infer_matrix_set_diag(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_strided_slice(gantry__infer_t *call);
+gantry_status_t gantry__infer_strided_slice_grad(gantry__infer_t *call);
 gantry_status_t gantry__infer_pad(gantry__infer_t *call);
 gantry_status_t gantry__infer_mirror_pad(gantry__infer_t *call);
+gantry_status_t gantry__infer_mirror_pad_grad(gantry__infer_t *call);
 gantry_status_t gantry__infer_tile(gantry__infer_t *call);
 gantry_status_t gantry__infer_reverse(gantry__infer_t *call);
 gantry_status_t gantry__infer_roll(gantry__infer_t *call);
@@ -181,6 +197,9 @@ gantry_status_t gantry__infer_scalar(gantry__infer_t *call);
 gantry_status_t gantry__infer_broadcast_args(gantry__infer_t *call);
 /* the shape that BroadcastArgs returns */
 gantry_status_t gantry__broadcast_args(gantry__infer_t *call, gantry_shape_t *out_both);
+gantry_status_t gantry__infer_broadcast_gradient_args(gantry__infer_t *call);
+/* the two lists of axes that BroadcastGradientArgs returns, as shapes */
+gantry_status_t gantry__broadcast_gradient_args(gantry__infer_t *call, gantry_shape_t out_axes[2]);
 gantry_status_t gantry__infer_eye(gantry__infer_t *call);
 gantry_status_t gantry__infer_lin_space(gantry__infer_t *call);
 gantry_status_t gantry__infer_embedding_lookup(gantry__infer_t *call);
@@ -188,6 +207,7 @@ gantry_status_t gantry__infer_boolean_mask(gantry__infer_t *call);
 gantry_status_t gantry__infer_moments(gantry__infer_t *call);
 gantry_status_t gantry__infer_batch_norm(gantry__infer_t *call);
 gantry_status_t gantry__infer_fused_batch_norm(gantry__infer_t *call);
+gantry_status_t gantry__infer_fused_batch_norm_grad(gantry__infer_t *call);
 gantry_status_t gantry__infer_normalize_channels(gantry__infer_t *call);
 gantry_status_t gantry__infer_layer_norm(gantry__infer_t *call);
 /* A row of LayerNormRows is one chunk of the tree of sums. */
@@ -197,6 +217,9 @@ gantry_status_t gantry__infer_dropout(gantry__infer_t *call);
 gantry_status_t gantry__infer_einsum(gantry__infer_t *call);
 gantry_status_t gantry__infer_max_pool(gantry__infer_t *call);
 gantry_status_t gantry__infer_avg_pool(gantry__infer_t *call);
+gantry_status_t gantry__infer_max_pool_grad(gantry__infer_t *call);
+gantry_status_t gantry__infer_max_pool_grad_grad(gantry__infer_t *call);
+gantry_status_t gantry__infer_avg_pool_grad(gantry__infer_t *call);
 gantry_status_t gantry__infer_depthwise_conv(gantry__infer_t *call);
 gantry_status_t gantry__infer_extract_image_patches(gantry__infer_t *call);
 gantry_status_t gantry__infer_fold_image_patches(gantry__infer_t *call);
@@ -204,9 +227,20 @@ gantry_status_t gantry__infer_fold_image_patches(gantry__infer_t *call);
 gantry_status_t gantry__infer_conv_2d(gantry__infer_t *call);
 gantry_status_t gantry__infer_convolve_images(gantry__infer_t *call);
 gantry_status_t gantry__infer_conv_2d_backprop_input(gantry__infer_t *call);
+gantry_status_t gantry__infer_conv_2d_backprop_filter(gantry__infer_t *call);
+gantry_status_t gantry__infer_images_filter_gradient(gantry__infer_t *call);
+gantry_status_t gantry__infer_depthwise_backprop_input(gantry__infer_t *call);
+gantry_status_t gantry__infer_depthwise_backprop_filter(gantry__infer_t *call);
+/* The most parts of DepthwiseFilterParts. */
+enum { GANTRY__DEPTHWISE_PARTS_MOST = 128 };
+gantry_status_t gantry__infer_depthwise_filter_parts(gantry__infer_t *call);
 gantry_status_t gantry__infer_conv_2d_transpose(gantry__infer_t *call);
 gantry_status_t gantry__infer_conv_1d(gantry__infer_t *call);
 gantry_status_t gantry__infer_pool_1d(gantry__infer_t *call);
+
+/* an optimizer's step: the values of variables, scalars and the gradient */
+gantry_status_t gantry__infer_apply(gantry__infer_t *call);
+gantry_status_t gantry__infer_resource_scatter(gantry__infer_t *call); /* rows of a variable */
 
 /* refuses: constants are not called by name */
 gantry_status_t gantry__infer_const(gantry__infer_t *call);

@@ -33,8 +33,9 @@ gantry_status_t gantry__infer_scalar(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__broadcast_args(gantry__infer_t *call, gantry_shape_t *out_both) {
-    gantry_shape_t shapes[2];
+/* Two shapes on the host, and the shape that they broadcast to. */
+static gantry_status_t read_broadcast(gantry__infer_t *call, gantry_shape_t shapes[2],
+                                      gantry_shape_t *out_both) {
     for (uint32_t i = 0; i < 2; ++i) {
         gantry__host_ints_t dims;
         if (call->shapes[i]->rank != 1) {
@@ -51,10 +52,39 @@ gantry_status_t gantry__broadcast_args(gantry__infer_t *call, gantry_shape_t *ou
                         gantry__shape_text(&shapes[0]).text, gantry__shape_text(&shapes[1]).text);
 }
 
+gantry_status_t gantry__broadcast_args(gantry__infer_t *call, gantry_shape_t *out_both) {
+    gantry_shape_t shapes[2];
+    return read_broadcast(call, shapes, out_both);
+}
+
 gantry_status_t gantry__infer_broadcast_args(gantry__infer_t *call) {
     gantry_shape_t both;
     GANTRY__TRY(gantry__broadcast_args(call, &both));
     call->out_shapes[0] = GANTRY_SHAPE(both.rank);
+    return GANTRY_OK;
+}
+
+/* Equal shapes have no axes. Of others, each has the axes where its size is 1 or missing, even if
+ * the other one's size is 1, too. */
+gantry_status_t gantry__broadcast_gradient_args(gantry__infer_t *call, gantry_shape_t out_axes[2]) {
+    gantry_shape_t shapes[2], both;
+    GANTRY__TRY(read_broadcast(call, shapes, &both));
+    const bool is_equal = gantry_shape_equal(&shapes[0], &shapes[1]);
+    for (int i = 0; i < 2; ++i) {
+        const int32_t missing = both.rank - shapes[i].rank;
+        out_axes[i].rank = 0;
+        for (int32_t d = 0; d < both.rank && !is_equal; ++d) {
+            if (d < missing || shapes[i].dims[d - missing] == 1)
+                out_axes[i].dims[out_axes[i].rank++] = d;
+        }
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_broadcast_gradient_args(gantry__infer_t *call) {
+    gantry_shape_t axes[2];
+    GANTRY__TRY(gantry__broadcast_gradient_args(call, axes));
+    for (int i = 0; i < 2; ++i) call->out_shapes[i] = GANTRY_SHAPE(axes[i].rank);
     return GANTRY_OK;
 }
 

@@ -71,36 +71,105 @@ static gantry_status_t read_image(gantry__infer_t *call, uint32_t input,
                         call->op->inputs[input].name, out->rank);
 }
 
-/* image is the shape that a convolution with filter turns into `result`. Groups are not supported,
- * as in TensorFlow. */
-static gantry_status_t infer_transposed(gantry__infer_t *call, uint32_t sizes,
-                                        const gantry_shape_t *filter,
-                                        const gantry_shape_t *result) {
-    gantry_shape_t *image = &call->out_shapes[0], wanted;
-    GANTRY__TRY(read_image(call, sizes, filter, result, image));
-    const int channel = infer_conv_is_channels_first(call) ? 1 : 3;
-    if (filter->rank == 4 && image->dims[channel] != filter->dims[2]) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "filter has %" PRId64 " channels and the images %" PRId64
-                            ": gradients of grouped convolutions are not supported",
-                            filter->dims[2], image->dims[channel]);
-    }
-    GANTRY__TRY(conv_shape(call, image, filter, &wanted));
-    if (gantry_shape_equal(&wanted, result)) return GANTRY_OK;
+/* The input `place` must be the result of a convolution of image with filter: its shape is
+ * `wanted`. */
+static gantry_status_t expect_result(const gantry__infer_t *call, uint32_t place,
+                                     const gantry_shape_t *wanted, const gantry_shape_t *image,
+                                     const gantry_shape_t *filter) {
+    if (gantry_shape_equal(wanted, call->shapes[place])) return GANTRY_OK;
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,
         "Size of %s doesn't match computed: actual = %s, computed = %s of images %s and filter %s",
-        call->op->inputs[sizes == 0 ? 2 : 0].name, gantry__shape_text(result).text,
-        gantry__shape_text(&wanted).text, gantry__shape_text(image).text,
+        call->op->inputs[place].name, gantry__shape_text(call->shapes[place]).text,
+        gantry__shape_text(wanted).text, gantry__shape_text(image).text,
         gantry__shape_text(filter).text);
 }
 
+/* Groups are not supported, as in TensorFlow. */
+static gantry_status_t check_groups(int64_t channels, const gantry_shape_t *filter) {
+    if (channels == filter->dims[2]) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "filter has %" PRId64 " channels and the images %" PRId64
+                        ": gradients of grouped convolutions are not supported",
+                        filter->dims[2], channels);
+}
+
+static gantry_status_t check_gradient(const gantry__infer_t *call, uint32_t place,
+                                      const gantry_shape_t *image, const gantry_shape_t *filter) {
+    const int channel = infer_conv_is_channels_first(call) ? 1 : 3;
+    gantry_shape_t wanted;
+    if (filter->rank == 4 && image->rank == 4)
+        GANTRY__TRY(check_groups(image->dims[channel], filter));
+    GANTRY__TRY(conv_shape(call, image, filter, &wanted));
+    return expect_result(call, place, &wanted, image, filter);
+}
+
+/* Input `sizes` has the image's shape, input 1 is the filter, input `place` the result. */
+static gantry_status_t infer_transposed(gantry__infer_t *call, uint32_t sizes, uint32_t place) {
+    gantry_shape_t *image = &call->out_shapes[0];
+    GANTRY__TRY(read_image(call, sizes, call->shapes[1], call->shapes[place], image));
+    return check_gradient(call, place, image, call->shapes[1]);
+}
+
 gantry_status_t gantry__infer_conv_2d_backprop_input(gantry__infer_t *call) {
-    return infer_transposed(call, 0, call->shapes[1], call->shapes[2]);
+    return infer_transposed(call, 0, 2);
 }
 
 gantry_status_t gantry__infer_conv_2d_transpose(gantry__infer_t *call) {
-    return infer_transposed(call, 2, call->shapes[1], call->shapes[0]);
+    return infer_transposed(call, 2, 0);
+}
+
+gantry_status_t gantry__infer_conv_2d_backprop_filter(gantry__infer_t *call) {
+    GANTRY__TRY(gantry__infer_dims(call, 1, false, &call->out_shapes[0]));
+    return check_gradient(call, 2, call->shapes[0], &call->out_shapes[0]);
+}
+
+gantry_status_t gantry__infer_images_filter_gradient(gantry__infer_t *call) {
+    const gantry_shape_t *images = call->shapes[0];
+    gantry_shape_t *filter = &call->out_shapes[0], wanted;
+    GANTRY__TRY(gantry__infer_dims(call, 1, false, filter));
+    GANTRY__TRY(conv_shape(call, images, filter, &wanted));
+    GANTRY__TRY(check_groups(images->dims[3], filter));
+    return expect_result(call, 2, &wanted, images, filter);
+}
+
+/* ---- depthwise ---- */
+
+static gantry_status_t check_depthwise(const gantry__infer_t *call, const gantry_shape_t *image,
+                                       const gantry_shape_t *filter) {
+    gantry_shape_t wanted;
+    GANTRY__TRY(gantry__window_depthwise(call, image, filter, &wanted));
+    return expect_result(call, 2, &wanted, image, filter);
+}
+
+gantry_status_t gantry__infer_depthwise_backprop_input(gantry__infer_t *call) {
+    GANTRY__TRY(gantry__infer_dims(call, 0, false, &call->out_shapes[0]));
+    return check_depthwise(call, &call->out_shapes[0], call->shapes[1]);
+}
+
+gantry_status_t gantry__infer_depthwise_backprop_filter(gantry__infer_t *call) {
+    GANTRY__TRY(gantry__infer_dims(call, 1, false, &call->out_shapes[0]));
+    return check_depthwise(call, call->shapes[0], &call->out_shapes[0]);
+}
+
+/* A part has a number of rows of places, counted over all images. */
+gantry_status_t gantry__infer_depthwise_filter_parts(gantry__infer_t *call) {
+    const gantry_shape_t *places = call->shapes[2];
+    gantry_shape_t filter, *out = &call->out_shapes[0];
+    GANTRY__TRY(gantry__infer_dims(call, 1, false, &filter));
+    GANTRY__TRY(check_depthwise(call, call->shapes[0], &filter));
+    const int64_t rows = places->dims[0] * places->dims[1], most = GANTRY__DEPTHWISE_PARTS_MOST,
+                  each = (rows + most - 1) / most;
+    if (filter.dims[3] != 1 || rows == 0) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "filter_sizes %s with out_backprop %s: one output for each channel and "
+                            "a row of places are needed",
+                            gantry__shape_text(&filter).text, gantry__shape_text(places).text);
+    }
+    *out = (gantry_shape_t){
+        .rank = 4,
+        .dims = {(rows + each - 1) / each, filter.dims[0], filter.dims[1], filter.dims[2]}};
+    return GANTRY_OK;
 }
 
 /* ---- sequences: [batch, length, channels], or NCW [batch, channels, length] ---- */

@@ -72,7 +72,7 @@ gantry_status_t gantry__infer_select(gantry__infer_t *call) {
                         gantry__shape_text(otherwise).text);
 }
 
-gantry_status_t gantry__infer_add_n(gantry__infer_t *call) {
+gantry_status_t gantry__infer_alike(gantry__infer_t *call) {
     const gantry_shape_t *first = call->shapes[0];
     for (uint32_t i = 1; i < call->input_count; ++i) {
         if (same_shape(first, call->shapes[i])) continue;
@@ -83,6 +83,19 @@ gantry_status_t gantry__infer_add_n(gantry__infer_t *call) {
     }
     call->out_shapes[0] = *first;
     return GANTRY_OK;
+}
+
+/* As TensorFlow's elementwise gradients of a result: y's shape, and as many elements of dy. */
+gantry_status_t gantry__infer_same_count(gantry__infer_t *call) {
+    const int64_t first = gantry_shape_elements(call->shapes[0]),
+                  second = gantry_shape_elements(call->shapes[1]);
+    if (first != second) {
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "The two arguments to a cwise op must have same number of elements, got %lld and %lld",
+            (long long)first, (long long)second);
+    }
+    return gantry__infer_same(call);
 }
 
 /* Bounds with the tensor's own shape or scalars, as in TensorFlow, or with any shape that
@@ -102,8 +115,9 @@ gantry_status_t gantry__infer_clip(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__infer_bias_add(gantry__infer_t *call) {
-    const gantry_shape_t *value = call->shapes[0], *bias = call->shapes[1];
+/* The dimension of the channels of BiasAdd's value. */
+static gantry_status_t read_channel(const gantry__infer_t *call, int32_t *out_channel) {
+    const gantry_shape_t *value = call->shapes[0];
     const char *format = gantry__infer_attr(call, "data_format")->s;
     bool channels_first = strcmp(format, "NCHW") == 0;
     if (!channels_first && strcmp(format, "NHWC") != 0) {
@@ -116,17 +130,32 @@ gantry_status_t gantry__infer_bias_add(gantry__infer_t *call) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "Input tensor must be at least 2D: %s",
                             gantry__shape_text(value).text);
     }
+    *out_channel = channels_first ? 1 : value->rank - 1;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_bias_add(gantry__infer_t *call) {
+    const gantry_shape_t *value = call->shapes[0], *bias = call->shapes[1];
+    int32_t channel;
+    GANTRY__TRY(read_channel(call, &channel));
     if (bias->rank != 1) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "Biases must be 1D: %s",
                             gantry__shape_text(bias).text);
     }
-    int32_t channel = channels_first ? 1 : value->rank - 1;
     if (bias->dims[0] != value->dims[channel]) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "Must provide as many biases as dimension %d of the input tensor (data_format %s): %s vs. %s",
-            (int)channel, format, gantry__shape_text(bias).text, gantry__shape_text(value).text);
+            (int)channel, gantry__infer_attr(call, "data_format")->s, gantry__shape_text(bias).text,
+            gantry__shape_text(value).text);
     }
     call->out_shapes[0] = *value;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_bias_add_grad(gantry__infer_t *call) {
+    int32_t channel;
+    GANTRY__TRY(read_channel(call, &channel));
+    call->out_shapes[0] = GANTRY_SHAPE(call->shapes[0]->dims[channel]);
     return GANTRY_OK;
 }

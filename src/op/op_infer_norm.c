@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of normalisation: Moments, BatchNorm, FusedBatchNorm, LayerNorm, Dropout. */
+/* Shapes of normalisation: Moments, BatchNorm, FusedBatchNorm and its gradients, LayerNorm,
+ * Dropout. */
 #include "op/op_infer.h"
 
 gantry_status_t gantry__infer_moments(gantry__infer_t *call) {
@@ -49,8 +50,9 @@ static gantry_status_t check_statistics(const gantry__infer_t *call, int64_t cha
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__infer_fused_batch_norm(gantry__infer_t *call) {
-    const gantry_shape_t *x = call->shapes[0];
+/* Of four dimensions in the data format. */
+static gantry_status_t infer_channels(const gantry__infer_t *call, const gantry_shape_t *x,
+                                      int64_t *out_channels) {
     const char *format = gantry__infer_attr(call, "data_format")->s;
     if (strcmp(format, "NHWC") != 0 && strcmp(format, "NCHW") != 0) {
         return gantry__fail(
@@ -62,11 +64,50 @@ gantry_status_t gantry__infer_fused_batch_norm(gantry__infer_t *call) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "input must be 4-dimensional%s",
                             gantry__shape_text(x).text);
     }
-    const int64_t channels = x->dims[strcmp(format, "NCHW") == 0 ? 1 : 3];
+    *out_channels = x->dims[strcmp(format, "NCHW") == 0 ? 1 : 3];
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_fused_batch_norm(gantry__infer_t *call) {
+    const gantry_shape_t *x = call->shapes[0];
+    int64_t channels;
+    GANTRY__TRY(infer_channels(call, x, &channels));
     GANTRY__TRY(check_statistics(call, channels, gantry__infer_attr(call, "is_training")->i != 0));
     call->out_shapes[0] = *x;
     for (uint32_t k = 1; k < 5; ++k) call->out_shapes[k] = GANTRY_SHAPE(channels);
     call->out_shapes[5] = GANTRY_SHAPE(0);
+    return GANTRY_OK;
+}
+
+static gantry_status_t check_vectors(const gantry__infer_t *call, int64_t channels) {
+    static const char *const names[] = {"scale", "saved mean", "saved variance"};
+    for (uint32_t i = 2; i < 5; ++i) {
+        const gantry_shape_t *shape = call->shapes[i];
+        if (shape->rank != 1)
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be 1-dimensional%s", names[i - 2],
+                                gantry__shape_text(shape).text);
+        if (shape->dims[0] == channels) continue;
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "%s must have the same number of elements as the channels of x, got %lld and %lld",
+            call->op->inputs[i].name, (long long)shape->dims[0], (long long)channels);
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_fused_batch_norm_grad(gantry__infer_t *call) {
+    const gantry_shape_t *dy = call->shapes[0], *x = call->shapes[1];
+    int64_t channels;
+    GANTRY__TRY(infer_channels(call, dy, &channels));
+    if (!gantry_shape_equal(x, dy))
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "x and y_backprop must have same shape, but x has shape %s and y_backprop has shape %s",
+            gantry__shape_text(x).text, gantry__shape_text(dy).text);
+    GANTRY__TRY(check_vectors(call, channels));
+    call->out_shapes[0] = *x;
+    call->out_shapes[1] = call->out_shapes[2] = GANTRY_SHAPE(channels);
+    call->out_shapes[3] = call->out_shapes[4] = GANTRY_SHAPE(0);
     return GANTRY_OK;
 }
 

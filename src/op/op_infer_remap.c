@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of ops that take an element of the input for each place of the result, dimension by
- * dimension: Pad, MirrorPad, Tile, Reverse, Roll; and of InvertPermutation. */
+ * dimension: Pad, MirrorPad and its gradient, Tile, Reverse, Roll; and of InvertPermutation. */
 #include <inttypes.h>
 
 #include "op/op_infer.h"
@@ -56,31 +56,71 @@ gantry_status_t gantry__infer_pad(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__infer_mirror_pad(gantry__infer_t *call) {
-    static const char *const modes[] = {"REFLECT", "SYMMETRIC"};
+typedef struct mirror_t {
     gantry__host_ints_t paddings;
-    size_t mode;
-    GANTRY__TRY(gantry__infer_choice(call, "mode", modes, 2, &mode));
-    GANTRY__TRY(read_paddings(call, &paddings));
+    size_t mode; /* 0: REFLECT */
+} mirror_t;
+
+static gantry_status_t read_mirror(gantry__infer_t *call, mirror_t *out) {
+    static const char *const modes[] = {"REFLECT", "SYMMETRIC"};
+    GANTRY__TRY(gantry__infer_choice(call, "mode", modes, 2, &out->mode));
     call->out_shapes[0] = *call->shapes[0];
+    return read_paddings(call, &out->paddings);
+}
+
+/* The paddings of dimension d, which are not negative. */
+static gantry_status_t mirror_of(const mirror_t *mirror, int32_t d, int64_t *out_before,
+                                 int64_t *out_after) {
+    *out_before = gantry__host_int(&mirror->paddings, 2 * d);
+    *out_after = gantry__host_int(&mirror->paddings, 2 * d + 1);
+    if (*out_before >= 0 && *out_after >= 0) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "paddings must be non-negative: %" PRId64 " %" PRId64, *out_before,
+                        *out_after);
+}
+
+/* A dimension of `size` has enough elements to mirror. */
+static gantry_status_t check_mirrored(const mirror_t *mirror, int64_t size, int64_t before,
+                                      int64_t after) {
+    const bool reflects = mirror->mode == 0;
+    const int64_t most = reflects ? size - 1 : size;
+    if (before <= most && after <= most) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "paddings must be %s the dimension size: %" PRId64 ", %" PRId64
+                        " %s %" PRId64,
+                        reflects ? "less than" : "no greater than", before, after,
+                        reflects ? "not less than" : "greater than", size);
+}
+
+gantry_status_t gantry__infer_mirror_pad(gantry__infer_t *call) {
+    mirror_t mirror;
+    GANTRY__TRY(read_mirror(call, &mirror));
     for (int32_t d = 0; d < call->shapes[0]->rank; ++d) {
-        const int64_t before = gantry__host_int(&paddings, 2 * d),
-                      after = gantry__host_int(&paddings, 2 * d + 1);
-        const int64_t size = call->shapes[0]->dims[d], most = mode == 0 ? size - 1 : size;
-        if (before < 0 || after < 0) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "paddings must be non-negative: %" PRId64 " %" PRId64, before,
-                                after);
-        }
-        if (before > most || after > most) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "paddings must be %s the dimension size: %" PRId64 ", %" PRId64
-                                " %s %" PRId64,
-                                mode == 0 ? "less than" : "no greater than", before, after,
-                                mode == 0 ? "not less than" : "greater than", size);
-        }
+        int64_t before, after;
+        GANTRY__TRY(mirror_of(&mirror, d, &before, &after));
+        GANTRY__TRY(check_mirrored(&mirror, call->shapes[0]->dims[d], before, after));
         GANTRY__TRY(pad(&call->out_shapes[0].dims[d], before, d));
         GANTRY__TRY(pad(&call->out_shapes[0].dims[d], after, d));
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_mirror_pad_grad(gantry__infer_t *call) {
+    mirror_t mirror;
+    GANTRY__TRY(read_mirror(call, &mirror));
+    for (int32_t d = 0; d < call->shapes[0]->rank; ++d) {
+        const int64_t size = call->shapes[0]->dims[d];
+        int64_t before, after;
+        GANTRY__TRY(mirror_of(&mirror, d, &before, &after));
+        if (before >= size || after >= size - before) {
+            return gantry__fail(
+                GANTRY_INVALID_ARGUMENT,
+                "Total paddings must be less than the input dimension size: %" PRId64 " + %" PRId64
+                " is not less than %" PRId64,
+                before, after, size);
+        }
+        call->out_shapes[0].dims[d] = size - before - after;
+        GANTRY__TRY(check_mirrored(&mirror, size - before - after, before, after));
     }
     return GANTRY_OK;
 }

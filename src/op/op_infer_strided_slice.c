@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shape of StridedSlice.
+/* The shapes of StridedSlice and its gradient.
  *
  * begin, end and strides have one entry per part of the slice's text. A bit of a mask gives the
  * meaning of an entry, the first of these that is set:
@@ -53,7 +53,7 @@ static gantry_status_t count_covered(const gantry_shape_t *input, spec_t *spec) 
     return GANTRY_OK;
 }
 
-static gantry_status_t read_spec(gantry__infer_t *call, spec_t *out) {
+static gantry_status_t read_spec(gantry__infer_t *call, const gantry_shape_t *input, spec_t *out) {
     const gantry_shape_t *begin = call->shapes[1], *end = call->shapes[2],
                          *strides = call->shapes[3];
     if (begin->rank != 1 || !gantry_shape_equal(begin, end) ||
@@ -73,7 +73,7 @@ static gantry_status_t read_spec(gantry__infer_t *call, spec_t *out) {
     GANTRY__TRY(gantry__infer_ints(call, 2, &out->end));
     GANTRY__TRY(gantry__infer_ints(call, 3, &out->strides));
     out->entries = (int32_t)begin->dims[0];
-    return count_covered(call->shapes[0], out);
+    return count_covered(input, out);
 }
 
 static gantry_status_t infer_strided_slice_check_index(const spec_t *spec, int32_t entry,
@@ -100,11 +100,7 @@ static int64_t place_of(int64_t index, bool is_open, int64_t open, int64_t size,
     return index < least ? least : index > most ? most : index;
 }
 
-typedef struct range_t {
-    int64_t begin, count, stride;
-} range_t;
-
-static range_t read_range(const spec_t *spec, int32_t entry, int64_t size) {
+static gantry__range_t read_range(const spec_t *spec, int32_t entry, int64_t size) {
     const int64_t stride = gantry__host_int(&spec->strides, entry);
     const int64_t least = stride > 0 ? 0 : -1, most = stride > 0 ? size : size - 1;
     const int64_t first = stride > 0 ? least : most, last = stride > 0 ? most : least;
@@ -113,14 +109,15 @@ static range_t read_range(const spec_t *spec, int32_t entry, int64_t size) {
     const int64_t end = place_of(gantry__host_int(&spec->end, entry),
                                  has_bit(spec->end_mask, entry), last, size, least, most);
     const int64_t length = end - begin;
-    if (length == 0 || (length < 0) != (stride < 0)) return (range_t){begin, 0, stride};
-    return (range_t){begin, length / stride + (length % stride != 0), stride};
+    if (length == 0 || (length < 0) != (stride < 0)) return (gantry__range_t){begin, 0, stride};
+    return (gantry__range_t){begin, length / stride + (length % stride != 0), stride};
 }
 
 /* One index: checked before. */
-static range_t infer_strided_slice_read_index(const spec_t *spec, int32_t entry, int64_t size) {
+static gantry__range_t infer_strided_slice_read_index(const spec_t *spec, int32_t entry,
+                                                      int64_t size) {
     const int64_t given = gantry__host_int(&spec->begin, entry);
-    return (range_t){given < 0 ? given + size : given, 1, 1};
+    return (gantry__range_t){given < 0 ? given + size : given, 1, 1};
 }
 
 static gantry_status_t check_entry(const gantry_shape_t *input, const spec_t *spec, int32_t entry,
@@ -148,42 +145,65 @@ static gantry_status_t infer_strided_slice_append(gantry_shape_t *shape, int64_t
 
 typedef struct walk_t {
     const gantry_shape_t *input;
+    gantry__range_t *ranges;
     gantry_shape_t *out;
     int32_t axis; /* of the input, next */
-    gantry__piece_t piece;
 } walk_t;
 
 static gantry_status_t take_whole(walk_t *walk) {
-    const int64_t size = walk->input->dims[walk->axis++];
-    gantry__piece_extend(&walk->piece, size, 0, size, 1);
+    const int64_t size = walk->input->dims[walk->axis];
+    walk->ranges[walk->axis++] = (gantry__range_t){0, size, 1};
     return infer_strided_slice_append(walk->out, size);
 }
 
 static gantry_status_t take_entry(walk_t *walk, const spec_t *spec, int32_t entry) {
     GANTRY__TRY(check_entry(walk->input, spec, entry, walk->axis));
     const bool shrinks = has_bit(spec->shrink_axis_mask, entry);
-    const int64_t size = walk->input->dims[walk->axis++];
-    const range_t range =
+    const int64_t size = walk->input->dims[walk->axis];
+    gantry__range_t *range = &walk->ranges[walk->axis++];
+    *range =
         shrinks ? infer_strided_slice_read_index(spec, entry, size) : read_range(spec, entry, size);
-    gantry__piece_extend(&walk->piece, size, range.begin, range.count, range.stride);
-    return shrinks ? GANTRY_OK : infer_strided_slice_append(walk->out, range.count);
+    return shrinks ? GANTRY_OK : infer_strided_slice_append(walk->out, range->count);
 }
 
-gantry_status_t gantry__infer_strided_slice(gantry__infer_t *call) {
-    walk_t walk = {.input = call->shapes[0], .out = &call->out_shapes[0]};
+gantry_status_t gantry__slice_ranges(gantry__infer_t *call, const gantry_shape_t *input,
+                                     gantry__range_t out_ranges[GANTRY_MAX_RANK],
+                                     gantry_shape_t *out_shape) {
+    walk_t walk = {.input = input, .ranges = out_ranges, .out = out_shape};
     spec_t spec;
-    GANTRY__TRY(read_spec(call, &spec));
-    walk.out->rank = 0;
+    GANTRY__TRY(read_spec(call, input, &spec));
+    out_shape->rank = 0;
     for (int32_t i = 0; i < spec.entries; ++i) {
         if (has_bit(spec.ellipsis_mask, i)) {
             for (int32_t k = 0; k < spec.covered; ++k) GANTRY__TRY(take_whole(&walk));
         } else if (has_bit(spec.new_axis_mask, i)) {
-            GANTRY__TRY(infer_strided_slice_append(walk.out, 1));
+            GANTRY__TRY(infer_strided_slice_append(out_shape, 1));
         } else {
             GANTRY__TRY(take_entry(&walk, &spec, i));
         }
     }
-    while (walk.axis < walk.input->rank) GANTRY__TRY(take_whole(&walk));
-    if (!walk.piece.is_apart) call->piece_first = (int64_t)walk.piece.first;
+    while (walk.axis < input->rank) GANTRY__TRY(take_whole(&walk));
     return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_strided_slice(gantry__infer_t *call) {
+    const gantry_shape_t *input = call->shapes[0];
+    gantry__range_t ranges[GANTRY_MAX_RANK];
+    gantry__piece_t piece = {.first = 0};
+    GANTRY__TRY(gantry__slice_ranges(call, input, ranges, &call->out_shapes[0]));
+    for (int32_t d = 0; d < input->rank; ++d)
+        gantry__piece_extend(&piece, input->dims[d], ranges[d].begin, ranges[d].count,
+                             ranges[d].stride);
+    if (!piece.is_apart) call->piece_first = (int64_t)piece.first;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_strided_slice_grad(gantry__infer_t *call) {
+    gantry_shape_t *whole = &call->out_shapes[0], slice;
+    gantry__range_t ranges[GANTRY_MAX_RANK];
+    GANTRY__TRY(gantry__infer_dims(call, 0, false, whole));
+    GANTRY__TRY(gantry__slice_ranges(call, whole, ranges, &slice));
+    if (gantry_shape_equal(&slice, call->shapes[4])) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "shape of dy was %s instead of %s",
+                        gantry__shape_text(call->shapes[4]).text, gantry__shape_text(&slice).text);
 }

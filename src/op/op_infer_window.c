@@ -40,9 +40,8 @@ static gantry_status_t take_two(const gantry__infer_t *call, const int64_t four[
                                 const char *what, int64_t out[2]) {
     const int32_t channel = first == 1 ? 3 : 1;
     if (four[0] != 1 || four[channel] != 1) {
-        return gantry__fail(call->op->id == GANTRY__OP_ID_DepthwiseConv2dNative
-                                ? GANTRY_INVALID_ARGUMENT
-                                : GANTRY_UNIMPLEMENTED,
+        return gantry__fail(strncmp(call->op->name, "Depthwise", 9) == 0 ? GANTRY_INVALID_ARGUMENT
+                                                                         : GANTRY_UNIMPLEMENTED,
                             "%s in the batch and depth dimensions are not supported: %" PRId64
                             " and %" PRId64 "; 1 is accepted",
                             what, four[0], four[channel]);
@@ -175,11 +174,12 @@ static gantry_status_t check_image(const gantry_shape_t *image, const char *what
 
 /* ---- pooling ---- */
 
-static gantry_status_t infer_pool(gantry__infer_t *call, const char *what) {
+static gantry_status_t pool_shape(const gantry__infer_t *call, const gantry_shape_t *image,
+                                  const char *what, gantry_shape_t *out) {
     static const gantry__window_names_t names = {.size = "ksize"};
     gantry__window_t w;
     int64_t places[2];
-    GANTRY__TRY(check_image(call->shapes[0], what));
+    GANTRY__TRY(check_image(image, what));
     GANTRY__TRY(gantry__window_read(call, &names, &w));
     for (int d = 0; d < 2; ++d) {
         if (w.before[d] < w.window[d] && w.after[d] < w.window[d]) continue;
@@ -188,19 +188,49 @@ static gantry_status_t infer_pool(gantry__infer_t *call, const char *what) {
                             " needs to be smaller than the window size %" PRId64,
                             w.before[d], w.after[d], w.window[d]);
     }
-    GANTRY__TRY(gantry__window_places(&w, call->shapes[0], places));
-    call->out_shapes[0] = *call->shapes[0];
-    call->out_shapes[0].dims[w.first] = places[0];
-    call->out_shapes[0].dims[w.first + 1] = places[1];
+    GANTRY__TRY(gantry__window_places(&w, image, places));
+    *out = *image;
+    out->dims[w.first] = places[0];
+    out->dims[w.first + 1] = places[1];
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__infer_max_pool(gantry__infer_t *call) {
-    return infer_pool(call, "pooling input");
+static gantry_status_t infer_pool(gantry__infer_t *call) {
+    return pool_shape(call, call->shapes[0], "pooling input", &call->out_shapes[0]);
 }
 
-gantry_status_t gantry__infer_avg_pool(gantry__infer_t *call) {
-    return infer_pool(call, "pooling input");
+gantry_status_t gantry__infer_max_pool(gantry__infer_t *call) { return infer_pool(call); }
+
+gantry_status_t gantry__infer_avg_pool(gantry__infer_t *call) { return infer_pool(call); }
+
+static gantry_status_t expect_shape(const gantry__infer_t *call, uint32_t input,
+                                    const gantry_shape_t *wanted) {
+    if (gantry_shape_equal(call->shapes[input], wanted)) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Expected %s shape to be %s, but got %s",
+                        call->op->inputs[input].name, gantry__shape_text(wanted).text,
+                        gantry__shape_text(call->shapes[input]).text);
+}
+
+gantry_status_t gantry__infer_max_pool_grad(gantry__infer_t *call) {
+    gantry_shape_t places;
+    GANTRY__TRY(pool_shape(call, call->shapes[0], "orig_input", &places));
+    GANTRY__TRY(expect_shape(call, 1, &places));
+    GANTRY__TRY(expect_shape(call, 2, &places));
+    call->out_shapes[0] = *call->shapes[0];
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_max_pool_grad_grad(gantry__infer_t *call) {
+    GANTRY__TRY(pool_shape(call, call->shapes[0], "orig_input", &call->out_shapes[0]));
+    GANTRY__TRY(expect_shape(call, 1, &call->out_shapes[0]));
+    return expect_shape(call, 2, call->shapes[0]);
+}
+
+gantry_status_t gantry__infer_avg_pool_grad(gantry__infer_t *call) {
+    gantry_shape_t places;
+    GANTRY__TRY(gantry__infer_dims(call, 0, false, &call->out_shapes[0]));
+    GANTRY__TRY(pool_shape(call, &call->out_shapes[0], "orig_input_shape: the images", &places));
+    return expect_shape(call, 1, &places);
 }
 
 /* ---- patches ---- */
@@ -265,9 +295,8 @@ gantry_status_t gantry__window_read_conv(const gantry__infer_t *call, const gant
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__infer_depthwise_conv(gantry__infer_t *call) {
-    const gantry_shape_t *image = call->shapes[0], *filter = call->shapes[1];
-    gantry_shape_t *out = &call->out_shapes[0];
+gantry_status_t gantry__window_depthwise(const gantry__infer_t *call, const gantry_shape_t *image,
+                                         const gantry_shape_t *filter, gantry_shape_t *out) {
     gantry__window_t w;
     int64_t places[2];
     GANTRY__TRY(gantry__window_read_conv(call, image, filter, &w));
@@ -284,4 +313,8 @@ gantry_status_t gantry__infer_depthwise_conv(gantry__infer_t *call) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "filter %s is too large",
                             gantry__shape_text(filter).text);
     return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_depthwise_conv(gantry__infer_t *call) {
+    return gantry__window_depthwise(call, call->shapes[0], call->shapes[1], &call->out_shapes[0]);
 }

@@ -33,5 +33,8 @@ gantry_status_t gantry__window_places(const gantry__window_t *w, const gantry_sh
 /* The same for a filter [rows, columns, channels, ...] over image. */
 gantry_status_t gantry__window_read_conv(const gantry__infer_t *call, const gantry_shape_t *image,
                                          const gantry_shape_t *filter, gantry__window_t *out);
+/* The output's shape of a depthwise convolution of image with filter. */
+gantry_status_t gantry__window_depthwise(const gantry__infer_t *call, const gantry_shape_t *image,
+                                         const gantry_shape_t *filter, gantry_shape_t *out);
 
 #endif

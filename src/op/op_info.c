@@ -68,10 +68,11 @@ static const struct {
 };
 
 #define PART(name) #name,
-#define COMPOSED(op_name, function, op_parts) \
-    [GANTRY__OP_ID_##op_name] = (const char *const[]){op_parts NULL},
+#define COMPOSED(op_name, function, op_parts) op_parts NULL,
 
-static const char *const *const part_names[GANTRY__OP_COUNT] = {
+/* As gantry__op_first_part counts. */
+static const char *const part_names[] = {
+    NULL,
 #include "op/composed.def"
 };
 
@@ -105,7 +106,7 @@ gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info) {
         .attrs = outputs + op->output_count + 1,
         .is_composed = (op->flags & GANTRY__OP_COMPOSED) != 0,
         .part_count = part_count,
-        .parts = part_names[index],
+        .parts = op->flags & GANTRY__OP_COMPOSED ? &part_names[gantry__op_first_part(op)] : NULL,
     };
     return gantry__struct_fill(out_info, &all, sizeof all, "gantry_op_info: out_info");
 }

@@ -27,13 +27,13 @@
 #include "device/loss.h"
 #include "run/composed.h"
 #include "run/dispatch.h"
-#include "run/eager_state.h"
+#include "run/observe.h"
 #include "run/traced.h"
 
 #define PIECE_ALIGNMENT 64 /* bytes: a cache line of a processor */
 
 /* Calls with at most this many inputs have a small frame. */
-#define FEW_INPUTS 8
+#define FEW_INPUTS 12
 #define FEW_OUTPUTS 6
 
 /* Sets the counters only: the arrays are filled as far as they are used. */
@@ -265,40 +265,25 @@ static gantry_status_t gather(gantry__eager_t *eager) {
     return GANTRY_OK;
 }
 
-/* An input that ends with this op, whose memory no other object can reach, and into which output 0
- * fits; NULL: none. */
-static const gantry_tensor_t *find_donor(const gantry__eager_t *eager) {
-    if (eager->scope->donated_count == 0 ||
-        !(eager->call.abi.kernel->flags & GANTRY_KERNEL_IN_PLACE))
-        return NULL;
-    const gantry_arg_t *out = eager->output_args[0];
-    const uint64_t out_bytes =
-        (uint64_t)out->element_count * gantry_dtype_size((gantry_dtype_t)out->dtype);
-    for (uint32_t i = 0; i < eager->input_count; ++i) {
-        const gantry_tensor_t *input = eager->inputs[i];
-        if (eager->used[i] == input && input->elements == out->element_count &&
-            input->size_bytes == out_bytes && gantry__scope_is_donated(eager->scope, input) &&
-            gantry__tensor_is_sole(input))
-            return input;
-    }
-    return NULL;
-}
-
-/* Puts output 0 into the donor's memory, after pending uses by other streams. */
-static gantry_status_t eager_take_over(gantry__eager_t *eager, const gantry_tensor_t *donor) {
-    GANTRY__TRY(gantry__tensor_reuse(donor, eager->infer.out_dtypes[0], &eager->infer.out_shapes[0],
-                                     &eager->made[0]));
-    bind_arg(eager->output_args[0], eager->made[0]);
+/* Puts an output into the donor's memory, after pending uses by other streams. */
+static gantry_status_t eager_take_over(gantry__eager_t *eager, uint32_t i,
+                                       const gantry_tensor_t *donor) {
+    GANTRY__TRY(gantry__tensor_reuse(donor, eager->infer.out_dtypes[i], &eager->infer.out_shapes[i],
+                                     &eager->made[i]));
+    bind_arg(eager->output_args[i], eager->made[i]);
+    eager->in_place = true;
+    if (i > 0) return gantry__eager_wait_for_others(eager, donor); /* points has no room */
     if (!eager->device->synchronous)
         eager->point_count += gantry__buffer_other_uses(donor->buffer, GANTRY_STREAM_COMPUTE,
                                                         eager->points + eager->point_count);
-    eager->in_place = true;
     return GANTRY_OK;
 }
 
 static gantry_status_t allocate_output(gantry__eager_t *eager, uint32_t i) {
-    const gantry_tensor_t *donor = i == 0 ? find_donor(eager) : NULL;
-    if (donor) return eager_take_over(eager, donor);
+    const bool may_have_donor =
+        (eager->scope->donated_count | eager->scope->overwritten) > 0 && !eager->scope->observer;
+    const gantry_tensor_t *donor = may_have_donor ? gantry__eager_find_donor(eager, i) : NULL;
+    if (donor) return eager_take_over(eager, i, donor);
     const gantry__allocation_t purpose = {
         .owner = eager->op->name,
         .tag = eager->scope->tag,
@@ -561,8 +546,7 @@ static gantry_status_t eager_run(gantry__eager_t *eager) {
     return status;
 }
 
-/* The ladder's last rung, if the user allows it: tries the op once more on a CPU. The device's own
- * message stays, with the CPU's behind it. */
+/* The ladder's last rung, if allowed: a CPU runs the op. The first message stays in front. */
 static GANTRY__COLD gantry_status_t run_on_cpu(gantry__eager_t *eager) {
     char first[GANTRY__MESSAGE_BYTES];
     (void)snprintf(first, sizeof first, "%s", gantry__message());
@@ -591,6 +575,7 @@ static gantry_status_t run_to_end(gantry__eager_t *eager, size_t *output_count) 
     if (status == GANTRY_OK) {
         *output_count = eager->made_count;
         publish(eager);
+        if (eager->scope->observer) status = gantry__observe_op(eager, output_count);
     }
     eager_end(eager);
     return status;
@@ -628,10 +613,22 @@ GIVE_ROOM(inline, run_few, FEW_INPUTS, FEW_OUTPUTS)
 GIVE_ROOM(GANTRY__NOINLINE, run_many_inputs, GANTRY__MAX_INPUTS, FEW_OUTPUTS)
 GIVE_ROOM(GANTRY__NOINLINE, run_many_outputs, GANTRY__MAX_INPUTS, GANTRY__MAX_OUTPUTS)
 
+/* The attribute that counts the outputs of a list is read here, before it is checked. */
+static bool has_few_outputs(const gantry__eager_t *eager) {
+    const gantry__op_def_t *op = eager->op;
+    if (!(gantry__op_outputs(op)[0].flags & GANTRY__ARG_LIST))
+        return op->output_count <= FEW_OUTPUTS;
+    for (size_t i = 0; i < eager->attr_count; ++i) {
+        const gantry_attr_value_t *attr = &eager->attrs[i];
+        if ((attr->kind == GANTRY_ATTR_INTS || attr->kind == GANTRY_ATTR_INT) &&
+            attr->i > FEW_OUTPUTS && strcmp(attr->name ? attr->name : "", "program") != 0)
+            return false;
+    }
+    return true;
+}
+
 static gantry_status_t run_in_room(gantry__eager_t *eager, size_t *output_count) {
-    if (eager->op->output_count > FEW_OUTPUTS ||
-        gantry__op_outputs(eager->op)[0].flags & GANTRY__ARG_LIST)
-        return run_many_outputs(eager, output_count);
+    if (!has_few_outputs(eager)) return run_many_outputs(eager, output_count);
     return eager->input_count > FEW_INPUTS ? run_many_inputs(eager, output_count)
                                            : run_few(eager, output_count);
 }
@@ -668,6 +665,7 @@ static gantry_status_t check_and_run(gantry_scope_t *scope, const gantry__op_def
     eager_begin(&eager);
     status = run_in_room(&eager, output_count);
     if (scope->donated_count > 0) gantry__scope_end_donated(scope, inputs, input_count);
+    scope->overwritten = 0;
     if (scope->trace && !scope->composed) scope->next_name[0] = '\0';
     if (eager.frame) gantry__eager_keep_profile(&eager);
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);

@@ -62,6 +62,14 @@ static inline gantry_status_t gantry__eager_call(gantry__eager_t *eager) {
     return (gantry_status_t)eager->call.abi.kernel->compute(&eager->call.abi);
 }
 
+/* ---- in place: eager_in_place.c ---- */
+
+/* An input whose memory no other object can reach, and into which output i fits; NULL: none. */
+const gantry_tensor_t *gantry__eager_find_donor(const gantry__eager_t *eager, uint32_t i);
+/* The device's compute stream waits for uses of the tensor's memory by other streams. */
+gantry_status_t gantry__eager_wait_for_others(const gantry__eager_t *eager,
+                                              const gantry_tensor_t *tensor);
+
 /* ---- in a trace: eager_trace.c ---- */
 
 gantry_status_t gantry__eager_infer_in_trace(gantry__eager_t *eager);

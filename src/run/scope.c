@@ -36,6 +36,12 @@ gantry_status_t gantry__scope_fail(gantry_scope_t *scope, gantry_status_t status
     return status;
 }
 
+gantry_status_t gantry_scope_fail(gantry_scope_t *scope, gantry_status_t status, const char *text) {
+    GANTRY__TRY(gantry__scope_check(scope));
+    if (status == GANTRY_OK) return GANTRY_OK;
+    return gantry__scope_fail(scope, gantry_fail(status, text));
+}
+
 gantry_status_t gantry__scope_check(gantry_scope_t *scope) {
     if (!scope)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
@@ -113,6 +119,7 @@ static gantry_scope_t *begin_in(gantry_scope_t *parent, const char *device) {
     scope->controls = parent->controls;
     scope->colocated = parent->colocated;
     scope->chooser = parent->chooser;
+    scope->observer = parent->observer;
     scope->depth = parent->depth;
     if (parent->first_child) parent->first_child->previous_sibling = scope;
     parent->first_child = scope;

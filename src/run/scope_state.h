@@ -27,10 +27,13 @@ struct gantry_scope_t {
     gantry_runtime_t *runtime;
     /* NULL: none; inside a device function: of the scopes in it. gantry__scope_wish: an op's */
     const gantry__wish_t *wish;
-    const gantry__chooser_t *chooser; /* the innermost device function, or NULL */
-    struct gantry__trace_t *trace;    /* NULL: ops run */
+    const gantry__chooser_t *chooser;   /* the innermost device function, or NULL */
+    struct gantry__trace_t *trace;      /* NULL: ops run */
+    struct gantry_observer_t *observer; /* the innermost that is told ops, or NULL */
     gantry_status_t status;
     uint32_t donated_count;
+    /* bit i: output i of the next op may lie over input i, if nobody else holds that tensor */
+    uint32_t overwritten;
     const char *tag;          /* for memory reports: the runtime's copy of the tag, or NULL */
     gantry_tensor_t *tensors; /* owned, newest first */
     /* the object of a dropped tensor, for the next result: no lock, no counting. Empty, or NULL */

@@ -11,20 +11,9 @@
 #include "memory/allocator.h"
 #include "run/dispatch.h"
 #include "run/eager.h"
+#include "run/observe.h"
 #include "run/traced.h"
 #include "run/variable_state.h"
-
-struct gantry_variable_t {
-    atomic_uint references;
-    gantry_runtime_t *runtime;
-    gantry_logical_device_t *device;
-    gantry_dtype_t dtype;
-    gantry_shape_t shape;
-    char *name;
-    gantry__mutex_t update; /* one read-modify-write at a time */
-    gantry__mutex_t lock;   /* guards value */
-    gantry_tensor_t *value;
-};
 
 static bool lives_on_cpu_only(gantry_dtype_t dtype) {
     return dtype == GANTRY_INT32 || dtype == GANTRY_INT16 || dtype == GANTRY_INT8 ||
@@ -32,10 +21,9 @@ static bool lives_on_cpu_only(gantry_dtype_t dtype) {
            dtype == GANTRY_UINT64;
 }
 
-/* Makes a tensor of the variable's own on its device. Tensors are immutable, so one that lies there
- * already is shared. */
-static gantry_status_t own_value(const gantry_scope_t *scope, const gantry_tensor_t *value,
-                                 gantry_logical_device_t *device, gantry_tensor_t **out_value) {
+/* Tensors are immutable, so one that lies there already is shared. */
+gantry_status_t gantry__variable_own(const gantry_scope_t *scope, const gantry_tensor_t *value,
+                                     gantry_logical_device_t *device, gantry_tensor_t **out_value) {
     const gantry__allocation_t purpose = {.owner = "AssignVariableOp", .tag = scope->tag};
     if (value->device != device) return gantry__tensor_copy_to(value, device, &purpose, out_value);
     *out_value = gantry_tensor_retain(value);
@@ -55,7 +43,7 @@ static gantry_status_t init_variable(gantry_variable_t *variable, gantry_scope_t
     gantry_logical_device_t *device;
     GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_AssignVariableOp, "AssignVariableOp",
                                       initial->dtype, false, variable->device, &device));
-    return own_value(scope, initial, variable->device, &variable->value);
+    return gantry__variable_own(scope, initial, variable->device, &variable->value);
 }
 
 static gantry_status_t variable_check_value(const gantry_scope_t *scope,
@@ -173,15 +161,51 @@ gantry_logical_device_t *gantry__variable_home(const gantry_variable_t *variable
     return variable->device;
 }
 
-gantry_tensor_t *gantry__variable_take(gantry_variable_t *variable) {
+static gantry_tensor_t *retain_value(gantry_variable_t *variable) {
     gantry__mutex_lock(&variable->lock);
     gantry_tensor_t *value = gantry_tensor_retain(variable->value);
     gantry__mutex_unlock(&variable->lock);
     return value;
 }
 
-/* Takes over the caller's reference. */
-static void put_value(gantry_variable_t *variable, gantry_tensor_t *value) {
+gantry_tensor_t *gantry__variable_take(gantry_variable_t *variable) {
+    gantry_tensor_t *value = retain_value(variable);
+    while (!value) { /* until the update that overwrites it has ended */
+        gantry__mutex_lock(&variable->update);
+        value = retain_value(variable);
+        gantry__mutex_unlock(&variable->update);
+    }
+    return value;
+}
+
+gantry_tensor_t *gantry__variable_withdraw(gantry_variable_t *variable, bool *out_is_alone) {
+    gantry__mutex_lock(&variable->lock);
+    gantry_tensor_t *value = variable->value;
+    *out_is_alone = gantry__tensor_is_sole(value);
+    if (*out_is_alone) {
+        variable->value = NULL;
+    } else {
+        (void)gantry_tensor_retain(value);
+    }
+    gantry__mutex_unlock(&variable->lock);
+    return value;
+}
+
+bool gantry__variable_try_withdraw(gantry_variable_t *variable, gantry_tensor_t *value) {
+    if (!gantry__mutex_try_lock(&variable->update)) return false;
+    gantry__mutex_lock(&variable->lock);
+    bool is_alone = variable->value == value;
+    if (is_alone) {
+        gantry_tensor_release(value);
+        is_alone = gantry__tensor_is_sole(value);
+        variable->value = is_alone ? NULL : gantry_tensor_retain(value);
+    }
+    gantry__mutex_unlock(&variable->lock);
+    if (!is_alone) gantry__mutex_unlock(&variable->update);
+    return is_alone;
+}
+
+void gantry__variable_put(gantry_variable_t *variable, gantry_tensor_t *value) {
     gantry__mutex_lock(&variable->lock);
     gantry_tensor_t *old = variable->value;
     variable->value = value;
@@ -191,7 +215,7 @@ static void put_value(gantry_variable_t *variable, gantry_tensor_t *value) {
 
 void gantry__variable_replace(gantry_variable_t *variable, gantry_tensor_t *value) {
     gantry__mutex_lock(&variable->update);
-    put_value(variable, value);
+    gantry__variable_put(variable, value);
     gantry__mutex_unlock(&variable->update);
 }
 
@@ -229,6 +253,8 @@ const gantry_tensor_t *gantry_variable_read(gantry_scope_t *scope, gantry_variab
         return NULL;
     }
     gantry__scope_adopt(scope, tensor);
+    if (scope->observer)
+        (void)gantry__scope_fail(scope, gantry__observe_read(scope, variable, tensor));
     return tensor;
 }
 
@@ -244,7 +270,7 @@ static gantry_status_t variable_set_value(gantry_scope_t *scope, gantry_variable
     GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_AssignVariableOp, "AssignVariableOp",
                                       variable->dtype, false, variable->device, &device));
     gantry_tensor_t *own;
-    GANTRY__TRY(own_value(scope, value, variable->device, &own));
+    GANTRY__TRY(gantry__variable_own(scope, value, variable->device, &own));
     gantry__variable_replace(variable, own);
     return GANTRY_OK;
 }
@@ -268,7 +294,7 @@ gantry_status_t gantry__variable_update(gantry_scope_t *scope, gantry_variable_t
         gantry__run_op(scope, op, inputs, 2, NULL, 0, variable->device, &result);
     gantry_tensor_release(present);
     if (status == GANTRY_OK) {
-        put_value(variable, gantry_tensor_retain(result));
+        gantry__variable_put(variable, gantry_tensor_retain(result));
         gantry_tensor_drop(scope, result);
     }
     gantry__mutex_unlock(&variable->update);

@@ -18,6 +18,7 @@
 #define CONFORMANCE_SKIPPED 77 /* exit code that ctest takes as "skipped" */
 #define CONFORMANCE_MAX_OUTPUTS 64
 #define CONFORMANCE_MAX_INPUTS 64
+#define CONFORMANCE_MAX_ATTRS 16
 #define CONFORMANCE_MAX_GROUPS 400
 
 /* ---- options ---- */
@@ -175,6 +176,9 @@ bool conformance_make_inputs(conformance_t *c, gantry_scope_t *scope, const gold
 /* The same, with each constant in the middle of a larger tensor. */
 bool conformance_make_pieces(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
                              const gantry_tensor_t **inputs);
+/* The case's attributes; returns how many. They point to the case. */
+size_t conformance_make_attrs(const golden_case_t *item,
+                              gantry_attr_value_t attrs[CONFORMANCE_MAX_ATTRS]);
 /* Calls the case's op; empties and fills c->record. */
 gantry_status_t conformance_call(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
                                  const gantry_tensor_t *const *inputs,
@@ -195,6 +199,11 @@ bool conformance_find_op(const char *name, gantry_op_info_t *out_info);
  * listed expectation, or another device because this one lacks float64. For a composed op, checks
  * its parts. */
 void conformance_check_placement(conformance_t *c, const char *op, const gantry_tensor_t *output);
+
+/* If the op updates variables: makes them of the case's first inputs, updates them at once and in a
+ * function, and compares their values with the op's results. */
+void conformance_check_update(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
+                              const gantry_tensor_t *const *inputs, const golden_tensor_t *results);
 
 /* ---- sentinels: tensors on both sides of the expected place of a result ---- */
 

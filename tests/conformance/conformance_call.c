@@ -155,17 +155,23 @@ static gantry_attr_value_t make_attr(const golden_attr_t *attr) {
     return value;
 }
 
-gantry_status_t conformance_call(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
-                                 const gantry_tensor_t *const *inputs,
-                                 const gantry_tensor_t **outputs, size_t *output_count) {
-    gantry_attr_value_t attrs[16];
-    char before[512];
-    if (item->attr_count > 16) {
+size_t conformance_make_attrs(const golden_case_t *item,
+                              gantry_attr_value_t attrs[CONFORMANCE_MAX_ATTRS]) {
+    if (item->attr_count > CONFORMANCE_MAX_ATTRS) {
         fprintf(stderr, "gantry_conformance: %s has %zu attributes\n", item->name,
                 item->attr_count);
         exit(2);
     }
     for (size_t i = 0; i < item->attr_count; ++i) attrs[i] = make_attr(&item->attrs[i]);
+    return item->attr_count;
+}
+
+gantry_status_t conformance_call(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
+                                 const gantry_tensor_t *const *inputs,
+                                 const gantry_tensor_t **outputs, size_t *output_count) {
+    gantry_attr_value_t attrs[CONFORMANCE_MAX_ATTRS];
+    char before[512];
+    (void)conformance_make_attrs(item, attrs);
     for (size_t i = 0; i < CONFORMANCE_MAX_OUTPUTS; ++i) outputs[i] = NULL;
     *output_count = CONFORMANCE_MAX_OUTPUTS;
     c->record = (gantry_placement_record_t){.struct_size = sizeof c->record};

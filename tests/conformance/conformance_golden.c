@@ -2,7 +2,8 @@
 /* Runs the golden cases: every op on the device under test must give TensorFlow's values.
  *
  * A case that succeeds is run twice from the same inputs: values and placement are checked, the
- * second run must give the same bits and leave its neighbours in memory alone. With --compare,
+ * second run must give the same bits and leave its neighbours in memory alone. An op that updates
+ * variables also updates some (conformance_update.c). With --compare,
  * both devices must give the same bits. */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
@@ -128,6 +129,7 @@ static void check_values(conformance_t *c, gantry_scope_t *scope, const golden_c
     conformance_check_placement(c, item->op, outputs[0]);
     check_outputs(c, item, outputs, count, first);
     if (c->reasons == 0 && !c->options.once) check_again(c, scope, item, inputs, first);
+    if (c->reasons == 0) conformance_check_update(c, scope, item, inputs, first);
     conformance_free_outputs(first, CONFORMANCE_MAX_OUTPUTS);
     conformance_end_scope(c, scope, GANTRY_OK);
 }

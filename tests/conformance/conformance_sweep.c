@@ -197,6 +197,13 @@ static void sweep_binary(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dt
                 GANTRY_SHAPE(1, 3, 1, 2, 1, 2, 1, 7));
 }
 
+/* Gradients: two inputs of one shape. Their parts have sweeps of their own. */
+static void sweep_gradient(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
+    for (size_t i = 0; i < COUNT(sizes); i += 4) {
+        binary_case(s, spec, dtype, "same", GANTRY_SHAPE(sizes[i]), GANTRY_SHAPE(sizes[i]));
+    }
+}
+
 static void sweep_select(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
     for (size_t i = 0; i < COUNT(sizes); ++i) {
         const gantry_shape_t all = GANTRY_SHAPE(sizes[i]), others[] = {GANTRY_SCALAR, all};
@@ -411,6 +418,7 @@ static const sweep_spec_t specs[] = {
     {"Atan2", F32, SWEEP_ANY, sweep_binary},
     {"Atanh", F32, SWEEP_ANY, sweep_unary},
     {"BiasAdd", NUMBERS, SWEEP_ANY, sweep_bias},
+    {"BiasAddGrad", F32 | I32, SWEEP_MODERATE, sweep_rows},
     {"BitwiseAnd", I32, SWEEP_ANY, sweep_binary},
     {"BitwiseOr", I32, SWEEP_ANY, sweep_binary},
     {"BitwiseXor", I32, SWEEP_ANY, sweep_binary},
@@ -427,6 +435,7 @@ static const sweep_spec_t specs[] = {
     {"Div", NUMBERS, SWEEP_NONZERO, sweep_binary},
     {"DivNoNan", F32, SWEEP_ANY, sweep_binary},
     {"Elu", F32, SWEEP_ANY, sweep_unary},
+    {"EluGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"Equal", ALL, SWEEP_MODERATE, sweep_binary},
     {"Erf", FLOATS, SWEEP_ANY, sweep_unary},
     {"Erfc", F32, SWEEP_ANY, sweep_unary},
@@ -445,6 +454,7 @@ static const sweep_spec_t specs[] = {
     {"IsInf", F32, SWEEP_ANY, sweep_unary},
     {"IsNan", F32, SWEEP_ANY, sweep_unary},
     {"LeakyRelu", F32, SWEEP_ANY, sweep_unary},
+    {"LeakyReluGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"LeftShift", I32, SWEEP_ANY, sweep_binary},
     {"Less", NUMBERS, SWEEP_ANY, sweep_binary},
     {"LessEqual", NUMBERS, SWEEP_ANY, sweep_binary},
@@ -468,15 +478,21 @@ static const sweep_spec_t specs[] = {
     {"Pow", F32, SWEEP_ANY, sweep_binary},
     {"Prod", F32, SWEEP_UNIT, sweep_reduce},
     {"Reciprocal", F32, SWEEP_ANY, sweep_unary},
+    {"ReciprocalGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"Relu", NUMBERS, SWEEP_ANY, sweep_unary},
     {"Relu6", F32 | I32, SWEEP_ANY, sweep_unary},
+    {"Relu6Grad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
+    {"ReluGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"RightShift", I32, SWEEP_ANY, sweep_binary},
     {"Rint", F32, SWEEP_ANY, sweep_unary},
     {"Round", F32 | I32, SWEEP_ANY, sweep_unary},
     {"Rsqrt", F32, SWEEP_ANY, sweep_unary},
+    {"RsqrtGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"Select", ALL | HALVES, SWEEP_ANY, sweep_select},
     {"Selu", F32, SWEEP_ANY, sweep_unary},
+    {"SeluGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"Sigmoid", FLOATS, SWEEP_ANY, sweep_unary},
+    {"SigmoidGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"Sign", F32 | I32, SWEEP_ANY, sweep_unary},
     {"Silu", F32, SWEEP_ANY, sweep_unary},
     {"Sin", F32, SWEEP_ANY, sweep_unary},
@@ -484,8 +500,11 @@ static const sweep_spec_t specs[] = {
     {"Sinh", F32, SWEEP_ANY, sweep_unary},
     {"Softmax", FLOATS | HALVES, SWEEP_MODERATE, sweep_rows},
     {"Softplus", F32, SWEEP_ANY, sweep_unary},
+    {"SoftplusGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"Softsign", F32, SWEEP_ANY, sweep_unary},
+    {"SoftsignGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"Sqrt", FLOATS, SWEEP_ANY, sweep_unary},
+    {"SqrtGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"Square", NUMBERS, SWEEP_ANY, sweep_unary},
     {"SquaredDifference", F32 | I32, SWEEP_ANY, sweep_binary},
     {"StatelessRandomNormal", FLOATS | HALVES, SWEEP_ANY, sweep_generator},
@@ -496,6 +515,7 @@ static const sweep_spec_t specs[] = {
     {"Sum", NUMBERS | HALVES, SWEEP_MODERATE, sweep_reduce},
     {"Tan", F32, SWEEP_ANY, sweep_unary},
     {"Tanh", FLOATS, SWEEP_ANY, sweep_unary},
+    {"TanhGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"Transpose", ALL | HALVES, SWEEP_ANY, sweep_transpose},
     {"TruncateDiv", F32 | I32, SWEEP_NONZERO, sweep_binary},
     {"TruncateMod", F32 | I32, SWEEP_NONZERO, sweep_binary},

@@ -96,6 +96,17 @@ static void make_mirror_pad(shape_case_t *s) {
     add_text_attr(s, "mode", reflects ? "REFLECT" : "SYMMETRIC");
 }
 
+/* The shape so far is the result's. */
+static void make_mirror_pad_grad(shape_case_t *s) {
+    const gantry_shape_t result = s->shape;
+    make_mirror_pad(s);
+    for (int32_t d = 0; d < result.rank; ++d) {
+        int32_t pair[2];
+        memcpy(pair, (const char *)s->inputs[1].data + (size_t)d * sizeof pair, sizeof pair);
+        s->shape.dims[d] += (int64_t)pair[0] + pair[1];
+    }
+}
+
 static void make_tile(shape_case_t *s) {
     int32_t multiples[8];
     for (int32_t d = 0; d < s->shape.rank; ++d)
@@ -220,6 +231,7 @@ static const struct {
     {"StridedSlice", make_strided_slice},
     {"Pad", make_pad},
     {"MirrorPad", make_mirror_pad},
+    {"MirrorPadGrad", make_mirror_pad_grad},
     {"Tile", make_tile},
     {"Reverse", make_reverse},
     {"Roll", make_roll},

@@ -301,6 +301,75 @@ def fused_batch_norm():
     return r
 
 
+def tf_fused_batch_norm_grad(inputs, attrs):
+    full = {"epsilon": 0.0001, "data_format": "NHWC", "is_training": True, **attrs}
+    return list(tf.raw_ops.FusedBatchNormGradV3(
+        y_backprop=inputs[0], x=inputs[1], scale=inputs[2], reserve_space_1=inputs[3], reserve_space_2=inputs[4],
+        reserve_space_3=inputs[5], **full))
+
+
+def fused_grad_reference(inputs, attrs):
+    """The derivative of y = (x - mean) / sqrt(variance + epsilon) * scale + offset; in training mean and variance depend on x."""
+    u, form = inputs[2].dtype, attrs.get("data_format", "NHWC")
+    dy, x, scale, mean, variance = (i.astype(np.longdouble) for i in inputs[:5])
+    if form == "NCHW":
+        dy, x = dy.transpose(0, 2, 3, 1), x.transpose(0, 2, 3, 1)
+    r = 1 / np.sqrt(variance + attrs.get("epsilon", 0.0001))
+    centred, axes = x - mean, (0, 1, 2)
+    offset_backprop, product = dy.sum(axes), (dy * centred).sum(axes)
+    n = x.size // x.shape[3] or 1
+    dx = scale * r * (dy - offset_backprop / n - centred * (product / n * r * r) if attrs.get("is_training", True) else dy)
+    dx = dx.transpose(0, 3, 1, 2) if form == "NCHW" else dx
+    return [dx.astype(F64).astype(inputs[0].dtype), (product * r).astype(F64).astype(u), offset_backprop.astype(F64).astype(u),
+            np.zeros(0, u), np.zeros(0, u)]
+
+
+def fused_batch_norm_grad():
+    r = Recorder("FusedBatchNormGrad", tf_op=tf_fused_batch_norm_grad, reference=fused_grad_reference)
+    near = {F32: {"abs": 2e-5, "rel": 2e-5}, F64: {"abs": 1e-13, "rel": 1e-13}, F16: {"abs": 0.01, "rel": 0.002}, BF16: {"abs": 0.05, "rel": 0.01}}
+
+    def call(dtype, shape, form, *name):
+        u = F64 if dtype == F64 else F32
+        dy, x = (random_values(dtype, shape, "fused grad", i, *name) for i in range(2))
+        rows = x.astype(F64).reshape(-1, shape[3])
+        mean, variance = (rows.mean(0), rows.var(0)) if len(rows) else (np.zeros(shape[3]), np.ones(shape[3]))
+        dy, x = (v.transpose(0, 3, 1, 2) if form == "NCHW" else v for v in (dy, x))
+        return [dy, x, random_values(u, (shape[3],), "fused grad"), mean.astype(u), variance.astype(u), np.zeros(0, u)]
+
+    for training in (True, False):
+        for form in ("NHWC", "NCHW"):
+            for shape in ((2, 3, 3, 4), (1, 1, 1, 3), (2, 2, 2, 1), (3, 4, 5, 2), (0, 2, 2, 3), (2, 3, 2, 17)):
+                r.add(f"{'training' if training else 'inference'}_{form}_{text(shape)}", call(F32, shape, form),
+                      {"is_training": training, "data_format": form, "epsilon": 0.001}, tolerance=near[F32],
+                      numpy_only=not training and form == "NCHW")     # TensorFlow's CPU kernel refuses it
+            for dtype in HALVES + (F64,):     # TensorFlow has no float64 here
+                r.add(f"{dtype.name}_{form}_{training}", call(dtype, (2, 3, 1, 5), form), {"is_training": training, "data_format": form},
+                      tolerance=near[dtype], numpy_only=dtype == F64 or not training and form == "NCHW")
+    # a channel for each special row: (nan, inf, -0, denormal) meets usual numbers
+    for dtype in FLOATS + HALVES:
+        for label, rows in (("special", special_rows(dtype)[:5]), ("denormal", denormal_rows(dtype))):
+            for at in range(5):
+                inputs = call(dtype, (1, 1, 3, 5), "NHWC", label)
+                u = inputs[2].dtype
+                inputs[at] = rows.T.reshape(1, 1, 3, 5) if at < 2 else rows[:, 0].astype(u)
+                r.add(f"{dtype.name}_{label}_{at}", inputs, tolerance=near[dtype], numpy_only=True)
+    inputs = call(F32, (2, 2, 2, 3), "NHWC")
+
+    def changed(at, value):
+        return inputs[:at] + [value] + inputs[at + 1:]
+
+    r.error("shapes_differ", changed(0, inputs[0][:1]), contains="x and y_backprop must have same shape, but x has shape [2,2,2,3] and y_backprop has shape [1,2,2,3]")
+    r.error("rank_3", changed(0, inputs[0][0]), contains="-dimensional[2,2,3]")
+    r.error("scale_a_matrix", changed(2, inputs[2][None]), contains="scale must be 1-dimensional[1,3]")
+    r.error("mean_a_matrix", changed(3, inputs[2][None]), contains="saved mean must be 1-dimensional[1,3]")
+    r.error("variance_a_matrix", changed(4, inputs[2][None]), contains="saved variance must be 1-dimensional[1,3]")
+    for at, name in ((2, "scale"), (3, "reserve_space_1"), (4, "reserve_space_2")):
+        r.error(f"{name}_too_short", changed(at, inputs[2][:2]),
+                contains=f"{name} must have the same number of elements as the channels of x, got 2 and 3")
+    r.error("data_format", inputs, {"data_format": "NXYZ"}, contains="is not in the list of allowed values")
+    return r
+
+
 def normalize_channels():
     """Gantry's own op: FusedBatchNorm's last step."""
     def reference(inputs, attrs):
@@ -498,6 +567,6 @@ def einsum():
 def build():
     return {"Shape": lambda: shape_of("Shape"), "Size": lambda: shape_of("Size"), "Rank": lambda: shape_of("Rank"),
             "BroadcastArgs": broadcast_args, "Eye": eye, "LinSpace": lin_space, "EmbeddingLookup": embedding_lookup, "BooleanMask": boolean_mask,
-            "Moments": moments, "BatchNorm": batch_norm, "FusedBatchNorm": fused_batch_norm, "LayerNorm": layer_norm,
+            "Moments": moments, "BatchNorm": batch_norm, "FusedBatchNorm": fused_batch_norm, "FusedBatchNormGrad": fused_batch_norm_grad, "LayerNorm": layer_norm,
             "LayerNormRows": layer_norm_rows, "NormalizeChannels": normalize_channels,
             "Dropout": dropout, "Einsum": einsum}

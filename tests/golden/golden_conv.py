@@ -187,6 +187,9 @@ def backprop_input():
               {"strides": four((1, 1)), "padding": "EXPLICIT", "explicit_paddings": [0, 0, *pads, 0, 0]}, tolerance=bound(F32, 45))
     inf = f.copy()
     inf[0, 0, 0, 0], inf[2, 1, 1, 3] = np.inf, np.nan
+    f7, y7 = values(F32, (1, 5, 7, 16)), values(F32, (1, 1, 8, 16))     # places computed as one, beside infinities
+    y7[0, 0, 3, 2], y7[0, 0, 6, 5] = np.inf, np.nan
+    r.add("few_channels_special", [np.array((1, 1, 12, 7), I32), f7, y7], {"strides": four((1, 1)), "padding": "VALID"}, tolerance=bound(F32, 80))
     r.add("special_filter_in_padding", [np.array((1, 4, 4, 2), I32), inf, y], good, tolerance=bound(F32, 45))
     r.error("sizes_do_not_fit", [np.array((1, 5, 4, 2), I32), f, y], good, contains="doesn't match computed")
     r.error("three_sizes", [np.array((1, 4, 4), I32), f, y], good, contains="4 values or 2 values, but got: 3")

@@ -51,6 +51,16 @@ def sizes(m):
     return np.array((1, len(m), 3, 1), I32)
 
 
+def first(m):
+    """The rows' first elements as an image of one column."""
+    return m[:, 0].reshape(1, -1, 1, 1).copy()
+
+
+def across(m):
+    """Rows as the channels of an image of one row."""
+    return m.T.reshape(1, 1, 3, -1).copy()
+
+
 SEGMENTS = ("SegmentSum", "SegmentMean", "SegmentMax", "SegmentMin", "SegmentProd")
 SCATTERS = ("TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin")
 JOIN = {"Sum": np.add, "Mean": np.add, "Add": np.add, "Prod": np.multiply, "Max": np.maximum, "Min": np.minimum, "Sub": np.subtract}
@@ -65,6 +75,8 @@ ROWS = {
        for op in ("Cumsum", "Cumprod", "CumulativeLogsumexp")},
     "AddN": {"rows": lambda m: ([m, m[::-1].copy(), ones(m, *m.shape)], {})},
     "BiasAdd": {"value": lambda m: ([m, m[-1]], {}), "bias": lambda m: ([ones(m, 2, m.size), m.reshape(-1)], {})},
+    "BiasAddGrad": {"rows": lambda m: ([m.T.copy()], {})},
+    "MirrorPadGrad": {"rows": lambda m: ([m, np.array(((0, 0), (1, 1)), I32)], {"mode": "SYMMETRIC"})},
     "ClipByValue": {"rows": lambda m: ([m, np.roll(m, 1, 0), np.roll(m, 2, 0)], {})},
     "MatMul": {"left": lambda m: ([m, ones(m, 3, 2)], {}), "right": lambda m: ([ones(m, 3, 2), m], {"transpose_a": True, "transpose_b": True})},
     "BatchMatMul": {"left": lambda m: ([m[None], ones(m, 2, 3, 2)], {}), "right": lambda m: ([ones(m, 2, 3), m[None]], {"adj_y": True})},
@@ -72,6 +84,11 @@ ROWS = {
                "right": lambda m: ([ones(m, 2, 3), m], {"equation": "ij,kj->ik"})},
     "AvgPool": {"rows": lambda m: ([image(m)], ROW_OF_3)},
     "MaxPool": {"rows": lambda m: ([image(m)], ROW_OF_3)},
+    "MaxPoolGrad": {"orig_input": lambda m: ([image(m), first(m), ones(m, 1, len(m), 1, 1)], ROW_OF_3),
+                    "grad": lambda m: ([image(np.tile(ones(m, 3), (len(m), 1))), first(m), first(m)], ROW_OF_3)},
+    "MaxPoolGradGrad": {"orig_input": lambda m: ([image(m), first(m), image(ones(m, *m.shape))], ROW_OF_3),
+                        "grad": lambda m: ([image(np.tile(ones(m, 3), (len(m), 1))), first(m), image(m)], ROW_OF_3)},
+    "AvgPoolGrad": {"grad": lambda m: ([sizes(m), first(m)], ROW_OF_3)},
     "DepthwiseConv2dNative": {"input": lambda m: ([image(m), ones(m, 1, 3, 1, 1)], WINDOW),
                               "filter": lambda m: ([ones(m, 1, 1, 3, 1), m.T.reshape(1, 3, 1, -1)], WINDOW)},
     "Conv2D": {"input": lambda m: ([image(m), ones(m, 1, 3, 1, 2)], WINDOW),
@@ -82,6 +99,14 @@ ROWS = {
                "filters": lambda m: ([ones(m, 1, 3, 1), m.T.reshape(3, 1, -1)], {"padding": "VALID"})},
     "Conv2DBackpropInput": {"out_backprop": lambda m: ([sizes(m), ones(m, 1, 3, 1, 1), m[:, 0].reshape(1, -1, 1, 1)], WINDOW),
                             "filter": lambda m: ([np.array((1, 1, m.size, 1), I32), m.reshape(1, -1, 1, 1), ones(m, 1, 1, 1, 1)], WINDOW)},
+    "Conv2DBackpropFilter": {"input": lambda m: ([across(m), np.array((1, 1, len(m), 1), I32), ones(m, 1, 1, 3, 1)], WINDOW),
+                             "out_backprop": lambda m: ([ones(m, 1, 1, 3, 1), np.array((1, 1, 1, len(m)), I32), across(m)], WINDOW)},
+    **{op: {"input": lambda m, t=t: ([across(m), np.array((1, 1, len(m), 1), t), ones(m, 1, 1, 3, len(m))], WINDOW),
+            "out_backprop": lambda m, t=t: ([ones(m, 1, 1, 3, len(m)), np.array((1, 1, len(m), 1), t), across(m)], WINDOW)}
+       for op, t in (("DepthwiseConv2dNativeBackpropFilter", I32), ("DepthwiseFilterParts", I64))},
+    "DepthwiseConv2dNativeBackpropInput": {
+        "out_backprop": lambda m: ([sizes(m), ones(m, 1, 3, 1, 1), first(m)], WINDOW),
+        "filter": lambda m: ([np.array((1, 1, m.size, 1), I32), m.reshape(1, -1, 1, 1), ones(m, 1, 1, 1, 1)], WINDOW)},
     "Conv2DTranspose": {"input": lambda m: ([m[:, 0].reshape(1, -1, 1, 1), ones(m, 1, 3, 1, 1), sizes(m)], WINDOW),
                         "filter": lambda m: ([ones(m, 1, 1, 1, 1), m.reshape(1, -1, 1, 1), np.array((1, 1, m.size, 1), I32)], WINDOW)},
     "FoldImagePatches": {"rows": lambda m: ([m.reshape(1, -1, 1, 3), sizes(m).astype(I64)], {**WINDOW, "ksizes": [1, 1, 3, 1], "rates": [1, 1, 1, 1]})},
@@ -99,15 +124,17 @@ ROWS = {
 # Recorded from the reference alone: types without a TensorFlow kernel, ops composed in Python, and ops that differ
 # for NaN (README.md).
 ALONE = {"LogSumExp", "Var", "Std", "Conv1D", "ConvolveImages", "MaxPool1D", "AvgPool1D", "FoldImagePatches",
-         "Conv2DTranspose", "MaxPool", "CumulativeLogsumexp",
+         "Conv2DTranspose", "MaxPool", "DepthwiseFilterParts", "MaxPoolGradGrad",
+         "DepthwiseConv2dNativeBackpropInput",
+         "CumulativeLogsumexp",
          ("ClipByValue", "uint32"), ("ClipByValue", "uint64"), ("Conv2D", "int64"), ("MaxPool", "uint32"), ("MaxPool", "uint64")}
-INTEGER_OPS = {**{op: INTEGERS for op in ("Sum", "Mean", "Prod", "Max", "Min", "Cumsum", "Cumprod", "AddN", "BiasAdd", "ClipByValue", "MaxPool",
-                                          "MaxPool1D")},
+INTEGER_OPS = {**{op: INTEGERS for op in ("Sum", "Mean", "Prod", "Max", "Min", "Cumsum", "Cumprod", "AddN", "BiasAdd", "BiasAddGrad", "MirrorPadGrad", "ClipByValue",
+                                          "MaxPool", "MaxPool1D")},
                **{op: INTEGERS for op in SEGMENTS + SCATTERS + ("ScatterNd",)},
                **{"Unsorted" + op: INTEGERS for op in SEGMENTS if op != "SegmentMean"},
                "BatchMatMul": INTS + (I16,),
                **{op: INTS for op in ("MatMul", "Einsum", "Conv2D", "Conv1D", "Bincount", "DenseBincount")}}
-CHOOSES = ("Max", "Min", "MaxPool", "MaxPool1D", "ClipByValue", "BiasAdd", "AddN")
+CHOOSES = ("Max", "Min", "MaxPool", "MaxPoolGrad", "MaxPoolGradGrad", "MaxPool1D", "ClipByValue", "BiasAdd", "AddN")
 FUNCTIONS = ("LogSumExp", "Softmax", "LogSoftmax", "Moments", "Var", "Std", "CumulativeLogsumexp")
 
 
@@ -180,7 +207,7 @@ DENORMALS = {"Einsum": einsum, "Moments": moments, "ScatterNd": scatter_nd, "Bin
 
 
 def extend(op, r):
-    floating = FLOATS if "Bincount" in op else FLOATING
+    floating = FLOATS if "Bincount" in op or op == "DepthwiseFilterParts" else FLOATING
     for label, make in ROWS.get(op, {}).items():
         for dtype in floating:
             theirs = {"rel": 16 * float(ml_dtypes.finfo(dtype).eps)} if op == "Softmax" and dtype in HALVES else None

@@ -17,9 +17,8 @@ def bit(attrs, name, i):
     return attrs.get(name, 0) >> i & 1
 
 
-def reference(x, attrs):
+def index_of(begin, end, strides, attrs):
     """The same as an index of NumPy's."""
-    array, begin, end, strides = x
     index, ellipsis = [], False
     for i in range(len(begin)):
         if bit(attrs, "ellipsis_mask", i):
@@ -34,7 +33,12 @@ def reference(x, attrs):
             index.append(slice(ends[0], ends[1], int(strides[i])))
     if not ellipsis:
         index.append(Ellipsis)
-    return np.ascontiguousarray(array[tuple(index)]).reshape(array[tuple(index)].shape)
+    return tuple(index)
+
+
+def reference(x, attrs):
+    index = index_of(*x[1:], attrs)
+    return np.ascontiguousarray(x[0][index]).reshape(x[0][index].shape)
 
 
 def spec_of(*index):

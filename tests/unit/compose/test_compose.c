@@ -47,7 +47,7 @@ static bool has_row(const gantry__op_def_t *op) {
 /* Follows the parts down. Only an op that is a part of itself reaches this depth. */
 static void expect_end(const gantry__op_def_t *op, int depth) {
     uint32_t count;
-    const gantry__op_id_t *parts = gantry__op_parts(op, &count);
+    const uint16_t *parts = gantry__op_parts(op, &count);
     if (depth > 6) fail_msg("%s is a part of itself", op->name);
     for (uint32_t i = 0; i < count; ++i) expect_end(gantry__op_get(parts[i]), depth + 1);
 }
@@ -58,7 +58,7 @@ static void table_lists_parts_of_composed_ops(void **state) {
         const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)i);
         gantry_op_info_t info = {.struct_size = sizeof info};
         uint32_t count;
-        const gantry__op_id_t *parts = gantry__op_parts(op, &count);
+        const uint16_t *parts = gantry__op_parts(op, &count);
         assert_int_equal(gantry_op_info(i, &info), GANTRY_OK);
         if (has_row(op) != ((op->flags & GANTRY__OP_COMPOSED) != 0))
             fail_msg("%s: flag and composed.def", op->name);

@@ -9,6 +9,7 @@
  *     ops <- src/op, src/api, kernels, tests: rows of ops, which include nothing
  *     include/gantry/backend_abi.h <- tests/stand_ins
  *     include/gantry <- examples, bench, tools, tests/conformance, tests/packaging
+ *     include/gantry <- include/gantry_train <- train: the training library, on public calls alone
  *     any header of src/ <- tests/unit, tests/faults, tests/fuzz, bench/internal
  *
  * A quoted name without a folder is a file of the same folder. Only the backends include vendors'
@@ -144,7 +145,9 @@ static bool may_include(const char *file, const char *name, bool quoted) {
     if (begins_with(file, "tests/conformance/") || begins_with(file, "tests/packaging/"))
         return is_plain(name, quoted);
     if (begins_with(file, "tests/") || begins_with(file, "bench/internal/")) return true;
-    return is_plain(name, quoted); /* examples, bench, tools */
+    if (begins_with(file, "train/"))
+        return quoted ? begins_with(name, "train/") : !is_vendor_header(name);
+    return is_plain(name, quoted); /* examples, bench, tools, include/gantry_train */
 }
 
 /* ---- vendors ---- */

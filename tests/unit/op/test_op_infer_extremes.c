@@ -128,7 +128,10 @@ static void draw_call(extreme_t *e, const gantry__op_def_t *op) {
     e->it.call.host_value = host_value;
     e->it.call.caller = e;
     e->it.attr_count = 0;
-    for (uint32_t i = 0; i < op->attr_count; ++i) types[i] = any_of(e, op->attrs[i].dtype_mask);
+    for (uint32_t i = 0; i < op->attr_count; ++i) {
+        const gantry__op_attr_t *attr = &op->attrs[i];
+        types[i] = any_of(e, attr->kind == GANTRY_ATTR_TYPE ? attr->dtype_mask : 0);
+    }
     draw_inputs(e, types);
     for (uint32_t i = 0; i < op->attr_count; ++i) {
         if (op->attrs[i].required || draw(e, 2)) draw_attr(e, i, types[i]);

@@ -85,7 +85,7 @@ static void assert_attrs(const gantry__op_def_t *op) {
         assert_in_range(attr->kind, GANTRY_ATTR_BOOL, GANTRY_ATTR_STRING);
         if (is_type && k > 0 && op->attrs[k - 1].kind != GANTRY_ATTR_TYPE)
             fail_msg("%s: types come first", op->name);
-        if (is_type != (attr->dtype_mask != 0))
+        if (is_type && attr->dtype_mask == 0)
             fail_msg("%s: %s's set of types", op->name, attr->name);
         bool has_default = is_type && attr->i != GANTRY_DTYPE_NONE;
         if (has_default && !(attr->dtype_mask >> attr->i & 1))
@@ -121,19 +121,26 @@ static void table_definitions_are_consistent(void **state) {
 
 static void table_flags_mark_aliases_and_variables(void **state) {
     (void)state;
-    static const char *const aliases[] = {"ExpandDims", "Identity", "Reshape", "Squeeze"};
+    static const char *const aliases[] = {"ExpandDims", "Identity", "Reshape", "Squeeze",
+                                          "StopGradient"};
     static const char *const variables[] = {"AssignAddVariableOp", "AssignSubVariableOp",
                                             "AssignVariableOp", "ReadVariableOp", "VarHandleOp"};
-    size_t alias_count = 0, variable_count = 0, sequenced_count = 0;
+    size_t alias_count = 0, variable_count = 0, update_count = 0, sequenced_count = 0;
     for (size_t i = 0; i < GANTRY__OP_COUNT; ++i) {
         const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)i);
         if (op->flags & GANTRY__OP_ALIAS) assert_string_equal(op->name, aliases[alias_count++]);
-        if (op->flags & GANTRY__OP_VARIABLE)
+        if (op->flags & GANTRY__OP_COMPOSED) { /* updates: on tensors, they are called by name */
+            const bool is_update = strncmp(op->name, "Resource", strlen("Resource")) == 0;
+            assert_int_equal((op->flags & GANTRY__OP_VARIABLE) != 0, is_update);
+            update_count += is_update;
+        } else if (op->flags & GANTRY__OP_VARIABLE) {
             assert_string_equal(op->name, variables[variable_count++]);
+        }
         if (op->flags & GANTRY__OP_SEQUENCED) ++sequenced_count;
     }
     assert_int_equal(alias_count, COUNT(aliases));
     assert_int_equal(variable_count, COUNT(variables));
+    assert_int_equal(update_count, 20);
     assert_int_equal(sequenced_count, COUNT(variables) + 1); /* plus Const */
     assert_true(gantry__op_find("Const")->flags & GANTRY__OP_SEQUENCED);
 }
@@ -162,6 +169,7 @@ static void find_aliases_and_suffixes_give_the_op(void **state) {
         {"BatchMatMulV3", "BatchMatMul"},
         {"SumV4", "Sum"},
         {"RealDiv", "Div"},
+        {"InvGrad", "ReciprocalGrad"},
         {"_EagerConst", "Const"},
         {"StatelessRandomUniformV2", "StatelessRandomUniformV2"},
         {"StatelessRandomNormalV2", "StatelessRandomNormalV2"},

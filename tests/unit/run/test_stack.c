@@ -56,6 +56,19 @@ static gantry_attr_value_t attr_of(const golden_attr_t *attr) {
     return value;
 }
 
+/* The same with variables in the place of the first inputs. */
+static void update_variables(gantry_scope_t *scope, const golden_case_t *item,
+                             const gantry_tensor_t *const *inputs,
+                             const gantry_attr_value_t *attrs) {
+    gantry_variable_t *variables[4] = {NULL};
+    const size_t count = item->output_count;
+    if (strncmp(item->op, "Resource", strlen("Resource")) != 0 || count == 0) return;
+    for (size_t i = 0; i < count; ++i) variables[i] = gantry_variable_create(scope, inputs[i], "v");
+    (void)gantry_variable_update(scope, item->op, variables, count, inputs + count,
+                                 item->input_count - count, attrs, item->attr_count);
+    for (size_t i = 0; i < count; ++i) gantry_variable_release(variables[i]);
+}
+
 /* Large data is static: the library does not need it on the stack. */
 static void run_case(gantry_runtime_t *runtime, const golden_case_t *item) {
     static const gantry_tensor_t *inputs[GANTRY_MAX_OP_INPUTS], *outputs[GANTRY_MAX_OP_OUTPUTS];
@@ -76,6 +89,7 @@ static void run_case(gantry_runtime_t *runtime, const golden_case_t *item) {
         const size_t bytes = gantry_tensor_bytes(outputs[i]);
         if (bytes <= sizeof elements) (void)gantry_tensor_read(outputs[i], elements, bytes);
     }
+    update_variables(scope, item, inputs, attrs);
     (void)gantry_scope_end(scope); /* a case that expects a refusal ends here with an error */
 }
 

@@ -43,7 +43,7 @@ struct null_call_t {
     uint32_t nulls; /* bit i: place i is NULL */
     gantry_runtime_t *runtime;
     gantry_scope_t *scope;
-    gantry_variable_t *variable;
+    gantry_variable_t *variable, *variables[2];
     gantry_generator_t *generator;
     gantry_function_t *traced;
     null_result_t gives;
@@ -119,6 +119,12 @@ static inline gantry_variable_t *given_variable(null_call_t *c) {
     return c->variable;
 }
 
+static inline gantry_variable_t *const *given_variables(null_call_t *c) {
+    (void)given_variable(c);
+    c->variables[0] = c->variables[1] = c->variable;
+    return c->variables;
+}
+
 static inline gantry_generator_t *given_generator(null_call_t *c) {
     if (!c->generator && gantry_generator_from_seed(given_runtime(c), 1, GANTRY_RANDOM_AUTO,
                                                     &c->generator) != GANTRY_OK)
@@ -166,6 +172,7 @@ static inline const gantry_logical_device_t *given_logical(null_call_t *c) {
 #define given_gantry_tensor_t_p(c, name) gantry_tensor_retain(given_tensor(c))
 #define given_gantry_variable_t_p(c, name) given_variable(c)
 #define given_const_gantry_variable_t_p(c, name) given_variable(c)
+#define given_gantry_variable_t_p_const_p(c, name) given_variables(c)
 #define given_gantry_generator_t_p(c, name) given_generator(c)
 #define given_gantry_function_t_p(c, name) given_function(c)
 #define given_const_gantry_function_t_p(c, name) given_function(c)
@@ -271,6 +278,23 @@ static const gantry_logical_device_config_t given_configs[2];
 #define given_const_gantry_attr_value_t_p(c, name) given_attrs
 #define given_const_gantry_logical_device_config_t_p(c, name) given_configs
 
+/* ---- observers ---- */
+
+static inline gantry_status_t given_observe(gantry_scope_t *scope,
+                                            const gantry_observation_t *observation, void *user) {
+    (void)scope, (void)observation, (void)user;
+    return GANTRY_OK;
+}
+
+static inline gantry_observer_t *given_observer(void) {
+    static gantry_observer_t observer = {.observe = given_observe};
+    return &observer;
+}
+
+#define given_gantry_observer_t_p(c, name) given_observer()
+#define given_const_gantry_observation_t_p(c, name) \
+    (&(gantry_observation_t){.struct_size = sizeof(gantry_observation_t), .op = "Test"})
+
 /* ---- options ---- */
 
 #define given_const_gantry_runtime_options_t_p(c, name)                           \
@@ -303,11 +327,13 @@ static const gantry_logical_device_config_t given_configs[2];
 static inline const char *given_text(const null_call_t *c, const char *name) {
     static const struct {
         const char *name, *text;
-    } texts[] = {{"device", "CPU:0"},   {"type", "CPU"},     {"path", "/nowhere/no_such_file.npy"},
-                 {"equation", "i,i->"}, {"op", "MatMul"},    {"data_format", "NHWC"},
-                 {"what", "test.none"}, {"values", "of=no"}, {"tag", "tag"}};
+    } texts[] = {{"device", "CPU:0"},   {"type", "CPU"},  {"path", "/nowhere/no_such_file.npy"},
+                 {"equation", "i,i->"}, {"op", "MatMul"}, {"data_format", "NHWC"},
+                 {"what", "test.none"}, {"text", "text"}, {"values", "of=no"},
+                 {"tag", "tag"}};
     if (strcmp(name, "name") == 0 && strcmp(c->function->name, "gantry_find_logical_device") == 0)
         return "CPU:0";
+    if (strcmp(c->function->name, "gantry_variable_update") == 0) return "ResourceApplyMomentum";
     if (strcmp(name, "name") == 0)
         return strcmp(c->function->name, "gantry_get_setting") == 0 ? "memory_limit" : "AddN";
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i)
@@ -347,7 +373,7 @@ static inline bool given_visit(void *user, const gantry_tuning_record_t *record)
 #define given_double(c, name) 0.5
 #define given_gantry_shape_t(c, name) given_two
 #define given_gantry_dtype_t(c, name) GANTRY_FLOAT32
-#define given_gantry_status_t(c, name) GANTRY_OK
+#define given_gantry_status_t(c, name) GANTRY_NOT_FOUND
 #define given_gantry_device_policy_t(c, name) GANTRY_POLICY_SILENT
 #define given_gantry_placement_mode_t(c, name) GANTRY_PLACEMENT_PREFER
 #define given_gantry_explain_form_t(c, name) GANTRY_EXPLAIN_TEXT

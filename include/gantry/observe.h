@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Observers: code on top of the library that is told each op of a scope, such as the tape of
+ * gantry_train, which records ops to compute gradients.
+ *
+ * A scope's observers belong to its thread. In a scope with an observer, ops do not reuse the
+ * memory of a donated tensor. */
+#ifndef GANTRY_OBSERVE_H
+#define GANTRY_OBSERVE_H
+
+#include <gantry/control.h>
+#include <gantry/op.h>
+#include <gantry/variable.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** An op that succeeded. Pointers are valid during the call that tells it. */
+typedef struct gantry_observation_t {
+    uint32_t struct_size; /**< Its sizeof. */
+    /** Its name: "MatMul"; "ReadVariableOp" of a variable; "PartitionedCall" of a function that is
+     * called outside a trace; "If", "Case" and "While" in a trace (elsewhere the ops of their
+     * bodies are told); "Identity" where a tensor gets another object. */
+    const char *op;
+    const gantry_tensor_t *const *inputs;  /**< Its inputs; of If and Case the selector first. */
+    size_t input_count;                    /**< Entries of inputs. */
+    const gantry_tensor_t *const *outputs; /**< Its outputs. */
+    size_t output_count;                   /**< Entries of outputs. */
+    const gantry_attr_value_t *attrs;      /**< Its attributes, all of them. */
+    size_t attr_count;                     /**< Entries of attrs. */
+    gantry_variable_t *variable;           /**< Of ReadVariableOp; else NULL. */
+    gantry_function_t *function;           /**< Of PartitionedCall; else NULL. */
+    const gantry_function_body_fn *bodies; /**< Of If, Case and While; else NULL. */
+    size_t body_count;                     /**< Entries of bodies. */
+    void *user;                            /**< What bodies get; of gantry_scope_tell its own. */
+    uint64_t most_steps;                   /**< Of While; 0: no limit. */
+} gantry_observation_t;
+
+/** Is told an op. It must not call ops. An error, whose text it sets by gantry_fail, fails the
+ * scope. */
+typedef gantry_status_t (*gantry_observe_fn)(gantry_scope_t *scope,
+                                             const gantry_observation_t *observation, void *user);
+/** Whether a composed op is told as a whole; else its parts are told. */
+typedef bool (*gantry_observe_whole_fn)(const char *op, void *user);
+
+/** An observer of a scope. The struct does not grow. It lives as long as the scope has it. */
+typedef struct gantry_observer_t {
+    gantry_observe_fn observe;     /**< Is told each op. */
+    gantry_observe_whole_fn whole; /**< NULL: no op. The innermost observer decides. */
+    void *user;                    /**< Their last argument. */
+    /** The library's own: the next outer observer. */
+    struct gantry_observer_t *outer;
+} gantry_observer_t;
+
+/** Adds an observer to a scope: it is told the ops of the scope and of scopes begun in it from now
+ * on, before the observers that the scope has. Returns the scope's status. */
+GANTRY_API gantry_status_t gantry_scope_observe(gantry_scope_t *scope, gantry_observer_t *observer);
+/** Removes an observer from a scope and from the scopes in it. An observer that the scope does not
+ * have does no harm. */
+GANTRY_API void gantry_scope_unobserve(gantry_scope_t *scope, gantry_observer_t *observer);
+/** Begins a scope inside another, on its devices, whose ops no observer is told. */
+GANTRY_API gantry_scope_t *gantry_scope_begin_unobserved(gantry_scope_t *parent);
+/** Tells the scope's observers an op of the caller's own, which stands for what was computed in an
+ * unobserved scope. Returns the scope's status. */
+GANTRY_API gantry_status_t gantry_scope_tell(gantry_scope_t *scope,
+                                             const gantry_observation_t *observation);
+/** Whether the scope has an observer. */
+GANTRY_API bool gantry_scope_is_observed(const gantry_scope_t *scope);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Callbacks of trainings, as Keras's. A program's own callback is a gantry_callback_t that it fills
+ * in; those made here are released by gantry_callback_release, after the training.
+ *
+ * Constructors return NULL after a failure, with its text in gantry_last_message. */
+#ifndef GANTRY_TRAIN_CALLBACK_H
+#define GANTRY_TRAIN_CALLBACK_H
+
+#include <gantry_train/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Options of gantry_early_stopping. */
+typedef struct gantry_early_stopping_options_t {
+    uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
+    const char *monitor;  /**< The value that is watched; copied. NULL: "val_loss". */
+    bool is_better_high;  /**< Whether a larger value is better, as of an accuracy. */
+    double min_delta;     /**< A smaller change counts as none. */
+    int64_t patience;     /**< Epochs without improvement before the training ends. 0: 1. */
+} gantry_early_stopping_options_t;
+
+/** EarlyStopping: ends the training when a value does not improve any more. options may be NULL. */
+GANTRY_API gantry_callback_t *gantry_early_stopping(const gantry_early_stopping_options_t *options);
+/** ModelCheckpoint: saves the model after each epoch, by gantry_model_save. monitor NULL: always;
+ * else only if that value improved. Of names with "acc" or "auc" larger is better, else smaller. */
+GANTRY_API gantry_callback_t *gantry_model_checkpoint(const char *path, const char *monitor);
+/** CSVLogger: appends a line for each epoch to a file, which gets a head if it is new. */
+GANTRY_API gantry_callback_t *gantry_csv_logger(const char *path);
+/** The learning rate of an epoch, from the one before. */
+typedef double (*gantry_learning_rate_fn)(int64_t epoch, double learning_rate, void *user);
+/** LearningRateScheduler: sets the optimizer's learning rate before each epoch. */
+GANTRY_API gantry_callback_t *gantry_learning_rate_scheduler(gantry_learning_rate_fn rate,
+                                                             void *user);
+/** Releases a callback that was made here; NULL does no harm. */
+GANTRY_API void gantry_callback_release(gantry_callback_t *callback);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Layers, as Keras has them: the parts of a model.
+ *
+ *     gantry_model_add(model, gantry_dense(10, GANTRY_SOFTMAX, NULL));
+ *
+ * A constructor returns NULL after a failure, with its text in gantry_last_message. A model takes
+ * over the layers that are added to it; what is given a NULL layer fails with that text. Options
+ * may be NULL, and numbers that are 0 stand for Keras's defaults.
+ *
+ * Shapes begin with the batch. A program adds a layer of its own by gantry_layer_create. */
+#ifndef GANTRY_TRAIN_LAYER_H
+#define GANTRY_TRAIN_LAYER_H
+
+#include <gantry_train/initializer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A layer. */
+typedef struct gantry_layer_t gantry_layer_t;
+
+/* ---- activations ---- */
+
+/** An activation. */
+typedef enum gantry_activation_t {
+    GANTRY_LINEAR = 0,      /**< x. */
+    GANTRY_RELU = 1,        /**< max(x, 0). */
+    GANTRY_SIGMOID = 2,     /**< 1 / (1 + exp(-x)). */
+    GANTRY_TANH = 3,        /**< The hyperbolic tangent. */
+    GANTRY_SOFTMAX = 4,     /**< exp(x) divided by its sum over the last dimension. */
+    GANTRY_ELU = 5,         /**< x, or exp(x) - 1 for negative x. */
+    GANTRY_SELU = 6,        /**< Elu, scaled. */
+    GANTRY_GELU = 7,        /**< x times the normal distribution function. */
+    GANTRY_SILU = 8,        /**< x times sigmoid(x). */
+    GANTRY_SOFTPLUS = 9,    /**< log(1 + exp(x)). */
+    GANTRY_SOFTSIGN = 10,   /**< x / (1 + |x|). */
+    GANTRY_RELU6 = 11,      /**< x clamped to [0, 6]. */
+    GANTRY_LEAKY_RELU = 12, /**< x, or 0.2 x for negative x. */
+    GANTRY_LOG_SOFTMAX = 13 /**< The logarithm of softmax. */
+} gantry_activation_t;
+
+/** Applies an activation. */
+GANTRY_API const gantry_tensor_t *gantry_activate(gantry_scope_t *scope,
+                                                  gantry_activation_t activation,
+                                                  const gantry_tensor_t *x);
+/** Keras's name of an activation: "relu"; "" for none. */
+GANTRY_API const char *gantry_activation_name(gantry_activation_t activation);
+
+/* ---- layers ---- */
+
+/** Options of gantry_dense and of the convolutions. */
+typedef struct gantry_kernel_options_t {
+    uint32_t struct_size;                           /**< Its sizeof; 0: that of version 0.1. */
+    const char *name;                               /**< The layer's name; NULL: Keras's. */
+    bool no_bias;                                   /**< Adds no bias. */
+    const gantry_initializer_t *kernel_initializer; /**< Copied. NULL: glorot_uniform. */
+    const gantry_initializer_t *bias_initializer;   /**< Copied. NULL: zeros. */
+    int64_t strides[2];                             /**< Of convolutions; 0: 1. */
+    int64_t dilations[2];                           /**< Of convolutions; 0: 1. */
+    bool same_padding;                              /**< Of convolutions: "same"; else "valid". */
+    int64_t depth_multiplier;                       /**< Of gantry_depthwise_conv2d_layer; 0: 1. */
+} gantry_kernel_options_t;
+
+/** Dense: [..., n] to [..., units]: activation(x kernel + bias). */
+GANTRY_API gantry_layer_t *gantry_dense(int64_t units, gantry_activation_t activation,
+                                        const gantry_kernel_options_t *options);
+/** Embedding: numbers below input_dim, of int32 or int64, [...] to their rows [..., output_dim].
+ * initializer NULL: uniform in [-0.05, 0.05). */
+GANTRY_API gantry_layer_t *gantry_embedding(int64_t input_dim, int64_t output_dim,
+                                            const gantry_initializer_t *initializer,
+                                            const char *name);
+/** Conv1D: [batch, length, channels] to [batch, windows, filters]. */
+GANTRY_API gantry_layer_t *gantry_conv1d_layer(int64_t filters, int64_t kernel_size,
+                                               gantry_activation_t activation,
+                                               const gantry_kernel_options_t *options);
+/** Conv2D: [batch, rows, columns, channels], with square windows. */
+GANTRY_API gantry_layer_t *gantry_conv2d_layer(int64_t filters, int64_t kernel_size,
+                                               gantry_activation_t activation,
+                                               const gantry_kernel_options_t *options);
+/** DepthwiseConv2D: each channel has filters of its own. */
+GANTRY_API gantry_layer_t *gantry_depthwise_conv2d_layer(int64_t kernel_size,
+                                                         gantry_activation_t activation,
+                                                         const gantry_kernel_options_t *options);
+
+/** Options of pools. */
+typedef struct gantry_pool_options_t {
+    uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
+    const char *name;     /**< The layer's name; NULL: Keras's. */
+    int64_t strides;      /**< 0: the size of the pool. */
+    bool same_padding;    /**< "same"; else "valid". */
+} gantry_pool_options_t;
+
+/** MaxPooling1D. */
+GANTRY_API gantry_layer_t *gantry_max_pool1d_layer(int64_t pool_size,
+                                                   const gantry_pool_options_t *options);
+/** AveragePooling1D. */
+GANTRY_API gantry_layer_t *gantry_avg_pool1d_layer(int64_t pool_size,
+                                                   const gantry_pool_options_t *options);
+/** MaxPooling2D, with square windows. */
+GANTRY_API gantry_layer_t *gantry_max_pool2d_layer(int64_t pool_size,
+                                                   const gantry_pool_options_t *options);
+/** AveragePooling2D, with square windows. */
+GANTRY_API gantry_layer_t *gantry_avg_pool2d_layer(int64_t pool_size,
+                                                   const gantry_pool_options_t *options);
+/** GlobalMaxPooling1D and 2D: the maximum over all dimensions but batch and channels. */
+GANTRY_API gantry_layer_t *gantry_global_max_pool(const char *name);
+/** GlobalAveragePooling1D and 2D: their mean. */
+GANTRY_API gantry_layer_t *gantry_global_avg_pool(const char *name);
+
+/** Flatten: [batch, ...] to [batch, elements]. */
+GANTRY_API gantry_layer_t *gantry_flatten(const char *name);
+/** Reshape: the elements of each sample in another shape, which does not name the batch. */
+GANTRY_API gantry_layer_t *gantry_reshape_layer(gantry_shape_t shape, const char *name);
+/** Dropout: in training, elements become 0 with probability rate, and the others are divided by
+ * 1 - rate. */
+GANTRY_API gantry_layer_t *gantry_dropout_layer(double rate, const char *name);
+/** Activation. */
+GANTRY_API gantry_layer_t *gantry_activation_layer(gantry_activation_t activation,
+                                                   const char *name);
+
+/** Options of normalisations. */
+typedef struct gantry_norm_options_t {
+    uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
+    const char *name;     /**< The layer's name; NULL: Keras's. */
+    double epsilon;       /**< Added to the variance. 0: 0.001. */
+    double momentum;      /**< BatchNormalization: part of the old mean in the new; 0: 0.99. */
+} gantry_norm_options_t;
+
+/** BatchNormalization over the last dimension: by the batch's statistics in training, else by
+ * moving means of them. */
+GANTRY_API gantry_layer_t *gantry_batch_normalization(const gantry_norm_options_t *options);
+/** LayerNormalization over the last dimension. */
+GANTRY_API gantry_layer_t *gantry_layer_normalization(const gantry_norm_options_t *options);
+
+/** Options of recurrent layers. */
+typedef struct gantry_recurrent_options_t {
+    uint32_t struct_size;                              /**< Its sizeof; 0: that of version 0.1. */
+    const char *name;                                  /**< The layer's name; NULL: Keras's. */
+    const gantry_activation_t *activation;             /**< Copied. NULL: tanh. */
+    const gantry_activation_t *recurrent_activation;   /**< Of gates. Copied. NULL: sigmoid. */
+    bool no_bias;                                      /**< Adds no bias. */
+    const gantry_initializer_t *kernel_initializer;    /**< Copied. NULL: glorot_uniform. */
+    const gantry_initializer_t *recurrent_initializer; /**< Copied. NULL: orthogonal. */
+    const gantry_initializer_t *bias_initializer;      /**< Copied. NULL: zeros. */
+    bool return_sequences; /**< Returns the outputs of all steps, not the last one. */
+    bool go_backwards; /**< Reads the sequence from its end, and returns outputs in that order. */
+    bool no_unit_forget_bias; /**< LSTM: bias_initializer also for the forget gate; else it is 1. */
+    bool reset_before; /**< GRU: the reset gate acts before the matrix product; Keras: after. */
+} gantry_recurrent_options_t;
+
+/** SimpleRNN: [batch, steps, n] to [batch, units], or with return_sequences [batch, steps, units].
+ * Recurrent layers take 1 to 3600 steps. */
+GANTRY_API gantry_layer_t *gantry_simple_rnn(int64_t units,
+                                             const gantry_recurrent_options_t *options);
+/** LSTM. */
+GANTRY_API gantry_layer_t *gantry_lstm(int64_t units, const gantry_recurrent_options_t *options);
+/** GRU, with a second bias for the recurrent product unless reset_before is set. */
+GANTRY_API gantry_layer_t *gantry_gru(int64_t units, const gantry_recurrent_options_t *options);
+
+/** Options of gantry_multi_head_attention. */
+typedef struct gantry_attention_options_t {
+    uint32_t struct_size;                           /**< Its sizeof; 0: that of version 0.1. */
+    const char *name;                               /**< The layer's name; NULL: Keras's. */
+    int64_t value_dim;                              /**< Of each head's values; 0: key_dim. */
+    double dropout;                                 /**< Rate for the attention's weights. */
+    bool no_bias;                                   /**< Adds no biases. */
+    bool causal;                                    /**< A query sees keys up to its place alone. */
+    const gantry_initializer_t *kernel_initializer; /**< Copied. NULL: glorot_uniform. */
+} gantry_attention_options_t;
+
+/** MultiHeadAttention: inputs query [batch, T, n], value and key [batch, S, m] to [batch, T, n].
+ * Without a key the value is the key, too; one input is query, value and key. */
+GANTRY_API gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
+                                                       const gantry_attention_options_t *options);
+
+/** Add: the sum of inputs of one shape. */
+GANTRY_API gantry_layer_t *gantry_add_layer(const char *name);
+/** Concatenate: inputs joined along an axis; -1: the last. */
+GANTRY_API gantry_layer_t *gantry_concatenate_layer(int32_t axis, const char *name);
+
+/* ---- layers of a program's own ---- */
+
+/** One call of a layer, in a scope that runs or records. The struct may grow. */
+typedef struct gantry_layer_call_t {
+    gantry_scope_t *scope;                /**< Where its ops go. */
+    const gantry_tensor_t *const *inputs; /**< The inputs. */
+    size_t input_count;                   /**< Entries of inputs. */
+    const gantry_tensor_t *const
+        *weights;        /**< The weights, in the order in which build added them. */
+    size_t weight_count; /**< Entries of weights. */
+    bool training;       /**< Whether the model is trained. */
+    /** New values of weights that are not trained, by the place of the weight; NULL: it stays. */
+    const gantry_tensor_t **updates;
+} gantry_layer_call_t;
+
+/** What a layer does. The struct is copied. */
+typedef struct gantry_layer_kind_t {
+    uint32_t struct_size; /**< Its sizeof. */
+    const char *name;     /**< Its class, as Keras writes it: "Dense". */
+    /** Adds the layer's weights, once, by gantry_layer_add_weight. Shapes have batch -1. Returns an
+     * error, with its text by gantry_fail, for inputs that it does not take. NULL: no weights. */
+    gantry_status_t (*build)(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                             size_t input_count, void *user);
+    /** Computes the output, or returns NULL with the scope failed. */
+    const gantry_tensor_t *(*call)(const gantry_layer_call_t *call, void *user);
+    void (*release)(void *user); /**< Ends user; NULL: nothing is to be done. */
+} gantry_layer_kind_t;
+
+/** Makes a layer. name NULL: the kind's name in small letters, with a number. */
+GANTRY_API gantry_layer_t *gantry_layer_create(const gantry_layer_kind_t *kind, void *user,
+                                               const char *name);
+/** In build: adds a weight of the model's type. initializer NULL: glorot_uniform. A weight that is
+ * not trained changes by the call's updates. */
+GANTRY_API gantry_status_t gantry_layer_add_weight(gantry_layer_t *layer, const char *name,
+                                                   gantry_shape_t shape,
+                                                   const gantry_initializer_t *initializer,
+                                                   bool trainable);
+/** Releases a layer that no model took over; NULL does no harm. */
+GANTRY_API void gantry_layer_release(gantry_layer_t *layer);
+/** Its name; the layer owns it. "" for NULL. */
+GANTRY_API const char *gantry_layer_name(const gantry_layer_t *layer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

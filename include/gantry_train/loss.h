@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Losses: how far predictions are from labels, by Keras 3's formulas.
+ *
+ * They are made of ops, so that a tape differentiates them and a function captures them. A loss
+ * belongs to its scope, and its thread is the scope's. */
+#ifndef GANTRY_TRAIN_LOSS_H
+#define GANTRY_TRAIN_LOSS_H
+
+#include <gantry/gantry.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A loss. In the formulas, y are labels, p predictions, and means and sums go over the last
+ * dimension. "Clipped" is clamped to [1e-7, 1 - 1e-7]. */
+typedef enum gantry_loss_t {
+    /** The cross-entropy of a class number for each row. Labels have the shape of predictions
+     * without the classes, their last dimension, or 1 in their place: [n] or [n, 1] for [n,
+     * classes]. From logits: SparseSoftmaxCrossEntropyWithLogits; else the same of log(clipped p).
+     *
+     * Labels may be integers, bool or floats, which are truncated. A label that names no class is
+     * InvalidArgument, as on TensorFlow's CPU: at the call, or when the loss is read. */
+    GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY = 1,
+    /** The cross-entropy of probabilities, [n, classes] for [n, classes]. From logits:
+     * SoftmaxCrossEntropyWithLogits; else -sum(y log(clipped q)), where q = p / sum(p). */
+    GANTRY_CATEGORICAL_CROSSENTROPY = 2,
+    /** mean(-(y log(q) + (1 - y) log(1 - q))), where q is the clipped p; from logits:
+     * mean(max(p, 0) - p y + log(1 + exp(-|p|))). */
+    GANTRY_BINARY_CROSSENTROPY = 3,
+    /** mean((y - p) squared). */
+    GANTRY_MEAN_SQUARED_ERROR = 4,
+    /** mean(|y - p|). */
+    GANTRY_MEAN_ABSOLUTE_ERROR = 5,
+    /** With e = p - y: the mean of e squared / 2 where |e| <= delta, and of delta |e| - delta
+     * squared / 2 elsewhere. */
+    GANTRY_HUBER = 6
+} gantry_loss_t;
+
+/** How the losses of samples become one. */
+typedef enum gantry_reduction_t {
+    GANTRY_REDUCTION_SUM_OVER_BATCH_SIZE = 0, /**< Their sum divided by their number: the mean. */
+    GANTRY_REDUCTION_SUM = 1,                 /**< Their sum. */
+    GANTRY_REDUCTION_NONE = 2,                /**< They stay apart. */
+    /** Their sum divided by the sum of the weights; without weights, the mean. */
+    GANTRY_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT = 3
+} gantry_reduction_t;
+
+/** Options of gantry_loss. */
+typedef struct gantry_loss_options_t {
+    uint32_t struct_size;         /**< Its sizeof; 0: that of version 0.1. */
+    gantry_reduction_t reduction; /**< 0: the mean. */
+    /** Cross-entropies: predictions are logits, not probabilities. Of a model whose last layer is a
+     * softmax or a sigmoid, Keras on TensorFlow finds the logits and computes from them: what it
+     * prints is the loss of the layer's inputs with from_logits. */
+    bool from_logits;
+    /** CATEGORICAL and BINARY: labels y become y (1 - s) + s / classes, in [0, 1]; BINARY: s / 2.
+     * 0: none. */
+    double label_smoothing;
+    double delta; /**< HUBER: where the square ends, above 0; 0: 1. */
+    /** A weight for each loss; NULL: all 1. Their shape is that of the losses, or broadcasts to it:
+     * [n] or [n, 1] for [n], [n, 1] for [n, steps], a scalar for any. Any number type. */
+    const gantry_tensor_t *sample_weights;
+} gantry_loss_options_t;
+
+/** Computes a loss: of each sample, then weighted, then reduced. options may be NULL.
+ *
+ * predictions are floats of one dimension or more, and the result has their type. labels have any
+ * type, which is converted, and the shape of predictions; a last dimension of size 1 may be missing
+ * in one of the two ([n] for [n, 1]); for SPARSE_CATEGORICAL see there. The loss of each sample has
+ * the shape of predictions without the last dimension; a reduction leaves a scalar, which is 0 for
+ * no samples. float16 and bfloat16 are added up in float32.
+ *
+ * Shapes that do not fit, predictions that are not floats, a NULL and an option out of range are
+ * InvalidArgument. Returns NULL then, or if the scope has failed before. */
+GANTRY_API const gantry_tensor_t *gantry_loss(gantry_scope_t *scope, gantry_loss_t loss,
+                                              const gantry_tensor_t *labels,
+                                              const gantry_tensor_t *predictions,
+                                              const gantry_loss_options_t *options);
+
+/** Keras's name of a loss: "sparse_categorical_crossentropy"; "" for no loss. */
+GANTRY_API const char *gantry_loss_name(gantry_loss_t loss);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Metrics: numbers that judge a model over many batches, as Keras 3 computes them.
+ *
+ * A metric keeps its state in variables. An update adds a batch to them without a wait, also inside
+ * a function; no tape records it. The caller that made a metric releases it. Externally
+ * synchronised; once it is built, threads may update it at the same time. */
+#ifndef GANTRY_TRAIN_METRIC_H
+#define GANTRY_TRAIN_METRIC_H
+
+#include <gantry_train/loss.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A metric. */
+typedef struct gantry_metric_t gantry_metric_t;
+
+/** Options of metrics. */
+typedef struct gantry_metric_options_t {
+    uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
+    const char *name;     /**< Its name, which is copied; NULL: Keras's. */
+    gantry_dtype_t dtype; /**< The type of its state and result, a float; 0: float32. */
+    bool from_logits;     /**< gantry_auc: predictions are logits. */
+} gantry_metric_options_t;
+
+/* ---- making: options may be NULL; NULL after a failure, see gantry_last_message ---- */
+
+/** The share of right predictions, "accuracy". The shapes of each update choose the metric, as
+ * Keras's compile does. Predictions [..., 1] or of one dimension: gantry_binary_accuracy at 0.5.
+ * Labels of lower rank or [..., 1]: gantry_sparse_categorical_accuracy. Else
+ * gantry_categorical_accuracy. */
+GANTRY_API gantry_metric_t *gantry_accuracy(const gantry_metric_options_t *options);
+/** How often (prediction > threshold) is the label, 0 or 1; "binary_accuracy". */
+GANTRY_API gantry_metric_t *gantry_binary_accuracy(double threshold,
+                                                   const gantry_metric_options_t *options);
+/** How often the largest label and the largest prediction of a row are the same class, [n, classes]
+ * for [n, classes]; "categorical_accuracy". The first of equals counts. */
+GANTRY_API gantry_metric_t *gantry_categorical_accuracy(const gantry_metric_options_t *options);
+/** How often the label is the class of the largest prediction, [n] or [n, 1] for [n, classes];
+ * "sparse_categorical_accuracy". A label that names no class is never right. */
+GANTRY_API gantry_metric_t *gantry_sparse_categorical_accuracy(
+    const gantry_metric_options_t *options);
+/** How often the class of the largest label is among the k largest predictions, [n, classes] for
+ * [n, classes]; "top_k_categorical_accuracy". k is at least 1; Keras's default is 5. Predictions
+ * are rounded to float32. */
+GANTRY_API gantry_metric_t *gantry_top_k_categorical_accuracy(
+    int32_t k, const gantry_metric_options_t *options);
+/** The same with a class number for each row, [n] or [n, 1] for [n, classes];
+ * "sparse_top_k_categorical_accuracy". A label that names no class is never right. */
+GANTRY_API gantry_metric_t *gantry_sparse_top_k_categorical_accuracy(
+    int32_t k, const gantry_metric_options_t *options);
+/** The area under the ROC curve, "auc", from confusion counts at `thresholds` thresholds, evenly
+ * from 0 to 1, added up by the trapezoidal rule. thresholds is at least 2; 0: 200. Labels that are
+ * not 0 are positive; predictions are clamped to [0, 1]. Matrices count as one list; without
+ * positive or negative labels the area is 0. */
+GANTRY_API gantry_metric_t *gantry_auc(int32_t thresholds, const gantry_metric_options_t *options);
+/** The mean of values, "mean": updates take them as predictions, with labels NULL. */
+GANTRY_API gantry_metric_t *gantry_mean_metric(const gantry_metric_options_t *options);
+/** The mean of a loss over all samples, under the loss's name: GANTRY_MEAN_SQUARED_ERROR,
+ * GANTRY_MEAN_ABSOLUTE_ERROR, cross-entropies. loss_options may be NULL; their sample_weights must
+ * be NULL, and their reduction is ignored. */
+GANTRY_API gantry_metric_t *gantry_loss_metric(gantry_loss_t loss,
+                                               const gantry_loss_options_t *loss_options,
+                                               const gantry_metric_options_t *options);
+/** Releases a metric; NULL does no harm. Functions that update it keep its variables. */
+GANTRY_API void gantry_metric_release(gantry_metric_t *metric);
+
+/* ---- using ---- */
+
+/** Makes the metric's variables, all zeros, on the scope's device, unless it has them. A program
+ * calls it before it traces a function that updates the metric; elsewhere the first update does the
+ * same. Returns the scope's status. */
+GANTRY_API gantry_status_t gantry_metric_build(gantry_metric_t *metric, gantry_scope_t *scope);
+/** Adds a batch. labels have any type, predictions any type of numbers; shapes are as the metric
+ * says, and a last dimension of size 1 may be missing in one of the two. sample_weights may be
+ * NULL: all 1; else [n], or with more dimensions of the values that the metric averages, or a
+ * scalar.
+ *
+ * FailedPrecondition in a trace before gantry_metric_build; InvalidArgument for shapes that do not
+ * fit or a NULL. The state is whole in either case. Returns the scope's status. */
+GANTRY_API gantry_status_t gantry_metric_update(gantry_metric_t *metric, gantry_scope_t *scope,
+                                                const gantry_tensor_t *labels,
+                                                const gantry_tensor_t *predictions,
+                                                const gantry_tensor_t *sample_weights);
+/** The metric of all batches since the last reset, a scalar of its type; 0 before the first. NULL
+ * after a failure, which the scope keeps. */
+GANTRY_API const gantry_tensor_t *gantry_metric_result(gantry_metric_t *metric,
+                                                       gantry_scope_t *scope);
+/** Forgets all batches. Returns the scope's status. */
+GANTRY_API gantry_status_t gantry_metric_reset(gantry_metric_t *metric, gantry_scope_t *scope);
+
+/** Its name; the metric owns it. "" for NULL. */
+GANTRY_API const char *gantry_metric_name(const gantry_metric_t *metric);
+/** The number of its variables; 0 before they are made. Their values add up: the sum of the
+ * variables of two metrics is the state of both together. */
+GANTRY_API size_t gantry_metric_variable_count(const gantry_metric_t *metric);
+/** One of its variables; the metric owns it. NULL for no such variable. */
+GANTRY_API gantry_variable_t *gantry_metric_variable(const gantry_metric_t *metric, size_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

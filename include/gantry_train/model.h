@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Models: layers that are built, trained, tested, and used together, as Keras's.
+ *
+ *     gantry_model_t *model = gantry_sequential(runtime, NULL);
+ *     gantry_model_add(model, gantry_dense(64, GANTRY_RELU, NULL));
+ *     gantry_model_add(model, gantry_dense(10, GANTRY_SOFTMAX, NULL));
+ *     gantry_model_compile(model, &(gantry_compile_options_t){
+ *         .optimizer = gantry_adam(NULL), .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY});
+ *     gantry_model_fit(model, train, &(gantry_fit_options_t){.epochs = 3});
+ *     gantry_model_release(model);
+ *
+ * A call that fails leaves its text in gantry_last_message. A model that failed while it was put
+ * together keeps its first error, and later calls return it, so that one check at the end is
+ * enough. Externally synchronised. */
+#ifndef GANTRY_TRAIN_MODEL_H
+#define GANTRY_TRAIN_MODEL_H
+
+#include <gantry_train/dataset.h>
+#include <gantry_train/layer.h>
+#include <gantry_train/loss.h>
+#include <gantry_train/metric.h>
+#include <gantry_train/optimizer.h>
+#include <gantry_train/strategy.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A model. The caller that made it releases it. */
+typedef struct gantry_model_t gantry_model_t;
+
+/** Options of a model. */
+typedef struct gantry_model_options_t {
+    uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
+    const char *name;     /**< Its name, which is copied; NULL: "sequential" or "functional". */
+    /** Where its variables live: "/GPU:0"; NULL: where the placement puts them. Not with a
+     * strategy. */
+    const char *device;
+    gantry_dtype_t dtype; /**< Of weights; 0: float32. float64 is accepted, too. */
+    /** Of the first values of weights whose initialiser has no seed: they are those of a Keras
+     * model whose layers are made, in the order of the model's, after
+     * keras.utils.set_random_seed(seed). 0: fixed numbers. */
+    int64_t seed;
+    const gantry_strategy_t *strategy; /**< Several devices; NULL: one. It outlives the model. */
+} gantry_model_options_t;
+
+/* ---- putting a model together ---- */
+
+/** Begins a model whose layers follow each other. NULL after a failure. */
+GANTRY_API gantry_model_t *gantry_sequential(gantry_runtime_t *runtime,
+                                             const gantry_model_options_t *options);
+/** Adds a layer behind the last one. The model takes the layer over, also after a failure. */
+GANTRY_API gantry_status_t gantry_model_add(gantry_model_t *model, gantry_layer_t *layer);
+
+/** Begins a model of any form: its values are numbers, which gantry_model_input and
+ * gantry_model_apply return. */
+GANTRY_API gantry_model_t *gantry_functional(gantry_runtime_t *runtime,
+                                             const gantry_model_options_t *options);
+/** Adds an input: the type and the shape of one sample. Returns its value, -1 after a failure. */
+GANTRY_API int32_t gantry_model_input(gantry_model_t *model, gantry_dtype_t dtype,
+                                      gantry_shape_t sample);
+/** Applies a layer to values, and returns the value of its output, -1 after a failure. The model
+ * takes the layer over; a layer that is applied again has the same weights. */
+GANTRY_API int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer,
+                                      const int32_t *values, size_t count);
+/** Says which value is the model's output. */
+GANTRY_API gantry_status_t gantry_model_set_output(gantry_model_t *model, int32_t value);
+
+/** Makes the weights: of a sequential model for samples of this type and shape, of a functional
+ * model for its inputs (sample is ignored). gantry_model_fit does it by itself, from its data. */
+GANTRY_API gantry_status_t gantry_model_build(gantry_model_t *model, gantry_dtype_t dtype,
+                                              gantry_shape_t sample);
+/** Releases a model; NULL does no harm. */
+GANTRY_API void gantry_model_release(gantry_model_t *model);
+
+/* ---- weights ---- */
+
+/** The number of its variables, in the order of the layers; 0 before they are made. */
+GANTRY_API size_t gantry_model_variable_count(const gantry_model_t *model);
+/** One of its variables, on the first device; the model owns it. *out_trainable may be NULL. */
+GANTRY_API gantry_variable_t *gantry_model_variable(const gantry_model_t *model, size_t index,
+                                                    bool *out_trainable);
+/** Sets a variable on all devices. */
+GANTRY_API gantry_status_t gantry_model_set_variable(gantry_model_t *model, size_t index,
+                                                     const void *data, size_t bytes);
+
+/** Saves weights, and the optimizer's state if the model is compiled and was trained or loaded, as
+ * safetensors (gantry_train/checkpoint.h): written beside the file, then renamed. */
+GANTRY_API gantry_status_t gantry_model_save(gantry_model_t *model, const char *path);
+/** Sets weights and the optimizer's state to those of a file, on all devices: all, or none after a
+ * failure. The model is built and has the layers of the one that was saved. A training that goes on
+ * from there takes the steps that it would have taken. */
+GANTRY_API gantry_status_t gantry_model_load(gantry_model_t *model, const char *path);
+
+/** Writes the table of layers as Keras prints it. */
+GANTRY_API gantry_status_t gantry_model_summary(const gantry_model_t *model, char *out,
+                                                size_t out_bytes, size_t *out_needed);
+
+/** Computes the output for inputs, on the first device, in a scope that runs or records: for
+ * training loops of a program's own. NULL after a failure, which the scope keeps. */
+GANTRY_API const gantry_tensor_t *gantry_model_call(gantry_model_t *model, gantry_scope_t *scope,
+                                                    const gantry_tensor_t *const *inputs,
+                                                    size_t input_count, bool training);
+
+/* ---- training ---- */
+
+/** What a model is trained for. */
+typedef struct gantry_compile_options_t {
+    uint32_t struct_size;          /**< Its sizeof; 0: that of version 0.1. */
+    gantry_optimizer_t *optimizer; /**< The model takes it over, also after a failure. */
+    gantry_loss_t loss;            /**< The loss. */
+    const gantry_loss_options_t *loss_options; /**< Copied; NULL: defaults. */
+    gantry_metric_t *const *metrics; /**< The model takes them over, also after a failure. */
+    size_t metric_count;             /**< Entries of metrics. */
+    /** Runs each step op by op, to look at its values. */
+    bool runs_eagerly;
+} gantry_compile_options_t;
+
+/** Sets optimizer, loss and metrics. */
+GANTRY_API gantry_status_t gantry_model_compile(gantry_model_t *model,
+                                                const gantry_compile_options_t *options);
+
+/** The losses and metrics of an epoch. */
+typedef struct gantry_logs_t {
+    const char *const *names; /**< "loss", then the metrics; with "val_" in front, of validation. */
+    const double *values;     /**< Their values. */
+    size_t count;             /**< Entries of names and of values. */
+} gantry_logs_t;
+
+/** Functions that a training calls; each may be NULL. Any status but OK ends the training with it,
+ * with the text of gantry_fail. */
+typedef struct gantry_callback_t {
+    uint32_t struct_size; /**< Its sizeof. */
+    void *user;           /**< Their last argument. */
+    /** Before an epoch. */
+    gantry_status_t (*epoch_begin)(gantry_model_t *model, int64_t epoch, void *user);
+    /** After an epoch; *stop ends the training after it. */
+    gantry_status_t (*epoch_end)(gantry_model_t *model, int64_t epoch, const gantry_logs_t *logs,
+                                 bool *stop, void *user);
+    /** After a step of the training; *stop ends the training after it. */
+    gantry_status_t (*step_end)(gantry_model_t *model, int64_t step, bool *stop, void *user);
+} gantry_callback_t;
+
+/** Takes a text of the training's progress. */
+typedef void (*gantry_write_fn)(const char *text, void *user);
+
+/** Options of a training. */
+typedef struct gantry_fit_options_t {
+    uint32_t struct_size;         /**< Its sizeof; 0: that of version 0.1. */
+    int64_t epochs;               /**< The last epoch; 0: 1. */
+    int64_t initial_epoch;        /**< Epochs that are done, of a training that goes on. */
+    gantry_dataset_t *validation; /**< Batches that are tested after each epoch; NULL. */
+    const gantry_callback_t *const *callbacks; /**< Called in this order. */
+    size_t callback_count;                     /**< Entries of callbacks. */
+    gantry_write_fn write; /**< Gets the progress as text, in lines; NULL: nothing is written. */
+    void *write_user;      /**< Last argument of write. */
+    /** Whether write goes to a terminal: then a bar is drawn again and again. */
+    bool is_terminal;
+} gantry_fit_options_t;
+
+/** Trains on a data set of batches: elements of the inputs, then the labels, then (perhaps) weights
+ * of the samples. options may be NULL. */
+GANTRY_API gantry_status_t gantry_model_fit(gantry_model_t *model, gantry_dataset_t *batches,
+                                            const gantry_fit_options_t *options);
+/** Tests: writes the loss and each metric, 1 + metric_count numbers, to out_values. */
+GANTRY_API gantry_status_t gantry_model_evaluate(gantry_model_t *model, gantry_dataset_t *batches,
+                                                 double *out_values, size_t capacity);
+/** Computes the outputs for batches of inputs (further components are ignored), one after another,
+ * to `out` of out_bytes; *out_needed (may be NULL) is the number of bytes of all. */
+GANTRY_API gantry_status_t gantry_model_predict(gantry_model_t *model, gantry_dataset_t *batches,
+                                                void *out, size_t out_bytes, size_t *out_needed);
+/** The name of value `index` of gantry_model_evaluate: "loss", then the metrics; NULL beyond. */
+GANTRY_API const char *gantry_model_value_name(const gantry_model_t *model, size_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

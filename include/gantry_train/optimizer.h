@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Optimizers by Keras 3's formulas: they update variables by gradients.
+ *
+ *     gantry_optimizer_t *adam = gantry_adam(&(gantry_adam_options_t){.learning_rate = 0.01});
+ *     gantry_optimizer_build(adam, scope, variables, count);
+ *     ... in each step, eagerly or in the body of a function:
+ *     gantry_optimizer_apply(adam, scope, variables, gradients, count);
+ *     gantry_optimizer_release(adam);
+ *
+ * An optimizer's state lies in variables on the devices of the variables that it updates: the
+ * number of steps, the learning rate, and slots, such as Adam's two means. So a step that was
+ * captured as a function counts, and follows a schedule or a learning rate that is set between
+ * calls.
+ *
+ * Small variables of one type on one device share their slots and are updated together, in one pass
+ * over memory. All numbers have the variables' type, except that those of float16 and bfloat16 are
+ * computed in float32 where they are the same for all elements.
+ *
+ * Numbers of options that are 0 stand for Keras's default, which the field names. Where 0 itself is
+ * wanted, a number such as 1e-300 is as good. At most one of the three clips may be set.
+ *
+ * Constructors return NULL after a failure, with its text in gantry_last_message: InvalidArgument
+ * for a number that is negative, not finite or out of its range. A call with an optimizer of NULL
+ * fails with InvalidArgument. The caller that made an optimizer releases it. Externally
+ * synchronised. */
+#ifndef GANTRY_TRAIN_OPTIMIZER_H
+#define GANTRY_TRAIN_OPTIMIZER_H
+
+#include <gantry/gantry.h>
+#include <gantry_train/learning_rate.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** An optimizer. The caller that made it releases it. */
+typedef struct gantry_optimizer_t gantry_optimizer_t;
+
+/** Options of gantry_sgd. NULL: all defaults. */
+typedef struct gantry_sgd_options_t {
+    uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
+    double learning_rate;              /**< The learning rate. 0: 0.01. */
+    const gantry_schedule_t *schedule; /**< Gives the rates; NULL: learning_rate. */
+    /** The part of the weights, times the rate, that each step takes off. 0: none. */
+    double weight_decay;
+    double clipnorm;        /**< The most norm of each gradient; 0: any. */
+    double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
+    double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
+    double momentum; /**< Part of the last update that goes into the next, in [0, 1]. 0: none. */
+    bool nesterov;   /**< Whether the momentum is Nesterov's. */
+} gantry_sgd_options_t;
+/** SGD: gradient descent, with momentum or without. */
+GANTRY_API gantry_optimizer_t *gantry_sgd(const gantry_sgd_options_t *options);
+
+/** Options of gantry_adam. NULL: all defaults. */
+typedef struct gantry_adam_options_t {
+    uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
+    double learning_rate;              /**< The learning rate. 0: 0.001. */
+    const gantry_schedule_t *schedule; /**< Gives the rates; NULL: learning_rate. */
+    /** The part of the weights, times the rate, that each step takes off. 0: none. */
+    double weight_decay;
+    double clipnorm;        /**< The most norm of each gradient; 0: any. */
+    double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
+    double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
+    double beta_1;          /**< Decay of the mean of gradients, in [0, 1). 0: 0.9. */
+    double beta_2;          /**< Decay of the mean of their squares, in [0, 1). 0: 0.999. */
+    double epsilon;         /**< Added to the divisor. 0: 1e-7. */
+    bool amsgrad;           /**< Whether the mean of squares never falls (AMSGrad). */
+} gantry_adam_options_t;
+/** Adam: means of gradients and of their squares. */
+GANTRY_API gantry_optimizer_t *gantry_adam(const gantry_adam_options_t *options);
+
+/** Options of gantry_adamw. NULL: all defaults. */
+typedef struct gantry_adamw_options_t {
+    uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
+    double learning_rate;              /**< The learning rate. 0: 0.001. */
+    const gantry_schedule_t *schedule; /**< Gives the rates; NULL: learning_rate. */
+    /** The part of the weights, times the rate, that each step takes off. 0: 0.004. */
+    double weight_decay;
+    double clipnorm;        /**< The most norm of each gradient; 0: any. */
+    double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
+    double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
+    double beta_1;          /**< Decay of the mean of gradients, in [0, 1). 0: 0.9. */
+    double beta_2;          /**< Decay of the mean of their squares, in [0, 1). 0: 0.999. */
+    double epsilon;         /**< Added to the divisor. 0: 1e-7. */
+    bool amsgrad;           /**< Whether the mean of squares never falls (AMSGrad). */
+} gantry_adamw_options_t;
+/** AdamW: Adam with decoupled weight decay. */
+GANTRY_API gantry_optimizer_t *gantry_adamw(const gantry_adamw_options_t *options);
+
+/** Options of gantry_nadam. NULL: all defaults. */
+typedef struct gantry_nadam_options_t {
+    uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
+    double learning_rate;              /**< The learning rate. 0: 0.001. */
+    const gantry_schedule_t *schedule; /**< Gives the rates; NULL: learning_rate. */
+    /** The part of the weights, times the rate, that each step takes off. 0: none. */
+    double weight_decay;
+    double clipnorm;        /**< The most norm of each gradient; 0: any. */
+    double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
+    double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
+    double beta_1;          /**< Decay of the mean of gradients, in [0, 1). 0: 0.9. */
+    double beta_2;          /**< Decay of the mean of their squares, in [0, 1). 0: 0.999. */
+    double epsilon;         /**< Added to the divisor. 0: 1e-7. */
+} gantry_nadam_options_t;
+/** Nadam: Adam with Nesterov momentum. */
+GANTRY_API gantry_optimizer_t *gantry_nadam(const gantry_nadam_options_t *options);
+
+/** Options of gantry_rmsprop. NULL: all defaults. */
+typedef struct gantry_rmsprop_options_t {
+    uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
+    double learning_rate;              /**< The learning rate. 0: 0.001. */
+    const gantry_schedule_t *schedule; /**< Gives the rates; NULL: learning_rate. */
+    /** The part of the weights, times the rate, that each step takes off. 0: none. */
+    double weight_decay;
+    double clipnorm;        /**< The most norm of each gradient; 0: any. */
+    double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
+    double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
+    double rho;             /**< Decay of the mean of squared gradients, in [0, 1). 0: 0.9. */
+    double momentum; /**< Part of the last update that goes into the next, in [0, 1]. 0: none. */
+    double epsilon;  /**< Added to the mean of squares. 0: 1e-7. */
+    bool centered;   /**< Whether the variance of gradients stands for the mean of squares. */
+} gantry_rmsprop_options_t;
+/** RMSprop: the rate is divided by the root of the mean of squared gradients. */
+GANTRY_API gantry_optimizer_t *gantry_rmsprop(const gantry_rmsprop_options_t *options);
+
+/** Options of gantry_adagrad. NULL: all defaults. */
+typedef struct gantry_adagrad_options_t {
+    uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
+    double learning_rate;              /**< The learning rate. 0: 0.001. */
+    const gantry_schedule_t *schedule; /**< Gives the rates; NULL: learning_rate. */
+    /** The part of the weights, times the rate, that each step takes off. 0: none. */
+    double weight_decay;
+    double clipnorm;                  /**< The most norm of each gradient; 0: any. */
+    double clipvalue;                 /**< The most size of an element of a gradient; 0: any. */
+    double global_clipnorm;           /**< The most norm of all gradients together; 0: any. */
+    double initial_accumulator_value; /**< The first sum of squares. 0: 0.1. */
+    double epsilon;                   /**< Added to the sum of squares. 0: 1e-7. */
+} gantry_adagrad_options_t;
+/** Adagrad: the rate is divided by the root of the sum of squared gradients. */
+GANTRY_API gantry_optimizer_t *gantry_adagrad(const gantry_adagrad_options_t *options);
+
+/** Options of gantry_adamax. NULL: all defaults. */
+typedef struct gantry_adamax_options_t {
+    uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
+    double learning_rate;              /**< The learning rate. 0: 0.001. */
+    const gantry_schedule_t *schedule; /**< Gives the rates; NULL: learning_rate. */
+    /** The part of the weights, times the rate, that each step takes off. 0: none. */
+    double weight_decay;
+    double clipnorm;        /**< The most norm of each gradient; 0: any. */
+    double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
+    double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
+    double beta_1;          /**< Decay of the mean of gradients, in [0, 1). 0: 0.9. */
+    double beta_2;          /**< Decay of the largest gradient, in [0, 1). 0: 0.999. */
+    double epsilon;         /**< Added to the divisor. 0: 1e-7. */
+} gantry_adamax_options_t;
+/** Adamax: Adam with the infinity norm. */
+GANTRY_API gantry_optimizer_t *gantry_adamax(const gantry_adamax_options_t *options);
+
+/** Options of gantry_lion. NULL: all defaults. */
+typedef struct gantry_lion_options_t {
+    uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
+    double learning_rate;              /**< The learning rate. 0: 0.001. */
+    const gantry_schedule_t *schedule; /**< Gives the rates; NULL: learning_rate. */
+    /** The part of the weights, times the rate, that each step takes off. 0: none. */
+    double weight_decay;
+    double clipnorm;        /**< The most norm of each gradient; 0: any. */
+    double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
+    double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
+    double beta_1;          /**< Part of the mean of gradients in the update, in [0, 1). 0: 0.9. */
+    double beta_2;          /**< Decay of the mean of gradients, in [0, 1). 0: 0.99. */
+} gantry_lion_options_t;
+/** Lion: steps of one size, in the direction of a sign. */
+GANTRY_API gantry_optimizer_t *gantry_lion(const gantry_lion_options_t *options);
+
+/** Releases an optimizer and its variables; NULL does no harm. Functions that were traced with it
+ * keep what their traces need, and cannot be traced for new sizes. */
+GANTRY_API void gantry_optimizer_release(gantry_optimizer_t *optimizer);
+
+/** Makes the optimizer's own variables beside `count` variables of floating types. The optimizer
+ * refers to these variables, and does not own them. Needed before a trace in which
+ * gantry_optimizer_apply is called; elsewhere the first gantry_optimizer_apply does it. Again with
+ * the same variables, it does nothing.
+ *
+ * InvalidArgument for a variable that is NULL, occurs twice, or is of an integer type, and for
+ * other variables than those it was built with; FailedPrecondition in the scope of a trace. Returns
+ * the scope's status. After a failure, it is not built. */
+GANTRY_API gantry_status_t gantry_optimizer_build(gantry_optimizer_t *optimizer,
+                                                  gantry_scope_t *scope,
+                                                  gantry_variable_t *const *variables,
+                                                  size_t count);
+
+/** Updates variables by their gradients, and counts the step. gradients[i] has the type and the
+ * shape of variables[i], or is NULL: variable i then stays as it is. The variables are all those
+ * with which the optimizer was built, or some of them. Works eagerly, and in the scope of a trace
+ * if the optimizer is built. Where ops run at once, a step that fails changes no variable.
+ *
+ * InvalidArgument for gradients that do not fit, and if all are NULL. Returns the scope's
+ * status. */
+GANTRY_API gantry_status_t gantry_optimizer_apply(gantry_optimizer_t *optimizer,
+                                                  gantry_scope_t *scope,
+                                                  gantry_variable_t *const *variables,
+                                                  const gantry_tensor_t *const *gradients,
+                                                  size_t count);
+
+/** Sets the learning rate from the next step on, also of functions that were traced: 0 or more.
+ * FailedPrecondition for an optimizer with a schedule. */
+GANTRY_API gantry_status_t gantry_optimizer_set_learning_rate(gantry_optimizer_t *optimizer,
+                                                              double learning_rate);
+/** Reads the learning rate of the next step, in the precision of the variables. With a schedule,
+ * FailedPrecondition before the optimizer is built. */
+GANTRY_API gantry_status_t gantry_optimizer_get_learning_rate(gantry_optimizer_t *optimizer,
+                                                              double *out_learning_rate);
+/** Lists the variables that hold its state, which it owns: for each device and type the number of
+ * steps (int64), the learning rate if there is no schedule, and further scalars, then all slots.
+ * None before it is built. Writes up to capacity pointers, and the full count. */
+GANTRY_API gantry_status_t gantry_optimizer_get_variables(gantry_optimizer_t *optimizer,
+                                                          size_t capacity,
+                                                          gantry_variable_t **out_variables,
+                                                          size_t *out_count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Gradients by reverse-mode differentiation, as TensorFlow's GradientTape.
+ *
+ * A tape records the ops of a scope that depend on what it watches: tensors that were named, and
+ * the variables that are read. gantry_tape_gradient then runs the gradient of each recorded op in
+ * the tape's scope, from the target backwards. That works where ops run at once, and in the scope
+ * of a trace: a training step is one function.
+ *
+ *     gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+ *     const gantry_tensor_t *loss = ... gantry_variable_read(scope, w) ...;
+ *     const gantry_tensor_t *g;
+ *     gantry_tape_gradient(tape, loss, NULL, &(gantry_source_t){.variable = w}, 1, NULL, &g);
+ *     gantry_tape_end(tape);
+ *
+ * A tape belongs to the thread of its scope. */
+#ifndef GANTRY_TRAIN_TAPE_H
+#define GANTRY_TRAIN_TAPE_H
+
+#include <gantry/gantry.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A tape. The caller that began it ends it, before its scope ends. */
+typedef struct gantry_tape_t gantry_tape_t;
+
+/** Options of a tape. */
+typedef struct gantry_tape_options_t {
+    uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
+    /** Whether several gradients may be computed; else the first one ends the recording and frees
+     * what was recorded. */
+    bool persistent;
+    /** Whether variables are watched only if gantry_tape_watch_variable names them. */
+    bool watches_named_variables;
+} gantry_tape_options_t;
+
+/** Begins to record the ops of a scope, and of scopes begun in it from now on. Tapes may be
+ * nested: an outer tape also records the gradients that an inner one computes. options may be
+ * NULL. NULL after a failure, which the scope keeps. */
+GANTRY_API gantry_tape_t *gantry_tape_begin(gantry_scope_t *scope,
+                                            const gantry_tape_options_t *options);
+/** Ends a tape and frees what it recorded; NULL does no harm. */
+GANTRY_API void gantry_tape_end(gantry_tape_t *tape);
+
+/** Stops the recording for now, or goes on with it. */
+GANTRY_API void gantry_tape_pause(gantry_tape_t *tape, bool pauses);
+/** Watches a tensor of a floating type. Returns the scope's status. */
+GANTRY_API gantry_status_t gantry_tape_watch(gantry_tape_t *tape, const gantry_tensor_t *tensor);
+/** Watches a variable, for a tape that does not watch all. Returns the scope's status. */
+GANTRY_API gantry_status_t gantry_tape_watch_variable(gantry_tape_t *tape,
+                                                      gantry_variable_t *variable);
+
+/** What a gradient is computed for: one of both. The struct does not grow. */
+typedef struct gantry_source_t {
+    const gantry_tensor_t *tensor; /**< A tensor, or NULL. */
+    gantry_variable_t *variable;   /**< A variable that was read while the tape recorded. */
+} gantry_source_t;
+
+/** Options of a gradient. */
+typedef struct gantry_gradient_options_t {
+    uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
+    /** Whether a source on which the target does not depend gets zeros; else it gets NULL, which is
+     * no error, as TensorFlow's None. */
+    bool zeros_where_unconnected;
+} gantry_gradient_options_t;
+
+/** Computes the gradient of a target with regard to each source: out_gradients[i] is a tensor of
+ * the source's type and shape, which the scope owns, or NULL. target_gradient (may be NULL: ones)
+ * is the gradient that reaches the target; it has the target's type and shape. options may be NULL.
+ *
+ * Unimplemented for a recorded op that has no gradient here; FailedPrecondition for a second
+ * gradient of a tape that is not persistent. Returns the scope's status. */
+GANTRY_API gantry_status_t gantry_tape_gradient(gantry_tape_t *tape, const gantry_tensor_t *target,
+                                                const gantry_tensor_t *target_gradient,
+                                                const gantry_source_t *sources, size_t source_count,
+                                                const gantry_gradient_options_t *options,
+                                                const gantry_tensor_t **out_gradients);
+
+/** The tensor, through which no gradient flows. */
+GANTRY_API const gantry_tensor_t *gantry_stop_gradient(gantry_scope_t *scope,
+                                                       const gantry_tensor_t *tensor);
+
+/** Computes gradients of inputs from those of outputs: sets input_gradients[i], to NULL where there
+ * is none. An output that nothing depends on has gradient NULL. */
+typedef void (*gantry_backward_fn)(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                                   const gantry_tensor_t *const *outputs,
+                                   const gantry_tensor_t *const *output_gradients,
+                                   const gantry_tensor_t **input_gradients, void *user);
+/** Runs forward, whose own ops no tape records, and gives its outputs the gradient that backward
+ * computes. user lives as long as the tapes of the scope. Returns the scope's status. */
+GANTRY_API gantry_status_t gantry_custom_gradient(
+    gantry_scope_t *scope, gantry_function_body_fn forward, gantry_backward_fn backward, void *user,
+    const gantry_tensor_t *const *inputs, size_t input_count, const gantry_tensor_t **outputs,
+    size_t output_count);
+
+/** Whether a tape has the gradient of an op: "MatMul". Of a composed op also if it has those of its
+ * parts. */
+GANTRY_API bool gantry_op_is_differentiable(const char *op);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which kernels may overwrite the value of a variable:
+ *
+ *     w/read  ->  kernel  ->  w/Assign      the new value takes the memory of the one that was read
+ *
+ * The kernel is the last to use what was read, and nothing between the read and the assignment
+ * uses the variable. Whether another owner holds the value is known in each call only
+ * (frame_overwrite.c). Lanes and graphs of devices would need another order of their work. */
+#include <gantry/function.h>
+
+#include "function/schedule.h"
+#include "place/plan_cache.h"
+
+#define MOST_OVERWRITTEN 4u
+
+/* Blocks may use any variable. */
+static bool is_untouched(const gantry__schedule_t *schedule, const gantry_variable_t *variable,
+                         uint32_t begin, uint32_t end) {
+    for (uint32_t i = begin; i < end; ++i) {
+        const gantry__act_t *act = &schedule->acts[i];
+        if (act->kind == GANTRY__DO_BLOCK) return false;
+        if (act->kind != GANTRY__DO_READ && act->kind != GANTRY__DO_ASSIGN) continue;
+        if (schedule->graph->nodes[act->node].variable == variable) return false;
+    }
+    return true;
+}
+
+/* Whether input k of the kernel's act is a value of the variable that ends there. */
+static bool is_own_value(const gantry__schedule_t *schedule, uint32_t call, uint32_t k,
+                         const gantry__slot_t *result, uint32_t assign) {
+    const gantry__act_t *act = &schedule->acts[call];
+    const gantry__slot_t *slot = &schedule->slots[act->inputs[k]];
+    const gantry__value_t *value = &schedule->graph->values[slot->value],
+                          *made = &schedule->graph->values[result->value];
+    const gantry_variable_t *variable =
+        schedule->graph->nodes[schedule->acts[assign].node].variable;
+    if (slot->root != act->inputs[k] || slot->kind != GANTRY__SLOT_TENSOR ||
+        slot->last_step != call || slot->made_by == UINT32_MAX || slot->device != act->device ||
+        value->dtype != made->dtype || value->bytes != made->bytes || made->bytes == 0)
+        return false;
+    const gantry__act_t *read = &schedule->acts[slot->made_by];
+    return read->kind == GANTRY__DO_READ &&
+           schedule->graph->nodes[read->node].variable == variable &&
+           is_untouched(schedule, variable, slot->made_by + 1, assign);
+}
+
+static gantry_status_t add_overwrite(gantry__schedule_t *schedule, gantry__act_t *act,
+                                     const gantry__overwrite_t *added) {
+    gantry__overwrite_t all[MOST_OVERWRITTEN];
+    if (act->overwrite_count == MOST_OVERWRITTEN) return GANTRY_OK;
+    for (uint32_t i = 0; i < act->overwrite_count; ++i) all[i] = act->overwrites[i];
+    all[act->overwrite_count] = *added;
+    const gantry__overwrite_t *kept =
+        gantry__arena_copy(&schedule->memory, all, act->overwrite_count + 1, sizeof *all);
+    if (!kept) return GANTRY_RESOURCE_EXHAUSTED;
+    act->overwrites = kept;
+    ++act->overwrite_count;
+    return GANTRY_OK;
+}
+
+/* The kernel that makes the assigned value. Only a fused program may write several outputs over
+ * inputs. */
+static gantry_status_t visit_assign(gantry__schedule_t *schedule, uint32_t assign) {
+    const gantry__node_t *node = &schedule->graph->nodes[schedule->acts[assign].node];
+    const uint32_t number = schedule->acts[assign].inputs[0];
+    const gantry__slot_t *slot = &schedule->slots[number];
+    if (node->update || slot->root != number || slot->kind != GANTRY__SLOT_TENSOR ||
+        slot->made_by == UINT32_MAX)
+        return GANTRY_OK;
+    gantry__act_t *act = &schedule->acts[slot->made_by];
+    if (act->kind != GANTRY__DO_CALL) return GANTRY_OK;
+    gantry__overwrite_t found = {.variable = node->variable};
+    while (act->outputs[found.output] != number) ++found.output;
+    const bool is_fused =
+        schedule->graph->nodes[act->node].op->id == GANTRY__OP_ID__FusedElementwise;
+    if (found.output > 0 && !is_fused) return GANTRY_OK;
+    const uint32_t end = gantry__schedule_donor_end(schedule, act);
+    while (found.input < end && !is_own_value(schedule, slot->made_by, found.input, slot, assign))
+        ++found.input;
+    return found.input < end ? add_overwrite(schedule, act, &found) : GANTRY_OK;
+}
+
+gantry_status_t gantry__pass_overwrite(gantry__schedule_t *schedule) {
+    if (schedule->lane_count > 1 || schedule->notes) return GANTRY_OK;
+    for (uint32_t i = 0; i < schedule->act_count; ++i) {
+        if (schedule->acts[i].kind == GANTRY__DO_ASSIGN) GANTRY__TRY(visit_assign(schedule, i));
+    }
+    return GANTRY_OK;
+}

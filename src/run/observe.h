@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tells a scope's observers what ran. Only for scopes that have some. */
+#ifndef GANTRY_RUN_OBSERVE_H
+#define GANTRY_RUN_OBSERVE_H
+
+#include <gantry/observe.h>
+
+#include "run/eager_state.h"
+
+/* Tells all of them. */
+GANTRY__COLD gantry_status_t gantry__observe(gantry_scope_t *scope,
+                                             const gantry_observation_t *observation);
+/* An op of the eager path, unless its parts were told. After a failure *output_count is 0. */
+GANTRY__COLD gantry_status_t gantry__observe_op(const gantry__eager_t *eager, size_t *output_count);
+/* Whether the parts of a composed op are told instead of the op. */
+GANTRY__COLD bool gantry__observes_parts(const gantry_scope_t *scope, const gantry__op_def_t *op);
+/* The tensor `output` is another object over the elements of `input`. */
+GANTRY__COLD gantry_status_t gantry__observe_alias(gantry_scope_t *scope,
+                                                   const gantry_tensor_t *input,
+                                                   const gantry_tensor_t *output);
+GANTRY__COLD gantry_status_t gantry__observe_read(gantry_scope_t *scope,
+                                                  gantry_variable_t *variable,
+                                                  const gantry_tensor_t *value);
+
+#endif

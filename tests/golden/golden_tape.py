@@ -1,0 +1,479 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes gradients.json: what tf.GradientTape gives for the ops that libgantry_train has gradients of.
+
+A case is one call of an op in the form of README.md, with these attributes of its own:
+
+    test_inputs     how many of `inputs` are the op's; behind them lie the gradients of its outputs of a floating type
+    test_outputs    how many outputs the op has
+    test_of         the inputs that have a gradient; `outputs` are those gradients, or one 0 where there is none.
+                    TensorFlow gives None for all other inputs.
+    test_smooth     the op is smooth at these inputs: differences must give the same gradient
+    test_second     likewise for the gradient of the gradient
+    test_untold     TensorFlow has no such op: differences alone judge the gradient
+
+Each case exists in float32 and in float64.
+"""
+import inspect
+import json
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from golden_case import F32, F64, encode_attr, encode_tensor, is_float, rng_for  # before TensorFlow: sets its options
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework import op_def_registry
+
+RAW = {"Add": "AddV2", "BatchMatMul": "BatchMatMulV2", "Concat": "ConcatV2", "Gather": "GatherV2", "Pad": "PadV2",
+       "MatrixDiagPart": "MatrixDiagPartV3", "MatrixDiag": "MatrixDiagV3", "MatrixSetDiag": "MatrixSetDiagV3",
+       "Reverse": "ReverseV2", "Select": "SelectV2", "TopK": "TopKV2", "FusedBatchNorm": "FusedBatchNormV3"}
+HERE = os.path.dirname(os.path.abspath(__file__))
+CASES = []
+
+
+class Values:
+    """Values of a floating type: which range, and the shape; or given ones."""
+
+    def __init__(self, kind, shape=(), given=None):
+        self.kind, self.shape, self.given = kind, shape, given
+
+    def make(self, dtype, *name):
+        if self.given is not None:
+            return np.asarray(self.given, dtype)
+        rng = rng_for("tape", self.kind, self.shape, *name)
+        low, high = {"any": (-2, 2), "positive": (0.4, 2.4), "unit": (-0.9, 0.9), "above": (1.3, 3)}.get(self.kind, (0, 0))
+        if self.kind == "apart":  # no two are near each other, none is near 0
+            count = int(np.prod(self.shape))
+            values = (rng.permutation(count) + 1) * 0.375 * rng.choice([-1, 1], size=count)
+            return values.reshape(self.shape).astype(dtype)
+        if self.kind == "off":    # no value is near 0, 3 or 6
+            values = rng.choice([-2.5, -1.75, -0.75, 0.5, 1.25, 2.5, 4.5, 7.25], size=self.shape)
+            return values.astype(dtype)
+        return np.round(rng.uniform(low, high, size=self.shape) * 256).astype(dtype) / dtype.type(256)
+
+
+def any_(*shape):
+    return Values("any", shape)
+
+
+def positive(*shape):
+    return Values("positive", shape)
+
+
+def unit(*shape):
+    return Values("unit", shape)
+
+
+def apart(*shape):
+    return Values("apart", shape)
+
+
+def off(*shape):
+    return Values("off", shape)
+
+
+def above(*shape):
+    return Values("above", shape)
+
+
+def at(values):
+    return Values("given", given=values)
+
+
+def ints(values, dtype=np.int32):
+    return np.asarray(values, dtype)
+
+
+def add(op, inputs, attrs=None, name="", function=None, smooth=True, second=False, untold=False, none=(), tolerance=None,
+        weights=None):
+    """A case of inputs, Values or arrays. function: TensorFlow's, of the inputs, where it is no op of this name.
+    weights: the gradient of the one output; else it is drawn. none: inputs for which TensorFlow has zeros, and Gantry no gradient. tolerance: of float32 and of float64."""
+    CASES.append(dict(op=op, inputs=inputs, attrs=attrs or {}, name=name, function=function, smooth=smooth,
+                      second=second, untold=untold, none=none, tolerance=tolerance, weights=weights))
+
+
+def run_raw(name, tensors, attrs):
+    definition = op_def_registry.get(name)
+    arguments, place, lists = {}, 0, sum(1 for a in definition.input_arg if a.number_attr)
+    for arg in definition.input_arg:
+        count = len(tensors) - len(definition.input_arg) + 1 if lists and arg.number_attr else 1
+        arguments[arg.name] = list(tensors[place:place + count]) if arg.number_attr else tensors[place]
+        place += count
+    assert place == len(tensors), (name, place, len(tensors))
+    arguments.update({k: tf.as_dtype(v) if isinstance(v, np.dtype) else v for k, v in attrs.items()})
+    function = getattr(tf.raw_ops, name)
+    names = inspect.signature(function).parameters  # TensorFlow's Python renames some
+    return function(**{k if k in names else "axis": v for k, v in arguments.items()})
+
+
+def run(case, arrays, number):
+    """The op's outputs, the gradients of outputs that were used, and those of the inputs."""
+    tensors = [tf.constant(a) for a in arrays]
+    watched = [t for t in tensors if t.dtype.is_floating]
+    with tf.device("/CPU:0"), tf.GradientTape() as tape:
+        for tensor in watched:
+            tape.watch(tensor)
+        results = (case["function"](*tensors) if case["function"]
+                   else run_raw(RAW.get(case["op"], case["op"]), tensors, case["attrs"]))
+        results = list(results) if isinstance(results, (list, tuple)) else [results]
+        floating = [r for r in results if r.dtype.is_floating]
+        weights = [(case["weights"] or any_(*r.shape)).make(np.dtype(r.dtype.as_numpy_dtype), "dy", case["op"], number, i) for i, r in
+                   enumerate(floating)]
+    gradients = tape.gradient(floating, tensors, output_gradients=[tf.constant(w) for w in weights])
+    return len(results), weights, [None if g is None else tf.convert_to_tensor(g).numpy() for g in gradients]
+
+
+def record(case, number, dtype):
+    arrays = [x.make(dtype, case["op"], number, i) if isinstance(x, Values) else x for i, x in enumerate(case["inputs"])]
+    if case["untold"]:
+        outputs, weights, gradients = 1, [case["untold"].make(dtype, "dy", case["op"], number)], []
+        of = [i for i, a in enumerate(arrays) if is_float(a.dtype) and i not in case["none"]]
+    else:
+        outputs, weights, gradients = run(case, arrays, number)
+        of = [i for i, g in enumerate(gradients) if g is not None and i not in case["none"]]
+    attrs = dict(case["attrs"], test_inputs=len(arrays), test_outputs=outputs, test_of=of, test_smooth=case["smooth"],
+                 test_second=case["second"], test_untold=bool(case["untold"]))
+    bound = (case["tolerance"] or (4e-6, 4e-14))[0 if dtype == F32 else 1]
+    return {"name": "_".join(t for t in (case["op"], case["name"], str(number), dtype.name) if t), "op": case["op"],
+            "attrs": {k: encode_attr(v) for k, v in attrs.items()},
+            "inputs": [encode_tensor(x) for x in arrays + weights],
+            "outputs": [encode_tensor(gradients[i]) for i in of if gradients] or [encode_tensor(np.zeros((), dtype))],
+            "tolerance": {"abs": bound, "rel": bound}}
+
+
+def arithmetic():
+    for op in ("Add", "Sub", "Mul", "Div", "SquaredDifference", "DivNoNan", "MulNoNan"):
+        second = positive if "Div" in op else any_
+        add(op, [any_(2, 3), second(2, 3)], second=True)
+        add(op, [any_(2, 3), second(3)], second=True)
+        add(op, [any_(2, 1, 2), second(3, 1)], second=True)
+        add(op, [any_(), second(2)], second=True)
+        add(op, [any_(2, 2), second()], second=True)
+    add("DivNoNan", [at([1, 2, 0]), at([0, 2, 0])], name="zero", smooth=False)
+    add("MulNoNan", [at([1, np.inf, 2]), at([0, 0, 3])], name="zero", smooth=False)
+    add("Div", [at([1, 0]), at([0, 0])], name="zero", smooth=False)
+    add("FloorMod", [at([5.25, -5.25, 1.5]), at([2, 2, -4])])
+    add("FloorMod", [at([[5.25], [-3.5]]), at([2, -3])])
+    add("Maximum", [apart(2, 3), at([0.1, -0.1, 0.2])])
+    add("Minimum", [apart(2, 3), at([[0.1], [-0.1]])])
+    for op in ("Maximum", "Minimum"):
+        add(op, [at([1, 2, 3, 0]), at([1, 2.5, 2, 0])], name="ties", smooth=False)
+        add(op, [at([[1, 1], [0, 2]]), at(1)], name="ties", smooth=False)
+    add("Pow", [positive(2, 2), any_(2, 2)], second=True)
+    add("Pow", [positive(2, 2), any_(2)], second=True)
+    add("Pow", [any_(3), at(2)], name="square", smooth=False)
+    add("Pow", [at([0, 0, 0, 0, -2, -2, 1, 2]), at([0, 1, 2, 0.5, 2, 3, 0, 0])], name="edges", smooth=False)
+    add("Atan2", [off(2, 3), off(3)], second=True)
+    add("Atan2", [at([0, 1, 0]), at([1, 0, -1])], name="axes", smooth=False)
+    add("Xdivy", [positive(2, 2), positive(2)], second=True)
+    add("Xlogy", [positive(2, 2), positive(2)], second=True)
+    add("Xlog1py", [positive(2, 2), positive(2)], second=True)
+    for op in ("Xdivy", "Xlogy", "Xlog1py"):
+        add(op, [at([0, 0, 1]), at([0, 2, 0.5])], name="zero", smooth=False)
+    add("AddN", [any_(2, 2), any_(2, 2), any_(2, 2)])
+    add("AddN", [any_(2)])
+    add("Select", [np.array([[True, False]] * 2), any_(2, 2), any_(2)])
+    add("Select", [np.array(True), any_(), any_(3)])
+    add("ClipByValue", [at([-3, -0.5, 0.25, 4]), at(-1), at(1)])
+    add("ClipByValue", [at([[-3, 0.5], [0.25, 4]]), at([[-1, 0], [-1, 0]]), at(1)])
+    add("ClipByValue", [at([-1, 1, 0]), at(-1), at(1)], name="bounds", smooth=False)
+
+
+def unary():
+    for op in ("Neg", "Square", "Exp", "Expm1", "Sin", "Cos", "Tan", "Atan", "Sinh", "Cosh", "Tanh", "Asinh", "Erf",
+               "Erfc", "Sigmoid", "Softplus"):
+        values = unit if op == "Tan" else any_
+        add(op, [values(2, 3)], second=True, tolerance=(8e-6, 4e-13))
+        add(op, [values()], second=True, tolerance=(8e-6, 4e-13))
+    for op in ("Sqrt", "Rsqrt", "Log", "Log1p", "Reciprocal"):
+        add(op, [positive(2, 3)], second=True)
+        add(op, [at([0, 1])], name="zero", smooth=False)
+    for op in ("Sqrt", "Rsqrt", "Reciprocal"):
+        add(op, [at([0, 0, 4])], name="quiet", smooth=False, weights=at([0, 1, 0]))
+    add("Lgamma", [positive(2, 3)], tolerance=(8e-6, 4e-13))
+    for op in ("Asin", "Acos", "Atanh"):
+        add(op, [unit(2, 3)], second=True, tolerance=(8e-6, 4e-13))
+        add(op, [at([1, -1, 0])], name="ends", smooth=False)
+    add("Acosh", [above(2, 3)], second=True, tolerance=(8e-6, 4e-13))
+    add("Abs", [off(2, 3)], second=True)
+    add("Abs", [at([0, -1, 1])], name="zero", smooth=False)
+    add("Sign", [off(3)], second=True)
+    add("Sign", [at([0, -1])], name="zero", smooth=False)
+    add("Tanh", [at([0, 20, -20])], name="ends", smooth=False)
+    add("Sigmoid", [at([0, 90, -90])], name="ends", smooth=False)
+    for op in ("Floor", "Ceil", "Round", "Rint", "IsNan", "OnesLike", "ZerosLike"):
+        add(op, [off(3)])
+    for op in ("FloorDiv", "TruncateDiv", "Less", "Equal"):
+        add(op, [off(3), off(3)])
+
+
+def activations():
+    zero = at([0, -1, 1, 6, 7, 3])
+    for op in ("Relu", "Relu6", "Elu", "Selu", "Softsign"):
+        add(op, [off(2, 3)], second=True, tolerance=(8e-6, 4e-13))
+        add(op, [zero], name="corners", smooth=False)
+    add("Relu", [at([-1, 0, 1, -1])], name="infinite", smooth=False, weights=at([np.inf, np.inf, np.inf, np.nan]))
+    add("LeakyRelu", [off(2, 3)], second=True)
+    add("LeakyRelu", [off(2, 3)], {"alpha": 0.375}, second=True)
+    add("LeakyRelu", [zero], name="corners", smooth=False)
+    add("Silu", [any_(2, 3)], function=tf.nn.silu, second=True)
+    add("Gelu", [any_(2, 3)], {"approximate": False}, function=lambda x: tf.nn.gelu(x, False), second=True,
+        tolerance=(4e-6, 1e-7))
+    add("Gelu", [any_(2, 3)], {"approximate": True}, function=lambda x: tf.nn.gelu(x, True), second=True,
+        tolerance=(4e-6, 1e-7))
+
+
+def reductions():
+    for op in ("Sum", "Mean", "Prod", "Max", "Min", "EuclideanNorm", "LogSumExp", "Var", "Std"):
+        functions = {"LogSumExp": tf.reduce_logsumexp, "Var": tf.math.reduce_variance, "Std": tf.math.reduce_std}
+        values = apart if op in ("Max", "Min") else any_
+        for shape, axes, kept in (((2, 3), [0, 1], False), ((2, 3), [1], False), ((2, 3, 2), [0, -1], True),
+                                  ((2, 3, 2), [1], True), ((2, 3, 2), [0, 2], False), ((3,), [], False)):
+            if op in ("Std", "EuclideanNorm", "Var") and not axes:
+                continue  # of one number: a corner
+            function = functions.get(op)
+            add(op, [values(*shape), ints(axes)], {"keep_dims": kept}, second=op not in ("Max", "Min"),
+                function=function and (lambda x, a, f=function, k=kept, n=list(axes): f(x, n, k)),
+                tolerance=(8e-6, 4e-13))
+    add("Prod", [at([[0, 2, 3], [0, 0, 3]]), ints([1])], {"keep_dims": False}, name="zeros")
+    add("Prod", [at([[0, 2, 3], [4, 0, 3]]), ints([0, 1])], {"keep_dims": False}, name="zeros")
+    for op in ("Max", "Min"):
+        add(op, [at([[1, 1, 0], [0, 2, 2]]), ints([1])], {"keep_dims": False}, name="ties", smooth=False)
+        add(op, [at([[1, 1], [1, 1]]), ints([0, 1])], {"keep_dims": True}, name="ties", smooth=False)
+    add("EuclideanNorm", [at([0, 0]), ints([0])], {"keep_dims": False}, name="zero", smooth=False)
+    add("Std", [at([2, 2]), ints([0])], {"keep_dims": False}, name="zero", smooth=False,
+        function=lambda x, a: tf.math.reduce_std(x, [0], False))
+    add("LogSumExp", [at([-np.inf, 1, 2]), ints([0])], {"keep_dims": False}, name="infinity", smooth=False,
+        function=lambda x, a: tf.reduce_logsumexp(x, [0], False))
+    add("Moments", [any_(2, 3), ints([1])], {"keep_dims": False}, function=lambda x, a: tf.nn.moments(x, [1]))
+    add("L2Loss", [any_(2, 3)], second=True)
+    for op in ("ArgMax", "ArgMin"):
+        add(op, [apart(2, 3), ints(1)])
+    for op in ("Cumsum", "Cumprod", "CumulativeLogsumexp"):
+        for exclusive in (False, True):
+            for reverse in (False, True):
+                if op == "CumulativeLogsumexp" and exclusive:
+                    continue  # begins with the lowest number
+                add(op, [positive(2, 3), ints(-1 if reverse else 0)], {"exclusive": exclusive, "reverse": reverse},
+                    tolerance=(1e-5, 1e-12))
+    add("Cumprod", [at([2, 0, 3]), ints(0)], name="zero", smooth=False)
+
+
+def shapes():
+    add("Identity", [any_(2)])
+    add("Cast", [any_(3)], {"DstT": F64}, name="double", tolerance=(2e-6, 2e-6))
+    add("Cast", [any_(3)], {"DstT": F32}, name="single", tolerance=(2e-6, 2e-6), smooth=False)
+    add("Cast", [any_(3)], {"DstT": np.dtype("int32")}, name="integer")
+    add("Reshape", [any_(2, 3), ints([3, -1])])
+    add("ExpandDims", [any_(2, 3), ints(1)])
+    add("Squeeze", [any_(2, 1, 3, 1)], {"squeeze_dims": [1]})
+    add("Transpose", [any_(2, 3, 2), ints([2, 0, 1])])
+    add("BroadcastTo", [any_(2, 1), ints([3, 2, 2])])
+    add("BroadcastTo", [any_(), ints([2, 2])])
+    add("Tile", [any_(2, 3), ints([2, 1])])
+    add("Tile", [any_(2, 1, 2), ints([2, 3, 2])])
+    add("Tile", [any_(2), ints([0])], name="empty")
+    add("Concat", [any_(2, 1), any_(2, 2), any_(2, 1), ints(1)])
+    add("Concat", [any_(1, 2), any_(2, 2), ints(-2)])
+    add("Concat", [any_(0, 2), any_(2, 2), ints(0)])
+    add("Pack", [any_(2), any_(2), any_(2)], {"axis": 1})
+    add("Pack", [any_(2, 1)], {"axis": -1})
+    add("Unpack", [any_(2, 3)], {"num": 3, "axis": 1})
+    add("Split", [ints(1), any_(2, 4)], {"num_split": 2})
+    add("SplitV", [any_(2, 4), ints([1, 3]), ints(-1)], {"num_split": 2})
+    add("Slice", [any_(3, 4), ints([1, 0]), ints([2, 3])])
+    add("Slice", [any_(3, 2), ints([1, 0]), ints([-1, -1])])
+    add("StridedSlice", [any_(4, 3), ints([1, 2]), ints([4, 0]), ints([2, -1])])
+    add("StridedSlice", [any_(3, 2, 2), ints([0, 1, 0]), ints([0, 2, 0]), ints([1, 1, 1])],
+        {"ellipsis_mask": 1, "shrink_axis_mask": 2, "new_axis_mask": 4})
+    add("StridedSlice", [any_(5), ints([0]), ints([0]), ints([-2])], {"begin_mask": 1, "end_mask": 1})
+    add("Pad", [any_(2, 2), ints([[1, 0], [0, 2]]), at(3)])
+    add("MirrorPad", [any_(3, 3), ints([[1, 2], [0, 1]])], {"mode": "REFLECT"})
+    add("MirrorPad", [any_(2, 3), ints([[1, 2], [0, 1]])], {"mode": "SYMMETRIC"})
+    add("Reverse", [any_(2, 3), ints([1])])
+    add("Roll", [any_(2, 3), ints([1, -2]), ints([1, 0])])
+    for op, shape in (("SpaceToDepth", (1, 2, 4, 1)), ("DepthToSpace", (1, 1, 2, 4))):
+        add(op, [any_(*shape)], {"block_size": 2})
+    add("SpaceToBatchND", [any_(1, 3, 1), ints([2]), ints([[1, 0]])])
+    add("BatchToSpaceND", [any_(2, 2, 1), ints([2]), ints([[1, 0]])])
+    add("Fill", [ints([2, 2]), any_()])
+    add("MatrixBandPart", [any_(3, 3), ints(1, np.int64), ints(0, np.int64)])
+    add("MatrixDiag", [any_(2, 2), ints(0), ints(-1), ints(-1), at(0)])
+    add("MatrixDiag", [any_(2, 2), ints([0, 1]), ints(2), ints(3), at(1)], {"align": "LEFT_RIGHT"})
+    add("MatrixDiagPart", [any_(2, 3), ints(0), at(0)])
+    add("MatrixDiagPart", [any_(3, 3), ints([-1, 1]), at(2)], {"align": "RIGHT_RIGHT"})
+    add("MatrixSetDiag", [any_(2, 3), any_(2), ints(0)])
+    add("MatrixSetDiag", [any_(3, 3), any_(2, 3), ints([0, 1])], {"align": "LEFT_LEFT"})
+    window = {"ksizes": [1, 2, 2, 1], "strides": [1, 1, 2, 1], "rates": [1, 1, 1, 1], "padding": "SAME"}
+    add("ExtractImagePatches", [any_(1, 3, 3, 1)], window)
+    add("FoldImagePatches", [any_(1, 3, 2, 4), ints([1, 3, 3, 1], np.int64)], window, untold=any_(1, 3, 3, 1))
+
+
+def indices():
+    add("Gather", [any_(3, 2), ints([2, 0, 2]), ints(0)], {"batch_dims": 0})
+    add("Gather", [any_(3, 2), ints(1), ints(0)], {"batch_dims": 0})
+    add("Gather", [any_(2, 3, 2), ints([[2, 0], [1, 1]], np.int64), ints(1)], {"batch_dims": 0})
+    add("Gather", [any_(2, 3), ints([0, 2]), ints(-1)], {"batch_dims": 0})
+    add("Gather", [any_(2, 3), ints([[0, 0], [2, 1]]), ints(1)], {"batch_dims": 1})
+    add("Gather", [any_(2, 2, 3, 1), ints([[0, 0], [2, 1]]), ints(2)], {"batch_dims": 1})
+    add("GatherNd", [any_(3, 2), ints([[2], [0], [2]])])
+    add("GatherNd", [any_(2, 2), ints([[[1, 0]], [[0, 1]]])])
+    add("ScatterNd", [ints([[1], [3], [1]]), any_(3, 2), ints([4, 2])])
+    for op in ("TensorScatterUpdate", "TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin"):
+        add(op, [any_(4, 2), ints([[1], [3]]), any_(2, 2)])
+    for op in ("TensorScatterMax", "TensorScatterMin"):
+        add(op, [at([1, 2, 3, 4]), ints([[1], [1], [2]]), at([2, 2, 3])], name="ties", smooth=False)
+    add("EmbeddingLookup", [any_(3, 2), ints([[2, 0], [2, 1]])], function=tf.gather)
+    add("BooleanMask", [any_(3, 2), np.array([True, False, True])], function=tf.boolean_mask)
+    for op in ("SegmentSum", "SegmentMean", "SegmentMax", "SegmentMin", "SegmentProd"):
+        values = apart if "M" in op and op != "SegmentMean" else any_
+        add(op, [values(4, 2), ints([0, 0, 2, 2])])
+        unsorted = "Unsorted" + op
+        mean = (lambda x, i, n: tf.math.unsorted_segment_mean(x, i, n)) if op == "SegmentMean" else None
+        add(unsorted, [values(4, 2), ints([1, 0, -1, 1]), ints(2)], function=mean)
+        add(unsorted, [values(2, 2), ints([[1, 0], [1, 3]]), ints(4)], function=mean, smooth=op not in ("SegmentMax", "SegmentMin"))
+    for op in ("SegmentMax", "SegmentMin"):
+        add(op, [at([1, 1, 2, 2, 1]), ints([0, 0, 1, 1, 1])], name="ties", smooth=False)
+        add("Unsorted" + op, [at([1, 1, 2, 2, 1]), ints([1, 1, 0, 0, 0]), ints(2)], name="ties", smooth=False)
+    for op, further in (("SegmentProd", []), ("UnsortedSegmentProd", [ints(3)])):
+        add(op, [at([2, 0, 3, 0, 0, 4, 5]), ints([0, 0, 0, 1, 1, 1, 2])] + further, name="zeros")
+    add("Sort", [apart(2, 4)], {"axis": -1, "direction": "ASCENDING"}, function=lambda x: tf.sort(x))
+    add("Sort", [apart(3, 2)], {"axis": 0, "direction": "DESCENDING"},
+        function=lambda x: tf.sort(x, axis=0, direction="DESCENDING"))
+    add("Sort", [apart(3)], {"axis": 0, "direction": "DESCENDING"},
+        function=lambda x: tf.sort(x, axis=0, direction="DESCENDING"))
+    add("TopK", [apart(2, 4), ints(2)])
+    add("TopK", [apart(4), ints(3)])
+    add("OneHot", [ints([0, 1]), ints(2), at(1), at(0)])
+
+
+def products():
+    for a, b in ((False, False), (True, False), (False, True), (True, True)):
+        shapes_ = ((3, 2) if a else (2, 3)), ((2, 3) if b else (3, 2))
+        add("MatMul", [any_(*shapes_[0]), any_(*shapes_[1])], {"transpose_a": a, "transpose_b": b}, second=not a)
+        add("BatchMatMul", [any_(2, *shapes_[0]), any_(1, *shapes_[1])], {"adj_x": a, "adj_y": b})
+    add("BiasAdd", [any_(2, 3), any_(3)])
+    for op in ("Softmax", "LogSoftmax"):
+        add(op, [any_(2, 3)], second=True)
+    add("SoftmaxCrossEntropyWithLogits", [any_(2, 3), positive(2, 3)], name="loss", smooth=False,  # labels whose sum is not 1
+        function=lambda x, y: tf.raw_ops.SoftmaxCrossEntropyWithLogits(features=x, labels=y)[:1])
+    add("SparseSoftmaxCrossEntropyWithLogits", [any_(2, 3), ints([2, 0], np.int64)],
+        function=lambda x, y: tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(features=x, labels=y)[:1])
+    for equation, parts in (("ij,jk->ik", [any_(2, 3), any_(3, 2)]), ("bij->bji", [any_(2, 1, 2)]),
+                            ("ij,ij->", [any_(2, 2), any_(2, 2)]), ("ii->i", [any_(2, 2)])):
+        add("Einsum", parts, {"equation": equation}, function=lambda *x, e=equation: tf.einsum(e, *x))
+
+
+def windows():
+    conv = {"strides": [1, 1, 2, 1], "padding": "SAME", "data_format": "NHWC", "dilations": [1, 1, 1, 1]}
+    add("Conv2D", [any_(1, 3, 3, 2), any_(2, 2, 2, 1)], conv)
+    add("Conv2D", [any_(1, 3, 3, 1), any_(2, 2, 1, 2)], dict(conv, strides=[1, 1, 1, 1], padding="VALID"))
+    add("Conv2DBackpropInput", [ints([1, 3, 3, 2]), any_(2, 2, 2, 1), any_(1, 3, 2, 1)], conv)
+    add("Conv2DBackpropFilter", [any_(1, 3, 3, 2), ints([2, 2, 2, 1]), any_(1, 3, 2, 1)], conv)
+    square = dict(conv, strides=[1, 1, 1, 1])
+    add("DepthwiseConv2dNative", [any_(1, 3, 2, 2), any_(2, 2, 2, 1)], square)
+    add("DepthwiseConv2dNativeBackpropInput", [ints([1, 3, 2, 2]), any_(2, 2, 2, 1), any_(1, 3, 2, 2)], square)
+    add("Conv1D", [any_(1, 4, 2), any_(2, 2, 1)], {"stride": 2, "padding": "SAME"},
+        function=lambda x, w: tf.nn.conv1d(x, w, 2, "SAME"))
+    pool = {"ksize": [1, 2, 2, 1], "strides": [1, 1, 2, 1], "padding": "SAME", "data_format": "NHWC"}
+    add("AvgPool", [any_(1, 3, 3, 1)], pool)
+    add("AvgPoolGrad", [ints([1, 3, 3, 1]), any_(1, 3, 2, 1)], pool)
+    add("MaxPool", [apart(1, 3, 3, 1)], pool)
+    add("MaxPool", [at(np.ones((1, 2, 2, 1)))], pool, name="ties", smooth=False)
+    add("AvgPool1D", [any_(1, 4, 1)], {"ksize": 2, "strides": 1, "padding": "SAME"},
+        function=lambda x: tf.nn.avg_pool1d(x, 2, 1, "SAME"))
+    add("MaxPool1D", [apart(1, 4, 1)], {"ksize": 2, "strides": 1, "padding": "SAME"},
+        function=lambda x: tf.nn.max_pool1d(x, 2, 1, "SAME"))
+
+
+def layer_norm(x, scale, offset):
+    mean, variance = tf.nn.moments(x, [-1], keepdims=True)
+    return (x - mean) * tf.math.rsqrt(variance + tf.cast(0.001, x.dtype)) * scale + offset
+
+
+def norms():
+    add("BatchNorm", [any_(2, 3), any_(3), positive(3), any_(3), any_(3)], {"variance_epsilon": 0.25},
+        function=lambda x, m, v, o, s: tf.nn.batch_normalization(x, m, v, o, s, 0.25))
+    add("LayerNorm", [any_(2, 3), any_(3), any_(3)], {"axis": -1, "epsilon": 0.001}, function=layer_norm,
+        tolerance=(2e-5, 1e-7))
+    training = {"epsilon": 0.25, "data_format": "NHWC", "is_training": True}
+    add("FusedBatchNorm", [any_(2, 1, 2, 2), any_(2), any_(2), at(np.zeros(0)), at(np.zeros(0))], training,
+        function=lambda x, s, o, m, v: fused_norm(x, s, o, m, v, training), tolerance=(1e-5, 1e-12))
+    add("FusedBatchNorm", [any_(2, 1, 2, 2), any_(2), any_(2), any_(2), positive(2)], dict(training, is_training=False),
+        none=[3, 4],
+        function=lambda x, s, o, m, v: fused_norm(x, s, o, m, v, dict(training, is_training=False)))
+    add("FusedBatchNormGrad", [any_(1, 1, 3, 2), any_(1, 1, 3, 2), any_(2), any_(2), positive(2), at(np.zeros(0))],
+        dict(training, is_training=False), untold=any_(1, 1, 3, 2), none=[1, 3, 5])
+    add("Dropout", [any_(2, 3), ints([1, 2], np.int64)], {"rate": 0.5}, untold=any_(2, 3))
+    add("StatelessShuffle", [any_(3, 2), ints([7], np.uint64), ints([1, 2], np.uint64), ints(1)], untold=any_(3, 2))
+
+
+def fused_norm(x, scale, offset, mean, variance, attrs):
+    if x.dtype == tf.float32:
+        return tf.raw_ops.FusedBatchNormV3(x=x, scale=scale, offset=offset, mean=mean, variance=variance, **attrs)[:1]
+    if attrs["is_training"]:
+        mean, variance = tf.nn.moments(x, [0, 1, 2])
+    return tf.nn.batch_normalization(x, mean, variance, offset, scale, attrs["epsilon"])
+
+
+def gradient_ops():
+    """Gradients of these are gradients of the second order."""
+    for op in ("ReluGrad", "Relu6Grad", "LeakyReluGrad"):
+        add(op, [any_(2, 3), off(2, 3)], none=[1])
+    for op in ("EluGrad", "SeluGrad"):
+        add(op, [any_(2, 3), unit(2, 3)])
+    add("SoftplusGrad", [any_(2, 3), any_(2, 3)], tolerance=(8e-6, 4e-13))
+    add("SoftsignGrad", [any_(2, 3), off(2, 3)], untold=any_(2, 3))
+    for op in ("TanhGrad", "SigmoidGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad"):
+        add(op, [positive(2, 3), any_(2, 3)])
+    add("BiasAddGrad", [any_(2, 3)])
+    add("StridedSliceGrad", [ints([4, 3]), ints([1, 2]), ints([4, 0]), ints([2, -1]), any_(2, 2)])
+    add("MirrorPadGrad", [any_(4, 3), ints([[1, 1], [0, 1]])], {"mode": "REFLECT"})
+
+
+def empty():
+    for op in ("Sum", "Mean", "Prod", "Max", "Min"):
+        add(op, [any_(0, 3), ints([0])], {"keep_dims": False}, name="empty", smooth=False)
+        add(op, [any_(2, 0), ints([0, 1])], {"keep_dims": True}, name="empty", smooth=False)
+    for op in ("Add", "Mul", "Maximum"):
+        add(op, [any_(0, 3), any_(3)], name="empty")
+    for op in ("Cumsum", "Cumprod", "CumulativeLogsumexp"):
+        add(op, [any_(0, 2), ints(0)], name="empty")
+    add("Relu", [any_(0)], name="empty")
+    add("Reshape", [any_(0, 2), ints([2, 0])], name="empty")
+    add("Transpose", [any_(0, 2), ints([1, 0])], name="empty")
+    add("BroadcastTo", [any_(1, 2), ints([0, 2])], name="empty")
+    add("Slice", [any_(3), ints([1]), ints([0])], name="empty")
+    add("StridedSlice", [any_(3), ints([2]), ints([1]), ints([1])], name="empty")
+    add("Pad", [any_(0, 2), ints([[1, 1], [0, 0]]), at(1)], name="empty")
+    add("Unpack", [any_(0, 2)], {"num": 2, "axis": 1}, name="empty")
+    add("Gather", [any_(3, 2), ints(np.zeros(0)), ints(0)], {"batch_dims": 0}, name="empty")
+    add("Gather", [any_(3, 0), ints([1, 2]), ints(0)], {"batch_dims": 0}, name="empty")
+    add("GatherNd", [any_(3, 2), ints(np.zeros((0, 1)))], name="empty")
+    add("ScatterNd", [ints(np.zeros((0, 1))), any_(0, 2), ints([3, 2])], name="empty")
+    add("UnsortedSegmentSum", [any_(0, 2), ints(np.zeros(0)), ints(2)], name="empty")
+    add("UnsortedSegmentMax", [any_(0, 2), ints(np.zeros(0)), ints(2)], name="empty", smooth=False)
+    add("TopK", [any_(2, 3), ints(0)], name="empty")
+    add("MatMul", [any_(2, 0), any_(0, 3)], name="empty")
+
+
+def write(path):
+    for family in (arithmetic, unary, activations, reductions, shapes, indices, products, windows, norms,
+                   gradient_ops, empty):
+        family()
+    lines, numbers = [], {}
+    for case in CASES:
+        number = numbers[case["op"]] = numbers.get(case["op"], 0) + 1
+        lines += [json.dumps(record(case, number, dtype), separators=(",", ":")) for dtype in (F32, F64)]
+    head = json.dumps({"format": 1, "op": "Gradients", "tensorflow_op": "GradientTape"}, separators=(",", ":"))
+    with open(path, "w", encoding="ascii") as out:
+        out.write(head[:-1] + ',"cases":[\n' + ",\n".join(lines) + "\n]}\n")
+    print(f"{len(lines)} cases of {len(numbers)} ops, {os.path.getsize(path)} bytes")
+
+
+if __name__ == "__main__":
+    write(os.path.join(HERE, "gradients.json"))

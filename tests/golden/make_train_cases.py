@@ -1,0 +1,418 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes tests/unit/support/train_{loss,metric,initializer}_cases.inc: values of Keras's losses, metrics, initialisers.
+
+Needs Keras 3.15 and TensorFlow 2.21 (README.md beside this file). Run: python3 make_train_cases.py
+Tensors are written as bytes in hexadecimal, so that the tests depend on no parser of decimal numbers.
+"""
+import os
+import zlib
+
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+os.environ["KERAS_BACKEND"] = "tensorflow"
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+FLOATS = ("float32", "float64")
+
+
+def rng_for(*name):
+    """A generator seeded by a name, so that adding cases does not change others."""
+    return np.random.RandomState(zlib.crc32(repr(name).encode()))
+
+
+def c_tensor(array):
+    """The members of train_tensor_t; an absent tensor has no bytes."""
+    if array is None:
+        return "{.hex = NULL}"
+    array = np.asarray(array, order="C")
+    dims = "".join(f"{n}, " for n in np.shape(array)).rstrip(", ")
+    shape = f"{{.rank = {np.ndim(array)}, .dims = {{{dims or 0}}}}}"
+    return f'{{GANTRY_{array.dtype.name.upper()}, {shape}, "{array.tobytes().hex()}"}}'
+
+
+def c_number(value):
+    return float(value).hex()
+
+
+def write(name, lines):
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unit", "support")
+    path = os.path.join(folder, f"train_{name}_cases.inc")
+    with open(path, "w", encoding="ascii") as out:
+        out.write("/* SPDX-License-Identifier: Apache-2.0 */\n")
+        out.write(f"/* Made by tests/golden/make_train_cases.py with Keras {keras.__version__}; do not edit. */\n")
+        out.write("/* clang-format off */\n")
+        out.writelines(lines)
+    print(f"{os.path.basename(path)}: {os.path.getsize(path)} bytes")
+
+
+# ---- losses ----
+
+LOSSES = {
+    "SPARSE_CATEGORICAL_CROSSENTROPY": keras.losses.SparseCategoricalCrossentropy,
+    "CATEGORICAL_CROSSENTROPY": keras.losses.CategoricalCrossentropy,
+    "BINARY_CROSSENTROPY": keras.losses.BinaryCrossentropy,
+    "MEAN_SQUARED_ERROR": keras.losses.MeanSquaredError,
+    "MEAN_ABSOLUTE_ERROR": keras.losses.MeanAbsoluteError,
+    "HUBER": keras.losses.Huber,
+}
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return (e / e.sum(-1, keepdims=True)).astype(x.dtype)
+
+
+def loss_line(name, loss, labels, predictions, weights=None, reduction="none", **options):
+    made = LOSSES[loss](reduction=reduction, dtype=predictions.dtype.name, **options)
+    watched = tf.constant(predictions)
+    with tf.GradientTape() as tape:
+        tape.watch(watched)
+        result = made(labels, watched, weights)
+    expected = np.asarray(result, predictions.dtype)
+    gradient = np.asarray(tape.gradient(result, watched), predictions.dtype)
+    flags = f".from_logits = {str(options.get('from_logits', False)).lower()}"
+    flags += f", .label_smoothing = {c_number(options.get('label_smoothing', 0))}"
+    flags += f", .delta = {c_number(options.get('delta', 0))}, .reduction = GANTRY_REDUCTION_{reduction.upper()}"
+    return (f'{{"{name} {predictions.dtype.name}", GANTRY_{loss}, {{.struct_size = sizeof(gantry_loss_options_t), {flags}}},\n'
+            f" {c_tensor(labels)},\n {c_tensor(predictions)},\n {c_tensor(weights)},\n {c_tensor(expected)},\n {c_tensor(gradient)}}},\n")
+
+
+def sparse_losses(dtype):
+    rng = rng_for("sparse", dtype)
+    loss = "SPARSE_CATEGORICAL_CROSSENTROPY"
+    logits = rng.uniform(-4, 4, (4, 5)).astype(dtype)
+    cube = rng.uniform(-4, 4, (2, 3, 5)).astype(dtype)
+    labels, weights = np.array([0, 4, 2, 1], "int32"), np.array([1, 0.5, 0, 3], dtype)
+    yield loss_line("logits", loss, labels, logits, from_logits=True)
+    yield loss_line("probabilities", loss, labels, softmax(logits))
+    yield loss_line("unnormalised", loss, labels, np.abs(logits))
+    yield loss_line("zeros and ones", loss, labels, np.eye(5, dtype=dtype)[[0, 3, 2, 1]])
+    yield loss_line("int64 column", loss, labels.astype("int64")[:, None], logits, from_logits=True)
+    yield loss_line("uint8 labels", loss, labels.astype("uint8"), logits, from_logits=True)
+    yield loss_line("float labels", loss, labels.astype(dtype), logits, from_logits=True)
+    yield loss_line("rank 3", loss, np.array([[0, 1, 2], [4, 3, 2]], "int32"), cube, from_logits=True)
+    yield loss_line("rank 3 mean", loss, np.array([[0, 1, 2], [4, 3, 2]], "int32"), softmax(cube),
+                    reduction="sum_over_batch_size")
+    yield loss_line("rank 1", loss, np.array(3, "int32"), logits[0], from_logits=True)
+    yield loss_line("sum", loss, labels, logits, reduction="sum", from_logits=True)
+    yield loss_line("mean", loss, labels, logits, reduction="sum_over_batch_size", from_logits=True)
+    yield loss_line("weights", loss, labels, logits, weights, from_logits=True)
+    yield loss_line("weights column mean", loss, labels, logits, weights[:, None], "sum_over_batch_size", from_logits=True)
+    yield loss_line("weights mean", loss, labels, softmax(logits), weights, "sum_over_batch_size")
+    yield loss_line("weights weighted mean", loss, labels, logits, weights, "mean_with_sample_weight", from_logits=True)
+    yield loss_line("weight scalar", loss, labels, logits, np.array(0.25, dtype), "sum", from_logits=True)
+    yield loss_line("float32 weights", loss, labels, logits, weights.astype("float32"), "sum", from_logits=True)
+    yield loss_line("rank 3 weights", loss, np.array([[0, 1, 2], [4, 3, 2]], "int32"), cube, np.array([[1, 2, 0], [0, 1, 1]], dtype),
+                    "sum_over_batch_size", from_logits=True)
+    yield loss_line("rank 3 weights of rows", loss, np.array([[0, 1, 2], [4, 3, 2]], "int32"), cube, np.array([[1], [3]], dtype),
+                    "sum_over_batch_size", from_logits=True)
+    yield loss_line("one class", loss, np.array([0, 0], "int32"), logits[:2, :1], from_logits=True)
+
+
+def categorical_losses(dtype):
+    rng = rng_for("categorical", dtype)
+    loss = "CATEGORICAL_CROSSENTROPY"
+    logits = rng.uniform(-4, 4, (4, 5)).astype(dtype)
+    cube = rng.uniform(-4, 4, (2, 3, 5)).astype(dtype)
+    hot, soft = np.eye(5, dtype="int32")[[0, 4, 2, 1]], softmax(rng.uniform(-2, 2, (4, 5)).astype(dtype))
+    weights = np.array([1, 0.5, 0, 3], dtype)
+    yield loss_line("logits", loss, soft, logits, from_logits=True)
+    yield loss_line("int labels", loss, hot, logits, from_logits=True)
+    yield loss_line("probabilities", loss, soft, softmax(logits))
+    yield loss_line("unnormalised", loss, hot, np.abs(logits))
+    yield loss_line("zeros and ones", loss, hot, np.eye(5, dtype=dtype)[[0, 3, 2, 1]])
+    yield loss_line("smoothing logits", loss, hot, logits, label_smoothing=0.1, from_logits=True)
+    yield loss_line("smoothing", loss, hot, softmax(logits), reduction="sum_over_batch_size", label_smoothing=0.25)
+    yield loss_line("rank 3", loss, softmax(cube[::-1]), cube, from_logits=True)
+    yield loss_line("rank 3 mean", loss, softmax(cube[::-1]), softmax(cube), reduction="sum_over_batch_size")
+    yield loss_line("rank 1", loss, soft[0], logits[0], from_logits=True)
+    yield loss_line("weights sum", loss, soft, logits, weights, "sum", from_logits=True)
+    yield loss_line("weights mean", loss, hot, softmax(logits), weights, "sum_over_batch_size")
+
+
+def binary_losses(dtype):
+    rng = rng_for("binary", dtype)
+    loss = "BINARY_CROSSENTROPY"
+    logits = rng.uniform(-6, 6, (4, 3)).astype(dtype)
+    probabilities = (1 / (1 + np.exp(-logits))).astype(dtype)
+    labels = rng.randint(0, 2, (4, 3)).astype("int32")
+    soft = rng.uniform(0, 1, (4, 3)).astype(dtype)
+    edge = np.array([[0, 1, 0.5], [1, 0, 1], [1e-8, 1, 0], [0, 0, 1]], dtype)
+    yield loss_line("logits", loss, labels, logits, from_logits=True)
+    yield loss_line("soft logits", loss, soft, logits, from_logits=True)
+    yield loss_line("far logits", loss, labels, logits * 30, from_logits=True)
+    yield loss_line("zero logits", loss, soft, np.zeros((4, 3), dtype), from_logits=True)
+    yield loss_line("probabilities", loss, labels, probabilities)
+    yield loss_line("zeros and ones", loss, labels, edge)
+    yield loss_line("bool labels", loss, labels.astype(bool), probabilities)
+    yield loss_line("smoothing", loss, labels, probabilities, label_smoothing=0.1)
+    yield loss_line("smoothing logits", loss, labels, logits, reduction="sum", label_smoothing=0.5, from_logits=True)
+    yield loss_line("column", loss, labels[:, 0], probabilities[:, :1])
+    yield loss_line("column of labels", loss, labels[:, :1], probabilities[:, 0])
+    yield loss_line("rank 1", loss, labels[:, 0], probabilities[:, 0])
+    yield loss_line("weights mean", loss, labels, probabilities, np.array([1, 0, 2, 0.5], dtype), "sum_over_batch_size")
+
+
+def regressions(dtype):
+    rng = rng_for("regression", dtype)
+    predictions, labels = rng.uniform(-3, 3, (4, 3)).astype(dtype), rng.uniform(-3, 3, (4, 3)).astype(dtype)
+    cube = rng.uniform(-3, 3, (2, 2, 3)).astype(dtype)
+    weights = np.array([1, 0.5, 0, 3], dtype)
+    for loss in ("MEAN_SQUARED_ERROR", "MEAN_ABSOLUTE_ERROR", "HUBER"):
+        yield loss_line("matrix", loss, labels, predictions)
+        yield loss_line("mean", loss, labels, predictions, reduction="sum_over_batch_size")
+        yield loss_line("weights mean", loss, labels, predictions, weights, "sum_over_batch_size")
+        yield loss_line("weights column sum", loss, labels, predictions, weights[:, None], "sum")
+        yield loss_line("int labels", loss, np.round(labels).astype("int32"), predictions, reduction="sum")
+        yield loss_line("column", loss, labels[:, 0], predictions[:, :1])
+        yield loss_line("column of labels", loss, labels[:, :1], predictions[:, 0])
+        yield loss_line("rank 1", loss, labels[:, 0], predictions[:, 0], reduction="sum_over_batch_size")
+        yield loss_line("rank 1 weights", loss, labels[:, 0], predictions[:, 0], weights, "sum_over_batch_size")
+        yield loss_line("rank 3", loss, cube[::-1], cube)
+        yield loss_line("rank 3 weights", loss, cube[::-1], cube, np.array([[1, 2], [0, 0.5]], dtype), "sum_over_batch_size")
+    yield loss_line("delta", "HUBER", labels, predictions, delta=0.5)
+    yield loss_line("delta large", "HUBER", labels, predictions, delta=3.0)
+    yield loss_line("at delta", "HUBER", np.array([[0, 0, 0]], dtype), np.array([[1, -1, 0]], dtype))
+
+
+def losses():
+    for dtype in FLOATS:
+        for make in (sparse_losses, categorical_losses, binary_losses, regressions):
+            yield from make(dtype)
+
+
+# ---- metrics ----
+
+def accuracy(name, first):
+    """What `accuracy` means to compile(), which chooses from the shapes."""
+    from keras.src.trainers.compile_utils import get_metric
+    return get_metric("accuracy", np.asarray(first[0]), np.asarray(first[1]))
+
+
+def with_dtype(made, dtype):
+    """The same metric with state of another type; compile() has no argument for it."""
+    config = made.get_config()
+    config["dtype"] = dtype
+    return type(made).from_config({k: v for k, v in config.items() if k != "fn"})
+
+
+def metric_case(name, kind, make, updates, dtype="float32", number=0.0, from_logits=False):
+    made = make()
+    lines = f'{{"{name} {dtype}", {kind}, GANTRY_{dtype.upper()}, {c_number(number)}, {str(from_logits).lower()}, {len(updates)}, {{\n'
+    for labels, predictions, weights in updates:
+        if labels is None:
+            made.update_state(predictions, sample_weight=weights)
+        else:
+            made.update_state(labels, predictions, sample_weight=weights)
+        lines += f"  {{{c_tensor(labels)},\n   {c_tensor(predictions)},\n   {c_tensor(weights)},\n"
+        lines += f"   {c_tensor(np.asarray(made.result(), dtype))}}},\n"
+    return lines + " }},\n"
+
+
+def metrics_of(dtype):
+    rng = rng_for("metrics", dtype)
+    m = keras.metrics
+
+    def scores(shape):
+        return rng.uniform(0, 1, shape).astype(dtype)
+    weights = [np.array([1, 0.5, 0, 3], dtype), np.array([2, 0, 1, 1], dtype)]
+    sparse = [rng.randint(0, 10, (4,)).astype("int32") for _ in range(2)]
+    wide = [scores((4, 10)) for _ in range(2)]
+    hot = [np.eye(10, dtype="int32")[s] for s in sparse]
+    binary = [rng.randint(0, 2, (4, 3)).astype("int32") for _ in range(2)]
+    narrow = [scores((4, 3)) for _ in range(2)]
+    plain = [None, None]
+
+    # Right in some rows.
+    for k in range(2):
+        wide[k][0, sparse[k][0]] = 2
+        wide[k][3, sparse[k][3]] = 2
+
+    def updates(labels, predictions, given=plain):
+        return list(zip(labels, predictions, given))
+
+    def chosen(labels, predictions, given=plain):
+        batches = updates(labels, predictions, given)
+        return lambda: with_dtype(accuracy("accuracy", batches[0]), dtype), batches
+    for name, labels, predictions in (
+            ("sparse", sparse, wide), ("sparse column", [s[:, None] for s in sparse], wide), ("dense", hot, wide),
+            ("int64", [s.astype("int64") for s in sparse], wide), ("float labels", [s.astype(dtype) for s in sparse], wide),
+            ("uint8", [s.astype("uint8") for s in sparse], wide),
+            ("binary", [b[:, 0] for b in binary], [n[:, :1] for n in narrow]),
+            ("binary column", [b[:, :1] for b in binary], [n[:, :1] for n in narrow])):
+        for label, given in (("", plain), (" weighted", weights), (" weighted column", [w[:, None] for w in weights])):
+            make, batches = chosen(labels, predictions, given)
+            yield metric_case(f"accuracy {name}{label}", "TRAIN_ACCURACY", make, batches, dtype)
+    cube = [scores((2, 3, 4)) for _ in range(2)]
+    steps = [rng.randint(0, 4, (2, 3)).astype("int32") for _ in range(2)]
+    for label, given in (("", plain), (" weighted", [np.array([[1, 0, 2], [1, 1, 0.5]], dtype)] * 2),
+                         (" weighted rows", [np.array([1, 3], dtype)] * 2)):
+        make, batches = chosen(steps, cube, given)
+        yield metric_case(f"accuracy rank 3{label}", "TRAIN_ACCURACY", make, batches, dtype)
+    out_of_range = [np.array([10, -1, 3, 4], "int32")]
+    yield metric_case("sparse out of range", "TRAIN_SPARSE_CATEGORICAL_ACCURACY", lambda: m.SparseCategoricalAccuracy(dtype=dtype),
+                      updates(out_of_range, wide[:1]), dtype)
+    yield metric_case("sparse", "TRAIN_SPARSE_CATEGORICAL_ACCURACY", lambda: m.SparseCategoricalAccuracy(dtype=dtype),
+                      updates(sparse, wide), dtype)
+    yield metric_case("categorical", "TRAIN_CATEGORICAL_ACCURACY", lambda: m.CategoricalAccuracy(dtype=dtype),
+                      updates(hot, wide, weights), dtype)
+    yield metric_case("binary", "TRAIN_BINARY_ACCURACY", lambda: m.BinaryAccuracy(dtype=dtype, threshold=0.5),
+                      updates(binary, narrow, weights), dtype, 0.5)
+    yield metric_case("binary at 0", "TRAIN_BINARY_ACCURACY", lambda: m.BinaryAccuracy(dtype=dtype, threshold=0.0),
+                      updates(binary, [n - dtype_half(dtype) for n in narrow]), dtype, 0.0)
+    scores32 = [w.astype("float32") for w in wide]  # TensorFlow's InTopK takes nothing else
+    for k in (1, 5, 10):
+        yield metric_case(f"sparse top {k}", "TRAIN_SPARSE_TOP_K", lambda: m.SparseTopKCategoricalAccuracy(k=k, dtype=dtype),
+                          updates(sparse, scores32, weights if k == 5 else plain), dtype, k)
+        yield metric_case(f"top {k}", "TRAIN_TOP_K", lambda: m.TopKCategoricalAccuracy(k=k, dtype=dtype), updates(hot, scores32), dtype, k)
+    yield metric_case("sparse top 5 column", "TRAIN_SPARSE_TOP_K", lambda: m.SparseTopKCategoricalAccuracy(k=5, dtype=dtype),
+                      updates([s[:, None] for s in sparse], scores32, weights), dtype, 5)
+    yield metric_case("sparse top 2 rank 3", "TRAIN_SPARSE_TOP_K", lambda: m.SparseTopKCategoricalAccuracy(k=2, dtype=dtype),
+                      updates(steps, [c.astype("float32") for c in cube]), dtype, 2)
+    yield metric_case("mean", "TRAIN_MEAN", lambda: m.Mean(dtype=dtype), [(None, n, None) for n in narrow], dtype)
+    yield metric_case("mean scalar", "TRAIN_MEAN", lambda: m.Mean(dtype=dtype),
+                      [(None, np.array(v, dtype), None) for v in (2, 5)], dtype)
+    yield metric_case("mean scalar weighted", "TRAIN_MEAN", lambda: m.Mean(dtype=dtype),
+                      [(None, np.array(v, dtype), np.array(w, dtype)) for v, w in ((2, 32), (5, 8))], dtype)
+    yield metric_case("mean weighted", "TRAIN_MEAN", lambda: m.Mean(dtype=dtype),
+                      [(None, n, w) for n, w in zip(narrow, weights)], dtype)
+    yield metric_case("mean int", "TRAIN_MEAN", lambda: m.Mean(dtype=dtype), [(None, s, None) for s in sparse], dtype)
+    yield metric_case("mean no weight", "TRAIN_MEAN", lambda: m.Mean(dtype=dtype),
+                      [(None, narrow[0], np.zeros(4, dtype))], dtype)
+    real = [scores((4, 3)) for _ in range(2)]
+    for kind, make in (("TRAIN_MEAN_SQUARED_ERROR", m.MeanSquaredError), ("TRAIN_MEAN_ABSOLUTE_ERROR", m.MeanAbsoluteError)):
+        yield metric_case("matrix", kind, lambda: make(dtype=dtype), updates(real, narrow), dtype)
+        yield metric_case("weighted", kind, lambda: make(dtype=dtype), updates(real, narrow, weights), dtype)
+        yield metric_case("column", kind, lambda: make(dtype=dtype), updates([r[:, 0] for r in real], [n[:, :1] for n in narrow]), dtype)
+    yield from curves(dtype)
+
+
+def dtype_half(dtype):
+    return np.array(0.5, dtype)
+
+
+def curves(dtype):
+    rng = rng_for("auc", dtype)
+    m = keras.metrics
+
+    def batch(n):
+        labels = rng.randint(0, 2, (n, 1))
+        score = np.clip(rng.uniform(0, 1, (n, 1)) * 0.7 + labels * 0.3, 0, 1).astype(dtype)
+        return labels.astype("int32"), score, None
+
+    def auc(**options):
+        return lambda: m.AUC(dtype=dtype, **options)
+    two = [batch(20), batch(13)]
+    yield metric_case("auc", "TRAIN_AUC", auc(), two, dtype, 200)
+    yield metric_case("auc of 3 thresholds", "TRAIN_AUC", auc(num_thresholds=3), two, dtype, 3)
+    yield metric_case("auc of 2 thresholds", "TRAIN_AUC", auc(num_thresholds=2), two, dtype, 2)
+    yield metric_case("auc of vectors", "TRAIN_AUC", auc(), [(y[:, 0], p[:, 0], None) for y, p, _ in two], dtype, 200)
+    yield metric_case("auc of a vector and a column", "TRAIN_AUC", auc(), [(y[:, 0], p, None) for y, p, _ in two], dtype, 200)
+    weighted = [(y, p, rng.uniform(0, 2, (len(y),)).astype(dtype)) for y, p, _ in two]
+    yield metric_case("auc weighted", "TRAIN_AUC", auc(), weighted, dtype, 200)
+    matrix = [(np.repeat(y, 2, 1), np.concatenate([p, 1 - p], 1), None) for y, p, _ in two]
+    yield metric_case("auc of a matrix", "TRAIN_AUC", auc(), matrix, dtype, 200)
+    yield metric_case("auc of a matrix weighted", "TRAIN_AUC", auc(),
+                      [(y, p, w) for (y, p, _), (_, _, w) in zip(matrix, weighted)], dtype, 200)
+    logits = [(y, (8 * p - 4).astype(dtype), None) for y, p, _ in two]
+    yield metric_case("auc of logits", "TRAIN_AUC", auc(from_logits=True), logits, dtype, 200, True)
+    edge = [(np.array([0, 1, 1, 0, 1], "int32"), np.array([0, 1, 0.5, 1.5, -0.5], dtype), None)]
+    yield metric_case("auc at the ends", "TRAIN_AUC", auc(), edge, dtype, 200)
+    yield metric_case("auc of one class", "TRAIN_AUC", auc(), [(np.ones(3, "int32"), np.array([0.1, 0.5, 0.9], dtype), None)], dtype, 200)
+
+
+def metrics():
+    for dtype in FLOATS:
+        keras.config.set_floatx(dtype)  # AUC's variables have this type, whatever its own
+        yield from metrics_of(dtype)
+        keras.config.set_floatx("float32")
+
+
+# ---- initialisers ----
+
+SHAPES = {"scalar": (), "vector": (5,), "matrix": (6, 4), "kernel": (3, 2, 5), "filter": (2, 2, 3, 4)}
+
+
+def initializer_line(name, kind, make, shape, dtype, exact, **members):
+    array = np.asarray(make(shape, dtype=dtype))
+    given = "".join(f", .{k} = {v if isinstance(v, (int, str)) else c_number(v)}" for k, v in members.items())
+    return (f'{{"{name} {dtype}", {{.struct_size = sizeof(gantry_initializer_t), .kind = GANTRY_INIT_{kind}{given}}}, '
+            f"{str(exact).lower()}, {c_tensor(array)}}},\n")
+
+
+def initializers_of(dtype):
+    i = keras.initializers
+    for label, shape in SHAPES.items():
+        for seed in (1, 2 ** 40 + 7, -3) if label == "matrix" else (42,):
+            for kind, make, exact in (("RANDOM_UNIFORM", i.RandomUniform, True), ("RANDOM_NORMAL", i.RandomNormal, False),
+                                      ("TRUNCATED_NORMAL", i.TruncatedNormal, False),
+                                      ("GLOROT_UNIFORM", i.GlorotUniform, True), ("GLOROT_NORMAL", i.GlorotNormal, False),
+                                      ("HE_UNIFORM", i.HeUniform, True), ("HE_NORMAL", i.HeNormal, False),
+                                      ("LECUN_UNIFORM", i.LecunUniform, True), ("LECUN_NORMAL", i.LecunNormal, False)):
+                yield initializer_line(f"{kind.lower()} {label} {seed}", kind, make(seed=seed), shape, dtype, exact, seed=seed)
+    for label, shape in (("matrix", (6, 4)), ("wide", (4, 6)), ("square", (5, 5)), ("filter", (2, 2, 3, 4)), ("column", (5, 1)),
+                         ("row", (1, 5)), ("one", (1, 1)), ("tall", (40, 3))):
+        yield initializer_line(f"orthogonal {label}", "ORTHOGONAL", i.Orthogonal(seed=7), shape, dtype, False, seed=7)
+    yield initializer_line("orthogonal gain", "ORTHOGONAL", i.Orthogonal(gain=1.5, seed=8), (3, 4), dtype, False, seed=8, gain=1.5)
+    yield initializer_line("random_uniform of a range", "RANDOM_UNIFORM", i.RandomUniform(0.25, 3.0, seed=5), (7,), dtype, True,
+                           seed=5, minval=0.25, maxval=3.0)
+    yield initializer_line("random_normal of a mean", "RANDOM_NORMAL", i.RandomNormal(2.0, 0.5, seed=5), (7,), dtype, False,
+                           seed=5, mean=2.0, stddev=0.5)
+    yield initializer_line("truncated_normal of a mean", "TRUNCATED_NORMAL", i.TruncatedNormal(-1.0, 2.0, seed=5), (7,), dtype, False,
+                           seed=5, mean=-1.0, stddev=2.0)
+    for mode in ("fan_in", "fan_out", "fan_avg"):
+        for distribution in ("truncated_normal", "untruncated_normal", "uniform"):
+            yield initializer_line(f"variance_scaling {mode} {distribution}", "VARIANCE_SCALING",
+                                   i.VarianceScaling(0.7, mode, distribution, seed=9), (2, 3, 5), dtype, distribution == "uniform",
+                                   seed=9, scale=0.7, mode=f"GANTRY_{mode.upper()}", distribution=f"GANTRY_{distribution.upper()}")
+    yield initializer_line("variance_scaling of nothing", "VARIANCE_SCALING", i.VarianceScaling(seed=9), (3, 2), dtype, False, seed=9)
+    generator = keras.random.SeedGenerator(11)
+    made = i.GlorotUniform(seed=generator)
+    for draw in range(3):
+        yield initializer_line(f"seed generator {draw}", "GLOROT_UNIFORM", made, (2, 3), dtype, True, seed=11, draw=draw)
+    yield initializer_line("identity", "IDENTITY", i.Identity(), (3, 3), dtype, True)
+    yield initializer_line("identity wide", "IDENTITY", i.Identity(gain=0.3), (2, 4), dtype, True, gain=0.3)
+
+
+def initializers():
+    i = keras.initializers
+    for dtype in FLOATS:
+        yield from initializers_of(dtype)
+    for dtype in FLOATS + ("int32", "int64"):
+        yield initializer_line("zeros", "ZEROS", i.Zeros(), (2, 3), dtype, True)
+        yield initializer_line("ones", "ONES", i.Ones(), (2, 3), dtype, True)
+        yield initializer_line("constant", "CONSTANT", i.Constant(3), (4,), dtype, True, value=3.0)
+    for dtype in FLOATS:
+        yield initializer_line("constant 0.1", "CONSTANT", i.Constant(0.1), (2,), dtype, True, value=0.1)
+        yield initializer_line("constant scalar", "CONSTANT", i.Constant(-2.5), (), dtype, True, value=-2.5)
+
+
+# ---- seeds that Keras chooses ----
+
+def state_seed(generator):
+    return int(np.asarray(generator.state)[0])
+
+
+def default_seeds():
+    """Of layers that are given none, in the order in which they are made."""
+    k = keras.layers
+    for seed in (0, 1, 812, 2 ** 31, 2 ** 32 - 1):
+        keras.utils.set_random_seed(seed)
+        made = [k.Embedding(10, 4), k.Conv1D(3, 2), k.Dropout(0.5), k.LSTM(2), k.Dense(1), k.Dense(2, "relu", kernel_initializer="zeros"),
+                k.Dense(1)]
+        cell = made[3].cell
+        drawn = [made[0].embeddings_initializer.seed, made[1].kernel_initializer.seed, state_seed(made[2].seed_generator),
+                 cell.kernel_initializer.seed, cell.recurrent_initializer.seed, state_seed(cell.seed_generator),
+                 made[4].kernel_initializer.seed, made[6].kernel_initializer.seed]
+        yield f"{{INT64_C({seed}), {{{', '.join(str(s) for s in drawn)}}}}},\n"
+
+
+if __name__ == "__main__":
+    write("loss", losses())
+    write("metric", metrics())
+    write("initializer", initializers())
+    write("seed", default_seeds())

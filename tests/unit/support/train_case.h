@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Golden values of Keras in the training library's tests: tensors from hexadecimal text, made and
+ * compared. Header only. */
+#ifndef TESTS_TRAIN_CASE_H
+#define TESTS_TRAIN_CASE_H
+
+#include "function_fixture.h"
+
+#include <math.h>
+
+/* Elements as bytes in hexadecimal; hex NULL: no tensor. */
+typedef struct train_tensor_t {
+    gantry_dtype_t dtype;
+    gantry_shape_t shape;
+    const char *hex;
+} train_tensor_t;
+
+enum { TRAIN_MOST_BYTES = 1 << 14 };
+
+static inline size_t train_bytes(const train_tensor_t *given, unsigned char *out) {
+    static const char digits[] = "0123456789abcdef";
+    const size_t count = strlen(given->hex) / 2;
+    assert_in_range(count, 0, TRAIN_MOST_BYTES);
+    for (size_t i = 0; i < count; ++i)
+        out[i] = (unsigned char)((strchr(digits, given->hex[2 * i]) - digits) * 16 +
+                                 (strchr(digits, given->hex[2 * i + 1]) - digits));
+    return count;
+}
+
+static inline const gantry_tensor_t *train_make(gantry_scope_t *scope,
+                                                const train_tensor_t *given) {
+    unsigned char bytes[TRAIN_MOST_BYTES];
+    if (!given->hex) return NULL;
+    const size_t count = train_bytes(given, bytes);
+    return gantry_constant(scope, given->dtype, given->shape, bytes, count);
+}
+
+static inline double train_number(const void *data, gantry_dtype_t dtype, size_t i) {
+    switch (dtype) {
+        case GANTRY_FLOAT32: return (double)((const float *)data)[i];
+        case GANTRY_FLOAT64: return ((const double *)data)[i];
+        case GANTRY_INT32: return ((const int32_t *)data)[i];
+        case GANTRY_INT64: return (double)((const int64_t *)data)[i];
+        default: fail_msg("no number type: %d", (int)dtype); return 0;
+    }
+}
+
+/* Of type, shape and values; bound NULL: the same bits; else within bound (1 + |value|). */
+static inline void train_expect(const char *name, const gantry_tensor_t *got,
+                                const train_tensor_t *expected, const double *bound) {
+    static _Alignas(8) unsigned char want[TRAIN_MOST_BYTES], have[TRAIN_MOST_BYTES];
+    if (!got) fail_msg("%s: %s", name, gantry_last_message());
+    const size_t bytes = train_bytes(expected, want);
+    if (gantry_tensor_dtype(got) != expected->dtype ||
+        !gantry_shape_equal(gantry_tensor_shape(got), &expected->shape))
+        fail_msg("%s: a %s of rank %d", name, gantry_dtype_name(gantry_tensor_dtype(got)),
+                 (int)gantry_tensor_shape(got)->rank);
+    if (gantry_tensor_read(got, have, bytes) != GANTRY_OK)
+        fail_msg("%s: %s", name, gantry_last_message());
+    if (!bound && memcmp(want, have, bytes) == 0) return;
+    for (size_t i = 0; i < bytes / gantry_dtype_size(expected->dtype); ++i) {
+        const double a = train_number(have, expected->dtype, i),
+                     b = train_number(want, expected->dtype, i);
+        if (!bound || !(fabs(a - b) <= *bound * (1 + fabs(b))))
+            if (!(a == b && bound)) fail_msg("%s: element %zu is %.17g, not %.17g", name, i, a, b);
+    }
+}
+
+static inline gantry_input_spec_t train_spec(const train_tensor_t *given) {
+    return (gantry_input_spec_t){NULL, given->dtype, given->shape};
+}
+
+/* PoCL as a GPU. */
+static inline gantry_runtime_t *train_open_opencl(void) {
+    const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                              .backend_path = GANTRY_TEST_MODULES "/../gantry",
+                                              .backends = "cpu,opencl",
+                                              .opencl_cpu_as_gpu = GANTRY_ON};
+    gantry_runtime_t *runtime;
+    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    return runtime;
+}
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The training library's memory in tests: counted, and failing on request. The linker puts
+ * __wrap_gantry__train_reallocate in place of the library's function.
+ *
+ *     train_heap_reset(-1);                 none fails
+ *     train_heap_reset(n);                  allocation n fails, counted from 0
+ *     assert_int_equal(train_heap_live(), 0) */
+#ifndef TESTS_TRAIN_HEAP_H
+#define TESTS_TRAIN_HEAP_H
+
+#include <stddef.h>
+
+void train_heap_reset(long fail_at);
+/* Blocks that live; may be negative if blocks of before the reset were freed. */
+long train_heap_live(void);
+/* Allocations since the reset, and whether one of them failed. */
+long train_heap_count(void);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keras's metrics, checked on a device after each batch: updated at once and inside functions.
+ * Header only. */
+#ifndef TESTS_TRAIN_METRIC_CASE_H
+#define TESTS_TRAIN_METRIC_CASE_H
+
+#include <gantry_train/metric.h>
+
+#include "train_case.h"
+
+typedef enum train_metric_kind_t {
+    TRAIN_ACCURACY,
+    TRAIN_BINARY_ACCURACY,
+    TRAIN_CATEGORICAL_ACCURACY,
+    TRAIN_SPARSE_CATEGORICAL_ACCURACY,
+    TRAIN_TOP_K,
+    TRAIN_SPARSE_TOP_K,
+    TRAIN_AUC,
+    TRAIN_MEAN,
+    TRAIN_MEAN_SQUARED_ERROR,
+    TRAIN_MEAN_ABSOLUTE_ERROR
+} train_metric_kind_t;
+
+typedef struct train_update_t {
+    train_tensor_t labels, predictions, weights;
+    train_tensor_t expected; /* the result after it */
+} train_update_t;
+
+typedef struct train_metric_case_t {
+    const char *name;
+    train_metric_kind_t kind;
+    gantry_dtype_t dtype;
+    double number; /* threshold, k or thresholds */
+    bool from_logits;
+    size_t update_count;
+    train_update_t updates[2];
+} train_metric_case_t;
+
+static const train_metric_case_t train_metric_cases[] = {
+#include "train_metric_cases.inc"
+};
+
+enum { TRAIN_METRIC_CASES = sizeof train_metric_cases / sizeof train_metric_cases[0] };
+
+static inline gantry_metric_t *train_metric_make(train_metric_kind_t kind, double number,
+                                                 const gantry_metric_options_t *options) {
+    switch (kind) {
+        case TRAIN_ACCURACY: return gantry_accuracy(options);
+        case TRAIN_BINARY_ACCURACY: return gantry_binary_accuracy(number, options);
+        case TRAIN_CATEGORICAL_ACCURACY: return gantry_categorical_accuracy(options);
+        case TRAIN_SPARSE_CATEGORICAL_ACCURACY: return gantry_sparse_categorical_accuracy(options);
+        case TRAIN_TOP_K: return gantry_top_k_categorical_accuracy((int32_t)number, options);
+        case TRAIN_SPARSE_TOP_K:
+            return gantry_sparse_top_k_categorical_accuracy((int32_t)number, options);
+        case TRAIN_AUC: return gantry_auc((int32_t)number, options);
+        case TRAIN_MEAN: return gantry_mean_metric(options);
+        case TRAIN_MEAN_SQUARED_ERROR:
+            return gantry_loss_metric(GANTRY_MEAN_SQUARED_ERROR, NULL, options);
+        case TRAIN_MEAN_ABSOLUTE_ERROR:
+            return gantry_loss_metric(GANTRY_MEAN_ABSOLUTE_ERROR, NULL, options);
+    }
+    return NULL;
+}
+
+static inline gantry_metric_t *train_metric_of(const train_metric_case_t *c) {
+    gantry_metric_t *metric = train_metric_make(
+        c->kind, c->number,
+        &(gantry_metric_options_t){.dtype = c->dtype, .from_logits = c->from_logits});
+    if (!metric) fail_msg("%s: %s", c->name, gantry_last_message());
+    return metric;
+}
+
+/* Updates a metric by one batch. */
+typedef void (*train_metric_update_fn)(gantry_scope_t *scope, gantry_metric_t *metric,
+                                       const train_update_t *update);
+
+static inline void train_update_eager(gantry_scope_t *scope, gantry_metric_t *metric,
+                                      const train_update_t *update) {
+    (void)gantry_metric_update(metric, scope, train_make(scope, &update->labels),
+                               train_make(scope, &update->predictions),
+                               train_make(scope, &update->weights));
+}
+
+/* Inputs: predictions, and labels and weights where the update has them. */
+typedef struct train_captured_t {
+    gantry_metric_t *metric;
+    bool has_labels, has_weights;
+} train_captured_t;
+
+static inline void train_update_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                                     const gantry_tensor_t **outputs, void *user) {
+    const train_captured_t *c = user;
+    (void)gantry_metric_update(c->metric, scope, c->has_labels ? inputs[1] : NULL, inputs[0],
+                               c->has_weights ? inputs[1 + c->has_labels] : NULL);
+    outputs[0] = gantry_metric_result(c->metric, scope);
+}
+
+static inline void train_update_captured(gantry_scope_t *scope, gantry_metric_t *metric,
+                                         const train_update_t *update) {
+    train_captured_t captured = {metric, update->labels.hex, update->weights.hex};
+    gantry_input_spec_t specs[3] = {train_spec(&update->predictions)};
+    const gantry_tensor_t *inputs[3] = {train_make(scope, &update->predictions)}, *result;
+    size_t count = 1;
+    if (captured.has_labels) {
+        specs[count] = train_spec(&update->labels);
+        inputs[count++] = train_make(scope, &update->labels);
+    }
+    if (captured.has_weights) {
+        specs[count] = train_spec(&update->weights);
+        inputs[count++] = train_make(scope, &update->weights);
+    }
+    assert_int_equal(gantry_metric_build(metric, scope), GANTRY_OK);
+    gantry_function_t *function = function_fixture_trace(
+        gantry_scope_runtime(scope), train_update_body, &captured, specs, count, 1, NULL);
+    function_fixture_call(scope, function, inputs, count, &result, 1);
+    gantry_function_release(function);
+}
+
+static inline void train_metric_run(gantry_runtime_t *runtime, const char *device,
+                                    const train_metric_case_t *c, train_metric_update_fn update) {
+    static const double single = 1e-6, twice = 1e-13;
+    char name[128];
+    gantry_metric_t *metric = train_metric_of(c);
+    gantry_scope_t *scope = gantry_scope_begin(runtime, device);
+    for (int round = 0; round < 2; ++round) {
+        for (size_t i = 0; i < c->update_count; ++i) {
+            (void)snprintf(name, sizeof name, "%s, %s, update %zu of round %d",
+                           gantry_metric_name(metric), c->name, i, round);
+            update(scope, metric, &c->updates[i]);
+            if (gantry_scope_status(scope) != GANTRY_OK)
+                fail_msg("%s: %s", name, gantry_scope_message(scope));
+            train_expect(name, gantry_metric_result(metric, scope), &c->updates[i].expected,
+                         c->dtype == GANTRY_FLOAT32 ? &single : &twice);
+        }
+        assert_int_equal(gantry_metric_reset(metric, scope), GANTRY_OK);
+    }
+    expect_ended_well(scope);
+    gantry_metric_release(metric);
+}
+
+/* Every case whose number is a multiple of `each`. */
+static inline void train_metric_check(gantry_runtime_t *runtime, const char *device, size_t each,
+                                      train_metric_update_fn update) {
+    for (size_t i = 0; i < TRAIN_METRIC_CASES; i += each)
+        train_metric_run(runtime, device, &train_metric_cases[i], update);
+}
+
+#endif

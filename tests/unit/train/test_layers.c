@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layers have Keras's outputs, gradients, moving statistics and first weights, at once and in
+ * functions; dropout has its rate and its scale. */
+#define _XOPEN_SOURCE 700
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "train_layer_case.h"
+#include "train_heap.h"
+
+static runtime_fixture_t fixture;
+
+static int set_up(void **state) {
+    (void)runtime_fixture_set_up(state);
+    train_heap_reset(-1);
+    runtime_fixture_open(&fixture, 0);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    runtime_fixture_close(&fixture);
+    assert_int_equal(train_heap_live(), 0);
+    return 0;
+}
+
+static void layers_are_those_of_keras(void **state) {
+    (void)state;
+    train_layer_check(fixture.runtime, NULL, 1, train_layer_eager);
+}
+
+static void layers_in_functions_are_those_of_keras(void **state) {
+    (void)state;
+    train_layer_check(fixture.runtime, NULL, 1, train_layer_captured);
+}
+
+/* ---- dropout ---- */
+
+enum { ROWS = 100, COLUMNS = 100 };
+
+static gantry_model_t *make_model_of(gantry_layer_t *layer, gantry_shape_t sample) {
+    gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
+    (void)gantry_model_add(model, layer);
+    if (gantry_model_build(model, GANTRY_FLOAT32, sample) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    return model;
+}
+
+/* The gradient of the sum, after the output. */
+static void drop(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                 const gantry_tensor_t **outputs, void *user) {
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    const gantry_source_t source = {.tensor = inputs[0]};
+    (void)gantry_tape_watch(tape, inputs[0]);
+    outputs[0] = gantry_model_call(user, scope, inputs, 1, true);
+    (void)gantry_tape_gradient(tape, outputs[0], NULL, &source, 1, NULL, outputs + 1);
+    gantry_tape_end(tape);
+}
+
+/* Elements are 0 at the rate, within 6 standard deviations, else scaled. */
+static void expect_dropped(const gantry_tensor_t *const *outputs, float *y) {
+    static float dy[ROWS * COLUMNS];
+    size_t dropped = 0;
+    assert_int_equal(gantry_tensor_read(outputs[0], y, sizeof dy), GANTRY_OK);
+    assert_int_equal(gantry_tensor_read(outputs[1], dy, sizeof dy), GANTRY_OK);
+    for (size_t i = 0; i < ROWS * COLUMNS; ++i) {
+        assert_true(y[i] == 0 || y[i] == 4);
+        assert_true(dy[i] == y[i] / 3);
+        dropped += y[i] == 0 ? 1 : 0;
+    }
+    assert_in_range(dropped, 2500 - 260, 2500 + 260);
+}
+
+static void dropout_has_its_rate_and_its_scale(void **state) {
+    (void)state;
+    static float first[ROWS * COLUMNS], second[ROWS * COLUMNS];
+    const gantry_input_spec_t spec = SPEC_F32(ROWS, COLUMNS);
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
+    gantry_model_t *model = make_model_of(gantry_dropout_layer(0.25, NULL), GANTRY_SHAPE(COLUMNS));
+    const gantry_tensor_t *outputs[2],
+        *x = gantry_fill(scope, GANTRY_SHAPE(ROWS, COLUMNS), gantry_scalar_f32(scope, 3));
+    drop(scope, &x, outputs, model);
+    expect_dropped(outputs, first);
+    drop(scope, &x, outputs, model);
+    expect_dropped(outputs, second);
+    assert_memory_not_equal(first, second, sizeof first);
+    gantry_function_t *function =
+        function_fixture_trace(fixture.runtime, drop, model, &spec, 1, 2, NULL);
+    function_fixture_call(scope, function, &x, 1, outputs, 2);
+    expect_dropped(outputs, first);
+    function_fixture_call(scope, function, &x, 1, outputs, 2);
+    expect_dropped(outputs, second);
+    assert_memory_not_equal(first, second, sizeof first);
+    gantry_function_release(function);
+    gantry_model_release(model);
+    expect_ended_well(scope);
+}
+
+static void attention_drops_in_training_alone(void **state) {
+    (void)state;
+    float y[3][10];
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
+    gantry_model_t *model = make_model_of(
+        gantry_multi_head_attention(2, 3, &(gantry_attention_options_t){.dropout = 0.5}),
+        GANTRY_SHAPE(5, 2));
+    uint32_t draws = 1;
+    const gantry_tensor_t *x =
+        train_layer_tensor(scope, &draws, GANTRY_FLOAT32, GANTRY_SHAPE(1, 5, 2), 1024);
+    for (size_t i = 0; i < 3; ++i)
+        assert_int_equal(
+            gantry_tensor_read(gantry_model_call(model, scope, &x, 1, i == 2), y[i], sizeof y[i]),
+            GANTRY_OK);
+    assert_memory_equal(y[0], y[1], sizeof y[0]);
+    assert_memory_not_equal(y[0], y[2], sizeof y[0]);
+    gantry_model_release(model);
+    expect_ended_well(scope);
+}
+
+/* ---- first weights ---- */
+
+static const struct {
+    int64_t seed;
+    size_t count;
+    double numbers[512];
+} seed_cases[] = {
+#include "train_layer_seed_cases.inc"
+};
+
+/* The model of make_layer_cases.py. */
+static gantry_model_t *make_seeded(const gantry_model_options_t *options) {
+    static const gantry_initializer_t uniform = {.kind = GANTRY_INIT_RANDOM_UNIFORM},
+                                      normal = {.kind = GANTRY_INIT_RANDOM_NORMAL},
+                                      he = {.kind = GANTRY_INIT_HE_NORMAL};
+    const gantry_recurrent_options_t all = {.return_sequences = true},
+                                     biased = {.return_sequences = true,
+                                               .bias_initializer = &uniform};
+    gantry_model_t *model = gantry_functional(fixture.runtime, options);
+    int32_t x = gantry_model_input(model, GANTRY_INT32, GANTRY_SHAPE(6));
+    gantry_layer_t *const layers[] = {
+        gantry_embedding(TRAIN_LAYER_TABLE, 4, NULL, NULL),
+        gantry_conv1d_layer(5, 2, GANTRY_LINEAR, NULL),
+        gantry_dropout_layer(0.25, NULL),
+        gantry_dropout_layer(0, NULL),
+        gantry_multi_head_attention(2, 3, &(gantry_attention_options_t){.dropout = 0.125}),
+        gantry_simple_rnn(3, &all),
+        gantry_lstm(3, &all),
+        gantry_lstm(2, &biased),
+        gantry_gru(2, NULL),
+        gantry_dense(
+            3, GANTRY_LINEAR,
+            &(gantry_kernel_options_t){.kernel_initializer = &he, .bias_initializer = &normal}),
+        gantry_dense(2, GANTRY_LINEAR, NULL)};
+    for (size_t i = 0; i < sizeof layers / sizeof layers[0]; ++i)
+        x = gantry_model_apply(model, layers[i], (int32_t[]){x, x}, i == 4 ? 2 : 1);
+    if (gantry_model_build(model, GANTRY_DTYPE_NONE, GANTRY_SCALAR) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    return model;
+}
+
+static size_t read_weights(gantry_model_t *model, float *out) {
+    size_t at = 0;
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
+    for (size_t i = 0; i < gantry_model_variable_count(model); ++i) {
+        const gantry_tensor_t *value =
+            gantry_variable_read(scope, gantry_model_variable(model, i, NULL));
+        assert_int_equal(gantry_tensor_read(value, out + at, gantry_tensor_bytes(value)),
+                         GANTRY_OK);
+        at += (size_t)gantry_tensor_elements(value);
+    }
+    expect_ended_well(scope);
+    return at;
+}
+
+static void first_weights_of_a_seed_are_those_of_keras(void **state) {
+    (void)state;
+    static float given[512];
+    for (size_t c = 0; c < sizeof seed_cases / sizeof seed_cases[0]; ++c) {
+        gantry_model_t *model = make_seeded(&(gantry_model_options_t){.seed = seed_cases[c].seed});
+        assert_int_equal(read_weights(model, given), seed_cases[c].count);
+        for (size_t i = 0; i < seed_cases[c].count; ++i) {
+            if (!(fabs((double)given[i] - seed_cases[c].numbers[i]) <= 2e-6))
+                fail_msg("seed %lld: number %zu is %.9g; Keras has %.9g",
+                         (long long)seed_cases[c].seed, i, (double)given[i],
+                         seed_cases[c].numbers[i]);
+        }
+        gantry_model_release(model);
+    }
+}
+
+static void first_weights_without_a_seed_repeat(void **state) {
+    (void)state;
+    static float given[2][512];
+    size_t count = 0;
+    for (size_t i = 0; i < 2; ++i) {
+        gantry_model_t *model = make_seeded(NULL);
+        count = read_weights(model, given[i]);
+        gantry_model_release(model);
+    }
+    assert_memory_equal(given[0], given[1], count * sizeof given[0][0]);
+}
+
+int main(void) {
+#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        WITH(layers_are_those_of_keras),
+        WITH(layers_in_functions_are_those_of_keras),
+        WITH(dropout_has_its_rate_and_its_scale),
+        WITH(attention_drops_in_training_alone),
+        WITH(first_weights_of_a_seed_are_those_of_keras),
+        WITH(first_weights_without_a_seed_repeat),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

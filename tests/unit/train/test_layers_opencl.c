@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layers have Keras's outputs, gradients and moving statistics on a device that builds programs: PoCL,
+ * as a GPU. */
+#define _XOPEN_SOURCE 700
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "train_layer_case.h"
+
+#define DEVICE "GPU:0"
+
+static int set_up(void **state) {
+    *state = train_open_opencl();
+    return 0;
+}
+
+static int tear_down(void **state) {
+    gantry_runtime_release(*state);
+    return 0;
+}
+
+static void layers_are_those_of_keras(void **state) {
+    train_layer_check(*state, DEVICE, 3, train_layer_eager);
+}
+
+/* Each function has programs of its own. */
+static void layers_in_functions_are_those_of_keras(void **state) {
+    train_layer_check(*state, DEVICE, 13, train_layer_captured);
+}
+
+int main(void) {
+#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        WITH(layers_are_those_of_keras),
+        WITH(layers_in_functions_are_those_of_keras),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Metrics have Keras's values after each batch, updated at once and inside functions; a refused
+ * batch leaves the state; and what does not fit is refused with a text that says so. */
+#define _XOPEN_SOURCE 700
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "train_metric_case.h"
+#include "train_heap.h"
+
+#include <gantry_train/tape.h>
+
+static runtime_fixture_t fixture;
+
+static int set_up(void **state) {
+    (void)runtime_fixture_set_up(state);
+    train_heap_reset(-1);
+    runtime_fixture_open(&fixture, 1);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    runtime_fixture_close(&fixture);
+    assert_int_equal(train_heap_live(), 0);
+    return 0;
+}
+
+/* ---- values ---- */
+
+static void metrics_are_those_of_keras(void **state) {
+    (void)state;
+    train_metric_check(fixture.runtime, "CPU:0", 1, train_update_eager);
+}
+
+static void metrics_in_functions_are_those_of_keras(void **state) {
+    (void)state;
+    train_metric_check(fixture.runtime, "CPU:0", 1, train_update_captured);
+}
+
+static void result_before_the_first_batch_is_zero(void **state) {
+    (void)state;
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
+    for (train_metric_kind_t kind = TRAIN_ACCURACY; kind <= TRAIN_MEAN_ABSOLUTE_ERROR; ++kind) {
+        gantry_metric_t *metric = train_metric_make(kind, 2, NULL);
+        assert_int_equal(gantry_metric_variable_count(metric), 0);
+        assert_null(gantry_metric_variable(metric, 0));
+        assert_int_equal(gantry_metric_reset(metric, scope), GANTRY_OK);
+        EXPECT_F32(gantry_metric_result(metric, scope), 0);
+        assert_int_equal(gantry_metric_build(metric, scope), GANTRY_OK);
+        EXPECT_F32(gantry_metric_result(metric, scope), 0);
+        assert_int_equal(gantry_metric_variable_count(metric), 2);
+        gantry_metric_release(metric);
+    }
+    expect_ended_well(scope);
+}
+
+/* The state lies where the first update or the build asks for it, and has names. */
+static void variables_live_on_the_scope_s_device(void **state) {
+    (void)state;
+    gantry_scope_t *cpu = runtime_fixture_scope(&fixture, "CPU:0");
+    gantry_scope_t *gpu = runtime_fixture_scope(&fixture, "GPU:0");
+    gantry_metric_t *here = gantry_mean_metric(NULL), *there = gantry_auc(0, NULL);
+    assert_int_equal(gantry_metric_update(here, cpu, NULL, F32(cpu, 1, 3), NULL), GANTRY_OK);
+    assert_int_equal(gantry_metric_build(there, gpu), GANTRY_OK);
+    for (size_t i = 0; i < 2; ++i) {
+        const gantry_variable_t *a = gantry_metric_variable(here, i),
+                                *b = gantry_metric_variable(there, i);
+        assert_string_equal(gantry_logical_device_name(gantry_variable_device(a)), "/device:CPU:0");
+        assert_string_equal(gantry_logical_device_name(gantry_variable_device(b)), "/device:GPU:0");
+        assert_int_equal(gantry_variable_shape(a)->rank, 0);
+        assert_int_equal(gantry_variable_shape(b)->dims[0], 200);
+    }
+    assert_string_equal(gantry_variable_name(gantry_metric_variable(here, 0)), "mean/total");
+    assert_string_equal(gantry_variable_name(gantry_metric_variable(here, 1)), "mean/count");
+    assert_null(gantry_metric_variable(here, 2));
+    gantry_metric_release(here);
+    gantry_metric_release(there);
+    expect_ended_well(gpu);
+    expect_ended_well(cpu);
+}
+
+/* One function, called for each batch: nothing is read between the calls. */
+static void one_function_updates_for_many_batches(void **state) {
+    (void)state;
+    gantry_metric_t *metric = gantry_sparse_categorical_accuracy(NULL);
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
+    assert_int_equal(gantry_metric_build(metric, scope), GANTRY_OK);
+    train_captured_t captured = {metric, true, false};
+    const gantry_input_spec_t specs[] = {SPEC_F32(2, 3), SPEC_I32(2)};
+    gantry_function_t *function =
+        function_fixture_trace(fixture.runtime, train_update_body, &captured, specs, 2, 1, NULL);
+    const float scores[] = {0, 1, 2, 2, 1, 0};
+    const gantry_tensor_t *result,
+        *inputs[2] = {
+            gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), scores, sizeof scores)};
+    for (int32_t i = 0; i < 8; ++i) {
+        inputs[1] = I32(scope, 2, i % 2); /* right, and right in every second batch */
+        function_fixture_call(scope, function, inputs, 2, &result, 1);
+    }
+    EXPECT_F32(result, 0.75F);
+    EXPECT_F32(gantry_metric_result(metric, scope), 0.75F);
+    gantry_metric_release(metric); /* the function keeps its variables */
+    function_fixture_call(scope, function, inputs, 2, &result, 1);
+    EXPECT_F32(result, 13 / 18.0F);
+    gantry_function_release(function);
+    expect_ended_well(scope);
+}
+
+/* The rows whose label is not -1: as many as the data says. */
+static void masked(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                   const gantry_tensor_t **outputs, void *user) {
+    gantry_metric_t *const *metrics = user;
+    const gantry_tensor_t *is_valid =
+        gantry_greater_equal(scope, inputs[0], gantry_scalar_i32(scope, 0));
+    const gantry_tensor_t *labels = gantry_boolean_mask(scope, inputs[0], is_valid, 0);
+    const gantry_tensor_t *scores = gantry_boolean_mask(scope, inputs[1], is_valid, 0);
+    const int32_t last = 1;
+    const gantry_reduce_options_t over_last = {.axes = &last, .axis_count = 1};
+    (void)gantry_metric_update(metrics[0], scope, labels, scores, labels);
+    (void)gantry_metric_update(metrics[1], scope, labels, scores, NULL);
+    (void)gantry_metric_update(metrics[2], scope, labels, gantry_max(scope, scores, &over_last),
+                               labels);
+    (void)gantry_metric_update(metrics[3], scope, NULL, scores,
+                               gantry_expand_dims(scope, labels, -1));
+    outputs[0] = gantry_metric_result(metrics[0], scope);
+    outputs[1] = gantry_metric_result(metrics[1], scope);
+    outputs[2] = gantry_metric_result(metrics[2], scope);
+    outputs[3] = gantry_metric_result(metrics[3], scope);
+}
+
+static void sizes_that_depend_on_data_are_counted(void **state) {
+    (void)state;
+    static const float scores[] = {0, 0.9F, 1, 0, 0.75F, 0, 0, 0};
+    const gantry_input_spec_t specs[] = {SPEC_I32(4), SPEC_F32(4, 2)};
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
+    gantry_metric_t *metrics[] = {gantry_sparse_categorical_accuracy(NULL),
+                                  gantry_sparse_top_k_categorical_accuracy(1, NULL),
+                                  gantry_auc(0, NULL), gantry_mean_metric(NULL)};
+    for (size_t i = 0; i < 4; ++i)
+        assert_int_equal(gantry_metric_build(metrics[i], scope), GANTRY_OK);
+    gantry_function_t *function =
+        function_fixture_trace(fixture.runtime, masked, metrics, specs, 2, 4, NULL);
+    const gantry_tensor_t *got[4],
+        *inputs[] = {
+            I32(scope, 1, -1, 1, -1),
+            gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(4, 2), scores, sizeof scores)};
+    function_fixture_call(scope, function, inputs, 2, got, 4);
+    EXPECT_F32(got[0], 0.5F);
+    EXPECT_F32(got[1], 0.5F);
+    EXPECT_F32(got[2], 0);
+    EXPECT_F32(got[3], (0.45F + 0.375F) / 2);
+    inputs[0] = I32(scope, -1, 0, -1, -1);
+    function_fixture_call(scope, function, inputs, 2, got, 4);
+    EXPECT_F32(got[0], 0.5F); /* its weight is its label, 0 */
+    EXPECT_F32(got[1], 2 / 3.0F);
+    gantry_function_release(function);
+    for (size_t i = 0; i < 4; ++i) gantry_metric_release(metrics[i]);
+    expect_ended_well(scope);
+}
+
+enum { THREAD_UPDATES = 50 };
+
+static void *update_often(void *user) {
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, "CPU:0");
+    for (int i = 0; i < THREAD_UPDATES; ++i)
+        (void)gantry_metric_update(user, scope, NULL, F32(scope, 1, 2), NULL);
+    return gantry_scope_end(scope) == GANTRY_OK ? user : NULL;
+}
+
+static void threads_update_a_built_metric(void **state) {
+    (void)state;
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
+    gantry_metric_t *metric = gantry_mean_metric(NULL);
+    pthread_t threads[3];
+    assert_int_equal(gantry_metric_build(metric, scope), GANTRY_OK);
+    for (size_t i = 0; i < 3; ++i)
+        assert_int_equal(pthread_create(&threads[i], NULL, update_often, metric), 0);
+    for (size_t i = 0; i < 3; ++i) {
+        void *done;
+        assert_int_equal(pthread_join(threads[i], &done), 0);
+        assert_ptr_equal(done, metric);
+    }
+    EXPECT_F32(gantry_variable_read(scope, gantry_metric_variable(metric, 0)),
+               3 * 3 * THREAD_UPDATES);
+    EXPECT_F32(gantry_variable_read(scope, gantry_metric_variable(metric, 1)),
+               3 * 2 * THREAD_UPDATES);
+    gantry_metric_release(metric);
+    expect_ended_well(scope);
+}
+
+/* Variables of two metrics add up to the state of both. */
+static void states_add_up(void **state) {
+    (void)state;
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
+    gantry_metric_t *a = gantry_mean_metric(NULL), *b = gantry_mean_metric(NULL);
+    (void)gantry_metric_update(a, scope, NULL, F32(scope, 1, 2, 3), NULL);
+    (void)gantry_metric_update(b, scope, NULL, F32(scope, 10), NULL);
+    for (size_t i = 0; i < 2; ++i)
+        (void)gantry_variable_assign_add(scope, gantry_metric_variable(a, i),
+                                         gantry_variable_read(scope, gantry_metric_variable(b, i)));
+    EXPECT_F32(gantry_metric_result(a, scope), 4);
+    gantry_metric_release(a);
+    gantry_metric_release(b);
+    expect_ended_well(scope);
+}
+
+/* A cross-entropy as a metric: log(2) for even shares. */
+static void losses_are_metrics_too(void **state) {
+    (void)state;
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
+    gantry_metric_t *metric = gantry_loss_metric(
+        GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY,
+        &(gantry_loss_options_t){.from_logits = true, .reduction = GANTRY_REDUCTION_SUM}, NULL);
+    float got;
+    assert_string_equal(gantry_metric_name(metric), "sparse_categorical_crossentropy");
+    for (int i = 0; i < 2; ++i)
+        (void)gantry_metric_update(metric, scope, I32(scope, 0, 1, 1),
+                                   gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2)), NULL);
+    assert_int_equal(gantry_tensor_read(gantry_metric_result(metric, scope), &got, sizeof got),
+                     GANTRY_OK);
+    assert_float_equal(got, 0.6931472F, 1e-6F);
+    gantry_metric_release(metric);
+    expect_ended_well(scope);
+}
+
+static void tape_records_no_update(void **state) {
+    (void)state;
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
+    const gantry_tensor_t *x = F32(scope, 1, 2), *gradient;
+    gantry_metric_t *metric = gantry_mean_metric(NULL);
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    (void)gantry_tape_watch(tape, x);
+    (void)gantry_metric_update(metric, scope, NULL, x, NULL);
+    const gantry_tensor_t *result = gantry_metric_result(metric, scope);
+    EXPECT_F32(result, 1.5F);
+    assert_int_equal(gantry_tape_gradient(tape, result, NULL, &(gantry_source_t){.tensor = x}, 1,
+                                          NULL, &gradient),
+                     GANTRY_OK);
+    assert_null(gradient);
+    gantry_tape_end(tape);
+    gantry_metric_release(metric);
+    expect_ended_well(scope);
+}
+
+static void metrics_have_names(void **state) {
+    (void)state;
+    static const char *const names[] = {"accuracy",
+                                        "binary_accuracy",
+                                        "categorical_accuracy",
+                                        "sparse_categorical_accuracy",
+                                        "top_k_categorical_accuracy",
+                                        "sparse_top_k_categorical_accuracy",
+                                        "auc",
+                                        "mean",
+                                        "mean_squared_error",
+                                        "mean_absolute_error"};
+    for (train_metric_kind_t kind = TRAIN_ACCURACY; kind <= TRAIN_MEAN_ABSOLUTE_ERROR; ++kind) {
+        gantry_metric_t *metric = train_metric_make(kind, 2, NULL);
+        assert_string_equal(gantry_metric_name(metric), names[kind]);
+        gantry_metric_release(metric);
+        char given[] = "mine";
+        metric = train_metric_make(kind, 2, &(gantry_metric_options_t){.name = given});
+        given[0] = 'w';
+        assert_string_equal(gantry_metric_name(metric), "mine");
+        gantry_metric_release(metric);
+    }
+    assert_string_equal(gantry_metric_name(NULL), "");
+    gantry_metric_release(NULL);
+}
+
+/* ---- bad input ---- */
+
+static void expect_not_made(gantry_metric_t *metric, const char *text) {
+    assert_null(metric);
+    if (!strstr(gantry_last_message(), text)) fail_msg("message: %s", gantry_last_message());
+}
+
+static void bad_options_make_no_metric(void **state) {
+    (void)state;
+    const gantry_loss_options_t smooth = {.label_smoothing = 2};
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
+    expect_not_made(
+        gantry_top_k_categorical_accuracy(0, NULL),
+        "gantry_top_k_categorical_accuracy: k is 0; a number of at least 1 is accepted");
+    expect_not_made(gantry_sparse_top_k_categorical_accuracy(-5, NULL), "k is -5");
+    expect_not_made(gantry_auc(1, NULL), "gantry_auc: 1 thresholds; at least 2, or 0 for 200");
+    expect_not_made(gantry_auc(-1, NULL), "-1 thresholds");
+    expect_not_made(gantry_accuracy(&(gantry_metric_options_t){.dtype = GANTRY_INT32}),
+                    "gantry_accuracy: dtype is int32; float16, bfloat16, float32 and float64 are");
+    expect_not_made(gantry_mean_metric(&(gantry_metric_options_t){.struct_size = 4096}),
+                    "gantry_mean_metric: options: struct_size is 4096");
+    expect_not_made(gantry_loss_metric(0, NULL, NULL), "0 is no loss");
+    expect_not_made(gantry_loss_metric(GANTRY_BINARY_CROSSENTROPY, &smooth, NULL),
+                    "label_smoothing is 2");
+    const gantry_loss_options_t weighted = {.sample_weights = F32(scope, 1)};
+    expect_not_made(gantry_loss_metric(GANTRY_HUBER, &weighted, NULL),
+                    "gantry_metric_update takes them");
+    expect_ended_well(scope);
+}
+
+static void expect_update_refused(gantry_scope_t *scope, train_metric_kind_t kind,
+                                  const gantry_tensor_t *labels, const gantry_tensor_t *predictions,
+                                  const gantry_tensor_t *weights, const char *text) {
+    gantry_metric_t *metric = train_metric_make(kind, 2, NULL);
+    assert_int_equal(gantry_metric_build(metric, scope), GANTRY_OK);
+    assert_int_equal(gantry_metric_update(metric, scope, labels, predictions, weights),
+                     GANTRY_INVALID_ARGUMENT);
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, text);
+    EXPECT_F32(gantry_metric_result(metric, scope), 0);
+    gantry_metric_release(metric);
+}
+
+static void shapes_that_do_not_fit_are_refused(void **state) {
+    (void)state;
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
+    const gantry_tensor_t *p = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3));
+    const gantry_tensor_t *turned = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2));
+    const gantry_tensor_t *two = I32(scope, 0, 1), *three = I32(scope, 0, 1, 2);
+    const gantry_tensor_t *scalar = gantry_scalar_f32(scope, 1);
+    static const train_metric_kind_t dense[] = {TRAIN_ACCURACY, TRAIN_CATEGORICAL_ACCURACY,
+                                                TRAIN_TOP_K,    TRAIN_BINARY_ACCURACY,
+                                                TRAIN_AUC,      TRAIN_MEAN_SQUARED_ERROR};
+    static const train_metric_kind_t sparse[] = {TRAIN_ACCURACY, TRAIN_SPARSE_CATEGORICAL_ACCURACY,
+                                                 TRAIN_SPARSE_TOP_K};
+    for (size_t i = 0; i < sizeof dense / sizeof dense[0]; ++i)
+        expect_update_refused(scope, dense[i], turned, p, NULL,
+                              ": labels of shape [3,2] do not fit predictions of shape [2,3]; that "
+                              "shape is accepted");
+    for (size_t i = 0; i < sizeof sparse / sizeof sparse[0]; ++i) {
+        expect_update_refused(scope, sparse[i], three, p, NULL,
+                              ": labels of shape [3] do not fit predictions of shape [2,3]; the "
+                              "shape without the classes, or with 1 in their place, is accepted");
+        expect_update_refused(scope, sparse[i], two, p, three,
+                              ": sample_weights of shape [3] do not fit values of shape [2]; a "
+                              "shape that broadcasts is accepted");
+    }
+    expect_update_refused(scope, TRAIN_SPARSE_CATEGORICAL_ACCURACY, scalar, scalar, NULL,
+                          "predictions are a scalar");
+    expect_update_refused(scope, TRAIN_TOP_K, scalar, scalar, NULL, "predictions are a scalar");
+    expect_update_refused(scope, TRAIN_AUC, two, F32(scope, 0, 1), three,
+                          "auc: sample_weights of shape [3] do not fit predictions of shape [2]; "
+                          "one for each sample is accepted");
+    expect_update_refused(scope, TRAIN_MEAN, NULL, F32(scope, 0, 1), turned,
+                          "mean: sample_weights of shape [3,2] do not fit values of shape [2]");
+    expect_ended_well(scope);
+}
+
+static void missing_arguments_are_refused(void **state) {
+    (void)state;
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
+    const gantry_tensor_t *x = F32(scope, 1);
+    expect_update_refused(scope, TRAIN_AUC, NULL, x, NULL, "auc: the labels are NULL");
+    expect_update_refused(scope, TRAIN_AUC, x, NULL, NULL, "auc: the predictions are NULL");
+    expect_update_refused(scope, TRAIN_MEAN, x, x, NULL, "mean: labels are given");
+    expect_update_refused(scope, TRAIN_MEAN, NULL, NULL, NULL, "mean: the predictions are NULL");
+    assert_int_equal(gantry_metric_update(NULL, scope, x, x, NULL), GANTRY_INVALID_ARGUMENT);
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
+                         "gantry_metric_update: the metric is NULL");
+    assert_null(gantry_metric_result(NULL, scope));
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "gantry_metric_result: the metric is");
+    assert_int_equal(gantry_metric_reset(NULL, scope), GANTRY_INVALID_ARGUMENT);
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "gantry_metric_reset: the metric is");
+    assert_int_equal(gantry_metric_build(NULL, scope), GANTRY_INVALID_ARGUMENT);
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "gantry_metric_build: the metric is");
+    gantry_metric_t *metric = gantry_mean_metric(NULL);
+    expect_refusal(gantry_metric_update(metric, NULL, NULL, x, NULL), GANTRY_INVALID_ARGUMENT,
+                   "gantry_metric_update: the scope is NULL");
+    expect_refusal(gantry_metric_build(metric, NULL), GANTRY_INVALID_ARGUMENT, "scope is NULL");
+    expect_refusal(gantry_metric_reset(metric, NULL), GANTRY_INVALID_ARGUMENT, "scope is NULL");
+    assert_null(gantry_metric_result(metric, NULL));
+    gantry_metric_release(metric);
+    expect_ended_well(scope);
+}
+
+static void update_in_a_trace_needs_variables(void **state) {
+    (void)state;
+    gantry_metric_t *metric = gantry_mean_metric(NULL);
+    train_captured_t captured = {metric, false, false};
+    const gantry_input_spec_t spec = SPEC_F32(2);
+    gantry_function_t *function;
+    expect_refusal(gantry_function_trace(fixture.runtime, "step", train_update_body, &captured,
+                                         &spec, 1, 1, NULL, &function),
+                   GANTRY_FAILED_PRECONDITION, "metric mean: call gantry_metric_build first");
+    assert_int_equal(gantry_metric_variable_count(metric), 0);
+    gantry_metric_release(metric);
+}
+
+/* ---- memory runs out ---- */
+
+static gantry_status_t metric_program(gantry_scope_t *scope) {
+    const gantry_tensor_t *p = F32(scope, 0.25F, 0.75F, 0.5F), *weights = F32(scope, 1, 2, 3);
+    gantry_metric_t *auc = gantry_auc(0, NULL), *accuracy = gantry_accuracy(NULL);
+    (void)gantry_metric_update(auc, scope, p, p, weights);
+    (void)gantry_metric_update(accuracy, scope, I32(scope, 0, 1, 1), p, weights);
+    (void)gantry_metric_result(auc, scope);
+    (void)gantry_metric_result(accuracy, scope);
+    (void)gantry_metric_reset(auc, scope);
+    gantry_status_t status = gantry_scope_status(scope);
+    gantry_metric_release(auc);
+    gantry_metric_release(accuracy);
+    return status;
+}
+
+static void metrics_without_memory_leak_nothing(void **state) {
+    (void)state;
+    runtime_fixture_starve_each(0, NULL, metric_program);
+}
+
+static void metric_without_memory_is_not_made(void **state) {
+    (void)state;
+    for (train_metric_kind_t kind = TRAIN_ACCURACY; kind <= TRAIN_MEAN_ABSOLUTE_ERROR; ++kind) {
+        for (long n = 0; n < 2; ++n) {
+            train_heap_reset(n);
+            expect_not_made(train_metric_make(kind, 2, NULL), "out of host memory");
+            assert_int_equal(train_heap_live(), 0);
+        }
+    }
+    train_heap_reset(-1);
+}
+
+int main(void) {
+#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        WITH(metrics_are_those_of_keras),
+        WITH(metrics_in_functions_are_those_of_keras),
+        WITH(result_before_the_first_batch_is_zero),
+        WITH(variables_live_on_the_scope_s_device),
+        WITH(one_function_updates_for_many_batches),
+        WITH(sizes_that_depend_on_data_are_counted),
+        WITH(threads_update_a_built_metric),
+        WITH(states_add_up),
+        WITH(losses_are_metrics_too),
+        WITH(tape_records_no_update),
+        WITH(metrics_have_names),
+        WITH(bad_options_make_no_metric),
+        WITH(shapes_that_do_not_fit_are_refused),
+        WITH(missing_arguments_are_refused),
+        WITH(update_in_a_trace_needs_variables),
+        cmocka_unit_test_setup(metrics_without_memory_leak_nothing, runtime_fixture_set_up),
+        WITH(metric_without_memory_is_not_made),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

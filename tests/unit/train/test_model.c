@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Models: put together, built, trained, saved and loaded; what they refuse; and nothing is lost
+ * where memory runs out. test_trajectory.c compares their numbers with Keras's. */
+#define _XOPEN_SOURCE 700
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "function_fixture.h"
+#include "train_heap.h"
+
+#include <gantry_train/train.h>
+
+enum { ROWS = 64, BATCH = 16 };
+
+static runtime_fixture_t fixture;
+static float points[ROWS * 2];
+static int32_t labels[ROWS];
+
+static int set_up(void **state) {
+    (void)runtime_fixture_set_up(state);
+    train_heap_reset(-1);
+    runtime_fixture_open(&fixture, 0);
+    for (int i = 0; i < ROWS; ++i) {
+        points[2 * i] = (float)(i % 8) / 4 - 1;
+        points[2 * i + 1] = (float)(i / 8) / 4 - 1;
+        labels[i] = points[2 * i] * points[2 * i + 1] > 0;
+    }
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    runtime_fixture_close(&fixture);
+    assert_int_equal(train_heap_live(), 0);
+    return 0;
+}
+
+static gantry_dataset_t *make_batches(void) {
+    const gantry_array_t arrays[] = {{GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, 2), points},
+                                     {GANTRY_INT32, GANTRY_SHAPE(ROWS), labels}};
+    return gantry_dataset_batch(gantry_dataset_from_arrays(arrays, 2, false), BATCH, false);
+}
+
+static gantry_model_t *make_model(void) {
+    gantry_metric_t *metrics[] = {gantry_sparse_categorical_accuracy(NULL)};
+    gantry_model_t *model =
+        gantry_sequential(fixture.runtime, &(gantry_model_options_t){.seed = 3});
+    (void)gantry_model_add(model, gantry_dense(16, GANTRY_TANH, NULL));
+    (void)gantry_model_add(model, gantry_batch_normalization(NULL));
+    (void)gantry_model_add(model, gantry_dense(2, GANTRY_SOFTMAX, NULL));
+    (void)gantry_model_compile(
+        model, &(gantry_compile_options_t){
+                   .optimizer = gantry_adam(&(gantry_adam_options_t){.learning_rate = 0.02}),
+                   .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY,
+                   .metrics = metrics,
+                   .metric_count = 1});
+    return model;
+}
+
+static void must(gantry_status_t status) {
+    if (status != GANTRY_OK) fail_msg("%s", gantry_last_message());
+}
+
+/* ---- what works ---- */
+
+static void model_learns(void **state) {
+    gantry_model_t *model = make_model();
+    gantry_dataset_t *batches = make_batches();
+    double values[2];
+    float outputs[ROWS * 2];
+    size_t needed;
+    (void)state;
+    must(gantry_model_fit(model, batches, &(gantry_fit_options_t){.epochs = 200}));
+    must(gantry_model_evaluate(model, batches, values, 2));
+    if (!(values[1] > 0.9)) fail_msg("accuracy %g, loss %g", values[1], values[0]);
+    assert_string_equal(gantry_model_value_name(model, 0), "loss");
+    assert_string_equal(gantry_model_value_name(model, 1), "sparse_categorical_accuracy");
+    must(gantry_model_predict(model, batches, outputs, sizeof outputs, &needed));
+    assert_int_equal(needed, sizeof outputs);
+    for (int i = 0; i < ROWS; ++i) assert_float_equal(outputs[2 * i] + outputs[2 * i + 1], 1, 1e-5);
+    gantry_dataset_release(batches);
+    gantry_model_release(model);
+}
+
+/* Two inputs, a layer that is used twice, and a sum: x W + y W, by hand and by the model. */
+static void functional_model_shares_a_layer(void **state) {
+    gantry_model_t *model = gantry_functional(fixture.runtime, NULL);
+    gantry_layer_t *shared = gantry_dense(2, GANTRY_LINEAR, NULL);
+    const float kernel[] = {1, 2, 3, 4};
+    (void)state;
+    const int32_t x = gantry_model_input(model, GANTRY_FLOAT32, GANTRY_SHAPE(2)),
+                  y = gantry_model_input(model, GANTRY_FLOAT32, GANTRY_SHAPE(2));
+    const int32_t sides[] = {gantry_model_apply(model, shared, &x, 1),
+                             gantry_model_apply(model, shared, &y, 1)};
+    (void)gantry_model_set_output(model,
+                                  gantry_model_apply(model, gantry_add_layer(NULL), sides, 2));
+    must(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SCALAR));
+    assert_int_equal(gantry_model_variable_count(model), 2);
+    must(gantry_model_set_variable(model, 0, kernel, sizeof kernel));
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    const gantry_tensor_t *inputs[] = {
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1, 2), (float[]){1, 0}, 8),
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1, 2), (float[]){0, 1}, 8)};
+    float out[2];
+    must(gantry_tensor_read(gantry_model_call(model, scope, inputs, 2, false), out, sizeof out));
+    assert_float_equal(out[0], 4, 0);
+    assert_float_equal(out[1], 6, 0);
+    must(gantry_scope_end(scope));
+    gantry_model_release(model);
+}
+
+static void summary_is_a_table(void **state) {
+    gantry_model_t *model = make_model();
+    char text[4096];
+    size_t needed;
+    (void)state;
+    must(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(2)));
+    must(gantry_model_summary(model, text, sizeof text, &needed));
+    assert_int_equal(strlen(text), needed);
+    assert_non_null(strstr(
+        text, "| dense_1 (Dense)                 | (None, 2)              |            34 |"));
+    assert_non_null(strstr(text, "Total params: 146 (584.00 B)"));
+    assert_non_null(strstr(text, "Non-trainable params: 32 (128.00 B)"));
+    gantry_model_release(model);
+}
+
+/* Saved after one epoch, and trained on from the file: the weights of two epochs, bit for bit. */
+static void loaded_training_takes_the_same_steps(void **state) {
+    char path[] = "/tmp/gantry_model_XXXXXX";
+    float wanted[32], got[32];
+    gantry_dataset_t *batches = make_batches();
+    (void)state;
+    (void)close(mkstemp(path));
+    gantry_model_t *model = make_model();
+    must(gantry_model_fit(model, batches, NULL));
+    must(gantry_model_save(model, path));
+    must(gantry_model_fit(model, batches, NULL));
+    gantry_model_t *second = make_model();
+    must(gantry_model_build(second, GANTRY_FLOAT32, GANTRY_SHAPE(2)));
+    must(gantry_model_load(second, path));
+    must(gantry_model_fit(second, batches, NULL));
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    for (size_t i = 0; i < gantry_model_variable_count(model); ++i) {
+        const gantry_tensor_t *a =
+            gantry_variable_read(scope, gantry_model_variable(model, i, NULL));
+        const gantry_tensor_t *b =
+            gantry_variable_read(scope, gantry_model_variable(second, i, NULL));
+        must(gantry_tensor_read(a, wanted, gantry_tensor_bytes(a)));
+        must(gantry_tensor_read(b, got, gantry_tensor_bytes(b)));
+        assert_memory_equal(wanted, got, gantry_tensor_bytes(a));
+    }
+    must(gantry_scope_end(scope));
+    gantry_model_release(second);
+    gantry_model_release(model);
+    gantry_dataset_release(batches);
+    (void)unlink(path);
+}
+
+/* ---- progress and callbacks ---- */
+
+static void keep_text(const char *text, void *user) {
+    char *all = user;
+    const size_t used = strlen(all);
+    (void)snprintf(all + used, 4096 - used, "%s", text);
+}
+
+static void progress_is_written(void **state) {
+    static char text[4096];
+    gantry_model_t *model = make_model();
+    gantry_dataset_t *batches = make_batches();
+    (void)state;
+    text[0] = '\0';
+    must(gantry_model_fit(
+        model, batches,
+        &(gantry_fit_options_t){
+            .epochs = 2, .validation = batches, .write = keep_text, .write_user = text}));
+    assert_non_null(strstr(text, "Epoch 1/2\n4/4 - "));
+    assert_non_null(strstr(text, " - loss: "));
+    assert_non_null(strstr(text, " - val_sparse_categorical_accuracy: "));
+    gantry_dataset_release(batches);
+    gantry_model_release(model);
+}
+
+static double halve(int64_t epoch, double rate, void *user) {
+    ++*(int *)user;
+    return epoch == 0 ? rate : rate / 2;
+}
+
+static void callbacks_act(void **state) {
+    char path[] = "/tmp/gantry_log_XXXXXX", line[256];
+    int calls = 0, lines = 0;
+    gantry_model_t *model = make_model();
+    gantry_dataset_t *batches = make_batches();
+    (void)state;
+    (void)close(mkstemp(path));
+    gantry_callback_t *callbacks[] = {gantry_early_stopping(&(gantry_early_stopping_options_t){
+                                          .monitor = "loss", .min_delta = 100, .patience = 2}),
+                                      gantry_csv_logger(path),
+                                      gantry_learning_rate_scheduler(halve, &calls)};
+    must(
+        gantry_model_fit(model, batches,
+                         &(gantry_fit_options_t){.epochs = 10,
+                                                 .callbacks = (const gantry_callback_t **)callbacks,
+                                                 .callback_count = 3}));
+    assert_int_equal(calls, 3); /* the first epoch is the best one, and two are waited for */
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) {
+        if (lines++ == 0) assert_string_equal(line, "epoch,loss,sparse_categorical_accuracy\n");
+    }
+    (void)fclose(file);
+    assert_int_equal(lines, 4);
+    for (size_t i = 0; i < 3; ++i) gantry_callback_release(callbacks[i]);
+    gantry_dataset_release(batches);
+    gantry_model_release(model);
+    (void)unlink(path);
+}
+
+static gantry_status_t give_up(gantry_model_t *model, int64_t step, bool *stop, void *user) {
+    (void)model, (void)stop, (void)user;
+    return step == 1 ? gantry_fail(GANTRY_DATA_LOSS, "the callback gives up") : GANTRY_OK;
+}
+
+static void failing_callback_ends_the_training(void **state) {
+    const gantry_callback_t callback = {.struct_size = sizeof callback, .step_end = give_up};
+    const gantry_callback_t *const list[] = {&callback};
+    gantry_model_t *model = make_model();
+    gantry_dataset_t *batches = make_batches();
+    (void)state;
+    expect_refusal(
+        gantry_model_fit(model, batches,
+                         &(gantry_fit_options_t){.callbacks = list, .callback_count = 1}),
+        GANTRY_DATA_LOSS, "the callback gives up");
+    must(gantry_model_fit(model, batches, NULL)); /* the model stays usable */
+    gantry_dataset_release(batches);
+    gantry_model_release(model);
+}
+
+/* ---- bad input ---- */
+
+static void failed_layer_is_the_models_error(void **state) {
+    gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
+    (void)state;
+    expect_refusal(gantry_model_add(model, gantry_dense(0, GANTRY_RELU, NULL)),
+                   GANTRY_INVALID_ARGUMENT,
+                   "layer Dense: the number of outputs is 0; a positive number is accepted");
+    expect_refusal(gantry_model_add(model, gantry_flatten(NULL)), GANTRY_INVALID_ARGUMENT,
+                   "layer Dense: the number of outputs is 0");
+    expect_refusal(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(2)),
+                   GANTRY_INVALID_ARGUMENT, "the number of outputs is 0");
+    gantry_model_release(model);
+}
+
+static void wrong_rank_names_the_layer(void **state) {
+    gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
+    (void)state;
+    must(gantry_model_add(model, gantry_conv1d_layer(4, 3, GANTRY_RELU, NULL)));
+    expect_refusal(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(2)),
+                   GANTRY_INVALID_ARGUMENT,
+                   "layer Conv1D: the input has shape [-1,2]; rank 3 to 3 is accepted");
+    gantry_model_release(model);
+}
+
+static void empty_data_and_missing_labels_are_refused(void **state) {
+    const gantry_array_t array = {GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, 2), points};
+    gantry_dataset_t *lone =
+        gantry_dataset_batch(gantry_dataset_from_arrays(&array, 1, false), BATCH, false);
+    gantry_dataset_t *none = gantry_dataset_take(make_batches(), 0);
+    gantry_model_t *model = make_model();
+    (void)state;
+    expect_refusal(gantry_model_fit(model, none, NULL), GANTRY_INVALID_ARGUMENT,
+                   "the data set is empty");
+    expect_refusal(gantry_model_fit(model, lone, NULL), GANTRY_INVALID_ARGUMENT,
+                   "a batch has 1 components; 1 inputs, and labels, are accepted");
+    gantry_dataset_release(none);
+    gantry_dataset_release(lone);
+    gantry_model_release(model);
+}
+
+static void labels_out_of_range_are_refused(void **state) {
+    gantry_model_t *model = make_model();
+    gantry_dataset_t *batches = make_batches();
+    (void)state;
+    labels[5] = 7;
+    expect_refusal(gantry_model_fit(model, batches, NULL), GANTRY_INVALID_ARGUMENT, "7");
+    labels[5] = 1;
+    must(gantry_model_fit(model, batches, NULL));
+    gantry_dataset_release(batches);
+    gantry_model_release(model);
+}
+
+static void other_layers_do_not_load(void **state) {
+    char path[] = "/tmp/gantry_model_XXXXXX";
+    gantry_model_t *model = make_model(), *second = gantry_sequential(fixture.runtime, NULL);
+    (void)state;
+    (void)close(mkstemp(path));
+    must(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(2)));
+    must(gantry_model_save(model, path));
+    (void)gantry_model_add(second, gantry_dense(3, GANTRY_RELU, NULL));
+    must(gantry_model_build(second, GANTRY_FLOAT32, GANTRY_SHAPE(2)));
+    assert_int_equal(gantry_model_load(second, path), GANTRY_INVALID_ARGUMENT);
+    assert_non_null(strstr(gantry_last_message(), "dense/kernel"));
+    gantry_model_release(second);
+    gantry_model_release(model);
+    (void)unlink(path);
+}
+
+static void devices_of_a_strategy_are_checked(void **state) {
+    (void)state;
+    assert_null(gantry_mirrored_strategy(fixture.runtime, (const char *[]){"CPU:0", "CPU:0"}, 2));
+    assert_non_null(strstr(gantry_last_message(), "No duplicates allowed in `devices` argument"));
+    assert_null(gantry_mirrored_strategy(fixture.runtime, (const char *[]){"CPU:0"}, 0));
+    assert_string_equal(gantry_last_message(), "Must specify at least one device.");
+    assert_null(gantry_mirrored_strategy(fixture.runtime, (const char *[]){"CPU:7"}, 1));
+    assert_non_null(strstr(gantry_last_message(), "CPU:7"));
+}
+
+/* ---- memory ---- */
+
+static gantry_status_t train_once(void) {
+    gantry_dataset_t *batches = make_batches();
+    gantry_model_t *model = make_model();
+    gantry_status_t status = gantry_model_fit(model, batches, NULL);
+    gantry_model_release(model);
+    gantry_dataset_release(batches);
+    return status;
+}
+
+static void failing_allocations_leak_nothing(void **state) {
+    (void)state;
+    must(train_once());
+    const long count = train_heap_count();
+    assert_true(count > 100);
+    for (long i = 0; i < count; i += i < 200 ? 1 : 7) {
+        train_heap_reset(i);
+        (void)train_once();
+        if (train_heap_live() != 0) fail_msg("allocation %ld of %ld leaks", i, count);
+    }
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(model_learns),
+        TEST(functional_model_shares_a_layer),
+        TEST(summary_is_a_table),
+        TEST(loaded_training_takes_the_same_steps),
+        TEST(progress_is_written),
+        TEST(callbacks_act),
+        TEST(failing_callback_ends_the_training),
+        TEST(failed_layer_is_the_models_error),
+        TEST(wrong_rank_names_the_layer),
+        TEST(empty_data_and_missing_labels_are_refused),
+        TEST(labels_out_of_range_are_refused),
+        TEST(other_layers_do_not_load),
+        TEST(devices_of_a_strategy_are_checked),
+        TEST(failing_allocations_leak_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gantry_pad_sequences gives Keras's numbers, and refuses what its types do not hold. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <gantry/gantry.h>
+#include <gantry_train/dataset.h>
+
+typedef struct pad_case_t {
+    const gantry_array_t *sequences;
+    size_t count;
+    int64_t maxlen; /* -1: the longest */
+    int64_t wanted_length;
+    gantry_dtype_t dtype;
+    gantry_sequence_end_t padding, truncating;
+    double value;
+    const uint32_t *bits;
+} pad_case_t;
+
+#include "pad_cases.inc"
+
+#define COUNT(list) (sizeof(list) / sizeof(list)[0])
+
+static void expect_message(const char *part) {
+    if (!strstr(gantry_last_message(), part))
+        fail_msg("the message is '%s'; '%s' is expected in it", gantry_last_message(), part);
+}
+
+static void padded_sequences_are_those_of_keras(void **state) {
+    (void)state;
+    uint32_t out[64];
+    assert_true(COUNT(pad_cases) >= 100);
+    for (size_t i = 0; i < COUNT(pad_cases); ++i) {
+        const pad_case_t *c = &pad_cases[i];
+        const int64_t maxlen =
+            c->maxlen < 0 ? gantry_longest_sequence(c->sequences, c->count) : c->maxlen;
+        const size_t bytes = c->count * (size_t)maxlen * sizeof out[0];
+        assert_int_equal(maxlen, c->wanted_length);
+        assert_true(bytes <= sizeof out);
+        memset(out, 0xa5, sizeof out);
+        const gantry_pad_sequences_options_t options = {.struct_size = sizeof options,
+                                                        .padding = c->padding,
+                                                        .truncating = c->truncating,
+                                                        .value = c->value};
+        assert_int_equal(gantry_pad_sequences(c->sequences, c->count, maxlen, c->dtype, &options,
+                                              bytes ? out : NULL, bytes),
+                         GANTRY_OK);
+        for (size_t j = 0; j < bytes / sizeof out[0]; ++j) {
+            if (out[j] != c->bits[j])
+                fail_msg("case %zu has %08x at %zu; Keras has %08x", i, out[j], j, c->bits[j]);
+        }
+        for (size_t j = bytes / sizeof out[0]; j < COUNT(out); ++j)
+            assert_true(out[j] == 0xa5a5a5a5u);
+    }
+}
+
+static void defaults_are_those_of_keras(void **state) {
+    (void)state;
+    const int32_t numbers[] = {1, 2, 3, 4};
+    const gantry_array_t sequences[] = {{GANTRY_INT32, GANTRY_SHAPE(1), numbers},
+                                        {GANTRY_INT32, GANTRY_SHAPE(4), numbers}};
+    int32_t out[6];
+    const int32_t wanted[] = {0, 0, 1, 2, 3, 4};
+    assert_int_equal(gantry_pad_sequences(sequences, 2, 3, GANTRY_INT32, NULL, out, sizeof out),
+                     GANTRY_OK);
+    assert_memory_equal(out, wanted, sizeof out);
+    const gantry_pad_sequences_options_t zeros = {0};
+    assert_int_equal(gantry_pad_sequences(sequences, 2, 3, GANTRY_INT32, &zeros, out, sizeof out),
+                     GANTRY_OK);
+    assert_memory_equal(out, wanted, sizeof out);
+    assert_int_equal(gantry_pad_sequences(NULL, 0, 3, GANTRY_INT32, NULL, NULL, 0), GANTRY_OK);
+    assert_int_equal(gantry_longest_sequence(NULL, 0), 0);
+}
+
+static void wrong_arguments_are_refused(void **state) {
+    (void)state;
+    const int32_t numbers[] = {1, 2, 3, 4};
+    gantry_array_t sequence = {GANTRY_INT32, GANTRY_SHAPE(4), numbers};
+    int32_t out[3];
+#define PAD(maxlen, dtype, options) \
+    gantry_pad_sequences(&sequence, 1, maxlen, dtype, options, out, sizeof out)
+    assert_int_equal(PAD(-1, GANTRY_INT32, NULL), GANTRY_INVALID_ARGUMENT);
+    expect_message("maxlen is -1; 0 and more are accepted");
+    assert_int_equal(PAD(4, GANTRY_INT32, NULL), GANTRY_INVALID_ARGUMENT);
+    expect_message("out_bytes is 12; 4 bytes for each of 1 x 4 elements");
+    assert_int_equal(PAD(INT64_MAX, GANTRY_INT32, NULL), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(PAD(3, GANTRY_INT64, NULL), GANTRY_INVALID_ARGUMENT);
+    expect_message("dtype is int64; int32 and float32 are accepted");
+    assert_int_equal(PAD(3, GANTRY_INT32, &(gantry_pad_sequences_options_t){.value = NAN}),
+                     GANTRY_INVALID_ARGUMENT);
+    expect_message("value is nan; an int32 is accepted");
+    assert_int_equal(PAD(3, GANTRY_INT32, &(gantry_pad_sequences_options_t){.value = 2147483648.0}),
+                     GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(PAD(3, GANTRY_INT32,
+                         &(gantry_pad_sequences_options_t){.padding = (gantry_sequence_end_t)2}),
+                     GANTRY_INVALID_ARGUMENT);
+    expect_message("padding is 2; GANTRY_PRE and GANTRY_POST are accepted");
+    assert_int_equal(PAD(3, GANTRY_INT32,
+                         &(gantry_pad_sequences_options_t){.truncating = (gantry_sequence_end_t)7}),
+                     GANTRY_INVALID_ARGUMENT);
+    expect_message("truncating is 7");
+    assert_int_equal(PAD(3, GANTRY_INT32, &(gantry_pad_sequences_options_t){.struct_size = 400}),
+                     GANTRY_INVALID_ARGUMENT);
+    expect_message("struct_size is 400");
+    sequence.shape = GANTRY_SHAPE(2, 2);
+    assert_int_equal(PAD(3, GANTRY_INT32, NULL), GANTRY_INVALID_ARGUMENT);
+    expect_message("sequence 0 is int32 [2,2]; a vector of int32, int64 or float32");
+    sequence = (gantry_array_t){GANTRY_UINT8, GANTRY_SHAPE(2), numbers};
+    assert_int_equal(PAD(3, GANTRY_INT32, NULL), GANTRY_INVALID_ARGUMENT);
+    sequence = (gantry_array_t){GANTRY_INT32, GANTRY_SHAPE(2), NULL};
+    assert_int_equal(PAD(3, GANTRY_INT32, NULL), GANTRY_INVALID_ARGUMENT);
+    expect_message("the data of sequence 0 is NULL");
+#undef PAD
+    assert_int_equal(gantry_pad_sequences(NULL, 1, 3, GANTRY_INT32, NULL, out, sizeof out),
+                     GANTRY_INVALID_ARGUMENT);
+    expect_message("1 sequences are given at NULL");
+    assert_int_equal(gantry_pad_sequences(&sequence, 1, 3, GANTRY_INT32, NULL, NULL, sizeof out),
+                     GANTRY_INVALID_ARGUMENT);
+    expect_message("out is NULL");
+}
+
+static void numbers_that_do_not_fit_are_named(void **state) {
+    (void)state;
+    const int64_t longs[] = {5, 1LL << 31, 7};
+    const float floats[] = {1, 2, 3e9f};
+    int32_t out[6];
+    const gantry_array_t sequences[] = {{GANTRY_FLOAT32, GANTRY_SHAPE(2), floats},
+                                        {GANTRY_INT64, GANTRY_SHAPE(3), longs}};
+    assert_int_equal(gantry_pad_sequences(sequences, 2, 3, GANTRY_INT32, NULL, out, sizeof out),
+                     GANTRY_INVALID_ARGUMENT);
+    expect_message("element 1 of sequence 1 is 2147483648; numbers that int32 holds");
+    const gantry_array_t large = {GANTRY_FLOAT32, GANTRY_SHAPE(3), floats};
+    assert_int_equal(gantry_pad_sequences(&large, 1, 2, GANTRY_INT32, NULL, out, 8),
+                     GANTRY_INVALID_ARGUMENT);
+    expect_message("element 2 of sequence 0 is 3000000000");
+    /* cut off, it is not converted */
+    assert_int_equal(
+        gantry_pad_sequences(&large, 1, 2, GANTRY_INT32,
+                             &(gantry_pad_sequences_options_t){.truncating = GANTRY_POST}, out, 8),
+        GANTRY_OK);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(padded_sequences_are_those_of_keras),
+        cmocka_unit_test(defaults_are_those_of_keras),
+        cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(numbers_that_do_not_fit_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gradients have the processor's bits on a real driver (PoCL as GPU:0). GANTRY_TEST_BACKENDS names
+ * others, for a card. Functions of the transcendental kind in float64 use each device's own last
+ * bits: they are compared within a bound. */
+#define _XOPEN_SOURCE 700
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gradient_case.h"
+#include "train_heap.h"
+
+#define MODULES GANTRY_TEST_MODULES "/../gantry"
+
+static bool is_card(void) { return getenv("GANTRY_TEST_BACKENDS") != NULL; }
+
+static gantry_runtime_t *open_runtime(void) {
+    const char *backends = getenv("GANTRY_TEST_BACKENDS");
+    const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                              .backend_path = MODULES,
+                                              .backends = backends ? backends : "cpu,opencl",
+                                              .opencl_cpu_as_gpu = GANTRY_ON,
+                                              .kernel_cache = ""};
+    gantry_runtime_t *runtime;
+    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    return runtime;
+}
+
+static void compute(gantry_runtime_t *runtime, const char *device, const gradient_case_t *c,
+                    golden_tensor_t *out) {
+    gradient_tensor_t *inputs[GRADIENT_MOST_VALUES], *gradients[GRADIENT_MOST_VALUES];
+    gantry_scope_t *scope = gantry_scope_begin(runtime, device);
+    assert_non_null(scope);
+    gradient_case_inputs(scope, c, NULL, inputs);
+    gradient_case_gradients(scope, c, inputs, gradients);
+    for (size_t k = 0; k < c->of_count; ++k) out[k] = gradient_read(gradients[c->of[k]]);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+static void check_case(gantry_runtime_t *runtime, const gradient_case_t *c) {
+    const golden_tolerance_t exact = {.exact = true};
+    golden_tensor_t expected[GRADIENT_MOST_VALUES], actual[GRADIENT_MOST_VALUES];
+    char why[512];
+    compute(runtime, "/CPU:0", c, expected);
+    compute(runtime, "/GPU:0", c, actual);
+    for (size_t k = 0; k < c->of_count; ++k) {
+        if (golden_compare(&expected[k], c->is_double ? &c->golden->tolerance : &exact,
+                           actual[k].data, why, sizeof why))
+            fail_msg("%s: the gradient of input %d: %s", c->golden->name, (int)c->of[k], why);
+        free(expected[k].data);
+        free(actual[k].data);
+    }
+}
+
+static void check_all(bool is_double) {
+    golden_file_t file;
+    gantry_runtime_t *runtime = open_runtime();
+    gradient_file_load(&file);
+    train_heap_reset(-1);
+    const char *op = ""; /* the first case of each: the driver compiles for minutes */
+    for (size_t i = 0; i < file.case_count; ++i) {
+        const gradient_case_t c = gradient_case_read(&file.cases[i]);
+        if (c.is_double != is_double || (strcmp(c.golden->op, op) == 0 && !is_card())) continue;
+        check_case(runtime, &c);
+        op = c.golden->op;
+    }
+    golden_free(&file);
+    gantry_runtime_release(runtime);
+    assert_int_equal(train_heap_live(), 0);
+}
+
+static void float32_has_the_processors_bits(void **state) {
+    (void)state;
+    check_all(false);
+}
+
+static void float64_is_the_processors(void **state) {
+    (void)state;
+    check_all(true);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(float32_has_the_processors_bits),
+        cmocka_unit_test(float64_is_the_processors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

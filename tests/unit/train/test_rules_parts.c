@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules with less than all: one input that is watched, outputs that nothing depends on, the types
+ * of 16 bits, and tensors without elements. */
+#define _POSIX_C_SOURCE 200809L
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#include "gradient_case.h"
+#include "train_heap.h"
+
+typedef gradient_tensor_t tensor;
+
+static runtime_fixture_t fixture;
+static golden_file_t file;
+
+static int set_up(void **state) {
+    (void)runtime_fixture_set_up(state);
+    train_heap_reset(-1);
+    runtime_fixture_open(&fixture, 0);
+    gradient_file_load(&file);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    golden_free(&file);
+    runtime_fixture_close(&fixture);
+    assert_int_equal(train_heap_live(), 0);
+    return 0;
+}
+
+/* ---- one input ---- */
+
+static tensor *gradient_of_one(gantry_scope_t *scope, const gradient_case_t *c,
+                               tensor *const *inputs, size_t input) {
+    tensor *gradient = NULL;
+    const gantry_source_t source = {.tensor = inputs[input]};
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    assert_int_equal(gantry_tape_watch(tape, inputs[input]), GANTRY_OK);
+    tensor *target = gradient_case_target(scope, c, inputs);
+    if (gantry_tape_gradient(tape, target, NULL, &source, 1, NULL, &gradient) != GANTRY_OK)
+        fail_msg("%s: %s", c->golden->name, gantry_scope_message(scope));
+    gantry_tape_end(tape);
+    return gradient;
+}
+
+static void one_watched_input_gets_the_same_bits(void **state) {
+    (void)state;
+    const golden_tolerance_t exact = {.exact = true};
+    size_t checked = 0;
+    for (size_t i = 0; i < file.case_count; ++i) {
+        const gradient_case_t c = gradient_case_read(&file.cases[i]);
+        if (c.of_count < 2 || c.is_double) continue;
+        tensor *inputs[GRADIENT_MOST_VALUES], *all[GRADIENT_MOST_VALUES];
+        gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
+        gradient_case_inputs(scope, &c, NULL, inputs);
+        gradient_case_gradients(scope, &c, inputs, all);
+        for (size_t k = 0; k < c.of_count; ++k) {
+            const size_t input = (size_t)c.of[k];
+            golden_tensor_t expected = gradient_read(all[input]);
+            gradient_expect_equal(&c, input, &expected, &exact,
+                                  gradient_of_one(scope, &c, inputs, input));
+            free(expected.data);
+        }
+        expect_ended_well(scope);
+        ++checked;
+    }
+    assert_true(checked > 50);
+}
+
+/* ---- outputs that nothing depends on ---- */
+
+static tensor *matrix(gantry_scope_t *scope) {
+    return gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 4),
+                           (float[]){1, 2, 3, 4, 8, 7, 6, 5}, 32);
+}
+
+typedef void (*outputs_fn)(gantry_scope_t *scope, tensor *x, tensor **outputs);
+
+static void run_split(gantry_scope_t *scope, tensor *x, tensor **outputs) {
+    (void)gantry_split(scope, x, 1, outputs, 4);
+}
+
+static void run_split_v(gantry_scope_t *scope, tensor *x, tensor **outputs) {
+    (void)gantry_split_v(scope, x, (int64_t[]){1, 1, 2}, 1, outputs, 3);
+}
+
+static void run_unpack(gantry_scope_t *scope, tensor *x, tensor **outputs) {
+    (void)gantry_unpack(scope, x, 1, outputs, 4);
+}
+
+static void run_top_k(gantry_scope_t *scope, tensor *x, tensor **outputs) {
+    outputs[1] = gantry_top_k(scope, x, 1, &outputs[0]);
+}
+
+static void run_moments(gantry_scope_t *scope, tensor *x, tensor **outputs) {
+    const int32_t axis = 1;
+    (void)gantry_moments(scope, x, &(gantry_reduce_options_t){.axes = &axis, .axis_count = 1},
+                         &outputs[0], &outputs[1]);
+}
+
+/* The gradient of the sum of output 1. */
+static void expect_gradient(outputs_fn run, const float *expected) {
+    float values[8];
+    tensor *outputs[4], *gradient;
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
+    tensor *x = matrix(scope);
+    const gantry_source_t source = {.tensor = x};
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    (void)gantry_tape_watch(tape, x);
+    run(scope, x, outputs);
+    if (gantry_tape_gradient(tape, outputs[1], NULL, &source, 1, NULL, &gradient) != GANTRY_OK)
+        fail_msg("%s", gantry_scope_message(scope));
+    gantry_tape_end(tape);
+    assert_int_equal(gantry_tensor_read(gradient, values, sizeof values), GANTRY_OK);
+    for (int i = 0; i < 8; ++i) assert_float_equal(values[i], expected[i], 1e-6);
+    expect_ended_well(scope);
+}
+
+static void unused_outputs_count_as_zeros(void **state) {
+    (void)state;
+    const float second[] = {0, 1, 0, 0, 0, 1, 0, 0}, largest[] = {0, 0, 0, 1, 1, 0, 0, 0};
+    const float variance[] = {-0.75f, -0.25f, 0.25f, 0.75f, 0.75f, 0.25f, -0.25f, -0.75f};
+    expect_gradient(run_split, second);
+    expect_gradient(run_split_v, second);
+    expect_gradient(run_unpack, second);
+    expect_gradient(run_top_k, largest);
+    expect_gradient(run_moments, variance);
+}
+
+/* ---- types of 16 bits: near the gradients of float32 ---- */
+
+/* The values of float inputs in another type. */
+static void convert_inputs(gantry_scope_t *scope, gantry_dtype_t dtype, tensor *const *from,
+                           size_t count, tensor **out) {
+    for (size_t i = 0; i < count; ++i)
+        out[i] = gradient_is_floating(from[i]) ? gantry_cast(scope, from[i], dtype) : from[i];
+}
+
+static bool takes_halves(const gradient_case_t *c) {
+    /* ops whose inputs have several types, and one that draws other numbers for each type */
+    static const char *const others[] = {"Cast", "FusedBatchNorm", "FusedBatchNormGrad", "Dropout"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
+        if (strcmp(others[i], c->golden->op) == 0) return false;
+    }
+    return c->is_smooth && !c->is_double;
+}
+
+static void check_near(const gradient_case_t *c, tensor *expected, tensor *actual) {
+    golden_tensor_t e = gradient_read(expected), a = gradient_read(actual);
+    double largest = 1;
+    for (size_t k = 0; k < gradient_count(&e); ++k)
+        largest = fmax(largest, fabs(golden_number_at(e.dtype, e.data, k)));
+    for (size_t k = 0; k < gradient_count(&e); ++k) {
+        const double wanted = golden_number_at(e.dtype, e.data, k);
+        const double got = golden_number_at(a.dtype, a.data, k);
+        if (!(fabs(wanted - got) <= 0.06 * largest))
+            fail_msg("%s as %s: %g, of float32 %g", c->golden->name, gantry_dtype_name(a.dtype),
+                     got, wanted);
+    }
+    free(e.data);
+    free(a.data);
+}
+
+static void check_halves(const gradient_case_t *c, gantry_dtype_t dtype) {
+    tensor *inputs[GRADIENT_MOST_VALUES], *halves[GRADIENT_MOST_VALUES];
+    tensor *expected[GRADIENT_MOST_VALUES], *target = NULL;
+    gantry_source_t sources[GRADIENT_MOST_VALUES];
+    tensor *gradients[GRADIENT_MOST_VALUES], *outputs[GANTRY_MAX_OP_OUTPUTS];
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
+    gradient_case_inputs(scope, c, NULL, inputs);
+    gradient_case_gradients(scope, c, inputs, expected);
+    convert_inputs(scope, dtype, inputs, c->golden->input_count, halves);
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    for (size_t k = 0; k < c->of_count; ++k) {
+        sources[k] = (gantry_source_t){.tensor = halves[c->of[k]]};
+        (void)gantry_tape_watch(tape, sources[k].tensor);
+    }
+    const size_t count = gradient_case_call(scope, c, halves, outputs);
+    size_t weight = c->input_count;
+    for (size_t i = 0; i < count && weight < c->golden->input_count; ++i) {
+        if (gantry_tensor_dtype(outputs[i]) != dtype) continue;
+        tensor *part = gantry_sum(scope, gantry_mul(scope, outputs[i], halves[weight++]), NULL);
+        target = target ? gantry_add(scope, target, part) : part;
+    }
+    if (gantry_tape_gradient(tape, target, NULL, sources, c->of_count, NULL, gradients) !=
+        GANTRY_OK)
+        fail_msg("%s: %s", c->golden->name, gantry_scope_message(scope));
+    gantry_tape_end(tape);
+    for (size_t k = 0; k < c->of_count; ++k) check_near(c, expected[c->of[k]], gradients[k]);
+    expect_ended_well(scope);
+}
+
+static void halves_have_the_gradients_of_float32(void **state) {
+    (void)state;
+    size_t checked = 0;
+    for (size_t i = 0; i < file.case_count; ++i) {
+        const gradient_case_t c = gradient_case_read(&file.cases[i]);
+        if (c.of_count == 0 || !takes_halves(&c)) continue;
+        check_halves(&c, GANTRY_FLOAT16);
+        check_halves(&c, GANTRY_BFLOAT16);
+        ++checked;
+    }
+    assert_true(checked > 200);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(one_watched_input_gets_the_same_bits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unused_outputs_count_as_zeros, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(halves_have_the_gradients_of_float32, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tape: what it records, what it computes, and what it refuses. The gradients of single ops
+ * are in test_rules.c. */
+#define _POSIX_C_SOURCE 200809L
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime_fixture.h"
+#include "train_heap.h"
+
+#include <gantry_train/tape.h>
+
+typedef const gantry_tensor_t tensor;
+
+static runtime_fixture_t fixture;
+
+static int set_up(void **state) {
+    (void)runtime_fixture_set_up(state);
+    train_heap_reset(-1);
+    runtime_fixture_open(&fixture, 0);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    runtime_fixture_close(&fixture);
+    assert_int_equal(train_heap_live(), 0);
+    return 0;
+}
+
+static tensor *vector(gantry_scope_t *scope, float a, float b) {
+    return gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2), (float[]){a, b}, 8);
+}
+
+static void expect_values(tensor *given, float a, float b) {
+    float values[2];
+    assert_non_null(given);
+    assert_int_equal(gantry_tensor_read(given, values, sizeof values), GANTRY_OK);
+    assert_float_equal(values[0], a, 1e-6);
+    assert_float_equal(values[1], b, 1e-6);
+}
+
+static gantry_source_t of_tensor(tensor *given) { return (gantry_source_t){.tensor = given}; }
+
+/* d sum(x * x + 3 x) = 2 x + 3 */
+static void gradient_of_a_watched_tensor(void **state) {
+    (void)state;
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    tensor *x = vector(scope, 1, -2), *gradient;
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    assert_int_equal(gantry_tape_watch(tape, x), GANTRY_OK);
+    tensor *y = gantry_sum(scope,
+                           gantry_add(scope, gantry_mul(scope, x, x),
+                                      gantry_mul(scope, x, gantry_scalar_f32(scope, 3))),
+                           NULL);
+    const gantry_source_t source = of_tensor(x);
+    assert_int_equal(gantry_tape_gradient(tape, y, NULL, &source, 1, NULL, &gradient), GANTRY_OK);
+    expect_values(gradient, 5, -1);
+    gantry_tape_end(tape);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+/* One step of gradient descent on a line, and the gradient of a variable that is read twice. */
+static void gradient_of_a_variable(void **state) {
+    (void)state;
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    gantry_variable_t *w = gantry_variable_create(scope, vector(scope, 2, 3), "w");
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    tensor *y = gantry_mul(scope, gantry_variable_read(scope, w), gantry_variable_read(scope, w));
+    const gantry_source_t source = {.variable = w};
+    tensor *gradient;
+    assert_int_equal(gantry_tape_gradient(tape, y, NULL, &source, 1, NULL, &gradient), GANTRY_OK);
+    expect_values(gradient, 4, 6);
+    gantry_tape_end(tape);
+    gantry_variable_release(w);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+static void unconnected_sources_get_null_or_zeros(void **state) {
+    (void)state;
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    tensor *x = vector(scope, 1, 2), *z = vector(scope, 5, 6), *gradients[2];
+    gantry_tape_t *tape = gantry_tape_begin(scope, &(gantry_tape_options_t){.persistent = true});
+    (void)gantry_tape_watch(tape, x);
+    (void)gantry_tape_watch(tape, z);
+    tensor *y = gantry_square(scope, x);
+    const gantry_source_t sources[] = {of_tensor(x), of_tensor(z)};
+    assert_int_equal(gantry_tape_gradient(tape, y, NULL, sources, 2, NULL, gradients), GANTRY_OK);
+    expect_values(gradients[0], 2, 4);
+    assert_null(gradients[1]);
+    const gantry_gradient_options_t zeros = {.zeros_where_unconnected = true};
+    assert_int_equal(gantry_tape_gradient(tape, y, NULL, sources, 2, &zeros, gradients), GANTRY_OK);
+    expect_values(gradients[1], 0, 0);
+    gantry_tape_end(tape);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+/* d2 (x^2 x) / dx2 = 6 x */
+static void second_order(void **state) {
+    (void)state;
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    tensor *x = vector(scope, 1, -2), *first, *second;
+    const gantry_source_t source = of_tensor(x);
+    gantry_tape_t *outer = gantry_tape_begin(scope, NULL), *inner;
+    (void)gantry_tape_watch(outer, x);
+    inner = gantry_tape_begin(scope, NULL);
+    (void)gantry_tape_watch(inner, x);
+    tensor *y = gantry_mul(scope, gantry_square(scope, x), x);
+    assert_int_equal(gantry_tape_gradient(inner, y, NULL, &source, 1, NULL, &first), GANTRY_OK);
+    expect_values(first, 3, 12);
+    assert_int_equal(gantry_tape_gradient(outer, first, NULL, &source, 1, NULL, &second),
+                     GANTRY_OK);
+    expect_values(second, 6, -12);
+    gantry_tape_end(inner);
+    gantry_tape_end(outer);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+static void stop_gradient_stops_it(void **state) {
+    (void)state;
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    tensor *x = vector(scope, 3, 4), *gradient;
+    const gantry_source_t source = of_tensor(x);
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    (void)gantry_tape_watch(tape, x);
+    tensor *y = gantry_mul(scope, x, gantry_stop_gradient(scope, x));
+    assert_int_equal(gantry_tape_gradient(tape, y, NULL, &source, 1, NULL, &gradient), GANTRY_OK);
+    expect_values(gradient, 3, 4);
+    gantry_tape_end(tape);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+/* ---- custom gradients ---- */
+
+static void forward_double(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
+                           void *user) {
+    (void)user;
+    outputs[0] = gantry_add(scope, inputs[0], inputs[0]);
+}
+
+static void backward_ten(gantry_scope_t *scope, tensor *const *inputs, tensor *const *outputs,
+                         tensor *const *output_gradients, tensor **input_gradients, void *user) {
+    (void)inputs;
+    (void)outputs;
+    input_gradients[0] =
+        gantry_mul(scope, output_gradients[0], gantry_scalar_f32(scope, *(const float *)user));
+}
+
+static void custom_gradient_replaces_the_ops(void **state) {
+    (void)state;
+    float ten = 10;
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    tensor *x = vector(scope, 3, 4), *y, *gradient;
+    const gantry_source_t source = of_tensor(x);
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    (void)gantry_tape_watch(tape, x);
+    assert_int_equal(
+        gantry_custom_gradient(scope, forward_double, backward_ten, &ten, &x, 1, &y, 1), GANTRY_OK);
+    expect_values(y, 6, 8);
+    assert_int_equal(gantry_tape_gradient(tape, y, NULL, &source, 1, NULL, &gradient), GANTRY_OK);
+    expect_values(gradient, 10, 10);
+    gantry_tape_end(tape);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+/* ---- a step as a function ---- */
+
+static void take_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
+    gantry_variable_t *w = user;
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    tensor *error =
+        gantry_sub(scope, gantry_mul(scope, gantry_variable_read(scope, w), inputs[0]), inputs[1]);
+    tensor *loss = gantry_mean(scope, gantry_square(scope, error), NULL), *gradient;
+    const gantry_source_t source = {.variable = w};
+    (void)gantry_tape_gradient(tape, loss, NULL, &source, 1, NULL, &gradient);
+    gantry_tape_end(tape);
+    (void)gantry_variable_assign_sub(scope, w,
+                                     gantry_mul(scope, gradient, gantry_scalar_f32(scope, 0.1f)));
+    outputs[0] = loss;
+}
+
+static void step_is_a_function(void **state) {
+    (void)state;
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    gantry_variable_t *w = gantry_variable_create(scope, gantry_scalar_f32(scope, 0), "w");
+    gantry_function_t *step;
+    const gantry_input_spec_t specs[] = {{"x", GANTRY_FLOAT32, GANTRY_SHAPE(2)},
+                                         {"y", GANTRY_FLOAT32, GANTRY_SHAPE(2)}};
+    tensor *inputs[] = {vector(scope, 1, 2), vector(scope, 3, 6)}, *loss;
+    float value = 0;
+    assert_int_equal(
+        gantry_function_trace(fixture.runtime, "step", take_step, w, specs, 2, 1, NULL, &step),
+        GANTRY_OK);
+    for (int i = 0; i < 60; ++i)
+        assert_int_equal(gantry_function_call(scope, step, inputs, 2, &loss, 1), GANTRY_OK);
+    assert_int_equal(gantry_tensor_read(gantry_variable_read(scope, w), &value, sizeof value),
+                     GANTRY_OK);
+    assert_float_equal(value, 3, 1e-4);
+    gantry_function_release(step);
+    gantry_variable_release(w);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+/* ---- bad input ---- */
+
+static void op_without_a_gradient_is_named(void **state) {
+    (void)state;
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    tensor *x = vector(scope, 1, 2), *gradient;
+    const gantry_source_t source = of_tensor(x);
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    (void)gantry_tape_watch(tape, x);
+    tensor *y = gantry_digamma(scope, x);
+    assert_int_equal(gantry_tape_gradient(tape, y, NULL, &source, 1, NULL, &gradient),
+                     GANTRY_UNIMPLEMENTED);
+    assert_non_null(strstr(gantry_scope_message(scope), "op Digamma has no gradient"));
+    gantry_tape_end(tape);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_UNIMPLEMENTED);
+}
+
+static void second_gradient_of_a_plain_tape_is_refused(void **state) {
+    (void)state;
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    tensor *x = vector(scope, 1, 2), *gradient;
+    const gantry_source_t source = of_tensor(x);
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    (void)gantry_tape_watch(tape, x);
+    tensor *y = gantry_square(scope, x);
+    assert_int_equal(gantry_tape_gradient(tape, y, NULL, &source, 1, NULL, &gradient), GANTRY_OK);
+    assert_int_equal(gantry_tape_gradient(tape, y, NULL, &source, 1, NULL, &gradient),
+                     GANTRY_FAILED_PRECONDITION);
+    assert_null(gradient);
+    gantry_tape_end(tape);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_FAILED_PRECONDITION);
+}
+
+/* ---- memory ---- */
+
+static gantry_status_t compute_once(void) {
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    tensor *x = vector(scope, 1, 2), *gradient;
+    const gantry_source_t source = of_tensor(x);
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    if (tape) (void)gantry_tape_watch(tape, x);
+    tensor *y = gantry_sum(scope, gantry_square(scope, x), NULL);
+    if (y) (void)gantry_tape_gradient(tape, y, NULL, &source, 1, NULL, &gradient);
+    gantry_tape_end(tape);
+    return gantry_scope_end(scope);
+}
+
+static void failing_allocations_leak_nothing(void **state) {
+    (void)state;
+    assert_int_equal(compute_once(), GANTRY_OK);
+    const long count = train_heap_count();
+    assert_true(count > 0);
+    for (long i = 0; i < count; ++i) {
+        train_heap_reset(i);
+        assert_int_equal(compute_once(), GANTRY_RESOURCE_EXHAUSTED);
+        assert_int_equal(train_heap_live(), 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(gradient_of_a_watched_tensor, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(gradient_of_a_variable, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unconnected_sources_get_null_or_zeros, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(second_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stop_gradient_stops_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(custom_gradient_replaces_the_ops, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(step_is_a_function, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(op_without_a_gradient_is_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(second_gradient_of_a_plain_tape_is_refused, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(failing_allocations_leak_nothing, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

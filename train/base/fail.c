@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/base/fail.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+gantry_status_t gantry__train_fail(gantry_status_t status, const char *format, ...) {
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return gantry_fail(status, text);
+}
+
+gantry_status_t gantry__train_refuse(gantry_scope_t *scope, const char *format, ...) {
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (!scope) return gantry_fail(GANTRY_INVALID_ARGUMENT, text);
+    return gantry_scope_fail(scope, GANTRY_INVALID_ARGUMENT, text);
+}
+
+gantry_status_t gantry__train_hand_on(gantry_scope_t *scope, gantry_status_t status) {
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    if (status == GANTRY_OK) return gantry_scope_status(scope);
+    (void)snprintf(text, sizeof text, "%s", gantry_last_message());
+    return gantry_scope_fail(scope, status, text);
+}
+
+gantry_status_t gantry__train_options(const void *given, uint32_t first_bytes, void *out,
+                                      uint32_t out_bytes, const char *what) {
+    uint32_t bytes;
+    memset(out, 0, out_bytes);
+    if (given) {
+        memcpy(&bytes, given, sizeof bytes);
+        if (bytes == 0) bytes = first_bytes;
+        if (bytes < sizeof bytes || bytes > out_bytes)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "%s: struct_size is %u; the struct's sizeof is accepted, which is at most %u in this version",
+                what, bytes, out_bytes);
+        memcpy(out, given, bytes);
+    }
+    memcpy(out, &out_bytes, sizeof out_bytes);
+    return GANTRY_OK;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Failures of the training library: a status, with a text as the thread's last message or in a
+ * scope. A text names the object, its value and what is accepted. */
+#ifndef GANTRY_TRAIN_FAIL_H
+#define GANTRY_TRAIN_FAIL_H
+
+#include <gantry/gantry.h>
+
+#if defined(__GNUC__)
+#define GANTRY__TRAIN_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define GANTRY__TRAIN_PRINTF(text, first)
+#endif
+
+/* Longest text, terminator included; longer ones are cut. */
+#define GANTRY__TRAIN_MESSAGE_BYTES 1024
+
+/* Keeps the text as the thread's last message and returns status. */
+gantry_status_t gantry__train_fail(gantry_status_t status, const char *format, ...)
+    GANTRY__TRAIN_PRINTF(2, 3);
+/* Fails the scope with InvalidArgument and the text, and returns its status; NULL: as
+ * gantry__train_fail. */
+gantry_status_t gantry__train_refuse(gantry_scope_t *scope, const char *format, ...)
+    GANTRY__TRAIN_PRINTF(2, 3);
+/* Fails the scope with the thread's last message and this status; returns the scope's status. */
+gantry_status_t gantry__train_hand_on(gantry_scope_t *scope, gantry_status_t status);
+/* Reads a struct of options whose first member is struct_size into this library's, as options of
+ * ops: NULL gives zeros, 0 means first_bytes, the struct's size in version 0.1; a size beyond
+ * out_bytes is InvalidArgument. what: "gantry_adam: options". */
+gantry_status_t gantry__train_options(const void *given, uint32_t first_bytes, void *out,
+                                      uint32_t out_bytes, const char *what);
+
+#define GANTRY__TRAIN_TRY(expression)                     \
+    do {                                                  \
+        gantry_status_t try_status_ = (expression);       \
+        if (try_status_ != GANTRY_OK) return try_status_; \
+    } while (0)
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/base/inner_scope.h"
+
+#include <stdio.h>
+
+#include "train/base/fail.h"
+
+static gantry_scope_t *inner_begin(gantry_scope_t *outer, const char *call,
+                                   gantry_scope_t *(*begin)(gantry_scope_t *outer)) {
+    if (!outer) {
+        (void)gantry__train_refuse(NULL, "%s: the scope is NULL", call);
+        return NULL;
+    }
+    if (gantry_scope_status(outer) != GANTRY_OK) return NULL;
+    gantry_scope_t *inner = begin(outer);
+    if (!inner) (void)gantry__train_hand_on(outer, GANTRY_RESOURCE_EXHAUSTED);
+    return inner;
+}
+
+static gantry_scope_t *begin_observed(gantry_scope_t *outer) {
+    return gantry_scope_begin_in(outer, NULL);
+}
+
+gantry_scope_t *gantry__train_begin(gantry_scope_t *outer, const char *call) {
+    return inner_begin(outer, call, begin_observed);
+}
+
+gantry_scope_t *gantry__train_begin_unobserved(gantry_scope_t *outer, const char *call) {
+    return inner_begin(outer, call, gantry_scope_begin_unobserved);
+}
+
+/* The text goes with the inner scope. */
+static void hand_out_failure(gantry_scope_t *outer, const gantry_scope_t *inner) {
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    (void)snprintf(text, sizeof text, "%s", gantry_scope_message(inner));
+    (void)gantry_scope_fail(outer, gantry_scope_status(inner), text);
+}
+
+const gantry_tensor_t *gantry__train_end(gantry_scope_t *outer, gantry_scope_t *inner,
+                                         const gantry_tensor_t *result) {
+    if (gantry_scope_status(inner) == GANTRY_OK && result) {
+        result = gantry_scope_keep(inner, result);
+    } else {
+        result = NULL;
+    }
+    if (gantry_scope_status(inner) != GANTRY_OK) {
+        hand_out_failure(outer, inner);
+        result = NULL;
+    }
+    (void)gantry_scope_end(inner);
+    return result;
+}
+
+const gantry_tensor_t *gantry__train_constant(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                              double value) {
+    if (dtype == GANTRY_FLOAT32) return gantry_scalar_f32(scope, (float)value);
+    const gantry_tensor_t *scalar =
+        gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SCALAR, &value, sizeof value);
+    return dtype == GANTRY_FLOAT64 ? scalar : gantry_cast(scope, scalar, dtype);
+}
+
+const gantry_tensor_t *gantry__train_cast(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                          gantry_dtype_t dtype) {
+    return gantry_tensor_dtype(x) == dtype ? x : gantry_cast(scope, x, dtype);
+}
+
+static bool is_among(gantry_dtype_t dtype, uint64_t set) {
+    return dtype > 0 && dtype < 64 && (GANTRY_DTYPE_BIT(dtype) & set) != 0;
+}
+
+bool gantry__train_is_float(gantry_dtype_t dtype) {
+    return is_among(dtype, GANTRY_DTYPES_FLOATING);
+}
+
+bool gantry__train_is_number(gantry_dtype_t dtype) {
+    return is_among(dtype, GANTRY_DTYPES_NUMERIC);
+}

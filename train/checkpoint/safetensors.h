@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The format safetensors: the header's text, made and parsed.
+ *
+ *     bytes 0..7    H, the header's length, little-endian
+ *           8..     H bytes of JSON, blanks at the end
+ *           then    the elements, little-endian and row-major, without gaps
+ *
+ *     {"__metadata__":{"epoch":"3"},"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}
+ *
+ * The parser trusts nothing. It is stricter than JSON: no duplicate keys, no other keys and kinds
+ * of values than these. Owns the parsed lists. Externally synchronised. Format:
+ * https://huggingface.co/docs/safetensors */
+#ifndef GANTRY_TRAIN_SAFETENSORS_H
+#define GANTRY_TRAIN_SAFETENSORS_H
+
+#include <gantry_train/checkpoint.h>
+
+#define GANTRY__SAFETENSORS_LENGTH_BYTES 8
+/* The longest header, as the format's authors have it. */
+#define GANTRY__SAFETENSORS_HEADER_BYTES UINT64_C(100000000)
+
+/* A tensor of a file. begin and end count from the first element. */
+typedef struct gantry__safetensors_tensor_t {
+    const char *name;
+    gantry_dtype_t dtype;
+    gantry_shape_t shape;
+    uint64_t begin, end;
+    size_t source; /* the index of the entry that is saved */
+} gantry__safetensors_tensor_t;
+
+/* A parsed header; the lists are sorted by name and key. */
+typedef struct gantry__safetensors_t {
+    gantry__safetensors_tensor_t *tensors;
+    size_t count, capacity;
+    gantry_checkpoint_text_t *texts;
+    size_t text_count, text_capacity;
+    char *strings; /* all names, keys and texts */
+} gantry__safetensors_t;
+
+/* Unimplemented on a big-endian machine. */
+gantry_status_t gantry__safetensors_check_machine(void);
+
+/* Checks the first 8 bytes of a file of file_bytes. */
+gantry_status_t gantry__safetensors_length(const unsigned char bytes[8], uint64_t file_bytes,
+                                           uint64_t *out_header_bytes);
+/* Parses a header, which data_bytes of elements follow. Deinit also after a failure. */
+gantry_status_t gantry__safetensors_parse(const char *header, size_t header_bytes,
+                                          uint64_t data_bytes, gantry__safetensors_t *out);
+void gantry__safetensors_deinit(gantry__safetensors_t *header);
+/* The tensor of that name, or NULL. */
+const gantry__safetensors_tensor_t *gantry__safetensors_find(const gantry__safetensors_t *header,
+                                                             const char *name);
+
+/* Bytes of the well-formed UTF-8 character at text, which has `left` bytes; 0: malformed. */
+size_t gantry__safetensors_utf8(const char *text, size_t left);
+
+/* Sorts tensors as the format's authors do, by type and then by name, so that each is aligned to
+ * its elements, and sets their offsets. */
+void gantry__safetensors_lay_out(gantry__safetensors_tensor_t *tensors, size_t count);
+/* The first bytes of a file, up to the elements. Free *out_bytes with gantry__train_free. */
+gantry_status_t gantry__safetensors_write(const gantry__safetensors_tensor_t *tensors, size_t count,
+                                          const gantry_checkpoint_text_t *texts, size_t text_count,
+                                          char **out_bytes, size_t *out_size);
+
+#endif

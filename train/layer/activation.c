@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/base/fail.h"
+#include "train/layer/layer_state.h"
+
+typedef const gantry_tensor_t tensor;
+
+static tensor *elu(gantry_scope_t *scope, tensor *x) { return gantry_elu(scope, x); }
+static tensor *gelu(gantry_scope_t *scope, tensor *x) { return gantry_gelu(scope, x, false); }
+static tensor *leaky_relu(gantry_scope_t *scope, tensor *x) {
+    return gantry_leaky_relu(scope, x, 0.2f);
+}
+
+static const struct {
+    const char *name;
+    tensor *(*apply)(gantry_scope_t *scope, tensor *x); /* NULL: linear */
+} activations[] = {
+    [GANTRY_LINEAR] = {"linear", NULL},
+    [GANTRY_RELU] = {"relu", gantry_relu},
+    [GANTRY_SIGMOID] = {"sigmoid", gantry_sigmoid},
+    [GANTRY_TANH] = {"tanh", gantry_tanh},
+    [GANTRY_SOFTMAX] = {"softmax", gantry_softmax},
+    [GANTRY_ELU] = {"elu", elu},
+    [GANTRY_SELU] = {"selu", gantry_selu},
+    [GANTRY_GELU] = {"gelu", gelu},
+    [GANTRY_SILU] = {"silu", gantry_silu},
+    [GANTRY_SOFTPLUS] = {"softplus", gantry_softplus},
+    [GANTRY_SOFTSIGN] = {"softsign", gantry_softsign},
+    [GANTRY_RELU6] = {"relu6", gantry_relu6},
+    [GANTRY_LEAKY_RELU] = {"leaky_relu", leaky_relu},
+    [GANTRY_LOG_SOFTMAX] = {"log_softmax", gantry_log_softmax},
+};
+
+static bool is_known(gantry_activation_t activation) {
+    return (size_t)activation < sizeof activations / sizeof activations[0];
+}
+
+const char *gantry_activation_name(gantry_activation_t activation) {
+    return is_known(activation) ? activations[activation].name : "";
+}
+
+const gantry_tensor_t *gantry_activate(gantry_scope_t *scope, gantry_activation_t activation,
+                                       const gantry_tensor_t *x) {
+    if (!is_known(activation)) {
+        (void)gantry__train_refuse(scope,
+                                   "gantry_activate: the activation is %d; 0 to %zu are accepted",
+                                   (int)activation, sizeof activations / sizeof activations[0] - 1);
+        return NULL;
+    }
+    return activations[activation].apply ? activations[activation].apply(scope, x) : x;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "train/base/fail.h"
+#include "train/base/memory.h"
+#include "train/layer/layer_state.h"
+
+static gantry_status_t check_kind(const gantry_layer_kind_t *kind) {
+    if (!kind || kind->struct_size != sizeof *kind)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_layer_create: the kind is %s; one with struct_size %zu is accepted",
+            kind ? "of another struct_size" : "NULL", sizeof *kind);
+    if (!kind->name || !*kind->name || !kind->call)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "gantry_layer_create: the kind has no %s",
+                                  kind->call ? "name" : "call");
+    return GANTRY_OK;
+}
+
+gantry_layer_t *gantry_layer_create(const gantry_layer_kind_t *kind, void *user, const char *name) {
+    if (check_kind(kind) != GANTRY_OK) return NULL;
+    gantry_layer_t *layer = gantry__train_alloc(1, sizeof *layer);
+    if (!layer) return NULL;
+    if (name && !(layer->name = gantry__train_strdup(name))) {
+        gantry__train_free(layer);
+        return NULL;
+    }
+    layer->kind = *kind;
+    layer->user = user;
+    return layer;
+}
+
+void gantry_layer_release(gantry_layer_t *layer) {
+    if (!layer) return;
+    if (layer->kind.release) layer->kind.release(layer->user);
+    for (size_t i = 0; i < layer->weight_count; ++i) gantry__train_free(layer->weights[i].name);
+    gantry__train_free(layer->weights);
+    gantry__train_free(layer->name);
+    gantry__train_free(layer);
+}
+
+const char *gantry_layer_name(const gantry_layer_t *layer) {
+    return layer && layer->name ? layer->name : "";
+}
+
+gantry_status_t gantry_layer_add_weight(gantry_layer_t *layer, const char *name,
+                                        gantry_shape_t shape,
+                                        const gantry_initializer_t *initializer, bool trainable) {
+    if (!layer || !name || !*name || gantry_shape_elements(&shape) < 0)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_layer_add_weight: %s",
+                                  !layer            ? "the layer is NULL"
+                                  : !name || !*name ? "the name is empty"
+                                                    : "a dimension is not known");
+    if (layer->is_built)
+        return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
+                                  "layer %s: weight %s is added after build",
+                                  gantry_layer_name(layer), name);
+    gantry__weight_t weight = {
+        .shape = shape, .has_seed = initializer && initializer->seed != 0, .is_trained = trainable};
+    if (!gantry__layer_initializer(initializer, GANTRY_INIT_GLOROT_UNIFORM, &weight.initializer))
+        return GANTRY_INVALID_ARGUMENT;
+    if (!gantry__train_grow(&layer->weights, layer->weight_count, &layer->weight_capacity,
+                            sizeof *layer->weights))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    weight.name = gantry__train_strdup(name);
+    if (!weight.name) return GANTRY_RESOURCE_EXHAUSTED;
+    layer->weights[layer->weight_count++] = weight;
+    return GANTRY_OK;
+}
+
+/* ---- for constructors ---- */
+
+void gantry__layer_free_user(void *user) { gantry__train_free(user); }
+
+gantry_layer_t *gantry__layer_make(const gantry_layer_kind_t *kind, size_t bytes,
+                                   const char *name) {
+    void *user = gantry__train_alloc(1, bytes);
+    if (!user) return NULL;
+    gantry_layer_t *layer = gantry_layer_create(kind, user, name);
+    if (!layer) gantry__train_free(user);
+    return layer;
+}
+
+bool gantry__layer_initializer(const gantry_initializer_t *given, gantry_init_t otherwise,
+                               gantry_initializer_t *out) {
+    *out = (gantry_initializer_t){.struct_size = sizeof *out, .kind = otherwise};
+    return !given ||
+           gantry__train_options(given, sizeof *out, out, sizeof *out, "initializer") == GANTRY_OK;
+}
+
+bool gantry__layer_takes_seed(const gantry__weight_t *weight) {
+    const gantry_init_t kind = weight->initializer.kind;
+    return !weight->has_seed && kind >= GANTRY_INIT_RANDOM_UNIFORM && kind < GANTRY_INIT_IDENTITY;
+}
+
+bool gantry__layer_check_activation(const char *kind, gantry_activation_t activation) {
+    if (*gantry_activation_name(activation)) return true;
+    (void)gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "layer %s: the activation is %d; GANTRY_LINEAR and those after it are accepted", kind,
+        (int)activation);
+    return false;
+}
+
+gantry_status_t gantry__layer_check_rank(const char *kind, const gantry_shape_t *inputs,
+                                         size_t input_count, int32_t least, int32_t most) {
+    if (input_count != 1)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "layer %s has %zu inputs; 1 is accepted",
+                                  kind, input_count);
+    if (inputs[0].rank >= least && inputs[0].rank <= most) return GANTRY_OK;
+    char text[256];
+    (void)gantry_shape_format(&inputs[0], text, sizeof text);
+    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                              "layer %s: the input has shape %s; rank %d to %d is accepted", kind,
+                              text, least, most);
+}
+
+gantry_status_t gantry__layer_check_window(const char *kind, const gantry_shape_t *input,
+                                           int32_t rank, const int64_t *spread) {
+    for (int32_t d = 0; d < rank; ++d) {
+        const int64_t size = input->dims[d + 1];
+        if (size >= 0 && spread[d] > size)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "layer %s: the window is %lld wide, the input %lld; \"valid\" padding accepts an input at least as wide",
+                kind, (long long)spread[d], (long long)size);
+    }
+    return GANTRY_OK;
+}

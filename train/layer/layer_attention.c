@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MultiHeadAttention: softmax(Q K' / sqrt(key_dim)) V for each head, of projections of its inputs.
+ * Weights have Keras's shapes, [size, heads, dim], and are used as matrices [size, heads dim]. */
+#include <math.h>
+
+#include "train/base/fail.h"
+#include "train/base/inner_scope.h"
+#include "train/layer/layer_state.h"
+
+typedef const gantry_tensor_t tensor;
+
+typedef struct attention_t {
+    int64_t heads, key_dim, value_dim;
+    double dropout;
+    bool has_bias, is_causal;
+    gantry_initializer_t kernel;
+} attention_t;
+
+/* Its inputs: query, value, key. Without a key, the value is the key, too; one input is all. */
+enum { QUERY = 0, VALUE = 1, KEY = 2 };
+
+static size_t input_of(size_t input_count, size_t role) {
+    if (role < input_count) return role;
+    return input_count - 1;
+}
+
+/* ---- weights: kernel and bias of query, key, value and output ---- */
+
+static gantry_status_t add_pair(gantry_layer_t *layer, const attention_t *a, const char *kernel,
+                                gantry_shape_t kernel_shape, const char *bias,
+                                gantry_shape_t bias_shape) {
+    static const gantry_initializer_t zeros = {.struct_size = sizeof zeros};
+    GANTRY__TRAIN_TRY(gantry_layer_add_weight(layer, kernel, kernel_shape, &a->kernel, true));
+    if (!a->has_bias) return GANTRY_OK;
+    return gantry_layer_add_weight(layer, bias, bias_shape, &zeros, true);
+}
+
+static gantry_status_t check_inputs(const gantry_shape_t *inputs, size_t input_count) {
+    if (input_count < 1 || input_count > 3)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "layer MultiHeadAttention has %zu inputs; 1 to 3 are accepted: query, value, key",
+            input_count);
+    for (size_t i = 0; i < input_count; ++i)
+        GANTRY__TRAIN_TRY(gantry__layer_check_rank("MultiHeadAttention", inputs + i, 1, 3, 3));
+    const int64_t values = inputs[input_of(input_count, VALUE)].dims[1],
+                  keys = inputs[input_of(input_count, KEY)].dims[1];
+    if (values == keys) return GANTRY_OK;
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "layer MultiHeadAttention: %lld values with %lld keys; as many keys are accepted",
+        (long long)values, (long long)keys);
+}
+
+/* The fans of a kernel are its rows and columns as a matrix; an initialiser would take the first
+ * dimension as a window's size. */
+static tensor *make_kernel(gantry_scope_t *s, const gantry_initializer_t *initializer,
+                           gantry_dtype_t dtype, const gantry_shape_t *shape, int64_t rows) {
+    const bool has_fans = initializer->kind >= GANTRY_INIT_VARIANCE_SCALING &&
+                          initializer->kind <= GANTRY_INIT_LECUN_NORMAL;
+    const int64_t columns = gantry_shape_elements(shape) / rows;
+    if (!has_fans) return gantry_initialize(s, initializer, dtype, *shape);
+    return gantry_reshape(s, gantry_initialize(s, initializer, dtype, GANTRY_SHAPE(rows, columns)),
+                          *shape);
+}
+
+static tensor *make_input_kernel(gantry_scope_t *s, const gantry_initializer_t *initializer,
+                                 gantry_dtype_t dtype, const gantry_shape_t *shape) {
+    return make_kernel(s, initializer, dtype, shape, shape->dims[0]);
+}
+
+static tensor *make_output_kernel(gantry_scope_t *s, const gantry_initializer_t *initializer,
+                                  gantry_dtype_t dtype, const gantry_shape_t *shape) {
+    return make_kernel(s, initializer, dtype, shape, shape->dims[0] * shape->dims[1]);
+}
+
+/* Keras's initialiser takes a seed when the layer is made, and a copy of it another one for each
+ * kernel. The generator of dropout is made before the last kernel. */
+static void refine_kernels(gantry_layer_t *layer, const attention_t *a) {
+    const size_t each = a->has_bias ? 2 : 1, output = 3 * each;
+    for (size_t i = 0; i < output; i += each) layer->weights[i].make = make_input_kernel;
+    layer->weights[output].make = make_output_kernel;
+    layer->weights[0].seeds_before = gantry__layer_takes_seed(&layer->weights[0]) ? 1 : 0;
+    layer->weights[output].seeds_before = a->dropout > 0 ? 1 : 0;
+}
+
+static gantry_status_t attention_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                       size_t input_count, void *user) {
+    const attention_t *a = user;
+    GANTRY__TRAIN_TRY(check_inputs(inputs, input_count));
+    const int64_t query = inputs[QUERY].dims[2], key = inputs[input_of(input_count, KEY)].dims[2],
+                  value = inputs[input_of(input_count, VALUE)].dims[2];
+    const gantry_shape_t key_bias = GANTRY_SHAPE(a->heads, a->key_dim),
+                         value_bias = GANTRY_SHAPE(a->heads, a->value_dim);
+    GANTRY__TRAIN_TRY(add_pair(layer, a, "query/kernel", GANTRY_SHAPE(query, a->heads, a->key_dim),
+                               "query/bias", key_bias));
+    GANTRY__TRAIN_TRY(add_pair(layer, a, "key/kernel", GANTRY_SHAPE(key, a->heads, a->key_dim),
+                               "key/bias", key_bias));
+    GANTRY__TRAIN_TRY(add_pair(layer, a, "value/kernel",
+                               GANTRY_SHAPE(value, a->heads, a->value_dim), "value/bias",
+                               value_bias));
+    GANTRY__TRAIN_TRY(add_pair(layer, a, "attention_output/kernel",
+                               GANTRY_SHAPE(a->heads, a->value_dim, query), "attention_output/bias",
+                               GANTRY_SHAPE(query)));
+    refine_kernels(layer, a);
+    return GANTRY_OK;
+}
+
+/* ---- a call ---- */
+
+/* rows kernel + bias, for the pair of weights `pair`. */
+static tensor *project(const gantry_layer_call_t *call, tensor *rows, size_t pair, int64_t from,
+                       int64_t to) {
+    const bool has_bias = call->weight_count == 8;
+    gantry_scope_t *s = call->scope;
+    tensor *kernel = call->weights[has_bias ? 2 * pair : pair];
+    tensor *y = gantry_matmul(s, rows, gantry_reshape(s, kernel, GANTRY_SHAPE(from, to)), NULL);
+    if (!has_bias) return y;
+    return gantry_bias_add(s, y, gantry_reshape(s, call->weights[2 * pair + 1], GANTRY_SHAPE(to)));
+}
+
+/* [batch, length, size] to [batch, heads, length, dim]. */
+static tensor *to_heads(const gantry_layer_call_t *call, tensor *x, size_t pair, int64_t heads,
+                        int64_t dim) {
+    static const int32_t heads_first[] = {0, 2, 1, 3};
+    gantry_scope_t *s = call->scope;
+    const gantry_shape_t shape = *gantry_tensor_shape(x);
+    tensor *rows = gantry_reshape(s, x, GANTRY_SHAPE(-1, shape.dims[2]));
+    tensor *y = project(call, rows, pair, shape.dims[2], heads * dim);
+    return gantry_transpose(s, gantry_reshape(s, y, GANTRY_SHAPE(-1, shape.dims[1], heads, dim)),
+                            heads_first);
+}
+
+/* Numbers 0, 1, ... of this shape. */
+static tensor *count_up(gantry_scope_t *s, int64_t count, gantry_shape_t shape) {
+    tensor *numbers = gantry_range(s, gantry_scalar_i32(s, 0), gantry_scalar_i32(s, (int32_t)count),
+                                   gantry_scalar_i32(s, 1));
+    return gantry_reshape(s, numbers, shape);
+}
+
+/* A query sees the keys up to its own place. */
+static tensor *hide_later(gantry_scope_t *s, tensor *scores) {
+    const gantry_shape_t *shape = gantry_tensor_shape(scores);
+    const int64_t queries = shape->dims[2], keys = shape->dims[3];
+    tensor *seen = gantry_greater_equal(s, count_up(s, queries, GANTRY_SHAPE(queries, 1)),
+                                        count_up(s, keys, GANTRY_SHAPE(1, keys)));
+    return gantry_select(s, seen, scores,
+                         gantry__train_constant(s, gantry_tensor_dtype(scores), -1e9));
+}
+
+static tensor *attention_call(const gantry_layer_call_t *call, void *user) {
+    static const int32_t heads_last[] = {0, 2, 1, 3};
+    static const gantry_matmul_options_t by_rows = {.transpose_b = true};
+    const attention_t *a = user;
+    gantry_scope_t *s = call->scope;
+    tensor *const *x = call->inputs, *query = x[QUERY];
+    const gantry_shape_t shape = *gantry_tensor_shape(query);
+    const int64_t width = a->heads * a->value_dim;
+    tensor *q = to_heads(call, query, 0, a->heads, a->key_dim);
+    tensor *k = to_heads(call, x[input_of(call->input_count, KEY)], 1, a->heads, a->key_dim);
+    tensor *v = to_heads(call, x[input_of(call->input_count, VALUE)], 2, a->heads, a->value_dim);
+    if (gantry_scope_status(s) != GANTRY_OK) return NULL;
+    tensor *scale = gantry__train_constant(s, gantry_tensor_dtype(q), 1 / sqrt((double)a->key_dim));
+    tensor *scores = gantry_matmul(s, gantry_mul(s, q, scale), k, &by_rows);
+    if (a->is_causal && scores) scores = hide_later(s, scores);
+    tensor *parts = gantry__layer_dropout(call, gantry_softmax(s, scores), a->dropout);
+    tensor *mixed = gantry_transpose(s, gantry_matmul(s, parts, v, NULL), heads_last);
+    tensor *y =
+        project(call, gantry_reshape(s, mixed, GANTRY_SHAPE(-1, width)), 3, width, shape.dims[2]);
+    return gantry_reshape(s, y, GANTRY_SHAPE(-1, shape.dims[1], shape.dims[2]));
+}
+
+/* ---- the constructor ---- */
+
+static bool check_numbers(const attention_t *a) {
+    if (a->heads <= 0 || a->key_dim <= 0 || a->value_dim <= 0)
+        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                 "layer MultiHeadAttention: %lld heads of key_dim %lld and "
+                                 "value_dim %lld; positive numbers are accepted",
+                                 (long long)a->heads, (long long)a->key_dim,
+                                 (long long)a->value_dim);
+    else if (!(a->dropout >= 0 && a->dropout < 1))
+        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                 "layer MultiHeadAttention: dropout is %g; [0, 1) is accepted",
+                                 a->dropout);
+    else
+        return true;
+    return false;
+}
+
+gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
+                                            const gantry_attention_options_t *options) {
+    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
+                                             .name = "MultiHeadAttention",
+                                             .build = attention_build,
+                                             .call = attention_call,
+                                             .release = gantry__layer_free_user};
+    gantry_attention_options_t o;
+    if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_attention_options_t") !=
+        GANTRY_OK)
+        return NULL;
+    attention_t a = {.heads = heads,
+                     .key_dim = key_dim,
+                     .value_dim = o.value_dim ? o.value_dim : key_dim,
+                     .dropout = o.dropout,
+                     .has_bias = !o.no_bias,
+                     .is_causal = o.causal};
+    if (!check_numbers(&a) ||
+        !gantry__layer_initializer(o.kernel_initializer, GANTRY_INIT_GLOROT_UNIFORM, &a.kernel))
+        return NULL;
+    gantry_layer_t *layer = gantry__layer_make(&kind, sizeof a, o.name);
+    if (layer) *(attention_t *)layer->user = a;
+    return layer;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dense and Embedding. */
+#include "train/base/fail.h"
+#include "train/layer/layer_kernel.h"
+
+typedef const gantry_tensor_t tensor;
+
+/* ---- Dense ---- */
+
+static gantry_status_t dense_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                   size_t input_count, void *user) {
+    const gantry__kernel_t *k = user;
+    GANTRY__TRAIN_TRY(gantry__layer_check_rank("Dense", inputs, input_count, 2, GANTRY_MAX_RANK));
+    const int64_t from = inputs[0].dims[inputs[0].rank - 1];
+    return gantry__kernel_add_weights(layer, k, GANTRY_SHAPE(from, k->units), k->units);
+}
+
+/* More than two dimensions are rows of one matrix. */
+static tensor *dense_call(const gantry_layer_call_t *call, void *user) {
+    gantry_scope_t *s = call->scope;
+    tensor *x = call->inputs[0];
+    gantry_shape_t shape = *gantry_tensor_shape(x);
+    const gantry__kernel_t *k = user;
+    const int64_t from = shape.dims[shape.rank - 1];
+    tensor *rows = shape.rank > 2 ? gantry_reshape(s, x, GANTRY_SHAPE(-1, from)) : x;
+    tensor *y = gantry__kernel_finish(call, k, gantry_matmul(s, rows, call->weights[0], NULL));
+    if (shape.rank == 2) return y;
+    shape.dims[shape.rank - 1] = k->units;
+    return gantry_reshape(s, y, shape);
+}
+
+gantry_layer_t *gantry_dense(int64_t units, gantry_activation_t activation,
+                             const gantry_kernel_options_t *options) {
+    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
+                                             .name = "Dense",
+                                             .build = dense_build,
+                                             .call = dense_call,
+                                             .release = gantry__layer_free_user};
+    return gantry__kernel_layer(&kind, units, 1, activation, options);
+}
+
+/* ---- Embedding ---- */
+
+typedef struct embedding_t {
+    int64_t input_dim, output_dim;
+    gantry_initializer_t initializer;
+} embedding_t;
+
+static gantry_status_t embedding_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                       size_t input_count, void *user) {
+    const embedding_t *e = user;
+    GANTRY__TRAIN_TRY(
+        gantry__layer_check_rank("Embedding", inputs, input_count, 1, GANTRY_MAX_RANK - 1));
+    return gantry_layer_add_weight(layer, "embeddings", GANTRY_SHAPE(e->input_dim, e->output_dim),
+                                   &e->initializer, true);
+}
+
+static tensor *embedding_call(const gantry_layer_call_t *call, void *user) {
+    (void)user;
+    return gantry_gather(call->scope, call->weights[0], call->inputs[0], 0);
+}
+
+gantry_layer_t *gantry_embedding(int64_t input_dim, int64_t output_dim,
+                                 const gantry_initializer_t *initializer, const char *name) {
+    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
+                                             .name = "Embedding",
+                                             .build = embedding_build,
+                                             .call = embedding_call,
+                                             .release = gantry__layer_free_user};
+    embedding_t e = {.input_dim = input_dim, .output_dim = output_dim};
+    if (input_dim <= 0 || output_dim <= 0) {
+        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                 "gantry_embedding: %lld to %lld; positive numbers are accepted",
+                                 (long long)input_dim, (long long)output_dim);
+        return NULL;
+    }
+    if (!gantry__layer_initializer(initializer, GANTRY_INIT_RANDOM_UNIFORM, &e.initializer))
+        return NULL;
+    gantry_layer_t *layer = gantry__layer_make(&kind, sizeof e, name);
+    if (layer) *(embedding_t *)layer->user = e;
+    return layer;
+}

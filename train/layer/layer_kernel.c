@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/layer/layer_kernel.h"
+
+#include "train/base/fail.h"
+
+static bool take_number(const char *kind, const char *what, int64_t given, int64_t otherwise,
+                        int64_t *out) {
+    *out = given ? given : otherwise;
+    if (*out > 0) return true;
+    (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                             "layer %s: %s is %lld; a positive number is accepted", kind, what,
+                             (long long)given);
+    return false;
+}
+
+static bool take_options(const char *kind, const gantry_kernel_options_t *options,
+                         gantry__kernel_t *k, const char **out_name) {
+    gantry_kernel_options_t o;
+    if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_kernel_options_t") !=
+        GANTRY_OK)
+        return false;
+    *out_name = o.name;
+    k->has_bias = !o.no_bias;
+    k->is_same = o.same_padding;
+    for (size_t i = 0; i < 2; ++i) {
+        if (!take_number(kind, "a stride", o.strides[i], 1, &k->strides[i]) ||
+            !take_number(kind, "a dilation", o.dilations[i], 1, &k->dilations[i]))
+            return false;
+    }
+    return take_number(kind, "depth_multiplier", o.depth_multiplier, 1, &k->multiplier) &&
+           gantry__layer_initializer(o.kernel_initializer, GANTRY_INIT_GLOROT_UNIFORM,
+                                     &k->kernel) &&
+           gantry__layer_initializer(o.bias_initializer, GANTRY_INIT_ZEROS, &k->bias);
+}
+
+gantry_layer_t *gantry__kernel_layer(const gantry_layer_kind_t *kind, int64_t units, int64_t size,
+                                     gantry_activation_t activation,
+                                     const gantry_kernel_options_t *options) {
+    gantry__kernel_t k = {.activation = activation};
+    const char *name;
+    if (!take_number(kind->name, "the number of outputs", units, 0, &k.units) ||
+        !take_number(kind->name, "the kernel's size", size, 0, &k.size) ||
+        !gantry__layer_check_activation(kind->name, activation) ||
+        !take_options(kind->name, options, &k, &name))
+        return NULL;
+    gantry_layer_t *layer = gantry__layer_make(kind, sizeof k, name);
+    if (layer) *(gantry__kernel_t *)layer->user = k;
+    return layer;
+}
+
+gantry_status_t gantry__kernel_add_weights(gantry_layer_t *layer, const gantry__kernel_t *k,
+                                           gantry_shape_t kernel, int64_t bias) {
+    GANTRY__TRAIN_TRY(gantry_layer_add_weight(layer, "kernel", kernel, &k->kernel, true));
+    if (!k->has_bias) return GANTRY_OK;
+    return gantry_layer_add_weight(layer, "bias", GANTRY_SHAPE(bias), &k->bias, true);
+}
+
+const gantry_tensor_t *gantry__kernel_finish(const gantry_layer_call_t *call,
+                                             const gantry__kernel_t *k, const gantry_tensor_t *y) {
+    if (k->has_bias) y = gantry_bias_add(call->scope, y, call->weights[1]);
+    return gantry_activate(call->scope, k->activation, y);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pools, channels last. */
+#include "train/base/fail.h"
+#include "train/layer/layer_state.h"
+
+typedef const gantry_tensor_t tensor;
+
+typedef struct pool_t {
+    int64_t size;
+    gantry_window_options_t window;
+    int32_t rank; /* of its inputs */
+} pool_t;
+
+static gantry_status_t pool_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                  size_t input_count, void *user) {
+    const pool_t *p = user;
+    const int64_t spread[] = {p->size, p->size};
+    GANTRY__TRAIN_TRY(
+        gantry__layer_check_rank(layer->kind.name, inputs, input_count, p->rank, p->rank));
+    if (p->window.padding == GANTRY_PADDING_SAME) return GANTRY_OK;
+    return gantry__layer_check_window(layer->kind.name, inputs, p->rank - 2, spread);
+}
+
+static tensor *max_pool1d_call(const gantry_layer_call_t *call, void *user) {
+    const pool_t *p = user;
+    return gantry_max_pool1d(call->scope, call->inputs[0], p->size, &p->window);
+}
+
+static tensor *avg_pool1d_call(const gantry_layer_call_t *call, void *user) {
+    const pool_t *p = user;
+    return gantry_avg_pool1d(call->scope, call->inputs[0], p->size, &p->window);
+}
+
+static tensor *max_pool2d_call(const gantry_layer_call_t *call, void *user) {
+    const pool_t *p = user;
+    return gantry_max_pool2d(call->scope, call->inputs[0], p->size, p->size, &p->window);
+}
+
+static tensor *avg_pool2d_call(const gantry_layer_call_t *call, void *user) {
+    const pool_t *p = user;
+    return gantry_avg_pool2d(call->scope, call->inputs[0], p->size, p->size, &p->window);
+}
+
+static gantry_layer_t *make_pool(const char *name,
+                                 tensor *(*call)(const gantry_layer_call_t *call, void *user),
+                                 int32_t rank, int64_t size, const gantry_pool_options_t *options) {
+    const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
+                                      .name = name,
+                                      .build = pool_build,
+                                      .call = call,
+                                      .release = gantry__layer_free_user};
+    gantry_pool_options_t o;
+    if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_pool_options_t") !=
+        GANTRY_OK)
+        return NULL;
+    const int64_t strides = o.strides ? o.strides : size;
+    if (size <= 0 || strides <= 0) {
+        (void)gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "layer %s: size %lld with strides %lld; positive numbers are accepted", name,
+            (long long)size, (long long)o.strides);
+        return NULL;
+    }
+    gantry_layer_t *layer = gantry__layer_make(&kind, sizeof(pool_t), o.name);
+    if (layer)
+        *(pool_t *)layer->user = (pool_t){
+            .size = size,
+            .rank = rank,
+            .window = {.strides = {strides, strides},
+                       .padding = o.same_padding ? GANTRY_PADDING_SAME : GANTRY_PADDING_VALID}};
+    return layer;
+}
+
+gantry_layer_t *gantry_max_pool1d_layer(int64_t pool_size, const gantry_pool_options_t *options) {
+    return make_pool("MaxPooling1D", max_pool1d_call, 3, pool_size, options);
+}
+
+gantry_layer_t *gantry_avg_pool1d_layer(int64_t pool_size, const gantry_pool_options_t *options) {
+    return make_pool("AveragePooling1D", avg_pool1d_call, 3, pool_size, options);
+}
+
+gantry_layer_t *gantry_max_pool2d_layer(int64_t pool_size, const gantry_pool_options_t *options) {
+    return make_pool("MaxPooling2D", max_pool2d_call, 4, pool_size, options);
+}
+
+gantry_layer_t *gantry_avg_pool2d_layer(int64_t pool_size, const gantry_pool_options_t *options) {
+    return make_pool("AveragePooling2D", avg_pool2d_call, 4, pool_size, options);
+}
+
+/* ---- over all of a sample ---- */
+
+static gantry_status_t global_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                    size_t input_count, void *user) {
+    (void)user;
+    return gantry__layer_check_rank(layer->kind.name, inputs, input_count, 3, 4);
+}
+
+static gantry_reduce_options_t all_but_ends(tensor *x) {
+    static const int32_t axes[] = {1, 2};
+    return (gantry_reduce_options_t){.axes = axes,
+                                     .axis_count = (size_t)gantry_tensor_shape(x)->rank - 2};
+}
+
+static tensor *global_max_call(const gantry_layer_call_t *call, void *user) {
+    const gantry_reduce_options_t over = all_but_ends(call->inputs[0]);
+    (void)user;
+    return gantry_max(call->scope, call->inputs[0], &over);
+}
+
+static tensor *global_avg_call(const gantry_layer_call_t *call, void *user) {
+    const gantry_reduce_options_t over = all_but_ends(call->inputs[0]);
+    (void)user;
+    return gantry_mean(call->scope, call->inputs[0], &over);
+}
+
+gantry_layer_t *gantry_global_max_pool(const char *name) {
+    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
+                                             .name = "GlobalMaxPooling",
+                                             .build = global_build,
+                                             .call = global_max_call};
+    return gantry_layer_create(&kind, NULL, name);
+}
+
+gantry_layer_t *gantry_global_avg_pool(const char *name) {
+    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
+                                             .name = "GlobalAveragePooling",
+                                             .build = global_build,
+                                             .call = global_avg_call};
+    return gantry_layer_create(&kind, NULL, name);
+}

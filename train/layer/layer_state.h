@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A layer inside. */
+#ifndef GANTRY_TRAIN_LAYER_STATE_H
+#define GANTRY_TRAIN_LAYER_STATE_H
+
+#include <gantry_train/layer.h>
+
+/* A weight, before it becomes a variable. */
+typedef struct gantry__weight_t {
+    char *name; /* "kernel" */
+    gantry_shape_t shape;
+    gantry_initializer_t initializer;
+    bool has_seed; /* else the model gives one */
+    bool is_trained;
+    uint8_t seeds_before; /* that Keras chooses between the weight before and this one */
+    /* Makes its first values; NULL: gantry_initialize does. */
+    const gantry_tensor_t *(*make)(gantry_scope_t *scope, const gantry_initializer_t *initializer,
+                                   gantry_dtype_t dtype, const gantry_shape_t *shape);
+} gantry__weight_t;
+
+struct gantry_layer_t {
+    gantry_layer_kind_t kind;
+    void *user;
+    char *name; /* NULL until the model gives one */
+    bool is_built;
+    gantry__weight_t *weights;
+    size_t weight_count, weight_capacity;
+    size_t first_variable; /* of the model's variables */
+    uint8_t seeds_after;   /* that Keras chooses for the layer after its initialisers' */
+};
+
+/* For constructors of layers: a layer whose user is `bytes` of zeroed memory, which is freed with
+ * it. NULL after a failure. */
+gantry_layer_t *gantry__layer_make(const gantry_layer_kind_t *kind, size_t bytes, const char *name);
+/* For the field `release` of such a layer's kind. */
+void gantry__layer_free_user(void *user);
+/* A copy of an initialiser; of kind `otherwise` if given is NULL. False: it is refused. */
+bool gantry__layer_initializer(const gantry_initializer_t *given, gantry_init_t otherwise,
+                               gantry_initializer_t *out);
+/* Whether the initialiser of a weight draws numbers and has no seed. */
+bool gantry__layer_takes_seed(const gantry__weight_t *weight);
+/* Refuses an activation that does not exist. */
+bool gantry__layer_check_activation(const char *kind, gantry_activation_t activation);
+/* In training: x with elements set to 0 at this rate, and the others scaled to the same mean. */
+const gantry_tensor_t *gantry__layer_dropout(const gantry_layer_call_t *call,
+                                             const gantry_tensor_t *x, double rate);
+/* Refuses an input count or rank: "layer Dense: ...". */
+gantry_status_t gantry__layer_check_rank(const char *kind, const gantry_shape_t *inputs,
+                                         size_t input_count, int32_t least, int32_t most);
+/* Refuses a window that reaches beyond a sample: spread is (size - 1) dilation + 1. rank: of the
+ * window, whose dimensions follow the batch. */
+gantry_status_t gantry__layer_check_window(const char *kind, const gantry_shape_t *input,
+                                           int32_t rank, const int64_t *spread);
+
+#endif

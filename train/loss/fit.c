@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/loss/fit.h"
+
+#include "train/base/fail.h"
+
+gantry__train_shape_text_t gantry__train_shape_text(const gantry_tensor_t *x) {
+    gantry__train_shape_text_t out;
+    (void)gantry_shape_format(gantry_tensor_shape(x), out.text, sizeof out.text);
+    return out;
+}
+
+static int32_t rank_of(const gantry_tensor_t *x) { return gantry_tensor_shape(x)->rank; }
+
+int64_t gantry__train_last_dim(const gantry_tensor_t *x) {
+    const gantry_shape_t *shape = gantry_tensor_shape(x);
+    return shape->rank ? shape->dims[shape->rank - 1] : 0;
+}
+
+/* `large` has one dimension more than `small`. */
+static void fit_larger(gantry_scope_t *scope, const gantry_tensor_t **small,
+                       const gantry_tensor_t **large, bool expands) {
+    const int32_t last = -1;
+    if (gantry__train_last_dim(*large) != 1) return;
+    if (rank_of(*small) == 1 && expands) {
+        *small = gantry_expand_dims(scope, *small, -1);
+    } else {
+        *large = gantry_squeeze(scope, *large, &last, 1);
+    }
+}
+
+void gantry__train_fit_ranks(gantry_scope_t *scope, const gantry_tensor_t **a,
+                             const gantry_tensor_t **b, bool expands) {
+    if (rank_of(*a) == rank_of(*b) + 1) {
+        fit_larger(scope, b, a, expands);
+    } else if (rank_of(*b) == rank_of(*a) + 1) {
+        fit_larger(scope, a, b, expands);
+    }
+}
+
+static bool dim_fits(int64_t a, int64_t b) { return a == b || a < 0 || b < 0; }
+
+bool gantry__train_dims_fit(const gantry_tensor_t *a, const gantry_tensor_t *b, int32_t rank) {
+    const gantry_shape_t *x = gantry_tensor_shape(a), *y = gantry_tensor_shape(b);
+    if (x->rank < rank || y->rank < rank) return false;
+    for (int32_t d = 0; d < rank; ++d) {
+        if (!dim_fits(x->dims[d], y->dims[d])) return false;
+    }
+    return true;
+}
+
+bool gantry__train_shapes_fit(const gantry_tensor_t *a, const gantry_tensor_t *b) {
+    return rank_of(a) == rank_of(b) && gantry__train_dims_fit(a, b, rank_of(a));
+}
+
+bool gantry__train_broadcasts(const gantry_tensor_t *a, const gantry_tensor_t *b) {
+    const gantry_shape_t *x = gantry_tensor_shape(a), *y = gantry_tensor_shape(b);
+    for (int32_t d = 1; d <= x->rank && d <= y->rank; ++d) {
+        const int64_t m = x->dims[x->rank - d], n = y->dims[y->rank - d];
+        if (!dim_fits(m, n) && m != 1 && n != 1) return false;
+    }
+    return true;
+}
+
+const gantry_tensor_t *gantry__train_spread(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                            const gantry_tensor_t *like) {
+    if (gantry_tensor_elements(like) < 0) /* BroadcastTo takes no open sizes */
+        return gantry_mul(
+            scope, x, gantry_cast(scope, gantry_ones_like(scope, like), gantry_tensor_dtype(x)));
+    if (gantry_shape_equal(gantry_tensor_shape(x), gantry_tensor_shape(like))) return x;
+    return gantry_broadcast_to(scope, x, *gantry_tensor_shape(like));
+}
+
+const gantry_tensor_t *gantry__train_rows(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    const int64_t columns = gantry__train_last_dim(x), count = gantry_tensor_elements(x);
+    if (rank_of(x) == 2) return x;
+    /* Without elements or with open sizes, -1 stands for the rows or is all that is known. */
+    int64_t rows = count < 0 || columns < 1 ? -1 : count / columns;
+    return gantry_reshape(scope, x, GANTRY_SHAPE(rows, columns));
+}
+
+bool gantry__train_is_given(gantry_scope_t *scope, const char *call, const char *what,
+                            const gantry_tensor_t *x) {
+    if (!x) (void)gantry__train_refuse(scope, "%s: the %s are NULL", call, what);
+    return x;
+}
+
+bool gantry__train_same_shape(gantry_scope_t *scope, const char *call,
+                              const gantry_tensor_t *labels, const gantry_tensor_t *predictions) {
+    if (!labels || !predictions) return false;
+    if (gantry__train_shapes_fit(labels, predictions)) return true;
+    (void)gantry__train_refuse(
+        scope, "%s: labels of shape %s do not fit predictions of shape %s; that shape is accepted",
+        call, gantry__train_shape_text(labels).text, gantry__train_shape_text(predictions).text);
+    return false;
+}
+
+const gantry_tensor_t *gantry__train_row_labels(gantry_scope_t *scope, const char *call,
+                                                const gantry_tensor_t *labels,
+                                                const gantry_tensor_t *predictions) {
+    const int32_t rank = rank_of(predictions), last = -1;
+    if (rank > 0 && rank_of(labels) == rank && gantry__train_last_dim(labels) == 1 &&
+        gantry__train_dims_fit(labels, predictions, rank - 1))
+        return gantry_squeeze(scope, labels, &last, 1);
+    if (rank > 0 && rank_of(labels) == rank - 1 &&
+        gantry__train_dims_fit(labels, predictions, rank - 1))
+        return labels;
+    (void)gantry__train_refuse(
+        scope,
+        "%s: labels of shape %s do not fit predictions of shape %s; the shape without the classes, or with 1 in their place, is accepted",
+        call, gantry__train_shape_text(labels).text, gantry__train_shape_text(predictions).text);
+    return NULL;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A loss: its options and tensors checked, its formula (loss_formula.h), weights, reduction. */
+#include <gantry_train/loss.h>
+
+#include "train/base/fail.h"
+#include "train/base/inner_scope.h"
+#include "train/loss/fit.h"
+#include "train/loss/loss_formula.h"
+
+static const struct {
+    const char *name;
+    gantry__train_formula_fn formula;
+} loss_rows[] = {
+    [GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY] = {"sparse_categorical_crossentropy",
+                                                gantry__train_sparse_crossentropy},
+    [GANTRY_CATEGORICAL_CROSSENTROPY] = {"categorical_crossentropy",
+                                         gantry__train_categorical_crossentropy},
+    [GANTRY_BINARY_CROSSENTROPY] = {"binary_crossentropy", gantry__train_binary_crossentropy},
+    [GANTRY_MEAN_SQUARED_ERROR] = {"mean_squared_error", gantry__train_squared_error},
+    [GANTRY_MEAN_ABSOLUTE_ERROR] = {"mean_absolute_error", gantry__train_absolute_error},
+    [GANTRY_HUBER] = {"huber", gantry__train_huber},
+};
+
+static bool loss_exists(gantry_loss_t loss) {
+    return (size_t)loss < sizeof loss_rows / sizeof loss_rows[0] && loss_rows[loss].name;
+}
+
+const char *gantry_loss_name(gantry_loss_t loss) {
+    return loss_exists(loss) ? loss_rows[loss].name : "";
+}
+
+/* ---- checks ---- */
+
+static gantry_status_t loss_check_numbers(gantry_loss_t loss,
+                                          const gantry_loss_options_t *options) {
+    const double smoothing = options->label_smoothing;
+    const bool smooths =
+        loss == GANTRY_CATEGORICAL_CROSSENTROPY || loss == GANTRY_BINARY_CROSSENTROPY;
+    if (!(smoothing >= 0 && smoothing <= (smooths ? 1 : 0)))
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "%s: label_smoothing is %g; %s is accepted", loss_rows[loss].name,
+                                  smoothing, smooths ? "0 to 1" : "0");
+    if (!(options->delta >= 0))
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "%s: delta is %g; a number above 0, or 0 for 1, is accepted",
+                                  loss_rows[loss].name, options->delta);
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__train_loss_options(gantry_loss_t loss, const gantry_loss_options_t *given,
+                                           gantry_loss_options_t *out) {
+    if (!loss_exists(loss))
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_loss: %d is no loss; GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY to GANTRY_HUBER are accepted",
+            (int)loss);
+    GANTRY__TRAIN_TRY(
+        gantry__train_options(given, sizeof *out, out, sizeof *out, "gantry_loss: options"));
+    if ((unsigned)out->reduction > GANTRY_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "%s: %d is no reduction; GANTRY_REDUCTION_SUM_OVER_BATCH_SIZE, ..._SUM, ..._NONE and ..._MEAN_WITH_SAMPLE_WEIGHT are accepted",
+            loss_rows[loss].name, (int)out->reduction);
+    GANTRY__TRAIN_TRY(loss_check_numbers(loss, out));
+    if (out->delta <= 0) out->delta = 1;
+    return GANTRY_OK;
+}
+
+static bool loss_check_tensors(gantry_scope_t *scope, const char *name,
+                               const gantry_tensor_t *labels, const gantry_tensor_t *predictions) {
+    if (!gantry__train_is_given(scope, name, "labels", labels) ||
+        !gantry__train_is_given(scope, name, "predictions", predictions))
+        return false;
+    if (!gantry__train_is_float(gantry_tensor_dtype(predictions))) {
+        (void)gantry__train_refuse(
+            scope, "%s: predictions are %s; float16, bfloat16, float32 and float64 are accepted",
+            name, gantry_dtype_name(gantry_tensor_dtype(predictions)));
+        return false;
+    }
+    if (gantry_tensor_shape(predictions)->rank > 0) return true;
+    (void)gantry__train_refuse(
+        scope, "%s: predictions are a scalar; one dimension or more is accepted", name);
+    return false;
+}
+
+/* ---- weights and reduction ---- */
+
+static const gantry_tensor_t *loss_weigh(gantry_scope_t *scope, const char *name,
+                                         const gantry_tensor_t *losses,
+                                         const gantry_tensor_t **weights) {
+    if (!losses || !*weights) return losses;
+    *weights = gantry__train_cast(scope, *weights, gantry_tensor_dtype(losses));
+    if (*weights) gantry__train_fit_ranks(scope, &losses, weights, true);
+    if (!losses || !*weights) return NULL;
+    if (gantry__train_broadcasts(losses, *weights)) return gantry_mul(scope, losses, *weights);
+    (void)gantry__train_refuse(
+        scope,
+        "%s: sample_weights of shape %s do not fit losses of shape %s; a shape that broadcasts is accepted",
+        name, gantry__train_shape_text(*weights).text, gantry__train_shape_text(losses).text);
+    return NULL;
+}
+
+/* The sum divided by the number of losses. */
+static const gantry_tensor_t *loss_mean(gantry_scope_t *scope, const gantry_tensor_t *losses) {
+    const int64_t count = gantry_tensor_elements(losses);
+    const gantry_dtype_t dtype = gantry_tensor_dtype(losses);
+    const gantry_tensor_t *sum = gantry_sum(scope, losses, NULL);
+    if (count == 0) return sum;
+    if (count > 0)
+        return gantry_div(scope, sum, gantry__train_constant(scope, dtype, (double)count));
+    const gantry_tensor_t *open_count = gantry_size(scope, losses, GANTRY_INT64);
+    return gantry_div_no_nan(scope, sum, gantry_cast(scope, open_count, dtype));
+}
+
+static const gantry_tensor_t *loss_reduce(gantry_scope_t *scope, const gantry_tensor_t *losses,
+                                          const gantry_tensor_t *weights,
+                                          gantry_reduction_t reduction) {
+    if (!losses || reduction == GANTRY_REDUCTION_NONE || gantry_tensor_shape(losses)->rank == 0)
+        return losses;
+    if (reduction == GANTRY_REDUCTION_SUM) return gantry_sum(scope, losses, NULL);
+    if (reduction == GANTRY_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT && weights)
+        return gantry_div_no_nan(scope, gantry_sum(scope, losses, NULL),
+                                 gantry_sum(scope, weights, NULL));
+    return loss_mean(scope, losses);
+}
+
+/* ---- the call ---- */
+
+static const gantry_tensor_t *loss_compute(gantry_scope_t *scope, gantry_loss_t loss,
+                                           const gantry_tensor_t *labels,
+                                           const gantry_tensor_t *predictions,
+                                           const gantry_loss_options_t *options) {
+    const char *name = loss_rows[loss].name;
+    const gantry_tensor_t *weights = options->sample_weights;
+    if (!loss_check_tensors(scope, name, labels, predictions)) return NULL;
+    gantry__train_fit_ranks(scope, &labels, &predictions, true);
+    if (!labels || !predictions) return NULL;
+    const gantry_tensor_t *losses =
+        loss_rows[loss].formula(scope, name, labels, predictions, options);
+    losses = loss_weigh(scope, name, losses, &weights);
+    return loss_reduce(scope, losses, weights, options->reduction);
+}
+
+const gantry_tensor_t *gantry_loss(gantry_scope_t *scope, gantry_loss_t loss,
+                                   const gantry_tensor_t *labels,
+                                   const gantry_tensor_t *predictions,
+                                   const gantry_loss_options_t *options) {
+    gantry_loss_options_t read;
+    gantry_scope_t *inner = gantry__train_begin(scope, "gantry_loss");
+    if (!inner) return NULL;
+    gantry_status_t status = gantry__train_loss_options(loss, options, &read);
+    if (status != GANTRY_OK) {
+        (void)gantry__train_hand_on(inner, status);
+        return gantry__train_end(scope, inner, NULL);
+    }
+    return gantry__train_end(scope, inner, loss_compute(inner, loss, labels, predictions, &read));
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keras 3's formulas, in its order of operations. Branches are Selects and not Relu and Abs, so
+ * that gradients at 0 are TensorFlow's. */
+#include "train/loss/loss_formula.h"
+
+#include "train/base/inner_scope.h"
+#include "train/loss/fit.h"
+
+/* What keeps the logarithm of a probability finite. */
+#define LOSS_EPSILON 1e-7
+
+static const int32_t last_axis = -1;
+
+static gantry_reduce_options_t over_last(bool keep_dims) {
+    return (gantry_reduce_options_t){.struct_size = sizeof(gantry_reduce_options_t),
+                                     .axes = &last_axis,
+                                     .axis_count = 1,
+                                     .keep_dims = keep_dims};
+}
+
+static const gantry_tensor_t *mean_of_last(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    const gantry_reduce_options_t options = over_last(false);
+    return gantry_mean(scope, x, &options);
+}
+
+static const gantry_tensor_t *number_like(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                          double value) {
+    return gantry__train_constant(scope, gantry_tensor_dtype(x), value);
+}
+
+static const gantry_tensor_t *clip_probabilities(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    return gantry_clip_by_value(scope, x, number_like(scope, x, LOSS_EPSILON),
+                                number_like(scope, x, 1 - LOSS_EPSILON));
+}
+
+/* Labels of the predictions' shape, in their type; NULL after a refusal. */
+static const gantry_tensor_t *dense_labels(gantry_scope_t *scope, const char *name,
+                                           const gantry_tensor_t *labels,
+                                           const gantry_tensor_t *predictions) {
+    if (!gantry__train_same_shape(scope, name, labels, predictions)) return NULL;
+    return gantry__train_cast(scope, labels, gantry_tensor_dtype(predictions));
+}
+
+/* labels (1 - smoothing) + share. */
+static const gantry_tensor_t *smooth_labels(gantry_scope_t *scope, const gantry_tensor_t *labels,
+                                            double smoothing, double share) {
+    if (smoothing <= 0) return labels;
+    labels = gantry_mul(scope, labels, number_like(scope, labels, 1 - smoothing));
+    return labels ? gantry_add(scope, labels, number_like(scope, labels, share)) : NULL;
+}
+
+/* A loss for each row, in the shape of the predictions without the last dimension. */
+static const gantry_tensor_t *losses_of_rows(gantry_scope_t *scope, const gantry_tensor_t *losses,
+                                             const gantry_tensor_t *predictions) {
+    gantry_shape_t shape = *gantry_tensor_shape(predictions);
+    --shape.rank;
+    return shape.rank == 1 ? losses : gantry_reshape(scope, losses, shape);
+}
+
+/* ---- cross-entropies ---- */
+
+/* The op takes int32 and int64. */
+static const gantry_tensor_t *class_numbers(gantry_scope_t *scope, const gantry_tensor_t *labels) {
+    if (!labels) return NULL;
+    const gantry_dtype_t dtype = gantry_tensor_dtype(labels);
+    const bool is_narrow =
+        dtype == GANTRY_BOOL || (dtype != GANTRY_INT32 && gantry_dtype_size(dtype) <= 2 &&
+                                 gantry__train_is_number(dtype) && !gantry__train_is_float(dtype));
+    if (is_narrow) return gantry_cast(scope, labels, GANTRY_INT32);
+    return dtype == GANTRY_INT32 ? labels : gantry__train_cast(scope, labels, GANTRY_INT64);
+}
+
+const gantry_tensor_t *gantry__train_sparse_crossentropy(gantry_scope_t *scope, const char *name,
+                                                         const gantry_tensor_t *labels,
+                                                         const gantry_tensor_t *predictions,
+                                                         const gantry_loss_options_t *options) {
+    labels = gantry__train_row_labels(scope, name, labels, predictions);
+    labels = class_numbers(scope, labels);
+    if (!labels) return NULL;
+    const gantry_tensor_t *logits = gantry__train_rows(scope, predictions), *losses = NULL;
+    if (!options->from_logits && logits)
+        logits = gantry_log(scope, clip_probabilities(scope, logits));
+    if (gantry_tensor_shape(labels)->rank != 1)
+        labels = gantry_reshape(scope, labels, GANTRY_SHAPE(-1));
+    (void)gantry_sparse_softmax_cross_entropy_with_logits(scope, logits, labels, &losses, NULL);
+    return losses ? losses_of_rows(scope, losses, predictions) : NULL;
+}
+
+static const gantry_tensor_t *crossentropy_of_logits(gantry_scope_t *scope,
+                                                     const gantry_tensor_t *labels,
+                                                     const gantry_tensor_t *logits) {
+    const gantry_tensor_t *losses = NULL;
+    (void)gantry_softmax_cross_entropy_with_logits(
+        scope, gantry__train_rows(scope, logits), gantry__train_rows(scope, labels), &losses, NULL);
+    return losses ? losses_of_rows(scope, losses, logits) : NULL;
+}
+
+const gantry_tensor_t *gantry__train_categorical_crossentropy(
+    gantry_scope_t *scope, const char *name, const gantry_tensor_t *labels,
+    const gantry_tensor_t *predictions, const gantry_loss_options_t *options) {
+    const double smoothing = options->label_smoothing;
+    const gantry_reduce_options_t kept = over_last(true), gone = over_last(false);
+    labels = dense_labels(scope, name, labels, predictions);
+    if (labels)
+        labels = smooth_labels(scope, labels, smoothing,
+                               smoothing / (double)gantry__train_last_dim(predictions));
+    if (!labels) return NULL;
+    if (options->from_logits) return crossentropy_of_logits(scope, labels, predictions);
+    const gantry_tensor_t *total = gantry_sum(scope, predictions, &kept);
+    const gantry_tensor_t *shares = gantry_div(scope, predictions, total);
+    if (!shares) return NULL;
+    const gantry_tensor_t *logs = gantry_log(scope, clip_probabilities(scope, shares));
+    return gantry_neg(scope, gantry_sum(scope, gantry_mul(scope, labels, logs), &gone));
+}
+
+/* max(x, 0) - x y + log(1 + exp(-|x|)). */
+static const gantry_tensor_t *binary_of_logits(gantry_scope_t *scope, const gantry_tensor_t *labels,
+                                               const gantry_tensor_t *logits) {
+    const gantry_tensor_t *zero = number_like(scope, logits, 0);
+    const gantry_tensor_t *is_positive = gantry_greater_equal(scope, logits, zero);
+    const gantry_tensor_t *positive = gantry_select(scope, is_positive, logits, zero);
+    const gantry_tensor_t *minus_abs =
+        gantry_select(scope, is_positive, gantry_neg(scope, logits), logits);
+    return gantry_add(scope, gantry_sub(scope, positive, gantry_mul(scope, logits, labels)),
+                      gantry_log1p(scope, gantry_exp(scope, minus_abs)));
+}
+
+static const gantry_tensor_t *binary_of_probabilities(gantry_scope_t *scope,
+                                                      const gantry_tensor_t *labels,
+                                                      const gantry_tensor_t *predictions) {
+    const gantry_tensor_t *one = number_like(scope, predictions, 1);
+    const gantry_tensor_t *p = clip_probabilities(scope, predictions);
+    const gantry_tensor_t *yes = gantry_mul(scope, labels, gantry_log(scope, p));
+    const gantry_tensor_t *no = gantry_mul(scope, gantry_sub(scope, one, labels),
+                                           gantry_log(scope, gantry_sub(scope, one, p)));
+    return gantry_neg(scope, gantry_add(scope, yes, no));
+}
+
+const gantry_tensor_t *gantry__train_binary_crossentropy(gantry_scope_t *scope, const char *name,
+                                                         const gantry_tensor_t *labels,
+                                                         const gantry_tensor_t *predictions,
+                                                         const gantry_loss_options_t *options) {
+    const double smoothing = options->label_smoothing;
+    labels = dense_labels(scope, name, labels, predictions);
+    if (labels) labels = smooth_labels(scope, labels, smoothing, 0.5 * smoothing);
+    if (!labels) return NULL;
+    return mean_of_last(scope, options->from_logits
+                                   ? binary_of_logits(scope, labels, predictions)
+                                   : binary_of_probabilities(scope, labels, predictions));
+}
+
+/* ---- regression ---- */
+
+const gantry_tensor_t *gantry__train_squared_error(gantry_scope_t *scope, const char *name,
+                                                   const gantry_tensor_t *labels,
+                                                   const gantry_tensor_t *predictions,
+                                                   const gantry_loss_options_t *options) {
+    (void)options;
+    labels = dense_labels(scope, name, labels, predictions);
+    if (!labels) return NULL;
+    return mean_of_last(scope, gantry_squared_difference(scope, labels, predictions));
+}
+
+const gantry_tensor_t *gantry__train_absolute_error(gantry_scope_t *scope, const char *name,
+                                                    const gantry_tensor_t *labels,
+                                                    const gantry_tensor_t *predictions,
+                                                    const gantry_loss_options_t *options) {
+    (void)options;
+    labels = dense_labels(scope, name, labels, predictions);
+    if (!labels) return NULL;
+    return mean_of_last(scope, gantry_abs(scope, gantry_sub(scope, labels, predictions)));
+}
+
+const gantry_tensor_t *gantry__train_huber(gantry_scope_t *scope, const char *name,
+                                           const gantry_tensor_t *labels,
+                                           const gantry_tensor_t *predictions,
+                                           const gantry_loss_options_t *options) {
+    const double delta = options->delta;
+    labels = dense_labels(scope, name, labels, predictions);
+    if (!labels) return NULL;
+    const gantry_tensor_t *bound = number_like(scope, predictions, delta);
+    const gantry_tensor_t *half = number_like(scope, predictions, 0.5);
+    const gantry_tensor_t *error = gantry_sub(scope, predictions, labels);
+    const gantry_tensor_t *size = gantry_abs(scope, error);
+    const gantry_tensor_t *inside = gantry_mul(scope, half, gantry_square(scope, error));
+    const gantry_tensor_t *outside =
+        gantry_sub(scope, gantry_mul(scope, bound, size),
+                   gantry_mul(scope, half, gantry_square(scope, bound)));
+    return mean_of_last(
+        scope, gantry_select(scope, gantry_less_equal(scope, size, bound), inside, outside));
+}

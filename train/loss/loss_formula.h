@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The formulas of losses: of each sample, without weights and reduction. They refuse shapes that do
+ * not fit in the scope, and return NULL after a failure. */
+#ifndef GANTRY_TRAIN_LOSS_FORMULA_H
+#define GANTRY_TRAIN_LOSS_FORMULA_H
+
+#include <gantry_train/loss.h>
+
+/* name is the loss's, for errors. */
+typedef const gantry_tensor_t *(*gantry__train_formula_fn)(gantry_scope_t *scope, const char *name,
+                                                           const gantry_tensor_t *labels,
+                                                           const gantry_tensor_t *predictions,
+                                                           const gantry_loss_options_t *options);
+
+const gantry_tensor_t *gantry__train_sparse_crossentropy(gantry_scope_t *scope, const char *name,
+                                                         const gantry_tensor_t *labels,
+                                                         const gantry_tensor_t *predictions,
+                                                         const gantry_loss_options_t *options);
+const gantry_tensor_t *gantry__train_categorical_crossentropy(gantry_scope_t *scope,
+                                                              const char *name,
+                                                              const gantry_tensor_t *labels,
+                                                              const gantry_tensor_t *predictions,
+                                                              const gantry_loss_options_t *options);
+const gantry_tensor_t *gantry__train_binary_crossentropy(gantry_scope_t *scope, const char *name,
+                                                         const gantry_tensor_t *labels,
+                                                         const gantry_tensor_t *predictions,
+                                                         const gantry_loss_options_t *options);
+const gantry_tensor_t *gantry__train_squared_error(gantry_scope_t *scope, const char *name,
+                                                   const gantry_tensor_t *labels,
+                                                   const gantry_tensor_t *predictions,
+                                                   const gantry_loss_options_t *options);
+const gantry_tensor_t *gantry__train_absolute_error(gantry_scope_t *scope, const char *name,
+                                                    const gantry_tensor_t *labels,
+                                                    const gantry_tensor_t *predictions,
+                                                    const gantry_loss_options_t *options);
+const gantry_tensor_t *gantry__train_huber(gantry_scope_t *scope, const char *name,
+                                           const gantry_tensor_t *labels,
+                                           const gantry_tensor_t *predictions,
+                                           const gantry_loss_options_t *options);
+
+/* Reads and checks options, defaults filled in; an error is the thread's last message. */
+gantry_status_t gantry__train_loss_options(gantry_loss_t loss, const gantry_loss_options_t *given,
+                                           gantry_loss_options_t *out);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Metrics: made, updated, read and reset, whatever their kind. An update computes all sums before
+ * it adds the first, so that a failure leaves the state whole. */
+#include "train/metric/metric_state.h"
+
+#include <stdio.h>
+
+#include "train/base/fail.h"
+#include "train/base/inner_scope.h"
+#include "train/base/memory.h"
+#include "train/loss/fit.h"
+
+/* ---- made and released ---- */
+
+static gantry_status_t metric_check_dtype(const char *call, gantry_dtype_t dtype) {
+    if (dtype == GANTRY_DTYPE_NONE || gantry__train_is_float(dtype)) return GANTRY_OK;
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "%s: dtype is %s; float16, bfloat16, float32 and float64 are accepted", call,
+        gantry_dtype_name(dtype));
+}
+
+gantry_metric_t *gantry__train_metric_create(const gantry__train_metric_kind_t *kind,
+                                             const char *call, const char *name,
+                                             const gantry_metric_options_t *options) {
+    gantry_metric_options_t read;
+    char what[96];
+    (void)snprintf(what, sizeof what, "%s: options", call);
+    if (gantry__train_options(options, sizeof read, &read, sizeof read, what) != GANTRY_OK ||
+        metric_check_dtype(call, read.dtype) != GANTRY_OK)
+        return NULL;
+    gantry_metric_t *metric = gantry__train_alloc(1, sizeof *metric);
+    if (!metric) return NULL;
+    metric->kind = kind;
+    metric->dtype = read.dtype ? read.dtype : GANTRY_FLOAT32;
+    metric->from_logits = read.from_logits;
+    metric->name = gantry__train_strdup(read.name ? read.name : name);
+    if (metric->name) return metric;
+    gantry__train_free(metric);
+    return NULL;
+}
+
+static void release_variables(gantry_metric_t *metric) {
+    for (size_t i = 0; i < GANTRY__TRAIN_METRIC_VARIABLES; ++i) {
+        gantry_variable_release(metric->variables[i]);
+        metric->variables[i] = NULL;
+    }
+}
+
+void gantry_metric_release(gantry_metric_t *metric) {
+    if (!metric) return;
+    release_variables(metric);
+    gantry__train_free(metric->name);
+    gantry__train_free(metric);
+}
+
+/* ---- asked ---- */
+
+const char *gantry_metric_name(const gantry_metric_t *metric) { return metric ? metric->name : ""; }
+
+static bool metric_is_built(const gantry_metric_t *metric) { return metric->variables[0]; }
+
+size_t gantry_metric_variable_count(const gantry_metric_t *metric) {
+    return metric && metric_is_built(metric) ? GANTRY__TRAIN_METRIC_VARIABLES : 0;
+}
+
+gantry_variable_t *gantry_metric_variable(const gantry_metric_t *metric, size_t index) {
+    return index < gantry_metric_variable_count(metric) ? metric->variables[index] : NULL;
+}
+
+/* ---- variables ---- */
+
+static gantry_shape_t variable_shape(const gantry_metric_t *metric) {
+    return metric->thresholds ? GANTRY_SHAPE(metric->thresholds) : GANTRY_SCALAR;
+}
+
+static void create_variables(gantry_metric_t *metric, gantry_scope_t *scope) {
+    const gantry_tensor_t *zeros = gantry_zeros(scope, metric->dtype, variable_shape(metric));
+    for (size_t i = 0; i < GANTRY__TRAIN_METRIC_VARIABLES; ++i) {
+        char name[256];
+        (void)snprintf(name, sizeof name, "%s/%s", metric->name, metric->kind->variables[i]);
+        metric->variables[i] = gantry_variable_create(scope, zeros, name);
+    }
+    if (gantry_scope_status(scope) != GANTRY_OK) release_variables(metric);
+}
+
+/* The scope of a call about a metric; NULL if there is none, after a failure. */
+static gantry_scope_t *metric_begin(const gantry_metric_t *metric, gantry_scope_t *scope,
+                                    const char *call) {
+    gantry_scope_t *inner = gantry__train_begin_unobserved(scope, call);
+    if (!inner || metric) return inner;
+    (void)gantry__train_refuse(inner, "%s: the metric is NULL", call);
+    (void)gantry__train_end(scope, inner, NULL);
+    return NULL;
+}
+
+/* Ends it; returns the outer scope's status. */
+static gantry_status_t metric_end(gantry_scope_t *scope, gantry_scope_t *inner) {
+    (void)gantry__train_end(scope, inner, NULL);
+    return gantry_scope_status(scope);
+}
+
+/* Without an inner scope: the status of the call. */
+static gantry_status_t metric_no_scope(const gantry_scope_t *scope) {
+    return scope ? gantry_scope_status(scope) : GANTRY_INVALID_ARGUMENT;
+}
+
+gantry_status_t gantry_metric_build(gantry_metric_t *metric, gantry_scope_t *scope) {
+    gantry_scope_t *inner = metric_begin(metric, scope, "gantry_metric_build");
+    if (!inner) return metric_no_scope(scope);
+    if (!metric_is_built(metric)) create_variables(metric, inner);
+    return metric_end(scope, inner);
+}
+
+/* Variables cannot be made in a trace. */
+static bool build_for_update(gantry_metric_t *metric, gantry_scope_t *scope) {
+    if (metric_is_built(metric)) return true;
+    create_variables(metric, scope);
+    if (gantry_scope_status(scope) == GANTRY_FAILED_PRECONDITION) {
+        char text[GANTRY__TRAIN_MESSAGE_BYTES];
+        (void)snprintf(text, sizeof text, "metric %s: call gantry_metric_build first: %s",
+                       metric->name, gantry_scope_message(scope));
+        gantry_scope_clear(scope);
+        (void)gantry_scope_fail(scope, GANTRY_FAILED_PRECONDITION, text);
+    }
+    return metric_is_built(metric);
+}
+
+/* ---- updates ---- */
+
+static bool update_has_inputs(const gantry_metric_t *metric, gantry_scope_t *scope,
+                              const gantry_tensor_t *labels, const gantry_tensor_t *predictions) {
+    if (!gantry__train_is_given(scope, metric->name, "predictions", predictions)) return false;
+    if (metric->kind->takes_labels)
+        return gantry__train_is_given(scope, metric->name, "labels", labels);
+    if (labels)
+        (void)gantry__train_refuse(
+            scope, "%s: labels are given; this metric takes values as predictions, and labels NULL",
+            metric->name);
+    return !labels;
+}
+
+static void metric_add(gantry_metric_t *metric, gantry_scope_t *scope,
+                       const gantry_tensor_t *labels, const gantry_tensor_t *predictions,
+                       const gantry_tensor_t *weights) {
+    const gantry_tensor_t *sums[GANTRY__TRAIN_METRIC_VARIABLES] = {NULL};
+    if (!update_has_inputs(metric, scope, labels, predictions)) return;
+    metric->kind->sums(metric, scope, labels, predictions, weights, sums);
+    if (gantry_scope_status(scope) != GANTRY_OK || !build_for_update(metric, scope)) return;
+    for (size_t i = 0; i < GANTRY__TRAIN_METRIC_VARIABLES; ++i)
+        (void)gantry_variable_assign_add(scope, metric->variables[i], sums[i]);
+}
+
+gantry_status_t gantry_metric_update(gantry_metric_t *metric, gantry_scope_t *scope,
+                                     const gantry_tensor_t *labels,
+                                     const gantry_tensor_t *predictions,
+                                     const gantry_tensor_t *sample_weights) {
+    gantry_scope_t *inner = metric_begin(metric, scope, "gantry_metric_update");
+    if (!inner) return metric_no_scope(scope);
+    metric_add(metric, inner, labels, predictions, sample_weights);
+    return metric_end(scope, inner);
+}
+
+const gantry_tensor_t *gantry_metric_result(gantry_metric_t *metric, gantry_scope_t *scope) {
+    const gantry_tensor_t *state[GANTRY__TRAIN_METRIC_VARIABLES];
+    gantry_scope_t *inner = metric_begin(metric, scope, "gantry_metric_result");
+    if (!inner) return NULL;
+    if (!metric_is_built(metric))
+        return gantry__train_end(scope, inner, gantry_zeros(inner, metric->dtype, GANTRY_SCALAR));
+    for (size_t i = 0; i < GANTRY__TRAIN_METRIC_VARIABLES; ++i)
+        state[i] = gantry_variable_read(inner, metric->variables[i]);
+    return gantry__train_end(scope, inner, metric->kind->result(inner, state));
+}
+
+gantry_status_t gantry_metric_reset(gantry_metric_t *metric, gantry_scope_t *scope) {
+    gantry_scope_t *inner = metric_begin(metric, scope, "gantry_metric_reset");
+    if (!inner) return metric_no_scope(scope);
+    if (metric_is_built(metric)) {
+        const gantry_tensor_t *zeros = gantry_zeros(inner, metric->dtype, variable_shape(metric));
+        for (size_t i = 0; i < GANTRY__TRAIN_METRIC_VARIABLES; ++i)
+            (void)gantry_variable_assign(inner, metric->variables[i], zeros);
+    }
+    return metric_end(scope, inner);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a metric is made of: its kind (a table of functions), its numbers and its variables. Two
+ * families keep different states: means (metric_mean.c) a total and a count, AUC (auc.c) two
+ * histograms. */
+#ifndef GANTRY_TRAIN_METRIC_STATE_H
+#define GANTRY_TRAIN_METRIC_STATE_H
+
+#include <gantry_train/metric.h>
+
+#define GANTRY__TRAIN_METRIC_VARIABLES 2
+
+/* The values that a mean averages: of each sample, from labels and predictions. They are refused in
+ * the scope where they do not fit; NULL after a failure. */
+typedef const gantry_tensor_t *(*gantry__train_values_fn)(const gantry_metric_t *metric,
+                                                          gantry_scope_t *scope,
+                                                          const gantry_tensor_t *labels,
+                                                          const gantry_tensor_t *predictions);
+
+typedef struct gantry__train_metric_kind_t {
+    const char *variables[GANTRY__TRAIN_METRIC_VARIABLES];
+    bool takes_labels;
+    /* Computes the sums to add to the variables. out_sums are NULL after a failure. */
+    void (*sums)(const gantry_metric_t *metric, gantry_scope_t *scope,
+                 const gantry_tensor_t *labels, const gantry_tensor_t *predictions,
+                 const gantry_tensor_t *weights,
+                 const gantry_tensor_t *out_sums[GANTRY__TRAIN_METRIC_VARIABLES]);
+    const gantry_tensor_t *(*result)(
+        gantry_scope_t *scope, const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]);
+    gantry__train_values_fn values; /* of means */
+} gantry__train_metric_kind_t;
+
+struct gantry_metric_t {
+    const gantry__train_metric_kind_t *kind;
+    char *name;
+    gantry_dtype_t dtype;
+    double threshold;   /* binary accuracy */
+    int32_t k;          /* top k */
+    int32_t thresholds; /* AUC; 0: the variables are scalars */
+    bool from_logits;   /* AUC */
+    gantry_loss_t loss; /* of loss metrics, with its options */
+    gantry_loss_options_t loss_options;
+    gantry_variable_t *variables[GANTRY__TRAIN_METRIC_VARIABLES]; /* all or none */
+};
+
+/* A metric of the kind with its options read; the rest of its members is zero. NULL after a
+ * failure, the thread's last message. call: "gantry_auc". */
+gantry_metric_t *gantry__train_metric_create(const gantry__train_metric_kind_t *kind,
+                                             const char *call, const char *name,
+                                             const gantry_metric_options_t *options);
+
+/* Of the kinds that are means: the sum of values and of weights, by Keras's rules for shapes. */
+void gantry__train_mean_sums(const gantry_metric_t *metric, gantry_scope_t *scope,
+                             const gantry_tensor_t *labels, const gantry_tensor_t *predictions,
+                             const gantry_tensor_t *weights,
+                             const gantry_tensor_t *out_sums[GANTRY__TRAIN_METRIC_VARIABLES]);
+const gantry_tensor_t *gantry__train_mean_result(
+    gantry_scope_t *scope, const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]);
+
+/* The members of a kind that is a mean of these values, of labels and predictions. */
+#define GANTRY__TRAIN_MEAN_KIND(values_)                                                        \
+    {                                                                                           \
+        .variables = {"total", "count"}, .takes_labels = true, .sums = gantry__train_mean_sums, \
+        .result = gantry__train_mean_result, .values = (values_)                                \
+    }
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Builds a model: a trace with weights of zeros finds all shapes, and the layers add their weights
+ * on the way; then each weight becomes a variable on each replica. */
+#include <stdio.h>
+
+#include "train/base/fail.h"
+#include "train/base/memory.h"
+#include "train/model/model_state.h"
+
+#define BUILD_BATCH 2
+
+/* ---- shapes ---- */
+
+static void trace_shapes(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                         const gantry_tensor_t **outputs, void *user) {
+    gantry__model_run_t *run = user;
+    run->scope = scope;
+    run->inputs = inputs;
+    outputs[0] = gantry__run_layers(run);
+}
+
+static gantry_status_t trace_with(gantry_model_t *model, gantry__model_run_t *run) {
+    const gantry_function_options_t options = {.struct_size = sizeof options,
+                                               .passes_off = GANTRY_PASS_ALL};
+    gantry_function_t *function = NULL;
+    gantry_input_spec_t *specs = gantry__train_alloc(model->input_count, sizeof *specs);
+    if (!specs) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < model->input_count; ++i) {
+        specs[i] =
+            (gantry_input_spec_t){.dtype = model->values[i].dtype, .shape = model->values[i].shape};
+        specs[i].shape.dims[0] = BUILD_BATCH;
+    }
+    run->builds = true;
+    gantry_status_t status =
+        gantry_function_trace(model->runtime, model->name, trace_shapes, run, specs,
+                              model->input_count, 1, &options, &function);
+    gantry_function_release(function);
+    gantry__train_free(specs);
+    return status;
+}
+
+static gantry_status_t find_shapes(gantry_model_t *model) {
+    gantry__model_run_t run;
+    gantry_status_t status = gantry__run_init(&run, model);
+    if (status == GANTRY_OK) status = trace_with(model, &run);
+    gantry__run_deinit(&run);
+    return status;
+}
+
+/* ---- variables ---- */
+
+/* An initialiser that draws numbers and has no seed gets one: that which Keras chooses after
+ * keras.utils.set_random_seed(model->seed), as the seed after those of the layers before. A model
+ * without a seed counts. */
+static gantry_initializer_t initializer_of(const gantry_model_t *model,
+                                           const gantry__weight_t *weight, size_t *seeds) {
+    gantry_initializer_t initializer = weight->initializer;
+    *seeds += weight->seeds_before;
+    if (!gantry__layer_takes_seed(weight)) return initializer;
+    initializer.seed = model->seed ? gantry_default_seed(model->seed, *seeds) : (int64_t)*seeds + 1;
+    ++*seeds;
+    return initializer;
+}
+
+static const gantry_tensor_t *first_value(gantry_scope_t *scope, const gantry_model_t *model,
+                                          const gantry__weight_t *weight, size_t *seeds) {
+    const gantry_initializer_t initializer = initializer_of(model, weight, seeds);
+    return weight->make ? weight->make(scope, &initializer, model->dtype, &weight->shape)
+                        : gantry_initialize(scope, &initializer, model->dtype, weight->shape);
+}
+
+static gantry_status_t make_copies(gantry_model_t *model, size_t index, const char *name,
+                                   size_t *seeds) {
+    gantry__model_variable_t *variable = &model->variables[index];
+    gantry_scope_t *first = gantry__model_scope(model, NULL, 0);
+    if (!first) return GANTRY_RESOURCE_EXHAUSTED;
+    const gantry_tensor_t *value = first_value(first, model, variable->weight, seeds);
+    for (size_t r = 0; r < model->replica_count && value; ++r) {
+        gantry_scope_t *scope = gantry__model_scope(model, first, r);
+        if (!scope) break;
+        variable->copies[r] = gantry_variable_create(scope, value, name);
+        if (gantry_scope_end(scope) != GANTRY_OK)
+            (void)gantry__train_hand_on(first, GANTRY_INTERNAL);
+    }
+    GANTRY__TRAIN_TRY(gantry_scope_end(first));
+    return variable->copies[model->replica_count - 1] ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+static gantry_status_t make_variables(gantry_model_t *model) {
+    char name[256];
+    size_t count = 0, seeds = 0;
+    for (size_t i = 0; i < model->layer_count; ++i) count += model->layers[i]->weight_count;
+    model->variables = gantry__train_alloc(count, sizeof *model->variables);
+    if (!model->variables) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < model->layer_count; ++i) {
+        gantry_layer_t *layer = model->layers[i];
+        layer->first_variable = model->variable_count;
+        for (size_t w = 0; w < layer->weight_count; ++w) {
+            gantry__model_variable_t *variable = &model->variables[model->variable_count];
+            variable->weight = &layer->weights[w];
+            variable->copies = gantry__train_alloc(model->replica_count, sizeof *variable->copies);
+            if (!variable->copies) return GANTRY_RESOURCE_EXHAUSTED;
+            ++model->variable_count;
+            (void)snprintf(name, sizeof name, "%s/%s", layer->name, layer->weights[w].name);
+            GANTRY__TRAIN_TRY(make_copies(model, model->variable_count - 1, name, &seeds));
+        }
+        seeds += layer->seeds_after;
+    }
+    return GANTRY_OK;
+}
+
+/* ---- build ---- */
+
+static gantry_status_t model_build(gantry_model_t *model, gantry_dtype_t dtype,
+                                   const gantry_shape_t *sample) {
+    if (model->is_sequential) GANTRY__TRAIN_TRY(gantry__model_chain(model, dtype, sample));
+    if (model->value_count == model->input_count)
+        return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
+                                  "model %s has no layers; it is built when it has some",
+                                  model->name);
+    if (model->output < 0) model->output = (int32_t)model->value_count - 1;
+    GANTRY__TRAIN_TRY(find_shapes(model));
+    GANTRY__TRAIN_TRY(make_variables(model));
+    model->is_built = true;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry_model_build(gantry_model_t *model, gantry_dtype_t dtype,
+                                   gantry_shape_t sample) {
+    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_build"));
+    if (model->is_built)
+        return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
+                                  "gantry_model_build: model %s is built already", model->name);
+    return gantry__model_fail(model, model_build(model, dtype, &sample));
+}
+
+gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_array_t *batch,
+                                        size_t count) {
+    if (model->is_built) return GANTRY_OK;
+    gantry_shape_t sample = {.rank = batch[0].shape.rank - 1};
+    if (count == 0 || sample.rank < 0)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "model %s: an element of the data set is no batch; its first "
+                                  "dimension is the batch: gantry_dataset_batch",
+                                  model->name);
+    for (int32_t d = 0; d < sample.rank; ++d) sample.dims[d] = batch[0].shape.dims[d + 1];
+    return gantry_model_build(model, batch[0].dtype, sample);
+}
+
+/* ---- the optimizer's variables ---- */
+
+static gantry_status_t build_optimizer(gantry_model_t *model, gantry_scope_t *scope) {
+    size_t count = 0;
+    gantry_variable_t **variables =
+        gantry__train_alloc(model->variable_count * model->replica_count, sizeof *variables);
+    if (!variables) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t r = 0; r < model->replica_count; ++r) {
+        for (size_t i = 0; i < model->variable_count; ++i) {
+            if (model->variables[i].weight->is_trained)
+                variables[count++] = model->variables[i].copies[r];
+        }
+    }
+    gantry_status_t status = gantry_optimizer_build(model->optimizer, scope, variables, count);
+    gantry__train_free((void *)variables);
+    return status;
+}
+
+gantry_status_t gantry__model_build_optimizer(gantry_model_t *model) {
+    gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
+    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = build_optimizer(model, scope);
+    if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
+    return gantry_scope_end(scope);
+}
+
+/* ---- looking at variables ---- */
+
+size_t gantry_model_variable_count(const gantry_model_t *model) {
+    return model ? model->variable_count : 0;
+}
+
+gantry_variable_t *gantry_model_variable(const gantry_model_t *model, size_t index,
+                                         bool *out_trainable) {
+    if (!model || index >= model->variable_count) return NULL;
+    if (out_trainable) *out_trainable = model->variables[index].weight->is_trained;
+    return model->variables[index].copies[0];
+}
+
+gantry_status_t gantry_model_set_variable(gantry_model_t *model, size_t index, const void *data,
+                                          size_t bytes) {
+    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_set_variable"));
+    if (index >= model->variable_count)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "gantry_model_set_variable: model %s has %zu variables, not %zu",
+                                  model->name, model->variable_count, index + 1);
+    for (size_t r = 0; r < model->replica_count; ++r) {
+        gantry_variable_t *variable = model->variables[index].copies[r];
+        gantry_scope_t *scope = gantry__model_scope(model, NULL, r);
+        if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+        const gantry_tensor_t *value =
+            gantry_constant(scope, model->dtype, *gantry_variable_shape(variable), data, bytes);
+        (void)gantry_variable_assign(scope, variable, value);
+        GANTRY__TRAIN_TRY(gantry_scope_end(scope));
+    }
+    return GANTRY_OK;
+}

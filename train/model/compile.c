@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a model is trained for. */
+#include <stdio.h>
+#include <string.h>
+
+#include "train/base/fail.h"
+#include "train/base/memory.h"
+#include "train/model/model_state.h"
+
+static void forget_steps(gantry_model_t *model) {
+    for (size_t i = 0; i < sizeof model->steps / sizeof model->steps[0]; ++i) {
+        gantry_function_release(model->steps[i]);
+        model->steps[i] = NULL;
+    }
+}
+
+static gantry_status_t check_options(const gantry_compile_options_t *o) {
+    if (!o->optimizer)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "gantry_model_compile: the optimizer is NULL; one from "
+                                  "gantry_sgd or another constructor is accepted");
+    if (!*gantry_loss_name(o->loss))
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_compile: the loss is %d; one of gantry_loss_t is accepted", (int)o->loss);
+    if (!o->metrics && o->metric_count > 0)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_compile: metrics is NULL; an array of %zu is accepted", o->metric_count);
+    for (size_t i = 0; i < o->metric_count; ++i) {
+        if (!o->metrics[i])
+            return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                      "gantry_model_compile: metric %zu is NULL", i);
+    }
+    return GANTRY_OK;
+}
+
+/* The mean of the loss comes first. */
+static gantry_status_t take_metrics(gantry_model_t *model, const gantry_compile_options_t *o) {
+    gantry_metric_t **metrics = gantry__train_alloc(o->metric_count + 1, sizeof *metrics);
+    if (!metrics) return GANTRY_RESOURCE_EXHAUSTED;
+    const gantry_metric_options_t options = {
+        .struct_size = sizeof options, .name = "loss", .dtype = model->dtype};
+    metrics[0] = gantry_mean_metric(&options);
+    if (!metrics[0]) {
+        gantry__train_free((void *)metrics);
+        return GANTRY_RESOURCE_EXHAUSTED;
+    }
+    for (size_t i = 0; i < model->metric_count; ++i) gantry_metric_release(model->metrics[i]);
+    gantry__train_free((void *)model->metrics);
+    for (size_t i = 0; i < o->metric_count; ++i) metrics[i + 1] = o->metrics[i];
+    model->metrics = metrics;
+    model->metric_count = o->metric_count + 1;
+    return GANTRY_OK;
+}
+
+static void release_given(const gantry_compile_options_t *o) {
+    gantry_optimizer_release(o->optimizer);
+    for (size_t i = 0; o->metrics && i < o->metric_count; ++i) gantry_metric_release(o->metrics[i]);
+}
+
+static gantry_status_t model_compile(gantry_model_t *model, const gantry_compile_options_t *o) {
+    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_compile"));
+    GANTRY__TRAIN_TRY(check_options(o));
+    GANTRY__TRAIN_TRY(take_metrics(model, o));
+    gantry_optimizer_release(model->optimizer);
+    model->optimizer = o->optimizer;
+    model->loss = o->loss;
+    memset(&model->loss_options, 0, sizeof model->loss_options);
+    if (o->loss_options) model->loss_options = *o->loss_options;
+    model->runs_eagerly = o->runs_eagerly;
+    model->is_compiled = true;
+    forget_steps(model);
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry_model_compile(gantry_model_t *model,
+                                     const gantry_compile_options_t *options) {
+    gantry_compile_options_t o;
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    GANTRY__TRAIN_TRY(
+        gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_model_compile: options"));
+    gantry_status_t status = model_compile(model, &o);
+    if (status == GANTRY_OK) return GANTRY_OK;
+    (void)snprintf(text, sizeof text, "%s", gantry_last_message());
+    release_given(&o);
+    status = gantry_fail(status, text);
+    return model ? gantry__model_fail(model, status) : status;
+}

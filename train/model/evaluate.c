@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Testing and predicting, and the metrics of a model. */
+#include <string.h>
+
+#include "train/base/fail.h"
+#include "train/base/memory.h"
+#include "train/model/model_state.h"
+
+/* ---- metrics ---- */
+
+static gantry_status_t reset_in(const gantry_model_t *model, gantry_scope_t *scope) {
+    for (size_t i = 0; i < model->metric_count; ++i) {
+        (void)gantry_metric_build(model->metrics[i], scope);
+        (void)gantry_metric_reset(model->metrics[i], scope);
+    }
+    return gantry_scope_status(scope);
+}
+
+gantry_status_t gantry__model_reset_metrics(gantry_model_t *model) {
+    gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
+    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    (void)reset_in(model, scope);
+    return gantry_scope_end(scope);
+}
+
+static gantry_status_t read_one(gantry_metric_t *metric, gantry_scope_t *scope, double *out) {
+    const gantry_tensor_t *result =
+        gantry_cast(scope, gantry_metric_result(metric, scope), GANTRY_FLOAT64);
+    return result ? gantry_tensor_read(result, out, sizeof *out) : gantry_scope_status(scope);
+}
+
+gantry_status_t gantry__model_read_metrics(gantry_model_t *model, double *out_values) {
+    gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
+    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = GANTRY_OK;
+    for (size_t i = 0; i < model->metric_count && status == GANTRY_OK; ++i)
+        status = read_one(model->metrics[i], scope, &out_values[i]);
+    if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
+    return gantry_scope_end(scope);
+}
+
+const char *gantry_model_value_name(const gantry_model_t *model, size_t index) {
+    return model && index < model->metric_count ? gantry_metric_name(model->metrics[index]) : NULL;
+}
+
+/* ---- batches ---- */
+
+/* Takes a batch's result; scope owns it. */
+typedef gantry_status_t (*take_fn)(const gantry_tensor_t *result, void *user);
+
+static gantry_status_t step_on(gantry_model_t *model, gantry__step_t step,
+                               const gantry_array_t *batch, size_t count, take_fn take,
+                               void *user) {
+    const gantry_tensor_t *result = NULL;
+    gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
+    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = gantry__model_step(model, step, scope, batch, count, &result);
+    if (status == GANTRY_OK && take) status = take(result, user);
+    if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
+    return gantry_scope_end(scope);
+}
+
+static gantry_status_t step_all(gantry_model_t *model, gantry__step_t step,
+                                gantry_dataset_iterator_t *iterator, take_fn take, void *user) {
+    const gantry_array_t *batch;
+    size_t count;
+    bool end = false;
+    for (;;) {
+        GANTRY__TRAIN_TRY(gantry_dataset_iterator_next(iterator, &batch, &count, &end));
+        if (end) return GANTRY_OK;
+        GANTRY__TRAIN_TRY(gantry__model_build_for(model, batch, count));
+        GANTRY__TRAIN_TRY(step_on(model, step, batch, count, take, user));
+    }
+}
+
+static gantry_status_t run_over(gantry_model_t *model, gantry__step_t step,
+                                gantry_dataset_t *batches, take_fn take, void *user) {
+    gantry_dataset_iterator_t *iterator;
+    GANTRY__TRAIN_TRY(gantry_dataset_iterator_create(batches, &iterator));
+    gantry_status_t status = step_all(model, step, iterator, take, user);
+    gantry_dataset_iterator_release(iterator);
+    return status;
+}
+
+/* ---- evaluate ---- */
+
+gantry_status_t gantry_model_evaluate(gantry_model_t *model, gantry_dataset_t *batches,
+                                      double *out_values, size_t capacity) {
+    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_evaluate"));
+    if (!model->is_compiled)
+        return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
+                                  "gantry_model_evaluate: model %s is not compiled", model->name);
+    if (!out_values || capacity < model->metric_count)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_evaluate: room for %zu values; %zu are accepted, the loss and the metrics",
+            out_values ? capacity : 0, model->metric_count);
+    GANTRY__TRAIN_TRY(gantry__model_reset_metrics(model));
+    GANTRY__TRAIN_TRY(run_over(model, GANTRY__STEP_TEST, batches, NULL, NULL));
+    return gantry__model_read_metrics(model, out_values);
+}
+
+/* ---- predict ---- */
+
+typedef struct output_t {
+    unsigned char *out;
+    size_t room, needed;
+} output_t;
+
+static gantry_status_t take_output(const gantry_tensor_t *result, void *user) {
+    output_t *o = user;
+    const size_t bytes = gantry_tensor_bytes(result), at = o->needed;
+    o->needed += bytes;
+    if (o->needed > o->room) return GANTRY_OK;
+    return gantry_tensor_read(result, o->out + at, bytes);
+}
+
+gantry_status_t gantry_model_predict(gantry_model_t *model, gantry_dataset_t *batches, void *out,
+                                     size_t out_bytes, size_t *out_needed) {
+    output_t output = {.out = out, .room = out ? out_bytes : 0};
+    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_predict"));
+    GANTRY__TRAIN_TRY(run_over(model, GANTRY__STEP_PREDICT, batches, take_output, &output));
+    if (out_needed) *out_needed = output.needed;
+    if (!out || output.needed <= output.room) return GANTRY_OK;
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "gantry_model_predict: the outputs take %zu bytes; room for %zu is given", output.needed,
+        output.room);
+}

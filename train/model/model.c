@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Putting a model together. */
+#include "train/model/model_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "train/base/fail.h"
+#include "train/base/memory.h"
+
+/* ---- the first error ---- */
+
+gantry_status_t gantry__model_fail(gantry_model_t *model, gantry_status_t status) {
+    if (status == GANTRY_OK || model->status != GANTRY_OK) return model->status;
+    model->status = status;
+    model->message = gantry__train_strdup(gantry_last_message());
+    return status;
+}
+
+gantry_status_t gantry__model_check(const gantry_model_t *model, const char *call) {
+    if (!model)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "%s: the model is NULL; one from gantry_sequential or "
+                                  "gantry_functional is accepted",
+                                  call);
+    if (model->status == GANTRY_OK) return GANTRY_OK;
+    return gantry__train_fail(model->status, "%s", model->message ? model->message : "");
+}
+
+/* ---- begin and end ---- */
+
+static gantry_status_t copy_devices(gantry_model_t *model, const gantry_model_options_t *o) {
+    const size_t count = o->strategy ? gantry_strategy_replica_count(o->strategy) : 1;
+    model->devices = gantry__train_alloc(count, sizeof *model->devices);
+    if (!model->devices) return GANTRY_RESOURCE_EXHAUSTED;
+    model->replica_count = count;
+    for (size_t r = 0; r < count; ++r) {
+        const char *device = o->strategy ? gantry_strategy_device(o->strategy, r) : o->device;
+        if (device && !(model->devices[r] = gantry__train_strdup(device)))
+            return GANTRY_RESOURCE_EXHAUSTED;
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t take_options(gantry_model_t *model, const gantry_model_options_t *options) {
+    gantry_model_options_t o;
+    GANTRY__TRAIN_TRY(
+        gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_model_options_t"));
+    if (o.device && o.strategy)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "the model has a device, %s, and a strategy; one is accepted",
+                                  o.device);
+    model->dtype = o.dtype ? o.dtype : GANTRY_FLOAT32;
+    if (model->dtype != GANTRY_FLOAT32 && model->dtype != GANTRY_FLOAT64)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "the model's type is %s; float32 and float64 are accepted",
+                                  gantry_dtype_name(model->dtype));
+    model->seed = o.seed;
+    model->name = gantry__train_strdup(o.name                 ? o.name
+                                       : model->is_sequential ? "sequential"
+                                                              : "functional");
+    if (!model->name) return GANTRY_RESOURCE_EXHAUSTED;
+    return copy_devices(model, &o);
+}
+
+static gantry_model_t *begin(gantry_runtime_t *runtime, const gantry_model_options_t *options,
+                             bool is_sequential) {
+    if (!runtime) {
+        (void)gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "the model's runtime is NULL; one from gantry_runtime_create is accepted");
+        return NULL;
+    }
+    gantry_model_t *model = gantry__train_alloc(1, sizeof *model);
+    if (!model) return NULL;
+    model->runtime = runtime;
+    model->is_sequential = is_sequential;
+    model->output = -1;
+    if (take_options(model, options) == GANTRY_OK) return model;
+    gantry_model_release(model);
+    return NULL;
+}
+
+gantry_model_t *gantry_sequential(gantry_runtime_t *runtime,
+                                  const gantry_model_options_t *options) {
+    return begin(runtime, options, true);
+}
+
+gantry_model_t *gantry_functional(gantry_runtime_t *runtime,
+                                  const gantry_model_options_t *options) {
+    return begin(runtime, options, false);
+}
+
+static void release_variables(gantry_model_t *model) {
+    for (size_t i = 0; i < model->variable_count; ++i) {
+        for (size_t r = 0; model->variables[i].copies && r < model->replica_count; ++r)
+            gantry_variable_release(model->variables[i].copies[r]);
+        gantry__train_free((void *)model->variables[i].copies);
+    }
+    gantry__train_free(model->variables);
+}
+
+void gantry_model_release(gantry_model_t *model) {
+    if (!model) return;
+    for (size_t i = 0; i < sizeof model->steps / sizeof model->steps[0]; ++i)
+        gantry_function_release(model->steps[i]);
+    gantry_optimizer_release(model->optimizer);
+    for (size_t i = 0; i < model->metric_count; ++i) gantry_metric_release(model->metrics[i]);
+    gantry__train_free((void *)model->metrics);
+    release_variables(model);
+    for (size_t i = 0; i < model->layer_count; ++i) gantry_layer_release(model->layers[i]);
+    gantry__train_free((void *)model->layers);
+    for (size_t i = 0; i < model->value_count; ++i) gantry__train_free(model->values[i].inputs);
+    gantry__train_free(model->values);
+    for (size_t r = 0; model->devices && r < model->replica_count; ++r)
+        gantry__train_free(model->devices[r]);
+    gantry__train_free((void *)model->devices);
+    gantry__train_free(model->message);
+    gantry__train_free(model->name);
+    gantry__train_free(model);
+}
+
+/* ---- layers ---- */
+
+static bool has_layer(const gantry_model_t *model, const gantry_layer_t *layer) {
+    for (size_t i = 0; i < model->layer_count; ++i) {
+        if (model->layers[i] == layer) return true;
+    }
+    return false;
+}
+
+static bool is_name_taken(const gantry_model_t *model, const char *name) {
+    for (size_t i = 0; i < model->layer_count; ++i) {
+        if (model->layers[i]->name && strcmp(model->layers[i]->name, name) == 0) return true;
+    }
+    return false;
+}
+
+static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+static bool is_big(char c) { return c >= 'A' && c <= 'Z'; }
+static bool is_small(char c) { return c >= 'a' && c <= 'z'; }
+
+/* "BatchNormalization" becomes batch_normalization, "MaxPooling1D" max_pooling1d, as in Keras. */
+static void snake_case(const char *name, char *out, size_t room) {
+    size_t used = 0;
+    for (size_t i = 0; name[i] && used + 2 < room; ++i) {
+        if (i > 0 && is_big(name[i]) && (is_small(name[i + 1]) || is_small(name[i - 1])))
+            out[used++] = '_';
+        out[used++] = small(name[i]);
+    }
+    out[used] = '\0';
+}
+
+static gantry_status_t name_layer(gantry_model_t *model, gantry_layer_t *layer) {
+    char stem[96], name[128];
+    if (layer->name) {
+        if (!is_name_taken(model, layer->name)) return GANTRY_OK;
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "model %s has two layers of the name %s; each has its own",
+                                  model->name, layer->name);
+    }
+    snake_case(layer->kind.name, stem, sizeof stem);
+    (void)snprintf(name, sizeof name, "%s", stem);
+    for (int i = 1; is_name_taken(model, name); ++i)
+        (void)snprintf(name, sizeof name, "%s_%d", stem, i);
+    layer->name = gantry__train_strdup(name);
+    return layer->name ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+/* Takes the layer over: it is released with the model, or now. */
+static gantry_status_t own_layer(gantry_model_t *model, gantry_layer_t *layer) {
+    if (has_layer(model, layer)) return GANTRY_OK;
+    gantry_status_t status = name_layer(model, layer);
+    if (status == GANTRY_OK && !gantry__train_grow(&model->layers, model->layer_count,
+                                                   &model->layer_capacity, sizeof *model->layers))
+        status = GANTRY_RESOURCE_EXHAUSTED;
+    if (status != GANTRY_OK) {
+        gantry_layer_release(layer);
+        return status;
+    }
+    model->layers[model->layer_count++] = layer;
+    return GANTRY_OK;
+}
+
+/* ---- values ---- */
+
+static gantry_status_t add_value(gantry_model_t *model, const gantry__value_t *value) {
+    if (!gantry__train_grow(&model->values, model->value_count, &model->value_capacity,
+                            sizeof *model->values))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    model->values[model->value_count++] = *value;
+    return GANTRY_OK;
+}
+
+static gantry_status_t add_input(gantry_model_t *model, gantry_dtype_t dtype,
+                                 const gantry_shape_t *sample) {
+    if (model->input_count != model->value_count)
+        return gantry__train_fail(GANTRY_FAILED_PRECONDITION, "model %s: inputs come before layers",
+                                  model->name);
+    if (gantry_dtype_size(dtype) == 0 || sample->rank < 0 || sample->rank >= GANTRY_MAX_RANK)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "model %s: an input has type %s and rank %d; a type and ranks from 0 to %d are accepted",
+            model->name, gantry_dtype_name(dtype), sample->rank, GANTRY_MAX_RANK - 1);
+    gantry__value_t value = {.dtype = dtype, .shape = {.rank = sample->rank + 1, .dims = {-1}}};
+    for (int32_t d = 0; d < sample->rank; ++d) value.shape.dims[d + 1] = sample->dims[d];
+    GANTRY__TRAIN_TRY(add_value(model, &value));
+    ++model->input_count;
+    return GANTRY_OK;
+}
+
+static gantry_status_t check_values(const gantry_model_t *model, const int32_t *values,
+                                    size_t count) {
+    if (!values || count == 0)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "gantry_model_apply: %zu values; 1 and more are accepted",
+                                  values ? count : 0);
+    for (size_t i = 0; i < count; ++i) {
+        if (values[i] < 0 || (size_t)values[i] >= model->value_count)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "gantry_model_apply: value %d is none of the model's; 0 to %zu are accepted",
+                values[i], model->value_count - 1);
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t apply(gantry_model_t *model, gantry_layer_t *layer, const int32_t *values,
+                             size_t count) {
+    gantry__value_t value = {.layer = layer, .input_count = count};
+    GANTRY__TRAIN_TRY(check_values(model, values, count));
+    value.inputs = gantry__train_alloc(count, sizeof *value.inputs);
+    if (!value.inputs) return GANTRY_RESOURCE_EXHAUSTED;
+    memcpy(value.inputs, values, count * sizeof *values);
+    gantry_status_t status = add_value(model, &value);
+    if (status != GANTRY_OK) gantry__train_free(value.inputs);
+    return status;
+}
+
+static gantry_status_t check_open(const gantry_model_t *model, const char *call) {
+    GANTRY__TRAIN_TRY(gantry__model_check(model, call));
+    if (!model->is_built) return GANTRY_OK;
+    return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
+                              "%s: model %s is built; layers are added before", call, model->name);
+}
+
+gantry_status_t gantry_model_add(gantry_model_t *model, gantry_layer_t *layer) {
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    (void)snprintf(text, sizeof text, "%s", gantry_last_message());
+    gantry_status_t status = check_open(model, "gantry_model_add");
+    if (status == GANTRY_OK && !layer) /* the constructor failed */
+        status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_model_add: %s", text);
+    if (status == GANTRY_OK && !model->is_sequential)
+        status = gantry__train_fail(
+            GANTRY_FAILED_PRECONDITION,
+            "gantry_model_add: model %s is functional; gantry_model_apply is accepted",
+            model->name);
+    if (status != GANTRY_OK) {
+        gantry_layer_release(layer);
+        return model ? gantry__model_fail(model, status) : status;
+    }
+    return gantry__model_fail(model, own_layer(model, layer));
+}
+
+int32_t gantry_model_input(gantry_model_t *model, gantry_dtype_t dtype, gantry_shape_t sample) {
+    gantry_status_t status = check_open(model, "gantry_model_input");
+    if (status == GANTRY_OK) status = add_input(model, dtype, &sample);
+    if (status == GANTRY_OK) return (int32_t)model->value_count - 1;
+    if (model) (void)gantry__model_fail(model, status);
+    return -1;
+}
+
+int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer, const int32_t *values,
+                           size_t count) {
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    (void)snprintf(text, sizeof text, "%s", gantry_last_message());
+    gantry_status_t status = check_open(model, "gantry_model_apply");
+    if (status == GANTRY_OK && !layer)
+        status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_model_apply: %s", text);
+    if (status != GANTRY_OK) {
+        if (!model || !has_layer(model, layer)) gantry_layer_release(layer);
+    } else {
+        status = own_layer(model, layer);
+        if (status == GANTRY_OK) status = apply(model, layer, values, count);
+    }
+    if (status == GANTRY_OK) return (int32_t)model->value_count - 1;
+    if (model) (void)gantry__model_fail(model, status);
+    return -1;
+}
+
+gantry_status_t gantry_model_set_output(gantry_model_t *model, int32_t value) {
+    GANTRY__TRAIN_TRY(check_open(model, "gantry_model_set_output"));
+    gantry_status_t status = check_values(model, &value, 1);
+    if (status == GANTRY_OK) model->output = value;
+    return gantry__model_fail(model, status);
+}
+
+/* ---- a sequential model's chain ---- */
+
+gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,
+                                    const gantry_shape_t *sample) {
+    GANTRY__TRAIN_TRY(add_input(model, dtype, sample));
+    for (size_t i = 0; i < model->layer_count; ++i) {
+        const int32_t last = (int32_t)model->value_count - 1;
+        GANTRY__TRAIN_TRY(apply(model, model->layers[i], &last, 1));
+    }
+    return GANTRY_OK;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A model inside. */
+#ifndef GANTRY_TRAIN_MODEL_STATE_H
+#define GANTRY_TRAIN_MODEL_STATE_H
+
+#include <gantry_train/model.h>
+
+#include "train/layer/layer_state.h"
+
+/* A value: an input, or the output of a layer. */
+typedef struct gantry__value_t {
+    gantry_layer_t *layer; /* NULL: an input */
+    int32_t *inputs;
+    size_t input_count;
+    gantry_dtype_t dtype; /* of an input */
+    gantry_shape_t shape; /* batch -1; of outputs known when built */
+} gantry__value_t;
+
+/* A variable: a weight of a layer, once for each replica. */
+typedef struct gantry__model_variable_t {
+    const gantry__weight_t *weight;
+    gantry_variable_t **copies; /* one for each replica */
+} gantry__model_variable_t;
+
+typedef enum gantry__step_t {
+    GANTRY__STEP_TRAIN = 0,
+    GANTRY__STEP_TEST = 1,
+    GANTRY__STEP_PREDICT = 2
+} gantry__step_t;
+
+/* What the body of a step's function gets. */
+typedef struct gantry__step_body_t {
+    gantry_model_t *model;
+    gantry__step_t step;
+    bool has_weights; /* of samples */
+} gantry__step_body_t;
+
+struct gantry_model_t {
+    gantry_runtime_t *runtime;
+    char *name;
+    gantry_dtype_t dtype;
+    int64_t seed;
+    bool is_sequential, is_built, is_compiled, runs_eagerly;
+    gantry_status_t status; /* the first error of putting it together, with its text */
+    char *message;
+    char **devices; /* of replicas; an entry may be NULL: no request */
+    size_t replica_count;
+    gantry_layer_t **layers;
+    size_t layer_count, layer_capacity;
+    gantry__value_t *values;
+    size_t value_count, value_capacity, input_count; /* inputs come first */
+    int32_t output;                                  /* -1: the last value */
+    gantry__model_variable_t *variables;
+    size_t variable_count;
+    gantry_optimizer_t *optimizer;
+    gantry_loss_t loss;
+    gantry_loss_options_t loss_options;
+    gantry_metric_t **metrics; /* the mean loss, then the program's */
+    size_t metric_count;
+    gantry_function_t *steps[3]; /* by gantry__step_t; NULL: not traced yet */
+    gantry__step_body_t bodies[3];
+};
+
+/* One run of the layers. */
+typedef struct gantry__model_run_t {
+    gantry_model_t *model;
+    gantry_scope_t *scope;
+    const gantry_tensor_t *const *inputs;
+    size_t replica;
+    bool training;
+    /* by variable: values, and new values of those that are not trained */
+    const gantry_tensor_t **weights, **updates;
+    const gantry_tensor_t **values;       /* by value */
+    const gantry_tensor_t **layer_inputs; /* of the widest layer */
+    bool builds;                          /* layers add their weights, which are zeros */
+} gantry__model_run_t;
+
+/* Keeps the first error; returns the model's status. */
+gantry_status_t gantry__model_fail(gantry_model_t *model, gantry_status_t status);
+/* OK if the model may be used; else its error, again as the thread's last message. */
+gantry_status_t gantry__model_check(const gantry_model_t *model, const char *call);
+
+/* Applies all layers of a sequential model, one after another. */
+gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,
+                                    const gantry_shape_t *sample);
+
+/* Allocates what a run needs; the caller frees it by gantry__run_deinit. */
+gantry_status_t gantry__run_init(gantry__model_run_t *run, gantry_model_t *model);
+void gantry__run_deinit(gantry__model_run_t *run);
+/* The output; NULL after a failure, which the scope keeps. */
+const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run);
+/* Reads all variables of the run's replica. */
+void gantry__run_read_weights(gantry__model_run_t *run);
+
+/* A scope on the device of a replica, inside `parent`, or of its own. */
+gantry_scope_t *gantry__model_scope(const gantry_model_t *model, gantry_scope_t *parent,
+                                    size_t replica);
+
+/* Builds a model for the first `count` components of a batch, unless it is built. */
+gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_array_t *batch,
+                                        size_t count);
+
+/* Makes the optimizer's variables beside the model's; again, it does nothing. */
+gantry_status_t gantry__model_build_optimizer(gantry_model_t *model);
+
+/* ---- steps: step.c ---- */
+
+/* Runs one step on a batch. *out_result (of PREDICT) belongs to the scope. */
+gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
+                                   gantry_scope_t *scope, const gantry_array_t *batch, size_t count,
+                                   const gantry_tensor_t **out_result);
+
+/* ---- metrics: evaluate.c ---- */
+
+/* Sets all metrics to their start. */
+gantry_status_t gantry__model_reset_metrics(gantry_model_t *model);
+/* Reads them: metric_count numbers. */
+gantry_status_t gantry__model_read_metrics(gantry_model_t *model, double *out_values);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs the layers of a model in a scope: to compute, to record, or to build. */
+#include <stdio.h>
+
+#include "train/base/fail.h"
+#include "train/base/memory.h"
+#include "train/model/model_state.h"
+
+gantry_scope_t *gantry__model_scope(const gantry_model_t *model, gantry_scope_t *parent,
+                                    size_t replica) {
+    const char *device = model->devices[replica];
+    return parent ? gantry_scope_begin_in(parent, device)
+                  : gantry_scope_begin(model->runtime, device);
+}
+
+gantry_status_t gantry__run_init(gantry__model_run_t *run, gantry_model_t *model) {
+    size_t widest = 1;
+    *run = (gantry__model_run_t){.model = model};
+    for (size_t i = 0; i < model->value_count; ++i) {
+        if (model->values[i].input_count > widest) widest = model->values[i].input_count;
+    }
+    run->weights = gantry__train_alloc(model->variable_count, sizeof *run->weights);
+    run->updates = gantry__train_alloc(model->variable_count, sizeof *run->updates);
+    run->values = gantry__train_alloc(model->value_count, sizeof *run->values);
+    run->layer_inputs = gantry__train_alloc(widest, sizeof *run->layer_inputs);
+    return run->weights && run->updates && run->values && run->layer_inputs
+               ? GANTRY_OK
+               : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+void gantry__run_deinit(gantry__model_run_t *run) {
+    gantry__train_free((void *)run->weights);
+    gantry__train_free((void *)run->updates);
+    gantry__train_free((void *)run->values);
+    gantry__train_free((void *)run->layer_inputs);
+}
+
+void gantry__run_read_weights(gantry__model_run_t *run) {
+    for (size_t i = 0; i < run->model->variable_count; ++i)
+        run->weights[i] =
+            gantry_variable_read(run->scope, run->model->variables[i].copies[run->replica]);
+}
+
+/* ---- building ---- */
+
+/* A build runs with a batch of 2; shapes are shown with -1. */
+static gantry_shape_t as_open(const gantry_tensor_t *tensor) {
+    gantry_shape_t shape = *gantry_tensor_shape(tensor);
+    if (shape.rank > 0) shape.dims[0] = -1;
+    return shape;
+}
+
+static gantry_status_t build_layer(gantry__model_run_t *run, const gantry__value_t *value) {
+    gantry_layer_t *layer = value->layer;
+    if (layer->is_built || !layer->kind.build) return GANTRY_OK;
+    gantry_shape_t *shapes = gantry__train_alloc(value->input_count, sizeof *shapes);
+    if (!shapes) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < value->input_count; ++i)
+        shapes[i] = run->model->values[value->inputs[i]].shape;
+    gantry_status_t status = layer->kind.build(layer, shapes, value->input_count, layer->user);
+    gantry__train_free(shapes);
+    return status;
+}
+
+/* Zeros for each weight; the caller frees the arrays. */
+static gantry_status_t make_zeros(gantry__model_run_t *run, gantry_layer_t *layer,
+                                  const gantry_tensor_t ***out_weights) {
+    *out_weights = gantry__train_alloc(2 * layer->weight_count + 1, sizeof **out_weights);
+    if (!*out_weights) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < layer->weight_count; ++i)
+        (*out_weights)[i] = gantry_zeros(run->scope, run->model->dtype, layer->weights[i].shape);
+    return GANTRY_OK;
+}
+
+static const gantry_tensor_t *build_value(gantry__model_run_t *run, const gantry__value_t *value) {
+    gantry_layer_t *layer = value->layer;
+    const gantry_tensor_t **weights = NULL, *output = NULL;
+    gantry_status_t status = build_layer(run, value);
+    if (status == GANTRY_OK) status = make_zeros(run, layer, &weights);
+    if (status == GANTRY_OK) {
+        const gantry_layer_call_t call = {.scope = run->scope,
+                                          .inputs = run->layer_inputs,
+                                          .input_count = value->input_count,
+                                          .weights = weights,
+                                          .weight_count = layer->weight_count,
+                                          .training = run->training,
+                                          .updates = weights + layer->weight_count};
+        output = layer->kind.call(&call, layer->user);
+    }
+    gantry__train_free((void *)weights);
+    layer->is_built = true;
+    if (status != GANTRY_OK) (void)gantry__train_hand_on(run->scope, status);
+    return output;
+}
+
+/* ---- one value ---- */
+
+static const gantry_tensor_t *call_layer(gantry__model_run_t *run, const gantry__value_t *value) {
+    const gantry_layer_t *layer = value->layer;
+    const gantry_layer_call_t call = {.scope = run->scope,
+                                      .inputs = run->layer_inputs,
+                                      .input_count = value->input_count,
+                                      .weights = run->weights + layer->first_variable,
+                                      .weight_count = layer->weight_count,
+                                      .training = run->training,
+                                      .updates = run->updates + layer->first_variable};
+    return layer->kind.call(&call, layer->user);
+}
+
+static void say_layer(gantry__model_run_t *run, const gantry__value_t *value) {
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    const gantry_status_t status = gantry_scope_status(run->scope);
+    if (status == GANTRY_OK) {
+        (void)gantry__train_refuse(run->scope, "layer %s returns no tensor",
+                                   gantry_layer_name(value->layer));
+        return;
+    }
+    (void)snprintf(text, sizeof text, "layer %s: %s", gantry_layer_name(value->layer),
+                   gantry_scope_message(run->scope));
+    gantry_scope_clear(run->scope);
+    (void)gantry_scope_fail(run->scope, status, text);
+}
+
+const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run) {
+    gantry_model_t *model = run->model;
+    for (size_t v = 0; v < model->value_count; ++v) {
+        gantry__value_t *value = &model->values[v];
+        if (!value->layer) {
+            run->values[v] = run->inputs[v];
+            continue;
+        }
+        for (size_t i = 0; i < value->input_count; ++i)
+            run->layer_inputs[i] = run->values[value->inputs[i]];
+        run->values[v] = run->builds ? build_value(run, value) : call_layer(run, value);
+        if (!run->values[v] || gantry_scope_status(run->scope) != GANTRY_OK) {
+            say_layer(run, value);
+            return NULL;
+        }
+        if (run->builds) value->shape = as_open(run->values[v]);
+    }
+    return run->values[model->output];
+}
+
+/* ---- the public call ---- */
+
+static gantry_status_t check_inputs(const gantry_model_t *model, gantry_scope_t *scope,
+                                    const gantry_tensor_t *const *inputs, size_t count) {
+    if (count != model->input_count || !inputs)
+        return gantry__train_refuse(scope, "model %s is called with %zu inputs; %zu are accepted",
+                                    model->name, inputs ? count : 0, model->input_count);
+    for (size_t i = 0; i < count; ++i) {
+        if (!inputs[i])
+            return gantry__train_refuse(scope, "model %s: input %zu is NULL", model->name, i);
+    }
+    return gantry_scope_status(scope);
+}
+
+static void assign_updates(gantry__model_run_t *run) {
+    for (size_t i = 0; i < run->model->variable_count; ++i) {
+        if (run->updates[i])
+            (void)gantry_variable_assign(run->scope, run->model->variables[i].copies[run->replica],
+                                         run->updates[i]);
+    }
+}
+
+const gantry_tensor_t *gantry_model_call(gantry_model_t *model, gantry_scope_t *scope,
+                                         const gantry_tensor_t *const *inputs, size_t input_count,
+                                         bool training) {
+    gantry__model_run_t run;
+    if (gantry_scope_status(scope) != GANTRY_OK) return NULL;
+    gantry_status_t status = gantry__model_check(model, "gantry_model_call");
+    if (status == GANTRY_OK && !model->is_built)
+        status = gantry__train_fail(GANTRY_FAILED_PRECONDITION,
+                                    "gantry_model_call: model %s is not built", model->name);
+    if (gantry__train_hand_on(scope, status) != GANTRY_OK ||
+        check_inputs(model, scope, inputs, input_count) != GANTRY_OK)
+        return NULL;
+    const gantry_tensor_t *output = NULL;
+    status = gantry__run_init(&run, model);
+    if (gantry__train_hand_on(scope, status) == GANTRY_OK) {
+        run.scope = scope;
+        run.inputs = inputs;
+        run.training = training;
+        gantry__run_read_weights(&run);
+        output = gantry__run_layers(&run);
+        assign_updates(&run);
+    }
+    gantry__run_deinit(&run);
+    return output;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One step of training, testing or predicting, as one function: its inputs are a batch, its effects
+ * are new values of variables. On several replicas the body records the work of each on its device,
+ * and the functions of libgantry run them at the same time. */
+#include "train/model/step.h"
+
+#include "train/base/fail.h"
+#include "train/base/inner_scope.h"
+#include "train/base/memory.h"
+
+typedef const gantry_tensor_t tensor;
+
+/* ---- parts of a batch ---- */
+
+static int64_t batch_of(tensor *x) { return gantry_tensor_shape(x)->dims[0]; }
+
+/* The first row of a replica's part; the first parts are one row longer. */
+static int64_t first_row(const gantry__step_call_t *c, size_t replica) {
+    const int64_t rows = c->rows, parts = (int64_t)c->model->replica_count, r = (int64_t)replica;
+    return r * (rows / parts) + (r < rows % parts ? r : rows % parts);
+}
+
+static tensor *part_of(const gantry__step_call_t *c, gantry_scope_t *scope, tensor *x,
+                       const gantry__replica_t *replica) {
+    int64_t begin[GANTRY_MAX_RANK] = {replica->first}, size[GANTRY_MAX_RANK];
+    if (replica->rows == c->rows) return x;
+    const gantry_shape_t *shape = gantry_tensor_shape(x);
+    for (int32_t d = 0; d < shape->rank; ++d) size[d] = shape->dims[d];
+    size[0] = replica->rows;
+    return gantry_slice(scope, x, begin, size);
+}
+
+/* ---- one replica ---- */
+
+static void run_layers(gantry__step_call_t *c, gantry__replica_t *replica, gantry_scope_t *scope) {
+    gantry__model_run_t *run = &replica->run;
+    const size_t count = c->model->input_count;
+    for (size_t i = 0; i < count; ++i) replica->inputs[i] = part_of(c, scope, c->batch[i], replica);
+    run->scope = scope;
+    run->inputs = replica->inputs;
+    run->training = c->step == GANTRY__STEP_TRAIN;
+    gantry__run_read_weights(run);
+    replica->output = gantry__run_layers(run);
+}
+
+/* The part's share of the batch's loss: parts of unlike sizes count by their rows. */
+static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica,
+                         gantry_scope_t *scope) {
+    const gantry_model_t *model = c->model;
+    gantry_loss_options_t options = model->loss_options;
+    tensor *labels = part_of(c, scope, c->batch[model->input_count], replica);
+    options.struct_size = sizeof options;
+    if (c->sample_weights) options.sample_weights = part_of(c, scope, c->sample_weights, replica);
+    tensor *loss = gantry_loss(scope, model->loss, labels, replica->output, &options);
+    if (loss && replica->rows != c->rows && options.reduction != GANTRY_REDUCTION_SUM)
+        loss = gantry_mul(scope, loss,
+                          gantry__train_constant(scope, gantry_tensor_dtype(loss),
+                                                 (double)replica->rows / (double)c->rows));
+    replica->loss = loss;
+}
+
+static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica, gantry_tape_t *tape) {
+    const gantry_model_t *model = c->model;
+    size_t count = 0;
+    for (size_t i = 0; i < model->variable_count; ++i) {
+        if (model->variables[i].weight->is_trained)
+            c->sources[count++].variable = model->variables[i].copies[replica->run.replica];
+    }
+    (void)gantry_tape_gradient(tape, replica->loss, NULL, c->sources, count, NULL,
+                               replica->gradients);
+}
+
+/* What outlives the replica's scope moves to the step's. */
+static void keep_results(gantry__step_call_t *c, gantry__replica_t *replica,
+                         gantry_scope_t *scope) {
+    const gantry_model_t *model = c->model;
+    replica->output = gantry_scope_keep(scope, gantry_identity(scope, replica->output));
+    if (replica->loss) replica->loss = gantry_scope_keep(scope, replica->loss);
+    for (size_t i = 0; i < c->trained_count; ++i) {
+        if (replica->gradients[i])
+            replica->gradients[i] = gantry_scope_keep(scope, replica->gradients[i]);
+    }
+    for (size_t i = 0; i < model->variable_count; ++i) {
+        tensor **update = &replica->run.updates[i];
+        if (*update) *update = gantry_scope_keep(scope, gantry_identity(scope, *update));
+    }
+}
+
+static void run_replica(gantry__step_call_t *c, gantry__replica_t *replica) {
+    gantry_scope_t *scope = gantry__model_scope(c->model, c->scope, replica->run.replica);
+    if (!scope) {
+        (void)gantry__train_hand_on(c->scope, GANTRY_RESOURCE_EXHAUSTED);
+        return;
+    }
+    gantry_tape_t *tape = c->step == GANTRY__STEP_TRAIN ? gantry_tape_begin(scope, NULL) : NULL;
+    run_layers(c, replica, scope);
+    if (c->step != GANTRY__STEP_PREDICT && replica->output) compute_loss(c, replica, scope);
+    if (tape && replica->loss) differentiate(c, replica, tape);
+    gantry_tape_end(tape);
+    if (gantry_scope_status(scope) == GANTRY_OK) keep_results(c, replica, scope);
+    gantry_status_t status = gantry_scope_end(scope);
+    if (status != GANTRY_OK) (void)gantry__train_hand_on(c->scope, status);
+}
+
+/* ---- all replicas together ---- */
+
+static bool has_failed(const gantry__step_call_t *c) {
+    return gantry_scope_status(c->scope) != GANTRY_OK;
+}
+
+static tensor *join_outputs(gantry__step_call_t *c, gantry_scope_t *scope) {
+    if (c->replica_count == 1) return c->replicas[0].output;
+    for (size_t r = 0; r < c->replica_count; ++r) c->list[r] = c->replicas[r].output;
+    return gantry_concat(scope, c->list, c->replica_count, 0);
+}
+
+static tensor *add_losses(gantry__step_call_t *c, gantry_scope_t *scope) {
+    tensor *sum = c->replicas[0].loss;
+    for (size_t r = 1; r < c->replica_count; ++r) sum = gantry_add(scope, sum, c->replicas[r].loss);
+    return sum;
+}
+
+static void update_metrics(gantry__step_call_t *c, gantry_scope_t *scope) {
+    gantry_model_t *model = c->model;
+    tensor *loss = add_losses(c, scope), *output = join_outputs(c, scope);
+    tensor *rows = gantry__train_constant(scope, GANTRY_FLOAT32, (double)c->rows);
+    (void)gantry_metric_update(model->metrics[0], scope, NULL, loss, rows);
+    for (size_t i = 1; i < model->metric_count; ++i)
+        (void)gantry_metric_update(model->metrics[i], scope, c->batch[model->input_count], output,
+                                   c->sample_weights);
+}
+
+/* Variables that are not trained get the mean of their new values, by rows. */
+static void assign_updates(gantry__step_call_t *c) {
+    const gantry_model_t *model = c->model;
+    for (size_t i = 0; i < model->variable_count; ++i) {
+        if (!c->replicas[0].run.updates[i]) continue;
+        tensor *mean = gantry__step_mean_update(c, i);
+        for (size_t r = 0; r < model->replica_count; ++r)
+            (void)gantry_variable_assign(c->scope, model->variables[i].copies[r], mean);
+    }
+}
+
+static void apply_gradients(gantry__step_call_t *c) {
+    gantry_model_t *model = c->model;
+    gantry__step_reduce(c);
+    /* a call for each replica: a norm of all gradients is that of one replica's */
+    for (size_t r = 0; r < model->replica_count && !has_failed(c); ++r) {
+        size_t count = 0;
+        for (size_t i = 0; i < model->variable_count; ++i) {
+            if (model->variables[i].weight->is_trained)
+                c->variables[count++] = model->variables[i].copies[r];
+        }
+        (void)gantry_optimizer_apply(model->optimizer, c->scope, c->variables,
+                                     c->reduced + r * c->trained_count, count);
+    }
+}
+
+static void finish_step(gantry__step_call_t *c) {
+    gantry_scope_t *scope = gantry__model_scope(c->model, c->scope, 0);
+    if (!scope) return;
+    if (c->step == GANTRY__STEP_PREDICT)
+        c->result = gantry_scope_keep(scope, gantry_identity(scope, join_outputs(c, scope)));
+    else
+        update_metrics(c, scope);
+    gantry_status_t status = gantry_scope_end(scope);
+    if (status != GANTRY_OK) (void)gantry__train_hand_on(c->scope, status);
+    if (c->step != GANTRY__STEP_TRAIN || has_failed(c)) return;
+    apply_gradients(c);
+    assign_updates(c);
+}
+
+/* ---- the body ---- */
+
+static void step_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
+    const gantry__step_body_t *body = user;
+    gantry__step_call_t call;
+    gantry_status_t status = gantry__step_init(&call, body, scope, inputs);
+    if (gantry__train_hand_on(scope, status) == GANTRY_OK) {
+        for (size_t r = 0; r < call.replica_count && !has_failed(&call); ++r)
+            run_replica(&call, &call.replicas[r]);
+        if (!has_failed(&call)) finish_step(&call);
+        if (body->step == GANTRY__STEP_PREDICT) outputs[0] = call.result;
+    }
+    gantry__step_deinit(&call);
+}
+
+/* ---- memory of a body's run ---- */
+
+static gantry_status_t init_replica(gantry__step_call_t *c, size_t r) {
+    gantry__replica_t *replica = &c->replicas[r];
+    GANTRY__TRAIN_TRY(gantry__run_init(&replica->run, c->model));
+    replica->run.replica = r;
+    replica->first = first_row(c, r);
+    replica->rows = first_row(c, r + 1) - replica->first;
+    replica->inputs = gantry__train_alloc(c->model->input_count, sizeof *replica->inputs);
+    replica->gradients = gantry__train_alloc(c->trained_count, sizeof *replica->gradients);
+    return replica->inputs && replica->gradients ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_body_t *body,
+                                  gantry_scope_t *scope, tensor *const *inputs) {
+    gantry_model_t *model = body->model;
+    const size_t all = model->replica_count, variables = model->variable_count;
+    *c = (gantry__step_call_t){.model = model, .step = body->step, .scope = scope, .batch = inputs};
+    c->sample_weights = body->has_weights ? inputs[model->input_count + 1] : NULL;
+    c->rows = batch_of(inputs[0]);
+    for (size_t i = 0; i < variables; ++i)
+        c->trained_count += model->variables[i].weight->is_trained;
+    c->replicas = gantry__train_alloc(all, sizeof *c->replicas);
+    c->list = gantry__train_alloc(variables + all + 1, sizeof *c->list);
+    c->sources = gantry__train_alloc(variables, sizeof *c->sources);
+    c->reduced = gantry__train_alloc(all * variables, sizeof *c->reduced);
+    c->variables = gantry__train_alloc(variables, sizeof *c->variables);
+    if (!c->replicas || !c->list || !c->sources || !c->reduced || !c->variables)
+        return GANTRY_RESOURCE_EXHAUSTED;
+    /* a replica without rows does nothing */
+    for (size_t r = 0; r < all && (r == 0 || first_row(c, r) < c->rows); ++r) {
+        c->replica_count = r + 1;
+        GANTRY__TRAIN_TRY(init_replica(c, r));
+    }
+    return GANTRY_OK;
+}
+
+void gantry__step_deinit(gantry__step_call_t *c) {
+    for (size_t r = 0; c->replicas && r < c->replica_count; ++r) {
+        gantry__run_deinit(&c->replicas[r].run);
+        gantry__train_free((void *)c->replicas[r].inputs);
+        gantry__train_free((void *)c->replicas[r].gradients);
+    }
+    gantry__train_free(c->replicas);
+    gantry__train_free((void *)c->list);
+    gantry__train_free(c->sources);
+    gantry__train_free((void *)c->reduced);
+    gantry__train_free((void *)c->variables);
+}
+
+/* ---- tracing and calling ---- */
+
+static gantry_status_t trace_step(gantry_model_t *model, gantry__step_t step,
+                                  const gantry_array_t *batch, size_t count) {
+    static const char *const names[] = {"train_step", "test_step", "predict_step"};
+    const gantry_function_options_t options = {.struct_size = sizeof options,
+                                               .runs_eagerly = model->runs_eagerly};
+    gantry__step_body_t *body = &model->bodies[step];
+    gantry_input_spec_t specs[GANTRY_MAX_COMPONENTS];
+    *body = (gantry__step_body_t){
+        .model = model, .step = step, .has_weights = count > model->input_count + 1};
+    for (size_t i = 0; i < count; ++i) {
+        specs[i] = (gantry_input_spec_t){.dtype = batch[i].dtype, .shape = batch[i].shape};
+        specs[i].shape.dims[0] = -1;
+    }
+    return gantry_function_trace(model->runtime, names[step], step_body, body, specs, count,
+                                 step == GANTRY__STEP_PREDICT ? 1 : 0, &options,
+                                 &model->steps[step]);
+}
+
+static gantry_status_t check_batch(const gantry_model_t *model, gantry__step_t step,
+                                   const gantry_array_t *batch, size_t count) {
+    const size_t least = model->input_count + (step == GANTRY__STEP_PREDICT ? 0 : 1);
+    if (count < least)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "model %s: a batch has %zu components; %zu inputs%s are accepted",
+                                  model->name, count, model->input_count,
+                                  step == GANTRY__STEP_PREDICT ? "" : ", and labels,");
+    for (size_t i = 0; i < count; ++i) {
+        if (batch[i].shape.rank < 1 || batch[i].shape.dims[0] != batch[0].shape.dims[0] ||
+            batch[i].shape.dims[0] == 0)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "model %s: component %zu of a batch has %lld rows; component 0 has %lld, and 1 and more are accepted",
+                model->name, i, (long long)(batch[i].shape.rank < 1 ? -1 : batch[i].shape.dims[0]),
+                (long long)batch[0].shape.dims[0]);
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
+                                   gantry_scope_t *scope, const gantry_array_t *batch, size_t count,
+                                   const gantry_tensor_t **out_result) {
+    tensor *inputs[GANTRY_MAX_COMPONENTS];
+    GANTRY__TRAIN_TRY(check_batch(model, step, batch, count));
+    const size_t most = model->input_count + (step == GANTRY__STEP_PREDICT ? 0 : 2);
+    if (count > most) count = most;
+    if (!model->steps[step]) GANTRY__TRAIN_TRY(trace_step(model, step, batch, count));
+    for (size_t i = 0; i < count; ++i)
+        inputs[i] = gantry_constant(
+            scope, batch[i].dtype, batch[i].shape, batch[i].data,
+            (size_t)gantry_shape_elements(&batch[i].shape) * gantry_dtype_size(batch[i].dtype));
+    return gantry_function_call(scope, model->steps[step], inputs, count, out_result,
+                                step == GANTRY__STEP_PREDICT ? 1 : 0);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gathers the gradients of each group and clips them:
+ *
+ *     clipnorm          g clip / max(|g|, clip), each by itself, before it is joined
+ *     clipvalue         to [-clip, clip], in the pass of the update
+ *     global_clipnorm   g clip min(1 / n, 1 / clip), where n is the norm of all of them. The norm
+ *                       is known before the updates; each of them multiplies in its pass. A norm
+ *                       that is not finite makes all weights NaN, as in Keras
+ *
+ * Norms are computed in float32, or in float64 for float64. Zeros between places add nothing. */
+#include "train/optimizer/optimizer_state.h"
+
+/* ---- one vector of many ---- */
+
+const gantry_tensor_t *gantry__train_join(gantry_scope_t *scope,
+                                          const gantry_optimizer_t *optimizer,
+                                          const gantry__train_group_t *group, gantry_dtype_t dtype,
+                                          gantry__train_of_member_fn of_member) {
+    const gantry_tensor_t *parts[2 * GANTRY__TRAIN_MOST_MEMBERS];
+    size_t count = 0;
+    for (uint32_t i = 0; i < group->member_count; ++i) {
+        gantry__train_member_t *member = &optimizer->members[group->first_member + i];
+        const gantry_tensor_t *part = of_member(scope, optimizer, member);
+        const int64_t zeros = member->room - (part ? member->elements : 0);
+        if (part) parts[count++] = gantry_reshape(scope, part, GANTRY_SHAPE(member->elements));
+        if (zeros > 0) parts[count++] = gantry_zeros(scope, dtype, GANTRY_SHAPE(zeros));
+    }
+    return gantry_concat(scope, parts, count, 0);
+}
+
+/* ---- norms ---- */
+
+static const gantry_tensor_t *squares(gantry_scope_t *scope, const gantry_tensor_t *gradient,
+                                      gantry_dtype_t dtype) {
+    const gantry_dtype_t wide = gantry__train_scalar_dtype(dtype);
+    if (wide != dtype) gradient = gantry_cast(scope, gradient, wide);
+    return gantry_sum(scope, gantry_square(scope, gradient), NULL);
+}
+
+static const gantry_tensor_t *clip_norm(gantry_scope_t *scope, const gantry_tensor_t *gradient,
+                                        double most) {
+    const gantry_dtype_t dtype = gantry_tensor_dtype(gradient),
+                         wide = gantry__train_scalar_dtype(dtype);
+    const gantry_tensor_t *clip = gantry__train_number(scope, wide, most);
+    const gantry_tensor_t *norm = gantry_sqrt(scope, squares(scope, gradient, dtype));
+    const gantry_tensor_t *scale = gantry_div(scope, clip, gantry_maximum(scope, norm, clip));
+    if (wide != dtype) scale = gantry_cast(scope, scale, dtype);
+    return gantry_mul(scope, gradient, scale);
+}
+
+static const gantry_tensor_t *gradient_of(gantry_scope_t *scope,
+                                          const gantry_optimizer_t *optimizer,
+                                          gantry__train_member_t *member) {
+    const double most = optimizer->settings.clipnorm;
+    if (!member->gradient || most <= 0) return member->gradient;
+    return clip_norm(scope, member->gradient, most);
+}
+
+/* ---- the norm of all ---- */
+
+/* The sum of all squares, on the first home's device and of its type. */
+static const gantry_tensor_t *all_squares(const gantry_optimizer_t *optimizer) {
+    const gantry__train_home_t *first = &optimizer->homes[0];
+    const gantry_tensor_t *sum = NULL;
+    for (size_t i = 0; i < optimizer->group_count; ++i) {
+        const gantry__train_group_t *group = &optimizer->groups[i];
+        const gantry__train_home_t *home = &optimizer->homes[group->home];
+        if (!group->gradient) continue;
+        const gantry_tensor_t *own = squares(home->step.scope, group->gradient, home->dtype);
+        if (home->step.scalar_dtype != first->step.scalar_dtype)
+            own = gantry_cast(first->step.scope, own, first->step.scalar_dtype);
+        sum = sum ? gantry_add(first->step.scope, sum, own) : own;
+    }
+    return sum;
+}
+
+static void set_scales(gantry_optimizer_t *optimizer) {
+    const gantry__train_step_t *step = &optimizer->homes[0].step;
+    const double most = optimizer->settings.global_clipnorm;
+    const gantry_tensor_t *norm = gantry_sqrt(step->scope, all_squares(optimizer));
+    const gantry_tensor_t *inverse = gantry_minimum(
+        step->scope, gantry_reciprocal(step->scope, norm), gantry__train_scalar(step, 1 / most));
+    const gantry_tensor_t *scale =
+        gantry_add(step->scope, gantry_mul(step->scope, inverse, gantry__train_scalar(step, most)),
+                   gantry_sub(step->scope, norm, norm));
+    for (size_t i = 0; i < optimizer->home_count; ++i) {
+        gantry__train_home_t *home = &optimizer->homes[i];
+        home->scale = home->dtype == step->scalar_dtype
+                          ? gantry_identity(home->step.scope, scale)
+                          : gantry_cast(home->step.scope, scale, home->dtype);
+    }
+}
+
+void gantry__train_gather_gradients(gantry_optimizer_t *optimizer) {
+    for (size_t i = 0; i < optimizer->group_count; ++i) {
+        gantry__train_group_t *group = &optimizer->groups[i];
+        const gantry__train_home_t *home = &optimizer->homes[group->home];
+        gantry__train_member_t *members = &optimizer->members[group->first_member];
+        bool has_gradient = false;
+        for (uint32_t k = 0; k < group->member_count; ++k)
+            has_gradient |= members[k].gradient != NULL;
+        group->gradient = NULL;
+        if (!has_gradient) continue;
+        group->gradient =
+            gantry__train_is_joined(group)
+                ? gantry__train_join(home->step.scope, optimizer, group, home->dtype, gradient_of)
+                : gradient_of(home->step.scope, optimizer, members);
+    }
+    if (optimizer->settings.global_clipnorm > 0) set_scales(optimizer);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One step: checks, then all new values on all devices, then all assignments. Ops that fail before
+ * the assignments leave every variable as it was. In a trace, where no op runs, each group is
+ * assigned at once, so that a call frees the old values early, and the next group's new values can
+ * take their memory.
+ *
+ *     scope           the caller's
+ *       outer         no tape sees the update
+ *         home        one for each device and type: gradients, numbers, new values
+ *           group     intermediate values of one update, which end with it */
+#include <stdio.h>
+
+#include "train/base/fail.h"
+#include "train/optimizer/optimizer_state.h"
+
+/* ---- checks ---- */
+
+static gantry_status_t refuse_gradient(gantry_scope_t *scope, const gantry_variable_t *variable,
+                                       const gantry_tensor_t *gradient) {
+    char wanted[256], got[256];
+    (void)gantry_shape_format(gantry_variable_shape(variable), wanted, sizeof wanted);
+    (void)gantry_shape_format(gantry_tensor_shape(gradient), got, sizeof got);
+    return gantry__train_refuse(
+        scope,
+        "gantry_optimizer_apply: the gradient of variable %s is %s%s; the variable's type and shape are accepted: %s%s",
+        gantry_variable_name(variable), gantry_dtype_name(gantry_tensor_dtype(gradient)), got,
+        gantry_dtype_name(gantry_variable_dtype(variable)), wanted);
+}
+
+static gantry_status_t give_gradient(const gantry_optimizer_t *optimizer, gantry_scope_t *scope,
+                                     const gantry_variable_t *variable,
+                                     const gantry_tensor_t *gradient) {
+    gantry__train_member_t *member =
+        variable ? gantry__train_find_member(optimizer, variable) : NULL;
+    if (!member)
+        return gantry__train_refuse(
+            scope,
+            "gantry_optimizer_apply: Unknown variable: %s. Optimizer %s can only be called for the variables it was originally built with",
+            variable ? gantry_variable_name(variable) : "NULL", optimizer->rule->name);
+    if (member->is_given)
+        return gantry__train_refuse(
+            scope, "gantry_optimizer_apply: variable %s is given twice; each is accepted once",
+            gantry_variable_name(variable));
+    if (gradient &&
+        (gantry_tensor_dtype(gradient) != gantry_variable_dtype(variable) ||
+         !gantry_shape_equal(gantry_tensor_shape(gradient), gantry_variable_shape(variable))))
+        return refuse_gradient(scope, variable, gradient);
+    member->is_given = true;
+    member->gradient = gradient;
+    return GANTRY_OK;
+}
+
+static gantry_status_t give_gradients(gantry_optimizer_t *optimizer, gantry_scope_t *scope,
+                                      gantry_variable_t *const *variables,
+                                      const gantry_tensor_t *const *gradients, size_t count) {
+    bool has_gradient = false;
+    for (size_t i = 0; i < optimizer->member_count; ++i) {
+        optimizer->members[i].gradient = NULL;
+        optimizer->members[i].is_given = false;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        GANTRY__TRAIN_TRY(give_gradient(optimizer, scope, variables[i], gradients[i]));
+        has_gradient |= gradients[i] != NULL;
+    }
+    if (has_gradient) return GANTRY_OK;
+    return gantry__train_refuse(scope,
+                                "gantry_optimizer_apply: No gradients provided for any variable.");
+}
+
+/* In the scope of a trace, the optimizer's variables cannot be made. */
+static gantry_status_t build_first(gantry_optimizer_t *optimizer, gantry_scope_t *scope,
+                                   gantry_variable_t *const *variables, size_t count) {
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    gantry_status_t status = gantry_optimizer_build(optimizer, scope, variables, count);
+    if (status != GANTRY_FAILED_PRECONDITION) return status;
+    (void)snprintf(
+        text, sizeof text,
+        "gantry_optimizer_apply: optimizer %s is not built; gantry_optimizer_build before the trace builds it (%.512s)",
+        optimizer->rule->name, gantry_scope_message(scope));
+    gantry_scope_clear(scope);
+    return gantry_scope_fail(scope, status, text);
+}
+
+/* ---- scopes ---- */
+
+static gantry_status_t begin_homes(gantry_optimizer_t *optimizer, gantry_scope_t *outer) {
+    for (size_t i = 0; i < optimizer->home_count; ++i) {
+        gantry__train_home_t *home = &optimizer->homes[i];
+        home->step = (gantry__train_step_t){
+            .scope = gantry_scope_begin_in(outer, gantry_logical_device_name(home->device)),
+            .settings = &optimizer->settings,
+            .dtype = home->dtype,
+            .scalar_dtype = gantry__train_scalar_dtype(home->dtype)};
+        if (!home->step.scope) return gantry__train_hand_on(outer, GANTRY_RESOURCE_EXHAUSTED);
+    }
+    return GANTRY_OK;
+}
+
+/* Gives the first error to the scope that owns the homes'. */
+static void end_homes(gantry_optimizer_t *optimizer, gantry_scope_t *outer) {
+    for (size_t i = 0; i < optimizer->home_count; ++i) {
+        gantry_scope_t *scope = optimizer->homes[i].step.scope;
+        optimizer->homes[i].step = (gantry__train_step_t){.scope = NULL};
+        if (scope) (void)gantry__train_hand_on(outer, gantry_scope_end(scope));
+    }
+}
+
+static bool has_failed(const gantry_optimizer_t *optimizer) {
+    for (size_t i = 0; i < optimizer->home_count; ++i) {
+        if (gantry_scope_status(optimizer->homes[i].step.scope) != GANTRY_OK) return true;
+    }
+    return false;
+}
+
+/* ---- new values ---- */
+
+static void begin_step(const gantry_optimizer_t *optimizer, gantry__train_home_t *home) {
+    gantry__train_step_t *step = &home->step;
+    gantry_scope_t *scope = step->scope;
+    const gantry__train_settings_t *settings = &optimizer->settings;
+    const gantry_tensor_t *iteration = gantry_variable_read(scope, home->iteration);
+    home->new_iteration = gantry_add(scope, iteration, gantry_scalar_i64(scope, 1));
+    step->step = gantry_cast(scope, home->new_iteration, step->scalar_dtype);
+    step->rate = home->rate ? gantry_variable_read(scope, home->rate)
+                            : gantry_schedule_rate(scope, optimizer->schedule, iteration,
+                                                   step->scalar_dtype);
+    if (home->carried) step->carried = gantry_variable_read(scope, home->carried);
+    optimizer->rule->begin(step);
+    home->decay = home->clip[0] = home->clip[1] = home->scale = NULL;
+    if (settings->weight_decay > 0)
+        home->decay = gantry__train_narrow(
+            step,
+            gantry_mul(scope, step->rate, gantry__train_scalar(step, settings->weight_decay)));
+    if (settings->clipvalue > 0) {
+        home->clip[0] = gantry__train_number(scope, home->dtype, -settings->clipvalue);
+        home->clip[1] = gantry__train_number(scope, home->dtype, settings->clipvalue);
+    }
+}
+
+static const gantry_tensor_t *weights_of(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
+                                         gantry__train_member_t *member) {
+    (void)optimizer;
+    return gantry_variable_read(scope, member->variable);
+}
+
+/* True where a variable has a gradient. */
+static const gantry_tensor_t *mask_of(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
+                                      gantry__train_member_t *member) {
+    (void)optimizer;
+    const bool yes = true;
+    if (!member->gradient) return NULL;
+    return gantry_fill(scope, GANTRY_SHAPE(member->elements),
+                       gantry_constant(scope, GANTRY_BOOL, GANTRY_SCALAR, &yes, sizeof yes));
+}
+
+static bool misses_gradients(const gantry_optimizer_t *optimizer,
+                             const gantry__train_group_t *group) {
+    for (uint32_t i = 0; i < group->member_count; ++i) {
+        if (!optimizer->members[group->first_member + i].gradient) return true;
+    }
+    return false;
+}
+
+/* Clips that remain. */
+static const gantry_tensor_t *clip(gantry_scope_t *scope, const gantry__train_home_t *home,
+                                   const gantry_tensor_t *gradient) {
+    if (home->scale) return gantry_mul(scope, gradient, home->scale);
+    if (!home->clip[0]) return gradient;
+    return gantry_clip_by_value(scope, gradient, home->clip[0], home->clip[1]);
+}
+
+static const gantry_tensor_t *read_weights(gantry_scope_t *scope,
+                                           const gantry_optimizer_t *optimizer,
+                                           const gantry__train_group_t *group) {
+    const gantry__train_home_t *home = &optimizer->homes[group->home];
+    gantry__train_member_t *members = &optimizer->members[group->first_member];
+    const gantry_tensor_t *weights =
+        gantry__train_is_joined(group)
+            ? gantry__train_join(scope, optimizer, group, home->dtype, weights_of)
+            : weights_of(scope, optimizer, members);
+    if (!home->decay) return weights;
+    return gantry_sub(scope, weights, gantry_mul(scope, weights, home->decay));
+}
+
+/* Slots of variables without a gradient stay as they are. */
+static void keep_slots(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
+                       const gantry__train_group_t *group, const gantry_tensor_t *const *slots,
+                       const gantry_tensor_t **new_slots) {
+    if (!misses_gradients(optimizer, group)) return;
+    const gantry_tensor_t *mask = gantry__train_join(scope, optimizer, group, GANTRY_BOOL, mask_of);
+    for (size_t i = 0; i < optimizer->slot_count; ++i)
+        new_slots[i] = gantry_select(scope, mask, new_slots[i], slots[i]);
+}
+
+static void set_members(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
+                        const gantry__train_group_t *group, const gantry_tensor_t *weights) {
+    for (uint32_t i = 0; i < group->member_count; ++i) {
+        gantry__train_member_t *member = &optimizer->members[group->first_member + i];
+        const gantry_tensor_t *part = weights;
+        if (!member->gradient) continue;
+        if (gantry__train_is_joined(group)) {
+            part = gantry_slice(scope, weights, &member->first, &member->elements);
+            part = gantry_reshape(scope, part, *gantry_variable_shape(member->variable));
+        }
+        member->value = gantry_scope_keep(scope, part);
+    }
+}
+
+static void compute_group(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
+                          gantry__train_group_t *group) {
+    const gantry__train_home_t *home = &optimizer->homes[group->home];
+    const gantry_tensor_t *slots[GANTRY__TRAIN_MOST_SLOTS], *new_slots[GANTRY__TRAIN_MOST_SLOTS];
+    for (size_t i = 0; i < optimizer->slot_count; ++i)
+        slots[i] = gantry_variable_read(scope, group->slots[i]);
+    const gantry_tensor_t *gradient = clip(scope, home, group->gradient);
+    const gantry_tensor_t *weights = optimizer->rule->update(
+        scope, &home->step, read_weights(scope, optimizer, group), gradient, slots, new_slots);
+    if (gantry_scope_status(scope) != GANTRY_OK) return;
+    keep_slots(scope, optimizer, group, slots, new_slots);
+    for (size_t i = 0; i < optimizer->slot_count; ++i)
+        group->new_slots[i] = gantry_scope_keep(scope, new_slots[i]);
+    set_members(scope, optimizer, group, weights);
+}
+
+static void update_group(const gantry_optimizer_t *optimizer, gantry__train_group_t *group) {
+    gantry_scope_t *outer = optimizer->homes[group->home].step.scope;
+    gantry_scope_t *scope = gantry_scope_begin_in(outer, NULL);
+    if (!scope) {
+        (void)gantry__train_hand_on(outer, GANTRY_RESOURCE_EXHAUSTED);
+        return;
+    }
+    compute_group(scope, optimizer, group);
+    (void)gantry__train_hand_on(outer, gantry_scope_end(scope));
+}
+
+/* ---- assignments ---- */
+
+static void assign_group(const gantry_optimizer_t *optimizer, const gantry__train_group_t *group) {
+    gantry_scope_t *scope = optimizer->homes[group->home].step.scope;
+    for (size_t i = 0; i < optimizer->slot_count; ++i)
+        (void)gantry_variable_assign(scope, group->slots[i], group->new_slots[i]);
+    for (uint32_t i = 0; i < group->member_count; ++i) {
+        gantry__train_member_t *member = &optimizer->members[group->first_member + i];
+        if (member->gradient) (void)gantry_variable_assign(scope, member->variable, member->value);
+    }
+}
+
+static void assign_groups(const gantry_optimizer_t *optimizer) {
+    for (size_t i = 0; i < optimizer->group_count; ++i) {
+        if (optimizer->groups[i].gradient) assign_group(optimizer, &optimizer->groups[i]);
+    }
+}
+
+static void assign_scalars(const gantry_optimizer_t *optimizer) {
+    for (size_t i = 0; i < optimizer->home_count; ++i) {
+        const gantry__train_home_t *home = &optimizer->homes[i];
+        (void)gantry_variable_assign(home->step.scope, home->iteration, home->new_iteration);
+        if (home->carried)
+            (void)gantry_variable_assign(home->step.scope, home->carried, home->step.new_carried);
+    }
+}
+
+static void update_groups(gantry_optimizer_t *optimizer, bool assigns) {
+    for (size_t i = 0; i < optimizer->group_count; ++i) {
+        gantry__train_group_t *group = &optimizer->groups[i];
+        if (!group->gradient) continue;
+        update_group(optimizer, group);
+        if (has_failed(optimizer)) return;
+        if (assigns) assign_group(optimizer, group);
+    }
+}
+
+static void run_step(gantry_optimizer_t *optimizer, gantry_scope_t *outer) {
+    if (begin_homes(optimizer, outer) == GANTRY_OK) {
+        for (size_t i = 0; i < optimizer->home_count; ++i)
+            begin_step(optimizer, &optimizer->homes[i]);
+        gantry__train_gather_gradients(optimizer);
+        if (!has_failed(optimizer)) {
+            /* only tensors of a trace have no device */
+            const bool is_traced = !gantry_tensor_device(optimizer->homes[0].new_iteration);
+            update_groups(optimizer, is_traced);
+            if (!has_failed(optimizer) && !is_traced) assign_groups(optimizer);
+            if (!has_failed(optimizer)) assign_scalars(optimizer);
+        }
+    }
+    end_homes(optimizer, outer);
+}
+
+gantry_status_t gantry_optimizer_apply(gantry_optimizer_t *optimizer, gantry_scope_t *scope,
+                                       gantry_variable_t *const *variables,
+                                       const gantry_tensor_t *const *gradients, size_t count) {
+    const char *function = "gantry_optimizer_apply";
+    GANTRY__TRAIN_TRY(gantry__train_check_lists(optimizer, scope, variables, count, function));
+    GANTRY__TRAIN_TRY(gantry__train_check_lists(optimizer, scope, gradients, count, function));
+    if (count == 0) return GANTRY_OK;
+    if (!optimizer->runtime) GANTRY__TRAIN_TRY(build_first(optimizer, scope, variables, count));
+    GANTRY__TRAIN_TRY(give_gradients(optimizer, scope, variables, gradients, count));
+    gantry_scope_t *outer = gantry_scope_begin_unobserved(scope);
+    if (!outer) return gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
+    run_step(optimizer, outer);
+    return gantry__train_hand_on(scope, gantry_scope_end(outer));
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The constructors: options are read, defaults put in, and numbers checked.
+ *
+ * The structs of options begin with the same fields, which common_t has, too. */
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <gantry_train/optimizer.h>
+
+#include "train/base/fail.h"
+#include "train/base/memory.h"
+#include "train/optimizer/optimizer_state.h"
+
+typedef struct common_t {
+    uint32_t struct_size;
+    double learning_rate;
+    const gantry_schedule_t *schedule;
+    double weight_decay, clipnorm, clipvalue, global_clipnorm;
+} common_t;
+
+#define EXPECT_COMMON(type)                                                                    \
+    _Static_assert(offsetof(type, learning_rate) == offsetof(common_t, learning_rate) &&       \
+                       offsetof(type, schedule) == offsetof(common_t, schedule) &&             \
+                       offsetof(type, weight_decay) == offsetof(common_t, weight_decay) &&     \
+                       offsetof(type, global_clipnorm) == offsetof(common_t, global_clipnorm), \
+                   "options begin with the common fields")
+EXPECT_COMMON(gantry_sgd_options_t);
+EXPECT_COMMON(gantry_adam_options_t);
+EXPECT_COMMON(gantry_adamw_options_t);
+EXPECT_COMMON(gantry_nadam_options_t);
+EXPECT_COMMON(gantry_rmsprop_options_t);
+EXPECT_COMMON(gantry_adagrad_options_t);
+EXPECT_COMMON(gantry_adamax_options_t);
+EXPECT_COMMON(gantry_lion_options_t);
+
+/* ---- checks ---- */
+
+typedef enum range_t { FROM_ZERO, TO_ONE, BELOW_ONE } range_t;
+
+static const char *const accepted[] = {
+    [FROM_ZERO] = "a number of 0 or more",
+    [TO_ONE] = "a number from 0 to 1",
+    [BELOW_ONE] = "a number from 0 to below 1",
+};
+
+typedef struct checked_t {
+    const char *name;
+    size_t offset; /* of a double in the settings */
+    range_t range;
+} checked_t;
+
+#define CHECKED(field, range) \
+    { #field, offsetof(gantry__train_settings_t, field), range }
+static const checked_t checked[] = {
+    CHECKED(learning_rate, FROM_ZERO),
+    CHECKED(weight_decay, FROM_ZERO),
+    CHECKED(clipnorm, FROM_ZERO),
+    CHECKED(clipvalue, FROM_ZERO),
+    CHECKED(global_clipnorm, FROM_ZERO),
+    CHECKED(momentum, TO_ONE),
+    CHECKED(beta_1, BELOW_ONE),
+    CHECKED(beta_2, BELOW_ONE),
+    CHECKED(rho, BELOW_ONE),
+    CHECKED(epsilon, FROM_ZERO),
+    CHECKED(initial_accumulator_value, FROM_ZERO),
+};
+
+static bool is_in(double value, range_t range) {
+    if (!isfinite(value) || value < 0) return false;
+    return range == FROM_ZERO || value < 1 || (range == TO_ONE && value <= 1);
+}
+
+static gantry_status_t check_settings(const char *function,
+                                      const gantry__train_settings_t *settings) {
+    for (size_t i = 0; i < sizeof checked / sizeof checked[0]; ++i) {
+        double value;
+        memcpy(&value, (const char *)settings + checked[i].offset, sizeof value);
+        if (!is_in(value, checked[i].range))
+            return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: %s is %g; %s is accepted",
+                                      function, checked[i].name, value, accepted[checked[i].range]);
+    }
+    if ((settings->clipnorm > 0) + (settings->clipvalue > 0) + (settings->global_clipnorm > 0) > 1)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "%s: Only one of clipnorm, clipvalue and global_clipnorm can be set. Received: clipnorm=%g, clipvalue=%g, global_clipnorm=%g",
+            function, settings->clipnorm, settings->clipvalue, settings->global_clipnorm);
+    return GANTRY_OK;
+}
+
+/* ---- making one ---- */
+
+static double or_default(double value, double otherwise) {
+    return value < 0 || value > 0 || isnan(value) ? value : otherwise;
+}
+
+static gantry_optimizer_t *make_optimizer(const char *function, const gantry__train_rule_t *rule,
+                                          const common_t *common,
+                                          const gantry__train_settings_t *settings) {
+    if (common->schedule && or_default(common->learning_rate, 0) != 0) {
+        (void)gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "%s: both a schedule and learning_rate %g are given; one of them is accepted", function,
+            common->learning_rate);
+        return NULL;
+    }
+    if (check_settings(function, settings) != GANTRY_OK) return NULL;
+    gantry_optimizer_t *optimizer = gantry__train_alloc(1, sizeof *optimizer);
+    if (!optimizer) return NULL;
+    optimizer->rule = rule;
+    optimizer->settings = *settings;
+    optimizer->schedule = gantry_schedule_retain(common->schedule);
+    optimizer->slot_count = rule->slots(settings, optimizer->slots);
+    return optimizer;
+}
+
+/* The common fields of options that were read. */
+static common_t read_common(const void *options, double learning_rate,
+                            gantry__train_settings_t *out_settings) {
+    common_t common;
+    memcpy(&common, options, sizeof common);
+    *out_settings =
+        (gantry__train_settings_t){.learning_rate = or_default(common.learning_rate, learning_rate),
+                                   .weight_decay = common.weight_decay,
+                                   .clipnorm = common.clipnorm,
+                                   .clipvalue = common.clipvalue,
+                                   .global_clipnorm = common.global_clipnorm};
+    return common;
+}
+
+#define READ_OPTIONS(options, read, function)                                                \
+    (gantry__train_options(options, (uint32_t)sizeof(read), &(read), (uint32_t)sizeof(read), \
+                           function ": options") == GANTRY_OK)
+
+gantry_optimizer_t *gantry_sgd(const gantry_sgd_options_t *options) {
+    gantry_sgd_options_t read;
+    gantry__train_settings_t settings;
+    if (!READ_OPTIONS(options, read, "gantry_sgd")) return NULL;
+    const common_t common = read_common(&read, 0.01, &settings);
+    settings.momentum = read.momentum;
+    settings.nesterov = read.nesterov;
+    return make_optimizer("gantry_sgd", &gantry__train_sgd, &common, &settings);
+}
+
+gantry_optimizer_t *gantry_adam(const gantry_adam_options_t *options) {
+    gantry_adam_options_t read;
+    gantry__train_settings_t settings;
+    if (!READ_OPTIONS(options, read, "gantry_adam")) return NULL;
+    const common_t common = read_common(&read, 0.001, &settings);
+    settings.beta_1 = or_default(read.beta_1, 0.9);
+    settings.beta_2 = or_default(read.beta_2, 0.999);
+    settings.epsilon = or_default(read.epsilon, 1e-7);
+    settings.amsgrad = read.amsgrad;
+    return make_optimizer("gantry_adam", &gantry__train_adam, &common, &settings);
+}
+
+gantry_optimizer_t *gantry_adamw(const gantry_adamw_options_t *options) {
+    gantry_adamw_options_t read;
+    gantry__train_settings_t settings;
+    if (!READ_OPTIONS(options, read, "gantry_adamw")) return NULL;
+    const common_t common = read_common(&read, 0.001, &settings);
+    settings.weight_decay = or_default(read.weight_decay, 0.004);
+    settings.beta_1 = or_default(read.beta_1, 0.9);
+    settings.beta_2 = or_default(read.beta_2, 0.999);
+    settings.epsilon = or_default(read.epsilon, 1e-7);
+    settings.amsgrad = read.amsgrad;
+    return make_optimizer("gantry_adamw", &gantry__train_adamw, &common, &settings);
+}
+
+gantry_optimizer_t *gantry_nadam(const gantry_nadam_options_t *options) {
+    gantry_nadam_options_t read;
+    gantry__train_settings_t settings;
+    if (!READ_OPTIONS(options, read, "gantry_nadam")) return NULL;
+    const common_t common = read_common(&read, 0.001, &settings);
+    settings.beta_1 = or_default(read.beta_1, 0.9);
+    settings.beta_2 = or_default(read.beta_2, 0.999);
+    settings.epsilon = or_default(read.epsilon, 1e-7);
+    return make_optimizer("gantry_nadam", &gantry__train_nadam, &common, &settings);
+}
+
+gantry_optimizer_t *gantry_rmsprop(const gantry_rmsprop_options_t *options) {
+    gantry_rmsprop_options_t read;
+    gantry__train_settings_t settings;
+    if (!READ_OPTIONS(options, read, "gantry_rmsprop")) return NULL;
+    const common_t common = read_common(&read, 0.001, &settings);
+    settings.rho = or_default(read.rho, 0.9);
+    settings.momentum = read.momentum;
+    settings.epsilon = or_default(read.epsilon, 1e-7);
+    settings.centered = read.centered;
+    return make_optimizer("gantry_rmsprop", &gantry__train_rmsprop, &common, &settings);
+}
+
+gantry_optimizer_t *gantry_adagrad(const gantry_adagrad_options_t *options) {
+    gantry_adagrad_options_t read;
+    gantry__train_settings_t settings;
+    if (!READ_OPTIONS(options, read, "gantry_adagrad")) return NULL;
+    const common_t common = read_common(&read, 0.001, &settings);
+    settings.initial_accumulator_value = or_default(read.initial_accumulator_value, 0.1);
+    settings.epsilon = or_default(read.epsilon, 1e-7);
+    return make_optimizer("gantry_adagrad", &gantry__train_adagrad, &common, &settings);
+}
+
+gantry_optimizer_t *gantry_adamax(const gantry_adamax_options_t *options) {
+    gantry_adamax_options_t read;
+    gantry__train_settings_t settings;
+    if (!READ_OPTIONS(options, read, "gantry_adamax")) return NULL;
+    const common_t common = read_common(&read, 0.001, &settings);
+    settings.beta_1 = or_default(read.beta_1, 0.9);
+    settings.beta_2 = or_default(read.beta_2, 0.999);
+    settings.epsilon = or_default(read.epsilon, 1e-7);
+    return make_optimizer("gantry_adamax", &gantry__train_adamax, &common, &settings);
+}
+
+gantry_optimizer_t *gantry_lion(const gantry_lion_options_t *options) {
+    gantry_lion_options_t read;
+    gantry__train_settings_t settings;
+    if (!READ_OPTIONS(options, read, "gantry_lion")) return NULL;
+    const common_t common = read_common(&read, 0.001, &settings);
+    settings.beta_1 = or_default(read.beta_1, 0.9);
+    settings.beta_2 = or_default(read.beta_2, 0.99);
+    return make_optimizer("gantry_lion", &gantry__train_lion, &common, &settings);
+}

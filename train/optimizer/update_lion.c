@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lion:
+ *
+ *     w = w - rate sign(beta_1 m + (1 - beta_1) g)
+ *     m = beta_2 m + (1 - beta_2) g */
+#include "train/optimizer/update_rule.h"
+
+enum { RATE, BETA_1, REST_1, BETA_2, REST_2 };
+
+static size_t lion_slots(const gantry__train_settings_t *settings,
+                         gantry__train_slot_t *out_slots) {
+    (void)settings;
+    out_slots[0] = (gantry__train_slot_t){"momentum", 0};
+    return 1;
+}
+
+static void lion_begin(gantry__train_step_t *step) {
+    const gantry__train_settings_t *settings = step->settings;
+    const double betas[] = {settings->beta_1, 1 - settings->beta_1, settings->beta_2,
+                            1 - settings->beta_2};
+    step->numbers[RATE] = gantry__train_narrow(step, step->rate);
+    for (size_t i = 0; i < 4; ++i)
+        step->numbers[BETA_1 + i] = gantry__train_number(step->scope, step->dtype, betas[i]);
+}
+
+/* m a + g b */
+static const gantry_tensor_t *mix(gantry_scope_t *scope, const gantry_tensor_t *m,
+                                  const gantry_tensor_t *a, const gantry_tensor_t *g,
+                                  const gantry_tensor_t *b) {
+    return gantry_add(scope, gantry_mul(scope, m, a), gantry_mul(scope, g, b));
+}
+
+static const gantry_tensor_t *lion_update(gantry_scope_t *scope, const gantry__train_step_t *step,
+                                          const gantry_tensor_t *weights,
+                                          const gantry_tensor_t *gradient,
+                                          const gantry_tensor_t *const *slots,
+                                          const gantry_tensor_t **new_slots) {
+    const gantry_tensor_t *const *numbers = step->numbers;
+    const gantry_tensor_t *direction =
+        gantry_sign(scope, mix(scope, slots[0], numbers[BETA_1], gradient, numbers[REST_1]));
+    new_slots[0] = mix(scope, slots[0], numbers[BETA_2], gradient, numbers[REST_2]);
+    return gantry_sub(scope, weights, gantry_mul(scope, direction, numbers[RATE]));
+}
+
+const gantry__train_rule_t gantry__train_lion = {
+    .name = "lion", .slots = lion_slots, .begin = lion_begin, .update = lion_update};

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nadam. u(t) = beta_1 (1 - 0.96^t / 2) is the momentum of step t, and p the product of all of them
+ * up to t, which is carried from step to step:
+ *
+ *     m = m + (g - m) (1 - beta_1)
+ *     v = v + (g^2 - v) (1 - beta_2)
+ *     w = w - (m a + g b) / (sqrt(v c) + epsilon)
+ *
+ *     a = rate u(t + 1) / (1 - p u(t + 1)),  b = rate (1 - u(t)) / (1 - p),  c = 1 / (1 - beta_2^t) */
+#include "train/optimizer/update_rule.h"
+
+enum { OF_MEAN, OF_GRADIENT, OF_SQUARES, REST_1, REST_2, EPSILON };
+
+static size_t nadam_slots(const gantry__train_settings_t *settings,
+                          gantry__train_slot_t *out_slots) {
+    (void)settings;
+    out_slots[0] = (gantry__train_slot_t){"momentum", 0};
+    out_slots[1] = (gantry__train_slot_t){"velocity", 0};
+    return 2;
+}
+
+/* u of a later step: 0 is this one. */
+static const gantry_tensor_t *momentum_of(const gantry__train_step_t *step, double later) {
+    const gantry_tensor_t *half = gantry_mul(step->scope, gantry__train_power(step, 0.96, later),
+                                             gantry__train_scalar(step, 0.5));
+    return gantry_mul(step->scope, gantry__train_one_minus(step, half),
+                      gantry__train_scalar(step, step->settings->beta_1));
+}
+
+static void nadam_set_weights(gantry__train_step_t *step, const gantry_tensor_t *now,
+                              const gantry_tensor_t *next) {
+    gantry_scope_t *scope = step->scope;
+    const gantry_tensor_t *product = step->new_carried;
+    const gantry_tensor_t *rest = gantry__train_one_minus(step, gantry_mul(scope, product, next));
+    const gantry_tensor_t *of_mean = gantry_div(scope, gantry_mul(scope, step->rate, next), rest);
+    const gantry_tensor_t *of_gradient =
+        gantry_div(scope, gantry_mul(scope, step->rate, gantry__train_one_minus(step, now)),
+                   gantry__train_one_minus(step, product));
+    const gantry_tensor_t *power = gantry__train_power(step, step->settings->beta_2, 0);
+    const gantry_tensor_t *of_squares =
+        gantry_div(scope, gantry__train_scalar(step, 1), gantry__train_one_minus(step, power));
+    step->numbers[OF_MEAN] = gantry__train_narrow(step, of_mean);
+    step->numbers[OF_GRADIENT] = gantry__train_narrow(step, of_gradient);
+    step->numbers[OF_SQUARES] = gantry__train_narrow(step, of_squares);
+}
+
+static void nadam_begin(gantry__train_step_t *step) {
+    const gantry__train_settings_t *settings = step->settings;
+    const gantry_tensor_t *now = momentum_of(step, 0), *next = momentum_of(step, 1);
+    step->new_carried = gantry_mul(step->scope, step->carried, now);
+    nadam_set_weights(step, now, next);
+    step->numbers[REST_1] = gantry__train_number(step->scope, step->dtype, 1 - settings->beta_1);
+    step->numbers[REST_2] = gantry__train_number(step->scope, step->dtype, 1 - settings->beta_2);
+    step->numbers[EPSILON] = gantry__train_number(step->scope, step->dtype, settings->epsilon);
+}
+
+static const gantry_tensor_t *nadam_update(gantry_scope_t *scope, const gantry__train_step_t *step,
+                                           const gantry_tensor_t *weights,
+                                           const gantry_tensor_t *gradient,
+                                           const gantry_tensor_t *const *slots,
+                                           const gantry_tensor_t **new_slots) {
+    const gantry_tensor_t *m = gantry__train_move(scope, slots[0], gradient, step->numbers[REST_1]);
+    const gantry_tensor_t *v =
+        gantry__train_move(scope, slots[1], gantry_square(scope, gradient), step->numbers[REST_2]);
+    new_slots[0] = m;
+    new_slots[1] = v;
+    const gantry_tensor_t *down =
+        gantry_add(scope, gantry_mul(scope, m, step->numbers[OF_MEAN]),
+                   gantry_mul(scope, gradient, step->numbers[OF_GRADIENT]));
+    const gantry_tensor_t *root =
+        gantry_sqrt(scope, gantry_mul(scope, v, step->numbers[OF_SQUARES]));
+    return gantry_sub(scope, weights,
+                      gantry_div(scope, down, gantry_add(scope, root, step->numbers[EPSILON])));
+}
+
+const gantry__train_rule_t gantry__train_nadam = {.name = "nadam",
+                                                  .carried = "momentum_product",
+                                                  .slots = nadam_slots,
+                                                  .begin = nadam_begin,
+                                                  .update = nadam_update};

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RMSprop:
+ *
+ *     v = rho v + (1 - rho) g^2
+ *     a = rho a + (1 - rho) g                  if centered
+ *     d = rate g / sqrt(v - a^2 + epsilon)     without a if not centered
+ *     m = momentum m + d                       with momentum; m stands for d below
+ *     w = w - d */
+#include "train/optimizer/update_rule.h"
+
+enum { RATE, RHO, REST, EPSILON, MOMENTUM };
+
+/* velocity, then those that the settings ask for. */
+static size_t rmsprop_slots(const gantry__train_settings_t *settings,
+                            gantry__train_slot_t *out_slots) {
+    size_t count = 0;
+    out_slots[count++] = (gantry__train_slot_t){"velocity", 0};
+    if (settings->momentum > 0) out_slots[count++] = (gantry__train_slot_t){"momentum", 0};
+    if (settings->centered) out_slots[count++] = (gantry__train_slot_t){"average_gradient", 0};
+    return count;
+}
+
+static void rmsprop_begin(gantry__train_step_t *step) {
+    const gantry__train_settings_t *settings = step->settings;
+    step->numbers[RATE] = gantry__train_narrow(step, step->rate);
+    step->numbers[RHO] = gantry__train_number(step->scope, step->dtype, settings->rho);
+    step->numbers[REST] = gantry__train_number(step->scope, step->dtype, 1 - settings->rho);
+    step->numbers[EPSILON] = gantry__train_number(step->scope, step->dtype, settings->epsilon);
+    step->numbers[MOMENTUM] = gantry__train_number(step->scope, step->dtype, settings->momentum);
+}
+
+/* rho mean + (1 - rho) x */
+static const gantry_tensor_t *decay(gantry_scope_t *scope, const gantry__train_step_t *step,
+                                    const gantry_tensor_t *mean, const gantry_tensor_t *x) {
+    return gantry_add(scope, gantry_mul(scope, mean, step->numbers[RHO]),
+                      gantry_mul(scope, x, step->numbers[REST]));
+}
+
+static const gantry_tensor_t *rmsprop_update(gantry_scope_t *scope,
+                                             const gantry__train_step_t *step,
+                                             const gantry_tensor_t *weights,
+                                             const gantry_tensor_t *gradient,
+                                             const gantry_tensor_t *const *slots,
+                                             const gantry_tensor_t **new_slots) {
+    size_t next = 1;
+    const bool has_momentum = step->settings->momentum > 0;
+    const size_t of_momentum = has_momentum ? next++ : 0;
+    const gantry_tensor_t *v = decay(scope, step, slots[0], gantry_square(scope, gradient));
+    new_slots[0] = v;
+    if (step->settings->centered) {
+        new_slots[next] = decay(scope, step, slots[next], gradient);
+        v = gantry_sub(scope, v, gantry_square(scope, new_slots[next]));
+    }
+    const gantry_tensor_t *root = gantry_sqrt(scope, gantry_add(scope, v, step->numbers[EPSILON]));
+    const gantry_tensor_t *down =
+        gantry_div(scope, gantry_mul(scope, gradient, step->numbers[RATE]), root);
+    if (has_momentum) {
+        down =
+            gantry_add(scope, gantry_mul(scope, slots[of_momentum], step->numbers[MOMENTUM]), down);
+        new_slots[of_momentum] = down;
+    }
+    return gantry_sub(scope, weights, down);
+}
+
+const gantry__train_rule_t gantry__train_rmsprop = {
+    .name = "rmsprop", .slots = rmsprop_slots, .begin = rmsprop_begin, .update = rmsprop_update};

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What makes an optimizer: its settings, its slots, the numbers of a step, and the update, a pure
+ * function of tensors. Each optimizer has one file, update_NAME.c.
+ *
+ * A step goes through these calls:
+ *
+ *     slots    once, when the optimizer is built: a slot has the size of the weights
+ *     begin    once in a step for each device and type: numbers that are the same for all elements
+ *     update   for each vector of weights: elementwise ops, which a function fuses into one pass
+ *
+ * An update has at most 16 inputs, 4 outputs and 64 ops, numbers included, so that it is one fused
+ * node. Decay of weights and clips are added around it, which is up to 4 inputs and 6 ops.
+ *
+ * Constant data. Thread-safe. */
+#ifndef GANTRY_TRAIN_UPDATE_RULE_H
+#define GANTRY_TRAIN_UPDATE_RULE_H
+
+#include <gantry/gantry.h>
+
+enum { GANTRY__TRAIN_MOST_SLOTS = 3, GANTRY__TRAIN_MOST_NUMBERS = 6 };
+
+/* All optimizers' options; an optimizer has 0 in those that are not its own. */
+typedef struct gantry__train_settings_t {
+    double learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm;
+    double momentum, beta_1, beta_2, rho, epsilon, initial_accumulator_value;
+    bool nesterov, amsgrad, centered;
+} gantry__train_settings_t;
+
+typedef struct gantry__train_slot_t {
+    const char *name;
+    double initial; /* of each element */
+} gantry__train_slot_t;
+
+/* A step on one device, for variables of one type. Scalars of float16 and bfloat16 are computed in
+ * float32: such a type cannot count to a thousand. */
+typedef struct gantry__train_step_t {
+    gantry_scope_t *scope; /* of the device, for begin */
+    const gantry__train_settings_t *settings;
+    gantry_dtype_t dtype;        /* of the variables */
+    gantry_dtype_t scalar_dtype; /* float64 of float64, else float32 */
+    const gantry_tensor_t *step; /* of scalar_dtype; 1 in the first step */
+    const gantry_tensor_t *rate; /* of scalar_dtype */
+    /* of scalar_dtype: a number that goes from step to step, and is 1 before the first */
+    const gantry_tensor_t *carried, *new_carried;
+    const gantry_tensor_t *numbers[GANTRY__TRAIN_MOST_NUMBERS]; /* of dtype */
+} gantry__train_step_t;
+
+typedef struct gantry__train_rule_t {
+    const char *name;    /* "adam" */
+    const char *carried; /* the name of a number that is carried; NULL: none is */
+    /* Writes the slots and returns how many there are. */
+    size_t (*slots)(const gantry__train_settings_t *settings, gantry__train_slot_t *out_slots);
+    /* Sets numbers and new_carried. */
+    void (*begin)(gantry__train_step_t *step);
+    /* The new weights and slots. Tensors are NULL after a failure, which the scope keeps. */
+    const gantry_tensor_t *(*update)(gantry_scope_t *scope, const gantry__train_step_t *step,
+                                     const gantry_tensor_t *weights,
+                                     const gantry_tensor_t *gradient,
+                                     const gantry_tensor_t *const *slots,
+                                     const gantry_tensor_t **new_slots);
+} gantry__train_rule_t;
+
+extern const gantry__train_rule_t gantry__train_sgd, gantry__train_adam, gantry__train_adamw,
+    gantry__train_nadam, gantry__train_rmsprop, gantry__train_adagrad, gantry__train_adamax,
+    gantry__train_lion;
+
+/* ---- for begin and update ---- */
+
+/* A scalar of a floating type. */
+const gantry_tensor_t *gantry__train_number(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                            double value);
+/* One of the step's scalar type. */
+const gantry_tensor_t *gantry__train_scalar(const gantry__train_step_t *step, double value);
+/* 1 - x, of the step's scalar type. */
+const gantry_tensor_t *gantry__train_one_minus(const gantry__train_step_t *step,
+                                               const gantry_tensor_t *x);
+/* base to the power of the step's number plus `plus`. */
+const gantry_tensor_t *gantry__train_power(const gantry__train_step_t *step, double base,
+                                           double plus);
+/* A scalar of the step's scalar type, in the variables' type. */
+const gantry_tensor_t *gantry__train_narrow(const gantry__train_step_t *step,
+                                            const gantry_tensor_t *scalar);
+/* mean + (x - mean) * part: a moving mean. */
+const gantry_tensor_t *gantry__train_move(gantry_scope_t *scope, const gantry_tensor_t *mean,
+                                          const gantry_tensor_t *x, const gantry_tensor_t *part);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The devices of a MirroredStrategy. Texts of errors are TensorFlow's where it has them. */
+#include <gantry_train/strategy.h>
+
+#include <string.h>
+
+#include "train/base/fail.h"
+#include "train/base/memory.h"
+
+struct gantry_strategy_t {
+    char **devices; /* full names */
+    size_t count;
+};
+
+static gantry_status_t add_device(gantry_strategy_t *strategy,
+                                  const gantry_logical_device_t *device) {
+    const char *name = gantry_logical_device_full_name(device);
+    for (size_t i = 0; i < strategy->count; ++i) {
+        if (strcmp(strategy->devices[i], name) == 0)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "No duplicates allowed in `devices` argument: %s occurs twice", name);
+    }
+    strategy->devices[strategy->count] = gantry__train_strdup(name);
+    if (!strategy->devices[strategy->count]) return GANTRY_RESOURCE_EXHAUSTED;
+    ++strategy->count;
+    return GANTRY_OK;
+}
+
+/* ---- all devices of a type ---- */
+
+static gantry_status_t add_all(gantry_strategy_t *strategy, gantry_runtime_t *runtime,
+                               const char *type) {
+    const gantry_logical_device_t *devices[256];
+    size_t count = 0;
+    GANTRY__TRAIN_TRY(gantry_list_logical_devices(runtime, type, 256, devices, &count));
+    if (count > 256) count = 256;
+    strategy->devices = gantry__train_alloc(count, sizeof *strategy->devices);
+    if (!strategy->devices) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < count; ++i) GANTRY__TRAIN_TRY(add_device(strategy, devices[i]));
+    return GANTRY_OK;
+}
+
+static gantry_status_t add_default(gantry_strategy_t *strategy, gantry_runtime_t *runtime) {
+    GANTRY__TRAIN_TRY(add_all(strategy, runtime, "GPU"));
+    if (strategy->count > 0) return GANTRY_OK;
+    gantry__train_free((void *)strategy->devices);
+    strategy->devices = NULL;
+    return add_all(strategy, runtime, "CPU");
+}
+
+/* ---- named devices ---- */
+
+static gantry_status_t add_named(gantry_strategy_t *strategy, gantry_runtime_t *runtime,
+                                 const char *const *names, size_t count) {
+    strategy->devices = gantry__train_alloc(count, sizeof *strategy->devices);
+    if (!strategy->devices) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < count; ++i) {
+        const gantry_logical_device_t *device;
+        if (!names[i])
+            return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                      "gantry_mirrored_strategy: device %zu is NULL", i);
+        GANTRY__TRAIN_TRY(gantry_find_logical_device(runtime, names[i], &device));
+        GANTRY__TRAIN_TRY(add_device(strategy, device));
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t fill(gantry_strategy_t *strategy, gantry_runtime_t *runtime,
+                            const char *const *devices, size_t count) {
+    if (!runtime)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "gantry_mirrored_strategy: the runtime is NULL");
+    if (!devices) return add_default(strategy, runtime);
+    if (count == 0)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "Must specify at least one device.");
+    return add_named(strategy, runtime, devices, count);
+}
+
+gantry_strategy_t *gantry_mirrored_strategy(gantry_runtime_t *runtime, const char *const *devices,
+                                            size_t count) {
+    gantry_strategy_t *strategy = gantry__train_alloc(1, sizeof *strategy);
+    if (!strategy) return NULL;
+    if (fill(strategy, runtime, devices, count) == GANTRY_OK) return strategy;
+    gantry_strategy_release(strategy);
+    return NULL;
+}
+
+void gantry_strategy_release(gantry_strategy_t *strategy) {
+    if (!strategy) return;
+    for (size_t i = 0; i < strategy->count; ++i) gantry__train_free(strategy->devices[i]);
+    gantry__train_free((void *)strategy->devices);
+    gantry__train_free(strategy);
+}
+
+size_t gantry_strategy_replica_count(const gantry_strategy_t *strategy) {
+    return strategy ? strategy->count : 0;
+}
+
+const char *gantry_strategy_device(const gantry_strategy_t *strategy, size_t replica) {
+    return strategy && replica < strategy->count ? strategy->devices[replica] : NULL;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reverse-mode differentiation over what a tape recorded.
+ *
+ *   need        forwards: which tensors a source leads to
+ *   seed        the target's gradient
+ *   backwards   each record whose outputs have a gradient runs its rule in a scope of its own; what
+ *               it computes is added to the gradients of its inputs
+ *   hand over   the sources' gradients become the scope's
+ *
+ * Gradients are references of this file's own: the scope of a rule frees what is in between. */
+#include <string.h>
+
+#include "train/base/fail.h"
+#include "train/base/memory.h"
+#include "train/tape/rule.h"
+#include "train/tape/tape_state.h"
+
+typedef struct backprop_t {
+    gantry_tape_t *tape;
+    gantry_tensor_t **gradients; /* by number of the tensor; NULL: none */
+    bool *needed;
+    const gantry_tensor_t **dy, **dx; /* for one rule */
+    bool *wants;
+    size_t most_inputs, most_outputs;
+} backprop_t;
+
+/* ---- memory ---- */
+
+static void backprop_deinit(backprop_t *b) {
+    for (size_t i = 0; b->gradients && i < b->tape->tensor_count; ++i)
+        gantry_tensor_release(b->gradients[i]);
+    gantry__train_free(b->gradients);
+    gantry__train_free(b->needed);
+    gantry__train_free((void *)b->dy);
+    gantry__train_free((void *)b->dx);
+    gantry__train_free(b->wants);
+}
+
+static gantry_status_t backprop_init(backprop_t *b, gantry_tape_t *tape) {
+    *b = (backprop_t){.tape = tape};
+    for (size_t i = 0; i < tape->record_count; ++i) {
+        const gantry__record_t *record = &tape->records[i];
+        if (record->input_count > b->most_inputs) b->most_inputs = record->input_count;
+        if (record->output_count > b->most_outputs) b->most_outputs = record->output_count;
+    }
+    b->gradients = gantry__train_alloc(tape->tensor_count, sizeof *b->gradients);
+    b->needed = gantry__train_alloc(tape->tensor_count, sizeof *b->needed);
+    b->dy = gantry__train_alloc(b->most_outputs, sizeof *b->dy);
+    b->dx = gantry__train_alloc(b->most_inputs, sizeof *b->dx);
+    b->wants = gantry__train_alloc(b->most_inputs, sizeof *b->wants);
+    return b->gradients && b->needed && b->dy && b->dx && b->wants ? GANTRY_OK
+                                                                   : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+/* ---- need ---- */
+
+static void need_source(backprop_t *b, const gantry_source_t *source) {
+    const gantry_tape_t *tape = b->tape;
+    const uint32_t number = source->tensor
+                                ? gantry__pointer_map_find(&tape->numbers, source->tensor)
+                                : GANTRY__NOT_TRACKED;
+    if (number != GANTRY__NOT_TRACKED) b->needed[number] = true;
+    for (size_t i = 0; source->variable && i < tape->read_count; ++i) {
+        if (tape->reads[i].variable == source->variable) b->needed[tape->reads[i].number] = true;
+    }
+}
+
+static bool is_needed(const backprop_t *b, uint32_t number) {
+    return number != GANTRY__NOT_TRACKED && b->needed[number];
+}
+
+static void need_all(backprop_t *b) {
+    for (size_t i = 0; i < b->tape->record_count; ++i) {
+        const gantry__record_t *record = &b->tape->records[i];
+        bool needs = false;
+        for (size_t k = 0; k < record->input_count; ++k) needs |= is_needed(b, record->numbers[k]);
+        for (size_t k = 0; needs && k < record->output_count; ++k) {
+            const uint32_t number = record->numbers[record->input_count + k];
+            if (number != GANTRY__NOT_TRACKED) b->needed[number] = true;
+        }
+    }
+}
+
+/* ---- backwards ---- */
+
+/* Adds a gradient that a rule computed to that of a tensor. */
+static gantry_status_t add_gradient(backprop_t *b, gantry_scope_t *scope, uint32_t number,
+                                    const gantry_tensor_t *gradient) {
+    gantry_tensor_t **sum = &b->gradients[number];
+    if (*sum) gradient = gantry_add(scope, *sum, gradient);
+    if (!gradient) return gantry_scope_status(scope);
+    gantry_tensor_release(*sum);
+    *sum = gantry_tensor_retain(gradient);
+    return GANTRY_OK;
+}
+
+static gantry_status_t check_gradient(const gantry__record_t *record, size_t input,
+                                      const gantry_tensor_t *gradient) {
+    const gantry_tensor_t *x = record->tensors[input];
+    const gantry_shape_t *given = gantry_tensor_shape(gradient), *shape = gantry_tensor_shape(x);
+    bool fits =
+        gantry_tensor_dtype(gradient) == gantry_tensor_dtype(x) && given->rank == shape->rank;
+    for (int32_t d = 0; fits && d < shape->rank; ++d)
+        fits = given->dims[d] == shape->dims[d] || given->dims[d] < 0 || shape->dims[d] < 0;
+    if (fits) return GANTRY_OK;
+    char got[256], accepted[256];
+    (void)gantry_shape_format(given, got, sizeof got);
+    (void)gantry_shape_format(shape, accepted, sizeof accepted);
+    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                              "the gradient of op %s for input %zu is %s%s; %s%s is accepted",
+                              record->op, input, gantry_dtype_name(gantry_tensor_dtype(gradient)),
+                              got, gantry_dtype_name(gantry_tensor_dtype(x)), accepted);
+}
+
+static gantry_status_t take_gradients(backprop_t *b, gantry_scope_t *scope,
+                                      const gantry__record_t *record) {
+    for (size_t i = 0; i < record->input_count; ++i) {
+        if (!b->wants[i] || !b->dx[i]) continue;
+        GANTRY__TRAIN_TRY(check_gradient(record, i, b->dx[i]));
+        GANTRY__TRAIN_TRY(add_gradient(b, scope, record->numbers[i], b->dx[i]));
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t run_rule(backprop_t *b, gantry_scope_t *scope,
+                                const gantry__record_t *record) {
+    gantry__rule_call_t call = {.scope = scope,
+                                .record = record,
+                                .x = record->tensors,
+                                .y = record->tensors + record->input_count,
+                                .dy = b->dy,
+                                .dx = b->dx,
+                                .wants = b->wants};
+    if (!record->rule)
+        return gantry__train_fail(GANTRY_UNIMPLEMENTED,
+                                  "op %s has no gradient; docs/ops.md lists the ops that have one",
+                                  record->op);
+    record->rule->run(&call);
+    gantry_status_t status = gantry_scope_status(scope);
+    if (status != GANTRY_OK)
+        return gantry__train_fail(status, "the gradient of op %s: %s", record->op,
+                                  gantry_scope_message(scope));
+    return take_gradients(b, scope, record);
+}
+
+/* Whether the record is on a way from the target to a source; fills in what its rule gets. */
+static bool prepare(backprop_t *b, const gantry__record_t *record) {
+    bool has_gradient = false, is_wanted = false;
+    for (size_t k = 0; k < record->output_count; ++k) {
+        const uint32_t number = record->numbers[record->input_count + k];
+        b->dy[k] = number == GANTRY__NOT_TRACKED ? NULL : b->gradients[number];
+        has_gradient |= b->dy[k] != NULL;
+    }
+    for (size_t k = 0; k < record->input_count; ++k) {
+        b->dx[k] = NULL;
+        b->wants[k] = is_needed(b, record->numbers[k]);
+        is_wanted |= b->wants[k];
+    }
+    return has_gradient && is_wanted;
+}
+
+static gantry_status_t step_back(backprop_t *b, const gantry__record_t *record) {
+    if (!prepare(b, record)) return GANTRY_OK;
+    gantry_scope_t *inner = gantry_scope_begin_in(b->tape->scope, NULL);
+    if (!inner) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = run_rule(b, inner, record);
+    char why[GANTRY__TRAIN_MESSAGE_BYTES];
+    if (status != GANTRY_OK) {
+        (void)strncpy(why, gantry_last_message(), sizeof why - 1);
+        why[sizeof why - 1] = '\0';
+    }
+    gantry_scope_clear(inner);
+    (void)gantry_scope_end(inner);
+    return status == GANTRY_OK ? GANTRY_OK : gantry__train_fail(status, "%s", why);
+}
+
+/* ---- the target and the sources ---- */
+
+static gantry_status_t seed(backprop_t *b, const gantry_tensor_t *target,
+                            const gantry_tensor_t *gradient) {
+    gantry_scope_t *scope = b->tape->scope;
+    const uint32_t number = gantry__pointer_map_find(&b->tape->numbers, target);
+    if (number == GANTRY__POINTER_MAP_NONE) return GANTRY_OK; /* it depends on no source */
+    if (!gradient) gradient = gantry_ones_like(scope, target);
+    if (!gradient) return gantry_scope_status(scope);
+    b->gradients[number] = gantry_tensor_retain(gradient);
+    return GANTRY_OK;
+}
+
+/* The sum over all reads of a variable. */
+static const gantry_tensor_t *sum_reads(backprop_t *b, const gantry_variable_t *variable) {
+    const gantry_tensor_t *sum = NULL;
+    for (size_t i = 0; i < b->tape->read_count; ++i) {
+        const gantry__read_t *read = &b->tape->reads[i];
+        const gantry_tensor_t *gradient = b->gradients[read->number];
+        if (read->variable != variable || !gradient) continue;
+        sum = sum ? gantry_add(b->tape->scope, sum, gradient) : gradient;
+    }
+    return sum;
+}
+
+static const gantry_tensor_t *make_zeros(gantry_scope_t *scope, const gantry_source_t *source) {
+    if (source->tensor) return gantry_zeros_like(scope, source->tensor);
+    return gantry_zeros(scope, gantry_variable_dtype(source->variable),
+                        *gantry_variable_shape(source->variable));
+}
+
+static void hand_over(backprop_t *b, const gantry_source_t *source, bool zeros,
+                      const gantry_tensor_t **out_gradient) {
+    gantry_scope_t *scope = b->tape->scope;
+    const gantry_tensor_t *gradient;
+    if (source->tensor) {
+        const uint32_t number = gantry__pointer_map_find(&b->tape->numbers, source->tensor);
+        gradient = number == GANTRY__POINTER_MAP_NONE ? NULL : b->gradients[number];
+    } else {
+        gradient = sum_reads(b, source->variable);
+    }
+    if (gradient)
+        *out_gradient = gantry_identity(scope, gradient);
+    else if (zeros)
+        *out_gradient = make_zeros(scope, source);
+}
+
+static gantry_status_t backprop_run(backprop_t *b, const gantry_tensor_t *target,
+                                    const gantry_tensor_t *target_gradient,
+                                    const gantry_source_t *sources, size_t count, bool zeros,
+                                    const gantry_tensor_t **out_gradients) {
+    for (size_t i = 0; i < count; ++i) need_source(b, &sources[i]);
+    need_all(b);
+    GANTRY__TRAIN_TRY(seed(b, target, target_gradient));
+    const size_t recorded = b->tape->record_count;
+    for (size_t i = recorded; i-- > 0;) GANTRY__TRAIN_TRY(step_back(b, &b->tape->records[i]));
+    for (size_t i = 0; i < count; ++i) hand_over(b, &sources[i], zeros, &out_gradients[i]);
+    return gantry_scope_status(b->tape->scope);
+}
+
+/* ---- the public call ---- */
+
+static gantry_status_t check_target(const gantry_tape_t *tape, const gantry_tensor_t *target,
+                                    const gantry_tensor_t *gradient) {
+    if (!target)
+        return gantry__train_refuse(
+            tape->scope, "gantry_tape_gradient: the target is NULL; a tensor is accepted");
+    if (gradient &&
+        (gantry_tensor_dtype(gradient) != gantry_tensor_dtype(target) ||
+         !gantry_shape_equal(gantry_tensor_shape(gradient), gantry_tensor_shape(target)))) {
+        char got[256], accepted[256];
+        (void)gantry_shape_format(gantry_tensor_shape(gradient), got, sizeof got);
+        (void)gantry_shape_format(gantry_tensor_shape(target), accepted, sizeof accepted);
+        return gantry__train_refuse(
+            tape->scope,
+            "gantry_tape_gradient: target_gradient is %s%s; %s%s is accepted, as the target is",
+            gantry_dtype_name(gantry_tensor_dtype(gradient)), got,
+            gantry_dtype_name(gantry_tensor_dtype(target)), accepted);
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t check_sources(const gantry_tape_t *tape, const gantry_source_t *sources,
+                                     size_t count, const gantry_tensor_t **out_gradients) {
+    if (count > 0 && (!sources || !out_gradients))
+        return gantry__train_refuse(tape->scope,
+                                    "gantry_tape_gradient: %s is NULL; an array of %zu is accepted",
+                                    sources ? "out_gradients" : "sources", count);
+    for (size_t i = 0; i < count; ++i) {
+        if (!sources[i].tensor == !sources[i].variable)
+            return gantry__train_refuse(
+                tape->scope,
+                "gantry_tape_gradient: source %zu has %s; a tensor or a variable is accepted", i,
+                sources[i].tensor ? "both a tensor and a variable" : "neither tensor nor variable");
+    }
+    return GANTRY_OK;
+}
+
+/* A tape that is not persistent does not record its own gradient, and ends with it. */
+static gantry_status_t compute(gantry_tape_t *tape, const gantry_tensor_t *target,
+                               const gantry_tensor_t *target_gradient,
+                               const gantry_source_t *sources, size_t count, bool zeros,
+                               const gantry_tensor_t **out_gradients) {
+    backprop_t b;
+    const bool was_paused = tape->is_paused;
+    tape->is_paused = true;
+    gantry_status_t status = backprop_init(&b, tape);
+    if (status == GANTRY_OK)
+        status = backprop_run(&b, target, target_gradient, sources, count, zeros, out_gradients);
+    backprop_deinit(&b);
+    tape->is_paused = was_paused;
+    if (tape->is_persistent) return status;
+    tape->is_spent = true;
+    gantry__tape_clear(tape);
+    return status;
+}
+
+gantry_status_t gantry_tape_gradient(gantry_tape_t *tape, const gantry_tensor_t *target,
+                                     const gantry_tensor_t *target_gradient,
+                                     const gantry_source_t *sources, size_t source_count,
+                                     const gantry_gradient_options_t *options,
+                                     const gantry_tensor_t **out_gradients) {
+    gantry_gradient_options_t chosen;
+    for (size_t i = 0; out_gradients && i < source_count; ++i) out_gradients[i] = NULL;
+    if (!tape)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_tape_gradient: the tape is NULL; one from gantry_tape_begin is accepted");
+    GANTRY__TRAIN_TRY(gantry_scope_status(tape->scope));
+    if (tape->is_spent)
+        return gantry__train_hand_on(
+            tape->scope,
+            gantry__train_fail(
+                GANTRY_FAILED_PRECONDITION,
+                "gantry_tape_gradient: the tape computed its gradient; a persistent tape computes several"));
+    GANTRY__TRAIN_TRY(check_target(tape, target, target_gradient));
+    GANTRY__TRAIN_TRY(check_sources(tape, sources, source_count, out_gradients));
+    gantry_status_t status = gantry__train_options(options, sizeof chosen, &chosen, sizeof chosen,
+                                                   "gantry_tape_gradient: options");
+    if (status == GANTRY_OK)
+        status = compute(tape, target, target_gradient, sources, source_count,
+                         chosen.zeros_where_unconnected, out_gradients);
+    return gantry__train_hand_on(tape->scope, status);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gradients that the program gives, and no gradient: both run ops that no tape records. */
+#include "train/base/fail.h"
+#include "train/tape/rule.h"
+
+const gantry_tensor_t *gantry_stop_gradient(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
+    if (gantry_scope_status(scope) != GANTRY_OK) return NULL;
+    gantry_scope_t *inner = gantry_scope_begin_unobserved(scope);
+    if (!inner) return NULL;
+    const gantry_tensor_t *kept = gantry_scope_keep(inner, gantry_identity(inner, tensor));
+    (void)gantry_scope_end(inner);
+    return kept;
+}
+
+/* An object of the outer scope's own over each output of forward. */
+static gantry_status_t run_forward(gantry_scope_t *inner, gantry_function_body_fn forward,
+                                   void *user, const gantry_tensor_t *const *inputs,
+                                   const gantry_tensor_t **outputs, size_t output_count) {
+    forward(inner, inputs, outputs, user);
+    for (size_t i = 0; i < output_count && gantry_scope_status(inner) == GANTRY_OK; ++i) {
+        if (outputs[i])
+            outputs[i] = gantry_scope_keep(inner, gantry_identity(inner, outputs[i]));
+        else
+            (void)gantry__train_refuse(
+                inner, "gantry_custom_gradient: forward does not set output %zu; it sets all %zu",
+                i, output_count);
+    }
+    return gantry_scope_status(inner);
+}
+
+static gantry_status_t check_custom(gantry_scope_t *scope, gantry_function_body_fn forward,
+                                    gantry_backward_fn backward,
+                                    const gantry_tensor_t *const *inputs, size_t input_count,
+                                    const gantry_tensor_t *const *outputs, size_t output_count) {
+    for (size_t i = 0; inputs && i < input_count; ++i) {
+        if (!inputs[i])
+            return gantry__train_refuse(
+                scope, "gantry_custom_gradient: input %zu is NULL; a tensor is accepted", i);
+    }
+    if (forward && backward && (inputs || input_count == 0) && (outputs || output_count == 0))
+        return GANTRY_OK;
+    return gantry__train_refuse(scope, "gantry_custom_gradient: %s is NULL",
+                                !forward    ? "forward"
+                                : !backward ? "backward"
+                                : outputs   ? "inputs"
+                                            : "outputs");
+}
+
+gantry_status_t gantry_custom_gradient(gantry_scope_t *scope, gantry_function_body_fn forward,
+                                       gantry_backward_fn backward, void *user,
+                                       const gantry_tensor_t *const *inputs, size_t input_count,
+                                       const gantry_tensor_t **outputs, size_t output_count) {
+    for (size_t i = 0; outputs && i < output_count; ++i) outputs[i] = NULL;
+    GANTRY__TRAIN_TRY(gantry_scope_status(scope));
+    GANTRY__TRAIN_TRY(
+        check_custom(scope, forward, backward, inputs, input_count, outputs, output_count));
+    gantry_scope_t *inner = gantry_scope_begin_unobserved(scope);
+    if (!inner) return gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
+    (void)run_forward(inner, forward, user, inputs, outputs, output_count);
+    gantry_status_t status = gantry_scope_end(inner);
+    if (status != GANTRY_OK) {
+        for (size_t i = 0; i < output_count; ++i) outputs[i] = NULL;
+        return gantry__train_hand_on(scope, status);
+    }
+    /* the rule turns it back: rule_control.c */
+    const gantry_function_body_fn bodies[] = {(gantry_function_body_fn)(void (*)(void))backward};
+    return gantry_scope_tell(scope,
+                             &(gantry_observation_t){.struct_size = sizeof(gantry_observation_t),
+                                                     .op = "CustomGradient",
+                                                     .inputs = inputs,
+                                                     .input_count = input_count,
+                                                     .outputs = outputs,
+                                                     .output_count = output_count,
+                                                     .bodies = bodies,
+                                                     .body_count = 1,
+                                                     .user = user});
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/tape/record.h"
+
+#include <string.h>
+
+#include "train/base/fail.h"
+#include "train/base/memory.h"
+
+static gantry_status_t copy_list(gantry_attr_value_t *attr) {
+    int64_t *list = gantry__train_alloc((size_t)attr->i, sizeof *list);
+    if (list) memcpy(list, attr->list, (size_t)attr->i * sizeof *list);
+    attr->list = list;
+    return list ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+static gantry_status_t copy_attr(gantry_attr_value_t *out, const gantry_attr_value_t *given) {
+    *out = *given;
+    out->s = NULL;
+    if (given->s && !(out->s = gantry__train_strdup(given->s))) return GANTRY_RESOURCE_EXHAUSTED;
+    return given->list && given->i > 0 ? copy_list(out) : GANTRY_OK;
+}
+
+static gantry_status_t copy_attrs(gantry__record_t *record, const gantry_observation_t *given) {
+    record->attrs = gantry__train_alloc(given->attr_count, sizeof *record->attrs);
+    if (!record->attrs) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < given->attr_count; ++i) {
+        record->attr_count = i + 1;
+        GANTRY__TRAIN_TRY(copy_attr(&record->attrs[i], &given->attrs[i]));
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t copy_tensors(gantry__record_t *record, const gantry_observation_t *given) {
+    const size_t count = given->input_count + given->output_count;
+    record->tensors = gantry__train_alloc(count, sizeof *record->tensors);
+    record->numbers = gantry__train_alloc(count, sizeof *record->numbers);
+    if (!record->tensors || !record->numbers) return GANTRY_RESOURCE_EXHAUSTED;
+    record->input_count = given->input_count;
+    record->output_count = given->output_count;
+    for (size_t i = 0; i < given->input_count; ++i)
+        record->tensors[i] = gantry_tensor_retain(given->inputs[i]);
+    for (size_t i = 0; i < given->output_count; ++i)
+        record->tensors[given->input_count + i] = gantry_tensor_retain(given->outputs[i]);
+    return GANTRY_OK;
+}
+
+static gantry_status_t copy_bodies(gantry__record_t *record, const gantry_observation_t *given) {
+    if (given->body_count == 0) return GANTRY_OK;
+    record->bodies = gantry__train_alloc(given->body_count, sizeof *record->bodies);
+    if (!record->bodies) return GANTRY_RESOURCE_EXHAUSTED;
+    memcpy(record->bodies, given->bodies, given->body_count * sizeof *record->bodies);
+    record->body_count = given->body_count;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__record_init(gantry__record_t *record,
+                                    const gantry_observation_t *observation) {
+    *record = (gantry__record_t){.op = observation->op,
+                                 .user = observation->user,
+                                 .function = observation->function,
+                                 .most_steps = observation->most_steps};
+    gantry_status_t status = copy_tensors(record, observation);
+    if (status == GANTRY_OK) status = copy_bodies(record, observation);
+    if (status == GANTRY_OK) status = copy_attrs(record, observation);
+    if (status != GANTRY_OK) gantry__record_deinit(record);
+    return status;
+}
+
+void gantry__record_deinit(gantry__record_t *record) {
+    for (size_t i = 0; i < record->input_count + record->output_count; ++i)
+        gantry_tensor_release((gantry_tensor_t *)record->tensors[i]);
+    for (size_t i = 0; i < record->attr_count; ++i) {
+        gantry__train_free((void *)record->attrs[i].s);
+        gantry__train_free((void *)record->attrs[i].list);
+    }
+    gantry__train_free((void *)record->tensors);
+    gantry__train_free(record->numbers);
+    gantry__train_free(record->attrs);
+    gantry__train_free((void *)record->bodies);
+    *record = (gantry__record_t){.op = NULL};
+}

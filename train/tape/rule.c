@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/tape/rule.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "train/base/fail.h"
+#include "train/base/inner_scope.h"
+#include "train/tape/rule_help.h"
+
+/* ---- finding ---- */
+
+static const gantry__rule_t *const tables[] = {
+    gantry__rules_activation, gantry__rules_control, gantry__rules_elementwise,
+    gantry__rules_flat,       gantry__rules_index,   gantry__rules_matrix,
+    gantry__rules_norm,       gantry__rules_pieces,  gantry__rules_reduce,
+    gantry__rules_scan,       gantry__rules_segment, gantry__rules_shape,
+    gantry__rules_unary,      gantry__rules_window};
+
+const gantry__rule_t *gantry__rule_table(size_t index) {
+    return index < sizeof tables / sizeof tables[0] ? tables[index] : NULL;
+}
+
+/* Reads first letters up to that of the op, since the tables are sorted. */
+static const gantry__rule_t *find_in(const gantry__rule_t *rule, const char *op) {
+    while (rule->op && rule->op[0] < op[0]) ++rule;
+    for (; rule->op && rule->op[0] == op[0]; ++rule) {
+        if (strcmp(rule->op, op) == 0) return rule;
+    }
+    return NULL;
+}
+
+const gantry__rule_t *gantry__rule_find(const char *op) {
+    const gantry__rule_t *rule = NULL;
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0] && !rule; ++t)
+        rule = find_in(tables[t], op);
+    return rule;
+}
+
+/* The names of the library's ops stay where they are. A name of another caller may change: each hit
+ * is compared, and a name without a rule is not kept. */
+const gantry__rule_t *gantry__rule_recall(gantry__rule_memo_t *memo, const char *op) {
+    const uintptr_t address = (uintptr_t)op;
+    const size_t at = (address ^ address >> 6 ^ address >> 12) & (GANTRY__RULE_MEMO - 1);
+    if (memo->ops[at] == op && strcmp(memo->rules[at]->op, op) == 0) return memo->rules[at];
+    const gantry__rule_t *rule = gantry__rule_find(op);
+    if (rule) {
+        memo->ops[at] = op;
+        memo->rules[at] = rule;
+    }
+    return rule;
+}
+
+/* A composed op without a rule has a gradient if all its parts have one. */
+static bool has_parts_with_rules(const char *op) {
+    gantry_op_info_t info = {.struct_size = sizeof info};
+    for (size_t i = 0; i < gantry_op_count(); ++i) {
+        if (gantry_op_info(i, &info) != GANTRY_OK || strcmp(info.name, op) != 0) continue;
+        for (size_t k = 0; k < info.part_count; ++k) {
+            if (!gantry_op_is_differentiable(info.parts[k]) && !gantry__rule_find(info.parts[k]))
+                return false;
+        }
+        return info.part_count > 0;
+    }
+    return false;
+}
+
+bool gantry_op_is_differentiable(const char *op) {
+    if (!op) return false;
+    const gantry__rule_t *rule = gantry__rule_find(op);
+    return rule ? rule->run != NULL : has_parts_with_rules(op);
+}
+
+/* ---- ops ---- */
+
+const gantry_tensor_t *gantry__rule_op(const gantry__rule_call_t *c, const char *op,
+                                       const gantry_tensor_t *const *inputs, size_t input_count,
+                                       const gantry_attr_value_t *attrs, size_t attr_count) {
+    const gantry_tensor_t *output = NULL;
+    size_t count = 1;
+    (void)gantry_op_call(c->scope, op, inputs, input_count, attrs, attr_count, &output, &count);
+    return output;
+}
+
+const gantry_tensor_t *gantry__rule_op2(const gantry__rule_call_t *c, const char *op,
+                                        const gantry_tensor_t *first,
+                                        const gantry_tensor_t *second) {
+    return gantry__rule_op(c, op, (const gantry_tensor_t *[]){first, second}, 2, NULL, 0);
+}
+
+const gantry_tensor_t *gantry__rule_scalar(const gantry__rule_call_t *c,
+                                           const gantry_tensor_t *like, double value) {
+    return like ? gantry__train_constant(c->scope, gantry_tensor_dtype(like), value) : NULL;
+}
+
+const gantry_tensor_t *gantry__rule_scale(const gantry__rule_call_t *c, const gantry_tensor_t *x,
+                                          double value) {
+    return x ? gantry_mul(c->scope, x, gantry__rule_scalar(c, x, value)) : NULL;
+}
+
+const gantry_tensor_t *gantry__rule_host_ints(const gantry__rule_call_t *c, const int64_t *values,
+                                              size_t count) {
+    int32_t narrow[4 * GANTRY_MAX_RANK];
+    gantry_scope_t *host = gantry_scope_begin_in(c->scope, "/CPU:0");
+    if (!host) {
+        (void)gantry__train_hand_on(c->scope, GANTRY_RESOURCE_EXHAUSTED);
+        return NULL;
+    }
+    for (size_t i = 0; i < count; ++i) narrow[i] = (int32_t)values[i];
+    const gantry_tensor_t *kept =
+        gantry_scope_keep(host, gantry_constant(host, GANTRY_INT32, GANTRY_SHAPE((int64_t)count),
+                                                narrow, count * sizeof *narrow));
+    (void)gantry_scope_end(host);
+    return kept;
+}
+
+/* ---- what was recorded ---- */
+
+bool gantry__rule_read_ints(const gantry__rule_call_t *c, size_t input, int64_t *out, size_t room,
+                            size_t *out_count) {
+    const gantry_tensor_t *tensor = c->x[input];
+    const int64_t count = gantry_tensor_elements(tensor);
+    int32_t narrow[4 * GANTRY_MAX_RANK];
+    if (count < 0 || (size_t)count > room || room > 4 * GANTRY_MAX_RANK) {
+        gantry__rule_lacks(c, "needs its numbers when it is recorded");
+        return false;
+    }
+    const bool is_narrow = gantry_tensor_dtype(tensor) == GANTRY_INT32;
+    gantry_status_t status =
+        gantry_tensor_read(tensor, is_narrow ? (void *)narrow : (void *)out,
+                           (size_t)count * (is_narrow ? sizeof *narrow : sizeof *out));
+    for (size_t i = 0; is_narrow && i < (size_t)count; ++i) out[i] = narrow[i];
+    *out_count = (size_t)count;
+    return gantry__train_hand_on(c->scope, status) == GANTRY_OK;
+}
+
+const gantry_attr_value_t *gantry__rule_attr(const gantry__rule_call_t *c, const char *name) {
+    for (size_t i = 0; i < c->record->attr_count; ++i) {
+        if (strcmp(c->record->attrs[i].name, name) == 0) return &c->record->attrs[i];
+    }
+    return NULL;
+}
+
+int64_t gantry__rule_attr_int(const gantry__rule_call_t *c, const char *name) {
+    const gantry_attr_value_t *attr = gantry__rule_attr(c, name);
+    return attr ? attr->i : 0;
+}
+
+/* ---- broadcasting ---- */
+
+/* Whether a size of an operand depends on data, and another operand might repeat it: sum_to takes
+ * it as not repeated, and its Reshape fails if it is. */
+static bool may_be_repeated(const gantry__rule_call_t *c, const gantry_tensor_t *operand) {
+    const gantry_shape_t *shape = gantry_tensor_shape(operand);
+    for (size_t i = 0; i < c->record->input_count; ++i) {
+        const gantry_shape_t *other = gantry_tensor_shape(c->x[i]);
+        const int32_t shift = other->rank - shape->rank;
+        for (int32_t d = 0; c->x[i] != operand && d < shape->rank; ++d) {
+            if (shape->dims[d] < 0 && d + shift >= 0 && other->dims[d + shift] != 1) return true;
+        }
+    }
+    return false;
+}
+
+const gantry_tensor_t *gantry__rule_sum_to(const gantry__rule_call_t *c,
+                                           const gantry_tensor_t *gradient,
+                                           const gantry_tensor_t *like) {
+    if (!gradient) return NULL;
+    const gantry_shape_t *from = gantry_tensor_shape(gradient), *to = gantry_tensor_shape(like);
+    const int32_t added = from->rank - to->rank;
+    int32_t axes[GANTRY_MAX_RANK];
+    size_t count = 0;
+    for (int32_t d = 0; d < from->rank; ++d) {
+        if (d < added || (to->dims[d - added] == 1 && from->dims[d] != 1)) axes[count++] = d;
+    }
+    if (count > 0)
+        gradient = gantry_sum(
+            c->scope, gradient,
+            &(gantry_reduce_options_t){.axes = axes, .axis_count = count, .keep_dims = true});
+    if (may_be_repeated(c, like))
+        gradient =
+            gantry__rule_op2(c, "Reshape", gradient, gantry_shape(c->scope, like, GANTRY_INT32));
+    return added > 0 || gantry__rule_open_sizes(like) > 0
+               ? gantry__rule_reshape_like(c, gradient, like)
+               : gradient;
+}
+
+void gantry__rule_lacks(const gantry__rule_call_t *c, const char *why) {
+    char text[256];
+    (void)snprintf(text, sizeof text, "op %s %s", c->record->op, why);
+    (void)gantry_scope_fail(c->scope, GANTRY_UNIMPLEMENTED, text);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules: the gradient of an op, made of ops.
+ *
+ * A rule gets what was recorded of the op and the gradients of its outputs, and sets those of its
+ * inputs. Rules lie in files by family, rule_<family>.c, each with one table, sorted by name;
+ * rule.c joins the tables. A rule that fails leaves its failure in the scope.
+ *
+ *     static void rule_square(gantry__rule_call_t *c) {
+ *         const gantry_tensor_t *two = gantry__rule_scalar(c, c->x[0], 2);
+ *         c->dx[0] = gantry_mul(c->scope, c->dy[0], gantry_mul(c->scope, two, c->x[0]));
+ *     } */
+#ifndef GANTRY_TRAIN_RULE_H
+#define GANTRY_TRAIN_RULE_H
+
+#include "train/tape/record.h"
+
+typedef struct gantry__rule_call_t {
+    gantry_scope_t *scope;                      /* where the gradient's ops run */
+    const gantry__record_t *record;             /* the op, its attributes */
+    const gantry_tensor_t *const *x, *const *y; /* its inputs and outputs */
+    const gantry_tensor_t *const *dy; /* the gradient of each output, or NULL; not all are NULL */
+    const gantry_tensor_t **dx;       /* of each input; NULL at first, and where there is none */
+    const bool *wants;                /* whether the gradient of the input is used */
+} gantry__rule_call_t;
+
+typedef void (*gantry__rule_fn)(gantry__rule_call_t *c);
+
+typedef struct gantry__rule_t {
+    const char *op;      /* NULL ends a table */
+    gantry__rule_fn run; /* NULL: no gradient flows through the op */
+} gantry__rule_t;
+
+extern const gantry__rule_t gantry__rules_activation[], gantry__rules_control[],
+    gantry__rules_elementwise[], gantry__rules_flat[], gantry__rules_index[],
+    gantry__rules_matrix[], gantry__rules_norm[], gantry__rules_pieces[], gantry__rules_reduce[],
+    gantry__rules_scan[], gantry__rules_segment[], gantry__rules_shape[], gantry__rules_unary[],
+    gantry__rules_window[];
+
+/* The rule of an op, or NULL. */
+const gantry__rule_t *gantry__rule_find(const char *op);
+/* Rules that were found before, by the address of the op's name. Zeroed: none. */
+#define GANTRY__RULE_MEMO 64 /* a power of two */
+typedef struct gantry__rule_memo_t {
+    const char *ops[GANTRY__RULE_MEMO];
+    const gantry__rule_t *rules[GANTRY__RULE_MEMO];
+} gantry__rule_memo_t;
+
+/* The same by way of the memo, for each op that a tape is told. */
+const gantry__rule_t *gantry__rule_recall(gantry__rule_memo_t *memo, const char *op);
+/* The tables, of which NULL is behind the last. */
+const gantry__rule_t *gantry__rule_table(size_t index);
+
+/* ---- for rules: NULL after a failure, which the scope keeps ---- */
+
+/* An op of one output, by its name. */
+const gantry_tensor_t *gantry__rule_op(const gantry__rule_call_t *c, const char *op,
+                                       const gantry_tensor_t *const *inputs, size_t input_count,
+                                       const gantry_attr_value_t *attrs, size_t attr_count);
+/* The same without attributes. */
+const gantry_tensor_t *gantry__rule_op2(const gantry__rule_call_t *c, const char *op,
+                                        const gantry_tensor_t *first,
+                                        const gantry_tensor_t *second);
+/* A scalar of the type of `like`. */
+const gantry_tensor_t *gantry__rule_scalar(const gantry__rule_call_t *c,
+                                           const gantry_tensor_t *like, double value);
+/* value times x. */
+const gantry_tensor_t *gantry__rule_scale(const gantry__rule_call_t *c, const gantry_tensor_t *x,
+                                          double value);
+/* int32 [count] in host memory: axes, shapes, paddings. */
+const gantry_tensor_t *gantry__rule_host_ints(const gantry__rule_call_t *c, const int64_t *values,
+                                              size_t count);
+/* The elements of an input of int32 or int64 in host memory, at most room. False after a failure:
+ * an element is not known while a function is traced. */
+bool gantry__rule_read_ints(const gantry__rule_call_t *c, size_t input, int64_t *out, size_t room,
+                            size_t *out_count);
+/* The recorded attribute; NULL: the op has none of this name. */
+const gantry_attr_value_t *gantry__rule_attr(const gantry__rule_call_t *c, const char *name);
+int64_t gantry__rule_attr_int(const gantry__rule_call_t *c, const char *name);
+/* Sums a gradient over the dimensions along which `like` was broadcast. */
+const gantry_tensor_t *gantry__rule_sum_to(const gantry__rule_call_t *c,
+                                           const gantry_tensor_t *gradient,
+                                           const gantry_tensor_t *like);
+/* Fails the scope with Unimplemented: "the gradient of op X ..." */
+void gantry__rule_lacks(const gantry__rule_call_t *c, const char *why);
+
+static inline gantry_shape_t gantry__shape(const gantry_tensor_t *tensor) {
+    return *gantry_tensor_shape(tensor);
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* More for rules, beside rule.h: shapes with sizes that depend on data (-1 while a function is
+ * traced), and ops that take the attributes of the recorded op.
+ *
+ * NULL after a failure, which the scope keeps. */
+#ifndef GANTRY_TRAIN_RULE_HELP_H
+#define GANTRY_TRAIN_RULE_HELP_H
+
+#include "train/tape/rule.h"
+
+/* How many sizes depend on data. */
+int32_t gantry__rule_open_sizes(const gantry_tensor_t *tensor);
+/* x in the shape of `like`, or repeated to it. */
+const gantry_tensor_t *gantry__rule_reshape_like(const gantry__rule_call_t *c,
+                                                 const gantry_tensor_t *x,
+                                                 const gantry_tensor_t *like);
+const gantry_tensor_t *gantry__rule_broadcast_like(const gantry__rule_call_t *c,
+                                                   const gantry_tensor_t *x,
+                                                   const gantry_tensor_t *like);
+/* As gantry__rule_read_ints, but numbers that are not known are no failure. */
+bool gantry__rule_knows_ints(const gantry__rule_call_t *c, size_t input, int64_t *out, size_t room,
+                             size_t *out_count);
+/* An axis that an input gives, from 0 on; fails the scope where it is not known. */
+bool gantry__rule_axis(const gantry__rule_call_t *c, size_t input, int32_t rank, int32_t *out);
+/* An op of up to four inputs, the first NULL ends them, with the recorded attributes of these
+ * names; an attribute that the op lacks is left out. */
+const gantry_tensor_t *gantry__rule_again(const gantry__rule_call_t *c, const char *op,
+                                          const gantry_tensor_t *const inputs[4],
+                                          const char *const *attr_names, size_t attr_count);
+/* Adds each element of dy to the element of `like`'s shape from which `places` says that it comes:
+ * places has dy's shape, and row-major positions. */
+const gantry_tensor_t *gantry__rule_put_back(const gantry__rule_call_t *c,
+                                             const gantry_tensor_t *dy,
+                                             const gantry_tensor_t *places,
+                                             const gantry_tensor_t *like);
+/* A scalar of the type of input 0. */
+const gantry_tensor_t *gantry__rule_number(const gantry__rule_call_t *c, double value);
+/* Sets the gradient of input 0: dy times the derivative. */
+void gantry__rule_chain(const gantry__rule_call_t *c, const gantry_tensor_t *derivative);
+/* The output gradient, or zeros where nothing depends on the output. */
+const gantry_tensor_t *gantry__rule_dy(const gantry__rule_call_t *c, size_t output);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gradients of ops that cut tensors, join them, and pad them. */
+#include "train/tape/rule_help.h"
+
+typedef const gantry_tensor_t tensor;
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- joining ---- */
+
+/* Sizes that are known up to an input, along the axis. */
+static int64_t known_begin(const gantry__rule_call_t *c, size_t input, int32_t axis) {
+    int64_t begin = 0;
+    for (size_t i = 0; i <= input; ++i) {
+        const int64_t size = gantry_tensor_shape(c->x[i])->dims[axis];
+        if (size < 0) return -1;
+        begin += i < input ? size : 0;
+    }
+    return begin;
+}
+
+/* A size of an input as an int32 scalar. */
+static tensor *size_of(const gantry__rule_call_t *c, size_t input, int32_t axis) {
+    gantry_scope_t *s = c->scope;
+    tensor *shape = gantry_shape(s, c->x[input], GANTRY_INT32);
+    return gantry_reshape(s, gantry_slice(s, shape, (int64_t[]){axis}, (int64_t[]){1}),
+                          GANTRY_SCALAR);
+}
+
+/* The slices of dy that are one input's, by their positions along the axis. */
+static tensor *gather_part(const gantry__rule_call_t *c, size_t input, int32_t axis) {
+    gantry_scope_t *s = c->scope;
+    tensor *begin = gantry_scalar_i32(s, 0);
+    for (size_t i = 0; i < input; ++i) begin = gantry_add(s, begin, size_of(c, i, axis));
+    tensor *end = gantry_add(s, begin, size_of(c, input, axis));
+    tensor *positions = gantry_range(s, begin, end, gantry_scalar_i32(s, 1));
+    return gantry_gather(s, c->dy[0], positions, axis);
+}
+
+/* The part of dy that is one input's. */
+static tensor *cut(const gantry__rule_call_t *c, size_t input, int32_t axis) {
+    const int64_t known = known_begin(c, input, axis);
+    int64_t begin[GANTRY_MAX_RANK] = {0};
+    if (known < 0) return gather_part(c, input, axis);
+    begin[axis] = known;
+    return gantry_slice(c->scope, c->dy[0], begin, gantry_tensor_shape(c->x[input])->dims);
+}
+
+static void rule_concat(gantry__rule_call_t *c) {
+    const size_t count = c->record->input_count - 1;
+    int32_t axis;
+    if (!gantry__rule_axis(c, count, gantry_tensor_shape(c->y[0])->rank, &axis)) return;
+    for (size_t i = 0; i < count; ++i) {
+        if (c->wants[i]) c->dx[i] = count == 1 ? c->dy[0] : cut(c, i, axis);
+    }
+}
+
+/* ---- splitting: the gradients of all parts are joined ---- */
+
+static size_t gather_parts(gantry__rule_call_t *c, tensor **parts) {
+    for (size_t i = 0; i < c->record->output_count; ++i) parts[i] = gantry__rule_dy(c, i);
+    return c->record->output_count;
+}
+
+static void join(gantry__rule_call_t *c, size_t value, size_t axis_input) {
+    tensor *parts[GANTRY_MAX_OP_OUTPUTS];
+    int32_t axis;
+    if (!gantry__rule_axis(c, axis_input, gantry_tensor_shape(c->x[value])->rank, &axis)) return;
+    const size_t count = gather_parts(c, parts);
+    c->dx[value] = count == 1 ? parts[0] : gantry_concat(c->scope, parts, count, axis);
+}
+
+static void rule_split(gantry__rule_call_t *c) { join(c, 1, 0); }
+
+static void rule_split_v(gantry__rule_call_t *c) { join(c, 0, 2); }
+
+static void rule_unpack(gantry__rule_call_t *c) {
+    tensor *parts[GANTRY_MAX_OP_OUTPUTS];
+    const size_t count = gather_parts(c, parts);
+    if (count == 0)
+        c->dx[0] = gantry_zeros_like(c->scope, c->x[0]);
+    else
+        c->dx[0] = gantry_pack(c->scope, parts, count, (int32_t)gantry__rule_attr_int(c, "axis"));
+}
+
+static void rule_pack(gantry__rule_call_t *c) {
+    tensor *parts[GANTRY_MAX_OP_INPUTS] = {NULL};
+    const size_t count = c->record->input_count;
+    if (gantry_unpack(c->scope, c->dy[0], (int32_t)gantry__rule_attr_int(c, "axis"), parts,
+                      count) != GANTRY_OK)
+        return;
+    for (size_t i = 0; i < count; ++i) {
+        if (c->wants[i]) c->dx[i] = parts[i];
+    }
+}
+
+/* ---- a box: zeros around it ---- */
+
+/* Paddings that are computed: [before, behind] for each dimension. */
+static tensor *pad_by_shapes(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    tensor *before = gantry_cast(s, c->x[1], GANTRY_INT32);
+    tensor *behind = gantry_sub(s,
+                                gantry_sub(s, gantry_shape(s, c->x[0], GANTRY_INT32),
+                                           gantry_shape(s, c->dy[0], GANTRY_INT32)),
+                                before);
+    tensor *paddings = gantry_pack(s, (tensor *[]){before, behind}, 2, 1);
+    return gantry__rule_op2(c, "Pad", c->dy[0], paddings);
+}
+
+static void rule_slice(gantry__rule_call_t *c) {
+    int64_t begin[GANTRY_MAX_RANK], paddings[2 * GANTRY_MAX_RANK];
+    size_t count;
+    const gantry_shape_t *x = gantry_tensor_shape(c->x[0]), *dy = gantry_tensor_shape(c->dy[0]);
+    if (gantry__rule_open_sizes(c->x[0]) > 0 || gantry__rule_open_sizes(c->dy[0]) > 0 ||
+        !gantry__rule_knows_ints(c, 1, begin, GANTRY_MAX_RANK, &count)) {
+        c->dx[0] = pad_by_shapes(c);
+        return;
+    }
+    for (int32_t d = 0; d < x->rank; ++d) {
+        paddings[2 * d] = begin[d];
+        paddings[2 * d + 1] = x->dims[d] - dy->dims[d] - begin[d];
+    }
+    c->dx[0] = gantry_pad(c->scope, c->dy[0], paddings, NULL);
+}
+
+static const char *const stride_attrs[] = {"begin_mask", "end_mask", "ellipsis_mask",
+                                           "new_axis_mask", "shrink_axis_mask"};
+
+/* With sizes that depend on data: the same pieces of the positions in x say where each element of
+ * dy comes from. */
+static tensor *put_back_pieces(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    tensor *range = gantry_range(s, gantry_scalar_i64(s, 0), gantry_size(s, c->x[0], GANTRY_INT64),
+                                 gantry_scalar_i64(s, 1));
+    tensor *inputs[] = {gantry__rule_reshape_like(c, range, c->x[0]), c->x[1], c->x[2], c->x[3]};
+    if (!inputs[0]) return NULL;
+    tensor *places =
+        gantry__rule_again(c, "StridedSlice", inputs, stride_attrs, COUNT(stride_attrs));
+    return gantry__rule_put_back(c, c->dy[0], places, c->x[0]);
+}
+
+static void rule_strided_slice(gantry__rule_call_t *c) {
+    if (gantry__rule_open_sizes(c->x[0]) > 0) {
+        c->dx[0] = put_back_pieces(c);
+        return;
+    }
+    tensor *shape = gantry_shape(c->scope, c->x[0], gantry_tensor_dtype(c->x[1]));
+    tensor *inputs[] = {shape, c->x[1], c->x[2], c->x[3], c->dy[0]};
+    c->dx[0] =
+        gantry__rule_op(c, "StridedSliceGrad", inputs, 5, c->record->attrs, c->record->attr_count);
+}
+
+/* ---- paddings ---- */
+
+/* The inside of dy, from both ends. */
+static tensor *without_border(gantry__rule_call_t *c, const int64_t *paddings) {
+    int64_t begin[GANTRY_MAX_RANK], end[GANTRY_MAX_RANK];
+    gantry_strided_slice_options_t masks = {0};
+    const int32_t rank = gantry_tensor_shape(c->x[0])->rank;
+    for (int32_t d = 0; d < rank; ++d) {
+        begin[d] = paddings[2 * d];
+        end[d] = -paddings[2 * d + 1];
+        if (end[d] == 0) masks.end_mask |= 1 << d;
+    }
+    return rank == 0
+               ? c->dy[0]
+               : gantry_strided_slice(c->scope, c->dy[0], begin, end, NULL, (size_t)rank, &masks);
+}
+
+static void rule_pad(gantry__rule_call_t *c) {
+    int64_t paddings[2 * GANTRY_MAX_RANK];
+    size_t count;
+    if (c->wants[0] && gantry__rule_read_ints(c, 1, paddings, 2 * GANTRY_MAX_RANK, &count))
+        c->dx[0] = without_border(c, paddings);
+}
+
+static void rule_mirror_pad(gantry__rule_call_t *c) {
+    static const char *const mode[] = {"mode"};
+    c->dx[0] = gantry__rule_again(c, "MirrorPadGrad", (tensor *[4]){c->dy[0], c->x[1]}, mode, 1);
+}
+
+const gantry__rule_t gantry__rules_pieces[] = {
+    {"Concat", rule_concat},  {"MirrorPad", rule_mirror_pad},
+    {"Pack", rule_pack},      {"Pad", rule_pad},
+    {"Slice", rule_slice},    {"Split", rule_split},
+    {"SplitV", rule_split_v}, {"StridedSlice", rule_strided_slice},
+    {"Unpack", rule_unpack},  {NULL, NULL}};

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gradients of reductions. A reduced tensor has its axes back, with size 1, before it meets x. */
+#include "train/tape/rule_help.h"
+
+typedef const gantry_tensor_t tensor;
+
+/* The axes of a reduction. */
+typedef struct axes_t {
+    int32_t list[GANTRY_MAX_RANK]; /* ascending, from 0 on */
+    size_t count;
+    bool are_kept; /* keep_dims */
+} axes_t;
+
+/* Axes may be given twice. */
+static bool read_axes(const gantry__rule_call_t *c, axes_t *out) {
+    int64_t given[GANTRY_MAX_RANK];
+    size_t count;
+    bool is_reduced[GANTRY_MAX_RANK] = {false};
+    const int32_t rank = gantry_tensor_shape(c->x[0])->rank;
+    *out = (axes_t){.are_kept = gantry__rule_attr_int(c, "keep_dims") != 0};
+    if (!gantry__rule_read_ints(c, 1, given, GANTRY_MAX_RANK, &count)) return false;
+    for (size_t i = 0; i < count; ++i) {
+        const int64_t axis = given[i] < 0 ? given[i] + rank : given[i];
+        if (axis >= 0 && axis < rank) is_reduced[axis] = true;
+    }
+    for (int32_t d = 0; d < rank; ++d) {
+        if (is_reduced[d]) out->list[out->count++] = d;
+    }
+    return true;
+}
+
+static gantry_reduce_options_t over(const axes_t *axes) {
+    return (gantry_reduce_options_t){
+        .axes = axes->list, .axis_count = axes->count, .keep_dims = true};
+}
+
+/* A reduced tensor with its axes back. */
+static tensor *keep(const gantry__rule_call_t *c, const axes_t *axes, tensor *reduced) {
+    if (axes->are_kept || !reduced) return reduced;
+    gantry_shape_t shape = gantry__shape(c->x[0]);
+    for (size_t i = 0; i < axes->count; ++i) shape.dims[axes->list[i]] = 1;
+    if (gantry__rule_open_sizes(reduced) == 0) return gantry_reshape(c->scope, reduced, shape);
+    for (size_t i = 0; i < axes->count; ++i)
+        reduced = gantry_expand_dims(c->scope, reduced, axes->list[i]);
+    return reduced;
+}
+
+static tensor *repeat(const gantry__rule_call_t *c, const axes_t *axes, tensor *reduced) {
+    return gantry__rule_broadcast_like(c, keep(c, axes, reduced), c->x[0]);
+}
+
+/* ---- sums ---- */
+
+static void rule_sum(gantry__rule_call_t *c) {
+    axes_t axes;
+    if (read_axes(c, &axes)) c->dx[0] = repeat(c, &axes, c->dy[0]);
+}
+
+/* How many elements make one of the mean. */
+static tensor *count_each(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    const int64_t from = gantry_tensor_elements(c->x[0]), to = gantry_tensor_elements(c->y[0]);
+    if (from >= 0 && to >= 0)
+        return gantry__rule_scalar(c, c->x[0], to > 0 ? (double)(from / to) : 1);
+    tensor *most =
+        gantry_maximum(s, gantry_size(s, c->y[0], GANTRY_INT64), gantry_scalar_i64(s, 1));
+    tensor *each = gantry_floor_div(s, gantry_size(s, c->x[0], GANTRY_INT64), most);
+    return gantry_cast(s, each, gantry_tensor_dtype(c->x[0]));
+}
+
+static void rule_mean(gantry__rule_call_t *c) {
+    axes_t axes;
+    if (!read_axes(c, &axes)) return;
+    c->dx[0] = repeat(c, &axes, gantry_div(c->scope, c->dy[0], count_each(c)));
+}
+
+/* x / (y / dy): NaN where the norm is 0 */
+static void rule_euclidean_norm(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    axes_t axes;
+    if (!read_axes(c, &axes)) return;
+    c->dx[0] = gantry_div(s, c->x[0], keep(c, &axes, gantry_div(s, c->y[0], c->dy[0])));
+}
+
+static void rule_l2_loss(gantry__rule_call_t *c) {
+    c->dx[0] = gantry_mul(c->scope, c->x[0], c->dy[0]);
+}
+
+/* ---- the variance: 2 (x - mean) / count ---- */
+
+static tensor *from_mean(gantry__rule_call_t *c, const axes_t *axes) {
+    const gantry_reduce_options_t options = over(axes);
+    return gantry_sub(c->scope, c->x[0], gantry_mean(c->scope, c->x[0], &options));
+}
+
+static void rule_var(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    axes_t axes;
+    if (!read_axes(c, &axes)) return;
+    tensor *each = gantry_div(s, gantry__rule_scale(c, c->dy[0], 2), count_each(c));
+    c->dx[0] = gantry_mul(s, from_mean(c, &axes), keep(c, &axes, each));
+}
+
+/* NaN where the deviation is 0 */
+static void rule_std(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    axes_t axes;
+    if (!read_axes(c, &axes)) return;
+    tensor *each = gantry_div(s, gantry_div(s, c->dy[0], count_each(c)), c->y[0]);
+    c->dx[0] = gantry_mul(s, from_mean(c, &axes), keep(c, &axes, each));
+}
+
+/* Outputs: the mean and the variance. */
+static void rule_moments(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    axes_t axes;
+    if (!read_axes(c, &axes)) return;
+    tensor *sum = NULL;
+    if (c->dy[0]) sum = repeat(c, &axes, gantry_div(s, c->dy[0], count_each(c)));
+    if (c->dy[1]) {
+        tensor *each = gantry_div(s, gantry__rule_scale(c, c->dy[1], 2), count_each(c));
+        tensor *spread = gantry_mul(s, from_mean(c, &axes), keep(c, &axes, each));
+        sum = sum ? gantry_add(s, sum, spread) : spread;
+    }
+    c->dx[0] = sum;
+}
+
+/* dy exp(x - y): the parts would go through the maximum for nothing. */
+static void rule_log_sum_exp(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    axes_t axes;
+    if (!read_axes(c, &axes)) return;
+    tensor *share = gantry_exp(s, gantry_sub(s, c->x[0], keep(c, &axes, c->y[0])));
+    c->dx[0] = gantry_mul(s, keep(c, &axes, c->dy[0]), share);
+}
+
+/* ---- extremes: elements that are all the largest share the gradient ---- */
+
+static void rule_extreme(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    axes_t axes;
+    if (!read_axes(c, &axes)) return;
+    const gantry_reduce_options_t options = over(&axes);
+    tensor *is_chosen = gantry_cast(s, gantry_equal(s, keep(c, &axes, c->y[0]), c->x[0]),
+                                    gantry_tensor_dtype(c->x[0]));
+    tensor *share = gantry_div(s, is_chosen, gantry_sum(s, is_chosen, &options));
+    c->dx[0] = gantry_mul(s, share, keep(c, &axes, c->dy[0]));
+}
+
+/* ---- products: of all elements before and of all behind each, since one may be 0 ---- */
+
+static tensor *others_along(gantry__rule_call_t *c, tensor *x, int32_t axis) {
+    gantry_scope_t *s = c->scope;
+    tensor *before = gantry_cumprod(s, x, axis, &(gantry_scan_options_t){.exclusive = true});
+    tensor *behind =
+        gantry_cumprod(s, x, axis, &(gantry_scan_options_t){.exclusive = true, .reverse = true});
+    return gantry_mul(s, before, behind);
+}
+
+/* The reduced axes come first, in order, then the others. */
+static void order_axes(const axes_t *axes, int32_t rank, int32_t *perm, int32_t *inverse) {
+    int32_t at = 0;
+    for (size_t i = 0; i < axes->count; ++i) perm[at++] = axes->list[i];
+    for (int32_t d = 0; d < rank; ++d) {
+        bool is_reduced = false;
+        for (size_t i = 0; i < axes->count; ++i) is_reduced |= axes->list[i] == d;
+        if (!is_reduced) perm[at++] = d;
+    }
+    for (int32_t d = 0; d < rank; ++d) inverse[perm[d]] = d;
+}
+
+static tensor *others_over(gantry__rule_call_t *c, const axes_t *axes) {
+    gantry_scope_t *s = c->scope;
+    const gantry_shape_t *shape = gantry_tensor_shape(c->x[0]);
+    int32_t perm[GANTRY_MAX_RANK], inverse[GANTRY_MAX_RANK];
+    int64_t reduced = 1, others = 1;
+    if (gantry__rule_open_sizes(c->x[0]) > 0) {
+        gantry__rule_lacks(c, "over several axes needs known sizes");
+        return NULL;
+    }
+    order_axes(axes, shape->rank, perm, inverse);
+    for (int32_t d = 0; d < shape->rank; ++d)
+        *(d < (int32_t)axes->count ? &reduced : &others) *= shape->dims[perm[d]];
+    tensor *turned = gantry_transpose(s, c->x[0], perm);
+    tensor *product = others_along(
+        c, turned ? gantry_reshape(s, turned, GANTRY_SHAPE(reduced, others)) : NULL, 0);
+    return gantry_transpose(s, gantry__rule_reshape_like(c, product, turned), inverse);
+}
+
+static void rule_prod(gantry__rule_call_t *c) {
+    axes_t axes;
+    if (!read_axes(c, &axes)) return;
+    if (axes.count == 0) {
+        c->dx[0] = c->dy[0];
+        return;
+    }
+    tensor *others =
+        axes.count == 1 ? others_along(c, c->x[0], axes.list[0]) : others_over(c, &axes);
+    if (others) c->dx[0] = gantry_mul(c->scope, keep(c, &axes, c->dy[0]), others);
+}
+
+const gantry__rule_t gantry__rules_reduce[] = {{"EuclideanNorm", rule_euclidean_norm},
+                                               {"L2Loss", rule_l2_loss},
+                                               {"LogSumExp", rule_log_sum_exp},
+                                               {"Max", rule_extreme},
+                                               {"Mean", rule_mean},
+                                               {"Min", rule_extreme},
+                                               {"Moments", rule_moments},
+                                               {"Prod", rule_prod},
+                                               {"Std", rule_std},
+                                               {"Sum", rule_sum},
+                                               {"Var", rule_var},
+                                               {NULL, NULL}};

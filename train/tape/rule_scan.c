@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gradients of scans: scans in the other direction along the same axis. */
+#include <float.h>
+
+#include "train/tape/rule_help.h"
+
+typedef const gantry_tensor_t tensor;
+
+typedef enum scan_direction_t { SCAN_AS_RECORDED, SCAN_BACK } scan_direction_t;
+
+/* A scan of x along the recorded axis. */
+static tensor *scan(gantry__rule_call_t *c, const char *op, tensor *x, scan_direction_t direction) {
+    const bool is_reverse = gantry__rule_attr_int(c, "reverse") != 0;
+    const gantry_attr_value_t attrs[] = {
+        {.name = "exclusive", .kind = GANTRY_ATTR_BOOL, .i = gantry__rule_attr_int(c, "exclusive")},
+        {.name = "reverse", .kind = GANTRY_ATTR_BOOL, .i = is_reverse != (direction == SCAN_BACK)}};
+    return gantry__rule_op(c, op, (tensor *[]){x, c->x[1]}, 2, attrs, 2);
+}
+
+static void rule_cumsum(gantry__rule_call_t *c) {
+    c->dx[0] = scan(c, "Cumsum", c->dy[0], SCAN_BACK);
+}
+
+/* Where x is 0 the gradient is 0, as TensorFlow's. */
+static void rule_cumprod(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    tensor *weighted = gantry_mul(s, c->y[0], c->dy[0]);
+    c->dx[0] = gantry_div_no_nan(s, scan(c, "Cumsum", weighted, SCAN_BACK), c->x[0]);
+}
+
+/* The lowest finite number of the type. */
+static tensor *lowest(gantry__rule_call_t *c, tensor *like) {
+    switch ((int)gantry_tensor_dtype(like)) {
+        case GANTRY_FLOAT64: return gantry__rule_scalar(c, like, -DBL_MAX);
+        case GANTRY_FLOAT16: return gantry__rule_scalar(c, like, -65504);
+        case GANTRY_BFLOAT16: return gantry__rule_scalar(c, like, -0x1.FEp127);
+        default: return gantry__rule_scalar(c, like, -(double)FLT_MAX);
+    }
+}
+
+/* exp(scan(log(part) - y) + x) for a part of dy that is positive, or 0. */
+static tensor *share(gantry__rule_call_t *c, tensor *part) {
+    gantry_scope_t *s = c->scope;
+    tensor *is_positive = gantry_greater(s, part, gantry__rule_scalar(c, part, 0));
+    tensor *logs = gantry_select(s, is_positive, gantry_log(s, part), lowest(c, part));
+    tensor *sums = scan(c, "CumulativeLogsumexp", gantry_sub(s, logs, c->y[0]), SCAN_BACK);
+    return gantry_exp(s, gantry_add(s, sums, c->x[0]));
+}
+
+/* By logarithms, which do not overflow: of the positive and of the negative part of dy. */
+static void rule_cumulative_logsumexp(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    tensor *positive = share(c, c->dy[0]), *negative = share(c, gantry_neg(s, c->dy[0]));
+    c->dx[0] = gantry_sub(s, positive, negative);
+}
+
+const gantry__rule_t gantry__rules_scan[] = {{"Cumprod", rule_cumprod},
+                                             {"Cumsum", rule_cumsum},
+                                             {"CumulativeLogsumexp", rule_cumulative_logsumexp},
+                                             {NULL, NULL}};

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gradients of ops that move whole tensors: shapes, orders, blocks, repetition, casts. */
+#include "train/tape/rule_help.h"
+
+typedef const gantry_tensor_t tensor;
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- the same elements ---- */
+
+static void rule_identity(gantry__rule_call_t *c) { c->dx[0] = c->dy[0]; }
+
+static void rule_reshape(gantry__rule_call_t *c) {
+    c->dx[0] = gantry__rule_reshape_like(c, c->dy[0], c->x[0]);
+}
+
+static bool has_float_type(tensor *x) {
+    const gantry_dtype_t dtype = gantry_tensor_dtype(x);
+    return dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64 || dtype == GANTRY_FLOAT16 ||
+           dtype == GANTRY_BFLOAT16;
+}
+
+static void rule_cast(gantry__rule_call_t *c) {
+    if (has_float_type(c->x[0]) && has_float_type(c->dy[0]))
+        c->dx[0] = gantry_cast(c->scope, c->dy[0], gantry_tensor_dtype(c->x[0]));
+}
+
+/* ---- another order ---- */
+
+static void rule_transpose(gantry__rule_call_t *c) {
+    int64_t perm[GANTRY_MAX_RANK];
+    int32_t inverse[GANTRY_MAX_RANK];
+    size_t count;
+    if (!gantry__rule_knows_ints(c, 1, perm, GANTRY_MAX_RANK, &count)) {
+        c->dx[0] = gantry__rule_op2(c, "Transpose", c->dy[0],
+                                    gantry_invert_permutation(c->scope, c->x[1]));
+        return;
+    }
+    for (size_t i = 0; i < count; ++i)
+        inverse[perm[i] < 0 ? perm[i] + (int64_t)count : perm[i]] = (int32_t)i;
+    c->dx[0] = gantry_transpose(c->scope, c->dy[0], inverse);
+}
+
+static void rule_reverse(gantry__rule_call_t *c) {
+    c->dx[0] = gantry__rule_op2(c, "Reverse", c->dy[0], c->x[1]);
+}
+
+/* Back by the same shifts. */
+static void rule_roll(gantry__rule_call_t *c) {
+    tensor *inputs[] = {c->dy[0], gantry_neg(c->scope, c->x[1]), c->x[2], NULL};
+    c->dx[0] = gantry__rule_again(c, "Roll", inputs, NULL, 0);
+}
+
+/* ---- blocks: each op's gradient is the opposite op ---- */
+
+static const char *const block_attrs[] = {"block_size", "data_format"};
+
+static void rule_space_to_depth(gantry__rule_call_t *c) {
+    c->dx[0] = gantry__rule_again(c, "DepthToSpace", (tensor *[4]){c->dy[0]}, block_attrs,
+                                  COUNT(block_attrs));
+}
+
+static void rule_depth_to_space(gantry__rule_call_t *c) {
+    c->dx[0] = gantry__rule_again(c, "SpaceToDepth", (tensor *[4]){c->dy[0]}, block_attrs,
+                                  COUNT(block_attrs));
+}
+
+static void rule_space_to_batch(gantry__rule_call_t *c) {
+    tensor *inputs[] = {c->dy[0], c->x[1], c->x[2], NULL};
+    c->dx[0] = gantry__rule_again(c, "BatchToSpaceND", inputs, NULL, 0);
+}
+
+static void rule_batch_to_space(gantry__rule_call_t *c) {
+    tensor *inputs[] = {c->dy[0], c->x[1], c->x[2], NULL};
+    c->dx[0] = gantry__rule_again(c, "SpaceToBatchND", inputs, NULL, 0);
+}
+
+/* ---- windows of images ---- */
+
+static const char *const patch_attrs[] = {"ksizes", "strides", "rates", "padding",
+                                          "explicit_paddings"};
+
+static void rule_extract_patches(gantry__rule_call_t *c) {
+    tensor *inputs[] = {c->dy[0], gantry_shape(c->scope, c->x[0], GANTRY_INT64), NULL, NULL};
+    c->dx[0] = gantry__rule_again(c, "FoldImagePatches", inputs, patch_attrs, COUNT(patch_attrs));
+}
+
+static void rule_fold_patches(gantry__rule_call_t *c) {
+    c->dx[0] = gantry__rule_again(c, "ExtractImagePatches", (tensor *[4]){c->dy[0]}, patch_attrs,
+                                  COUNT(patch_attrs));
+}
+
+/* ---- repetition ---- */
+
+static void rule_broadcast_to(gantry__rule_call_t *c) {
+    c->dx[0] = gantry__rule_sum_to(c, c->dy[0], c->x[0]);
+}
+
+static void rule_fill(gantry__rule_call_t *c) {
+    if (c->wants[1]) c->dx[1] = gantry_sum(c->scope, c->dy[0], NULL);
+}
+
+/* Sums one dimension of sum, from which each later one is repeated once, over its repetitions. */
+static tensor *sum_repetitions(const gantry__rule_call_t *c, tensor *sum, int32_t axis,
+                               int64_t multiple) {
+    const gantry_shape_t *x = gantry_tensor_shape(c->x[0]);
+    gantry_shape_t shape = {.rank = 4, .dims = {-1, multiple, x->dims[axis], 1}};
+    const gantry_shape_t *now = gantry_tensor_shape(sum);
+    int64_t before = 1;
+    for (int32_t d = 0; d < axis; ++d) before *= now->dims[d];
+    for (int32_t d = axis + 1; d < x->rank; ++d) shape.dims[3] *= x->dims[d];
+    shape.dims[0] = before;
+    tensor *parts = gantry_reshape(c->scope, sum, shape);
+    const int32_t repeated = 1;
+    tensor *less =
+        gantry_sum(c->scope, parts, &(gantry_reduce_options_t){.axes = &repeated, .axis_count = 1});
+    gantry_shape_t next = *now;
+    next.dims[axis] = x->dims[axis];
+    return less ? gantry_reshape(c->scope, less, next) : NULL;
+}
+
+static void rule_tile(gantry__rule_call_t *c) {
+    int64_t multiples[GANTRY_MAX_RANK];
+    size_t count;
+    if (!gantry__rule_read_ints(c, 1, multiples, GANTRY_MAX_RANK, &count)) return;
+    if (gantry__rule_open_sizes(c->x[0]) > 0) {
+        gantry__rule_lacks(c, "needs known sizes");
+        return;
+    }
+    tensor *sum = c->dy[0];
+    for (size_t i = count; i-- > 0 && sum;) {
+        if (multiples[i] != 1) sum = sum_repetitions(c, sum, (int32_t)i, multiples[i]);
+    }
+    c->dx[0] = sum;
+}
+
+/* ---- parts of matrices ---- */
+
+static const char *const align_attr[] = {"align"};
+
+/* MatrixDiagPart of dy, by the diagonals that an input names. */
+static tensor *diagonals_of(gantry__rule_call_t *c, size_t k) {
+    tensor *inputs[] = {c->dy[0], c->record->input_count > k ? c->x[k] : NULL, NULL, NULL};
+    return gantry__rule_again(c, "MatrixDiagPart", inputs, align_attr, 1);
+}
+
+static tensor *set_diagonals(gantry__rule_call_t *c, tensor *matrices, tensor *diagonals,
+                             size_t k) {
+    tensor *inputs[] = {matrices, diagonals, c->record->input_count > k ? c->x[k] : NULL, NULL};
+    return matrices && diagonals ? gantry__rule_again(c, "MatrixSetDiag", inputs, align_attr, 1)
+                                 : NULL;
+}
+
+static void rule_band_part(gantry__rule_call_t *c) {
+    tensor *inputs[] = {c->dy[0], c->x[1], c->x[2], NULL};
+    c->dx[0] = gantry__rule_again(c, "MatrixBandPart", inputs, NULL, 0);
+}
+
+static void rule_diag(gantry__rule_call_t *c) { c->dx[0] = diagonals_of(c, 1); }
+
+static void rule_diag_part(gantry__rule_call_t *c) {
+    c->dx[0] = set_diagonals(c, gantry_zeros_like(c->scope, c->x[0]), c->dy[0], 1);
+}
+
+static void rule_set_diag(gantry__rule_call_t *c) {
+    if (c->wants[0]) c->dx[0] = set_diagonals(c, c->dy[0], gantry_zeros_like(c->scope, c->x[1]), 2);
+    if (c->wants[1]) c->dx[1] = diagonals_of(c, 2);
+}
+
+const gantry__rule_t gantry__rules_shape[] = {{"BatchToSpaceND", rule_batch_to_space},
+                                              {"BroadcastTo", rule_broadcast_to},
+                                              {"Cast", rule_cast},
+                                              {"DepthToSpace", rule_depth_to_space},
+                                              {"ExpandDims", rule_reshape},
+                                              {"ExtractImagePatches", rule_extract_patches},
+                                              {"Fill", rule_fill},
+                                              {"FoldImagePatches", rule_fold_patches},
+                                              {"Identity", rule_identity},
+                                              {"MatrixBandPart", rule_band_part},
+                                              {"MatrixDiag", rule_diag},
+                                              {"MatrixDiagPart", rule_diag_part},
+                                              {"MatrixSetDiag", rule_set_diag},
+                                              {"Reshape", rule_reshape},
+                                              {"Reverse", rule_reverse},
+                                              {"Roll", rule_roll},
+                                              {"SpaceToBatchND", rule_space_to_batch},
+                                              {"SpaceToDepth", rule_space_to_depth},
+                                              {"Squeeze", rule_reshape},
+                                              {"Tile", rule_tile},
+                                              {"Transpose", rule_transpose},
+                                              {NULL, NULL}};

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gradients of convolutions and pools, by TensorFlow's ops for them. Each takes the attributes of
+ * the op itself. */
+#include "train/tape/rule.h"
+
+typedef const gantry_tensor_t tensor;
+
+static tensor *shape_of(gantry__rule_call_t *c, tensor *x) {
+    const gantry_shape_t *shape = gantry_tensor_shape(x);
+    return gantry__rule_host_ints(c, shape->dims, (size_t)shape->rank);
+}
+
+static tensor *call(gantry__rule_call_t *c, const char *op, tensor *first, tensor *second,
+                    tensor *third) {
+    return gantry__rule_op(c, op, (tensor *[]){first, second, third}, third ? 3 : 2,
+                           c->record->attrs, c->record->attr_count);
+}
+
+static void convolution(gantry__rule_call_t *c, const char *of_input, const char *of_filter) {
+    tensor *input = c->x[0], *filter = c->x[1], *dy = c->dy[0];
+    if (c->wants[0]) c->dx[0] = call(c, of_input, shape_of(c, input), filter, dy);
+    if (c->wants[1]) c->dx[1] = call(c, of_filter, input, shape_of(c, filter), dy);
+}
+
+static void rule_conv_2d(gantry__rule_call_t *c) {
+    convolution(c, "Conv2DBackpropInput", "Conv2DBackpropFilter");
+}
+
+static void rule_depthwise(gantry__rule_call_t *c) {
+    convolution(c, "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter");
+}
+
+/* Conv2DBackpropInput(input_sizes, filter, out_backprop) is linear in both. */
+static void rule_conv_2d_backprop_input(gantry__rule_call_t *c) {
+    tensor *filter = c->x[1], *backprop = c->x[2], *dy = c->dy[0];
+    if (c->wants[1]) c->dx[1] = call(c, "Conv2DBackpropFilter", dy, shape_of(c, filter), backprop);
+    if (c->wants[2]) c->dx[2] = call(c, "Conv2D", dy, filter, NULL);
+}
+
+/* Conv2DBackpropFilter(input, filter_sizes, out_backprop) likewise. */
+static void rule_conv_2d_backprop_filter(gantry__rule_call_t *c) {
+    tensor *input = c->x[0], *backprop = c->x[2], *dy = c->dy[0];
+    if (c->wants[0]) c->dx[0] = call(c, "Conv2DBackpropInput", shape_of(c, input), dy, backprop);
+    if (c->wants[2]) c->dx[2] = call(c, "Conv2D", input, dy, NULL);
+}
+
+static void rule_max_pool(gantry__rule_call_t *c) {
+    c->dx[0] = call(c, "MaxPoolGrad", c->x[0], c->y[0], c->dy[0]);
+}
+
+static void rule_avg_pool(gantry__rule_call_t *c) {
+    c->dx[0] = call(c, "AvgPoolGrad", shape_of(c, c->x[0]), c->dy[0], NULL);
+}
+
+const gantry__rule_t gantry__rules_window[] = {
+    {"AvgPool", rule_avg_pool},
+    {"Conv2D", rule_conv_2d},
+    {"Conv2DBackpropFilter", rule_conv_2d_backprop_filter},
+    {"Conv2DBackpropInput", rule_conv_2d_backprop_input},
+    {"DepthwiseConv2dNative", rule_depthwise},
+    {"MaxPool", rule_max_pool},
+    {NULL, NULL}};

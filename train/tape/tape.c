@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a tape records: an observer of its scope keeps each op with an input that is tracked, and
+ * tracks its outputs. */
+#include <string.h>
+
+#include "train/base/fail.h"
+#include "train/base/memory.h"
+#include "train/tape/rule.h"
+#include "train/tape/tape_state.h"
+
+static bool is_floating(gantry_dtype_t dtype) {
+    return dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64 || dtype == GANTRY_FLOAT16 ||
+           dtype == GANTRY_BFLOAT16;
+}
+
+/* ---- tracked tensors ---- */
+
+static gantry_status_t track(gantry_tape_t *tape, const gantry_tensor_t *tensor,
+                             uint32_t *out_number) {
+    *out_number = gantry__pointer_map_find(&tape->numbers, tensor);
+    if (*out_number != GANTRY__POINTER_MAP_NONE) return GANTRY_OK;
+    const uint32_t number = (uint32_t)tape->tensor_count;
+    if (!gantry__train_grow(&tape->tensors, tape->tensor_count, &tape->tensor_capacity,
+                            sizeof *tape->tensors) ||
+        !gantry__pointer_map_add(&tape->numbers, tensor, number))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    tape->tensors[tape->tensor_count++] = gantry_tensor_retain(tensor);
+    *out_number = number;
+    return GANTRY_OK;
+}
+
+static bool is_any_tracked(const gantry_tape_t *tape, const gantry_observation_t *observation) {
+    for (size_t i = 0; i < observation->input_count; ++i) {
+        if (gantry__pointer_map_find(&tape->numbers, observation->inputs[i]) !=
+            GANTRY__POINTER_MAP_NONE)
+            return true;
+    }
+    return false;
+}
+
+static bool is_any_floating(const gantry_observation_t *observation) {
+    for (size_t i = 0; i < observation->output_count; ++i) {
+        if (is_floating(gantry_tensor_dtype(observation->outputs[i]))) return true;
+    }
+    return false;
+}
+
+/* ---- the observer ---- */
+
+static gantry_status_t number_tensors(gantry_tape_t *tape, gantry__record_t *record) {
+    for (size_t i = 0; i < record->input_count + record->output_count; ++i) {
+        const gantry_tensor_t *tensor = record->tensors[i];
+        record->numbers[i] = GANTRY__NOT_TRACKED;
+        if (i < record->input_count)
+            record->numbers[i] = gantry__pointer_map_find(&tape->numbers, tensor);
+        else if (is_floating(gantry_tensor_dtype(tensor)))
+            GANTRY__TRAIN_TRY(track(tape, tensor, &record->numbers[i]));
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t keep_record(gantry_tape_t *tape, const gantry_observation_t *observation,
+                                   const gantry__rule_t *rule) {
+    if (!gantry__train_grow(&tape->records, tape->record_count, &tape->record_capacity,
+                            sizeof *tape->records))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    gantry__record_t *record = &tape->records[tape->record_count];
+    GANTRY__TRAIN_TRY(gantry__record_init(record, observation));
+    record->rule = rule;
+    ++tape->record_count;
+    return number_tensors(tape, record);
+}
+
+static bool is_watched(const gantry_tape_t *tape, const gantry_variable_t *variable) {
+    if (!tape->watches_named) return true;
+    for (size_t i = 0; i < tape->watched_count; ++i) {
+        if (tape->watched[i] == variable) return true;
+    }
+    return false;
+}
+
+static gantry_status_t keep_read(gantry_tape_t *tape, const gantry_observation_t *observation) {
+    uint32_t number;
+    if (!is_watched(tape, observation->variable) ||
+        !is_floating(gantry_variable_dtype(observation->variable)))
+        return GANTRY_OK;
+    if (!gantry__train_grow(&tape->reads, tape->read_count, &tape->read_capacity,
+                            sizeof *tape->reads))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    GANTRY__TRAIN_TRY(track(tape, observation->outputs[0], &number));
+    tape->reads[tape->read_count++] = (gantry__read_t){observation->variable, number};
+    return GANTRY_OK;
+}
+
+static gantry_status_t tape_observe(gantry_scope_t *scope, const gantry_observation_t *observation,
+                                    void *user) {
+    gantry_tape_t *tape = user;
+    (void)scope;
+    if (tape->is_paused || tape->is_spent) return GANTRY_OK;
+    if (observation->variable) return keep_read(tape, observation);
+    if (!is_any_tracked(tape, observation) || !is_any_floating(observation)) return GANTRY_OK;
+    const gantry__rule_t *rule = gantry__rule_recall(&tape->rules, observation->op);
+    if (rule && !rule->run) return GANTRY_OK; /* no gradient flows */
+    return keep_record(tape, observation, rule);
+}
+
+static bool tape_takes_whole(const char *op, void *user) {
+    gantry_tape_t *tape = user;
+    return gantry__rule_recall(&tape->rules, op) != NULL;
+}
+
+/* ---- the public calls ---- */
+
+static gantry_status_t tape_make(gantry_scope_t *scope, const gantry_tape_options_t *options,
+                                 gantry_tape_t **out_tape) {
+    gantry_tape_options_t chosen;
+    GANTRY__TRAIN_TRY(gantry__train_options(options, sizeof chosen, &chosen, sizeof chosen,
+                                            "gantry_tape_begin: options"));
+    gantry_tape_t *tape = gantry__train_alloc(1, sizeof *tape);
+    if (!tape) return GANTRY_RESOURCE_EXHAUSTED;
+    tape->scope = scope;
+    tape->is_persistent = chosen.persistent;
+    tape->watches_named = chosen.watches_named_variables;
+    tape->observer =
+        (gantry_observer_t){.observe = tape_observe, .whole = tape_takes_whole, .user = tape};
+    gantry_status_t status = gantry_scope_observe(scope, &tape->observer);
+    if (status != GANTRY_OK) {
+        gantry__train_free(tape);
+        return status;
+    }
+    *out_tape = tape;
+    return GANTRY_OK;
+}
+
+gantry_tape_t *gantry_tape_begin(gantry_scope_t *scope, const gantry_tape_options_t *options) {
+    gantry_tape_t *tape = NULL;
+    if (gantry_scope_status(scope) != GANTRY_OK) return NULL;
+    (void)gantry__train_hand_on(scope, tape_make(scope, options, &tape));
+    return tape;
+}
+
+void gantry__tape_clear(gantry_tape_t *tape) {
+    for (size_t i = 0; i < tape->record_count; ++i) gantry__record_deinit(&tape->records[i]);
+    for (size_t i = 0; i < tape->tensor_count; ++i) gantry_tensor_release(tape->tensors[i]);
+    gantry__pointer_map_deinit(&tape->numbers);
+    tape->record_count = tape->tensor_count = tape->read_count = 0;
+}
+
+void gantry_tape_end(gantry_tape_t *tape) {
+    if (!tape) return;
+    gantry_scope_unobserve(tape->scope, &tape->observer);
+    gantry__tape_clear(tape);
+    gantry__train_free(tape->records);
+    gantry__train_free(tape->tensors);
+    gantry__train_free(tape->reads);
+    gantry__train_free(tape->watched);
+    gantry__train_free(tape);
+}
+
+void gantry_tape_pause(gantry_tape_t *tape, bool pauses) {
+    if (tape) tape->is_paused = pauses;
+}
+
+static gantry_status_t check_tape(const gantry_tape_t *tape, const char *call) {
+    if (tape) return gantry_scope_status(tape->scope);
+    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                              "%s: the tape is NULL; one from gantry_tape_begin is accepted", call);
+}
+
+gantry_status_t gantry_tape_watch(gantry_tape_t *tape, const gantry_tensor_t *tensor) {
+    uint32_t number;
+    GANTRY__TRAIN_TRY(check_tape(tape, "gantry_tape_watch"));
+    if (!tensor || !is_floating(gantry_tensor_dtype(tensor)))
+        return gantry__train_refuse(
+            tape->scope, "gantry_tape_watch: the tensor is %s; one of a floating type is accepted",
+            tensor ? gantry_dtype_name(gantry_tensor_dtype(tensor)) : "NULL");
+    return gantry__train_hand_on(tape->scope, track(tape, tensor, &number));
+}
+
+gantry_status_t gantry_tape_watch_variable(gantry_tape_t *tape, gantry_variable_t *variable) {
+    GANTRY__TRAIN_TRY(check_tape(tape, "gantry_tape_watch_variable"));
+    if (!variable || !is_floating(gantry_variable_dtype(variable)))
+        return gantry__train_refuse(
+            tape->scope,
+            "gantry_tape_watch_variable: the variable is %s; one of a floating type is accepted",
+            variable ? gantry_dtype_name(gantry_variable_dtype(variable)) : "NULL");
+    if (!gantry__train_grow(&tape->watched, tape->watched_count, &tape->watched_capacity,
+                            sizeof *tape->watched))
+        return gantry__train_hand_on(tape->scope, GANTRY_RESOURCE_EXHAUSTED);
+    tape->watched[tape->watched_count++] = variable;
+    return GANTRY_OK;
+}
