@@ -367,7 +367,7 @@ static void take_time(void *context, int64_t begin, int64_t end) {
     clock_ns += LOOP_NS;
 }
 
-/* A pool of two threads. Its worker sleeps, and the test only counts the calls that would wake it. */
+/* A pool of two threads. Its worker sleeps; calls that would wake it are only counted. */
 static void open_asleep(cpu_call_t *device) {
     cpu_call_open(device, 0, 2);
     gantry__cpu_parallel_for(&device->device, 2, 1, count_calls, &(atomic_int){0});
