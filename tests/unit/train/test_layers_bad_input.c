@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers refuse what they do not take, when they are made or built, with a text that says so; without
- * memory they leak nothing. */
+/* Layers refuse bad numbers and inputs, when they are made or built, with a text that says so;
+ * without memory they leak nothing. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>
@@ -276,8 +276,9 @@ static void input_counts_are_checked(void **state) {
                     "layer Add has 1 inputs; 2 or more are accepted");
     expect_no_model(gantry_concatenate_layer(-1, NULL), GANTRY_FLOAT32, inputs, 1,
                     "layer Concatenate has 1 inputs; 2 or more are accepted");
-    expect_no_model(gantry_multi_head_attention(1, 1, NULL), GANTRY_FLOAT32, inputs, 4,
-                    "layer MultiHeadAttention has 4 inputs; 1 to 3 are accepted: query, value, key");
+    expect_no_model(
+        gantry_multi_head_attention(1, 1, NULL), GANTRY_FLOAT32, inputs, 4,
+        "layer MultiHeadAttention has 4 inputs; 1 to 3 are accepted: query, value, key");
 }
 
 /* A layer that failed is not the model's only error: the text reaches gantry_model_build. */
@@ -308,9 +309,8 @@ static bool build_and_call(size_t index) {
         inputs[i] = train_layer_tensor(scope, &state, dtype, c->shapes[i], 1024);
     }
     (void)gantry_model_apply(model, train_layer_make(index), values, c->input_count);
-    const bool is_done =
-        gantry_model_build(model, GANTRY_DTYPE_NONE, GANTRY_SCALAR) == GANTRY_OK &&
-        gantry_model_call(model, scope, inputs, c->input_count, c->training);
+    const bool is_done = gantry_model_build(model, GANTRY_DTYPE_NONE, GANTRY_SCALAR) == GANTRY_OK &&
+                         gantry_model_call(model, scope, inputs, c->input_count, c->training);
     gantry_model_release(model);
     gantry_scope_clear(scope);
     (void)gantry_scope_end(scope);
