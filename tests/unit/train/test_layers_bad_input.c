@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers refuse what they do not take, when they are made or built, with a text that says so; without
- * memory they leak nothing. */
+/* Layers refuse bad numbers and inputs, when they are made or built, with a text that says so;
+ * without memory they leak nothing. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>
