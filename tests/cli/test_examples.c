@@ -126,12 +126,12 @@ static void classifier_without_texts_says_what_to_install(void **state) {
 
 static void classifier_learns_debians_fortunes(void **state) {
     (void)state;
-    if (run("$BIN/text_classifier --device CPU:0 --limit 3000 --epochs 2") == 77)
+    if (run("$BIN/text_classifier --device CPU:0 --limit 6000 --epochs 3") == 77)
         SKIP_BECAUSE("Debian's packages fortunes and fortunes-min are not installed");
-    expect_in_output("3000 texts of 39 topics: 2700 to learn from, 300 held out; 9999 words");
-    /* 39 topics: by chance 0.03, and 0.13 among five */
-    assert_true(number_behind("held-out accuracy: ") > 0.06);
-    assert_true(number_behind("among the first five: ") > 0.25);
+    expect_in_output("6000 texts of 39 topics: 5400 to learn from, 600 held out; 9999 words");
+    /* the largest topics, named always, are right for 0.08, and for 0.35 among five */
+    assert_true(number_behind("held-out accuracy: ") > 0.14);
+    assert_true(number_behind("among the first five: ") > 0.44);
 }
 
 /* ---- the guide's model, and a loop of one's own ---- */
