@@ -5,10 +5,10 @@
  *   text_classifier [options] [LABEL=FILE ...]    trains, and tests on held-out texts
  *   text_classifier --save FOLDER ...             keeps the model in FOLDER
  *   text_classifier --load FOLDER --classify      reads texts from standard input, one a line
- *   text_classifier --replicas N ...              trains on the first N GPUs, or on N virtual CPUs
+ *   text_classifier --replicas N ...              trains on N GPUs, or on N virtual devices
  *
  * Without LABEL=FILE, the topics are the files of Debian's packages fortunes and fortunes-min that
- * have 50 texts or more. A line "%" ends a text. The model's file has the weights, the topics and
+ * have 50 texts or more, or those of another folder, --texts FOLDER. A line "%" ends a text. The model's file has the weights, the topics and
  * the vocabulary, so that they always belong together. */
 #define _POSIX_C_SOURCE 200809L
 #include "example.h"
@@ -21,13 +21,13 @@
 
 #include "text_words.h"
 
-#define FORTUNES "/usr/share/games/fortunes"
 #define LARGEST_REPLICAS 64
+#define PART_BYTES (UINT64_C(512) << 20) /* of a GPU that replicas share */
 
 enum { LENGTH = 300, VOCABULARY = 10000, LEAST_TEXTS = 50, SHOWN_TOPICS = 3, SKIPPED = 77 };
 
 typedef struct options_t {
-    const char *device, *save, *load;
+    const char *device, *save, *load, *texts;
     bool classify;
     int64_t epochs, batch;
     size_t replicas, limit; /* 0: no strategy, all texts */
@@ -65,7 +65,7 @@ static _Noreturn void show_usage(const char *wrong) {
         stderr,
         "text_classifier: \"%s\" is not understood\n"
         "usage: text_classifier [--device NAME] [--replicas N] [--epochs N] [--batch N] [--seed N] [--limit TEXTS]\n"
-        "                       [--save FOLDER] [--load FOLDER] [--classify] [LABEL=FILE ...]\n"
+        "                       [--save FOLDER] [--load FOLDER] [--classify] [--texts FOLDER | LABEL=FILE ...]\n"
         "--load needs --classify. Without LABEL=FILE: the topics of Debian's packages fortunes and fortunes-min.\n",
         wrong);
     exit(2);
@@ -85,6 +85,8 @@ static void read_option(options_t *options, const char *word, const char *value)
         options->save = value;
     else if (strcmp(word, "--load") == 0)
         options->load = value;
+    else if (strcmp(word, "--texts") == 0)
+        options->texts = value;
     else if (strcmp(word, "--replicas") == 0)
         options->replicas = (size_t)read_number(value, 1, LARGEST_REPLICAS);
     else if (strcmp(word, "--epochs") == 0)
@@ -100,7 +102,7 @@ static void read_option(options_t *options, const char *word, const char *value)
 }
 
 static options_t read_options(int argc, char **argv) {
-    options_t options = {.epochs = 5, .batch = 32, .seed = 1};
+    options_t options = {.texts = "/usr/share/games/fortunes", .epochs = 5, .batch = 32, .seed = 1};
     int i = 1;
     for (; i < argc && argv[i][0] == '-'; ++i) {
         if (strcmp(argv[i], "--classify") == 0) {
@@ -119,20 +121,31 @@ static options_t read_options(int argc, char **argv) {
 
 /* ---- devices ---- */
 
-/* Uses the first N GPUs if the machine has so many and --device names no CPU, else N virtual
- * CPUs. */
+/* Makes N devices of a type: the first N GPUs, or N parts of the first one; without a GPU, or with
+ * --device CPU:0, N virtual CPUs. Returns the type. */
+static const char *make_devices(gantry_runtime_t *runtime, const options_t *options) {
+    const gantry_physical_device_t *gpu;
+    gantry_logical_device_config_t parts[LARGEST_REPLICAS] = {{0}};
+    size_t gpus = 0;
+    example_check(gantry_list_physical_devices(runtime, "GPU", 1, &gpu, &gpus), "the GPUs");
+    if (gpus == 0 || (options->device && strstr(options->device, "CPU"))) {
+        example_check(gantry_set_logical_cpu_devices(runtime, options->replicas),
+                      "the virtual CPUs");
+        return "CPU";
+    }
+    for (size_t i = 0; i < options->replicas; ++i) parts[i].memory_limit_bytes = PART_BYTES;
+    if (gpus < options->replicas)
+        example_check(
+            gantry_set_logical_device_configuration(runtime, gpu, parts, options->replicas),
+            "the virtual GPUs");
+    return "GPU";
+}
+
 static void open_strategy(classifier_t *all, const options_t *options) {
     char names[LARGEST_REPLICAS][16];
-    const char *devices[LARGEST_REPLICAS];
-    size_t gpus = 0;
-    example_check(gantry_list_physical_devices(all->runtime, "GPU", 0, NULL, &gpus), "the GPUs");
-    const bool on_gpus = gpus >= options->replicas &&
-                         !(options->device && strstr(options->device, "CPU")); /* also "/CPU:0" */
-    if (!on_gpus)
-        example_check(gantry_set_logical_cpu_devices(all->runtime, options->replicas),
-                      "the virtual CPUs");
+    const char *devices[LARGEST_REPLICAS], *type = make_devices(all->runtime, options);
     for (size_t i = 0; i < options->replicas; ++i) {
-        (void)snprintf(names[i], sizeof names[i], "%s:%zu", on_gpus ? "GPU" : "CPU", i);
+        (void)snprintf(names[i], sizeof names[i], "%s:%zu", type, i);
         devices[i] = names[i];
     }
     all->strategy = gantry_mirrored_strategy(all->runtime, devices, options->replicas);
@@ -157,10 +170,10 @@ static int compare_names(const void *left, const void *right) {
 /* Whether a file of the folder has texts: NAME.dat is an index, NAME.u8 a link. */
 static bool is_topic(const char *name) { return !strchr(name, '.'); }
 
-static void read_fortunes(texts_t *texts) {
-    char path[512], *names[LARGEST_TOPICS];
+static void read_folder(texts_t *texts, const char *name) {
+    char path[1024], *names[LARGEST_TOPICS];
     size_t count = 0;
-    DIR *folder = opendir(FORTUNES);
+    DIR *folder = opendir(name);
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
         if (!is_topic(entry->d_name) || count == LARGEST_TOPICS) continue;
         names[count] = allocate(strlen(entry->d_name) + 1, 1);
@@ -169,7 +182,7 @@ static void read_fortunes(texts_t *texts) {
     if (folder) (void)closedir(folder);
     qsort((void *)names, count, sizeof *names, compare_names);
     for (size_t i = 0; i < count; ++i) {
-        (void)snprintf(path, sizeof path, "%s/%s", FORTUNES, names[i]);
+        (void)snprintf(path, sizeof path, "%s/%s", name, names[i]);
         if (!read_topic(texts, names[i], path, LEAST_TEXTS)) stop("a topic cannot be read");
         free(names[i]);
     }
@@ -178,7 +191,7 @@ static void read_fortunes(texts_t *texts) {
         "text_classifier: no texts in %s; install Debian's packages by\n"
         "    apt-get install fortunes fortunes-min\n"
         "or name files of your own: text_classifier LABEL=FILE LABEL=FILE ...\n",
-        FORTUNES);
+        name);
     exit(SKIPPED);
 }
 
@@ -201,7 +214,7 @@ static void read_texts(classifier_t *all, const options_t *options) {
     if (options->file_count > 0)
         read_files(texts, options->files, options->file_count);
     else
-        read_fortunes(texts);
+        read_folder(texts, options->texts);
     shuffle_texts(texts, options->seed);
     if (options->limit > 0 && options->limit < texts->count) texts->count = options->limit;
     all->held_out = texts->count / 10;

@@ -13,7 +13,7 @@
 
 #define OBJECTS 4096
 
-typedef enum kind_t { RUNTIME, SCOPE, VARIABLE, TENSOR } kind_t;
+typedef enum kind_t { RUNTIME, SCOPE, VARIABLE, TENSOR, OPTIMIZER, METRIC } kind_t;
 
 typedef struct object_t {
     kind_t kind;
@@ -151,6 +151,12 @@ static void end_all_objects(void) {
     const object_t *object;
     while ((object = newest(SCOPE)) != NULL)
         (void)faults_scope_end((gantry_scope_t *)(uintptr_t)object->at);
+#ifdef GANTRY_FAULTS_TRAIN
+    while ((object = newest(OPTIMIZER)) != NULL)
+        faults_optimizer_release((gantry_optimizer_t *)(uintptr_t)object->at);
+    while ((object = newest(METRIC)) != NULL)
+        faults_metric_release((gantry_metric_t *)(uintptr_t)object->at);
+#endif
     while ((object = newest(VARIABLE)) != NULL)
         faults_variable_release((gantry_variable_t *)(uintptr_t)object->at);
     while ((object = newest(TENSOR)) != NULL)
@@ -221,6 +227,28 @@ void faults_tensor_release(gantry_tensor_t *tensor) {
     remove_object(TENSOR, tensor);
     gantry_tensor_release(tensor);
 }
+
+#ifdef GANTRY_FAULTS_TRAIN
+gantry_optimizer_t *faults_optimizer_keep(gantry_optimizer_t *optimizer) {
+    add_object(OPTIMIZER, optimizer, NULL);
+    return optimizer;
+}
+
+void faults_optimizer_release(gantry_optimizer_t *optimizer) {
+    remove_object(OPTIMIZER, optimizer);
+    gantry_optimizer_release(optimizer);
+}
+
+gantry_metric_t *faults_metric_keep(gantry_metric_t *metric) {
+    add_object(METRIC, metric, NULL);
+    return metric;
+}
+
+void faults_metric_release(gantry_metric_t *metric) {
+    remove_object(METRIC, metric);
+    gantry_metric_release(metric);
+}
+#endif
 
 /* ---- runtimes ---- */
 

@@ -11,6 +11,10 @@
 #include <gantry/gantry.h>
 #include <stdlib.h>
 
+#ifdef GANTRY_FAULTS_TRAIN
+#include <gantry_train/train.h>
+#endif
+
 gantry_status_t faults_note_status(gantry_status_t status, const char *call, const char *file,
                                    int line);
 gantry_status_t faults_note_scope_status(const gantry_scope_t *scope, const char *file, int line);
@@ -32,6 +36,12 @@ void faults_variable_release(gantry_variable_t *variable);
 gantry_tensor_t *faults_tensor_retain(const gantry_tensor_t *tensor);
 void faults_tensor_release(gantry_tensor_t *tensor);
 _Noreturn void faults_exit(int code);
+#ifdef GANTRY_FAULTS_TRAIN
+gantry_optimizer_t *faults_optimizer_keep(gantry_optimizer_t *optimizer);
+void faults_optimizer_release(gantry_optimizer_t *optimizer);
+gantry_metric_t *faults_metric_keep(gantry_metric_t *metric);
+void faults_metric_release(gantry_metric_t *metric);
+#endif
 
 #ifndef FAULTS_CALLS_PLAIN /* the tool's own files call Gantry directly */
 
@@ -64,6 +74,12 @@ _Noreturn void faults_exit(int code);
 #define gantry_tensor_retain(tensor) faults_tensor_retain(tensor)
 #define gantry_tensor_release(tensor) faults_tensor_release(tensor)
 #define exit(code) faults_exit(code)
+#ifdef GANTRY_FAULTS_TRAIN /* what language_id makes */
+#define gantry_adam(options) faults_optimizer_keep(gantry_adam(options))
+#define gantry_optimizer_release(optimizer) faults_optimizer_release(optimizer)
+#define gantry_mean_metric(options) faults_metric_keep(gantry_mean_metric(options))
+#define gantry_metric_release(metric) faults_metric_release(metric)
+#endif
 
 #endif
 #endif

@@ -12,6 +12,7 @@
 #include "faults_examples.inc"
 #undef GANTRY_FAULTS_EXAMPLE
 
+#ifdef GANTRY_FAULTS_TRAIN
 int faults_program_saved(int argc, char **argv) {
     char model[512], english[512], french[512];
     char *const device = argv[1];
@@ -40,6 +41,7 @@ int faults_program_saved(int argc, char **argv) {
     int code = faults_example_language_id(15, train);
     return code ? code : faults_example_language_id(10, classify);
 }
+#endif
 
 #define DEVICE "--device", "%d"
 #define GROUP(name) "conformance." name, faults_conformance_main, FAULTS_ON_ALL
@@ -79,9 +81,11 @@ const faults_scenario_t faults_scenarios[] = {
     /* host faults only: the group checks exact sizes of regions, and a smaller region replaces one
      * that a driver refuses */
     {"example.memory_control", faults_example_memory_control, FAULTS_ON_HOST, {"--device", "CPU:0"}},
+#ifdef GANTRY_FAULTS_TRAIN
     {"example.language_id", faults_example_language_id, FAULTS_ON_ALL,
      {DEVICE, "--epochs", "1", "--batch", "40", "--features", "16", "--words", "20", "en=%t/en.txt", "fr=%t/fr.txt"}},
     {"example.language_id.saved", faults_program_saved, FAULTS_ON_ALL, {"%d", "%t"}},
+#endif
     {GROUP("tensor"), GROUP_ARGS("tensor")},
     {GROUP("transfer") | FAULTS_WITH_GPUS, GROUP_ARGS("transfer")},
     {GROUP("call"), GROUP_ARGS("call")},
