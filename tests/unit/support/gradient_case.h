@@ -186,4 +186,49 @@ static inline void gradient_expect_equal(const gradient_case_t *c, size_t input,
     free(got.data);
 }
 
+/* ---- functions: the same bits as op by op ---- */
+
+static inline void gradient_case_body(gantry_scope_t *scope, gradient_tensor_t *const *given,
+                                      gradient_tensor_t **outputs, void *user) {
+    const gradient_case_t *c = user;
+    gradient_tensor_t *inputs[GRADIENT_MOST_VALUES], *gradients[GRADIENT_MOST_VALUES];
+    gradient_case_inputs(scope, c, NULL, inputs);
+    for (size_t i = 0, at = 0; i < c->input_count; ++i) {
+        if (gradient_is_floating(inputs[i])) inputs[i] = given[at++];
+    }
+    gradient_case_gradients(scope, c, inputs, gradients);
+    for (size_t k = 0; k < c->of_count; ++k) outputs[k] = gradients[c->of[k]];
+}
+
+static inline void gradient_expect_traced(gantry_runtime_t *runtime, const char *device,
+                                          const gradient_case_t *c) {
+    const golden_tolerance_t exact = {.exact = true};
+    gradient_tensor_t *inputs[GRADIENT_MOST_VALUES], *eager[GRADIENT_MOST_VALUES];
+    gradient_tensor_t *floating[GRADIENT_MOST_VALUES], *traced[GRADIENT_MOST_VALUES];
+    gantry_input_spec_t specs[GRADIENT_MOST_VALUES];
+    size_t count = 0;
+    gantry_function_t *function;
+    gantry_scope_t *scope = gantry_scope_begin(runtime, device);
+    assert_non_null(scope);
+    gradient_case_inputs(scope, c, NULL, inputs);
+    for (size_t i = 0; i < c->input_count; ++i) {
+        if (!gradient_is_floating(inputs[i])) continue;
+        floating[count] = inputs[i];
+        specs[count++] =
+            (gantry_input_spec_t){"x", c->golden->inputs[i].dtype, c->golden->inputs[i].shape};
+    }
+    gradient_case_gradients(scope, c, inputs, eager);
+    if (gantry_function_trace(runtime, "gradients", gradient_case_body, (void *)c, specs, count,
+                              c->of_count, NULL, &function) != GANTRY_OK ||
+        gantry_function_call(scope, function, floating, count, traced, c->of_count) != GANTRY_OK)
+        fail_msg("%s: %s", c->golden->name, gantry_last_message());
+    for (size_t k = 0; k < c->of_count; ++k) {
+        golden_tensor_t expected = gradient_read(eager[c->of[k]]);
+        gradient_expect_equal(c, (size_t)c->of[k], &expected, &exact, traced[k]);
+        free(expected.data);
+    }
+    gantry_function_release(function);
+    expect_ended_well(scope);
+}
+
 #endif

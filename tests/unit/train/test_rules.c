@@ -233,52 +233,11 @@ static void second_gradients_are_those_of_differences(void **state) {
 
 /* ---- functions ---- */
 
-static void body_of_gradients(gantry_scope_t *scope, gradient_tensor_t *const *given,
-                              gradient_tensor_t **outputs, void *user) {
-    const gradient_case_t *c = user;
-    gradient_tensor_t *inputs[GRADIENT_MOST_VALUES], *gradients[GRADIENT_MOST_VALUES];
-    gradient_case_inputs(scope, c, NULL, inputs);
-    for (size_t i = 0, at = 0; i < c->input_count; ++i) {
-        if (gradient_is_floating(inputs[i])) inputs[i] = given[at++];
-    }
-    gradient_case_gradients(scope, c, inputs, gradients);
-    for (size_t k = 0; k < c->of_count; ++k) outputs[k] = gradients[c->of[k]];
-}
-
-static void check_function(const gradient_case_t *c) {
-    const golden_tolerance_t exact = {.exact = true};
-    gradient_tensor_t *inputs[GRADIENT_MOST_VALUES], *eager[GRADIENT_MOST_VALUES];
-    gradient_tensor_t *floating[GRADIENT_MOST_VALUES], *traced[GRADIENT_MOST_VALUES];
-    gantry_input_spec_t specs[GRADIENT_MOST_VALUES];
-    size_t count = 0;
-    gantry_function_t *function;
-    gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
-    gradient_case_inputs(scope, c, NULL, inputs);
-    for (size_t i = 0; i < c->input_count; ++i) {
-        if (!gradient_is_floating(inputs[i])) continue;
-        floating[count] = inputs[i];
-        specs[count++] =
-            (gantry_input_spec_t){"x", c->golden->inputs[i].dtype, c->golden->inputs[i].shape};
-    }
-    gradient_case_gradients(scope, c, inputs, eager);
-    if (gantry_function_trace(fixture.runtime, "gradients", body_of_gradients, (void *)c, specs,
-                              count, c->of_count, NULL, &function) != GANTRY_OK ||
-        gantry_function_call(scope, function, floating, count, traced, c->of_count) != GANTRY_OK)
-        fail_msg("%s: %s", c->golden->name, gantry_last_message());
-    for (size_t k = 0; k < c->of_count; ++k) {
-        golden_tensor_t expected = gradient_read(eager[c->of[k]]);
-        gradient_expect_equal(c, (size_t)c->of[k], &expected, &exact, traced[k]);
-        free(expected.data);
-    }
-    gantry_function_release(function);
-    expect_ended_well(scope);
-}
-
 static void functions_give_the_same_bits(void **state) {
     (void)state;
     for (size_t i = 0; i < file.case_count; ++i) {
         const gradient_case_t c = gradient_case_read(&file.cases[i]);
-        if (c.of_count > 0) check_function(&c);
+        if (c.of_count > 0) gradient_expect_traced(fixture.runtime, NULL, &c);
     }
 }
 

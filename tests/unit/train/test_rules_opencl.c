@@ -85,10 +85,36 @@ static void float64_is_the_processors(void **state) {
     check_all(true);
 }
 
+/* A few: each function compiles programs of its own. */
+static void functions_have_the_bits_of_their_ops(void **state) {
+    static const char *const names[] = {
+        "BiasAdd_1_float32", "Gather_1_float32",      "LayerNorm_1_float32", "MatMul_1_float32",
+        "Max_1_float32",     "Mean_2_float32",        "Mul_2_float32",       "Relu_1_float32",
+        "Softmax_1_float32", "StridedSlice_1_float32"};
+    const size_t name_count = sizeof names / sizeof *names;
+    (void)state;
+    golden_file_t file;
+    size_t found = 0;
+    gantry_runtime_t *runtime = open_runtime();
+    gradient_file_load(&file);
+    for (size_t i = 0; i < file.case_count; ++i) {
+        for (size_t k = 0; k < name_count; ++k) {
+            if (strcmp(file.cases[i].name, names[k]) != 0) continue;
+            const gradient_case_t c = gradient_case_read(&file.cases[i]);
+            gradient_expect_traced(runtime, "/GPU:0", &c);
+            ++found;
+        }
+    }
+    golden_free(&file);
+    gantry_runtime_release(runtime);
+    assert_int_equal(found, name_count);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(float32_has_the_processors_bits),
         cmocka_unit_test(float64_is_the_processors),
+        cmocka_unit_test(functions_have_the_bits_of_their_ops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
