@@ -130,10 +130,11 @@ static void global_pools_have_the_class_of_their_rank(void **state) {
         gantry_layer_t *layer;
         gantry_shape_t sample;
         const char *class_name;
-    } cases[] = {{gantry_global_max_pool(NULL), GANTRY_SHAPE(3, 2), "(GlobalMaxPooling1D)"},
-                 {gantry_global_max_pool(NULL), GANTRY_SHAPE(3, 3, 2), "(GlobalMaxPooling2D)"},
-                 {gantry_global_avg_pool(NULL), GANTRY_SHAPE(3, 2), "(GlobalAveragePooling1D)"},
-                 {gantry_global_avg_pool(NULL), GANTRY_SHAPE(3, 3, 2), "(GlobalAveragePooling2D)"}};
+    } cases[] = {
+        {gantry_global_max_pool("pool"), GANTRY_SHAPE(3, 2), "(GlobalMaxPooling1D)"},
+        {gantry_global_max_pool("pool"), GANTRY_SHAPE(3, 3, 2), "(GlobalMaxPooling2D)"},
+        {gantry_global_avg_pool("pool"), GANTRY_SHAPE(3, 2), "(GlobalAveragePooling1D)"},
+        {gantry_global_avg_pool("pool"), GANTRY_SHAPE(3, 3, 2), "(GlobalAveragePooling2D)"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         char text[4096];
         gantry_model_t *model = make_model_of(cases[i].layer, cases[i].sample);
