@@ -190,10 +190,11 @@ GANTRY_API gantry_status_t gantry_optimizer_build(gantry_optimizer_t *optimizer,
                                                   gantry_variable_t *const *variables,
                                                   size_t count);
 
-/** Updates variables by their gradients, and counts the step. gradients[i] has the type and the
- * shape of variables[i], or is NULL: variable i then stays as it is. The variables are all those
- * with which the optimizer was built, or some of them. Works eagerly, and in the scope of a trace
- * if the optimizer is built. Where ops run at once, a step that fails changes no variable.
+/** Updates variables by their gradients, and counts the step: on each device and for each type of
+ * these variables. gradients[i] has the type and the shape of variables[i], or is NULL: variable i
+ * then stays as it is. The variables are all those with which the optimizer was built, or some.
+ * Works eagerly, and in the scope of a trace if the optimizer is built. Where ops run at once, a
+ * step that fails changes no variable.
  *
  * InvalidArgument for gradients that do not fit, and if all are NULL. Returns the scope's
  * status. */

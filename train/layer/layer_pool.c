@@ -89,10 +89,26 @@ gantry_layer_t *gantry_avg_pool2d_layer(int64_t pool_size, const gantry_pool_opt
 
 /* ---- over all of a sample ---- */
 
+/* From here on the layer has the name of Keras's class. */
 static gantry_status_t global_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
-                                    size_t input_count, void *user) {
+                                    size_t input_count, const char *of_lines,
+                                    const char *of_images) {
+    GANTRY__TRAIN_TRY(gantry__layer_check_rank(layer->kind.name, inputs, input_count, 3, 4));
+    layer->kind.name = inputs[0].rank == 3 ? of_lines : of_images;
+    return GANTRY_OK;
+}
+
+static gantry_status_t global_max_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                        size_t input_count, void *user) {
     (void)user;
-    return gantry__layer_check_rank(layer->kind.name, inputs, input_count, 3, 4);
+    return global_build(layer, inputs, input_count, "GlobalMaxPooling1D", "GlobalMaxPooling2D");
+}
+
+static gantry_status_t global_avg_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                        size_t input_count, void *user) {
+    (void)user;
+    return global_build(layer, inputs, input_count, "GlobalAveragePooling1D",
+                        "GlobalAveragePooling2D");
 }
 
 static gantry_reduce_options_t all_but_ends(tensor *x) {
@@ -116,7 +132,7 @@ static tensor *global_avg_call(const gantry_layer_call_t *call, void *user) {
 gantry_layer_t *gantry_global_max_pool(const char *name) {
     static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
                                              .name = "GlobalMaxPooling",
-                                             .build = global_build,
+                                             .build = global_max_build,
                                              .call = global_max_call};
     return gantry_layer_create(&kind, NULL, name);
 }
@@ -124,7 +140,7 @@ gantry_layer_t *gantry_global_max_pool(const char *name) {
 gantry_layer_t *gantry_global_avg_pool(const char *name) {
     static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
                                              .name = "GlobalAveragePooling",
-                                             .build = global_build,
+                                             .build = global_avg_build,
                                              .call = global_avg_call};
     return gantry_layer_create(&kind, NULL, name);
 }

@@ -168,8 +168,8 @@ static gantry_status_t rnn_build(gantry_layer_t *layer, const gantry_shape_t *in
 
 /* ---- a call ---- */
 
-static tensor *bias_row(gantry_scope_t *s, tensor *bias, int64_t row) {
-    const int64_t width = gantry_tensor_shape(bias)->dims[1];
+static tensor *bias_row(gantry_scope_t *s, const recurrent_t *k, tensor *bias, int64_t row) {
+    const int64_t width = k->gates * k->units;
     return gantry_reshape(s, gantry_slice(s, bias, (int64_t[]){row, 0}, (int64_t[]){1, width}),
                           GANTRY_SHAPE(width));
 }
@@ -182,7 +182,7 @@ static tensor *project_input(const gantry_layer_call_t *call, const recurrent_t 
     tensor *y = gantry_matmul(s, rows, call->weights[0], NULL);
     if (k->has_bias)
         y = gantry_bias_add(
-            s, y, has_two_biases(k) ? bias_row(s, call->weights[2], 0) : call->weights[2]);
+            s, y, has_two_biases(k) ? bias_row(s, k, call->weights[2], 0) : call->weights[2]);
     return gantry_reshape(s, y, GANTRY_SHAPE(-1, shape->dims[1], k->gates * k->units));
 }
 
@@ -194,7 +194,7 @@ static void begin(recurrence_t *r, const gantry_layer_call_t *call, tensor *firs
     gantry_scope_t *s = r->scope;
     const recurrent_t *k = r->kind;
     tensor *kernel = r->recurrent_kernel = call->weights[1];
-    if (k->has_bias && has_two_biases(k)) r->recurrent_bias = bias_row(s, call->weights[2], 1);
+    if (k->has_bias && has_two_biases(k)) r->recurrent_bias = bias_row(s, k, call->weights[2], 1);
     if (k->resets_before) {
         r->kernel_gates =
             gantry_slice(s, kernel, (int64_t[]){0, 0}, (int64_t[]){k->units, 2 * k->units});

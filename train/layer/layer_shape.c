@@ -73,7 +73,7 @@ gantry_layer_t *gantry_reshape_layer(gantry_shape_t shape, const char *name) {
 const gantry_tensor_t *gantry__layer_dropout(const gantry_layer_call_t *call,
                                              const gantry_tensor_t *x, double rate) {
     gantry_scope_t *s = call->scope;
-    if (!call->training || rate == 0) return x;
+    if (!call->training || rate == 0 || !x) return x;
     tensor *drawn = gantry_random_uniform(s, *gantry_tensor_shape(x), GANTRY_FLOAT32, NULL);
     tensor *keeps = gantry_greater_equal(s, drawn, gantry_scalar_f32(s, (float)rate));
     tensor *scaled =

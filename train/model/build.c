@@ -79,8 +79,7 @@ static gantry_status_t make_copies(gantry_model_t *model, size_t index, const ch
         gantry_scope_t *scope = gantry__model_scope(model, first, r);
         if (!scope) break;
         variable->copies[r] = gantry_variable_create(scope, value, name);
-        if (gantry_scope_end(scope) != GANTRY_OK)
-            (void)gantry__train_hand_on(first, GANTRY_INTERNAL);
+        (void)gantry__train_hand_on(first, gantry_scope_end(scope));
     }
     GANTRY__TRAIN_TRY(gantry_scope_end(first));
     return variable->copies[model->replica_count - 1] ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;

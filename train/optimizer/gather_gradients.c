@@ -58,9 +58,9 @@ static const gantry_tensor_t *gradient_of(gantry_scope_t *scope,
 
 /* ---- the norm of all ---- */
 
-/* The sum of all squares, on the first home's device and of its type. */
+/* The sum of all squares, on the first used home's device and of its type. */
 static const gantry_tensor_t *all_squares(const gantry_optimizer_t *optimizer) {
-    const gantry__train_home_t *first = &optimizer->homes[0];
+    const gantry__train_home_t *first = gantry__train_first_home(optimizer);
     const gantry_tensor_t *sum = NULL;
     for (size_t i = 0; i < optimizer->group_count; ++i) {
         const gantry__train_group_t *group = &optimizer->groups[i];
@@ -75,7 +75,7 @@ static const gantry_tensor_t *all_squares(const gantry_optimizer_t *optimizer) {
 }
 
 static void set_scales(gantry_optimizer_t *optimizer) {
-    const gantry__train_step_t *step = &optimizer->homes[0].step;
+    const gantry__train_step_t *step = &gantry__train_first_home(optimizer)->step;
     const double most = optimizer->settings.global_clipnorm;
     const gantry_tensor_t *norm = gantry_sqrt(step->scope, all_squares(optimizer));
     const gantry_tensor_t *inverse = gantry_minimum(
@@ -85,6 +85,7 @@ static void set_scales(gantry_optimizer_t *optimizer) {
                    gantry_sub(step->scope, norm, norm));
     for (size_t i = 0; i < optimizer->home_count; ++i) {
         gantry__train_home_t *home = &optimizer->homes[i];
+        if (!home->is_used) continue;
         home->scale = home->dtype == step->scalar_dtype
                           ? gantry_identity(home->step.scope, scale)
                           : gantry_cast(home->step.scope, scale, home->dtype);

@@ -50,6 +50,18 @@ static gantry_status_t give_gradient(const gantry_optimizer_t *optimizer, gantry
     return GANTRY_OK;
 }
 
+/* Each device counts the steps of its own variables: a strategy makes a call for each replica. */
+static void use_homes(gantry_optimizer_t *optimizer) {
+    for (size_t i = 0; i < optimizer->home_count; ++i) optimizer->homes[i].is_used = false;
+    for (size_t i = 0; i < optimizer->group_count; ++i) {
+        const gantry__train_group_t *group = &optimizer->groups[i];
+        for (uint32_t k = 0; k < group->member_count; ++k) {
+            if (optimizer->members[group->first_member + k].is_given)
+                optimizer->homes[group->home].is_used = true;
+        }
+    }
+}
+
 static gantry_status_t give_gradients(gantry_optimizer_t *optimizer, gantry_scope_t *scope,
                                       gantry_variable_t *const *variables,
                                       const gantry_tensor_t *const *gradients, size_t count) {
@@ -62,6 +74,7 @@ static gantry_status_t give_gradients(gantry_optimizer_t *optimizer, gantry_scop
         GANTRY__TRAIN_TRY(give_gradient(optimizer, scope, variables[i], gradients[i]));
         has_gradient |= gradients[i] != NULL;
     }
+    use_homes(optimizer);
     if (has_gradient) return GANTRY_OK;
     return gantry__train_refuse(scope,
                                 "gantry_optimizer_apply: No gradients provided for any variable.");
@@ -86,6 +99,7 @@ static gantry_status_t build_first(gantry_optimizer_t *optimizer, gantry_scope_t
 static gantry_status_t begin_homes(gantry_optimizer_t *optimizer, gantry_scope_t *outer) {
     for (size_t i = 0; i < optimizer->home_count; ++i) {
         gantry__train_home_t *home = &optimizer->homes[i];
+        if (!home->is_used) continue;
         home->step = (gantry__train_step_t){
             .scope = gantry_scope_begin_in(outer, gantry_logical_device_name(home->device)),
             .settings = &optimizer->settings,
@@ -107,7 +121,8 @@ static void end_homes(gantry_optimizer_t *optimizer, gantry_scope_t *outer) {
 
 static bool has_failed(const gantry_optimizer_t *optimizer) {
     for (size_t i = 0; i < optimizer->home_count; ++i) {
-        if (gantry_scope_status(optimizer->homes[i].step.scope) != GANTRY_OK) return true;
+        const gantry__train_home_t *home = &optimizer->homes[i];
+        if (home->is_used && gantry_scope_status(home->step.scope) != GANTRY_OK) return true;
     }
     return false;
 }
@@ -254,6 +269,7 @@ static void assign_groups(const gantry_optimizer_t *optimizer) {
 static void assign_scalars(const gantry_optimizer_t *optimizer) {
     for (size_t i = 0; i < optimizer->home_count; ++i) {
         const gantry__train_home_t *home = &optimizer->homes[i];
+        if (!home->is_used) continue;
         (void)gantry_variable_assign(home->step.scope, home->iteration, home->new_iteration);
         if (home->carried)
             (void)gantry_variable_assign(home->step.scope, home->carried, home->step.new_carried);
@@ -272,12 +288,14 @@ static void update_groups(gantry_optimizer_t *optimizer, bool assigns) {
 
 static void run_step(gantry_optimizer_t *optimizer, gantry_scope_t *outer) {
     if (begin_homes(optimizer, outer) == GANTRY_OK) {
-        for (size_t i = 0; i < optimizer->home_count; ++i)
-            begin_step(optimizer, &optimizer->homes[i]);
+        for (size_t i = 0; i < optimizer->home_count; ++i) {
+            if (optimizer->homes[i].is_used) begin_step(optimizer, &optimizer->homes[i]);
+        }
         gantry__train_gather_gradients(optimizer);
         if (!has_failed(optimizer)) {
             /* only tensors of a trace have no device */
-            const bool is_traced = !gantry_tensor_device(optimizer->homes[0].new_iteration);
+            const bool is_traced =
+                !gantry_tensor_device(gantry__train_first_home(optimizer)->new_iteration);
             update_groups(optimizer, is_traced);
             if (!has_failed(optimizer) && !is_traced) assign_groups(optimizer);
             if (!has_failed(optimizer)) assign_scalars(optimizer);

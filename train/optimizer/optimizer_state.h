@@ -71,6 +71,7 @@ typedef struct gantry__train_home_t {
     gantry_variable_t *iteration; /* int64: steps before the next one */
     gantry_variable_t *rate;      /* NULL: there is a schedule */
     gantry_variable_t *carried;   /* NULL: the rule has none */
+    bool is_used;                 /* step: one of its variables is given. Others do not count it */
     gantry__train_step_t step;    /* step */
     const gantry_tensor_t *new_iteration, *decay, *scale, *clip[2]; /* step; NULL: none */
 } gantry__train_home_t;
@@ -94,6 +95,13 @@ static inline gantry_dtype_t gantry__train_scalar_dtype(gantry_dtype_t dtype) {
 
 static inline bool gantry__train_is_joined(const gantry__train_group_t *group) {
     return group->member_count > 1;
+}
+
+/* The first home that the step uses. */
+static inline gantry__train_home_t *gantry__train_first_home(const gantry_optimizer_t *optimizer) {
+    size_t i = 0;
+    while (!optimizer->homes[i].is_used) ++i;
+    return &optimizer->homes[i];
 }
 
 /* Releases what gantry_optimizer_build made. */

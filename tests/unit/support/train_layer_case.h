@@ -244,7 +244,15 @@ static inline void train_layer_check_one(gantry_runtime_t *runtime, const char *
     gantry_model_release(run.model);
 }
 
-/* Every case whose number is a multiple of `each`, in both types. */
+/* Every case whose number is a multiple of `each`, in one type after the other. */
+static inline void train_layer_check_by_turns(gantry_runtime_t *runtime, const char *device,
+                                              size_t each, train_layer_how_t how) {
+    for (size_t i = 0; i < TRAIN_LAYER_CASES; i += each)
+        train_layer_check_one(runtime, device, i,
+                              i / each % 2 == 0 ? GANTRY_FLOAT64 : GANTRY_FLOAT32, how);
+}
+
+/* The same, in both types. */
 static inline void train_layer_check(gantry_runtime_t *runtime, const char *device, size_t each,
                                      train_layer_how_t how) {
     for (size_t i = 0; i < TRAIN_LAYER_CASES; i += each) {

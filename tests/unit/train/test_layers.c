@@ -122,6 +122,28 @@ static void attention_drops_in_training_alone(void **state) {
     expect_ended_well(scope);
 }
 
+/* ---- names ---- */
+
+static void global_pools_have_the_class_of_their_rank(void **state) {
+    (void)state;
+    const struct {
+        gantry_layer_t *layer;
+        gantry_shape_t sample;
+        const char *class_name;
+    } cases[] = {
+        {gantry_global_max_pool("pool"), GANTRY_SHAPE(3, 2), "(GlobalMaxPooling1D)"},
+        {gantry_global_max_pool("pool"), GANTRY_SHAPE(3, 3, 2), "(GlobalMaxPooling2D)"},
+        {gantry_global_avg_pool("pool"), GANTRY_SHAPE(3, 2), "(GlobalAveragePooling1D)"},
+        {gantry_global_avg_pool("pool"), GANTRY_SHAPE(3, 3, 2), "(GlobalAveragePooling2D)"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        char text[4096];
+        gantry_model_t *model = make_model_of(cases[i].layer, cases[i].sample);
+        assert_int_equal(gantry_model_summary(model, text, sizeof text, NULL), GANTRY_OK);
+        if (!strstr(text, cases[i].class_name)) fail_msg("%s", text);
+        gantry_model_release(model);
+    }
+}
+
 /* ---- first weights ---- */
 
 static const struct {
@@ -212,6 +234,7 @@ int main(void) {
         WITH(layers_in_functions_are_those_of_keras),
         WITH(dropout_has_its_rate_and_its_scale),
         WITH(attention_drops_in_training_alone),
+        WITH(global_pools_have_the_class_of_their_rank),
         WITH(first_weights_of_a_seed_are_those_of_keras),
         WITH(first_weights_without_a_seed_repeat),
     };

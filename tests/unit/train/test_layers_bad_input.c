@@ -335,6 +335,47 @@ static void layers_without_host_memory_leak_nothing(void **state) {
     train_heap_reset(-1);
 }
 
+/* Builds a model of one layer that takes sequences, and calls it in training, with gradients. */
+static gantry_status_t train_once(gantry_scope_t *scope, gantry_layer_t *layer) {
+    const gantry_tensor_t *gradient, *y = NULL;
+    const gantry_tensor_t *x = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3, 2));
+    gantry_model_t *model = gantry_sequential(gantry_scope_runtime(scope), NULL);
+    (void)gantry_model_add(model, layer);
+    gantry_status_t status = gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2));
+    if (status == GANTRY_OK) status = gantry_scope_status(scope);
+    if (status == GANTRY_OK) {
+        gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+        const gantry_source_t source = {.tensor = x};
+        (void)gantry_tape_watch(tape, x);
+        y = gantry_model_call(model, scope, &x, 1, true);
+        (void)gantry_tape_gradient(tape, y, NULL, &source, 1, NULL, &gradient);
+        gantry_tape_end(tape);
+        status = gantry_scope_status(scope);
+    }
+    gantry_model_release(model);
+    return status;
+}
+
+static gantry_status_t train_lstm(gantry_scope_t *scope) {
+    return train_once(scope, gantry_lstm(2, NULL));
+}
+
+static gantry_status_t train_gru(gantry_scope_t *scope) {
+    return train_once(scope, gantry_gru(2, NULL));
+}
+
+static gantry_status_t train_attention(gantry_scope_t *scope) {
+    const gantry_attention_options_t options = {.dropout = 0.5, .causal = true};
+    return train_once(scope, gantry_multi_head_attention(2, 2, &options));
+}
+
+static void layers_without_memory_of_the_runtime_leak_nothing(void **state) {
+    (void)state;
+    runtime_fixture_starve_each(0, NULL, train_lstm);
+    runtime_fixture_starve_each(0, NULL, train_gru);
+    runtime_fixture_starve_each(0, NULL, train_attention);
+}
+
 int main(void) {
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -349,6 +390,8 @@ int main(void) {
         WITH(input_counts_are_checked),
         WITH(a_missing_layer_is_the_models_first_error),
         WITH(layers_without_host_memory_leak_nothing),
+        cmocka_unit_test_setup(layers_without_memory_of_the_runtime_leak_nothing,
+                               runtime_fixture_set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,6 +131,38 @@ static void each_device_and_type_is_updated_where_it_lives(void **state) {
     expect_ended_well(gpu);
 }
 
+/* A strategy updates the variables of each replica by a call of its own. */
+static void each_device_counts_its_own_steps(void **state) {
+    (void)state;
+    gantry_scope_t *gpu = runtime_fixture_scope(&fixture, "GPU:0");
+    gantry_scope_t *const in[] = {scope, gpu};
+    gantry_variable_t *w[2], *own[32];
+    tensor *g[2];
+    size_t count = 0, counters = 0;
+    for (size_t i = 0; i < 2; ++i) {
+        w[i] = gantry_variable_create(in[i], numbers(in[i], GANTRY_FLOAT32, 4, 2), "w");
+        g[i] = numbers(in[i], GANTRY_FLOAT32, 4, 1);
+    }
+    gantry_optimizer_t *nadam =
+        gantry_nadam(&(gantry_nadam_options_t){.learning_rate = 0.5, .global_clipnorm = 1});
+    assert_int_equal(gantry_optimizer_build(nadam, scope, w, 2), GANTRY_OK);
+    for (size_t step = 0; step < 3; ++step) {
+        assert_int_equal(gantry_optimizer_apply(nadam, scope, &w[0], &g[0], 1), GANTRY_OK);
+        assert_int_equal(gantry_optimizer_apply(nadam, scope, &w[1], &g[1], 1), GANTRY_OK);
+    }
+    assert_float_equal(read_first(w[0]), read_first(w[1]), 1e-6);
+    assert_int_equal(gantry_optimizer_get_variables(nadam, 32, own, &count), GANTRY_OK);
+    for (size_t i = 0; i < count; ++i) {
+        if (gantry_variable_dtype(own[i]) != GANTRY_INT64) continue;
+        assert_float_equal(read_first(own[i]), 3, 0);
+        ++counters;
+    }
+    assert_int_equal(counters, 2);
+    for (size_t i = 0; i < 2; ++i) gantry_variable_release(w[i]);
+    gantry_optimizer_release(nadam);
+    expect_ended_well(gpu);
+}
+
 static void state_is_listed(void **state) {
     (void)state;
     static const char *const names[] = {"nadam/iteration", "nadam/learning_rate",
@@ -435,6 +467,7 @@ int main(void) {
         TEST(many_small_variables_are_updated),
         TEST(joined_variables_have_the_bits_of_lone_ones),
         TEST(each_device_and_type_is_updated_where_it_lives),
+        TEST(each_device_counts_its_own_steps),
         TEST(state_is_listed),
         TEST(a_captured_step_follows_the_rate_that_is_set),
         TEST(a_schedule_of_the_callers_own_gives_the_rates),
