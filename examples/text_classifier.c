@@ -8,8 +8,8 @@
  *   text_classifier --replicas N ...              trains on N GPUs, or on N virtual devices
  *
  * Without LABEL=FILE, the topics are the files of Debian's packages fortunes and fortunes-min that
- * have 50 texts or more, or those of another folder, --texts FOLDER. A line "%" ends a text. The model's file has the weights, the topics and
- * the vocabulary, so that they always belong together. */
+ * have 50 texts or more, or those of another folder, --texts FOLDER. A line "%" ends a text. The
+ * model's file has the weights, the topics and the vocabulary, so that they belong together. */
 #define _POSIX_C_SOURCE 200809L
 #include "example.h"
 
