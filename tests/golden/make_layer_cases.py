@@ -286,7 +286,7 @@ def write_seeds():
         x = layers.Dropout(0.25)(x)
         x = layers.Dropout(0)(x)
         x = layers.MultiHeadAttention(2, 3, dropout=0.125)(x, x)
-        x = layers.MultiHeadAttention(1, 2, kernel_initializer="orthogonal")(x, x)
+        x = layers.MultiHeadAttention(2, 2, kernel_initializer="orthogonal")(x, x)
         x = layers.MultiHeadAttention(1, 2, kernel_initializer=keras.initializers.HeUniform(seed=3))(x, x)
         x = layers.SimpleRNN(3, return_sequences=True)(x)
         x = layers.LSTM(3, return_sequences=True)(x)

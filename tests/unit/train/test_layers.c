@@ -177,7 +177,7 @@ static gantry_model_t *make_seeded(const gantry_model_options_t *options) {
         gantry_dropout_layer(0.25, NULL),
         gantry_dropout_layer(0, NULL),
         gantry_multi_head_attention(2, 3, &dropping),
-        gantry_multi_head_attention(1, 2, &of_orthogonal),
+        gantry_multi_head_attention(2, 2, &of_orthogonal),
         gantry_multi_head_attention(1, 2, &of_seed),
         gantry_simple_rnn(3, &all),
         gantry_lstm(3, &all),
