@@ -52,6 +52,8 @@ def set_weights(layer, draw):
 def call(layer, inputs, training, options):
     several = isinstance(layer, (layers.Add, layers.Concatenate))
     arguments = [inputs] if several else inputs
+    if isinstance(layer, layers.MultiHeadAttention) and len(inputs) == 1:
+        arguments = inputs * 2
     if isinstance(layer, (layers.BatchNormalization, layers.Dropout)):
         options = {**options, "training": training}
     return layer(*arguments, **options)
@@ -161,6 +163,8 @@ def write_convolutions():
                       depth_multiplier=multiplier),
                  "gantry_depthwise_conv2d_layer(2, GANTRY_LINEAR, "
                  f"{conv_options((stride, stride), (dilation, dilation), padding, **more)})", (1, 4, 5, 2))
+    case("Conv1D same wide", wide(layers.Conv1D, 2, 4, padding="same"),
+         f"gantry_conv1d_layer(2, 4, GANTRY_LINEAR, {kernel(same_padding='true')})", (2, 2, 2))
     case("Conv1D relu no bias", wide(layers.Conv1D, 3, 2, activation="relu", use_bias=False),
          f"gantry_conv1d_layer(3, 2, GANTRY_RELU, {kernel(no_bias='true')})", (2, 4, 1))
     case("Conv2D tanh", wide(layers.Conv2D, 3, 2, activation="tanh"), "gantry_conv2d_layer(3, 2, GANTRY_TANH, NULL)",
@@ -183,6 +187,10 @@ def write_pools():
                 case(f"{layer.__name__} {padding} {size} {strides}",
                      wide(layer, size, strides=strides, padding=padding),
                      f"gantry_{name}_layer({size}, {options_of('pool', **members)})", shape)
+    case("MaxPooling1D same wide", wide(layers.MaxPooling1D, 4, padding="same"),
+         f"gantry_max_pool1d_layer(4, {options_of('pool', same_padding='true')})", (2, 3, 2))
+    case("AveragePooling2D same wide", wide(layers.AveragePooling2D, 3, strides=1, padding="same"),
+         f"gantry_avg_pool2d_layer(3, {options_of('pool', strides=1, same_padding='true')})", (1, 2, 2, 2))
     for shape, suffix in (((2, 4, 3), "1D"), ((2, 2, 3, 2), "2D")):
         case(f"GlobalMaxPooling{suffix}", wide(getattr(layers, f"GlobalMaxPooling{suffix}")),
              "gantry_global_max_pool(NULL)", shape)
@@ -257,6 +265,8 @@ def write_attention():
     attention("query value key", {"value_dim": 3}, {"value_dim": 3}, (1, 3, 4), (1, 2, 3), (1, 2, 2))
     attention("causal", {}, {"causal": "true"}, (1, 3, 4), (1, 3, 4), use_causal_mask=True)
     attention("causal more keys", {}, {"causal": "true"}, (1, 2, 3), (1, 4, 3), use_causal_mask=True)
+    attention("one input", {}, {}, (2, 3, 2))
+    attention("one input causal", {}, {"causal": "true"}, (1, 3, 2), use_causal_mask=True)
     attention("no bias", {"use_bias": False}, {"no_bias": "true"}, (1, 2, 3), (1, 3, 2))
 
 
@@ -276,9 +286,12 @@ def write_seeds():
         x = layers.Dropout(0.25)(x)
         x = layers.Dropout(0)(x)
         x = layers.MultiHeadAttention(2, 3, dropout=0.125)(x, x)
+        x = layers.MultiHeadAttention(2, 2, kernel_initializer="orthogonal")(x, x)
+        x = layers.MultiHeadAttention(1, 2, kernel_initializer=keras.initializers.HeUniform(seed=3))(x, x)
         x = layers.SimpleRNN(3, return_sequences=True)(x)
         x = layers.LSTM(3, return_sequences=True)(x)
         x = layers.LSTM(2, return_sequences=True, bias_initializer="random_uniform", unit_forget_bias=True)(x)
+        x = layers.LSTM(2, return_sequences=True, unit_forget_bias=False)(x)
         x = layers.GRU(2)(x)
         x = layers.Dense(3, kernel_initializer="he_normal", bias_initializer="random_normal")(x)
         model = keras.Model(given, layers.Dense(2)(x))

@@ -149,7 +149,7 @@ static void global_pools_have_the_class_of_their_rank(void **state) {
 static const struct {
     int64_t seed;
     size_t count;
-    double numbers[512];
+    double numbers[640];
 } seed_cases[] = {
 #include "train_layer_seed_cases.inc"
 };
@@ -158,10 +158,17 @@ static const struct {
 static gantry_model_t *make_seeded(const gantry_model_options_t *options) {
     static const gantry_initializer_t uniform = {.kind = GANTRY_INIT_RANDOM_UNIFORM},
                                       normal = {.kind = GANTRY_INIT_RANDOM_NORMAL},
-                                      he = {.kind = GANTRY_INIT_HE_NORMAL};
+                                      he = {.kind = GANTRY_INIT_HE_NORMAL},
+                                      seeded = {.kind = GANTRY_INIT_HE_UNIFORM, .seed = 3},
+                                      orthogonal = {.kind = GANTRY_INIT_ORTHOGONAL};
     const gantry_recurrent_options_t all = {.return_sequences = true},
                                      biased = {.return_sequences = true,
-                                               .bias_initializer = &uniform};
+                                               .bias_initializer = &uniform},
+                                     unbiased = {.return_sequences = true,
+                                                 .no_unit_forget_bias = true};
+    const gantry_attention_options_t dropping = {.dropout = 0.125},
+                                     of_orthogonal = {.kernel_initializer = &orthogonal},
+                                     of_seed = {.kernel_initializer = &seeded};
     gantry_model_t *model = gantry_functional(fixture.runtime, options);
     int32_t x = gantry_model_input(model, GANTRY_INT32, GANTRY_SHAPE(6));
     gantry_layer_t *const layers[] = {
@@ -169,17 +176,21 @@ static gantry_model_t *make_seeded(const gantry_model_options_t *options) {
         gantry_conv1d_layer(5, 2, GANTRY_LINEAR, NULL),
         gantry_dropout_layer(0.25, NULL),
         gantry_dropout_layer(0, NULL),
-        gantry_multi_head_attention(2, 3, &(gantry_attention_options_t){.dropout = 0.125}),
+        gantry_multi_head_attention(2, 3, &dropping),
+        gantry_multi_head_attention(2, 2, &of_orthogonal),
+        gantry_multi_head_attention(1, 2, &of_seed),
         gantry_simple_rnn(3, &all),
         gantry_lstm(3, &all),
         gantry_lstm(2, &biased),
+        gantry_lstm(2, &unbiased),
         gantry_gru(2, NULL),
         gantry_dense(
             3, GANTRY_LINEAR,
             &(gantry_kernel_options_t){.kernel_initializer = &he, .bias_initializer = &normal}),
         gantry_dense(2, GANTRY_LINEAR, NULL)};
     for (size_t i = 0; i < sizeof layers / sizeof layers[0]; ++i)
-        x = gantry_model_apply(model, layers[i], (int32_t[]){x, x}, i == 4 ? 2 : 1);
+        x = gantry_model_apply(model, layers[i], (int32_t[]){x, x},
+                               i == 4 ? 2 : 1); /* query and value */
     if (gantry_model_build(model, GANTRY_DTYPE_NONE, GANTRY_SCALAR) != GANTRY_OK)
         fail_msg("%s", gantry_last_message());
     return model;
@@ -201,7 +212,7 @@ static size_t read_weights(gantry_model_t *model, float *out) {
 
 static void first_weights_of_a_seed_are_those_of_keras(void **state) {
     (void)state;
-    static float given[512];
+    static float given[640];
     for (size_t c = 0; c < sizeof seed_cases / sizeof seed_cases[0]; ++c) {
         gantry_model_t *model = make_seeded(&(gantry_model_options_t){.seed = seed_cases[c].seed});
         assert_int_equal(read_weights(model, given), seed_cases[c].count);
@@ -217,7 +228,7 @@ static void first_weights_of_a_seed_are_those_of_keras(void **state) {
 
 static void first_weights_without_a_seed_repeat(void **state) {
     (void)state;
-    static float given[2][512];
+    static float given[2][640];
     size_t count = 0;
     for (size_t i = 0; i < 2; ++i) {
         gantry_model_t *model = make_seeded(NULL);

@@ -229,6 +229,9 @@ static void sizes_and_types_are_checked(void **state) {
                          empty = GANTRY_SHAPE(0, 2);
     expect_no_model(gantry_conv1d_layer(1, 3, GANTRY_LINEAR, NULL), GANTRY_FLOAT32, &line, 1,
                     "layer Conv1D: the window is 3 wide, the input 2; \"valid\" padding");
+    const gantry_kernel_options_t dilated = {.dilations = {2}};
+    expect_no_model(gantry_conv1d_layer(1, 2, GANTRY_LINEAR, &dilated), GANTRY_FLOAT32, &line, 1,
+                    "layer Conv1D: the window is 3 wide, the input 2;");
     expect_no_model(gantry_conv2d_layer(1, 3, GANTRY_LINEAR, NULL), GANTRY_FLOAT32, &image, 1,
                     "layer Conv2D: the window is 3 wide, the input 2;");
     expect_no_model(gantry_max_pool1d_layer(3, NULL), GANTRY_FLOAT32, &line, 1,
