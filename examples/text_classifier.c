@@ -142,7 +142,7 @@ static const char *make_devices(gantry_runtime_t *runtime, const options_t *opti
 }
 
 static void open_strategy(classifier_t *all, const options_t *options) {
-    char names[LARGEST_REPLICAS][16];
+    char names[LARGEST_REPLICAS][32];
     const char *devices[LARGEST_REPLICAS], *type = make_devices(all->runtime, options);
     for (size_t i = 0; i < options->replicas; ++i) {
         (void)snprintf(names[i], sizeof names[i], "%s:%zu", type, i);
