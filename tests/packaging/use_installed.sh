@@ -94,6 +94,8 @@ alone "$work/examples/cpu_vs_gpu" --size 64 --devices /CPU:0
 has "/CPU:0" cpu_vs_gpu
 alone "$work/examples/functions" --device CPU:0
 has "ResourceExhausted: function at_once" functions
+alone "$work/examples/custom_loop" --device CPU:0 --epochs 5
+has "accuracies: equal" custom_loop
 if [ -n "$opencl" ]; then
     alone env POCL_DEVICES="pthread pthread" "$work/examples/gpu_guide"
     has "[[22. 28.]" gpu_guide
