@@ -125,7 +125,8 @@ def case_text_classifier_train(ids, labels, *weights):
             with tf.GradientTape() as tape:
                 logits = model(ids, training=True)
                 loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
-            gradients = tape.gradient(loss, model.trainable_variables)
+            # dense: of slices Keras would add up squares where a word occurs twice, not square the sum
+            gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, model.trainable_variables)]
             optimizer.apply(gradients, model.trainable_variables)
             return loss
 

@@ -126,7 +126,8 @@ def case_text_classifier(ids, table, w1, b1, w2, b2, w3, b3):
 
 def case_text_classifier_train(ids, labels, *weights):
     body = classifier(lambda x: x)
-    batches = [(torch.from_numpy(x), torch.from_numpy(y).long()) for x, y in zip(ids, labels)]
+    with torch.inference_mode(False):
+        batches = [(torch.from_numpy(x), torch.from_numpy(y).long()) for x, y in zip(ids, labels)]
 
     def loss_of(ids, labels, *weights):
         return F.cross_entropy(body(ids, *weights), labels)

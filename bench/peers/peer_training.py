@@ -5,6 +5,7 @@ A call is an epoch: a few steps on batches that lie in host memory as NumPy arra
 gradients, and updates all weights by Nadam. An epoch waits for its last step and gives the mean of the steps' losses.
 """
 
+import sys
 import time
 
 import numpy as np
@@ -112,25 +113,26 @@ class Training:
     """A peer's ways to train; the fastest counts, and is named in the report.
 
     ways: {name: function without arguments -> epoch}, where epoch() trains and gives its mean loss. A way that cannot run
-    is left out."""
+    is left out, with its reason in the peer's log."""
 
     def __init__(self, **ways):
-        self.ways, self.failures = ways, []
+        self.ways = ways
 
     def __call__(self):
         """Tries all ways, and keeps the fastest -> the losses of its first epochs"""
-        best = None
+        best = failure = None
         for name, make in self.ways.items():
             try:
                 found = self._try(make)
             except Exception as error:
-                self.failures.append(error)
+                print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+                failure = error
                 continue
             if best is None or found[0] < best:
                 best, losses, self.epoch = found
                 self.way = name
         if best is None:
-            raise self.failures[0]
+            raise failure
         return [np.array(losses, np.float64)]
 
     def _try(self, make):
