@@ -126,6 +126,7 @@ class Trainer:
     """The text classifier with given first weights, and its batches, on a device."""
 
     def __init__(self, gantry, device, ids, labels, weights):
+        self.model = self.batches = None
         self.gantry = gantry
         self.library = ctypes.CDLL(os.path.join(os.environ["GANTRY_BUILD"], "lib", "libgantry_train.so"))
         for name, (result, arguments) in FUNCTIONS.items():
@@ -133,7 +134,6 @@ class Trainer:
             function.restype, function.argtypes = result, arguments
         synchronize = gantry.library.gantry_runtime_synchronize
         synchronize.restype, synchronize.argtypes = STATUS, [ADDRESS]
-        self.model = self.batches = None
         self._make_model(device, weights)
         self._build_model(ids.shape[-1], weights)
         self._make_batches(ids, labels)

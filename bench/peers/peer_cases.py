@@ -246,7 +246,6 @@ def text_classifier_train(rows, steps, shrink):
         steps * rows_now,
         peer_training.data(rows_now, steps),
         peer_training.right_losses,
-        tolerance=2e-4,
         is_training=True,
         least=(2.0, 1.5),
     )

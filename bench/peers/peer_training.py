@@ -112,8 +112,8 @@ def right_losses(ids, labels, *weights):
 class Training:
     """A peer's ways to train; the fastest counts, and is named in the report.
 
-    ways: {name: function without arguments -> epoch}, where epoch() trains and gives its mean loss. A way that cannot run
-    is left out, with its reason in the peer's log."""
+    ways: {name: function without arguments -> epoch}, where epoch() trains and gives its mean loss. A way that cannot
+    run is left out, with its reason in the peer's log."""
 
     def __init__(self, **ways):
         self.ways = ways
@@ -130,7 +130,7 @@ class Training:
                 continue
             if best is None or found[0] < best:
                 best, losses, self.epoch = found
-                self.way = name
+                self.way = name if len(self.ways) > 1 else None
         if best is None:
             raise failure
         return [np.array(losses, np.float64)]
