@@ -31,3 +31,20 @@ def text_classifier(take, conv, relu, pool, flat, softmax):
         return softmax(flat(x) @ w3 + b3)
 
     return body
+
+
+def nadam(step, product, weights, gradients, means, squares, root):
+    """Keras's formula with its default numbers; step counts from 1, product is that of the momenta so far, 1 at first
+    -> product, weights, means, squares"""
+    rate, beta_1, beta_2, epsilon = 0.001, 0.9, 0.999, 1e-7
+    now, later = (beta_1 * (1 - 0.5 * 0.96 ** (step + i)) for i in (0, 1))
+    product = product * now
+    of_mean, of_gradient = rate * later / (1 - product * later), rate * (1 - now) / (1 - product)
+    of_square = 1 / (1 - beta_2**step)
+    means = [m + (g - m) * (1 - beta_1) for m, g in zip(means, gradients)]
+    squares = [v + (g * g - v) * (1 - beta_2) for v, g in zip(squares, gradients)]
+    weights = [
+        w - (m * of_mean + g * of_gradient) / (root(v * of_square) + epsilon)
+        for w, g, m, v in zip(weights, gradients, means, squares)
+    ]
+    return product, weights, means, squares

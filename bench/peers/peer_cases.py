@@ -12,6 +12,7 @@ import numpy as np
 
 import op_cases
 import peer_bodies
+import peer_training
 
 MI = 1 << 20
 
@@ -21,14 +22,15 @@ class Case:
     name: str
     kind: str
     work: str  # what is done, for people
-    unit: str  # "GFLOP/s", "GB/s", "Gel/s" (10^9 elements a second), "us" (time of a call)
-    amount: float  # of the unit's FLOP, bytes or elements in one call
+    unit: str  # "GFLOP/s", "GB/s", "Gel/s" (10^9 elements a second), "us" (time of a call), "samples/s"
+    amount: float  # of the unit's FLOP, bytes, elements or samples in one call
     make: object  # random generator -> list of input arrays
     want: object  # inputs -> list of right results; None: not compared
     params: dict = dataclasses.field(default_factory=dict)
     tolerance: float = 1e-5  # of the largest absolute value of a result; 0: equal
     shows_ulp: bool = False  # the largest error against float64 is stated
     fields: object = None  # results -> results in a form that does not depend on a peer's order
+    is_training: bool = False  # inputs and results are NumPy arrays on the host; a call changes what the next one gives
 
     least: tuple = (0.5, 0.5)  # ratios to the fastest peer that Gantry's CPU backend and its /GPU:0 are to reach
 
@@ -234,6 +236,21 @@ def text_classifier(rows):
     )
 
 
+def text_classifier_train(rows, steps, shrink):
+    rows_now = rows if shrink == 1 else rows // 16
+    return Case(
+        f"text_classifier_train_{rows}",
+        "text_classifier_train",
+        f"{steps} steps of Nadam, each with {rows_now} texts of {peer_training.LENGTH} words",
+        "samples/s",
+        steps * rows_now,
+        peer_training.data(rows_now, steps),
+        peer_training.right_losses,
+        is_training=True,
+        least=(2.0, 1.5),
+    )
+
+
 def function(name, f, n, low, high):
     return Case(
         name,
@@ -341,6 +358,7 @@ def all_cases(shrink):
         ),
         *(mlp(rows) for rows in (1, 256)),
         *(text_classifier(rows) for rows in (32, 256)),
+        *(text_classifier_train(rows, steps, shrink) for rows, steps in ((32, 8), (256, 4))),
         function("tanh", np.tanh, mid, -4, 4),
         function("exp", np.exp, mid, -10, 10),
         function("erf", want_erf, mid, -3, 3),

@@ -14,7 +14,9 @@ import time
 
 import numpy as np
 
+import peer_training
 from gantry_ctypes import Gantry, ReduceOptions, Shape, WindowOptions
+from gantry_train_ctypes import Trainer
 
 LACKS = {}
 DEVICES = {"gantry_cpu": "CPU:0", "gantry_gpu": "GPU:0"}
@@ -224,6 +226,11 @@ def case_text_classifier(ids, *weights):
 
     rows = gantry.shape(ids)[0]
     return traced(body, ids, *weights)
+
+
+def case_text_classifier_train(ids, labels, *weights):
+    device = DEVICES[os.environ["PEER"]]
+    return peer_training.Training(gantry_model_fit=lambda: Trainer(gantry, device, ids, labels, weights).epoch)
 
 
 def case_function(a, name):

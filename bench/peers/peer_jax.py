@@ -17,6 +17,7 @@ import numpy as np
 from jax import lax
 
 import peer_bodies
+import peer_training
 
 LACKS = {}
 
@@ -84,17 +85,66 @@ def case_mlp(x, *layers):
     return compiled(peer_bodies.mlp(lambda x: jnp.maximum(x, 0)), x, *layers)
 
 
-def case_text_classifier(*inputs):
+def pooled_by_window(x):
     window = (1, 2, 1)
-    body = peer_bodies.text_classifier(
+    return lax.reduce_window(x, -jnp.inf, lax.max, window, window, "VALID")
+
+
+def pooled_by_shape(x):
+    return x.reshape(x.shape[0], -1, 2, x.shape[-1]).max(axis=2)
+
+
+def classifier(pooled, softmax):
+    return peer_bodies.text_classifier(
         lambda table, ids: jnp.take(table, ids, axis=0, mode="clip"),
         lambda x, w, b: lax.conv_general_dilated(x, w, (1,), "VALID", dimension_numbers=("NWC", "WIO", "NWC")) + b,
         lambda x: jnp.maximum(x, 0),
-        lambda x: lax.reduce_window(x, -jnp.inf, lax.max, window, window, "VALID"),
+        pooled,
         lambda x: x.reshape(x.shape[0], -1),
-        jax.nn.softmax,
+        softmax,
     )
-    return compiled(body, *inputs)
+
+
+def case_text_classifier(*inputs):
+    return compiled(classifier(pooled_by_window, jax.nn.softmax), *inputs)
+
+
+def training_step(pooled):
+    """-> a compiled function of the state, which it may overwrite, and of a batch"""
+    body = classifier(pooled, jax.nn.log_softmax)
+
+    def loss_of(weights, ids, labels):
+        return -jnp.take_along_axis(body(ids, *weights), labels[:, None], axis=-1).mean()
+
+    def step(state, ids, labels):
+        count, product, weights, means, squares = state
+        loss, gradients = jax.value_and_grad(loss_of)(weights, ids, labels)
+        count = count + 1
+        return (count, *peer_bodies.nadam(count, product, weights, gradients, means, squares, jnp.sqrt)), loss
+
+    return jax.jit(step, donate_argnums=0)
+
+
+def case_text_classifier_train(ids, labels, *weights):
+    def way(pooled):
+        step = training_step(pooled)
+        zeros = [[jnp.zeros(w.shape, w.dtype) for w in weights] for _ in range(2)]
+        state = (jnp.float32(0), jnp.float32(1), [jnp.array(w) for w in weights], *zeros)
+
+        def epoch():
+            nonlocal state
+            losses = []
+            for batch in zip(ids, labels):
+                state, loss = step(state, *batch)
+                losses.append(loss)
+            jax.block_until_ready(state)
+            return np.mean(losses)
+
+        return epoch
+
+    return peer_training.Training(
+        reduce_window=lambda: way(pooled_by_window), max_of_reshape=lambda: way(pooled_by_shape)
+    )
 
 
 def case_function(a, name):

@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 import peer_bodies
+import peer_training
 
 LACKS = {}
 
@@ -97,6 +98,45 @@ def case_text_classifier(*inputs):
         tf.nn.softmax,
     )
     return compiled(body, *inputs)
+
+
+def case_text_classifier_train(ids, labels, *weights):
+    layers = tf.keras.layers
+
+    def way(jit_compile):
+        model = tf.keras.Sequential(
+            [
+                layers.Input(ids.shape[-1:], dtype="int32"),
+                layers.Embedding(*weights[0].shape),
+                layers.Conv1D(64, 5, activation="relu"),
+                layers.MaxPooling1D(2),
+                layers.Conv1D(32, 3, activation="relu"),
+                layers.MaxPooling1D(2),
+                layers.Flatten(),
+                layers.Dense(weights[-1].size),
+            ]
+        )
+        model.set_weights(weights)
+        optimizer = tf.keras.optimizers.Nadam()
+        optimizer.build(model.trainable_variables)
+
+        @tf.function(jit_compile=jit_compile)
+        def step(ids, labels):
+            with tf.GradientTape() as tape:
+                logits = model(ids, training=True)
+                loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
+            # dense: of slices Keras would add up squares where a word occurs twice, not square the sum
+            gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, model.trainable_variables)]
+            optimizer.apply(gradients, model.trainable_variables)
+            return loss
+
+        def epoch():
+            losses = [step(tf.constant(x), tf.constant(y)) for x, y in zip(ids, labels)]
+            return np.mean([loss.numpy() for loss in losses])
+
+        return epoch
+
+    return peer_training.Training(jit_compile=lambda: way(True), tf_function=lambda: way(False))
 
 
 def case_function(a, name):

@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 
 import peer_bodies
+import peer_training
 
 LACKS = {}
 INFERENCE = torch.inference_mode()
@@ -107,17 +108,62 @@ def channels_first(w1, w2, w3):
     return w1.permute(2, 1, 0).contiguous(), w2.permute(2, 1, 0).contiguous(), flat.contiguous()
 
 
-def case_text_classifier(ids, table, w1, b1, w2, b2, w3, b3):
-    body = peer_bodies.text_classifier(
+def classifier(last):
+    return peer_bodies.text_classifier(
         lambda table, ids: F.embedding(ids, table).transpose(1, 2),
         F.conv1d,
         torch.relu,
         lambda x: F.max_pool1d(x, 2),
         lambda x: x.flatten(1),
-        lambda x: torch.softmax(x, -1),
+        last,
     )
+
+
+def case_text_classifier(ids, table, w1, b1, w2, b2, w3, b3):
     w1, w2, w3 = channels_first(w1, w2, w3)
-    return compiled(body, ids, table, w1, b1, w2, b2, w3, b3)
+    return compiled(classifier(lambda x: torch.softmax(x, -1)), ids, table, w1, b1, w2, b2, w3, b3)
+
+
+def case_text_classifier_train(ids, labels, *weights):
+    body = classifier(lambda x: x)
+    with torch.inference_mode(False):
+        batches = [(torch.from_numpy(x), torch.from_numpy(y).long()) for x, y in zip(ids, labels)]
+
+    def loss_of(ids, labels, *weights):
+        return F.cross_entropy(body(ids, *weights), labels)
+
+    def way(loss_of, compiles_optimizer):
+        with torch.inference_mode(False):
+            table, w1, b1, w2, b2, w3, b3 = (torch.tensor(w, device=DEVICE) for w in weights)
+            w1, w2, w3 = channels_first(w1, w2, w3)
+            parameters = [torch.nn.Parameter(w) for w in (table, w1, b1, w2, b2, w3, b3)]
+            # momentum_decay 1 is Keras's formula
+            optimizer = torch.optim.NAdam(
+                parameters, lr=0.001, eps=1e-7, momentum_decay=1.0, capturable=compiles_optimizer
+            )
+        update = torch.compile(optimizer.step) if compiles_optimizer else optimizer.step
+
+        def step(x, y):
+            optimizer.zero_grad()
+            loss = loss_of(x.to(DEVICE), y.to(DEVICE), *parameters)
+            loss.backward()
+            update()
+            return loss.detach()
+
+        def epoch():
+            with torch.inference_mode(False):
+                losses = torch.stack([step(x, y) for x, y in batches])
+                if CARD:
+                    torch.cuda.synchronize()
+                return float(losses.mean())
+
+        return epoch
+
+    return peer_training.Training(
+        eager=lambda: way(loss_of, False),
+        torch_compile=lambda: way(torch.compile(loss_of, dynamic=False), False),
+        torch_compile_with_optimizer=lambda: way(torch.compile(loss_of, dynamic=False), True),
+    )
 
 
 def case_function(a, name):

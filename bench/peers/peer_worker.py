@@ -2,7 +2,7 @@
 """One peer in a process of its own: told over its standard input what to do, answers a line of JSON each time.
 
     {"do": "open"}                      -> {"version": ...}
-    {"do": "load", "case": NAME}        -> {"ulp": ...}; the result was compared with the right one
+    {"do": "load", "case": NAME}        -> {"ulp": ..., "way": ...}; the result was compared with the right one
     {"do": "turn", "seconds": S}        -> {"seconds": [per call, ...]}
     {"do": "drop"}                      -> {}
 A reply with "error" or "lacks" says why the peer cannot. Between turns the driver stops this process, so that no thread
@@ -68,15 +68,17 @@ class Worker:
         if reason:
             return {"lacks": reason}
         arrays = case.inputs()
-        self.inputs = [self.peer.put(array) for array in arrays]
-        call = getattr(self.peer, "case_" + case.kind)(*self.inputs, **case.params)
+        self.inputs = [] if case.is_training else [self.peer.put(array) for array in arrays]
+        call = getattr(self.peer, "case_" + case.kind)(*(self.inputs or arrays), **case.params)
         want, ulp = case.right_results(arrays) if case.want else None, None
-        for _ in range(3 if want else 0):  # the second and third call may take other ways: tuned, captured
-            wrong, ulp = self.compare(case, want, self.peer.fetch(call()))
+        fetch = list if case.is_training else self.peer.fetch
+        # the second and third call may take other ways: tuned, captured
+        for _ in range(0 if not want else 1 if case.is_training else 3):
+            wrong, ulp = self.compare(case, want, fetch(call()))
             if wrong:
                 return {"error": f"wrong result: {wrong}"}
         self.call = call.timed() if hasattr(call, "timed") else self.finished(call)
-        return {"ulp": ulp}
+        return {"ulp": ulp, "way": getattr(call, "way", None)}
 
     def finished(self, call):
         """call, and the wait for its result where the peer's calls return before it"""

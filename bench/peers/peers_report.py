@@ -13,14 +13,16 @@ WORST = 10
 
 def figure(case, seconds):
     """in the case's unit"""
-    return seconds * 1e6 if case["unit"] == "us" else case["amount"] / seconds * 1e-9
+    if case["unit"] == "us":
+        return seconds * 1e6
+    return case["amount"] / seconds * (1 if case["unit"] == "samples/s" else 1e-9)
 
 
 class Row:
     """One case: the seconds of a call, for each peer one number a round."""
 
     def __init__(self, case):
-        self.case, self.rounds, self.best, self.reasons, self.ulp = case, {}, {}, {}, {}
+        self.case, self.rounds, self.best, self.reasons, self.ulp, self.ways = case, {}, {}, {}, {}, {}
 
     def add(self, peer, times):
         self.rounds.setdefault(peer, []).append(statistics.median(times))
@@ -50,6 +52,7 @@ class Row:
                 "best_seconds": self.best[p],
                 "figure": figure(self.case, self.median(p)),
                 **({"worst_ulp": self.ulp[p]} if self.ulp.get(p) is not None else {}),
+                **({"way": self.ways[p]} if self.ways.get(p) else {}),
             }
             for p in self.rounds
         }
@@ -142,6 +145,16 @@ def print_ulp(rows, peers):
         print(f"  {row.case['name']:13}", *(f"{p} {row.ulp[p]:.3g};" for p in peers if row.ulp.get(p) is not None))
 
 
+def print_ways(rows):
+    """of the cases in which a peer had several"""
+    rows = [row for row in rows if any(row.ways.values())]
+    if not rows:
+        return
+    print("\nthe fastest way of each:")
+    for row in rows:
+        print(f"  {row.case['name']}:", ", ".join(f"{p} {way}" for p, way in row.ways.items() if way))
+
+
 def print_worst(rows):
     ratios = sorted(
         (row.ratio(p), row.case["name"], p, row.fastest_peer())
@@ -186,6 +199,7 @@ def print_report(rows, about, versions, starts):
         print(f"  {name}: {version}")
     print_table(rows, peers)
     print_ulp(rows, peers)
+    print_ways(rows)
     print_worst(rows)
     print_starts(starts)
     print_reasons(rows)

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The few functions of libgantry_train.so that the training case needs, through ctypes. Not a binding for programs."""
+
+import ctypes
+import os
+
+from gantry_ctypes import ADDRESS, BOOL, DTYPES, F64, I64, GantryError, Shape
+
+RELU, LINEAR = 1, 0  # gantry_activation_t
+SPARSE_CATEGORICAL_CROSSENTROPY = 1  # gantry_loss_t
+
+
+class Array(ctypes.Structure):
+    """gantry_array_t"""
+
+    _fields_ = [("dtype", ctypes.c_int), ("shape", Shape), ("data", ADDRESS)]
+
+    @classmethod
+    def of(cls, array):
+        return cls(DTYPES[array.dtype.name], Shape.of(array.shape), array.ctypes.data)
+
+
+class ModelOptions(ctypes.Structure):
+    """gantry_model_options_t"""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("name", ctypes.c_char_p),
+        ("device", ctypes.c_char_p),
+        ("dtype", ctypes.c_int),
+        ("seed", I64),
+        ("strategy", ADDRESS),
+    ]
+
+
+class LossOptions(ctypes.Structure):
+    """gantry_loss_options_t"""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reduction", ctypes.c_int),
+        ("from_logits", BOOL),
+        ("label_smoothing", F64),
+        ("delta", F64),
+        ("sample_weights", ADDRESS),
+    ]
+
+
+class CompileOptions(ctypes.Structure):
+    """gantry_compile_options_t"""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("optimizer", ADDRESS),
+        ("loss", ctypes.c_int),
+        ("loss_options", ctypes.POINTER(LossOptions)),
+        ("metrics", ADDRESS),
+        ("metric_count", ctypes.c_size_t),
+        ("runs_eagerly", BOOL),
+    ]
+
+
+class Logs(ctypes.Structure):
+    """gantry_logs_t"""
+
+    _fields_ = [
+        ("names", ctypes.POINTER(ctypes.c_char_p)),
+        ("values", ctypes.POINTER(F64)),
+        ("count", ctypes.c_size_t),
+    ]
+
+
+EPOCH_END = ctypes.CFUNCTYPE(ctypes.c_int, ADDRESS, I64, ctypes.POINTER(Logs), ctypes.POINTER(BOOL), ADDRESS)
+
+
+class Callback(ctypes.Structure):
+    """gantry_callback_t"""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("user", ADDRESS),
+        ("epoch_begin", ADDRESS),
+        ("epoch_end", EPOCH_END),
+        ("step_end", ADDRESS),
+    ]
+
+
+class FitOptions(ctypes.Structure):
+    """gantry_fit_options_t"""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("epochs", I64),
+        ("initial_epoch", I64),
+        ("validation", ADDRESS),
+        ("callbacks", ctypes.POINTER(ctypes.POINTER(Callback))),
+        ("callback_count", ctypes.c_size_t),
+        ("write", ADDRESS),
+        ("write_user", ADDRESS),
+        ("is_terminal", BOOL),
+    ]
+
+
+LAYER, STATUS, NAME = ADDRESS, ctypes.c_int, ctypes.c_char_p
+FUNCTIONS = {  # name: (result, arguments)
+    "sequential": (ADDRESS, [ADDRESS, ADDRESS]),
+    "model_add": (STATUS, [ADDRESS, LAYER]),
+    "model_build": (STATUS, [ADDRESS, ctypes.c_int, Shape]),
+    "model_compile": (STATUS, [ADDRESS, ADDRESS]),
+    "model_set_variable": (STATUS, [ADDRESS, ctypes.c_size_t, ADDRESS, ctypes.c_size_t]),
+    "model_fit": (STATUS, [ADDRESS, ADDRESS, ADDRESS]),
+    "model_release": (None, [ADDRESS]),
+    "embedding": (LAYER, [I64, I64, ADDRESS, NAME]),
+    "conv1d_layer": (LAYER, [I64, I64, ctypes.c_int, ADDRESS]),
+    "max_pool1d_layer": (LAYER, [I64, ADDRESS]),
+    "flatten": (LAYER, [NAME]),
+    "dense": (LAYER, [I64, ctypes.c_int, ADDRESS]),
+    "nadam": (ADDRESS, [ADDRESS]),
+    "dataset_from_arrays": (ADDRESS, [ADDRESS, ctypes.c_size_t, BOOL]),
+    "dataset_batch": (ADDRESS, [ADDRESS, I64, BOOL]),
+    "dataset_release": (None, [ADDRESS]),
+}
+
+
+class Trainer:
+    """The text classifier with given first weights, and its batches, on a device."""
+
+    def __init__(self, gantry, device, ids, labels, weights):
+        self.model = self.batches = None
+        self.gantry = gantry
+        self.library = ctypes.CDLL(os.path.join(os.environ["GANTRY_BUILD"], "lib", "libgantry_train.so"))
+        for name, (result, arguments) in FUNCTIONS.items():
+            function = getattr(self.library, "gantry_" + name)
+            function.restype, function.argtypes = result, arguments
+        synchronize = gantry.library.gantry_runtime_synchronize
+        synchronize.restype, synchronize.argtypes = STATUS, [ADDRESS]
+        self._make_model(device, weights)
+        self._build_model(ids.shape[-1], weights)
+        self._make_batches(ids, labels)
+        self._make_options()
+
+    def check(self, is_good):
+        if not is_good:
+            raise GantryError(self.gantry.last_message())
+
+    def _make_model(self, device, weights):
+        lib, words = self.library, weights[0].shape
+        options = ModelOptions(device=("/" + device).encode())
+        self.model = lib.gantry_sequential(self.gantry.runtime, ctypes.byref(options))
+        for layer in (
+            lib.gantry_embedding(*words, None, None),
+            lib.gantry_conv1d_layer(64, 5, RELU, None),
+            lib.gantry_max_pool1d_layer(2, None),
+            lib.gantry_conv1d_layer(32, 3, RELU, None),
+            lib.gantry_max_pool1d_layer(2, None),
+            lib.gantry_flatten(None),
+            lib.gantry_dense(weights[-1].size, LINEAR, None),
+        ):
+            self.check(lib.gantry_model_add(self.model, layer) == 0)
+
+    def _build_model(self, length, weights):
+        lib = self.library
+        self.check(lib.gantry_model_build(self.model, DTYPES["int32"], Shape.of([length])) == 0)
+        for i, array in enumerate(weights):
+            self.check(lib.gantry_model_set_variable(self.model, i, array.ctypes.data, array.nbytes) == 0)
+        loss = LossOptions(from_logits=True)
+        options = CompileOptions(
+            optimizer=lib.gantry_nadam(None),
+            loss=SPARSE_CATEGORICAL_CROSSENTROPY,
+            loss_options=ctypes.pointer(loss),
+        )
+        self.check(lib.gantry_model_compile(self.model, ctypes.byref(options)) == 0)
+
+    def _make_batches(self, ids, labels):
+        steps, rows, length = ids.shape
+        self.held = [ids.reshape(steps * rows, length), labels.reshape(steps * rows)]  # the data set borrows them
+        arrays = (Array * 2)(*(Array.of(array) for array in self.held))
+        self.batches = self.library.gantry_dataset_batch(
+            self.library.gantry_dataset_from_arrays(arrays, 2, False), rows, False
+        )
+        self.check(self.batches)
+
+    def _make_options(self):
+        losses = self.losses = [None]
+
+        def keep_loss(model, epoch, logs, stop, user):
+            losses[0] = logs.contents.values[0]
+            return 0
+
+        self.callback = Callback(struct_size=ctypes.sizeof(Callback), epoch_end=EPOCH_END(keep_loss))
+        self.callbacks = (ctypes.POINTER(Callback) * 1)(ctypes.pointer(self.callback))
+        self.options = FitOptions(callbacks=self.callbacks, callback_count=1)
+
+    def epoch(self):
+        """-> the mean of the steps' losses"""
+        self.check(self.library.gantry_model_fit(self.model, self.batches, ctypes.byref(self.options)) == 0)
+        self.check(self.gantry.library.gantry_runtime_synchronize(self.gantry.runtime) == 0)
+        return self.losses[0]
+
+    def __del__(self):
+        if self.model:
+            self.library.gantry_model_release(self.model)
+        if self.batches:
+            self.library.gantry_dataset_release(self.batches)
