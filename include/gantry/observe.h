@@ -54,7 +54,8 @@ typedef struct gantry_observer_t {
 } gantry_observer_t;
 
 /** Adds an observer to a scope: it is told the ops of the scope and of scopes begun in it from now
- * on, before the observers that the scope has. Returns the scope's status. */
+ * on, before the observers that the scope has. FailedPrecondition for an observer that the scope
+ * has. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_scope_observe(gantry_scope_t *scope, gantry_observer_t *observer);
 /** Removes an observer from a scope and from the scopes in it. An observer that the scope does not
  * have does no harm. */

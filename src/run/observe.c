@@ -15,6 +15,14 @@ gantry_status_t gantry_scope_observe(gantry_scope_t *scope, gantry_observer_t *o
             scope, gantry__fail(GANTRY_INVALID_ARGUMENT,
                                 "gantry_scope_observe: %s is NULL; an observer is accepted",
                                 observer ? "its function" : "the observer"));
+    for (const gantry_observer_t *at = scope->observer; at; at = at->outer) {
+        if (at == observer)
+            return gantry__scope_fail(
+                scope,
+                gantry__fail(
+                    GANTRY_FAILED_PRECONDITION,
+                    "gantry_scope_observe: the scope has this observer; one that it does not have is accepted"));
+    }
     observer->outer = scope->observer;
     scope->observer = observer;
     return GANTRY_OK;

@@ -73,6 +73,21 @@ static int tear_down(void **state) {
     return runtime_fixture_tear_down(state);
 }
 
+/* Twice in a list, it would lead back to itself. */
+static void observer_is_added_once(void **state) {
+    (void)state;
+    listener_t l;
+    listener_init(&l, "");
+    assert_int_equal(gantry_scope_observe(scope, &l.observer), GANTRY_OK);
+    assert_int_equal(gantry_scope_observe(scope, &l.observer), GANTRY_FAILED_PRECONDITION);
+    assert_non_null(strstr(gantry_scope_message(scope), "the scope has this observer"));
+    gantry_scope_clear(scope);
+    (void)gantry_neg(scope, F32(scope, 1, 2));
+    expect_told(&l, "Neg ");
+    gantry_scope_unobserve(scope, &l.observer);
+    assert_false(gantry_scope_is_observed(scope));
+}
+
 /* ---- which ops are told ---- */
 
 static void observer_is_told_each_op(void **state) {
@@ -486,6 +501,7 @@ static void donated_memory_is_not_reused_where_ops_are_observed(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        TEST(observer_is_added_once),
         TEST(observer_is_told_each_op),
         TEST(observer_is_told_all_attributes),
         TEST(failed_op_is_not_told),
