@@ -37,8 +37,8 @@ typedef struct gantry_tape_options_t {
 } gantry_tape_options_t;
 
 /** Begins to record the ops of a scope, and of scopes begun in it from now on. Tapes may be
- * nested: an outer tape also records the gradients that an inner one computes. options may be
- * NULL. NULL after a failure, which the scope keeps. */
+ * nested: an outer tape also records the gradients that an inner one computes. No tape records its
+ * own. options may be NULL. NULL after a failure, which the scope keeps. */
 GANTRY_API gantry_tape_t *gantry_tape_begin(gantry_scope_t *scope,
                                             const gantry_tape_options_t *options);
 /** Ends a tape and frees what it recorded; NULL does no harm. */

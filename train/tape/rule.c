@@ -118,20 +118,9 @@ const gantry_tensor_t *gantry__rule_host_ints(const gantry__rule_call_t *c, cons
 
 bool gantry__rule_read_ints(const gantry__rule_call_t *c, size_t input, int64_t *out, size_t room,
                             size_t *out_count) {
-    const gantry_tensor_t *tensor = c->x[input];
-    const int64_t count = gantry_tensor_elements(tensor);
-    int32_t narrow[4 * GANTRY_MAX_RANK];
-    if (count < 0 || (size_t)count > room || room > 4 * GANTRY_MAX_RANK) {
-        gantry__rule_lacks(c, "needs its numbers when it is recorded");
-        return false;
-    }
-    const bool is_narrow = gantry_tensor_dtype(tensor) == GANTRY_INT32;
-    gantry_status_t status =
-        gantry_tensor_read(tensor, is_narrow ? (void *)narrow : (void *)out,
-                           (size_t)count * (is_narrow ? sizeof *narrow : sizeof *out));
-    for (size_t i = 0; is_narrow && i < (size_t)count; ++i) out[i] = narrow[i];
-    *out_count = (size_t)count;
-    return gantry__train_hand_on(c->scope, status) == GANTRY_OK;
+    if (gantry__rule_knows_ints(c, input, out, room, out_count)) return true;
+    gantry__rule_lacks(c, "needs its numbers when it is recorded");
+    return false;
 }
 
 const gantry_attr_value_t *gantry__rule_attr(const gantry__rule_call_t *c, const char *name) {

@@ -135,6 +135,30 @@ static void stop_gradient_stops_it(void **state) {
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
+/* A pause leaves an op out, and only the named variable is watched. */
+static void pause_and_named_variables(void **state) {
+    (void)state;
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    gantry_variable_t *w = gantry_variable_create(scope, vector(scope, 2, 3), "w"),
+                      *v = gantry_variable_create(scope, vector(scope, 5, 7), "v");
+    gantry_tape_t *tape =
+        gantry_tape_begin(scope, &(gantry_tape_options_t){.watches_named_variables = true});
+    assert_int_equal(gantry_tape_watch_variable(tape, w), GANTRY_OK);
+    tensor *x = gantry_variable_read(scope, w), *gradients[2];
+    gantry_tape_pause(tape, true);
+    tensor *apart = gantry_mul(scope, x, x);
+    gantry_tape_pause(tape, false);
+    tensor *y = gantry_add(scope, gantry_mul(scope, x, gantry_variable_read(scope, v)), apart);
+    const gantry_source_t sources[] = {{.variable = w}, {.variable = v}};
+    assert_int_equal(gantry_tape_gradient(tape, y, NULL, sources, 2, NULL, gradients), GANTRY_OK);
+    expect_values(gradients[0], 5, 7);
+    assert_null(gradients[1]);
+    gantry_tape_end(tape);
+    gantry_variable_release(w);
+    gantry_variable_release(v);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
 /* ---- custom gradients ---- */
 
 static void forward_double(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
@@ -272,6 +296,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(unconnected_sources_get_null_or_zeros, set_up, tear_down),
         cmocka_unit_test_setup_teardown(second_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stop_gradient_stops_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pause_and_named_variables, set_up, tear_down),
         cmocka_unit_test_setup_teardown(custom_gradient_replaces_the_ops, set_up, tear_down),
         cmocka_unit_test_setup_teardown(step_is_a_function, set_up, tear_down),
         cmocka_unit_test_setup_teardown(op_without_a_gradient_is_named, set_up, tear_down),
