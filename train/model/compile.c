@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a model is trained for. */
 #include <stdio.h>
-#include <string.h>
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
@@ -35,6 +34,19 @@ static gantry_status_t check_options(const gantry_compile_options_t *o) {
     return GANTRY_OK;
 }
 
+/* A step has one loss, and its weights of samples come with each batch. */
+static gantry_status_t read_loss_options(const gantry_compile_options_t *o,
+                                         gantry_loss_options_t *out) {
+    GANTRY__TRAIN_TRY(gantry__train_options(o->loss_options, sizeof *out, out, sizeof *out,
+                                            "gantry_model_compile: loss_options"));
+    if (out->reduction == GANTRY_REDUCTION_NONE || out->sample_weights)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_compile: loss_options have %s; a reduction to one loss, and weights as a component of each batch, are accepted",
+            out->sample_weights ? "sample_weights" : "GANTRY_REDUCTION_NONE");
+    return GANTRY_OK;
+}
+
 /* The mean of the loss comes first. */
 static gantry_status_t take_metrics(gantry_model_t *model, const gantry_compile_options_t *o) {
     gantry_metric_t **metrics = gantry__train_alloc(o->metric_count + 1, sizeof *metrics);
@@ -62,12 +74,13 @@ static void release_given(const gantry_compile_options_t *o) {
 static gantry_status_t model_compile(gantry_model_t *model, const gantry_compile_options_t *o) {
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_compile"));
     GANTRY__TRAIN_TRY(check_options(o));
+    gantry_loss_options_t loss_options;
+    GANTRY__TRAIN_TRY(read_loss_options(o, &loss_options));
     GANTRY__TRAIN_TRY(take_metrics(model, o));
     gantry_optimizer_release(model->optimizer);
     model->optimizer = o->optimizer;
     model->loss = o->loss;
-    memset(&model->loss_options, 0, sizeof model->loss_options);
-    if (o->loss_options) model->loss_options = *o->loss_options;
+    model->loss_options = loss_options;
     model->runs_eagerly = o->runs_eagerly;
     model->is_compiled = true;
     forget_steps(model);

@@ -162,6 +162,11 @@ static gantry_status_t check_fit(const gantry_model_t *model, const gantry_datas
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
             "gantry_model_fit: callbacks is NULL; an array of %zu is accepted", o->callback_count);
+    for (size_t i = 0; i < o->callback_count; ++i) {
+        if (!o->callbacks[i])
+            return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                      "gantry_model_fit: callback %zu is NULL; one is accepted", i);
+    }
     return GANTRY_OK;
 }
 

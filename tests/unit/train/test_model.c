@@ -290,6 +290,27 @@ static void labels_out_of_range_are_refused(void **state) {
     gantry_model_release(model);
 }
 
+static void options_that_a_step_cannot_follow_are_refused(void **state) {
+    const gantry_loss_options_t none = {.struct_size = sizeof none,
+                                        .reduction = GANTRY_REDUCTION_NONE};
+    const gantry_callback_t *const list[] = {NULL};
+    gantry_model_t *model = make_model(), *refused = make_model();
+    gantry_dataset_t *batches = make_batches();
+    (void)state;
+    expect_refusal(
+        gantry_model_compile(refused, &(gantry_compile_options_t){.optimizer = gantry_sgd(NULL),
+                                                                  .loss = GANTRY_HUBER,
+                                                                  .loss_options = &none}),
+        GANTRY_INVALID_ARGUMENT, "loss_options have GANTRY_REDUCTION_NONE");
+    expect_refusal(
+        gantry_model_fit(model, batches,
+                         &(gantry_fit_options_t){.callbacks = list, .callback_count = 1}),
+        GANTRY_INVALID_ARGUMENT, "callback 0 is NULL");
+    gantry_dataset_release(batches);
+    gantry_model_release(refused);
+    gantry_model_release(model);
+}
+
 static void other_layers_do_not_load(void **state) {
     char path[] = "/tmp/gantry_model_XXXXXX";
     gantry_model_t *model = make_model(), *second = gantry_sequential(fixture.runtime, NULL);
@@ -353,6 +374,7 @@ int main(void) {
         TEST(wrong_rank_names_the_layer),
         TEST(empty_data_and_missing_labels_are_refused),
         TEST(labels_out_of_range_are_refused),
+        TEST(options_that_a_step_cannot_follow_are_refused),
         TEST(other_layers_do_not_load),
         TEST(devices_of_a_strategy_are_checked),
         TEST(failing_allocations_leak_nothing),
