@@ -115,6 +115,7 @@ void gantry_model_release(gantry_model_t *model) {
     for (size_t r = 0; model->devices && r < model->replica_count; ++r)
         gantry__train_free(model->devices[r]);
     gantry__train_free((void *)model->devices);
+    gantry__train_free(model->replica_weights);
     gantry__train_free(model->message);
     gantry__train_free(model->name);
     gantry__train_free(model);

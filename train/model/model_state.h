@@ -45,6 +45,7 @@ struct gantry_model_t {
     char *message;
     char **devices; /* of replicas; an entry may be NULL: no request */
     size_t replica_count;
+    double *replica_weights; /* shares of a batch; NULL: equal */
     gantry_layer_t **layers;
     size_t layer_count, layer_capacity;
     gantry__value_t *values;
@@ -103,7 +104,14 @@ gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_arra
 /* Makes the optimizer's variables beside the model's; again, it does nothing. */
 gantry_status_t gantry__model_build_optimizer(gantry_model_t *model);
 
+/* Functions of steps are traced again. */
+void gantry__model_forget_steps(gantry_model_t *model);
+
 /* ---- steps: step.c ---- */
+
+/* Whether a step can run on the batch. Components that it ignores are not counted any more. */
+gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__step_t step,
+                                          const gantry_array_t *batch, size_t *in_out_count);
 
 /* Runs one step on a batch. *out_result (of PREDICT) belongs to the scope. */
 gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,

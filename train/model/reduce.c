@@ -22,6 +22,7 @@
 #include "train/base/memory.h"
 #include "train/model/step.h"
 #include "train/strategy/all_reduce.h"
+#include "train/strategy/strategy_state.h"
 
 typedef const gantry_tensor_t tensor;
 
@@ -223,6 +224,8 @@ void gantry__step_train_replicas(gantry__step_call_t *c) {
     }
     if (c->bucket_count > 0 && !gantry__step_has_failed(c)) reduce_bucket(c, c->bucket_count - 1);
     for (size_t t = 0; t < count; ++t) gantry__step_end_replica(c, &c->replicas[t]);
+    if (!c->model->runs_eagerly)
+        gantry__strategy_log_reduction(c->model->runtime, c->trained_count, c->bucket_count);
 }
 
 /* ---- variables that are not trained ---- */

@@ -14,9 +14,27 @@ typedef const gantry_tensor_t tensor;
 
 static int64_t batch_of(tensor *x) { return gantry_tensor_shape(x)->dims[0]; }
 
-/* The first row of a replica's part; the first parts are one row longer. */
+/* By weights; each replica before has a row at least, and each one from here on. */
+static int64_t weighted_row(const gantry__step_call_t *c, size_t replica) {
+    const double *weights = c->model->replica_weights;
+    const size_t parts = c->model->replica_count;
+    double all = 0, before = 0;
+    int64_t row = 0;
+    for (size_t r = 0; r < parts; ++r) all += weights[r];
+    for (size_t r = 0; r < replica; ++r) {
+        before += weights[r];
+        const int64_t wanted = (int64_t)((double)c->rows * (before / all) + 0.5),
+                      most = c->rows - (int64_t)(parts - r - 1);
+        row = wanted > row + 1 ? wanted : row + 1;
+        if (row > most) row = most;
+    }
+    return row;
+}
+
+/* The first row of a replica's part; the first of equal parts are one row longer. */
 static int64_t first_row(const gantry__step_call_t *c, size_t replica) {
     const int64_t rows = c->rows, parts = (int64_t)c->model->replica_count, r = (int64_t)replica;
+    if (c->model->replica_weights && rows >= parts) return weighted_row(c, replica);
     return r * (rows / parts) + (r < rows % parts ? r : rows % parts);
 }
 
@@ -285,8 +303,9 @@ static gantry_status_t trace_step(gantry_model_t *model, gantry__step_t step,
                                  &model->steps[step]);
 }
 
-static gantry_status_t check_batch(const gantry_model_t *model, gantry__step_t step,
-                                   const gantry_array_t *batch, size_t count) {
+gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__step_t step,
+                                          const gantry_array_t *batch, size_t *in_out_count) {
+    const size_t count = *in_out_count;
     const size_t least = model->input_count + (step == GANTRY__STEP_PREDICT ? 0 : 1);
     if (count < least)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
@@ -302,6 +321,8 @@ static gantry_status_t check_batch(const gantry_model_t *model, gantry__step_t s
                 model->name, i, (long long)(batch[i].shape.rank < 1 ? -1 : batch[i].shape.dims[0]),
                 (long long)batch[0].shape.dims[0]);
     }
+    const size_t most = model->input_count + (step == GANTRY__STEP_PREDICT ? 0 : 2);
+    if (count > most) *in_out_count = most;
     return GANTRY_OK;
 }
 
@@ -309,9 +330,7 @@ gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
                                    gantry_scope_t *scope, const gantry_array_t *batch, size_t count,
                                    const gantry_tensor_t **out_result) {
     tensor *inputs[GANTRY_MAX_COMPONENTS];
-    GANTRY__TRAIN_TRY(check_batch(model, step, batch, count));
-    const size_t most = model->input_count + (step == GANTRY__STEP_PREDICT ? 0 : 2);
-    if (count > most) count = most;
+    GANTRY__TRAIN_TRY(gantry__model_check_batch(model, step, batch, &count));
     if (!model->steps[step]) GANTRY__TRAIN_TRY(trace_step(model, step, batch, count));
     for (size_t i = 0; i < count; ++i)
         inputs[i] = gantry_constant(

@@ -59,8 +59,7 @@ static void reduce_whole(const gantry__all_reduce_t *call, tensor *const *values
     for (size_t r = 0; r < call->sum_count; ++r) {
         gantry_scope_t *scope = begin_on(call, r);
         if (!scope) return;
-        sums[r] =
-            gantry__train_end(call->scope, scope, add_all(scope, values, call->value_count));
+        sums[r] = gantry__train_end(call->scope, scope, add_all(scope, values, call->value_count));
     }
 }
 
@@ -88,8 +87,7 @@ static bool pieces_init(pieces_t *pieces, const gantry__all_reduce_t *call, tens
                          .elements = elements,
                          .step = step,
                          .count = (size_t)((elements + step - 1) / step)};
-    pieces->cut =
-        gantry__train_alloc(pieces->count * (call->value_count + 2), sizeof *pieces->cut);
+    pieces->cut = gantry__train_alloc(pieces->count * (call->value_count + 2), sizeof *pieces->cut);
     if (!pieces->cut) return false;
     pieces->added = pieces->cut + pieces->count * call->value_count;
     pieces->list = pieces->added + pieces->count;
