@@ -26,8 +26,8 @@ static tensor *end_with(gantry__step_call_t *c, gantry_scope_t *scope, tensor *r
 
 /* ---- flat gradients ---- */
 
-/* Joins any number of vectors. */
-static tensor *join(gantry_scope_t *scope, tensor **list, size_t count) {
+const gantry_tensor_t *gantry__step_join(gantry_scope_t *scope, const gantry_tensor_t **list,
+                                         size_t count) {
     while (count > 1) {
         size_t made = 0;
         for (size_t i = 0; i < count; i += MOST_JOINED) {
@@ -53,7 +53,7 @@ static tensor *flatten(gantry__step_call_t *c, size_t replica) {
         if (gradient)
             c->list[count++] = gantry_reshape(scope, gradient, GANTRY_SHAPE(size_of(c, i)));
     }
-    return end_with(c, scope, gantry_identity(scope, join(scope, c->list, count)));
+    return end_with(c, scope, gantry_identity(scope, gantry__step_join(scope, c->list, count)));
 }
 
 /* ---- parts ---- */
@@ -85,7 +85,7 @@ static void split(gantry__step_call_t *c, size_t replica, tensor *const *parts) 
     int64_t begin = 0;
     if (!scope) return;
     for (size_t p = 0; p < c->replica_count; ++p) c->list[p] = parts[p];
-    tensor *flat = join(scope, c->list, c->replica_count);
+    tensor *flat = gantry__step_join(scope, c->list, c->replica_count);
     for (size_t i = 0; i < c->trained_count; ++i) {
         tensor *like = c->replicas[0].gradients[i];
         if (!like) continue;

@@ -22,6 +22,7 @@ typedef struct gantry__step_call_t {
     gantry_scope_t *scope;
     const gantry_tensor_t *const *batch; /* inputs, labels */
     const gantry_tensor_t *sample_weights;
+    const gantry_tensor_t *share; /* of this process of several, of all rows; NULL: one process */
     int64_t rows;
     gantry__replica_t *replicas;
     size_t replica_count; /* that have rows */
@@ -31,7 +32,7 @@ typedef struct gantry__step_call_t {
     gantry_source_t *sources;
     const gantry_tensor_t **reduced;
     gantry_variable_t **variables;
-    const gantry_tensor_t *result; /* of PREDICT */
+    const gantry_tensor_t *result; /* of PREDICT; of TRAIN in several processes */
 } gantry__step_call_t;
 
 /* After a failure gantry__step_deinit is called, too. */
@@ -44,7 +45,15 @@ void gantry__step_deinit(gantry__step_call_t *c);
 /* Adds the replicas' gradients: fills c->reduced for every replica. A variable without a gradient
  * on all replicas has none. */
 void gantry__step_reduce(gantry__step_call_t *c);
+/* Joins any number of vectors; overwrites the list. */
+const gantry_tensor_t *gantry__step_join(gantry_scope_t *scope, const gantry_tensor_t **list,
+                                         size_t count);
 /* The mean, by rows, of the new values of a variable that is not trained. */
 const gantry_tensor_t *gantry__step_mean_update(gantry__step_call_t *c, size_t variable);
+
+/* ---- several processes: worker_step.c ---- */
+
+/* The vector that the processes add; the step's scope owns it. */
+const gantry_tensor_t *gantry__worker_flatten(gantry__step_call_t *c);
 
 #endif
