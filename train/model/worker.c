@@ -218,9 +218,8 @@ gantry_status_t gantry__worker_agree(gantry__worker_t *worker, gantry__worker_ca
     uint64_t header[HEADER];
     gantry__worker_keep_text(worker, call->status);
     fill_header(call, header);
-    const gantry_status_t status =
-        gantry__worker_all_reduce(worker, header, HEADER, GANTRY_UINT64,
-                                  gantry__worker_say(worker, call->kind).text);
+    const gantry_status_t status = gantry__worker_all_reduce(
+        worker, header, HEADER, GANTRY_UINT64, gantry__worker_say(worker, call->kind).text);
     if (call->status != GANTRY_OK) (void)gantry_fail(call->status, worker->own);
     if (status != GANTRY_OK) return call->status != GANTRY_OK ? call->status : status;
     if (header[HEADER - 1] > 0) return gantry__worker_tell(worker, call->status);

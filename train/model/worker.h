@@ -40,9 +40,9 @@ typedef struct gantry__worker_call_t {
 
 struct gantry__worker_t {
     gantry_communicator_t communicator;
-    uint64_t *table; /* what each process says, to name the one that differs */
-    bool is_told;    /* all processes have this call's error */
-    uint64_t step;   /* of training, from 1 */
+    uint64_t *table;                      /* what each process says, to name the one that differs */
+    bool is_told;                         /* all processes have this call's error */
+    uint64_t step;                        /* of training, from 1 */
     uint64_t tested_batches, tested_rows; /* since the metrics were reset */
     /* the values of all variables, one behind another: gradients of trained ones, new values of the
      * others; then for each variable whether it has any, and whether a process has failed */

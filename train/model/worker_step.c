@@ -81,12 +81,12 @@ static tensor *join_addends(gantry__step_call_t *c, gantry_scope_t *scope) {
         const gantry_shape_t shape = GANTRY_SHAPE(elements_of(model, i));
         tensor *value = addend(c, scope, i, &trained);
         set_flat(model, marks + (int64_t)i, value != NULL);
-        c->list[i] = value ? gantry_reshape(scope, value, shape)
-                           : gantry_zeros(scope, model->dtype, shape);
+        c->list[i] =
+            value ? gantry_reshape(scope, value, shape) : gantry_zeros(scope, model->dtype, shape);
     }
     const void *written = (const unsigned char *)model->worker->flat + (size_t)marks * each;
-    c->list[count] = gantry_constant(scope, model->dtype, GANTRY_SHAPE((int64_t)count), written,
-                                     count * each);
+    c->list[count] =
+        gantry_constant(scope, model->dtype, GANTRY_SHAPE((int64_t)count), written, count * each);
     return gantry__step_join(scope, c->list, count + 1);
 }
 
@@ -194,8 +194,7 @@ static gantry_status_t allocate(gantry_model_t *model) {
 /* Of the first bytes, as one that is another number for other data most of the time. */
 static uint64_t checksum(const gantry_array_t *array) {
     const unsigned char *bytes = array->data;
-    size_t count =
-        (size_t)gantry_shape_elements(&array->shape) * gantry_dtype_size(array->dtype);
+    size_t count = (size_t)gantry_shape_elements(&array->shape) * gantry_dtype_size(array->dtype);
     uint32_t sum = 2166136261u; /* FNV-1a */
     if (count > 4096) count = 4096;
     for (size_t i = 0; i < count; ++i) sum = (sum ^ bytes[i]) * 16777619u;
@@ -245,9 +244,9 @@ gantry_status_t gantry__worker_train(gantry_model_t *model, const gantry_array_t
     const gantry_status_t status = compute_flat(model, batch, count);
     gantry__worker_keep_text(worker, status);
     set_flat(model, worker->flat_elements - 1, status != GANTRY_OK);
-    GANTRY__TRAIN_TRY(gantry__worker_all_reduce(
-        worker, worker->flat, elements, model->dtype,
-        gantry__worker_say(worker, GANTRY__WORKER_STEP).text));
+    GANTRY__TRAIN_TRY(
+        gantry__worker_all_reduce(worker, worker->flat, elements, model->dtype,
+                                  gantry__worker_say(worker, GANTRY__WORKER_STEP).text));
     if (get_flat(model, worker->flat_elements - 1)) return gantry__worker_tell(worker, status);
     return apply_flat(model);
 }

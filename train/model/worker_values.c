@@ -41,19 +41,16 @@ static gantry_status_t read_variable(const gantry_model_t *model, gantry_variabl
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
     const gantry_tensor_t *value = gantry_variable_read(scope, variable);
-    if (value)
-        (void)gantry__train_hand_on(scope, gantry_tensor_read(value, out, bytes));
+    if (value) (void)gantry__train_hand_on(scope, gantry_tensor_read(value, out, bytes));
     return gantry_scope_end(scope);
 }
 
 static gantry_status_t write_variable(const gantry_model_t *model, size_t replica,
-                                      gantry_variable_t *variable, const void *data,
-                                      size_t bytes) {
+                                      gantry_variable_t *variable, const void *data, size_t bytes) {
     gantry_scope_t *scope = gantry__model_scope(model, NULL, replica);
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
-    const gantry_tensor_t *value =
-        gantry_constant(scope, gantry_variable_dtype(variable), *gantry_variable_shape(variable),
-                        data, bytes);
+    const gantry_tensor_t *value = gantry_constant(scope, gantry_variable_dtype(variable),
+                                                   *gantry_variable_shape(variable), data, bytes);
     (void)gantry_variable_assign(scope, variable, value);
     return gantry_scope_end(scope);
 }
