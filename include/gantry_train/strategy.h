@@ -15,7 +15,11 @@
  *
  * All of that works where ops run at once and in the body of a function, in which the replicas run
  * at the same time. The runtime's log gets TensorFlow's lines: the devices of a strategy, and how
- * the gradients of a step are reduced. Externally synchronised. */
+ * the gradients of a step are reduced.
+ *
+ * Several processes, on one machine or on many, train one model by gantry_multi_worker_strategy,
+ * as TensorFlow's MultiWorkerMirroredStrategy. gantry_train_mpi/mpi.h connects them by MPI. The
+ * calls for loops of a program's own stay in one process. Externally synchronised. */
 #ifndef GANTRY_TRAIN_STRATEGY_H
 #define GANTRY_TRAIN_STRATEGY_H
 
@@ -33,9 +37,41 @@ typedef struct gantry_strategy_t gantry_strategy_t;
  * device, one that occurs twice, or an empty list. */
 GANTRY_API gantry_strategy_t *gantry_mirrored_strategy(gantry_runtime_t *runtime,
                                                        const char *const *devices, size_t count);
+/** How the processes of a training reach each other. A program fills it in, or takes that of
+ * gantry_train_mpi/mpi.h. Every process makes the same calls in the same order, from one thread at
+ * a time. A call that fails returns a status with the text of gantry_fail, which names the process
+ * that is gone; then all later calls fail, in every process. No call waits for a process that
+ * has ended. `what` names the work in such a text: "step 17". */
+typedef struct gantry_communicator_t {
+    uint32_t struct_size; /**< Its sizeof. */
+    void *user;           /**< First argument of the functions. */
+    size_t rank;          /**< The number of this process, from 0. */
+    size_t size;          /**< How many processes there are. */
+    size_t local_rank;    /**< The number of this process among those of its machine, from 0. */
+    /** Replaces count elements by the sums over all processes, with the same bits in each. dtype:
+     * GANTRY_FLOAT32, GANTRY_FLOAT64, or GANTRY_UINT64, whose sums wrap around. */
+    gantry_status_t (*all_reduce)(void *user, void *elements, size_t count, gantry_dtype_t dtype,
+                                  const char *what);
+    /** Replaces the bytes by those of process root. */
+    gantry_status_t (*broadcast)(void *user, void *data, size_t bytes, size_t root,
+                                 const char *what);
+    /** A process in a text: "host, pid 4711". May be NULL. */
+    const char *(*describe)(void *user, size_t rank);
+} gantry_communicator_t;
+
+/** Mirrors over the devices of this process, and over those of all other processes. devices as for
+ * gantry_mirrored_strategy, but NULL means one device: GPU number local_rank modulo the number of
+ * GPUs, or the CPU if there is none. The communicator is copied; its user outlives the strategy.
+ *
+ * All processes read the same data set, and each takes its part of each batch, as TensorFlow's
+ * AutoShardPolicy.DATA: with batches of 32 and 4 processes, 8 rows each. So losses, metrics and
+ * weights are those of one process, but for rounding. The first weights are those of process 0. */
+GANTRY_API gantry_strategy_t *gantry_multi_worker_strategy(
+    gantry_runtime_t *runtime, const char *const *devices, size_t count,
+    const gantry_communicator_t *communicator);
 /** Releases a strategy; NULL does no harm. */
 GANTRY_API void gantry_strategy_release(gantry_strategy_t *strategy);
-/** The number of replicas; 0 for NULL. */
+/** The number of replicas in this process; 0 for NULL. */
 GANTRY_API size_t gantry_strategy_replica_count(const gantry_strategy_t *strategy);
 /** The full name of a replica's device; the strategy owns it. NULL for no such replica. */
 GANTRY_API const char *gantry_strategy_device(const gantry_strategy_t *strategy, size_t replica);

@@ -4,13 +4,14 @@
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
-#include "train/model/model_state.h"
+#include "train/model/worker.h"
 
 void gantry__model_forget_steps(gantry_model_t *model) {
     for (size_t i = 0; i < sizeof model->steps / sizeof model->steps[0]; ++i) {
         gantry_function_release(model->steps[i]);
         model->steps[i] = NULL;
     }
+    gantry__worker_forget(model->worker);
 }
 
 static gantry_status_t check_options(const gantry_compile_options_t *o) {

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/model/step.h"
 
@@ -79,9 +80,8 @@ static void take_whole_batch(gantry__step_call_t *c, const measured_t *measured)
 static void measured_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                           void *user) {
     const measured_t *measured = user;
-    const gantry__step_body_t body = {.model = measured->model,
-                                      .step = GANTRY__STEP_TRAIN,
-                                      .has_weights = measured->has_weights};
+    const gantry__step_body_t body = {
+        .model = measured->model, .step = GANTRY__STEP_TRAIN, .has_weights = measured->has_weights};
     gantry__step_call_t c;
     gantry_status_t status = gantry__step_init(&c, &body, scope, inputs);
     if (gantry__train_hand_on(scope, status) == GANTRY_OK) {
@@ -112,8 +112,7 @@ static gantry_status_t call_once(gantry_scope_t *scope, gantry_function_t *funct
                                  double *out_seconds) {
     tensor *results[MOST_GRADIENTS];
     const double begin = now_seconds();
-    GANTRY__TRAIN_TRY(
-        gantry_function_call(scope, function, inputs, count, results, result_count));
+    GANTRY__TRAIN_TRY(gantry_function_call(scope, function, inputs, count, results, result_count));
     GANTRY__TRAIN_TRY(gantry_runtime_synchronize(gantry_scope_runtime(scope)));
     *out_seconds = now_seconds() - begin;
     for (size_t i = 0; i < result_count; ++i) gantry_tensor_drop(scope, results[i]);
@@ -121,15 +120,18 @@ static gantry_status_t call_once(gantry_scope_t *scope, gantry_function_t *funct
 }
 
 /* The shortest of some calls; the first one opens devices and compiles. */
-static gantry_status_t time_calls(gantry_scope_t *scope, gantry_function_t *function,
-                                  const gantry_array_t *batch, size_t count, size_t result_count,
-                                  double *out_seconds) {
-    tensor *inputs[GANTRY_MAX_COMPONENTS];
+static gantry_status_t time_calls(const measured_t *measured, gantry_scope_t *scope,
+                                  gantry_function_t *function, const gantry_array_t *batch,
+                                  size_t count, double *out_seconds) {
+    const size_t result_count = count_results(measured->model);
+    tensor *inputs[GANTRY_MAX_COMPONENTS + 1];
     double seconds;
     for (size_t i = 0; i < count; ++i)
         inputs[i] = gantry_constant(
             scope, batch[i].dtype, batch[i].shape, batch[i].data,
             (size_t)gantry_shape_elements(&batch[i].shape) * gantry_dtype_size(batch[i].dtype));
+    if (measured->model->worker)
+        inputs[count++] = gantry__train_constant(scope, measured->model->dtype, 1); /* its share */
     for (int round = 0; round <= ROUNDS; ++round) {
         GANTRY__TRAIN_TRY(call_once(scope, function, inputs, count, result_count, &seconds));
         if (round == 1 || seconds < *out_seconds) *out_seconds = seconds;
@@ -142,21 +144,22 @@ static gantry_status_t time_replica(gantry_model_t *model, size_t replica,
                                     double *out_seconds) {
     measured_t measured = {
         .model = model, .replica = replica, .has_weights = count > model->input_count + 1};
-    gantry_input_spec_t specs[GANTRY_MAX_COMPONENTS] = {{.name = NULL}};
+    gantry_input_spec_t specs[GANTRY_MAX_COMPONENTS + 1] = {{.name = NULL}};
     gantry_function_t *function = NULL;
-    const size_t results = count_results(model);
+    const size_t results = count_results(model), shares = model->worker ? 1 : 0;
     for (size_t i = 0; i < count; ++i) {
         specs[i].dtype = batch[i].dtype;
         specs[i].shape = batch[i].shape;
     }
+    if (shares) specs[count].dtype = model->dtype;
     gantry_scope_t *scope = gantry__model_scope(model, NULL, replica);
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status =
         gantry_function_trace(model->runtime, "measured_step", measured_body, &measured, specs,
-                              count, results, NULL, &function);
+                              count + shares, results, NULL, &function);
     *out_seconds = 0;
     if (status == GANTRY_OK)
-        status = time_calls(scope, function, batch, count, results, out_seconds);
+        status = time_calls(&measured, scope, function, batch, count, out_seconds);
     gantry_function_release(function);
     (void)gantry__train_hand_on(scope, status);
     return gantry_scope_end(scope);
@@ -167,7 +170,8 @@ static gantry_status_t time_replica(gantry_model_t *model, size_t replica,
 static gantry_status_t time_all(gantry_model_t *model, const gantry_array_t *batch, size_t count,
                                 double *weights) {
     double sum = 0;
-    GANTRY__TRAIN_TRY(gantry__model_check_batch(model, GANTRY__STEP_TRAIN, batch, &count));
+    GANTRY__TRAIN_TRY(gantry__model_check_batch(model, GANTRY__STEP_TRAIN, batch, count));
+    if (count > model->input_count + 2) count = model->input_count + 2;
     for (size_t r = 0; r < model->replica_count; ++r) {
         double seconds;
         GANTRY__TRAIN_TRY(time_replica(model, r, batch, count, &seconds));

@@ -7,6 +7,7 @@
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
+#include "train/model/worker.h"
 
 typedef const gantry_tensor_t tensor;
 
@@ -75,6 +76,8 @@ static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica) {
         loss = gantry_mul(scope, loss,
                           gantry__train_constant(scope, gantry_tensor_dtype(loss),
                                                  (double)replica->rows / (double)c->rows));
+    if (loss && c->share && options.reduction != GANTRY_REDUCTION_SUM)
+        loss = gantry_mul(scope, loss, c->share);
     replica->loss = loss;
 }
 
@@ -161,6 +164,8 @@ static tensor *add_losses(gantry__step_call_t *c, gantry_scope_t *scope) {
 static void update_metrics(gantry__step_call_t *c, gantry_scope_t *scope) {
     gantry_model_t *model = c->model;
     tensor *loss = add_losses(c, scope), *output = join_outputs(c, scope);
+    /* the mean over processes counts by their rows, too */
+    if (c->share) loss = gantry_div(scope, loss, c->share);
     tensor *rows = gantry__train_constant(scope, GANTRY_FLOAT32, (double)c->rows);
     (void)gantry_metric_update(model->metrics[0], scope, NULL, loss, rows);
     for (size_t i = 1; i < model->metric_count; ++i)
@@ -203,6 +208,10 @@ static void finish_step(gantry__step_call_t *c) {
     gantry_status_t status = gantry_scope_end(scope);
     if (status != GANTRY_OK) (void)gantry__train_hand_on(c->scope, status);
     if (c->step != GANTRY__STEP_TRAIN || gantry__step_has_failed(c)) return;
+    if (c->share) {
+        c->result = gantry__worker_flatten(c);
+        return;
+    }
     apply_gradients(c);
     assign_updates(c);
 }
@@ -216,7 +225,7 @@ static void step_body(gantry_scope_t *scope, tensor *const *inputs, tensor **out
     if (gantry__train_hand_on(scope, status) == GANTRY_OK) {
         run_replicas(&call);
         if (!gantry__step_has_failed(&call)) finish_step(&call);
-        if (body->step == GANTRY__STEP_PREDICT) outputs[0] = call.result;
+        if (call.result) outputs[0] = call.result;
     }
     gantry__step_deinit(&call);
 }
@@ -248,6 +257,8 @@ gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_bod
     const size_t all = model->replica_count, variables = model->variable_count;
     *c = (gantry__step_call_t){.model = model, .step = body->step, .scope = scope, .batch = inputs};
     c->sample_weights = body->has_weights ? inputs[model->input_count + 1] : NULL;
+    if (model->worker && body->step != GANTRY__STEP_PREDICT)
+        c->share = inputs[model->input_count + 1 + body->has_weights];
     c->rows = batch_of(inputs[0]);
     for (size_t i = 0; i < variables; ++i)
         c->trained_count += model->variables[i].weight->is_trained;
@@ -285,27 +296,31 @@ void gantry__step_deinit(gantry__step_call_t *c) {
 
 /* ---- tracing and calling ---- */
 
+static size_t output_count(const gantry_model_t *model, gantry__step_t step) {
+    return step == GANTRY__STEP_PREDICT || (step == GANTRY__STEP_TRAIN && model->worker) ? 1 : 0;
+}
+
 static gantry_status_t trace_step(gantry_model_t *model, gantry__step_t step,
                                   const gantry_array_t *batch, size_t count) {
     static const char *const names[] = {"train_step", "test_step", "predict_step"};
     const gantry_function_options_t options = {.struct_size = sizeof options,
                                                .runs_eagerly = model->runs_eagerly};
     gantry__step_body_t *body = &model->bodies[step];
-    gantry_input_spec_t specs[GANTRY_MAX_COMPONENTS];
+    gantry_input_spec_t specs[GANTRY_MAX_COMPONENTS + 1];
     *body = (gantry__step_body_t){
         .model = model, .step = step, .has_weights = count > model->input_count + 1};
     for (size_t i = 0; i < count; ++i) {
         specs[i] = (gantry_input_spec_t){.dtype = batch[i].dtype, .shape = batch[i].shape};
         specs[i].shape.dims[0] = -1;
     }
+    if (model->worker && step != GANTRY__STEP_PREDICT)
+        specs[count++] = (gantry_input_spec_t){.name = "share", .dtype = model->dtype};
     return gantry_function_trace(model->runtime, names[step], step_body, body, specs, count,
-                                 step == GANTRY__STEP_PREDICT ? 1 : 0, &options,
-                                 &model->steps[step]);
+                                 output_count(model, step), &options, &model->steps[step]);
 }
 
 gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__step_t step,
-                                          const gantry_array_t *batch, size_t *in_out_count) {
-    const size_t count = *in_out_count;
+                                          const gantry_array_t *batch, size_t count) {
     const size_t least = model->input_count + (step == GANTRY__STEP_PREDICT ? 0 : 1);
     if (count < least)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
@@ -321,21 +336,37 @@ gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__s
                 model->name, i, (long long)(batch[i].shape.rank < 1 ? -1 : batch[i].shape.dims[0]),
                 (long long)batch[0].shape.dims[0]);
     }
-    const size_t most = model->input_count + (step == GANTRY__STEP_PREDICT ? 0 : 2);
-    if (count > most) *in_out_count = most;
     return GANTRY_OK;
+}
+
+/* The step's inputs, whose number becomes *count: arrays, then this process's share. */
+static void make_inputs(const gantry_model_t *model, gantry_scope_t *scope,
+                        const gantry_array_t *batch, const double *share, size_t *count,
+                        tensor **out_inputs) {
+    for (size_t i = 0; i < *count; ++i)
+        out_inputs[i] = gantry_constant(
+            scope, batch[i].dtype, batch[i].shape, batch[i].data,
+            (size_t)gantry_shape_elements(&batch[i].shape) * gantry_dtype_size(batch[i].dtype));
+    if (share) out_inputs[(*count)++] = gantry__train_constant(scope, model->dtype, *share);
 }
 
 gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
                                    gantry_scope_t *scope, const gantry_array_t *batch, size_t count,
                                    const gantry_tensor_t **out_result) {
-    tensor *inputs[GANTRY_MAX_COMPONENTS];
-    GANTRY__TRAIN_TRY(gantry__model_check_batch(model, step, batch, &count));
+    tensor *inputs[GANTRY_MAX_COMPONENTS + 1];
+    gantry_array_t part[GANTRY_MAX_COMPONENTS];
+    const bool is_shared = model->worker && step != GANTRY__STEP_PREDICT;
+    double share;
+    GANTRY__TRAIN_TRY(gantry__model_check_batch(model, step, batch, count));
+    const size_t most = model->input_count + (step == GANTRY__STEP_PREDICT ? 0 : 2);
+    if (count > most) count = most;
+    if (is_shared) {
+        if (gantry__worker_take_rows(model->worker, batch, count, part, &share) == 0)
+            return GANTRY_OK;
+        batch = part;
+    }
     if (!model->steps[step]) GANTRY__TRAIN_TRY(trace_step(model, step, batch, count));
-    for (size_t i = 0; i < count; ++i)
-        inputs[i] = gantry_constant(
-            scope, batch[i].dtype, batch[i].shape, batch[i].data,
-            (size_t)gantry_shape_elements(&batch[i].shape) * gantry_dtype_size(batch[i].dtype));
+    make_inputs(model, scope, batch, is_shared ? &share : NULL, &count, inputs);
     return gantry_function_call(scope, model->steps[step], inputs, count, out_result,
-                                step == GANTRY__STEP_PREDICT ? 1 : 0);
+                                output_count(model, step));
 }

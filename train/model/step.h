@@ -29,6 +29,7 @@ typedef struct gantry__step_call_t {
     gantry_scope_t *scope;
     const gantry_tensor_t *const *batch; /* inputs, labels */
     const gantry_tensor_t *sample_weights;
+    const gantry_tensor_t *share; /* of this process of several, of all rows; NULL: one process */
     int64_t rows;
     gantry__replica_t *replicas;
     size_t replica_count; /* that have rows */
@@ -40,7 +41,7 @@ typedef struct gantry__step_call_t {
     const gantry_tensor_t **list;
     const gantry_tensor_t **reduced;
     gantry_variable_t **variables;
-    const gantry_tensor_t *result; /* of PREDICT */
+    const gantry_tensor_t *result; /* of PREDICT; of TRAIN in several processes */
 } gantry__step_call_t;
 
 /* After a failure gantry__step_deinit is called, too. */
@@ -65,5 +66,10 @@ bool gantry__step_has_failed(const gantry__step_call_t *c);
 void gantry__step_train_replicas(gantry__step_call_t *c);
 /* The mean, by rows, of the new values of a variable that is not trained. */
 const gantry_tensor_t *gantry__step_mean_update(gantry__step_call_t *c, size_t variable);
+
+/* ---- several processes: worker_step.c ---- */
+
+/* The vector that the processes add; the step's scope owns it. */
+const gantry_tensor_t *gantry__worker_flatten(gantry__step_call_t *c);
 
 #endif

@@ -27,7 +27,8 @@ static gantry_status_t check_new(const gantry_strategy_t *strategy, gantry_scope
     if ((int)aggregation < GANTRY_AGGREGATION_NONE ||
         aggregation > GANTRY_AGGREGATION_ONLY_FIRST_REPLICA)
         return gantry__train_refuse(
-            scope, "gantry_mirrored_variable: aggregation is %d; one of gantry_aggregation_t is accepted",
+            scope,
+            "gantry_mirrored_variable: aggregation is %d; one of gantry_aggregation_t is accepted",
             (int)aggregation);
     if (aggregation == GANTRY_AGGREGATION_MEAN &&
         !gantry__train_is_float(gantry_tensor_dtype(initial)))
@@ -128,8 +129,7 @@ gantry_status_t gantry_mirrored_variable_assign(gantry_mirrored_variable_t *vari
                                                 gantry_scope_t *scope,
                                                 const gantry_tensor_t *const *values) {
     if (!variable)
-        return gantry__train_refuse(scope,
-                                    "gantry_mirrored_variable_assign: the variable is NULL");
+        return gantry__train_refuse(scope, "gantry_mirrored_variable_assign: the variable is NULL");
     gantry_scope_t *inner = gantry__train_begin(scope, "gantry_mirrored_variable_assign");
     if (!inner) return scope ? gantry_scope_status(scope) : GANTRY_INVALID_ARGUMENT;
     assign_all(variable, inner, values);

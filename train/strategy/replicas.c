@@ -11,10 +11,9 @@ typedef const gantry_tensor_t tensor;
 static gantry_status_t check_strategy(const gantry_strategy_t *strategy, gantry_scope_t *scope,
                                       const char *call) {
     if (!scope || !strategy)
-        return gantry__train_refuse(
-            scope, "%s: the %s is NULL; one from %s is accepted", call,
-            scope ? "strategy" : "scope",
-            scope ? "gantry_mirrored_strategy" : "gantry_scope_begin");
+        return gantry__train_refuse(scope, "%s: the %s is NULL; one from %s is accepted", call,
+                                    scope ? "strategy" : "scope",
+                                    scope ? "gantry_mirrored_strategy" : "gantry_scope_begin");
     return gantry_scope_status(scope);
 }
 
@@ -67,9 +66,8 @@ static gantry_status_t check_reduce(const gantry_strategy_t *strategy, gantry_sc
                                     gantry_reduce_op_t op, tensor *const *values, tensor **out) {
     GANTRY__TRAIN_TRY(check_strategy(strategy, scope, "gantry_strategy_reduce"));
     if (op != GANTRY_REDUCE_SUM && op != GANTRY_REDUCE_MEAN)
-        return gantry__train_refuse(scope,
-                                    "`reduce_op` must be Reduce.SUM or Reduce.MEAN. It is %d",
-                                    (int)op);
+        return gantry__train_refuse(
+            scope, "`reduce_op` must be Reduce.SUM or Reduce.MEAN. It is %d", (int)op);
     if (!out) return gantry__train_refuse(scope, "destinations can not be empty");
     GANTRY__TRAIN_TRY(check_values(strategy, scope, values));
     if (op == GANTRY_REDUCE_MEAN && !gantry__train_is_float(gantry_tensor_dtype(values[0])))
@@ -93,15 +91,14 @@ static tensor *finish(const gantry_strategy_t *strategy, gantry_scope_t *scope, 
     gantry_scope_t *own = gantry_scope_begin_in(scope, strategy->devices[replica]);
     if (!own) return NULL;
     if (op == GANTRY_REDUCE_MEAN)
-        sum = gantry_div(own, sum,
-                         gantry__train_constant(own, gantry_tensor_dtype(like),
-                                                (double)strategy->count));
+        sum = gantry_div(
+            own, sum,
+            gantry__train_constant(own, gantry_tensor_dtype(like), (double)strategy->count));
     return gantry__train_end(scope, own, gantry_reshape(own, sum, *gantry_tensor_shape(like)));
 }
 
-static void reduce_in(const gantry_strategy_t *strategy,
-                      gantry_scope_t *scope, gantry_reduce_op_t op, tensor *const *values,
-                      tensor **out) {
+static void reduce_in(const gantry_strategy_t *strategy, gantry_scope_t *scope,
+                      gantry_reduce_op_t op, tensor *const *values, tensor **out) {
     const gantry__all_reduce_t call = {.scope = scope,
                                        .devices = strategy->devices,
                                        .value_count = strategy->count,

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The devices of a MirroredStrategy. Texts of errors are TensorFlow's where it has them. */
-#include "train/strategy/strategy_state.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
+#include "train/strategy/strategy_state.h"
 
 static gantry_status_t add_device(gantry_strategy_t *strategy,
                                   const gantry_logical_device_t *device) {
@@ -123,6 +122,57 @@ gantry_strategy_t *gantry_mirrored_strategy(gantry_runtime_t *runtime, const cha
     }
     gantry_strategy_release(strategy);
     return NULL;
+}
+
+/* ---- several processes ---- */
+
+static gantry_status_t check_communicator(const gantry_communicator_t *given) {
+    const gantry_communicator_t *c = given;
+    if (!c || c->struct_size != sizeof *c)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_multi_worker_strategy: the communicator is %s; one with struct_size %zu is accepted",
+            c ? "of another size" : "NULL", sizeof *c);
+    if (!c->all_reduce || !c->broadcast)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_multi_worker_strategy: the communicator's %s is NULL; a function is accepted",
+            c->all_reduce ? "broadcast" : "all_reduce");
+    if (c->size == 0 || c->rank >= c->size || c->local_rank >= c->size)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_multi_worker_strategy: rank %zu, local rank %zu, of %zu processes; ranks below the number are accepted",
+            c->rank, c->local_rank, c->size);
+    return GANTRY_OK;
+}
+
+/* One device for each process of a machine, in turn. */
+static gantry_status_t fill_worker(gantry_strategy_t *strategy, gantry_runtime_t *runtime,
+                                   const char *const *devices, size_t count) {
+    size_t gpus = 0;
+    char name[32];
+    const char *const list[] = {name};
+    if (devices || !runtime) return fill(strategy, runtime, devices, count);
+    GANTRY__TRAIN_TRY(gantry_list_logical_devices(runtime, "GPU", 0, NULL, &gpus));
+    (void)snprintf(name, sizeof name, gpus ? "GPU:%zu" : "CPU:0",
+                   gpus ? strategy->communicator.local_rank % gpus : 0);
+    return add_named(strategy, runtime, list, 1);
+}
+
+gantry_strategy_t *gantry_multi_worker_strategy(gantry_runtime_t *runtime,
+                                                const char *const *devices, size_t count,
+                                                const gantry_communicator_t *communicator) {
+    if (check_communicator(communicator) != GANTRY_OK) return NULL;
+    gantry_strategy_t *strategy = gantry__train_alloc(1, sizeof *strategy);
+    if (!strategy) return NULL;
+    strategy->communicator = *communicator;
+    if (fill_worker(strategy, runtime, devices, count) == GANTRY_OK) return strategy;
+    gantry_strategy_release(strategy);
+    return NULL;
+}
+
+const gantry_communicator_t *gantry__strategy_communicator(const gantry_strategy_t *strategy) {
+    return strategy && strategy->communicator.size ? &strategy->communicator : NULL;
 }
 
 void gantry_strategy_release(gantry_strategy_t *strategy) {
