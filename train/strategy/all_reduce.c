@@ -51,7 +51,10 @@ static gantry_scope_t *begin_on(const gantry__all_reduce_t *call, size_t replica
 
 static tensor *add_all(gantry_scope_t *scope, tensor *const *values, size_t count) {
     tensor *sum = values[0];
-    for (size_t r = 1; r < count; ++r) sum = gantry_add(scope, sum, values[r]);
+    for (size_t r = 1; r < count; ++r) {
+        (void)gantry_scope_name_next(scope, "all_reduce");
+        sum = gantry_add(scope, sum, values[r]);
+    }
     return count == 1 ? gantry_identity(scope, sum) : sum;
 }
 
