@@ -75,9 +75,9 @@ static gantry_model_t *make_model(const gantry_strategy_t *strategy, int width) 
         (void)gantry_model_add(model, gantry_dense(width, GANTRY_TANH, NULL));
     (void)gantry_model_add(model, gantry_batch_normalization(NULL));
     (void)gantry_model_add(model, gantry_dense(1, 0, NULL));
-    (void)gantry_model_compile(
-        model, &(gantry_compile_options_t){.optimizer = gantry_adam(NULL),
-                                           .loss = GANTRY_MEAN_SQUARED_ERROR});
+    (void)gantry_model_compile(model,
+                               &(gantry_compile_options_t){.optimizer = gantry_adam(NULL),
+                                                           .loss = GANTRY_MEAN_SQUARED_ERROR});
     return model;
 }
 
@@ -104,9 +104,9 @@ static gantry_model_t *make_plain(const gantry_strategy_t *strategy, int width) 
     for (int i = 0; i < LAYERS; ++i)
         (void)gantry_model_add(model, gantry_dense(width, GANTRY_TANH, NULL));
     (void)gantry_model_add(model, gantry_dense(1, 0, NULL));
-    (void)gantry_model_compile(
-        model, &(gantry_compile_options_t){.optimizer = gantry_adam(NULL),
-                                           .loss = GANTRY_MEAN_SQUARED_ERROR});
+    (void)gantry_model_compile(model,
+                               &(gantry_compile_options_t){.optimizer = gantry_adam(NULL),
+                                                           .loss = GANTRY_MEAN_SQUARED_ERROR});
     return model;
 }
 
@@ -116,9 +116,9 @@ static losses_t train(gantry_model_t *model, int width) {
         .struct_size = sizeof callback, .user = &losses, .epoch_end = keep_loss};
     const gantry_callback_t *const callbacks[] = {&callback};
     gantry_dataset_t *batches = make_batches(width, ROWS);
-    must(gantry_model_fit(model, batches,
-                          &(gantry_fit_options_t){
-                              .epochs = EPOCHS, .callbacks = callbacks, .callback_count = 1}));
+    must(gantry_model_fit(
+        model, batches,
+        &(gantry_fit_options_t){.epochs = EPOCHS, .callbacks = callbacks, .callback_count = 1}));
     gantry_dataset_release(batches);
     return losses;
 }
@@ -290,7 +290,7 @@ static void bad_weights_are_refused(void **state) {
     gantry_model_t *model = make_plain(strategy, 8);
     gantry_dataset_t *batches = make_batches(8, ROWS);
     double weights[3];
-#define SET(...) \
+#define SET(...)                                                           \
     gantry_model_set_replica_weights(model, (const double[]){__VA_ARGS__}, \
                                      sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
     expect_refused(SET(1, 0), "the weight of replica 1 is 0; numbers above 0 are accepted");
