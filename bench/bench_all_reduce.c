@@ -75,9 +75,9 @@ static bool call_copies(void *argument, int calls) {
 
 static void make_value(gantry_scope_t *scope, size_t replica, void *user) {
     subject_t *subject = user;
-    subject->values[replica] =
-        gantry_scope_keep(scope, gantry_fill(scope, GANTRY_SHAPE(ELEMENTS),
-                                             gantry_scalar_f32(scope, (float)replica + 1)));
+    subject->values[replica] = gantry_scope_keep(
+        scope,
+        gantry_fill(scope, GANTRY_SHAPE(ELEMENTS), gantry_scalar_f32(scope, (float)replica + 1)));
 }
 
 /* 1 + 2 + ... everywhere. */
@@ -122,9 +122,8 @@ static bool open_subject(subject_t *subject, const char *name, const char *const
         (void)fprintf(stderr, "%s: %s\n", name, gantry_last_message());
         return false;
     }
-    return bench_is_ok(
-               gantry_strategy_run(subject->strategy, subject->scope, make_value, subject), name,
-               "values") &&
+    return bench_is_ok(gantry_strategy_run(subject->strategy, subject->scope, make_value, subject),
+                       name, "values") &&
            trace_both(subject, name);
 }
 

@@ -37,9 +37,8 @@ static void make_text(subject_t *subject) {
     for (int i = 0; i < STEPS * BATCH * LENGTH; ++i)
         words[i] = (int32_t)((uint32_t)i * 2654435761u % WORDS);
     for (int i = 0; i < STEPS * BATCH; ++i) topics[i] = i * 7 % TOPICS;
-    const gantry_array_t arrays[] = {
-        {GANTRY_INT32, GANTRY_SHAPE(STEPS * BATCH, LENGTH), words},
-        {GANTRY_INT32, GANTRY_SHAPE(STEPS * BATCH), topics}};
+    const gantry_array_t arrays[] = {{GANTRY_INT32, GANTRY_SHAPE(STEPS * BATCH, LENGTH), words},
+                                     {GANTRY_INT32, GANTRY_SHAPE(STEPS * BATCH), topics}};
     subject->batches =
         gantry_dataset_batch(gantry_dataset_from_arrays(arrays, 2, false), BATCH, false);
     gantry_model_t *model = subject->model;
@@ -65,9 +64,9 @@ static void make_dense(subject_t *subject) {
     subject->batches =
         gantry_dataset_batch(gantry_dataset_from_arrays(arrays, 2, false), BATCH, false);
     (void)gantry_model_add(subject->model, gantry_dense(1, 0, NULL));
-    (void)gantry_model_compile(
-        subject->model, &(gantry_compile_options_t){.optimizer = gantry_sgd(NULL),
-                                                    .loss = GANTRY_MEAN_SQUARED_ERROR});
+    (void)gantry_model_compile(subject->model,
+                               &(gantry_compile_options_t){.optimizer = gantry_sgd(NULL),
+                                                           .loss = GANTRY_MEAN_SQUARED_ERROR});
 }
 
 /* ---- a subject ---- */
