@@ -45,6 +45,21 @@ typedef struct gantry_model_options_t {
     const gantry_strategy_t *strategy; /**< Several devices; NULL: one. It outlives the model. */
 } gantry_model_options_t;
 
+/* ---- replicas of unlike speed ---- */
+
+/** Shares each batch out by weights, one for each replica of the model's strategy: 3 and 1 give the
+ * first one three quarters of the rows, and every replica gets one row at least. Loss and gradients
+ * stay those of the whole batch. weights NULL: equal parts, as before any call. */
+GANTRY_API gantry_status_t gantry_model_set_replica_weights(gantry_model_t *model,
+                                                            const double *weights, size_t count);
+/** Measures weights and sets them: times forward and backward pass of the first batch on each
+ * replica alone; a weight is the inverse of the time. The model is compiled. It is built if it is
+ * not yet, and its variables stay as they are. Writes count weights, whose mean is 1, to
+ * out_weights, which may be NULL. */
+GANTRY_API gantry_status_t gantry_model_measure_replicas(gantry_model_t *model,
+                                                         gantry_dataset_t *batches,
+                                                         double *out_weights, size_t count);
+
 /* ---- putting a model together ---- */
 
 /** Begins a model whose layers follow each other. NULL after a failure. */

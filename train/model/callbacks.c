@@ -9,7 +9,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
-#include "train/model/model_state.h"
+#include "train/model/worker.h"
 
 typedef struct own_callback_t {
     gantry_callback_t callback; /* first: the caller's pointer */
@@ -151,9 +151,9 @@ static void write_line(FILE *file, bool is_new, int64_t epoch, const gantry_logs
 static gantry_status_t log_epoch(gantry_model_t *model, int64_t epoch, const gantry_logs_t *logs,
                                  bool *stop, void *user) {
     const own_callback_t *own = user;
-    FILE *file = fopen(own->text, "a");
-    (void)model;
     (void)stop;
+    if (!gantry__worker_writes(model->worker)) return GANTRY_OK;
+    FILE *file = fopen(own->text, "a");
     if (!file)
         return gantry__train_fail(GANTRY_NOT_FOUND, "gantry_csv_logger: %s cannot be opened: %s",
                                   own->text, strerror(errno));

@@ -4,7 +4,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
-#include "train/model/model_state.h"
+#include "train/model/worker.h"
 
 /* ---- metrics ---- */
 
@@ -19,6 +19,7 @@ static gantry_status_t reset_in(const gantry_model_t *model, gantry_scope_t *sco
 gantry_status_t gantry__model_reset_metrics(gantry_model_t *model) {
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (model->worker) model->worker->tested_batches = model->worker->tested_rows = 0;
     (void)reset_in(model, scope);
     return gantry_scope_end(scope);
 }
@@ -29,7 +30,7 @@ static gantry_status_t read_one(gantry_metric_t *metric, gantry_scope_t *scope, 
     return result ? gantry_tensor_read(result, out, sizeof *out) : gantry_scope_status(scope);
 }
 
-gantry_status_t gantry__model_read_metrics(gantry_model_t *model, double *out_values) {
+static gantry_status_t read_all(gantry_model_t *model, double *out_values) {
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = GANTRY_OK;
@@ -37,6 +38,13 @@ gantry_status_t gantry__model_read_metrics(gantry_model_t *model, double *out_va
         status = read_one(model->metrics[i], scope, &out_values[i]);
     if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
     return gantry_scope_end(scope);
+}
+
+gantry_status_t gantry__model_read_metrics(gantry_model_t *model, double *out_values) {
+    if (!model->worker) return read_all(model, out_values);
+    GANTRY__TRAIN_TRY(gantry__worker_join_metrics(model));
+    GANTRY__TRAIN_TRY(read_all(model, out_values));
+    return gantry__worker_part_metrics(model);
 }
 
 const char *gantry_model_value_name(const gantry_model_t *model, size_t index) {
@@ -70,6 +78,10 @@ static gantry_status_t step_all(gantry_model_t *model, gantry__step_t step,
         if (end) return GANTRY_OK;
         GANTRY__TRAIN_TRY(gantry__model_build_for(model, batch, count));
         GANTRY__TRAIN_TRY(step_on(model, step, batch, count, take, user));
+        if (model->worker) {
+            ++model->worker->tested_batches;
+            model->worker->tested_rows += (uint64_t)batch[0].shape.dims[0];
+        }
     }
 }
 
@@ -84,9 +96,8 @@ static gantry_status_t run_over(gantry_model_t *model, gantry__step_t step,
 
 /* ---- evaluate ---- */
 
-gantry_status_t gantry_model_evaluate(gantry_model_t *model, gantry_dataset_t *batches,
+static gantry_status_t model_evaluate(gantry_model_t *model, gantry_dataset_t *batches,
                                       double *out_values, size_t capacity) {
-    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_evaluate"));
     if (!model->is_compiled)
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                                   "gantry_model_evaluate: model %s is not compiled", model->name);
@@ -98,6 +109,13 @@ gantry_status_t gantry_model_evaluate(gantry_model_t *model, gantry_dataset_t *b
     GANTRY__TRAIN_TRY(gantry__model_reset_metrics(model));
     GANTRY__TRAIN_TRY(run_over(model, GANTRY__STEP_TEST, batches, NULL, NULL));
     return gantry__model_read_metrics(model, out_values);
+}
+
+gantry_status_t gantry_model_evaluate(gantry_model_t *model, gantry_dataset_t *batches,
+                                      double *out_values, size_t capacity) {
+    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_evaluate"));
+    gantry__worker_begin(model->worker);
+    return gantry__worker_end(model->worker, model_evaluate(model, batches, out_values, capacity));
 }
 
 /* ---- predict ---- */

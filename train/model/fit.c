@@ -6,7 +6,7 @@
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 #include "train/model/fit_progress.h"
-#include "train/model/model_state.h"
+#include "train/model/worker.h"
 
 typedef struct fit_t {
     gantry_model_t *model;
@@ -18,6 +18,7 @@ typedef struct fit_t {
     double *values;
     size_t value_count;
     bool stops;
+    gantry__worker_wishes_t agreed; /* by all processes, at the newest step */
 } fit_t;
 
 /* ---- logs ---- */
@@ -83,7 +84,15 @@ static gantry_status_t prepare(fit_t *fit, const gantry_array_t *batch, size_t c
 
 /* ---- steps ---- */
 
+/* All processes agree on what is shown, and whether a callback of one has stopped the training. */
+static gantry_status_t take_shared_step(fit_t *fit, const gantry_array_t *batch, size_t count) {
+    fit->agreed = (gantry__worker_wishes_t){.stops = fit->stops,
+                                            .shows = gantry__fit_progress_is_due(&fit->progress)};
+    return gantry__worker_train(fit->model, batch, count, &fit->agreed);
+}
+
 static gantry_status_t take_step(fit_t *fit, const gantry_array_t *batch, size_t count) {
+    if (fit->model->worker) return take_shared_step(fit, batch, count);
     gantry_scope_t *scope = gantry__model_scope(fit->model, NULL, 0);
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status =
@@ -93,7 +102,9 @@ static gantry_status_t take_step(fit_t *fit, const gantry_array_t *batch, size_t
 }
 
 static gantry_status_t show_step(fit_t *fit) {
-    if (!gantry__fit_progress_is_due(&fit->progress)) return GANTRY_OK;
+    const bool is_due =
+        fit->model->worker ? fit->agreed.shows : gantry__fit_progress_is_due(&fit->progress);
+    if (!is_due) return GANTRY_OK;
     GANTRY__TRAIN_TRY(gantry__model_read_metrics(fit->model, fit->values));
     gantry__fit_progress_show(&fit->progress, fit->names, fit->values, fit->model->metric_count,
                               false);
@@ -104,7 +115,8 @@ static gantry_status_t run_steps(fit_t *fit, gantry_dataset_iterator_t *iterator
     const gantry_array_t *batch;
     size_t count;
     bool end = false;
-    for (int64_t step = 0; !fit->stops; ++step) {
+    /* with other processes, a process goes on until all have agreed to stop */
+    for (int64_t step = 0; !fit->stops || fit->model->worker; ++step) {
         GANTRY__TRAIN_TRY(gantry_dataset_iterator_next(iterator, &batch, &count, &end));
         if (end) {
             if (step > 0) return GANTRY_OK;
@@ -114,6 +126,7 @@ static gantry_status_t run_steps(fit_t *fit, gantry_dataset_iterator_t *iterator
         }
         GANTRY__TRAIN_TRY(prepare(fit, batch, count));
         GANTRY__TRAIN_TRY(take_step(fit, batch, count));
+        if (fit->agreed.stops) return GANTRY_OK;
         ++fit->progress.step;
         GANTRY__TRAIN_TRY(call_step_end(fit, step));
         GANTRY__TRAIN_TRY(show_step(fit));
@@ -129,6 +142,17 @@ static gantry_status_t validate(fit_t *fit) {
     return gantry_model_evaluate(fit->model, fit->options.validation, fit->values + count, count);
 }
 
+/* Whether any process stops. */
+static gantry_status_t agree_on_end(fit_t *fit, int64_t epoch, gantry_status_t status) {
+    gantry__worker_call_t call = {.kind = GANTRY__WORKER_EPOCH,
+                                  .values = {(uint64_t)epoch},
+                                  .sums = {fit->stops},
+                                  .status = status};
+    GANTRY__TRAIN_TRY(gantry__worker_agree(fit->model->worker, &call));
+    fit->stops = call.sums[0] > 0;
+    return GANTRY_OK;
+}
+
 static gantry_status_t run_epoch(fit_t *fit, int64_t epoch) {
     gantry_dataset_iterator_t *iterator;
     gantry__fit_progress_begin(&fit->progress, epoch, fit->options.epochs,
@@ -142,7 +166,21 @@ static gantry_status_t run_epoch(fit_t *fit, int64_t epoch) {
     GANTRY__TRAIN_TRY(gantry__model_read_metrics(fit->model, fit->values));
     GANTRY__TRAIN_TRY(validate(fit));
     gantry__fit_progress_show(&fit->progress, fit->names, fit->values, fit->value_count, true);
-    return call_epoch_end(fit, epoch);
+    status = call_epoch_end(fit, epoch);
+    return fit->model->worker ? agree_on_end(fit, epoch, status) : status;
+}
+
+/* ---- several processes ---- */
+
+static gantry_status_t agree_on_fit(const fit_t *fit) {
+    const gantry_fit_options_t *o = &fit->options;
+    gantry__worker_call_t call = {.kind = GANTRY__WORKER_FIT};
+    if (!fit->model->worker) return GANTRY_OK;
+    call.values[0] = (uint64_t)o->epochs;
+    call.values[1] = (uint64_t)o->initial_epoch;
+    call.values[2] = (uint64_t)gantry_dataset_cardinality(fit->batches);
+    call.values[3] = (uint64_t)(o->validation ? gantry_dataset_cardinality(o->validation) : 0);
+    return gantry__worker_agree(fit->model->worker, &call);
 }
 
 static gantry_status_t check_fit(const gantry_model_t *model, const gantry_dataset_t *batches,
@@ -170,20 +208,28 @@ static gantry_status_t check_fit(const gantry_model_t *model, const gantry_datas
     return GANTRY_OK;
 }
 
+static gantry_status_t run_fit(fit_t *fit, const gantry_fit_options_t *options) {
+    GANTRY__TRAIN_TRY(gantry__train_options(options, sizeof fit->options, &fit->options,
+                                            sizeof fit->options, "gantry_model_fit: options"));
+    GANTRY__TRAIN_TRY(check_fit(fit->model, fit->batches, &fit->options));
+    if (fit->options.epochs == 0) fit->options.epochs = 1;
+    gantry__fit_progress_init(&fit->progress,
+                              gantry__worker_writes(fit->model->worker) ? fit->options.write : NULL,
+                              fit->options.write_user, fit->options.is_terminal);
+    GANTRY__TRAIN_TRY(name_values(fit));
+    GANTRY__TRAIN_TRY(agree_on_fit(fit));
+    for (int64_t epoch = fit->options.initial_epoch; epoch < fit->options.epochs && !fit->stops;
+         ++epoch)
+        GANTRY__TRAIN_TRY(run_epoch(fit, epoch));
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry_model_fit(gantry_model_t *model, gantry_dataset_t *batches,
                                  const gantry_fit_options_t *options) {
     fit_t fit = {.model = model, .batches = batches};
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_fit"));
-    GANTRY__TRAIN_TRY(gantry__train_options(options, sizeof fit.options, &fit.options,
-                                            sizeof fit.options, "gantry_model_fit: options"));
-    GANTRY__TRAIN_TRY(check_fit(model, batches, &fit.options));
-    if (fit.options.epochs == 0) fit.options.epochs = 1;
-    gantry__fit_progress_init(&fit.progress, fit.options.write, fit.options.write_user,
-                              fit.options.is_terminal);
-    gantry_status_t status = name_values(&fit);
-    for (int64_t epoch = fit.options.initial_epoch;
-         status == GANTRY_OK && epoch < fit.options.epochs && !fit.stops; ++epoch)
-        status = run_epoch(&fit, epoch);
+    gantry__worker_begin(model->worker);
+    const gantry_status_t status = gantry__worker_end(model->worker, run_fit(&fit, options));
     gantry__train_free((void *)fit.names);
     gantry__train_free(fit.values);
     gantry__train_free(fit.val_names);

@@ -7,6 +7,8 @@
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
+#include "train/model/worker.h"
+#include "train/strategy/strategy_state.h"
 
 /* ---- the first error ---- */
 
@@ -29,7 +31,10 @@ gantry_status_t gantry__model_check(const gantry_model_t *model, const char *cal
 
 /* ---- begin and end ---- */
 
-static gantry_status_t copy_devices(gantry_model_t *model, const gantry_model_options_t *o) {
+static gantry_status_t copy_strategy(gantry_model_t *model, const gantry_model_options_t *o) {
+    const gantry_communicator_t *communicator = gantry__strategy_communicator(o->strategy);
+    if (communicator && !(model->worker = gantry__worker_create(communicator)))
+        return GANTRY_RESOURCE_EXHAUSTED;
     const size_t count = o->strategy ? gantry_strategy_replica_count(o->strategy) : 1;
     model->devices = gantry__train_alloc(count, sizeof *model->devices);
     if (!model->devices) return GANTRY_RESOURCE_EXHAUSTED;
@@ -60,7 +65,7 @@ static gantry_status_t take_options(gantry_model_t *model, const gantry_model_op
                                        : model->is_sequential ? "sequential"
                                                               : "functional");
     if (!model->name) return GANTRY_RESOURCE_EXHAUSTED;
-    return copy_devices(model, &o);
+    return copy_strategy(model, &o);
 }
 
 static gantry_model_t *begin(gantry_runtime_t *runtime, const gantry_model_options_t *options,
@@ -115,6 +120,8 @@ void gantry_model_release(gantry_model_t *model) {
     for (size_t r = 0; model->devices && r < model->replica_count; ++r)
         gantry__train_free(model->devices[r]);
     gantry__train_free((void *)model->devices);
+    gantry__train_free(model->replica_weights);
+    gantry__worker_release(model->worker);
     gantry__train_free(model->message);
     gantry__train_free(model->name);
     gantry__train_free(model);

@@ -35,8 +35,11 @@ typedef struct gantry__step_body_t {
     bool has_weights; /* of samples */
 } gantry__step_body_t;
 
+typedef struct gantry__worker_t gantry__worker_t;
+
 struct gantry_model_t {
     gantry_runtime_t *runtime;
+    gantry__worker_t *worker; /* this process of several: worker.h; NULL: there is one */
     char *name;
     gantry_dtype_t dtype;
     int64_t seed;
@@ -45,6 +48,7 @@ struct gantry_model_t {
     char *message;
     char **devices; /* of replicas; an entry may be NULL: no request */
     size_t replica_count;
+    double *replica_weights; /* shares of a batch; NULL: equal */
     gantry_layer_t **layers;
     size_t layer_count, layer_capacity;
     gantry__value_t *values;
@@ -103,9 +107,17 @@ gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_arra
 /* Makes the optimizer's variables beside the model's; again, it does nothing. */
 gantry_status_t gantry__model_build_optimizer(gantry_model_t *model);
 
+/* Functions of steps are traced again. */
+void gantry__model_forget_steps(gantry_model_t *model);
+
 /* ---- steps: step.c ---- */
 
-/* Runs one step on a batch. *out_result (of PREDICT) belongs to the scope. */
+/* Whether a step can run on it. */
+gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__step_t step,
+                                          const gantry_array_t *batch, size_t count);
+/* Runs one step on a batch; of several processes, on this one's rows, if it has any. *out_result
+ * belongs to the scope: of PREDICT the outputs; of TRAIN in several processes the vector to add,
+ * which is not applied. */
 gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
                                    gantry_scope_t *scope, const gantry_array_t *batch, size_t count,
                                    const gantry_tensor_t **out_result);

@@ -2,14 +2,18 @@
 /* Models as files: weights under their names, and the optimizer's variables of one replica as
  * optimizer/0, optimizer/1 and so on, since those of all replicas are alike. */
 #include <stdio.h>
+#include <string.h>
 
 #include <gantry_train/checkpoint.h>
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
-#include "train/model/model_state.h"
+#include "train/model/worker.h"
 
 enum { NAME_BYTES = 32 };
+
+/* In the text of a file: how many processes trained the model. */
+static const char processes_name[] = "processes";
 
 /* The entries of one replica. */
 typedef struct entries_t {
@@ -69,14 +73,17 @@ static gantry_status_t check_saved(const gantry_model_t *model, const char *path
                               call, model->name);
 }
 
-gantry_status_t gantry_model_save(gantry_model_t *model, const char *path) {
+static gantry_status_t save_to(const gantry_model_t *model, const char *path) {
     entries_t e;
-    GANTRY__TRAIN_TRY(check_saved(model, path, "gantry_model_save"));
+    char processes[32];
+    const size_t size = model->worker ? model->worker->communicator.size : 0;
     gantry_status_t status = entries_init(model, 0, true, &e);
     gantry_scope_t *scope = status == GANTRY_OK ? gantry__model_scope(model, NULL, 0) : NULL;
     if (scope) {
-        const gantry_checkpoint_text_t text = {"format", "gantry"};
-        status = gantry_checkpoint_save(scope, path, e.list, e.count, &text, 1);
+        (void)snprintf(processes, sizeof processes, "%zu", size);
+        const gantry_checkpoint_text_t texts[] = {{"format", "gantry"},
+                                                  {processes_name, processes}};
+        status = gantry_checkpoint_save(scope, path, e.list, e.count, texts, size ? 2 : 1);
         if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
         status = gantry_scope_end(scope);
     } else if (status == GANTRY_OK) {
@@ -84,6 +91,14 @@ gantry_status_t gantry_model_save(gantry_model_t *model, const char *path) {
     }
     entries_deinit(&e);
     return status;
+}
+
+gantry_status_t gantry_model_save(gantry_model_t *model, const char *path) {
+    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_save"));
+    gantry__worker_begin(model->worker);
+    gantry_status_t status = check_saved(model, path, "gantry_model_save");
+    if (status == GANTRY_OK && gantry__worker_writes(model->worker)) status = save_to(model, path);
+    return gantry__worker_end(model->worker, status);
 }
 
 /* ---- load ---- */
@@ -110,19 +125,45 @@ static bool has_state(const gantry_checkpoint_t *checkpoint) {
     return gantry_checkpoint_find(checkpoint, "optimizer/0", &dtype, &shape) == GANTRY_OK;
 }
 
-static gantry_status_t load_from(gantry_model_t *model, const gantry_checkpoint_t *checkpoint) {
-    const bool with_state = model->optimizer && has_state(checkpoint);
+/* Another number of processes adds in another order, so it would not take the same steps. */
+static gantry_status_t check_processes(const gantry_model_t *model, const char *path,
+                                       const gantry_checkpoint_t *checkpoint) {
+    char wanted[32];
+    const char *given = gantry_checkpoint_text(checkpoint, processes_name);
+    if (!model->worker || !given) return GANTRY_OK;
+    (void)snprintf(wanted, sizeof wanted, "%zu", model->worker->communicator.size);
+    if (strcmp(given, wanted) == 0) return GANTRY_OK;
+    return gantry__train_fail(
+        GANTRY_FAILED_PRECONDITION,
+        "gantry_model_load: %s was saved by a training in %s processes, and this one has %s; the same number is accepted (a model without a communicator loads it, too, and saves it for any number)",
+        path, given, wanted);
+}
+
+static gantry_status_t load_from(gantry_model_t *model, const gantry_checkpoint_t *checkpoint,
+                                 bool with_state) {
     if (with_state) GANTRY__TRAIN_TRY(gantry__model_build_optimizer(model));
     for (size_t r = 0; r < model->replica_count; ++r)
         GANTRY__TRAIN_TRY(restore(model, checkpoint, r, with_state));
     return GANTRY_OK;
 }
 
-gantry_status_t gantry_model_load(gantry_model_t *model, const char *path) {
+static gantry_status_t load_file(gantry_model_t *model, const char *path, bool *out_with_state) {
     gantry_checkpoint_t *checkpoint;
-    GANTRY__TRAIN_TRY(check_saved(model, path, "gantry_model_load"));
     GANTRY__TRAIN_TRY(gantry_checkpoint_open(path, &checkpoint));
-    gantry_status_t status = load_from(model, checkpoint);
+    *out_with_state = model->optimizer && has_state(checkpoint);
+    gantry_status_t status = check_processes(model, path, checkpoint);
+    if (status == GANTRY_OK) status = load_from(model, checkpoint, *out_with_state);
     gantry_checkpoint_release(checkpoint);
     return status;
+}
+
+gantry_status_t gantry_model_load(gantry_model_t *model, const char *path) {
+    bool with_state = false;
+    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_load"));
+    gantry__worker_begin(model->worker);
+    gantry_status_t status = check_saved(model, path, "gantry_model_load");
+    if (status == GANTRY_OK && gantry__worker_writes(model->worker))
+        status = load_file(model, path, &with_state);
+    if (model->worker) status = gantry__worker_share_loaded(model, with_state, status);
+    return gantry__worker_end(model->worker, status);
 }
