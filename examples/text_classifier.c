@@ -270,8 +270,6 @@ static gantry_dataset_t *make_dataset(const classifier_t *all, size_t first, siz
 
 /* ---- the model ---- */
 
-/* The guides end with a softmax. Keras finds the logits in front of it, and computes the loss from
- * those; here the layer's outputs are the logits. */
 static void make_model(classifier_t *all, const options_t *options) {
     gantry_model_t *model = gantry_sequential(
         all->runtime, &(gantry_model_options_t){.device = all->strategy ? NULL : options->device,
@@ -283,7 +281,7 @@ static void make_model(classifier_t *all, const options_t *options) {
     (void)gantry_model_add(model, gantry_conv1d_layer(32, 3, GANTRY_RELU, NULL));
     (void)gantry_model_add(model, gantry_max_pool1d_layer(2, NULL));
     (void)gantry_model_add(model, gantry_flatten(NULL));
-    (void)gantry_model_add(model, gantry_dense(all->texts.topic_count, GANTRY_LINEAR, NULL));
+    (void)gantry_model_add(model, gantry_dense(all->texts.topic_count, GANTRY_SOFTMAX, NULL));
     example_check(gantry_model_build(model, GANTRY_INT32, GANTRY_SHAPE(LENGTH)), "the model");
     all->model = model;
 }
@@ -291,12 +289,10 @@ static void make_model(classifier_t *all, const options_t *options) {
 static void compile_model(gantry_model_t *model) {
     gantry_metric_t *metrics[] = {gantry_sparse_categorical_accuracy(NULL),
                                   gantry_sparse_top_k_categorical_accuracy(5, NULL)};
-    const gantry_loss_options_t loss = {.from_logits = true};
     example_check(
         gantry_model_compile(
             model, &(gantry_compile_options_t){.optimizer = gantry_nadam(NULL),
                                                .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY,
-                                               .loss_options = &loss,
                                                .metrics = metrics,
                                                .metric_count = 2}),
         "gantry_model_compile");
@@ -461,9 +457,8 @@ static void print_topics(const classifier_t *all, const char *line) {
     const gantry_tensor_t *x = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(1, LENGTH), row,
                                                sizeof row),
                           *places = NULL;
-    const gantry_tensor_t *logits = gantry_model_call(all->model, scope, &x, 1, false);
     const gantry_tensor_t *best =
-        gantry_top_k(scope, gantry_softmax(scope, logits), shown, &places);
+        gantry_top_k(scope, gantry_model_call(all->model, scope, &x, 1, false), shown, &places);
     (void)gantry_tensor_read(best, chances, (size_t)shown * sizeof *chances);
     (void)gantry_tensor_read(places, topics, (size_t)shown * sizeof *topics);
     example_check(gantry_scope_end(scope), "classifying");

@@ -49,9 +49,12 @@ static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica,
     const gantry_model_t *model = c->model;
     gantry_loss_options_t options = model->loss_options;
     tensor *labels = part_of(c, scope, c->batch[model->input_count], replica);
+    tensor *logits = gantry__logits_find(&replica->logits, replica->output);
     options.struct_size = sizeof options;
+    if (logits) options.from_logits = true;
     if (c->sample_weights) options.sample_weights = part_of(c, scope, c->sample_weights, replica);
-    tensor *loss = gantry_loss(scope, model->loss, labels, replica->output, &options);
+    tensor *loss =
+        gantry_loss(scope, model->loss, labels, logits ? logits : replica->output, &options);
     if (loss && replica->rows != c->rows && options.reduction != GANTRY_REDUCTION_SUM)
         loss = gantry_mul(scope, loss,
                           gantry__train_constant(scope, gantry_tensor_dtype(loss),
@@ -92,11 +95,14 @@ static void run_replica(gantry__step_call_t *c, gantry__replica_t *replica) {
         (void)gantry__train_hand_on(c->scope, GANTRY_RESOURCE_EXHAUSTED);
         return;
     }
+    if (c->step != GANTRY__STEP_PREDICT)
+        gantry__logits_watch(&replica->logits, scope, c->model->loss);
     gantry_tape_t *tape = c->step == GANTRY__STEP_TRAIN ? gantry_tape_begin(scope, NULL) : NULL;
     run_layers(c, replica, scope);
     if (c->step != GANTRY__STEP_PREDICT && replica->output) compute_loss(c, replica, scope);
     if (tape && replica->loss) differentiate(c, replica, tape);
     gantry_tape_end(tape);
+    gantry__logits_deinit(&replica->logits);
     if (gantry_scope_status(scope) == GANTRY_OK) keep_results(c, replica, scope);
     gantry_status_t status = gantry_scope_end(scope);
     if (status != GANTRY_OK) (void)gantry__train_hand_on(c->scope, status);
