@@ -87,8 +87,8 @@ static gantry_model_t *make_model(gantry_runtime_t *runtime, gantry_model_option
         model, &(gantry_compile_options_t){
                    .optimizer = gantry_sgd(&(gantry_sgd_options_t){.learning_rate = 0.5}),
                    .loss = (gantry_loss_t)c->loss}));
-    must(gantry_model_build(
-        model, c->dtype, c->is_deep ? GANTRY_SHAPE(2, FEATURES) : GANTRY_SHAPE(FEATURES)));
+    must(gantry_model_build(model, c->dtype,
+                            c->is_deep ? GANTRY_SHAPE(2, FEATURES) : GANTRY_SHAPE(FEATURES)));
     make_numbers(kernel, c->dtype, FEATURES * CLASSES, 64);
     make_numbers(bias, c->dtype, CLASSES, 1);
     must(gantry_model_set_variable(model, 0, kernel,
