@@ -20,8 +20,8 @@ gantry_status_t gantry__position_take(gantry__position_t *position, gantry_datas
     uint64_t *out = position->iterations;
     size_t count = gantry__train_get_iterations(batches, out, GANTRY__BACKUP_SHUFFLES);
     if (count <= GANTRY__BACKUP_SHUFFLES)
-        count += gantry__train_get_iterations(validation, out + count,
-                                              GANTRY__BACKUP_SHUFFLES - count);
+        count +=
+            gantry__train_get_iterations(validation, out + count, GANTRY__BACKUP_SHUFFLES - count);
     position->iteration_count = count;
     if (count <= GANTRY__BACKUP_SHUFFLES) return GANTRY_OK;
     return gantry__train_fail(

@@ -38,8 +38,7 @@ gantry_generator_t *gantry_layer_generator(const gantry_layer_call_t *call) {
 }
 
 void gantry__model_release_draws(gantry_model_t *model) {
-    for (size_t i = 0; i < place_count(model); ++i)
-        gantry_generator_release(model->generators[i]);
+    for (size_t i = 0; i < place_count(model); ++i) gantry_generator_release(model->generators[i]);
     gantry__train_free((void *)model->generators);
     model->generators = NULL;
 }

@@ -121,10 +121,10 @@ static gantry_status_t tell_step(gantry_model_t *model, int64_t step, bool *stop
 static gantry_status_t training_run(training_t *t, const char *backup, const char *log,
                                     int64_t backup_steps) {
     const gantry_callback_t told = {.struct_size = sizeof told, .step_end = tell_step};
-    gantry_callback_t *own[] = {
-        gantry_learning_rate_scheduler(lower_rate, NULL), gantry_csv_logger(log),
-        gantry_early_stopping(&(gantry_early_stopping_options_t){
-            .monitor = "loss", .min_delta = 100, .patience = EPOCHS - 2})};
+    gantry_callback_t *own[] = {gantry_learning_rate_scheduler(lower_rate, NULL),
+                                gantry_csv_logger(log),
+                                gantry_early_stopping(&(gantry_early_stopping_options_t){
+                                    .monitor = "loss", .min_delta = 100, .patience = EPOCHS - 2})};
     const gantry_callback_t *const callbacks[] = {own[0], own[1], own[2], &told};
     const gantry_status_t status =
         gantry_model_fit(t->model, t->batches,
@@ -391,7 +391,7 @@ static void other_files_are_no_backups(void **state) {
     must(gantry_model_save(t.model, paths.result));
     refuses(&t, "", "backup is \"\", after 0 steps; NULL or the name of a file");
     refuses(&t, paths.result,
-                   "is no backup of a training: its text \"epoch\" is missing; a number");
+            "is no backup of a training: its text \"epoch\" is missing; a number");
     assert_int_equal(fit_and_stop(&t, paths.backup), GANTRY_CANCELLED);
     gantry_dataset_release(t.batches);
     t.batches = gantry_dataset_batch(make_rows(), BATCH, false);
@@ -422,8 +422,8 @@ static void backup_that_cannot_be_written_is_an_error(void **state) {
     make_paths(&paths);
     training_open(&t, "cpu");
     (void)snprintf(lost, sizeof lost, "%s/none/backup", paths.folder);
-    const gantry_status_t status = gantry_model_fit(
-        t.model, t.batches, &(gantry_fit_options_t){.epochs = 2, .backup = lost});
+    const gantry_status_t status =
+        gantry_model_fit(t.model, t.batches, &(gantry_fit_options_t){.epochs = 2, .backup = lost});
     assert_int_equal(status, GANTRY_NOT_FOUND);
     assert_non_null(strstr(gantry_last_message(), "/none/backup"));
     training_close(&t);
