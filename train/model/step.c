@@ -69,9 +69,12 @@ static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica) {
     const gantry_model_t *model = c->model;
     gantry_loss_options_t options = model->loss_options;
     tensor *labels = part_of(c, scope, c->batch[model->input_count], replica);
+    tensor *logits = gantry__logits_find(&replica->logits, replica->output);
     options.struct_size = sizeof options;
+    if (logits) options.from_logits = true;
     if (c->sample_weights) options.sample_weights = part_of(c, scope, c->sample_weights, replica);
-    tensor *loss = gantry_loss(scope, model->loss, labels, replica->output, &options);
+    tensor *loss =
+        gantry_loss(scope, model->loss, labels, logits ? logits : replica->output, &options);
     if (loss && replica->rows != c->rows && options.reduction != GANTRY_REDUCTION_SUM)
         loss = gantry_mul(scope, loss,
                           gantry__train_constant(scope, gantry_tensor_dtype(loss),
@@ -116,6 +119,8 @@ void gantry__step_begin_replica(gantry__step_call_t *c, gantry__replica_t *repli
         gantry__step_note(c, GANTRY_RESOURCE_EXHAUSTED);
         return;
     }
+    if (c->step != GANTRY__STEP_PREDICT)
+        gantry__logits_watch(&replica->logits, replica->scope, c->model->loss);
     if (c->step == GANTRY__STEP_TRAIN) replica->tape = gantry_tape_begin(replica->scope, NULL);
     run_layers(c, replica);
     if (c->step != GANTRY__STEP_PREDICT && replica->output) compute_loss(c, replica);
@@ -124,6 +129,7 @@ void gantry__step_begin_replica(gantry__step_call_t *c, gantry__replica_t *repli
 void gantry__step_end_replica(gantry__step_call_t *c, gantry__replica_t *replica) {
     gantry__backprop_end(replica->backprop);
     gantry_tape_end(replica->tape);
+    gantry__logits_deinit(&replica->logits);
     replica->backprop = NULL;
     replica->tape = NULL;
     if (!replica->scope) return;

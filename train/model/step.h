@@ -5,6 +5,7 @@
 
 #include <gantry_train/tape.h>
 
+#include "train/loss/logits.h"
 #include "train/model/model_state.h"
 #include "train/tape/backprop.h"
 
@@ -14,6 +15,7 @@ typedef struct gantry__replica_t {
     int64_t first, rows;            /* its part of the batch */
     const gantry_tensor_t **inputs; /* its part of the model's inputs */
     const gantry_tensor_t *output, *loss;
+    gantry__logits_t logits;           /* behind the output */
     const gantry_tensor_t **gradients; /* of trained variables; NULL: none */
     /* of TRAIN, while it is recorded */
     gantry_scope_t *scope;

@@ -28,7 +28,7 @@ typedef enum gantry__worker_kind_t {
     GANTRY__WORKER_KINDS
 } gantry__worker_kind_t;
 
-enum { GANTRY__WORKER_VALUES = 4, GANTRY__WORKER_SUMS = 2 };
+enum { GANTRY__WORKER_VALUES = 4, GANTRY__WORKER_SUMS = 3 };
 
 /* What a process says at a place. */
 typedef struct gantry__worker_call_t {
@@ -97,10 +97,10 @@ int64_t gantry__worker_take_rows(const gantry__worker_t *worker, const gantry_ar
 
 /* What a process wants at a step; then whether any process wants it. */
 typedef struct gantry__worker_wishes_t {
-    bool stops, shows;
+    bool stops, shows, interrupts;
 } gantry__worker_wishes_t;
 
-/* A step of training on this process's rows; none, if some process stops. */
+/* A step of training on this process's rows; none, if some process stops or interrupts. */
 gantry_status_t gantry__worker_train(gantry_model_t *model, const gantry_array_t *batch,
                                      size_t count, gantry__worker_wishes_t *wishes);
 

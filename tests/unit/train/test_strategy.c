@@ -161,9 +161,9 @@ static void reduce_in_function(job_t *job, gantry_runtime_t *runtime) {
 /* Whole vectors, parts, and parts of several chunks, with sizes that divide badly. */
 static void reduce_all_sizes(gantry_runtime_t *runtime, const char *const *devices, size_t count,
                              bool is_large) {
-    const gantry_shape_t shapes[] = {GANTRY_SCALAR, GANTRY_SHAPE(1), GANTRY_SHAPE(7, 11),
-                                     GANTRY_SHAPE(16385), GANTRY_SHAPE(3, 33331),
-                                     GANTRY_SHAPE(3500001)};
+    const gantry_shape_t shapes[] = {GANTRY_SCALAR,          GANTRY_SHAPE(1),
+                                     GANTRY_SHAPE(7, 11),    GANTRY_SHAPE(16385),
+                                     GANTRY_SHAPE(3, 33331), GANTRY_SHAPE(3500001)};
     gantry_strategy_t *strategy = make_strategy(runtime, devices, count);
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0] - !is_large; ++i) {
         job_t job;
@@ -312,11 +312,10 @@ static void expect_copies(gantry_mirrored_variable_t *variable, size_t replicas,
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
     for (size_t r = 0; r < replicas; ++r) {
         float got[2];
-        assert_int_equal(
-            gantry_tensor_read(
-                gantry_variable_read(scope, gantry_mirrored_variable_copy(variable, r)), got,
-                sizeof got),
-            GANTRY_OK);
+        assert_int_equal(gantry_tensor_read(gantry_variable_read(
+                                                scope, gantry_mirrored_variable_copy(variable, r)),
+                                            got, sizeof got),
+                         GANTRY_OK);
         assert_true(got[0] == value && got[1] == value);
     }
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
@@ -327,8 +326,7 @@ static void mirrored_variables_aggregate(void **state) {
     static const float wanted[] = {6, 2, 1};
     gantry_strategy_t *strategy = make_strategy(fixture.runtime, cpus, 3);
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
-    const gantry_tensor_t *zeros = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2)),
-                          *values[3];
+    const gantry_tensor_t *zeros = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2)), *values[3];
     for (int r = 0; r < 3; ++r)
         values[r] = gantry_fill(scope, GANTRY_SHAPE(2), gantry_scalar_f32(scope, (float)r + 1));
     for (int i = 0; i < 3; ++i) {
@@ -338,8 +336,8 @@ static void mirrored_variables_aggregate(void **state) {
         assert_string_equal(gantry_variable_name(gantry_mirrored_variable_copy(variable, 0)), "w");
         assert_string_equal(gantry_variable_name(gantry_mirrored_variable_copy(variable, 2)),
                             "w/replica_2");
-        assert_string_equal(gantry_logical_device_full_name(gantry_variable_device(
-                                gantry_mirrored_variable_copy(variable, 2))),
+        assert_string_equal(gantry_logical_device_full_name(
+                                gantry_variable_device(gantry_mirrored_variable_copy(variable, 2))),
                             gantry_strategy_device(strategy, 2));
         assert_null(gantry_mirrored_variable_copy(variable, 3));
         expect_copies(variable, 3, 0);
@@ -461,10 +459,9 @@ static void own_loop_learns(void **state) {
 static void use_all(void) {
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
     gantry_strategy_t *strategy = gantry_mirrored_strategy(fixture.runtime, cpus, 3);
-    gantry_mirrored_variable_t *variable =
-        gantry_mirrored_variable(strategy, scope,
-                                 gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(50000)), "w",
-                                 GANTRY_AGGREGATION_MEAN);
+    gantry_mirrored_variable_t *variable = gantry_mirrored_variable(
+        strategy, scope, gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(50000)), "w",
+        GANTRY_AGGREGATION_MEAN);
     const gantry_tensor_t *value = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(50000)),
                           *values[] = {value, value, value};
     (void)gantry_mirrored_variable_assign(variable, scope, values);
