@@ -13,6 +13,7 @@ typedef struct gantry__replica_t {
     int64_t first, rows;            /* its part of the batch */
     const gantry_tensor_t **inputs; /* its part of the model's inputs */
     const gantry_tensor_t *output, *loss;
+    const gantry_tensor_t *mask;       /* of the output; NULL: none */
     const gantry_tensor_t **gradients; /* of trained variables; NULL: none */
 } gantry__replica_t;
 
