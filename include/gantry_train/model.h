@@ -76,7 +76,8 @@ GANTRY_API gantry_model_t *gantry_functional(gantry_runtime_t *runtime,
 GANTRY_API int32_t gantry_model_input(gantry_model_t *model, gantry_dtype_t dtype,
                                       gantry_shape_t sample);
 /** Applies a layer to values, and returns the value of its output, -1 after a failure. The model
- * takes the layer over; a layer that is applied again has the same weights. */
+ * takes the layer over; a layer that is applied again has the same weights. Further outputs, such
+ * as the states of return_state, are the values behind the returned one: returned + 1 and so on. */
 GANTRY_API int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer,
                                       const int32_t *values, size_t count);
 /** Says which value is the model's output. */
@@ -109,7 +110,10 @@ GANTRY_API gantry_status_t gantry_model_save(gantry_model_t *model, const char *
  * from there takes the steps that it would have taken. */
 GANTRY_API gantry_status_t gantry_model_load(gantry_model_t *model, const char *path);
 
-/** Writes the table of layers as Keras prints it. */
+/** Writes the table of layers as Keras prints it on a terminal of 80 columns, in UTF-8, to `out`,
+ * which may be NULL; cut to out_bytes, with its terminator. *out_needed (may be NULL) is the length
+ * of the whole text. The optimizer's variables are not counted. FailedPrecondition before the model
+ * is built. */
 GANTRY_API gantry_status_t gantry_model_summary(const gantry_model_t *model, char *out,
                                                 size_t out_bytes, size_t *out_needed);
 
