@@ -80,9 +80,9 @@ GANTRY_API gantry_status_t gantry_tape_gradient(gantry_tape_t *tape, const gantr
                                                 const gantry_tensor_t **out_gradients);
 
 /** The same, but the gradient of a source from which rows are gathered (Gather along axis 0,
- * EmbeddingLookup) is slices. Slices of several uses are joined, and become dense where another use
- * has a dense gradient. A source that a recorded op computes has a dense gradient. The scope owns
- * the tensors. */
+ * EmbeddingLookup) is slices. Slices of several uses are joined. They become dense where another
+ * use has a dense gradient, and where the gradient flows on to another source. The scope owns the
+ * tensors. */
 GANTRY_API gantry_status_t gantry_tape_gradient_slices(
     gantry_tape_t *tape, const gantry_tensor_t *target, const gantry_tensor_t *target_gradient,
     const gantry_source_t *sources, size_t source_count, const gantry_gradient_options_t *options,

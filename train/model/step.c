@@ -7,6 +7,7 @@
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
+#include "train/optimizer/optimizer_slices.h"
 
 typedef const gantry_tensor_t tensor;
 
@@ -59,15 +60,48 @@ static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica,
     replica->loss = loss;
 }
 
-static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica, gantry_tape_t *tape) {
+/* Slices of a variable whose update touches all rows are made dense, and those of a row are added
+ * where an optimizer squares them: the numbers do not depend on the form of a gradient. */
+static void settle_slices(gantry__step_call_t *c, gantry__replica_t *replica,
+                          gantry_scope_t *scope) {
+    for (size_t i = 0; i < c->trained_count; ++i) {
+        gantry_gradient_t *gradient = &replica->slices[i];
+        bool adds_rows;
+        if (!gradient->values) continue;
+        if (!gantry__train_profits_by_slices(c->model->optimizer, c->sources[i].variable,
+                                             &adds_rows))
+            *gradient = (gantry_gradient_t){.dense = gantry_gradient_to_dense(scope, gradient)};
+        else if (adds_rows)
+            (void)gantry_gradient_sum_rows(scope, gradient, gradient);
+    }
+}
+
+static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica, gantry_tape_t *tape,
+                          gantry_scope_t *scope) {
     const gantry_model_t *model = c->model;
     size_t count = 0;
     for (size_t i = 0; i < model->variable_count; ++i) {
         if (model->variables[i].weight->is_trained)
             c->sources[count++].variable = model->variables[i].copies[replica->run.replica];
     }
-    (void)gantry_tape_gradient(tape, replica->loss, NULL, c->sources, count, NULL,
-                               replica->gradients);
+    if (!c->uses_slices)
+        (void)gantry_tape_gradient(tape, replica->loss, NULL, c->sources, count, NULL,
+                                   replica->gradients);
+    else if (gantry_tape_gradient_slices(tape, replica->loss, NULL, c->sources, count, NULL,
+                                         replica->slices) == GANTRY_OK)
+        settle_slices(c, replica, scope);
+}
+
+static void keep_gradients(const gantry__step_call_t *c, gantry__replica_t *replica,
+                           gantry_scope_t *scope) {
+    for (size_t i = 0; i < c->trained_count; ++i) {
+        gantry_gradient_t *slices = &replica->slices[i];
+        tensor **of_gradient[] = {&replica->gradients[i], &slices->dense, &slices->values,
+                                  &slices->indices};
+        for (size_t k = 0; k < sizeof of_gradient / sizeof *of_gradient; ++k) {
+            if (*of_gradient[k]) *of_gradient[k] = gantry_scope_keep(scope, *of_gradient[k]);
+        }
+    }
 }
 
 /* What outlives the replica's scope moves to the step's. */
@@ -76,10 +110,7 @@ static void keep_results(gantry__step_call_t *c, gantry__replica_t *replica,
     const gantry_model_t *model = c->model;
     replica->output = gantry_scope_keep(scope, gantry_identity(scope, replica->output));
     if (replica->loss) replica->loss = gantry_scope_keep(scope, replica->loss);
-    for (size_t i = 0; i < c->trained_count; ++i) {
-        if (replica->gradients[i])
-            replica->gradients[i] = gantry_scope_keep(scope, replica->gradients[i]);
-    }
+    keep_gradients(c, replica, scope);
     for (size_t i = 0; i < model->variable_count; ++i) {
         tensor **update = &replica->run.updates[i];
         if (*update) *update = gantry_scope_keep(scope, gantry_identity(scope, *update));
@@ -95,7 +126,7 @@ static void run_replica(gantry__step_call_t *c, gantry__replica_t *replica) {
     gantry_tape_t *tape = c->step == GANTRY__STEP_TRAIN ? gantry_tape_begin(scope, NULL) : NULL;
     run_layers(c, replica, scope);
     if (c->step != GANTRY__STEP_PREDICT && replica->output) compute_loss(c, replica, scope);
-    if (tape && replica->loss) differentiate(c, replica, tape);
+    if (tape && replica->loss) differentiate(c, replica, tape, scope);
     gantry_tape_end(tape);
     if (gantry_scope_status(scope) == GANTRY_OK) keep_results(c, replica, scope);
     gantry_status_t status = gantry_scope_end(scope);
@@ -143,7 +174,7 @@ static void assign_updates(gantry__step_call_t *c) {
 
 static void apply_gradients(gantry__step_call_t *c) {
     gantry_model_t *model = c->model;
-    gantry__step_reduce(c);
+    if (!c->uses_slices) gantry__step_reduce(c);
     /* a call for each replica: a norm of all gradients is that of one replica's */
     for (size_t r = 0; r < model->replica_count && !has_failed(c); ++r) {
         size_t count = 0;
@@ -151,8 +182,12 @@ static void apply_gradients(gantry__step_call_t *c) {
             if (model->variables[i].weight->is_trained)
                 c->variables[count++] = model->variables[i].copies[r];
         }
-        (void)gantry_optimizer_apply(model->optimizer, c->scope, c->variables,
-                                     c->reduced + r * c->trained_count, count);
+        if (c->uses_slices)
+            (void)gantry_optimizer_apply_slices(model->optimizer, c->scope, c->variables,
+                                                c->replicas[0].slices, count);
+        else
+            (void)gantry_optimizer_apply(model->optimizer, c->scope, c->variables,
+                                         c->reduced + r * c->trained_count, count);
     }
 }
 
@@ -195,7 +230,21 @@ static gantry_status_t init_replica(gantry__step_call_t *c, size_t r) {
     replica->rows = first_row(c, r + 1) - replica->first;
     replica->inputs = gantry__train_alloc(c->model->input_count, sizeof *replica->inputs);
     replica->gradients = gantry__train_alloc(c->trained_count, sizeof *replica->gradients);
-    return replica->inputs && replica->gradients ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    replica->slices = gantry__train_alloc(c->trained_count, sizeof *replica->slices);
+    return replica->inputs && replica->gradients && replica->slices ? GANTRY_OK
+                                                                    : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+/* Gradients of several replicas are added as dense ones. */
+static bool can_use_slices(const gantry_model_t *model, gantry__step_t step) {
+    bool adds_rows, profits = false;
+    if (step != GANTRY__STEP_TRAIN || model->replica_count > 1) return false;
+    for (size_t i = 0; i < model->variable_count; ++i) {
+        if (model->variables[i].weight->is_trained)
+            profits |= gantry__train_profits_by_slices(model->optimizer,
+                                                       model->variables[i].copies[0], &adds_rows);
+    }
+    return profits;
 }
 
 gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_body_t *body,
@@ -205,6 +254,7 @@ gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_bod
     *c = (gantry__step_call_t){.model = model, .step = body->step, .scope = scope, .batch = inputs};
     c->sample_weights = body->has_weights ? inputs[model->input_count + 1] : NULL;
     c->rows = batch_of(inputs[0]);
+    c->uses_slices = can_use_slices(model, body->step);
     for (size_t i = 0; i < variables; ++i)
         c->trained_count += model->variables[i].weight->is_trained;
     c->replicas = gantry__train_alloc(all, sizeof *c->replicas);
@@ -227,6 +277,7 @@ void gantry__step_deinit(gantry__step_call_t *c) {
         gantry__run_deinit(&c->replicas[r].run);
         gantry__train_free((void *)c->replicas[r].inputs);
         gantry__train_free((void *)c->replicas[r].gradients);
+        gantry__train_free(c->replicas[r].slices);
     }
     gantry__train_free(c->replicas);
     gantry__train_free((void *)c->list);

@@ -13,7 +13,8 @@ typedef struct gantry__replica_t {
     int64_t first, rows;            /* its part of the batch */
     const gantry_tensor_t **inputs; /* its part of the model's inputs */
     const gantry_tensor_t *output, *loss;
-    const gantry_tensor_t **gradients; /* of trained variables; NULL: none */
+    const gantry_tensor_t **gradients; /* of trained variables; NULL: none, or slices */
+    gantry_gradient_t *slices;         /* the same of a step that uses slices */
 } gantry__replica_t;
 
 typedef struct gantry__step_call_t {
@@ -26,6 +27,7 @@ typedef struct gantry__step_call_t {
     gantry__replica_t *replicas;
     size_t replica_count; /* that have rows */
     size_t trained_count; /* trained variables */
+    bool uses_slices;     /* one replica, and the optimizer profits by them */
     /* room: tensors to join, what gradients are of, gradients by replica and trained variable */
     const gantry_tensor_t **list;
     gantry_source_t *sources;

@@ -9,8 +9,8 @@
  *
  * Gradients are references of this file's own: the scope of a rule frees what is in between.
  *
- * A source that no record computes may have slices: they are kept apart, in the order in which the
- * rules give them, and joined when they are handed over. */
+ * A source may have slices if the gradient does not flow on from it: they are kept apart, in the
+ * order in which the rules give them, and joined when they are handed over. */
 #include <stdio.h>
 #include <string.h>
 
