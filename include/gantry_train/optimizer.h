@@ -209,8 +209,8 @@ GANTRY_API gantry_status_t gantry_optimizer_apply(gantry_optimizer_t *optimizer,
  * squares and absolute values are those of each slice, also of slices of one row; see
  * gantry_gradient_sum_rows. SGD without momentum and Adagrad, both without weight_decay, change
  * only the rows that slices name, of variables that are not updated together with others; they do
- * so in the variable's memory where no other owner holds its value. All other optimizers change
- * every row, and make slices dense.
+ * so in the variable's memory where no other owner holds its value: in a function, and eagerly on
+ * the CPU. All other optimizers change every row, and make slices dense.
  *
  * Where ops run at once, a step that fails while it changes rows leaves those that it changed
  * before as they then are, and all other variables as they were. InvalidArgument also for slices
