@@ -8,6 +8,7 @@
 #include <gantry_train/callback.h>
 #include <gantry_train/checkpoint.h>
 #include <gantry_train/dataset.h>
+#include <gantry_train/gradient.h>
 #include <gantry_train/initializer.h>
 #include <gantry_train/layer.h>
 #include <gantry_train/learning_rate.h>

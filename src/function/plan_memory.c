@@ -145,6 +145,19 @@ uint32_t gantry__schedule_donor_end(const gantry__schedule_t *schedule, const ga
     return 1;
 }
 
+bool gantry__schedule_is_read_in_part(const gantry__schedule_t *schedule, const gantry__act_t *act,
+                                      uint32_t input) {
+    const gantry__value_t *values = schedule->graph->values;
+    const gantry__slot_t *whole = &schedule->slots[act->inputs[input]];
+    for (uint32_t i = 0; i < act->input_count; ++i) {
+        const gantry__slot_t *slot = &schedule->slots[act->inputs[i]];
+        if (slot->root == act->inputs[input] &&
+            values[slot->value].elements != values[whole->value].elements)
+            return true;
+    }
+    return false;
+}
+
 /* An input of equally many bytes and elements whose block ends with the act: it is the result's. */
 static const gantry__slot_t *find_memory_donor(const gantry__schedule_t *schedule,
                                                const gantry__act_t *act, uint32_t step) {
@@ -156,7 +169,8 @@ static const gantry__slot_t *find_memory_donor(const gantry__schedule_t *schedul
         const gantry__value_t *value = &schedule->graph->values[slot->value];
         if (slot->kind == GANTRY__SLOT_ARENA && slot->last_step == step &&
             slot->device == act->device && slot->lane == act->lane &&
-            value->bytes == result->bytes && value->elements == result->elements)
+            value->bytes == result->bytes && value->elements == result->elements &&
+            !gantry__schedule_is_read_in_part(schedule, act, i))
             return slot;
     }
     return NULL;

@@ -10,6 +10,7 @@
 #include "train/loss/mask.h"
 #include "train/metric/metric_state.h"
 #include "train/model/worker.h"
+#include "train/optimizer/optimizer_slices.h"
 
 typedef const gantry_tensor_t tensor;
 
@@ -92,7 +93,42 @@ static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica) {
     replica->loss = loss;
 }
 
+/* Slices of a variable whose update touches all rows are made dense, and those of a row are added
+ * where an optimizer squares them: the numbers do not depend on the form of a gradient. */
+static void settle_slices(gantry__step_call_t *c, gantry__replica_t *replica) {
+    for (size_t i = 0; i < c->trained_count; ++i) {
+        gantry_gradient_t *gradient = &replica->slices[i];
+        bool adds_rows;
+        if (!gradient->values) continue;
+        if (!gantry__train_profits_by_slices(c->model->optimizer, replica->sources[i].variable,
+                                             &adds_rows))
+            *gradient =
+                (gantry_gradient_t){.dense = gantry_gradient_to_dense(replica->scope, gradient)};
+        else if (adds_rows)
+            (void)gantry_gradient_sum_rows(replica->scope, gradient, gradient);
+    }
+}
+
+static void keep_slices(gantry_scope_t *scope, tensor **part) {
+    if (*part) *part = gantry_scope_keep(scope, *part);
+}
+
+static void differentiate_to_slices(gantry__step_call_t *c, gantry__replica_t *replica) {
+    if (gantry_tape_gradient_slices(replica->tape, replica->loss, NULL, replica->sources,
+                                    c->trained_count, NULL, replica->slices) == GANTRY_OK)
+        settle_slices(c, replica);
+    for (size_t i = 0; i < c->trained_count; ++i) {
+        keep_slices(replica->scope, &replica->slices[i].dense);
+        keep_slices(replica->scope, &replica->slices[i].values);
+        keep_slices(replica->scope, &replica->slices[i].indices);
+    }
+}
+
 static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica) {
+    if (c->uses_slices) {
+        differentiate_to_slices(c, replica);
+        return;
+    }
     (void)gantry_tape_gradient(replica->tape, replica->loss, NULL, replica->sources,
                                c->trained_count, NULL, replica->gradients);
     for (size_t i = 0; i < c->trained_count; ++i) {
@@ -219,8 +255,12 @@ static void apply_gradients(gantry__step_call_t *c) {
             if (model->variables[i].weight->is_trained)
                 c->variables[count++] = model->variables[i].copies[r];
         }
-        (void)gantry_optimizer_apply(model->optimizer, c->scope, c->variables,
-                                     c->reduced + r * c->trained_count, count);
+        if (c->uses_slices)
+            (void)gantry_optimizer_apply_slices(model->optimizer, c->scope, c->variables,
+                                                c->replicas[0].slices, count);
+        else
+            (void)gantry_optimizer_apply(model->optimizer, c->scope, c->variables,
+                                         c->reduced + r * c->trained_count, count);
     }
 }
 
@@ -266,15 +306,29 @@ static gantry_status_t init_replica(gantry__step_call_t *c, size_t r) {
     replica->rows = first_row(c, r + 1) - replica->first;
     replica->inputs = gantry__train_alloc(c->model->input_count, sizeof *replica->inputs);
     replica->gradients = gantry__train_alloc(c->trained_count, sizeof *replica->gradients);
+    replica->slices = gantry__train_alloc(c->trained_count, sizeof *replica->slices);
     replica->joined = gantry__train_alloc(c->trained_count, sizeof *replica->joined);
     replica->sources = gantry__train_alloc(c->trained_count, sizeof *replica->sources);
-    if (!replica->inputs || !replica->gradients || !replica->joined || !replica->sources)
+    if (!replica->inputs || !replica->gradients || !replica->slices || !replica->joined ||
+        !replica->sources)
         return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0, made = 0; i < c->model->variable_count; ++i) {
         if (c->model->variables[i].weight->is_trained)
             replica->sources[made++].variable = c->model->variables[i].copies[r];
     }
     return GANTRY_OK;
+}
+
+/* Gradients of several replicas, or processes, are added as dense ones. */
+static bool can_use_slices(const gantry_model_t *model, gantry__step_t step) {
+    bool adds_rows, profits = false;
+    if (step != GANTRY__STEP_TRAIN || model->replica_count > 1 || model->worker) return false;
+    for (size_t i = 0; i < model->variable_count; ++i) {
+        if (model->variables[i].weight->is_trained)
+            profits |= gantry__train_profits_by_slices(model->optimizer,
+                                                       model->variables[i].copies[0], &adds_rows);
+    }
+    return profits;
 }
 
 gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_body_t *body,
@@ -286,6 +340,7 @@ gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_bod
     if (model->worker && body->step != GANTRY__STEP_PREDICT)
         c->share = inputs[model->input_count + 1 + body->has_weights];
     c->rows = batch_of(inputs[0]);
+    c->uses_slices = can_use_slices(model, body->step);
     for (size_t i = 0; i < variables; ++i)
         c->trained_count += model->variables[i].weight->is_trained;
     c->replicas = gantry__train_alloc(all, sizeof *c->replicas);
@@ -311,6 +366,7 @@ void gantry__step_deinit(gantry__step_call_t *c) {
         gantry__train_free((void *)c->replicas[r].gradients);
         gantry__train_free((void *)c->replicas[r].joined);
         gantry__train_free(c->replicas[r].sources);
+        gantry__train_free(c->replicas[r].slices);
     }
     gantry__train_free(c->replicas);
     gantry__train_free((void *)c->list);
