@@ -58,8 +58,7 @@ static bool allocate(gantry__block_t *block) {
            block->gives && block->has_dy && block->is_saved && block->history && block->injected;
 }
 
-static void fill_sources(gantry__block_t *block, const gantry__rule_call_t *c,
-                         size_t first_input) {
+static void fill_sources(gantry__block_t *block, const gantry__rule_call_t *c, size_t first_input) {
     const gantry__record_t *record = c->record;
     size_t source = 0;
     for (; source < block->input_count; ++source) {
@@ -163,9 +162,11 @@ static gantry_status_t run_under(gantry__run_t *run, gantry__block_t *block, siz
     const size_t count = list_sources(run, block, x);
     GANTRY__TRAIN_TRY(watch_sources(run, count, tape));
     GANTRY__TRAIN_TRY(gantry__block_call(block, body, scope, x, run->y, block->output_count));
-    for (size_t i = 0; i < block->output_count; ++i)
+    for (size_t i = 0; i < block->output_count; ++i) {
         run->depends[i] =
             gantry__pointer_map_find(&tape->numbers, run->y[i]) != GANTRY__POINTER_MAP_NONE;
+        if (block->is_probing) run->dy[i] = run->depends[i] ? run->y[i] : NULL;
+    }
     GANTRY__TRAIN_TRY(gantry__tape_gradients(tape, run->y, run->dy, block->output_count,
                                              run->sources, count, run->gradients));
     spread_gradients(run, block, count);
@@ -238,8 +239,7 @@ gantry_status_t gantry__end_probe(gantry__block_t *block, gantry_scope_t *outer,
         (void)gantry_fail(GANTRY_OK, "");
     }
     const gantry_status_t status = gantry_scope_status(probe);
-    if (status != GANTRY_OK)
-        (void)gantry_scope_fail(outer, status, gantry_scope_message(probe));
+    if (status != GANTRY_OK) (void)gantry_scope_fail(outer, status, gantry_scope_message(probe));
     (void)gantry_scope_end(probe);
     block->is_probing = false;
     return gantry_scope_status(outer);

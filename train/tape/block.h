@@ -24,14 +24,14 @@ typedef struct gantry__block_t {
     struct gantry__block_t *below; /* user, if the forward op is itself a gradient; a reference */
     size_t input_count, output_count; /* of a body */
     /* what is differentiated */
-    size_t source_count;            /* input_count, and the uses that are wanted */
+    size_t source_count;             /* input_count, and the uses that are wanted */
     const gantry_tensor_t **tensors; /* of each source; NULL: a variable, or an input of a branch or
                                         a function; of a loop the first values; references */
-    gantry_variable_t **variables;  /* of each source; NULL: none */
-    size_t *inputs;                 /* of each source: its place among the inputs of the record */
-    bool *wants;                    /* of each source */
-    bool *has_dy;                   /* of each output: a gradient reaches it */
-    bool *gives;                    /* of each source: it has a gradient; known after the probe */
+    gantry_variable_t **variables;   /* of each source; NULL: none */
+    size_t *inputs;                  /* of each source: its place among the inputs of the record */
+    bool *wants;                     /* of each source */
+    bool *has_dy;                    /* of each output: a gradient reaches it */
+    bool *gives;                     /* of each source: it has a gradient; known after the probe */
     /* the bodies of a branch are traced in their order */
     size_t next_body;
     bool is_probing, is_probed;
@@ -73,7 +73,8 @@ typedef struct gantry__run_t {
 
 gantry__run_t *gantry__run_make(const gantry__block_t *block);
 void gantry__run_free(gantry__run_t *run);
-/* Runs a body with the inputs x and computes the gradients of the wanted sources. */
+/* Runs a body with the inputs x and computes the gradients of the wanted sources. A probe takes any
+ * gradient for each output, since TensorFlow has zeros where none reaches an output. */
 gantry_status_t gantry__run_body(gantry__run_t *run, gantry__block_t *block, size_t body,
                                  gantry_scope_t *scope, const gantry_tensor_t *const *x);
 

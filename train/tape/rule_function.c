@@ -59,8 +59,8 @@ static gantry_status_t signature_init(signature_t *signature, tensor *const *ten
     signature->inputs = gantry__train_alloc(count, sizeof *signature->inputs);
     if (!signature->inputs) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < count; ++i)
-        signature->inputs[i] = (gantry_input_spec_t){
-            NULL, gantry_tensor_dtype(tensors[i]), *gantry_tensor_shape(tensors[i])};
+        signature->inputs[i] = (gantry_input_spec_t){NULL, gantry_tensor_dtype(tensors[i]),
+                                                     *gantry_tensor_shape(tensors[i])};
     return GANTRY_OK;
 }
 
@@ -149,8 +149,7 @@ static gantry_status_t note_uses(gantry_scope_t *scope, const gantry_observation
         return add_use(uses, &(gantry__use_t){.variable = observation->variable});
     for (size_t i = 0; i < observation->input_count; ++i) {
         if (gantry_tensor_device(observation->inputs[i]))
-            GANTRY__TRAIN_TRY(
-                add_use(uses, &(gantry__use_t){.tensor = observation->inputs[i]}));
+            GANTRY__TRAIN_TRY(add_use(uses, &(gantry__use_t){.tensor = observation->inputs[i]}));
     }
     return GANTRY_OK;
 }
@@ -177,9 +176,9 @@ static gantry_status_t trace_uses(kept_t *kept, gantry_runtime_t *runtime, tenso
     uses_probe_t probe = {.kept = kept, .uses = uses};
     gantry_function_t *none = NULL;
     GANTRY__TRAIN_TRY(signature_init(&uses->signature, inputs, kept->input_count));
-    gantry_status_t status = gantry_function_trace(
-        runtime, gantry_function_name(kept->function), trace_for_uses, &probe,
-        uses->signature.inputs, uses->signature.count, 0, NULL, &none);
+    gantry_status_t status =
+        gantry_function_trace(runtime, gantry_function_name(kept->function), trace_for_uses, &probe,
+                              uses->signature.inputs, uses->signature.count, 0, NULL, &none);
     return probe.is_done ? gantry_fail(GANTRY_OK, "") : status;
 }
 
@@ -272,8 +271,8 @@ static gantry_status_t trace_backward(backward_t *backward, gantry_runtime_t *ru
     const size_t count = gantry__block_count_given(block);
     if (count == 0) return GANTRY_OK;
     return gantry_function_trace(runtime, name, gantry__branch_backward, block,
-                                 backward->signature.inputs, backward->signature.count, count,
-                                 NULL, &backward->function);
+                                 backward->signature.inputs, backward->signature.count, count, NULL,
+                                 &backward->function);
 }
 
 /* Takes the reference to block. */
@@ -311,8 +310,7 @@ static gantry_status_t find_backward(kept_t *kept, const gantry__rule_call_t *c,
     return GANTRY_OK;
 }
 
-static gantry_status_t call_backward(kept_t *kept, gantry__rule_call_t *c,
-                                     gantry__block_t *block) {
+static gantry_status_t call_backward(kept_t *kept, gantry__rule_call_t *c, gantry__block_t *block) {
     tensor *inputs[2 * GANTRY_MAX_FUNCTION_VALUES], *gradients[GANTRY_MAX_FUNCTION_VALUES];
     const size_t count = gantry__branch_inputs(block, c, 0, inputs);
     backward_t *backward;
@@ -335,8 +333,7 @@ void gantry__rule_function(gantry__rule_call_t *c) {
                                                           .body_count = 1,
                                                           .user = kept,
                                                           .input_count = c->record->given_count,
-                                                          .output_count =
-                                                              c->record->output_count})
+                                                          .output_count = c->record->output_count})
              : NULL;
     const gantry_status_t status =
         block ? call_backward(kept, c, block) : GANTRY_RESOURCE_EXHAUSTED;

@@ -57,14 +57,13 @@ static void chunk_goes_on(gantry_scope_t *scope, tensor *const *inputs, tensor *
 static tensor *put_row(gantry_scope_t *scope, tensor *rows, tensor *row, tensor *value) {
     gantry_shape_t column = {.rank = gantry_tensor_shape(rows)->rank, .dims = {CHUNK}};
     for (int32_t d = 1; d < column.rank; ++d) column.dims[d] = 1;
-    tensor *numbers = gantry_range(scope, scalar_i32(scope, 0), scalar_i32(scope, CHUNK),
-                                   scalar_i32(scope, 1));
+    tensor *numbers =
+        gantry_range(scope, scalar_i32(scope, 0), scalar_i32(scope, CHUNK), scalar_i32(scope, 1));
     tensor *is_row = gantry_reshape(scope, gantry_equal(scope, numbers, row), column);
     return gantry_select(scope, is_row, gantry_expand_dims(scope, value, 0), rows);
 }
 
-static void chunk_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
-                       void *user) {
+static void chunk_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
     gantry__block_t *block = user;
     const size_t count = block->input_count, last = count + count_saved(block);
     if (gantry__block_call(block, 1, scope, inputs, outputs, count) != GANTRY_OK) return;
@@ -192,8 +191,8 @@ static tensor *gradient_before(const gantry__block_t *block, const gantry__run_t
                     : gantry_zeros_like(scope, block->tensors[i]);
 }
 
-static void set_step(const gantry__block_t *block, const gantry__run_t *run,
-                     gantry_scope_t *scope, tensor *const *inputs, tensor **outputs) {
+static void set_step(const gantry__block_t *block, const gantry__run_t *run, gantry_scope_t *scope,
+                     tensor *const *inputs, tensor **outputs) {
     size_t at = 0;
     outputs[at++] = gantry_sub(scope, inputs[0], scalar_i32(scope, 1));
     for (size_t i = 0; i < block->input_count; ++i) {
@@ -203,8 +202,8 @@ static void set_step(const gantry__block_t *block, const gantry__run_t *run,
         if (!block->gives[i])
             --at;
         else
-            outputs[at] = gantry__block_settle(
-                scope, add_if(scope, inputs[at], run->gradients[i]), block->tensors[i]);
+            outputs[at] = gantry__block_settle(scope, add_if(scope, inputs[at], run->gradients[i]),
+                                               block->tensors[i]);
     }
 }
 
@@ -232,8 +231,7 @@ bool gantry__is_loop_gradient(gantry_function_body_fn body) {
 }
 
 /* The gradient that reaches a variable's last value, of the shape that its gradient keeps. */
-static tensor *last_gradient(const gantry__block_t *block, const gantry__rule_call_t *c,
-                             size_t i) {
+static tensor *last_gradient(const gantry__block_t *block, const gantry__rule_call_t *c, size_t i) {
     return c->dy[i] ? gantry__block_settle(c->scope, c->dy[i], block->tensors[i])
                     : gantry_zeros_like(c->scope, block->tensors[i]);
 }
@@ -255,12 +253,14 @@ static void run_backward(gantry__block_t *block, const gantry__rule_call_t *c, t
     for (size_t i = block->input_count; i < block->source_count; ++i) {
         if (block->gives[i]) values[count++] = gantry__block_zeros(block, scope, i, NULL);
     }
-    if (gantry_while(scope, backward_goes_on, backward_step, block, values, count, NULL,
-                     outputs) != GANTRY_OK)
+    if (gantry_while(scope, backward_goes_on, backward_step, block, values, count, NULL, outputs) !=
+        GANTRY_OK)
         return;
     for (size_t i = 0, at = 1; i < block->source_count; ++i) {
-        if (!(i < block->input_count ? block->wants : block->gives)[i]) continue;
-        tensor *gradient = outputs[at++];
+        const bool is_input = i < block->input_count;
+        if (is_input && !block->wants[i]) continue;
+        tensor *gradient = is_input || block->gives[i] ? outputs[at++]
+                                                       : gantry__block_zeros(block, scope, i, NULL);
         if (c->wants[block->inputs[i]]) c->dx[block->inputs[i]] = gradient;
     }
 }
@@ -268,8 +268,8 @@ static void run_backward(gantry__block_t *block, const gantry__rule_call_t *c, t
 /* ---- the probe ---- */
 
 /* A variable leads from a source to an output if it depends on one that does. */
-static gantry_status_t find_ways(gantry__block_t *block, gantry__run_t *run,
-                                 gantry_scope_t *scope, tensor *const *inputs) {
+static gantry_status_t find_ways(gantry__block_t *block, gantry__run_t *run, gantry_scope_t *scope,
+                                 tensor *const *inputs) {
     for (bool is_known = false; !is_known;) {
         is_known = true;
         GANTRY__TRAIN_TRY(gantry__run_body(run, block, 1, scope, inputs));
@@ -282,8 +282,7 @@ static gantry_status_t find_ways(gantry__block_t *block, gantry__run_t *run,
     return GANTRY_OK;
 }
 
-static void probe_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
-                       void *user) {
+static void probe_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
     gantry__block_t *block = user;
     (void)outputs;
     gantry__run_t *run = gantry__run_make(block);
@@ -292,11 +291,8 @@ static void probe_step(gantry_scope_t *scope, tensor *const *inputs, tensor **ou
         return;
     }
     gantry_status_t status = find_ways(block, run, scope, inputs);
-    for (size_t i = 0; i < block->input_count; ++i) {
+    for (size_t i = 0; i < block->input_count; ++i)
         block->is_saved[i] = run->y[i] != inputs[i] && i < block->sums_from;
-        run->dy[i] = block->wants[i] ? inputs[i] : NULL; /* any gradient of its type and shape */
-    }
-    if (status == GANTRY_OK) status = gantry__run_body(run, block, 1, scope, inputs);
     for (size_t i = block->input_count; i < block->source_count && status == GANTRY_OK; ++i)
         block->gives[i] = run->gradients[i] != NULL;
     if (status == GANTRY_OK) gantry__stop_probe(block, scope);
@@ -306,6 +302,7 @@ static void probe_step(gantry_scope_t *scope, tensor *const *inputs, tensor **ou
 static gantry_status_t probe_loop(gantry__block_t *block, const gantry__rule_call_t *c) {
     const gantry_function_body_fn body = probe_step;
     gantry_scope_t *probe = gantry_scope_begin_unobserved(c->scope);
+    block->is_probing = true;
     if (!probe) return gantry__train_hand_on(c->scope, GANTRY_RESOURCE_EXHAUSTED);
     (void)gantry_case(probe, scalar_i32(probe, 0), &body, 1, block, block->tensors,
                       block->input_count, NULL, 0);
