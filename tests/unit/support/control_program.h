@@ -54,7 +54,7 @@ static inline control_tensor_t *control_is_positive(gantry_scope_t *s, control_t
 }
 
 /* A body: its inputs are `in`, its outputs `out`, what it uses `e`. */
-#define CONTROL_BODY(name)                                                              \
+#define CONTROL_BODY(name)                                                                   \
     static void name(gantry_scope_t *s, control_tensor_t *const *in, control_tensor_t **out, \
                      void *user)
 #define CONTROL_USES               \
@@ -66,8 +66,7 @@ static inline control_tensor_t *control_is_positive(gantry_scope_t *s, control_t
 /* One output of a branch of two bodies, which use what they take. */
 static inline control_tensor_t *control_branch(gantry_scope_t *s, control_tensor_t *predicate,
                                                gantry_function_body_fn yes,
-                                               gantry_function_body_fn no,
-                                               const control_env_t *e) {
+                                               gantry_function_body_fn no, const control_env_t *e) {
     control_tensor_t *out = NULL;
     (void)gantry_cond(s, predicate, yes, no, (void *)e, NULL, 0, &out, 1);
     return out;
@@ -83,10 +82,10 @@ static inline control_tensor_t *control_loop(gantry_scope_t *s, gantry_function_
 }
 
 /* The last variable of a loop that counts up to a number. */
-#define CONTROL_COUNT_TO(name, count)                                        \
-    CONTROL_BODY(name) {                                                     \
-        CONTROL_USES;                                                        \
-        out[0] = gantry_less(s, in[0], control_int(s, count));               \
+#define CONTROL_COUNT_TO(name, count)                          \
+    CONTROL_BODY(name) {                                       \
+        CONTROL_USES;                                          \
+        out[0] = gantry_less(s, in[0], control_int(s, count)); \
     }
 CONTROL_COUNT_TO(control_to_0, 0)
 CONTROL_COUNT_TO(control_to_3, 3)
@@ -172,8 +171,7 @@ CONTROL_BODY(x_a_w) {
 }
 CONTROL_BODY(inner_branch_times_u) {
     CONTROL_USES;
-    control_tensor_t *is_large =
-        gantry_greater(s, control_total(s, e->a), control_number(s, 100));
+    control_tensor_t *is_large = gantry_greater(s, control_total(s, e->a), control_number(s, 100));
     out[0] = gantry_mul(s, control_branch(s, is_large, hand_out_x, x_a_w, e), control_u(s, e));
 }
 CONTROL_BODY(x_times_b) {
@@ -196,8 +194,7 @@ CONTROL_BODY(sine_step) {
 }
 CONTROL_BODY(is_below_1000) {
     CONTROL_USES;
-    out[0] = gantry_less(s, control_total(s, gantry_mul(s, in[0], in[0])),
-                         control_number(s, 1000));
+    out[0] = gantry_less(s, control_total(s, gantry_mul(s, in[0], in[0])), control_number(s, 1000));
 }
 CONTROL_BODY(growing_step) {
     CONTROL_USES;
@@ -220,9 +217,9 @@ CONTROL_BODY(two_step) {
 CONTROL_BODY(is_below_u) {
     CONTROL_USES;
     control_tensor_t *u = control_u(s, e);
-    out[0] = gantry_less(s, control_total(s, gantry_mul(s, in[0], in[0])),
-                         gantry_mul(s, control_number(s, 50),
-                                    control_total(s, gantry_mul(s, u, u))));
+    out[0] =
+        gantry_less(s, control_total(s, gantry_mul(s, in[0], in[0])),
+                    gantry_mul(s, control_number(s, 50), control_total(s, gantry_mul(s, u, u))));
 }
 CONTROL_BODY(h_x_2_step) {
     CONTROL_USES;
@@ -250,8 +247,8 @@ CONTROL_BODY(given_sine_and_a_x) {
 }
 CONTROL_BODY(branching_step) {
     CONTROL_USES;
-    control_tensor_t *is_even = gantry_equal(
-        s, gantry_bitwise_and(s, in[0], control_int(s, 1)), control_int(s, 0));
+    control_tensor_t *is_even =
+        gantry_equal(s, gantry_bitwise_and(s, in[0], control_int(s, 1)), control_int(s, 0));
     out[0] = control_next(s, in[0]);
     (void)gantry_cond(s, is_even, given_h_times_w, given_sine_and_a_x, user, &in[1], 1, &out[1], 1);
 }
@@ -281,12 +278,12 @@ CONTROL_BODY(recurrent_step) {
     CONTROL_USES;
     out[0] = control_next(s, in[0]);
     out[1] = gantry_tanh(
-        s, gantry_add(s,
-                      gantry_add(s,
-                                 gantry_matmul(s, gantry_gather(s, e->x, in[0], 0),
-                                               control_w(s, e), NULL),
-                                 gantry_matmul(s, in[1], control_u(s, e), NULL)),
-                      e->b));
+        s,
+        gantry_add(
+            s,
+            gantry_add(s, gantry_matmul(s, gantry_gather(s, e->x, in[0], 0), control_w(s, e), NULL),
+                       gantry_matmul(s, in[1], control_u(s, e), NULL)),
+            e->b));
 }
 
 /* ---- programs ---- */
@@ -321,8 +318,8 @@ CONTROL_PROGRAM(branch_with_two_outputs) {
 }
 CONTROL_PROGRAM(branch_of_unused_output) {
     control_tensor_t *out[2] = {NULL};
-    (void)gantry_cond(s, control_is_positive(s, e->x), square_and_product, x_and_a, (void *)e,
-                      NULL, 0, out, 2);
+    (void)gantry_cond(s, control_is_positive(s, e->x), square_and_product, x_and_a, (void *)e, NULL,
+                      0, out, 2);
     return control_total(s, out[0]);
 }
 static inline control_tensor_t *control_case(gantry_scope_t *s, const control_env_t *e,
@@ -336,8 +333,8 @@ static inline control_tensor_t *control_case(gantry_scope_t *s, const control_en
 CONTROL_PROGRAM(case_of_three) { return control_case(s, e, 1, b_squared); }
 CONTROL_PROGRAM(case_of_no_such_index) { return control_case(s, e, 7, b_b_u); }
 CONTROL_PROGRAM(branch_in_branch) {
-    return control_total(s, control_branch(s, control_is_positive(s, e->x), inner_branch_times_u,
-                                           hand_out_b, e));
+    return control_total(
+        s, control_branch(s, control_is_positive(s, e->x), inner_branch_times_u, hand_out_b, e));
 }
 CONTROL_PROGRAM(loop_of_fixed_length) {
     return control_total(s, control_loop(s, control_to_5, tanh_step, e,
@@ -369,9 +366,8 @@ CONTROL_PROGRAM(loop_overwrites) {
                                          (control_tensor_t *[]){control_int(s, 0), e->a}, 2));
 }
 CONTROL_PROGRAM(loop_swaps) {
-    control_tensor_t *g =
-        control_loop(s, control_to_3, swapping_step, e,
-                     (control_tensor_t *[]){control_int(s, 0), e->a, e->x}, 3);
+    control_tensor_t *g = control_loop(s, control_to_3, swapping_step, e,
+                                       (control_tensor_t *[]){control_int(s, 0), e->a, e->x}, 3);
     return control_total(s, gantry_mul(s, g, e->b));
 }
 CONTROL_PROGRAM(branch_in_loop) {
@@ -379,8 +375,8 @@ CONTROL_PROGRAM(branch_in_loop) {
                                          (control_tensor_t *[]){control_int(s, 0), e->x}, 2));
 }
 CONTROL_PROGRAM(loop_in_branch) {
-    return control_total(
-        s, control_branch(s, control_is_positive(s, e->x), loop_of_4, x_times_b, e));
+    return control_total(s,
+                         control_branch(s, control_is_positive(s, e->x), loop_of_4, x_times_b, e));
 }
 CONTROL_PROGRAM(loop_in_loop) {
     return control_total(s, control_loop(s, control_to_3, looping_step, e,
@@ -391,13 +387,26 @@ CONTROL_PROGRAM(recurrent) {
                                          (control_tensor_t *[]){control_int(s, 0), e->a}, 2));
 }
 
-static const control_program_fn control_programs[] = {
-    branch_of_inputs,    branch_not_taken,      branch_of_captured,
-    branch_hands_out_captured, branch_with_two_outputs, branch_of_unused_output,
-    case_of_three,       case_of_no_such_index, branch_in_branch,
-    loop_of_fixed_length, loop_longer_than_a_chunk, loop_until_value,
-    loop_without_steps,  loop_of_two_variables, loop_uses_only_in_condition,
-    loop_overwrites,     loop_swaps,            branch_in_loop,
-    loop_in_branch,      loop_in_loop,          recurrent};
+static const control_program_fn control_programs[] = {branch_of_inputs,
+                                                      branch_not_taken,
+                                                      branch_of_captured,
+                                                      branch_hands_out_captured,
+                                                      branch_with_two_outputs,
+                                                      branch_of_unused_output,
+                                                      case_of_three,
+                                                      case_of_no_such_index,
+                                                      branch_in_branch,
+                                                      loop_of_fixed_length,
+                                                      loop_longer_than_a_chunk,
+                                                      loop_until_value,
+                                                      loop_without_steps,
+                                                      loop_of_two_variables,
+                                                      loop_uses_only_in_condition,
+                                                      loop_overwrites,
+                                                      loop_swaps,
+                                                      branch_in_loop,
+                                                      loop_in_branch,
+                                                      loop_in_loop,
+                                                      recurrent};
 
 #endif

@@ -153,9 +153,8 @@ static void expect_outputs(const step_t *step, tensor *const *outputs) {
 }
 
 static void check_program(gantry_runtime_t *runtime, size_t program, int order) {
-    step_t step = {.given = &control_cases[program],
-                   .run = control_programs[program],
-                   .order = order};
+    step_t step = {
+        .given = &control_cases[program], .run = control_programs[program], .order = order};
     tensor *inputs[CONTROL_TENSORS], *outputs[STEP_OUTPUTS];
     gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
     make_inputs(&step, scope, inputs);
@@ -180,10 +179,163 @@ static void second_gradients_are_tensorflows(void **state) {
     for (size_t i = 0; i < PROGRAMS; ++i) check_program(fixture.runtime, i, 2);
 }
 
+/* ---- the same ops outside a function, and differences ---- */
+
+/* Outside a trace each op of a body that runs is recorded: a loop is unrolled. */
+static void unrolled_ops_have_the_same_gradients(void **state) {
+    (void)state;
+    for (size_t i = 0; i < PROGRAMS; ++i) {
+        step_t step = {.given = &control_cases[i], .run = control_programs[i], .order = 2};
+        tensor *inputs[CONTROL_TENSORS], *outputs[STEP_OUTPUTS];
+        gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+        make_inputs(&step, scope, inputs);
+        take_step(scope, inputs, outputs, &step);
+        for (int k = 0; k < STEP_OUTPUTS; ++k) {
+            const train_tensor_t *expected = k == 0 ? &step.given->y
+                                             : k <= CONTROL_SOURCES
+                                                 ? &step.given->first[k - 1]
+                                                 : &step.given->second[k - 1 - CONTROL_SOURCES];
+            const double bound = 1e-12;
+            if (step.has[k] && expected->hex)
+                train_expect(step.given->name, outputs[k], expected, &bound);
+            else if (expected->hex && !is_zero(expected))
+                fail_msg("%s: output %d is NULL", step.given->name, k);
+        }
+        release_variables(&step);
+        assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    }
+}
+
+typedef struct difference_t {
+    gantry_function_t *function;
+    gantry_scope_t *scope;
+    double *values[CONTROL_SOURCES];
+    size_t counts[CONTROL_SOURCES];
+    const step_t *step;
+} difference_t;
+
+static double read_number(tensor *given) {
+    double value = 0;
+    assert_int_equal(gantry_tensor_read(given, &value, sizeof value), GANTRY_OK);
+    return value;
+}
+
+static double measure(const difference_t *d) {
+    tensor *inputs[CONTROL_SOURCES], *outputs[STEP_OUTPUTS];
+    gantry_scope_t *scope = gantry_scope_begin_in(d->scope, NULL);
+    for (int i = 0; i < CONTROL_SOURCES; ++i)
+        inputs[i] = gantry_constant(scope, GANTRY_FLOAT64, d->step->given->values[i].shape,
+                                    d->values[i], d->counts[i] * sizeof(double));
+    (void)gantry_variable_assign(scope, d->step->env.w, inputs[3]);
+    (void)gantry_variable_assign(scope, d->step->env.u, inputs[4]);
+    if (gantry_function_call(scope, d->function, inputs, CONTROL_TENSORS, outputs, STEP_OUTPUTS) !=
+        GANTRY_OK)
+        fail_msg("%s: %s", d->step->given->name, gantry_scope_message(scope));
+    const double y = read_number(outputs[0]);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    return y;
+}
+
+static void expect_differences(difference_t *d, tensor *const *gradients) {
+    const double h = 1e-6;
+    double got[256];
+    for (int i = 0; i < CONTROL_SOURCES; ++i) {
+        memset(got, 0, sizeof got);
+        if (d->step->has[1 + i])
+            assert_int_equal(gantry_tensor_read(gradients[i], got, d->counts[i] * sizeof(double)),
+                             GANTRY_OK);
+        for (size_t k = 0; k < d->counts[i]; ++k) {
+            const double at = d->values[i][k];
+            d->values[i][k] = at + h;
+            const double above = measure(d);
+            d->values[i][k] = at - h;
+            const double slope = (above - measure(d)) / (2 * h);
+            d->values[i][k] = at;
+            if (!(fabs(slope - got[k]) <= 1e-6 * (1 + fabs(slope))))
+                fail_msg("%s: source %d, element %zu: %g, by differences %g", d->step->given->name,
+                         i, k, got[k], slope);
+        }
+    }
+}
+
+static void gradients_are_differences(void **state) {
+    (void)state;
+    static _Alignas(8) unsigned char bytes[CONTROL_SOURCES][TRAIN_MOST_BYTES];
+    for (size_t i = 0; i < PROGRAMS; ++i) {
+        step_t step = {.given = &control_cases[i], .run = control_programs[i], .order = 1};
+        tensor *inputs[CONTROL_TENSORS], *outputs[STEP_OUTPUTS];
+        gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+        make_inputs(&step, scope, inputs);
+        difference_t d = {trace_step(fixture.runtime, &step), scope, {NULL}, {0}, &step};
+        for (int k = 0; k < CONTROL_SOURCES; ++k) {
+            d.counts[k] = train_bytes(&step.given->values[k], bytes[k]) / sizeof(double);
+            d.values[k] = (double *)(void *)bytes[k];
+        }
+        assert_int_equal(
+            gantry_function_call(scope, d.function, inputs, CONTROL_TENSORS, outputs, STEP_OUTPUTS),
+            GANTRY_OK);
+        expect_differences(&d, outputs + 1);
+        gantry_function_release(d.function);
+        release_variables(&step);
+        assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    }
+}
+
+/* ---- PoCL ---- */
+
+static void gradients_on_opencl(void **state) {
+    (void)state;
+    gantry_runtime_t *runtime = train_open_opencl();
+    for (size_t i = 0; i < PROGRAMS; ++i) check_program(runtime, i, 1);
+    gantry_runtime_release(runtime);
+}
+
+/* ---- memory ---- */
+
+/* Each program has its own way through the rules: a branch, a nest, a loop. */
+static gantry_status_t trace_once(control_program_fn run) {
+    step_t step = {.given = &control_cases[0], .run = run, .order = 2};
+    gantry_input_spec_t specs[CONTROL_TENSORS];
+    gantry_function_t *function = NULL;
+    tensor *inputs[CONTROL_TENSORS];
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    make_inputs(&step, scope, inputs);
+    for (int i = 0; i < CONTROL_TENSORS; ++i) specs[i] = train_spec(&step.given->values[i]);
+    gantry_status_t status = gantry_function_trace(fixture.runtime, "step", take_step, &step, specs,
+                                                   CONTROL_TENSORS, STEP_OUTPUTS, NULL, &function);
+    gantry_function_release(function);
+    release_variables(&step);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    return status;
+}
+
+static void fail_each_allocation(control_program_fn run, long step) {
+    train_heap_reset(-1);
+    assert_int_equal(trace_once(run), GANTRY_OK);
+    const long count = train_heap_count();
+    assert_true(count > 0);
+    print_message("%ld allocations\n", count);
+    for (long i = 0; i < count; i += step) {
+        train_heap_reset(i);
+        assert_int_equal(trace_once(run), GANTRY_RESOURCE_EXHAUSTED);
+        assert_int_equal(train_heap_live(), 0);
+    }
+}
+
+static void failing_allocations_leak_nothing(void **state) {
+    (void)state;
+    fail_each_allocation(branch_of_captured, 1);
+    fail_each_allocation(loop_of_fixed_length, 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(gradients_are_tensorflows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(second_gradients_are_tensorflows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unrolled_ops_have_the_same_gradients, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(gradients_are_differences, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(gradients_on_opencl, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(failing_allocations_leak_nothing, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
