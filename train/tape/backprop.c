@@ -19,6 +19,7 @@
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
+#include "train/tape/block.h"
 #include "train/tape/rule.h"
 #include "train/tape/slices.h"
 #include "train/tape/tape_state.h"
@@ -34,6 +35,18 @@ typedef struct results_t {
     const gantry_tensor_t **dense;
     gantry_gradient_t *any;
 } results_t;
+
+/* What is asked for. */
+typedef struct goal_t {
+    const gantry_tensor_t *const *targets;
+    const gantry_tensor_t *const *target_gradients;
+    size_t target_count;
+    bool is_ones; /* the gradient of a target where none is given; else nothing comes from it */
+    const gantry_source_t *sources;
+    size_t source_count;
+    bool is_zeros; /* the gradient of a source that is not connected; else NULL */
+    results_t out;
+} goal_t;
 
 typedef struct backprop_t {
     gantry_tape_t *tape;
@@ -136,12 +149,21 @@ static gantry_status_t add_gradient(backprop_t *b, gantry_scope_t *scope, uint32
     return GANTRY_OK;
 }
 
+/* Of a variable that a body reads there is no tensor. */
+static void describe_input(const gantry__record_t *record, size_t input, gantry_dtype_t *out_dtype,
+                           const gantry_shape_t **out_shape) {
+    const gantry_tensor_t *x = record->tensors[input];
+    const gantry_variable_t *variable = x ? NULL : record->variables[input - record->given_count];
+    *out_dtype = x ? gantry_tensor_dtype(x) : gantry_variable_dtype(variable);
+    *out_shape = x ? gantry_tensor_shape(x) : gantry_variable_shape(variable);
+}
+
 static gantry_status_t check_gradient(const gantry__record_t *record, size_t input,
                                       const gantry_tensor_t *gradient) {
-    const gantry_tensor_t *x = record->tensors[input];
-    const gantry_shape_t *given = gantry_tensor_shape(gradient), *shape = gantry_tensor_shape(x);
-    bool fits =
-        gantry_tensor_dtype(gradient) == gantry_tensor_dtype(x) && given->rank == shape->rank;
+    const gantry_shape_t *given = gantry_tensor_shape(gradient), *shape;
+    gantry_dtype_t dtype;
+    describe_input(record, input, &dtype, &shape);
+    bool fits = gantry_tensor_dtype(gradient) == dtype && given->rank == shape->rank;
     for (int32_t d = 0; fits && d < shape->rank; ++d)
         fits = given->dims[d] == shape->dims[d] || given->dims[d] < 0 || shape->dims[d] < 0;
     if (fits) return GANTRY_OK;
@@ -151,7 +173,7 @@ static gantry_status_t check_gradient(const gantry__record_t *record, size_t inp
     return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                               "the gradient of op %s for input %zu is %s%s; %s%s is accepted",
                               record->op, input, gantry_dtype_name(gantry_tensor_dtype(gradient)),
-                              got, gantry_dtype_name(gantry_tensor_dtype(x)), accepted);
+                              got, gantry_dtype_name(dtype), accepted);
 }
 
 static gantry_status_t keep_slices(backprop_t *b, uint32_t number,
@@ -234,14 +256,14 @@ static gantry_status_t step_back(backprop_t *b, const gantry__record_t *record) 
 /* ---- the target and the sources ---- */
 
 static gantry_status_t seed(backprop_t *b, const gantry_tensor_t *target,
-                            const gantry_tensor_t *gradient) {
+                            const gantry_tensor_t *gradient, bool is_ones) {
     gantry_scope_t *scope = b->tape->scope;
     const uint32_t number = gantry__pointer_map_find(&b->tape->numbers, target);
     if (number == GANTRY__POINTER_MAP_NONE) return GANTRY_OK; /* it depends on no source */
+    if (!gradient && !is_ones) return GANTRY_OK;
     if (!gradient) gradient = gantry_ones_like(scope, target);
     if (!gradient) return gantry_scope_status(scope);
-    b->gradients[number] = gantry_tensor_retain(gradient);
-    return GANTRY_OK;
+    return add_gradient(b, scope, number, gradient);
 }
 
 /* The sum over all reads of a variable. */
@@ -336,16 +358,57 @@ static gantry_status_t hand_over(backprop_t *b, const gantry_source_t *sources, 
     return gantry_scope_status(scope);
 }
 
-static gantry_status_t backprop_run(backprop_t *b, const gantry_tensor_t *target,
-                                    const gantry_tensor_t *target_gradient,
-                                    const gantry_source_t *sources, size_t count, bool zeros,
-                                    const results_t *out) {
-    for (size_t i = 0; i < count; ++i) need_source(b, &sources[i]);
+static gantry_status_t backprop_run(backprop_t *b, const goal_t *goal) {
+    for (size_t i = 0; i < goal->source_count; ++i) need_source(b, &goal->sources[i]);
     need_all(b);
-    GANTRY__TRAIN_TRY(seed(b, target, target_gradient));
+    for (size_t i = 0; i < goal->target_count; ++i)
+        GANTRY__TRAIN_TRY(seed(b, goal->targets[i], goal->target_gradients[i], goal->is_ones));
     const size_t recorded = b->tape->record_count;
     for (size_t i = recorded; i-- > 0;) GANTRY__TRAIN_TRY(step_back(b, &b->tape->records[i]));
-    return hand_over(b, sources, count, zeros, out);
+    return hand_over(b, goal->sources, goal->source_count, goal->is_zeros, &goal->out);
+}
+
+/* Functions, whose uses are not known when they are recorded. */
+static gantry_status_t find_uses(gantry_tape_t *tape) {
+    for (size_t i = 0; i < tape->record_count; ++i) {
+        gantry__record_t *record = &tape->records[i];
+        if (!record->function || record->has_uses) continue;
+        GANTRY__TRAIN_TRY(gantry__function_find_uses(tape, record));
+        record->has_uses = true;
+    }
+    return GANTRY_OK;
+}
+
+/* A tape that is not persistent does not record its own gradient, and ends with it. */
+static gantry_status_t compute(gantry_tape_t *tape, const goal_t *goal) {
+    backprop_t b;
+    const bool was_paused = tape->is_paused;
+    tape->is_paused = true;
+    gantry_status_t status = find_uses(tape);
+    if (status == GANTRY_OK) {
+        status = backprop_init(&b, tape, goal->out.any != NULL);
+        if (status == GANTRY_OK) status = backprop_run(&b, goal);
+        backprop_deinit(&b);
+    }
+    tape->is_paused = was_paused;
+    if (tape->is_persistent) return status;
+    tape->is_spent = true;
+    gantry__tape_clear(tape);
+    return status;
+}
+
+gantry_status_t gantry__tape_gradients(gantry_tape_t *tape, const gantry_tensor_t *const *targets,
+                                       const gantry_tensor_t *const *target_gradients,
+                                       size_t target_count, const gantry_source_t *sources,
+                                       size_t source_count, const gantry_tensor_t **out_gradients) {
+    const goal_t goal = {.targets = targets,
+                         .target_gradients = target_gradients,
+                         .target_count = target_count,
+                         .sources = sources,
+                         .source_count = source_count,
+                         .out.dense = out_gradients};
+    for (size_t i = 0; i < source_count; ++i) out_gradients[i] = NULL;
+    return gantry__train_hand_on(tape->scope, compute(tape, &goal));
 }
 
 /* ---- the public calls ---- */
@@ -383,25 +446,6 @@ static gantry_status_t check_sources(const gantry_tape_t *tape, const gantry_sou
     return GANTRY_OK;
 }
 
-/* A tape that is not persistent does not record its own gradient, and ends with it. */
-static gantry_status_t compute(gantry_tape_t *tape, const gantry_tensor_t *target,
-                               const gantry_tensor_t *target_gradient,
-                               const gantry_source_t *sources, size_t count, bool zeros,
-                               const results_t *out) {
-    backprop_t b;
-    const bool was_paused = tape->is_paused;
-    tape->is_paused = true;
-    gantry_status_t status = backprop_init(&b, tape, out->any != NULL);
-    if (status == GANTRY_OK)
-        status = backprop_run(&b, target, target_gradient, sources, count, zeros, out);
-    backprop_deinit(&b);
-    tape->is_paused = was_paused;
-    if (tape->is_persistent) return status;
-    tape->is_spent = true;
-    gantry__tape_clear(tape);
-    return status;
-}
-
 static gantry_status_t check_and_compute(gantry_tape_t *tape, const gantry_tensor_t *target,
                                          const gantry_tensor_t *target_gradient,
                                          const gantry_source_t *sources, size_t source_count,
@@ -428,8 +472,14 @@ static gantry_status_t check_and_compute(gantry_tape_t *tape, const gantry_tenso
     gantry_status_t status =
         gantry__train_options(options, sizeof chosen, &chosen, sizeof chosen, what);
     if (status == GANTRY_OK)
-        status = compute(tape, target, target_gradient, sources, source_count,
-                         chosen.zeros_where_unconnected, out);
+        status = compute(tape, &(goal_t){.targets = &target,
+                                         .target_gradients = &target_gradient,
+                                         .target_count = 1,
+                                         .is_ones = true,
+                                         .sources = sources,
+                                         .source_count = source_count,
+                                         .is_zeros = chosen.zeros_where_unconnected,
+                                         .out = *out});
     return gantry__train_hand_on(tape->scope, status);
 }
 
@@ -493,6 +543,8 @@ static gantry_status_t find_ready(gantry__backprop_t *steps, const gantry_tape_t
 
 static gantry_status_t steps_init(gantry__backprop_t *steps, gantry_tape_t *tape,
                                   const gantry_tensor_t *target) {
+    tape->is_paused = true;
+    GANTRY__TRAIN_TRY(find_uses(tape));
     GANTRY__TRAIN_TRY(backprop_init(&steps->pass, tape, false));
     steps->ready_at = gantry__train_alloc(steps->count, sizeof *steps->ready_at);
     if (!steps->ready_at) return GANTRY_RESOURCE_EXHAUSTED;
@@ -500,8 +552,7 @@ static gantry_status_t steps_init(gantry__backprop_t *steps, gantry_tape_t *tape
     for (size_t i = 0; i < steps->count; ++i) need_source(&steps->pass, &steps->sources[i]);
     need_all(&steps->pass);
     steps->done = tape->record_count;
-    tape->is_paused = true;
-    return seed(&steps->pass, target, NULL);
+    return seed(&steps->pass, target, NULL, true);
 }
 
 gantry_status_t gantry__backprop_begin(gantry_tape_t *tape, const gantry_tensor_t *target,
