@@ -140,8 +140,8 @@ static inline void example_show_progress(int64_t epoch, int64_t epochs, size_t d
 /* Begins a profile: "on" or "wait"; NULL: none. */
 static inline void example_start_profile(gantry_runtime_t *runtime, const char *mode) {
     if (!mode) return;
-    example_check(gantry_profile_start(runtime, strcmp(mode, "wait") == 0 ? GANTRY_PROFILE_WAIT
-                                                                          : GANTRY_PROFILE_ON),
+    example_check(gantry_profile_start(
+                      runtime, strcmp(mode, "wait") == 0 ? GANTRY_PROFILE_WAIT : GANTRY_PROFILE_ON),
                   "starting the profile");
 }
 
