@@ -55,7 +55,8 @@ static inline bool read_row(const char *line, double row[ROW_NUMBERS], char why[
         const bool is_number = end != line;
         end += strspn(end, " \t\r\n");
         if (!is_number || (*end != ',' && *end != '\0')) {
-            (void)snprintf(why, 128, "\"%.20s\" is no number of a list with commas", line);
+            (void)snprintf(why, 128, "\"%.*s\" is no number; numbers with commas are accepted",
+                           (int)strcspn(line, ",\r\n") % 32, line);
             return false;
         }
         if (count < ROW_NUMBERS) row[count] = number;
@@ -66,21 +67,25 @@ static inline bool read_row(const char *line, double row[ROW_NUMBERS], char why[
     return false;
 }
 
+static inline _Noreturn void stop_reading(const char *path) {
+    char text[1024];
+    (void)snprintf(text, sizeof text, "%s cannot be read: %s", path, strerror(errno));
+    example_stop(text);
+}
+
 /* Reads a file of rows as text. Ends the program after an error, which names file and line. */
 static inline void read_csv(images_t *images, const char *path) {
     char line[2048], why[128], text[1024];
     double row[ROW_NUMBERS];
     FILE *file = fopen(path, "r");
-    if (!file) {
-        (void)snprintf(text, sizeof text, "%s cannot be read: %s", path, strerror(errno));
-        example_stop(text);
-    }
+    if (!file) stop_reading(path);
     for (int number = 1; fgets(line, sizeof line, file); ++number) {
         if (line[strspn(line, " \t\r\n")] == '\0') continue;
         if (read_row(line, row, why) && add_image(images, row, why)) continue;
         (void)snprintf(text, sizeof text, "%s:%d: %s", path, number, why);
         example_stop(text);
     }
+    if (ferror(file)) stop_reading(path);
     (void)fclose(file);
 }
 

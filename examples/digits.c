@@ -45,9 +45,10 @@ static void read_options(int argc, char **argv) {
     if (argc == 2) return;
     FILE *file = fopen(DEFAULT_FILE, "r");
     if (!file) {
-        (void)printf("digits: there is no %s; get it by\n    scripts/fetch-digits\n"
-                     "or name a file of your own: digits FILE\n",
-                     DEFAULT_FILE);
+        (void)printf(
+            "digits: there is no %s; get it by\n    scripts/fetch-digits\n"
+            "or name a file of your own: digits FILE\n",
+            DEFAULT_FILE);
         exit(SKIPPED);
     }
     (void)fclose(file);
@@ -121,10 +122,12 @@ static gantry_model_t *make_model(gantry_runtime_t *runtime, const gantry_strate
     static const gantry_loss_options_t loss = {.from_logits = true};
     gantry_metric_t *accuracy = gantry_sparse_categorical_accuracy(NULL);
     gantry_model_t *model = gantry_sequential(
-        runtime, &(gantry_model_options_t){.device = strategy ? NULL : options.device,
-                                           .seed = seed,
-                                           .strategy = strategy});
-    (void)gantry_model_add(model, gantry_conv2d_layer(32, 3, GANTRY_RELU, &(gantry_kernel_options_t){.same_padding = true}));
+        runtime,
+        &(gantry_model_options_t){
+            .device = strategy ? NULL : options.device, .seed = seed, .strategy = strategy});
+    (void)gantry_model_add(
+        model,
+        gantry_conv2d_layer(32, 3, GANTRY_RELU, &(gantry_kernel_options_t){.same_padding = true}));
     (void)gantry_model_add(model, gantry_conv2d_layer(64, 3, GANTRY_RELU, NULL));
     (void)gantry_model_add(model, gantry_max_pool2d_layer(2, NULL));
     (void)gantry_model_add(model, gantry_dropout_layer(0.25, NULL));
@@ -181,8 +184,8 @@ static double test(gantry_model_t *model, gantry_dataset_t *batches, const image
 }
 
 /* Trains and tests with one seed: of the split, of the weights and of the order. */
-static double run(gantry_runtime_t *runtime, const gantry_strategy_t *strategy,
-                  const images_t *all, int64_t seed) {
+static double run(gantry_runtime_t *runtime, const gantry_strategy_t *strategy, const images_t *all,
+                  int64_t seed) {
     const size_t held = all->count / 5, used = all->count - held;
     image_t *images = example_allocate(all->count, sizeof *images);
     memcpy(images, all->items, all->count * sizeof *images);
@@ -213,8 +216,7 @@ int main(int argc, char **argv) {
     double sum = 0, least = 1;
     read_options(argc, argv);
     gantry_runtime_t *runtime = example_runtime();
-    gantry_strategy_t *strategy =
-        example_mirror(runtime, options.device, (size_t)options.replicas);
+    gantry_strategy_t *strategy = example_mirror(runtime, options.device, (size_t)options.replicas);
     read_images(runtime, &images);
     (void)printf("%zu images: %zu to learn from, %zu held out\n", images.count,
                  images.count - images.count / 5, images.count / 5);

@@ -119,6 +119,41 @@ static inline gantry_callback_t example_watch(example_watch_t *watch) {
                                .step_end = example_read_watch};
 }
 
+/* ---- files with a model's weights and texts that belong to them ---- */
+
+static inline void example_save_weights(const gantry_model_t *model, gantry_runtime_t *runtime,
+                                        const char *path, const gantry_checkpoint_text_t *texts,
+                                        size_t text_count) {
+    const size_t count = gantry_model_variable_count(model);
+    gantry_checkpoint_entry_t *entries = calloc(count, sizeof *entries);
+    if (!entries) example_check(GANTRY_RESOURCE_EXHAUSTED, "host memory");
+    for (size_t i = 0; i < count; ++i) {
+        entries[i].variable = gantry_model_variable(model, i, NULL);
+        entries[i].name = gantry_variable_name(entries[i].variable);
+    }
+    gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
+    (void)gantry_checkpoint_save(scope, path, entries, count, texts, text_count);
+    example_check(gantry_scope_end(scope), "saving the model");
+    free(entries);
+}
+
+/* Sets the weights of a model that is built, on all devices. */
+static inline void example_load_weights(gantry_model_t *model, const gantry_checkpoint_t *file) {
+    for (size_t i = 0; i < gantry_model_variable_count(model); ++i) {
+        const gantry_variable_t *variable = gantry_model_variable(model, i, NULL);
+        const gantry_shape_t *shape = gantry_variable_shape(variable);
+        const size_t bytes = (size_t)gantry_shape_elements(shape) * sizeof(float);
+        float *numbers = malloc(bytes);
+        if (!numbers) example_check(GANTRY_RESOURCE_EXHAUSTED, "host memory");
+        example_check(gantry_checkpoint_read(file, gantry_variable_name(variable), GANTRY_FLOAT32,
+                                             shape, numbers, bytes),
+                      "loading the model");
+        example_check(gantry_model_set_variable(model, i, numbers, bytes),
+                      "gantry_model_set_variable");
+        free(numbers);
+    }
+}
+
 /* ---- steps of a program's own ---- */
 
 /* Prints how far an epoch is: again and again on a terminal, else at its end. */
