@@ -118,10 +118,10 @@ static int32_t add_block(gantry_model_t *model, int32_t x) {
 }
 
 static void make_model(writer_t *writer) {
-    gantry_model_t *model = writer->model = gantry_functional(
-        writer->runtime, &(gantry_model_options_t){.device = options.device,
-                                                   .seed = options.seed,
-                                                   .strategy = writer->strategy});
+    gantry_model_t *model = writer->model =
+        gantry_functional(writer->runtime, &(gantry_model_options_t){.device = options.device,
+                                                                     .seed = options.seed,
+                                                                     .strategy = writer->strategy});
     int32_t x = gantry_model_input(model, GANTRY_INT32, GANTRY_SHAPE(WINDOW));
     x = gantry_model_apply(model, gantry_embedding(writer->alphabet.size, WIDTH, NULL, NULL), &x,
                            1);
@@ -137,21 +137,20 @@ static void make_model(writer_t *writer) {
 static void compile_model(const writer_t *writer) {
     const int64_t warmup = options.steps / 10 + 1;
     const gantry_loss_options_t loss = {.from_logits = true};
-    gantry_schedule_t *schedule = gantry_cosine_decay(
-        &(gantry_cosine_decay_options_t){.warmup_target = options.rate,
-                                         .warmup_steps = warmup,
-                                         .decay_steps = options.steps,
-                                         .alpha = 0.05});
+    gantry_schedule_t *schedule =
+        gantry_cosine_decay(&(gantry_cosine_decay_options_t){.warmup_target = options.rate,
+                                                             .warmup_steps = warmup,
+                                                             .decay_steps = options.steps,
+                                                             .alpha = 0.05});
     if (!schedule) example_stop(gantry_last_message());
     gantry_optimizer_t *adam =
         gantry_adam(&(gantry_adam_options_t){.schedule = schedule, .global_clipnorm = 1.0});
-    example_check(
-        gantry_model_compile(
-            writer->model,
-            &(gantry_compile_options_t){.optimizer = adam,
-                                        .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY,
-                                        .loss_options = &loss}),
-        "gantry_model_compile");
+    example_check(gantry_model_compile(
+                      writer->model,
+                      &(gantry_compile_options_t){.optimizer = adam,
+                                                  .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY,
+                                                  .loss_options = &loss}),
+                  "gantry_model_compile");
     gantry_schedule_release(schedule);
 }
 
