@@ -31,10 +31,10 @@ fails() { # CODE TEXT ARGUMENTS
     shift 2
     fetch "$@" >log 2>&1 || code=$?
     [ $code = "$wanted" ] || { echo "fetch-digits $*: exit $code, not $wanted:"; cat log; exit 1; }
-    grep -q -e "$text" log || { echo "\"$text\" is not in:"; cat log; exit 1; }
+    [ -z "$text" ] || grep -q "$text" log || { echo "\"$text\" is not in:"; cat log; exit 1; }
     [ ! -e build/digits.part ] || { echo "build/digits.part was left"; exit 1; }
 }
-fails 2 'accepted are --check --no-install' --nonsense
+fails 2 'accepted are --check' --nonsense
 fails 1 '' --check
 fails 1 'could not be downloaded. Where there is a network'
 echo 12 >LINES
