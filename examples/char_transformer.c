@@ -143,11 +143,10 @@ static void compile_model(const writer_t *writer) {
                                                              .decay_steps = options.steps,
                                                              .alpha = 0.05});
     if (!schedule) example_stop(gantry_last_message());
-    gantry_optimizer_t *adam =
-        gantry_adam(&(gantry_adam_options_t){.schedule = schedule, .global_clipnorm = 1.0});
+    const gantry_adam_options_t adam = {.schedule = schedule, .global_clipnorm = 1.0};
     example_check(gantry_model_compile(
                       writer->model,
-                      &(gantry_compile_options_t){.optimizer = adam,
+                      &(gantry_compile_options_t){.optimizer = gantry_adam(&adam),
                                                   .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY,
                                                   .loss_options = &loss}),
                   "gantry_model_compile");

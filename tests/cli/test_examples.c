@@ -131,6 +131,12 @@ static void classifier_without_texts_says_what_to_install(void **state) {
     (void)state;
     expect_run(77, "$BIN/text_classifier --texts no/such/folder");
     expect_in_output("apt-get install fortunes fortunes-min");
+    write_topics(); /* 60 texts each */
+    expect_run(0, "mkdir -p topics && cp water kitchen topics");
+    expect_run(77, "$BIN/text_classifier --texts topics --least 61");
+    expect_in_output("fewer than two topics of 61 texts or more in topics");
+    expect_run(0, "$BIN/text_classifier --device CPU:0 --texts topics --least 60 --epochs 1");
+    expect_in_output("120 texts of 2 topics");
 }
 
 static void classifier_learns_debians_fortunes(void **state) {
