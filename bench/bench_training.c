@@ -44,8 +44,7 @@ static void step_body(gantry_scope_t *scope, const gantry_tensor_t *const *input
     const gantry_tensor_t *gradients[MOST_VARIABLES];
     gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
     const gantry_tensor_t *y = gantry_model_call(training->model, scope, inputs, 1, true);
-    outputs[0] =
-        gantry_loss(scope, GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY, inputs[1], y, &logits);
+    outputs[0] = gantry_loss(scope, GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY, inputs[1], y, &logits);
     (void)gantry_tape_gradient(tape, outputs[0], NULL, training->sources, training->variable_count,
                                NULL, gradients);
     gantry_tape_end(tape);
@@ -86,8 +85,7 @@ static gantry_status_t call_step(training_t *t, gantry_scope_t *scope, bool *out
     float value = 0;
     for (int i = 0; i < ROWS * LENGTH; ++i) ids[i] = i * 7919 % WORDS;
     for (int i = 0; i < ROWS; ++i) labels[i] = i % LABELS;
-    inputs[0] =
-        gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(ROWS, LENGTH), ids, sizeof ids);
+    inputs[0] = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(ROWS, LENGTH), ids, sizeof ids);
     inputs[1] = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(ROWS), labels, sizeof labels);
     gantry_status_t status = gantry_function_call(scope, t->step, inputs, 2, &loss, 1);
     if (status == GANTRY_OK) status = gantry_tensor_read(loss, &value, sizeof value);
