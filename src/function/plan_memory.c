@@ -145,18 +145,20 @@ uint32_t gantry__schedule_donor_end(const gantry__schedule_t *schedule, const ga
     return 1;
 }
 
-/* An input of equally many bytes and elements whose block ends with the act: it is the result's. */
+/* An input, or that of which it is a view, of equally many bytes and elements whose block ends with
+ * the act: it is the result's. */
 static const gantry__slot_t *find_memory_donor(const gantry__schedule_t *schedule,
                                                const gantry__act_t *act, uint32_t step) {
     const gantry__value_t *result =
         &schedule->graph->values[schedule->slots[act->outputs[0]].value];
     const uint32_t end = gantry__schedule_donor_end(schedule, act);
     for (uint32_t i = 0; i < end; ++i) {
-        const gantry__slot_t *slot = &schedule->slots[act->inputs[i]];
-        const gantry__value_t *value = &schedule->graph->values[slot->value];
+        const gantry__slot_t *input = &schedule->slots[act->inputs[i]],
+                             *slot = &schedule->slots[input->root];
         if (slot->kind == GANTRY__SLOT_ARENA && slot->last_step == step &&
-            slot->lane == act->lane && value->bytes == result->bytes &&
-            value->elements == result->elements)
+            slot->lane == act->lane &&
+            schedule->graph->values[slot->value].bytes == result->bytes &&
+            schedule->graph->values[input->value].elements == result->elements)
             return slot;
     }
     return NULL;
