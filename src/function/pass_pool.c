@@ -5,7 +5,8 @@
  *
  * One pass over memory in the place of two, whose result may lie in the memory of h: networks of
  * convolutions wait for both here. Each element is the product of the same two numbers, so the bits
- * stay. Windows that overlap stay as they are, because an element is their sum there. */
+ * stay. Only windows side by side are joined: an element of several windows is a sum, and the kernel
+ * clears the elements between windows before it reads h. */
 #include <string.h>
 
 #include "function/pass.h"
@@ -48,7 +49,7 @@ static const gantry_attr_t *attr_of(const gantry__node_t *node, const char *name
 static bool has_windows_side_by_side(const gantry__node_t *pool) {
     const gantry_attr_t *sizes = attr_of(pool, "ksize"), *steps = attr_of(pool, "strides");
     for (int64_t i = 0; i < sizes->i; ++i) {
-        if (sizes->list[i] > steps->list[i]) return false;
+        if (sizes->list[i] != steps->list[i]) return false;
     }
     return true;
 }
