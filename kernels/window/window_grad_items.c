@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MaxPoolGrad, MaxPoolGradGrad, _ReluMaxPoolGrad, and DepthwiseFilterParts of the gradient of depthwise filters. */
+/* MaxPoolGrad, MaxPoolGradGrad and _ReluMaxPoolGrad, and DepthwiseFilterParts of the gradient of
+ * depthwise filters. */
 #include "kernels/window/window_items.h"
 #include "kernels/window/window_shape.h"
 

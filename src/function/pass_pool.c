@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Joins the gradient of a max pool and that of the Relu in front of it:
  *
- *     h = Relu(x), y = MaxPool(h)      ReluGrad(MaxPoolGrad(h, y, dy), h)  ->  _ReluMaxPoolGrad(h, dy)
+ *     h = Relu(x), y = MaxPool(h)
+ *     ReluGrad(MaxPoolGrad(h, y, dy), h)      becomes      _ReluMaxPoolGrad(h, dy)
  *
  * One pass over memory in the place of two, whose result may lie in the memory of h: networks of
  * convolutions wait for both here. Each element is the product of the same two numbers, so the bits
- * stay. Only windows side by side are joined: an element of several windows is a sum, and the kernel
- * clears the elements between windows before it reads h. */
+ * stay. Only windows side by side are joined: an element of several windows is a sum, and the
+ * kernel clears the elements between windows before it reads h. */
 #include <string.h>
 
 #include "function/pass.h"
@@ -22,20 +23,22 @@ static bool is_op(const gantry__node_t *node, gantry__op_id_t id) {
     return gantry__node_is_pure(node) && node->op->id == id;
 }
 
-static gantry__node_t *maker_of(const pool_pass_t *pass, uint32_t value) {
+static gantry__node_t *pool_pass_maker_of(const pool_pass_t *pass, uint32_t value) {
     return &pass->graph->nodes[pass->graph->values[value].node];
 }
 
 /* The value whose memory it shares. */
-static uint32_t root_of(const pool_pass_t *pass, uint32_t value) {
-    while (gantry__node_is_alias(maker_of(pass, value))) value = maker_of(pass, value)->inputs[0];
+static uint32_t pool_pass_root_of(const pool_pass_t *pass, uint32_t value) {
+    while (gantry__node_is_alias(pool_pass_maker_of(pass, value)))
+        value = pool_pass_maker_of(pass, value)->inputs[0];
     return value;
 }
 
 /* The node that makes a value or the views before it, none of which has another use; or NULL. */
 static gantry__node_t *only_maker_of(const pool_pass_t *pass, uint32_t value) {
-    for (; pass->uses[value] == 1; value = maker_of(pass, value)->inputs[0]) {
-        if (!gantry__node_is_alias(maker_of(pass, value))) return maker_of(pass, value);
+    for (; pass->uses[value] == 1; value = pool_pass_maker_of(pass, value)->inputs[0]) {
+        if (!gantry__node_is_alias(pool_pass_maker_of(pass, value)))
+            return pool_pass_maker_of(pass, value);
     }
     return NULL;
 }
@@ -59,9 +62,9 @@ static uint32_t features_of(const pool_pass_t *pass, const gantry__node_t *node)
     if (!is_op(node, GANTRY__OP_ID_Mul) || !node->part_of ||
         node->part_of->id != GANTRY__OP_ID_ReluGrad || node->colocated_count > 0)
         return UINT32_MAX;
-    const gantry__node_t *cast = maker_of(pass, node->inputs[1]);
+    const gantry__node_t *cast = pool_pass_maker_of(pass, node->inputs[1]);
     if (!is_op(cast, GANTRY__OP_ID_Cast)) return UINT32_MAX;
-    const gantry__node_t *greater = maker_of(pass, cast->inputs[0]);
+    const gantry__node_t *greater = pool_pass_maker_of(pass, cast->inputs[0]);
     return is_op(greater, GANTRY__OP_ID_Greater) ? greater->inputs[0] : UINT32_MAX;
 }
 
@@ -72,7 +75,7 @@ static gantry__node_t *find_pool(const pool_pass_t *pass, const gantry__node_t *
     if (!pool || !is_op(pool, GANTRY__OP_ID_MaxPoolGrad)) return NULL;
     const gantry_dtype_t dtype = pass->graph->values[pool->first_output].dtype;
     return (dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64) && pool->wish == node->wish &&
-                   root_of(pass, features) == root_of(pass, pool->inputs[0]) &&
+                   pool_pass_root_of(pass, features) == pool_pass_root_of(pass, pool->inputs[0]) &&
                    has_windows_side_by_side(pool)
                ? pool
                : NULL;
@@ -94,7 +97,7 @@ static gantry_status_t join_pool(const pool_pass_t *pass, gantry__node_t *pool,
     return GANTRY_OK;
 }
 
-static gantry_status_t walk(const pool_pass_t *pass) {
+static gantry_status_t pool_pass_walk(const pool_pass_t *pass) {
     gantry__graph_t *graph = pass->graph;
     for (uint32_t i = 0; i < graph->value_count; ++i) pass->values[i] = i;
     for (size_t i = 0; i < graph->node_count; ++i) {
@@ -120,7 +123,7 @@ gantry_status_t gantry__pass_pool(gantry__graph_t *graph) {
                               .uses = gantry__heap_zalloc(graph->heap, bytes),
                               .values = gantry__heap_zalloc(graph->heap, bytes)};
     const gantry_status_t status =
-        pass.uses && pass.values ? walk(&pass) : GANTRY_RESOURCE_EXHAUSTED;
+        pass.uses && pass.values ? pool_pass_walk(&pass) : GANTRY_RESOURCE_EXHAUSTED;
     gantry__heap_free(graph->heap, pass.uses, bytes);
     gantry__heap_free(graph->heap, pass.values, bytes);
     return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The joined gradient of a max pool and a Relu gives the bits of the ops one by one on a device that
- * builds programs: in the form for processors and in that for cards, on PoCL. */
+/* The joined gradient of a max pool and a Relu gives the bits of the ops one by one on a device
+ * that builds programs: in the form for processors and in that for cards, on PoCL. */
 #include "pool_gradient_case.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
