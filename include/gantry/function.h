@@ -54,7 +54,8 @@ typedef enum gantry_pass_t {
     /** Copies to devices with a queue begin as soon as their source is there. */
     GANTRY_PASS_EARLY_COPIES = 1 << 5,
     /** The kernel of a matrix product or a convolution also computes the elementwise ops behind it:
-     * bias and activation. cuBLASLt may choose another algorithm for such a product;
+     * bias and activation; that of the gradient of a max pool also the gradient of the Relu in
+     * front of it. cuBLASLt may choose another algorithm for such a product;
      * docs/numerics.md says what may differ. */
     GANTRY_PASS_EPILOGUES = 1 << 6,
     GANTRY_PASS_ALL = (1 << 7) - 1 /**< All of them. */
