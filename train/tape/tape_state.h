@@ -25,6 +25,7 @@ struct gantry_tape_t {
     size_t record_count, record_capacity;
     gantry__read_t *reads;
     size_t read_count, read_capacity;
+    const gantry__record_t *running; /* whose rule runs; NULL: none */
     gantry__rule_memo_t rules;
     gantry_variable_t **watched; /* of a tape that watches named variables */
     size_t watched_count, watched_capacity;
