@@ -15,6 +15,7 @@
 #include <gantry_train/loss.h>
 #include <gantry_train/metric.h>
 #include <gantry_train/model.h>
+#include <gantry_train/numerics.h>
 #include <gantry_train/optimizer.h>
 #include <gantry_train/strategy.h>
 #include <gantry_train/tape.h>

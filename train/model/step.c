@@ -62,6 +62,7 @@ static void run_layers(gantry__step_call_t *c, gantry__replica_t *replica) {
     run->scope = scope;
     run->inputs = replica->inputs;
     run->training = c->step == GANTRY__STEP_TRAIN;
+    gantry__numerics_enter(c->model->numerics, "forward");
     gantry__run_read_weights(run);
     replica->output = gantry__run_layers(run);
     replica->mask = replica->output ? run->masks[c->model->output] : NULL;
@@ -73,6 +74,7 @@ static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica) {
     gantry_scope_t *scope = replica->scope;
     const gantry_model_t *model = c->model;
     gantry_loss_options_t options = model->loss_options;
+    gantry__numerics_enter(model->numerics, "the loss");
     tensor *labels = part_of(c, scope, c->batch[model->input_count], replica);
     tensor *logits = gantry__logits_find(&replica->logits, replica->output);
     options.struct_size = sizeof options;
@@ -124,17 +126,23 @@ static void differentiate_to_slices(gantry__step_call_t *c, gantry__replica_t *r
     }
 }
 
-static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica) {
-    if (c->uses_slices) {
-        differentiate_to_slices(c, replica);
-        return;
-    }
+static void differentiate_to_tensors(gantry__step_call_t *c, gantry__replica_t *replica) {
     (void)gantry_tape_gradient(replica->tape, replica->loss, NULL, replica->sources,
                                c->trained_count, NULL, replica->gradients);
     for (size_t i = 0; i < c->trained_count; ++i) {
         if (replica->gradients[i])
             c->reduced[i] = gantry_scope_keep(replica->scope, replica->gradients[i]);
     }
+}
+
+static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica) {
+    gantry_numerics_t *numerics = c->model->numerics;
+    gantry__numerics_set_tape(numerics, replica->tape);
+    if (c->uses_slices)
+        differentiate_to_slices(c, replica);
+    else
+        differentiate_to_tensors(c, replica);
+    gantry__numerics_set_tape(numerics, NULL);
 }
 
 /* What outlives the replica's scope moves to the step's. */
@@ -264,9 +272,19 @@ static void apply_gradients(gantry__step_call_t *c) {
     }
 }
 
+/* An optimizer's ops are not observed; the new values are. */
+static void check_update(gantry__step_call_t *c) {
+    const gantry_model_t *model = c->model;
+    if (!model->numerics) return;
+    gantry__numerics_enter(model->numerics, "after the update");
+    for (size_t i = 0; i < model->variable_count; ++i)
+        (void)gantry_variable_read(c->scope, model->variables[i].copies[0]);
+}
+
 static void finish_step(gantry__step_call_t *c) {
     gantry_scope_t *scope = gantry__model_scope(c->model, c->scope, 0);
     if (!scope) return;
+    gantry__numerics_enter(c->model->numerics, "the metrics");
     if (c->step == GANTRY__STEP_PREDICT)
         c->result = gantry_scope_keep(scope, gantry_identity(scope, join_outputs(c, scope)));
     else
@@ -280,6 +298,7 @@ static void finish_step(gantry__step_call_t *c) {
     }
     apply_gradients(c);
     assign_updates(c);
+    check_update(c);
 }
 
 /* ---- the body ---- */
@@ -287,6 +306,8 @@ static void finish_step(gantry__step_call_t *c) {
 static void step_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
     const gantry__step_body_t *body = user;
     gantry__step_call_t call;
+    gantry_model_t *model = body->model;
+    model->numerics = model->checks_numerics ? gantry_check_numerics_begin(scope) : NULL;
     gantry_status_t status = gantry__step_init(&call, body, scope, inputs);
     if (gantry__train_hand_on(scope, status) == GANTRY_OK) {
         run_replicas(&call);
@@ -294,6 +315,8 @@ static void step_body(gantry_scope_t *scope, tensor *const *inputs, tensor **out
         if (call.result) outputs[0] = call.result;
     }
     gantry__step_deinit(&call);
+    gantry_check_numerics_end(model->numerics);
+    model->numerics = NULL;
 }
 
 /* ---- memory of a body's run ---- */
@@ -447,6 +470,7 @@ gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
             return GANTRY_OK;
         batch = part;
     }
+    if (model->checks_numerics) GANTRY__TRAIN_TRY(gantry__model_check_finite(model, batch, count));
     if (!model->steps[step]) GANTRY__TRAIN_TRY(trace_step(model, step, batch, count));
     make_inputs(model, scope, batch, is_shared ? &share : NULL, &count, inputs);
     return gantry_function_call(scope, model->steps[step], inputs, count, out_result,

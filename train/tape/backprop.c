@@ -242,7 +242,9 @@ static gantry_status_t step_back(backprop_t *b, const gantry__record_t *record) 
     if (!prepare(b, record)) return GANTRY_OK;
     gantry_scope_t *inner = gantry_scope_begin_in(b->tape->scope, NULL);
     if (!inner) return GANTRY_RESOURCE_EXHAUSTED;
+    b->tape->running = record;
     gantry_status_t status = run_rule(b, inner, record);
+    b->tape->running = NULL;
     char why[GANTRY__TRAIN_MESSAGE_BYTES];
     if (status != GANTRY_OK) {
         (void)strncpy(why, gantry_last_message(), sizeof why - 1);

@@ -28,6 +28,7 @@ struct gantry_tape_t {
     size_t depth;          /* bodies in which its scope lies */
     gantry__use_t *inside; /* of bodies that are traced at the moment */
     size_t inside_count, inside_capacity;
+    const gantry__record_t *running; /* whose rule runs; NULL: none */
     gantry__rule_memo_t rules;
     gantry_variable_t **watched; /* of a tape that watches named variables */
     size_t watched_count, watched_capacity;
