@@ -370,13 +370,22 @@ static gantry_status_t backprop_run(backprop_t *b, const goal_t *goal) {
     return hand_over(b, goal->sources, goal->source_count, goal->is_zeros, &goal->out);
 }
 
-/* Functions, whose uses are not known when they are recorded. */
+static gantry_status_t add_uses(gantry_tape_t *tape, gantry__record_t *record) {
+    const gantry__callee_t callee = gantry__callee_of(record);
+    gantry__use_t *uses;
+    size_t count;
+    gantry_status_t status = gantry__function_find_uses(tape, &callee, &uses, &count);
+    if (status == GANTRY_OK) status = gantry__record_add_uses(record, uses, count);
+    record->has_uses = status == GANTRY_OK;
+    gantry__train_free(uses);
+    return status;
+}
+
+/* Functions whose uses could not be found when they were recorded. */
 static gantry_status_t find_uses(gantry_tape_t *tape) {
     for (size_t i = 0; i < tape->record_count; ++i) {
         gantry__record_t *record = &tape->records[i];
-        if (!record->function || record->has_uses) continue;
-        GANTRY__TRAIN_TRY(gantry__function_find_uses(tape, record));
-        record->has_uses = true;
+        if (record->function && !record->has_uses) GANTRY__TRAIN_TRY(add_uses(tape, record));
     }
     return GANTRY_OK;
 }

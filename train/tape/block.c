@@ -216,15 +216,25 @@ void gantry__block_hand_out(const gantry__block_t *block, const gantry__rule_cal
 
 /* ---- effects and probes ---- */
 
-gantry_status_t gantry__check_effect(const gantry__rule_call_t *c) {
-    if (!c->record->effect) return GANTRY_OK;
-    return gantry_scope_fail(
-        c->scope, GANTRY_UNIMPLEMENTED,
-        (gantry__train_fail(
-             GANTRY_UNIMPLEMENTED,
-             "it runs the body again, and %s in it must run once; draw or assign outside, and pass the tensor in",
-             c->record->effect),
-         gantry_last_message()));
+gantry_status_t gantry__check_again(const gantry__rule_call_t *c) {
+    const gantry__record_t *record = c->record;
+    gantry_status_t status = GANTRY_OK;
+    if (record->effect)
+        status = gantry__train_fail(
+            GANTRY_UNIMPLEMENTED,
+            "it runs the body again, and %s in it must run once; draw or assign outside of the body",
+            record->effect);
+    for (size_t i = record->given_count; i < record->input_count && status == GANTRY_OK; ++i) {
+        gantry_variable_t *variable = record->variables[i - record->given_count];
+        if (variable && c->wants[i] &&
+            gantry_variable_assignments(c->scope, variable) !=
+                record->assignments[i - record->given_count])
+            status = gantry__train_fail(
+                GANTRY_FAILED_PRECONDITION,
+                "it runs the body again, and variable %s was assigned after the body read it; compute the gradient before",
+                gantry_variable_name(variable));
+    }
+    return gantry__train_hand_on(c->scope, status);
 }
 
 void gantry__stop_probe(gantry__block_t *block, gantry_scope_t *scope) {

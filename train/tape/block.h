@@ -89,8 +89,8 @@ const gantry_tensor_t *gantry__block_zeros(const gantry__block_t *block, gantry_
 const gantry_tensor_t *gantry__block_settle(gantry_scope_t *scope, const gantry_tensor_t *gradient,
                                             const gantry_tensor_t *like);
 
-/* Fails the scope if the op must not run twice. */
-gantry_status_t gantry__check_effect(const gantry__rule_call_t *c);
+/* Fails the scope if the op must not run twice, or would now read other values. */
+gantry_status_t gantry__check_again(const gantry__rule_call_t *c);
 /* Ends a scope in which a block was traced to learn from it; *hands on any failure but that. */
 gantry_status_t gantry__end_probe(gantry__block_t *block, gantry_scope_t *outer,
                                   gantry_scope_t *probe);
@@ -110,7 +110,21 @@ size_t gantry__block_count_given(const gantry__block_t *block);
 
 void gantry__rule_while(gantry__rule_call_t *c);
 void gantry__rule_function(gantry__rule_call_t *c);
-/* Adds to the record of a function what its body uses. */
-gantry_status_t gantry__function_find_uses(gantry_tape_t *tape, gantry__record_t *record);
+
+/* A function that was called. */
+typedef struct gantry__callee_t {
+    gantry_function_t *function;
+    const gantry_tensor_t *const *inputs;
+    size_t input_count, output_count;
+} gantry__callee_t;
+
+static inline gantry__callee_t gantry__callee_of(const gantry__record_t *record) {
+    return (gantry__callee_t){record->function, record->tensors, record->given_count,
+                              record->output_count};
+}
+/* What the body of a function uses that the tape tracks or watches. The caller frees *out_uses,
+ * also after a failure. */
+gantry_status_t gantry__function_find_uses(gantry_tape_t *tape, const gantry__callee_t *callee,
+                                           gantry__use_t **out_uses, size_t *out_count);
 
 #endif

@@ -77,7 +77,8 @@ gantry_status_t gantry__record_add_uses(gantry__record_t *record, const gantry__
     const gantry_tensor_t **tensors = gantry__train_alloc(all, sizeof *tensors);
     uint32_t *numbers = gantry__train_alloc(all, sizeof *numbers);
     record->variables = gantry__train_alloc(count, sizeof *record->variables);
-    if (!tensors || !numbers || !record->variables) {
+    record->assignments = gantry__train_alloc(count, sizeof *record->assignments);
+    if (!tensors || !numbers || !record->variables || !record->assignments) {
         gantry__train_free((void *)tensors);
         gantry__train_free(numbers);
         return GANTRY_RESOURCE_EXHAUSTED;
@@ -91,6 +92,7 @@ gantry_status_t gantry__record_add_uses(gantry__record_t *record, const gantry__
         if (uses[i].tensor) tensors[given + i] = gantry_tensor_retain(uses[i].tensor);
         numbers[given + i] = uses[i].number;
         record->variables[i] = uses[i].variable;
+        record->assignments[i] = uses[i].assignments;
     }
     gantry__train_free((void *)record->tensors);
     gantry__train_free(record->numbers);
@@ -112,6 +114,7 @@ void gantry__record_deinit(gantry__record_t *record) {
     gantry__train_free(record->attrs);
     gantry__train_free((void *)record->bodies);
     gantry__train_free((void *)record->variables);
+    gantry__train_free(record->assignments);
     gantry__train_free(record->effect);
     gantry__block_release(record->block);
     *record = (gantry__record_t){.op = NULL};

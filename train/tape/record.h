@@ -19,6 +19,7 @@ typedef struct gantry__use_t {
     const gantry_tensor_t *tensor;
     gantry_variable_t *variable;
     uint32_t number;
+    uint64_t assignments; /* of the variable, so far */
 } gantry__use_t;
 
 typedef struct gantry__record_t {
@@ -29,6 +30,7 @@ typedef struct gantry__record_t {
     size_t input_count, output_count;
     size_t given_count;            /* inputs that the op was given; the others are uses */
     gantry_variable_t **variables; /* of each use; NULL: a tensor */
+    uint64_t *assignments;         /* of each use: of the variable, when it was read */
     gantry_attr_value_t *attrs;    /* with lists and texts of their own */
     size_t attr_count;
     /* of control flow and custom gradients */

@@ -110,7 +110,7 @@ static void rule_branch(gantry__rule_call_t *c) {
                                        .input_count = record->given_count - 1,
                                        .output_count = record->output_count};
     tensor *gradients[GANTRY_MAX_FUNCTION_VALUES];
-    if (gantry__check_effect(c) != GANTRY_OK) return;
+    if (gantry__check_again(c) != GANTRY_OK) return;
     gantry__block_t *block = gantry__block_make(c, &forward);
     if (!block) {
         (void)gantry__train_hand_on(c->scope, GANTRY_RESOURCE_EXHAUSTED);

@@ -106,16 +106,16 @@ static void kept_destroy(void *data) {
 }
 
 /* NULL when memory is out. */
-static kept_t *find_kept(const gantry__record_t *record) {
-    kept_t *kept = gantry_function_attach(record->function, &kept_key, NULL, NULL);
+static kept_t *find_kept(const gantry__callee_t *callee) {
+    kept_t *kept = gantry_function_attach(callee->function, &kept_key, NULL, NULL);
     if (kept) return kept;
     kept = gantry__train_alloc(1, sizeof *kept);
     if (!kept) return NULL;
-    *kept = (kept_t){.function = record->function,
-                     .input_count = record->given_count,
-                     .output_count = record->output_count};
+    *kept = (kept_t){.function = callee->function,
+                     .input_count = callee->input_count,
+                     .output_count = callee->output_count};
     gantry__train_mutex_init(&kept->lock);
-    kept_t *attached = gantry_function_attach(record->function, &kept_key, kept, kept_destroy);
+    kept_t *attached = gantry_function_attach(callee->function, &kept_key, kept, kept_destroy);
     if (attached != kept) kept_destroy(kept); /* another thread was first, or memory is out */
     return attached;
 }
@@ -210,6 +210,7 @@ static gantry_status_t number_uses(gantry_tape_t *tape, const uses_t *all, gantr
         if (use.variable) {
             if (!gantry__tape_is_watched(tape, use.variable)) continue;
             GANTRY__TRAIN_TRY(gantry__tape_number_variable(tape, use.variable, &use.number));
+            use.assignments = gantry_variable_assignments(tape->scope, use.variable);
         } else {
             use.number = gantry__pointer_map_find(&tape->numbers, use.tensor);
             if (use.number == GANTRY__POINTER_MAP_NONE) continue;
@@ -219,22 +220,20 @@ static gantry_status_t number_uses(gantry_tape_t *tape, const uses_t *all, gantr
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__function_find_uses(gantry_tape_t *tape, gantry__record_t *record) {
+gantry_status_t gantry__function_find_uses(gantry_tape_t *tape, const gantry__callee_t *callee,
+                                           gantry__use_t **out_uses, size_t *out_count) {
     const uses_t *all;
-    size_t count = 0;
-    kept_t *kept = find_kept(record);
+    *out_uses = NULL;
+    *out_count = 0;
+    kept_t *kept = find_kept(callee);
     if (!kept) return GANTRY_RESOURCE_EXHAUSTED;
     gantry__train_lock(&kept->lock);
     gantry_status_t status =
-        find_uses(kept, gantry_scope_runtime(tape->scope), record->tensors, &all);
+        find_uses(kept, gantry_scope_runtime(tape->scope), callee->inputs, &all);
     gantry__train_unlock(&kept->lock);
     if (status != GANTRY_OK) return status;
-    gantry__use_t *uses = gantry__train_alloc(all->count, sizeof *uses);
-    if (!uses) return GANTRY_RESOURCE_EXHAUSTED;
-    status = number_uses(tape, all, uses, &count);
-    if (status == GANTRY_OK) status = gantry__record_add_uses(record, uses, count);
-    gantry__train_free(uses);
-    return status;
+    *out_uses = gantry__train_alloc(all->count, sizeof **out_uses);
+    return *out_uses ? number_uses(tape, all, *out_uses, out_count) : GANTRY_RESOURCE_EXHAUSTED;
 }
 
 /* ---- the backward function ---- */
@@ -326,8 +325,9 @@ static gantry_status_t call_backward(kept_t *kept, gantry__rule_call_t *c, gantr
 
 void gantry__rule_function(gantry__rule_call_t *c) {
     const gantry_function_body_fn body = call_function;
-    if (gantry__check_effect(c) != GANTRY_OK) return;
-    kept_t *kept = find_kept(c->record);
+    if (gantry__check_again(c) != GANTRY_OK) return;
+    const gantry__callee_t callee = gantry__callee_of(c->record);
+    kept_t *kept = find_kept(&callee);
     gantry__block_t *block =
         kept ? gantry__block_make(c, &(gantry__forward_t){.bodies = &body,
                                                           .body_count = 1,

@@ -353,7 +353,7 @@ static void differentiate(gantry__block_t *block, const gantry__rule_call_t *c) 
 
 void gantry__rule_while(gantry__rule_call_t *c) {
     const gantry__forward_t forward = find_forward(c->record);
-    if (gantry__check_effect(c) != GANTRY_OK) return;
+    if (gantry__check_again(c) != GANTRY_OK) return;
     gantry__block_t *block = gantry__block_make(c, &forward);
     if (!block) {
         (void)gantry__train_hand_on(c->scope, GANTRY_RESOURCE_EXHAUSTED);

@@ -5,6 +5,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
+#include "train/tape/block.h"
 #include "train/tape/rule.h"
 #include "train/tape/tape_state.h"
 
@@ -128,6 +129,7 @@ static gantry_status_t note_inside(gantry_tape_t *tape, const gantry_observation
     if (use.variable) {
         if (!gantry__tape_is_watched(tape, use.variable)) return GANTRY_OK;
         GANTRY__TRAIN_TRY(gantry__tape_number_variable(tape, use.variable, &use.number));
+        use.assignments = gantry_variable_assignments(tape->scope, use.variable);
         return note_use(tape, &use);
     }
     for (size_t i = 0; i < observation->input_count; ++i) {
@@ -149,6 +151,30 @@ static gantry_status_t keep_block(gantry_tape_t *tape, const gantry_observation_
     return gantry__record_add_uses(&tape->records[tape->record_count - 1], tape->inside, count);
 }
 
+static gantry_status_t keep_call(gantry_tape_t *tape, const gantry_observation_t *observation,
+                                 const gantry__use_t *uses, size_t count, bool is_found) {
+    GANTRY__TRAIN_TRY(
+        keep_record(tape, observation, gantry__rule_recall(&tape->rules, observation->op)));
+    gantry__record_t *record = &tape->records[tape->record_count - 1];
+    record->has_uses = is_found;
+    return gantry__record_add_uses(record, uses, count);
+}
+
+/* A trace tells what the function uses. If it fails, the gradient tries again, and fails. */
+static gantry_status_t keep_function(gantry_tape_t *tape, const gantry_observation_t *observation) {
+    const gantry__callee_t callee = {observation->function, observation->inputs,
+                                     observation->input_count, observation->output_count};
+    gantry__use_t *uses;
+    size_t count;
+    gantry_status_t status = gantry__function_find_uses(tape, &callee, &uses, &count);
+    const bool is_found = status == GANTRY_OK;
+    if (!is_found) status = gantry_fail(GANTRY_OK, "");
+    if (!is_found || count > 0 || is_any_tracked(tape, observation))
+        status = keep_call(tape, observation, uses, is_found ? count : 0, is_found);
+    gantry__train_free(uses);
+    return status;
+}
+
 static bool is_block(const gantry_observation_t *observation) {
     return observation->bodies && strcmp(observation->op, "CustomGradient") != 0;
 }
@@ -160,10 +186,9 @@ static gantry_status_t tape_observe(gantry_scope_t *scope, const gantry_observat
     if (gantry_scope_body_depth(scope) > tape->depth) return note_inside(tape, observation);
     if (observation->variable) return keep_read(tape, observation);
     if (is_block(observation)) return keep_block(tape, observation);
-    /* of a function it is not known yet what it uses */
-    if ((!observation->function && !is_any_tracked(tape, observation)) ||
-        !is_any_floating(observation))
-        return GANTRY_OK;
+    if (observation->function && is_any_floating(observation))
+        return keep_function(tape, observation);
+    if (!is_any_tracked(tape, observation) || !is_any_floating(observation)) return GANTRY_OK;
     const gantry__rule_t *rule = gantry__rule_recall(&tape->rules, observation->op);
     if (rule && !rule->run) return GANTRY_OK; /* no gradient flows */
     return keep_record(tape, observation, rule);
