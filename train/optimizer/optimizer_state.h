@@ -27,6 +27,8 @@
  *     7 of 32 to 91104                        61       63      77       89
  *       those up to 8192 joined                        59               75
  *
+ * All 7 joined take 2 MB more memory, and save 1 us of the host's time on PoCL.
+ *
  * So small variables are joined and others are not. A program that keeps all its weights in one
  * variable has one launch.
  *

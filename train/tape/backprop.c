@@ -18,6 +18,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
+#include "train/base/join_vectors.h"
 #include "train/base/memory.h"
 #include "train/tape/block.h"
 #include "train/tape/rule.h"
@@ -325,8 +326,8 @@ static void join_parts(backprop_t *b, const gantry_source_t *source, const gantr
     if (count == 0) return;
     for (size_t i = 0; is_wide && i < count; ++i)
         indices[i] = gantry__train_cast(scope, indices[i], GANTRY_INT64);
-    out->values = gantry_identity(scope, gantry__slices_join(scope, values, count));
-    out->indices = gantry_identity(scope, gantry__slices_join(scope, indices, count));
+    out->values = gantry_identity(scope, gantry__join_vectors(scope, values, count));
+    out->indices = gantry_identity(scope, gantry__join_vectors(scope, indices, count));
 }
 
 static gantry_status_t hand_over_any(backprop_t *b, const gantry_source_t *source, bool zeros,

@@ -71,18 +71,6 @@ tensor *gantry__slices_add_rows(gantry_scope_t *scope, tensor *values, tensor *i
                              *shape);
 }
 
-tensor *gantry__slices_join(gantry_scope_t *scope, tensor **list, size_t count) {
-    while (count > 1) {
-        size_t made = 0;
-        for (size_t i = 0; i < count; i += GANTRY_MAX_OP_INPUTS) {
-            const size_t some = count - i < GANTRY_MAX_OP_INPUTS ? count - i : GANTRY_MAX_OP_INPUTS;
-            list[made++] = some > 1 ? gantry_concat(scope, list + i, some, 0) : list[i];
-        }
-        count = made;
-    }
-    return list[0];
-}
-
 /* For sorted numbers [n], int32 [n]: the number of each one's segment. */
 static tensor *number_segments(gantry_scope_t *scope, tensor *sorted) {
     static const int32_t axis = 0;

@@ -17,8 +17,4 @@ gantry_status_t gantry__slices_check(gantry_scope_t *scope, const gantry_gradien
 const gantry_tensor_t *gantry__slices_add_rows(gantry_scope_t *scope, const gantry_tensor_t *values,
                                                const gantry_tensor_t *indices,
                                                const gantry_shape_t *shape);
-/* Joins tensors along dimension 0; the list is overwritten. */
-const gantry_tensor_t *gantry__slices_join(gantry_scope_t *scope, const gantry_tensor_t **list,
-                                           size_t count);
-
 #endif
