@@ -76,7 +76,8 @@ GANTRY_API gantry_model_t *gantry_functional(gantry_runtime_t *runtime,
 GANTRY_API int32_t gantry_model_input(gantry_model_t *model, gantry_dtype_t dtype,
                                       gantry_shape_t sample);
 /** Applies a layer to values, and returns the value of its output, -1 after a failure. The model
- * takes the layer over; a layer that is applied again has the same weights. */
+ * takes the layer over; a layer that is applied again has the same weights. Further outputs, such
+ * as the states of return_state, are the values behind the returned one: returned + 1 and so on. */
 GANTRY_API int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer,
                                       const int32_t *values, size_t count);
 /** Says which value is the model's output. */

@@ -243,6 +243,8 @@ static gantry_status_t apply(gantry_model_t *model, gantry_layer_t *layer, const
     memcpy(value.inputs, values, count * sizeof *values);
     gantry_status_t status = add_value(model, &value);
     if (status != GANTRY_OK) gantry__train_free(value.inputs);
+    for (size_t i = 1; i < gantry__layer_outputs(layer) && status == GANTRY_OK; ++i)
+        status = add_value(model, &(gantry__value_t){.layer = layer, .part = i});
     return status;
 }
 
@@ -292,7 +294,7 @@ int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer, const i
         status = own_layer(model, layer);
         if (status == GANTRY_OK) status = apply(model, layer, values, count);
     }
-    if (status == GANTRY_OK) return (int32_t)model->value_count - 1;
+    if (status == GANTRY_OK) return (int32_t)(model->value_count - gantry__layer_outputs(layer));
     if (model) (void)gantry__model_fail(model, status);
     return -1;
 }
@@ -311,6 +313,12 @@ gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,
     GANTRY__TRAIN_TRY(add_input(model, dtype, sample));
     for (size_t i = 0; i < model->layer_count; ++i) {
         const int32_t last = (int32_t)model->value_count - 1;
+        const size_t outputs = gantry__layer_outputs(model->layers[i]);
+        if (outputs > 1)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "model %s: layer %s has %zu outputs; a sequential model accepts 1", model->name,
+                gantry_layer_name(model->layers[i]), outputs);
         GANTRY__TRAIN_TRY(apply(model, model->layers[i], &last, 1));
     }
     return GANTRY_OK;

@@ -16,6 +16,7 @@ typedef struct gantry__value_t {
     size_t input_count;
     gantry_dtype_t dtype; /* of an input */
     gantry_shape_t shape; /* batch -1; of outputs known when built */
+    size_t part;          /* of its layer's outputs; parts follow part 0, and have no inputs */
 } gantry__value_t;
 
 /* A variable: a weight of a layer, once for each replica. */
@@ -80,9 +81,11 @@ typedef struct gantry__model_run_t {
     bool training;
     /* by variable: values, and new values of those that are not trained */
     const gantry_tensor_t **weights, **updates;
-    const gantry_tensor_t **values;       /* by value */
-    const gantry_tensor_t **layer_inputs; /* of the widest layer */
-    bool builds;                          /* layers add their weights, which are zeros */
+    const gantry_tensor_t **values; /* by value */
+    const gantry_tensor_t **masks;  /* by value; NULL: none */
+    /* of one layer, with room for the widest */
+    const gantry_tensor_t **layer_inputs, **layer_masks;
+    bool builds; /* layers add their weights, which are zeros */
 } gantry__model_run_t;
 
 /* Keeps the first error; returns the model's status. */

@@ -7,6 +7,8 @@
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
+#include "train/loss/mask.h"
+#include "train/metric/metric_state.h"
 #include "train/model/worker.h"
 
 typedef const gantry_tensor_t tensor;
@@ -61,9 +63,11 @@ static void run_layers(gantry__step_call_t *c, gantry__replica_t *replica) {
     run->training = c->step == GANTRY__STEP_TRAIN;
     gantry__run_read_weights(run);
     replica->output = gantry__run_layers(run);
+    replica->mask = replica->output ? run->masks[c->model->output] : NULL;
 }
 
-/* The part's share of the batch's loss: parts of unlike sizes count by their rows. */
+/* The part's share of the batch's loss: parts of unlike sizes count by their rows. A mask counts in
+ * its part. */
 static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica) {
     gantry_scope_t *scope = replica->scope;
     const gantry_model_t *model = c->model;
@@ -73,6 +77,10 @@ static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica) {
     options.struct_size = sizeof options;
     if (logits) options.from_logits = true;
     if (c->sample_weights) options.sample_weights = part_of(c, scope, c->sample_weights, replica);
+    if (replica->mask)
+        options.sample_weights = gantry__train_apply_mask(
+            scope, options.sample_weights, replica->mask, gantry_tensor_dtype(replica->output),
+            options.reduction == GANTRY_REDUCTION_SUM_OVER_BATCH_SIZE);
     tensor *loss =
         gantry_loss(scope, model->loss, labels, logits ? logits : replica->output, &options);
     if (loss && replica->rows != c->rows && options.reduction != GANTRY_REDUCTION_SUM)
@@ -99,6 +107,8 @@ static void keep_results(gantry__step_call_t *c, gantry__replica_t *replica) {
     const gantry_model_t *model = c->model;
     replica->output = gantry_scope_keep(scope, gantry_identity(scope, replica->output));
     if (replica->loss) replica->loss = gantry_scope_keep(scope, replica->loss);
+    if (replica->mask)
+        replica->mask = gantry_scope_keep(scope, gantry_identity(scope, replica->mask));
     for (size_t i = 0; i < model->variable_count; ++i) {
         tensor **update = &replica->run.updates[i];
         if (*update) *update = gantry_scope_keep(scope, gantry_identity(scope, *update));
@@ -161,6 +171,15 @@ static tensor *join_outputs(gantry__step_call_t *c, gantry_scope_t *scope) {
     return gantry_concat(scope, c->list, c->replica_count, 0);
 }
 
+static tensor *join_masks(gantry__step_call_t *c, gantry_scope_t *scope) {
+    if (c->replica_count == 1) return c->replicas[0].mask;
+    for (size_t r = 0; r < c->replica_count; ++r) {
+        if (!c->replicas[r].mask) return NULL;
+        c->list[r] = c->replicas[r].mask;
+    }
+    return gantry_concat(scope, c->list, c->replica_count, 0);
+}
+
 static tensor *add_losses(gantry__step_call_t *c, gantry_scope_t *scope) {
     tensor *sum = c->replicas[0].loss;
     for (size_t r = 1; r < c->replica_count; ++r) sum = gantry_add(scope, sum, c->replicas[r].loss);
@@ -170,13 +189,14 @@ static tensor *add_losses(gantry__step_call_t *c, gantry_scope_t *scope) {
 static void update_metrics(gantry__step_call_t *c, gantry_scope_t *scope) {
     gantry_model_t *model = c->model;
     tensor *loss = add_losses(c, scope), *output = join_outputs(c, scope);
+    tensor *mask = join_masks(c, scope);
     /* the mean over processes counts by their rows, too */
     if (c->share) loss = gantry_div(scope, loss, c->share);
     tensor *rows = gantry__train_constant(scope, GANTRY_FLOAT32, (double)c->rows);
     (void)gantry_metric_update(model->metrics[0], scope, NULL, loss, rows);
     for (size_t i = 1; i < model->metric_count; ++i)
-        (void)gantry_metric_update(model->metrics[i], scope, c->batch[model->input_count], output,
-                                   c->sample_weights);
+        gantry__train_metric_update_masked(model->metrics[i], scope, c->batch[model->input_count],
+                                           output, c->sample_weights, mask);
 }
 
 /* Variables that are not trained get the mean of their new values, by rows. */

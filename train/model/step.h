@@ -16,6 +16,7 @@ typedef struct gantry__replica_t {
     const gantry_tensor_t **inputs; /* its part of the model's inputs */
     const gantry_tensor_t *output, *loss;
     gantry__logits_t logits;           /* behind the output */
+    const gantry_tensor_t *mask;       /* of the output; NULL: none */
     const gantry_tensor_t **gradients; /* of trained variables; NULL: none */
     /* of TRAIN, while it is recorded */
     gantry_scope_t *scope;
