@@ -60,10 +60,10 @@ static void call_layer(gantry__model_run_t *run, size_t v, const gantry_tensor_t
                                       .weight_count = layer->weight_count,
                                       .training = run->training,
                                       .updates = updates,
+                                      .run = run,
                                       .masks = run->layer_masks,
                                       .mask = &run->masks[v],
-                                      .more_outputs = &run->values[v] + 1,
-                                      .run = run};
+                                      .more_outputs = &run->values[v] + 1};
     if (layer->kind.passes_masks) run->masks[v] = run->layer_masks[0];
     run->values[v] = layer->kind.call(&call, layer->user);
     for (size_t i = 0; i < value->input_count && layer->ends_masks; ++i)
