@@ -201,17 +201,64 @@ static void slices_follow_keras_on_the_cpu(void **state) {
 #undef SLICE_ROW
 }
 
-static void slices_follow_keras_on_pocl(void **state) {
-    (void)state;
+/* Whether PoCL is there as a GPU; else the test is skipped. */
+static bool has_pocl(void) {
     size_t count = 0;
     assert_int_equal(gantry_list_logical_devices(runtime, "GPU", 0, NULL, &count), GANTRY_OK);
-    if (count == 0) {
-        (void)fprintf(stderr, "SKIP: there is no OpenCL device\n");
-        skip();
-    }
+    if (count > 0) return true;
+    (void)fprintf(stderr, "SKIP: there is no OpenCL device\n");
+    skip();
+    return false;
+}
+
+static void slices_follow_keras_on_pocl(void **state) {
+    (void)state;
+    if (!has_pocl()) return;
 #define SLICE_ROW(name, call, wide, narrow) EACH_RUN(name, "/GPU:0", call, wide, narrow)
 #include "slice_trajectories.inc"
 #undef SLICE_ROW
+}
+
+/* ---- an index outside, which a device finds later ---- */
+
+static void apply_bad(const char *device, bool is_captured) {
+    gantry_scope_t *scope = gantry_scope_begin(runtime, device);
+    run_t run = {"SGD", device, gantry_sgd(NULL), GANTRY_FLOAT64, is_captured, {NULL}, NULL};
+    const gantry_shape_t slices = GANTRY_SHAPE(SLICES, WIDTH);
+    const int64_t outside[SLICES] = {0, 0, 3000, 0, 0, 0};
+    static double values[MOST];
+    for (size_t v = 0; v < VARIABLES; ++v)
+        run.weights[v] =
+            gantry_variable_create(scope, make(scope, run.dtype, shapes[v], values), "w");
+    if (is_captured) trace_run(&run, scope);
+    const gantry_tensor_t *output, *const inputs[INPUTS] = {
+                                       make_values(scope, run.dtype, 1, 0, slices),
+                                       make_indices(scope, 1, 0),
+                                       make_values(scope, run.dtype, 1, 1, slices),
+                                       gantry_constant(scope, GANTRY_INT64, GANTRY_SHAPE(SLICES),
+                                                       outside, sizeof outside),
+                                       make_values(scope, run.dtype, 1, 2, GANTRY_SHAPE(DENSE))};
+    if (is_captured)
+        (void)gantry_function_call(scope, run.function, inputs, INPUTS, &output, 1);
+    else
+        apply(scope, inputs, NULL, &run);
+    const gantry_tensor_t *weights = gantry_variable_read(scope, run.weights[1]);
+    const gantry_status_t status =
+        weights ? gantry_tensor_read(weights, values, sizeof values) : gantry_scope_status(scope);
+    if (status != GANTRY_INVALID_ARGUMENT || !strstr(gantry_last_message(), "does not index into"))
+        fail_msg("%s, %d: %d, %s", device, (int)is_captured, (int)status, gantry_last_message());
+    gantry_scope_clear(scope);
+    for (size_t v = 0; v < VARIABLES; ++v) gantry_variable_release(run.weights[v]);
+    gantry_function_release(run.function);
+    gantry_optimizer_release(run.optimizer);
+    (void)gantry_scope_end(scope);
+}
+
+static void an_index_outside_is_found_on_pocl(void **state) {
+    (void)state;
+    if (!has_pocl()) return;
+    apply_bad("/GPU:0", false);
+    apply_bad("/GPU:0", true);
 }
 
 static int open_runtime(void **state) {
@@ -236,6 +283,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slices_follow_keras_on_the_cpu),
         cmocka_unit_test(slices_follow_keras_on_pocl),
+        cmocka_unit_test(an_index_outside_is_found_on_pocl),
     };
     return cmocka_run_group_tests(tests, open_runtime, close_runtime);
 }

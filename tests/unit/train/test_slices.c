@@ -240,6 +240,36 @@ static void a_step_without_slices_changes_no_row(void **state) {
     gantry_variable_release(w);
 }
 
+/* Two slices of row 7: of a large variable, whose rows are updated, and of a small one. */
+static void each_floating_type_is_updated(void **state) {
+    (void)state;
+    static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16, GANTRY_FLOAT32,
+                                            GANTRY_FLOAT64};
+    static const float after[] = {1, 0}; /* of row 0 and of row 7 */
+    for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; ++k) {
+        const gantry_shape_t shapes[] = {GANTRY_SHAPE(3000, 3), GANTRY_SHAPE(10, 3)};
+        gantry_gradient_t gradients[2];
+        gantry_variable_t *w[2];
+        for (size_t i = 0; i < 2; ++i) {
+            w[i] = gantry_variable_create(scope, gantry_ones(scope, dtypes[k], shapes[i]), "w");
+            gradients[i] =
+                (gantry_gradient_t){.values = gantry_ones(scope, dtypes[k], GANTRY_SHAPE(2, 3)),
+                                    .indices = wide_indices(scope, 7, 7),
+                                    .shape = shapes[i]};
+        }
+        gantry_optimizer_t *sgd = half_sgd();
+        assert_int_equal(gantry_optimizer_apply_slices(sgd, scope, w, gradients, 2), GANTRY_OK);
+        for (size_t i = 0; i < 2; ++i) {
+            float values[9000];
+            read_all(w[i], gantry_shape_elements(&shapes[i]), values);
+            assert_float_equal(values[0], after[0], 0);
+            assert_float_equal(values[7 * 3], after[1], 0);
+            gantry_variable_release(w[i]);
+        }
+        gantry_optimizer_release(sgd);
+    }
+}
+
 /* A variable without a gradient among some with slices. */
 static void variables_without_slices_stay(void **state) {
     (void)state;
@@ -494,6 +524,7 @@ int main(void) {
         TEST(rows_are_added),
         TEST(rows_of_any_kind_are_added),
         TEST(a_step_without_slices_changes_no_row),
+        TEST(each_floating_type_is_updated),
         TEST(variables_without_slices_stay),
         TEST(slices_that_do_not_fit_are_refused),
         TEST(indices_outside_are_refused),
