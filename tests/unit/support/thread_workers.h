@@ -34,7 +34,7 @@ struct thread_workers_t {
     size_t size, arrived;
     uint64_t round; /* even: threads bring their numbers; odd: they take the sum */
     size_t mixed, calls;
-    long dies_at; /* rank 1 ends at this call of its own, from 0; -1: never */
+    long dies_at;            /* rank 1 ends at this call of its own, from 0; -1: never */
     size_t gone, first_gone; /* how many threads have ended, and which was the first */
     const void *sent[THREAD_WORKERS_MOST];
     size_t bytes[THREAD_WORKERS_MOST];
@@ -87,8 +87,7 @@ static inline bool thread_workers_wait(thread_workers_t *g) {
         ++g->round;
         (void)pthread_cond_broadcast(&g->changed);
     }
-    while (g->round == round && g->gone == 0)
-        (void)pthread_cond_wait(&g->changed, &g->mutex);
+    while (g->round == round && g->gone == 0) (void)pthread_cond_wait(&g->changed, &g->mutex);
     return g->round != round;
 }
 

@@ -69,10 +69,9 @@ static inline void trajectory_make_data(trajectory_t *t) {
 static inline bool trajectory_make_model(trajectory_t *t, const gantry_model_options_t *options) {
     static const gantry_initializer_t
         uniform = {.struct_size = sizeof uniform, .kind = GANTRY_INIT_RANDOM_UNIFORM, .seed = 1},
-        glorot[] = {
-            {.struct_size = sizeof uniform, .kind = GANTRY_INIT_GLOROT_UNIFORM, .seed = 2},
-            {.struct_size = sizeof uniform, .kind = GANTRY_INIT_GLOROT_UNIFORM, .seed = 3},
-            {.struct_size = sizeof uniform, .kind = GANTRY_INIT_GLOROT_UNIFORM, .seed = 4}};
+        glorot[] = {{.struct_size = sizeof uniform, .kind = GANTRY_INIT_GLOROT_UNIFORM, .seed = 2},
+                    {.struct_size = sizeof uniform, .kind = GANTRY_INIT_GLOROT_UNIFORM, .seed = 3},
+                    {.struct_size = sizeof uniform, .kind = GANTRY_INIT_GLOROT_UNIFORM, .seed = 4}};
     gantry_kernel_options_t kernel = {.kernel_initializer = &glorot[0]};
     gantry_model_t *model = t->model = gantry_sequential(t->runtime, options);
     if (!model) return trajectory_fail(t, "%s", gantry_last_message());
@@ -86,10 +85,10 @@ static inline bool trajectory_make_model(trajectory_t *t, const gantry_model_opt
     kernel.kernel_initializer = &glorot[2];
     (void)gantry_model_add(model, gantry_dense(TRAJECTORY_CLASSES, GANTRY_SOFTMAX, &kernel));
     return trajectory_must(
-               t, gantry_model_compile(
-                      model, &(gantry_compile_options_t){
-                                 .optimizer = gantry_nadam(NULL),
-                                 .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY})) &&
+               t, gantry_model_compile(model,
+                                       &(gantry_compile_options_t){
+                                           .optimizer = gantry_nadam(NULL),
+                                           .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY})) &&
            trajectory_must(
                t, gantry_model_build(model, GANTRY_INT32, GANTRY_SHAPE(TRAJECTORY_LENGTH)));
 }
@@ -110,8 +109,8 @@ static inline bool trajectory_step(trajectory_t *t, size_t step) {
         {GANTRY_INT32, GANTRY_SHAPE(TRAJECTORY_BATCH, TRAJECTORY_LENGTH),
          t->words + step * TRAJECTORY_BATCH * TRAJECTORY_LENGTH},
         {GANTRY_INT32, GANTRY_SHAPE(TRAJECTORY_BATCH), t->labels + step * TRAJECTORY_BATCH}};
-    gantry_dataset_t *batch = gantry_dataset_batch(gantry_dataset_from_arrays(arrays, 2, false),
-                                                   TRAJECTORY_BATCH, false);
+    gantry_dataset_t *batch =
+        gantry_dataset_batch(gantry_dataset_from_arrays(arrays, 2, false), TRAJECTORY_BATCH, false);
     double loss[1] = {0};
     const bool is_good = trajectory_must(t, gantry_model_evaluate(t->model, batch, loss, 1)) &&
                          trajectory_must(t, gantry_model_fit(t->model, batch, NULL));
@@ -146,10 +145,9 @@ static inline bool trajectory_check_weight(trajectory_t *t, size_t index) {
         gantry_variable_read(scope, gantry_model_variable(t->model, index, NULL));
     const size_t bytes = gantry_tensor_bytes(value);
     void *data = malloc(bytes);
-    const bool is_good =
-        data && trajectory_must(t, gantry_tensor_read(value, data, bytes)) &&
-        trajectory_check_values(t, data, gantry_tensor_dtype(value),
-                                (size_t)gantry_tensor_elements(value), index);
+    const bool is_good = data && trajectory_must(t, gantry_tensor_read(value, data, bytes)) &&
+                         trajectory_check_values(t, data, gantry_tensor_dtype(value),
+                                                 (size_t)gantry_tensor_elements(value), index);
     free(data);
     return trajectory_must(t, gantry_scope_end(scope)) && is_good;
 }

@@ -52,11 +52,10 @@ static gantry_status_t follow_keras(thread_worker_t *worker) {
     static const char *const devices[] = {"CPU:0", "CPU:1"};
     const follow_t *follow = worker->user;
     gantry_runtime_t *runtime = open_runtime(follow->replicas);
-    gantry_strategy_t *strategy = gantry_multi_worker_strategy(
-        runtime, devices, follow->replicas, &worker->communicator);
+    gantry_strategy_t *strategy =
+        gantry_multi_worker_strategy(runtime, devices, follow->replicas, &worker->communicator);
     const bool is_good =
-        strategy &&
-        trajectory_follow(runtime, (gantry_model_options_t){.strategy = strategy});
+        strategy && trajectory_follow(runtime, (gantry_model_options_t){.strategy = strategy});
     gantry_strategy_release(strategy);
     gantry_runtime_release(runtime);
     return is_good ? GANTRY_OK : gantry_fail(GANTRY_DATA_LOSS, "Keras goes another way");
@@ -112,10 +111,9 @@ static gantry_model_t *make_model(gantry_runtime_t *runtime, const gantry_strate
                                   const job_t *job) {
     const gantry_metric_options_t wide = {.dtype = GANTRY_FLOAT64};
     gantry_metric_t *metrics[] = {gantry_sparse_categorical_accuracy(&wide)};
-    gantry_model_t *model =
-        gantry_sequential(runtime, &(gantry_model_options_t){.seed = job->seed,
-                                                             .dtype = GANTRY_FLOAT64,
-                                                             .strategy = strategy});
+    gantry_model_t *model = gantry_sequential(
+        runtime, &(gantry_model_options_t){
+                     .seed = job->seed, .dtype = GANTRY_FLOAT64, .strategy = strategy});
     const gantry_loss_options_t loss = {
         .reduction = job->is_summed ? GANTRY_REDUCTION_SUM : GANTRY_REDUCTION_SUM_OVER_BATCH_SIZE};
     (void)gantry_model_add(model, gantry_dense(job->units, GANTRY_TANH, NULL));
@@ -150,7 +148,10 @@ static gantry_status_t count_step(gantry_model_t *model, int64_t step, bool *sto
     return GANTRY_OK;
 }
 
-static void count_written(const char *text, void *user) { ((job_t *)user)->written += strlen(text); }
+static void count_written(const char *text, void *user) {
+    job_t *job = user;
+    job->written += strlen(text);
+}
 
 static gantry_status_t keep_weights(gantry_runtime_t *runtime, const gantry_model_t *model,
                                     job_t *job) {
@@ -167,10 +168,8 @@ static gantry_status_t keep_weights(gantry_runtime_t *runtime, const gantry_mode
 }
 
 static gantry_status_t fit(gantry_model_t *model, job_t *job) {
-    const gantry_callback_t own = {.struct_size = sizeof own,
-                                   .user = job,
-                                   .epoch_end = keep_logs,
-                                   .step_end = count_step};
+    const gantry_callback_t own = {
+        .struct_size = sizeof own, .user = job, .epoch_end = keep_logs, .step_end = count_step};
     const gantry_callback_t *const callbacks[] = {&own, job->callback};
     gantry_dataset_t *batches = make_batches(job->rows), *tests = make_batches(ROWS);
     (void)gantry_dataset_set_iteration(batches, (uint64_t)job->done_epochs);
@@ -210,9 +209,8 @@ static gantry_status_t run_job(job_t *job, const gantry_communicator_t *communic
     char text[1024];
     gantry_runtime_t *runtime = open_runtime(job->replicas);
     gantry_strategy_t *strategy =
-        communicator
-            ? gantry_multi_worker_strategy(runtime, devices, job->replicas, communicator)
-            : gantry_mirrored_strategy(runtime, devices, job->replicas);
+        communicator ? gantry_multi_worker_strategy(runtime, devices, job->replicas, communicator)
+                     : gantry_mirrored_strategy(runtime, devices, job->replicas);
     gantry_model_t *model = strategy ? make_model(runtime, strategy, job) : NULL;
     gantry_status_t status = model ? do_job(runtime, model, job) : GANTRY_RESOURCE_EXHAUSTED;
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
@@ -425,8 +423,7 @@ static void other_data_are_named(void **state) {
         3, GANTRY_INVALID_ARGUMENT,
         "rank 2 (thread 2) has 2 batches in an epoch; rank 0 (thread 0) has 4; each trains alike");
     jobs[2].rows = 20; /* as many batches; the order is another one */
-    expect_everywhere(3, GANTRY_INVALID_ARGUMENT,
-                      "rank 2 (thread 2) has");
+    expect_everywhere(3, GANTRY_INVALID_ARGUMENT, "rank 2 (thread 2) has");
     if (!strstr(group.workers[1].text, "each reads the same data set in the same order"))
         fail_msg("%s", group.workers[1].text);
     jobs[2].rows = ROWS;
