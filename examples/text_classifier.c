@@ -6,6 +6,7 @@
  *   text_classifier --save FOLDER ...             keeps the model in FOLDER
  *   text_classifier --load FOLDER --classify      reads texts from standard input, one a line
  *   text_classifier --replicas N ...              trains on N GPUs, or on N virtual devices
+ *   mpirun -n N text_classifier ...               trains in N processes, on one machine or on many
  *
  * Without LABEL=FILE, the topics are the files of Debian's packages fortunes and fortunes-min that
  * have 50 texts or more, or those of another folder, --texts FOLDER. A line "%" ends a text. The
@@ -18,6 +19,10 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifdef EXAMPLE_HAS_MPI
+#include <gantry_train/mpi.h>
+#endif
 
 #include "text_words.h"
 
@@ -39,6 +44,7 @@ typedef struct options_t {
 /* All that the program makes. */
 typedef struct classifier_t {
     gantry_runtime_t *runtime;
+    gantry_communicator_t *processes; /* NULL: there is one */
     gantry_strategy_t *strategy;
     gantry_model_t *model;
     texts_t texts;
@@ -141,16 +147,51 @@ static const char *make_devices(gantry_runtime_t *runtime, const options_t *opti
     return "GPU";
 }
 
+/* Joins the processes that mpirun started. The first one prints and saves for all. */
+static void join_processes(classifier_t *all) {
+#ifdef EXAMPLE_HAS_MPI
+    if (!gantry_mpi_is_launched()) return;
+    all->processes = gantry_mpi_communicator(NULL);
+    if (!all->processes) stop(gantry_last_message());
+    if (all->processes->rank > 0 && !freopen("/dev/null", "w", stdout)) stop("/dev/null");
+    (void)printf("%zu processes; process 0 prints\n", all->processes->size);
+#else
+    (void)all;
+#endif
+}
+
+static void leave_processes(classifier_t *all) {
+#ifdef EXAMPLE_HAS_MPI
+    gantry_mpi_communicator_release(all->processes);
+#else
+    (void)all;
+#endif
+}
+
+static bool is_first_process(const classifier_t *all) {
+    return !all->processes || all->processes->rank == 0;
+}
+
+static gantry_strategy_t *make_strategy(const classifier_t *all, const char *const *devices,
+                                        size_t count) {
+    return all->processes
+               ? gantry_multi_worker_strategy(all->runtime, devices, count, all->processes)
+               : gantry_mirrored_strategy(all->runtime, devices, count);
+}
+
+/* Several replicas; or one device of this process among others: NULL lets each have its own. */
 static void open_strategy(classifier_t *all, const options_t *options) {
     char names[LARGEST_REPLICAS][32];
-    const char *devices[LARGEST_REPLICAS], *type = make_devices(all->runtime, options);
+    const char *devices[LARGEST_REPLICAS] = {options->device};
+    const char *type = options->replicas ? make_devices(all->runtime, options) : NULL;
     for (size_t i = 0; i < options->replicas; ++i) {
         (void)snprintf(names[i], sizeof names[i], "%s:%zu", type, i);
         devices[i] = names[i];
     }
-    all->strategy = gantry_mirrored_strategy(all->runtime, devices, options->replicas);
+    all->strategy =
+        make_strategy(all, devices[0] ? devices : NULL, options->replicas ? options->replicas : 1);
     if (!all->strategy) stop(gantry_last_message());
-    for (size_t i = 0; i < options->replicas; ++i)
+    for (size_t i = 0; i < gantry_strategy_replica_count(all->strategy); ++i)
         (void)printf("replica %zu: %s\n", i, gantry_strategy_device(all->strategy, i));
 }
 
@@ -158,7 +199,7 @@ static void open_runtime(classifier_t *all, const options_t *options) {
     const gantry_runtime_options_t settings = {
         .struct_size = sizeof settings, .log = example_log, .log_level = GANTRY_LEVEL_WARNING};
     example_check(gantry_runtime_create(&settings, &all->runtime), "gantry_runtime_create");
-    if (options->replicas > 0) open_strategy(all, options);
+    if (options->replicas > 0 || all->processes) open_strategy(all, options);
 }
 
 /* ---- texts ---- */
@@ -483,6 +524,7 @@ static void classify(const classifier_t *all) {
 int main(int argc, char **argv) {
     const options_t options = read_options(argc, argv);
     static classifier_t all; /* zero-filled */
+    join_processes(&all);
     open_runtime(&all, &options);
     if (options.load) {
         load(&all, &options);
@@ -493,12 +535,13 @@ int main(int argc, char **argv) {
         compile_model(all.model);
         print_summary(all.model);
         train(&all, &options);
-        if (options.save) save(&all, options.save);
+        if (options.save && is_first_process(&all)) save(&all, options.save);
     }
-    if (options.classify) classify(&all);
+    if (options.classify && is_first_process(&all)) classify(&all);
     gantry_model_release(all.model);
     gantry_strategy_release(all.strategy);
     gantry_runtime_release(all.runtime);
+    leave_processes(&all);
     free(all.rows);
     free(all.labels);
     free_vocabulary(&all.vocabulary);

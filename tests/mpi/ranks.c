@@ -115,9 +115,10 @@ static int sums(void) {
     for (size_t i = 0; i < sizeof counts / sizeof counts[0] && is_good; ++i)
         is_good = sum_doubles(room, counts[i]) && sum_floats((float *)(void *)room, counts[i]) &&
                   send_bytes((unsigned char *)(void *)room, counts[i] * 8);
-    is_good = is_good && processes->all_reduce(processes->user, &wraps, 1, GANTRY_UINT64, "one") ==
-                             GANTRY_OK &&
-              wraps == 0 - (uint64_t)processes->size;
+    is_good =
+        is_good &&
+        processes->all_reduce(processes->user, &wraps, 1, GANTRY_UINT64, "one") == GANTRY_OK &&
+        wraps == 0 - (uint64_t)processes->size;
     is_good = is_good && processes->all_reduce(processes->user, &wraps, 1, GANTRY_INT32, "one") ==
                              GANTRY_INVALID_ARGUMENT;
     free(room);
@@ -188,11 +189,10 @@ static gantry_status_t train_model(gantry_model_t *model, char **arguments) {
     gantry_status_t status = from > 0 ? gantry_model_load(model, arguments[0]) : GANTRY_OK;
     (void)gantry_dataset_set_iteration(batches, (uint64_t)from);
     if (status == GANTRY_OK)
-        status = gantry_model_fit(model, batches,
-                                  &(gantry_fit_options_t){.epochs = to,
-                                                          .initial_epoch = from,
-                                                          .callbacks = callbacks,
-                                                          .callback_count = 2});
+        status = gantry_model_fit(
+            model, batches,
+            &(gantry_fit_options_t){
+                .epochs = to, .initial_epoch = from, .callbacks = callbacks, .callback_count = 2});
     gantry_dataset_release(batches);
     gantry_callback_release(saving);
     return status;
@@ -261,8 +261,8 @@ int main(int count, char **arguments) {
     const char *mode = count > 1 ? arguments[1] : "";
     int result = 2;
     if (strcmp(mode, "heap") == 0) return heap_with_mpi();
-    const gantry_mpi_options_t options = {
-        .ranks_per_machine = count == 3 ? strtoul(arguments[2], NULL, 10) : 0};
+    const gantry_mpi_options_t options = {.ranks_per_machine =
+                                              count == 3 ? strtoul(arguments[2], NULL, 10) : 0};
     processes = gantry_mpi_communicator(&options);
     if (!processes) return fail();
     if (strcmp(mode, "follow") == 0) result = follow();

@@ -83,3 +83,22 @@ run any 2 "$RANKS" train cut.safetensors 2 4 -1
 has 2 "was saved by a training in 3 processes, and this one has 2"
 echo "the training goes on from the checkpoint to the same bits"
 [ "$(printf '%s\n' "$whole" | wc -l)" = 1 ] || fail "the ranks have unlike weights: $whole"
+
+# The example: two processes end where one does.
+[ -n "$CLASSIFIER" ] || { echo "SKIP: text_classifier is not built"; exit 0; }
+i=0
+while [ $i -lt 40 ]; do
+    printf 'ship sea sail wave %d anchor\n%%\n' $((i % 7)) >>water
+    printf 'bread flour oven %d butter salt\n%%\n' $((i % 5)) >>kitchen
+    i=$((i + 1))
+done
+for count in 1 2; do
+    run 0 $count "$CLASSIFIER" --device CPU:0 --epochs 3 --batch 7 --save "model$count" water=water kitchen=kitchen
+    has 1 "^held-out accuracy: "
+    [ "$(grep -c "^Epoch 1/3" log)" = 1 ] || fail "more than one process prints"
+    grep "^held-out accuracy: " log >"accuracy$count"
+done
+cmp -s accuracy1 accuracy2 || fail "two processes end elsewhere: $(cat accuracy1 accuracy2)"
+run any 2 "$CLASSIFIER" --device CPU:0 --save /dev/null/model --epochs 1 water=water kitchen=kitchen
+has 1 "saving the model"
+echo "text_classifier trains in two processes"

@@ -92,19 +92,19 @@ static gantry_status_t name_ranks(gantry__mpi_t *mpi) {
     GANTRY__TRAIN_TRY(agree(mpi, mpi->ranks ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED));
     (void)gethostname(own.host, sizeof own.host - 1);
     (void)snprintf(own.text, sizeof own.text, "%s, pid %ld", own.host, (long)getpid());
-    return check_mpi(MPI_Allgather(&own, sizeof own, MPI_BYTE, mpi->ranks, sizeof own, MPI_BYTE,
-                                   mpi->world),
-                     "MPI_Allgather");
+    return check_mpi(
+        MPI_Allgather(&own, sizeof own, MPI_BYTE, mpi->ranks, sizeof own, MPI_BYTE, mpi->world),
+        "MPI_Allgather");
 }
 
 static gantry_status_t split_machines(gantry__mpi_t *mpi, size_t each) {
     const int rank = (int)mpi->communicator.rank;
     int leads;
-    GANTRY__TRAIN_TRY(check_mpi(
-        each ? MPI_Comm_split(mpi->world, rank / (int)each, rank, &mpi->machine)
-             : MPI_Comm_split_type(mpi->world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL,
-                                   &mpi->machine),
-        "MPI_Comm_split"));
+    GANTRY__TRAIN_TRY(
+        check_mpi(each ? MPI_Comm_split(mpi->world, rank / (int)each, rank, &mpi->machine)
+                       : MPI_Comm_split_type(mpi->world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL,
+                                             &mpi->machine),
+                  "MPI_Comm_split"));
     (void)MPI_Comm_set_errhandler(mpi->machine, MPI_ERRORS_RETURN);
     (void)MPI_Comm_rank(mpi->machine, &mpi->machine_rank);
     leads = mpi->machine_rank == 0;
@@ -114,9 +114,8 @@ static gantry_status_t split_machines(gantry__mpi_t *mpi, size_t each) {
     if (mpi->leaders != MPI_COMM_NULL)
         (void)MPI_Comm_set_errhandler(mpi->leaders, MPI_ERRORS_RETURN);
     mpi->communicator.local_rank = (size_t)mpi->machine_rank;
-    return check_mpi(
-        MPI_Allreduce(&leads, &mpi->machine_count, 1, MPI_INT, MPI_SUM, mpi->world),
-        "MPI_Allreduce");
+    return check_mpi(MPI_Allreduce(&leads, &mpi->machine_count, 1, MPI_INT, MPI_SUM, mpi->world),
+                     "MPI_Allreduce");
 }
 
 static bool is_one_host(const gantry__mpi_t *mpi) {
@@ -143,8 +142,8 @@ static gantry_status_t start_watch(gantry__mpi_t *mpi) {
 
 static gantry_status_t begin(gantry__mpi_t *mpi, const gantry_mpi_options_t *options) {
     gantry_mpi_options_t o;
-    gantry_status_t status = gantry__train_options(options, sizeof o, &o, sizeof o,
-                                                   "gantry_mpi_communicator: options");
+    gantry_status_t status =
+        gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_mpi_communicator: options");
     if (status == GANTRY_OK && !(mpi->staging = gantry__train_alloc(GANTRY__MPI_STAGING_BYTES, 1)))
         status = GANTRY_RESOURCE_EXHAUSTED;
     GANTRY__TRAIN_TRY(agree(mpi, status));

@@ -42,12 +42,10 @@ static gantry_status_t fail_of_mpi(gantry__mpi_t *mpi, int error, const char *wh
 }
 
 static gantry_status_t fail_of_rank(gantry__mpi_t *mpi, size_t rank, const char *what) {
-    return break_off(mpi, gantry__train_fail(GANTRY_ABORTED, "rank %zu (%s) %s during %s", rank,
-                                             mpi->ranks[rank].text,
-                                             atomic_load(&mpi->watch.is_lost)
-                                                 ? "ended"
-                                                 : "released its communicator",
-                                             what));
+    return break_off(
+        mpi, gantry__train_fail(
+                 GANTRY_ABORTED, "rank %zu (%s) %s during %s", rank, mpi->ranks[rank].text,
+                 atomic_load(&mpi->watch.is_lost) ? "ended" : "released its communicator", what));
 }
 
 /* ---- waiting ---- */

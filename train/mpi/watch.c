@@ -64,8 +64,8 @@ gantry_status_t gantry__watch_init(gantry__watch_t *watch, size_t rank, size_t s
 /* ---- rank 0's place ---- */
 
 static void add_address(gantry__watch_place_t *place, const struct sockaddr *address) {
-    const socklen_t bytes = address->sa_family == AF_INET ? sizeof(struct sockaddr_in)
-                                                          : sizeof(struct sockaddr_in6);
+    const socklen_t bytes =
+        address->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
     if (place->count == GANTRY__WATCH_ADDRESSES) return;
     if (getnameinfo(address, bytes, place->addresses[place->count], GANTRY__WATCH_ADDRESS_BYTES,
                     NULL, 0, NI_NUMERICHOST) == 0)
@@ -254,8 +254,7 @@ static void note_gone(gantry__watch_t *watch, size_t rank, bool is_lost) {
     atomic_store(&watch->gone, rank + 1);
     for (size_t i = 1; watch->rank == 0 && i < watch->size; ++i) {
         if (i != rank)
-            send_notice(watch->sockets[i],
-                        (notice_t){.is_lost = is_lost, .rank = (uint32_t)rank});
+            send_notice(watch->sockets[i], (notice_t){.is_lost = is_lost, .rank = (uint32_t)rank});
     }
 }
 

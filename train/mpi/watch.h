@@ -30,13 +30,13 @@ typedef struct gantry__watch_place_t {
 
 typedef struct gantry__watch_t {
     size_t rank, size;
-    int listener;      /* of rank 0, until all have come; -1 */
-    int wakes[2];      /* a pipe that ends the thread */
-    int *sockets;      /* of rank 0: by rank; else one, to rank 0. -1: none */
-    bool *has_left;    /* by socket: it has said that it leaves */
+    int listener;   /* of rank 0, until all have come; -1 */
+    int wakes[2];   /* a pipe that ends the thread */
+    int *sockets;   /* of rank 0: by rank; else one, to rank 0. -1: none */
+    bool *has_left; /* by socket: it has said that it leaves */
     bool has_thread;
     pthread_t thread;
-    atomic_size_t gone; /* 1 + the first rank that ended, or left; 0: none */
+    atomic_size_t gone;  /* 1 + the first rank that ended, or left; 0: none */
     atomic_bool is_lost; /* it has not said that it leaves */
 } gantry__watch_t;
 
