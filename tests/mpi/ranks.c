@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What tests/mpi/ranks.sh starts in several processes:
  *
- *   ranks follow EACH               Keras's trajectory; EACH ranks count as a machine, 0: as MPI says
- *   ranks sums EACH                 sums and broadcasts of many sizes, the same bits in all ranks
- *   ranks train FILE FROM TO KILL   trains epochs FROM to TO, with FILE as checkpoint; the last rank
- *                                   kills itself after step KILL, -1: never
- *   ranks differ                    rank 1 has another model
- *   ranks leave                     rank 1 releases its communicator before the others
- *   ranks heap                      allocations of rank 1 fail, one at a time */
+ *   ranks follow EACH              Keras's trajectory; EACH ranks are a machine, 0: as MPI says
+ *   ranks sums EACH                sums and broadcasts of many sizes, the same bits in all ranks
+ *   ranks train FILE FROM TO KILL  trains epochs FROM to TO, with FILE as checkpoint; the last
+ *                                  rank kills itself after step KILL, -1: never
+ *   ranks differ                   rank 1 has another model
+ *   ranks leave                    rank 1 releases its communicator before the others
+ *   ranks heap                     allocations of rank 1 fail, one at a time */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 #include <signal.h>
