@@ -3,7 +3,8 @@
  * device or on several.
  *
  *   text_classifier [options] [LABEL=FILE ...]    trains, and tests on held-out texts
- *   text_classifier --save FOLDER ...             keeps the model in FOLDER
+ *   text_classifier --save FOLDER ...             keeps the model in FOLDER; Ctrl-C ends the
+ *                                                 training, and the same line goes on with it
  *   text_classifier --load FOLDER --classify      reads texts from standard input, one a line
  *   text_classifier --replicas N ...              trains on N GPUs, or on N virtual devices
  *   mpirun -n N text_classifier ...               trains in N processes, on one machine or on many
@@ -24,6 +25,7 @@
 #include <gantry_train/mpi.h>
 #endif
 
+#include "example_interrupt.h"
 #include "text_words.h"
 
 #define LARGEST_REPLICAS 64
@@ -311,8 +313,6 @@ static gantry_dataset_t *make_dataset(const classifier_t *all, size_t first, siz
 
 /* ---- the model ---- */
 
-/* The guides end with a softmax. Keras finds the logits in front of it, and computes the loss from
- * those; here the layer's outputs are the logits. */
 static void make_model(classifier_t *all, const options_t *options) {
     gantry_model_t *model = gantry_sequential(
         all->runtime, &(gantry_model_options_t){.device = all->strategy ? NULL : options->device,
@@ -324,7 +324,7 @@ static void make_model(classifier_t *all, const options_t *options) {
     (void)gantry_model_add(model, gantry_conv1d_layer(32, 3, GANTRY_RELU, NULL));
     (void)gantry_model_add(model, gantry_max_pool1d_layer(2, NULL));
     (void)gantry_model_add(model, gantry_flatten(NULL));
-    (void)gantry_model_add(model, gantry_dense(all->texts.topic_count, GANTRY_LINEAR, NULL));
+    (void)gantry_model_add(model, gantry_dense(all->texts.topic_count, GANTRY_SOFTMAX, NULL));
     example_check(gantry_model_build(model, GANTRY_INT32, GANTRY_SHAPE(LENGTH)), "the model");
     all->model = model;
 }
@@ -332,12 +332,10 @@ static void make_model(classifier_t *all, const options_t *options) {
 static void compile_model(gantry_model_t *model) {
     gantry_metric_t *metrics[] = {gantry_sparse_categorical_accuracy(NULL),
                                   gantry_sparse_top_k_categorical_accuracy(5, NULL)};
-    const gantry_loss_options_t loss = {.from_logits = true};
     example_check(
         gantry_model_compile(
             model, &(gantry_compile_options_t){.optimizer = gantry_nadam(NULL),
                                                .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY,
-                                               .loss_options = &loss,
                                                .metrics = metrics,
                                                .metric_count = 2}),
         "gantry_model_compile");
@@ -356,6 +354,7 @@ typedef struct stopwatch_t {
     gantry_runtime_t *runtime;
     int64_t steps; /* of an epoch */
     double begin, best;
+    bool is_whole; /* the epoch's steps are all of this run */
 } stopwatch_t;
 
 static double now(void) {
@@ -368,13 +367,15 @@ static gantry_status_t start_watch(gantry_model_t *model, int64_t epoch, void *u
     stopwatch_t *watch = user;
     (void)model, (void)epoch;
     watch->begin = now();
+    watch->is_whole = false;
     return GANTRY_OK;
 }
 
 static gantry_status_t read_watch(gantry_model_t *model, int64_t step, bool *stops, void *user) {
     stopwatch_t *watch = user;
     (void)model, (void)stops;
-    if (step + 1 < watch->steps) return GANTRY_OK;
+    if (step == 0) watch->is_whole = true;
+    if (step + 1 < watch->steps || !watch->is_whole) return GANTRY_OK;
     const gantry_status_t status = gantry_runtime_synchronize(watch->runtime);
     const double seconds = now() - watch->begin;
     if (watch->best == 0 || seconds < watch->best) watch->best = seconds;
@@ -387,9 +388,35 @@ static void write_text(const char *text, void *user) {
     (void)fflush(stdout);
 }
 
+static void name_file(const char *folder, const char *name, char *path, size_t bytes) {
+    if ((size_t)snprintf(path, bytes, "%s/%s", folder, name) >= bytes)
+        stop("the folder's name is too long");
+}
+
+/* Trains, or ends the program after Ctrl-C. */
+static void fit(classifier_t *all, gantry_dataset_t *batches, gantry_fit_options_t options,
+                const char *folder) {
+    char backup[1024];
+    if (folder && !all->processes) {
+        name_file(folder, "training.safetensors", backup, sizeof backup);
+        (void)mkdir(folder, 0777); /* it may exist; fit tells of a folder that cannot be made */
+        options.backup = backup;
+    }
+    example_catch_interrupts(all->model);
+    const gantry_status_t status = gantry_model_fit(all->model, batches, &options);
+    example_release_interrupts();
+    if (status != GANTRY_CANCELLED) {
+        example_check(status, "gantry_model_fit");
+        return;
+    }
+    (void)printf("%s\n", gantry_last_message());
+    exit(EXAMPLE_INTERRUPTED);
+}
+
 static void train(classifier_t *all, const options_t *options) {
     const size_t used = all->texts.count - all->held_out;
-    stopwatch_t watch = {all->runtime, ((int64_t)used - 1) / options->batch + 1, 0, 0};
+    stopwatch_t watch = {.runtime = all->runtime,
+                         .steps = ((int64_t)used - 1) / options->batch + 1};
     const gantry_callback_t timing = {.struct_size = sizeof timing,
                                       .user = &watch,
                                       .epoch_begin = start_watch,
@@ -402,29 +429,24 @@ static void train(classifier_t *all, const options_t *options) {
     gantry_dataset_t *held_out =
         gantry_dataset_batch(make_dataset(all, used, all->held_out), options->batch, false);
     if (!batches || !held_out) stop(gantry_last_message());
-    const gantry_fit_options_t fit = {.epochs = options->epochs,
-                                      .validation = held_out,
-                                      .callbacks = callbacks,
-                                      .callback_count = 1,
-                                      .write = write_text,
-                                      .is_terminal = isatty(STDOUT_FILENO) == 1};
-    example_check(gantry_model_fit(all->model, batches, &fit), "gantry_model_fit");
+    fit(all, batches,
+        (gantry_fit_options_t){.epochs = options->epochs,
+                               .validation = held_out,
+                               .callbacks = callbacks,
+                               .callback_count = 1,
+                               .write = write_text,
+                               .is_terminal = isatty(STDOUT_FILENO) == 1},
+        options->save);
     double values[3]; /* the loss and the metrics */
     example_check(gantry_model_evaluate(all->model, held_out, values, 3), "gantry_model_evaluate");
-    (void)printf(
-        "%.0f texts/s in the fastest epoch\n"
-        "held-out accuracy: %.4f, among the first five: %.4f\n",
-        (double)used / watch.best, values[1], values[2]);
+    if (watch.best > 0)
+        (void)printf("%.0f texts/s in the fastest epoch\n", (double)used / watch.best);
+    (void)printf("held-out accuracy: %.4f, among the first five: %.4f\n", values[1], values[2]);
     gantry_dataset_release(batches);
     gantry_dataset_release(held_out);
 }
 
 /* ---- saving and loading ---- */
-
-static void name_file(const char *folder, char *path, size_t bytes) {
-    if ((size_t)snprintf(path, bytes, "%s/model.safetensors", folder) >= bytes)
-        stop("the folder's name is too long");
-}
 
 static char *join_topics(const texts_t *texts) {
     const char *names[LARGEST_TOPICS];
@@ -444,8 +466,7 @@ static void save(const classifier_t *all, const char *folder) {
         entries[i].name = gantry_variable_name(entries[i].variable);
     }
     const gantry_checkpoint_text_t texts[] = {{"topics", topics}, {"vocabulary", words}};
-    name_file(folder, path, sizeof path);
-    (void)mkdir(folder, 0777); /* it may exist; the save tells of a folder that cannot be made */
+    name_file(folder, "model.safetensors", path, sizeof path);
     gantry_scope_t *scope = gantry_scope_begin(all->runtime, NULL);
     (void)gantry_checkpoint_save(scope, path, entries, count, texts, 2);
     example_check(gantry_scope_end(scope), "saving the model");
@@ -470,7 +491,7 @@ static void load_lists(classifier_t *all, const gantry_checkpoint_t *file) {
 static void load(classifier_t *all, const options_t *options) {
     char path[1024];
     gantry_checkpoint_t *file;
-    name_file(options->load, path, sizeof path);
+    name_file(options->load, "model.safetensors", path, sizeof path);
     example_check(gantry_checkpoint_open(path, &file), "loading the model");
     load_lists(all, file);
     make_model(all, options);
@@ -502,9 +523,8 @@ static void print_topics(const classifier_t *all, const char *line) {
     const gantry_tensor_t *x = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(1, LENGTH), row,
                                                sizeof row),
                           *places = NULL;
-    const gantry_tensor_t *logits = gantry_model_call(all->model, scope, &x, 1, false);
     const gantry_tensor_t *best =
-        gantry_top_k(scope, gantry_softmax(scope, logits), shown, &places);
+        gantry_top_k(scope, gantry_model_call(all->model, scope, &x, 1, false), shown, &places);
     (void)gantry_tensor_read(best, chances, (size_t)shown * sizeof *chances);
     (void)gantry_tensor_read(places, topics, (size_t)shown * sizeof *topics);
     example_check(gantry_scope_end(scope), "classifying");

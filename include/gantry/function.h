@@ -51,7 +51,7 @@ typedef enum gantry_pass_t {
     GANTRY_PASS_ELEMENTWISE_FUSION = 1 << 3,
     /** A result lies in the memory of an input that ends with its node. */
     GANTRY_PASS_IN_PLACE = 1 << 4,
-    /** Copies between devices begin as soon as their source is there. */
+    /** Copies to devices with a queue begin as soon as their source is there. */
     GANTRY_PASS_EARLY_COPIES = 1 << 5,
     /** The kernel of a matrix product or a convolution also computes the elementwise ops behind it:
      * bias and activation. cuBLASLt may choose another algorithm for such a product;

@@ -114,7 +114,7 @@ GANTRY_API gantry_layer_t *gantry_flatten(const char *name);
 /** Reshape: the elements of each sample in another shape, which does not name the batch. */
 GANTRY_API gantry_layer_t *gantry_reshape_layer(gantry_shape_t shape, const char *name);
 /** Dropout: in training, elements become 0 with probability rate, and the others are divided by
- * 1 - rate. */
+ * 1 - rate. The draws follow from the model's seed. */
 GANTRY_API gantry_layer_t *gantry_dropout_layer(double rate, const char *name);
 /** Activation. */
 GANTRY_API gantry_layer_t *gantry_activation_layer(gantry_activation_t activation,
@@ -182,7 +182,8 @@ GANTRY_API gantry_layer_t *gantry_concatenate_layer(int32_t axis, const char *na
 
 /* ---- layers of a program's own ---- */
 
-/** One call of a layer, in a scope that runs or records. The struct may grow. */
+/** One call of a layer, in a scope that runs or records. The struct may grow; a layer that calls
+ * another one hands on a copy. */
 typedef struct gantry_layer_call_t {
     gantry_scope_t *scope;                /**< Where its ops go. */
     const gantry_tensor_t *const *inputs; /**< The inputs. */
@@ -193,6 +194,7 @@ typedef struct gantry_layer_call_t {
     bool training;       /**< Whether the model is trained. */
     /** New values of weights that are not trained, by the place of the weight; NULL: it stays. */
     const gantry_tensor_t **updates;
+    struct gantry__model_run_t *run; /**< The library's own. */
 } gantry_layer_call_t;
 
 /** What a layer does. The struct is copied. */
@@ -207,6 +209,11 @@ typedef struct gantry_layer_kind_t {
     const gantry_tensor_t *(*call)(const gantry_layer_call_t *call, void *user);
     void (*release)(void *user); /**< Ends user; NULL: nothing is to be done. */
 } gantry_layer_kind_t;
+
+/** In call: the generator of this layer's random numbers, of its place in the model and the device.
+ * Its numbers follow from the model's seed, and gantry_model_save keeps its state. The model owns
+ * it. NULL after a failure, which the scope keeps, and in a call that no model makes. */
+GANTRY_API gantry_generator_t *gantry_layer_generator(const gantry_layer_call_t *call);
 
 /** Makes a layer. name NULL: the kind's name in small letters, with a number. */
 GANTRY_API gantry_layer_t *gantry_layer_create(const gantry_layer_kind_t *kind, void *user,

@@ -45,6 +45,21 @@ typedef struct gantry_model_options_t {
     const gantry_strategy_t *strategy; /**< Several devices; NULL: one. It outlives the model. */
 } gantry_model_options_t;
 
+/* ---- replicas of unlike speed ---- */
+
+/** Shares each batch out by weights, one for each replica of the model's strategy: 3 and 1 give the
+ * first one three quarters of the rows, and every replica gets one row at least. Loss and gradients
+ * stay those of the whole batch. weights NULL: equal parts, as before any call. */
+GANTRY_API gantry_status_t gantry_model_set_replica_weights(gantry_model_t *model,
+                                                            const double *weights, size_t count);
+/** Measures weights and sets them: times forward and backward pass of the first batch on each
+ * replica alone; a weight is the inverse of the time. The model is compiled. It is built if it is
+ * not yet, and its variables stay as they are. Writes count weights, whose mean is 1, to
+ * out_weights, which may be NULL. */
+GANTRY_API gantry_status_t gantry_model_measure_replicas(gantry_model_t *model,
+                                                         gantry_dataset_t *batches,
+                                                         double *out_weights, size_t count);
+
 /* ---- putting a model together ---- */
 
 /** Begins a model whose layers follow each other. NULL after a failure. */
@@ -85,8 +100,9 @@ GANTRY_API gantry_variable_t *gantry_model_variable(const gantry_model_t *model,
 GANTRY_API gantry_status_t gantry_model_set_variable(gantry_model_t *model, size_t index,
                                                      const void *data, size_t bytes);
 
-/** Saves weights, and the optimizer's state if the model is compiled and was trained or loaded, as
- * safetensors (gantry_train/checkpoint.h): written beside the file, then renamed. */
+/** Saves weights, the state of layers that draw random numbers, and the optimizer's state if the
+ * model is compiled and was trained or loaded, as safetensors (gantry_train/checkpoint.h): written
+ * beside the file, then renamed. */
 GANTRY_API gantry_status_t gantry_model_save(gantry_model_t *model, const char *path);
 /** Sets weights and the optimizer's state to those of a file, on all devices: all, or none after a
  * failure. The model is built and has the layers of the one that was saved. A training that goes on
@@ -140,7 +156,14 @@ typedef struct gantry_callback_t {
                                  bool *stop, void *user);
     /** After a step of the training; *stop ends the training after it. */
     gantry_status_t (*step_end)(gantry_model_t *model, int64_t step, bool *stop, void *user);
+    /** Writes the callback's state for a backup: a text of less than `bytes`. */
+    gantry_status_t (*get_state)(char *out, size_t bytes, void *user);
+    /** Sets the state that get_state wrote, of a training that goes on. */
+    gantry_status_t (*set_state)(const char *text, void *user);
 } gantry_callback_t;
+
+/** The room that get_state has. */
+#define GANTRY_CALLBACK_STATE_BYTES 1024
 
 /** Takes a text of the training's progress. */
 typedef void (*gantry_write_fn)(const char *text, void *user);
@@ -157,12 +180,23 @@ typedef struct gantry_fit_options_t {
     void *write_user;      /**< Last argument of write. */
     /** Whether write goes to a terminal: then a bar is drawn again and again. */
     bool is_terminal;
+    /** A file from which an interrupted training goes on, as Keras's BackupAndRestore. It is
+     * written after each epoch, and when gantry_model_stop ends the training; it is removed when
+     * the training is complete. If it exists, the training goes on from its epoch and step, and
+     * takes the steps that it would have taken, bit for bit, with data sets, callbacks and a model
+     * made as before. gantry_model_load reads it, too. NULL: none. */
+    const char *backup;
+    int64_t backup_steps; /**< Writes it also after this many steps of an epoch; 0: it does not. */
 } gantry_fit_options_t;
 
 /** Trains on a data set of batches: elements of the inputs, then the labels, then (perhaps) weights
  * of the samples. options may be NULL. */
 GANTRY_API gantry_status_t gantry_model_fit(gantry_model_t *model, gantry_dataset_t *batches,
                                             const gantry_fit_options_t *options);
+/** Ends the training of the model after the step that runs, or the next training before its first
+ * step. gantry_model_fit then writes its backup, if it has one, and returns Cancelled, with the
+ * epoch and the step in the text. A handler of signals and any thread may call it. */
+GANTRY_API void gantry_model_stop(gantry_model_t *model);
 /** Tests: writes the loss and each metric, 1 + metric_count numbers, to out_values. */
 GANTRY_API gantry_status_t gantry_model_evaluate(gantry_model_t *model, gantry_dataset_t *batches,
                                                  double *out_values, size_t capacity);

@@ -213,7 +213,7 @@ GANTRY_API gantry_status_t gantry_optimizer_set_learning_rate(gantry_optimizer_t
 GANTRY_API gantry_status_t gantry_optimizer_get_learning_rate(gantry_optimizer_t *optimizer,
                                                               double *out_learning_rate);
 /** Lists the variables that hold its state, which it owns: for each device and type the number of
- * steps (int64), the learning rate if there is no schedule, and further scalars, then all slots.
+ * steps (int64), the learning rate if there is no schedule, further scalars, and then the slots.
  * None before it is built. Writes up to capacity pointers, and the full count. */
 GANTRY_API gantry_status_t gantry_optimizer_get_variables(gantry_optimizer_t *optimizer,
                                                           size_t capacity,

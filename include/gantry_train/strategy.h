@@ -3,11 +3,23 @@
  * Strategies: training on several devices, as TensorFlow's MirroredStrategy.
  *
  * Each device, a replica, has a copy of all variables and computes the gradients of its part of
- * each batch. The gradients of all are added, each device adding one part, and every copy is
- * updated by the sum. The order of the additions depends on the number of replicas alone.
+ * each batch. The gradients of all are added, and every copy is updated by the sum. The order of
+ * the additions depends on the number of replicas alone. Of a model this is an option
+ * (gantry_train/model.h). A loop of a program's own is written with the calls of this header:
+ *
+ *     gantry_mirrored_variable_t *w = gantry_mirrored_variable(strategy, scope, initial, "w",
+ *                                                              GANTRY_AGGREGATION_MEAN);
+ *     gantry_strategy_run(strategy, scope, compute_gradient, &job);   // fills job.gradients
+ *     gantry_strategy_reduce(strategy, scope, GANTRY_REDUCE_MEAN, job.gradients, job.means);
+ *     gantry_strategy_run(strategy, scope, update_by_mean, &job);
+ *
+ * All of that works where ops run at once and in the body of a function, in which the replicas run
+ * at the same time. The runtime's log gets TensorFlow's lines: the devices of a strategy, and how
+ * the gradients of a step are reduced.
  *
  * Several processes, on one machine or on many, train one model by gantry_multi_worker_strategy,
- * as TensorFlow's MultiWorkerMirroredStrategy. gantry_train_mpi/mpi.h connects them by MPI. */
+ * as TensorFlow's MultiWorkerMirroredStrategy. gantry_train_mpi/mpi.h connects them by MPI. The
+ * calls for loops of a program's own stay in one process. Externally synchronised. */
 #ifndef GANTRY_TRAIN_STRATEGY_H
 #define GANTRY_TRAIN_STRATEGY_H
 
@@ -63,6 +75,60 @@ GANTRY_API void gantry_strategy_release(gantry_strategy_t *strategy);
 GANTRY_API size_t gantry_strategy_replica_count(const gantry_strategy_t *strategy);
 /** The full name of a replica's device; the strategy owns it. NULL for no such replica. */
 GANTRY_API const char *gantry_strategy_device(const gantry_strategy_t *strategy, size_t replica);
+
+/* ---- loops of a program's own ---- */
+
+/** Computes for one replica in a scope on its device. The results are the program's to keep:
+ * gantry_scope_keep moves a tensor to the scope of gantry_strategy_run. */
+typedef void (*gantry_replica_fn)(gantry_scope_t *scope, size_t replica, void *user);
+/** Calls a function for each replica, in order, each with a scope of its own in `scope`. The first
+ * failure ends it. Returns the scope's status. */
+GANTRY_API gantry_status_t gantry_strategy_run(const gantry_strategy_t *strategy,
+                                               gantry_scope_t *scope, gantry_replica_fn run,
+                                               void *user);
+
+/** How values of replicas become one. */
+typedef enum gantry_reduce_op_t {
+    GANTRY_REDUCE_SUM = 0, /**< Their sum, in the order of the replicas. */
+    GANTRY_REDUCE_MEAN = 1 /**< Their sum, divided by the number of replicas. */
+} gantry_reduce_op_t;
+/** Reduces a tensor of each replica, all of one type and shape, and writes the result for each
+ * replica, on its device. The scope owns the results, which are NULL after a failure. MEAN refuses
+ * types that are not floating. Returns the scope's status. */
+GANTRY_API gantry_status_t gantry_strategy_reduce(const gantry_strategy_t *strategy,
+                                                  gantry_scope_t *scope, gantry_reduce_op_t op,
+                                                  const gantry_tensor_t *const *values,
+                                                  const gantry_tensor_t **out_values);
+
+/** How values that replicas assign to a mirrored variable become one. */
+typedef enum gantry_aggregation_t {
+    GANTRY_AGGREGATION_NONE = 0, /**< Not at all: gantry_mirrored_variable_assign is refused. */
+    GANTRY_AGGREGATION_SUM = 1,  /**< Their sum. */
+    GANTRY_AGGREGATION_MEAN = 2, /**< Their mean; not of a type that is not floating. */
+    GANTRY_AGGREGATION_ONLY_FIRST_REPLICA = 3 /**< Replica 0's. */
+} gantry_aggregation_t;
+
+/** A variable with a copy on each replica. The caller that made it releases it. */
+typedef struct gantry_mirrored_variable_t gantry_mirrored_variable_t;
+
+/** Makes a variable on each replica, all with initial's value; they are named "w", "w/replica_1"
+ * and so on. The strategy outlives it. NULL after a failure, which the scope keeps: InvalidArgument
+ * for MEAN of a type that is not floating. name may be NULL. */
+GANTRY_API gantry_mirrored_variable_t *gantry_mirrored_variable(const gantry_strategy_t *strategy,
+                                                                gantry_scope_t *scope,
+                                                                const gantry_tensor_t *initial,
+                                                                const char *name,
+                                                                gantry_aggregation_t aggregation);
+/** Releases a mirrored variable; NULL does no harm. */
+GANTRY_API void gantry_mirrored_variable_release(gantry_mirrored_variable_t *variable);
+/** The copy of a replica; the mirrored variable owns it. NULL for no such replica. */
+GANTRY_API gantry_variable_t *gantry_mirrored_variable_copy(
+    const gantry_mirrored_variable_t *variable, size_t replica);
+/** Aggregates a value of each replica and assigns the result to every copy. Returns the scope's
+ * status. */
+GANTRY_API gantry_status_t gantry_mirrored_variable_assign(gantry_mirrored_variable_t *variable,
+                                                           gantry_scope_t *scope,
+                                                           const gantry_tensor_t *const *values);
 
 #ifdef __cplusplus
 }

@@ -155,8 +155,8 @@ static const gantry__slot_t *find_memory_donor(const gantry__schedule_t *schedul
         const gantry__slot_t *slot = &schedule->slots[act->inputs[i]];
         const gantry__value_t *value = &schedule->graph->values[slot->value];
         if (slot->kind == GANTRY__SLOT_ARENA && slot->last_step == step &&
-            slot->lane == act->lane && value->bytes == result->bytes &&
-            value->elements == result->elements)
+            slot->device == act->device && slot->lane == act->lane &&
+            value->bytes == result->bytes && value->elements == result->elements)
             return slot;
     }
     return NULL;

@@ -15,18 +15,24 @@ static gantry_status_t dense_build(gantry_layer_t *layer, const gantry_shape_t *
     return gantry__kernel_add_weights(layer, k, GANTRY_SHAPE(from, k->units), k->units);
 }
 
-/* More than two dimensions are rows of one matrix. */
+/* More than two dimensions are rows of one matrix. A softmax and a sigmoid come behind the reshape,
+ * so that a loss finds the logits behind the output. */
 static tensor *dense_call(const gantry_layer_call_t *call, void *user) {
     gantry_scope_t *s = call->scope;
     tensor *x = call->inputs[0];
     gantry_shape_t shape = *gantry_tensor_shape(x);
-    const gantry__kernel_t *k = user;
+    gantry__kernel_t k = *(const gantry__kernel_t *)user;
+    gantry_activation_t late = GANTRY_LINEAR;
     const int64_t from = shape.dims[shape.rank - 1];
+    if (shape.rank > 2 && (k.activation == GANTRY_SOFTMAX || k.activation == GANTRY_SIGMOID)) {
+        late = k.activation;
+        k.activation = GANTRY_LINEAR;
+    }
     tensor *rows = shape.rank > 2 ? gantry_reshape(s, x, GANTRY_SHAPE(-1, from)) : x;
-    tensor *y = gantry__kernel_finish(call, k, gantry_matmul(s, rows, call->weights[0], NULL));
+    tensor *y = gantry__kernel_finish(call, &k, gantry_matmul(s, rows, call->weights[0], NULL));
     if (shape.rank == 2) return y;
-    shape.dims[shape.rank - 1] = k->units;
-    return gantry_reshape(s, y, shape);
+    shape.dims[shape.rank - 1] = k.units;
+    return gantry_activate(s, late, gantry_reshape(s, y, shape));
 }
 
 gantry_layer_t *gantry_dense(int64_t units, gantry_activation_t activation,

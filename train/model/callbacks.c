@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "train/base/fail.h"
@@ -22,11 +23,41 @@ typedef struct own_callback_t {
     void *rate_user;
 } own_callback_t;
 
+/* ---- the state of those that watch a value ---- */
+
+static gantry_status_t get_state(char *out, size_t bytes, void *user) {
+    const own_callback_t *own = user;
+    (void)snprintf(out, bytes, "%d %a %lld", own->has_best ? 1 : 0, own->best,
+                   (long long)own->waited);
+    return GANTRY_OK;
+}
+
+static gantry_status_t set_state(const char *text, void *user) {
+    own_callback_t *own = user;
+    char *end;
+    const bool has_best = strtol(text, &end, 10) != 0;
+    const double best = strtod(end, &end);
+    const int64_t waited = strtoll(end, &end, 10);
+    if (*end || waited < 0)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "a callback's state is \"%.100s\"; one of a callback that watches %s is accepted", text,
+            own->monitor);
+    own->has_best = has_best;
+    own->best = best;
+    own->waited = waited;
+    return GANTRY_OK;
+}
+
+/* ---- made and released ---- */
+
 static own_callback_t *make(const char *text, const char *monitor) {
     own_callback_t *own = gantry__train_alloc(1, sizeof *own);
     if (!own) return NULL;
     own->callback.struct_size = sizeof own->callback;
     own->callback.user = own;
+    own->callback.get_state = monitor ? get_state : NULL;
+    own->callback.set_state = monitor ? set_state : NULL;
     if ((text && !(own->text = gantry__train_strdup(text))) ||
         (monitor && !(own->monitor = gantry__train_strdup(monitor)))) {
         gantry_callback_release(&own->callback);

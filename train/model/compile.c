@@ -6,7 +6,7 @@
 #include "train/base/memory.h"
 #include "train/model/worker.h"
 
-static void forget_steps(gantry_model_t *model) {
+void gantry__model_forget_steps(gantry_model_t *model) {
     for (size_t i = 0; i < sizeof model->steps / sizeof model->steps[0]; ++i) {
         gantry_function_release(model->steps[i]);
         model->steps[i] = NULL;
@@ -84,7 +84,7 @@ static gantry_status_t model_compile(gantry_model_t *model, const gantry_compile
     model->loss_options = loss_options;
     model->runs_eagerly = o->runs_eagerly;
     model->is_compiled = true;
-    forget_steps(model);
+    gantry__model_forget_steps(model);
     return GANTRY_OK;
 }
 

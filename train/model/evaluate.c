@@ -76,6 +76,9 @@ static gantry_status_t step_all(gantry_model_t *model, gantry__step_t step,
     for (;;) {
         GANTRY__TRAIN_TRY(gantry_dataset_iterator_next(iterator, &batch, &count, &end));
         if (end) return GANTRY_OK;
+        if (model->is_validated && gantry__model_is_stopped(model))
+            return gantry__train_fail(GANTRY_CANCELLED, "the validation of model %s was stopped",
+                                      model->name);
         GANTRY__TRAIN_TRY(gantry__model_build_for(model, batch, count));
         GANTRY__TRAIN_TRY(step_on(model, step, batch, count, take, user));
         if (model->worker) {

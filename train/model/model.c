@@ -7,6 +7,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
+#include "train/model/draws.h"
 #include "train/model/worker.h"
 #include "train/strategy/strategy_state.h"
 
@@ -113,6 +114,7 @@ void gantry_model_release(gantry_model_t *model) {
     for (size_t i = 0; i < model->metric_count; ++i) gantry_metric_release(model->metrics[i]);
     gantry__train_free((void *)model->metrics);
     release_variables(model);
+    gantry__model_release_draws(model);
     for (size_t i = 0; i < model->layer_count; ++i) gantry_layer_release(model->layers[i]);
     gantry__train_free((void *)model->layers);
     for (size_t i = 0; i < model->value_count; ++i) gantry__train_free(model->values[i].inputs);
@@ -120,6 +122,7 @@ void gantry_model_release(gantry_model_t *model) {
     for (size_t r = 0; model->devices && r < model->replica_count; ++r)
         gantry__train_free(model->devices[r]);
     gantry__train_free((void *)model->devices);
+    gantry__train_free(model->replica_weights);
     gantry__worker_release(model->worker);
     gantry__train_free(model->message);
     gantry__train_free(model->name);

@@ -3,6 +3,8 @@
 #ifndef GANTRY_TRAIN_MODEL_STATE_H
 #define GANTRY_TRAIN_MODEL_STATE_H
 
+#include <stdatomic.h>
+
 #include <gantry_train/model.h>
 
 #include "train/layer/layer_state.h"
@@ -48,6 +50,7 @@ struct gantry_model_t {
     char *message;
     char **devices; /* of replicas; an entry may be NULL: no request */
     size_t replica_count;
+    double *replica_weights; /* shares of a batch; NULL: equal */
     gantry_layer_t **layers;
     size_t layer_count, layer_capacity;
     gantry__value_t *values;
@@ -55,6 +58,7 @@ struct gantry_model_t {
     int32_t output;                                  /* -1: the last value */
     gantry__model_variable_t *variables;
     size_t variable_count;
+    gantry_generator_t **generators; /* by value and replica, or NULL; draws.h */
     gantry_optimizer_t *optimizer;
     gantry_loss_t loss;
     gantry_loss_options_t loss_options;
@@ -62,6 +66,8 @@ struct gantry_model_t {
     size_t metric_count;
     gantry_function_t *steps[3]; /* by gantry__step_t; NULL: not traced yet */
     gantry__step_body_t bodies[3];
+    atomic_bool is_stopped; /* gantry_model_stop asks a training to end */
+    bool is_validated;      /* a training tests it, which a stop ends, too */
 };
 
 /* One run of the layers. */
@@ -70,6 +76,7 @@ typedef struct gantry__model_run_t {
     gantry_scope_t *scope;
     const gantry_tensor_t *const *inputs;
     size_t replica;
+    size_t value; /* the one that is computed */
     bool training;
     /* by variable: values, and new values of those that are not trained */
     const gantry_tensor_t **weights, **updates;
@@ -105,6 +112,12 @@ gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_arra
 
 /* Makes the optimizer's variables beside the model's; again, it does nothing. */
 gantry_status_t gantry__model_build_optimizer(gantry_model_t *model);
+
+/* Functions of steps are traced again. */
+void gantry__model_forget_steps(gantry_model_t *model);
+static inline bool gantry__model_is_stopped(gantry_model_t *model) {
+    return atomic_load_explicit(&model->is_stopped, memory_order_relaxed);
+}
 
 /* ---- steps: step.c ---- */
 

@@ -84,7 +84,8 @@ static const gantry_tensor_t *build_value(gantry__model_run_t *run, const gantry
                                           .weights = weights,
                                           .weight_count = layer->weight_count,
                                           .training = run->training,
-                                          .updates = weights + layer->weight_count};
+                                          .updates = weights + layer->weight_count,
+                                          .run = run};
         output = layer->kind.call(&call, layer->user);
     }
     gantry__train_free((void *)weights);
@@ -103,7 +104,8 @@ static const gantry_tensor_t *call_layer(gantry__model_run_t *run, const gantry_
                                       .weights = run->weights + layer->first_variable,
                                       .weight_count = layer->weight_count,
                                       .training = run->training,
-                                      .updates = run->updates + layer->first_variable};
+                                      .updates = run->updates + layer->first_variable,
+                                      .run = run};
     return layer->kind.call(&call, layer->user);
 }
 
@@ -131,6 +133,7 @@ const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run) {
         }
         for (size_t i = 0; i < value->input_count; ++i)
             run->layer_inputs[i] = run->values[value->inputs[i]];
+        run->value = v;
         run->values[v] = run->builds ? build_value(run, value) : call_layer(run, value);
         if (!run->values[v] || gantry_scope_status(run->scope) != GANTRY_OK) {
             say_layer(run, value);

@@ -15,9 +15,27 @@ typedef const gantry_tensor_t tensor;
 
 static int64_t batch_of(tensor *x) { return gantry_tensor_shape(x)->dims[0]; }
 
-/* The first row of a replica's part; the first parts are one row longer. */
+/* By weights; each replica before has a row at least, and each one from here on. */
+static int64_t weighted_row(const gantry__step_call_t *c, size_t replica) {
+    const double *weights = c->model->replica_weights;
+    const size_t parts = c->model->replica_count;
+    double all = 0, before = 0;
+    int64_t row = 0;
+    for (size_t r = 0; r < parts; ++r) all += weights[r];
+    for (size_t r = 0; r < replica; ++r) {
+        before += weights[r];
+        const int64_t wanted = (int64_t)((double)c->rows * (before / all) + 0.5),
+                      most = c->rows - (int64_t)(parts - r - 1);
+        row = wanted > row + 1 ? wanted : row + 1;
+        if (row > most) row = most;
+    }
+    return row;
+}
+
+/* The first row of a replica's part; the first of equal parts are one row longer. */
 static int64_t first_row(const gantry__step_call_t *c, size_t replica) {
     const int64_t rows = c->rows, parts = (int64_t)c->model->replica_count, r = (int64_t)replica;
+    if (c->model->replica_weights && rows >= parts) return weighted_row(c, replica);
     return r * (rows / parts) + (r < rows % parts ? r : rows % parts);
 }
 
@@ -33,7 +51,8 @@ static tensor *part_of(const gantry__step_call_t *c, gantry_scope_t *scope, tens
 
 /* ---- one replica ---- */
 
-static void run_layers(gantry__step_call_t *c, gantry__replica_t *replica, gantry_scope_t *scope) {
+static void run_layers(gantry__step_call_t *c, gantry__replica_t *replica) {
+    gantry_scope_t *scope = replica->scope;
     gantry__model_run_t *run = &replica->run;
     const size_t count = c->model->input_count;
     for (size_t i = 0; i < count; ++i) replica->inputs[i] = part_of(c, scope, c->batch[i], replica);
@@ -45,14 +64,17 @@ static void run_layers(gantry__step_call_t *c, gantry__replica_t *replica, gantr
 }
 
 /* The part's share of the batch's loss: parts of unlike sizes count by their rows. */
-static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica,
-                         gantry_scope_t *scope) {
+static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica) {
+    gantry_scope_t *scope = replica->scope;
     const gantry_model_t *model = c->model;
     gantry_loss_options_t options = model->loss_options;
     tensor *labels = part_of(c, scope, c->batch[model->input_count], replica);
+    tensor *logits = gantry__logits_find(&replica->logits, replica->output);
     options.struct_size = sizeof options;
+    if (logits) options.from_logits = true;
     if (c->sample_weights) options.sample_weights = part_of(c, scope, c->sample_weights, replica);
-    tensor *loss = gantry_loss(scope, model->loss, labels, replica->output, &options);
+    tensor *loss =
+        gantry_loss(scope, model->loss, labels, logits ? logits : replica->output, &options);
     if (loss && replica->rows != c->rows && options.reduction != GANTRY_REDUCTION_SUM)
         loss = gantry_mul(scope, loss,
                           gantry__train_constant(scope, gantry_tensor_dtype(loss),
@@ -62,53 +84,75 @@ static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica,
     replica->loss = loss;
 }
 
-static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica, gantry_tape_t *tape) {
-    const gantry_model_t *model = c->model;
-    size_t count = 0;
-    for (size_t i = 0; i < model->variable_count; ++i) {
-        if (model->variables[i].weight->is_trained)
-            c->sources[count++].variable = model->variables[i].copies[replica->run.replica];
+static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica) {
+    (void)gantry_tape_gradient(replica->tape, replica->loss, NULL, replica->sources,
+                               c->trained_count, NULL, replica->gradients);
+    for (size_t i = 0; i < c->trained_count; ++i) {
+        if (replica->gradients[i])
+            c->reduced[i] = gantry_scope_keep(replica->scope, replica->gradients[i]);
     }
-    (void)gantry_tape_gradient(tape, replica->loss, NULL, c->sources, count, NULL,
-                               replica->gradients);
 }
 
 /* What outlives the replica's scope moves to the step's. */
-static void keep_results(gantry__step_call_t *c, gantry__replica_t *replica,
-                         gantry_scope_t *scope) {
+static void keep_results(gantry__step_call_t *c, gantry__replica_t *replica) {
+    gantry_scope_t *scope = replica->scope;
     const gantry_model_t *model = c->model;
     replica->output = gantry_scope_keep(scope, gantry_identity(scope, replica->output));
     if (replica->loss) replica->loss = gantry_scope_keep(scope, replica->loss);
-    for (size_t i = 0; i < c->trained_count; ++i) {
-        if (replica->gradients[i])
-            replica->gradients[i] = gantry_scope_keep(scope, replica->gradients[i]);
-    }
     for (size_t i = 0; i < model->variable_count; ++i) {
         tensor **update = &replica->run.updates[i];
         if (*update) *update = gantry_scope_keep(scope, gantry_identity(scope, *update));
     }
 }
 
-static void run_replica(gantry__step_call_t *c, gantry__replica_t *replica) {
-    gantry_scope_t *scope = gantry__model_scope(c->model, c->scope, replica->run.replica);
-    if (!scope) {
-        (void)gantry__train_hand_on(c->scope, GANTRY_RESOURCE_EXHAUSTED);
+void gantry__step_note(gantry__step_call_t *c, gantry_status_t status) {
+    if (status != GANTRY_OK) (void)gantry__train_hand_on(c->scope, status);
+}
+
+bool gantry__step_has_failed(const gantry__step_call_t *c) {
+    return gantry_scope_status(c->scope) != GANTRY_OK;
+}
+
+void gantry__step_begin_replica(gantry__step_call_t *c, gantry__replica_t *replica) {
+    replica->scope = gantry__model_scope(c->model, c->scope, replica->run.replica);
+    if (!replica->scope) {
+        gantry__step_note(c, GANTRY_RESOURCE_EXHAUSTED);
         return;
     }
-    gantry_tape_t *tape = c->step == GANTRY__STEP_TRAIN ? gantry_tape_begin(scope, NULL) : NULL;
-    run_layers(c, replica, scope);
-    if (c->step != GANTRY__STEP_PREDICT && replica->output) compute_loss(c, replica, scope);
-    if (tape && replica->loss) differentiate(c, replica, tape);
-    gantry_tape_end(tape);
-    if (gantry_scope_status(scope) == GANTRY_OK) keep_results(c, replica, scope);
-    gantry_status_t status = gantry_scope_end(scope);
-    if (status != GANTRY_OK) (void)gantry__train_hand_on(c->scope, status);
+    if (c->step != GANTRY__STEP_PREDICT)
+        gantry__logits_watch(&replica->logits, replica->scope, c->model->loss);
+    if (c->step == GANTRY__STEP_TRAIN) replica->tape = gantry_tape_begin(replica->scope, NULL);
+    run_layers(c, replica);
+    if (c->step != GANTRY__STEP_PREDICT && replica->output) compute_loss(c, replica);
+}
+
+void gantry__step_end_replica(gantry__step_call_t *c, gantry__replica_t *replica) {
+    gantry__backprop_end(replica->backprop);
+    gantry_tape_end(replica->tape);
+    gantry__logits_deinit(&replica->logits);
+    replica->backprop = NULL;
+    replica->tape = NULL;
+    if (!replica->scope) return;
+    if (gantry_scope_status(replica->scope) == GANTRY_OK) keep_results(c, replica);
+    gantry__step_note(c, gantry_scope_end(replica->scope));
+    replica->scope = NULL;
+}
+
+static void run_replica(gantry__step_call_t *c, gantry__replica_t *replica) {
+    gantry__step_begin_replica(c, replica);
+    if (replica->tape && replica->loss) differentiate(c, replica);
+    gantry__step_end_replica(c, replica);
 }
 
 /* ---- all replicas together ---- */
 
-static bool has_failed(const gantry__step_call_t *c) {
-    return gantry_scope_status(c->scope) != GANTRY_OK;
+static void run_replicas(gantry__step_call_t *c) {
+    if (c->step == GANTRY__STEP_TRAIN && c->model->replica_count > 1) {
+        gantry__step_train_replicas(c);
+        return;
+    }
+    for (size_t r = 0; r < c->replica_count && !gantry__step_has_failed(c); ++r)
+        run_replica(c, &c->replicas[r]);
 }
 
 static tensor *join_outputs(gantry__step_call_t *c, gantry_scope_t *scope) {
@@ -148,9 +192,8 @@ static void assign_updates(gantry__step_call_t *c) {
 
 static void apply_gradients(gantry__step_call_t *c) {
     gantry_model_t *model = c->model;
-    gantry__step_reduce(c);
     /* a call for each replica: a norm of all gradients is that of one replica's */
-    for (size_t r = 0; r < model->replica_count && !has_failed(c); ++r) {
+    for (size_t r = 0; r < model->replica_count && !gantry__step_has_failed(c); ++r) {
         size_t count = 0;
         for (size_t i = 0; i < model->variable_count; ++i) {
             if (model->variables[i].weight->is_trained)
@@ -170,7 +213,7 @@ static void finish_step(gantry__step_call_t *c) {
         update_metrics(c, scope);
     gantry_status_t status = gantry_scope_end(scope);
     if (status != GANTRY_OK) (void)gantry__train_hand_on(c->scope, status);
-    if (c->step != GANTRY__STEP_TRAIN || has_failed(c)) return;
+    if (c->step != GANTRY__STEP_TRAIN || gantry__step_has_failed(c)) return;
     if (c->share) {
         c->result = gantry__worker_flatten(c);
         return;
@@ -186,9 +229,8 @@ static void step_body(gantry_scope_t *scope, tensor *const *inputs, tensor **out
     gantry__step_call_t call;
     gantry_status_t status = gantry__step_init(&call, body, scope, inputs);
     if (gantry__train_hand_on(scope, status) == GANTRY_OK) {
-        for (size_t r = 0; r < call.replica_count && !has_failed(&call); ++r)
-            run_replica(&call, &call.replicas[r]);
-        if (!has_failed(&call)) finish_step(&call);
+        run_replicas(&call);
+        if (!gantry__step_has_failed(&call)) finish_step(&call);
         if (call.result) outputs[0] = call.result;
     }
     gantry__step_deinit(&call);
@@ -204,7 +246,15 @@ static gantry_status_t init_replica(gantry__step_call_t *c, size_t r) {
     replica->rows = first_row(c, r + 1) - replica->first;
     replica->inputs = gantry__train_alloc(c->model->input_count, sizeof *replica->inputs);
     replica->gradients = gantry__train_alloc(c->trained_count, sizeof *replica->gradients);
-    return replica->inputs && replica->gradients ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    replica->joined = gantry__train_alloc(c->trained_count, sizeof *replica->joined);
+    replica->sources = gantry__train_alloc(c->trained_count, sizeof *replica->sources);
+    if (!replica->inputs || !replica->gradients || !replica->joined || !replica->sources)
+        return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0, made = 0; i < c->model->variable_count; ++i) {
+        if (c->model->variables[i].weight->is_trained)
+            replica->sources[made++].variable = c->model->variables[i].copies[r];
+    }
+    return GANTRY_OK;
 }
 
 gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_body_t *body,
@@ -219,11 +269,12 @@ gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_bod
     for (size_t i = 0; i < variables; ++i)
         c->trained_count += model->variables[i].weight->is_trained;
     c->replicas = gantry__train_alloc(all, sizeof *c->replicas);
-    c->list = gantry__train_alloc(variables + all + 1, sizeof *c->list);
-    c->sources = gantry__train_alloc(variables, sizeof *c->sources);
+    c->list = gantry__train_alloc(2 * variables + all + 1, sizeof *c->list);
+    c->order = gantry__train_alloc(variables, sizeof *c->order);
+    c->bucket_ends = gantry__train_alloc(variables, sizeof *c->bucket_ends);
     c->reduced = gantry__train_alloc(all * variables, sizeof *c->reduced);
     c->variables = gantry__train_alloc(variables, sizeof *c->variables);
-    if (!c->replicas || !c->list || !c->sources || !c->reduced || !c->variables)
+    if (!c->replicas || !c->list || !c->order || !c->bucket_ends || !c->reduced || !c->variables)
         return GANTRY_RESOURCE_EXHAUSTED;
     /* a replica without rows does nothing */
     for (size_t r = 0; r < all && (r == 0 || first_row(c, r) < c->rows); ++r) {
@@ -238,10 +289,13 @@ void gantry__step_deinit(gantry__step_call_t *c) {
         gantry__run_deinit(&c->replicas[r].run);
         gantry__train_free((void *)c->replicas[r].inputs);
         gantry__train_free((void *)c->replicas[r].gradients);
+        gantry__train_free((void *)c->replicas[r].joined);
+        gantry__train_free(c->replicas[r].sources);
     }
     gantry__train_free(c->replicas);
     gantry__train_free((void *)c->list);
-    gantry__train_free(c->sources);
+    gantry__train_free(c->order);
+    gantry__train_free(c->bucket_ends);
     gantry__train_free((void *)c->reduced);
     gantry__train_free((void *)c->variables);
 }

@@ -10,6 +10,7 @@
 #include "train/base/memory.h"
 #include "train/model/step.h"
 #include "train/model/worker.h"
+#include "train/strategy/all_reduce.h"
 
 typedef const gantry_tensor_t tensor;
 
@@ -87,11 +88,10 @@ static tensor *join_addends(gantry__step_call_t *c, gantry_scope_t *scope) {
     const void *written = (const unsigned char *)model->worker->flat + (size_t)marks * each;
     c->list[count] =
         gantry_constant(scope, model->dtype, GANTRY_SHAPE((int64_t)count), written, count * each);
-    return gantry__step_join(scope, c->list, count + 1);
+    return gantry__join_vectors(scope, c->list, count + 1);
 }
 
 tensor *gantry__worker_flatten(gantry__step_call_t *c) {
-    gantry__step_reduce(c);
     gantry_scope_t *scope = gantry__model_scope(c->model, c->scope, 0);
     if (!scope) return NULL;
     return gantry__train_end(c->scope, scope, gantry_identity(scope, join_addends(c, scope)));
@@ -205,7 +205,7 @@ static gantry_status_t agree_on_step(gantry_model_t *model, const gantry_array_t
                                      size_t count, gantry__worker_wishes_t *wishes) {
     gantry__worker_t *worker = model->worker;
     gantry__worker_call_t call = {.kind = GANTRY__WORKER_STEP,
-                                  .sums = {wishes->stops, wishes->shows}};
+                                  .sums = {wishes->stops, wishes->shows, wishes->interrupts}};
     call.values[0] = ++worker->step;
     call.status = gantry__model_check_batch(model, GANTRY__STEP_TRAIN, batch, count);
     if (call.status == GANTRY_OK) call.status = allocate(model);
@@ -217,6 +217,7 @@ static gantry_status_t agree_on_step(gantry_model_t *model, const gantry_array_t
     GANTRY__TRAIN_TRY(gantry__worker_agree(worker, &call));
     wishes->stops = call.sums[0] > 0;
     wishes->shows = call.sums[1] > 0;
+    wishes->interrupts = call.sums[2] > 0;
     return GANTRY_OK;
 }
 
@@ -238,7 +239,7 @@ gantry_status_t gantry__worker_train(gantry_model_t *model, const gantry_array_t
                                      size_t count, gantry__worker_wishes_t *wishes) {
     gantry__worker_t *worker = model->worker;
     GANTRY__TRAIN_TRY(agree_on_step(model, batch, count, wishes));
-    if (wishes->stops) return GANTRY_OK;
+    if (wishes->stops || wishes->interrupts) return GANTRY_OK;
     const size_t elements = (size_t)worker->flat_elements;
     memset(worker->flat, 0, elements * gantry_dtype_size(model->dtype));
     const gantry_status_t status = compute_flat(model, batch, count);

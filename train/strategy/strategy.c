@@ -22,6 +22,27 @@ static gantry_status_t add_device(gantry_strategy_t *strategy,
     return GANTRY_OK;
 }
 
+/* ---- the log ---- */
+
+static void strategy_log(gantry_runtime_t *runtime, const gantry_strategy_t *strategy) {
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    size_t used = (size_t)snprintf(text, sizeof text, "Using MirroredStrategy with devices (");
+    for (size_t i = 0; i < strategy->count && used < sizeof text; ++i)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s'%s'", i > 0 ? ", " : "",
+                                 strategy->devices[i]);
+    if (used < sizeof text)
+        (void)snprintf(text + used, sizeof text - used, strategy->count == 1 ? ",)" : ")");
+    (void)gantry_runtime_log(runtime, GANTRY_LEVEL_INFO, text);
+}
+
+void gantry__strategy_log_reduction(gantry_runtime_t *runtime, size_t values, size_t packs) {
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    (void)snprintf(text, sizeof text,
+                   "batch_all_reduce: %zu all-reduces with algorithm = copy, num_packs = %zu",
+                   values, packs);
+    (void)gantry_runtime_log(runtime, GANTRY_LEVEL_INFO, text);
+}
+
 /* ---- all devices of a type ---- */
 
 static gantry_status_t add_all(gantry_strategy_t *strategy, gantry_runtime_t *runtime,
@@ -41,10 +62,28 @@ static gantry_status_t add_default(gantry_strategy_t *strategy, gantry_runtime_t
     if (strategy->count > 0) return GANTRY_OK;
     gantry__train_free((void *)strategy->devices);
     strategy->devices = NULL;
-    return add_all(strategy, runtime, "CPU");
+    GANTRY__TRAIN_TRY(add_all(strategy, runtime, "CPU"));
+    if (strategy->count > 0) return GANTRY_OK;
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "Got an empty `devices` list and unable to recognize any local devices.");
 }
 
 /* ---- named devices ---- */
+
+/* "/device:gpu:0": a full name has its type in capitals; "/gpu:0" is a short form. */
+static gantry_status_t check_type(const char *name) {
+    const char *type = strstr(name, "device:");
+    if (!type) return GANTRY_OK;
+    type += strlen("device:");
+    const size_t length = strcspn(type, ":/");
+    for (size_t i = 0; i < length; ++i) {
+        if (type[i] >= 'a' && type[i] <= 'z')
+            return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                      "Device type '%.*s' must be all-caps.", (int)length, type);
+    }
+    return GANTRY_OK;
+}
 
 static gantry_status_t add_named(gantry_strategy_t *strategy, gantry_runtime_t *runtime,
                                  const char *const *names, size_t count) {
@@ -55,6 +94,7 @@ static gantry_status_t add_named(gantry_strategy_t *strategy, gantry_runtime_t *
         if (!names[i])
             return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                       "gantry_mirrored_strategy: device %zu is NULL", i);
+        GANTRY__TRAIN_TRY(check_type(names[i]));
         GANTRY__TRAIN_TRY(gantry_find_logical_device(runtime, names[i], &device));
         GANTRY__TRAIN_TRY(add_device(strategy, device));
     }
@@ -76,7 +116,10 @@ gantry_strategy_t *gantry_mirrored_strategy(gantry_runtime_t *runtime, const cha
                                             size_t count) {
     gantry_strategy_t *strategy = gantry__train_alloc(1, sizeof *strategy);
     if (!strategy) return NULL;
-    if (fill(strategy, runtime, devices, count) == GANTRY_OK) return strategy;
+    if (fill(strategy, runtime, devices, count) == GANTRY_OK) {
+        strategy_log(runtime, strategy);
+        return strategy;
+    }
     gantry_strategy_release(strategy);
     return NULL;
 }

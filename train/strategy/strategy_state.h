@@ -14,4 +14,7 @@ struct gantry_strategy_t {
 /* NULL: there is one process. */
 const gantry_communicator_t *gantry__strategy_communicator(const gantry_strategy_t *strategy);
 
+/* Writes the line of TensorFlow's batch_all_reduce to the log. */
+void gantry__strategy_log_reduction(gantry_runtime_t *runtime, size_t values, size_t packs);
+
 #endif

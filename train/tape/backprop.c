@@ -8,6 +8,8 @@
  *   hand over   the sources' gradients become the scope's
  *
  * Gradients are references of this file's own: the scope of a rule frees what is in between. */
+#include "train/tape/backprop.h"
+
 #include <string.h>
 
 #include "train/base/fail.h"
@@ -317,4 +319,97 @@ gantry_status_t gantry_tape_gradient(gantry_tape_t *tape, const gantry_tensor_t 
         status = compute(tape, target, target_gradient, sources, source_count,
                          chosen.zeros_where_unconnected, out_gradients);
     return gantry__train_hand_on(tape->scope, status);
+}
+
+/* ---- in steps ---- */
+
+struct gantry__backprop_t {
+    backprop_t pass;
+    const gantry_source_t *sources;
+    size_t count;
+    size_t *ready_at; /* of each source: the record after which its gradient is complete */
+    size_t done;      /* records from here on have run */
+};
+
+/* By number of a tensor: the first record that takes it. The pass comes to that one last. */
+static void find_first_uses(const gantry_tape_t *tape, size_t *first_uses) {
+    for (size_t i = 0; i < tape->tensor_count; ++i) first_uses[i] = tape->record_count;
+    for (size_t i = tape->record_count; i-- > 0;) {
+        const gantry__record_t *record = &tape->records[i];
+        for (size_t k = 0; k < record->input_count; ++k) {
+            if (record->numbers[k] != GANTRY__NOT_TRACKED) first_uses[record->numbers[k]] = i;
+        }
+    }
+}
+
+static gantry_status_t find_ready(gantry__backprop_t *steps, const gantry_tape_t *tape) {
+    size_t *first_uses = gantry__train_alloc(tape->tensor_count, sizeof *first_uses);
+    if (!first_uses) return GANTRY_RESOURCE_EXHAUSTED;
+    find_first_uses(tape, first_uses);
+    for (size_t i = 0; i < steps->count; ++i) {
+        steps->ready_at[i] = tape->record_count;
+        for (size_t k = 0; k < tape->read_count; ++k) {
+            const size_t use = first_uses[tape->reads[k].number];
+            if (tape->reads[k].variable == steps->sources[i].variable && use < steps->ready_at[i])
+                steps->ready_at[i] = use;
+        }
+    }
+    gantry__train_free(first_uses);
+    return GANTRY_OK;
+}
+
+static gantry_status_t steps_init(gantry__backprop_t *steps, gantry_tape_t *tape,
+                                  const gantry_tensor_t *target) {
+    GANTRY__TRAIN_TRY(backprop_init(&steps->pass, tape));
+    steps->ready_at = gantry__train_alloc(steps->count, sizeof *steps->ready_at);
+    if (!steps->ready_at) return GANTRY_RESOURCE_EXHAUSTED;
+    GANTRY__TRAIN_TRY(find_ready(steps, tape));
+    for (size_t i = 0; i < steps->count; ++i) need_source(&steps->pass, &steps->sources[i]);
+    need_all(&steps->pass);
+    steps->done = tape->record_count;
+    tape->is_paused = true;
+    return seed(&steps->pass, target, NULL);
+}
+
+gantry_status_t gantry__backprop_begin(gantry_tape_t *tape, const gantry_tensor_t *target,
+                                       const gantry_source_t *sources, size_t count,
+                                       gantry__backprop_t **out_backprop) {
+    gantry__backprop_t *steps = gantry__train_alloc(1, sizeof *steps);
+    *out_backprop = NULL;
+    if (!steps) return GANTRY_RESOURCE_EXHAUSTED;
+    steps->sources = sources;
+    steps->count = count;
+    gantry_status_t status = steps_init(steps, tape, target);
+    if (status == GANTRY_OK)
+        *out_backprop = steps;
+    else
+        gantry__backprop_end(steps);
+    return status;
+}
+
+void gantry__backprop_end(gantry__backprop_t *backprop) {
+    if (!backprop) return;
+    if (backprop->pass.tape) backprop_deinit(&backprop->pass);
+    gantry__train_free(backprop->ready_at);
+    gantry__train_free(backprop);
+}
+
+/* Of sources that are complete at once, the last one first: so did the layers use them. */
+void gantry__backprop_order(const gantry__backprop_t *backprop, size_t *out_order) {
+    for (size_t i = 0; i < backprop->count; ++i) {
+        size_t at = i;
+        for (; at > 0 && backprop->ready_at[out_order[at - 1]] <= backprop->ready_at[i]; --at)
+            out_order[at] = out_order[at - 1];
+        out_order[at] = i;
+    }
+}
+
+gantry_status_t gantry__backprop_until(gantry__backprop_t *backprop, size_t source,
+                                       const gantry_tensor_t **out_gradient) {
+    backprop_t *pass = &backprop->pass;
+    *out_gradient = NULL;
+    while (backprop->done > backprop->ready_at[source])
+        GANTRY__TRAIN_TRY(step_back(pass, &pass->tape->records[--backprop->done]));
+    hand_over(pass, &backprop->sources[source], false, out_gradient);
+    return gantry_scope_status(pass->tape->scope);
 }
