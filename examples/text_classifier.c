@@ -397,9 +397,9 @@ static void name_file(const char *folder, const char *name, char *path, size_t b
 static void fit(classifier_t *all, gantry_dataset_t *batches, gantry_fit_options_t options,
                 const char *folder) {
     char backup[1024];
+    if (folder) (void)mkdir(folder, 0777); /* it may exist; the save tells if it cannot be made */
     if (folder && !all->processes) {
         name_file(folder, "training.safetensors", backup, sizeof backup);
-        (void)mkdir(folder, 0777); /* it may exist; fit tells of a folder that cannot be made */
         options.backup = backup;
     }
     example_catch_interrupts(all->model);
