@@ -143,6 +143,7 @@ gantry_status_t gantry_model_save(gantry_model_t *model, const char *path) {
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_save"));
     gantry__worker_begin(model->worker);
     gantry_status_t status = check_saved(model, path, "gantry_model_save");
+    if (status == GANTRY_OK && model->worker) status = gantry__worker_align_draws(model);
     if (status == GANTRY_OK && gantry__worker_writes(model->worker)) status = save_to(model, path);
     return gantry__worker_end(model->worker, status);
 }
@@ -212,5 +213,6 @@ gantry_status_t gantry_model_load(gantry_model_t *model, const char *path) {
     if (status == GANTRY_OK && gantry__worker_writes(model->worker))
         status = load_file(model, path, &with_state);
     if (model->worker) status = gantry__worker_share_loaded(model, with_state, status);
+    if (model->worker && status == GANTRY_OK) status = gantry__worker_align_draws(model);
     return gantry__worker_end(model->worker, status);
 }
