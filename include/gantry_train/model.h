@@ -136,6 +136,11 @@ typedef struct gantry_compile_options_t {
     size_t metric_count;             /**< Entries of metrics. */
     /** Runs each step op by op, to look at its values. */
     bool runs_eagerly;
+    /** Ends a training, a test or a prediction at the first NaN or infinity: InvalidArgument names
+     * the component of the batch that has it, or the op that made it with the layer, forward or
+     * backward, the epoch and the step, shapes, counts and the ranges of the op's inputs
+     * (gantry_train/numerics.h). Runs each step op by op and waits for each op. */
+    bool check_numerics;
 } gantry_compile_options_t;
 
 /** Sets optimizer, loss and metrics. */

@@ -18,6 +18,7 @@
 #define GANTRY_TRAIN_TAPE_H
 
 #include <gantry/gantry.h>
+#include <gantry_train/gradient.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -77,6 +78,15 @@ GANTRY_API gantry_status_t gantry_tape_gradient(gantry_tape_t *tape, const gantr
                                                 const gantry_source_t *sources, size_t source_count,
                                                 const gantry_gradient_options_t *options,
                                                 const gantry_tensor_t **out_gradients);
+
+/** The same, but the gradient of a source from which rows are gathered (Gather along axis 0,
+ * EmbeddingLookup) is slices. Slices of several uses are joined. They become dense where another
+ * use has a dense gradient, and where the gradient flows on to another source. The scope owns the
+ * tensors. */
+GANTRY_API gantry_status_t gantry_tape_gradient_slices(
+    gantry_tape_t *tape, const gantry_tensor_t *target, const gantry_tensor_t *target_gradient,
+    const gantry_source_t *sources, size_t source_count, const gantry_gradient_options_t *options,
+    gantry_gradient_t *out_gradients);
 
 /** The tensor, through which no gradient flows. */
 GANTRY_API const gantry_tensor_t *gantry_stop_gradient(gantry_scope_t *scope,

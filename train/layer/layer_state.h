@@ -21,7 +21,8 @@ typedef struct gantry__weight_t {
 struct gantry_layer_t {
     gantry_layer_kind_t kind;
     void *user;
-    char *name; /* NULL until the model gives one */
+    char *name;        /* NULL until the model gives one */
+    bool has_own_name; /* the program's */
     bool is_built;
     gantry__weight_t *weights;
     size_t weight_count, weight_capacity;

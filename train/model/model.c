@@ -145,6 +145,16 @@ static bool is_name_taken(const gantry_model_t *model, const char *name) {
     return false;
 }
 
+/* The names of a kind that the model gave: all numbers below this one are taken. */
+static size_t count_given_names(const gantry_model_t *model, const char *kind) {
+    size_t count = 0;
+    for (size_t i = 0; i < model->layer_count; ++i) {
+        const gantry_layer_t *layer = model->layers[i];
+        count += !layer->has_own_name && strcmp(layer->kind.name, kind) == 0;
+    }
+    return count;
+}
+
 static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 static bool is_big(char c) { return c >= 'A' && c <= 'Z'; }
 static bool is_small(char c) { return c >= 'a' && c <= 'z'; }
@@ -162,16 +172,22 @@ static void snake_case(const char *name, char *out, size_t room) {
 
 static gantry_status_t name_layer(gantry_model_t *model, gantry_layer_t *layer) {
     char stem[96], name[128];
-    if (layer->name) {
+    layer->has_own_name = layer->name != NULL;
+    if (layer->has_own_name) {
         if (!is_name_taken(model, layer->name)) return GANTRY_OK;
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "model %s has two layers of the name %s; each has its own",
                                   model->name, layer->name);
     }
     snake_case(layer->kind.name, stem, sizeof stem);
-    (void)snprintf(name, sizeof name, "%s", stem);
-    for (int i = 1; is_name_taken(model, name); ++i)
-        (void)snprintf(name, sizeof name, "%s_%d", stem, i);
+    size_t number = count_given_names(model, layer->kind.name);
+    do {
+        if (number == 0)
+            (void)snprintf(name, sizeof name, "%s", stem);
+        else
+            (void)snprintf(name, sizeof name, "%s_%zu", stem, number);
+        ++number;
+    } while (is_name_taken(model, name));
     layer->name = gantry__train_strdup(name);
     return layer->name ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }

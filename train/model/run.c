@@ -154,12 +154,14 @@ const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run) {
             run->values[v] = run->inputs[v];
             continue;
         }
+        gantry__numerics_set_layer(model->numerics, gantry_layer_name(value->layer));
         if (value->part == 0) run_value(run, v);
         if (!run->values[v] || gantry_scope_status(run->scope) != GANTRY_OK) {
             say_layer(run, value);
             return NULL;
         }
     }
+    gantry__numerics_set_layer(model->numerics, NULL);
     return run->values[model->output];
 }
 

@@ -10,6 +10,7 @@
 #include "train/loss/mask.h"
 #include "train/metric/metric_state.h"
 #include "train/model/worker.h"
+#include "train/optimizer/optimizer_slices.h"
 
 typedef const gantry_tensor_t tensor;
 
@@ -61,6 +62,7 @@ static void run_layers(gantry__step_call_t *c, gantry__replica_t *replica) {
     run->scope = scope;
     run->inputs = replica->inputs;
     run->training = c->step == GANTRY__STEP_TRAIN;
+    gantry__numerics_enter(c->model->numerics, "forward");
     gantry__run_read_weights(run);
     replica->output = gantry__run_layers(run);
     replica->mask = replica->output ? run->masks[c->model->output] : NULL;
@@ -72,6 +74,7 @@ static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica) {
     gantry_scope_t *scope = replica->scope;
     const gantry_model_t *model = c->model;
     gantry_loss_options_t options = model->loss_options;
+    gantry__numerics_enter(model->numerics, "the loss");
     tensor *labels = part_of(c, scope, c->batch[model->input_count], replica);
     tensor *logits = gantry__logits_find(&replica->logits, replica->output);
     options.struct_size = sizeof options;
@@ -92,13 +95,54 @@ static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica) {
     replica->loss = loss;
 }
 
-static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica) {
+/* Slices of a variable whose update touches all rows are made dense, and those of a row are added
+ * where an optimizer squares them: the numbers do not depend on the form of a gradient. */
+static void settle_slices(gantry__step_call_t *c, gantry__replica_t *replica) {
+    for (size_t i = 0; i < c->trained_count; ++i) {
+        gantry_gradient_t *gradient = &replica->slices[i];
+        bool adds_rows;
+        if (!gradient->values) continue;
+        if (!gantry__train_profits_by_slices(c->model->optimizer, replica->sources[i].variable,
+                                             &adds_rows))
+            *gradient =
+                (gantry_gradient_t){.dense = gantry_gradient_to_dense(replica->scope, gradient)};
+        else if (adds_rows)
+            (void)gantry_gradient_sum_rows(replica->scope, gradient, gradient);
+    }
+}
+
+static void keep_slices(gantry_scope_t *scope, tensor **part) {
+    if (*part) *part = gantry_scope_keep(scope, *part);
+}
+
+static void differentiate_to_slices(gantry__step_call_t *c, gantry__replica_t *replica) {
+    if (gantry_tape_gradient_slices(replica->tape, replica->loss, NULL, replica->sources,
+                                    c->trained_count, NULL, replica->slices) == GANTRY_OK)
+        settle_slices(c, replica);
+    for (size_t i = 0; i < c->trained_count; ++i) {
+        keep_slices(replica->scope, &replica->slices[i].dense);
+        keep_slices(replica->scope, &replica->slices[i].values);
+        keep_slices(replica->scope, &replica->slices[i].indices);
+    }
+}
+
+static void differentiate_to_tensors(gantry__step_call_t *c, gantry__replica_t *replica) {
     (void)gantry_tape_gradient(replica->tape, replica->loss, NULL, replica->sources,
                                c->trained_count, NULL, replica->gradients);
     for (size_t i = 0; i < c->trained_count; ++i) {
         if (replica->gradients[i])
             c->reduced[i] = gantry_scope_keep(replica->scope, replica->gradients[i]);
     }
+}
+
+static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica) {
+    gantry_numerics_t *numerics = c->model->numerics;
+    gantry__numerics_set_tape(numerics, replica->tape);
+    if (c->uses_slices)
+        differentiate_to_slices(c, replica);
+    else
+        differentiate_to_tensors(c, replica);
+    gantry__numerics_set_tape(numerics, NULL);
 }
 
 /* What outlives the replica's scope moves to the step's. */
@@ -219,14 +263,28 @@ static void apply_gradients(gantry__step_call_t *c) {
             if (model->variables[i].weight->is_trained)
                 c->variables[count++] = model->variables[i].copies[r];
         }
-        (void)gantry_optimizer_apply(model->optimizer, c->scope, c->variables,
-                                     c->reduced + r * c->trained_count, count);
+        if (c->uses_slices)
+            (void)gantry_optimizer_apply_slices(model->optimizer, c->scope, c->variables,
+                                                c->replicas[0].slices, count);
+        else
+            (void)gantry_optimizer_apply(model->optimizer, c->scope, c->variables,
+                                         c->reduced + r * c->trained_count, count);
     }
+}
+
+/* An optimizer's ops are not observed; the new values are. */
+static void check_update(gantry__step_call_t *c) {
+    const gantry_model_t *model = c->model;
+    if (!model->numerics) return;
+    gantry__numerics_enter(model->numerics, "after the update");
+    for (size_t i = 0; i < model->variable_count; ++i)
+        (void)gantry_variable_read(c->scope, model->variables[i].copies[0]);
 }
 
 static void finish_step(gantry__step_call_t *c) {
     gantry_scope_t *scope = gantry__model_scope(c->model, c->scope, 0);
     if (!scope) return;
+    gantry__numerics_enter(c->model->numerics, "the metrics");
     if (c->step == GANTRY__STEP_PREDICT)
         c->result = gantry_scope_keep(scope, gantry_identity(scope, join_outputs(c, scope)));
     else
@@ -240,6 +298,7 @@ static void finish_step(gantry__step_call_t *c) {
     }
     apply_gradients(c);
     assign_updates(c);
+    check_update(c);
 }
 
 /* ---- the body ---- */
@@ -247,6 +306,8 @@ static void finish_step(gantry__step_call_t *c) {
 static void step_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
     const gantry__step_body_t *body = user;
     gantry__step_call_t call;
+    gantry_model_t *model = body->model;
+    model->numerics = model->checks_numerics ? gantry_check_numerics_begin(scope) : NULL;
     gantry_status_t status = gantry__step_init(&call, body, scope, inputs);
     if (gantry__train_hand_on(scope, status) == GANTRY_OK) {
         run_replicas(&call);
@@ -254,6 +315,8 @@ static void step_body(gantry_scope_t *scope, tensor *const *inputs, tensor **out
         if (call.result) outputs[0] = call.result;
     }
     gantry__step_deinit(&call);
+    gantry_check_numerics_end(model->numerics);
+    model->numerics = NULL;
 }
 
 /* ---- memory of a body's run ---- */
@@ -266,15 +329,29 @@ static gantry_status_t init_replica(gantry__step_call_t *c, size_t r) {
     replica->rows = first_row(c, r + 1) - replica->first;
     replica->inputs = gantry__train_alloc(c->model->input_count, sizeof *replica->inputs);
     replica->gradients = gantry__train_alloc(c->trained_count, sizeof *replica->gradients);
+    replica->slices = gantry__train_alloc(c->trained_count, sizeof *replica->slices);
     replica->joined = gantry__train_alloc(c->trained_count, sizeof *replica->joined);
     replica->sources = gantry__train_alloc(c->trained_count, sizeof *replica->sources);
-    if (!replica->inputs || !replica->gradients || !replica->joined || !replica->sources)
+    if (!replica->inputs || !replica->gradients || !replica->slices || !replica->joined ||
+        !replica->sources)
         return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0, made = 0; i < c->model->variable_count; ++i) {
         if (c->model->variables[i].weight->is_trained)
             replica->sources[made++].variable = c->model->variables[i].copies[r];
     }
     return GANTRY_OK;
+}
+
+/* Gradients of several replicas, or processes, are added as dense ones. */
+static bool can_use_slices(const gantry_model_t *model, gantry__step_t step) {
+    bool adds_rows, profits = false;
+    if (step != GANTRY__STEP_TRAIN || model->replica_count > 1 || model->worker) return false;
+    for (size_t i = 0; i < model->variable_count; ++i) {
+        if (model->variables[i].weight->is_trained)
+            profits |= gantry__train_profits_by_slices(model->optimizer,
+                                                       model->variables[i].copies[0], &adds_rows);
+    }
+    return profits;
 }
 
 gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_body_t *body,
@@ -286,6 +363,7 @@ gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_bod
     if (model->worker && body->step != GANTRY__STEP_PREDICT)
         c->share = inputs[model->input_count + 1 + body->has_weights];
     c->rows = batch_of(inputs[0]);
+    c->uses_slices = can_use_slices(model, body->step);
     for (size_t i = 0; i < variables; ++i)
         c->trained_count += model->variables[i].weight->is_trained;
     c->replicas = gantry__train_alloc(all, sizeof *c->replicas);
@@ -311,6 +389,7 @@ void gantry__step_deinit(gantry__step_call_t *c) {
         gantry__train_free((void *)c->replicas[r].gradients);
         gantry__train_free((void *)c->replicas[r].joined);
         gantry__train_free(c->replicas[r].sources);
+        gantry__train_free(c->replicas[r].slices);
     }
     gantry__train_free(c->replicas);
     gantry__train_free((void *)c->list);
@@ -391,6 +470,7 @@ gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
             return GANTRY_OK;
         batch = part;
     }
+    if (model->checks_numerics) GANTRY__TRAIN_TRY(gantry__model_check_finite(model, batch, count));
     if (!model->steps[step]) GANTRY__TRAIN_TRY(trace_step(model, step, batch, count));
     make_inputs(model, scope, batch, is_shared ? &share : NULL, &count, inputs);
     return gantry_function_call(scope, model->steps[step], inputs, count, out_result,

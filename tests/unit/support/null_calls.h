@@ -68,6 +68,7 @@ static inline gantry_scope_t *well_begun(gantry_scope_t *scope) {
 #define RESULT_gantry_scope_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = well_begun(call))
 #define RESULT_gantry_variable_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
 #define RESULT_void(call) (call)
+#define RESULT_void_p(call) ((void)(call))
 #define RESULT_bool(call) ((void)(call))
 #define RESULT_int32_t(call) ((void)(call))
 #define RESULT_int64_t(call) ((void)(call))
@@ -223,6 +224,8 @@ GIVEN_STRUCT(gantry_logical_device_config_t)
 #define given_gantry_placement_count_t_p(c, name) given_gantry_placement_count_t_p_()
 #define given_gantry_logical_device_config_t_p(c, name) given_gantry_logical_device_config_t_p_()
 
+static inline void given_release(void *data) { (void)data; }
+
 static inline void *given_pointers(void) {
     static void *pointers[8];
     return pointers;
@@ -232,6 +235,7 @@ static inline void *given_pointers(void) {
 #define given_uint64_t_p(c, name) given_place_of_uint64_t()
 #define given_bool_p(c, name) given_place_of_bool()
 #define given_void_p(c, name) ((void *)(c)->text)
+#define given_gantry_release_fn(c, name) given_release
 #define given_char_p(c, name) ((c)->text)
 #define given_void_p_p(c, name) ((void **)given_pointers())
 #define given_const_char_p_p(c, name) ((const char **)given_pointers())
