@@ -94,7 +94,8 @@ GANTRY_API void gantry_model_release(gantry_model_t *model);
 
 /** The number of its variables, in the order of the layers; 0 before they are made. */
 GANTRY_API size_t gantry_model_variable_count(const gantry_model_t *model);
-/** One of its variables, on the first device; the model owns it. *out_trainable may be NULL. */
+/** One of its variables, on the first device; the model owns it. NULL for no such variable.
+ * *out_trainable may be NULL. */
 GANTRY_API gantry_variable_t *gantry_model_variable(const gantry_model_t *model, size_t index,
                                                     bool *out_trainable);
 /** Sets a variable on all devices. */
@@ -206,11 +207,14 @@ GANTRY_API gantry_status_t gantry_model_fit(gantry_model_t *model, gantry_datase
  * step. gantry_model_fit then writes its backup, if it has one, and returns Cancelled, with the
  * epoch and the step in the text. A handler of signals and any thread may call it. */
 GANTRY_API void gantry_model_stop(gantry_model_t *model);
-/** Tests: writes the loss and each metric, 1 + metric_count numbers, to out_values. */
+/** Tests: writes the loss and each metric, 1 + metric_count numbers, to out_values, which has room
+ * for capacity. A sample, or the step of a sequence, that the output's mask leaves out counts
+ * neither in the loss nor in metrics other than AUC. */
 GANTRY_API gantry_status_t gantry_model_evaluate(gantry_model_t *model, gantry_dataset_t *batches,
                                                  double *out_values, size_t capacity);
 /** Computes the outputs for batches of inputs (further components are ignored), one after another,
- * to `out` of out_bytes; *out_needed (may be NULL) is the number of bytes of all. */
+ * to `out` of out_bytes; out NULL: to nowhere. *out_needed (may be NULL) is the number of bytes of
+ * all. */
 GANTRY_API gantry_status_t gantry_model_predict(gantry_model_t *model, gantry_dataset_t *batches,
                                                 void *out, size_t out_bytes, size_t *out_needed);
 /** The name of value `index` of gantry_model_evaluate: "loss", then the metrics; NULL beyond. */

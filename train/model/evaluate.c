@@ -115,8 +115,9 @@ static gantry_status_t model_evaluate(gantry_model_t *model, gantry_dataset_t *b
     if (!out_values || capacity < model->metric_count)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
-            "gantry_model_evaluate: room for %zu values; %zu are accepted, the loss and the metrics",
-            out_values ? capacity : 0, model->metric_count);
+            "gantry_model_evaluate: %s room for %zu values; %zu are accepted, the loss and the metrics",
+            out_values ? "out_values has" : "out_values is NULL, with", capacity,
+            model->metric_count);
     GANTRY__TRAIN_TRY(gantry__model_reset_metrics(model));
     GANTRY__TRAIN_TRY(run_over(model, GANTRY__STEP_TEST, batches, NULL, NULL));
     return gantry__model_read_metrics(model, out_values);

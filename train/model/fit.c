@@ -382,6 +382,11 @@ static gantry_status_t check_fit(const gantry_model_t *model, const gantry_datas
         if (!o->callbacks[i])
             return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                       "gantry_model_fit: callback %zu is NULL; one is accepted", i);
+        if (o->callbacks[i]->struct_size != sizeof *o->callbacks[i])
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "gantry_model_fit: callback %zu: struct_size is %u; %zu is accepted", i,
+                o->callbacks[i]->struct_size, sizeof *o->callbacks[i]);
     }
     return GANTRY_OK;
 }

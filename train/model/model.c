@@ -276,7 +276,8 @@ gantry_status_t gantry_model_add(gantry_model_t *model, gantry_layer_t *layer) {
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
     gantry_status_t status = check_open(model, "gantry_model_add");
     if (status == GANTRY_OK && !layer) /* the constructor failed */
-        status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_model_add: %s", text);
+        status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_model_add: %s",
+                                    *text ? text : "the layer is NULL");
     if (status == GANTRY_OK && !model->is_sequential)
         status = gantry__train_fail(
             GANTRY_FAILED_PRECONDITION,
@@ -303,7 +304,8 @@ int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer, const i
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
     gantry_status_t status = check_open(model, "gantry_model_apply");
     if (status == GANTRY_OK && !layer)
-        status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_model_apply: %s", text);
+        status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_model_apply: %s",
+                                    *text ? text : "the layer is NULL");
     if (status != GANTRY_OK) {
         if (!model || !has_layer(model, layer)) gantry_layer_release(layer);
     } else {

@@ -169,9 +169,12 @@ const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run) {
 
 static gantry_status_t check_inputs(const gantry_model_t *model, gantry_scope_t *scope,
                                     const gantry_tensor_t *const *inputs, size_t count) {
-    if (count != model->input_count || !inputs)
+    if (!inputs)
+        return gantry__train_refuse(scope, "model %s: the inputs are NULL; %zu are accepted",
+                                    model->name, model->input_count);
+    if (count != model->input_count)
         return gantry__train_refuse(scope, "model %s is called with %zu inputs; %zu are accepted",
-                                    model->name, inputs ? count : 0, model->input_count);
+                                    model->name, count, model->input_count);
     for (size_t i = 0; i < count; ++i) {
         if (!inputs[i])
             return gantry__train_refuse(scope, "model %s: input %zu is NULL", model->name, i);

@@ -335,7 +335,7 @@ static inline const char *given_text(const null_call_t *c, const char *name) {
     } texts[] = {{"device", "CPU:0"},   {"type", "CPU"},  {"path", "/nowhere/no_such_file.npy"},
                  {"equation", "i,i->"}, {"op", "MatMul"}, {"data_format", "NHWC"},
                  {"what", "test.none"}, {"text", "text"}, {"values", "of=no"},
-                 {"tag", "tag"}};
+                 {"tag", "tag"},        {"key", "AddN"},  {"monitor", "loss"}};
     if (strcmp(name, "name") == 0 && strcmp(c->function->name, "gantry_find_logical_device") == 0)
         return "CPU:0";
     if (strcmp(c->function->name, "gantry_variable_update") == 0) return "ResourceApplyMomentum";
@@ -379,6 +379,7 @@ static inline bool given_visit(void *user, const gantry_tuning_record_t *record)
 #define given_gantry_shape_t(c, name) given_two
 #define given_gantry_dtype_t(c, name) GANTRY_FLOAT32
 #define given_gantry_status_t(c, name) GANTRY_NOT_FOUND
+#define given_gantry_log_level_t(c, name) GANTRY_LEVEL_INFO
 #define given_gantry_device_policy_t(c, name) GANTRY_POLICY_SILENT
 #define given_gantry_placement_mode_t(c, name) GANTRY_PLACEMENT_PREFER
 #define given_gantry_explain_form_t(c, name) GANTRY_EXPLAIN_TEXT
