@@ -7,13 +7,13 @@
 #include "train/base/fail.h"
 #include "train/model/model_state.h"
 
-#define FIND(type)                                                  \
-    for (int64_t i = 0; i < count; ++i) {                           \
+#define FIND(type)                                                 \
+    for (int64_t i = 0; i < count; ++i) {                          \
         const int64_t value = (int64_t)((const type *)a->data)[i]; \
-        if (value >= 0 && value < limit) continue;                  \
-        *out_value = value;                                         \
-        return i;                                                   \
-    }                                                               \
+        if (value >= 0 && value < limit) continue;                 \
+        *out_value = value;                                        \
+        return i;                                                  \
+    }                                                              \
     break;
 
 /* The index of the first number outside [0, limit); -1: there is none, or the type has others. */
@@ -70,9 +70,8 @@ static gantry_status_t check_words(const gantry_model_t *model, const gantry__va
     if (index < 0) return GANTRY_OK;
     say_place(&words->shape, index, place, sizeof place);
     return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "model %s: layer %s: indices[%s] = %lld is not in [0, %lld)", model->name,
-        gantry_layer_name(layer), place, (long long)word, (long long)limit);
+        GANTRY_INVALID_ARGUMENT, "model %s: layer %s: indices[%s] = %lld is not in [0, %lld)",
+        model->name, gantry_layer_name(layer), place, (long long)word, (long long)limit);
 }
 
 gantry_status_t gantry__model_check_ranges(const gantry_model_t *model, gantry__step_t step,

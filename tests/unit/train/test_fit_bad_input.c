@@ -172,10 +172,9 @@ static void empty_data_are_refused(void **state) {
     (void)state;
     expect_refusal(gantry_model_fit(model, none, NULL), GANTRY_INVALID_ARGUMENT,
                    "gantry_model_fit: the data set is empty; one with batches is accepted");
-    expect_refusal(
-        gantry_model_fit(model, data, &(gantry_fit_options_t){.validation = none}),
-        GANTRY_INVALID_ARGUMENT,
-        "gantry_model_evaluate: the data set is empty; one with batches is accepted");
+    expect_refusal(gantry_model_fit(model, data, &(gantry_fit_options_t){.validation = none}),
+                   GANTRY_INVALID_ARGUMENT,
+                   "gantry_model_evaluate: the data set is empty; one with batches is accepted");
     expect_refusal(gantry_model_evaluate(model, none, &loss, 1), GANTRY_INVALID_ARGUMENT,
                    "gantry_model_evaluate: the data set is empty");
     expect_refusal(gantry_model_predict(model, none, outputs, sizeof outputs, NULL),
