@@ -52,6 +52,7 @@ struct gantry_model_t {
     char *message;
     char **devices; /* of replicas; an entry may be NULL: no request */
     size_t replica_count;
+    bool has_nccl;           /* the strategy reduces by NCCL */
     double *replica_weights; /* shares of a batch; NULL: equal */
     gantry_layer_t **layers;
     size_t layer_count, layer_capacity;
