@@ -201,7 +201,7 @@ static gantry_dataset_t *make_held_out(const char_text_t *text) {
 static void train(const writer_t *writer) {
     const char_text_t *text = &writer->text;
     const int64_t steps = options.steps < STEPS_OF_AN_EPOCH ? options.steps : STEPS_OF_AN_EPOCH;
-    example_watch_t watch = {writer->runtime, steps, 0, 0};
+    example_watch_t watch = {.runtime = writer->runtime, .steps = steps};
     const gantry_callback_t timing = example_watch(&watch);
     const gantry_callback_t *const callbacks[] = {&timing};
     windows_t windows = {text, (uint64_t)options.seed * 2 + 1};

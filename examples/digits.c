@@ -160,7 +160,7 @@ static gantry_model_t *make_model(gantry_runtime_t *runtime, const gantry_strate
 
 static void train(gantry_runtime_t *runtime, gantry_model_t *model, gantry_dataset_t *batches,
                   gantry_dataset_t *held_out, size_t count) {
-    example_watch_t watch = {runtime, ((int64_t)count - 1) / options.batch + 1, 0, 0};
+    example_watch_t watch = {.runtime = runtime, .steps = ((int64_t)count - 1) / options.batch + 1};
     compile_model(model, options.epochs * watch.steps);
     const gantry_callback_t timing = example_watch(&watch);
     const gantry_callback_t *const callbacks[] = {&timing};

@@ -59,22 +59,33 @@ static inline const char *example_make_devices(gantry_runtime_t *runtime, const 
     return "GPU";
 }
 
-/* Mirrors over that many devices; NULL for 0 replicas, which is one device without a strategy. */
-static inline gantry_strategy_t *example_mirror(gantry_runtime_t *runtime, const char *device,
-                                                size_t replicas) {
+/* Mirrors over that many devices, in this process and in others (may be NULL). 0 replicas: one
+ * device without a strategy; in several processes each has a device, `device` or its own. */
+static inline gantry_strategy_t *example_mirror_in(gantry_communicator_t *processes,
+                                                   gantry_runtime_t *runtime, const char *device,
+                                                   size_t replicas) {
     char names[EXAMPLE_MOST_REPLICAS][32];
-    const char *devices[EXAMPLE_MOST_REPLICAS];
-    if (replicas == 0) return NULL;
-    const char *type = example_make_devices(runtime, device, replicas);
+    const char *devices[EXAMPLE_MOST_REPLICAS] = {device};
+    if (replicas == 0 && !processes) return NULL;
+    const char *type = replicas ? example_make_devices(runtime, device, replicas) : NULL;
     for (size_t i = 0; i < replicas; ++i) {
         (void)snprintf(names[i], sizeof names[i], "%s:%zu", type, i);
         devices[i] = names[i];
     }
-    gantry_strategy_t *strategy = gantry_mirrored_strategy(runtime, devices, replicas);
-    if (!strategy) example_check(GANTRY_INVALID_ARGUMENT, "gantry_mirrored_strategy");
-    for (size_t i = 0; i < replicas; ++i)
+    const char *const *list = devices[0] ? devices : NULL;
+    const size_t count = replicas ? replicas : 1;
+    gantry_strategy_t *strategy =
+        processes ? gantry_multi_worker_strategy(runtime, list, count, processes)
+                  : gantry_mirrored_strategy(runtime, list, count);
+    if (!strategy) example_check(GANTRY_INVALID_ARGUMENT, "making the strategy");
+    for (size_t i = 0; i < gantry_strategy_replica_count(strategy); ++i)
         (void)printf("replica %zu: %s\n", i, gantry_strategy_device(strategy, i));
     return strategy;
+}
+
+static inline gantry_strategy_t *example_mirror(gantry_runtime_t *runtime, const char *device,
+                                                size_t replicas) {
+    return example_mirror_in(NULL, runtime, device, replicas);
 }
 
 /* ---- fit ---- */
@@ -90,6 +101,7 @@ typedef struct example_watch_t {
     gantry_runtime_t *runtime;
     int64_t steps; /* of an epoch */
     double begin, best;
+    bool is_whole; /* the epoch's steps are all of this run */
 } example_watch_t;
 
 static inline gantry_status_t example_start_watch(gantry_model_t *model, int64_t epoch,
@@ -97,6 +109,7 @@ static inline gantry_status_t example_start_watch(gantry_model_t *model, int64_t
     example_watch_t *watch = user;
     (void)model, (void)epoch;
     watch->begin = example_now();
+    watch->is_whole = false;
     return GANTRY_OK;
 }
 
@@ -104,7 +117,8 @@ static inline gantry_status_t example_read_watch(gantry_model_t *model, int64_t 
                                                  void *user) {
     example_watch_t *watch = user;
     (void)model, (void)stops;
-    if (step + 1 < watch->steps) return GANTRY_OK;
+    if (step == 0) watch->is_whole = true;
+    if (step + 1 < watch->steps || !watch->is_whole) return GANTRY_OK;
     const gantry_status_t status = gantry_runtime_synchronize(watch->runtime);
     const double seconds = example_now() - watch->begin;
     if (watch->best == 0 || seconds < watch->best) watch->best = seconds;

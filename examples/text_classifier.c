@@ -3,9 +3,11 @@
  * device or on several.
  *
  *   text_classifier [options] [LABEL=FILE ...]    trains, and tests on held-out texts
- *   text_classifier --save FOLDER ...             keeps the model in FOLDER
+ *   text_classifier --save FOLDER ...             keeps the model in FOLDER; Ctrl-C ends the
+ *                                                 training, and the same line goes on with it
  *   text_classifier --load FOLDER --classify      reads texts from standard input, one a line
  *   text_classifier --replicas N ...              trains on N GPUs, or on N virtual devices
+ *   mpirun -n N text_classifier ...               trains in N processes, on one machine or on many
  *
  * Without LABEL=FILE, the topics are the files of Debian's packages fortunes and fortunes-min that
  * have 50 texts or more, or those of another folder, --texts FOLDER, with --least texts. A line "%"
@@ -15,8 +17,9 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
+#include "example_interrupt.h"
 #include "example_options.h"
-#include "example_training.h"
+#include "example_processes.h"
 #include "text_words.h"
 
 enum { LENGTH = 300, VOCABULARY = 10000, SHOWN_TOPICS = 3, SKIPPED = 77 };
@@ -32,6 +35,7 @@ static struct {
 /* All that the program makes. */
 typedef struct classifier_t {
     gantry_runtime_t *runtime;
+    gantry_communicator_t *processes; /* NULL: there is one */
     gantry_strategy_t *strategy;
     gantry_model_t *model;
     texts_t texts;
@@ -187,8 +191,6 @@ static gantry_dataset_t *make_dataset(const classifier_t *all, size_t first, siz
 
 /* ---- the model ---- */
 
-/* The guides end with a softmax. Keras finds the logits in front of it, and computes the loss from
- * those; here the layer's outputs are the logits. */
 static void make_model(classifier_t *all) {
     gantry_model_t *model = gantry_sequential(
         all->runtime, &(gantry_model_options_t){.device = all->strategy ? NULL : options.device,
@@ -200,7 +202,7 @@ static void make_model(classifier_t *all) {
     (void)gantry_model_add(model, gantry_conv1d_layer(32, 3, GANTRY_RELU, NULL));
     (void)gantry_model_add(model, gantry_max_pool1d_layer(2, NULL));
     (void)gantry_model_add(model, gantry_flatten(NULL));
-    (void)gantry_model_add(model, gantry_dense(all->texts.topic_count, GANTRY_LINEAR, NULL));
+    (void)gantry_model_add(model, gantry_dense(all->texts.topic_count, GANTRY_SOFTMAX, NULL));
     example_check(gantry_model_build(model, GANTRY_INT32, GANTRY_SHAPE(LENGTH)), "the model");
     all->model = model;
 }
@@ -208,12 +210,10 @@ static void make_model(classifier_t *all) {
 static void compile_model(gantry_model_t *model) {
     gantry_metric_t *metrics[] = {gantry_sparse_categorical_accuracy(NULL),
                                   gantry_sparse_top_k_categorical_accuracy(5, NULL)};
-    const gantry_loss_options_t loss = {.from_logits = true};
     example_check(
         gantry_model_compile(
             model, &(gantry_compile_options_t){.optimizer = gantry_nadam(NULL),
                                                .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY,
-                                               .loss_options = &loss,
                                                .metrics = metrics,
                                                .metric_count = 2}),
         "gantry_model_compile");
@@ -227,9 +227,35 @@ static void print_summary(const gantry_model_t *model) {
 
 /* ---- training ---- */
 
+static void name_file(const char *folder, const char *name, char *path, size_t bytes) {
+    if ((size_t)snprintf(path, bytes, "%s/%s", folder, name) >= bytes)
+        example_stop("the folder's name is too long");
+}
+
+/* Trains, or ends the program after Ctrl-C. */
+static void fit(classifier_t *all, gantry_dataset_t *batches, gantry_fit_options_t fit_options) {
+    char backup[1024];
+    if (options.save)
+        (void)mkdir(options.save, 0777); /* it may exist; the save tells if it fails */
+    if (options.save && !all->processes) {
+        name_file(options.save, "training.safetensors", backup, sizeof backup);
+        fit_options.backup = backup;
+    }
+    example_catch_interrupts(all->model);
+    const gantry_status_t status = gantry_model_fit(all->model, batches, &fit_options);
+    example_release_interrupts();
+    if (status != GANTRY_CANCELLED) {
+        example_check(status, "gantry_model_fit");
+        return;
+    }
+    (void)printf("%s\n", gantry_last_message());
+    exit(EXAMPLE_INTERRUPTED);
+}
+
 static void train(classifier_t *all) {
     const size_t used = all->texts.count - all->held_out;
-    example_watch_t watch = {all->runtime, ((int64_t)used - 1) / options.batch + 1, 0, 0};
+    example_watch_t watch = {.runtime = all->runtime,
+                             .steps = ((int64_t)used - 1) / options.batch + 1};
     const gantry_callback_t timing = example_watch(&watch);
     const gantry_callback_t *const callbacks[] = {&timing};
     gantry_dataset_t *batches = make_dataset(all, 0, used);
@@ -239,29 +265,23 @@ static void train(classifier_t *all) {
     gantry_dataset_t *held_out =
         gantry_dataset_batch(make_dataset(all, used, all->held_out), options.batch, false);
     if (!batches || !held_out) example_stop(gantry_last_message());
-    const gantry_fit_options_t fit = {.epochs = options.epochs,
-                                      .validation = held_out,
-                                      .callbacks = callbacks,
-                                      .callback_count = 1,
-                                      .write = example_write,
-                                      .is_terminal = isatty(STDOUT_FILENO) == 1};
-    example_check(gantry_model_fit(all->model, batches, &fit), "gantry_model_fit");
+    fit(all, batches,
+        (gantry_fit_options_t){.epochs = options.epochs,
+                               .validation = held_out,
+                               .callbacks = callbacks,
+                               .callback_count = 1,
+                               .write = example_write,
+                               .is_terminal = isatty(STDOUT_FILENO) == 1});
     double values[3]; /* the loss and the metrics */
     example_check(gantry_model_evaluate(all->model, held_out, values, 3), "gantry_model_evaluate");
-    (void)printf(
-        "%.0f texts/s in the fastest epoch\n"
-        "held-out accuracy: %.4f, among the first five: %.4f\n",
-        (double)used / watch.best, values[1], values[2]);
+    if (watch.best > 0)
+        (void)printf("%.0f texts/s in the fastest epoch\n", (double)used / watch.best);
+    (void)printf("held-out accuracy: %.4f, among the first five: %.4f\n", values[1], values[2]);
     gantry_dataset_release(batches);
     gantry_dataset_release(held_out);
 }
 
 /* ---- saving and loading ---- */
-
-static void name_file(const char *folder, char *path, size_t bytes) {
-    if ((size_t)snprintf(path, bytes, "%s/model.safetensors", folder) >= bytes)
-        example_stop("the folder's name is too long");
-}
 
 static char *join_topics(const texts_t *texts) {
     const char *names[LARGEST_TOPICS];
@@ -275,8 +295,7 @@ static void save(const classifier_t *all, const char *folder) {
          *words = join_lines(all->vocabulary.words + 1, (size_t)all->vocabulary.word_count - 1);
     if (!topics || !words) example_stop("memory is out");
     const gantry_checkpoint_text_t texts[] = {{"topics", topics}, {"vocabulary", words}};
-    name_file(folder, path, sizeof path);
-    (void)mkdir(folder, 0777); /* it may exist; the save tells of a folder that cannot be made */
+    name_file(folder, "model.safetensors", path, sizeof path);
     example_save_weights(all->model, all->runtime, path, texts, 2);
     (void)printf("saved %s\n", path);
     free(words);
@@ -298,7 +317,7 @@ static void load_lists(classifier_t *all, const gantry_checkpoint_t *file) {
 static void load(classifier_t *all) {
     char path[1024];
     gantry_checkpoint_t *file;
-    name_file(options.load, path, sizeof path);
+    name_file(options.load, "model.safetensors", path, sizeof path);
     example_check(gantry_checkpoint_open(path, &file), "loading the model");
     load_lists(all, file);
     make_model(all);
@@ -319,9 +338,8 @@ static void print_topics(const classifier_t *all, const char *line) {
     const gantry_tensor_t *x = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(1, LENGTH), row,
                                                sizeof row),
                           *places = NULL;
-    const gantry_tensor_t *logits = gantry_model_call(all->model, scope, &x, 1, false);
     const gantry_tensor_t *best =
-        gantry_top_k(scope, gantry_softmax(scope, logits), shown, &places);
+        gantry_top_k(scope, gantry_model_call(all->model, scope, &x, 1, false), shown, &places);
     (void)gantry_tensor_read(best, chances, (size_t)shown * sizeof *chances);
     (void)gantry_tensor_read(places, topics, (size_t)shown * sizeof *topics);
     example_check(gantry_scope_end(scope), "classifying");
@@ -341,8 +359,10 @@ static void classify(const classifier_t *all) {
 int main(int argc, char **argv) {
     static classifier_t all; /* zero-filled */
     read_options(argc, argv);
+    all.processes = example_join_processes();
     all.runtime = example_runtime();
-    all.strategy = example_mirror(all.runtime, options.device, (size_t)options.replicas);
+    all.strategy =
+        example_mirror_in(all.processes, all.runtime, options.device, (size_t)options.replicas);
     if (options.load) {
         load(&all);
     } else {
@@ -352,12 +372,13 @@ int main(int argc, char **argv) {
         compile_model(all.model);
         print_summary(all.model);
         train(&all);
-        if (options.save) save(&all, options.save);
+        if (options.save && example_is_first(all.processes)) save(&all, options.save);
     }
-    if (options.classify) classify(&all);
+    if (options.classify && example_is_first(all.processes)) classify(&all);
     gantry_model_release(all.model);
     gantry_strategy_release(all.strategy);
     gantry_runtime_release(all.runtime);
+    example_leave_processes(all.processes);
     free(all.rows);
     free(all.labels);
     free_vocabulary(&all.vocabulary);

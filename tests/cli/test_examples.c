@@ -68,6 +68,23 @@ static void classifier_learns_saves_and_classifies(void **state) {
     expect_in_output(": ship sea sail harbour anchor wave ship sea\n");
 }
 
+/* A shell starts background programs with SIGINT ignored; the handler is set all the same. */
+static void classifier_saves_at_an_interrupt_and_goes_on(void **state) {
+    (void)state;
+    write_topics();
+    expect_run(
+        130,
+        "$BIN/text_classifier --device CPU:0 --epochs 10000 --batch 8 --save halves water=water kitchen=kitchen >first & i=0; until grep -q 'Epoch 3/' first || ! kill -0 $! || test $i -gt 600; do sleep 0.1; i=$((i + 1)); done; kill -INT $!; wait $!");
+    expect_run(0, "cat first && test -f halves/training.safetensors");
+    expect_in_output("was stopped in epoch ");
+    expect_in_output("; halves/training.safetensors has its state");
+    expect_run(
+        130,
+        "$BIN/text_classifier --device CPU:0 --epochs 10000 --batch 8 --save halves water=water kitchen=kitchen >second & i=0; until grep -q Epoch second || ! kill -0 $! || test $i -gt 600; do sleep 0.1; i=$((i + 1)); done; kill -INT $!; wait $!");
+    expect_run(1, "grep 'Epoch 1/' second"); /* it did not begin anew */
+    expect_run(0, "! test -f halves/model.safetensors");
+}
+
 static void classifier_refuses_a_file_that_is_not_its_model(void **state) {
     (void)state;
     expect_run(1, "$BIN/text_classifier --load missing --classify </dev/null");
@@ -413,6 +430,7 @@ int main(void) {
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classifier_learns_saves_and_classifies),
+        cmocka_unit_test(classifier_saves_at_an_interrupt_and_goes_on),
         cmocka_unit_test(classifier_refuses_a_file_that_is_not_its_model),
         cmocka_unit_test(classifier_trains_alike_on_two_virtual_devices),
         cmocka_unit_test(classifier_names_what_is_wrong),
