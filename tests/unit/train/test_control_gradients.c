@@ -400,6 +400,111 @@ static void other_assignments_do_no_harm(void **state) {
     assert_int_equal(trace_once(assigned_before), GANTRY_OK);
 }
 
+/* ---- more tapes ---- */
+
+/* Two gradients of one tape: the bodies run again for each. What nothing uses has zeros. */
+static void take_twice(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
+    step_t *step = user;
+    const gantry_gradient_options_t zeros = {.zeros_where_unconnected = true};
+    gantry_source_t sources[CONTROL_SOURCES];
+    step->env.x = inputs[0];
+    step->env.a = inputs[1];
+    step->env.b = inputs[2];
+    list_sources(&step->env, sources);
+    gantry_tape_t *tape = gantry_tape_begin(scope, &(gantry_tape_options_t){.persistent = true});
+    for (int i = 0; i < CONTROL_TENSORS; ++i) (void)gantry_tape_watch(tape, sources[i].tensor);
+    tensor *y = step->run(scope, &step->env);
+    (void)gantry_tape_gradient(tape, y, NULL, sources, CONTROL_SOURCES, &zeros, outputs);
+    (void)gantry_tape_gradient(tape, gantry_mul(scope, y, y), NULL, sources, CONTROL_SOURCES,
+                               &zeros, outputs + CONTROL_SOURCES);
+    gantry_tape_end(tape);
+}
+
+static void expect_twice(const control_case_t *given, tensor *const *outputs) {
+    double y, first[3], second[3], value = 0;
+    (void)train_bytes(&given->y, (unsigned char *)&y);
+    for (int i = 0; i < CONTROL_SOURCES; ++i) {
+        assert_int_equal(gantry_tensor_read(outputs[i], first, sizeof first), GANTRY_OK);
+        assert_int_equal(gantry_tensor_read(outputs[CONTROL_SOURCES + i], second, sizeof second),
+                         GANTRY_OK);
+        for (int k = 0; k < 3; ++k) {
+            assert_true(fabs(second[k] - 2 * y * first[k]) < 1e-12);
+            value += fabs(first[k]);
+        }
+    }
+    assert_true(value > 0.1);
+}
+
+static void persistent_tape_gives_several(void **state) {
+    (void)state;
+    step_t step = {.given = &control_cases[9], .run = loop_of_fixed_length};
+    gantry_input_spec_t specs[CONTROL_TENSORS];
+    gantry_function_t *function;
+    tensor *inputs[CONTROL_TENSORS], *outputs[2 * CONTROL_SOURCES];
+    assert_string_equal(step.given->name, "loop_of_fixed_length");
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    make_inputs(&step, scope, inputs);
+    for (int i = 0; i < CONTROL_TENSORS; ++i) specs[i] = train_spec(&step.given->values[i]);
+    if (gantry_function_trace(fixture.runtime, "twice", take_twice, &step, specs, CONTROL_TENSORS,
+                              2 * CONTROL_SOURCES, NULL, &function) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    assert_int_equal(gantry_function_call(scope, function, inputs, CONTROL_TENSORS, outputs,
+                                          2 * CONTROL_SOURCES),
+                     GANTRY_OK);
+    expect_twice(step.given, outputs);
+    gantry_function_release(function);
+    release_variables(&step);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+/* A tape in the body of a branch, in which there is a loop. */
+CONTROL_BODY(gradient_in_a_body) {
+    CONTROL_USES;
+    const gantry_source_t sources[] = {{.tensor = e->a}, {.variable = e->w}};
+    gantry_tape_t *tape = gantry_tape_begin(s, NULL);
+    (void)gantry_tape_watch(tape, e->a);
+    tensor *y = loop_of_fixed_length(s, e);
+    (void)gantry_tape_gradient(tape, y, NULL, sources, 2, NULL, out);
+    gantry_tape_end(tape);
+}
+CONTROL_BODY(two_zeros) {
+    CONTROL_USES;
+    out[0] = gantry_zeros_like(s, e->a);
+    out[1] = out[0];
+}
+
+static void branch_with_a_gradient(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
+                                   void *user) {
+    step_t *step = user;
+    step->env.x = inputs[0];
+    step->env.a = inputs[1];
+    step->env.b = inputs[2];
+    (void)gantry_cond(scope, control_is_positive(scope, inputs[0]), gradient_in_a_body, two_zeros,
+                      &step->env, NULL, 0, outputs, 2);
+}
+
+static void gradient_in_the_body_of_a_branch(void **state) {
+    (void)state;
+    step_t step = {.given = &control_cases[9]};
+    gantry_input_spec_t specs[CONTROL_TENSORS];
+    gantry_function_t *function;
+    tensor *inputs[CONTROL_TENSORS], *outputs[2];
+    const double bound = 1e-12;
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    make_inputs(&step, scope, inputs);
+    for (int i = 0; i < CONTROL_TENSORS; ++i) specs[i] = train_spec(&step.given->values[i]);
+    if (gantry_function_trace(fixture.runtime, "branch", branch_with_a_gradient, &step, specs,
+                              CONTROL_TENSORS, 2, NULL, &function) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    assert_int_equal(gantry_function_call(scope, function, inputs, CONTROL_TENSORS, outputs, 2),
+                     GANTRY_OK);
+    train_expect("a", outputs[0], &step.given->first[1], &bound);
+    train_expect("w", outputs[1], &step.given->first[3], &bound);
+    gantry_function_release(function);
+    release_variables(&step);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
 /* ---- memory ---- */
 
 /* Each program has its own way through the rules. */
@@ -430,6 +535,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(gradients_on_opencl, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_must_run_once_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_assignments_do_no_harm, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(persistent_tape_gives_several, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(gradient_in_the_body_of_a_branch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failing_allocations_leak_nothing, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
