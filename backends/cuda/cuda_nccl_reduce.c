@@ -257,9 +257,9 @@ static int32_t nccl_compute(gantry_op_call_t *call) {
     return status;
 }
 
-static const gantry_type_constraint_t types[] = {
-    {"T", GANTRY_DTYPES_FLOATS | GANTRY_DTYPES_HALVES | GANTRY_DTYPE_BIT(GANTRY_INT32) |
-              GANTRY_DTYPE_BIT(GANTRY_INT64)}};
+static const gantry_type_constraint_t types[] = {{"T", GANTRY_DTYPES_FLOATS | GANTRY_DTYPES_HALVES |
+                                                           GANTRY_DTYPE_BIT(GANTRY_INT32) |
+                                                           GANTRY_DTYPE_BIT(GANTRY_INT64)}};
 
 const gantry_kernel_def_t gantry__nccl_kernel = {.struct_size = sizeof gantry__nccl_kernel,
                                                  .priority = 10,

@@ -73,6 +73,7 @@ static inline gantry_scope_t *well_begun(gantry_scope_t *scope) {
 #define RESULT_int32_t(call) ((void)(call))
 #define RESULT_int64_t(call) ((void)(call))
 #define RESULT_size_t(call) ((void)(call))
+#define RESULT_uint64_t(call) ((void)(call))
 #define RESULT_const_char_p(call) ((void)(call))
 #define RESULT_const_gantry_logical_device_t_p(call) ((void)(call))
 #define RESULT_const_gantry_physical_device_t_p(call) ((void)(call))

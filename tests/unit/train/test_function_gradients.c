@@ -59,9 +59,9 @@ typedef struct body_t {
 static void square_times_w(gantry_scope_t *s, tensor *const *in, tensor **out, void *user) {
     body_t *body = user;
     ++body->runs;
-    out[0] = gantry_add(s,
-                        gantry_mul(s, gantry_mul(s, in[0], in[0]), gantry_variable_read(s, body->w)),
-                        gantry_mul(s, body->c, in[0]));
+    out[0] =
+        gantry_add(s, gantry_mul(s, gantry_mul(s, in[0], in[0]), gantry_variable_read(s, body->w)),
+                   gantry_mul(s, body->c, in[0]));
     out[1] = gantry_mul(s, in[1], in[1]);
 }
 
@@ -93,8 +93,8 @@ static void inputs_captures_and_variables_have_gradients(void **state) {
     tensor *x = pair(2, 3), *z = pair(5, 7), *c = pair(10, 20), *out[2], *g[4];
     body_t body = {gantry_variable_create(scope, pair(0.5, -1), "w"), c, 0};
     gantry_function_t *f = trace(square_times_w, &body, 2);
-    const gantry_source_t sources[] = {{.tensor = x}, {.tensor = z}, {.tensor = c},
-                                       {.variable = body.w}};
+    const gantry_source_t sources[] = {
+        {.tensor = x}, {.tensor = z}, {.tensor = c}, {.variable = body.w}};
     gantry_tape_t *tape = begin_tape(sources, 4);
     assert_int_equal(gantry_function_call(scope, f, (tensor *[]){x, z}, 2, out, 2), GANTRY_OK);
     tensor *y = gantry_mul(scope, out[0], out[0]);
@@ -102,7 +102,8 @@ static void inputs_captures_and_variables_have_gradients(void **state) {
         fail_msg("%s", gantry_scope_message(scope));
     /* y0 = x x w + c x = 22, 51; 2 y0 (2 x w + c), 2 y0 x, 2 y0 x x */
     expect_pair(g[0], 2 * 22 * 12., 2 * 51 * 14.);
-    expect_pair(g[1], 0, 0); /* zeros: TensorFlow's backward function has a gradient of each output */
+    expect_pair(g[1], 0,
+                0); /* zeros: TensorFlow's backward function has a gradient of each output */
     expect_pair(g[2], 2 * 22 * 2., 2 * 51 * 3.);
     expect_pair(g[3], 2 * 22 * 4., 2 * 51 * 9.);
     gantry_tape_end(tape);
@@ -253,8 +254,10 @@ static void check_program(size_t number) {
         fail_msg("%s: %s", given->name, gantry_scope_message(scope));
     for (int i = 0; i < CONTROL_SOURCES; ++i) {
         const double bound = 1e-12;
-        if (given->first[i].hex) train_expect(given->name, g[i], &given->first[i], &bound);
-        else assert_null(g[i]);
+        if (given->first[i].hex)
+            train_expect(given->name, g[i], &given->first[i], &bound);
+        else
+            assert_null(g[i]);
     }
     gantry_tape_end(tape);
     gantry_function_release(f);
@@ -323,8 +326,7 @@ static void expect_refused(gantry_function_body_fn body, void *user, gantry_stat
 
 static void add_noise(gantry_scope_t *s, tensor *const *in, tensor **out, void *user) {
     (void)user;
-    out[0] = gantry_mul(
-        s, in[0], gantry_random_uniform(s, GANTRY_SHAPE(2), GANTRY_FLOAT64, NULL));
+    out[0] = gantry_mul(s, in[0], gantry_random_uniform(s, GANTRY_SHAPE(2), GANTRY_FLOAT64, NULL));
 }
 
 static void count_calls(gantry_scope_t *s, tensor *const *in, tensor **out, void *user) {
@@ -340,9 +342,10 @@ static void take_digamma(gantry_scope_t *s, tensor *const *in, tensor **out, voi
 static void what_must_run_once_is_refused(void **state) {
     (void)state;
     gantry_variable_t *v = gantry_variable_create(scope, pair(0, 0), "calls");
-    expect_refused(add_noise, NULL, GANTRY_UNIMPLEMENTED,
-                   "the gradient of op PartitionedCall: it runs the body again, and RandomUniform in "
-                   "it must run once");
+    expect_refused(
+        add_noise, NULL, GANTRY_UNIMPLEMENTED,
+        "the gradient of op PartitionedCall: it runs the body again, and RandomUniform in "
+        "it must run once");
     expect_refused(count_calls, v, GANTRY_UNIMPLEMENTED, "and calls/Assign in it must run once");
     expect_refused(take_digamma, NULL, GANTRY_UNIMPLEMENTED, "op Digamma has no gradient");
     gantry_variable_release(v);
