@@ -24,6 +24,7 @@
 #define RESULT_gantry_schedule_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
 #define RESULT_gantry_strategy_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
 #define RESULT_gantry_tape_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
+#define RESULT_gantry_numerics_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
 #define RESULT_gantry_generator_t_p(call) ((void)(call))
 #define RESULT_void_p(call) ((void)(call))
 
