@@ -18,7 +18,7 @@ typedef struct own_callback_t {
     char *monitor;              /* or NULL */
     bool is_better_high, has_best;
     double best, min_delta;
-    int64_t patience, waited;
+    int64_t patience, waited, epoch;
     gantry_learning_rate_fn rate;
     void *rate_user;
 } own_callback_t;
@@ -202,6 +202,35 @@ gantry_callback_t *gantry_csv_logger(const char *path) {
     own_callback_t *own = make(path, NULL);
     if (!own) return NULL;
     own->callback.epoch_end = log_epoch;
+    return &own->callback;
+}
+
+/* ---- losses that are no numbers ---- */
+
+static gantry_status_t note_epoch(gantry_model_t *model, int64_t epoch, void *user) {
+    own_callback_t *own = user;
+    (void)model;
+    own->epoch = epoch;
+    return GANTRY_OK;
+}
+
+static gantry_status_t check_loss(gantry_model_t *model, int64_t step, bool *stop, void *user) {
+    const own_callback_t *own = user;
+    double loss = 0;
+    (void)stop;
+    GANTRY__TRAIN_TRY(gantry__model_read_loss(model, &loss));
+    if (isfinite(loss)) return GANTRY_OK;
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "gantry_terminate_on_nan: the loss of model %s is %g after epoch %lld, step %lld; a finite one is accepted",
+        model->name, loss, (long long)own->epoch + 1, (long long)step + 1);
+}
+
+gantry_callback_t *gantry_terminate_on_nan(void) {
+    own_callback_t *own = make(NULL, NULL);
+    if (!own) return NULL;
+    own->callback.epoch_begin = note_epoch;
+    own->callback.step_end = check_loss;
     return &own->callback;
 }
 

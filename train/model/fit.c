@@ -100,6 +100,14 @@ static gantry_status_t take_shared_step(fit_t *fit, const gantry_array_t *batch,
     return gantry__worker_train(fit->model, batch, count, &fit->agreed);
 }
 
+static gantry_status_t say_step(const fit_t *fit, gantry_status_t status) {
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    (void)snprintf(text, sizeof text, "%s", gantry_last_message());
+    return gantry__train_fail(status, "epoch %lld, step %lld: %s",
+                              (long long)fit->position.epoch + 1, (long long)fit->position.step + 1,
+                              text);
+}
+
 static gantry_status_t take_step(fit_t *fit, const gantry_array_t *batch, size_t count) {
     if (fit->model->worker) return take_shared_step(fit, batch, count);
     gantry_scope_t *scope = gantry__model_scope(fit->model, NULL, 0);
@@ -107,7 +115,8 @@ static gantry_status_t take_step(fit_t *fit, const gantry_array_t *batch, size_t
     gantry_status_t status =
         gantry__model_step(fit->model, GANTRY__STEP_TRAIN, scope, batch, count, NULL);
     if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
-    return gantry_scope_end(scope);
+    status = gantry_scope_end(scope);
+    return status == GANTRY_OK || !fit->model->checks_numerics ? status : say_step(fit, status);
 }
 
 static gantry_status_t show_step(fit_t *fit) {
@@ -373,6 +382,11 @@ static gantry_status_t check_fit(const gantry_model_t *model, const gantry_datas
         if (!o->callbacks[i])
             return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                       "gantry_model_fit: callback %zu is NULL; one is accepted", i);
+        if (o->callbacks[i]->struct_size != sizeof *o->callbacks[i])
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "gantry_model_fit: callback %zu: struct_size is %u; %zu is accepted", i,
+                o->callbacks[i]->struct_size, sizeof *o->callbacks[i]);
     }
     return GANTRY_OK;
 }

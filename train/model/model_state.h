@@ -8,6 +8,7 @@
 #include <gantry_train/model.h>
 
 #include "train/layer/layer_state.h"
+#include "train/numerics/numerics.h"
 
 /* A value: an input, or the output of a layer. */
 typedef struct gantry__value_t {
@@ -16,6 +17,7 @@ typedef struct gantry__value_t {
     size_t input_count;
     gantry_dtype_t dtype; /* of an input */
     gantry_shape_t shape; /* batch -1; of outputs known when built */
+    size_t part;          /* of its layer's outputs; parts follow part 0, and have no inputs */
 } gantry__value_t;
 
 /* A variable: a weight of a layer, once for each replica. */
@@ -68,6 +70,8 @@ struct gantry_model_t {
     gantry__step_body_t bodies[3];
     atomic_bool is_stopped; /* gantry_model_stop asks a training to end */
     bool is_validated;      /* a training tests it, which a stop ends, too */
+    bool checks_numerics;
+    gantry_numerics_t *numerics; /* of the step that runs; NULL: it is not checked */
 };
 
 /* One run of the layers. */
@@ -80,9 +84,11 @@ typedef struct gantry__model_run_t {
     bool training;
     /* by variable: values, and new values of those that are not trained */
     const gantry_tensor_t **weights, **updates;
-    const gantry_tensor_t **values;       /* by value */
-    const gantry_tensor_t **layer_inputs; /* of the widest layer */
-    bool builds;                          /* layers add their weights, which are zeros */
+    const gantry_tensor_t **values; /* by value */
+    const gantry_tensor_t **masks;  /* by value; NULL: none */
+    /* of one layer, with room for the widest */
+    const gantry_tensor_t **layer_inputs, **layer_masks;
+    bool builds; /* layers add their weights, which are zeros */
 } gantry__model_run_t;
 
 /* Keeps the first error; returns the model's status. */
@@ -131,11 +137,17 @@ gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
                                    gantry_scope_t *scope, const gantry_array_t *batch, size_t count,
                                    const gantry_tensor_t **out_result);
 
+/* Of a model that checks numerics: refuses numbers of a batch that are not finite. */
+gantry_status_t gantry__model_check_finite(const gantry_model_t *model, const gantry_array_t *batch,
+                                           size_t count);
+
 /* ---- metrics: evaluate.c ---- */
 
 /* Sets all metrics to their start. */
 gantry_status_t gantry__model_reset_metrics(gantry_model_t *model);
 /* Reads them: metric_count numbers. */
 gantry_status_t gantry__model_read_metrics(gantry_model_t *model, double *out_values);
+/* Reads the first one, the loss. */
+gantry_status_t gantry__model_read_loss(gantry_model_t *model, double *out_value);
 
 #endif
