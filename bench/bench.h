@@ -55,6 +55,7 @@ void bench_card_transfer(bench_t *bench);
 void bench_card_stream(bench_t *bench);
 void bench_card_matmul(bench_t *bench);
 void bench_card_start(bench_t *bench);
+void bench_training(bench_t *bench); /* in builds with libgantry_train */
 
 /* Runs the case once more with few rounds, device by device, and prints how its ops spend their
  * time. */
@@ -66,6 +67,9 @@ void bench_layers(bench_t *bench, const char *name, void (*run)(bench_t *bench),
 int bench_listing_child(const char *what);
 /* The same for the start of a card: prints nanoseconds, and the card's memory in use afterwards. */
 int bench_card_start_child(const char *what, const char *uuid, const char *kernel_cache);
+/* The same for the training step on a device: prints the nanoseconds of its parts. cache is the
+ * folder of compiled programs. */
+int bench_training_child(const char *device, const char *cache);
 /* Prints the devices that the raw CUDA and OpenCL drivers list, without Gantry. Returns the exit
  * code. */
 int bench_drivers(void);

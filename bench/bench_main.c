@@ -32,9 +32,6 @@ static const case_t cases[] = {
     {"elementwise", "add, tanh and exp of 16 Mi float32", bench_elementwise},
     {"reduce", "sum of 16 Mi float32", bench_reduce},
     {"matmul", "square float32 products", bench_matmul},
-    {"all_reduce", "the sum of 64 MB over 2 and 4 parts of the CPU, and over all GPUs",
-     bench_all_reduce},
-    {"strategy", "a training step on one device and on parts of it", bench_strategy},
     {"listing", "listing devices in a fresh process", bench_listing},
     {"card_launch", "a small op against cuLaunchKernel", bench_card_launch},
     {"card_function", "a function of 100 small ops against a CUDA graph", bench_card_function},
@@ -45,6 +42,13 @@ static const case_t cases[] = {
      bench_card_matmul},
     {"card_start", "start to first product in a fresh process, against driver and cuBLASLt",
      bench_card_start},
+#ifdef GANTRY_BENCH_TRAINING
+    {"all_reduce", "the sum of 64 MB over 2 and 4 parts of the CPU, and over all GPUs",
+     bench_all_reduce},
+    {"strategy", "a training step on one device and on parts of it", bench_strategy},
+    {"training_compile", "tracing and planning the text classifier's training step",
+     bench_training},
+#endif
 };
 #define CASE_COUNT (sizeof cases / sizeof cases[0])
 
@@ -113,7 +117,7 @@ static int usage(FILE *out) {
         "usage: gantry_bench [--case NAME[,..]] [--device NAME[,..]] [--repeat N] [--quick] [--json FILE]\n"
         "                    [--layers[=wait]] [--max-n N] [--max-bytes N] [--types TYPE[,..]]\n       gantry_bench --drivers\n\n");
     for (size_t i = 0; i < CASE_COUNT; ++i)
-        (void)fprintf(out, "  %-13s %s\n", cases[i].name, cases[i].what);
+        (void)fprintf(out, "  %-16s %s\n", cases[i].name, cases[i].what);
     (void)fprintf(
         out,
         "\n--device takes any spelling, e.g. cpu:0,opencl:0 or GPU:0. --repeat sets the number of rounds (1 to %d, default %d, with --quick %d).\n--max-n and --max-bytes limit matrices and tensors of the card_ cases; "
@@ -225,6 +229,10 @@ int main(int argc, char **argv) {
     if (argc == 3 && strcmp(argv[1], "--listing-child") == 0) return bench_listing_child(argv[2]);
     if (argc == 5 && strcmp(argv[1], "--start-child") == 0)
         return bench_card_start_child(argv[2], argv[3], argv[4]);
+#ifdef GANTRY_BENCH_TRAINING
+    if (argc == 4 && strcmp(argv[1], "--training-child") == 0)
+        return bench_training_child(argv[2], argv[3]);
+#endif
     if (argc == 2 && strcmp(argv[1], "--drivers") == 0) return bench_drivers();
     options_t options = {.most_n = 16384, .most_bytes = 1ull << 30};
     int code = parse(argc, argv, &options);

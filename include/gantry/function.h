@@ -54,7 +54,8 @@ typedef enum gantry_pass_t {
     /** Copies to devices with a queue begin as soon as their source is there. */
     GANTRY_PASS_EARLY_COPIES = 1 << 5,
     /** The kernel of a matrix product or a convolution also computes the elementwise ops behind it:
-     * bias and activation. cuBLASLt may choose another algorithm for such a product;
+     * bias and activation; that of the gradient of a max pool also the gradient of the Relu in
+     * front of it. cuBLASLt may choose another algorithm for such a product;
      * docs/numerics.md says what may differ. */
     GANTRY_PASS_EPILOGUES = 1 << 6,
     GANTRY_PASS_ALL = (1 << 7) - 1 /**< All of them. */
@@ -118,6 +119,16 @@ GANTRY_API gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_fu
  * run keep theirs. *out_bytes (may be NULL) is how much was freed. gantry_trim_memory gives it back
  * to the driver. */
 GANTRY_API gantry_status_t gantry_function_trim(gantry_function_t *function, uint64_t *out_bytes);
+
+/** Frees data that is attached to a function. */
+typedef void (*gantry_release_fn)(void *data);
+/** Attaches data to a function under a key, an address of the caller's own: for libraries on top,
+ * which keep there what they made for the function. release gets the data when the function ends.
+ *
+ * Returns the data under the key: if there is some already, that, and data is not taken. data NULL
+ * asks only. NULL if there is none, or memory is out. Thread-safe. */
+GANTRY_API void *gantry_function_attach(gantry_function_t *function, const void *key, void *data,
+                                        gantry_release_fn release);
 
 /** Its name; the function owns it. */
 GANTRY_API const char *gantry_function_name(const gantry_function_t *function);

@@ -21,6 +21,8 @@ typedef struct gantry__windows_t {
     gantry__runs_t runs;
     /* depthwise on processors: an item covers the stretches of this many rows of places */
     GANTRY_LONG band;
+    /* of max_pool_grad: whether the result is 0 where the image is not positive */
+    GANTRY_LONG is_gated;
 } gantry__windows_t;
 
 /* An element of [batch, y, x, channel]. */

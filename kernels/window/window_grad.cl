@@ -6,6 +6,9 @@
  *                       first one, or the first of the largest that are larger. So a NaN that is
  *                       first stays, and later ones are ignored, as in TensorFlow. Windows add up
  *                       in the order of their places
+ *                       With is_gated, windows lie side by side, and the result is multiplied by 1
+ *                       where the image is positive, and by 0 elsewhere. On processors it may then
+ *                       lie in the image's memory
  *   max_pool_grad_grad  each window takes the gradient of that element
  *   depthwise_parts     the gradient of depthwise filters with one output for each channel, for
  *                       p->band rows of places (counted over all images) at a time:
@@ -83,6 +86,9 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(max_pool_grad_element)(GANTRY_GLOBAL const 
             }
         }
     }
+    if (p->is_gated) {
+        sum *= GANTRY_WIDEN(x[i]) > 0 ? (C)1 : (C)0;
+    }
     out[i] = GANTRY_NARROW(sum);
 }
 
@@ -153,7 +159,16 @@ GANTRY_ITEM void GANTRY_ITEM_FN(max_pool_grad_window)(
             if (left + c < across->first || left + c >= across->end) {
                 continue;
             }
-            if (is_first_row && (column == 0 || c + p->step_x >= p->columns)) {
+            if (p->is_gated) {
+                GANTRY_GLOBAL const T *from = x + corner + (r * p->width + c) * p->channels;
+
+                for (int k = 0; k < count; ++k) {
+                    most[k] = from[k] > 0 ? (C)1 : (C)0;
+                }
+                for (int k = 0; k < count; ++k) {
+                    to[k] = ((C)0 + (taken[k] == own ? grad[k] : (C)0)) * most[k];
+                }
+            } else if (is_first_row && (column == 0 || c + p->step_x >= p->columns)) {
                 for (int k = 0; k < count; ++k) {
                     to[k] = (C)0 + (taken[k] == own ? grad[k] : (C)0);
                 }

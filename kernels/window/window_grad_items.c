@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MaxPoolGrad, MaxPoolGradGrad, and DepthwiseFilterParts of the gradient of depthwise filters. */
+/* MaxPoolGrad, MaxPoolGradGrad and _ReluMaxPoolGrad, and DepthwiseFilterParts of the gradient of
+ * depthwise filters. */
 #include "kernels/window/window_items.h"
 #include "kernels/window/window_shape.h"
 
@@ -36,9 +37,10 @@ static void cut_images(const gantry_op_call_t *call, gantry__windows_t *window,
 }
 
 /* places is the input or output over the windows' places. */
-static int32_t window_grad_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *places) {
+static int32_t window_grad_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *grad,
+                               const gantry_arg_t *places, bool is_gated) {
     static const gantry__window_names_t names = {"strides", NULL};
-    const gantry_arg_t *x = call->inputs[0], *grad = call->inputs[2], *out = call->outputs[0];
+    const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
     gantry__windows_t window;
     gantry__k_item_launch_t launch = {.item = item,
                                       .t = out->dtype,
@@ -51,16 +53,21 @@ static int32_t window_grad_run(gantry_op_call_t *call, uint32_t item, const gant
     int64_t rows, columns;
     gantry__window_size(call, "ksize", &rows, &columns);
     gantry__window_fill(call, &names, x, places, rows, columns, &window);
+    window.is_gated = is_gated;
     if (item == ITEM_max_pool_grad && gantry__k_is_serial(call)) cut_images(call, &window, &launch);
     return gantry__k_run_items(call, &launch);
 }
 
 static int32_t compute_max_pool_grad(gantry_op_call_t *call) {
-    return window_grad_run(call, ITEM_max_pool_grad, call->inputs[2]);
+    return window_grad_run(call, ITEM_max_pool_grad, call->inputs[2], call->inputs[2], false);
+}
+
+static int32_t compute_relu_max_pool_grad(gantry_op_call_t *call) {
+    return window_grad_run(call, ITEM_max_pool_grad, call->inputs[1], call->inputs[1], true);
 }
 
 static int32_t compute_max_pool_grad_grad(gantry_op_call_t *call) {
-    return window_grad_run(call, ITEM_max_pool_grad_grad, call->outputs[0]);
+    return window_grad_run(call, ITEM_max_pool_grad_grad, call->inputs[2], call->outputs[0], false);
 }
 
 /* The output is [parts, rows, columns, channels] of the filter. */
@@ -98,8 +105,16 @@ GANTRY_K_ITEM_KERNEL(max_pool_grad_grad, window_grad, "MaxPoolGradGrad", gantry_
 GANTRY_K_ITEM_KERNEL_HOST(depthwise_parts, window_grad, "DepthwiseFilterParts", floats_type,
                           part_hosts, compute_depthwise_parts);
 
+/* On the CPU it may overwrite its image. */
+static const gantry_kernel_def_t relu_max_pool_grad_on_devices = GANTRY_K_ITEM_DEFINITION(
+    &window_grad_items, "_ReluMaxPoolGrad", floats_type, NULL, 0, 0, compute_relu_max_pool_grad);
+static const gantry_kernel_def_t relu_max_pool_grad_on_cpu =
+    GANTRY_K_ITEM_DEFINITION(&gantry__cpu_window_grad_items, "_ReluMaxPoolGrad", floats_type, NULL,
+                             0, GANTRY_KERNEL_IN_PLACE_FIRST, compute_relu_max_pool_grad);
+
 #define OPS(OP)            \
     OP(max_pool_grad)      \
     OP(max_pool_grad_grad) \
+    OP(relu_max_pool_grad) \
     OP(depthwise_parts)
 GANTRY_K_ITEM_PACK(window_grad, OPS);

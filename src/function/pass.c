@@ -22,6 +22,7 @@ gantry_status_t gantry__passes_run(gantry_runtime_t *runtime, gantry__graph_t *g
     GANTRY__TRY(run_inside(runtime, graph));
     if (is_on(graph, GANTRY_PASS_CONSTANT_FOLDING)) GANTRY__TRY(gantry__pass_fold(runtime, graph));
     if (is_on(graph, GANTRY_PASS_COMMON_SUBEXPRESSIONS)) GANTRY__TRY(gantry__pass_common(graph));
+    if (is_on(graph, GANTRY_PASS_EPILOGUES)) GANTRY__TRY(gantry__pass_pool(graph));
     if (is_on(graph, GANTRY_PASS_DEAD_NODES)) GANTRY__TRY(gantry__pass_dead(graph));
     if (is_on(graph, GANTRY_PASS_EPILOGUES)) GANTRY__TRY(gantry__pass_epilogues(runtime, graph));
     if (is_on(graph, GANTRY_PASS_ELEMENTWISE_FUSION))

@@ -3,6 +3,7 @@
  *
  *     fold      nodes of constants alone become constants
  *     common    of nodes that compute the same, the first is left
+ *     pool      the gradient of a max pool takes that of the Relu in front of it
  *     dead      nodes that nothing needs go
  *     epilogues a product's node takes the elementwise nodes behind it
  *     fuse      elementwise nodes of one device become one node
@@ -29,6 +30,7 @@ gantry_status_t gantry__pass_common(gantry__graph_t *graph);
 gantry_status_t gantry__pass_dead(gantry__graph_t *graph);
 /* Puts the nodes in an order in which fewer bytes live at a time; effects keep their order. */
 gantry_status_t gantry__pass_order(gantry__graph_t *graph);
+gantry_status_t gantry__pass_pool(gantry__graph_t *graph);
 gantry_status_t gantry__pass_epilogues(gantry_runtime_t *runtime, gantry__graph_t *graph);
 /* Makes cheap values again in front of late uses, until wanted_bytes fewer live at a time, or until
  * no more can be saved. *out_made: how many nodes are added. */

@@ -145,18 +145,34 @@ uint32_t gantry__schedule_donor_end(const gantry__schedule_t *schedule, const ga
     return 1;
 }
 
-/* An input of equally many bytes and elements whose block ends with the act: it is the result's. */
+bool gantry__schedule_is_read_in_part(const gantry__schedule_t *schedule, const gantry__act_t *act,
+                                      uint32_t input) {
+    const gantry__value_t *values = schedule->graph->values;
+    const uint32_t root = schedule->slots[act->inputs[input]].root;
+    for (uint32_t i = 0; i < act->input_count; ++i) {
+        const gantry__slot_t *slot = &schedule->slots[act->inputs[i]];
+        if (slot->root == root &&
+            values[slot->value].elements != values[schedule->slots[root].value].elements)
+            return true;
+    }
+    return false;
+}
+
+/* An input, or that of which it is a view, of equally many bytes and elements whose block ends with
+ * the act: it is the result's. */
 static const gantry__slot_t *find_memory_donor(const gantry__schedule_t *schedule,
                                                const gantry__act_t *act, uint32_t step) {
     const gantry__value_t *result =
         &schedule->graph->values[schedule->slots[act->outputs[0]].value];
     const uint32_t end = gantry__schedule_donor_end(schedule, act);
     for (uint32_t i = 0; i < end; ++i) {
-        const gantry__slot_t *slot = &schedule->slots[act->inputs[i]];
-        const gantry__value_t *value = &schedule->graph->values[slot->value];
+        const gantry__slot_t *input = &schedule->slots[act->inputs[i]],
+                             *slot = &schedule->slots[input->root];
         if (slot->kind == GANTRY__SLOT_ARENA && slot->last_step == step &&
             slot->device == act->device && slot->lane == act->lane &&
-            value->bytes == result->bytes && value->elements == result->elements)
+            schedule->graph->values[slot->value].bytes == result->bytes &&
+            schedule->graph->values[input->value].elements == result->elements &&
+            !gantry__schedule_is_read_in_part(schedule, act, i))
             return slot;
     }
     return NULL;

@@ -292,8 +292,10 @@ static gantry_status_t settle_rest(gantry__infer_t *call) {
         }
         call->attrs[i].i = op->attrs[i].i;
     }
-    for (uint32_t k = 0; k < call->output_count; ++k) {
-        int16_t type = gantry__op_outputs(op)[has_output_list(op) ? 0 : k].type;
+    const gantry__op_arg_t *output = gantry__op_outputs(op);
+    const uint32_t step = has_output_list(op) ? 0 : 1;
+    for (uint32_t k = 0; k < call->output_count; ++k, output += step) {
+        const int16_t type = output->type;
         call->out_dtypes[k] = type == GANTRY__TYPE_EACH ? GANTRY_DTYPE_NONE
                               : type < 0                ? (gantry_dtype_t)-type
                                                         : (gantry_dtype_t)call->attrs[type].i;

@@ -219,6 +219,7 @@ gantry_status_t gantry__infer_max_pool(gantry__infer_t *call);
 gantry_status_t gantry__infer_avg_pool(gantry__infer_t *call);
 gantry_status_t gantry__infer_max_pool_grad(gantry__infer_t *call);
 gantry_status_t gantry__infer_max_pool_grad_grad(gantry__infer_t *call);
+gantry_status_t gantry__infer_relu_max_pool_grad(gantry__infer_t *call);
 gantry_status_t gantry__infer_avg_pool_grad(gantry__infer_t *call);
 gantry_status_t gantry__infer_depthwise_conv(gantry__infer_t *call);
 gantry_status_t gantry__infer_extract_image_patches(gantry__infer_t *call);

@@ -226,6 +226,13 @@ gantry_status_t gantry__infer_max_pool_grad_grad(gantry__infer_t *call) {
     return expect_shape(call, 2, call->shapes[0]);
 }
 
+gantry_status_t gantry__infer_relu_max_pool_grad(gantry__infer_t *call) {
+    gantry_shape_t places;
+    GANTRY__TRY(pool_shape(call, call->shapes[0], "orig_input", &places));
+    call->out_shapes[0] = *call->shapes[0];
+    return expect_shape(call, 1, &places);
+}
+
 gantry_status_t gantry__infer_avg_pool_grad(gantry__infer_t *call) {
     gantry_shape_t places;
     GANTRY__TRY(gantry__infer_dims(call, 0, false, &call->out_shapes[0]));

@@ -71,7 +71,7 @@ gantry_status_t gantry__plan_cache_add(gantry__plan_cache_t *cache, const gantry
     return GANTRY_OK;
 }
 
-static gantry__plan_key_t plan_key_of(const gantry__place_request_t *request) {
+static inline gantry__plan_key_t plan_key_of(const gantry__place_request_t *request) {
     gantry__plan_key_t key = {.op = request->op,
                               .wish = request->wish,
                               .pinned = request->exhausted ? request->exhausted : request->pinned};
@@ -104,23 +104,34 @@ static uint32_t variant_of(const gantry__plan_t *plan) {
     return (uint32_t)gantry__hash64(outcome, sizeof outcome, 0) | 1;
 }
 
-gantry_status_t gantry__plan_cache_place(gantry__plan_cache_t *cache,
-                                         const gantry__place_request_t *request,
-                                         gantry__kept_plan_t **out_kept) {
-    const bool depends_on_more = request->call || request->allowed;
-    gantry__plan_key_t key = plan_key_of(request);
-    /* A plan that depends on shapes, or on the nodes of a group, holds for these only: it is made
-     * for each call, and kept once for its records. */
-    *out_kept = depends_on_more ? NULL : gantry__plan_cache_find(cache, &key);
-    if (*out_kept && (*out_kept)->plan.device) return GANTRY_OK;
+/* A plan that depends on shapes, or on the nodes of a group, holds for these only: it is made for
+ * each call, and kept once for its records. */
+static bool depends_on_more(const gantry__place_request_t *request) {
+    return request->call || request->allowed;
+}
+
+/* Apart from the look-up, because a plan takes a large frame. */
+static GANTRY__NOINLINE gantry_status_t place_now(gantry__plan_cache_t *cache,
+                                                  const gantry__place_request_t *request,
+                                                  gantry__plan_key_t key,
+                                                  gantry__kept_plan_t **out_kept) {
     gantry__plan_t plan;
     gantry_status_t status = gantry__place(request, &plan);
     if (*out_kept) return status; /* refused before; now refused again, with a fresh message */
-    if (depends_on_more) key.variant = variant_of(&plan);
+    if (depends_on_more(request)) key.variant = variant_of(&plan);
     gantry_status_t added = gantry__plan_cache_add(cache, &key, &plan, out_kept);
     if (status == GANTRY_OK || added == GANTRY_OK) return status == GANTRY_OK ? added : status;
     /* refused, and not kept because memory was out: the same message again */
     return gantry__place(request, &plan);
+}
+
+gantry_status_t gantry__plan_cache_place(gantry__plan_cache_t *cache,
+                                         const gantry__place_request_t *request,
+                                         gantry__kept_plan_t **out_kept) {
+    const gantry__plan_key_t key = plan_key_of(request);
+    *out_kept = depends_on_more(request) ? NULL : gantry__plan_cache_find(cache, &key);
+    if (*out_kept && (*out_kept)->plan.device) return GANTRY_OK;
+    return place_now(cache, request, key, out_kept);
 }
 
 gantry__kept_plan_t *gantry__plan_cache_ask(gantry__plan_cache_t *cache,

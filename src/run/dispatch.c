@@ -33,9 +33,9 @@ gantry_status_t gantry__dispatch_plan(gantry_runtime_t *runtime,
     return gantry__plan_cache_place(&runtime->plans, request, out_kept);
 }
 
-static void call_back(gantry_runtime_t *runtime, uint64_t sequence, const gantry__plan_t *plan,
-                      const gantry__op_def_t *part_of, uint64_t bytes_copied,
-                      gantry__placed_costs_t costs) {
+static GANTRY__COLD void call_back(gantry_runtime_t *runtime, uint64_t sequence,
+                                   const gantry__plan_t *plan, const gantry__op_def_t *part_of,
+                                   uint64_t bytes_copied, gantry__placed_costs_t costs) {
     gantry__mutex_lock(&runtime->lock);
     gantry_placement_fn callback = runtime->placement_callback;
     void *user = runtime->placement_user;
@@ -46,7 +46,7 @@ static void call_back(gantry_runtime_t *runtime, uint64_t sequence, const gantry
     callback(user, &record);
 }
 
-static void warn_once(gantry_runtime_t *runtime, gantry__kept_plan_t *kept) {
+static GANTRY__COLD void warn_once(gantry_runtime_t *runtime, gantry__kept_plan_t *kept) {
     const gantry__plan_t *plan = &kept->plan;
     bool is_fallback = plan->reason == GANTRY_PLACED_SOFT_SAME_TYPE ||
                        plan->reason == GANTRY_PLACED_SOFT_OTHER_TYPE ||
@@ -57,7 +57,7 @@ static void warn_once(gantry_runtime_t *runtime, gantry__kept_plan_t *kept) {
                 plan->device->full_name, gantry_placement_reason_text(plan->reason));
 }
 
-uint64_t gantry__dispatch_record(gantry_runtime_t *runtime, gantry__kept_plan_t *kept,
+static inline uint64_t note_plan(gantry_runtime_t *runtime, gantry__kept_plan_t *kept,
                                  const gantry__op_def_t *part_of, uint64_t bytes_copied,
                                  gantry__placed_costs_t costs) {
     uint64_t sequence = gantry__placement_log_next(&runtime->placements);
@@ -71,6 +71,12 @@ uint64_t gantry__dispatch_record(gantry_runtime_t *runtime, gantry__kept_plan_t 
     return sequence;
 }
 
+uint64_t gantry__dispatch_record(gantry_runtime_t *runtime, gantry__kept_plan_t *kept,
+                                 const gantry__op_def_t *part_of, uint64_t bytes_copied,
+                                 gantry__placed_costs_t costs) {
+    return note_plan(runtime, kept, part_of, bytes_copied, costs);
+}
+
 uint64_t gantry__dispatch_note(const gantry_scope_t *scope, gantry__kept_plan_t *kept,
                                const char *log_name, uint64_t bytes_copied) {
     gantry_runtime_t *runtime = scope->runtime;
@@ -81,8 +87,7 @@ uint64_t gantry__dispatch_note(const gantry_scope_t *scope, gantry__kept_plan_t 
                     log_name, kept->plan.device->full_name, part_of ? " (part of " : "",
                     part_of ? part_of->name : "", part_of ? ")" : "");
     }
-    return gantry__dispatch_record(runtime, kept, part_of, bytes_copied,
-                                   (gantry__placed_costs_t){0, 0});
+    return note_plan(runtime, kept, part_of, bytes_copied, (gantry__placed_costs_t){0, 0});
 }
 
 gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,

@@ -225,8 +225,7 @@ static gantry_logical_device_t *find_host(const gantry__device_table_t *devices)
 
 /* Threads that arrive at the same time all make the tables; the first to finish gives its tables to
  * the runtime. */
-gantry_status_t gantry__runtime_initialize(gantry_runtime_t *runtime, const char *by) {
-    if (atomic_load_explicit(&runtime->is_initialized, memory_order_acquire)) return GANTRY_OK;
+gantry_status_t gantry__runtime_initialize_slowly(gantry_runtime_t *runtime, const char *by) {
     const uint32_t before = gantry__failures();
     GANTRY__TRY(gantry__device_table_freeze(&runtime->devices, by));
     gantry_logical_device_t *host = find_host(&runtime->devices);

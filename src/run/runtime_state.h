@@ -91,8 +91,13 @@ gantry_status_t gantry__runtime_check_well(const gantry_runtime_t *runtime);
 static inline bool gantry__runtime_is_ours(const gantry_runtime_t *runtime) {
     return gantry__fork_guard_holds(&runtime->fork);
 }
+gantry_status_t gantry__runtime_initialize_slowly(gantry_runtime_t *runtime, const char *by);
 /* Initialises on first use; by is the name of the call or op. */
-gantry_status_t gantry__runtime_initialize(gantry_runtime_t *runtime, const char *by);
+static inline gantry_status_t gantry__runtime_initialize(gantry_runtime_t *runtime,
+                                                         const char *by) {
+    if (atomic_load_explicit(&runtime->is_initialized, memory_order_acquire)) return GANTRY_OK;
+    return gantry__runtime_initialize_slowly(runtime, by);
+}
 /* The device's program cache, made on first need; NULL if the backend builds no programs, or memory
  * is out. */
 gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logical_device_t *device,

@@ -117,7 +117,10 @@ static gantry_status_t build_alone(gantry_model_t *model, gantry_dtype_t dtype,
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                                   "model %s has no layers; it is built when it has some",
                                   model->name);
-    if (model->output < 0) model->output = (int32_t)model->value_count - 1;
+    if (model->output < 0) {
+        const size_t last = model->value_count - 1;
+        model->output = (int32_t)(last - model->values[last].part);
+    }
     GANTRY__TRAIN_TRY(find_shapes(model));
     GANTRY__TRAIN_TRY(make_variables(model));
     return GANTRY_OK;

@@ -82,7 +82,8 @@ static gantry_status_t model_compile(gantry_model_t *model, const gantry_compile
     model->optimizer = o->optimizer;
     model->loss = o->loss;
     model->loss_options = loss_options;
-    model->runs_eagerly = o->runs_eagerly;
+    model->runs_eagerly = o->runs_eagerly || o->check_numerics;
+    model->checks_numerics = o->check_numerics;
     model->is_compiled = true;
     gantry__model_forget_steps(model);
     return GANTRY_OK;

@@ -7,6 +7,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
+#include "train/model/draws.h"
 #include "train/model/worker.h"
 #include "train/strategy/strategy_state.h"
 
@@ -114,6 +115,7 @@ void gantry_model_release(gantry_model_t *model) {
     for (size_t i = 0; i < model->metric_count; ++i) gantry_metric_release(model->metrics[i]);
     gantry__train_free((void *)model->metrics);
     release_variables(model);
+    gantry__model_release_draws(model);
     for (size_t i = 0; i < model->layer_count; ++i) gantry_layer_release(model->layers[i]);
     gantry__train_free((void *)model->layers);
     for (size_t i = 0; i < model->value_count; ++i) gantry__train_free(model->values[i].inputs);
@@ -144,6 +146,16 @@ static bool is_name_taken(const gantry_model_t *model, const char *name) {
     return false;
 }
 
+/* The names of a kind that the model gave: all numbers below this one are taken. */
+static size_t count_given_names(const gantry_model_t *model, const char *kind) {
+    size_t count = 0;
+    for (size_t i = 0; i < model->layer_count; ++i) {
+        const gantry_layer_t *layer = model->layers[i];
+        count += !layer->has_own_name && strcmp(layer->kind.name, kind) == 0;
+    }
+    return count;
+}
+
 static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 static bool is_big(char c) { return c >= 'A' && c <= 'Z'; }
 static bool is_small(char c) { return c >= 'a' && c <= 'z'; }
@@ -161,16 +173,22 @@ static void snake_case(const char *name, char *out, size_t room) {
 
 static gantry_status_t name_layer(gantry_model_t *model, gantry_layer_t *layer) {
     char stem[96], name[128];
-    if (layer->name) {
+    layer->has_own_name = layer->name != NULL;
+    if (layer->has_own_name) {
         if (!is_name_taken(model, layer->name)) return GANTRY_OK;
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "model %s has two layers of the name %s; each has its own",
                                   model->name, layer->name);
     }
     snake_case(layer->kind.name, stem, sizeof stem);
-    (void)snprintf(name, sizeof name, "%s", stem);
-    for (int i = 1; is_name_taken(model, name); ++i)
-        (void)snprintf(name, sizeof name, "%s_%d", stem, i);
+    size_t number = count_given_names(model, layer->kind.name);
+    do {
+        if (number == 0)
+            (void)snprintf(name, sizeof name, "%s", stem);
+        else
+            (void)snprintf(name, sizeof name, "%s_%zu", stem, number);
+        ++number;
+    } while (is_name_taken(model, name));
     layer->name = gantry__train_strdup(name);
     return layer->name ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
@@ -242,6 +260,8 @@ static gantry_status_t apply(gantry_model_t *model, gantry_layer_t *layer, const
     memcpy(value.inputs, values, count * sizeof *values);
     gantry_status_t status = add_value(model, &value);
     if (status != GANTRY_OK) gantry__train_free(value.inputs);
+    for (size_t i = 1; i < gantry__layer_outputs(layer) && status == GANTRY_OK; ++i)
+        status = add_value(model, &(gantry__value_t){.layer = layer, .part = i});
     return status;
 }
 
@@ -257,7 +277,8 @@ gantry_status_t gantry_model_add(gantry_model_t *model, gantry_layer_t *layer) {
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
     gantry_status_t status = check_open(model, "gantry_model_add");
     if (status == GANTRY_OK && !layer) /* the constructor failed */
-        status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_model_add: %s", text);
+        status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_model_add: %s",
+                                    *text ? text : "the layer is NULL");
     if (status == GANTRY_OK && !model->is_sequential)
         status = gantry__train_fail(
             GANTRY_FAILED_PRECONDITION,
@@ -284,14 +305,15 @@ int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer, const i
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
     gantry_status_t status = check_open(model, "gantry_model_apply");
     if (status == GANTRY_OK && !layer)
-        status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_model_apply: %s", text);
+        status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_model_apply: %s",
+                                    *text ? text : "the layer is NULL");
     if (status != GANTRY_OK) {
         if (!model || !has_layer(model, layer)) gantry_layer_release(layer);
     } else {
         status = own_layer(model, layer);
         if (status == GANTRY_OK) status = apply(model, layer, values, count);
     }
-    if (status == GANTRY_OK) return (int32_t)model->value_count - 1;
+    if (status == GANTRY_OK) return (int32_t)(model->value_count - gantry__layer_outputs(layer));
     if (model) (void)gantry__model_fail(model, status);
     return -1;
 }
@@ -310,6 +332,12 @@ gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,
     GANTRY__TRAIN_TRY(add_input(model, dtype, sample));
     for (size_t i = 0; i < model->layer_count; ++i) {
         const int32_t last = (int32_t)model->value_count - 1;
+        const size_t outputs = gantry__layer_outputs(model->layers[i]);
+        if (outputs > 1)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "model %s: layer %s has %zu outputs; a sequential model accepts 1", model->name,
+                gantry_layer_name(model->layers[i]), outputs);
         GANTRY__TRAIN_TRY(apply(model, model->layers[i], &last, 1));
     }
     return GANTRY_OK;

@@ -137,12 +137,14 @@ static tensor *join_bucket(gantry__step_call_t *c, gantry__replica_t *replica, s
 /* The backward pass as far as a bucket. */
 static void run_backward(gantry__step_call_t *c, gantry__replica_t *replica, size_t bucket) {
     if (!replica->backprop) return;
+    gantry__numerics_set_tape(c->model->numerics, replica->tape);
     for (size_t i = bucket ? c->bucket_ends[bucket - 1] : 0; i < c->bucket_ends[bucket]; ++i) {
         const size_t variable = c->order[i];
         gantry__step_note(
             c, gantry__backprop_until(replica->backprop, variable, &replica->gradients[variable]));
         if (gantry__step_has_failed(c)) return;
     }
+    gantry__numerics_set_tape(c->model->numerics, NULL);
     replica->joined[bucket] = join_bucket(c, replica, bucket);
 }
 

@@ -7,7 +7,10 @@
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
+#include "train/loss/mask.h"
+#include "train/metric/metric_state.h"
 #include "train/model/worker.h"
+#include "train/optimizer/optimizer_slices.h"
 
 typedef const gantry_tensor_t tensor;
 
@@ -59,19 +62,30 @@ static void run_layers(gantry__step_call_t *c, gantry__replica_t *replica) {
     run->scope = scope;
     run->inputs = replica->inputs;
     run->training = c->step == GANTRY__STEP_TRAIN;
+    gantry__numerics_enter(c->model->numerics, "forward");
     gantry__run_read_weights(run);
     replica->output = gantry__run_layers(run);
+    replica->mask = replica->output ? run->masks[c->model->output] : NULL;
 }
 
-/* The part's share of the batch's loss: parts of unlike sizes count by their rows. */
+/* The part's share of the batch's loss: parts of unlike sizes count by their rows. A mask counts in
+ * its part. */
 static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica) {
     gantry_scope_t *scope = replica->scope;
     const gantry_model_t *model = c->model;
     gantry_loss_options_t options = model->loss_options;
+    gantry__numerics_enter(model->numerics, "the loss");
     tensor *labels = part_of(c, scope, c->batch[model->input_count], replica);
+    tensor *logits = gantry__logits_find(&replica->logits, replica->output);
     options.struct_size = sizeof options;
+    if (logits) options.from_logits = true;
     if (c->sample_weights) options.sample_weights = part_of(c, scope, c->sample_weights, replica);
-    tensor *loss = gantry_loss(scope, model->loss, labels, replica->output, &options);
+    if (replica->mask)
+        options.sample_weights = gantry__train_apply_mask(
+            scope, options.sample_weights, replica->mask, gantry_tensor_dtype(replica->output),
+            options.reduction == GANTRY_REDUCTION_SUM_OVER_BATCH_SIZE);
+    tensor *loss =
+        gantry_loss(scope, model->loss, labels, logits ? logits : replica->output, &options);
     if (loss && replica->rows != c->rows && options.reduction != GANTRY_REDUCTION_SUM)
         loss = gantry_mul(scope, loss,
                           gantry__train_constant(scope, gantry_tensor_dtype(loss),
@@ -81,7 +95,38 @@ static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica) {
     replica->loss = loss;
 }
 
-static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica) {
+/* Slices of a variable whose update touches all rows are made dense, and those of a row are added
+ * where an optimizer squares them: the numbers do not depend on the form of a gradient. */
+static void settle_slices(gantry__step_call_t *c, gantry__replica_t *replica) {
+    for (size_t i = 0; i < c->trained_count; ++i) {
+        gantry_gradient_t *gradient = &replica->slices[i];
+        bool adds_rows;
+        if (!gradient->values) continue;
+        if (!gantry__train_profits_by_slices(c->model->optimizer, replica->sources[i].variable,
+                                             &adds_rows))
+            *gradient =
+                (gantry_gradient_t){.dense = gantry_gradient_to_dense(replica->scope, gradient)};
+        else if (adds_rows)
+            (void)gantry_gradient_sum_rows(replica->scope, gradient, gradient);
+    }
+}
+
+static void keep_slices(gantry_scope_t *scope, tensor **part) {
+    if (*part) *part = gantry_scope_keep(scope, *part);
+}
+
+static void differentiate_to_slices(gantry__step_call_t *c, gantry__replica_t *replica) {
+    if (gantry_tape_gradient_slices(replica->tape, replica->loss, NULL, replica->sources,
+                                    c->trained_count, NULL, replica->slices) == GANTRY_OK)
+        settle_slices(c, replica);
+    for (size_t i = 0; i < c->trained_count; ++i) {
+        keep_slices(replica->scope, &replica->slices[i].dense);
+        keep_slices(replica->scope, &replica->slices[i].values);
+        keep_slices(replica->scope, &replica->slices[i].indices);
+    }
+}
+
+static void differentiate_to_tensors(gantry__step_call_t *c, gantry__replica_t *replica) {
     (void)gantry_tape_gradient(replica->tape, replica->loss, NULL, replica->sources,
                                c->trained_count, NULL, replica->gradients);
     for (size_t i = 0; i < c->trained_count; ++i) {
@@ -90,12 +135,24 @@ static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica) {
     }
 }
 
+static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica) {
+    gantry_numerics_t *numerics = c->model->numerics;
+    gantry__numerics_set_tape(numerics, replica->tape);
+    if (c->uses_slices)
+        differentiate_to_slices(c, replica);
+    else
+        differentiate_to_tensors(c, replica);
+    gantry__numerics_set_tape(numerics, NULL);
+}
+
 /* What outlives the replica's scope moves to the step's. */
 static void keep_results(gantry__step_call_t *c, gantry__replica_t *replica) {
     gantry_scope_t *scope = replica->scope;
     const gantry_model_t *model = c->model;
     replica->output = gantry_scope_keep(scope, gantry_identity(scope, replica->output));
     if (replica->loss) replica->loss = gantry_scope_keep(scope, replica->loss);
+    if (replica->mask)
+        replica->mask = gantry_scope_keep(scope, gantry_identity(scope, replica->mask));
     for (size_t i = 0; i < model->variable_count; ++i) {
         tensor **update = &replica->run.updates[i];
         if (*update) *update = gantry_scope_keep(scope, gantry_identity(scope, *update));
@@ -116,6 +173,8 @@ void gantry__step_begin_replica(gantry__step_call_t *c, gantry__replica_t *repli
         gantry__step_note(c, GANTRY_RESOURCE_EXHAUSTED);
         return;
     }
+    if (c->step != GANTRY__STEP_PREDICT)
+        gantry__logits_watch(&replica->logits, replica->scope, c->model->loss);
     if (c->step == GANTRY__STEP_TRAIN) replica->tape = gantry_tape_begin(replica->scope, NULL);
     run_layers(c, replica);
     if (c->step != GANTRY__STEP_PREDICT && replica->output) compute_loss(c, replica);
@@ -124,6 +183,7 @@ void gantry__step_begin_replica(gantry__step_call_t *c, gantry__replica_t *repli
 void gantry__step_end_replica(gantry__step_call_t *c, gantry__replica_t *replica) {
     gantry__backprop_end(replica->backprop);
     gantry_tape_end(replica->tape);
+    gantry__logits_deinit(&replica->logits);
     replica->backprop = NULL;
     replica->tape = NULL;
     if (!replica->scope) return;
@@ -155,6 +215,15 @@ static tensor *join_outputs(gantry__step_call_t *c, gantry_scope_t *scope) {
     return gantry_concat(scope, c->list, c->replica_count, 0);
 }
 
+static tensor *join_masks(gantry__step_call_t *c, gantry_scope_t *scope) {
+    if (c->replica_count == 1) return c->replicas[0].mask;
+    for (size_t r = 0; r < c->replica_count; ++r) {
+        if (!c->replicas[r].mask) return NULL;
+        c->list[r] = c->replicas[r].mask;
+    }
+    return gantry_concat(scope, c->list, c->replica_count, 0);
+}
+
 static tensor *add_losses(gantry__step_call_t *c, gantry_scope_t *scope) {
     tensor *sum = c->replicas[0].loss;
     for (size_t r = 1; r < c->replica_count; ++r) sum = gantry_add(scope, sum, c->replicas[r].loss);
@@ -164,13 +233,14 @@ static tensor *add_losses(gantry__step_call_t *c, gantry_scope_t *scope) {
 static void update_metrics(gantry__step_call_t *c, gantry_scope_t *scope) {
     gantry_model_t *model = c->model;
     tensor *loss = add_losses(c, scope), *output = join_outputs(c, scope);
+    tensor *mask = join_masks(c, scope);
     /* the mean over processes counts by their rows, too */
     if (c->share) loss = gantry_div(scope, loss, c->share);
     tensor *rows = gantry__train_constant(scope, GANTRY_FLOAT32, (double)c->rows);
     (void)gantry_metric_update(model->metrics[0], scope, NULL, loss, rows);
     for (size_t i = 1; i < model->metric_count; ++i)
-        (void)gantry_metric_update(model->metrics[i], scope, c->batch[model->input_count], output,
-                                   c->sample_weights);
+        gantry__train_metric_update_masked(model->metrics[i], scope, c->batch[model->input_count],
+                                           output, c->sample_weights, mask);
 }
 
 /* Variables that are not trained get the mean of their new values, by rows. */
@@ -193,14 +263,28 @@ static void apply_gradients(gantry__step_call_t *c) {
             if (model->variables[i].weight->is_trained)
                 c->variables[count++] = model->variables[i].copies[r];
         }
-        (void)gantry_optimizer_apply(model->optimizer, c->scope, c->variables,
-                                     c->reduced + r * c->trained_count, count);
+        if (c->uses_slices)
+            (void)gantry_optimizer_apply_slices(model->optimizer, c->scope, c->variables,
+                                                c->replicas[0].slices, count);
+        else
+            (void)gantry_optimizer_apply(model->optimizer, c->scope, c->variables,
+                                         c->reduced + r * c->trained_count, count);
     }
+}
+
+/* An optimizer's ops are not observed; the new values are. */
+static void check_update(gantry__step_call_t *c) {
+    const gantry_model_t *model = c->model;
+    if (!model->numerics) return;
+    gantry__numerics_enter(model->numerics, "after the update");
+    for (size_t i = 0; i < model->variable_count; ++i)
+        (void)gantry_variable_read(c->scope, model->variables[i].copies[0]);
 }
 
 static void finish_step(gantry__step_call_t *c) {
     gantry_scope_t *scope = gantry__model_scope(c->model, c->scope, 0);
     if (!scope) return;
+    gantry__numerics_enter(c->model->numerics, "the metrics");
     if (c->step == GANTRY__STEP_PREDICT)
         c->result = gantry_scope_keep(scope, gantry_identity(scope, join_outputs(c, scope)));
     else
@@ -214,6 +298,7 @@ static void finish_step(gantry__step_call_t *c) {
     }
     apply_gradients(c);
     assign_updates(c);
+    check_update(c);
 }
 
 /* ---- the body ---- */
@@ -221,6 +306,8 @@ static void finish_step(gantry__step_call_t *c) {
 static void step_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
     const gantry__step_body_t *body = user;
     gantry__step_call_t call;
+    gantry_model_t *model = body->model;
+    model->numerics = model->checks_numerics ? gantry_check_numerics_begin(scope) : NULL;
     gantry_status_t status = gantry__step_init(&call, body, scope, inputs);
     if (gantry__train_hand_on(scope, status) == GANTRY_OK) {
         run_replicas(&call);
@@ -228,6 +315,8 @@ static void step_body(gantry_scope_t *scope, tensor *const *inputs, tensor **out
         if (call.result) outputs[0] = call.result;
     }
     gantry__step_deinit(&call);
+    gantry_check_numerics_end(model->numerics);
+    model->numerics = NULL;
 }
 
 /* ---- memory of a body's run ---- */
@@ -240,15 +329,29 @@ static gantry_status_t init_replica(gantry__step_call_t *c, size_t r) {
     replica->rows = first_row(c, r + 1) - replica->first;
     replica->inputs = gantry__train_alloc(c->model->input_count, sizeof *replica->inputs);
     replica->gradients = gantry__train_alloc(c->trained_count, sizeof *replica->gradients);
+    replica->slices = gantry__train_alloc(c->trained_count, sizeof *replica->slices);
     replica->joined = gantry__train_alloc(c->trained_count, sizeof *replica->joined);
     replica->sources = gantry__train_alloc(c->trained_count, sizeof *replica->sources);
-    if (!replica->inputs || !replica->gradients || !replica->joined || !replica->sources)
+    if (!replica->inputs || !replica->gradients || !replica->slices || !replica->joined ||
+        !replica->sources)
         return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0, made = 0; i < c->model->variable_count; ++i) {
         if (c->model->variables[i].weight->is_trained)
             replica->sources[made++].variable = c->model->variables[i].copies[r];
     }
     return GANTRY_OK;
+}
+
+/* Gradients of several replicas, or processes, are added as dense ones. */
+static bool can_use_slices(const gantry_model_t *model, gantry__step_t step) {
+    bool adds_rows, profits = false;
+    if (step != GANTRY__STEP_TRAIN || model->replica_count > 1 || model->worker) return false;
+    for (size_t i = 0; i < model->variable_count; ++i) {
+        if (model->variables[i].weight->is_trained)
+            profits |= gantry__train_profits_by_slices(model->optimizer,
+                                                       model->variables[i].copies[0], &adds_rows);
+    }
+    return profits;
 }
 
 gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_body_t *body,
@@ -260,6 +363,7 @@ gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_bod
     if (model->worker && body->step != GANTRY__STEP_PREDICT)
         c->share = inputs[model->input_count + 1 + body->has_weights];
     c->rows = batch_of(inputs[0]);
+    c->uses_slices = can_use_slices(model, body->step);
     for (size_t i = 0; i < variables; ++i)
         c->trained_count += model->variables[i].weight->is_trained;
     c->replicas = gantry__train_alloc(all, sizeof *c->replicas);
@@ -285,6 +389,7 @@ void gantry__step_deinit(gantry__step_call_t *c) {
         gantry__train_free((void *)c->replicas[r].gradients);
         gantry__train_free((void *)c->replicas[r].joined);
         gantry__train_free(c->replicas[r].sources);
+        gantry__train_free(c->replicas[r].slices);
     }
     gantry__train_free(c->replicas);
     gantry__train_free((void *)c->list);
@@ -336,7 +441,7 @@ gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__s
                 model->name, i, (long long)(batch[i].shape.rank < 1 ? -1 : batch[i].shape.dims[0]),
                 (long long)batch[0].shape.dims[0]);
     }
-    return GANTRY_OK;
+    return gantry__model_check_ranges(model, step, batch);
 }
 
 /* The step's inputs, whose number becomes *count: arrays, then this process's share. */
@@ -365,6 +470,7 @@ gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
             return GANTRY_OK;
         batch = part;
     }
+    if (model->checks_numerics) GANTRY__TRAIN_TRY(gantry__model_check_finite(model, batch, count));
     if (!model->steps[step]) GANTRY__TRAIN_TRY(trace_step(model, step, batch, count));
     make_inputs(model, scope, batch, is_shared ? &share : NULL, &count, inputs);
     return gantry_function_call(scope, model->steps[step], inputs, count, out_result,

@@ -5,6 +5,7 @@
 
 #include <gantry_train/tape.h>
 
+#include "train/loss/logits.h"
 #include "train/model/model_state.h"
 #include "train/tape/backprop.h"
 
@@ -14,7 +15,10 @@ typedef struct gantry__replica_t {
     int64_t first, rows;            /* its part of the batch */
     const gantry_tensor_t **inputs; /* its part of the model's inputs */
     const gantry_tensor_t *output, *loss;
-    const gantry_tensor_t **gradients; /* of trained variables; NULL: none */
+    gantry__logits_t logits;           /* behind the output */
+    const gantry_tensor_t *mask;       /* of the output; NULL: none */
+    const gantry_tensor_t **gradients; /* of trained variables; NULL: none, or slices */
+    gantry_gradient_t *slices;         /* the same of a step that uses slices */
     /* of TRAIN, while it is recorded */
     gantry_scope_t *scope;
     gantry_tape_t *tape;
@@ -37,6 +41,7 @@ typedef struct gantry__step_call_t {
     size_t *order;        /* these, as the backward pass completes their gradients */
     size_t *bucket_ends;  /* of each bucket the end of its variables in `order` */
     size_t bucket_count;
+    bool uses_slices; /* one replica, and the optimizer profits by them */
     /* room: tensors to join, gradients by replica and trained variable */
     const gantry_tensor_t **list;
     const gantry_tensor_t **reduced;

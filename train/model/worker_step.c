@@ -205,7 +205,7 @@ static gantry_status_t agree_on_step(gantry_model_t *model, const gantry_array_t
                                      size_t count, gantry__worker_wishes_t *wishes) {
     gantry__worker_t *worker = model->worker;
     gantry__worker_call_t call = {.kind = GANTRY__WORKER_STEP,
-                                  .sums = {wishes->stops, wishes->shows}};
+                                  .sums = {wishes->stops, wishes->shows, wishes->interrupts}};
     call.values[0] = ++worker->step;
     call.status = gantry__model_check_batch(model, GANTRY__STEP_TRAIN, batch, count);
     if (call.status == GANTRY_OK) call.status = allocate(model);
@@ -217,6 +217,7 @@ static gantry_status_t agree_on_step(gantry_model_t *model, const gantry_array_t
     GANTRY__TRAIN_TRY(gantry__worker_agree(worker, &call));
     wishes->stops = call.sums[0] > 0;
     wishes->shows = call.sums[1] > 0;
+    wishes->interrupts = call.sums[2] > 0;
     return GANTRY_OK;
 }
 
@@ -238,7 +239,7 @@ gantry_status_t gantry__worker_train(gantry_model_t *model, const gantry_array_t
                                      size_t count, gantry__worker_wishes_t *wishes) {
     gantry__worker_t *worker = model->worker;
     GANTRY__TRAIN_TRY(agree_on_step(model, batch, count, wishes));
-    if (wishes->stops) return GANTRY_OK;
+    if (wishes->stops || wishes->interrupts) return GANTRY_OK;
     const size_t elements = (size_t)worker->flat_elements;
     memset(worker->flat, 0, elements * gantry_dtype_size(model->dtype));
     const gantry_status_t status = compute_flat(model, batch, count);

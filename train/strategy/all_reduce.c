@@ -27,20 +27,6 @@ typedef const gantry_tensor_t tensor;
 #define CHUNK_BYTES ((int64_t)4 << 20)
 /* Elements from which a chunk begins: pieces that begin at such bytes are views. */
 #define CHUNK_UNIT 64
-/* The op Concat takes this many at most. */
-#define MOST_JOINED 64
-
-tensor *gantry__join_vectors(gantry_scope_t *scope, tensor **list, size_t count) {
-    while (count > 1) {
-        size_t made = 0;
-        for (size_t i = 0; i < count; i += MOST_JOINED) {
-            const size_t some = count - i < MOST_JOINED ? count - i : MOST_JOINED;
-            list[made++] = some > 1 ? gantry_concat(scope, list + i, some, 0) : list[i];
-        }
-        count = made;
-    }
-    return list[0];
-}
 
 static gantry_scope_t *begin_on(const gantry__all_reduce_t *call, size_t replica) {
     gantry_scope_t *scope = gantry_scope_begin_in(call->scope, call->devices[replica]);

@@ -6,6 +6,8 @@
 
 #include <gantry/gantry.h>
 
+#include "train/base/join_vectors.h"
+
 typedef struct gantry__all_reduce_t {
     gantry_scope_t *scope; /* owns the sums */
     char *const *devices;  /* of each replica; an entry may be NULL: no request */
@@ -20,9 +22,5 @@ typedef struct gantry__all_reduce_t {
  * size. */
 void gantry__all_reduce(const gantry__all_reduce_t *call, const gantry_tensor_t *const *values,
                         const gantry_tensor_t **sums);
-
-/* Joins vectors of one type, any number of them, in `list`, which it overwrites. */
-const gantry_tensor_t *gantry__join_vectors(gantry_scope_t *scope, const gantry_tensor_t **list,
-                                            size_t count);
 
 #endif

@@ -161,13 +161,14 @@ gantry_strategy_t *gantry_mirrored_strategy(gantry_runtime_t *runtime, const cha
 
 /* ---- several processes ---- */
 
-static gantry_status_t check_communicator(const gantry_communicator_t *given) {
-    const gantry_communicator_t *c = given;
-    if (!c || c->struct_size != sizeof *c)
+static gantry_status_t copy_communicator(const gantry_communicator_t *given,
+                                         gantry_communicator_t *c) {
+    if (!given)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
-            "gantry_multi_worker_strategy: the communicator is %s; one with struct_size %zu is accepted",
-            c ? "of another size" : "NULL", sizeof *c);
+            "gantry_multi_worker_strategy: the communicator is NULL; one is accepted");
+    GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof *c, c, sizeof *c,
+                                            "gantry_multi_worker_strategy: the communicator"));
     if (!c->all_reduce || !c->broadcast)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -197,10 +198,11 @@ static gantry_status_t fill_worker(gantry_strategy_t *strategy, gantry_runtime_t
 gantry_strategy_t *gantry_multi_worker_strategy(gantry_runtime_t *runtime,
                                                 const char *const *devices, size_t count,
                                                 const gantry_communicator_t *communicator) {
-    if (check_communicator(communicator) != GANTRY_OK) return NULL;
+    gantry_communicator_t copy;
+    if (copy_communicator(communicator, &copy) != GANTRY_OK) return NULL;
     gantry_strategy_t *strategy = gantry__train_alloc(1, sizeof *strategy);
     if (!strategy) return NULL;
-    strategy->communicator = *communicator;
+    strategy->communicator = copy;
     if (fill_worker(strategy, runtime, devices, count) == GANTRY_OK) {
         strategy_log(runtime, strategy);
         choose_reduction(strategy, runtime);

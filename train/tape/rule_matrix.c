@@ -13,15 +13,16 @@ static tensor *product(gantry__rule_call_t *c, tensor *a, tensor *b, bool transp
         &(gantry_matmul_options_t){.transpose_a = transpose_a, .transpose_b = transpose_b});
 }
 
-/* y = a b: da = dy b', db = a' dy, each in the form that needs no transpose of its own. */
+/* y = a b: da = dy b', db = a' dy, each in the form that needs no transpose of its own. db comes
+ * first: it is the last to use a, which is a layer's input, and whose memory is free then. */
 static void matmul_gradients(gantry__rule_call_t *c, bool ta, bool tb) {
     tensor *a = c->x[0], *b = c->x[1], *dy = c->dy[0];
-    if (c->wants[0])
-        c->dx[0] = gantry__rule_sum_to(
-            c, ta ? product(c, b, dy, tb, true) : product(c, dy, b, false, !tb), a);
     if (c->wants[1])
         c->dx[1] = gantry__rule_sum_to(
             c, tb ? product(c, dy, a, true, ta) : product(c, a, dy, !ta, false), b);
+    if (c->wants[0])
+        c->dx[0] = gantry__rule_sum_to(
+            c, ta ? product(c, b, dy, tb, true) : product(c, dy, b, false, !tb), a);
 }
 
 static void rule_matmul(gantry__rule_call_t *c) {

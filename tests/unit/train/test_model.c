@@ -119,9 +119,26 @@ static void summary_is_a_table(void **state) {
     must(gantry_model_summary(model, text, sizeof text, &needed));
     assert_int_equal(strlen(text), needed);
     assert_non_null(strstr(
-        text, "| dense_1 (Dense)                 | (None, 2)              |            34 |"));
+        text, "│ dense_1 (Dense)                 │ (None, 2)              │            34 │"));
     assert_non_null(strstr(text, "Total params: 146 (584.00 B)"));
     assert_non_null(strstr(text, "Non-trainable params: 32 (128.00 B)"));
+    gantry_model_release(model);
+}
+
+/* A name of the program's is no name of the model's, and leaves no gap. */
+static void layers_get_the_first_free_name(void **state) {
+    char name[32];
+    gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
+    (void)state;
+    must(gantry_model_add(
+        model, gantry_dense(1, GANTRY_LINEAR, &(gantry_kernel_options_t){.name = "dense_1"})));
+    for (int i = 0; i < 3; ++i) must(gantry_model_add(model, gantry_dense(1, GANTRY_LINEAR, NULL)));
+    must(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(2)));
+    for (size_t i = 0; i < 4; ++i) {
+        static const char *const wanted[] = {"dense_1", "dense", "dense_2", "dense_3"};
+        (void)snprintf(name, sizeof name, "%s/kernel", wanted[i]);
+        assert_string_equal(gantry_variable_name(gantry_model_variable(model, 2 * i, NULL)), name);
+    }
     gantry_model_release(model);
 }
 
@@ -366,6 +383,7 @@ int main(void) {
         TEST(model_learns),
         TEST(functional_model_shares_a_layer),
         TEST(summary_is_a_table),
+        TEST(layers_get_the_first_free_name),
         TEST(loaded_training_takes_the_same_steps),
         TEST(progress_is_written),
         TEST(callbacks_act),

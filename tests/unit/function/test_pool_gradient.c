@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In a function, the gradient of a max pool takes that of the Relu in front of it: with the bits of
+ * the ops one by one, in the memory of the Relu's output, and nowhere where it must not. */
+#define _XOPEN_SOURCE 700
+
+#include "pool_gradient_case.h"
+
+#include "function_fixture.h"
+
+static void joined_gradients_have_the_ops_bits(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    pool_gradient_check_all(f.runtime, "/CPU:0");
+    runtime_fixture_close(&f);
+}
+
+/* The block of the function holds the Relu's output or the gradient in its memory, and the pool's
+ * output, its reverse and its gradient. */
+static void joined_gradient_lies_in_the_relus_memory(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    gantry_function_memory_t memory = {.struct_size = sizeof memory};
+    size_t count;
+    runtime_fixture_open(&f, 0);
+    for (size_t i = 0; i < 3; ++i) {
+        const pool_gradient_case_t *c = &pool_gradient_cases[i];
+        const gantry_shape_t shape = pool_gradient_shape(c);
+        const uint64_t bytes =
+            (uint64_t)gantry_shape_elements(&shape) * gantry_dtype_size(c->dtype);
+        gantry_function_t *function = pool_gradient_trace(f.runtime, c, 0);
+        assert_int_equal(gantry_function_get_memory(function, 1, &memory, &count), GANTRY_OK);
+        if (memory.planned_bytes >= 2 * bytes)
+            fail_msg("%s: %llu bytes", c->name, (unsigned long long)memory.planned_bytes);
+        gantry_function_release(function);
+    }
+    runtime_fixture_close(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(joined_gradients_have_the_ops_bits, runtime_fixture_set_up),
+        cmocka_unit_test_setup(joined_gradient_lies_in_the_relus_memory, runtime_fixture_set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
