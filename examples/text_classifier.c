@@ -3,42 +3,39 @@
  * device or on several.
  *
  *   text_classifier [options] [LABEL=FILE ...]    trains, and tests on held-out texts
- *   text_classifier --save FOLDER ...             keeps the model in FOLDER
+ *   text_classifier --save FOLDER ...             keeps the model in FOLDER; Ctrl-C ends the
+ *                                                 training, and the same line goes on with it
  *   text_classifier --load FOLDER --classify      reads texts from standard input, one a line
  *   text_classifier --replicas N ...              trains on N GPUs, or on N virtual devices
+ *   mpirun -n N text_classifier ...               trains in N processes, on one machine or on many
  *
  * Without LABEL=FILE, the topics are the files of Debian's packages fortunes and fortunes-min that
- * have 50 texts or more, or those of another folder, --texts FOLDER. A line "%" ends a text. The
- * model's file has the weights, the topics and the vocabulary, so that they belong together. */
+ * have 50 texts or more, or those of another folder, --texts FOLDER, with --least texts. A line "%"
+ * ends a text. The model's file has the weights, the topics and the vocabulary, so that they belong
+ * together. */
 #define _POSIX_C_SOURCE 200809L
-#include "example.h"
-
 #include <dirent.h>
-#include <gantry_train/train.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "example_interrupt.h"
+#include "example_options.h"
+#include "example_processes.h"
 #include "text_words.h"
 
-#define LARGEST_REPLICAS 64
-#define PART_BYTES (UINT64_C(512) << 20) /* of a GPU that replicas share */
+enum { LENGTH = 300, VOCABULARY = 10000, SHOWN_TOPICS = 3, SKIPPED = 77 };
 
-enum { LENGTH = 300, VOCABULARY = 10000, LEAST_TEXTS = 50, SHOWN_TOPICS = 3, SKIPPED = 77 };
-
-typedef struct options_t {
+static struct {
     const char *device, *save, *load, *texts;
     bool classify;
-    int64_t epochs, batch;
-    size_t replicas, limit; /* 0: no strategy, all texts */
-    uint64_t seed;
-    char **files; /* the arguments LABEL=FILE */
+    int64_t epochs, batch, replicas, seed, limit, least; /* 0 replicas: one device; 0: all texts */
+    char **files;                                        /* the arguments LABEL=FILE */
     int file_count;
-} options_t;
+} options;
 
 /* All that the program makes. */
 typedef struct classifier_t {
     gantry_runtime_t *runtime;
+    gantry_communicator_t *processes; /* NULL: there is one */
     gantry_strategy_t *strategy;
     gantry_model_t *model;
     texts_t texts;
@@ -47,118 +44,37 @@ typedef struct classifier_t {
     size_t held_out;        /* the last texts */
 } classifier_t;
 
-static _Noreturn void stop(const char *text) {
-    (void)fprintf(stderr, "text_classifier: %s\n", text);
-    exit(1);
-}
-
-static void *allocate(size_t count, size_t size) {
-    void *memory = calloc(count ? count : 1, size);
-    if (!memory) stop("memory is out");
-    return memory;
-}
-
 /* ---- options ---- */
 
-static _Noreturn void show_usage(const char *wrong) {
-    (void)fprintf(
-        stderr,
-        "text_classifier: \"%s\" is not understood\n"
-        "usage: text_classifier [--device NAME] [--replicas N] [--epochs N] [--batch N] [--seed N] [--limit TEXTS]\n"
-        "                       [--save FOLDER] [--load FOLDER] [--classify] [--texts FOLDER | LABEL=FILE ...]\n"
-        "--load needs --classify. Without LABEL=FILE: the topics of Debian's packages fortunes and fortunes-min.\n",
-        wrong);
-    exit(2);
-}
+static const char usage[] =
+    "usage: text_classifier [--device NAME] [--replicas N] [--epochs N] [--batch N] [--seed N] [--limit TEXTS]\n"
+    "                       [--save FOLDER] [--load FOLDER] [--classify] [--texts FOLDER [--least N] | LABEL=FILE ...]\n"
+    "--load needs --classify. Without LABEL=FILE: the topics of Debian's packages fortunes and fortunes-min.\n";
 
-static long read_number(const char *text, long least, long most) {
-    char *end;
-    const long value = strtol(text, &end, 10);
-    if (*text == '\0' || *end != '\0' || value < least || value > most) show_usage(text);
-    return value;
-}
-
-static void read_option(options_t *options, const char *word, const char *value) {
-    if (strcmp(word, "--device") == 0)
-        options->device = value;
-    else if (strcmp(word, "--save") == 0)
-        options->save = value;
-    else if (strcmp(word, "--load") == 0)
-        options->load = value;
-    else if (strcmp(word, "--texts") == 0)
-        options->texts = value;
-    else if (strcmp(word, "--replicas") == 0)
-        options->replicas = (size_t)read_number(value, 1, LARGEST_REPLICAS);
-    else if (strcmp(word, "--epochs") == 0)
-        options->epochs = read_number(value, 1, 10000);
-    else if (strcmp(word, "--batch") == 0)
-        options->batch = read_number(value, 1, 65536);
-    else if (strcmp(word, "--seed") == 0)
-        options->seed = (uint64_t)read_number(value, 0, 1000000000);
-    else if (strcmp(word, "--limit") == 0)
-        options->limit = (size_t)read_number(value, 10, 1000000000);
-    else
-        show_usage(word);
-}
-
-static options_t read_options(int argc, char **argv) {
-    options_t options = {.texts = "/usr/share/games/fortunes", .epochs = 5, .batch = 32, .seed = 1};
-    int i = 1;
-    for (; i < argc && argv[i][0] == '-'; ++i) {
-        if (strcmp(argv[i], "--classify") == 0) {
-            options.classify = true;
-        } else {
-            if (i + 1 == argc) show_usage(argv[i]);
-            read_option(&options, argv[i], argv[i + 1]);
-            ++i;
-        }
+static void read_options(int argc, char **argv) {
+    static const example_option_t list[] = {
+        {"--device", EXAMPLE_TEXT, &options.device, 0, 0, 0},
+        {"--save", EXAMPLE_TEXT, &options.save, 0, 0, 0},
+        {"--load", EXAMPLE_TEXT, &options.load, 0, 0, 0},
+        {"--texts", EXAMPLE_TEXT, &options.texts, 0, 0, 0},
+        {"--classify", EXAMPLE_FLAG, &options.classify, 0, 0, 0},
+        {"--replicas", EXAMPLE_NUMBER, &options.replicas, 0, 1, EXAMPLE_MOST_REPLICAS},
+        {"--epochs", EXAMPLE_NUMBER, &options.epochs, 5, 1, 10000},
+        {"--batch", EXAMPLE_NUMBER, &options.batch, 32, 1, 65536},
+        {"--seed", EXAMPLE_NUMBER, &options.seed, 1, 0, 1000000000},
+        {"--limit", EXAMPLE_NUMBER, &options.limit, 0, 10, 1000000000},
+        {"--least", EXAMPLE_NUMBER, &options.least, 50, 1, 1000000000}};
+    const example_command_t command = {"text_classifier", usage, list,
+                                       sizeof list / sizeof list[0]};
+    options.file_count = example_read_options(&command, argc, argv) - 1;
+    options.files = argv + 1;
+    for (int i = 0; i < options.file_count; ++i) {
+        const size_t length = strcspn(options.files[i], "=");
+        if (length == 0 || length >= TOPIC_BYTES || !options.files[i][length])
+            example_refuse(&command, options.files[i]);
     }
-    options.files = argv + i;
-    options.file_count = argc - i;
-    if (options.load && !options.classify) show_usage("--load");
-    return options;
-}
-
-/* ---- devices ---- */
-
-/* Makes N devices of a type: the first N GPUs, or N parts of the first one; without a GPU, or with
- * --device CPU:0, N virtual CPUs. Returns the type. */
-static const char *make_devices(gantry_runtime_t *runtime, const options_t *options) {
-    const gantry_physical_device_t *gpu;
-    gantry_logical_device_config_t parts[LARGEST_REPLICAS] = {{0}};
-    size_t gpus = 0;
-    example_check(gantry_list_physical_devices(runtime, "GPU", 1, &gpu, &gpus), "the GPUs");
-    if (gpus == 0 || (options->device && strstr(options->device, "CPU"))) {
-        example_check(gantry_set_logical_cpu_devices(runtime, options->replicas),
-                      "the virtual CPUs");
-        return "CPU";
-    }
-    for (size_t i = 0; i < options->replicas; ++i) parts[i].memory_limit_bytes = PART_BYTES;
-    if (gpus < options->replicas)
-        example_check(
-            gantry_set_logical_device_configuration(runtime, gpu, parts, options->replicas),
-            "the virtual GPUs");
-    return "GPU";
-}
-
-static void open_strategy(classifier_t *all, const options_t *options) {
-    char names[LARGEST_REPLICAS][32];
-    const char *devices[LARGEST_REPLICAS], *type = make_devices(all->runtime, options);
-    for (size_t i = 0; i < options->replicas; ++i) {
-        (void)snprintf(names[i], sizeof names[i], "%s:%zu", type, i);
-        devices[i] = names[i];
-    }
-    all->strategy = gantry_mirrored_strategy(all->runtime, devices, options->replicas);
-    if (!all->strategy) stop(gantry_last_message());
-    for (size_t i = 0; i < options->replicas; ++i)
-        (void)printf("replica %zu: %s\n", i, gantry_strategy_device(all->strategy, i));
-}
-
-static void open_runtime(classifier_t *all, const options_t *options) {
-    const gantry_runtime_options_t settings = {
-        .struct_size = sizeof settings, .log = example_log, .log_level = GANTRY_LEVEL_WARNING};
-    example_check(gantry_runtime_create(&settings, &all->runtime), "gantry_runtime_create");
-    if (options->replicas > 0) open_strategy(all, options);
+    if (options.load && !options.classify) example_refuse(&command, "--load");
+    if (!options.texts) options.texts = "/usr/share/games/fortunes";
 }
 
 /* ---- texts ---- */
@@ -170,55 +86,60 @@ static int compare_names(const void *left, const void *right) {
 /* Whether a file of the folder has texts: NAME.dat is an index, NAME.u8 a link. */
 static bool is_topic(const char *name) { return !strchr(name, '.'); }
 
+static _Noreturn void stop_at_topic(const char *label, const char *path) {
+    char why[1024];
+    (void)snprintf(why, sizeof why, "the topic %s=%.900s cannot be read", label, path);
+    example_stop(why);
+}
+
 static void read_folder(texts_t *texts, const char *name) {
     char path[1024], *names[LARGEST_TOPICS];
     size_t count = 0;
     DIR *folder = opendir(name);
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
         if (!is_topic(entry->d_name) || count == LARGEST_TOPICS) continue;
-        names[count] = allocate(strlen(entry->d_name) + 1, 1);
+        names[count] = example_allocate(strlen(entry->d_name) + 1, 1);
         memcpy(names[count++], entry->d_name, strlen(entry->d_name));
     }
     if (folder) (void)closedir(folder);
     qsort((void *)names, count, sizeof *names, compare_names);
     for (size_t i = 0; i < count; ++i) {
         (void)snprintf(path, sizeof path, "%s/%s", name, names[i]);
-        if (!read_topic(texts, names[i], path, LEAST_TEXTS)) stop("a topic cannot be read");
+        if (!read_topic(texts, names[i], path, (size_t)options.least))
+            stop_at_topic(names[i], path);
         free(names[i]);
     }
     if (texts->topic_count > 1) return;
     (void)printf(
-        "text_classifier: no texts in %s; install Debian's packages by\n"
+        "text_classifier: fewer than two topics of %lld texts or more in %s; install Debian's packages by\n"
         "    apt-get install fortunes fortunes-min\n"
         "or name files of your own: text_classifier LABEL=FILE LABEL=FILE ...\n",
-        name);
+        (long long)options.least, name);
     exit(SKIPPED);
 }
 
 static void read_files(texts_t *texts, char *const *files, int count) {
     for (int i = 0; i < count; ++i) {
         const char *equals = strchr(files[i], '=');
-        char label[TOPIC_BYTES], why[1024];
-        if (!equals || equals == files[i] || (size_t)(equals - files[i]) >= sizeof label)
-            show_usage(files[i]);
+        char label[TOPIC_BYTES];
         (void)snprintf(label, sizeof label, "%.*s", (int)(equals - files[i]), files[i]);
-        if (read_topic(texts, label, equals + 1, 1)) continue;
-        (void)snprintf(why, sizeof why, "the topic %s=%.900s cannot be read", label, equals + 1);
-        stop(why);
+        if (!read_topic(texts, label, equals + 1, 1)) stop_at_topic(label, equals + 1);
     }
-    if (texts->topic_count < 2) stop("fewer than two topics with texts; two or more are accepted");
+    if (texts->topic_count < 2)
+        example_stop("fewer than two topics with texts; two or more are accepted");
 }
 
-static void read_texts(classifier_t *all, const options_t *options) {
+static void read_texts(classifier_t *all) {
     texts_t *texts = &all->texts;
-    if (options->file_count > 0)
-        read_files(texts, options->files, options->file_count);
+    if (options.file_count > 0)
+        read_files(texts, options.files, options.file_count);
     else
-        read_folder(texts, options->texts);
-    shuffle_texts(texts, options->seed);
-    if (options->limit > 0 && options->limit < texts->count) texts->count = options->limit;
+        read_folder(texts, options.texts);
+    shuffle_texts(texts, (uint64_t)options.seed);
+    if (options.limit > 0 && (size_t)options.limit < texts->count)
+        texts->count = (size_t)options.limit;
     all->held_out = texts->count / 10;
-    if (all->held_out == 0) stop("fewer than ten texts; longer files are needed");
+    if (all->held_out == 0) example_stop("fewer than ten texts; longer files are needed");
 }
 
 /* ---- texts to numbers ---- */
@@ -227,10 +148,10 @@ static void read_texts(classifier_t *all, const options_t *options) {
  * beginning. */
 static void encode_texts(const vocabulary_t *vocabulary, const text_t *texts, size_t count,
                          int32_t *rows) {
-    gantry_array_t *sequences = allocate(count, sizeof *sequences);
+    gantry_array_t *sequences = example_allocate(count, sizeof *sequences);
     size_t room = 0, used = 0;
     for (size_t i = 0; i < count; ++i) room += strlen(texts[i].bytes);
-    int32_t *numbers = allocate(room, sizeof *numbers);
+    int32_t *numbers = example_allocate(room, sizeof *numbers);
     for (size_t i = 0; i < count; ++i) {
         const size_t words = encode_text(vocabulary, texts[i].bytes, numbers + used);
         sequences[i] = (gantry_array_t){GANTRY_INT32, GANTRY_SHAPE((int64_t)words), numbers + used};
@@ -250,9 +171,9 @@ static void prepare_texts(classifier_t *all) {
     for (size_t i = 0; i < texts->count - all->held_out && is_good; ++i)
         is_good = count_words(&all->vocabulary, texts->items[i].bytes);
     if (!is_good || all->vocabulary.count == 0 || !number_words(&all->vocabulary, VOCABULARY))
-        stop("the texts have no words, or memory is out");
-    all->rows = allocate(texts->count * LENGTH, sizeof *all->rows);
-    all->labels = allocate(texts->count, sizeof *all->labels);
+        example_stop("the texts have no words, or memory is out");
+    all->rows = example_allocate(texts->count * LENGTH, sizeof *all->rows);
+    all->labels = example_allocate(texts->count, sizeof *all->labels);
     encode_texts(&all->vocabulary, texts->items, texts->count, all->rows);
     for (size_t i = 0; i < texts->count; ++i) all->labels[i] = texts->items[i].topic;
     (void)printf("%zu texts of %d topics: %zu to learn from, %zu held out; %d words\n",
@@ -270,12 +191,10 @@ static gantry_dataset_t *make_dataset(const classifier_t *all, size_t first, siz
 
 /* ---- the model ---- */
 
-/* The guides end with a softmax. Keras finds the logits in front of it, and computes the loss from
- * those; here the layer's outputs are the logits. */
-static void make_model(classifier_t *all, const options_t *options) {
+static void make_model(classifier_t *all) {
     gantry_model_t *model = gantry_sequential(
-        all->runtime, &(gantry_model_options_t){.device = all->strategy ? NULL : options->device,
-                                                .seed = (int64_t)options->seed,
+        all->runtime, &(gantry_model_options_t){.device = all->strategy ? NULL : options.device,
+                                                .seed = options.seed,
                                                 .strategy = all->strategy});
     (void)gantry_model_add(model, gantry_embedding(VOCABULARY, 7, NULL, NULL));
     (void)gantry_model_add(model, gantry_conv1d_layer(64, 5, GANTRY_RELU, NULL));
@@ -283,7 +202,7 @@ static void make_model(classifier_t *all, const options_t *options) {
     (void)gantry_model_add(model, gantry_conv1d_layer(32, 3, GANTRY_RELU, NULL));
     (void)gantry_model_add(model, gantry_max_pool1d_layer(2, NULL));
     (void)gantry_model_add(model, gantry_flatten(NULL));
-    (void)gantry_model_add(model, gantry_dense(all->texts.topic_count, GANTRY_LINEAR, NULL));
+    (void)gantry_model_add(model, gantry_dense(all->texts.topic_count, GANTRY_SOFTMAX, NULL));
     example_check(gantry_model_build(model, GANTRY_INT32, GANTRY_SHAPE(LENGTH)), "the model");
     all->model = model;
 }
@@ -291,12 +210,10 @@ static void make_model(classifier_t *all, const options_t *options) {
 static void compile_model(gantry_model_t *model) {
     gantry_metric_t *metrics[] = {gantry_sparse_categorical_accuracy(NULL),
                                   gantry_sparse_top_k_categorical_accuracy(5, NULL)};
-    const gantry_loss_options_t loss = {.from_logits = true};
     example_check(
         gantry_model_compile(
             model, &(gantry_compile_options_t){.optimizer = gantry_nadam(NULL),
                                                .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY,
-                                               .loss_options = &loss,
                                                .metrics = metrics,
                                                .metric_count = 2}),
         "gantry_model_compile");
@@ -310,80 +227,61 @@ static void print_summary(const gantry_model_t *model) {
 
 /* ---- training ---- */
 
-/* Times the steps of each epoch, without validation. The first epoch also plans the step. */
-typedef struct stopwatch_t {
-    gantry_runtime_t *runtime;
-    int64_t steps; /* of an epoch */
-    double begin, best;
-} stopwatch_t;
-
-static double now(void) {
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+static void name_file(const char *folder, const char *name, char *path, size_t bytes) {
+    if ((size_t)snprintf(path, bytes, "%s/%s", folder, name) >= bytes)
+        example_stop("the folder's name is too long");
 }
 
-static gantry_status_t start_watch(gantry_model_t *model, int64_t epoch, void *user) {
-    stopwatch_t *watch = user;
-    (void)model, (void)epoch;
-    watch->begin = now();
-    return GANTRY_OK;
+/* Trains, or ends the program after Ctrl-C. */
+static void fit(classifier_t *all, gantry_dataset_t *batches, gantry_fit_options_t fit_options) {
+    char backup[1024];
+    if (options.save)
+        (void)mkdir(options.save, 0777); /* it may exist; the save tells if it fails */
+    if (options.save && !all->processes) {
+        name_file(options.save, "training.safetensors", backup, sizeof backup);
+        fit_options.backup = backup;
+    }
+    example_catch_interrupts(all->model);
+    const gantry_status_t status = gantry_model_fit(all->model, batches, &fit_options);
+    example_release_interrupts();
+    if (status != GANTRY_CANCELLED) {
+        example_check(status, "gantry_model_fit");
+        return;
+    }
+    (void)printf("%s\n", gantry_last_message());
+    exit(EXAMPLE_INTERRUPTED);
 }
 
-static gantry_status_t read_watch(gantry_model_t *model, int64_t step, bool *stops, void *user) {
-    stopwatch_t *watch = user;
-    (void)model, (void)stops;
-    if (step + 1 < watch->steps) return GANTRY_OK;
-    const gantry_status_t status = gantry_runtime_synchronize(watch->runtime);
-    const double seconds = now() - watch->begin;
-    if (watch->best == 0 || seconds < watch->best) watch->best = seconds;
-    return status;
-}
-
-static void write_text(const char *text, void *user) {
-    (void)user;
-    (void)fputs(text, stdout);
-    (void)fflush(stdout);
-}
-
-static void train(classifier_t *all, const options_t *options) {
+static void train(classifier_t *all) {
     const size_t used = all->texts.count - all->held_out;
-    stopwatch_t watch = {all->runtime, ((int64_t)used - 1) / options->batch + 1, 0, 0};
-    const gantry_callback_t timing = {.struct_size = sizeof timing,
-                                      .user = &watch,
-                                      .epoch_begin = start_watch,
-                                      .step_end = read_watch};
+    example_watch_t watch = {.runtime = all->runtime,
+                             .steps = ((int64_t)used - 1) / options.batch + 1};
+    const gantry_callback_t timing = example_watch(&watch);
     const gantry_callback_t *const callbacks[] = {&timing};
     gantry_dataset_t *batches = make_dataset(all, 0, used);
-    batches = gantry_dataset_shuffle(batches, 1000, options->seed, true);
-    batches = gantry_dataset_batch(batches, options->batch, false);
+    batches = gantry_dataset_shuffle(batches, 1000, (uint64_t)options.seed, true);
+    batches = gantry_dataset_batch(batches, options.batch, false);
     batches = gantry_dataset_prefetch(batches, GANTRY_AUTOTUNE);
     gantry_dataset_t *held_out =
-        gantry_dataset_batch(make_dataset(all, used, all->held_out), options->batch, false);
-    if (!batches || !held_out) stop(gantry_last_message());
-    const gantry_fit_options_t fit = {.epochs = options->epochs,
-                                      .validation = held_out,
-                                      .callbacks = callbacks,
-                                      .callback_count = 1,
-                                      .write = write_text,
-                                      .is_terminal = isatty(STDOUT_FILENO) == 1};
-    example_check(gantry_model_fit(all->model, batches, &fit), "gantry_model_fit");
+        gantry_dataset_batch(make_dataset(all, used, all->held_out), options.batch, false);
+    if (!batches || !held_out) example_stop(gantry_last_message());
+    fit(all, batches,
+        (gantry_fit_options_t){.epochs = options.epochs,
+                               .validation = held_out,
+                               .callbacks = callbacks,
+                               .callback_count = 1,
+                               .write = example_write,
+                               .is_terminal = isatty(STDOUT_FILENO) == 1});
     double values[3]; /* the loss and the metrics */
     example_check(gantry_model_evaluate(all->model, held_out, values, 3), "gantry_model_evaluate");
-    (void)printf(
-        "%.0f texts/s in the fastest epoch\n"
-        "held-out accuracy: %.4f, among the first five: %.4f\n",
-        (double)used / watch.best, values[1], values[2]);
+    if (watch.best > 0)
+        (void)printf("%.0f texts/s in the fastest epoch\n", (double)used / watch.best);
+    (void)printf("held-out accuracy: %.4f, among the first five: %.4f\n", values[1], values[2]);
     gantry_dataset_release(batches);
     gantry_dataset_release(held_out);
 }
 
 /* ---- saving and loading ---- */
-
-static void name_file(const char *folder, char *path, size_t bytes) {
-    if ((size_t)snprintf(path, bytes, "%s/model.safetensors", folder) >= bytes)
-        stop("the folder's name is too long");
-}
 
 static char *join_topics(const texts_t *texts) {
     const char *names[LARGEST_TOPICS];
@@ -393,25 +291,15 @@ static char *join_topics(const texts_t *texts) {
 
 static void save(const classifier_t *all, const char *folder) {
     char path[1024];
-    const size_t count = gantry_model_variable_count(all->model);
-    gantry_checkpoint_entry_t *entries = allocate(count, sizeof *entries);
     char *topics = join_topics(&all->texts),
          *words = join_lines(all->vocabulary.words + 1, (size_t)all->vocabulary.word_count - 1);
-    if (!topics || !words) stop("memory is out");
-    for (size_t i = 0; i < count; ++i) {
-        entries[i].variable = gantry_model_variable(all->model, i, NULL);
-        entries[i].name = gantry_variable_name(entries[i].variable);
-    }
+    if (!topics || !words) example_stop("memory is out");
     const gantry_checkpoint_text_t texts[] = {{"topics", topics}, {"vocabulary", words}};
-    name_file(folder, path, sizeof path);
-    (void)mkdir(folder, 0777); /* it may exist; the save tells of a folder that cannot be made */
-    gantry_scope_t *scope = gantry_scope_begin(all->runtime, NULL);
-    (void)gantry_checkpoint_save(scope, path, entries, count, texts, 2);
-    example_check(gantry_scope_end(scope), "saving the model");
+    name_file(folder, "model.safetensors", path, sizeof path);
+    example_save_weights(all->model, all->runtime, path, texts, 2);
     (void)printf("saved %s\n", path);
     free(words);
     free(topics);
-    free(entries);
 }
 
 static void load_lists(classifier_t *all, const gantry_checkpoint_t *file) {
@@ -420,31 +308,20 @@ static void load_lists(classifier_t *all, const gantry_checkpoint_t *file) {
     texts_t *texts = &all->texts;
     if (!topics || !words || !read_vocabulary(&all->vocabulary, words) ||
         all->vocabulary.word_count > VOCABULARY)
-        stop("the model's file has no topics or no vocabulary: another program wrote it");
+        example_stop("the model's file has no topics or no vocabulary: another program wrote it");
     while (texts->topic_count < LARGEST_TOPICS &&
            (topics = next_line(topics, texts->topics[texts->topic_count], TOPIC_BYTES)))
         ++texts->topic_count;
 }
 
-static void load(classifier_t *all, const options_t *options) {
+static void load(classifier_t *all) {
     char path[1024];
     gantry_checkpoint_t *file;
-    name_file(options->load, path, sizeof path);
+    name_file(options.load, "model.safetensors", path, sizeof path);
     example_check(gantry_checkpoint_open(path, &file), "loading the model");
     load_lists(all, file);
-    make_model(all, options);
-    for (size_t i = 0; i < gantry_model_variable_count(all->model); ++i) {
-        gantry_variable_t *variable = gantry_model_variable(all->model, i, NULL);
-        const gantry_shape_t *shape = gantry_variable_shape(variable);
-        const size_t bytes = (size_t)gantry_shape_elements(shape) * sizeof(float);
-        float *numbers = allocate(bytes, 1);
-        example_check(gantry_checkpoint_read(file, gantry_variable_name(variable), GANTRY_FLOAT32,
-                                             shape, numbers, bytes),
-                      "loading the model");
-        example_check(gantry_model_set_variable(all->model, i, numbers, bytes),
-                      "gantry_model_set_variable");
-        free(numbers);
-    }
+    make_model(all);
+    example_load_weights(all->model, file);
     gantry_checkpoint_release(file);
 }
 
@@ -461,9 +338,8 @@ static void print_topics(const classifier_t *all, const char *line) {
     const gantry_tensor_t *x = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(1, LENGTH), row,
                                                sizeof row),
                           *places = NULL;
-    const gantry_tensor_t *logits = gantry_model_call(all->model, scope, &x, 1, false);
     const gantry_tensor_t *best =
-        gantry_top_k(scope, gantry_softmax(scope, logits), shown, &places);
+        gantry_top_k(scope, gantry_model_call(all->model, scope, &x, 1, false), shown, &places);
     (void)gantry_tensor_read(best, chances, (size_t)shown * sizeof *chances);
     (void)gantry_tensor_read(places, topics, (size_t)shown * sizeof *topics);
     example_check(gantry_scope_end(scope), "classifying");
@@ -481,24 +357,28 @@ static void classify(const classifier_t *all) {
 }
 
 int main(int argc, char **argv) {
-    const options_t options = read_options(argc, argv);
     static classifier_t all; /* zero-filled */
-    open_runtime(&all, &options);
+    read_options(argc, argv);
+    all.processes = example_join_processes();
+    all.runtime = example_runtime();
+    all.strategy =
+        example_mirror_in(all.processes, all.runtime, options.device, (size_t)options.replicas);
     if (options.load) {
-        load(&all, &options);
+        load(&all);
     } else {
-        read_texts(&all, &options);
+        read_texts(&all);
         prepare_texts(&all);
-        make_model(&all, &options);
+        make_model(&all);
         compile_model(all.model);
         print_summary(all.model);
-        train(&all, &options);
-        if (options.save) save(&all, options.save);
+        train(&all);
+        if (options.save && example_is_first(all.processes)) save(&all, options.save);
     }
-    if (options.classify) classify(&all);
+    if (options.classify && example_is_first(all.processes)) classify(&all);
     gantry_model_release(all.model);
     gantry_strategy_release(all.strategy);
     gantry_runtime_release(all.runtime);
+    example_leave_processes(all.processes);
     free(all.rows);
     free(all.labels);
     free_vocabulary(&all.vocabulary);

@@ -41,6 +41,7 @@ static int32_t cuda_backend_read_options(gantry_backend_instance_t *instance) {
 static void cuda_backend_close_instance(gantry_backend_instance_t *instance) {
     gantry__cuda_devices_forget(instance);
     gantry__nvml_close(&instance->nvml);
+    pthread_mutex_destroy(&instance->nccl_lock);
     pthread_mutex_destroy(&instance->lock);
     gantry__host_free(instance->host, instance, sizeof *instance);
 }
@@ -67,13 +68,20 @@ static int32_t fill_instance(gantry_backend_instance_t *instance) {
     return cuda_backend_find_devices(instance);
 }
 
+static int32_t init_locks(gantry_backend_instance_t *instance) {
+    GANTRY__TRY(gantry__driver_mutex_init(instance->host, &instance->lock, "the CUDA backend"));
+    int32_t status = gantry__driver_mutex_init(instance->host, &instance->nccl_lock, "NCCL");
+    if (status != GANTRY_OK) pthread_mutex_destroy(&instance->lock);
+    return status;
+}
+
 static int32_t cuda_backend_open_instance(const gantry_host_t *host,
                                           gantry_backend_instance_t **out_instance) {
     gantry_backend_instance_t *instance = gantry__driver_alloc(host, sizeof *instance);
     *out_instance = NULL;
     if (!instance) return GANTRY_RESOURCE_EXHAUSTED;
     instance->host = host;
-    int32_t status = gantry__driver_mutex_init(host, &instance->lock, "the CUDA backend");
+    int32_t status = init_locks(instance);
     if (status != GANTRY_OK) {
         gantry__host_free(host, instance, sizeof *instance);
         return status;
@@ -95,11 +103,14 @@ static uint32_t cuda_backend_device_count(gantry_backend_instance_t *instance) {
 static uint32_t cuda_backend_list_kernels(gantry_backend_instance_t *instance, uint32_t index,
                                           const gantry_kernel_def_t *const **out_kernels) {
     static const gantry_kernel_def_t *const kernels[] = {
-        &gantry__cublas_kernels[0], &gantry__cublas_kernels[1], &gantry__cublas_fused_kernel};
+        &gantry__cublas_kernels[0], &gantry__cublas_kernels[1], &gantry__cublas_fused_kernel,
+        &gantry__nccl_kernel};
+    const uint32_t count = sizeof kernels / sizeof kernels[0];
 
     if (index >= instance->record_count) return 0;
     *out_kernels = kernels;
-    return sizeof kernels / sizeof kernels[0];
+    /* one card has nobody to reduce with */
+    return instance->record_count > 1 && gantry__nccl_serves(instance) ? count : count - 1;
 }
 
 /* ---- libraries ---- */
@@ -129,9 +140,9 @@ static void cuda_backend_write_line(gantry_backend_instance_t *instance) {
     cuda_backend_add(instance, ", ", "cuBLASLt", instance->cublas.is_usable, instance->cublas.name,
                      instance->cublas.reason);
     cuda_backend_add(instance, ", ", "NVML", nvml->is_usable, nvml->name, nvml->reason);
+    cuda_backend_add(instance, ", ", "NCCL", nccl->is_usable, nccl->name, nccl->reason);
     cuda_backend_add(instance, "; not used yet: ", "cuDNN", cudnn->is_usable, cudnn->name,
                      cudnn->reason);
-    cuda_backend_add(instance, ", ", "NCCL", nccl->is_usable, nccl->name, nccl->reason);
 }
 
 static const char *cuda_backend_list_libraries(gantry_backend_instance_t *instance) {

@@ -60,6 +60,7 @@ struct gantry_backend_instance_t {
     gantry__nvml_t nvml;
     gantry__cudnn_t cudnn;
     gantry__nccl_t nccl;
+    pthread_mutex_t nccl_lock; /* of NCCL's groups and cliques, and around its calls */
     char libraries[8192];
 };
 

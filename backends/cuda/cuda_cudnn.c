@@ -7,12 +7,16 @@ static unsigned cuda_cudnn_ask_version(void *table, unsigned *out_version) {
     return 0;
 }
 
+static const gantry__library_symbol_t version_symbol = {"cudnnGetVersion",
+                                                        offsetof(gantry__cudnn_t, cudnnGetVersion)};
+
 void gantry__cudnn_open(const gantry_host_t *host, gantry__cudnn_t *cudnn) {
     static const gantry__cuda_wanted_t wanted = {
         .name = "cuDNN",
         .option = "GANTRY_CUDA_CUDNN",
         .candidate = "libcudnn_graph.so.9",
-        .version_symbol = {"cudnnGetVersion", offsetof(gantry__cudnn_t, cudnnGetVersion)},
+        .symbols = &version_symbol,
+        .symbol_count = 1,
         .oldest = 90000,
         .ask_version = cuda_cudnn_ask_version,
     };

@@ -259,6 +259,7 @@ static void close_cublas(gantry_backend_device_t *device) {
 
 void gantry__cuda_device_close(gantry_backend_device_t *device) {
     note_closing(device);
+    gantry__nccl_forget(device);
     close_cublas(device);
     give_context(device);
     pthread_mutex_destroy(&device->lock);

@@ -146,7 +146,7 @@ void gantry__cuda_library_place(const gantry_host_t *host, const gantry__cuda_wa
     if (library->is_tried) return;
     library->is_tried = true;
     char name[GANTRY__CUDA_FILE_BYTES];
-    if (gantry__cuda_library_open(host, &file, &wanted->version_symbol, 1, table, name,
+    if (gantry__cuda_library_open(host, &file, wanted->symbols, wanted->symbol_count, table, name,
                                   library->reason, sizeof library->reason)) {
         judge(library, wanted, table, name);
     }

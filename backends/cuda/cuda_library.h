@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NVIDIA's libraries beside the driver: found, opened at run time, their functions in a table.
- * Those that have their place here before they have a use, cuDNN and NCCL, are also judged by their
- * version.
+ * cuDNN, which has its place here before it has a use, and NCCL are also judged by their version.
  *
  * For each name the loader's own search comes first, then the folders of cuda_folders.h, which are
  * often in nobody's search path.
@@ -55,8 +54,9 @@ typedef struct gantry__cuda_wanted_t {
     const char *name;      /* "NCCL" */
     const char *option;    /* "GANTRY_CUDA_NCCL" */
     const char *candidate; /* "libnccl.so.2" */
-    /* the function that tells the version, and its slot in the table */
-    gantry__library_symbol_t version_symbol;
+    /* functions and their slots in the table; the first one tells the version */
+    const gantry__library_symbol_t *symbols;
+    size_t symbol_count;
     unsigned oldest; /* 10000 * major + 100 * minor + patch */
     /* 0, or the library's own number for what went wrong. */
     unsigned (*ask_version)(void *table, unsigned *out_version);

@@ -9,13 +9,20 @@ static unsigned cuda_nccl_ask_version(void *table, unsigned *out_version) {
     return native;
 }
 
+static const gantry__library_symbol_t symbols[] = {
+#define SYMBOL(function, parameters) {#function, offsetof(gantry__nccl_t, function)},
+    GANTRY__NCCL_FUNCTIONS(SYMBOL)
+#undef SYMBOL
+        {"ncclGetErrorString", offsetof(gantry__nccl_t, ncclGetErrorString)}};
+
 /* 2.16.2 is the first for CUDA 12. */
 void gantry__nccl_open(const gantry_host_t *host, gantry__nccl_t *nccl) {
     static const gantry__cuda_wanted_t wanted = {
         .name = "NCCL",
         .option = "GANTRY_CUDA_NCCL",
         .candidate = "libnccl.so.2",
-        .version_symbol = {"ncclGetVersion", offsetof(gantry__nccl_t, ncclGetVersion)},
+        .symbols = symbols,
+        .symbol_count = sizeof symbols / sizeof symbols[0],
         .oldest = 21602,
         .ask_version = cuda_nccl_ask_version,
     };

@@ -51,7 +51,7 @@ typedef enum gantry_pass_t {
     GANTRY_PASS_ELEMENTWISE_FUSION = 1 << 3,
     /** A result lies in the memory of an input that ends with its node. */
     GANTRY_PASS_IN_PLACE = 1 << 4,
-    /** Copies between devices begin as soon as their source is there. */
+    /** Copies to devices with a queue begin as soon as their source is there. */
     GANTRY_PASS_EARLY_COPIES = 1 << 5,
     /** The kernel of a matrix product or a convolution also computes the elementwise ops behind it:
      * bias and activation; that of the gradient of a max pool also the gradient of the Relu in
@@ -119,6 +119,16 @@ GANTRY_API gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_fu
  * run keep theirs. *out_bytes (may be NULL) is how much was freed. gantry_trim_memory gives it back
  * to the driver. */
 GANTRY_API gantry_status_t gantry_function_trim(gantry_function_t *function, uint64_t *out_bytes);
+
+/** Frees data that is attached to a function. */
+typedef void (*gantry_release_fn)(void *data);
+/** Attaches data to a function under a key, an address of the caller's own: for libraries on top,
+ * which keep there what they made for the function. release gets the data when the function ends.
+ *
+ * Returns the data under the key: if there is some already, that, and data is not taken. data NULL
+ * asks only. NULL if there is none, or memory is out. Thread-safe. */
+GANTRY_API void *gantry_function_attach(gantry_function_t *function, const void *key, void *data,
+                                        gantry_release_fn release);
 
 /** Its name; the function owns it. */
 GANTRY_API const char *gantry_function_name(const gantry_function_t *function);

@@ -20,8 +20,9 @@ extern "C" {
 typedef struct gantry_observation_t {
     uint32_t struct_size; /**< Its sizeof. */
     /** Its name: "MatMul"; "ReadVariableOp" of a variable; "PartitionedCall" of a function that is
-     * called outside a trace; "If", "Case" and "While" in a trace (elsewhere the ops of their
-     * bodies are told); "Identity" where a tensor gets another object. */
+     * called outside a trace; "If", "Case" and "While" in a trace, after the ops of their bodies
+     * (elsewhere these are told alone); "_Retval" at the end of such a body, with its outputs as
+     * inputs; "Identity" where a tensor gets another object. */
     const char *op;
     const gantry_tensor_t *const *inputs;  /**< Its inputs; of If and Case the selector first. */
     size_t input_count;                    /**< Entries of inputs. */
@@ -35,6 +36,9 @@ typedef struct gantry_observation_t {
     size_t body_count;                     /**< Entries of bodies. */
     void *user;                            /**< What bodies get; of gantry_scope_tell its own. */
     uint64_t most_steps;                   /**< Of While; 0: no limit. */
+    /** Of PartitionedCall, If, Case and While: an op in it that draws numbers, or the name
+     * of a node in it that assigns a variable; NULL: none. */
+    const char *effect;
 } gantry_observation_t;
 
 /** Is told an op. It must not call ops. An error, whose text it sets by gantry_fail, fails the
@@ -66,6 +70,9 @@ GANTRY_API gantry_scope_t *gantry_scope_begin_unobserved(gantry_scope_t *parent)
  * unobserved scope. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_scope_tell(gantry_scope_t *scope,
                                              const gantry_observation_t *observation);
+/** In how many bodies of branches and loops of a trace the scope lies: an observer is told their
+ * ops when they are traced, once for each body. 0 outside a trace. */
+GANTRY_API size_t gantry_scope_body_depth(const gantry_scope_t *scope);
 /** Whether the scope has an observer. */
 GANTRY_API bool gantry_scope_is_observed(const gantry_scope_t *scope);
 

@@ -172,6 +172,11 @@ GANTRY_API gantry_status_t gantry_runtime_initialize(gantry_runtime_t *runtime);
  * reports its error every time. The runtime stays usable. */
 GANTRY_API gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime);
 
+/** Passes a line to the runtime's log function, as a line of the library itself: for libraries on
+ * top. Dropped if level is below the runtime's log_level. text NULL: "". */
+GANTRY_API gantry_status_t gantry_runtime_log(gantry_runtime_t *runtime, gantry_log_level_t level,
+                                              const char *text);
+
 /* ---- backends ---- */
 
 /** States of a backend. */

@@ -35,6 +35,11 @@ GANTRY_API const gantry_logical_device_t *gantry_variable_device(const gantry_va
 /** Its name, "" without one; the variable owns it. */
 GANTRY_API const char *gantry_variable_name(const gantry_variable_t *variable);
 
+/** How often it was assigned: so far, or, in the scope of a trace, by what the trace recorded. Code
+ * that reads a variable twice learns from two counts whether it reads the same value. */
+GANTRY_API uint64_t gantry_variable_assignments(const gantry_scope_t *scope,
+                                                gantry_variable_t *variable);
+
 /** Its value now, as a tensor of the scope. Later assignments do not change that tensor. */
 GANTRY_API const gantry_tensor_t *gantry_variable_read(gantry_scope_t *scope,
                                                        gantry_variable_t *variable);

@@ -29,6 +29,9 @@ GANTRY_API gantry_callback_t *gantry_early_stopping(const gantry_early_stopping_
 GANTRY_API gantry_callback_t *gantry_model_checkpoint(const char *path, const char *monitor);
 /** CSVLogger: appends a line for each epoch to a file, which gets a head if it is new. */
 GANTRY_API gantry_callback_t *gantry_csv_logger(const char *path);
+/** TerminateOnNaN: ends the training with InvalidArgument after a step whose loss, the mean of the
+ * epoch so far, is NaN or infinite. Keras's ends it without an error. It waits for each step. */
+GANTRY_API gantry_callback_t *gantry_terminate_on_nan(void);
 /** The learning rate of an epoch, from the one before. */
 typedef double (*gantry_learning_rate_fn)(int64_t epoch, double learning_rate, void *user);
 /** LearningRateScheduler: sets the optimizer's learning rate before each epoch. */

@@ -71,6 +71,13 @@ GANTRY_API gantry_layer_t *gantry_dense(int64_t units, gantry_activation_t activ
 GANTRY_API gantry_layer_t *gantry_embedding(int64_t input_dim, int64_t output_dim,
                                             const gantry_initializer_t *initializer,
                                             const char *name);
+/** Embedding with mask_zero: the same; number 0 is padding, so the output's mask is false there. */
+GANTRY_API gantry_layer_t *gantry_masked_embedding(int64_t input_dim, int64_t output_dim,
+                                                   const gantry_initializer_t *initializer,
+                                                   const char *name);
+/** Masking: [batch, steps, n] to the same. Steps whose numbers all are mask_value become zeros, and
+ * the output's mask is false there. */
+GANTRY_API gantry_layer_t *gantry_masking_layer(double mask_value, const char *name);
 /** Conv1D: [batch, length, channels] to [batch, windows, filters]. */
 GANTRY_API gantry_layer_t *gantry_conv1d_layer(int64_t filters, int64_t kernel_size,
                                                gantry_activation_t activation,
@@ -114,7 +121,7 @@ GANTRY_API gantry_layer_t *gantry_flatten(const char *name);
 /** Reshape: the elements of each sample in another shape, which does not name the batch. */
 GANTRY_API gantry_layer_t *gantry_reshape_layer(gantry_shape_t shape, const char *name);
 /** Dropout: in training, elements become 0 with probability rate, and the others are divided by
- * 1 - rate. */
+ * 1 - rate. The draws follow from the model's seed. */
 GANTRY_API gantry_layer_t *gantry_dropout_layer(double rate, const char *name);
 /** Activation. */
 GANTRY_API gantry_layer_t *gantry_activation_layer(gantry_activation_t activation,
@@ -148,16 +155,39 @@ typedef struct gantry_recurrent_options_t {
     bool go_backwards; /**< Reads the sequence from its end, and returns outputs in that order. */
     bool no_unit_forget_bias; /**< LSTM: bias_initializer also for the forget gate; else it is 1. */
     bool reset_before; /**< GRU: the reset gate acts before the matrix product; Keras: after. */
+    bool
+        return_state; /**< Returns the last state, too: h, and c of an LSTM, [batch, units] each. */
+    double dropout;   /**< In training, the rate for the input's elements; [0, 1). */
+    double recurrent_dropout; /**< In training, the rate for the state in its product; [0, 1). */
 } gantry_recurrent_options_t;
 
 /** SimpleRNN: [batch, steps, n] to [batch, units], or with return_sequences [batch, steps, units].
- * Recurrent layers take 1 to 3600 steps. */
+ *
+ * Recurrent layers take 1 to 3600 steps. A second input is the first state, [batch, units]; without
+ * it the state begins as zeros. A step that the mask of the input leaves out keeps the state, and
+ * its output is the one before; with a first state Keras 3 does not read the mask, nor does this.
+ * Dropout draws one mask for all steps of a call: of the input, and of the state. */
 GANTRY_API gantry_layer_t *gantry_simple_rnn(int64_t units,
                                              const gantry_recurrent_options_t *options);
-/** LSTM. */
+/** LSTM. A first state is two inputs more: h and c. */
 GANTRY_API gantry_layer_t *gantry_lstm(int64_t units, const gantry_recurrent_options_t *options);
 /** GRU, with a second bias for the recurrent product unless reset_before is set. */
 GANTRY_API gantry_layer_t *gantry_gru(int64_t units, const gantry_recurrent_options_t *options);
+
+/** How the two directions of gantry_bidirectional become one output. */
+typedef enum gantry_merge_t {
+    GANTRY_MERGE_CONCAT = 0, /**< One behind the other along the last dimension. */
+    GANTRY_MERGE_SUM = 1,    /**< Their sum. */
+    GANTRY_MERGE_MUL = 2,    /**< Their product. */
+    GANTRY_MERGE_AVE = 3     /**< Their mean. */
+} gantry_merge_t;
+
+/** Bidirectional: a recurrent layer and another one of its options that reads the sequence from the
+ * other end. It takes the layer over, also after a failure. With return_sequences, both have their
+ * outputs in the order of the steps, and outputs of steps that the mask leaves out are zeros. First
+ * and last states are those of the layer, then those of the other one. */
+GANTRY_API gantry_layer_t *gantry_bidirectional(gantry_layer_t *layer, gantry_merge_t merge,
+                                                const char *name);
 
 /** Options of gantry_multi_head_attention. */
 typedef struct gantry_attention_options_t {
@@ -171,7 +201,9 @@ typedef struct gantry_attention_options_t {
 } gantry_attention_options_t;
 
 /** MultiHeadAttention: inputs query [batch, T, n], value and key [batch, S, m] to [batch, T, n].
- * Without a key the value is the key, too; one input is query, value and key. */
+ * Without a key the value is the key, too; one input is query, value and key. Queries and keys that
+ * their masks leave out are not seen. The output has the query's mask. As in Keras 3, layers that
+ * are applied later to its inputs do not get the masks of these. */
 GANTRY_API gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
                                                        const gantry_attention_options_t *options);
 
@@ -182,7 +214,8 @@ GANTRY_API gantry_layer_t *gantry_concatenate_layer(int32_t axis, const char *na
 
 /* ---- layers of a program's own ---- */
 
-/** One call of a layer, in a scope that runs or records. The struct may grow. */
+/** One call of a layer, in a scope that runs or records. The struct may grow; a layer that calls
+ * another one hands on a copy. */
 typedef struct gantry_layer_call_t {
     gantry_scope_t *scope;                /**< Where its ops go. */
     const gantry_tensor_t *const *inputs; /**< The inputs. */
@@ -193,6 +226,14 @@ typedef struct gantry_layer_call_t {
     bool training;       /**< Whether the model is trained. */
     /** New values of weights that are not trained, by the place of the weight; NULL: it stays. */
     const gantry_tensor_t **updates;
+    /** The masks of the inputs, bool, [batch, steps] as a rule: false is padding. NULL: none. */
+    const gantry_tensor_t *const *masks;
+    /** Place of the output's mask. It has the first input's if the kind passes masks on, else NULL;
+     * a layer may write another one. */
+    const gantry_tensor_t **mask;
+    /** Places of the outputs behind the first one, output_count - 1 of the kind. */
+    const gantry_tensor_t **more_outputs;
+    struct gantry__model_run_t *run; /**< The library's own. */
 } gantry_layer_call_t;
 
 /** What a layer does. The struct is copied. */
@@ -206,7 +247,14 @@ typedef struct gantry_layer_kind_t {
     /** Computes the output, or returns NULL with the scope failed. */
     const gantry_tensor_t *(*call)(const gantry_layer_call_t *call, void *user);
     void (*release)(void *user); /**< Ends user; NULL: nothing is to be done. */
+    bool passes_masks;           /**< The output's mask is the first input's: supports_masking. */
+    size_t output_count;         /**< Outputs of a call; 0: 1. */
 } gantry_layer_kind_t;
+
+/** In call: the generator of this layer's random numbers, of its place in the model and the device.
+ * Its numbers follow from the model's seed, and gantry_model_save keeps its state. The model owns
+ * it. NULL after a failure, which the scope keeps, and in a call that no model makes. */
+GANTRY_API gantry_generator_t *gantry_layer_generator(const gantry_layer_call_t *call);
 
 /** Makes a layer. name NULL: the kind's name in small letters, with a number. */
 GANTRY_API gantry_layer_t *gantry_layer_create(const gantry_layer_kind_t *kind, void *user,

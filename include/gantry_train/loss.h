@@ -51,9 +51,9 @@ typedef enum gantry_reduction_t {
 typedef struct gantry_loss_options_t {
     uint32_t struct_size;         /**< Its sizeof; 0: that of version 0.1. */
     gantry_reduction_t reduction; /**< 0: the mean. */
-    /** Cross-entropies: predictions are logits, not probabilities. Of a model whose last layer is a
-     * softmax or a sigmoid, Keras on TensorFlow finds the logits and computes from them: what it
-     * prints is the loss of the layer's inputs with from_logits. */
+    /** Cross-entropies: predictions are logits, not probabilities. Of a model whose output is the
+     * result of a softmax or a sigmoid, gantry_model_fit and gantry_model_evaluate find the logits
+     * and compute from them, as Keras on TensorFlow does, whatever this option is. */
     bool from_logits;
     /** CATEGORICAL and BINARY: labels y become y (1 - s) + s / classes, in [0, 1]; BINARY: s / 2.
      * 0: none. */

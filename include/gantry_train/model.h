@@ -45,6 +45,21 @@ typedef struct gantry_model_options_t {
     const gantry_strategy_t *strategy; /**< Several devices; NULL: one. It outlives the model. */
 } gantry_model_options_t;
 
+/* ---- replicas of unlike speed ---- */
+
+/** Shares each batch out by weights, one for each replica of the model's strategy: 3 and 1 give the
+ * first one three quarters of the rows, and every replica gets one row at least. Loss and gradients
+ * stay those of the whole batch. weights NULL: equal parts, as before any call. */
+GANTRY_API gantry_status_t gantry_model_set_replica_weights(gantry_model_t *model,
+                                                            const double *weights, size_t count);
+/** Measures weights and sets them: times forward and backward pass of the first batch on each
+ * replica alone; a weight is the inverse of the time. The model is compiled. It is built if it is
+ * not yet, and its variables stay as they are. Writes count weights, whose mean is 1, to
+ * out_weights, which may be NULL. */
+GANTRY_API gantry_status_t gantry_model_measure_replicas(gantry_model_t *model,
+                                                         gantry_dataset_t *batches,
+                                                         double *out_weights, size_t count);
+
 /* ---- putting a model together ---- */
 
 /** Begins a model whose layers follow each other. NULL after a failure. */
@@ -61,7 +76,8 @@ GANTRY_API gantry_model_t *gantry_functional(gantry_runtime_t *runtime,
 GANTRY_API int32_t gantry_model_input(gantry_model_t *model, gantry_dtype_t dtype,
                                       gantry_shape_t sample);
 /** Applies a layer to values, and returns the value of its output, -1 after a failure. The model
- * takes the layer over; a layer that is applied again has the same weights. */
+ * takes the layer over; a layer that is applied again has the same weights. Further outputs, such
+ * as the states of return_state, are the values behind the returned one: returned + 1 and so on. */
 GANTRY_API int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer,
                                       const int32_t *values, size_t count);
 /** Says which value is the model's output. */
@@ -78,22 +94,27 @@ GANTRY_API void gantry_model_release(gantry_model_t *model);
 
 /** The number of its variables, in the order of the layers; 0 before they are made. */
 GANTRY_API size_t gantry_model_variable_count(const gantry_model_t *model);
-/** One of its variables, on the first device; the model owns it. *out_trainable may be NULL. */
+/** One of its variables, on the first device; the model owns it. NULL for no such variable.
+ * *out_trainable may be NULL. */
 GANTRY_API gantry_variable_t *gantry_model_variable(const gantry_model_t *model, size_t index,
                                                     bool *out_trainable);
 /** Sets a variable on all devices. */
 GANTRY_API gantry_status_t gantry_model_set_variable(gantry_model_t *model, size_t index,
                                                      const void *data, size_t bytes);
 
-/** Saves weights, and the optimizer's state if the model is compiled and was trained or loaded, as
- * safetensors (gantry_train/checkpoint.h): written beside the file, then renamed. */
+/** Saves weights, the state of layers that draw random numbers, and the optimizer's state if the
+ * model is compiled and was trained or loaded, as safetensors (gantry_train/checkpoint.h): written
+ * beside the file, then renamed. */
 GANTRY_API gantry_status_t gantry_model_save(gantry_model_t *model, const char *path);
 /** Sets weights and the optimizer's state to those of a file, on all devices: all, or none after a
  * failure. The model is built and has the layers of the one that was saved. A training that goes on
  * from there takes the steps that it would have taken. */
 GANTRY_API gantry_status_t gantry_model_load(gantry_model_t *model, const char *path);
 
-/** Writes the table of layers as Keras prints it. */
+/** Writes the table of layers as Keras prints it on a terminal of 80 columns, in UTF-8, to `out`,
+ * which may be NULL; cut to out_bytes, with its terminator. *out_needed (may be NULL) is the length
+ * of the whole text. The optimizer's variables are not counted. FailedPrecondition before the model
+ * is built. */
 GANTRY_API gantry_status_t gantry_model_summary(const gantry_model_t *model, char *out,
                                                 size_t out_bytes, size_t *out_needed);
 
@@ -115,6 +136,11 @@ typedef struct gantry_compile_options_t {
     size_t metric_count;             /**< Entries of metrics. */
     /** Runs each step op by op, to look at its values. */
     bool runs_eagerly;
+    /** Ends a training, a test or a prediction at the first NaN or infinity: InvalidArgument names
+     * the component of the batch that has it, or the op that made it with the layer, forward or
+     * backward, the epoch and the step, shapes, counts and the ranges of the op's inputs
+     * (gantry_train/numerics.h). Runs each step op by op and waits for each op. */
+    bool check_numerics;
 } gantry_compile_options_t;
 
 /** Sets optimizer, loss and metrics. */
@@ -140,7 +166,14 @@ typedef struct gantry_callback_t {
                                  bool *stop, void *user);
     /** After a step of the training; *stop ends the training after it. */
     gantry_status_t (*step_end)(gantry_model_t *model, int64_t step, bool *stop, void *user);
+    /** Writes the callback's state for a backup: a text of less than `bytes`. */
+    gantry_status_t (*get_state)(char *out, size_t bytes, void *user);
+    /** Sets the state that get_state wrote, of a training that goes on. */
+    gantry_status_t (*set_state)(const char *text, void *user);
 } gantry_callback_t;
+
+/** The room that get_state has. */
+#define GANTRY_CALLBACK_STATE_BYTES 1024
 
 /** Takes a text of the training's progress. */
 typedef void (*gantry_write_fn)(const char *text, void *user);
@@ -157,17 +190,31 @@ typedef struct gantry_fit_options_t {
     void *write_user;      /**< Last argument of write. */
     /** Whether write goes to a terminal: then a bar is drawn again and again. */
     bool is_terminal;
+    /** A file from which an interrupted training goes on, as Keras's BackupAndRestore. It is
+     * written after each epoch, and when gantry_model_stop ends the training; it is removed when
+     * the training is complete. If it exists, the training goes on from its epoch and step, and
+     * takes the steps that it would have taken, bit for bit, with data sets, callbacks and a model
+     * made as before. gantry_model_load reads it, too. NULL: none. */
+    const char *backup;
+    int64_t backup_steps; /**< Writes it also after this many steps of an epoch; 0: it does not. */
 } gantry_fit_options_t;
 
 /** Trains on a data set of batches: elements of the inputs, then the labels, then (perhaps) weights
  * of the samples. options may be NULL. */
 GANTRY_API gantry_status_t gantry_model_fit(gantry_model_t *model, gantry_dataset_t *batches,
                                             const gantry_fit_options_t *options);
-/** Tests: writes the loss and each metric, 1 + metric_count numbers, to out_values. */
+/** Ends the training of the model after the step that runs, or the next training before its first
+ * step. gantry_model_fit then writes its backup, if it has one, and returns Cancelled, with the
+ * epoch and the step in the text. A handler of signals and any thread may call it. */
+GANTRY_API void gantry_model_stop(gantry_model_t *model);
+/** Tests: writes the loss and each metric, 1 + metric_count numbers, to out_values, which has room
+ * for capacity. A sample, or the step of a sequence, that the output's mask leaves out counts
+ * neither in the loss nor in metrics other than AUC. */
 GANTRY_API gantry_status_t gantry_model_evaluate(gantry_model_t *model, gantry_dataset_t *batches,
                                                  double *out_values, size_t capacity);
 /** Computes the outputs for batches of inputs (further components are ignored), one after another,
- * to `out` of out_bytes; *out_needed (may be NULL) is the number of bytes of all. */
+ * to `out` of out_bytes; out NULL: to nowhere. *out_needed (may be NULL) is the number of bytes of
+ * all. */
 GANTRY_API gantry_status_t gantry_model_predict(gantry_model_t *model, gantry_dataset_t *batches,
                                                 void *out, size_t out_bytes, size_t *out_needed);
 /** The name of value `index` of gantry_model_evaluate: "loss", then the metrics; NULL beyond. */

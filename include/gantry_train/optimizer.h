@@ -28,6 +28,7 @@
 #define GANTRY_TRAIN_OPTIMIZER_H
 
 #include <gantry/gantry.h>
+#include <gantry_train/gradient.h>
 #include <gantry_train/learning_rate.h>
 
 #ifdef __cplusplus
@@ -204,6 +205,23 @@ GANTRY_API gantry_status_t gantry_optimizer_apply(gantry_optimizer_t *optimizer,
                                                   const gantry_tensor_t *const *gradients,
                                                   size_t count);
 
+/** The same for gradients of which some are slices, by Keras's formulas on TensorFlow: clips,
+ * squares and absolute values are those of each slice, also of slices of one row; see
+ * gantry_gradient_sum_rows. SGD without momentum and Adagrad, both without weight_decay, change
+ * only the rows that slices name, of variables that are not updated together with others; they do
+ * so in the variable's memory where no other owner holds its value: in a function, and eagerly on
+ * the CPU. All other optimizers change every row, and make slices dense.
+ *
+ * Where ops run at once, a step that fails while it changes rows leaves those that it changed
+ * before as they then are, and all other variables as they were. InvalidArgument also for slices
+ * that do not fit the variable, and for an index outside; where a device finds it later, the
+ * variable is faulty until it is assigned. */
+GANTRY_API gantry_status_t gantry_optimizer_apply_slices(gantry_optimizer_t *optimizer,
+                                                         gantry_scope_t *scope,
+                                                         gantry_variable_t *const *variables,
+                                                         const gantry_gradient_t *gradients,
+                                                         size_t count);
+
 /** Sets the learning rate from the next step on, also of functions that were traced: 0 or more.
  * FailedPrecondition for an optimizer with a schedule. */
 GANTRY_API gantry_status_t gantry_optimizer_set_learning_rate(gantry_optimizer_t *optimizer,
@@ -213,7 +231,7 @@ GANTRY_API gantry_status_t gantry_optimizer_set_learning_rate(gantry_optimizer_t
 GANTRY_API gantry_status_t gantry_optimizer_get_learning_rate(gantry_optimizer_t *optimizer,
                                                               double *out_learning_rate);
 /** Lists the variables that hold its state, which it owns: for each device and type the number of
- * steps (int64), the learning rate if there is no schedule, and further scalars, then all slots.
+ * steps (int64), the learning rate if there is no schedule, further scalars, and then the slots.
  * None before it is built. Writes up to capacity pointers, and the full count. */
 GANTRY_API gantry_status_t gantry_optimizer_get_variables(gantry_optimizer_t *optimizer,
                                                           size_t capacity,

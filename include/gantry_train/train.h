@@ -8,12 +8,14 @@
 #include <gantry_train/callback.h>
 #include <gantry_train/checkpoint.h>
 #include <gantry_train/dataset.h>
+#include <gantry_train/gradient.h>
 #include <gantry_train/initializer.h>
 #include <gantry_train/layer.h>
 #include <gantry_train/learning_rate.h>
 #include <gantry_train/loss.h>
 #include <gantry_train/metric.h>
 #include <gantry_train/model.h>
+#include <gantry_train/numerics.h>
 #include <gantry_train/optimizer.h>
 #include <gantry_train/strategy.h>
 #include <gantry_train/tape.h>

@@ -8,6 +8,15 @@
 #include "api/api.h"
 #include "device/logical_device.h"
 
+/* ---- the log ---- */
+
+gantry_status_t gantry_runtime_log(gantry_runtime_t *runtime, gantry_log_level_t level,
+                                   const char *text) {
+    GANTRY__TRY(gantry__runtime_check(runtime));
+    gantry__log(&runtime->log, level, "%s", text ? text : "");
+    return GANTRY_OK;
+}
+
 /* ---- backends ---- */
 
 size_t gantry_backend_status_count(const gantry_runtime_t *runtime) {

@@ -6,7 +6,7 @@
  *   submit   puts the fault in the table's list, oldest first
  *   settle   fetches the slot once, makes the text of a bad one, gives the slot back
  *
- * When slots run short, the older half is settled. The lock is not held while a driver works; if
+ * When many faults are kept, or slots run short, the older half is settled. The lock is not held while a driver works; if
  * two threads settle a fault, the first one's result counts. Texts are in device/fault_text.c. */
 #include "device/fault.h"
 
@@ -92,8 +92,19 @@ static gantry_status_t make_slots(logical_t *device) {
 
 static gantry_status_t settle_kept(logical_t *device, uint32_t most);
 
+/* A failure shows again where the results are read. */
+static void settle_older_half(logical_t *device) {
+    const uint32_t before = gantry__failures();
+    (void)settle_kept(device, GANTRY__FAULT_MOST_KEPT / 2);
+    gantry__forget_since(before);
+}
+
 static gantry_status_t take_slot(logical_t *device, uint32_t *out_slot) {
     gantry__fault_table_t *table = device->faults;
+    gantry__mutex_lock(&table->lock);
+    const bool has_many = table->kept_count >= GANTRY__FAULT_MOST_KEPT;
+    gantry__mutex_unlock(&table->lock);
+    if (has_many) settle_older_half(device);
     gantry__mutex_lock(&table->lock);
     gantry_status_t status = table->is_ready ? GANTRY_OK : make_slots(device);
     if (status == GANTRY_OK && table->free_count == 0) {

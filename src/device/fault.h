@@ -25,6 +25,9 @@
 #define GANTRY__FAULT_BLOCKS 12 /* of 2^31 positions each, for the search of the first bad one */
 #define GANTRY__FAULT_BYTES (16 + 4 * GANTRY__FAULT_BLOCKS)
 #define GANTRY__FAULT_SLOTS 1024
+/* With this many unsettled faults, the older half is settled: every result of a chain of ops carries
+ * all of them. The ops of the younger half keep the device busy while the slots are read. */
+#define GANTRY__FAULT_MOST_KEPT 32
 
 struct gantry_logical_device_t;
 
@@ -71,6 +74,10 @@ gantry_status_t gantry__fault_create(struct gantry_logical_device_t *device, con
                                      uint64_t sequence, gantry__fault_t **out_fault,
                                      gantry_span_t *out_span);
 gantry__fault_t *gantry__fault_retain(gantry__fault_t *fault);
+/* Whether its op is known to have met good data, so that no result needs it. */
+static inline bool gantry__fault_is_good(const gantry__fault_t *fault) {
+    return atomic_load_explicit(&fault->settled, memory_order_acquire) == 1;
+}
 void gantry__fault_release(gantry__fault_t *fault);
 /* Sets the words for a written slot; words that exceed their limits are ignored. */
 void gantry__fault_set_words(gantry__fault_t *fault, const gantry_fault_words_t *words);

@@ -240,20 +240,23 @@ static gantry_status_t control_run_loop(gantry_scope_t *scope, const gantry__blo
 static GANTRY__COLD gantry_status_t observe_block(gantry_scope_t *scope,
                                                   const gantry__block_call_t *call) {
     const gantry_tensor_t *inputs[GANTRY_MAX_FUNCTION_VALUES + 1];
+    const gantry__graph_t *graph = scope->trace->graph; /* the block is its last node */
     size_t count = 0;
     if (call->selector) inputs[count++] = call->selector;
     for (uint32_t i = 0; i < call->input_count; ++i) inputs[count++] = call->inputs[i];
-    return gantry__observe(scope,
-                           &(gantry_observation_t){.struct_size = sizeof(gantry_observation_t),
-                                                   .op = call->op->name,
-                                                   .inputs = inputs,
-                                                   .input_count = count,
-                                                   .outputs = call->outputs,
-                                                   .output_count = call->output_count,
-                                                   .bodies = call->bodies,
-                                                   .body_count = call->body_count,
-                                                   .user = call->user,
-                                                   .most_steps = call->most_steps});
+    return gantry__observe(
+        scope, &(gantry_observation_t){
+                   .struct_size = sizeof(gantry_observation_t),
+                   .op = call->op->name,
+                   .inputs = inputs,
+                   .input_count = count,
+                   .outputs = call->outputs,
+                   .output_count = call->output_count,
+                   .bodies = call->bodies,
+                   .body_count = call->body_count,
+                   .user = call->user,
+                   .most_steps = call->most_steps,
+                   .effect = gantry__node_effect(&graph->nodes[graph->node_count - 1])});
 }
 
 static gantry_status_t block_do(gantry_scope_t *scope, const gantry__block_call_t *call,

@@ -258,8 +258,10 @@ static gantry_status_t keep_fault(gantry__frame_t *frame, struct gantry__fault_t
 gantry_status_t gantry__frame_put(gantry__frame_t *frame, uint32_t slot, gantry_tensor_t *tensor) {
     frame->tensors[slot] = tensor;
     bind_tensor(frame, slot);
-    for (uint32_t i = 0; i < tensor->fault_count; ++i)
-        GANTRY__TRY(keep_fault(frame, gantry__fault_retain(tensor->faults[i])));
+    for (uint32_t i = 0; i < tensor->fault_count; ++i) {
+        if (!gantry__fault_is_good(tensor->faults[i]))
+            GANTRY__TRY(keep_fault(frame, gantry__fault_retain(tensor->faults[i])));
+    }
     return GANTRY_OK;
 }
 

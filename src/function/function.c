@@ -94,6 +94,12 @@ static gantry_status_t trace_known(gantry_function_t *function) {
 
 static void function_destroy(gantry_function_t *function) {
     gantry_runtime_t *runtime = function->runtime;
+    while (function->attached) {
+        gantry__attached_t *attached = function->attached;
+        function->attached = attached->next;
+        attached->release(attached->data);
+        gantry__heap_free(&runtime->heap, attached, sizeof *attached);
+    }
     while (function->traced) {
         gantry__traced_t *traced = function->traced;
         function->traced = traced->next;
@@ -182,6 +188,24 @@ gantry_status_t gantry_function_trim(gantry_function_t *function, uint64_t *out_
     const uint64_t bytes = gantry__function_trim(function);
     if (out_bytes) *out_bytes = bytes;
     return GANTRY_OK;
+}
+
+void *gantry_function_attach(gantry_function_t *function, const void *key, void *data,
+                             gantry_release_fn release) {
+    if (!function || !key || (data && !release)) return NULL;
+    gantry__mutex_lock(&function->lock);
+    gantry__attached_t *at = function->attached;
+    while (at && at->key != key) at = at->next;
+    if (!at && data) {
+        at = gantry__heap_zalloc(&function->runtime->heap, sizeof *at);
+        if (at) {
+            *at = (gantry__attached_t){function->attached, key, data, release};
+            function->attached = at;
+        }
+    }
+    void *found = at ? at->data : NULL;
+    gantry__mutex_unlock(&function->lock);
+    return found;
 }
 
 const char *gantry_function_name(const gantry_function_t *function) {
@@ -350,7 +374,6 @@ static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *fun
         return_frame(function, traced, frame);
     }
     if (status != GANTRY_OK) status = gantry__fail_prefix(status, "function %s: ", function->name);
-    gantry__function_leave(function, traced);
     for (uint32_t i = 0; status == GANTRY_OK && i < function->output_count; ++i) {
         gantry__scope_adopt(scope, made[i]);
         outputs[i] = made[i];
@@ -363,7 +386,9 @@ static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *fun
                                            .input_count = function->input_count,
                                            .outputs = outputs,
                                            .output_count = function->output_count,
-                                           .function = function});
+                                           .function = function,
+                                           .effect = gantry__graph_effect(&traced->graph)});
+    gantry__function_leave(function, traced);
     return status;
 }
 

@@ -24,6 +24,14 @@ typedef struct gantry__traced_t {
     gantry__frame_t *idle; /* under the function's lock */
 } gantry__traced_t;
 
+/* What a library on top keeps with a function. */
+typedef struct gantry__attached_t {
+    struct gantry__attached_t *next;
+    const void *key;
+    void *data;
+    gantry_release_fn release;
+} gantry__attached_t;
+
 struct gantry_function_t {
     atomic_uint references;
     gantry_runtime_t *runtime;
@@ -40,8 +48,9 @@ struct gantry_function_t {
     gantry__mutex_t tracing;      /* one body at a time */
     gantry__mutex_t lock;         /* the list, its references and its frames */
     gantry__traced_t *traced;
-    bool is_tracing;  /* under lock, as the next one */
-    pthread_t tracer; /* the thread that runs the body, while is_tracing */
+    struct gantry__attached_t *attached; /* under lock */
+    bool is_tracing;                     /* under lock, as the next one */
+    pthread_t tracer;                    /* the thread that runs the body, while is_tracing */
 };
 
 /* The trace for these inputs in this scope, made when there is none; a reference of the caller's

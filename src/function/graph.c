@@ -106,6 +106,22 @@ static void need_value(const gantry__graph_t *graph, bool *is_needed, uint32_t v
     is_needed[graph->values[value].node] = true;
 }
 
+const char *gantry__node_effect(const gantry__node_t *node) {
+    const char *effect = NULL;
+    if (node->kind == GANTRY__NODE_ASSIGN) return node->name;
+    if (node->kind == GANTRY__NODE_DRAW) return node->part_of ? node->part_of->name : node->name;
+    for (uint32_t i = 0; i < node->body_count && !effect; ++i)
+        effect = gantry__graph_effect(&node->bodies[i].graph);
+    return effect;
+}
+
+const char *gantry__graph_effect(const gantry__graph_t *graph) {
+    const char *effect = NULL;
+    for (size_t i = 0; i < graph->node_count && !effect; ++i)
+        effect = gantry__node_effect(&graph->nodes[i]);
+    return effect;
+}
+
 void gantry__graph_find_needed(const gantry__graph_t *graph, bool *is_needed) {
     for (uint32_t i = 0; i < graph->output_count; ++i)
         need_value(graph, is_needed, graph->outputs[i]);

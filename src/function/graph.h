@@ -104,6 +104,11 @@ gantry_status_t gantry__graph_add(gantry__graph_t *graph, const gantry__node_t *
                                   const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
                                   uint32_t *out_node);
 
+/* The op that draws numbers, or the name of a node that assigns a variable, in a graph, or in a
+ * node and its bodies; NULL: none. */
+const char *gantry__graph_effect(const gantry__graph_t *graph);
+const char *gantry__node_effect(const gantry__node_t *node);
+
 /* Those that a result or an assignment depends on. is_needed: node_count entries, all false. */
 void gantry__graph_find_needed(const gantry__graph_t *graph, bool *is_needed);
 /* The same, arguments, and nodes that others are colocated with, which decide where these run. */

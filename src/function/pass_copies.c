@@ -6,8 +6,9 @@
  *     before   x on CPU   y on CPU   z on CPU   copy x   use x
  *     after    x on CPU   copy x     y on CPU   z on CPU use x
  *
- * A copy lives longer by that. Other acts keep their order. Linear: copies hang in a list behind
- * the act that they follow. */
+ * A copy lives longer by that. Copies to synchronous devices, and all other acts, keep their order.
+ * Linear: copies hang in a list behind the act that they follow. */
+#include "device/logical_device.h"
 #include "function/schedule.h"
 
 #include <string.h>
@@ -61,8 +62,10 @@ static void take(early_t *early, uint32_t index) {
     for (uint32_t at = early->first[index + 1]; at != NONE; at = early->next[at]) take(early, at);
 }
 
+/* A synchronous device waits for what it copies: an early copy would hold up its other work. */
 static bool moves(const gantry__act_t *act) {
-    return act->kind == GANTRY__DO_COPY || act->kind == GANTRY__DO_ARGUMENT;
+    return act->kind == GANTRY__DO_ARGUMENT ||
+           (act->kind == GANTRY__DO_COPY && !act->device->synchronous);
 }
 
 static void reorder(early_t *early) {

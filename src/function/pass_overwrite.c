@@ -36,7 +36,8 @@ static bool is_own_value(const gantry__schedule_t *schedule, uint32_t call, uint
         schedule->graph->nodes[schedule->acts[assign].node].variable;
     if (slot->root != act->inputs[k] || slot->kind != GANTRY__SLOT_TENSOR ||
         slot->last_step != call || slot->made_by == UINT32_MAX || slot->device != act->device ||
-        value->dtype != made->dtype || value->bytes != made->bytes || made->bytes == 0)
+        value->dtype != made->dtype || value->bytes != made->bytes || made->bytes == 0 ||
+        gantry__schedule_is_read_in_part(schedule, act, k))
         return false;
     const gantry__act_t *read = &schedule->acts[slot->made_by];
     return read->kind == GANTRY__DO_READ &&

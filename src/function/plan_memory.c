@@ -145,6 +145,19 @@ uint32_t gantry__schedule_donor_end(const gantry__schedule_t *schedule, const ga
     return 1;
 }
 
+bool gantry__schedule_is_read_in_part(const gantry__schedule_t *schedule, const gantry__act_t *act,
+                                      uint32_t input) {
+    const gantry__value_t *values = schedule->graph->values;
+    const uint32_t root = schedule->slots[act->inputs[input]].root;
+    for (uint32_t i = 0; i < act->input_count; ++i) {
+        const gantry__slot_t *slot = &schedule->slots[act->inputs[i]];
+        if (slot->root == root &&
+            values[slot->value].elements != values[schedule->slots[root].value].elements)
+            return true;
+    }
+    return false;
+}
+
 /* An input, or that of which it is a view, of equally many bytes and elements whose block ends with
  * the act: it is the result's. */
 static const gantry__slot_t *find_memory_donor(const gantry__schedule_t *schedule,
@@ -156,9 +169,10 @@ static const gantry__slot_t *find_memory_donor(const gantry__schedule_t *schedul
         const gantry__slot_t *input = &schedule->slots[act->inputs[i]],
                              *slot = &schedule->slots[input->root];
         if (slot->kind == GANTRY__SLOT_ARENA && slot->last_step == step &&
-            slot->lane == act->lane &&
+            slot->device == act->device && slot->lane == act->lane &&
             schedule->graph->values[slot->value].bytes == result->bytes &&
-            schedule->graph->values[input->value].elements == result->elements)
+            schedule->graph->values[input->value].elements == result->elements &&
+            !gantry__schedule_is_read_in_part(schedule, act, i))
             return slot;
     }
     return NULL;

@@ -199,6 +199,16 @@ static gantry_status_t slot_on_host(gantry__schedule_t *schedule, uint32_t value
 
 /* ---- the acts of a node ---- */
 
+/* Where a kernel of the device reads the value: parts of one device over host
+ * memory read each other's. */
+static gantry_logical_device_t *read_on(const gantry__schedule_t *schedule, uint32_t value,
+                                        gantry_logical_device_t *device) {
+    gantry_logical_device_t *home = schedule->places[schedule->graph->values[value].node].device;
+    return home && is_host_memory(device) && gantry__logical_device_is_sibling(device, home)
+               ? home
+               : device;
+}
+
 /* The definition that flat input i belongs to. */
 static uint32_t schedule_definition_of(const gantry__node_t *node, uint32_t i) {
     if (node->op->input_count == node->input_count) return i;
@@ -219,8 +229,10 @@ static gantry_status_t add_call(gantry__schedule_t *schedule, uint32_t index) {
                          .output_count = node->output_count};
     for (uint32_t i = 0; i < node->input_count; ++i) {
         const bool on_host = host_inputs >> schedule_definition_of(node, i) & 1;
-        GANTRY__TRY(on_host ? slot_on_host(schedule, node->inputs[i], &inputs[i])
-                            : slot_on(schedule, node->inputs[i], place->device, &inputs[i]));
+        GANTRY__TRY(on_host
+                        ? slot_on_host(schedule, node->inputs[i], &inputs[i])
+                        : slot_on(schedule, node->inputs[i],
+                                  read_on(schedule, node->inputs[i], place->device), &inputs[i]));
     }
     for (uint32_t i = 0; i < node->output_count; ++i) {
         const gantry__slot_t slot = {

@@ -158,6 +158,10 @@ gantry_status_t gantry__pass_early_copies(gantry__schedule_t *schedule);
 gantry_status_t gantry__pass_overwrite(gantry__schedule_t *schedule);
 /* The first of the act's inputs over which its kernel may not write output 0. */
 uint32_t gantry__schedule_donor_end(const gantry__schedule_t *schedule, const gantry__act_t *act);
+/* Whether another input of the act is a part of this one, as an alias: a kernel that writes over
+ * the whole would change it. */
+bool gantry__schedule_is_read_in_part(const gantry__schedule_t *schedule, const gantry__act_t *act,
+                                      uint32_t input);
 /* Gives offsets to the slots in arenas: function/plan_memory.c. */
 gantry_status_t gantry__schedule_plan_memory(gantry__schedule_t *schedule);
 /* Makes the notes of graphs of devices, if a device makes graphs: function/replay.c. */

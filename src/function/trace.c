@@ -377,6 +377,24 @@ gantry_status_t gantry__trace_assign(gantry_scope_t *scope, const gantry__op_def
     return add_variable_node(scope, &node, NULL, NULL, &index);
 }
 
+static uint64_t count_assignments(const gantry__graph_t *graph, const gantry_variable_t *variable) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < graph->node_count; ++i) {
+        const gantry__node_t *node = &graph->nodes[i];
+        count += node->kind == GANTRY__NODE_ASSIGN && node->variable == variable;
+        for (uint32_t k = 0; k < node->body_count; ++k)
+            count += count_assignments(&node->bodies[k].graph, variable);
+    }
+    return count;
+}
+
+uint64_t gantry__trace_assignments(const gantry_scope_t *scope, const gantry_variable_t *variable) {
+    uint64_t count = 0;
+    for (const gantry__trace_t *trace = scope->trace; trace; trace = trace->outer)
+        count += count_assignments(trace->graph, variable);
+    return count;
+}
+
 /* ---- draws ---- */
 
 gantry_status_t gantry__trace_draw(gantry_scope_t *scope, gantry__draws_t *draws, uint64_t blocks,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "function/control.h"
+#include "run/observe.h"
 
 /* What a node is made of, while its bodies are recorded. */
 typedef struct block_record_t {
@@ -97,12 +98,6 @@ static gantry_status_t check_outputs(block_record_t *record, uint32_t body,
     return GANTRY_OK;
 }
 
-static void note_state(block_record_t *record, const gantry__graph_t *graph) {
-    for (size_t i = 0; i < graph->node_count; ++i)
-        record->has_state |= graph->nodes[i].kind == GANTRY__NODE_ASSIGN ||
-                             graph->nodes[i].kind == GANTRY__NODE_DRAW || graph->nodes[i].has_state;
-}
-
 static gantry_status_t record_in(block_record_t *record, uint32_t index, gantry_scope_t *inner,
                                  gantry__body_t *body) {
     const gantry__block_call_t *call = record->call;
@@ -114,12 +109,18 @@ static gantry_status_t record_in(block_record_t *record, uint32_t index, gantry_
                                         &inputs[i]));
     GANTRY__TRY(gantry__block_run_body(call, index, inner, inputs, outputs, output_count));
     GANTRY__TRY(check_outputs(record, index, outputs));
+    if (inner->observer)
+        GANTRY__TRY(gantry__observe(
+            inner, &(gantry_observation_t){.struct_size = sizeof(gantry_observation_t),
+                                           .op = "_Retval",
+                                           .inputs = outputs,
+                                           .input_count = output_count}));
     graph->outputs = gantry__arena_zalloc(&graph->arena, output_count, sizeof *graph->outputs);
     if (!graph->outputs) return GANTRY_RESOURCE_EXHAUSTED;
     for (uint32_t i = 0; i < output_count; ++i)
         GANTRY__TRY(gantry__trace_value(inner, outputs[i], &graph->outputs[i]));
     graph->output_count = output_count;
-    note_state(record, graph);
+    record->has_state |= gantry__graph_effect(graph) != NULL;
     return connect_inputs(record, inner->trace, body, inputs);
 }
 
@@ -133,7 +134,6 @@ static gantry_status_t trace_record_body(block_record_t *record, uint32_t index)
     ++record->done;
     gantry__trace_init(&trace, scope->runtime, &body->graph, scope->trace);
     inner->trace = &trace;
-    inner->observer = NULL;                    /* it is told the block as a whole */
     inner->controls = inner->colocated = NULL; /* they are nodes of the outer graph */
     gantry_status_t status = record_in(record, index, inner, body);
     char why[GANTRY__MESSAGE_BYTES];

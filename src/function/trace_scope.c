@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a body says of its nodes beside their ops: names, control inputs, devices and
  * colocations. */
-#include <gantry/function.h>
+#include <gantry/observe.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -137,4 +137,13 @@ gantry_scope_t *gantry_scope_begin_with(gantry_scope_t *parent, const gantry_ten
     if (!scope || scope->status != GANTRY_OK) return scope;
     (void)gantry__scope_fail(scope, begin_with(scope, tensor));
     return scope;
+}
+
+/* ---- observers ---- */
+
+size_t gantry_scope_body_depth(const gantry_scope_t *scope) {
+    size_t depth = 0;
+    if (!scope || !scope->trace) return 0;
+    for (const gantry__trace_t *at = scope->trace->outer; at; at = at->outer) ++depth;
+    return depth;
 }

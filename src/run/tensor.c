@@ -402,7 +402,7 @@ gantry_status_t gantry__tensor_inherit_faults(gantry_tensor_t *tensor,
                                               const gantry_tensor_t *source) {
     for (uint32_t i = 0; i < source->fault_count; ++i) {
         gantry__fault_t *fault = source->faults[i];
-        bool known = atomic_load(&fault->settled) == 1;
+        bool known = gantry__fault_is_good(fault);
         for (uint32_t j = 0; j < tensor->fault_count && !known; ++j)
             known = tensor->faults[j] == fault;
         if (!known) GANTRY__TRY(gantry__tensor_add_fault(tensor, gantry__fault_retain(fault)));

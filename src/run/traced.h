@@ -34,6 +34,9 @@ gantry_status_t gantry__trace_assign(gantry_scope_t *scope, const gantry__op_def
                                      gantry_variable_t *variable, const gantry_tensor_t *value,
                                      const gantry__op_def_t *update);
 
+/* How often the traces of the scope assign to a variable so far. */
+uint64_t gantry__trace_assignments(const gantry_scope_t *scope, const gantry_variable_t *variable);
+
 /* InvalidArgument if an op of the scope cannot take this symbolic tensor, because another trace, or
  * a finished one, made it. */
 gantry_status_t gantry__trace_check_input(const gantry_scope_t *scope,

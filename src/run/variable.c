@@ -152,6 +152,15 @@ const char *gantry_variable_name(const gantry_variable_t *variable) {
     return variable ? variable->name : "";
 }
 
+uint64_t gantry_variable_assignments(const gantry_scope_t *scope, gantry_variable_t *variable) {
+    if (!variable) return 0;
+    if (scope && scope->trace) return gantry__trace_assignments(scope, variable);
+    gantry__mutex_lock(&variable->lock);
+    const uint64_t count = variable->assignments;
+    gantry__mutex_unlock(&variable->lock);
+    return count;
+}
+
 gantry_variable_t *gantry__variable_retain(gantry_variable_t *variable) {
     atomic_fetch_add(&variable->references, 1);
     return variable;
@@ -209,6 +218,7 @@ void gantry__variable_put(gantry_variable_t *variable, gantry_tensor_t *value) {
     gantry__mutex_lock(&variable->lock);
     gantry_tensor_t *old = variable->value;
     variable->value = value;
+    ++variable->assignments;
     gantry__mutex_unlock(&variable->lock);
     gantry_tensor_release(old);
 }

@@ -21,8 +21,9 @@ struct gantry_variable_t {
     gantry_shape_t shape;
     char *name;
     gantry__mutex_t update; /* one read-modify-write at a time */
-    gantry__mutex_t lock;   /* guards value */
+    gantry__mutex_t lock;   /* guards what follows */
     gantry_tensor_t *value; /* NULL: an update overwrites it, and holds its lock */
+    uint64_t assignments;   /* so far */
 };
 
 gantry_variable_t *gantry__variable_retain(gantry_variable_t *variable);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the examples that train as a user would, on made-up texts and on Debian's fortunes. Needs
- * two PoCL devices for the tests on GPUs, unless GANTRY_TEST_ALLOW_NO_OPENCL is set. */
+/* Runs the examples that train as a user would, on made-up texts and images, on Debian's fortunes
+ * and on the digits of scripts/fetch-digits. Needs two PoCL devices for the tests on GPUs, unless
+ * GANTRY_TEST_ALLOW_NO_OPENCL is set. */
 #define _XOPEN_SOURCE 700
 
 #include <math.h>
@@ -67,6 +68,23 @@ static void classifier_learns_saves_and_classifies(void **state) {
     expect_in_output(": ship sea sail harbour anchor wave ship sea\n");
 }
 
+/* A shell starts background programs with SIGINT ignored; the handler is set all the same. */
+static void classifier_saves_at_an_interrupt_and_goes_on(void **state) {
+    (void)state;
+    write_topics();
+    expect_run(
+        130,
+        "$BIN/text_classifier --device CPU:0 --epochs 10000 --batch 8 --save halves water=water kitchen=kitchen >first & i=0; until grep -q 'Epoch 3/' first || ! kill -0 $! || test $i -gt 600; do sleep 0.1; i=$((i + 1)); done; kill -INT $!; wait $!");
+    expect_run(0, "cat first && test -f halves/training.safetensors");
+    expect_in_output("was stopped in epoch ");
+    expect_in_output("; halves/training.safetensors has its state");
+    expect_run(
+        130,
+        "$BIN/text_classifier --device CPU:0 --epochs 10000 --batch 8 --save halves water=water kitchen=kitchen >second & i=0; until grep -q Epoch second || ! kill -0 $! || test $i -gt 600; do sleep 0.1; i=$((i + 1)); done; kill -INT $!; wait $!");
+    expect_run(1, "grep 'Epoch 1/' second"); /* it did not begin anew */
+    expect_run(0, "! test -f halves/model.safetensors");
+}
+
 static void classifier_refuses_a_file_that_is_not_its_model(void **state) {
     (void)state;
     expect_run(1, "$BIN/text_classifier --load missing --classify </dev/null");
@@ -131,6 +149,12 @@ static void classifier_without_texts_says_what_to_install(void **state) {
     (void)state;
     expect_run(77, "$BIN/text_classifier --texts no/such/folder");
     expect_in_output("apt-get install fortunes fortunes-min");
+    write_topics(); /* 60 texts each */
+    expect_run(0, "mkdir -p topics && cp water kitchen topics");
+    expect_run(77, "$BIN/text_classifier --texts topics --least 61");
+    expect_in_output("fewer than two topics of 61 texts or more in topics");
+    expect_run(0, "$BIN/text_classifier --device CPU:0 --texts topics --least 60 --epochs 1");
+    expect_in_output("120 texts of 2 topics");
 }
 
 static void classifier_learns_debians_fortunes(void **state) {
@@ -141,6 +165,218 @@ static void classifier_learns_debians_fortunes(void **state) {
     /* the largest topics, named always, are right for 0.08, and for 0.35 among five */
     assert_true(number_behind("held-out accuracy: ") > 0.14);
     assert_true(number_behind("among the first five: ") > 0.44);
+}
+
+/* ---- digits ---- */
+
+/* Draws digit `digit` with bars whose place it chooses, and with noise. */
+static void draw_digit(unsigned digit, unsigned noise, unsigned pixels[64]) {
+    for (unsigned i = 0; i < 64; ++i) {
+        const bool is_dark = i % 8 == digit % 8 || (digit >= 8 && i / 8 == digit - 7);
+        noise = noise * 1664525u + 1013904223u;
+        pixels[i] = (is_dark ? 12 : 0) + (noise >> 24) % 5;
+    }
+}
+
+/* Writes 200 images, and behind them a line. */
+static void write_digits(const char *name, const char *last_line) {
+    static char text[64 << 10];
+    unsigned pixels[64];
+    size_t used = 0;
+    for (unsigned i = 0; i < 200; ++i) {
+        draw_digit(i % 10, i, pixels);
+        for (unsigned k = 0; k < 64; ++k)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%u,", pixels[k]);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%u\n", i % 10);
+    }
+    (void)snprintf(text + used, sizeof text - used, "%s", last_line);
+    write_file(name, text);
+}
+
+/* Writes the same images as a .npy array of bytes, `columns` numbers each. */
+static void write_digits_npy(const char *name, unsigned columns) {
+    char path[256], text[119];
+    unsigned pixels[65];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    (void)snprintf(text, sizeof text,
+                   "{'descr': '|u1', 'fortran_order': False, 'shape': (200, %u)}", columns);
+    (void)fprintf(file, "%cNUMPY%c%c%c%c%-117s\n", 0x93, 1, 0, 118, 0, text);
+    for (unsigned i = 0; i < 200; ++i) {
+        draw_digit(i % 10, i, pixels);
+        pixels[64] = i % 10;
+        for (unsigned k = 0; k < columns; ++k) (void)fputc((int)pixels[k], file);
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+static void digits_are_learnt_saved_and_read_again(void **state) {
+    (void)state;
+    write_digits("digits", "");
+    write_digits_npy("digits.npy", 65);
+    expect_run(0, "$BIN/digits --device CPU:0 --epochs 8 --batch 16 --save digits.model digits");
+    expect_in_output("200 images: 160 to learn from, 40 held out");
+    expect_in_output("images/s in the fastest epoch");
+    expect_in_output("saved digits.model");
+    const double accuracy = number_behind("seed 1: held-out accuracy: ");
+    assert_true(accuracy >= 0.9);
+    expect_run(0, "$BIN/digits --device CPU:0 --load digits.model digits.npy");
+    assert_true(number_behind("seed 1: held-out accuracy: ") == accuracy);
+    expect_run(0, "$BIN/digits --device CPU:0 --epochs 1 digits");
+    expect_in_output(", taken for "); /* pictures of the mistakes */
+    expect_run(0, "$BIN/digits --device CPU:0 --epochs 2 --seeds 3 digits");
+    expect_in_output("seed 3: held-out accuracy: ");
+    expect_in_output("3 seeds: mean ");
+}
+
+static void digits_train_on_one_and_two_devices(void **state) {
+    (void)state;
+    static const char *const lines[] = {
+        "$BIN/digits --device CPU:0 --replicas 2 --epochs 8 --batch 15 digits",
+        "$BIN/digits --device GPU:0 --epochs 8 --batch 16 digits",
+        "$BIN/digits --device GPU:0 --replicas 2 --epochs 8 --batch 15 digits"};
+    write_digits("digits", "");
+    for (size_t i = 0; i < 3; ++i) {
+        if (i > 0 && !has_opencl) SKIP_BECAUSE("no OpenCL device here");
+        expect_run(0, lines[i]);
+        assert_true(number_behind("seed 1: held-out accuracy: ") >= 0.9);
+    }
+}
+
+static void digits_names_what_is_wrong(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {
+        {"1,2,3\n", "wrong:201: 3 numbers; 65 are accepted"},
+        {"1,x,3\n", "wrong:201: \"x\" is no number"},
+        {"99,2\n", "wrong:201: 2 numbers"},
+        {"0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,17,1\n",
+         "wrong:201: pixel 64 is 17; 0 to 16 is accepted"},
+        {"0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,10\n",
+         "wrong:201: the digit is 10; 0 to 9 is accepted"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        write_digits("wrong", rows[i][0]);
+        expect_run(1, "$BIN/digits wrong");
+        expect_in_output(rows[i][1]);
+    }
+    expect_run(1, "$BIN/digits no/such/file");
+    expect_in_output("no/such/file cannot be read: No such file or directory");
+    write_file("few", "");
+    expect_run(1, "$BIN/digits few");
+    expect_in_output("few has 0 images; 50 or more are needed");
+    write_digits_npy("narrow.npy", 64);
+    expect_run(1, "$BIN/digits narrow.npy");
+    expect_in_output("narrow.npy has shape [200,64]; [images, 65] is accepted");
+    write_digits("digits", "");
+    expect_run(1, "$BIN/digits --load no/such/model digits");
+    expect_in_output("no/such/model");
+    expect_run(2, "$BIN/digits --epochs 0 digits");
+    expect_in_output("--epochs \"0\" is not understood; 1 to 10000 is accepted");
+    expect_run(2, "$BIN/digits digits digits");
+    expect_in_output("usage: ");
+    expect_run(77, "$BIN/digits"); /* in a folder without the real ones */
+    expect_in_output("scripts/fetch-digits");
+}
+
+/* Sanitizers run one short training. */
+static void digits_are_right_for_0_97_with_each_of_five_seeds(void **state) {
+    (void)state;
+    if (access(GANTRY_DIGITS, R_OK) != 0)
+        SKIP_BECAUSE("there is no " GANTRY_DIGITS ", which scripts/fetch-digits gets");
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    expect_run(0, "$BIN/digits --device CPU:0 --epochs 3 " GANTRY_DIGITS);
+    assert_true(number_behind("seed 1: held-out accuracy: ") >= 0.9);
+#else
+    expect_run(0, "$BIN/digits --device CPU:0 --seeds 5 " GANTRY_DIGITS);
+    expect_in_output("1797 images: 1438 to learn from, 359 held out");
+    assert_true(number_behind(", least ") >= 0.97);
+#endif
+}
+
+/* ---- the transformer of characters ---- */
+
+/* Sentences of few words in random order: letters in a word follow from more than one before. */
+static void write_sentences(void) {
+    static const char *const words[] = {"the ", "there ", "then ", "other ", "mother ", "here "};
+    static char text[6000];
+    unsigned random = 1;
+    text[0] = '\0';
+    for (size_t used = 0; used + 10 < sizeof text;) {
+        random = random * 1664525u + 1013904223u;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s", words[(random >> 16) % 6]);
+    }
+    write_file("sentences", text);
+}
+
+static double held_out_loss(void) { return number_behind("held-out loss: "); }
+
+static void transformer_learns_more_than_counts_and_writes_on(void **state) {
+    (void)state;
+    static char first[4096];
+    write_sentences();
+    expect_run(
+        0,
+        "$BIN/char_transformer --device CPU:0 --steps 60 --batch 8 --rate 0.01 --save letters --length 0 sentences");
+    expect_in_output("characters/s in the fastest epoch");
+    expect_in_output("saved letters");
+    assert_true(held_out_loss() < number_behind("by counts of characters: "));
+    assert_true(held_out_loss() < number_behind(", of pairs: "));
+    for (int i = 0; i < 2; ++i) { /* the same text for a seed */
+        expect_run(0, "$BIN/char_transformer --load letters --prompt 'the oth' --length 100");
+        expect_in_output("\nthe oth");
+        assert_int_equal(strlen(strstr(output, "\nthe oth")), 1 + 7 + 100 + 1);
+        if (i == 0) (void)snprintf(first, sizeof first, "%s", output);
+    }
+    assert_string_equal(first, output);
+    expect_run(0,
+               "$BIN/char_transformer --load letters --prompt 'mothe' --length 2 --temperature 0");
+    expect_in_output("\nmother \n");
+}
+
+static void transformer_trains_alike_on_every_device(void **state) {
+    (void)state;
+    static const char *const devices[] = {"CPU:0", "CPU:0 --replicas 2", "GPU:0",
+                                          "GPU:0 --replicas 2"};
+    double losses[4];
+    write_sentences();
+    for (size_t i = 0; i < 4; ++i) {
+        char line[256];
+        if (i > 1 && !has_opencl) SKIP_BECAUSE("no OpenCL device here");
+        (void)snprintf(
+            line, sizeof line,
+            "$BIN/char_transformer --device %s --steps 10 --batch 7 --length 5 sentences",
+            devices[i]);
+        expect_run(0, line);
+        losses[i] = held_out_loss();
+        if (!(fabs(losses[i] - losses[0]) <= 5e-4))
+            fail_msg("%s: loss %.4f, not %.4f", devices[i], losses[i], losses[0]);
+    }
+}
+
+static void transformer_names_what_is_wrong(void **state) {
+    (void)state;
+    write_file("short", "a short text\n");
+    expect_run(1, "$BIN/char_transformer short");
+    expect_in_output("short has 13 characters; 1000 or more are needed");
+    expect_run(1, "$BIN/char_transformer no/such/file");
+    expect_in_output("no/such/file cannot be read: No such file or directory");
+    expect_run(1, "$BIN/char_transformer --load no/such/model");
+    expect_in_output("no/such/model");
+    write_digits("digits", "");
+    expect_run(0, "$BIN/digits --device CPU:0 --epochs 1 --save digits.model digits");
+    expect_run(1, "$BIN/char_transformer --load digits.model");
+    expect_in_output("no alphabet: another program wrote it");
+    expect_run(2, "$BIN/char_transformer --temperature -1");
+    expect_in_output("--temperature \"-1\" is not understood; 0 to 100 is accepted");
+    expect_run(2, "$BIN/char_transformer --load letters sentences");
+    expect_in_output("usage: ");
+}
+
+static void transformer_learns_debians_fortunes(void **state) {
+    (void)state;
+    if (run("$BIN/char_transformer --device CPU:0 --steps 30 --length 40") == 77)
+        SKIP_BECAUSE("Debian's package fortunes is not installed");
+    assert_true(held_out_loss() < number_behind("by counts of characters: "));
 }
 
 /* ---- the guide's model, and a loop of one's own ---- */
@@ -194,11 +430,20 @@ int main(void) {
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classifier_learns_saves_and_classifies),
+        cmocka_unit_test(classifier_saves_at_an_interrupt_and_goes_on),
         cmocka_unit_test(classifier_refuses_a_file_that_is_not_its_model),
         cmocka_unit_test(classifier_trains_alike_on_two_virtual_devices),
         cmocka_unit_test(classifier_names_what_is_wrong),
         cmocka_unit_test(classifier_without_texts_says_what_to_install),
         cmocka_unit_test(classifier_learns_debians_fortunes),
+        cmocka_unit_test(digits_are_learnt_saved_and_read_again),
+        cmocka_unit_test(digits_train_on_one_and_two_devices),
+        cmocka_unit_test(digits_names_what_is_wrong),
+        cmocka_unit_test(digits_are_right_for_0_97_with_each_of_five_seeds),
+        cmocka_unit_test(transformer_learns_more_than_counts_and_writes_on),
+        cmocka_unit_test(transformer_trains_alike_on_every_device),
+        cmocka_unit_test(transformer_names_what_is_wrong),
+        cmocka_unit_test(transformer_learns_debians_fortunes),
         cmocka_unit_test(keras_linear_logs_its_devices_and_learns),
         cmocka_unit_test(custom_loop_trains_both_ways_alike),
     };

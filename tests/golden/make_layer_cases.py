@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/unit/support/train_layer_cases.inc and train_layer_seed_cases.inc: Keras's layers, for test_layers.c.
+"""Writes tests/unit/support/train_layer_cases.inc, train_layer_seed_cases.inc and train_layer_model_cases.inc: Keras's
+layers, alone and several of them, for test_layers.c.
 
 Needs Keras 3.15 and TensorFlow 2.21 (README.md beside this file). Run: python3 make_layer_cases.py
 A row has the layer as an expression of C, and Keras's float64 numbers: the output, the gradients of a weighted sum of
 it with regard to each floating input and each trained weight, and in training the other weights after the call. Inputs,
-weights and the weights of the sum come from a generator that the test has, too; they are exact in float32.
+weights and the weights of the sum come from a generator that the test has, too; they are exact in float32. A row of
+several layers may pad some steps of its inputs with a number, and take the draws of dropout from that generator.
 """
+import inspect
 import os
 import sys
 import zlib
@@ -270,6 +273,270 @@ def write_attention():
     attention("no bias", {"use_bias": False}, {"no_bias": "true"}, (1, 2, 3), (1, 3, 2))
 
 
+# ---- several layers: masks, states, dropout ----
+
+DROPS = 0x5EED
+PAD_EVERY = 3  # steps of a sample: a step is padded if (step + 2 sample) is a multiple, and the last one of sample 0
+
+
+class Layers:
+    """Makes layers when it is run first, and gives the same ones later. applied: in the order of their first calls."""
+
+    def __init__(self):
+        self.made, self.applied, self.at = [], [], 0
+
+    def __call__(self, kind, *args, **options):
+        if self.at == len(self.made):
+            self.made.append(kind(*args, dtype="float64", **options))
+        layer = self.made[self.at]
+        self.at += 1
+
+        def apply(*inputs, **given):
+            if layer not in self.applied:
+                self.applied.append(layer)
+            return layer(*inputs, **given)
+
+        return apply
+
+
+def pad_steps(x, pad):
+    for sample in range(x.shape[0]):
+        for step in range(x.shape[1]):
+            if (step + 2 * sample) % PAD_EVERY == 0 or (sample == 0 and step == x.shape[1] - 1):
+                x[sample, step] = pad
+    return x
+
+
+def use_drops(seed):
+    draw = Draw(seed ^ DROPS)
+
+    def dropout(inputs, rate, noise_shape=None, seed=None):
+        kept = np.array([draw.next(4096) for _ in range(int(np.prod(inputs.shape)))]).reshape(inputs.shape) >= rate * 4096
+        return inputs * tf.constant(kept / (1 - rate), inputs.dtype)
+
+    keras.src.backend.random.dropout = dropout
+
+
+def takes_training(build, training):
+    return {"training": training} if "training" in inspect.signature(build).parameters else {}
+
+
+model_rows = []
+
+
+def model_case(name, build, expression, *shapes, dtype="float64", training=False, pad=None):
+    """build(L, *inputs) applies L(kind, ...) to the inputs; expression does the same in C, with values X0, X1, X2 and
+    OF(layer, values...), and room for a value in a."""
+    seed = zlib.crc32(name.encode())
+    draw, made = Draw(seed), Layers()
+    inputs = [draw.ints(s) if dtype == "int64" else draw.floats(s, 1024) for s in shapes]
+    if pad is not None:
+        inputs = [pad_steps(x, pad) if x.ndim == 3 else x for x in inputs]
+    inputs = [tf.constant(x) for x in inputs]
+    build(made, *inputs, **takes_training(build, False))
+    for layer in made.applied:
+        set_weights(layer, draw)
+    made.at = 0
+    use_drops(seed)
+    with tf.GradientTape(persistent=True) as tape:
+        if dtype != "int64":
+            tape.watch(inputs)
+        y = build(made, *inputs, **takes_training(build, training))
+        target = tf.reduce_sum(y * draw.floats(y.shape, 4096))
+    sources = ([] if dtype == "int64" else inputs) + [w.value for l in made.applied for w in l.trainable_weights]
+    parts = [y] + [tf.convert_to_tensor(g) for g in tape.gradient(target, sources)]
+    if training:
+        parts += [w.numpy() for l in made.applied for w in l.non_trainable_weights if w.name != "seed_generator_state"]
+    numbers = ", ".join(f"{x:.12g}" for x in np.concatenate([np.asarray(p, "float64").ravel() for p in parts]))
+    dims = ", ".join(f"{{.rank = {len(s)}, .dims = {{{', '.join(map(str, s))}}}}}" for s in shapes)
+    padding = "false, 0" if pad is None else f"true, {pad}"
+    model_rows.append(
+        f'MODEL_CASE({len(rows) + len(model_rows)}, "{name}", {seed}u, ({expression}), GANTRY_{dtype.upper()}, '
+        f"{str(training).lower()}, {padding}, {len(shapes)}, LAYER_LIST({dims}), {numbers})\n")
+
+
+KINDS = ((layers.SimpleRNN, "simple_rnn", 1), (layers.LSTM, "lstm", 2), (layers.GRU, "gru", 1))
+EMBEDDED = f"OF(gantry_masked_embedding({TABLE}, 3, NULL, NULL), X0)"
+MASKED = "OF(gantry_masking_layer(0, NULL), X0)"
+JOIN = "gantry_concatenate_layer(-1, NULL)"
+
+
+def rnn(name, **members):
+    return f"gantry_{name}(2, {options_of('recurrent', **members)})"
+
+
+def embed(L, x):
+    return L(layers.Embedding, TABLE, 3, mask_zero=True)(x)
+
+
+def join(L, *values):
+    return L(layers.Concatenate, axis=-1)(list(values))
+
+
+def write_masked_recurrent():
+    for kind, name, states in KINDS:
+        title = kind.__name__
+        for given, members in (({}, {}), ({"return_sequences": True}, {"return_sequences": "true"}),
+                               ({"go_backwards": True, "return_sequences": True},
+                                {"go_backwards": "true", "return_sequences": "true"})):
+            model_case(f"masked {title} {' '.join(given)}", lambda L, x: L(kind, 2, **given)(embed(L, x)),
+                       f"OF({rnn(name, **members)}, {EMBEDDED})", (3, 5), dtype="int64")
+        model_case(f"masked {title} return_state", lambda L, x: join(L, *L(kind, 2, return_state=True)(embed(L, x))),
+                   f"a = OF({rnn(name, return_state='true')}, {EMBEDDED}), "
+                   f"OF({JOIN}, a, a + 1{', a + 2' if states > 1 else ''})", (3, 5), dtype="int64")
+        model_case(f"Masking {title} twice",
+                   lambda L, x: L(kind, 2)(L(kind, 2, return_sequences=True)(L(layers.Masking)(x))),
+                   f"OF({rnn(name)}, OF({rnn(name, return_sequences='true')}, {MASKED}))", (2, 5, 3), pad=0)
+        first = [(2, 2)] * states
+        values = "X1, X2" if states > 1 else "X1"
+        model_case(f"{title} first state", lambda L, x, *s: L(kind, 2, return_sequences=True)(x, initial_state=list(s)),
+                   f"OF({rnn(name, return_sequences='true')}, X0, {values})", (2, 4, 3), *first)
+        model_case(f"masked {title} first state",
+                   lambda L, x, *s: L(kind, 2)(L(layers.Masking)(x), initial_state=list(s)),
+                   f"OF({rnn(name)}, {MASKED}, {values})", (2, 4, 3), *first, pad=0)
+        model_case(f"{title} to {title}", lambda L, x, y: L(kind, 2, return_sequences=True)(
+            y, initial_state=list(L(kind, 2, return_state=True)(x)[1:])),
+                   f"a = OF({rnn(name, return_state='true')}, X0), OF({rnn(name, return_sequences='true')}, X1, a + 1"
+                   f"{', a + 2' if states > 1 else ''})", (2, 4, 3), (2, 3, 2))
+    model_case("masked GRU reset_before", lambda L, x: L(layers.GRU, 2, reset_after=False)(embed(L, x)),
+               f"OF({rnn('gru', reset_before='true')}, {EMBEDDED})", (3, 5), dtype="int64")
+
+
+def write_recurrent_dropout():
+    for kind, name, _ in KINDS:
+        for given, members in (({"dropout": 0.5}, {"dropout": 0.5}),
+                               ({"recurrent_dropout": 0.25}, {"recurrent_dropout": 0.25}),
+                               ({"dropout": 0.25, "recurrent_dropout": 0.5, "return_sequences": True},
+                                {"dropout": 0.25, "recurrent_dropout": 0.5, "return_sequences": "true"})):
+            for training in (True, False):
+                model_case(f"{kind.__name__} {' '.join(given)} {training}",
+                           lambda L, x, training: L(kind, 2, **given)(x, training=training), f"OF({rnn(name, **members)}, X0)", (2, 4, 3),
+                           training=training)
+        model_case(f"masked {kind.__name__} dropouts",
+                   lambda L, x, training: L(kind, 2, dropout=0.25, recurrent_dropout=0.25)(embed(L, x), training=training),
+                   f"OF({rnn(name, dropout=0.25, recurrent_dropout=0.25)}, {EMBEDDED})", (3, 5), dtype="int64",
+                   training=True)
+    for given, members in (({"dropout": 0.5}, {"dropout": 0.5}), ({"recurrent_dropout": 0.25}, {"recurrent_dropout": 0.25}),
+                           ({"dropout": 0.25, "recurrent_dropout": 0.5, "use_bias": False},
+                            {"dropout": 0.25, "recurrent_dropout": 0.5, "no_bias": "true"})):
+        model_case(f"GRU reset_before {' '.join(given)}",
+                   lambda L, x, training: L(layers.GRU, 2, reset_after=False, **given)(x, training=training),
+                   f"OF({rnn('gru', reset_before='true', **members)}, X0)", (2, 4, 3), training=True)
+    model_case("Dropout in training", lambda L, x, training: L(layers.Dropout, 0.25)(x, training=training),
+               "OF(gantry_dropout_layer(0.25, NULL), X0)", (2, 6), training=True)
+
+
+def write_bidirectional():
+    def both(name, merge="CONCAT", **members):
+        return f"gantry_bidirectional({rnn(name, **members)}, GANTRY_MERGE_{merge}, NULL)"
+
+    def keras_both(L, kind, merge="concat", **given):
+        return L(layers.Bidirectional, kind(2, dtype="float64", **given), merge_mode=merge)
+
+    for kind, name, states in KINDS:
+        title = f"Bidirectional {kind.__name__}"
+        model_case(title, lambda L, x: keras_both(L, kind)(x), f"OF({both(name)}, X0)", (2, 4, 3))
+        for merge in ("concat", "sum", "mul", "ave"):
+            model_case(f"masked {title} {merge}",
+                       lambda L, x: keras_both(L, kind, merge, return_sequences=True)(embed(L, x)),
+                       f"OF({both(name, merge.upper(), return_sequences='true')}, {EMBEDDED})", (3, 5), dtype="int64")
+        model_case(f"masked {title} last", lambda L, x: keras_both(L, kind, "sum")(embed(L, x)),
+                   f"OF({both(name, 'SUM')}, {EMBEDDED})", (3, 5), dtype="int64")
+        model_case(f"{title} return_state", lambda L, x: join(L, *keras_both(L, kind, return_state=True)(x)),
+                   f"a = OF({both(name, return_state='true')}, X0), "
+                   f"OF({JOIN}, {', '.join(f'a + {i}' for i in range(2 * states + 1))})", (2, 4, 3))
+        model_case(f"{title} dropouts",
+                   lambda L, x, training: keras_both(L, kind, dropout=0.25, recurrent_dropout=0.5)(x, training=training),
+                   f"OF({both(name, dropout=0.25, recurrent_dropout=0.5)}, X0)", (2, 4, 3), training=True)
+    model_case("Bidirectional GRU first states",
+               lambda L, x, f, b: keras_both(L, layers.GRU, return_sequences=True)(x, initial_state=[f, b]),
+               f"OF({both('gru', return_sequences='true')}, X0, X1, X2)", (2, 4, 3), (2, 2), (2, 2))
+    model_case("masked Bidirectional GRU first states", lambda L, x, f, b: keras_both(
+        L, layers.GRU, return_sequences=True)(L(layers.Masking)(x), initial_state=[f, b]),
+               f"OF({both('gru', return_sequences='true')}, {MASKED}, X1, X2)", (2, 4, 3), (2, 2), (2, 2), pad=0)
+
+
+AVERAGE = "gantry_global_avg_pool(NULL)"
+
+
+def average(L, x):
+    return L(layers.GlobalAveragePooling1D)(x)
+
+
+def write_masked_layers():
+    def masked(L, x, value=0.0):
+        return L(layers.Masking, value)(x)
+
+    def case(name, build, expression, *shapes, pad=0, **more):
+        model_case(f"masked {name}", build, expression, *(shapes or ((2, 5, 3),)), pad=pad, **more)
+
+    case("nothing", lambda L, x: masked(L, x), MASKED)
+    case("by a number", lambda L, x: average(L, masked(L, x, 0.25)),
+         f"OF({AVERAGE}, OF(gantry_masking_layer(0.25, NULL), X0))", pad=0.25)
+    case("average", lambda L, x: average(L, masked(L, x)), f"OF({AVERAGE}, {MASKED})")
+    case("maximum", lambda L, x: L(layers.GlobalMaxPooling1D)(masked(L, x)),
+         f"OF(gantry_global_max_pool(NULL), {MASKED})")
+    simple = ((layers.Dense, (2,), "gantry_dense(2, GANTRY_LINEAR, NULL)"),
+              (layers.Activation, ("tanh",), "gantry_activation_layer(GANTRY_TANH, NULL)"),
+              (layers.LayerNormalization, (), "gantry_layer_normalization(NULL)"),
+              (layers.Dropout, (0.5,), "gantry_dropout_layer(0.5, NULL)"),
+              (layers.Conv1D, (2, 2), "gantry_conv1d_layer(2, 2, GANTRY_LINEAR, NULL)"),
+              (layers.MaxPooling1D, (2,), "gantry_max_pool1d_layer(2, NULL)"),
+              (layers.Reshape, ((3, 5),), "gantry_reshape_layer(GANTRY_SHAPE(3, 5), NULL)"))
+    for kind, given, text in simple:
+        case(kind.__name__, lambda L, x: average(L, L(kind, *given)(masked(L, x))), f"OF({AVERAGE}, OF({text}, {MASKED}))")
+    for training in (True, False):
+        case(f"BatchNormalization {training}",
+             lambda L, x, training: average(L, L(layers.BatchNormalization)(masked(L, x), training=training)),
+             f"OF({AVERAGE}, OF(gantry_batch_normalization(NULL), {MASKED}))", training=training)
+    both = ((2, 5, 3), (2, 5, 3))
+    for kind, given, text in ((layers.Add, {}, "gantry_add_layer(NULL)"), (layers.Concatenate, {}, JOIN),
+                              (layers.Concatenate, {"axis": 1}, "gantry_concatenate_layer(1, NULL)")):
+        title = kind.__name__ + " ".join(map(str, given.values()))
+        case(f"{title} with all", lambda L, x, y: average(L, L(kind, **given)([masked(L, x), y])),
+             f"OF({AVERAGE}, OF({text}, {MASKED}, X1))", *both)
+        case(f"{title} after all", lambda L, x, y: average(L, L(kind, **given)([y, masked(L, x)])),
+             f"a = {MASKED}, OF({AVERAGE}, OF({text}, X1, a))", *both)
+        case(f"{title} two", lambda L, x, y: average(L, L(kind, **given)([masked(L, x), masked(L, y, 1.0)])),
+             f"a = {MASKED}, OF({AVERAGE}, OF({text}, a, OF(gantry_masking_layer(1, NULL), X1)))", *both)
+
+
+def write_masked_attention():
+    def attention(L, *inputs, **given):
+        options = {"use_causal_mask": True} if given.pop("causal", False) else {}
+        layer = L(layers.MultiHeadAttention, 2, 4, **given)
+        return layer(*(inputs * 2 if len(inputs) == 1 else inputs), **options)
+
+    def text(**members):
+        return f"gantry_multi_head_attention(2, 4, {options_of('attention', **members)})"
+
+    def masked(L, x):
+        return L(layers.Masking)(x)
+
+    one, two = (2, 4, 3), (2, 5, 3)
+    for given, members in (({}, {}), ({"causal": True}, {"causal": "true"}), ({"dropout": 0.5}, {"dropout": 0.5}),
+                           ({"dropout": 0.5, "causal": True}, {"dropout": 0.5, "causal": "true"})):
+        title = " ".join(given)
+        model_case(f"masked attention {title}", lambda L, x: attention(L, masked(L, x), **given),
+                   f"OF({text(**members)}, {MASKED})", one, pad=0)
+        model_case(f"masked attention query {title}", lambda L, x, y: attention(L, masked(L, x), y, **given),
+                   f"OF({text(**members)}, {MASKED}, X1)", one, two, pad=0)
+        model_case(f"masked attention value {title}", lambda L, x, y: attention(L, x, masked(L, y), **given),
+                   f"a = OF(gantry_masking_layer(0, NULL), X1), OF({text(**members)}, X0, a)", one, two, pad=0)
+    model_case("masked attention key", lambda L, x, y, z: attention(L, x, y, masked(L, z)),
+               f"a = OF(gantry_masking_layer(0, NULL), X2), OF({text()}, X0, X1, a)", one, two, two, pad=0)
+    model_case("masked attention average", lambda L, x: average(L, attention(L, masked(L, x))),
+               f"OF({AVERAGE}, OF({text()}, {MASKED}))", one, pad=0)
+
+    def residual(L, x):
+        x = masked(L, x)
+        y = attention(L, x)
+        return average(L, L(layers.Add)([x, y]))
+
+    model_case("masked attention residual", residual,
+               f"a = {MASKED}, OF({AVERAGE}, OF(gantry_add_layer(NULL), a, OF({text()}, a)))", one, pad=0)
+
+
 # ---- first weights after keras.utils.set_random_seed ----
 
 SEEDS = (7, 12345)
@@ -292,6 +559,8 @@ def write_seeds():
         x = layers.LSTM(3, return_sequences=True)(x)
         x = layers.LSTM(2, return_sequences=True, bias_initializer="random_uniform", unit_forget_bias=True)(x)
         x = layers.LSTM(2, return_sequences=True, unit_forget_bias=False)(x)
+        x = layers.Bidirectional(layers.SimpleRNN(2, return_sequences=True))(x)
+        x = layers.Bidirectional(layers.LSTM(2, return_sequences=True))(x)
         x = layers.GRU(2)(x)
         x = layers.Dense(3, kernel_initializer="he_normal", bias_initializer="random_normal")(x)
         model = keras.Model(given, layers.Dense(2)(x))
@@ -313,9 +582,11 @@ def write(name, lines):
 
 def main():
     for part in (write_dense, write_convolutions, write_pools, write_shapes, write_norms, write_recurrent,
-                 write_attention):
+                 write_attention, write_masked_recurrent, write_bidirectional, write_masked_layers, write_masked_attention,
+                 write_recurrent_dropout):
         part()
     write("train_layer_cases.inc", rows)
+    write("train_layer_model_cases.inc", model_rows)
     write("train_layer_seed_cases.inc", write_seeds())
     return 0
 

@@ -6,8 +6,8 @@ set -eu
 command -v doxygen >/dev/null 2>&1 || { echo "SKIP: doxygen is not installed, so the reference is not checked"; exit 77; }
 rm -rf "$2"
 mkdir -p "$2/include" "$2/reference"
-cp -r "$1/include/gantry" "$2/include/"
-headers=$2/include/gantry
+cp -r "$1/include/gantry" "$1/include/gantry_train" "$2/include/"
+headers=$2/include
 
 reference() {
     GANTRY_REFERENCE_INPUT=$headers GANTRY_REFERENCE_OUTPUT=$2/reference GANTRY_REFERENCE_VERSION=test \
@@ -23,13 +23,13 @@ enumerators() {
         /^\}/ { inside = 0 }
         inside && /^ +GANTRY_[A-Z0-9_]+( =|,|$)/ && !/\/\*\*</ && before !~ /^ *(\/\*\*|\*).*\*\/$/ { print FILENAME ":" FNR ": an enumerator without comment: " $1; bad = 1 }
         { before = $0 }
-        END { exit bad }' "$headers"/*.h
+        END { exit bad }' "$headers"/*/*.h
 }
 enumerators || { echo "FAIL: enumerators are not documented" >&2; exit 1; }
 
-cat "$headers"/*.h | tr '\n' ' ' | grep -oE 'GANTRY_API [^;(]*\bgantry_[a-z0-9_]+ ?\(' | grep -oE 'gantry_[a-z0-9_]+ ?\($' | tr -d ' (' | sort -u >"$2/functions"
+cat "$headers"/*/*.h | tr '\n' ' ' | grep -oE 'GANTRY_API [^;(]*\bgantry_[a-z0-9_]+ ?\(' | grep -oE 'gantry_[a-z0-9_]+ ?\($' | tr -d ' (' | sort -u >"$2/functions"
 count=$(grep -c . "$2/functions")
-[ "$count" -gt 300 ] || { echo "FAIL: only $count functions were found in the headers" >&2; exit 1; }
+[ "$count" -gt 430 ] || { echo "FAIL: only $count functions were found in the headers" >&2; exit 1; }
 cat "$2"/reference/html/globals_func*.html >"$2/listed"
 while read -r function; do
     grep -q ">$function()<\|$function()" "$2/listed" || { echo "FAIL: the reference has no $function" >&2; exit 1; }
@@ -45,11 +45,12 @@ noticed() {
     mv "$work/kept" "$headers/$1"
 }
 sources=$1 work=$2
-sed -i.kept 's/ *\/\*\*< The work was cancelled\. \*\///' "$headers/abi_types.h"
+sed -i.kept 's/ *\/\*\*< The work was cancelled\. \*\///' "$headers/gantry/abi_types.h"
 if enumerators >"$work/output"; then echo "FAIL: GANTRY_CANCELLED without comment passed" >&2; exit 1; fi
 grep -q 'GANTRY_CANCELLED' "$work/output"
-mv "$headers/abi_types.h.kept" "$headers/abi_types.h"
-noticed ops_reduce.h '/^\/\*\* Sum: .*\*\/$/d' 'gantry_sum(.*is not documented'
-noticed ops_reduce.h 's/\(bool keep_dims;\).*/\1/' 'keep_dims.*is not documented'
-noticed version.h 's/^\/\*\* \(The version of the library\)/\/** @param nothing None. \1/' 'nothing.*not found in the argument list'
+mv "$headers/gantry/abi_types.h.kept" "$headers/gantry/abi_types.h"
+noticed gantry/ops_reduce.h '/^\/\*\* Sum: .*\*\/$/d' 'gantry_sum(.*is not documented'
+noticed gantry/ops_reduce.h 's/\(bool keep_dims;\).*/\1/' 'keep_dims.*is not documented'
+noticed gantry_train/layer.h '/^\/\*\* Flatten: .*\*\/$/d' 'gantry_flatten(.*is not documented'
+noticed gantry/version.h 's/^\/\*\* \(The version of the library\)/\/** @param nothing None. \1/' 'nothing.*not found in the argument list'
 echo "$count functions"

@@ -39,12 +39,16 @@ static void record_deinit(record_t *record) {
     *record = (record_t){.count = 0};
 }
 
-static gantry_status_t cache_open(gantry__train_stage_t *stage) {
-    cache_t *cache = (cache_t *)stage->dataset;
+static bool is_filled(cache_t *cache) {
     gantry__train_lock(&cache->lock);
     const bool is_complete = cache->is_complete;
     gantry__train_unlock(&cache->lock);
-    if (is_complete) {
+    return is_complete;
+}
+
+static gantry_status_t cache_open(gantry__train_stage_t *stage) {
+    cache_t *cache = (cache_t *)stage->dataset;
+    if (is_filled(cache)) {
         ((cache_stage_t *)stage)->replays = &cache->record;
         return GANTRY_OK;
     }
@@ -113,6 +117,10 @@ static const gantry__train_kind_t cache_kind = {.name = "cache",
                                                 .next = cache_next,
                                                 .close = cache_close,
                                                 .deinit = cache_deinit};
+
+bool gantry__train_is_filled_cache(gantry_dataset_t *dataset) {
+    return dataset->kind == &cache_kind && is_filled((cache_t *)dataset);
+}
 
 gantry_dataset_t *gantry_dataset_cache(gantry_dataset_t *input) {
     if (!input) return NULL;

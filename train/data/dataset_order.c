@@ -227,6 +227,10 @@ void gantry__train_shuffle_set_iteration(gantry_dataset_t *dataset, uint64_t ite
     atomic_store_explicit(&((shuffle_t *)dataset)->next_iteration, iteration, memory_order_relaxed);
 }
 
+uint64_t gantry__train_shuffle_get_iteration(gantry_dataset_t *dataset) {
+    return atomic_load_explicit(&((shuffle_t *)dataset)->next_iteration, memory_order_relaxed);
+}
+
 gantry_dataset_t *gantry_dataset_shuffle(gantry_dataset_t *input, int64_t buffer_size,
                                          uint64_t seed, bool reshuffle) {
     if (!input) return NULL;

@@ -99,5 +99,8 @@ gantry_status_t gantry__train_stage_element(gantry__train_stage_t *stage, gantry
 extern const gantry__train_kind_t gantry__train_shuffle_kind;
 /* Sets the number of the next iteration of a shuffle. */
 void gantry__train_shuffle_set_iteration(gantry_dataset_t *dataset, uint64_t iteration);
+uint64_t gantry__train_shuffle_get_iteration(gantry_dataset_t *dataset);
+/* Whether the data set is a cache that a complete iteration has filled. */
+bool gantry__train_is_filled_cache(gantry_dataset_t *dataset);
 
 #endif

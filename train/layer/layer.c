@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stddef.h>
 #include <string.h>
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 #include "train/layer/layer_state.h"
 
+/* Members from passes_masks on were added later. */
+#define FIRST_KIND_BYTES offsetof(gantry_layer_kind_t, passes_masks)
+
 static gantry_status_t check_kind(const gantry_layer_kind_t *kind) {
-    if (!kind || kind->struct_size != sizeof *kind)
+    if (!kind || kind->struct_size < FIRST_KIND_BYTES || kind->struct_size > sizeof *kind)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
             "gantry_layer_create: the kind is %s; one with struct_size %zu is accepted",
@@ -26,7 +30,7 @@ gantry_layer_t *gantry_layer_create(const gantry_layer_kind_t *kind, void *user,
         gantry__train_free(layer);
         return NULL;
     }
-    layer->kind = *kind;
+    memcpy(&layer->kind, kind, kind->struct_size);
     layer->user = user;
     return layer;
 }
@@ -42,6 +46,10 @@ void gantry_layer_release(gantry_layer_t *layer) {
 
 const char *gantry_layer_name(const gantry_layer_t *layer) {
     return layer && layer->name ? layer->name : "";
+}
+
+size_t gantry__layer_outputs(const gantry_layer_t *layer) {
+    return layer->kind.output_count ? layer->kind.output_count : 1;
 }
 
 gantry_status_t gantry_layer_add_weight(gantry_layer_t *layer, const char *name,

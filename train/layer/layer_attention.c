@@ -139,13 +139,56 @@ static tensor *count_up(gantry_scope_t *s, int64_t count, gantry_shape_t shape) 
 }
 
 /* A query sees the keys up to its own place. */
-static tensor *hide_later(gantry_scope_t *s, tensor *scores) {
+static tensor *see_earlier(gantry_scope_t *s, tensor *scores) {
     const gantry_shape_t *shape = gantry_tensor_shape(scores);
     const int64_t queries = shape->dims[2], keys = shape->dims[3];
-    tensor *seen = gantry_greater_equal(s, count_up(s, queries, GANTRY_SHAPE(queries, 1)),
-                                        count_up(s, keys, GANTRY_SHAPE(1, keys)));
-    return gantry_select(s, seen, scores,
-                         gantry__train_constant(s, gantry_tensor_dtype(scores), -1e9));
+    return gantry_greater_equal(s, count_up(s, queries, GANTRY_SHAPE(queries, 1)),
+                                count_up(s, keys, GANTRY_SHAPE(1, keys)));
+}
+
+/* Both; either may be NULL: all are seen. */
+static tensor *see_both(gantry_scope_t *s, tensor *a, tensor *b) {
+    return a && b ? gantry_logical_and(s, a, b) : a ? a : b;
+}
+
+/* A mask [batch, n] with its n at `axis` of the scores. */
+static tensor *mask_at(gantry_scope_t *s, tensor *mask, int64_t axis) {
+    if (!mask) return NULL;
+    const int64_t n = gantry_tensor_shape(mask)->dims[1];
+    return gantry_reshape(s, mask,
+                          axis == 2 ? GANTRY_SHAPE(-1, 1, n, 1) : GANTRY_SHAPE(-1, 1, 1, n));
+}
+
+/* Which keys a query sees, true, to broadcast to the scores [batch, heads, queries, keys]; NULL:
+ * all. */
+static tensor *find_seen(const gantry_layer_call_t *call, const attention_t *a, tensor *scores) {
+    gantry_scope_t *s = call->scope;
+    tensor *const *masks = call->masks;
+    tensor *seen = see_both(s, mask_at(s, masks[QUERY], 2),
+                            mask_at(s, masks[input_of(call->input_count, VALUE)], 3));
+    if (call->input_count > KEY) seen = see_both(s, seen, mask_at(s, masks[KEY], 3));
+    return a->is_causal ? see_both(s, seen, see_earlier(s, scores)) : seen;
+}
+
+static bool has_masks(const gantry_layer_call_t *call) {
+    for (size_t i = 0; i < call->input_count; ++i) {
+        if (call->masks[i]) return true;
+    }
+    return false;
+}
+
+/* The parts of the keys, which add up to 1. As in Keras, a query that sees none takes the same part
+ * of all; with dropout, none. */
+static tensor *weigh_keys(const gantry_layer_call_t *call, const attention_t *a, tensor *scores) {
+    gantry_scope_t *s = call->scope;
+    if (!scores) return NULL;
+    const gantry_dtype_t dtype = gantry_tensor_dtype(scores);
+    tensor *seen = find_seen(call, a, scores);
+    if (seen) scores = gantry_select(s, seen, scores, gantry__train_constant(s, dtype, -1e9));
+    tensor *parts = gantry_softmax(s, scores);
+    if (seen && a->dropout > 0 && has_masks(call))
+        parts = gantry_select(s, seen, parts, gantry__train_constant(s, dtype, 0));
+    return gantry__layer_dropout(call, parts, a->dropout);
 }
 
 static tensor *attention_call(const gantry_layer_call_t *call, void *user) {
@@ -162,8 +205,7 @@ static tensor *attention_call(const gantry_layer_call_t *call, void *user) {
     if (gantry_scope_status(s) != GANTRY_OK) return NULL;
     tensor *scale = gantry__train_constant(s, gantry_tensor_dtype(q), 1 / sqrt((double)a->key_dim));
     tensor *scores = gantry_matmul(s, gantry_mul(s, q, scale), k, &by_rows);
-    if (a->is_causal && scores) scores = hide_later(s, scores);
-    tensor *parts = gantry__layer_dropout(call, gantry_softmax(s, scores), a->dropout);
+    tensor *parts = weigh_keys(call, a, scores);
     tensor *mixed = gantry_transpose(s, gantry_matmul(s, parts, v, NULL), heads_last);
     tensor *y =
         project(call, gantry_reshape(s, mixed, GANTRY_SHAPE(-1, width)), 3, width, shape.dims[2]);
@@ -194,6 +236,7 @@ gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
                                              .name = "MultiHeadAttention",
                                              .build = attention_build,
                                              .call = attention_call,
+                                             .passes_masks = true,
                                              .release = gantry__layer_free_user};
     gantry_attention_options_t o;
     if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_attention_options_t") !=
@@ -209,6 +252,8 @@ gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
         !gantry__layer_initializer(o.kernel_initializer, GANTRY_INIT_GLOROT_UNIFORM, &a.kernel))
         return NULL;
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof a, o.name);
-    if (layer) *(attention_t *)layer->user = a;
+    if (!layer) return NULL;
+    *(attention_t *)layer->user = a;
+    layer->ends_masks = true;
     return layer;
 }

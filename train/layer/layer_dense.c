@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dense and Embedding. */
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/layer/layer_kernel.h"
 
 typedef const gantry_tensor_t tensor;
@@ -15,18 +16,24 @@ static gantry_status_t dense_build(gantry_layer_t *layer, const gantry_shape_t *
     return gantry__kernel_add_weights(layer, k, GANTRY_SHAPE(from, k->units), k->units);
 }
 
-/* More than two dimensions are rows of one matrix. */
+/* More than two dimensions are rows of one matrix. A softmax and a sigmoid come behind the reshape,
+ * so that a loss finds the logits behind the output. */
 static tensor *dense_call(const gantry_layer_call_t *call, void *user) {
     gantry_scope_t *s = call->scope;
     tensor *x = call->inputs[0];
     gantry_shape_t shape = *gantry_tensor_shape(x);
-    const gantry__kernel_t *k = user;
+    gantry__kernel_t k = *(const gantry__kernel_t *)user;
+    gantry_activation_t late = GANTRY_LINEAR;
     const int64_t from = shape.dims[shape.rank - 1];
+    if (shape.rank > 2 && (k.activation == GANTRY_SOFTMAX || k.activation == GANTRY_SIGMOID)) {
+        late = k.activation;
+        k.activation = GANTRY_LINEAR;
+    }
     tensor *rows = shape.rank > 2 ? gantry_reshape(s, x, GANTRY_SHAPE(-1, from)) : x;
-    tensor *y = gantry__kernel_finish(call, k, gantry_matmul(s, rows, call->weights[0], NULL));
+    tensor *y = gantry__kernel_finish(call, &k, gantry_matmul(s, rows, call->weights[0], NULL));
     if (shape.rank == 2) return y;
-    shape.dims[shape.rank - 1] = k->units;
-    return gantry_reshape(s, y, shape);
+    shape.dims[shape.rank - 1] = k.units;
+    return gantry_activate(s, late, gantry_reshape(s, y, shape));
 }
 
 gantry_layer_t *gantry_dense(int64_t units, gantry_activation_t activation,
@@ -35,14 +42,16 @@ gantry_layer_t *gantry_dense(int64_t units, gantry_activation_t activation,
                                              .name = "Dense",
                                              .build = dense_build,
                                              .call = dense_call,
+                                             .passes_masks = true,
                                              .release = gantry__layer_free_user};
     return gantry__kernel_layer(&kind, units, 1, activation, options);
 }
 
-/* ---- Embedding ---- */
+/* ---- Embedding, with its mask or without ---- */
 
 typedef struct embedding_t {
     int64_t input_dim, output_dim;
+    bool masks_zero;
     gantry_initializer_t initializer;
 } embedding_t;
 
@@ -56,27 +65,45 @@ static gantry_status_t embedding_build(gantry_layer_t *layer, const gantry_shape
 }
 
 static tensor *embedding_call(const gantry_layer_call_t *call, void *user) {
-    (void)user;
-    return gantry_gather(call->scope, call->weights[0], call->inputs[0], 0);
+    const embedding_t *e = user;
+    gantry_scope_t *s = call->scope;
+    tensor *x = call->inputs[0];
+    if (e->masks_zero)
+        *call->mask = gantry_not_equal(s, x, gantry__train_constant(s, gantry_tensor_dtype(x), 0));
+    return gantry_gather(s, call->weights[0], x, 0);
 }
 
-gantry_layer_t *gantry_embedding(int64_t input_dim, int64_t output_dim,
-                                 const gantry_initializer_t *initializer, const char *name) {
+static gantry_layer_t *make_embedding(const char *constructor, int64_t input_dim,
+                                      int64_t output_dim, bool masks_zero,
+                                      const gantry_initializer_t *initializer, const char *name) {
     static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
                                              .name = "Embedding",
                                              .build = embedding_build,
                                              .call = embedding_call,
                                              .release = gantry__layer_free_user};
-    embedding_t e = {.input_dim = input_dim, .output_dim = output_dim};
+    embedding_t e = {.input_dim = input_dim, .output_dim = output_dim, .masks_zero = masks_zero};
     if (input_dim <= 0 || output_dim <= 0) {
         (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "gantry_embedding: %lld to %lld; positive numbers are accepted",
+                                 "%s: %lld to %lld; positive numbers are accepted", constructor,
                                  (long long)input_dim, (long long)output_dim);
         return NULL;
     }
     if (!gantry__layer_initializer(initializer, GANTRY_INIT_RANDOM_UNIFORM, &e.initializer))
         return NULL;
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof e, name);
-    if (layer) *(embedding_t *)layer->user = e;
+    if (!layer) return NULL;
+    *(embedding_t *)layer->user = e;
+    layer->takes_indices = true;
     return layer;
+}
+
+gantry_layer_t *gantry_embedding(int64_t input_dim, int64_t output_dim,
+                                 const gantry_initializer_t *initializer, const char *name) {
+    return make_embedding("gantry_embedding", input_dim, output_dim, false, initializer, name);
+}
+
+gantry_layer_t *gantry_masked_embedding(int64_t input_dim, int64_t output_dim,
+                                        const gantry_initializer_t *initializer, const char *name) {
+    return make_embedding("gantry_masked_embedding", input_dim, output_dim, true, initializer,
+                          name);
 }

@@ -63,6 +63,18 @@ static tensor *blend(gantry_scope_t *s, tensor *old, tensor *new, double momentu
                       gantry_mul(s, new, gantry__train_constant(s, dtype, 1 - momentum)));
 }
 
+/* Mean and variance of the places that the mask has. Keras adds its epsilon to their number. */
+static void masked_moments(gantry_scope_t *s, tensor *x, tensor *mask,
+                           const gantry_reduce_options_t *over, tensor **mean, tensor **variance) {
+    const gantry_dtype_t dtype = gantry_tensor_dtype(x);
+    tensor *seen = gantry_expand_dims(s, mask, -1), *zero = gantry__train_constant(s, dtype, 0);
+    tensor *count = gantry_add(s, gantry_sum(s, gantry_cast(s, seen, dtype), over),
+                               gantry__train_constant(s, dtype, 1e-7));
+    *mean = gantry_div(s, gantry_sum(s, gantry_select(s, seen, x, zero), over), count);
+    tensor *distance = gantry_select(s, seen, gantry_sub(s, x, *mean), zero);
+    *variance = gantry_div(s, gantry_sum(s, gantry_square(s, distance), over), count);
+}
+
 static tensor *batch_call(const gantry_layer_call_t *call, void *user) {
     const norm_t *n = user;
     gantry_scope_t *s = call->scope;
@@ -71,7 +83,11 @@ static tensor *batch_call(const gantry_layer_call_t *call, void *user) {
         static const int32_t axes[GANTRY_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
         const gantry_reduce_options_t over = {
             .axes = axes, .axis_count = (size_t)gantry_tensor_shape(x)->rank - 1};
-        if (gantry_moments(s, x, &over, &mean, &variance) != GANTRY_OK) return NULL;
+        if (call->masks[0])
+            masked_moments(s, x, call->masks[0], &over, &mean, &variance);
+        else
+            (void)gantry_moments(s, x, &over, &mean, &variance);
+        if (gantry_scope_status(s) != GANTRY_OK) return NULL;
         call->updates[2] = blend(s, call->weights[2], mean, n->momentum);
         call->updates[3] = blend(s, call->weights[3], variance, n->momentum);
     }
@@ -83,6 +99,7 @@ gantry_layer_t *gantry_batch_normalization(const gantry_norm_options_t *options)
                                              .name = "BatchNormalization",
                                              .build = batch_build,
                                              .call = batch_call,
+                                             .passes_masks = true,
                                              .release = gantry__layer_free_user};
     return make_norm(&kind, options);
 }
@@ -107,6 +124,7 @@ gantry_layer_t *gantry_layer_normalization(const gantry_norm_options_t *options)
                                              .name = "LayerNormalization",
                                              .build = layer_build,
                                              .call = layer_call,
+                                             .passes_masks = true,
                                              .release = gantry__layer_free_user};
     return make_norm(&kind, options);
 }

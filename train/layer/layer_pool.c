@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pools, channels last. */
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/layer/layer_state.h"
 
 typedef const gantry_tensor_t tensor;
@@ -125,8 +126,15 @@ static tensor *global_max_call(const gantry_layer_call_t *call, void *user) {
 
 static tensor *global_avg_call(const gantry_layer_call_t *call, void *user) {
     const gantry_reduce_options_t over = all_but_ends(call->inputs[0]);
+    gantry_scope_t *s = call->scope;
+    tensor *x = call->inputs[0];
     (void)user;
-    return gantry_mean(call->scope, call->inputs[0], &over);
+    if (!call->masks[0] || gantry_tensor_shape(x)->rank != 3) return gantry_mean(s, x, &over);
+    const gantry_dtype_t dtype = gantry_tensor_dtype(x);
+    tensor *seen = gantry_expand_dims(s, call->masks[0], 2);
+    x = gantry_select(s, seen, x, gantry__train_constant(s, dtype, 0));
+    return gantry_div(s, gantry_sum(s, x, &over),
+                      gantry_sum(s, gantry_cast(s, seen, dtype), &over));
 }
 
 gantry_layer_t *gantry_global_max_pool(const char *name) {

@@ -27,7 +27,9 @@ struct gantry_layer_t {
     gantry__weight_t *weights;
     size_t weight_count, weight_capacity;
     size_t first_variable; /* of the model's variables */
+    bool takes_indices;    /* numbers below the first dimension of its first weight */
     uint8_t seeds_after;   /* that Keras chooses for the layer after its initialisers' */
+    bool ends_masks;       /* layers that are applied later do not get its inputs' masks */
 };
 
 /* For constructors of layers: a layer whose user is `bytes` of zeroed memory, which is freed with
@@ -42,7 +44,10 @@ bool gantry__layer_initializer(const gantry_initializer_t *given, gantry_init_t 
 bool gantry__layer_takes_seed(const gantry__weight_t *weight);
 /* Refuses an activation that does not exist. */
 bool gantry__layer_check_activation(const char *kind, gantry_activation_t activation);
-/* In training: x with elements set to 0 at this rate, and the others scaled to the same mean. */
+/* The number of outputs of a call. */
+size_t gantry__layer_outputs(const gantry_layer_t *layer);
+/* In training: x with elements set to 0 at this rate, and the others scaled to the same mean. A
+ * file of its own, dropout.c: tests replace the function. */
 const gantry_tensor_t *gantry__layer_dropout(const gantry_layer_call_t *call,
                                              const gantry_tensor_t *x, double rate);
 /* Refuses an input count or rank: "layer Dense: ...". */

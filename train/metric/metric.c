@@ -9,6 +9,7 @@
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/loss/fit.h"
+#include "train/loss/mask.h"
 
 /* ---- made and released ---- */
 
@@ -159,6 +160,16 @@ gantry_status_t gantry_metric_update(gantry_metric_t *metric, gantry_scope_t *sc
     if (!inner) return metric_no_scope(scope);
     metric_add(metric, inner, labels, predictions, sample_weights);
     return metric_end(scope, inner);
+}
+
+void gantry__train_metric_update_masked(gantry_metric_t *metric, gantry_scope_t *scope,
+                                        const gantry_tensor_t *labels,
+                                        const gantry_tensor_t *predictions,
+                                        const gantry_tensor_t *weights,
+                                        const gantry_tensor_t *mask) {
+    if (mask && metric->kind->values && metric->kind->takes_labels)
+        weights = gantry__train_apply_mask(scope, weights, mask, metric->dtype, false);
+    (void)gantry_metric_update(metric, scope, labels, predictions, weights);
 }
 
 const gantry_tensor_t *gantry_metric_result(gantry_metric_t *metric, gantry_scope_t *scope) {

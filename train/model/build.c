@@ -5,7 +5,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
-#include "train/model/model_state.h"
+#include "train/model/worker.h"
 
 #define BUILD_BATCH 2
 
@@ -110,18 +110,32 @@ static gantry_status_t make_variables(gantry_model_t *model) {
 
 /* ---- build ---- */
 
-static gantry_status_t model_build(gantry_model_t *model, gantry_dtype_t dtype,
+static gantry_status_t build_alone(gantry_model_t *model, gantry_dtype_t dtype,
                                    const gantry_shape_t *sample) {
     if (model->is_sequential) GANTRY__TRAIN_TRY(gantry__model_chain(model, dtype, sample));
     if (model->value_count == model->input_count)
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                                   "model %s has no layers; it is built when it has some",
                                   model->name);
-    if (model->output < 0) model->output = (int32_t)model->value_count - 1;
+    if (model->output < 0) {
+        const size_t last = model->value_count - 1;
+        model->output = (int32_t)(last - model->values[last].part);
+    }
     GANTRY__TRAIN_TRY(find_shapes(model));
     GANTRY__TRAIN_TRY(make_variables(model));
-    model->is_built = true;
     return GANTRY_OK;
+}
+
+static gantry_status_t model_build(gantry_model_t *model, gantry_dtype_t dtype,
+                                   const gantry_shape_t *sample) {
+    gantry_status_t status = build_alone(model, dtype, sample);
+    if (model->worker) {
+        gantry__worker_begin(model->worker);
+        status = gantry__worker_share_weights(model, status);
+        status = gantry__worker_end(model->worker, status);
+    }
+    model->is_built = status == GANTRY_OK;
+    return status;
 }
 
 gantry_status_t gantry_model_build(gantry_model_t *model, gantry_dtype_t dtype,

@@ -5,11 +5,12 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
-#include "train/model/model_state.h"
+#include "train/model/worker.h"
 
 typedef struct own_callback_t {
     gantry_callback_t callback; /* first: the caller's pointer */
@@ -17,16 +18,46 @@ typedef struct own_callback_t {
     char *monitor;              /* or NULL */
     bool is_better_high, has_best;
     double best, min_delta;
-    int64_t patience, waited;
+    int64_t patience, waited, epoch;
     gantry_learning_rate_fn rate;
     void *rate_user;
 } own_callback_t;
+
+/* ---- the state of those that watch a value ---- */
+
+static gantry_status_t get_state(char *out, size_t bytes, void *user) {
+    const own_callback_t *own = user;
+    (void)snprintf(out, bytes, "%d %a %lld", own->has_best ? 1 : 0, own->best,
+                   (long long)own->waited);
+    return GANTRY_OK;
+}
+
+static gantry_status_t set_state(const char *text, void *user) {
+    own_callback_t *own = user;
+    char *end;
+    const bool has_best = strtol(text, &end, 10) != 0;
+    const double best = strtod(end, &end);
+    const int64_t waited = strtoll(end, &end, 10);
+    if (*end || waited < 0)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "a callback's state is \"%.100s\"; one of a callback that watches %s is accepted", text,
+            own->monitor);
+    own->has_best = has_best;
+    own->best = best;
+    own->waited = waited;
+    return GANTRY_OK;
+}
+
+/* ---- made and released ---- */
 
 static own_callback_t *make(const char *text, const char *monitor) {
     own_callback_t *own = gantry__train_alloc(1, sizeof *own);
     if (!own) return NULL;
     own->callback.struct_size = sizeof own->callback;
     own->callback.user = own;
+    own->callback.get_state = monitor ? get_state : NULL;
+    own->callback.set_state = monitor ? set_state : NULL;
     if ((text && !(own->text = gantry__train_strdup(text))) ||
         (monitor && !(own->monitor = gantry__train_strdup(monitor)))) {
         gantry_callback_release(&own->callback);
@@ -151,9 +182,9 @@ static void write_line(FILE *file, bool is_new, int64_t epoch, const gantry_logs
 static gantry_status_t log_epoch(gantry_model_t *model, int64_t epoch, const gantry_logs_t *logs,
                                  bool *stop, void *user) {
     const own_callback_t *own = user;
-    FILE *file = fopen(own->text, "a");
-    (void)model;
     (void)stop;
+    if (!gantry__worker_writes(model->worker)) return GANTRY_OK;
+    FILE *file = fopen(own->text, "a");
     if (!file)
         return gantry__train_fail(GANTRY_NOT_FOUND, "gantry_csv_logger: %s cannot be opened: %s",
                                   own->text, strerror(errno));
@@ -171,6 +202,35 @@ gantry_callback_t *gantry_csv_logger(const char *path) {
     own_callback_t *own = make(path, NULL);
     if (!own) return NULL;
     own->callback.epoch_end = log_epoch;
+    return &own->callback;
+}
+
+/* ---- losses that are no numbers ---- */
+
+static gantry_status_t note_epoch(gantry_model_t *model, int64_t epoch, void *user) {
+    own_callback_t *own = user;
+    (void)model;
+    own->epoch = epoch;
+    return GANTRY_OK;
+}
+
+static gantry_status_t check_loss(gantry_model_t *model, int64_t step, bool *stop, void *user) {
+    const own_callback_t *own = user;
+    double loss = 0;
+    (void)stop;
+    GANTRY__TRAIN_TRY(gantry__model_read_loss(model, &loss));
+    if (isfinite(loss)) return GANTRY_OK;
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "gantry_terminate_on_nan: the loss of model %s is %g after epoch %lld, step %lld; a finite one is accepted",
+        model->name, loss, (long long)own->epoch + 1, (long long)step + 1);
+}
+
+gantry_callback_t *gantry_terminate_on_nan(void) {
+    own_callback_t *own = make(NULL, NULL);
+    if (!own) return NULL;
+    own->callback.epoch_begin = note_epoch;
+    own->callback.step_end = check_loss;
     return &own->callback;
 }
 

@@ -4,13 +4,14 @@
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
-#include "train/model/model_state.h"
+#include "train/model/worker.h"
 
-static void forget_steps(gantry_model_t *model) {
+void gantry__model_forget_steps(gantry_model_t *model) {
     for (size_t i = 0; i < sizeof model->steps / sizeof model->steps[0]; ++i) {
         gantry_function_release(model->steps[i]);
         model->steps[i] = NULL;
     }
+    gantry__worker_forget(model->worker);
 }
 
 static gantry_status_t check_options(const gantry_compile_options_t *o) {
@@ -81,9 +82,10 @@ static gantry_status_t model_compile(gantry_model_t *model, const gantry_compile
     model->optimizer = o->optimizer;
     model->loss = o->loss;
     model->loss_options = loss_options;
-    model->runs_eagerly = o->runs_eagerly;
+    model->runs_eagerly = o->runs_eagerly || o->check_numerics;
+    model->checks_numerics = o->check_numerics;
     model->is_compiled = true;
-    forget_steps(model);
+    gantry__model_forget_steps(model);
     return GANTRY_OK;
 }
 

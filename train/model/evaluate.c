@@ -4,7 +4,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
-#include "train/model/model_state.h"
+#include "train/model/worker.h"
 
 /* ---- metrics ---- */
 
@@ -19,6 +19,7 @@ static gantry_status_t reset_in(const gantry_model_t *model, gantry_scope_t *sco
 gantry_status_t gantry__model_reset_metrics(gantry_model_t *model) {
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (model->worker) model->worker->tested_batches = model->worker->tested_rows = 0;
     (void)reset_in(model, scope);
     return gantry_scope_end(scope);
 }
@@ -29,14 +30,29 @@ static gantry_status_t read_one(gantry_metric_t *metric, gantry_scope_t *scope, 
     return result ? gantry_tensor_read(result, out, sizeof *out) : gantry_scope_status(scope);
 }
 
-gantry_status_t gantry__model_read_metrics(gantry_model_t *model, double *out_values) {
+static gantry_status_t read_metrics(gantry_model_t *model, double *out_values, size_t count) {
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = GANTRY_OK;
-    for (size_t i = 0; i < model->metric_count && status == GANTRY_OK; ++i)
+    for (size_t i = 0; i < count && status == GANTRY_OK; ++i)
         status = read_one(model->metrics[i], scope, &out_values[i]);
     if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
     return gantry_scope_end(scope);
+}
+
+static gantry_status_t read_joined(gantry_model_t *model, double *out_values, size_t count) {
+    if (!model->worker) return read_metrics(model, out_values, count);
+    GANTRY__TRAIN_TRY(gantry__worker_join_metrics(model));
+    GANTRY__TRAIN_TRY(read_metrics(model, out_values, count));
+    return gantry__worker_part_metrics(model);
+}
+
+gantry_status_t gantry__model_read_metrics(gantry_model_t *model, double *out_values) {
+    return read_joined(model, out_values, model->metric_count);
+}
+
+gantry_status_t gantry__model_read_loss(gantry_model_t *model, double *out_value) {
+    return read_joined(model, out_value, 1);
 }
 
 const char *gantry_model_value_name(const gantry_model_t *model, size_t index) {
@@ -60,22 +76,40 @@ static gantry_status_t step_on(gantry_model_t *model, gantry__step_t step,
     return gantry_scope_end(scope);
 }
 
+static const char *name_call(gantry__step_t step) {
+    return step == GANTRY__STEP_PREDICT ? "gantry_model_predict" : "gantry_model_evaluate";
+}
+
 static gantry_status_t step_all(gantry_model_t *model, gantry__step_t step,
                                 gantry_dataset_iterator_t *iterator, take_fn take, void *user) {
     const gantry_array_t *batch;
     size_t count;
     bool end = false;
-    for (;;) {
+    for (bool is_first = true;; is_first = false) {
         GANTRY__TRAIN_TRY(gantry_dataset_iterator_next(iterator, &batch, &count, &end));
+        if (end && is_first)
+            return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                      "%s: the data set is empty; one with batches is accepted",
+                                      name_call(step));
         if (end) return GANTRY_OK;
+        if (model->is_validated && gantry__model_is_stopped(model))
+            return gantry__train_fail(GANTRY_CANCELLED, "the validation of model %s was stopped",
+                                      model->name);
         GANTRY__TRAIN_TRY(gantry__model_build_for(model, batch, count));
         GANTRY__TRAIN_TRY(step_on(model, step, batch, count, take, user));
+        if (model->worker) {
+            ++model->worker->tested_batches;
+            model->worker->tested_rows += (uint64_t)batch[0].shape.dims[0];
+        }
     }
 }
 
 static gantry_status_t run_over(gantry_model_t *model, gantry__step_t step,
                                 gantry_dataset_t *batches, take_fn take, void *user) {
     gantry_dataset_iterator_t *iterator;
+    if (!batches)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "%s: the data set is NULL; one is accepted", name_call(step));
     GANTRY__TRAIN_TRY(gantry_dataset_iterator_create(batches, &iterator));
     gantry_status_t status = step_all(model, step, iterator, take, user);
     gantry_dataset_iterator_release(iterator);
@@ -84,20 +118,27 @@ static gantry_status_t run_over(gantry_model_t *model, gantry__step_t step,
 
 /* ---- evaluate ---- */
 
-gantry_status_t gantry_model_evaluate(gantry_model_t *model, gantry_dataset_t *batches,
+static gantry_status_t model_evaluate(gantry_model_t *model, gantry_dataset_t *batches,
                                       double *out_values, size_t capacity) {
-    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_evaluate"));
     if (!model->is_compiled)
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                                   "gantry_model_evaluate: model %s is not compiled", model->name);
     if (!out_values || capacity < model->metric_count)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
-            "gantry_model_evaluate: room for %zu values; %zu are accepted, the loss and the metrics",
-            out_values ? capacity : 0, model->metric_count);
+            "gantry_model_evaluate: %s room for %zu values; %zu are accepted, the loss and the metrics",
+            out_values ? "out_values has" : "out_values is NULL, with", capacity,
+            model->metric_count);
     GANTRY__TRAIN_TRY(gantry__model_reset_metrics(model));
     GANTRY__TRAIN_TRY(run_over(model, GANTRY__STEP_TEST, batches, NULL, NULL));
     return gantry__model_read_metrics(model, out_values);
+}
+
+gantry_status_t gantry_model_evaluate(gantry_model_t *model, gantry_dataset_t *batches,
+                                      double *out_values, size_t capacity) {
+    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_evaluate"));
+    gantry__worker_begin(model->worker);
+    return gantry__worker_end(model->worker, model_evaluate(model, batches, out_values, capacity));
 }
 
 /* ---- predict ---- */

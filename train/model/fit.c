@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Training: epochs of steps, validation, callbacks, and the text of their progress. */
+/* Training: epochs of steps, validation, callbacks, and the text of their progress.
+ *
+ * A training with a backup goes on where an interrupted one was. Its first epoch begins as all do,
+ * then its state is set, and the steps that were done are left out: the shuffles give the same
+ * order, since their counts were kept when the epoch began. */
 #include <stdio.h>
 #include <string.h>
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
+#include "train/model/backup.h"
 #include "train/model/fit_progress.h"
-#include "train/model/model_state.h"
+#include "train/model/worker.h"
 
 typedef struct fit_t {
     gantry_model_t *model;
@@ -17,7 +22,11 @@ typedef struct fit_t {
     char *val_names;    /* their texts */
     double *values;
     size_t value_count;
-    bool stops;
+    gantry__worker_wishes_t agreed; /* by all processes, at the newest step */
+    gantry__position_t position;
+    gantry_checkpoint_t *resumed; /* the backup, until its state is set */
+    bool stops;                   /* a callback ends the training */
+    bool is_interrupted, has_backup;
 } fit_t;
 
 /* ---- logs ---- */
@@ -83,66 +92,263 @@ static gantry_status_t prepare(fit_t *fit, const gantry_array_t *batch, size_t c
 
 /* ---- steps ---- */
 
+/* All processes agree on what is shown, and whether a callback of one has stopped the training. */
+static gantry_status_t take_shared_step(fit_t *fit, const gantry_array_t *batch, size_t count) {
+    fit->agreed = (gantry__worker_wishes_t){.stops = fit->stops,
+                                            .shows = gantry__fit_progress_is_due(&fit->progress),
+                                            .interrupts = gantry__model_is_stopped(fit->model)};
+    return gantry__worker_train(fit->model, batch, count, &fit->agreed);
+}
+
+static gantry_status_t say_step(const fit_t *fit, gantry_status_t status) {
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    (void)snprintf(text, sizeof text, "%s", gantry_last_message());
+    return gantry__train_fail(status, "epoch %lld, step %lld: %s",
+                              (long long)fit->position.epoch + 1, (long long)fit->position.step + 1,
+                              text);
+}
+
 static gantry_status_t take_step(fit_t *fit, const gantry_array_t *batch, size_t count) {
+    if (fit->model->worker) return take_shared_step(fit, batch, count);
     gantry_scope_t *scope = gantry__model_scope(fit->model, NULL, 0);
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status =
         gantry__model_step(fit->model, GANTRY__STEP_TRAIN, scope, batch, count, NULL);
     if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
-    return gantry_scope_end(scope);
+    status = gantry_scope_end(scope);
+    return status == GANTRY_OK || !fit->model->checks_numerics ? status : say_step(fit, status);
 }
 
 static gantry_status_t show_step(fit_t *fit) {
-    if (!gantry__fit_progress_is_due(&fit->progress)) return GANTRY_OK;
+    const bool is_due =
+        fit->model->worker ? fit->agreed.shows : gantry__fit_progress_is_due(&fit->progress);
+    if (!is_due) return GANTRY_OK;
     GANTRY__TRAIN_TRY(gantry__model_read_metrics(fit->model, fit->values));
     gantry__fit_progress_show(&fit->progress, fit->names, fit->values, fit->model->metric_count,
                               false);
     return GANTRY_OK;
 }
 
-static gantry_status_t run_steps(fit_t *fit, gantry_dataset_iterator_t *iterator) {
+static gantry_status_t save_backup(fit_t *fit) {
+    GANTRY__TRAIN_TRY(gantry__backup_save(fit->model, &fit->options, &fit->position));
+    fit->has_backup = true;
+    return GANTRY_OK;
+}
+
+static gantry_status_t finish_step(fit_t *fit, int64_t step) {
+    const gantry_fit_options_t *o = &fit->options;
+    ++fit->progress.step;
+    fit->position.step = step + 1;
+    GANTRY__TRAIN_TRY(call_step_end(fit, step));
+    if (o->backup && o->backup_steps > 0 && (step + 1) % o->backup_steps == 0)
+        GANTRY__TRAIN_TRY(save_backup(fit));
+    return show_step(fit);
+}
+
+/* The data set ends at this step. */
+static gantry_status_t check_end(const fit_t *fit, int64_t step, int64_t done) {
+    if (step < done)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_fit: the data set has %lld batches; %s is of a training with %lld and more",
+            (long long)step, fit->options.backup, (long long)done);
+    if (step > 0) return GANTRY_OK;
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "gantry_model_fit: the data set is empty; one with batches is accepted");
+}
+
+/* The first `done` steps were taken before. */
+static gantry_status_t run_steps(fit_t *fit, gantry_dataset_iterator_t *iterator, int64_t done) {
     const gantry_array_t *batch;
     size_t count;
     bool end = false;
-    for (int64_t step = 0; !fit->stops; ++step) {
+    /* with other processes, a process goes on until all have agreed to stop */
+    for (int64_t step = 0; !fit->stops || fit->model->worker; ++step) {
+        fit->is_interrupted = gantry__model_is_stopped(fit->model);
+        if (fit->is_interrupted && !fit->model->worker) return GANTRY_OK;
         GANTRY__TRAIN_TRY(gantry_dataset_iterator_next(iterator, &batch, &count, &end));
-        if (end) {
-            if (step > 0) return GANTRY_OK;
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
-                "gantry_model_fit: the data set is empty; one with batches is accepted");
-        }
+        if (end) return check_end(fit, step, done);
+        if (step < done) continue;
         GANTRY__TRAIN_TRY(prepare(fit, batch, count));
         GANTRY__TRAIN_TRY(take_step(fit, batch, count));
-        ++fit->progress.step;
-        GANTRY__TRAIN_TRY(call_step_end(fit, step));
-        GANTRY__TRAIN_TRY(show_step(fit));
+        fit->is_interrupted = fit->agreed.interrupts;
+        if (fit->agreed.stops || fit->is_interrupted) return GANTRY_OK;
+        GANTRY__TRAIN_TRY(finish_step(fit, step));
     }
     return GANTRY_OK;
 }
 
+/* ---- backups ---- */
+
+/* The first batch, for models that are not built. */
+static gantry_status_t prepare_ahead(fit_t *fit) {
+    gantry_dataset_iterator_t *iterator;
+    const gantry_array_t *batch;
+    size_t count;
+    bool end = false;
+    GANTRY__TRAIN_TRY(gantry_dataset_iterator_create(fit->batches, &iterator));
+    gantry_status_t status = gantry_dataset_iterator_next(iterator, &batch, &count, &end);
+    if (status == GANTRY_OK) status = end ? check_end(fit, 0, 0) : prepare(fit, batch, count);
+    gantry_dataset_iterator_release(iterator);
+    return status;
+}
+
+static gantry_status_t restore(fit_t *fit) {
+    gantry_status_t status =
+        gantry__backup_restore(fit->model, &fit->options, &fit->position, fit->resumed);
+    gantry_checkpoint_release(fit->resumed);
+    fit->resumed = NULL;
+    return status;
+}
+
+/* Makes all ready to go on from a backup, if there is one. */
+static gantry_status_t begin_resumed(fit_t *fit) {
+    if (!fit->options.backup) return GANTRY_OK;
+    GANTRY__TRAIN_TRY(gantry__backup_open(&fit->options, &fit->position, &fit->resumed));
+    if (!fit->resumed) return GANTRY_OK;
+    fit->has_backup = true;
+    fit->options.initial_epoch = fit->position.epoch;
+    GANTRY__TRAIN_TRY(prepare_ahead(fit));
+    GANTRY__TRAIN_TRY(gantry__backup_set_iterations(&fit->position, fit->batches, &fit->options));
+    return fit->position.step > 0 ? GANTRY_OK : restore(fit);
+}
+
+/* The callbacks of its begin were called for the epoch before the backup: its state is set after
+ * them. */
+static gantry_status_t begin_epoch(fit_t *fit, int64_t epoch) {
+    if (!fit->resumed) fit->position.step = 0;
+    fit->position.epoch = epoch;
+    if (fit->options.backup)
+        GANTRY__TRAIN_TRY(
+            gantry__position_take(&fit->position, fit->batches, fit->options.validation));
+    gantry__fit_progress_begin(&fit->progress, epoch, fit->options.epochs,
+                               gantry_dataset_cardinality(fit->batches));
+    fit->progress.step = fit->position.step;
+    GANTRY__TRAIN_TRY(call_epoch_begin(fit, epoch));
+    GANTRY__TRAIN_TRY(gantry__model_reset_metrics(fit->model));
+    return fit->resumed ? restore(fit) : GANTRY_OK;
+}
+
+static gantry_status_t end_interrupted(fit_t *fit) {
+    const char *backup = fit->options.backup;
+    if (fit->options.write && fit->options.is_terminal)
+        fit->options.write("\n", fit->options.write_user);
+    if (backup && fit->position.step > 0) GANTRY__TRAIN_TRY(save_backup(fit));
+    return gantry__train_fail(
+        GANTRY_CANCELLED,
+        "gantry_model_fit: model %s was stopped in epoch %lld of %lld after step %lld; %s%s",
+        fit->model->name, (long long)fit->position.epoch + 1, (long long)fit->options.epochs,
+        (long long)fit->position.step, fit->has_backup ? backup : "",
+        fit->has_backup ? " has its state" : "there is no backup");
+}
+
 /* ---- epochs ---- */
 
+static gantry_status_t run_validation(fit_t *fit) {
+    gantry_model_t *model = fit->model;
+    const size_t count = model->metric_count;
+    model->is_validated = !model->worker; /* processes end a validation together */
+    gantry_status_t status =
+        gantry_model_evaluate(model, fit->options.validation, fit->values + count, count);
+    model->is_validated = false;
+    fit->is_interrupted = status == GANTRY_CANCELLED && gantry__model_is_stopped(model);
+    return fit->is_interrupted ? GANTRY_OK : status;
+}
+
+/* The metrics' variables; NULL behind the last. */
+static gantry_variable_t *metric_variable(const gantry_model_t *model, size_t index) {
+    for (size_t i = 0; i < model->metric_count; ++i) {
+        const size_t count = gantry_metric_variable_count(model->metrics[i]);
+        if (index < count) return gantry_metric_variable(model->metrics[i], index);
+        index -= count;
+    }
+    return NULL;
+}
+
+/* An interrupted validation leaves the metrics of the epoch, which the backup keeps. */
+static gantry_status_t validate_between(fit_t *fit, gantry_scope_t *scope) {
+    enum { MOST = 2 * GANTRY_MAX_FUNCTION_VALUES };
+    const gantry_tensor_t *kept[MOST];
+    gantry_variable_t *variable;
+    size_t count = 0;
+    for (; count < MOST && (variable = metric_variable(fit->model, count)); ++count)
+        kept[count] = gantry_variable_read(scope, variable);
+    GANTRY__TRAIN_TRY(gantry_scope_status(scope));
+    GANTRY__TRAIN_TRY(run_validation(fit));
+    for (size_t i = 0; fit->is_interrupted && i < count; ++i)
+        (void)gantry_variable_assign(scope, metric_variable(fit->model, i), kept[i]);
+    return gantry_scope_status(scope);
+}
+
 static gantry_status_t validate(fit_t *fit) {
-    const size_t count = fit->model->metric_count;
     if (!fit->options.validation) return GANTRY_OK;
-    return gantry_model_evaluate(fit->model, fit->options.validation, fit->values + count, count);
+    if (!fit->options.backup) return run_validation(fit);
+    gantry_scope_t *scope = gantry__model_scope(fit->model, NULL, 0);
+    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = validate_between(fit, scope);
+    if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
+    return gantry_scope_end(scope);
+}
+
+/* Whether any process stops. */
+static gantry_status_t agree_on_end(fit_t *fit, int64_t epoch, gantry_status_t status) {
+    gantry__worker_call_t call = {.kind = GANTRY__WORKER_EPOCH,
+                                  .values = {(uint64_t)epoch},
+                                  .sums = {fit->stops},
+                                  .status = status};
+    GANTRY__TRAIN_TRY(gantry__worker_agree(fit->model->worker, &call));
+    fit->stops = call.sums[0] > 0;
+    return GANTRY_OK;
+}
+
+static gantry_status_t end_epoch(fit_t *fit, int64_t epoch) {
+    GANTRY__TRAIN_TRY(gantry__model_read_metrics(fit->model, fit->values));
+    GANTRY__TRAIN_TRY(validate(fit));
+    if (fit->is_interrupted) return GANTRY_OK;
+    gantry__fit_progress_show(&fit->progress, fit->names, fit->values, fit->value_count, true);
+    gantry_status_t status = call_epoch_end(fit, epoch);
+    if (fit->model->worker) return agree_on_end(fit, epoch, status);
+    GANTRY__TRAIN_TRY(status);
+    if (!fit->options.backup || fit->stops || epoch + 1 == fit->options.epochs) return GANTRY_OK;
+    fit->position.epoch = epoch + 1;
+    fit->position.step = 0;
+    GANTRY__TRAIN_TRY(gantry__position_take(&fit->position, fit->batches, fit->options.validation));
+    return save_backup(fit);
 }
 
 static gantry_status_t run_epoch(fit_t *fit, int64_t epoch) {
     gantry_dataset_iterator_t *iterator;
-    gantry__fit_progress_begin(&fit->progress, epoch, fit->options.epochs,
-                               gantry_dataset_cardinality(fit->batches));
-    GANTRY__TRAIN_TRY(call_epoch_begin(fit, epoch));
-    GANTRY__TRAIN_TRY(gantry__model_reset_metrics(fit->model));
+    GANTRY__TRAIN_TRY(begin_epoch(fit, epoch));
     GANTRY__TRAIN_TRY(gantry_dataset_iterator_create(fit->batches, &iterator));
-    gantry_status_t status = run_steps(fit, iterator);
+    gantry_status_t status = run_steps(fit, iterator, fit->position.step);
     gantry_dataset_iterator_release(iterator);
-    GANTRY__TRAIN_TRY(status);
-    GANTRY__TRAIN_TRY(gantry__model_read_metrics(fit->model, fit->values));
-    GANTRY__TRAIN_TRY(validate(fit));
-    gantry__fit_progress_show(&fit->progress, fit->names, fit->values, fit->value_count, true);
-    return call_epoch_end(fit, epoch);
+    return status != GANTRY_OK || fit->is_interrupted ? status : end_epoch(fit, epoch);
+}
+
+static gantry_status_t run_epochs(fit_t *fit) {
+    GANTRY__TRAIN_TRY(begin_resumed(fit));
+    fit->position.epoch = fit->options.initial_epoch;
+    for (int64_t epoch = fit->options.initial_epoch; epoch < fit->options.epochs && !fit->stops;
+         ++epoch) {
+        GANTRY__TRAIN_TRY(run_epoch(fit, epoch));
+        if (fit->is_interrupted) return end_interrupted(fit);
+    }
+    if (fit->has_backup) (void)remove(fit->options.backup);
+    return GANTRY_OK;
+}
+
+/* ---- several processes ---- */
+
+static gantry_status_t agree_on_fit(const fit_t *fit) {
+    const gantry_fit_options_t *o = &fit->options;
+    gantry__worker_call_t call = {.kind = GANTRY__WORKER_FIT};
+    if (!fit->model->worker) return GANTRY_OK;
+    call.values[0] = (uint64_t)o->epochs;
+    call.values[1] = (uint64_t)o->initial_epoch;
+    call.values[2] = (uint64_t)gantry_dataset_cardinality(fit->batches);
+    call.values[3] = (uint64_t)(o->validation ? gantry_dataset_cardinality(o->validation) : 0);
+    return gantry__worker_agree(fit->model->worker, &call);
 }
 
 static gantry_status_t check_fit(const gantry_model_t *model, const gantry_dataset_t *batches,
@@ -153,11 +359,21 @@ static gantry_status_t check_fit(const gantry_model_t *model, const gantry_datas
     if (!batches)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_model_fit: the data set is NULL; one is accepted");
+    if (o->backup && model->worker)
+        return gantry__train_fail(
+            GANTRY_UNIMPLEMENTED,
+            "gantry_model_fit: the backup %s of a training in several processes; gantry_model_checkpoint saves there",
+            o->backup);
     if (o->epochs < 0 || o->initial_epoch < 0)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
             "gantry_model_fit: %lld epochs, from %lld on; 0 and more are accepted",
             (long long)o->epochs, (long long)o->initial_epoch);
+    if ((o->backup && !*o->backup) || o->backup_steps < 0)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_fit: backup is \"%s\", after %lld steps; NULL or the name of a file, and 0 and more, are accepted",
+            o->backup ? o->backup : "", (long long)o->backup_steps);
     if (o->callback_count > 0 && !o->callbacks)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -166,24 +382,42 @@ static gantry_status_t check_fit(const gantry_model_t *model, const gantry_datas
         if (!o->callbacks[i])
             return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                       "gantry_model_fit: callback %zu is NULL; one is accepted", i);
+        if (o->callbacks[i]->struct_size != sizeof *o->callbacks[i])
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "gantry_model_fit: callback %zu: struct_size is %u; %zu is accepted", i,
+                o->callbacks[i]->struct_size, sizeof *o->callbacks[i]);
     }
     return GANTRY_OK;
+}
+
+static gantry_status_t run_fit(fit_t *fit, const gantry_fit_options_t *options) {
+    GANTRY__TRAIN_TRY(gantry__train_options(options, sizeof fit->options, &fit->options,
+                                            sizeof fit->options, "gantry_model_fit: options"));
+    GANTRY__TRAIN_TRY(check_fit(fit->model, fit->batches, &fit->options));
+    if (fit->options.epochs == 0) fit->options.epochs = 1;
+    gantry__fit_progress_init(&fit->progress,
+                              gantry__worker_writes(fit->model->worker) ? fit->options.write : NULL,
+                              fit->options.write_user, fit->options.is_terminal);
+    GANTRY__TRAIN_TRY(name_values(fit));
+    GANTRY__TRAIN_TRY(agree_on_fit(fit));
+    return run_epochs(fit);
+}
+
+_Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "a handler of signals may write only such atomics");
+
+void gantry_model_stop(gantry_model_t *model) {
+    if (model) atomic_store_explicit(&model->is_stopped, true, memory_order_relaxed);
 }
 
 gantry_status_t gantry_model_fit(gantry_model_t *model, gantry_dataset_t *batches,
                                  const gantry_fit_options_t *options) {
     fit_t fit = {.model = model, .batches = batches};
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_fit"));
-    GANTRY__TRAIN_TRY(gantry__train_options(options, sizeof fit.options, &fit.options,
-                                            sizeof fit.options, "gantry_model_fit: options"));
-    GANTRY__TRAIN_TRY(check_fit(model, batches, &fit.options));
-    if (fit.options.epochs == 0) fit.options.epochs = 1;
-    gantry__fit_progress_init(&fit.progress, fit.options.write, fit.options.write_user,
-                              fit.options.is_terminal);
-    gantry_status_t status = name_values(&fit);
-    for (int64_t epoch = fit.options.initial_epoch;
-         status == GANTRY_OK && epoch < fit.options.epochs && !fit.stops; ++epoch)
-        status = run_epoch(&fit, epoch);
+    gantry__worker_begin(model->worker);
+    const gantry_status_t status = gantry__worker_end(model->worker, run_fit(&fit, options));
+    atomic_store_explicit(&model->is_stopped, false, memory_order_relaxed);
+    gantry_checkpoint_release(fit.resumed);
     gantry__train_free((void *)fit.names);
     gantry__train_free(fit.values);
     gantry__train_free(fit.val_names);

@@ -7,6 +7,9 @@
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
+#include "train/model/draws.h"
+#include "train/model/worker.h"
+#include "train/strategy/strategy_state.h"
 
 /* ---- the first error ---- */
 
@@ -29,11 +32,15 @@ gantry_status_t gantry__model_check(const gantry_model_t *model, const char *cal
 
 /* ---- begin and end ---- */
 
-static gantry_status_t copy_devices(gantry_model_t *model, const gantry_model_options_t *o) {
+static gantry_status_t copy_strategy(gantry_model_t *model, const gantry_model_options_t *o) {
+    const gantry_communicator_t *communicator = gantry__strategy_communicator(o->strategy);
+    if (communicator && !(model->worker = gantry__worker_create(communicator)))
+        return GANTRY_RESOURCE_EXHAUSTED;
     const size_t count = o->strategy ? gantry_strategy_replica_count(o->strategy) : 1;
     model->devices = gantry__train_alloc(count, sizeof *model->devices);
     if (!model->devices) return GANTRY_RESOURCE_EXHAUSTED;
     model->replica_count = count;
+    model->has_nccl = o->strategy && o->strategy->has_nccl;
     for (size_t r = 0; r < count; ++r) {
         const char *device = o->strategy ? gantry_strategy_device(o->strategy, r) : o->device;
         if (device && !(model->devices[r] = gantry__train_strdup(device)))
@@ -60,7 +67,7 @@ static gantry_status_t take_options(gantry_model_t *model, const gantry_model_op
                                        : model->is_sequential ? "sequential"
                                                               : "functional");
     if (!model->name) return GANTRY_RESOURCE_EXHAUSTED;
-    return copy_devices(model, &o);
+    return copy_strategy(model, &o);
 }
 
 static gantry_model_t *begin(gantry_runtime_t *runtime, const gantry_model_options_t *options,
@@ -108,6 +115,7 @@ void gantry_model_release(gantry_model_t *model) {
     for (size_t i = 0; i < model->metric_count; ++i) gantry_metric_release(model->metrics[i]);
     gantry__train_free((void *)model->metrics);
     release_variables(model);
+    gantry__model_release_draws(model);
     for (size_t i = 0; i < model->layer_count; ++i) gantry_layer_release(model->layers[i]);
     gantry__train_free((void *)model->layers);
     for (size_t i = 0; i < model->value_count; ++i) gantry__train_free(model->values[i].inputs);
@@ -115,6 +123,8 @@ void gantry_model_release(gantry_model_t *model) {
     for (size_t r = 0; model->devices && r < model->replica_count; ++r)
         gantry__train_free(model->devices[r]);
     gantry__train_free((void *)model->devices);
+    gantry__train_free(model->replica_weights);
+    gantry__worker_release(model->worker);
     gantry__train_free(model->message);
     gantry__train_free(model->name);
     gantry__train_free(model);
@@ -250,6 +260,8 @@ static gantry_status_t apply(gantry_model_t *model, gantry_layer_t *layer, const
     memcpy(value.inputs, values, count * sizeof *values);
     gantry_status_t status = add_value(model, &value);
     if (status != GANTRY_OK) gantry__train_free(value.inputs);
+    for (size_t i = 1; i < gantry__layer_outputs(layer) && status == GANTRY_OK; ++i)
+        status = add_value(model, &(gantry__value_t){.layer = layer, .part = i});
     return status;
 }
 
@@ -265,7 +277,8 @@ gantry_status_t gantry_model_add(gantry_model_t *model, gantry_layer_t *layer) {
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
     gantry_status_t status = check_open(model, "gantry_model_add");
     if (status == GANTRY_OK && !layer) /* the constructor failed */
-        status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_model_add: %s", text);
+        status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_model_add: %s",
+                                    *text ? text : "the layer is NULL");
     if (status == GANTRY_OK && !model->is_sequential)
         status = gantry__train_fail(
             GANTRY_FAILED_PRECONDITION,
@@ -292,14 +305,15 @@ int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer, const i
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
     gantry_status_t status = check_open(model, "gantry_model_apply");
     if (status == GANTRY_OK && !layer)
-        status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_model_apply: %s", text);
+        status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_model_apply: %s",
+                                    *text ? text : "the layer is NULL");
     if (status != GANTRY_OK) {
         if (!model || !has_layer(model, layer)) gantry_layer_release(layer);
     } else {
         status = own_layer(model, layer);
         if (status == GANTRY_OK) status = apply(model, layer, values, count);
     }
-    if (status == GANTRY_OK) return (int32_t)model->value_count - 1;
+    if (status == GANTRY_OK) return (int32_t)(model->value_count - gantry__layer_outputs(layer));
     if (model) (void)gantry__model_fail(model, status);
     return -1;
 }
@@ -318,6 +332,12 @@ gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,
     GANTRY__TRAIN_TRY(add_input(model, dtype, sample));
     for (size_t i = 0; i < model->layer_count; ++i) {
         const int32_t last = (int32_t)model->value_count - 1;
+        const size_t outputs = gantry__layer_outputs(model->layers[i]);
+        if (outputs > 1)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "model %s: layer %s has %zu outputs; a sequential model accepts 1", model->name,
+                gantry_layer_name(model->layers[i]), outputs);
         GANTRY__TRAIN_TRY(apply(model, model->layers[i], &last, 1));
     }
     return GANTRY_OK;

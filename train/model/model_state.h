@@ -3,9 +3,12 @@
 #ifndef GANTRY_TRAIN_MODEL_STATE_H
 #define GANTRY_TRAIN_MODEL_STATE_H
 
+#include <stdatomic.h>
+
 #include <gantry_train/model.h>
 
 #include "train/layer/layer_state.h"
+#include "train/numerics/numerics.h"
 
 /* A value: an input, or the output of a layer. */
 typedef struct gantry__value_t {
@@ -14,6 +17,7 @@ typedef struct gantry__value_t {
     size_t input_count;
     gantry_dtype_t dtype; /* of an input */
     gantry_shape_t shape; /* batch -1; of outputs known when built */
+    size_t part;          /* of its layer's outputs; parts follow part 0, and have no inputs */
 } gantry__value_t;
 
 /* A variable: a weight of a layer, once for each replica. */
@@ -35,8 +39,11 @@ typedef struct gantry__step_body_t {
     bool has_weights; /* of samples */
 } gantry__step_body_t;
 
+typedef struct gantry__worker_t gantry__worker_t;
+
 struct gantry_model_t {
     gantry_runtime_t *runtime;
+    gantry__worker_t *worker; /* this process of several: worker.h; NULL: there is one */
     char *name;
     gantry_dtype_t dtype;
     int64_t seed;
@@ -45,6 +52,8 @@ struct gantry_model_t {
     char *message;
     char **devices; /* of replicas; an entry may be NULL: no request */
     size_t replica_count;
+    bool has_nccl;           /* the strategy reduces by NCCL */
+    double *replica_weights; /* shares of a batch; NULL: equal */
     gantry_layer_t **layers;
     size_t layer_count, layer_capacity;
     gantry__value_t *values;
@@ -52,6 +61,7 @@ struct gantry_model_t {
     int32_t output;                                  /* -1: the last value */
     gantry__model_variable_t *variables;
     size_t variable_count;
+    gantry_generator_t **generators; /* by value and replica, or NULL; draws.h */
     gantry_optimizer_t *optimizer;
     gantry_loss_t loss;
     gantry_loss_options_t loss_options;
@@ -59,6 +69,10 @@ struct gantry_model_t {
     size_t metric_count;
     gantry_function_t *steps[3]; /* by gantry__step_t; NULL: not traced yet */
     gantry__step_body_t bodies[3];
+    atomic_bool is_stopped; /* gantry_model_stop asks a training to end */
+    bool is_validated;      /* a training tests it, which a stop ends, too */
+    bool checks_numerics;
+    gantry_numerics_t *numerics; /* of the step that runs; NULL: it is not checked */
 };
 
 /* One run of the layers. */
@@ -67,12 +81,15 @@ typedef struct gantry__model_run_t {
     gantry_scope_t *scope;
     const gantry_tensor_t *const *inputs;
     size_t replica;
+    size_t value; /* the one that is computed */
     bool training;
     /* by variable: values, and new values of those that are not trained */
     const gantry_tensor_t **weights, **updates;
-    const gantry_tensor_t **values;       /* by value */
-    const gantry_tensor_t **layer_inputs; /* of the widest layer */
-    bool builds;                          /* layers add their weights, which are zeros */
+    const gantry_tensor_t **values; /* by value */
+    const gantry_tensor_t **masks;  /* by value; NULL: none */
+    /* of one layer, with room for the widest */
+    const gantry_tensor_t **layer_inputs, **layer_masks;
+    bool builds; /* layers add their weights, which are zeros */
 } gantry__model_run_t;
 
 /* Keeps the first error; returns the model's status. */
@@ -103,12 +120,30 @@ gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_arra
 /* Makes the optimizer's variables beside the model's; again, it does nothing. */
 gantry_status_t gantry__model_build_optimizer(gantry_model_t *model);
 
+/* Functions of steps are traced again. */
+void gantry__model_forget_steps(gantry_model_t *model);
+static inline bool gantry__model_is_stopped(gantry_model_t *model) {
+    return atomic_load_explicit(&model->is_stopped, memory_order_relaxed);
+}
+
 /* ---- steps: step.c ---- */
 
-/* Runs one step on a batch. *out_result (of PREDICT) belongs to the scope. */
+/* Whether a step can run on it. */
+gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__step_t step,
+                                          const gantry_array_t *batch, size_t count);
+/* Runs one step on a batch; of several processes, on this one's rows, if it has any. *out_result
+ * belongs to the scope: of PREDICT the outputs; of TRAIN in several processes the vector to add,
+ * which is not applied. */
 gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
                                    gantry_scope_t *scope, const gantry_array_t *batch, size_t count,
                                    const gantry_tensor_t **out_result);
+
+/* Refuses labels that name no class, and words that an embedding does not have. */
+gantry_status_t gantry__model_check_ranges(const gantry_model_t *model, gantry__step_t step,
+                                           const gantry_array_t *batch);
+/* Of a model that checks numerics: refuses numbers of a batch that are not finite. */
+gantry_status_t gantry__model_check_finite(const gantry_model_t *model, const gantry_array_t *batch,
+                                           size_t count);
 
 /* ---- metrics: evaluate.c ---- */
 
@@ -116,5 +151,7 @@ gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
 gantry_status_t gantry__model_reset_metrics(gantry_model_t *model);
 /* Reads them: metric_count numbers. */
 gantry_status_t gantry__model_read_metrics(gantry_model_t *model, double *out_values);
+/* Reads the first one, the loss. */
+gantry_status_t gantry__model_read_loss(gantry_model_t *model, double *out_value);
 
 #endif

@@ -22,8 +22,11 @@ gantry_status_t gantry__run_init(gantry__model_run_t *run, gantry_model_t *model
     run->weights = gantry__train_alloc(model->variable_count, sizeof *run->weights);
     run->updates = gantry__train_alloc(model->variable_count, sizeof *run->updates);
     run->values = gantry__train_alloc(model->value_count, sizeof *run->values);
+    run->masks = gantry__train_alloc(model->value_count, sizeof *run->masks);
     run->layer_inputs = gantry__train_alloc(widest, sizeof *run->layer_inputs);
-    return run->weights && run->updates && run->values && run->layer_inputs
+    run->layer_masks = gantry__train_alloc(widest, sizeof *run->layer_masks);
+    return run->weights && run->updates && run->values && run->masks && run->layer_inputs &&
+                   run->layer_masks
                ? GANTRY_OK
                : GANTRY_RESOURCE_EXHAUSTED;
 }
@@ -32,13 +35,39 @@ void gantry__run_deinit(gantry__model_run_t *run) {
     gantry__train_free((void *)run->weights);
     gantry__train_free((void *)run->updates);
     gantry__train_free((void *)run->values);
+    gantry__train_free((void *)run->masks);
     gantry__train_free((void *)run->layer_inputs);
+    gantry__train_free((void *)run->layer_masks);
 }
 
 void gantry__run_read_weights(gantry__model_run_t *run) {
     for (size_t i = 0; i < run->model->variable_count; ++i)
         run->weights[i] =
             gantry_variable_read(run->scope, run->model->variables[i].copies[run->replica]);
+}
+
+/* ---- one value ---- */
+
+/* Fills the values and the mask of a call's outputs. */
+static void call_layer(gantry__model_run_t *run, size_t v, const gantry_tensor_t *const *weights,
+                       const gantry_tensor_t **updates) {
+    const gantry__value_t *value = &run->model->values[v];
+    const gantry_layer_t *layer = value->layer;
+    const gantry_layer_call_t call = {.scope = run->scope,
+                                      .inputs = run->layer_inputs,
+                                      .input_count = value->input_count,
+                                      .weights = weights,
+                                      .weight_count = layer->weight_count,
+                                      .training = run->training,
+                                      .updates = updates,
+                                      .run = run,
+                                      .masks = run->layer_masks,
+                                      .mask = &run->masks[v],
+                                      .more_outputs = &run->values[v] + 1};
+    if (layer->kind.passes_masks) run->masks[v] = run->layer_masks[0];
+    run->values[v] = layer->kind.call(&call, layer->user);
+    for (size_t i = 0; i < value->input_count && layer->ends_masks; ++i)
+        run->masks[value->inputs[i]] = NULL;
 }
 
 /* ---- building ---- */
@@ -72,40 +101,22 @@ static gantry_status_t make_zeros(gantry__model_run_t *run, gantry_layer_t *laye
     return GANTRY_OK;
 }
 
-static const gantry_tensor_t *build_value(gantry__model_run_t *run, const gantry__value_t *value) {
+static void build_value(gantry__model_run_t *run, size_t v) {
+    gantry__value_t *value = &run->model->values[v];
     gantry_layer_t *layer = value->layer;
-    const gantry_tensor_t **weights = NULL, *output = NULL;
+    const gantry_tensor_t **weights = NULL;
     gantry_status_t status = build_layer(run, value);
     if (status == GANTRY_OK) status = make_zeros(run, layer, &weights);
-    if (status == GANTRY_OK) {
-        const gantry_layer_call_t call = {.scope = run->scope,
-                                          .inputs = run->layer_inputs,
-                                          .input_count = value->input_count,
-                                          .weights = weights,
-                                          .weight_count = layer->weight_count,
-                                          .training = run->training,
-                                          .updates = weights + layer->weight_count};
-        output = layer->kind.call(&call, layer->user);
+    if (status == GANTRY_OK) call_layer(run, v, weights, weights + layer->weight_count);
+    for (size_t i = 0; i < gantry__layer_outputs(layer); ++i) {
+        if (run->values[v + i]) value[i].shape = as_open(run->values[v + i]);
     }
     gantry__train_free((void *)weights);
     layer->is_built = true;
     if (status != GANTRY_OK) (void)gantry__train_hand_on(run->scope, status);
-    return output;
 }
 
-/* ---- one value ---- */
-
-static const gantry_tensor_t *call_layer(gantry__model_run_t *run, const gantry__value_t *value) {
-    const gantry_layer_t *layer = value->layer;
-    const gantry_layer_call_t call = {.scope = run->scope,
-                                      .inputs = run->layer_inputs,
-                                      .input_count = value->input_count,
-                                      .weights = run->weights + layer->first_variable,
-                                      .weight_count = layer->weight_count,
-                                      .training = run->training,
-                                      .updates = run->updates + layer->first_variable};
-    return layer->kind.call(&call, layer->user);
-}
+/* ---- all values ---- */
 
 static void say_layer(gantry__model_run_t *run, const gantry__value_t *value) {
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
@@ -121,23 +132,36 @@ static void say_layer(gantry__model_run_t *run, const gantry__value_t *value) {
     (void)gantry_scope_fail(run->scope, status, text);
 }
 
+static void run_value(gantry__model_run_t *run, size_t v) {
+    const gantry__value_t *value = &run->model->values[v];
+    run->value = v;
+    for (size_t i = 0; i < value->input_count; ++i) {
+        run->layer_inputs[i] = run->values[value->inputs[i]];
+        run->layer_masks[i] = run->masks[value->inputs[i]];
+    }
+    if (run->builds)
+        build_value(run, v);
+    else
+        call_layer(run, v, run->weights + value->layer->first_variable,
+                   run->updates + value->layer->first_variable);
+}
+
 const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run) {
     gantry_model_t *model = run->model;
     for (size_t v = 0; v < model->value_count; ++v) {
-        gantry__value_t *value = &model->values[v];
+        const gantry__value_t *value = &model->values[v];
         if (!value->layer) {
             run->values[v] = run->inputs[v];
             continue;
         }
-        for (size_t i = 0; i < value->input_count; ++i)
-            run->layer_inputs[i] = run->values[value->inputs[i]];
-        run->values[v] = run->builds ? build_value(run, value) : call_layer(run, value);
+        gantry__numerics_set_layer(model->numerics, gantry_layer_name(value->layer));
+        if (value->part == 0) run_value(run, v);
         if (!run->values[v] || gantry_scope_status(run->scope) != GANTRY_OK) {
             say_layer(run, value);
             return NULL;
         }
-        if (run->builds) value->shape = as_open(run->values[v]);
     }
+    gantry__numerics_set_layer(model->numerics, NULL);
     return run->values[model->output];
 }
 
@@ -145,9 +169,12 @@ const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run) {
 
 static gantry_status_t check_inputs(const gantry_model_t *model, gantry_scope_t *scope,
                                     const gantry_tensor_t *const *inputs, size_t count) {
-    if (count != model->input_count || !inputs)
+    if (!inputs)
+        return gantry__train_refuse(scope, "model %s: the inputs are NULL; %zu are accepted",
+                                    model->name, model->input_count);
+    if (count != model->input_count)
         return gantry__train_refuse(scope, "model %s is called with %zu inputs; %zu are accepted",
-                                    model->name, inputs ? count : 0, model->input_count);
+                                    model->name, count, model->input_count);
     for (size_t i = 0; i < count; ++i) {
         if (!inputs[i])
             return gantry__train_refuse(scope, "model %s: input %zu is NULL", model->name, i);

@@ -7,6 +7,10 @@
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
+#include "train/loss/mask.h"
+#include "train/metric/metric_state.h"
+#include "train/model/worker.h"
+#include "train/optimizer/optimizer_slices.h"
 
 typedef const gantry_tensor_t tensor;
 
@@ -14,9 +18,27 @@ typedef const gantry_tensor_t tensor;
 
 static int64_t batch_of(tensor *x) { return gantry_tensor_shape(x)->dims[0]; }
 
-/* The first row of a replica's part; the first parts are one row longer. */
+/* By weights; each replica before has a row at least, and each one from here on. */
+static int64_t weighted_row(const gantry__step_call_t *c, size_t replica) {
+    const double *weights = c->model->replica_weights;
+    const size_t parts = c->model->replica_count;
+    double all = 0, before = 0;
+    int64_t row = 0;
+    for (size_t r = 0; r < parts; ++r) all += weights[r];
+    for (size_t r = 0; r < replica; ++r) {
+        before += weights[r];
+        const int64_t wanted = (int64_t)((double)c->rows * (before / all) + 0.5),
+                      most = c->rows - (int64_t)(parts - r - 1);
+        row = wanted > row + 1 ? wanted : row + 1;
+        if (row > most) row = most;
+    }
+    return row;
+}
+
+/* The first row of a replica's part; the first of equal parts are one row longer. */
 static int64_t first_row(const gantry__step_call_t *c, size_t replica) {
     const int64_t rows = c->rows, parts = (int64_t)c->model->replica_count, r = (int64_t)replica;
+    if (c->model->replica_weights && rows >= parts) return weighted_row(c, replica);
     return r * (rows / parts) + (r < rows % parts ? r : rows % parts);
 }
 
@@ -32,85 +54,173 @@ static tensor *part_of(const gantry__step_call_t *c, gantry_scope_t *scope, tens
 
 /* ---- one replica ---- */
 
-static void run_layers(gantry__step_call_t *c, gantry__replica_t *replica, gantry_scope_t *scope) {
+static void run_layers(gantry__step_call_t *c, gantry__replica_t *replica) {
+    gantry_scope_t *scope = replica->scope;
     gantry__model_run_t *run = &replica->run;
     const size_t count = c->model->input_count;
     for (size_t i = 0; i < count; ++i) replica->inputs[i] = part_of(c, scope, c->batch[i], replica);
     run->scope = scope;
     run->inputs = replica->inputs;
     run->training = c->step == GANTRY__STEP_TRAIN;
+    gantry__numerics_enter(c->model->numerics, "forward");
     gantry__run_read_weights(run);
     replica->output = gantry__run_layers(run);
+    replica->mask = replica->output ? run->masks[c->model->output] : NULL;
 }
 
-/* The part's share of the batch's loss: parts of unlike sizes count by their rows. */
-static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica,
-                         gantry_scope_t *scope) {
+/* The part's share of the batch's loss: parts of unlike sizes count by their rows. A mask counts in
+ * its part. */
+static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica) {
+    gantry_scope_t *scope = replica->scope;
     const gantry_model_t *model = c->model;
     gantry_loss_options_t options = model->loss_options;
+    gantry__numerics_enter(model->numerics, "the loss");
     tensor *labels = part_of(c, scope, c->batch[model->input_count], replica);
+    tensor *logits = gantry__logits_find(&replica->logits, replica->output);
     options.struct_size = sizeof options;
+    if (logits) options.from_logits = true;
     if (c->sample_weights) options.sample_weights = part_of(c, scope, c->sample_weights, replica);
-    tensor *loss = gantry_loss(scope, model->loss, labels, replica->output, &options);
+    if (replica->mask)
+        options.sample_weights = gantry__train_apply_mask(
+            scope, options.sample_weights, replica->mask, gantry_tensor_dtype(replica->output),
+            options.reduction == GANTRY_REDUCTION_SUM_OVER_BATCH_SIZE);
+    tensor *loss =
+        gantry_loss(scope, model->loss, labels, logits ? logits : replica->output, &options);
     if (loss && replica->rows != c->rows && options.reduction != GANTRY_REDUCTION_SUM)
         loss = gantry_mul(scope, loss,
                           gantry__train_constant(scope, gantry_tensor_dtype(loss),
                                                  (double)replica->rows / (double)c->rows));
+    if (loss && c->share && options.reduction != GANTRY_REDUCTION_SUM)
+        loss = gantry_mul(scope, loss, c->share);
     replica->loss = loss;
 }
 
-static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica, gantry_tape_t *tape) {
-    const gantry_model_t *model = c->model;
-    size_t count = 0;
-    for (size_t i = 0; i < model->variable_count; ++i) {
-        if (model->variables[i].weight->is_trained)
-            c->sources[count++].variable = model->variables[i].copies[replica->run.replica];
+/* Slices of a variable whose update touches all rows are made dense, and those of a row are added
+ * where an optimizer squares them: the numbers do not depend on the form of a gradient. */
+static void settle_slices(gantry__step_call_t *c, gantry__replica_t *replica) {
+    for (size_t i = 0; i < c->trained_count; ++i) {
+        gantry_gradient_t *gradient = &replica->slices[i];
+        bool adds_rows;
+        if (!gradient->values) continue;
+        if (!gantry__train_profits_by_slices(c->model->optimizer, replica->sources[i].variable,
+                                             &adds_rows))
+            *gradient =
+                (gantry_gradient_t){.dense = gantry_gradient_to_dense(replica->scope, gradient)};
+        else if (adds_rows)
+            (void)gantry_gradient_sum_rows(replica->scope, gradient, gradient);
     }
-    (void)gantry_tape_gradient(tape, replica->loss, NULL, c->sources, count, NULL,
-                               replica->gradients);
+}
+
+static void keep_slices(gantry_scope_t *scope, tensor **part) {
+    if (*part) *part = gantry_scope_keep(scope, *part);
+}
+
+static void differentiate_to_slices(gantry__step_call_t *c, gantry__replica_t *replica) {
+    if (gantry_tape_gradient_slices(replica->tape, replica->loss, NULL, replica->sources,
+                                    c->trained_count, NULL, replica->slices) == GANTRY_OK)
+        settle_slices(c, replica);
+    for (size_t i = 0; i < c->trained_count; ++i) {
+        keep_slices(replica->scope, &replica->slices[i].dense);
+        keep_slices(replica->scope, &replica->slices[i].values);
+        keep_slices(replica->scope, &replica->slices[i].indices);
+    }
+}
+
+static void differentiate_to_tensors(gantry__step_call_t *c, gantry__replica_t *replica) {
+    (void)gantry_tape_gradient(replica->tape, replica->loss, NULL, replica->sources,
+                               c->trained_count, NULL, replica->gradients);
+    for (size_t i = 0; i < c->trained_count; ++i) {
+        if (replica->gradients[i])
+            c->reduced[i] = gantry_scope_keep(replica->scope, replica->gradients[i]);
+    }
+}
+
+static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica) {
+    gantry_numerics_t *numerics = c->model->numerics;
+    gantry__numerics_set_tape(numerics, replica->tape);
+    if (c->uses_slices)
+        differentiate_to_slices(c, replica);
+    else
+        differentiate_to_tensors(c, replica);
+    gantry__numerics_set_tape(numerics, NULL);
 }
 
 /* What outlives the replica's scope moves to the step's. */
-static void keep_results(gantry__step_call_t *c, gantry__replica_t *replica,
-                         gantry_scope_t *scope) {
+static void keep_results(gantry__step_call_t *c, gantry__replica_t *replica) {
+    gantry_scope_t *scope = replica->scope;
     const gantry_model_t *model = c->model;
     replica->output = gantry_scope_keep(scope, gantry_identity(scope, replica->output));
     if (replica->loss) replica->loss = gantry_scope_keep(scope, replica->loss);
-    for (size_t i = 0; i < c->trained_count; ++i) {
-        if (replica->gradients[i])
-            replica->gradients[i] = gantry_scope_keep(scope, replica->gradients[i]);
-    }
+    if (replica->mask)
+        replica->mask = gantry_scope_keep(scope, gantry_identity(scope, replica->mask));
     for (size_t i = 0; i < model->variable_count; ++i) {
         tensor **update = &replica->run.updates[i];
         if (*update) *update = gantry_scope_keep(scope, gantry_identity(scope, *update));
     }
 }
 
-static void run_replica(gantry__step_call_t *c, gantry__replica_t *replica) {
-    gantry_scope_t *scope = gantry__model_scope(c->model, c->scope, replica->run.replica);
-    if (!scope) {
-        (void)gantry__train_hand_on(c->scope, GANTRY_RESOURCE_EXHAUSTED);
+void gantry__step_note(gantry__step_call_t *c, gantry_status_t status) {
+    if (status != GANTRY_OK) (void)gantry__train_hand_on(c->scope, status);
+}
+
+bool gantry__step_has_failed(const gantry__step_call_t *c) {
+    return gantry_scope_status(c->scope) != GANTRY_OK;
+}
+
+void gantry__step_begin_replica(gantry__step_call_t *c, gantry__replica_t *replica) {
+    replica->scope = gantry__model_scope(c->model, c->scope, replica->run.replica);
+    if (!replica->scope) {
+        gantry__step_note(c, GANTRY_RESOURCE_EXHAUSTED);
         return;
     }
-    gantry_tape_t *tape = c->step == GANTRY__STEP_TRAIN ? gantry_tape_begin(scope, NULL) : NULL;
-    run_layers(c, replica, scope);
-    if (c->step != GANTRY__STEP_PREDICT && replica->output) compute_loss(c, replica, scope);
-    if (tape && replica->loss) differentiate(c, replica, tape);
-    gantry_tape_end(tape);
-    if (gantry_scope_status(scope) == GANTRY_OK) keep_results(c, replica, scope);
-    gantry_status_t status = gantry_scope_end(scope);
-    if (status != GANTRY_OK) (void)gantry__train_hand_on(c->scope, status);
+    if (c->step != GANTRY__STEP_PREDICT)
+        gantry__logits_watch(&replica->logits, replica->scope, c->model->loss);
+    if (c->step == GANTRY__STEP_TRAIN) replica->tape = gantry_tape_begin(replica->scope, NULL);
+    run_layers(c, replica);
+    if (c->step != GANTRY__STEP_PREDICT && replica->output) compute_loss(c, replica);
+}
+
+void gantry__step_end_replica(gantry__step_call_t *c, gantry__replica_t *replica) {
+    gantry__backprop_end(replica->backprop);
+    gantry_tape_end(replica->tape);
+    gantry__logits_deinit(&replica->logits);
+    replica->backprop = NULL;
+    replica->tape = NULL;
+    if (!replica->scope) return;
+    if (gantry_scope_status(replica->scope) == GANTRY_OK) keep_results(c, replica);
+    gantry__step_note(c, gantry_scope_end(replica->scope));
+    replica->scope = NULL;
+}
+
+static void run_replica(gantry__step_call_t *c, gantry__replica_t *replica) {
+    gantry__step_begin_replica(c, replica);
+    if (replica->tape && replica->loss) differentiate(c, replica);
+    gantry__step_end_replica(c, replica);
 }
 
 /* ---- all replicas together ---- */
 
-static bool has_failed(const gantry__step_call_t *c) {
-    return gantry_scope_status(c->scope) != GANTRY_OK;
+static void run_replicas(gantry__step_call_t *c) {
+    if (c->step == GANTRY__STEP_TRAIN && c->model->replica_count > 1) {
+        gantry__step_train_replicas(c);
+        return;
+    }
+    for (size_t r = 0; r < c->replica_count && !gantry__step_has_failed(c); ++r)
+        run_replica(c, &c->replicas[r]);
 }
 
 static tensor *join_outputs(gantry__step_call_t *c, gantry_scope_t *scope) {
     if (c->replica_count == 1) return c->replicas[0].output;
     for (size_t r = 0; r < c->replica_count; ++r) c->list[r] = c->replicas[r].output;
+    return gantry_concat(scope, c->list, c->replica_count, 0);
+}
+
+static tensor *join_masks(gantry__step_call_t *c, gantry_scope_t *scope) {
+    if (c->replica_count == 1) return c->replicas[0].mask;
+    for (size_t r = 0; r < c->replica_count; ++r) {
+        if (!c->replicas[r].mask) return NULL;
+        c->list[r] = c->replicas[r].mask;
+    }
     return gantry_concat(scope, c->list, c->replica_count, 0);
 }
 
@@ -123,11 +233,14 @@ static tensor *add_losses(gantry__step_call_t *c, gantry_scope_t *scope) {
 static void update_metrics(gantry__step_call_t *c, gantry_scope_t *scope) {
     gantry_model_t *model = c->model;
     tensor *loss = add_losses(c, scope), *output = join_outputs(c, scope);
+    tensor *mask = join_masks(c, scope);
+    /* the mean over processes counts by their rows, too */
+    if (c->share) loss = gantry_div(scope, loss, c->share);
     tensor *rows = gantry__train_constant(scope, GANTRY_FLOAT32, (double)c->rows);
     (void)gantry_metric_update(model->metrics[0], scope, NULL, loss, rows);
     for (size_t i = 1; i < model->metric_count; ++i)
-        (void)gantry_metric_update(model->metrics[i], scope, c->batch[model->input_count], output,
-                                   c->sample_weights);
+        gantry__train_metric_update_masked(model->metrics[i], scope, c->batch[model->input_count],
+                                           output, c->sample_weights, mask);
 }
 
 /* Variables that are not trained get the mean of their new values, by rows. */
@@ -143,31 +256,49 @@ static void assign_updates(gantry__step_call_t *c) {
 
 static void apply_gradients(gantry__step_call_t *c) {
     gantry_model_t *model = c->model;
-    gantry__step_reduce(c);
     /* a call for each replica: a norm of all gradients is that of one replica's */
-    for (size_t r = 0; r < model->replica_count && !has_failed(c); ++r) {
+    for (size_t r = 0; r < model->replica_count && !gantry__step_has_failed(c); ++r) {
         size_t count = 0;
         for (size_t i = 0; i < model->variable_count; ++i) {
             if (model->variables[i].weight->is_trained)
                 c->variables[count++] = model->variables[i].copies[r];
         }
-        (void)gantry_optimizer_apply(model->optimizer, c->scope, c->variables,
-                                     c->reduced + r * c->trained_count, count);
+        if (c->uses_slices)
+            (void)gantry_optimizer_apply_slices(model->optimizer, c->scope, c->variables,
+                                                c->replicas[0].slices, count);
+        else
+            (void)gantry_optimizer_apply(model->optimizer, c->scope, c->variables,
+                                         c->reduced + r * c->trained_count, count);
     }
+}
+
+/* An optimizer's ops are not observed; the new values are. */
+static void check_update(gantry__step_call_t *c) {
+    const gantry_model_t *model = c->model;
+    if (!model->numerics) return;
+    gantry__numerics_enter(model->numerics, "after the update");
+    for (size_t i = 0; i < model->variable_count; ++i)
+        (void)gantry_variable_read(c->scope, model->variables[i].copies[0]);
 }
 
 static void finish_step(gantry__step_call_t *c) {
     gantry_scope_t *scope = gantry__model_scope(c->model, c->scope, 0);
     if (!scope) return;
+    gantry__numerics_enter(c->model->numerics, "the metrics");
     if (c->step == GANTRY__STEP_PREDICT)
         c->result = gantry_scope_keep(scope, gantry_identity(scope, join_outputs(c, scope)));
     else
         update_metrics(c, scope);
     gantry_status_t status = gantry_scope_end(scope);
     if (status != GANTRY_OK) (void)gantry__train_hand_on(c->scope, status);
-    if (c->step != GANTRY__STEP_TRAIN || has_failed(c)) return;
+    if (c->step != GANTRY__STEP_TRAIN || gantry__step_has_failed(c)) return;
+    if (c->share) {
+        c->result = gantry__worker_flatten(c);
+        return;
+    }
     apply_gradients(c);
     assign_updates(c);
+    check_update(c);
 }
 
 /* ---- the body ---- */
@@ -175,14 +306,17 @@ static void finish_step(gantry__step_call_t *c) {
 static void step_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
     const gantry__step_body_t *body = user;
     gantry__step_call_t call;
+    gantry_model_t *model = body->model;
+    model->numerics = model->checks_numerics ? gantry_check_numerics_begin(scope) : NULL;
     gantry_status_t status = gantry__step_init(&call, body, scope, inputs);
     if (gantry__train_hand_on(scope, status) == GANTRY_OK) {
-        for (size_t r = 0; r < call.replica_count && !has_failed(&call); ++r)
-            run_replica(&call, &call.replicas[r]);
-        if (!has_failed(&call)) finish_step(&call);
-        if (body->step == GANTRY__STEP_PREDICT) outputs[0] = call.result;
+        run_replicas(&call);
+        if (!gantry__step_has_failed(&call)) finish_step(&call);
+        if (call.result) outputs[0] = call.result;
     }
     gantry__step_deinit(&call);
+    gantry_check_numerics_end(model->numerics);
+    model->numerics = NULL;
 }
 
 /* ---- memory of a body's run ---- */
@@ -195,7 +329,29 @@ static gantry_status_t init_replica(gantry__step_call_t *c, size_t r) {
     replica->rows = first_row(c, r + 1) - replica->first;
     replica->inputs = gantry__train_alloc(c->model->input_count, sizeof *replica->inputs);
     replica->gradients = gantry__train_alloc(c->trained_count, sizeof *replica->gradients);
-    return replica->inputs && replica->gradients ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    replica->slices = gantry__train_alloc(c->trained_count, sizeof *replica->slices);
+    replica->joined = gantry__train_alloc(c->trained_count, sizeof *replica->joined);
+    replica->sources = gantry__train_alloc(c->trained_count, sizeof *replica->sources);
+    if (!replica->inputs || !replica->gradients || !replica->slices || !replica->joined ||
+        !replica->sources)
+        return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0, made = 0; i < c->model->variable_count; ++i) {
+        if (c->model->variables[i].weight->is_trained)
+            replica->sources[made++].variable = c->model->variables[i].copies[r];
+    }
+    return GANTRY_OK;
+}
+
+/* Gradients of several replicas, or processes, are added as dense ones. */
+static bool can_use_slices(const gantry_model_t *model, gantry__step_t step) {
+    bool adds_rows, profits = false;
+    if (step != GANTRY__STEP_TRAIN || model->replica_count > 1 || model->worker) return false;
+    for (size_t i = 0; i < model->variable_count; ++i) {
+        if (model->variables[i].weight->is_trained)
+            profits |= gantry__train_profits_by_slices(model->optimizer,
+                                                       model->variables[i].copies[0], &adds_rows);
+    }
+    return profits;
 }
 
 gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_body_t *body,
@@ -204,15 +360,19 @@ gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_bod
     const size_t all = model->replica_count, variables = model->variable_count;
     *c = (gantry__step_call_t){.model = model, .step = body->step, .scope = scope, .batch = inputs};
     c->sample_weights = body->has_weights ? inputs[model->input_count + 1] : NULL;
+    if (model->worker && body->step != GANTRY__STEP_PREDICT)
+        c->share = inputs[model->input_count + 1 + body->has_weights];
     c->rows = batch_of(inputs[0]);
+    c->uses_slices = can_use_slices(model, body->step);
     for (size_t i = 0; i < variables; ++i)
         c->trained_count += model->variables[i].weight->is_trained;
     c->replicas = gantry__train_alloc(all, sizeof *c->replicas);
-    c->list = gantry__train_alloc(variables + all + 1, sizeof *c->list);
-    c->sources = gantry__train_alloc(variables, sizeof *c->sources);
+    c->list = gantry__train_alloc(2 * variables + all + 1, sizeof *c->list);
+    c->order = gantry__train_alloc(variables, sizeof *c->order);
+    c->bucket_ends = gantry__train_alloc(variables, sizeof *c->bucket_ends);
     c->reduced = gantry__train_alloc(all * variables, sizeof *c->reduced);
     c->variables = gantry__train_alloc(variables, sizeof *c->variables);
-    if (!c->replicas || !c->list || !c->sources || !c->reduced || !c->variables)
+    if (!c->replicas || !c->list || !c->order || !c->bucket_ends || !c->reduced || !c->variables)
         return GANTRY_RESOURCE_EXHAUSTED;
     /* a replica without rows does nothing */
     for (size_t r = 0; r < all && (r == 0 || first_row(c, r) < c->rows); ++r) {
@@ -227,15 +387,23 @@ void gantry__step_deinit(gantry__step_call_t *c) {
         gantry__run_deinit(&c->replicas[r].run);
         gantry__train_free((void *)c->replicas[r].inputs);
         gantry__train_free((void *)c->replicas[r].gradients);
+        gantry__train_free((void *)c->replicas[r].joined);
+        gantry__train_free(c->replicas[r].sources);
+        gantry__train_free(c->replicas[r].slices);
     }
     gantry__train_free(c->replicas);
     gantry__train_free((void *)c->list);
-    gantry__train_free(c->sources);
+    gantry__train_free(c->order);
+    gantry__train_free(c->bucket_ends);
     gantry__train_free((void *)c->reduced);
     gantry__train_free((void *)c->variables);
 }
 
 /* ---- tracing and calling ---- */
+
+static size_t output_count(const gantry_model_t *model, gantry__step_t step) {
+    return step == GANTRY__STEP_PREDICT || (step == GANTRY__STEP_TRAIN && model->worker) ? 1 : 0;
+}
 
 static gantry_status_t trace_step(gantry_model_t *model, gantry__step_t step,
                                   const gantry_array_t *batch, size_t count) {
@@ -243,20 +411,21 @@ static gantry_status_t trace_step(gantry_model_t *model, gantry__step_t step,
     const gantry_function_options_t options = {.struct_size = sizeof options,
                                                .runs_eagerly = model->runs_eagerly};
     gantry__step_body_t *body = &model->bodies[step];
-    gantry_input_spec_t specs[GANTRY_MAX_COMPONENTS];
+    gantry_input_spec_t specs[GANTRY_MAX_COMPONENTS + 1];
     *body = (gantry__step_body_t){
         .model = model, .step = step, .has_weights = count > model->input_count + 1};
     for (size_t i = 0; i < count; ++i) {
         specs[i] = (gantry_input_spec_t){.dtype = batch[i].dtype, .shape = batch[i].shape};
         specs[i].shape.dims[0] = -1;
     }
+    if (model->worker && step != GANTRY__STEP_PREDICT)
+        specs[count++] = (gantry_input_spec_t){.name = "share", .dtype = model->dtype};
     return gantry_function_trace(model->runtime, names[step], step_body, body, specs, count,
-                                 step == GANTRY__STEP_PREDICT ? 1 : 0, &options,
-                                 &model->steps[step]);
+                                 output_count(model, step), &options, &model->steps[step]);
 }
 
-static gantry_status_t check_batch(const gantry_model_t *model, gantry__step_t step,
-                                   const gantry_array_t *batch, size_t count) {
+gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__step_t step,
+                                          const gantry_array_t *batch, size_t count) {
     const size_t least = model->input_count + (step == GANTRY__STEP_PREDICT ? 0 : 1);
     if (count < least)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
@@ -272,21 +441,38 @@ static gantry_status_t check_batch(const gantry_model_t *model, gantry__step_t s
                 model->name, i, (long long)(batch[i].shape.rank < 1 ? -1 : batch[i].shape.dims[0]),
                 (long long)batch[0].shape.dims[0]);
     }
-    return GANTRY_OK;
+    return gantry__model_check_ranges(model, step, batch);
+}
+
+/* The step's inputs, whose number becomes *count: arrays, then this process's share. */
+static void make_inputs(const gantry_model_t *model, gantry_scope_t *scope,
+                        const gantry_array_t *batch, const double *share, size_t *count,
+                        tensor **out_inputs) {
+    for (size_t i = 0; i < *count; ++i)
+        out_inputs[i] = gantry_constant(
+            scope, batch[i].dtype, batch[i].shape, batch[i].data,
+            (size_t)gantry_shape_elements(&batch[i].shape) * gantry_dtype_size(batch[i].dtype));
+    if (share) out_inputs[(*count)++] = gantry__train_constant(scope, model->dtype, *share);
 }
 
 gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
                                    gantry_scope_t *scope, const gantry_array_t *batch, size_t count,
                                    const gantry_tensor_t **out_result) {
-    tensor *inputs[GANTRY_MAX_COMPONENTS];
-    GANTRY__TRAIN_TRY(check_batch(model, step, batch, count));
+    tensor *inputs[GANTRY_MAX_COMPONENTS + 1];
+    gantry_array_t part[GANTRY_MAX_COMPONENTS];
+    const bool is_shared = model->worker && step != GANTRY__STEP_PREDICT;
+    double share;
+    GANTRY__TRAIN_TRY(gantry__model_check_batch(model, step, batch, count));
     const size_t most = model->input_count + (step == GANTRY__STEP_PREDICT ? 0 : 2);
     if (count > most) count = most;
+    if (is_shared) {
+        if (gantry__worker_take_rows(model->worker, batch, count, part, &share) == 0)
+            return GANTRY_OK;
+        batch = part;
+    }
+    if (model->checks_numerics) GANTRY__TRAIN_TRY(gantry__model_check_finite(model, batch, count));
     if (!model->steps[step]) GANTRY__TRAIN_TRY(trace_step(model, step, batch, count));
-    for (size_t i = 0; i < count; ++i)
-        inputs[i] = gantry_constant(
-            scope, batch[i].dtype, batch[i].shape, batch[i].data,
-            (size_t)gantry_shape_elements(&batch[i].shape) * gantry_dtype_size(batch[i].dtype));
+    make_inputs(model, scope, batch, is_shared ? &share : NULL, &count, inputs);
     return gantry_function_call(scope, model->steps[step], inputs, count, out_result,
-                                step == GANTRY__STEP_PREDICT ? 1 : 0);
+                                output_count(model, step));
 }

@@ -5,7 +5,9 @@
 
 #include <gantry_train/tape.h>
 
+#include "train/loss/logits.h"
 #include "train/model/model_state.h"
+#include "train/tape/backprop.h"
 
 /* The work of one replica. */
 typedef struct gantry__replica_t {
@@ -13,7 +15,16 @@ typedef struct gantry__replica_t {
     int64_t first, rows;            /* its part of the batch */
     const gantry_tensor_t **inputs; /* its part of the model's inputs */
     const gantry_tensor_t *output, *loss;
-    const gantry_tensor_t **gradients; /* of trained variables; NULL: none */
+    gantry__logits_t logits;           /* behind the output */
+    const gantry_tensor_t *mask;       /* of the output; NULL: none */
+    const gantry_tensor_t **gradients; /* of trained variables; NULL: none, or slices */
+    gantry_gradient_t *slices;         /* the same of a step that uses slices */
+    /* of TRAIN, while it is recorded */
+    gantry_scope_t *scope;
+    gantry_tape_t *tape;
+    gantry__backprop_t *backprop;
+    gantry_source_t *sources;       /* trained variables */
+    const gantry_tensor_t **joined; /* the gradients of each bucket, one behind another */
 } gantry__replica_t;
 
 typedef struct gantry__step_call_t {
@@ -22,16 +33,20 @@ typedef struct gantry__step_call_t {
     gantry_scope_t *scope;
     const gantry_tensor_t *const *batch; /* inputs, labels */
     const gantry_tensor_t *sample_weights;
+    const gantry_tensor_t *share; /* of this process of several, of all rows; NULL: one process */
     int64_t rows;
     gantry__replica_t *replicas;
     size_t replica_count; /* that have rows */
     size_t trained_count; /* trained variables */
-    /* room: tensors to join, what gradients are of, gradients by replica and trained variable */
+    size_t *order;        /* these, as the backward pass completes their gradients */
+    size_t *bucket_ends;  /* of each bucket the end of its variables in `order` */
+    size_t bucket_count;
+    bool uses_slices; /* one replica, and the optimizer profits by them */
+    /* room: tensors to join, gradients by replica and trained variable */
     const gantry_tensor_t **list;
-    gantry_source_t *sources;
     const gantry_tensor_t **reduced;
     gantry_variable_t **variables;
-    const gantry_tensor_t *result; /* of PREDICT */
+    const gantry_tensor_t *result; /* of PREDICT; of TRAIN in several processes */
 } gantry__step_call_t;
 
 /* After a failure gantry__step_deinit is called, too. */
@@ -39,12 +54,27 @@ gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_bod
                                   gantry_scope_t *scope, const gantry_tensor_t *const *inputs);
 void gantry__step_deinit(gantry__step_call_t *c);
 
-/* ---- all-reduce: reduce.c ---- */
+/* ---- one replica: step.c ---- */
 
-/* Adds the replicas' gradients: fills c->reduced for every replica. A variable without a gradient
- * on all replicas has none. */
-void gantry__step_reduce(gantry__step_call_t *c);
+/* Forward: begins the replica's scope, and of TRAIN its backward pass. */
+void gantry__step_begin_replica(gantry__step_call_t *c, gantry__replica_t *replica);
+/* Ends its scope; what is needed of it moves to the step's. */
+void gantry__step_end_replica(gantry__step_call_t *c, gantry__replica_t *replica);
+/* A failure, once for each, becomes the step's. */
+void gantry__step_note(gantry__step_call_t *c, gantry_status_t status);
+bool gantry__step_has_failed(const gantry__step_call_t *c);
+
+/* ---- forward, backward and all-reduce of all replicas: reduce.c ---- */
+
+/* Runs all replicas and adds their gradients: fills c->reduced for every replica of the model. A
+ * variable without a gradient has none on all replicas. */
+void gantry__step_train_replicas(gantry__step_call_t *c);
 /* The mean, by rows, of the new values of a variable that is not trained. */
 const gantry_tensor_t *gantry__step_mean_update(gantry__step_call_t *c, size_t variable);
+
+/* ---- several processes: worker_step.c ---- */
+
+/* The vector that the processes add; the step's scope owns it. */
+const gantry_tensor_t *gantry__worker_flatten(gantry__step_call_t *c);
 
 #endif

@@ -1,32 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of layers. */
+/* The table of layers, as Keras prints it on a terminal of 80 columns. */
+#include "train/model/summary.h"
+
 #include <stdio.h>
-#include <string.h>
 
 #include "train/base/fail.h"
-#include "train/model/model_state.h"
+#include "train/base/memory.h"
 
-typedef struct page_t {
-    char *out;
-    size_t room, length; /* length: of the whole text */
-} page_t;
-
-static void put(page_t *page, const char *text) {
-    for (const char *at = text; *at; ++at, ++page->length) {
-        if (page->length + 1 < page->room) page->out[page->length] = *at;
-    }
-}
-
-static void put_row(page_t *page, const char *name, const char *shape, const char *parameters) {
-    char text[256];
-    (void)snprintf(text, sizeof text, "| %-31.31s | %-22.22s | %13.13s |\n", name, shape,
-                   parameters);
-    put(page, text);
-}
-
-static void put_rule(page_t *page) {
-    put(page, "+---------------------------------+------------------------+---------------+\n");
-}
+/* ---- numbers ---- */
 
 /* "12,345" */
 static void format_count(int64_t count, char *out, size_t room) {
@@ -40,77 +21,188 @@ static void format_count(int64_t count, char *out, size_t room) {
     out[used] = '\0';
 }
 
-/* "(None, 10)" */
-static void format_shape(const gantry_shape_t *shape, char *out, size_t room) {
-    size_t used = (size_t)snprintf(out, room, "(");
-    for (int32_t d = 0; d < shape->rank && used < room; ++d) {
-        const char *gap = d > 0 ? ", " : "";
-        used += (size_t)(shape->dims[d] < 0 ? snprintf(out + used, room - used, "%sNone", gap)
-                                            : snprintf(out + used, room - used, "%s%lld", gap,
-                                                       (long long)shape->dims[d]));
-    }
-    if (used < room) (void)snprintf(out + used, room - used, "%s)", shape->rank == 1 ? "," : "");
+/* "1.50 KB" */
+static void format_bytes(double bytes, char *out, size_t room) {
+    static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
+    size_t unit = 0;
+    for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof units[0]; ++unit) bytes /= 1024;
+    (void)snprintf(out, room, "%.2f %s", bytes, units[unit]);
 }
 
 static int64_t count_parameters(const gantry_layer_t *layer, bool trained, bool others) {
     int64_t count = 0;
-    for (size_t i = 0; i < layer->weight_count; ++i) {
+    for (size_t i = 0; layer && i < layer->weight_count; ++i) {
         if (layer->weights[i].is_trained ? trained : others)
             count += gantry_shape_elements(&layer->weights[i].shape);
     }
     return count;
 }
 
-static void put_layers(page_t *page, const gantry_model_t *model) {
-    char name[160], shape[128], parameters[32];
-    for (size_t v = 0; v < model->value_count; ++v) {
-        const gantry__value_t *value = &model->values[v];
-        if (!value->layer && model->is_sequential) continue;
-        (void)snprintf(name, sizeof name, "%s (%s)",
-                       value->layer ? gantry_layer_name(value->layer) : "input",
-                       value->layer ? value->layer->kind.name : "InputLayer");
-        format_shape(&value->shape, shape, sizeof shape);
-        format_count(value->layer ? count_parameters(value->layer, true, true) : 0, parameters,
-                     sizeof parameters);
-        put_row(page, name, shape, parameters);
-        put_rule(page);
+/* ---- cells of a row ---- */
+
+/* "input_layer", "input_layer_1", or the layer's. */
+static void add_name(gantry__text_t *text, const gantry_model_t *model, size_t value) {
+    char number[32] = "";
+    if (model->values[value].layer) {
+        gantry__text_add(text, gantry_layer_name(model->values[value].layer));
+        return;
     }
+    if (value > 0) (void)snprintf(number, sizeof number, "_%zu", value);
+    gantry__text_add(text, "input_layer");
+    gantry__text_add(text, number);
 }
 
-static void put_total(page_t *page, const gantry_model_t *model, const char *what, bool trained,
-                      bool others) {
+/* "dense (Dense)" */
+static void add_title(gantry__text_t *text, const gantry_model_t *model, size_t value) {
+    const gantry_layer_t *layer = model->values[value].layer;
+    add_name(text, model, value);
+    gantry__text_add(text, " (");
+    gantry__text_add(text, layer ? layer->kind.name : "InputLayer");
+    gantry__text_add(text, ")");
+}
+
+/* "(None, 10)" */
+static void add_shape(gantry__text_t *text, const gantry_shape_t *shape) {
+    char size[32];
+    for (int32_t d = 0; d < shape->rank; ++d) {
+        (void)snprintf(size, sizeof size, "%lld", (long long)shape->dims[d]);
+        gantry__text_add(text, d == 0 ? "(" : ", ");
+        gantry__text_add(text, shape->dims[d] < 0 ? "None" : size);
+    }
+    gantry__text_add(text, shape->rank > 0 ? ")" : "()");
+}
+
+/* The last call of a value's layer; of an input, the value. */
+static size_t last_call(const gantry_model_t *model, size_t value) {
+    const gantry_layer_t *layer = model->values[value].layer;
+    for (size_t v = value + 1; layer && v < model->value_count; ++v) {
+        if (model->values[v].layer == layer && model->values[v].part == 0) value = v;
+    }
+    return value;
+}
+
+/* Several outputs: "[(None, 2), (None, 2)]". */
+static void add_shapes(gantry__text_t *text, const gantry_model_t *model, size_t value) {
+    const gantry__value_t *last = &model->values[last_call(model, value)];
+    const size_t count = last->layer ? gantry__layer_outputs(last->layer) : 1;
+    if (count > 1) gantry__text_add(text, "[");
+    for (size_t i = 0; i < count; ++i) {
+        if (i > 0) gantry__text_add(text, ", ");
+        add_shape(text, &last[i].shape);
+    }
+    if (count > 1) gantry__text_add(text, "]");
+}
+
+/* "dense[0][1]": the second output of the first call. */
+static void add_source(gantry__text_t *text, const gantry_model_t *model, size_t value) {
+    const gantry__value_t *source = &model->values[value];
+    size_t calls = 0;
+    char place[64];
+    for (size_t v = 0; source->layer && v + source->part < value; ++v)
+        calls += model->values[v].layer == source->layer && model->values[v].part == 0;
+    (void)snprintf(place, sizeof place, "[%zu][%zu]", calls, source->part);
+    if (text->length > 0) gantry__text_add(text, ", ");
+    add_name(text, model, value);
+    gantry__text_add(text, place);
+}
+
+static void add_sources(gantry__text_t *text, const gantry_model_t *model, size_t value) {
+    const gantry_layer_t *layer = model->values[value].layer;
+    for (size_t v = value; layer && v < model->value_count; ++v) {
+        const gantry__value_t *call = &model->values[v];
+        for (size_t i = 0; call->layer == layer && i < call->input_count; ++i)
+            add_source(text, model, (size_t)call->inputs[i]);
+    }
+    if (text->length == 0) gantry__text_add(text, "-");
+}
+
+/* ---- rows ---- */
+
+enum { NAME = 0, SHAPE = 1, PARAMETERS = 2, SOURCES = 3 };
+
+static gantry_status_t put_layer(const gantry__table_t *table, const gantry_model_t *model,
+                                 size_t value) {
+    gantry__text_t texts[GANTRY__SUMMARY_COLUMNS] = {{.bytes = NULL}};
+    const char *cells[GANTRY__SUMMARY_COLUMNS];
+    char number[32];
+    bool has_failed = false;
+    add_title(&texts[NAME], model, value);
+    add_shapes(&texts[SHAPE], model, value);
+    format_count(count_parameters(model->values[value].layer, true, true), number, sizeof number);
+    gantry__text_add(&texts[PARAMETERS], number);
+    add_sources(&texts[SOURCES], model, value);
+    for (size_t i = 0; i < GANTRY__SUMMARY_COLUMNS; ++i) {
+        has_failed = has_failed || texts[i].has_failed;
+        cells[i] = texts[i].bytes;
+    }
+    if (!has_failed) gantry__table_put_row(table, cells, false);
+    for (size_t i = 0; i < GANTRY__SUMMARY_COLUMNS; ++i) gantry__train_free(texts[i].bytes);
+    return has_failed ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_OK;
+}
+
+static gantry_status_t put_table(const gantry__table_t *table, const gantry_model_t *model,
+                                 const size_t *rows, size_t count) {
+    static const char *const head[] = {"Layer (type)", "Output Shape", "Param #", "Connected to"};
+    gantry__table_put_rule(table, GANTRY__RULE_TOP);
+    gantry__table_put_row(table, head, true);
+    gantry__table_put_rule(table, GANTRY__RULE_HEAD);
+    for (size_t i = 0; i < count; ++i) {
+        GANTRY__TRAIN_TRY(put_layer(table, model, rows[i]));
+        gantry__table_put_rule(table, i + 1 < count ? GANTRY__RULE_ROW : GANTRY__RULE_BOTTOM);
+    }
+    return GANTRY_OK;
+}
+
+/* A sequential model has a row for each layer, in their order. */
+static gantry_status_t find_rows(const gantry_model_t *model, size_t *rows, size_t *out_count,
+                                 bool *out_is_chain) {
+    if (!model->is_sequential) return gantry__summary_order(model, rows, out_count, out_is_chain);
+    *out_is_chain = true;
+    *out_count = model->value_count - 1;
+    for (size_t i = 0; i < *out_count; ++i) rows[i] = i + 1;
+    return GANTRY_OK;
+}
+
+static gantry_status_t put_layers(gantry__page_t *page, const gantry_model_t *model) {
+    const gantry__table_t chain = {page, 3, {31, 22, 13}, PARAMETERS};
+    const gantry__table_t graph = {page, 4, {19, 17, 10, 17}, PARAMETERS};
+    size_t count;
+    bool is_chain;
+    size_t *rows = gantry__train_alloc(model->value_count, sizeof *rows);
+    if (!rows) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = find_rows(model, rows, &count, &is_chain);
+    if (status == GANTRY_OK) status = put_table(is_chain ? &chain : &graph, model, rows, count);
+    gantry__train_free(rows);
+    return status;
+}
+
+/* ---- the summary ---- */
+
+static void put_total(gantry__page_t *page, const gantry_model_t *model, const char *what,
+                      bool trained, bool others) {
     int64_t count = 0;
-    char number[32], text[160];
+    char number[32], bytes[64], text[160];
     for (size_t i = 0; i < model->layer_count; ++i)
         count += count_parameters(model->layers[i], trained, others);
-    const double bytes = (double)count * (double)gantry_dtype_size(model->dtype);
     format_count(count, number, sizeof number);
-    if (bytes < 1024)
-        (void)snprintf(text, sizeof text, " %s: %s (%.2f B)\n", what, number, bytes);
-    else if (bytes < 1024.0 * 1024)
-        (void)snprintf(text, sizeof text, " %s: %s (%.2f KB)\n", what, number, bytes / 1024);
-    else
-        (void)snprintf(text, sizeof text, " %s: %s (%.2f MB)\n", what, number,
-                       bytes / (1024.0 * 1024));
-    put(page, text);
+    format_bytes((double)count * (double)gantry_dtype_size(model->dtype), bytes, sizeof bytes);
+    (void)snprintf(text, sizeof text, " %s: %s (%s)\n", what, number, bytes);
+    gantry__page_put(page, text);
 }
 
 gantry_status_t gantry_model_summary(const gantry_model_t *model, char *out, size_t out_bytes,
                                      size_t *out_needed) {
-    page_t page = {.out = out, .room = out ? out_bytes : 0};
-    char title[256];
+    gantry__page_t page = {.out = out, .room = out ? out_bytes : 0};
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_summary"));
     if (!model->is_built)
         return gantry__train_fail(
             GANTRY_FAILED_PRECONDITION,
             "gantry_model_summary: model %s is not built; gantry_model_build makes its weights",
             model->name);
-    (void)snprintf(title, sizeof title, "Model: \"%s\"\n", model->name);
-    put(&page, title);
-    put_rule(&page);
-    put_row(&page, "Layer (type)", "Output Shape", "Param #");
-    put_rule(&page);
-    put_layers(&page, model);
+    gantry__page_put(&page, "Model: \"");
+    gantry__page_put(&page, model->name);
+    gantry__page_put(&page, "\"\n");
+    GANTRY__TRAIN_TRY(put_layers(&page, model));
     put_total(&page, model, "Total params", true, true);
     put_total(&page, model, "Trainable params", true, false);
     put_total(&page, model, "Non-trainable params", false, true);

@@ -7,6 +7,9 @@
  *                       is known before the updates; each of them multiplies in its pass. A norm
  *                       that is not finite makes all weights NaN, as in Keras
  *
+ * Slices are clipped before those of one row are added, and each counts in a norm by itself, as in
+ * Keras on TensorFlow.
+ *
  * Norms are computed in float32, or in float64 for float64. Zeros between places add nothing. */
 #include "train/optimizer/optimizer_state.h"
 
@@ -59,14 +62,29 @@ static const gantry_tensor_t *gradient_of(gantry_scope_t *scope,
 /* ---- the norm of all ---- */
 
 /* The sum of all squares, on the first used home's device and of its type. */
+static const gantry_tensor_t *group_squares(const gantry_optimizer_t *optimizer,
+                                            const gantry__train_group_t *group) {
+    const gantry__train_home_t *home = &optimizer->homes[group->home];
+    if (!group->is_sparse) return squares(home->step.scope, group->gradient, home->dtype);
+    const gantry_tensor_t *sum = NULL;
+    for (uint32_t k = 0; k < group->member_count; ++k) {
+        const gantry__train_member_t *member = &optimizer->members[group->first_member + k];
+        if (!gantry__train_has_gradient(member)) continue;
+        const gantry_tensor_t *own = squares(
+            home->step.scope, member->values ? member->values : member->gradient, home->dtype);
+        sum = sum ? gantry_add(home->step.scope, sum, own) : own;
+    }
+    return sum;
+}
+
 static const gantry_tensor_t *all_squares(const gantry_optimizer_t *optimizer) {
     const gantry__train_home_t *first = gantry__train_first_home(optimizer);
     const gantry_tensor_t *sum = NULL;
     for (size_t i = 0; i < optimizer->group_count; ++i) {
         const gantry__train_group_t *group = &optimizer->groups[i];
         const gantry__train_home_t *home = &optimizer->homes[group->home];
-        if (!group->gradient) continue;
-        const gantry_tensor_t *own = squares(home->step.scope, group->gradient, home->dtype);
+        if (!group->has_gradient) continue;
+        const gantry_tensor_t *own = group_squares(optimizer, group);
         if (home->step.scalar_dtype != first->step.scalar_dtype)
             own = gantry_cast(first->step.scope, own, first->step.scalar_dtype);
         sum = sum ? gantry_add(first->step.scope, sum, own) : own;
@@ -92,20 +110,60 @@ static void set_scales(gantry_optimizer_t *optimizer) {
     }
 }
 
+/* ---- gathering ---- */
+
+const gantry_tensor_t *gantry__train_clip(gantry_scope_t *scope, const gantry__train_home_t *home,
+                                          const gantry_tensor_t *gradient) {
+    if (home->scale) return gantry_mul(scope, gradient, home->scale);
+    if (!home->clip[0]) return gradient;
+    return gantry_clip_by_value(scope, gradient, home->clip[0], home->clip[1]);
+}
+
+static void look_at_group(const gantry_optimizer_t *optimizer, gantry__train_group_t *group) {
+    group->has_gradient = group->is_sparse = false;
+    for (uint32_t k = 0; k < group->member_count; ++k) {
+        const gantry__train_member_t *member = &optimizer->members[group->first_member + k];
+        group->has_gradient |= gantry__train_has_gradient(member);
+        group->is_sparse |= member->values != NULL;
+    }
+}
+
+static void gather_group(const gantry_optimizer_t *optimizer, gantry__train_group_t *group) {
+    const gantry__train_home_t *home = &optimizer->homes[group->home];
+    gantry__train_member_t *members = &optimizer->members[group->first_member];
+    group->gradient = NULL;
+    if (!group->has_gradient || group->is_sparse) return;
+    group->gradient =
+        gantry__train_is_joined(group)
+            ? gantry__train_join(home->step.scope, optimizer, group, home->dtype, gradient_of)
+            : gradient_of(home->step.scope, optimizer, members);
+}
+
+/* Members of a sparse group are clipped before slices of one row are added. */
+static void clip_members(const gantry_optimizer_t *optimizer, const gantry__train_group_t *group,
+                         bool by_own_norm) {
+    const gantry__train_home_t *home = &optimizer->homes[group->home];
+    const double most = optimizer->settings.clipnorm;
+    for (uint32_t k = 0; k < group->member_count; ++k) {
+        gantry__train_member_t *member = &optimizer->members[group->first_member + k];
+        const gantry_tensor_t **gradient = member->values ? &member->values : &member->gradient;
+        if (!*gradient) continue;
+        if (!by_own_norm)
+            *gradient = gantry__train_clip(home->step.scope, home, *gradient);
+        else if (most > 0)
+            *gradient = clip_norm(home->step.scope, *gradient, most);
+    }
+}
+
 void gantry__train_gather_gradients(gantry_optimizer_t *optimizer) {
     for (size_t i = 0; i < optimizer->group_count; ++i) {
         gantry__train_group_t *group = &optimizer->groups[i];
-        const gantry__train_home_t *home = &optimizer->homes[group->home];
-        gantry__train_member_t *members = &optimizer->members[group->first_member];
-        bool has_gradient = false;
-        for (uint32_t k = 0; k < group->member_count; ++k)
-            has_gradient |= members[k].gradient != NULL;
-        group->gradient = NULL;
-        if (!has_gradient) continue;
-        group->gradient =
-            gantry__train_is_joined(group)
-                ? gantry__train_join(home->step.scope, optimizer, group, home->dtype, gradient_of)
-                : gradient_of(home->step.scope, optimizer, members);
+        look_at_group(optimizer, group);
+        gather_group(optimizer, group);
+        if (group->is_sparse) clip_members(optimizer, group, true);
     }
     if (optimizer->settings.global_clipnorm > 0) set_scales(optimizer);
+    for (size_t i = 0; i < optimizer->group_count; ++i) {
+        if (optimizer->groups[i].is_sparse) clip_members(optimizer, &optimizer->groups[i], false);
+    }
 }

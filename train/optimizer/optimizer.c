@@ -140,6 +140,16 @@ static void list(listing_t *listing, gantry_variable_t *variable) {
     ++listing->count;
 }
 
+static void list_home(listing_t *listing, const gantry_optimizer_t *optimizer, size_t home) {
+    list(listing, optimizer->homes[home].iteration);
+    list(listing, optimizer->homes[home].rate);
+    list(listing, optimizer->homes[home].carried);
+    for (size_t i = 0; i < optimizer->group_count; ++i) {
+        for (size_t k = 0; optimizer->groups[i].home == home && k < optimizer->slot_count; ++k)
+            list(listing, optimizer->groups[i].slots[k]);
+    }
+}
+
 gantry_status_t gantry_optimizer_get_variables(gantry_optimizer_t *optimizer, size_t capacity,
                                                gantry_variable_t **out_variables,
                                                size_t *out_count) {
@@ -148,15 +158,7 @@ gantry_status_t gantry_optimizer_get_variables(gantry_optimizer_t *optimizer, si
     if (!out_count) return fail_null(function, "out_count");
     if (!out_variables && capacity > 0) return fail_null(function, "out_variables");
     listing_t listing = {.out = out_variables, .capacity = capacity};
-    for (size_t i = 0; i < optimizer->home_count; ++i) {
-        list(&listing, optimizer->homes[i].iteration);
-        list(&listing, optimizer->homes[i].rate);
-        list(&listing, optimizer->homes[i].carried);
-    }
-    for (size_t i = 0; i < optimizer->group_count; ++i) {
-        for (size_t k = 0; k < optimizer->slot_count; ++k)
-            list(&listing, optimizer->groups[i].slots[k]);
-    }
+    for (size_t i = 0; i < optimizer->home_count; ++i) list_home(&listing, optimizer, i);
     *out_count = listing.count;
     return GANTRY_OK;
 }

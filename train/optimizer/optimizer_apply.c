@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One step: checks, then all new values on all devices, then all assignments. Ops that fail before
- * the assignments leave every variable as it was. In a trace, where no op runs, each group is
+ * the assignments leave every variable as it was. Rows of variables are updated in place, before
+ * the assignments. In a trace, where no op runs, each group is
  * assigned at once, so that a call frees the old values early, and the next group's new values can
  * take their memory.
  *
@@ -12,41 +13,73 @@
 
 #include "train/base/fail.h"
 #include "train/optimizer/optimizer_state.h"
+#include "train/tape/slices.h"
+
+/* The gradients of a call: one of both lists. */
+typedef struct given_t {
+    const gantry_tensor_t *const *dense;
+    const gantry_gradient_t *any;
+    const char *call;
+} given_t;
 
 /* ---- checks ---- */
 
 static gantry_status_t refuse_gradient(gantry_scope_t *scope, const gantry_variable_t *variable,
-                                       const gantry_tensor_t *gradient) {
+                                       const gantry_gradient_t *gradient, const char *call) {
     char wanted[256], got[256];
+    const gantry_tensor_t *typed = gradient->dense ? gradient->dense : gradient->values;
     (void)gantry_shape_format(gantry_variable_shape(variable), wanted, sizeof wanted);
-    (void)gantry_shape_format(gantry_tensor_shape(gradient), got, sizeof got);
+    (void)gantry_shape_format(&gradient->shape, got, sizeof got);
     return gantry__train_refuse(
         scope,
-        "gantry_optimizer_apply: the gradient of variable %s is %s%s; the variable's type and shape are accepted: %s%s",
-        gantry_variable_name(variable), gantry_dtype_name(gantry_tensor_dtype(gradient)), got,
+        "%s: the gradient of variable %s is %s%s; the variable's type and shape are accepted: %s%s",
+        call, gantry_variable_name(variable), gantry_dtype_name(gantry_tensor_dtype(typed)), got,
         gantry_dtype_name(gantry_variable_dtype(variable)), wanted);
+}
+
+static gantry_status_t check_gradient(gantry_scope_t *scope, const gantry_variable_t *variable,
+                                      const gantry_gradient_t *gradient, const char *call) {
+    const gantry_tensor_t *typed = gradient->dense ? gradient->dense : gradient->values;
+    if (gantry__is_sparse(gradient)) {
+        char what[GANTRY__TRAIN_MESSAGE_BYTES / 2];
+        (void)snprintf(what, sizeof what, "%s: the gradient of variable %s", call,
+                       gantry_variable_name(variable));
+        GANTRY__TRAIN_TRY(gantry__slices_check(scope, gradient, what));
+    }
+    if (!typed || (gantry_tensor_dtype(typed) == gantry_variable_dtype(variable) &&
+                   gantry_shape_equal(&gradient->shape, gantry_variable_shape(variable))))
+        return GANTRY_OK;
+    return refuse_gradient(scope, variable, gradient, call);
+}
+
+static gantry_gradient_t gradient_at(const given_t *given, size_t i) {
+    gantry_gradient_t gradient = {.dense = NULL};
+    if (given->any)
+        gradient = given->any[i];
+    else
+        gradient.dense = given->dense[i];
+    if (gradient.dense) gradient.shape = *gantry_tensor_shape(gradient.dense);
+    return gradient;
 }
 
 static gantry_status_t give_gradient(const gantry_optimizer_t *optimizer, gantry_scope_t *scope,
                                      const gantry_variable_t *variable,
-                                     const gantry_tensor_t *gradient) {
+                                     const gantry_gradient_t *gradient, const char *call) {
     gantry__train_member_t *member =
         variable ? gantry__train_find_member(optimizer, variable) : NULL;
     if (!member)
         return gantry__train_refuse(
             scope,
-            "gantry_optimizer_apply: Unknown variable: %s. Optimizer %s can only be called for the variables it was originally built with",
-            variable ? gantry_variable_name(variable) : "NULL", optimizer->rule->name);
+            "%s: Unknown variable: %s. Optimizer %s can only be called for the variables it was originally built with",
+            call, variable ? gantry_variable_name(variable) : "NULL", optimizer->rule->name);
     if (member->is_given)
-        return gantry__train_refuse(
-            scope, "gantry_optimizer_apply: variable %s is given twice; each is accepted once",
-            gantry_variable_name(variable));
-    if (gradient &&
-        (gantry_tensor_dtype(gradient) != gantry_variable_dtype(variable) ||
-         !gantry_shape_equal(gantry_tensor_shape(gradient), gantry_variable_shape(variable))))
-        return refuse_gradient(scope, variable, gradient);
+        return gantry__train_refuse(scope, "%s: variable %s is given twice; each is accepted once",
+                                    call, gantry_variable_name(variable));
+    GANTRY__TRAIN_TRY(check_gradient(scope, variable, gradient, call));
     member->is_given = true;
-    member->gradient = gradient;
+    member->gradient = gradient->dense;
+    member->values = gradient->values;
+    member->indices = gradient->indices;
     return GANTRY_OK;
 }
 
@@ -63,33 +96,35 @@ static void use_homes(gantry_optimizer_t *optimizer) {
 }
 
 static gantry_status_t give_gradients(gantry_optimizer_t *optimizer, gantry_scope_t *scope,
-                                      gantry_variable_t *const *variables,
-                                      const gantry_tensor_t *const *gradients, size_t count) {
+                                      gantry_variable_t *const *variables, const given_t *given,
+                                      size_t count) {
     bool has_gradient = false;
     for (size_t i = 0; i < optimizer->member_count; ++i) {
-        optimizer->members[i].gradient = NULL;
-        optimizer->members[i].is_given = false;
+        gantry__train_member_t *member = &optimizer->members[i];
+        member->gradient = member->values = member->indices = NULL;
+        member->is_given = false;
     }
     for (size_t i = 0; i < count; ++i) {
-        GANTRY__TRAIN_TRY(give_gradient(optimizer, scope, variables[i], gradients[i]));
-        has_gradient |= gradients[i] != NULL;
+        const gantry_gradient_t gradient = gradient_at(given, i);
+        GANTRY__TRAIN_TRY(give_gradient(optimizer, scope, variables[i], &gradient, given->call));
+        has_gradient |= gradient.dense || gradient.values;
     }
     use_homes(optimizer);
     if (has_gradient) return GANTRY_OK;
-    return gantry__train_refuse(scope,
-                                "gantry_optimizer_apply: No gradients provided for any variable.");
+    return gantry__train_refuse(scope, "%s: No gradients provided for any variable.", given->call);
 }
 
 /* In the scope of a trace, the optimizer's variables cannot be made. */
 static gantry_status_t build_first(gantry_optimizer_t *optimizer, gantry_scope_t *scope,
-                                   gantry_variable_t *const *variables, size_t count) {
+                                   gantry_variable_t *const *variables, size_t count,
+                                   const char *call) {
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     gantry_status_t status = gantry_optimizer_build(optimizer, scope, variables, count);
     if (status != GANTRY_FAILED_PRECONDITION) return status;
     (void)snprintf(
         text, sizeof text,
-        "gantry_optimizer_apply: optimizer %s is not built; gantry_optimizer_build before the trace builds it (%.512s)",
-        optimizer->rule->name, gantry_scope_message(scope));
+        "%s: optimizer %s is not built; gantry_optimizer_build before the trace builds it (%.512s)",
+        call, optimizer->rule->name, gantry_scope_message(scope));
     gantry_scope_clear(scope);
     return gantry_scope_fail(scope, status, text);
 }
@@ -163,7 +198,7 @@ static const gantry_tensor_t *mask_of(gantry_scope_t *scope, const gantry_optimi
                                       gantry__train_member_t *member) {
     (void)optimizer;
     const bool yes = true;
-    if (!member->gradient) return NULL;
+    if (!gantry__train_has_gradient(member)) return NULL;
     return gantry_fill(scope, GANTRY_SHAPE(member->elements),
                        gantry_constant(scope, GANTRY_BOOL, GANTRY_SCALAR, &yes, sizeof yes));
 }
@@ -171,17 +206,9 @@ static const gantry_tensor_t *mask_of(gantry_scope_t *scope, const gantry_optimi
 static bool misses_gradients(const gantry_optimizer_t *optimizer,
                              const gantry__train_group_t *group) {
     for (uint32_t i = 0; i < group->member_count; ++i) {
-        if (!optimizer->members[group->first_member + i].gradient) return true;
+        if (!gantry__train_has_gradient(&optimizer->members[group->first_member + i])) return true;
     }
     return false;
-}
-
-/* Clips that remain. */
-static const gantry_tensor_t *clip(gantry_scope_t *scope, const gantry__train_home_t *home,
-                                   const gantry_tensor_t *gradient) {
-    if (home->scale) return gantry_mul(scope, gradient, home->scale);
-    if (!home->clip[0]) return gradient;
-    return gantry_clip_by_value(scope, gradient, home->clip[0], home->clip[1]);
 }
 
 static const gantry_tensor_t *read_weights(gantry_scope_t *scope,
@@ -212,7 +239,7 @@ static void set_members(gantry_scope_t *scope, const gantry_optimizer_t *optimiz
     for (uint32_t i = 0; i < group->member_count; ++i) {
         gantry__train_member_t *member = &optimizer->members[group->first_member + i];
         const gantry_tensor_t *part = weights;
-        if (!member->gradient) continue;
+        if (!gantry__train_has_gradient(member)) continue;
         if (gantry__train_is_joined(group)) {
             part = gantry_slice(scope, weights, &member->first, &member->elements);
             part = gantry_reshape(scope, part, *gantry_variable_shape(member->variable));
@@ -227,9 +254,15 @@ static void compute_group(gantry_scope_t *scope, const gantry_optimizer_t *optim
     const gantry_tensor_t *slots[GANTRY__TRAIN_MOST_SLOTS], *new_slots[GANTRY__TRAIN_MOST_SLOTS];
     for (size_t i = 0; i < optimizer->slot_count; ++i)
         slots[i] = gantry_variable_read(scope, group->slots[i]);
-    const gantry_tensor_t *gradient = clip(scope, home, group->gradient);
-    const gantry_tensor_t *weights = optimizer->rule->update(
-        scope, &home->step, read_weights(scope, optimizer, group), gradient, slots, new_slots);
+    gantry__train_now_t now = {.slots = slots};
+    if (group->is_sparse) {
+        gantry__train_make_dense(scope, optimizer, group, &now);
+    } else {
+        now.gradient = gantry__train_clip(scope, home, group->gradient);
+        if (optimizer->rule->size_of) now.sizes = optimizer->rule->size_of(scope, now.gradient);
+    }
+    now.weights = read_weights(scope, optimizer, group);
+    const gantry_tensor_t *weights = optimizer->rule->update(scope, &home->step, &now, new_slots);
     if (gantry_scope_status(scope) != GANTRY_OK) return;
     keep_slots(scope, optimizer, group, slots, new_slots);
     for (size_t i = 0; i < optimizer->slot_count; ++i)
@@ -256,13 +289,21 @@ static void assign_group(const gantry_optimizer_t *optimizer, const gantry__trai
         (void)gantry_variable_assign(scope, group->slots[i], group->new_slots[i]);
     for (uint32_t i = 0; i < group->member_count; ++i) {
         gantry__train_member_t *member = &optimizer->members[group->first_member + i];
-        if (member->gradient) (void)gantry_variable_assign(scope, member->variable, member->value);
+        if (gantry__train_has_gradient(member))
+            (void)gantry_variable_assign(scope, member->variable, member->value);
     }
 }
 
+/* Updates of rows, which may fail, are first. */
 static void assign_groups(const gantry_optimizer_t *optimizer) {
-    for (size_t i = 0; i < optimizer->group_count; ++i) {
-        if (optimizer->groups[i].gradient) assign_group(optimizer, &optimizer->groups[i]);
+    for (size_t i = 0; i < optimizer->group_count && !has_failed(optimizer); ++i) {
+        if (gantry__train_updates_rows(optimizer, &optimizer->groups[i]))
+            gantry__train_update_rows(optimizer, &optimizer->groups[i]);
+    }
+    for (size_t i = 0; i < optimizer->group_count && !has_failed(optimizer); ++i) {
+        const gantry__train_group_t *group = &optimizer->groups[i];
+        if (group->has_gradient && !gantry__train_updates_rows(optimizer, group))
+            assign_group(optimizer, group);
     }
 }
 
@@ -279,7 +320,11 @@ static void assign_scalars(const gantry_optimizer_t *optimizer) {
 static void update_groups(gantry_optimizer_t *optimizer, bool assigns) {
     for (size_t i = 0; i < optimizer->group_count; ++i) {
         gantry__train_group_t *group = &optimizer->groups[i];
-        if (!group->gradient) continue;
+        if (!group->has_gradient) continue;
+        if (gantry__train_updates_rows(optimizer, group)) {
+            if (assigns) gantry__train_update_rows(optimizer, group);
+            continue;
+        }
         update_group(optimizer, group);
         if (has_failed(optimizer)) return;
         if (assigns) assign_group(optimizer, group);
@@ -304,17 +349,32 @@ static void run_step(gantry_optimizer_t *optimizer, gantry_scope_t *outer) {
     end_homes(optimizer, outer);
 }
 
-gantry_status_t gantry_optimizer_apply(gantry_optimizer_t *optimizer, gantry_scope_t *scope,
-                                       gantry_variable_t *const *variables,
-                                       const gantry_tensor_t *const *gradients, size_t count) {
-    const char *function = "gantry_optimizer_apply";
-    GANTRY__TRAIN_TRY(gantry__train_check_lists(optimizer, scope, variables, count, function));
-    GANTRY__TRAIN_TRY(gantry__train_check_lists(optimizer, scope, gradients, count, function));
+static gantry_status_t apply(gantry_optimizer_t *optimizer, gantry_scope_t *scope,
+                             gantry_variable_t *const *variables, const given_t *given,
+                             size_t count) {
+    const void *gradients = given->any ? (const void *)given->any : (const void *)given->dense;
+    GANTRY__TRAIN_TRY(gantry__train_check_lists(optimizer, scope, variables, count, given->call));
+    GANTRY__TRAIN_TRY(gantry__train_check_lists(optimizer, scope, gradients, count, given->call));
     if (count == 0) return GANTRY_OK;
-    if (!optimizer->runtime) GANTRY__TRAIN_TRY(build_first(optimizer, scope, variables, count));
-    GANTRY__TRAIN_TRY(give_gradients(optimizer, scope, variables, gradients, count));
+    if (!optimizer->runtime)
+        GANTRY__TRAIN_TRY(build_first(optimizer, scope, variables, count, given->call));
+    GANTRY__TRAIN_TRY(give_gradients(optimizer, scope, variables, given, count));
     gantry_scope_t *outer = gantry_scope_begin_unobserved(scope);
     if (!outer) return gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
     run_step(optimizer, outer);
     return gantry__train_hand_on(scope, gantry_scope_end(outer));
+}
+
+gantry_status_t gantry_optimizer_apply(gantry_optimizer_t *optimizer, gantry_scope_t *scope,
+                                       gantry_variable_t *const *variables,
+                                       const gantry_tensor_t *const *gradients, size_t count) {
+    const given_t given = {.dense = gradients, .call = "gantry_optimizer_apply"};
+    return apply(optimizer, scope, variables, &given, count);
+}
+
+gantry_status_t gantry_optimizer_apply_slices(gantry_optimizer_t *optimizer, gantry_scope_t *scope,
+                                              gantry_variable_t *const *variables,
+                                              const gantry_gradient_t *gradients, size_t count) {
+    const given_t given = {.any = gradients, .call = "gantry_optimizer_apply_slices"};
+    return apply(optimizer, scope, variables, &given, count);
 }

@@ -31,23 +31,28 @@ static void adam_begin(gantry__train_step_t *step) {
 }
 
 static const gantry_tensor_t *adam_update(gantry_scope_t *scope, const gantry__train_step_t *step,
-                                          const gantry_tensor_t *weights,
-                                          const gantry_tensor_t *gradient,
-                                          const gantry_tensor_t *const *slots,
+                                          const gantry__train_now_t *now,
                                           const gantry_tensor_t **new_slots) {
-    const gantry_tensor_t *m = gantry__train_move(scope, slots[0], gradient, step->numbers[REST_1]);
+    const gantry_tensor_t *m =
+        gantry__train_move(scope, now->slots[0], now->gradient, step->numbers[REST_1]);
     const gantry_tensor_t *v =
-        gantry__train_move(scope, slots[1], gantry_square(scope, gradient), step->numbers[REST_2]);
+        gantry__train_move(scope, now->slots[1], now->sizes, step->numbers[REST_2]);
     new_slots[0] = m;
     new_slots[1] = v;
-    if (step->settings->amsgrad) new_slots[2] = v = gantry_maximum(scope, slots[2], v);
+    if (step->settings->amsgrad) new_slots[2] = v = gantry_maximum(scope, now->slots[2], v);
     const gantry_tensor_t *divisor =
         gantry_add(scope, gantry_sqrt(scope, v), step->numbers[EPSILON]);
-    return gantry_sub(scope, weights,
+    return gantry_sub(scope, now->weights,
                       gantry_div(scope, gantry_mul(scope, m, step->numbers[ALPHA]), divisor));
 }
 
-const gantry__train_rule_t gantry__train_adam = {
-    .name = "adam", .slots = adam_slots, .begin = adam_begin, .update = adam_update};
-const gantry__train_rule_t gantry__train_adamw = {
-    .name = "adamw", .slots = adam_slots, .begin = adam_begin, .update = adam_update};
+const gantry__train_rule_t gantry__train_adam = {.name = "adam",
+                                                 .slots = adam_slots,
+                                                 .begin = adam_begin,
+                                                 .size_of = gantry_square,
+                                                 .update = adam_update};
+const gantry__train_rule_t gantry__train_adamw = {.name = "adamw",
+                                                  .slots = adam_slots,
+                                                  .begin = adam_begin,
+                                                  .size_of = gantry_square,
+                                                  .update = adam_update};

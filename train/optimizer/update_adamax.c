@@ -27,19 +27,21 @@ static void adamax_begin(gantry__train_step_t *step) {
 }
 
 static const gantry_tensor_t *adamax_update(gantry_scope_t *scope, const gantry__train_step_t *step,
-                                            const gantry_tensor_t *weights,
-                                            const gantry_tensor_t *gradient,
-                                            const gantry_tensor_t *const *slots,
+                                            const gantry__train_now_t *now,
                                             const gantry_tensor_t **new_slots) {
-    const gantry_tensor_t *m = gantry__train_move(scope, slots[0], gradient, step->numbers[REST]);
-    const gantry_tensor_t *u = gantry_maximum(
-        scope, gantry_mul(scope, slots[1], step->numbers[BETA_2]), gantry_abs(scope, gradient));
+    const gantry_tensor_t *m =
+        gantry__train_move(scope, now->slots[0], now->gradient, step->numbers[REST]);
+    const gantry_tensor_t *u =
+        gantry_maximum(scope, gantry_mul(scope, now->slots[1], step->numbers[BETA_2]), now->sizes);
     new_slots[0] = m;
     new_slots[1] = u;
     const gantry_tensor_t *divisor = gantry_add(scope, u, step->numbers[EPSILON]);
-    return gantry_sub(scope, weights,
+    return gantry_sub(scope, now->weights,
                       gantry_div(scope, gantry_mul(scope, m, step->numbers[RATE]), divisor));
 }
 
-const gantry__train_rule_t gantry__train_adamax = {
-    .name = "adamax", .slots = adamax_slots, .begin = adamax_begin, .update = adamax_update};
+const gantry__train_rule_t gantry__train_adamax = {.name = "adamax",
+                                                   .slots = adamax_slots,
+                                                   .begin = adamax_begin,
+                                                   .size_of = gantry_abs,
+                                                   .update = adamax_update};

@@ -31,15 +31,13 @@ static const gantry_tensor_t *mix(gantry_scope_t *scope, const gantry_tensor_t *
 }
 
 static const gantry_tensor_t *lion_update(gantry_scope_t *scope, const gantry__train_step_t *step,
-                                          const gantry_tensor_t *weights,
-                                          const gantry_tensor_t *gradient,
-                                          const gantry_tensor_t *const *slots,
+                                          const gantry__train_now_t *now,
                                           const gantry_tensor_t **new_slots) {
     const gantry_tensor_t *const *numbers = step->numbers;
-    const gantry_tensor_t *direction =
-        gantry_sign(scope, mix(scope, slots[0], numbers[BETA_1], gradient, numbers[REST_1]));
-    new_slots[0] = mix(scope, slots[0], numbers[BETA_2], gradient, numbers[REST_2]);
-    return gantry_sub(scope, weights, gantry_mul(scope, direction, numbers[RATE]));
+    const gantry_tensor_t *direction = gantry_sign(
+        scope, mix(scope, now->slots[0], numbers[BETA_1], now->gradient, numbers[REST_1]));
+    new_slots[0] = mix(scope, now->slots[0], numbers[BETA_2], now->gradient, numbers[REST_2]);
+    return gantry_sub(scope, now->weights, gantry_mul(scope, direction, numbers[RATE]));
 }
 
 const gantry__train_rule_t gantry__train_lion = {

@@ -55,21 +55,20 @@ static void nadam_begin(gantry__train_step_t *step) {
 }
 
 static const gantry_tensor_t *nadam_update(gantry_scope_t *scope, const gantry__train_step_t *step,
-                                           const gantry_tensor_t *weights,
-                                           const gantry_tensor_t *gradient,
-                                           const gantry_tensor_t *const *slots,
+                                           const gantry__train_now_t *now,
                                            const gantry_tensor_t **new_slots) {
-    const gantry_tensor_t *m = gantry__train_move(scope, slots[0], gradient, step->numbers[REST_1]);
+    const gantry_tensor_t *m =
+        gantry__train_move(scope, now->slots[0], now->gradient, step->numbers[REST_1]);
     const gantry_tensor_t *v =
-        gantry__train_move(scope, slots[1], gantry_square(scope, gradient), step->numbers[REST_2]);
+        gantry__train_move(scope, now->slots[1], now->sizes, step->numbers[REST_2]);
     new_slots[0] = m;
     new_slots[1] = v;
     const gantry_tensor_t *down =
         gantry_add(scope, gantry_mul(scope, m, step->numbers[OF_MEAN]),
-                   gantry_mul(scope, gradient, step->numbers[OF_GRADIENT]));
+                   gantry_mul(scope, now->gradient, step->numbers[OF_GRADIENT]));
     const gantry_tensor_t *root =
         gantry_sqrt(scope, gantry_mul(scope, v, step->numbers[OF_SQUARES]));
-    return gantry_sub(scope, weights,
+    return gantry_sub(scope, now->weights,
                       gantry_div(scope, down, gantry_add(scope, root, step->numbers[EPSILON])));
 }
 
@@ -77,4 +76,5 @@ const gantry__train_rule_t gantry__train_nadam = {.name = "nadam",
                                                   .carried = "momentum_product",
                                                   .slots = nadam_slots,
                                                   .begin = nadam_begin,
+                                                  .size_of = gantry_square,
                                                   .update = nadam_update};

@@ -38,29 +38,30 @@ static const gantry_tensor_t *decay(gantry_scope_t *scope, const gantry__train_s
 
 static const gantry_tensor_t *rmsprop_update(gantry_scope_t *scope,
                                              const gantry__train_step_t *step,
-                                             const gantry_tensor_t *weights,
-                                             const gantry_tensor_t *gradient,
-                                             const gantry_tensor_t *const *slots,
+                                             const gantry__train_now_t *now,
                                              const gantry_tensor_t **new_slots) {
     size_t next = 1;
     const bool has_momentum = step->settings->momentum > 0;
     const size_t of_momentum = has_momentum ? next++ : 0;
-    const gantry_tensor_t *v = decay(scope, step, slots[0], gantry_square(scope, gradient));
+    const gantry_tensor_t *v = decay(scope, step, now->slots[0], now->sizes);
     new_slots[0] = v;
     if (step->settings->centered) {
-        new_slots[next] = decay(scope, step, slots[next], gradient);
+        new_slots[next] = decay(scope, step, now->slots[next], now->gradient);
         v = gantry_sub(scope, v, gantry_square(scope, new_slots[next]));
     }
     const gantry_tensor_t *root = gantry_sqrt(scope, gantry_add(scope, v, step->numbers[EPSILON]));
     const gantry_tensor_t *down =
-        gantry_div(scope, gantry_mul(scope, gradient, step->numbers[RATE]), root);
+        gantry_div(scope, gantry_mul(scope, now->gradient, step->numbers[RATE]), root);
     if (has_momentum) {
-        down =
-            gantry_add(scope, gantry_mul(scope, slots[of_momentum], step->numbers[MOMENTUM]), down);
+        down = gantry_add(
+            scope, gantry_mul(scope, now->slots[of_momentum], step->numbers[MOMENTUM]), down);
         new_slots[of_momentum] = down;
     }
-    return gantry_sub(scope, weights, down);
+    return gantry_sub(scope, now->weights, down);
 }
 
-const gantry__train_rule_t gantry__train_rmsprop = {
-    .name = "rmsprop", .slots = rmsprop_slots, .begin = rmsprop_begin, .update = rmsprop_update};
+const gantry__train_rule_t gantry__train_rmsprop = {.name = "rmsprop",
+                                                    .slots = rmsprop_slots,
+                                                    .begin = rmsprop_begin,
+                                                    .size_of = gantry_square,
+                                                    .update = rmsprop_update};

@@ -35,3 +35,9 @@ const gantry_tensor_t *gantry__train_move(gantry_scope_t *scope, const gantry_te
                                           const gantry_tensor_t *x, const gantry_tensor_t *part) {
     return gantry_add(scope, mean, gantry_mul(scope, gantry_sub(scope, x, mean), part));
 }
+
+void gantry__train_scatter(gantry_scope_t *scope, const char *op, gantry_variable_t *variable,
+                           const gantry_tensor_t *indices, const gantry_tensor_t *values) {
+    const gantry_tensor_t *const inputs[] = {indices, values};
+    (void)gantry_variable_update(scope, op, &variable, 1, inputs, 2, NULL, 0);
+}

@@ -7,6 +7,10 @@
  *     slots    once, when the optimizer is built: a slot has the size of the weights
  *     begin    once in a step for each device and type: numbers that are the same for all elements
  *     update   for each vector of weights: elementwise ops, which a function fuses into one pass
+ *     update_rows   for slices of a variable that is not joined, in place of update
+ *
+ * Slices of one row count apart: the square of a gradient is the sum of their squares, as in Keras
+ * on TensorFlow.
  *
  * An update has at most 16 inputs, 4 outputs and 64 ops, numbers included, so that it is one fused
  * node. Decay of weights and clips are added around it, which is up to 4 inputs and 6 ops.
@@ -45,6 +49,19 @@ typedef struct gantry__train_step_t {
     const gantry_tensor_t *numbers[GANTRY__TRAIN_MOST_NUMBERS]; /* of dtype */
 } gantry__train_step_t;
 
+/* A vector of weights before the update. */
+typedef struct gantry__train_now_t {
+    const gantry_tensor_t *weights, *gradient;
+    const gantry_tensor_t *sizes; /* of the gradient, by the rule's size_of */
+    const gantry_tensor_t *const *slots;
+} gantry__train_now_t;
+
+/* Slices of the gradient of one variable, clipped. */
+typedef struct gantry__train_rows_t {
+    gantry_variable_t *weights, *const *slots;
+    const gantry_tensor_t *values, *indices;
+} gantry__train_rows_t;
+
 typedef struct gantry__train_rule_t {
     const char *name;    /* "adam" */
     const char *carried; /* the name of a number that is carried; NULL: none is */
@@ -52,12 +69,18 @@ typedef struct gantry__train_rule_t {
     size_t (*slots)(const gantry__train_settings_t *settings, gantry__train_slot_t *out_slots);
     /* Sets numbers and new_carried. */
     void (*begin)(gantry__train_step_t *step);
+    /* A second number of each element of a gradient: its square or absolute value, of which 0 has
+     * 0. NULL: the update needs none. */
+    const gantry_tensor_t *(*size_of)(gantry_scope_t *scope, const gantry_tensor_t *gradient);
     /* The new weights and slots. Tensors are NULL after a failure, which the scope keeps. */
     const gantry_tensor_t *(*update)(gantry_scope_t *scope, const gantry__train_step_t *step,
-                                     const gantry_tensor_t *weights,
-                                     const gantry_tensor_t *gradient,
-                                     const gantry_tensor_t *const *slots,
+                                     const gantry__train_now_t *now,
                                      const gantry_tensor_t **new_slots);
+    /* Updates only the rows that slices name, of variables; NULL: rows without a gradient change,
+     * too. */
+    void (*update_rows)(gantry_scope_t *scope, const gantry__train_step_t *step,
+                        const gantry__train_rows_t *rows);
+    size_t row_slots; /* how many slots the optimizer then has */
 } gantry__train_rule_t;
 
 extern const gantry__train_rule_t gantry__train_sgd, gantry__train_adam, gantry__train_adamw,
@@ -80,6 +103,9 @@ const gantry_tensor_t *gantry__train_power(const gantry__train_step_t *step, dou
 /* A scalar of the step's scalar type, in the variables' type. */
 const gantry_tensor_t *gantry__train_narrow(const gantry__train_step_t *step,
                                             const gantry_tensor_t *scalar);
+/* Adds values to the rows of a variable that indices name: "ResourceScatterAdd", or Sub. */
+void gantry__train_scatter(gantry_scope_t *scope, const char *op, gantry_variable_t *variable,
+                           const gantry_tensor_t *indices, const gantry_tensor_t *values);
 /* mean + (x - mean) * part: a moving mean. */
 const gantry_tensor_t *gantry__train_move(gantry_scope_t *scope, const gantry_tensor_t *mean,
                                           const gantry_tensor_t *x, const gantry_tensor_t *part);

@@ -19,19 +19,27 @@ static void sgd_begin(gantry__train_step_t *step) {
 }
 
 static const gantry_tensor_t *sgd_update(gantry_scope_t *scope, const gantry__train_step_t *step,
-                                         const gantry_tensor_t *weights,
-                                         const gantry_tensor_t *gradient,
-                                         const gantry_tensor_t *const *slots,
+                                         const gantry__train_now_t *now,
                                          const gantry_tensor_t **new_slots) {
-    const gantry_tensor_t *down = gantry_mul(scope, gradient, step->numbers[RATE]);
-    if (step->settings->momentum <= 0) return gantry_sub(scope, weights, down);
+    const gantry_tensor_t *down = gantry_mul(scope, now->gradient, step->numbers[RATE]);
+    if (step->settings->momentum <= 0) return gantry_sub(scope, now->weights, down);
     const gantry_tensor_t *momentum = step->numbers[MOMENTUM];
-    const gantry_tensor_t *update = gantry_sub(scope, gantry_mul(scope, slots[0], momentum), down);
+    const gantry_tensor_t *update =
+        gantry_sub(scope, gantry_mul(scope, now->slots[0], momentum), down);
     new_slots[0] = update;
     if (step->settings->nesterov)
         update = gantry_sub(scope, gantry_mul(scope, update, momentum), down);
-    return gantry_add(scope, weights, update);
+    return gantry_add(scope, now->weights, update);
 }
 
-const gantry__train_rule_t gantry__train_sgd = {
-    .name = "sgd", .slots = sgd_slots, .begin = sgd_begin, .update = sgd_update};
+static void sgd_update_rows(gantry_scope_t *scope, const gantry__train_step_t *step,
+                            const gantry__train_rows_t *rows) {
+    gantry__train_scatter(scope, "ResourceScatterSub", rows->weights, rows->indices,
+                          gantry_mul(scope, rows->values, step->numbers[RATE]));
+}
+
+const gantry__train_rule_t gantry__train_sgd = {.name = "sgd",
+                                                .slots = sgd_slots,
+                                                .begin = sgd_begin,
+                                                .update = sgd_update,
+                                                .update_rows = sgd_update_rows};

@@ -7,20 +7,58 @@
  *               it computes is added to the gradients of its inputs
  *   hand over   the sources' gradients become the scope's
  *
- * Gradients are references of this file's own: the scope of a rule frees what is in between. */
+ * Gradients are references of this file's own: the scope of a rule frees what is in between.
+ *
+ * A source may have slices if the gradient does not flow on from it: they are kept apart, in the
+ * order in which the rules give them, and joined when they are handed over. */
+#include "train/tape/backprop.h"
+
+#include <stdio.h>
 #include <string.h>
 
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
+#include "train/base/join_vectors.h"
 #include "train/base/memory.h"
+#include "train/tape/block.h"
 #include "train/tape/rule.h"
+#include "train/tape/slices.h"
 #include "train/tape/tape_state.h"
+
+/* Slices that a rule gave. */
+typedef struct part_t {
+    uint32_t number; /* of the tensor */
+    gantry_tensor_t *values, *indices;
+} part_t;
+
+/* Where gradients go: one of both. */
+typedef struct results_t {
+    const gantry_tensor_t **dense;
+    gantry_gradient_t *any;
+} results_t;
+
+/* What is asked for. */
+typedef struct goal_t {
+    const gantry_tensor_t *const *targets;
+    const gantry_tensor_t *const *target_gradients;
+    size_t target_count;
+    bool is_ones; /* the gradient of a target where none is given; else nothing comes from it */
+    const gantry_source_t *sources;
+    size_t source_count;
+    bool is_zeros; /* the gradient of a source that is not connected; else NULL */
+    results_t out;
+} goal_t;
 
 typedef struct backprop_t {
     gantry_tape_t *tape;
     gantry_tensor_t **gradients; /* by number of the tensor; NULL: none */
     bool *needed;
+    bool *takes_slices; /* NULL: no tensor does */
+    part_t *parts;
+    size_t part_count, part_capacity;
     const gantry_tensor_t **dy, **dx; /* for one rule */
     bool *wants;
+    gantry__rule_slices_t *slices;
     size_t most_inputs, most_outputs;
 } backprop_t;
 
@@ -29,14 +67,21 @@ typedef struct backprop_t {
 static void backprop_deinit(backprop_t *b) {
     for (size_t i = 0; b->gradients && i < b->tape->tensor_count; ++i)
         gantry_tensor_release(b->gradients[i]);
+    for (size_t i = 0; i < b->part_count; ++i) {
+        gantry_tensor_release(b->parts[i].values);
+        gantry_tensor_release(b->parts[i].indices);
+    }
     gantry__train_free(b->gradients);
     gantry__train_free(b->needed);
+    gantry__train_free(b->takes_slices);
+    gantry__train_free(b->parts);
+    gantry__train_free(b->slices);
     gantry__train_free((void *)b->dy);
     gantry__train_free((void *)b->dx);
     gantry__train_free(b->wants);
 }
 
-static gantry_status_t backprop_init(backprop_t *b, gantry_tape_t *tape) {
+static gantry_status_t backprop_init(backprop_t *b, gantry_tape_t *tape, bool gives_slices) {
     *b = (backprop_t){.tape = tape};
     for (size_t i = 0; i < tape->record_count; ++i) {
         const gantry__record_t *record = &tape->records[i];
@@ -48,20 +93,29 @@ static gantry_status_t backprop_init(backprop_t *b, gantry_tape_t *tape) {
     b->dy = gantry__train_alloc(b->most_outputs, sizeof *b->dy);
     b->dx = gantry__train_alloc(b->most_inputs, sizeof *b->dx);
     b->wants = gantry__train_alloc(b->most_inputs, sizeof *b->wants);
-    return b->gradients && b->needed && b->dy && b->dx && b->wants ? GANTRY_OK
-                                                                   : GANTRY_RESOURCE_EXHAUSTED;
+    b->slices = gantry__train_alloc(b->most_inputs, sizeof *b->slices);
+    if (!b->gradients || !b->needed || !b->dy || !b->dx || !b->wants || !b->slices)
+        return GANTRY_RESOURCE_EXHAUSTED;
+    if (!gives_slices) return GANTRY_OK;
+    b->takes_slices = gantry__train_alloc(tape->tensor_count, sizeof *b->takes_slices);
+    return b->takes_slices ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
 /* ---- need ---- */
+
+static void need_tensor(backprop_t *b, uint32_t number) {
+    b->needed[number] = true;
+    if (b->takes_slices) b->takes_slices[number] = true;
+}
 
 static void need_source(backprop_t *b, const gantry_source_t *source) {
     const gantry_tape_t *tape = b->tape;
     const uint32_t number = source->tensor
                                 ? gantry__pointer_map_find(&tape->numbers, source->tensor)
                                 : GANTRY__NOT_TRACKED;
-    if (number != GANTRY__NOT_TRACKED) b->needed[number] = true;
+    if (number != GANTRY__NOT_TRACKED) need_tensor(b, number);
     for (size_t i = 0; source->variable && i < tape->read_count; ++i) {
-        if (tape->reads[i].variable == source->variable) b->needed[tape->reads[i].number] = true;
+        if (tape->reads[i].variable == source->variable) need_tensor(b, tape->reads[i].number);
     }
 }
 
@@ -76,7 +130,9 @@ static void need_all(backprop_t *b) {
         for (size_t k = 0; k < record->input_count; ++k) needs |= is_needed(b, record->numbers[k]);
         for (size_t k = 0; needs && k < record->output_count; ++k) {
             const uint32_t number = record->numbers[record->input_count + k];
-            if (number != GANTRY__NOT_TRACKED) b->needed[number] = true;
+            if (number == GANTRY__NOT_TRACKED) continue;
+            b->needed[number] = true;
+            if (b->takes_slices) b->takes_slices[number] = false;
         }
     }
 }
@@ -94,12 +150,21 @@ static gantry_status_t add_gradient(backprop_t *b, gantry_scope_t *scope, uint32
     return GANTRY_OK;
 }
 
+/* Of a variable that a body reads there is no tensor. */
+static void describe_input(const gantry__record_t *record, size_t input, gantry_dtype_t *out_dtype,
+                           const gantry_shape_t **out_shape) {
+    const gantry_tensor_t *x = record->tensors[input];
+    const gantry_variable_t *variable = x ? NULL : record->variables[input - record->given_count];
+    *out_dtype = x ? gantry_tensor_dtype(x) : gantry_variable_dtype(variable);
+    *out_shape = x ? gantry_tensor_shape(x) : gantry_variable_shape(variable);
+}
+
 static gantry_status_t check_gradient(const gantry__record_t *record, size_t input,
                                       const gantry_tensor_t *gradient) {
-    const gantry_tensor_t *x = record->tensors[input];
-    const gantry_shape_t *given = gantry_tensor_shape(gradient), *shape = gantry_tensor_shape(x);
-    bool fits =
-        gantry_tensor_dtype(gradient) == gantry_tensor_dtype(x) && given->rank == shape->rank;
+    const gantry_shape_t *given = gantry_tensor_shape(gradient), *shape;
+    gantry_dtype_t dtype;
+    describe_input(record, input, &dtype, &shape);
+    bool fits = gantry_tensor_dtype(gradient) == dtype && given->rank == shape->rank;
     for (int32_t d = 0; fits && d < shape->rank; ++d)
         fits = given->dims[d] == shape->dims[d] || given->dims[d] < 0 || shape->dims[d] < 0;
     if (fits) return GANTRY_OK;
@@ -109,12 +174,24 @@ static gantry_status_t check_gradient(const gantry__record_t *record, size_t inp
     return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                               "the gradient of op %s for input %zu is %s%s; %s%s is accepted",
                               record->op, input, gantry_dtype_name(gantry_tensor_dtype(gradient)),
-                              got, gantry_dtype_name(gantry_tensor_dtype(x)), accepted);
+                              got, gantry_dtype_name(dtype), accepted);
+}
+
+static gantry_status_t keep_slices(backprop_t *b, uint32_t number,
+                                   const gantry__rule_slices_t *slices) {
+    if (!gantry__train_grow(&b->parts, b->part_count, &b->part_capacity, sizeof *b->parts))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    b->parts[b->part_count++] = (part_t){.number = number,
+                                         .values = gantry_tensor_retain(slices->values),
+                                         .indices = gantry_tensor_retain(slices->indices)};
+    return GANTRY_OK;
 }
 
 static gantry_status_t take_gradients(backprop_t *b, gantry_scope_t *scope,
                                       const gantry__record_t *record) {
     for (size_t i = 0; i < record->input_count; ++i) {
+        if (b->slices[i].values)
+            GANTRY__TRAIN_TRY(keep_slices(b, record->numbers[i], &b->slices[i]));
         if (!b->wants[i] || !b->dx[i]) continue;
         GANTRY__TRAIN_TRY(check_gradient(record, i, b->dx[i]));
         GANTRY__TRAIN_TRY(add_gradient(b, scope, record->numbers[i], b->dx[i]));
@@ -130,7 +207,8 @@ static gantry_status_t run_rule(backprop_t *b, gantry_scope_t *scope,
                                 .y = record->tensors + record->input_count,
                                 .dy = b->dy,
                                 .dx = b->dx,
-                                .wants = b->wants};
+                                .wants = b->wants,
+                                .slices = b->slices};
     if (!record->rule)
         return gantry__train_fail(GANTRY_UNIMPLEMENTED,
                                   "op %s has no gradient; docs/ops.md lists the ops that have one",
@@ -154,6 +232,8 @@ static bool prepare(backprop_t *b, const gantry__record_t *record) {
     for (size_t k = 0; k < record->input_count; ++k) {
         b->dx[k] = NULL;
         b->wants[k] = is_needed(b, record->numbers[k]);
+        b->slices[k] = (gantry__rule_slices_t){.is_accepted = b->wants[k] && b->takes_slices &&
+                                                              b->takes_slices[record->numbers[k]]};
         is_wanted |= b->wants[k];
     }
     return has_gradient && is_wanted;
@@ -163,7 +243,9 @@ static gantry_status_t step_back(backprop_t *b, const gantry__record_t *record) 
     if (!prepare(b, record)) return GANTRY_OK;
     gantry_scope_t *inner = gantry_scope_begin_in(b->tape->scope, NULL);
     if (!inner) return GANTRY_RESOURCE_EXHAUSTED;
+    b->tape->running = record;
     gantry_status_t status = run_rule(b, inner, record);
+    b->tape->running = NULL;
     char why[GANTRY__TRAIN_MESSAGE_BYTES];
     if (status != GANTRY_OK) {
         (void)strncpy(why, gantry_last_message(), sizeof why - 1);
@@ -177,14 +259,14 @@ static gantry_status_t step_back(backprop_t *b, const gantry__record_t *record) 
 /* ---- the target and the sources ---- */
 
 static gantry_status_t seed(backprop_t *b, const gantry_tensor_t *target,
-                            const gantry_tensor_t *gradient) {
+                            const gantry_tensor_t *gradient, bool is_ones) {
     gantry_scope_t *scope = b->tape->scope;
     const uint32_t number = gantry__pointer_map_find(&b->tape->numbers, target);
     if (number == GANTRY__POINTER_MAP_NONE) return GANTRY_OK; /* it depends on no source */
+    if (!gradient && !is_ones) return GANTRY_OK;
     if (!gradient) gradient = gantry_ones_like(scope, target);
     if (!gradient) return gantry_scope_status(scope);
-    b->gradients[number] = gantry_tensor_retain(gradient);
-    return GANTRY_OK;
+    return add_gradient(b, scope, number, gradient);
 }
 
 /* The sum over all reads of a variable. */
@@ -205,85 +287,121 @@ static const gantry_tensor_t *make_zeros(gantry_scope_t *scope, const gantry_sou
                         *gantry_variable_shape(source->variable));
 }
 
-static void hand_over(backprop_t *b, const gantry_source_t *source, bool zeros,
-                      const gantry_tensor_t **out_gradient) {
-    gantry_scope_t *scope = b->tape->scope;
-    const gantry_tensor_t *gradient;
-    if (source->tensor) {
-        const uint32_t number = gantry__pointer_map_find(&b->tape->numbers, source->tensor);
-        gradient = number == GANTRY__POINTER_MAP_NONE ? NULL : b->gradients[number];
-    } else {
-        gradient = sum_reads(b, source->variable);
-    }
-    if (gradient)
-        *out_gradient = gantry_identity(scope, gradient);
-    else if (zeros)
-        *out_gradient = make_zeros(scope, source);
+static const gantry_tensor_t *dense_of(backprop_t *b, const gantry_source_t *source) {
+    if (!source->tensor) return sum_reads(b, source->variable);
+    const uint32_t number = gantry__pointer_map_find(&b->tape->numbers, source->tensor);
+    return number == GANTRY__POINTER_MAP_NONE ? NULL : b->gradients[number];
 }
 
-static gantry_status_t backprop_run(backprop_t *b, const gantry_tensor_t *target,
-                                    const gantry_tensor_t *target_gradient,
-                                    const gantry_source_t *sources, size_t count, bool zeros,
-                                    const gantry_tensor_t **out_gradients) {
-    for (size_t i = 0; i < count; ++i) need_source(b, &sources[i]);
+static const gantry_tensor_t *hand_out(gantry_scope_t *scope, const gantry_tensor_t *gradient,
+                                       const gantry_source_t *source, bool zeros) {
+    if (gradient) return gantry_identity(scope, gradient);
+    return zeros ? make_zeros(scope, source) : NULL;
+}
+
+/* ---- slices ---- */
+
+static bool is_of_source(const backprop_t *b, uint32_t number, const gantry_source_t *source) {
+    if (source->tensor) return b->tape->tensors[number] == source->tensor;
+    for (size_t i = 0; i < b->tape->read_count; ++i) {
+        const gantry__read_t *read = &b->tape->reads[i];
+        if (read->number == number && read->variable == source->variable) return true;
+    }
+    return false;
+}
+
+/* Joins the source's parts; list has room for two tensors of each part. */
+static void join_parts(backprop_t *b, const gantry_source_t *source, const gantry_tensor_t **list,
+                       gantry_gradient_t *out) {
+    gantry_scope_t *scope = b->tape->scope;
+    const gantry_tensor_t **values = list, **indices = list + b->part_count;
+    size_t count = 0;
+    bool is_wide = false;
+    for (size_t i = 0; i < b->part_count; ++i) {
+        if (!is_of_source(b, b->parts[i].number, source)) continue;
+        values[count] = b->parts[i].values;
+        indices[count++] = b->parts[i].indices;
+        is_wide |= gantry_tensor_dtype(b->parts[i].indices) == GANTRY_INT64;
+    }
+    if (count == 0) return;
+    for (size_t i = 0; is_wide && i < count; ++i)
+        indices[i] = gantry__train_cast(scope, indices[i], GANTRY_INT64);
+    out->values = gantry_identity(scope, gantry__join_vectors(scope, values, count));
+    out->indices = gantry_identity(scope, gantry__join_vectors(scope, indices, count));
+}
+
+static gantry_status_t hand_over_any(backprop_t *b, const gantry_source_t *source, bool zeros,
+                                     gantry_gradient_t *out) {
+    gantry_scope_t *scope = b->tape->scope;
+    const gantry_tensor_t *dense = dense_of(b, source),
+                          **list = gantry__train_alloc(2 * b->part_count, sizeof *list);
+    if (!list) return GANTRY_RESOURCE_EXHAUSTED;
+    out->shape = source->tensor ? *gantry_tensor_shape(source->tensor)
+                                : *gantry_variable_shape(source->variable);
+    join_parts(b, source, list, out);
+    gantry__train_free((void *)list);
+    if (!out->values) {
+        out->dense = hand_out(scope, dense, source, zeros);
+    } else if (dense) {
+        out->dense = gantry_add(scope, dense, gantry_gradient_to_dense(scope, out));
+        out->values = out->indices = NULL;
+    }
+    return gantry_scope_status(scope);
+}
+
+static gantry_status_t hand_over(backprop_t *b, const gantry_source_t *sources, size_t count,
+                                 bool zeros, const results_t *out) {
+    gantry_scope_t *scope = b->tape->scope;
+    for (size_t i = 0; i < count; ++i) {
+        if (out->any)
+            GANTRY__TRAIN_TRY(hand_over_any(b, &sources[i], zeros, &out->any[i]));
+        else
+            out->dense[i] = hand_out(scope, dense_of(b, &sources[i]), &sources[i], zeros);
+    }
+    return gantry_scope_status(scope);
+}
+
+static gantry_status_t backprop_run(backprop_t *b, const goal_t *goal) {
+    for (size_t i = 0; i < goal->source_count; ++i) need_source(b, &goal->sources[i]);
     need_all(b);
-    GANTRY__TRAIN_TRY(seed(b, target, target_gradient));
+    for (size_t i = 0; i < goal->target_count; ++i)
+        GANTRY__TRAIN_TRY(seed(b, goal->targets[i], goal->target_gradients[i], goal->is_ones));
     const size_t recorded = b->tape->record_count;
     for (size_t i = recorded; i-- > 0;) GANTRY__TRAIN_TRY(step_back(b, &b->tape->records[i]));
-    for (size_t i = 0; i < count; ++i) hand_over(b, &sources[i], zeros, &out_gradients[i]);
-    return gantry_scope_status(b->tape->scope);
+    return hand_over(b, goal->sources, goal->source_count, goal->is_zeros, &goal->out);
 }
 
-/* ---- the public call ---- */
-
-static gantry_status_t check_target(const gantry_tape_t *tape, const gantry_tensor_t *target,
-                                    const gantry_tensor_t *gradient) {
-    if (!target)
-        return gantry__train_refuse(
-            tape->scope, "gantry_tape_gradient: the target is NULL; a tensor is accepted");
-    if (gradient &&
-        (gantry_tensor_dtype(gradient) != gantry_tensor_dtype(target) ||
-         !gantry_shape_equal(gantry_tensor_shape(gradient), gantry_tensor_shape(target)))) {
-        char got[256], accepted[256];
-        (void)gantry_shape_format(gantry_tensor_shape(gradient), got, sizeof got);
-        (void)gantry_shape_format(gantry_tensor_shape(target), accepted, sizeof accepted);
-        return gantry__train_refuse(
-            tape->scope,
-            "gantry_tape_gradient: target_gradient is %s%s; %s%s is accepted, as the target is",
-            gantry_dtype_name(gantry_tensor_dtype(gradient)), got,
-            gantry_dtype_name(gantry_tensor_dtype(target)), accepted);
-    }
-    return GANTRY_OK;
+static gantry_status_t add_uses(gantry_tape_t *tape, gantry__record_t *record) {
+    const gantry__callee_t callee = gantry__callee_of(record);
+    gantry__use_t *uses;
+    size_t count;
+    gantry_status_t status = gantry__function_find_uses(tape, &callee, &uses, &count);
+    if (status == GANTRY_OK) status = gantry__record_add_uses(record, uses, count);
+    record->has_uses = status == GANTRY_OK;
+    gantry__train_free(uses);
+    return status;
 }
 
-static gantry_status_t check_sources(const gantry_tape_t *tape, const gantry_source_t *sources,
-                                     size_t count, const gantry_tensor_t **out_gradients) {
-    if (count > 0 && (!sources || !out_gradients))
-        return gantry__train_refuse(tape->scope,
-                                    "gantry_tape_gradient: %s is NULL; an array of %zu is accepted",
-                                    sources ? "out_gradients" : "sources", count);
-    for (size_t i = 0; i < count; ++i) {
-        if (!sources[i].tensor == !sources[i].variable)
-            return gantry__train_refuse(
-                tape->scope,
-                "gantry_tape_gradient: source %zu has %s; a tensor or a variable is accepted", i,
-                sources[i].tensor ? "both a tensor and a variable" : "neither tensor nor variable");
+/* Functions whose uses could not be found when they were recorded. */
+static gantry_status_t find_uses(gantry_tape_t *tape) {
+    for (size_t i = 0; i < tape->record_count; ++i) {
+        gantry__record_t *record = &tape->records[i];
+        if (record->function && !record->has_uses) GANTRY__TRAIN_TRY(add_uses(tape, record));
     }
     return GANTRY_OK;
 }
 
 /* A tape that is not persistent does not record its own gradient, and ends with it. */
-static gantry_status_t compute(gantry_tape_t *tape, const gantry_tensor_t *target,
-                               const gantry_tensor_t *target_gradient,
-                               const gantry_source_t *sources, size_t count, bool zeros,
-                               const gantry_tensor_t **out_gradients) {
+static gantry_status_t compute(gantry_tape_t *tape, const goal_t *goal) {
     backprop_t b;
     const bool was_paused = tape->is_paused;
     tape->is_paused = true;
-    gantry_status_t status = backprop_init(&b, tape);
-    if (status == GANTRY_OK)
-        status = backprop_run(&b, target, target_gradient, sources, count, zeros, out_gradients);
-    backprop_deinit(&b);
+    gantry_status_t status = find_uses(tape);
+    if (status == GANTRY_OK) {
+        status = backprop_init(&b, tape, goal->out.any != NULL);
+        if (status == GANTRY_OK) status = backprop_run(&b, goal);
+        backprop_deinit(&b);
+    }
     tape->is_paused = was_paused;
     if (tape->is_persistent) return status;
     tape->is_spent = true;
@@ -291,30 +409,203 @@ static gantry_status_t compute(gantry_tape_t *tape, const gantry_tensor_t *targe
     return status;
 }
 
-gantry_status_t gantry_tape_gradient(gantry_tape_t *tape, const gantry_tensor_t *target,
-                                     const gantry_tensor_t *target_gradient,
-                                     const gantry_source_t *sources, size_t source_count,
-                                     const gantry_gradient_options_t *options,
-                                     const gantry_tensor_t **out_gradients) {
+gantry_status_t gantry__tape_gradients(gantry_tape_t *tape, const gantry_tensor_t *const *targets,
+                                       const gantry_tensor_t *const *target_gradients,
+                                       size_t target_count, const gantry_source_t *sources,
+                                       size_t source_count, const gantry_tensor_t **out_gradients) {
+    const goal_t goal = {.targets = targets,
+                         .target_gradients = target_gradients,
+                         .target_count = target_count,
+                         .sources = sources,
+                         .source_count = source_count,
+                         .out.dense = out_gradients};
+    for (size_t i = 0; i < source_count; ++i) out_gradients[i] = NULL;
+    return gantry__train_hand_on(tape->scope, compute(tape, &goal));
+}
+
+/* ---- the public calls ---- */
+
+static gantry_status_t check_target(const gantry_tape_t *tape, const gantry_tensor_t *target,
+                                    const gantry_tensor_t *gradient, const char *call) {
+    if (!target)
+        return gantry__train_refuse(tape->scope, "%s: the target is NULL; a tensor is accepted",
+                                    call);
+    if (gradient &&
+        (gantry_tensor_dtype(gradient) != gantry_tensor_dtype(target) ||
+         !gantry_shape_equal(gantry_tensor_shape(gradient), gantry_tensor_shape(target)))) {
+        char got[256], accepted[256];
+        (void)gantry_shape_format(gantry_tensor_shape(gradient), got, sizeof got);
+        (void)gantry_shape_format(gantry_tensor_shape(target), accepted, sizeof accepted);
+        return gantry__train_refuse(
+            tape->scope, "%s: target_gradient is %s%s; %s%s is accepted, as the target is", call,
+            gantry_dtype_name(gantry_tensor_dtype(gradient)), got,
+            gantry_dtype_name(gantry_tensor_dtype(target)), accepted);
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t check_sources(const gantry_tape_t *tape, const gantry_source_t *sources,
+                                     size_t count, const void *out_gradients, const char *call) {
+    if (count > 0 && (!sources || !out_gradients))
+        return gantry__train_refuse(tape->scope, "%s: %s is NULL; an array of %zu is accepted",
+                                    call, sources ? "out_gradients" : "sources", count);
+    for (size_t i = 0; i < count; ++i) {
+        if (!sources[i].tensor == !sources[i].variable)
+            return gantry__train_refuse(
+                tape->scope, "%s: source %zu has %s; a tensor or a variable is accepted", call, i,
+                sources[i].tensor ? "both a tensor and a variable" : "neither tensor nor variable");
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t check_and_compute(gantry_tape_t *tape, const gantry_tensor_t *target,
+                                         const gantry_tensor_t *target_gradient,
+                                         const gantry_source_t *sources, size_t source_count,
+                                         const gantry_gradient_options_t *options,
+                                         const results_t *out, const char *call) {
     gantry_gradient_options_t chosen;
-    for (size_t i = 0; out_gradients && i < source_count; ++i) out_gradients[i] = NULL;
+    char what[64];
     if (!tape)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_tape_gradient: the tape is NULL; one from gantry_tape_begin is accepted");
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "%s: the tape is NULL; one from gantry_tape_begin is accepted",
+                                  call);
     GANTRY__TRAIN_TRY(gantry_scope_status(tape->scope));
     if (tape->is_spent)
         return gantry__train_hand_on(
             tape->scope,
             gantry__train_fail(
                 GANTRY_FAILED_PRECONDITION,
-                "gantry_tape_gradient: the tape computed its gradient; a persistent tape computes several"));
-    GANTRY__TRAIN_TRY(check_target(tape, target, target_gradient));
-    GANTRY__TRAIN_TRY(check_sources(tape, sources, source_count, out_gradients));
-    gantry_status_t status = gantry__train_options(options, sizeof chosen, &chosen, sizeof chosen,
-                                                   "gantry_tape_gradient: options");
+                "%s: the tape computed its gradient; a persistent tape computes several", call));
+    GANTRY__TRAIN_TRY(check_target(tape, target, target_gradient, call));
+    GANTRY__TRAIN_TRY(check_sources(tape, sources, source_count,
+                                    out->any ? (const void *)out->any : (const void *)out->dense,
+                                    call));
+    (void)snprintf(what, sizeof what, "%s: options", call);
+    gantry_status_t status =
+        gantry__train_options(options, sizeof chosen, &chosen, sizeof chosen, what);
     if (status == GANTRY_OK)
-        status = compute(tape, target, target_gradient, sources, source_count,
-                         chosen.zeros_where_unconnected, out_gradients);
+        status = compute(tape, &(goal_t){.targets = &target,
+                                         .target_gradients = &target_gradient,
+                                         .target_count = 1,
+                                         .is_ones = true,
+                                         .sources = sources,
+                                         .source_count = source_count,
+                                         .is_zeros = chosen.zeros_where_unconnected,
+                                         .out = *out});
     return gantry__train_hand_on(tape->scope, status);
+}
+
+gantry_status_t gantry_tape_gradient(gantry_tape_t *tape, const gantry_tensor_t *target,
+                                     const gantry_tensor_t *target_gradient,
+                                     const gantry_source_t *sources, size_t source_count,
+                                     const gantry_gradient_options_t *options,
+                                     const gantry_tensor_t **out_gradients) {
+    for (size_t i = 0; out_gradients && i < source_count; ++i) out_gradients[i] = NULL;
+    return check_and_compute(tape, target, target_gradient, sources, source_count, options,
+                             &(results_t){.dense = out_gradients}, "gantry_tape_gradient");
+}
+
+gantry_status_t gantry_tape_gradient_slices(gantry_tape_t *tape, const gantry_tensor_t *target,
+                                            const gantry_tensor_t *target_gradient,
+                                            const gantry_source_t *sources, size_t source_count,
+                                            const gantry_gradient_options_t *options,
+                                            gantry_gradient_t *out_gradients) {
+    for (size_t i = 0; out_gradients && i < source_count; ++i)
+        out_gradients[i] = (gantry_gradient_t){.dense = NULL};
+    return check_and_compute(tape, target, target_gradient, sources, source_count, options,
+                             &(results_t){.any = out_gradients}, "gantry_tape_gradient_slices");
+}
+
+/* ---- in steps ---- */
+
+struct gantry__backprop_t {
+    backprop_t pass;
+    const gantry_source_t *sources;
+    size_t count;
+    size_t *ready_at; /* of each source: the record after which its gradient is complete */
+    size_t done;      /* records from here on have run */
+};
+
+/* By number of a tensor: the first record that takes it. The pass comes to that one last. */
+static void find_first_uses(const gantry_tape_t *tape, size_t *first_uses) {
+    for (size_t i = 0; i < tape->tensor_count; ++i) first_uses[i] = tape->record_count;
+    for (size_t i = tape->record_count; i-- > 0;) {
+        const gantry__record_t *record = &tape->records[i];
+        for (size_t k = 0; k < record->input_count; ++k) {
+            if (record->numbers[k] != GANTRY__NOT_TRACKED) first_uses[record->numbers[k]] = i;
+        }
+    }
+}
+
+static gantry_status_t find_ready(gantry__backprop_t *steps, const gantry_tape_t *tape) {
+    size_t *first_uses = gantry__train_alloc(tape->tensor_count, sizeof *first_uses);
+    if (!first_uses) return GANTRY_RESOURCE_EXHAUSTED;
+    find_first_uses(tape, first_uses);
+    for (size_t i = 0; i < steps->count; ++i) {
+        steps->ready_at[i] = tape->record_count;
+        for (size_t k = 0; k < tape->read_count; ++k) {
+            const size_t use = first_uses[tape->reads[k].number];
+            if (tape->reads[k].variable == steps->sources[i].variable && use < steps->ready_at[i])
+                steps->ready_at[i] = use;
+        }
+    }
+    gantry__train_free(first_uses);
+    return GANTRY_OK;
+}
+
+static gantry_status_t steps_init(gantry__backprop_t *steps, gantry_tape_t *tape,
+                                  const gantry_tensor_t *target) {
+    tape->is_paused = true;
+    GANTRY__TRAIN_TRY(find_uses(tape));
+    GANTRY__TRAIN_TRY(backprop_init(&steps->pass, tape, false));
+    steps->ready_at = gantry__train_alloc(steps->count, sizeof *steps->ready_at);
+    if (!steps->ready_at) return GANTRY_RESOURCE_EXHAUSTED;
+    GANTRY__TRAIN_TRY(find_ready(steps, tape));
+    for (size_t i = 0; i < steps->count; ++i) need_source(&steps->pass, &steps->sources[i]);
+    need_all(&steps->pass);
+    steps->done = tape->record_count;
+    return seed(&steps->pass, target, NULL, true);
+}
+
+gantry_status_t gantry__backprop_begin(gantry_tape_t *tape, const gantry_tensor_t *target,
+                                       const gantry_source_t *sources, size_t count,
+                                       gantry__backprop_t **out_backprop) {
+    gantry__backprop_t *steps = gantry__train_alloc(1, sizeof *steps);
+    *out_backprop = NULL;
+    if (!steps) return GANTRY_RESOURCE_EXHAUSTED;
+    steps->sources = sources;
+    steps->count = count;
+    gantry_status_t status = steps_init(steps, tape, target);
+    if (status == GANTRY_OK)
+        *out_backprop = steps;
+    else
+        gantry__backprop_end(steps);
+    return status;
+}
+
+void gantry__backprop_end(gantry__backprop_t *backprop) {
+    if (!backprop) return;
+    if (backprop->pass.tape) backprop_deinit(&backprop->pass);
+    gantry__train_free(backprop->ready_at);
+    gantry__train_free(backprop);
+}
+
+/* Of sources that are complete at once, the last one first: so did the layers use them. */
+void gantry__backprop_order(const gantry__backprop_t *backprop, size_t *out_order) {
+    for (size_t i = 0; i < backprop->count; ++i) {
+        size_t at = i;
+        for (; at > 0 && backprop->ready_at[out_order[at - 1]] <= backprop->ready_at[i]; --at)
+            out_order[at] = out_order[at - 1];
+        out_order[at] = i;
+    }
+}
+
+gantry_status_t gantry__backprop_until(gantry__backprop_t *backprop, size_t source,
+                                       const gantry_tensor_t **out_gradient) {
+    backprop_t *pass = &backprop->pass;
+    *out_gradient = NULL;
+    while (backprop->done > backprop->ready_at[source])
+        GANTRY__TRAIN_TRY(step_back(pass, &pass->tape->records[--backprop->done]));
+    return hand_over(pass, &backprop->sources[source], 1, false,
+                     &(results_t){.dense = out_gradient});
 }

@@ -5,6 +5,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
+#include "train/tape/block.h"
 
 static gantry_status_t copy_list(gantry_attr_value_t *attr) {
     int64_t *list = gantry__train_alloc((size_t)attr->i, sizeof *list);
@@ -35,7 +36,7 @@ static gantry_status_t copy_tensors(gantry__record_t *record, const gantry_obser
     record->tensors = gantry__train_alloc(count, sizeof *record->tensors);
     record->numbers = gantry__train_alloc(count, sizeof *record->numbers);
     if (!record->tensors || !record->numbers) return GANTRY_RESOURCE_EXHAUSTED;
-    record->input_count = given->input_count;
+    record->input_count = record->given_count = given->input_count;
     record->output_count = given->output_count;
     for (size_t i = 0; i < given->input_count; ++i)
         record->tensors[i] = gantry_tensor_retain(given->inputs[i]);
@@ -50,6 +51,7 @@ static gantry_status_t copy_bodies(gantry__record_t *record, const gantry_observ
     if (!record->bodies) return GANTRY_RESOURCE_EXHAUSTED;
     memcpy(record->bodies, given->bodies, given->body_count * sizeof *record->bodies);
     record->body_count = given->body_count;
+    record->block = gantry__block_retain(gantry__block_of(given->bodies, given->user));
     return GANTRY_OK;
 }
 
@@ -59,11 +61,45 @@ gantry_status_t gantry__record_init(gantry__record_t *record,
                                  .user = observation->user,
                                  .function = observation->function,
                                  .most_steps = observation->most_steps};
+    if (observation->effect && !(record->effect = gantry__train_strdup(observation->effect)))
+        return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = copy_tensors(record, observation);
     if (status == GANTRY_OK) status = copy_bodies(record, observation);
     if (status == GANTRY_OK) status = copy_attrs(record, observation);
     if (status != GANTRY_OK) gantry__record_deinit(record);
     return status;
+}
+
+gantry_status_t gantry__record_add_uses(gantry__record_t *record, const gantry__use_t *uses,
+                                        size_t count) {
+    const size_t given = record->input_count, all = given + count + record->output_count;
+    if (count == 0) return GANTRY_OK;
+    const gantry_tensor_t **tensors = gantry__train_alloc(all, sizeof *tensors);
+    uint32_t *numbers = gantry__train_alloc(all, sizeof *numbers);
+    record->variables = gantry__train_alloc(count, sizeof *record->variables);
+    record->assignments = gantry__train_alloc(count, sizeof *record->assignments);
+    if (!tensors || !numbers || !record->variables || !record->assignments) {
+        gantry__train_free((void *)tensors);
+        gantry__train_free(numbers);
+        return GANTRY_RESOURCE_EXHAUSTED;
+    }
+    for (size_t i = 0; i < given + record->output_count; ++i) {
+        const size_t at = i < given ? i : i + count;
+        tensors[at] = record->tensors[i];
+        numbers[at] = record->numbers[i];
+    }
+    for (size_t i = 0; i < count; ++i) {
+        if (uses[i].tensor) tensors[given + i] = gantry_tensor_retain(uses[i].tensor);
+        numbers[given + i] = uses[i].number;
+        record->variables[i] = uses[i].variable;
+        record->assignments[i] = uses[i].assignments;
+    }
+    gantry__train_free((void *)record->tensors);
+    gantry__train_free(record->numbers);
+    record->tensors = tensors;
+    record->numbers = numbers;
+    record->input_count = given + count;
+    return GANTRY_OK;
 }
 
 void gantry__record_deinit(gantry__record_t *record) {
@@ -77,5 +113,9 @@ void gantry__record_deinit(gantry__record_t *record) {
     gantry__train_free(record->numbers);
     gantry__train_free(record->attrs);
     gantry__train_free((void *)record->bodies);
+    gantry__train_free((void *)record->variables);
+    gantry__train_free(record->assignments);
+    gantry__train_free(record->effect);
+    gantry__block_release(record->block);
     *record = (gantry__record_t){.op = NULL};
 }

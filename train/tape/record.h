@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One recorded op: its tensors, its attributes, and its rule.
  *
- * Each tensor that a tape tracks has a number, its place among the tape's tensors. */
+ * Each tensor that a tape tracks has a number, its place among the tape's tensors. The inputs of a
+ * branch, a loop or a function are those that it was given, and behind them those that its bodies
+ * use besides: tensors, and variables that they read, which have a number and no tensor. */
 #ifndef GANTRY_TRAIN_RECORD_H
 #define GANTRY_TRAIN_RECORD_H
 
@@ -10,6 +12,15 @@
 #define GANTRY__NOT_TRACKED UINT32_MAX
 
 struct gantry__rule_t;
+struct gantry__block_t;
+
+/* What a body uses besides its inputs: one of both. */
+typedef struct gantry__use_t {
+    const gantry_tensor_t *tensor;
+    gantry_variable_t *variable;
+    uint32_t number;
+    uint64_t assignments; /* of the variable, so far */
+} gantry__use_t;
 
 typedef struct gantry__record_t {
     const char *op;                    /* the library's text */
@@ -17,7 +28,10 @@ typedef struct gantry__record_t {
     const gantry_tensor_t **tensors;   /* inputs, then outputs; references of the record's own */
     uint32_t *numbers;                 /* of these tensors, or GANTRY__NOT_TRACKED */
     size_t input_count, output_count;
-    gantry_attr_value_t *attrs; /* with lists and texts of their own */
+    size_t given_count;            /* inputs that the op was given; the others are uses */
+    gantry_variable_t **variables; /* of each use; NULL: a tensor */
+    uint64_t *assignments;         /* of each use: of the variable, when it was read */
+    gantry_attr_value_t *attrs;    /* with lists and texts of their own */
     size_t attr_count;
     /* of control flow and custom gradients */
     gantry_function_body_fn *bodies;
@@ -25,11 +39,17 @@ typedef struct gantry__record_t {
     void *user;
     gantry_function_t *function;
     uint64_t most_steps;
+    char *effect;                  /* an op that must not run twice, or NULL */
+    struct gantry__block_t *block; /* user, if a gradient made the bodies: block.h */
+    bool has_uses;                 /* of a function: they were added */
 } gantry__record_t;
 
 /* Copies an observation; the numbers are not set. After a failure nothing is left. */
 gantry_status_t gantry__record_init(gantry__record_t *record,
                                     const gantry_observation_t *observation);
+/* Adds what the bodies use to the inputs. */
+gantry_status_t gantry__record_add_uses(gantry__record_t *record, const gantry__use_t *uses,
+                                        size_t count);
 void gantry__record_deinit(gantry__record_t *record);
 
 #endif

@@ -14,6 +14,12 @@
 
 #include "train/tape/record.h"
 
+/* The gradient of an input as slices: values are added to the rows of zeros that indices name. */
+typedef struct gantry__rule_slices_t {
+    bool is_accepted; /* else the rule sets dx */
+    const gantry_tensor_t *values, *indices;
+} gantry__rule_slices_t;
+
 typedef struct gantry__rule_call_t {
     gantry_scope_t *scope;                      /* where the gradient's ops run */
     const gantry__record_t *record;             /* the op, its attributes */
@@ -21,6 +27,7 @@ typedef struct gantry__rule_call_t {
     const gantry_tensor_t *const *dy; /* the gradient of each output, or NULL; not all are NULL */
     const gantry_tensor_t **dx;       /* of each input; NULL at first, and where there is none */
     const bool *wants;                /* whether the gradient of the input is used */
+    gantry__rule_slices_t *slices;    /* of each input, in place of dx */
 } gantry__rule_call_t;
 
 typedef void (*gantry__rule_fn)(gantry__rule_call_t *c);

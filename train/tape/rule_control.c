@@ -1,10 +1,130 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gradients of branches, loops and functions. */
-#include "train/tape/rule.h"
+/* Gradients of branches, and of ops whose gradient the program gives. rule_loop.c has loops,
+ * rule_function.c functions.
+ *
+ * The gradient of a branch is a branch that runs the chosen body again. A probe finds out first
+ * which sources have a gradient in any body: the others get none, and where a body has none for
+ * one of these, it gives zeros. The probe is a trace that fails at its end, so nothing of it is
+ * left. */
+#include "train/base/fail.h"
+#include "train/base/memory.h"
+#include "train/tape/block.h"
+
+typedef const gantry_tensor_t tensor;
 
 static void rule_custom(gantry__rule_call_t *c) {
     const gantry_backward_fn backward = (gantry_backward_fn)(void (*)(void))c->record->bodies[0];
     backward(c->scope, c->x, c->y, c->dy, c->dx, c->record->user);
 }
 
-const gantry__rule_t gantry__rules_control[] = {{"CustomGradient", rule_custom}, {NULL, NULL}};
+/* ---- the backward body ---- */
+
+bool gantry__is_branch_gradient(gantry_function_body_fn body) {
+    return body == gantry__branch_backward;
+}
+
+size_t gantry__branch_inputs(const gantry__block_t *block, const gantry__rule_call_t *c,
+                             size_t first_input, tensor **out_inputs) {
+    size_t count = 0;
+    for (size_t i = 0; i < block->input_count; ++i) out_inputs[count++] = c->x[first_input + i];
+    for (size_t i = 0; i < block->output_count; ++i) {
+        if (block->has_dy[i]) out_inputs[count++] = c->dy[i];
+    }
+    return count;
+}
+
+static void set_gradients(const gantry__block_t *block, const gantry__run_t *run,
+                          gantry_scope_t *scope, tensor *const *x, tensor **outputs) {
+    size_t next = 0;
+    for (size_t i = 0; i < block->source_count; ++i) {
+        if (!block->gives[i]) continue;
+        tensor *like = i < block->input_count ? x[i] : block->tensors[i];
+        outputs[next++] = run->gradients[i] ? gantry__block_settle(scope, run->gradients[i], like)
+                                            : gantry__block_zeros(block, scope, i, x);
+    }
+}
+
+static void learn_gradients(gantry__block_t *block, const gantry__run_t *run, size_t body,
+                            gantry_scope_t *scope) {
+    for (size_t i = 0; i < block->source_count; ++i) block->gives[i] |= run->gradients[i] != NULL;
+    if (body + 1 == block->body_count) gantry__stop_probe(block, scope);
+}
+
+void gantry__branch_backward(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
+                             void *user) {
+    gantry__block_t *block = user;
+    const size_t body = block->next_body;
+    size_t next = block->input_count;
+    block->next_body = (body + 1) % block->body_count;
+    gantry__run_t *run = gantry__run_make(block);
+    if (!run) {
+        (void)gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
+        return;
+    }
+    for (size_t i = 0; i < block->output_count; ++i)
+        run->dy[i] = block->has_dy[i] ? inputs[next++] : NULL;
+    if (gantry__run_body(run, block, body, scope, inputs) == GANTRY_OK) {
+        if (block->is_probing)
+            learn_gradients(block, run, body, scope);
+        else
+            set_gradients(block, run, scope, inputs, outputs);
+    }
+    gantry__run_free(run);
+}
+
+/* ---- branches ---- */
+
+/* All bodies in their order, each as branch_backward. */
+static void run_branch(gantry__block_t *block, const gantry__rule_call_t *c, gantry_scope_t *scope,
+                       tensor **gradients) {
+    gantry_function_body_fn bodies[64];
+    tensor *inputs[2 * GANTRY_MAX_FUNCTION_VALUES];
+    const size_t input_count = gantry__branch_inputs(block, c, 1, inputs),
+                 count = block->is_probing ? 0 : gantry__block_count_given(block);
+    block->next_body = 0;
+    if (gantry_tensor_dtype(c->x[0]) == GANTRY_BOOL) {
+        (void)gantry_cond(scope, c->x[0], gantry__branch_backward, gantry__branch_backward, block,
+                          inputs, input_count, gradients, count);
+        return;
+    }
+    for (size_t i = 0; i < block->body_count; ++i) bodies[i] = gantry__branch_backward;
+    (void)gantry_case(scope, c->x[0], bodies, block->body_count, block, inputs, input_count,
+                      gradients, count);
+}
+
+static gantry_status_t probe_branch(gantry__block_t *block, const gantry__rule_call_t *c) {
+    gantry_scope_t *probe = gantry_scope_begin_unobserved(c->scope);
+    if (!probe) return gantry__train_hand_on(c->scope, GANTRY_RESOURCE_EXHAUSTED);
+    block->is_probing = true;
+    run_branch(block, c, probe, NULL);
+    return gantry__end_probe(block, c->scope, probe);
+}
+
+static void rule_branch(gantry__rule_call_t *c) {
+    const gantry__record_t *record = c->record;
+    const gantry__forward_t forward = {.bodies = record->bodies,
+                                       .body_count = record->body_count,
+                                       .user = record->user,
+                                       .below = record->block,
+                                       .first_input = 1,
+                                       .input_count = record->given_count - 1,
+                                       .output_count = record->output_count};
+    tensor *gradients[GANTRY_MAX_FUNCTION_VALUES];
+    if (gantry__check_again(c) != GANTRY_OK) return;
+    gantry__block_t *block = gantry__block_make(c, &forward);
+    if (!block) {
+        (void)gantry__train_hand_on(c->scope, GANTRY_RESOURCE_EXHAUSTED);
+        return;
+    }
+    if (probe_branch(block, c) == GANTRY_OK && gantry__block_count_given(block) > 0) {
+        run_branch(block, c, c->scope, gradients);
+        if (gantry_scope_status(c->scope) == GANTRY_OK) gantry__block_hand_out(block, c, gradients);
+    }
+    gantry__block_release(block);
+}
+
+const gantry__rule_t gantry__rules_control[] = {
+    {"Case", rule_branch},         {"CustomGradient", rule_custom},
+    {"If", rule_branch},           {"PartitionedCall", gantry__rule_function},
+    {"While", gantry__rule_while}, {NULL, NULL},
+};

@@ -12,6 +12,7 @@ static const char *const policy_attr[] = {"bad_indices_policy"};
  * result [batch, outer, each, inner]. A number that depends on data is -1. */
 typedef struct gather_t {
     int64_t batch, outer, size, inner, each;
+    int32_t axis;
 } gather_t;
 
 static int64_t multiply_sizes(const gantry_shape_t *shape, int32_t from, int32_t to) {
@@ -33,7 +34,8 @@ static bool gather_read(const gantry__rule_call_t *c, gather_t *g) {
                     .outer = multiply_sizes(params, dims, axis),
                     .size = params->dims[axis],
                     .inner = multiply_sizes(params, axis + 1, params->rank),
-                    .each = multiply_sizes(indices, dims, indices->rank)};
+                    .each = multiply_sizes(indices, dims, indices->rank),
+                    .axis = axis};
     if (g->batch >= 0 && g->outer >= 0 && g->inner >= 0 && (g->batch == 1 || g->size >= 0))
         return true;
     gantry__rule_lacks(c, "needs known sizes of params");
@@ -83,10 +85,26 @@ static tensor *put_rows(gantry__rule_call_t *c, const gather_t *g, tensor *rows)
     return gantry__rule_reshape_like(c, sums, c->x[0]);
 }
 
+/* The slices of dy themselves, as TensorFlow's IndexedSlices. */
+static void give_slices(gantry__rule_call_t *c) {
+    gantry_shape_t shape = *gantry_tensor_shape(c->x[0]);
+    shape.dims[0] = gantry_tensor_elements(c->x[1]);
+    c->slices[0].values = gantry_reshape(c->scope, c->dy[0], shape);
+    c->slices[0].indices = gantry_reshape(c->scope, c->x[1], GANTRY_SHAPE(-1));
+}
+
+/* Rows, of known sizes. */
+static bool gives_slices(const gantry__rule_call_t *c, const gather_t *g) {
+    return c->slices[0].is_accepted && g->axis == 0 && g->batch == 1 && g->outer == 1 &&
+           gantry__rule_open_sizes(c->x[0]) == 0 && gantry_tensor_elements(c->x[0]) > 0;
+}
+
 static void rule_gather(gantry__rule_call_t *c) {
     gather_t g;
     if (!c->wants[0] || !gather_read(c, &g)) return;
-    if (gantry_tensor_elements(c->x[0]) == 0)
+    if (gives_slices(c, &g))
+        give_slices(c);
+    else if (gantry_tensor_elements(c->x[0]) == 0)
         c->dx[0] = gantry_zeros_like(c->scope, c->x[0]);
     else
         c->dx[0] = put_rows(c, &g, rows_of(c, &g));
@@ -101,6 +119,8 @@ static void rule_embedding(gantry__rule_call_t *c) {
                         .each = gantry_tensor_elements(c->x[1])};
     if (g.inner < 0)
         gantry__rule_lacks(c, "needs known sizes of params");
+    else if (gives_slices(c, &g))
+        give_slices(c);
     else if (gantry_tensor_elements(c->x[0]) == 0)
         c->dx[0] = gantry_zeros_like(c->scope, c->x[0]);
     else

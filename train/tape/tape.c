@@ -5,6 +5,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
+#include "train/tape/block.h"
 #include "train/tape/rule.h"
 #include "train/tape/tape_state.h"
 
@@ -71,33 +72,122 @@ static gantry_status_t keep_record(gantry_tape_t *tape, const gantry_observation
     return number_tensors(tape, record);
 }
 
-static bool is_watched(const gantry_tape_t *tape, const gantry_variable_t *variable) {
-    if (!tape->watches_named) return true;
+bool gantry__tape_is_watched(const gantry_tape_t *tape, const gantry_variable_t *variable) {
+    if (!is_floating(gantry_variable_dtype(variable))) return false;
     for (size_t i = 0; i < tape->watched_count; ++i) {
         if (tape->watched[i] == variable) return true;
     }
-    return false;
+    return !tape->watches_named;
+}
+
+static gantry_status_t add_read(gantry_tape_t *tape, gantry_variable_t *variable, uint32_t number) {
+    if (!gantry__train_grow(&tape->reads, tape->read_count, &tape->read_capacity,
+                            sizeof *tape->reads))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    tape->reads[tape->read_count++] = (gantry__read_t){variable, number};
+    return GANTRY_OK;
 }
 
 static gantry_status_t keep_read(gantry_tape_t *tape, const gantry_observation_t *observation) {
     uint32_t number;
-    if (!is_watched(tape, observation->variable) ||
-        !is_floating(gantry_variable_dtype(observation->variable)))
-        return GANTRY_OK;
-    if (!gantry__train_grow(&tape->reads, tape->read_count, &tape->read_capacity,
-                            sizeof *tape->reads))
-        return GANTRY_RESOURCE_EXHAUSTED;
+    if (!gantry__tape_is_watched(tape, observation->variable)) return GANTRY_OK;
     GANTRY__TRAIN_TRY(track(tape, observation->outputs[0], &number));
-    tape->reads[tape->read_count++] = (gantry__read_t){observation->variable, number};
+    return add_read(tape, observation->variable, number);
+}
+
+/* ---- bodies ---- */
+
+gantry_status_t gantry__tape_number_variable(gantry_tape_t *tape, gantry_variable_t *variable,
+                                             uint32_t *out_number) {
+    for (size_t i = 0; i < tape->read_count; ++i) {
+        *out_number = tape->reads[i].number;
+        if (tape->reads[i].variable == variable && !tape->tensors[*out_number]) return GANTRY_OK;
+    }
+    if (!gantry__train_grow(&tape->tensors, tape->tensor_count, &tape->tensor_capacity,
+                            sizeof *tape->tensors))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    *out_number = (uint32_t)tape->tensor_count;
+    GANTRY__TRAIN_TRY(add_read(tape, variable, *out_number));
+    tape->tensors[tape->tensor_count++] = NULL;
     return GANTRY_OK;
+}
+
+static gantry_status_t note_use(gantry_tape_t *tape, const gantry__use_t *use) {
+    for (size_t i = 0; i < tape->inside_count; ++i) {
+        if (tape->inside[i].number == use->number) return GANTRY_OK;
+    }
+    if (!gantry__train_grow(&tape->inside, tape->inside_count, &tape->inside_capacity,
+                            sizeof *tape->inside))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    tape->inside[tape->inside_count++] = *use;
+    return GANTRY_OK;
+}
+
+/* An op of a body that is traced: which tracked tensors and which variables it uses. */
+static gantry_status_t note_inside(gantry_tape_t *tape, const gantry_observation_t *observation) {
+    gantry__use_t use = {.variable = observation->variable};
+    if (use.variable) {
+        if (!gantry__tape_is_watched(tape, use.variable)) return GANTRY_OK;
+        GANTRY__TRAIN_TRY(gantry__tape_number_variable(tape, use.variable, &use.number));
+        use.assignments = gantry_variable_assignments(tape->scope, use.variable);
+        return note_use(tape, &use);
+    }
+    for (size_t i = 0; i < observation->input_count; ++i) {
+        use.tensor = observation->inputs[i];
+        use.number = gantry__pointer_map_find(&tape->numbers, use.tensor);
+        if (use.number != GANTRY__POINTER_MAP_NONE) GANTRY__TRAIN_TRY(note_use(tape, &use));
+    }
+    return GANTRY_OK;
+}
+
+/* A branch or a loop, with what its bodies use. */
+static gantry_status_t keep_block(gantry_tape_t *tape, const gantry_observation_t *observation) {
+    const size_t count = tape->inside_count;
+    tape->inside_count = 0;
+    if ((count == 0 && !is_any_tracked(tape, observation)) || !is_any_floating(observation))
+        return GANTRY_OK;
+    GANTRY__TRAIN_TRY(
+        keep_record(tape, observation, gantry__rule_recall(&tape->rules, observation->op)));
+    return gantry__record_add_uses(&tape->records[tape->record_count - 1], tape->inside, count);
+}
+
+static gantry_status_t keep_call(gantry_tape_t *tape, const gantry_observation_t *observation,
+                                 const gantry__use_t *uses, size_t count, bool is_found) {
+    GANTRY__TRAIN_TRY(
+        keep_record(tape, observation, gantry__rule_recall(&tape->rules, observation->op)));
+    gantry__record_t *record = &tape->records[tape->record_count - 1];
+    record->has_uses = is_found;
+    return gantry__record_add_uses(record, uses, count);
+}
+
+/* A trace tells what the function uses. If it fails, the gradient tries again, and fails. */
+static gantry_status_t keep_function(gantry_tape_t *tape, const gantry_observation_t *observation) {
+    const gantry__callee_t callee = {observation->function, observation->inputs,
+                                     observation->input_count, observation->output_count};
+    gantry__use_t *uses;
+    size_t count;
+    gantry_status_t status = gantry__function_find_uses(tape, &callee, &uses, &count);
+    const bool is_found = status == GANTRY_OK;
+    if (!is_found) status = gantry_fail(GANTRY_OK, "");
+    if (!is_found || count > 0 || is_any_tracked(tape, observation))
+        status = keep_call(tape, observation, uses, is_found ? count : 0, is_found);
+    gantry__train_free(uses);
+    return status;
+}
+
+static bool is_block(const gantry_observation_t *observation) {
+    return observation->bodies && strcmp(observation->op, "CustomGradient") != 0;
 }
 
 static gantry_status_t tape_observe(gantry_scope_t *scope, const gantry_observation_t *observation,
                                     void *user) {
     gantry_tape_t *tape = user;
-    (void)scope;
     if (tape->is_paused || tape->is_spent) return GANTRY_OK;
+    if (gantry_scope_body_depth(scope) > tape->depth) return note_inside(tape, observation);
     if (observation->variable) return keep_read(tape, observation);
+    if (is_block(observation)) return keep_block(tape, observation);
+    if (observation->function && is_any_floating(observation))
+        return keep_function(tape, observation);
     if (!is_any_tracked(tape, observation) || !is_any_floating(observation)) return GANTRY_OK;
     const gantry__rule_t *rule = gantry__rule_recall(&tape->rules, observation->op);
     if (rule && !rule->run) return GANTRY_OK; /* no gradient flows */
@@ -119,6 +209,7 @@ static gantry_status_t tape_make(gantry_scope_t *scope, const gantry_tape_option
     gantry_tape_t *tape = gantry__train_alloc(1, sizeof *tape);
     if (!tape) return GANTRY_RESOURCE_EXHAUSTED;
     tape->scope = scope;
+    tape->depth = gantry_scope_body_depth(scope);
     tape->is_persistent = chosen.persistent;
     tape->watches_named = chosen.watches_named_variables;
     tape->observer =
@@ -143,7 +234,7 @@ void gantry__tape_clear(gantry_tape_t *tape) {
     for (size_t i = 0; i < tape->record_count; ++i) gantry__record_deinit(&tape->records[i]);
     for (size_t i = 0; i < tape->tensor_count; ++i) gantry_tensor_release(tape->tensors[i]);
     gantry__pointer_map_deinit(&tape->numbers);
-    tape->record_count = tape->tensor_count = tape->read_count = 0;
+    tape->record_count = tape->tensor_count = tape->read_count = tape->inside_count = 0;
 }
 
 void gantry_tape_end(gantry_tape_t *tape) {
@@ -154,6 +245,7 @@ void gantry_tape_end(gantry_tape_t *tape) {
     gantry__train_free(tape->tensors);
     gantry__train_free(tape->reads);
     gantry__train_free(tape->watched);
+    gantry__train_free(tape->inside);
     gantry__train_free(tape);
 }
 

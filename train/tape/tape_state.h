@@ -25,11 +25,25 @@ struct gantry_tape_t {
     size_t record_count, record_capacity;
     gantry__read_t *reads;
     size_t read_count, read_capacity;
+    size_t depth;          /* bodies in which its scope lies */
+    gantry__use_t *inside; /* of bodies that are traced at the moment */
+    size_t inside_count, inside_capacity;
+    const gantry__record_t *running; /* whose rule runs; NULL: none */
     gantry__rule_memo_t rules;
     gantry_variable_t **watched; /* of a tape that watches named variables */
     size_t watched_count, watched_capacity;
 };
 
+bool gantry__tape_is_watched(const gantry_tape_t *tape, const gantry_variable_t *variable);
+/* A number that stands for all reads of a variable in bodies. */
+gantry_status_t gantry__tape_number_variable(gantry_tape_t *tape, gantry_variable_t *variable,
+                                             uint32_t *out_number);
+/* gantry_tape_gradient for several targets: of those whose gradient is NULL nothing comes. The
+ * arguments are right. */
+gantry_status_t gantry__tape_gradients(gantry_tape_t *tape, const gantry_tensor_t *const *targets,
+                                       const gantry_tensor_t *const *target_gradients,
+                                       size_t target_count, const gantry_source_t *sources,
+                                       size_t source_count, const gantry_tensor_t **out_gradients);
 /* Forgets all that was recorded. */
 void gantry__tape_clear(gantry_tape_t *tape);
 

@@ -85,10 +85,29 @@ static void pack_turned(__global T *to, long width, __global const T *from, long
     pack_slow(to + quads * width, width, from + quads, width, depth - quads, across, 1);
 }
 
+static void copy_line(__global T *to, __global const T *from) {
+    long i = 0;
+
+    for (; i + 4 <= MR; i += 4) vstore4(vload4(0, from + i), 0, to + i);
+    for (; i < MR; ++i) to[i] = from[i];
+}
+
+/* A panel whose lines of MR lie as they are packed. Rows that are not there get what lies behind
+ * the others, as long as anything does: they are not stored. */
+static void pack_lines(__global T *to, __global const T *from, long valid, long depth, long along) {
+    const long behind = (depth - 1) * along + valid - MR;
+    const long whole = behind < 0 ? 0 : min(depth, behind / along + 1);
+
+    for (long p = 0; p < whole; ++p) copy_line(to + p * MR, from + p * along);
+    pack_slow(to + whole * MR, MR, from + whole * along, valid, depth - whole, 1, along);
+}
+
 static void pack_rows(__global T *to, __global const T *from, long rows, long depth, long across,
                       long along) {
     for (long i = 0; i < rows; i += MR, to += MR * depth, from += MR * across) {
-        if (along == 1 && rows - i >= MR) {
+        if (across == 1) {
+            pack_lines(to, from, min(rows - i, (long)MR), depth, along);
+        } else if (along == 1 && rows - i >= MR) {
             pack_turned(to, MR, from, depth, across);
         } else {
             pack_slow(to, MR, from, rows - i, depth, across, along);

@@ -9,18 +9,15 @@
 
 #include <cmocka.h>
 
-#include "null_calls.h"
+#include "struct_size.h"
 
-#define CANARY 0x5a
-#define BEHIND 64 /* these bytes are not the library's */
-
-typedef struct world_t {
+struct world_t {
     gantry_runtime_t *runtime;
     gantry_scope_t *scope;
     const gantry_tensor_t *x; /* float32[1,2,2,1] */
     const gantry_physical_device_t *device;
     gantry_function_t *function;
-} world_t;
+};
 
 static const float elements[4] = {1, 2, 3, 4};
 
@@ -314,14 +311,7 @@ static gantry_status_t read_while(const world_t *w, const void *p) {
     return of_scope(w, result);
 }
 
-#define READ(type, zero_is_fine, call) \
-    { #type, sizeof(type), zero_is_fine, call }
-static const struct {
-    const char *name;
-    size_t size;
-    bool zero_is_fine; /* struct_size may stay 0 */
-    gantry_status_t (*read)(const world_t *w, const void *p);
-} read_rows[] = {
+static const read_row_t read_rows[] = {
     READ(gantry_runtime_options_t, false, read_runtime),
     READ(gantry_format_options_t, false, read_format),
     READ(gantry_reduce_options_t, true, read_reduce),
@@ -337,30 +327,8 @@ static const struct {
 };
 #define READ_ROWS (sizeof read_rows / sizeof read_rows[0])
 
-/* The fields behind struct_size are garbage: a read of one fails or crashes. */
-static void read_with_size(const world_t *w, size_t row, uint32_t struct_size) {
-    const size_t size = read_rows[row].size;
-    unsigned char *bytes = calloc(1, size + BEHIND);
-    assert_non_null(bytes);
-    const size_t given = struct_size == 0 && read_rows[row].zero_is_fine ? size : struct_size;
-    if (given < size) memset(bytes + given, CANARY, size - given);
-    memcpy(bytes, &struct_size, sizeof struct_size);
-    const bool fits = given >= sizeof struct_size && given <= size;
-    const gantry_status_t status = read_rows[row].read(w, bytes);
-    if (status != (fits ? GANTRY_OK : GANTRY_INVALID_ARGUMENT)) {
-        fail_msg("%s with struct_size %u: %s, %s", read_rows[row].name, struct_size,
-                 gantry_status_name(status), gantry_last_message());
-    }
-    free(bytes);
-}
-
 static void options_are_read_up_to_their_size(void **state) {
-    const world_t *w = *state;
-    for (size_t i = 0; i < READ_ROWS; ++i) {
-        for (uint32_t size = 0; size <= read_rows[i].size + 8; size += size < 8 ? 1 : 4)
-            read_with_size(w, i, size);
-        read_with_size(w, i, UINT32_MAX);
-    }
+    read_with_every_size(*state, read_rows, READ_ROWS);
 }
 
 /* ---- the list of structs ---- */
@@ -380,15 +348,7 @@ static void every_struct_has_a_size_or_is_a_plain_value(void **state) {
     static const char *const plain[] = {"gantry_shape_t", "gantry_attr_value_t",
                                         "gantry_input_spec_t", "gantry_device_choice_t",
                                         "gantry_observer_t"};
-    for (size_t i = 0; i < public_struct_count; ++i) {
-        const char *name = public_structs[i].name;
-        bool is_plain = false;
-        for (size_t k = 0; k < sizeof plain / sizeof *plain; ++k)
-            is_plain |= strcmp(name, plain[k]) == 0;
-        if (public_structs[i].has_size == is_plain)
-            fail_msg("%s: a plain value, or a struct with struct_size?", name);
-        if (!is_plain && !has_row(name)) fail_msg("%s has no row here", name);
-    }
+    expect_rows_of_all(has_row, plain, sizeof plain / sizeof *plain);
 }
 
 int main(void) {

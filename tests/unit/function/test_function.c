@@ -295,6 +295,31 @@ static void idle_memory_is_given_back(void **state) {
     runtime_fixture_close(&f);
 }
 
+static void count_down(void *data) { --*(int *)data; }
+
+/* One thing under a key, freed with the function. */
+static void data_lives_as_long_as_the_function(void **state) {
+    (void)state;
+    const gantry_input_spec_t input = SPEC_F32(2);
+    int first = 1, second = 1, third = 1;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_function_t *function =
+        function_fixture_trace(f.runtime, branching, NULL, &input, 1, 1, NULL);
+    assert_null(gantry_function_attach(function, &first, NULL, NULL));
+    assert_ptr_equal(gantry_function_attach(function, &first, &first, count_down), &first);
+    assert_ptr_equal(gantry_function_attach(function, &first, &second, count_down), &first);
+    assert_ptr_equal(gantry_function_attach(function, &first, NULL, NULL), &first);
+    assert_ptr_equal(gantry_function_attach(function, &third, &third, count_down), &third);
+    assert_null(gantry_function_attach(function, &second, &second, NULL)); /* nothing frees it */
+    assert_int_equal(first, 1);
+    gantry_function_release(function);
+    assert_int_equal(first, 0);
+    assert_int_equal(second, 1); /* it was not taken */
+    assert_int_equal(third, 0);
+    runtime_fixture_close(&f);
+}
+
 static void calling(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                     const gantry_tensor_t **outputs, void *user) {
     const gantry_tensor_t *twice;
@@ -528,6 +553,7 @@ int main(int argc, char **argv) {
         TEST(call_gives_the_values_of_the_body),    TEST(results_may_be_inputs_captures_and_views),
         TEST(nodes_run_where_their_scopes_ask),     TEST(variables_change_in_program_order),
         TEST(requests_are_traced_within_the_bound), TEST(idle_memory_is_given_back),
+        TEST(requests_are_traced_within_the_bound), TEST(data_lives_as_long_as_the_function),
         TEST(open_sizes_are_traced_once_each),      TEST(functions_inside_functions_are_inlined),
         TEST(eager_bodies_run_in_each_call),        TEST(budget_is_met_by_another_order_or_refused),
         TEST(profile_has_the_steps_of_each_call),   TEST(each_call_draws_the_next_numbers),

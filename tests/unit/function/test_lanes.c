@@ -114,6 +114,21 @@ static void parts_of_the_cpu_run_at_the_same_time_unasked(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* Kernels of one part read the other's values where they lie. */
+static void parts_of_the_cpu_copy_nothing_for_each_other(void **state) {
+    (void)state;
+    static const char *const devices[] = {"CPU:0", "CPU:1"};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    assert_int_equal(gantry_set_logical_cpu_devices(f.runtime, 2), GANTRY_OK);
+    gantry_function_t *function = trace(f.runtime, weave, devices, WIDTH, 0, false);
+    gantry__traced_t *traced = gantry__function_newest(function);
+    assert_int_equal(traced->schedule.copied_bytes, 0);
+    gantry__function_leave(function, traced);
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
 static void cpu_and_gpu_exchange_values_between_lanes(void **state) {
     (void)state;
     static const char *const devices[] = {"CPU:0", "GPU:0"};
@@ -221,6 +236,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         TEST(chains_on_one_device_run_on_as_many_threads_as_asked),
         TEST(parts_of_the_cpu_run_at_the_same_time_unasked),
+        TEST(parts_of_the_cpu_copy_nothing_for_each_other),
         TEST(cpu_and_gpu_exchange_values_between_lanes),
         TEST(several_threads_call_one_function),
         TEST(first_failure_stops_all_lanes),

@@ -534,6 +534,37 @@ static void results_lie_in_the_memory_of_inputs(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* A difference to the first element, which is an alias of what the kernel would write over. */
+static void part_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    static const int64_t first = 0, one = 1;
+    const case_t *c = user;
+    const gantry_tensor_t *x = gantry_neg(scope, inputs[0]),
+                          *w = gantry_variable_read(scope, c->variable);
+    outputs[0] = gantry_neg(scope, gantry_sub(scope, x, gantry_slice(scope, x, &first, &one)));
+    (void)gantry_variable_assign(scope, c->variable,
+                                 gantry_sub(scope, w, gantry_slice(scope, w, &first, &one)));
+}
+
+static void a_value_read_in_part_too_is_not_overwritten(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    const gantry_tensor_t *zeros = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(COLUMNS));
+    case_t c = {.variable = gantry_variable_create(scope, zeros, "w")};
+    gantry_function_t *function =
+        trace(&f, part_body, &c, 1, without(GANTRY_PASS_ELEMENTWISE_FUSION));
+    const gantry__schedule_t *schedule = &function->traced->schedule;
+    assert_int_equal(planned_bytes(function), 2 * COLUMNS * sizeof(float));
+    for (uint32_t i = 0; i < schedule->act_count; ++i)
+        assert_int_equal(schedule->acts[i].overwrite_count, 0);
+    gantry_function_release(function);
+    gantry_variable_release(c.variable);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    runtime_fixture_close(&f);
+}
+
 /* ---- copies ---- */
 
 /* The GPU takes an early result of the CPU at the end. */
@@ -641,6 +672,7 @@ int main(int argc, char **argv) {
         TEST(devices_part_groups),
         TEST(control_inputs_end_a_group),
         TEST(results_lie_in_the_memory_of_inputs),
+        TEST(a_value_read_in_part_too_is_not_overwritten),
         TEST(copies_follow_their_source),
         TEST(nothing_leaks_when_memory_runs_out_in_a_pass),
         TEST(unknown_passes_are_refused),

@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "device/fault.h"
+#include "run/tensor_state.h"
 #include "runtime_fixture.h"
 
 #define COMPUTE (1u << GANTRY_STREAM_COMPUTE)
@@ -105,6 +106,27 @@ static void results_that_may_be_bad_may_be_many(void **state) {
         if (i % 512 == 0) EXPECT_F32(row, 20);
         gantry_tensor_drop(scope, row);
     }
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* Weights are such a chain: each step's depend on all steps before. */
+static void results_of_a_long_chain_carry_few_faults(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *rows = F32(scope, 10, 20, 30), *order = I32(scope, 1, 2, 0);
+    for (int i = 0; i < 10 * GANTRY__FAULT_MOST_KEPT; ++i) {
+        rows = gantry_gather(scope, rows, order, 0);
+        assert_non_null(rows);
+        assert_in_range(rows->fault_count, 1, GANTRY__FAULT_MOST_KEPT);
+    }
+    EXPECT_F32(rows, 30, 10, 20);
+    const gantry_tensor_t *bad = gantry_gather(scope, rows, I32(scope, 0, 3), 0);
+    for (int i = 0; i < 2 * GANTRY__FAULT_MOST_KEPT; ++i)
+        bad = gantry_gather(scope, bad, I32(scope, 1, 0), 0);
+    expect_read_fails(bad, GANTRY_INVALID_ARGUMENT, BAD_INDEX);
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
@@ -524,6 +546,7 @@ int main(int argc, char **argv) {
         TEST(bad_index_poisons_across_devices),
         TEST(bad_index_is_found_by_an_op_that_needs_the_value_at_once),
         TEST(results_that_may_be_bad_may_be_many),
+        TEST(results_of_a_long_chain_carry_few_faults),
         TEST(synchronize_tells_what_a_kernel_found_once),
         TEST(synchronize_tells_of_results_that_are_gone),
         TEST(bad_index_is_told_with_its_value),

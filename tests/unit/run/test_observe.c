@@ -20,6 +20,7 @@ typedef struct listener_t {
     const char *whole;   /* a composed op that is told as a whole */
     const char *refused; /* an op whose telling fails */
     gantry_observation_t last;
+    size_t deepest; /* body */
     const gantry_tensor_t *inputs[4], *outputs[4];
     struct listener_t *next; /* is told after this one */
     bool was_first;
@@ -37,6 +38,7 @@ static gantry_status_t listen(gantry_scope_t *where, const gantry_observation_t 
     (void)strncat(l->told, " ", sizeof l->told - strlen(l->told) - 1);
     l->was_first = l->next && l->next->told[0] == '\0';
     l->last = *observation;
+    if (gantry_scope_body_depth(where) > l->deepest) l->deepest = gantry_scope_body_depth(where);
     for (size_t i = 0; i < observation->input_count && i < 4; ++i)
         l->inputs[i] = observation->inputs[i];
     for (size_t i = 0; i < observation->output_count && i < 4; ++i)
@@ -378,7 +380,7 @@ static void branch(gantry_scope_t *s, const gantry_tensor_t *const *inputs,
     gantry_scope_unobserve(s, &b->l.observer);
 }
 
-static void branch_in_a_trace_is_told_as_one_op(void **state) {
+static void branch_in_a_trace_is_told_behind_its_bodies(void **state) {
     (void)state;
     body_t b;
     gantry_function_t *function;
@@ -386,11 +388,62 @@ static void branch_in_a_trace_is_told_as_one_op(void **state) {
     if (gantry_function_trace(fixture.runtime, "branch", branch, &b, &pair, 1, 1, NULL,
                               &function) != GANTRY_OK)
         fail_msg("%s", gantry_last_message());
-    expect_told(&b.l, "If ");
+    expect_told(&b.l, "Neg _Retval Exp _Retval If ");
+    assert_int_equal(b.l.deepest, 1);
+    assert_null(b.l.last.effect);
     assert_int_equal(b.l.last.body_count, 2);
     assert_ptr_equal(b.l.last.user, &b);
     assert_int_equal(b.l.last.input_count, 2); /* the predicate first */
     gantry_function_release(function);
+}
+
+static void add_noise(gantry_scope_t *s, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] =
+        gantry_add(s, inputs[0], gantry_random_uniform(s, GANTRY_SHAPE(2), GANTRY_FLOAT32, NULL));
+}
+
+static void branch_with_noise(gantry_scope_t *s, const gantry_tensor_t *const *inputs,
+                              const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *is_positive =
+        gantry_greater(s, gantry_sum(s, inputs[0], NULL), gantry_scalar_f32(s, 0));
+    (void)gantry_cond(s, is_positive, negate, add_noise, user, inputs, 1, outputs, 1);
+}
+
+static void branch_twice(gantry_scope_t *s, const gantry_tensor_t *const *inputs,
+                         const gantry_tensor_t **outputs, void *user) {
+    body_t *b = user;
+    assert_int_equal(gantry_scope_observe(s, &b->l.observer), GANTRY_OK);
+    const gantry_tensor_t *is_positive =
+        gantry_greater(s, gantry_sum(s, inputs[0], NULL), gantry_scalar_f32(s, 0));
+    (void)gantry_cond(s, is_positive, branch_with_noise, negate, NULL, inputs, 1, outputs, 1);
+    gantry_scope_unobserve(s, &b->l.observer);
+}
+
+/* Two bodies deep, and in a function that is called. */
+static void op_with_an_effect_is_named(void **state) {
+    (void)state;
+    body_t b;
+    listener_t caller;
+    gantry_function_t *function;
+    const gantry_tensor_t *x = F32(scope, 1, 2), *y;
+    listener_init(&b.l, "");
+    if (gantry_function_trace(fixture.runtime, "twice", branch_twice, &b, &pair, 1, 1, NULL,
+                              &function) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    assert_string_equal(b.l.last.op, "If");
+    assert_string_equal(b.l.last.effect, "RandomUniform");
+    assert_int_equal(b.l.deepest, 2);
+    listener_init(&caller, "");
+    assert_int_equal(gantry_scope_observe(scope, &caller.observer), GANTRY_OK);
+    assert_int_equal(gantry_function_call(scope, function, &x, 1, &y, 1), GANTRY_OK);
+    assert_string_equal(caller.last.op, "PartitionedCall");
+    assert_string_equal(caller.last.effect, "RandomUniform");
+    assert_int_equal(caller.deepest, 0);
+    gantry_scope_unobserve(scope, &caller.observer);
+    gantry_function_release(function);
+    assert_int_equal(gantry_scope_body_depth(NULL), 0);
 }
 
 static void branch_elsewhere_is_told_by_its_ops(void **state) {
@@ -514,7 +567,8 @@ int main(void) {
         TEST(unobserved_scope_tells_what_its_caller_says),
         TEST(function_is_told_as_one_op),
         TEST(function_in_a_trace_is_told_by_its_ops),
-        TEST(branch_in_a_trace_is_told_as_one_op),
+        TEST(branch_in_a_trace_is_told_behind_its_bodies),
+        TEST(op_with_an_effect_is_named),
         TEST(branch_elsewhere_is_told_by_its_ops),
         TEST(failing_observer_fails_the_scope),
         TEST(bad_observers_are_refused),

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes a C file from the preprocessed public headers. The file has one function for each exported one, and their table: the function calls
 # the exported one with NULL in chosen places. null_calls.h supplies the other arguments by type and name; a type that is missing there does
-# not compile. A second table says which public structs begin with struct_size.
-{ text = text " " $0 }
+# not compile. A second table says which public structs begin with struct_size. With a second file, the tables have what the first one
+# does not declare; -v support=... names the header with the arguments.
+FILENAME == ARGV[1] { text = text " " $0; next }
+{ more = more " " $0 }
 
 function trim(s) { gsub(/^ +| +$/, "", s); return s }
 
@@ -44,28 +46,39 @@ function emit(declaration,    open, head, function_name, result, count, paramete
             arguments = arguments (i > 1 ? ", " : "") "given_" mangled(type) "(c, \"" name "\")"
         }
     }
+    if (is_first && ARGC > 2) { known[function_name] = 1; return }
+    if (function_name in known) return
     printf "static void call_%s(null_call_t *c) {\n    (void)c;\n    RESULT_%s(%s(%s));\n}\n\n", function_name, result, function_name, arguments
     rows = rows sprintf("    {\"%s\", call_%s, %d, {%s}},\n", function_name, function_name, places, places ? names : "NULL")
 }
 
 END {
-    print "/* Made by tests/unit/support/null_calls.awk from gantry/gantry.h. */"
-    print "#include \"null_calls.h\"\n"
+    print "/* Made by tests/unit/support/null_calls.awk from the public headers. */"
+    print "#define _GNU_SOURCE /* mkstemp */"
+    print "#include \"" (support ? support : "null_calls.h") "\"\n"
+    is_first = 1
+    read(text)
+    is_first = 0
+    if (ARGC > 2) read(more)
+    print "const null_function_t null_functions[] = {\n" rows "};"
+    print "const public_struct_t public_structs[] = {\n" structs "};"
+    print "const size_t public_struct_count = sizeof public_structs / sizeof public_structs[0];"
+    print "const size_t null_function_count = sizeof null_functions / sizeof null_functions[0];"
+}
+
+function read(text,    mark, statements, statement, s, struct_name, at, declaration) {
     mark = "__attribute__((visibility(\"default\")))"
     statements = split(text, statement, ";")
     for (s = 1; s <= statements; s++) {
         if (match(statement[s], /typedef struct gantry_[a-z_0-9]+ +\{/)) {
             struct_name = substr(statement[s], RSTART + 15, RLENGTH - 15)
             sub(/ +\{/, "", struct_name)
-            structs = structs sprintf("    {\"%s\", %s},\n", struct_name, statement[s] ~ /\{ *uint32_t struct_size$/ ? "true" : "false")
+            if (is_first && ARGC > 2) known[struct_name] = 1
+            else if (!(struct_name in known)) structs = structs sprintf("    {\"%s\", %s},\n", struct_name, statement[s] ~ /\{ *uint32_t struct_size$/ ? "true" : "false")
         }
         at = index(statement[s], mark)
         if (!at) continue
         declaration = substr(statement[s], at + length(mark))
         if (declaration ~ /gantry_[a-z_0-9]+ *\(/) emit(declaration)
     }
-    print "const null_function_t null_functions[] = {\n" rows "};"
-    print "const public_struct_t public_structs[] = {\n" structs "};"
-    print "const size_t public_struct_count = sizeof public_structs / sizeof public_structs[0];"
-    print "const size_t null_function_count = sizeof null_functions / sizeof null_functions[0];"
 }

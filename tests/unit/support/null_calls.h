@@ -68,10 +68,12 @@ static inline gantry_scope_t *well_begun(gantry_scope_t *scope) {
 #define RESULT_gantry_scope_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = well_begun(call))
 #define RESULT_gantry_variable_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
 #define RESULT_void(call) (call)
+#define RESULT_void_p(call) ((void)(call))
 #define RESULT_bool(call) ((void)(call))
 #define RESULT_int32_t(call) ((void)(call))
 #define RESULT_int64_t(call) ((void)(call))
 #define RESULT_size_t(call) ((void)(call))
+#define RESULT_uint64_t(call) ((void)(call))
 #define RESULT_const_char_p(call) ((void)(call))
 #define RESULT_const_gantry_logical_device_t_p(call) ((void)(call))
 #define RESULT_const_gantry_physical_device_t_p(call) ((void)(call))
@@ -223,6 +225,8 @@ GIVEN_STRUCT(gantry_logical_device_config_t)
 #define given_gantry_placement_count_t_p(c, name) given_gantry_placement_count_t_p_()
 #define given_gantry_logical_device_config_t_p(c, name) given_gantry_logical_device_config_t_p_()
 
+static inline void given_release(void *data) { (void)data; }
+
 static inline void *given_pointers(void) {
     static void *pointers[8];
     return pointers;
@@ -232,6 +236,7 @@ static inline void *given_pointers(void) {
 #define given_uint64_t_p(c, name) given_place_of_uint64_t()
 #define given_bool_p(c, name) given_place_of_bool()
 #define given_void_p(c, name) ((void *)(c)->text)
+#define given_gantry_release_fn(c, name) given_release
 #define given_char_p(c, name) ((c)->text)
 #define given_void_p_p(c, name) ((void **)given_pointers())
 #define given_const_char_p_p(c, name) ((const char **)given_pointers())
@@ -330,7 +335,7 @@ static inline const char *given_text(const null_call_t *c, const char *name) {
     } texts[] = {{"device", "CPU:0"},   {"type", "CPU"},  {"path", "/nowhere/no_such_file.npy"},
                  {"equation", "i,i->"}, {"op", "MatMul"}, {"data_format", "NHWC"},
                  {"what", "test.none"}, {"text", "text"}, {"values", "of=no"},
-                 {"tag", "tag"}};
+                 {"tag", "tag"},        {"key", "AddN"},  {"monitor", "loss"}};
     if (strcmp(name, "name") == 0 && strcmp(c->function->name, "gantry_find_logical_device") == 0)
         return "CPU:0";
     if (strcmp(c->function->name, "gantry_variable_update") == 0) return "ResourceApplyMomentum";
@@ -374,7 +379,9 @@ static inline bool given_visit(void *user, const gantry_tuning_record_t *record)
 #define given_gantry_shape_t(c, name) given_two
 #define given_gantry_dtype_t(c, name) GANTRY_FLOAT32
 #define given_gantry_status_t(c, name) GANTRY_NOT_FOUND
+#define given_gantry_log_level_t(c, name) GANTRY_LEVEL_INFO
 #define given_gantry_device_policy_t(c, name) GANTRY_POLICY_SILENT
+#define given_gantry_log_level_t(c, name) GANTRY_LEVEL_INFO
 #define given_gantry_placement_mode_t(c, name) GANTRY_PLACEMENT_PREFER
 #define given_gantry_explain_form_t(c, name) GANTRY_EXPLAIN_TEXT
 #define given_gantry_placement_reason_t(c, name) GANTRY_PLACED_EXPLICIT

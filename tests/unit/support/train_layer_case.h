@@ -7,8 +7,15 @@
 #include <gantry_train/train.h>
 
 #include "train_case.h"
+#include "train_dropout.h"
 
-enum { TRAIN_LAYER_INPUTS = 3, TRAIN_LAYER_SOURCES = 16, TRAIN_LAYER_TABLE = 7 };
+enum {
+    TRAIN_LAYER_INPUTS = 3,
+    TRAIN_LAYER_SOURCES = 16,
+    TRAIN_LAYER_TABLE = 7,
+    TRAIN_LAYER_DROPS = 0x5EED,
+    TRAIN_LAYER_PAD_EVERY = 3
+};
 
 /* numbers: make_layer_cases.py says which. */
 typedef struct train_layer_case_t {
@@ -16,6 +23,8 @@ typedef struct train_layer_case_t {
     uint32_t seed;
     gantry_dtype_t dtype; /* of inputs: int64 or float64 */
     bool training;
+    bool has_pad; /* some steps of inputs of rank 3 are padded with pad */
+    double pad;
     size_t input_count, number_count;
     gantry_shape_t shapes[TRAIN_LAYER_INPUTS];
     const double *numbers;
@@ -32,21 +41,54 @@ typedef struct train_layer_case_t {
                .number_count = sizeof((const double[]){__VA_ARGS__}) / sizeof(double), \
                .shapes = shapes_,                                                      \
                .numbers = (const double[]){__VA_ARGS__}},
+#define MODEL_CASE(index, label, seed_, value, dtype_, training_, has_pad_, pad_, count, shapes_, \
+                   ...)                                                                           \
+    [index] = {.name = label,                                                                     \
+               .seed = seed_,                                                                     \
+               .dtype = dtype_,                                                                   \
+               .training = training_,                                                             \
+               .has_pad = has_pad_,                                                               \
+               .pad = pad_,                                                                       \
+               .input_count = count,                                                              \
+               .number_count = sizeof((const double[]){__VA_ARGS__}) / sizeof(double),            \
+               .shapes = shapes_,                                                                 \
+               .numbers = (const double[]){__VA_ARGS__}},
 static const train_layer_case_t train_layer_cases[] = {
 #include "train_layer_cases.inc"
+#include "train_layer_model_cases.inc"
 };
 #undef LAYER_CASE
+#undef MODEL_CASE
 
 enum { TRAIN_LAYER_CASES = sizeof train_layer_cases / sizeof train_layer_cases[0] };
 
-static inline gantry_layer_t *train_layer_make(size_t index) {
+/* Applies the layers of a case to inputs, and returns the value of the output. */
+static inline int32_t train_layer_apply(size_t index, gantry_model_t *model,
+                                        const int32_t *inputs) {
+    int32_t a = -1; /* for expressions */
+    (void)a;
     switch (index) {
+#define X0 inputs[0]
+#define X1 inputs[1]
+#define X2 inputs[2]
+#define OF(layer, ...)                                         \
+    gantry_model_apply(model, layer, (int32_t[]){__VA_ARGS__}, \
+                       sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
 #define LAYER_CASE(index, label, seed_, layer, ...) \
     case index:                                     \
-        return layer;
+        return gantry_model_apply(model, layer, inputs, train_layer_cases[index].input_count);
+#define MODEL_CASE(index, label, seed_, value, ...) \
+    case index:                                     \
+        return value;
 #include "train_layer_cases.inc"
+#include "train_layer_model_cases.inc"
 #undef LAYER_CASE
-        default: return NULL;
+#undef MODEL_CASE
+#undef OF
+#undef X0
+#undef X1
+#undef X2
+        default: return -1;
     }
 }
 
@@ -81,6 +123,28 @@ static inline const gantry_tensor_t *train_layer_tensor(gantry_scope_t *scope, u
     return gantry_constant(scope, dtype, shape, bytes, count);
 }
 
+/* The steps that make_layer_cases.py pads. */
+static inline bool train_layer_is_padded(int64_t sample, int64_t step, int64_t steps) {
+    return (step + 2 * sample) % TRAIN_LAYER_PAD_EVERY == 0 || (sample == 0 && step == steps - 1);
+}
+
+/* x with padded steps, if the case has some. */
+static inline const gantry_tensor_t *train_layer_pad(gantry_scope_t *scope,
+                                                     const train_layer_case_t *c,
+                                                     const gantry_tensor_t *x) {
+    static bool keeps[TRAIN_MOST_BYTES];
+    const gantry_shape_t *shape = gantry_tensor_shape(x);
+    if (!c->has_pad || shape->rank != 3) return x;
+    const int64_t batch = shape->dims[0], steps = shape->dims[1];
+    for (int64_t i = 0; i < batch * steps; ++i)
+        keeps[i] = !train_layer_is_padded(i / steps, i % steps, steps);
+    const gantry_tensor_t *mask = gantry_constant(scope, GANTRY_BOOL, GANTRY_SHAPE(batch, steps, 1),
+                                                  keeps, (size_t)(batch * steps));
+    const gantry_tensor_t *pad =
+        gantry_cast(scope, gantry_scalar_f32(scope, (float)c->pad), gantry_tensor_dtype(x));
+    return gantry_select(scope, mask, x, pad);
+}
+
 /* ---- one case ---- */
 
 typedef struct train_layer_run_t {
@@ -96,19 +160,19 @@ static inline gantry_dtype_t train_layer_input_dtype(const train_layer_run_t *ru
 }
 
 static inline void train_layer_build(train_layer_run_t *run, gantry_runtime_t *runtime,
-                                     const char *device, gantry_layer_t *layer) {
+                                     const char *device, size_t index) {
     int32_t values[TRAIN_LAYER_INPUTS];
     const gantry_model_options_t options = {
         .struct_size = sizeof options, .device = device, .dtype = run->dtype};
-    if (!layer) fail_msg("%s: %s", run->c->name, gantry_last_message());
     run->model = gantry_functional(runtime, &options);
     for (size_t i = 0; i < run->c->input_count; ++i) {
         gantry_shape_t sample = {.rank = run->c->shapes[i].rank - 1};
         for (int32_t d = 0; d < sample.rank; ++d) sample.dims[d] = run->c->shapes[i].dims[d + 1];
         values[i] = gantry_model_input(run->model, train_layer_input_dtype(run), sample);
     }
-    (void)gantry_model_apply(run->model, layer, values, run->c->input_count);
-    if (gantry_model_build(run->model, GANTRY_DTYPE_NONE, GANTRY_SCALAR) != GANTRY_OK)
+    const int32_t output = train_layer_apply(index, run->model, values);
+    if (gantry_model_set_output(run->model, output) != GANTRY_OK ||
+        gantry_model_build(run->model, GANTRY_DTYPE_NONE, GANTRY_SCALAR) != GANTRY_OK)
         fail_msg("%s: %s", run->c->name, gantry_last_message());
 }
 
@@ -147,8 +211,10 @@ static inline void train_layer_body(gantry_scope_t *scope, const gantry_tensor_t
         gantry_variable_t *variable = gantry_model_variable(run->model, i, &trained);
         if (trained) sources[count++] = (gantry_source_t){.variable = variable};
     }
+    train_dropout_begin(run->c->seed ^ TRAIN_LAYER_DROPS);
     outputs[0] =
         gantry_model_call(run->model, scope, inputs, run->c->input_count, run->c->training);
+    train_dropout_end();
     if (outputs[0]) {
         const gantry_tensor_t *factors =
             train_layer_tensor(scope, &state, run->dtype, *gantry_tensor_shape(outputs[0]), 4096);
@@ -235,9 +301,11 @@ static inline void train_layer_check_one(gantry_runtime_t *runtime, const char *
     gantry_scope_t *scope = gantry_scope_begin(runtime, device);
     assert_non_null(scope);
     for (size_t i = 0; i < c->input_count; ++i)
-        inputs[i] = train_layer_tensor(scope, &run.state, train_layer_input_dtype(&run),
-                                       c->shapes[i], 1024);
-    train_layer_build(&run, runtime, device, train_layer_make(index));
+        inputs[i] =
+            train_layer_pad(scope, c,
+                            train_layer_tensor(scope, &run.state, train_layer_input_dtype(&run),
+                                               c->shapes[i], 1024));
+    train_layer_build(&run, runtime, device, index);
     train_layer_set_weights(&run);
     how(scope, &run, inputs, outputs);
     expect_ended_well(scope);

@@ -52,13 +52,19 @@ static gantry_model_t *make_model_of(gantry_layer_t *layer, gantry_shape_t sampl
     return model;
 }
 
-/* The gradient of the sum, after the output. */
+typedef struct dropping_t {
+    gantry_model_t *model;
+    size_t input_count;
+} dropping_t;
+
+/* The gradient of the sum with regard to the last input, after the output. */
 static void drop(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                  const gantry_tensor_t **outputs, void *user) {
+    const dropping_t *d = user;
     gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
-    const gantry_source_t source = {.tensor = inputs[0]};
-    (void)gantry_tape_watch(tape, inputs[0]);
-    outputs[0] = gantry_model_call(user, scope, inputs, 1, true);
+    const gantry_source_t source = {.tensor = inputs[d->input_count - 1]};
+    (void)gantry_tape_watch(tape, source.tensor);
+    outputs[0] = gantry_model_call(d->model, scope, inputs, d->input_count, true);
     (void)gantry_tape_gradient(tape, outputs[0], NULL, &source, 1, NULL, outputs + 1);
     gantry_tape_end(tape);
 }
@@ -77,29 +83,63 @@ static void expect_dropped(const gantry_tensor_t *const *outputs, float *y) {
     assert_in_range(dropped, 2500 - 260, 2500 + 260);
 }
 
-static void dropout_has_its_rate_and_its_scale(void **state) {
-    (void)state;
+/* The model's output is its last input, dropped: at once and in a function, each call anew. The
+ * last input is 3, the one before it 0. */
+static void expect_drops(gantry_model_t *model, const gantry_input_spec_t *specs, size_t count) {
     static float first[ROWS * COLUMNS], second[ROWS * COLUMNS];
-    const gantry_input_spec_t spec = SPEC_F32(ROWS, COLUMNS);
+    dropping_t dropping = {model, count};
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
-    gantry_model_t *model = make_model_of(gantry_dropout_layer(0.25, NULL), GANTRY_SHAPE(COLUMNS));
-    const gantry_tensor_t *outputs[2],
-        *x = gantry_fill(scope, GANTRY_SHAPE(ROWS, COLUMNS), gantry_scalar_f32(scope, 3));
-    drop(scope, &x, outputs, model);
+    const gantry_tensor_t *outputs[2], *inputs[2];
+    for (size_t i = 0; i < count; ++i)
+        inputs[i] =
+            gantry_fill(scope, specs[i].shape, gantry_scalar_f32(scope, i + 1 == count ? 3 : 0));
+    drop(scope, inputs, outputs, &dropping);
     expect_dropped(outputs, first);
-    drop(scope, &x, outputs, model);
+    drop(scope, inputs, outputs, &dropping);
     expect_dropped(outputs, second);
     assert_memory_not_equal(first, second, sizeof first);
     gantry_function_t *function =
-        function_fixture_trace(fixture.runtime, drop, model, &spec, 1, 2, NULL);
-    function_fixture_call(scope, function, &x, 1, outputs, 2);
+        function_fixture_trace(fixture.runtime, drop, &dropping, specs, count, 2, NULL);
+    function_fixture_call(scope, function, inputs, count, outputs, 2);
     expect_dropped(outputs, first);
-    function_fixture_call(scope, function, &x, 1, outputs, 2);
+    function_fixture_call(scope, function, inputs, count, outputs, 2);
     expect_dropped(outputs, second);
     assert_memory_not_equal(first, second, sizeof first);
     gantry_function_release(function);
     gantry_model_release(model);
     expect_ended_well(scope);
+}
+
+static void dropout_has_its_rate_and_its_scale(void **state) {
+    (void)state;
+    const gantry_input_spec_t spec = SPEC_F32(ROWS, COLUMNS);
+    expect_drops(make_model_of(gantry_dropout_layer(0.25, NULL), GANTRY_SHAPE(COLUMNS)), &spec, 1);
+}
+
+/* A cell that adds its input and its state. */
+static gantry_layer_t *make_adder(double dropout, double recurrent_dropout) {
+    static const gantry_initializer_t identity = {.kind = GANTRY_INIT_IDENTITY, .gain = 1};
+    static const gantry_activation_t linear = GANTRY_LINEAR;
+    return gantry_simple_rnn(COLUMNS,
+                             &(gantry_recurrent_options_t){.activation = &linear,
+                                                           .kernel_initializer = &identity,
+                                                           .recurrent_initializer = &identity,
+                                                           .dropout = dropout,
+                                                           .recurrent_dropout = recurrent_dropout});
+}
+
+static void recurrent_dropout_has_its_rate_and_its_scale(void **state) {
+    (void)state;
+    const gantry_input_spec_t spec = SPEC_F32(ROWS, 1, COLUMNS),
+                              both[] = {SPEC_F32(ROWS, 1, COLUMNS), SPEC_F32(ROWS, COLUMNS)};
+    expect_drops(make_model_of(make_adder(0.25, 0), GANTRY_SHAPE(1, COLUMNS)), &spec, 1);
+    gantry_model_t *model = gantry_functional(fixture.runtime, NULL);
+    (void)gantry_model_input(model, GANTRY_FLOAT32, GANTRY_SHAPE(1, COLUMNS));
+    (void)gantry_model_input(model, GANTRY_FLOAT32, GANTRY_SHAPE(COLUMNS));
+    (void)gantry_model_apply(model, make_adder(0, 0.25), (int32_t[]){0, 1}, 2);
+    if (gantry_model_build(model, GANTRY_DTYPE_NONE, GANTRY_SCALAR) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    expect_drops(model, both, 2);
 }
 
 static void attention_drops_in_training_alone(void **state) {
@@ -149,7 +189,7 @@ static void global_pools_have_the_class_of_their_rank(void **state) {
 static const struct {
     int64_t seed;
     size_t count;
-    double numbers[640];
+    double numbers[1024];
 } seed_cases[] = {
 #include "train_layer_seed_cases.inc"
 };
@@ -183,6 +223,8 @@ static gantry_model_t *make_seeded(const gantry_model_options_t *options) {
         gantry_lstm(3, &all),
         gantry_lstm(2, &biased),
         gantry_lstm(2, &unbiased),
+        gantry_bidirectional(gantry_simple_rnn(2, &all), GANTRY_MERGE_CONCAT, NULL),
+        gantry_bidirectional(gantry_lstm(2, &all), GANTRY_MERGE_CONCAT, NULL),
         gantry_gru(2, NULL),
         gantry_dense(
             3, GANTRY_LINEAR,
@@ -212,7 +254,7 @@ static size_t read_weights(gantry_model_t *model, float *out) {
 
 static void first_weights_of_a_seed_are_those_of_keras(void **state) {
     (void)state;
-    static float given[640];
+    static float given[1024];
     for (size_t c = 0; c < sizeof seed_cases / sizeof seed_cases[0]; ++c) {
         gantry_model_t *model = make_seeded(&(gantry_model_options_t){.seed = seed_cases[c].seed});
         assert_int_equal(read_weights(model, given), seed_cases[c].count);
@@ -228,7 +270,7 @@ static void first_weights_of_a_seed_are_those_of_keras(void **state) {
 
 static void first_weights_without_a_seed_repeat(void **state) {
     (void)state;
-    static float given[2][640];
+    static float given[2][1024];
     size_t count = 0;
     for (size_t i = 0; i < 2; ++i) {
         gantry_model_t *model = make_seeded(NULL);
@@ -244,6 +286,7 @@ int main(void) {
         WITH(layers_are_those_of_keras),
         WITH(layers_in_functions_are_those_of_keras),
         WITH(dropout_has_its_rate_and_its_scale),
+        WITH(recurrent_dropout_has_its_rate_and_its_scale),
         WITH(attention_drops_in_training_alone),
         WITH(global_pools_have_the_class_of_their_rank),
         WITH(first_weights_of_a_seed_are_those_of_keras),

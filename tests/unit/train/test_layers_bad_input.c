@@ -66,6 +66,7 @@ static void kernels_and_embeddings_check_their_numbers(void **state) {
     expect_no_layer(gantry_embedding(0, 2, NULL, NULL), "gantry_embedding: 0 to 2; positive");
     expect_no_layer(gantry_embedding(2, -1, NULL, NULL), "gantry_embedding: 2 to -1");
     expect_no_layer(gantry_embedding(2, 1, &no_initializer, NULL), "struct_size is 4096");
+    expect_no_layer(gantry_masked_embedding(0, 2, NULL, NULL), "gantry_masked_embedding: 0 to 2;");
 }
 
 static void pools_and_norms_check_their_numbers(void **state) {
@@ -114,6 +115,19 @@ static void recurrent_layers_and_attention_check_their_numbers(void **state) {
     expect_no_layer(gantry_gru(1, &o), "layer GRU: the activation is 99");
     o = (gantry_recurrent_options_t){.recurrent_initializer = &no_initializer};
     expect_no_layer(gantry_simple_rnn(1, &o), "initializer: struct_size is 4096");
+    o = (gantry_recurrent_options_t){.dropout = 1};
+    expect_no_layer(gantry_lstm(1, &o), "layer LSTM: dropout is 1; [0, 1) is accepted");
+    o = (gantry_recurrent_options_t){.recurrent_dropout = (double)NAN};
+    expect_no_layer(gantry_gru(1, &o), "layer GRU: recurrent_dropout is nan");
+    o = (gantry_recurrent_options_t){.go_backwards = true};
+    expect_no_layer(gantry_bidirectional(gantry_gru(1, &o), GANTRY_MERGE_SUM, NULL),
+                    "gantry_bidirectional: the layer has go_backwards");
+    expect_no_layer(gantry_bidirectional(gantry_gru(1, NULL), (gantry_merge_t)4, NULL),
+                    "gantry_bidirectional: merge is 4; GANTRY_MERGE_CONCAT to GANTRY_MERGE_AVE");
+    expect_no_layer(gantry_bidirectional(gantry_flatten(NULL), GANTRY_MERGE_SUM, NULL),
+                    "gantry_bidirectional: the layer is a Flatten; SimpleRNN, LSTM and GRU are");
+    expect_no_layer(gantry_bidirectional(gantry_gru(-5, NULL), GANTRY_MERGE_SUM, NULL),
+                    "layer GRU: units is -5");
     o = (gantry_recurrent_options_t){.struct_size = 2};
     expect_no_layer(gantry_gru(1, &o), "gantry_recurrent_options_t: struct_size is 2");
     expect_no_layer(gantry_multi_head_attention(0, 1, NULL),
@@ -145,6 +159,9 @@ static void own_layers_check_their_kinds_and_weights(void **state) {
     kind = (gantry_layer_kind_t){.struct_size = sizeof kind, .name = "Own"};
     expect_no_layer(gantry_layer_create(&kind, NULL, NULL), "the kind has no call");
     kind.call = call_nothing;
+    kind.struct_size = sizeof kind + 8;
+    expect_no_layer(gantry_layer_create(&kind, NULL, NULL), "of another struct_size");
+    kind.struct_size = offsetof(gantry_layer_kind_t, passes_masks); /* that of version 0.1 */
     gantry_layer_t *layer = gantry_layer_create(&kind, NULL, "mine");
     assert_string_equal(gantry_layer_name(layer), "mine");
     expect_refusal(gantry_layer_add_weight(NULL, "w", GANTRY_SHAPE(1), NULL, true),
@@ -272,9 +289,18 @@ static void input_counts_are_checked(void **state) {
                                       gantry_dropout_layer(0.5, NULL),
                                       gantry_activation_layer(GANTRY_RELU, NULL),
                                       gantry_batch_normalization(NULL),
-                                      gantry_lstm(2, NULL)};
+                                      gantry_masking_layer(0, NULL)};
     for (size_t i = 0; i < sizeof of_one / sizeof of_one[0]; ++i)
         expect_no_model(of_one[i], GANTRY_FLOAT32, inputs, 2, "has 2 inputs; 1 is accepted");
+    expect_no_model(gantry_lstm(2, NULL), GANTRY_FLOAT32, inputs, 2,
+                    "layer LSTM has 2 inputs; 1, or 3 with the first states, are accepted");
+    expect_no_model(gantry_gru(2, NULL), GANTRY_FLOAT32, inputs, 3,
+                    "layer GRU has 3 inputs; 1, or 2 with the first states, are accepted");
+    expect_no_model(gantry_gru(2, NULL), GANTRY_FLOAT32, inputs, 2,
+                    "layer GRU: first state 0 has shape [-1,2,2]; [batch, 2] is accepted");
+    expect_no_model(gantry_bidirectional(gantry_gru(2, NULL), GANTRY_MERGE_SUM, NULL),
+                    GANTRY_FLOAT32, inputs, 2,
+                    "layer Bidirectional has 2 inputs; 1, or 3 with the first states");
     expect_no_model(gantry_add_layer(NULL), GANTRY_FLOAT32, inputs, 1,
                     "layer Add has 1 inputs; 2 or more are accepted");
     expect_no_model(gantry_concatenate_layer(-1, NULL), GANTRY_FLOAT32, inputs, 1,
@@ -311,7 +337,7 @@ static bool build_and_call(size_t index) {
         values[i] = gantry_model_input(model, dtype, sample);
         inputs[i] = train_layer_tensor(scope, &state, dtype, c->shapes[i], 1024);
     }
-    (void)gantry_model_apply(model, train_layer_make(index), values, c->input_count);
+    (void)gantry_model_set_output(model, train_layer_apply(index, model, values));
     const bool is_done = gantry_model_build(model, GANTRY_DTYPE_NONE, GANTRY_SCALAR) == GANTRY_OK &&
                          gantry_model_call(model, scope, inputs, c->input_count, c->training);
     gantry_model_release(model);

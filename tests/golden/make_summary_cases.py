@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the summaries that Keras prints on 80 columns, for test_summary.c, which builds the same models:
+make_summary_cases.py > tests/unit/support/train_summary_cases.inc
+
+Needs Keras 3.15.
+"""
+import os
+
+os.environ["KERAS_BACKEND"] = "tensorflow"
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ["COLUMNS"] = "80"
+
+import keras
+from keras import layers
+
+LONG = "a_layer_with_a_name_that_is_longer_than_a_column_of_the_table"
+
+
+def sequential():
+    return keras.Sequential([
+        keras.Input((2,)), layers.Dense(16, name=LONG), layers.BatchNormalization(),
+        layers.Dense(2000, name="a_name_of_thirty_one_characters"), layers.Dense(3, name="a_name_of_23_characters"),
+        layers.Dense(3, name="a_name_of_24__characters"), layers.Reshape((3, 1, 1, 1, 1, 1)), layers.Flatten()])
+
+
+def chain():
+    given = keras.Input((4, 3))
+    x = layers.LSTM(8, return_sequences=True)(given)
+    return keras.Model(given, layers.Dense(5000)(layers.Flatten()(x)))
+
+
+def connections():
+    first, second = keras.Input((4, 3)), keras.Input((4, 3))
+    shared = layers.Dense(3, name="shared_dense_layer_with_a_long_name")
+    a, b = shared(first), shared(second)
+    s = layers.Add()([a, b, first])
+    y, h, c = layers.LSTM(2, return_sequences=True, return_state=True)(s)
+    t = layers.Flatten()(layers.Concatenate()([y, s]))
+    o = layers.Concatenate(name="joined")([t, h, c])
+    return keras.Model([first, second], layers.Dense(1000, name="x")(o))
+
+
+def branches():
+    """Layers that are made in another order than that of their depth, and an input that is not needed."""
+    first, second, unused = keras.Input((4,)), keras.Input((4,)), keras.Input((2,))
+    late = layers.Dense(4, name="late")(second)
+    left = layers.Dense(4, name="left_1")(first)
+    left = layers.Dense(4, name="left_2")(left)
+    left = layers.Dense(4, name="left_3")(left)
+    return keras.Model([first, second, unused], layers.Add()([late, left]))
+
+
+def shared_at_two_depths():
+    given = keras.Input((4,))
+    shared = layers.Dense(4, name="shared")
+    x = shared(given)
+    y = layers.Dense(4, name="between")(x)
+    z = shared(y)
+    return keras.Model(given, layers.Add(name="sum")([layers.Activation("relu", name="short")(x), z, x]))
+
+
+def main():
+    print("/* SPDX-License-Identifier: Apache-2.0 */")
+    print(f"/* Made by tests/golden/make_summary_cases.py with Keras {keras.__version__}; do not edit. */")
+    print("/* clang-format off */")
+    for make in (sequential, chain, connections, branches, shared_at_two_depths):
+        keras.utils.clear_session()
+        text = []
+        make().summary(print_fn=lambda line: text.append(line))
+        lines = "".join(text).rstrip("\n").split("\n")
+        print(f'{{"{make.__name__}", make_{make.__name__}, {{')
+        print("\n".join(' "' + line.rstrip().replace('"', '\\"') + '\\n",' for line in lines) + "}},")
+    return 0
+
+
+if __name__ == "__main__":
+    main()

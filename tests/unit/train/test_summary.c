@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Summaries of models are Keras's texts: names that are too long, connections, the order of
+ * layers. */
+#define _XOPEN_SOURCE 700
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "function_fixture.h"
+#include "train_heap.h"
+
+#include <gantry_train/train.h>
+
+static runtime_fixture_t fixture;
+
+static int set_up(void **state) {
+    (void)runtime_fixture_set_up(state);
+    train_heap_reset(-1);
+    runtime_fixture_open(&fixture, 0);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    runtime_fixture_close(&fixture);
+    assert_int_equal(train_heap_live(), 0);
+    return 0;
+}
+
+/* ---- the models of make_summary_cases.py ---- */
+
+static const char long_name[] = "a_layer_with_a_name_that_is_longer_than_a_column_of_the_table";
+
+static gantry_layer_t *dense(int64_t units, const char *name) {
+    return gantry_dense(units, GANTRY_LINEAR, &(gantry_kernel_options_t){.name = name});
+}
+
+static int32_t apply(gantry_model_t *m, gantry_layer_t *layer, int32_t value) {
+    return gantry_model_apply(m, layer, &value, 1);
+}
+
+static int32_t input(gantry_model_t *m, gantry_shape_t sample) {
+    return gantry_model_input(m, GANTRY_FLOAT32, sample);
+}
+
+static gantry_model_t *make_sequential(void) {
+    gantry_model_t *m = gantry_sequential(fixture.runtime, NULL);
+    (void)gantry_model_add(m, dense(16, long_name));
+    (void)gantry_model_add(m, gantry_batch_normalization(NULL));
+    (void)gantry_model_add(m, dense(2000, "a_name_of_thirty_one_characters"));
+    (void)gantry_model_add(m, dense(3, "a_name_of_23_characters"));
+    (void)gantry_model_add(m, dense(3, "a_name_of_24__characters"));
+    (void)gantry_model_add(m, gantry_reshape_layer(GANTRY_SHAPE(3, 1, 1, 1, 1, 1), NULL));
+    (void)gantry_model_add(m, gantry_flatten(NULL));
+    return m;
+}
+
+static gantry_model_t *make_chain(void) {
+    gantry_model_t *m = gantry_functional(fixture.runtime, NULL);
+    int32_t x = input(m, GANTRY_SHAPE(4, 3));
+    x = apply(m, gantry_lstm(8, &(gantry_recurrent_options_t){.return_sequences = true}), x);
+    (void)apply(m, dense(5000, NULL), apply(m, gantry_flatten(NULL), x));
+    return m;
+}
+
+static gantry_model_t *make_connections(void) {
+    const gantry_recurrent_options_t all = {.return_sequences = true, .return_state = true};
+    gantry_model_t *m = gantry_functional(fixture.runtime, NULL);
+    const int32_t first = input(m, GANTRY_SHAPE(4, 3)), second = input(m, GANTRY_SHAPE(4, 3));
+    gantry_layer_t *shared = dense(3, "shared_dense_layer_with_a_long_name");
+    const int32_t a = apply(m, shared, first), b = apply(m, shared, second);
+    const int32_t s = gantry_model_apply(m, gantry_add_layer(NULL), (int32_t[]){a, b, first}, 3);
+    const int32_t y = apply(m, gantry_lstm(2, &all), s);
+    int32_t t = gantry_model_apply(m, gantry_concatenate_layer(-1, NULL), (int32_t[]){y, s}, 2);
+    t = apply(m, gantry_flatten(NULL), t);
+    t = gantry_model_apply(m, gantry_concatenate_layer(-1, "joined"), (int32_t[]){t, y + 1, y + 2},
+                           3);
+    (void)apply(m, dense(1000, "x"), t);
+    return m;
+}
+
+static gantry_model_t *make_branches(void) {
+    gantry_model_t *m = gantry_functional(fixture.runtime, NULL);
+    const int32_t first = input(m, GANTRY_SHAPE(4)), second = input(m, GANTRY_SHAPE(4));
+    (void)input(m, GANTRY_SHAPE(2));
+    const int32_t late = apply(m, dense(4, "late"), second);
+    int32_t left = apply(m, dense(4, "left_1"), first);
+    left = apply(m, dense(4, "left_2"), left);
+    left = apply(m, dense(4, "left_3"), left);
+    (void)gantry_model_apply(m, gantry_add_layer(NULL), (int32_t[]){late, left}, 2);
+    return m;
+}
+
+static gantry_model_t *make_shared_at_two_depths(void) {
+    gantry_model_t *m = gantry_functional(fixture.runtime, NULL);
+    gantry_layer_t *shared = dense(4, "shared");
+    const int32_t x = apply(m, shared, input(m, GANTRY_SHAPE(4)));
+    const int32_t z = apply(m, shared, apply(m, dense(4, "between"), x));
+    const int32_t s = apply(m, gantry_activation_layer(GANTRY_RELU, "short"), x);
+    (void)gantry_model_apply(m, gantry_add_layer("sum"), (int32_t[]){s, z, x}, 3);
+    return m;
+}
+
+static const struct {
+    const char *name;
+    gantry_model_t *(*make)(void);
+    const char *lines[64];
+} cases[] = {
+#include "train_summary_cases.inc"
+};
+
+/* ---- tests ---- */
+
+static void expect_lines(const char *name, const char *text, const char *const *lines) {
+    const char *at = text;
+    for (; *lines; at += strlen(*lines), ++lines) {
+        if (strncmp(at, *lines, strlen(*lines)) != 0)
+            fail_msg("%s:\n%s\nKeras has the line\n%s", name, text, *lines);
+    }
+    if (*at) fail_msg("%s:\n%s\nKeras does not have the end\n%s", name, text, at);
+}
+
+static gantry_model_t *make_built(size_t index) {
+    gantry_model_t *model = cases[index].make();
+    if (gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(2)) != GANTRY_OK)
+        fail_msg("%s: %s", cases[index].name, gantry_last_message());
+    return model;
+}
+
+static void summaries_are_those_of_keras(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        char text[16384];
+        size_t needed;
+        gantry_model_t *model = make_built(i);
+        assert_int_equal(gantry_model_summary(model, text, sizeof text, &needed), GANTRY_OK);
+        assert_int_equal(strlen(text), needed);
+        expect_lines(cases[i].name, text, cases[i].lines);
+        gantry_model_release(model);
+    }
+}
+
+/* Keras has no such layer in its model; here it is one, and has weights. */
+static void layers_that_are_not_needed_have_rows(void **state) {
+    (void)state;
+    char text[8192];
+    gantry_model_t *m = gantry_functional(fixture.runtime, NULL);
+    const int32_t x = input(m, GANTRY_SHAPE(2)), y = apply(m, dense(3, NULL), x);
+    (void)apply(m, dense(1, "not_needed"), x);
+    (void)gantry_model_set_output(m, y);
+    assert_int_equal(gantry_model_build(m, GANTRY_DTYPE_NONE, GANTRY_SCALAR), GANTRY_OK);
+    assert_int_equal(gantry_model_summary(m, text, sizeof text, NULL), GANTRY_OK);
+    if (!strstr(text,
+                "│ not_needed (Dense)  │ (None, 1)         │          3 │ input_layer[0][0] │") ||
+        !strstr(text, "Total params: 12 (48.00 B)"))
+        fail_msg("%s", text);
+    gantry_model_release(m);
+}
+
+static void short_rooms_get_the_beginning(void **state) {
+    (void)state;
+    char text[20];
+    size_t needed, whole;
+    gantry_model_t *model = make_built(1);
+    assert_int_equal(gantry_model_summary(model, NULL, 0, &whole), GANTRY_OK);
+    assert_int_equal(gantry_model_summary(model, text, sizeof text, &needed), GANTRY_OK);
+    assert_int_equal(needed, whole);
+    assert_string_equal(text, "Model: \"functional\"");
+    gantry_model_release(model);
+}
+
+static void summaries_without_memory_leak_nothing(void **state) {
+    (void)state;
+    char text[16384];
+    for (long at = 0;; ++at) {
+        gantry_model_t *model = make_built(2);
+        const long before = train_heap_live();
+        train_heap_reset(at);
+        const gantry_status_t status = gantry_model_summary(model, text, sizeof text, NULL);
+        assert_int_equal(train_heap_live(), 0);
+        const bool is_done = train_heap_count() <= at;
+        assert_int_equal(status, is_done ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED);
+        train_heap_reset(-1);
+        gantry_model_release(model);
+        assert_int_equal(train_heap_live(), -before);
+        train_heap_reset(-1);
+        if (is_done) return;
+    }
+}
+
+int main(void) {
+#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        WITH(summaries_are_those_of_keras),
+        WITH(layers_that_are_not_needed_have_rows),
+        WITH(short_rooms_get_the_beginning),
+        WITH(summaries_without_memory_leak_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

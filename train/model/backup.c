@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/model/backup.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/base/fail.h"
+#include "train/base/memory.h"
+#include "train/data/iterations.h"
+
+enum { KEY_BYTES = 32, NUMBER_BYTES = 24, FIXED_TEXTS = 4 };
+
+/* ---- data sets ---- */
+
+gantry_status_t gantry__position_take(gantry__position_t *position, gantry_dataset_t *batches,
+                                      gantry_dataset_t *validation) {
+    uint64_t *out = position->iterations;
+    size_t count = gantry__train_get_iterations(batches, out, GANTRY__BACKUP_SHUFFLES);
+    if (count <= GANTRY__BACKUP_SHUFFLES)
+        count +=
+            gantry__train_get_iterations(validation, out + count, GANTRY__BACKUP_SHUFFLES - count);
+    position->iteration_count = count;
+    if (count <= GANTRY__BACKUP_SHUFFLES) return GANTRY_OK;
+    return gantry__train_fail(
+        GANTRY_UNIMPLEMENTED,
+        "gantry_model_fit: the data sets have %zu shuffles; a backup keeps the state of %d", count,
+        GANTRY__BACKUP_SHUFFLES);
+}
+
+gantry_status_t gantry__backup_set_iterations(const gantry__position_t *position,
+                                              gantry_dataset_t *batches,
+                                              const gantry_fit_options_t *o) {
+    uint64_t none[1];
+    const size_t first = gantry__train_get_iterations(batches, none, 0),
+                 both = first + gantry__train_get_iterations(o->validation, none, 0);
+    if (both != position->iteration_count)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_fit: the data sets have %zu shuffles; %s is of a training with %zu", both,
+            o->backup, position->iteration_count);
+    gantry__train_set_iterations(batches, position->iterations);
+    gantry__train_set_iterations(o->validation, position->iterations + first);
+    return GANTRY_OK;
+}
+
+/* ---- callbacks ---- */
+
+/* A callback of a program that was compiled with a shorter struct has no state. */
+static bool has_state(const gantry_callback_t *callback) {
+    return callback->struct_size >= sizeof *callback && callback->get_state && callback->set_state;
+}
+
+/* ---- saving ---- */
+
+typedef struct texts_t {
+    gantry_checkpoint_text_t *list;
+    char (*keys)[KEY_BYTES]; /* of callbacks */
+    char (*states)[GANTRY_CALLBACK_STATE_BYTES];
+    char epoch[NUMBER_BYTES], step[NUMBER_BYTES];
+    char iterations[GANTRY__BACKUP_SHUFFLES * NUMBER_BYTES];
+    size_t count;
+} texts_t;
+
+static void add_text(texts_t *t, const char *key, const char *value) {
+    t->list[t->count++] = (gantry_checkpoint_text_t){key, value};
+}
+
+static void add_position(texts_t *t, const gantry__position_t *position) {
+    size_t used = 0;
+    (void)snprintf(t->epoch, sizeof t->epoch, "%" PRId64, position->epoch);
+    (void)snprintf(t->step, sizeof t->step, "%" PRId64, position->step);
+    for (size_t i = 0; i < position->iteration_count; ++i)
+        used += (size_t)snprintf(t->iterations + used, sizeof t->iterations - used, "%s%" PRIu64,
+                                 i ? "," : "", position->iterations[i]);
+    add_text(t, "format", "gantry");
+    add_text(t, "epoch", t->epoch);
+    add_text(t, "step", t->step);
+    add_text(t, "iterations", t->iterations);
+}
+
+static gantry_status_t add_states(texts_t *t, const gantry_fit_options_t *o) {
+    for (size_t i = 0; i < o->callback_count; ++i) {
+        const gantry_callback_t *callback = o->callbacks[i];
+        if (!has_state(callback)) continue;
+        (void)snprintf(t->keys[i], KEY_BYTES, "callback/%zu", i);
+        GANTRY__TRAIN_TRY(
+            callback->get_state(t->states[i], GANTRY_CALLBACK_STATE_BYTES, callback->user));
+        t->states[i][GANTRY_CALLBACK_STATE_BYTES - 1] = '\0';
+        add_text(t, t->keys[i], t->states[i]);
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t write_backup(gantry_model_t *model, const gantry_fit_options_t *o,
+                                    const gantry__position_t *position, texts_t *t) {
+    t->list = gantry__train_alloc(FIXED_TEXTS + o->callback_count, sizeof *t->list);
+    t->keys = gantry__train_alloc(o->callback_count, sizeof *t->keys);
+    t->states = gantry__train_alloc(o->callback_count, sizeof *t->states);
+    if (!t->list || !t->keys || !t->states) return GANTRY_RESOURCE_EXHAUSTED;
+    add_position(t, position);
+    GANTRY__TRAIN_TRY(add_states(t, o));
+    return gantry__model_save_with(model, o->backup, position->step > 0, t->list, t->count);
+}
+
+gantry_status_t gantry__backup_save(gantry_model_t *model, const gantry_fit_options_t *o,
+                                    const gantry__position_t *position) {
+    texts_t texts = {.count = 0};
+    gantry_status_t status = write_backup(model, o, position, &texts);
+    gantry__train_free(texts.list);
+    gantry__train_free(texts.keys);
+    gantry__train_free(texts.states);
+    return status;
+}
+
+/* ---- reading ---- */
+
+static gantry_status_t read_number(const gantry_checkpoint_t *file, const char *path,
+                                   const char *key, int64_t *out) {
+    const char *text = gantry_checkpoint_text(file, key);
+    char *end = NULL;
+    *out = text ? strtoll(text, &end, 10) : -1;
+    if (text && *text && !*end && *out >= 0) return GANTRY_OK;
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "gantry_model_fit: %s is no backup of a training: its text \"%s\" is %.100s; a number is accepted",
+        path, key, text ? text : "missing");
+}
+
+static gantry_status_t read_iterations(const gantry_checkpoint_t *file, const char *path,
+                                       gantry__position_t *position) {
+    const char *text = gantry_checkpoint_text(file, "iterations");
+    char *end;
+    position->iteration_count = 0;
+    while (text && *text && position->iteration_count < GANTRY__BACKUP_SHUFFLES) {
+        position->iterations[position->iteration_count++] = strtoull(text, &end, 10);
+        if (end == text || (*end && *end != ',')) break;
+        text = *end ? end + 1 : end;
+    }
+    if (text && !*text) return GANTRY_OK;
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "gantry_model_fit: %s is no backup of a training: its text \"iterations\" is %.100s; numbers and commas are accepted",
+        path, text ? text : "missing");
+}
+
+static gantry_status_t read_position(const gantry_checkpoint_t *file, const char *path,
+                                     gantry__position_t *position) {
+    GANTRY__TRAIN_TRY(read_number(file, path, "epoch", &position->epoch));
+    GANTRY__TRAIN_TRY(read_number(file, path, "step", &position->step));
+    return read_iterations(file, path, position);
+}
+
+gantry_status_t gantry__backup_open(const gantry_fit_options_t *o, gantry__position_t *position,
+                                    gantry_checkpoint_t **out_file) {
+    gantry_status_t status = gantry_checkpoint_open(o->backup, out_file);
+    if (status == GANTRY_NOT_FOUND) return GANTRY_OK;
+    if (status == GANTRY_OK) status = read_position(*out_file, o->backup, position);
+    if (status == GANTRY_OK) return GANTRY_OK;
+    gantry_checkpoint_release(*out_file);
+    *out_file = NULL;
+    return status;
+}
+
+static gantry_status_t set_states(const gantry_fit_options_t *o, const gantry_checkpoint_t *file) {
+    for (size_t i = 0; i < o->callback_count; ++i) {
+        char key[KEY_BYTES];
+        (void)snprintf(key, sizeof key, "callback/%zu", i);
+        const char *text = gantry_checkpoint_text(file, key);
+        if (text && has_state(o->callbacks[i]))
+            GANTRY__TRAIN_TRY(o->callbacks[i]->set_state(text, o->callbacks[i]->user));
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__backup_restore(gantry_model_t *model, const gantry_fit_options_t *o,
+                                       const gantry__position_t *position,
+                                       const gantry_checkpoint_t *file) {
+    GANTRY__TRAIN_TRY(gantry__model_load_from(model, o->backup, file, position->step > 0));
+    return set_states(o, file);
+}

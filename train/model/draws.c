@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/model/draws.h"
+
+#include "train/base/fail.h"
+#include "train/base/memory.h"
+#include "train/model/worker.h"
+
+enum { ROW = 2 + GANTRY_RANDOM_STATE_WORDS };
+
+static gantry_status_t make_list(gantry_model_t *model) {
+    if (model->generators) return GANTRY_OK;
+    model->generators =
+        gantry__train_alloc(model->value_count * model->replica_count, sizeof *model->generators);
+    return model->generators ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+static size_t place_count(const gantry_model_t *model) {
+    return model->generators ? model->value_count * model->replica_count : 0;
+}
+
+/* ---- drawing ---- */
+
+/* Streams of one key that begin 2^64 numbers apart, also in other processes. */
+static gantry_status_t make_generator(gantry_model_t *model, size_t index,
+                                      gantry_generator_t **out_generator) {
+    const uint64_t rank = model->worker ? model->worker->communicator.rank : 0;
+    const uint64_t state[GANTRY_RANDOM_STATE_WORDS] = {0, index + (rank << 40),
+                                                       (uint64_t)model->seed};
+    return gantry_generator_from_state(model->runtime, state, GANTRY_RANDOM_PHILOX, out_generator);
+}
+
+gantry_generator_t *gantry_layer_generator(const gantry_layer_call_t *call) {
+    if (!call || !call->run) return NULL;
+    gantry_model_t *model = call->run->model;
+    const size_t index = call->run->value * model->replica_count + call->run->replica;
+    gantry_status_t status = make_list(model);
+    if (status == GANTRY_OK && !model->generators[index])
+        status = make_generator(model, index, &model->generators[index]);
+    return gantry__train_hand_on(call->scope, status) == GANTRY_OK ? model->generators[index]
+                                                                   : NULL;
+}
+
+void gantry__model_release_draws(gantry_model_t *model) {
+    for (size_t i = 0; i < place_count(model); ++i) gantry_generator_release(model->generators[i]);
+    gantry__train_free((void *)model->generators);
+    model->generators = NULL;
+}
+
+/* ---- positions of several processes ---- */
+
+size_t gantry__model_draw_places(const gantry_model_t *model) {
+    return model->value_count * model->replica_count;
+}
+
+gantry_status_t gantry__model_get_positions(const gantry_model_t *model, uint64_t *out_positions) {
+    for (size_t i = 0; i < place_count(model); ++i) {
+        uint64_t state[GANTRY_RANDOM_STATE_WORDS];
+        if (!model->generators[i]) continue;
+        GANTRY__TRAIN_TRY(gantry_generator_get_state(model->generators[i], state));
+        out_positions[i] = state[0] + 1;
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t set_position(gantry_model_t *model, size_t index, uint64_t position) {
+    uint64_t state[GANTRY_RANDOM_STATE_WORDS];
+    GANTRY__TRAIN_TRY(make_list(model));
+    if (!model->generators[index])
+        GANTRY__TRAIN_TRY(make_generator(model, index, &model->generators[index]));
+    GANTRY__TRAIN_TRY(gantry_generator_get_state(model->generators[index], state));
+    state[0] = position;
+    return gantry_generator_set_state(model->generators[index], state);
+}
+
+gantry_status_t gantry__model_set_positions(gantry_model_t *model, const uint64_t *positions) {
+    for (size_t i = 0; i < gantry__model_draw_places(model); ++i) {
+        if (positions[i] > 0) GANTRY__TRAIN_TRY(set_position(model, i, positions[i] - 1));
+    }
+    return GANTRY_OK;
+}
+
+/* ---- files ---- */
+
+gantry_status_t gantry__model_get_draws(const gantry_model_t *model, gantry_array_t *out_rows,
+                                        int64_t **out_data) {
+    int64_t rows = 0;
+    *out_data = gantry__train_alloc(place_count(model) * ROW, sizeof **out_data);
+    if (!*out_data) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < place_count(model); ++i) {
+        uint64_t state[GANTRY_RANDOM_STATE_WORDS];
+        int64_t *row = *out_data + rows * ROW;
+        if (!model->generators[i]) continue;
+        GANTRY__TRAIN_TRY(gantry_generator_get_state(model->generators[i], state));
+        row[0] = (int64_t)(i / model->replica_count);
+        row[1] = (int64_t)(i % model->replica_count);
+        for (size_t k = 0; k < GANTRY_RANDOM_STATE_WORDS; ++k) row[2 + k] = (int64_t)state[k];
+        ++rows;
+    }
+    *out_rows = (gantry_array_t){GANTRY_INT64, GANTRY_SHAPE(rows, ROW), *out_data};
+    return GANTRY_OK;
+}
+
+static gantry_status_t set_row(gantry_model_t *model, const int64_t *row) {
+    uint64_t state[GANTRY_RANDOM_STATE_WORDS];
+    if (row[0] < 0 || (uint64_t)row[0] >= model->value_count || row[1] < 0 ||
+        (uint64_t)row[1] >= model->replica_count)
+        return GANTRY_OK;
+    const size_t index = (size_t)row[0] * model->replica_count + (size_t)row[1];
+    for (size_t k = 0; k < GANTRY_RANDOM_STATE_WORDS; ++k) state[k] = (uint64_t)row[2 + k];
+    if (model->generators[index])
+        return gantry_generator_set_state(model->generators[index], state);
+    return gantry_generator_from_state(model->runtime, state, GANTRY_RANDOM_PHILOX,
+                                       &model->generators[index]);
+}
+
+static gantry_status_t set_rows(gantry_model_t *model, const int64_t *rows, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) GANTRY__TRAIN_TRY(set_row(model, rows + i * ROW));
+    return GANTRY_OK;
+}
+
+static bool has_rows(const gantry_checkpoint_t *checkpoint, gantry_shape_t *out_shape) {
+    gantry_dtype_t dtype;
+    return gantry_checkpoint_find(checkpoint, GANTRY__DRAWS_NAME, &dtype, out_shape) == GANTRY_OK;
+}
+
+gantry_status_t gantry__model_load_draws(gantry_model_t *model,
+                                         const gantry_checkpoint_t *checkpoint) {
+    gantry_shape_t shape;
+    if (!has_rows(checkpoint, &shape)) return GANTRY_OK;
+    const int64_t count = shape.rank == 2 ? shape.dims[0] : 0;
+    const size_t bytes = (size_t)count * ROW * sizeof(int64_t);
+    const gantry_shape_t accepted = GANTRY_SHAPE(count, ROW);
+    GANTRY__TRAIN_TRY(make_list(model));
+    int64_t *rows = gantry__train_alloc((size_t)count * ROW, sizeof *rows);
+    if (!rows) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = gantry_checkpoint_read(checkpoint, GANTRY__DRAWS_NAME, GANTRY_INT64,
+                                                    &accepted, rows, bytes);
+    if (status == GANTRY_OK) status = set_rows(model, rows, count);
+    gantry__train_free(rows);
+    return status;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Generators of the layers that draw: one for each place of a layer in the model and each replica,
+ * so that no two lanes of a step take from one stream. Their numbers follow from the model's seed,
+ * and their states are a part of the model's file: rows of place, replica and state. */
+#ifndef GANTRY_TRAIN_DRAWS_H
+#define GANTRY_TRAIN_DRAWS_H
+
+#include <gantry_train/checkpoint.h>
+
+#include "train/model/model_state.h"
+
+/* The name of the rows in a model's file. */
+#define GANTRY__DRAWS_NAME "generators"
+
+/* Rows for a file, int64: the caller frees *out_data. No rows: no layer has drawn. */
+gantry_status_t gantry__model_get_draws(const gantry_model_t *model, gantry_array_t *out_rows,
+                                        int64_t **out_data);
+/* Sets the states that a file has, if any; rows of other places and replicas are left out. */
+gantry_status_t gantry__model_load_draws(gantry_model_t *model,
+                                         const gantry_checkpoint_t *checkpoint);
+void gantry__model_release_draws(gantry_model_t *model);
+
+/* How far the generators have drawn, by layer and replica: one number more than a position; 0: there
+ * is no generator yet. The arrays have gantry__model_draw_places elements, zeros before. */
+size_t gantry__model_draw_places(const gantry_model_t *model);
+gantry_status_t gantry__model_get_positions(const gantry_model_t *model, uint64_t *out_positions);
+gantry_status_t gantry__model_set_positions(gantry_model_t *model, const uint64_t *positions);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "train/base/fail.h"
+#include "train/base/inner_scope.h"
+#include "train/model/model_state.h"
+#include "train/numerics/finite.h"
+
+static void name_component(const gantry_model_t *model, size_t i, char *out, size_t bytes) {
+    if (i < model->input_count)
+        (void)snprintf(out, bytes, "input %zu", i);
+    else
+        (void)snprintf(out, bytes, i == model->input_count ? "the labels" : "sample weights");
+}
+
+gantry_status_t gantry__model_check_finite(const gantry_model_t *model, const gantry_array_t *batch,
+                                           size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        char name[32], shape[256];
+        const int64_t elements = gantry_shape_elements(&batch[i].shape);
+        if (!gantry__train_is_float(batch[i].dtype)) continue;
+        const gantry__finite_t counts =
+            gantry__finite_count(batch[i].dtype, batch[i].data, elements);
+        if (gantry__finite_others(&counts) == 0) continue;
+        name_component(model, i, name, sizeof name);
+        (void)gantry_shape_format(&batch[i].shape, shape, sizeof shape);
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "model %s: %s of the batch: %lld NaN, %lld +Inf and %lld -Inf among %lld elements, %s %s, the first in row %lld; finite numbers are accepted",
+            model->name, name, (long long)counts.nans, (long long)counts.plus,
+            (long long)counts.minus, (long long)elements, gantry_dtype_name(batch[i].dtype), shape,
+            (long long)(counts.first / (elements / batch[i].shape.dims[0])));
+    }
+    return GANTRY_OK;
+}

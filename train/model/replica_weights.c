@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shares of a batch for replicas of unlike speed: given, or from the time that each one takes. */
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "train/base/fail.h"
+#include "train/base/inner_scope.h"
+#include "train/base/memory.h"
+#include "train/model/step.h"
+
+typedef const gantry_tensor_t tensor;
+
+#define MOST_GRADIENTS 200 /* of the results of a measured function */
+#define ROUNDS 3
+
+/* ---- given weights ---- */
+
+static gantry_status_t check_weights(const gantry_model_t *model, const double *weights,
+                                     size_t count) {
+    if (count != model->replica_count)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "model %s: %zu weights of replicas; it has %zu replicas",
+                                  model->name, count, model->replica_count);
+    for (size_t r = 0; r < count; ++r) {
+        if (!(weights[r] > 0) || isinf(weights[r]))
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "model %s: the weight of replica %zu is %g; numbers above 0 are accepted",
+                model->name, r, weights[r]);
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry_model_set_replica_weights(gantry_model_t *model, const double *weights,
+                                                 size_t count) {
+    double *kept = NULL;
+    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_set_replica_weights"));
+    if (weights) {
+        GANTRY__TRAIN_TRY(check_weights(model, weights, count));
+        kept = gantry__train_alloc(count, sizeof *kept);
+        if (!kept) return GANTRY_RESOURCE_EXHAUSTED;
+        memcpy(kept, weights, count * sizeof *kept);
+    }
+    gantry__train_free(model->replica_weights);
+    model->replica_weights = kept;
+    gantry__model_forget_steps(model);
+    return GANTRY_OK;
+}
+
+/* ---- one replica alone ---- */
+
+typedef struct measured_t {
+    gantry_model_t *model;
+    size_t replica;
+    bool has_weights; /* of samples */
+} measured_t;
+
+static size_t count_results(const gantry_model_t *model) {
+    size_t count = 0;
+    for (size_t i = 0; i < model->variable_count; ++i)
+        count += model->variables[i].weight->is_trained;
+    return count < MOST_GRADIENTS ? count : MOST_GRADIENTS;
+}
+
+/* The whole batch is the replica's. */
+static void take_whole_batch(gantry__step_call_t *c, const measured_t *measured) {
+    gantry__replica_t *replica = &c->replicas[0];
+    replica->run.replica = measured->replica;
+    replica->first = 0;
+    replica->rows = c->rows;
+    for (size_t i = 0, made = 0; i < c->model->variable_count; ++i) {
+        if (c->model->variables[i].weight->is_trained)
+            replica->sources[made++].variable = c->model->variables[i].copies[measured->replica];
+    }
+}
+
+/* The results are gradients of the first layers, behind which all other work stands. */
+static void measured_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
+                          void *user) {
+    const measured_t *measured = user;
+    const gantry__step_body_t body = {
+        .model = measured->model, .step = GANTRY__STEP_TRAIN, .has_weights = measured->has_weights};
+    gantry__step_call_t c;
+    gantry_status_t status = gantry__step_init(&c, &body, scope, inputs);
+    if (gantry__train_hand_on(scope, status) == GANTRY_OK) {
+        take_whole_batch(&c, measured);
+        gantry__replica_t *replica = &c.replicas[0];
+        gantry__step_begin_replica(&c, replica);
+        if (replica->tape && replica->loss)
+            (void)gantry_tape_gradient(
+                replica->tape, replica->loss, NULL, replica->sources, c.trained_count,
+                &(gantry_gradient_options_t){.zeros_where_unconnected = true}, replica->gradients);
+        for (size_t i = 0; i < count_results(measured->model) && replica->gradients[i]; ++i)
+            outputs[i] = gantry_scope_keep(replica->scope, replica->gradients[i]);
+        gantry__step_end_replica(&c, replica);
+    }
+    gantry__step_deinit(&c);
+}
+
+/* ---- time ---- */
+
+static double now_seconds(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static gantry_status_t call_once(gantry_scope_t *scope, gantry_function_t *function,
+                                 tensor *const *inputs, size_t count, size_t result_count,
+                                 double *out_seconds) {
+    tensor *results[MOST_GRADIENTS];
+    const double begin = now_seconds();
+    GANTRY__TRAIN_TRY(gantry_function_call(scope, function, inputs, count, results, result_count));
+    GANTRY__TRAIN_TRY(gantry_runtime_synchronize(gantry_scope_runtime(scope)));
+    *out_seconds = now_seconds() - begin;
+    for (size_t i = 0; i < result_count; ++i) gantry_tensor_drop(scope, results[i]);
+    return GANTRY_OK;
+}
+
+/* The shortest of some calls; the first one opens devices and compiles. */
+static gantry_status_t time_calls(const measured_t *measured, gantry_scope_t *scope,
+                                  gantry_function_t *function, const gantry_array_t *batch,
+                                  size_t count, double *out_seconds) {
+    const size_t result_count = count_results(measured->model);
+    tensor *inputs[GANTRY_MAX_COMPONENTS + 1];
+    double seconds;
+    for (size_t i = 0; i < count; ++i)
+        inputs[i] = gantry_constant(
+            scope, batch[i].dtype, batch[i].shape, batch[i].data,
+            (size_t)gantry_shape_elements(&batch[i].shape) * gantry_dtype_size(batch[i].dtype));
+    if (measured->model->worker)
+        inputs[count++] = gantry__train_constant(scope, measured->model->dtype, 1); /* its share */
+    for (int round = 0; round <= ROUNDS; ++round) {
+        GANTRY__TRAIN_TRY(call_once(scope, function, inputs, count, result_count, &seconds));
+        if (round == 1 || seconds < *out_seconds) *out_seconds = seconds;
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t time_replica(gantry_model_t *model, size_t replica,
+                                    const gantry_array_t *batch, size_t count,
+                                    double *out_seconds) {
+    measured_t measured = {
+        .model = model, .replica = replica, .has_weights = count > model->input_count + 1};
+    gantry_input_spec_t specs[GANTRY_MAX_COMPONENTS + 1] = {{.name = NULL}};
+    gantry_function_t *function = NULL;
+    const size_t results = count_results(model), shares = model->worker ? 1 : 0;
+    for (size_t i = 0; i < count; ++i) {
+        specs[i].dtype = batch[i].dtype;
+        specs[i].shape = batch[i].shape;
+    }
+    if (shares) specs[count].dtype = model->dtype;
+    gantry_scope_t *scope = gantry__model_scope(model, NULL, replica);
+    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status =
+        gantry_function_trace(model->runtime, "measured_step", measured_body, &measured, specs,
+                              count + shares, results, NULL, &function);
+    *out_seconds = 0;
+    if (status == GANTRY_OK)
+        status = time_calls(&measured, scope, function, batch, count, out_seconds);
+    gantry_function_release(function);
+    (void)gantry__train_hand_on(scope, status);
+    return gantry_scope_end(scope);
+}
+
+/* ---- all replicas ---- */
+
+static gantry_status_t time_all(gantry_model_t *model, const gantry_array_t *batch, size_t count,
+                                double *weights) {
+    double sum = 0;
+    GANTRY__TRAIN_TRY(gantry__model_check_batch(model, GANTRY__STEP_TRAIN, batch, count));
+    if (count > model->input_count + 2) count = model->input_count + 2;
+    for (size_t r = 0; r < model->replica_count; ++r) {
+        double seconds;
+        GANTRY__TRAIN_TRY(time_replica(model, r, batch, count, &seconds));
+        weights[r] = 1 / (seconds > 1e-9 ? seconds : 1e-9);
+        sum += weights[r];
+    }
+    for (size_t r = 0; r < model->replica_count; ++r)
+        weights[r] *= (double)model->replica_count / sum;
+    return gantry_model_set_replica_weights(model, weights, model->replica_count);
+}
+
+static gantry_status_t time_first_batch(gantry_model_t *model, gantry_dataset_iterator_t *iterator,
+                                        double *weights) {
+    const gantry_array_t *batch;
+    size_t count;
+    bool end;
+    GANTRY__TRAIN_TRY(gantry_dataset_iterator_next(iterator, &batch, &count, &end));
+    if (end)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_measure_replicas: the data set has no batch; one is measured");
+    const size_t inputs = model->is_sequential ? 1 : model->input_count;
+    GANTRY__TRAIN_TRY(gantry__model_build_for(model, batch, count < inputs ? count : inputs));
+    return time_all(model, batch, count, weights);
+}
+
+static gantry_status_t check_measure(const gantry_model_t *model, const double *out_weights,
+                                     size_t count) {
+    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_measure_replicas"));
+    if (!model->is_compiled)
+        return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
+                                  "gantry_model_measure_replicas: model %s is not compiled",
+                                  model->name);
+    if (out_weights && count != model->replica_count)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_measure_replicas: room for %zu weights; %zu are accepted", count,
+            model->replica_count);
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry_model_measure_replicas(gantry_model_t *model, gantry_dataset_t *batches,
+                                              double *out_weights, size_t count) {
+    gantry_dataset_iterator_t *iterator;
+    GANTRY__TRAIN_TRY(check_measure(model, out_weights, count));
+    double *weights = gantry__train_alloc(model->replica_count, sizeof *weights);
+    if (!weights) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = gantry_dataset_iterator_create(batches, &iterator);
+    if (status == GANTRY_OK) {
+        status = time_first_batch(model, iterator, weights);
+        gantry_dataset_iterator_release(iterator);
+    }
+    if (status == GANTRY_OK && out_weights)
+        memcpy(out_weights, weights, model->replica_count * sizeof *weights);
+    gantry__train_free(weights);
+    return status;
+}

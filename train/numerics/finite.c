@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/numerics/finite.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "train/base/inner_scope.h"
+#include "train/base/memory.h"
+
+static double of_float16(uint16_t bits) {
+    const int exponent = bits >> 10 & 31;
+    const double fraction = bits & 1023, sign = bits >> 15 ? -1 : 1;
+    if (exponent == 31) return fraction > 0 ? NAN : sign * INFINITY;
+    if (exponent == 0) return sign * ldexp(fraction, -24);
+    return sign * ldexp(1024 + fraction, exponent - 25);
+}
+
+static double of_bfloat16(uint16_t bits) {
+    const uint32_t word = (uint32_t)bits << 16;
+    float value;
+    memcpy(&value, &word, sizeof value);
+    return (double)value;
+}
+
+static double number_at(gantry_dtype_t dtype, const void *data, int64_t i) {
+    if (dtype == GANTRY_FLOAT32) return (double)((const float *)data)[i];
+    if (dtype == GANTRY_FLOAT64) return ((const double *)data)[i];
+    const uint16_t bits = ((const uint16_t *)data)[i];
+    return dtype == GANTRY_FLOAT16 ? of_float16(bits) : of_bfloat16(bits);
+}
+
+gantry__finite_t gantry__finite_count(gantry_dtype_t dtype, const void *data, int64_t elements) {
+    gantry__finite_t counts = {.elements = elements, .low = INFINITY, .high = -INFINITY};
+    for (int64_t i = 0; i < elements; ++i) {
+        const double x = number_at(dtype, data, i);
+        if (isfinite(x)) {
+            if (x < counts.low) counts.low = x;
+            if (x > counts.high) counts.high = x;
+            continue;
+        }
+        if (gantry__finite_others(&counts) == 0) counts.first = i;
+        counts.nans += isnan(x) != 0;
+        counts.plus += isinf(x) && x > 0;
+        counts.minus += isinf(x) && x < 0;
+    }
+    return counts;
+}
+
+bool gantry__finite_count_tensor(const gantry_tensor_t *tensor, gantry__finite_t *out_counts,
+                                 gantry_status_t *out_status) {
+    const gantry_dtype_t dtype = gantry_tensor_dtype(tensor);
+    const size_t bytes = gantry_tensor_bytes(tensor);
+    *out_status = GANTRY_OK;
+    if (!gantry__train_is_float(dtype) || gantry_tensor_elements(tensor) < 0) return false;
+    void *data = gantry__train_alloc(bytes, 1);
+    *out_status = data ? gantry_tensor_read(tensor, data, bytes) : GANTRY_RESOURCE_EXHAUSTED;
+    if (*out_status == GANTRY_OK)
+        *out_counts = gantry__finite_count(dtype, data, gantry_tensor_elements(tensor));
+    gantry__train_free(data);
+    if (*out_status == GANTRY_OK) return true;
+    if (*out_status == GANTRY_FAILED_PRECONDITION) *out_status = GANTRY_OK; /* it is symbolic */
+    return false;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The gradient of a function that is called outside a trace: its backward function, which runs the
+ * body again under a tape and returns the gradients.
+ *
+ * What is made for a function is kept with it, and freed with it:
+ *
+ *     uses        tensors and variables that the body uses beside its inputs, for inputs of these
+ *                 types and shapes; found by a trace that fails at its end
+ *     backward    a function for each combination of inputs' types and shapes, sources and outputs
+ *
+ * Thread-safe. */
+#include <stdio.h>
+#include <string.h>
+
+#include "train/base/fail.h"
+#include "train/base/memory.h"
+#include "train/data/dataset_thread.h"
+#include "train/tape/block.h"
+#include "train/tape/tape_state.h"
+
+typedef const gantry_tensor_t tensor;
+
+/* Types and shapes of tensors. */
+typedef struct signature_t {
+    gantry_input_spec_t *inputs;
+    size_t count;
+} signature_t;
+
+typedef struct uses_t {
+    struct uses_t *next;
+    signature_t signature;
+    gantry__use_t *uses; /* with references to the tensors; no numbers */
+    size_t count, capacity;
+} uses_t;
+
+typedef struct backward_t {
+    struct backward_t *next;
+    signature_t signature;
+    gantry__block_t *block;
+    gantry_function_t *function; /* NULL: no source has a gradient */
+} backward_t;
+
+/* What is kept with a function. */
+typedef struct kept_t {
+    gantry_function_t *function; /* its owner */
+    size_t input_count, output_count;
+    gantry__train_mutex_t lock;
+    uses_t *uses;
+    backward_t *backwards;
+} kept_t;
+
+static const char kept_key;
+
+/* ---- signatures ---- */
+
+static gantry_status_t signature_init(signature_t *signature, tensor *const *tensors,
+                                      size_t count) {
+    signature->count = count;
+    signature->inputs = gantry__train_alloc(count, sizeof *signature->inputs);
+    if (!signature->inputs) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < count; ++i)
+        signature->inputs[i] = (gantry_input_spec_t){NULL, gantry_tensor_dtype(tensors[i]),
+                                                     *gantry_tensor_shape(tensors[i])};
+    return GANTRY_OK;
+}
+
+static bool signature_fits(const signature_t *signature, tensor *const *tensors, size_t count) {
+    bool fits = signature->count == count;
+    for (size_t i = 0; fits && i < count; ++i)
+        fits = signature->inputs[i].dtype == gantry_tensor_dtype(tensors[i]) &&
+               gantry_shape_equal(&signature->inputs[i].shape, gantry_tensor_shape(tensors[i]));
+    return fits;
+}
+
+/* ---- life ---- */
+
+static void uses_destroy(uses_t *uses) {
+    for (size_t i = 0; i < uses->count; ++i)
+        gantry_tensor_release((gantry_tensor_t *)uses->uses[i].tensor);
+    gantry__train_free(uses->uses);
+    gantry__train_free(uses->signature.inputs);
+    gantry__train_free(uses);
+}
+
+static void backward_destroy(backward_t *backward) {
+    gantry_function_release(backward->function);
+    gantry__block_release(backward->block);
+    gantry__train_free(backward->signature.inputs);
+    gantry__train_free(backward);
+}
+
+static void kept_destroy(void *data) {
+    kept_t *kept = data;
+    while (kept->uses) {
+        uses_t *uses = kept->uses;
+        kept->uses = uses->next;
+        uses_destroy(uses);
+    }
+    while (kept->backwards) {
+        backward_t *backward = kept->backwards;
+        kept->backwards = backward->next;
+        backward_destroy(backward);
+    }
+    gantry__train_mutex_deinit(&kept->lock);
+    gantry__train_free(kept);
+}
+
+/* NULL when memory is out. */
+static kept_t *find_kept(const gantry__callee_t *callee) {
+    kept_t *kept = gantry_function_attach(callee->function, &kept_key, NULL, NULL);
+    if (kept) return kept;
+    kept = gantry__train_alloc(1, sizeof *kept);
+    if (!kept) return NULL;
+    *kept = (kept_t){.function = callee->function,
+                     .input_count = callee->input_count,
+                     .output_count = callee->output_count};
+    gantry__train_mutex_init(&kept->lock);
+    kept_t *attached = gantry_function_attach(callee->function, &kept_key, kept, kept_destroy);
+    if (attached != kept) kept_destroy(kept); /* another thread was first, or memory is out */
+    return attached;
+}
+
+/* ---- uses ---- */
+
+typedef struct uses_probe_t {
+    kept_t *kept;
+    uses_t *uses;
+    bool is_done;
+} uses_probe_t;
+
+static gantry_status_t add_use(uses_t *uses, const gantry__use_t *use) {
+    for (size_t i = 0; i < uses->count; ++i) {
+        if (uses->uses[i].tensor == use->tensor && uses->uses[i].variable == use->variable)
+            return GANTRY_OK;
+    }
+    if (!gantry__train_grow(&uses->uses, uses->count, &uses->capacity, sizeof *uses->uses))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    uses->uses[uses->count++] = *use;
+    if (use->tensor) (void)gantry_tensor_retain(use->tensor);
+    return GANTRY_OK;
+}
+
+/* A tensor with elements was there before the trace, or is a constant; it has a device. */
+static gantry_status_t note_uses(gantry_scope_t *scope, const gantry_observation_t *observation,
+                                 void *user) {
+    uses_t *uses = ((uses_probe_t *)user)->uses;
+    (void)scope;
+    if (observation->variable)
+        return add_use(uses, &(gantry__use_t){.variable = observation->variable});
+    for (size_t i = 0; i < observation->input_count; ++i) {
+        if (gantry_tensor_device(observation->inputs[i]))
+            GANTRY__TRAIN_TRY(add_use(uses, &(gantry__use_t){.tensor = observation->inputs[i]}));
+    }
+    return GANTRY_OK;
+}
+
+static void trace_for_uses(gantry_scope_t *scope, tensor *const *inputs, tensor **unused,
+                           void *user) {
+    uses_probe_t *probe = user;
+    const kept_t *kept = probe->kept;
+    gantry_observer_t observer = {.observe = note_uses, .user = probe};
+    tensor *outputs[GANTRY_MAX_FUNCTION_VALUES];
+    (void)unused;
+    if (gantry_scope_observe(scope, &observer) != GANTRY_OK) return;
+    if (gantry_function_call(scope, kept->function, inputs, kept->input_count, outputs,
+                             kept->output_count) == GANTRY_OK) {
+        probe->is_done = true;
+        (void)gantry_scope_fail(scope, GANTRY_CANCELLED, "a gradient only asks");
+    }
+    gantry_scope_unobserve(scope, &observer);
+}
+
+/* With the lock held. */
+static gantry_status_t trace_uses(kept_t *kept, gantry_runtime_t *runtime, tensor *const *inputs,
+                                  uses_t *uses) {
+    uses_probe_t probe = {.kept = kept, .uses = uses};
+    gantry_function_t *none = NULL;
+    GANTRY__TRAIN_TRY(signature_init(&uses->signature, inputs, kept->input_count));
+    gantry_status_t status =
+        gantry_function_trace(runtime, gantry_function_name(kept->function), trace_for_uses, &probe,
+                              uses->signature.inputs, uses->signature.count, 0, NULL, &none);
+    return probe.is_done ? gantry_fail(GANTRY_OK, "") : status;
+}
+
+static gantry_status_t find_uses(kept_t *kept, gantry_runtime_t *runtime, tensor *const *inputs,
+                                 const uses_t **out_uses) {
+    uses_t *uses = kept->uses;
+    while (uses && !signature_fits(&uses->signature, inputs, kept->input_count)) uses = uses->next;
+    if (!uses) {
+        uses = gantry__train_alloc(1, sizeof *uses);
+        if (!uses) return GANTRY_RESOURCE_EXHAUSTED;
+        gantry_status_t status = trace_uses(kept, runtime, inputs, uses);
+        if (status != GANTRY_OK) {
+            uses_destroy(uses);
+            return status;
+        }
+        uses->next = kept->uses;
+        kept->uses = uses;
+    }
+    *out_uses = uses;
+    return GANTRY_OK;
+}
+
+/* Those that the tape watches or tracks. */
+static gantry_status_t number_uses(gantry_tape_t *tape, const uses_t *all, gantry__use_t *out,
+                                   size_t *out_count) {
+    *out_count = 0;
+    for (size_t i = 0; i < all->count; ++i) {
+        gantry__use_t use = all->uses[i];
+        if (use.variable) {
+            if (!gantry__tape_is_watched(tape, use.variable)) continue;
+            GANTRY__TRAIN_TRY(gantry__tape_number_variable(tape, use.variable, &use.number));
+            use.assignments = gantry_variable_assignments(tape->scope, use.variable);
+        } else {
+            use.number = gantry__pointer_map_find(&tape->numbers, use.tensor);
+            if (use.number == GANTRY__POINTER_MAP_NONE) continue;
+        }
+        out[(*out_count)++] = use;
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__function_find_uses(gantry_tape_t *tape, const gantry__callee_t *callee,
+                                           gantry__use_t **out_uses, size_t *out_count) {
+    const uses_t *all;
+    *out_uses = NULL;
+    *out_count = 0;
+    kept_t *kept = find_kept(callee);
+    if (!kept) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry__train_lock(&kept->lock);
+    gantry_status_t status =
+        find_uses(kept, gantry_scope_runtime(tape->scope), callee->inputs, &all);
+    gantry__train_unlock(&kept->lock);
+    if (status != GANTRY_OK) return status;
+    *out_uses = gantry__train_alloc(all->count, sizeof **out_uses);
+    return *out_uses ? number_uses(tape, all, *out_uses, out_count) : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+/* ---- the backward function ---- */
+
+static void call_function(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
+                          void *user) {
+    const kept_t *kept = user;
+    (void)gantry_function_call(scope, kept->function, inputs, kept->input_count, outputs,
+                               kept->output_count);
+}
+
+static bool is_same(const gantry__block_t *a, const gantry__block_t *b) {
+    bool same = a->source_count == b->source_count;
+    for (size_t i = 0; same && i < a->source_count; ++i)
+        same = a->wants[i] == b->wants[i] && a->tensors[i] == b->tensors[i] &&
+               a->variables[i] == b->variables[i];
+    for (size_t i = 0; same && i < a->output_count; ++i) same = a->has_dy[i] == b->has_dy[i];
+    return same;
+}
+
+/* A trace that fails tells which sources have a gradient. */
+static gantry_status_t trace_backward(backward_t *backward, gantry_runtime_t *runtime,
+                                      const gantry_function_t *function) {
+    gantry__block_t *block = backward->block;
+    char name[128];
+    (void)snprintf(name, sizeof name, "%.100s_gradient", gantry_function_name(function));
+    block->is_probing = true;
+    gantry_status_t status = gantry_function_trace(
+        runtime, name, gantry__branch_backward, block, backward->signature.inputs,
+        backward->signature.count, 0, NULL, &backward->function);
+    block->is_probing = false;
+    if (!block->is_probed) return status;
+    (void)gantry_fail(GANTRY_OK, "");
+    const size_t count = gantry__block_count_given(block);
+    if (count == 0) return GANTRY_OK;
+    return gantry_function_trace(runtime, name, gantry__branch_backward, block,
+                                 backward->signature.inputs, backward->signature.count, count, NULL,
+                                 &backward->function);
+}
+
+/* Takes the reference to block. */
+static gantry_status_t make_backward(kept_t *kept, const gantry__rule_call_t *c,
+                                     gantry__block_t *block, tensor *const *inputs, size_t count,
+                                     backward_t **out_backward) {
+    backward_t *backward = gantry__train_alloc(1, sizeof *backward);
+    if (!backward) {
+        gantry__block_release(block);
+        return GANTRY_RESOURCE_EXHAUSTED;
+    }
+    backward->block = block;
+    gantry_status_t status = signature_init(&backward->signature, inputs, count);
+    if (status == GANTRY_OK)
+        status = trace_backward(backward, gantry_scope_runtime(c->scope), kept->function);
+    if (status != GANTRY_OK) {
+        backward_destroy(backward);
+        return status;
+    }
+    backward->next = kept->backwards;
+    *out_backward = kept->backwards = backward;
+    return GANTRY_OK;
+}
+
+/* With the lock held; takes the reference to block. */
+static gantry_status_t find_backward(kept_t *kept, const gantry__rule_call_t *c,
+                                     gantry__block_t *block, tensor *const *inputs, size_t count,
+                                     backward_t **out_backward) {
+    backward_t *at = kept->backwards;
+    while (at && !(is_same(at->block, block) && signature_fits(&at->signature, inputs, count)))
+        at = at->next;
+    if (!at) return make_backward(kept, c, block, inputs, count, out_backward);
+    gantry__block_release(block);
+    *out_backward = at;
+    return GANTRY_OK;
+}
+
+static gantry_status_t call_backward(kept_t *kept, gantry__rule_call_t *c, gantry__block_t *block) {
+    tensor *inputs[2 * GANTRY_MAX_FUNCTION_VALUES], *gradients[GANTRY_MAX_FUNCTION_VALUES];
+    const size_t count = gantry__branch_inputs(block, c, 0, inputs);
+    backward_t *backward;
+    gantry__train_lock(&kept->lock);
+    gantry_status_t status = find_backward(kept, c, block, inputs, count, &backward);
+    gantry__train_unlock(&kept->lock);
+    if (status != GANTRY_OK || !backward->function) return status;
+    GANTRY__TRAIN_TRY(gantry_function_call(c->scope, backward->function, inputs, count, gradients,
+                                           gantry__block_count_given(backward->block)));
+    gantry__block_hand_out(backward->block, c, gradients);
+    return GANTRY_OK;
+}
+
+void gantry__rule_function(gantry__rule_call_t *c) {
+    const gantry_function_body_fn body = call_function;
+    if (gantry__check_again(c) != GANTRY_OK) return;
+    const gantry__callee_t callee = gantry__callee_of(c->record);
+    kept_t *kept = find_kept(&callee);
+    gantry__block_t *block =
+        kept ? gantry__block_make(c, &(gantry__forward_t){.bodies = &body,
+                                                          .body_count = 1,
+                                                          .user = kept,
+                                                          .input_count = c->record->given_count,
+                                                          .output_count = c->record->output_count})
+             : NULL;
+    const gantry_status_t status =
+        block ? call_backward(kept, c, block) : GANTRY_RESOURCE_EXHAUSTED;
+    (void)gantry__train_hand_on(c->scope, status);
+}
