@@ -592,6 +592,35 @@ static void failing_allocations_leak_nothing(void **state) {
     fail_each_allocation(loop_of_fixed_length);
 }
 
+/* The library's own: its heap fails from an allocation on. Each seventh, since a trace has many. */
+static void failing_heap_leaks_nothing(void **state) {
+    (void)state;
+    failing_heap_t *heap = &fixture.heap.inner;
+    step_t step = {.given = &control_cases[0], .run = branch_in_loop, .order = 2};
+    gantry_input_spec_t specs[CONTROL_TENSORS];
+    tensor *inputs[CONTROL_TENSORS];
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    make_inputs(&step, scope, inputs);
+    for (int i = 0; i < CONTROL_TENSORS; ++i) specs[i] = train_spec(&step.given->values[i]);
+    long at = 0;
+    for (bool is_done = false; !is_done; at += 7) {
+        gantry_function_t *function = NULL;
+        heap->calls = 0;
+        heap->fail_at = at;
+        const gantry_status_t status =
+            gantry_function_trace(fixture.runtime, "step", take_step, &step, specs, CONTROL_TENSORS,
+                                  STEP_OUTPUTS, NULL, &function);
+        heap->fail_at = -1;
+        gantry_function_release(function);
+        is_done = status == GANTRY_OK;
+        if (!is_done) assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
+        assert_int_equal(train_heap_live(), 0);
+    }
+    assert_true(at > 300);
+    release_variables(&step);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(gradients_are_tensorflows, set_up, tear_down),
@@ -605,6 +634,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(gradient_in_the_body_of_a_branch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gradients_of_the_programs_own_in_a_body, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failing_allocations_leak_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(failing_heap_leaks_nothing, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
