@@ -4,8 +4,8 @@
  * numbers.
  *
  * In the scope of a trace (gantry/function.h), each body is recorded once, in their order, and
- * becomes a part of the function; elsewhere they run at once. A body may use tensors and variables from outside, and may
- * contain branches and loops. */
+ * becomes a part of the function; elsewhere they run at once. A body may use tensors and variables
+ * from outside, and may contain branches and loops. */
 #ifndef GANTRY_CONTROL_H
 #define GANTRY_CONTROL_H
 
