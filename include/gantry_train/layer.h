@@ -94,8 +94,8 @@ GANTRY_API gantry_layer_t *gantry_conv1d_layer(int64_t filters, int64_t kernel_s
 GANTRY_API gantry_layer_t *gantry_conv2d_layer(int64_t filters, int64_t kernel_size,
                                                gantry_activation_t activation,
                                                const gantry_kernel_options_t *options);
-/** DepthwiseConv2D: [batch, rows, columns, channels] to [batch, window rows, window columns, channels
- * depth_multiplier]: each channel has depth_multiplier filters of its own. */
+/** DepthwiseConv2D: [batch, rows, columns, channels] to [batch, window rows, window columns,
+ * channels depth_multiplier]: each channel has depth_multiplier filters of its own. */
 GANTRY_API gantry_layer_t *gantry_depthwise_conv2d_layer(int64_t kernel_size,
                                                          gantry_activation_t activation,
                                                          const gantry_kernel_options_t *options);
@@ -108,16 +108,16 @@ typedef struct gantry_pool_options_t {
     bool same_padding;    /**< "same"; else "valid". */
 } gantry_pool_options_t;
 
-/** MaxPooling1D: [batch, length, channels] to [batch, windows, channels], the largest number of each
- * window. windows is ceil(length / strides) with same_padding, else ceil((length - pool_size + 1) /
- * strides). */
+/** MaxPooling1D: [batch, length, channels] to [batch, windows, channels], the largest number of
+ * each window. windows is ceil(length / strides) with same_padding, else ceil((length - pool_size
+ * + 1) / strides). */
 GANTRY_API gantry_layer_t *gantry_max_pool1d_layer(int64_t pool_size,
                                                    const gantry_pool_options_t *options);
 /** AveragePooling1D: the same with the mean of each window; padding does not count. */
 GANTRY_API gantry_layer_t *gantry_avg_pool1d_layer(int64_t pool_size,
                                                    const gantry_pool_options_t *options);
-/** MaxPooling2D: [batch, rows, columns, channels] to [batch, window rows, window columns, channels],
- * with square windows. */
+/** MaxPooling2D: [batch, rows, columns, channels] to [batch, window rows, window columns,
+ * channels], with square windows. */
 GANTRY_API gantry_layer_t *gantry_max_pool2d_layer(int64_t pool_size,
                                                    const gantry_pool_options_t *options);
 /** AveragePooling2D: the same with the mean of each window; padding does not count. */
@@ -126,14 +126,14 @@ GANTRY_API gantry_layer_t *gantry_avg_pool2d_layer(int64_t pool_size,
 /** GlobalMaxPooling1D and GlobalMaxPooling2D: [batch, steps, channels] or [batch, rows, columns,
  * channels] to [batch, channels], the largest number of each channel. */
 GANTRY_API gantry_layer_t *gantry_global_max_pool(const char *name);
-/** GlobalAveragePooling1D and GlobalAveragePooling2D: the same with the mean. Steps that the input's
- * mask leaves out do not count. */
+/** GlobalAveragePooling1D and GlobalAveragePooling2D: the same with the mean. Steps that the
+ * input's mask leaves out do not count. */
 GANTRY_API gantry_layer_t *gantry_global_avg_pool(const char *name);
 
 /** Flatten: [batch, ...] of any type to [batch, elements]. */
 GANTRY_API gantry_layer_t *gantry_flatten(const char *name);
-/** Reshape: [batch, ...] of any type to [batch, shape]: the elements of each sample in another shape,
- * which does not name the batch. One size may be -1: what is left. */
+/** Reshape: [batch, ...] of any type to [batch, shape]: the elements of each sample in another
+ * shape, which does not name the batch. One size may be -1: what is left. */
 GANTRY_API gantry_layer_t *gantry_reshape_layer(gantry_shape_t shape, const char *name);
 /** Dropout: in training, elements become 0 with probability rate, and the others are divided by
  * 1 - rate. The draws follow from the model's seed. */
@@ -151,8 +151,8 @@ typedef struct gantry_norm_options_t {
 } gantry_norm_options_t;
 
 /** BatchNormalization over the last dimension, [..., n] to the same: by the batch's statistics in
- * training, else by moving means of them. Steps that the input's mask leaves out do not count in the
- * statistics. */
+ * training, else by moving means of them. Steps that the input's mask leaves out do not count in
+ * the statistics. */
 GANTRY_API gantry_layer_t *gantry_batch_normalization(const gantry_norm_options_t *options);
 /** LayerNormalization over the last dimension, [..., n] to the same. */
 GANTRY_API gantry_layer_t *gantry_layer_normalization(const gantry_norm_options_t *options);
@@ -187,8 +187,8 @@ typedef struct gantry_recurrent_options_t {
  * recurrent_dropout draws them for each gate. */
 GANTRY_API gantry_layer_t *gantry_simple_rnn(int64_t units,
                                              const gantry_recurrent_options_t *options);
-/** LSTM: shapes as of SimpleRNN. A first state is two further inputs, h and c. Gates stand in Keras's
- * order: input, forget, candidate, output. */
+/** LSTM: shapes as of SimpleRNN. A first state is two further inputs, h and c. Gates stand in
+ * Keras's order: input, forget, candidate, output. */
 GANTRY_API gantry_layer_t *gantry_lstm(int64_t units, const gantry_recurrent_options_t *options);
 /** GRU: shapes as of SimpleRNN. Gates stand in Keras's order: update, reset, candidate. It has a
  * second bias, for the recurrent product, unless reset_before is set. */
@@ -227,8 +227,8 @@ typedef struct gantry_attention_options_t {
 GANTRY_API gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
                                                        const gantry_attention_options_t *options);
 
-/** Add: the sum of two or more inputs, of one shape or shapes that broadcast. Its mask is true where
- * that of an input is; an input without a mask leaves none. */
+/** Add: the sum of two or more inputs, of one shape or shapes that broadcast. Its mask is true
+ * where that of an input is; an input without a mask leaves none. */
 GANTRY_API gantry_layer_t *gantry_add_layer(const char *name);
 /** Concatenate: two or more inputs of any type, joined along an axis, in which alone their shapes
  * differ; -1: the last. Axis 0 is the batch. */
