@@ -9,11 +9,12 @@
  * Without FILE, the text is one of Debian's package fortunes. The loss is compared with models that
  * count characters, and pairs of them.
  *
- *   numbers -- Embedding -- Positions --+-- LayerNorm -- attention --+-- LayerNorm -- Dense x 2 --+--
- *                                       +----------------------------+                            |
- *                                             (2 blocks)             +----------------------------+
+ *   numbers - Embedding - Positions -+- LayerNorm - attention -+- LayerNorm - Dense x 2 -+- ...
+ *                                    +-------------------------+                         |
+ *                                                              +-------------------------+
  *
- * Attention has a causal mask: a character sees those before it alone. */
+ * Two such blocks follow the positions, and then a LayerNorm and a Dense. Attention has
+ * a causal mask: a character sees those before it alone. */
 #define _POSIX_C_SOURCE 200809L
 #include "char_text.h"
 #include "example_options.h"

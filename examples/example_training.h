@@ -59,22 +59,33 @@ static inline const char *example_make_devices(gantry_runtime_t *runtime, const 
     return "GPU";
 }
 
-/* Mirrors over that many devices; NULL for 0 replicas, which is one device without a strategy. */
-static inline gantry_strategy_t *example_mirror(gantry_runtime_t *runtime, const char *device,
-                                                size_t replicas) {
+/* Mirrors over that many devices, in this process and in others (may be NULL). 0 replicas: one
+ * device without a strategy; in several processes each has a device, `device` or its own. */
+static inline gantry_strategy_t *example_mirror_in(gantry_communicator_t *processes,
+                                                   gantry_runtime_t *runtime, const char *device,
+                                                   size_t replicas) {
     char names[EXAMPLE_MOST_REPLICAS][32];
-    const char *devices[EXAMPLE_MOST_REPLICAS];
-    if (replicas == 0) return NULL;
-    const char *type = example_make_devices(runtime, device, replicas);
+    const char *devices[EXAMPLE_MOST_REPLICAS] = {device};
+    if (replicas == 0 && !processes) return NULL;
+    const char *type = replicas ? example_make_devices(runtime, device, replicas) : NULL;
     for (size_t i = 0; i < replicas; ++i) {
         (void)snprintf(names[i], sizeof names[i], "%s:%zu", type, i);
         devices[i] = names[i];
     }
-    gantry_strategy_t *strategy = gantry_mirrored_strategy(runtime, devices, replicas);
-    if (!strategy) example_check(GANTRY_INVALID_ARGUMENT, "gantry_mirrored_strategy");
-    for (size_t i = 0; i < replicas; ++i)
+    const char *const *list = devices[0] ? devices : NULL;
+    const size_t count = replicas ? replicas : 1;
+    gantry_strategy_t *strategy =
+        processes ? gantry_multi_worker_strategy(runtime, list, count, processes)
+                  : gantry_mirrored_strategy(runtime, list, count);
+    if (!strategy) example_check(GANTRY_INVALID_ARGUMENT, "making the strategy");
+    for (size_t i = 0; i < gantry_strategy_replica_count(strategy); ++i)
         (void)printf("replica %zu: %s\n", i, gantry_strategy_device(strategy, i));
     return strategy;
+}
+
+static inline gantry_strategy_t *example_mirror(gantry_runtime_t *runtime, const char *device,
+                                                size_t replicas) {
+    return example_mirror_in(NULL, runtime, device, replicas);
 }
 
 /* ---- fit ---- */

@@ -7,6 +7,7 @@
  *                                                 training, and the same line goes on with it
  *   text_classifier --load FOLDER --classify      reads texts from standard input, one a line
  *   text_classifier --replicas N ...              trains on N GPUs, or on N virtual devices
+ *   mpirun -n N text_classifier ...               trains in N processes, on one machine or on many
  *
  * Without LABEL=FILE, the topics are the files of Debian's packages fortunes and fortunes-min that
  * have 50 texts or more, or those of another folder, --texts FOLDER, with --least texts. A line "%"
@@ -18,7 +19,7 @@
 
 #include "example_interrupt.h"
 #include "example_options.h"
-#include "example_training.h"
+#include "example_processes.h"
 #include "text_words.h"
 
 enum { LENGTH = 300, VOCABULARY = 10000, SHOWN_TOPICS = 3, SKIPPED = 77 };
@@ -34,6 +35,7 @@ static struct {
 /* All that the program makes. */
 typedef struct classifier_t {
     gantry_runtime_t *runtime;
+    gantry_communicator_t *processes; /* NULL: there is one */
     gantry_strategy_t *strategy;
     gantry_model_t *model;
     texts_t texts;
@@ -233,9 +235,10 @@ static void name_file(const char *folder, const char *name, char *path, size_t b
 /* Trains, or ends the program after Ctrl-C. */
 static void fit(classifier_t *all, gantry_dataset_t *batches, gantry_fit_options_t fit_options) {
     char backup[1024];
-    if (options.save) {
+    if (options.save)
+        (void)mkdir(options.save, 0777); /* it may exist; the save tells if it fails */
+    if (options.save && !all->processes) {
         name_file(options.save, "training.safetensors", backup, sizeof backup);
-        (void)mkdir(options.save, 0777); /* it may exist; fit tells of one that cannot be made */
         fit_options.backup = backup;
     }
     example_catch_interrupts(all->model);
@@ -356,8 +359,10 @@ static void classify(const classifier_t *all) {
 int main(int argc, char **argv) {
     static classifier_t all; /* zero-filled */
     read_options(argc, argv);
+    all.processes = example_join_processes();
     all.runtime = example_runtime();
-    all.strategy = example_mirror(all.runtime, options.device, (size_t)options.replicas);
+    all.strategy =
+        example_mirror_in(all.processes, all.runtime, options.device, (size_t)options.replicas);
     if (options.load) {
         load(&all);
     } else {
@@ -367,12 +372,13 @@ int main(int argc, char **argv) {
         compile_model(all.model);
         print_summary(all.model);
         train(&all);
-        if (options.save) save(&all, options.save);
+        if (options.save && example_is_first(all.processes)) save(&all, options.save);
     }
-    if (options.classify) classify(&all);
+    if (options.classify && example_is_first(all.processes)) classify(&all);
     gantry_model_release(all.model);
     gantry_strategy_release(all.strategy);
     gantry_runtime_release(all.runtime);
+    example_leave_processes(all.processes);
     free(all.rows);
     free(all.labels);
     free_vocabulary(&all.vocabulary);

@@ -9,6 +9,7 @@ JOBS=${JOBS:-$(nproc 2>/dev/null || echo 2)}
 # alone.
 PACKAGES_BUILD="gcc libc6-dev make ninja-build cmake libxxhash-dev libcjson-dev"
 PACKAGES_OPENCL="opencl-headers ocl-icd-opencl-dev pocl-opencl-icd libclblast-dev"
+PACKAGES_MPI="libopenmpi-dev openmpi-bin"
 PACKAGES_BLAS="libdnnl-dev libopenblas0"
 PACKAGES_WORDS="wamerican wfrench wngerman wspanish witalian fortunes fortunes-min"
 PACKAGES_TEST="libcmocka-dev oclgrind pkg-config clang-format-14 universal-ctags doxygen graphviz liboclgrind-dev llvm-14-dev g++"

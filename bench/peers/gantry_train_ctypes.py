@@ -4,10 +4,25 @@
 import ctypes
 import os
 
+import peer_networks
 from gantry_ctypes import ADDRESS, BOOL, DTYPES, F64, I64, GantryError, Shape
 
 RELU, LINEAR = 1, 0  # gantry_activation_t
 SPARSE_CATEGORICAL_CROSSENTROPY = 1  # gantry_loss_t
+
+
+class AttentionOptions(ctypes.Structure):
+    """gantry_attention_options_t"""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("name", ctypes.c_char_p),
+        ("value_dim", I64),
+        ("dropout", F64),
+        ("no_bias", BOOL),
+        ("causal", BOOL),
+        ("kernel_initializer", ADDRESS),
+    ]
 
 
 class Array(ctypes.Structure):
@@ -101,10 +116,11 @@ class FitOptions(ctypes.Structure):
     ]
 
 
-LAYER, STATUS, NAME = ADDRESS, ctypes.c_int, ctypes.c_char_p
+LAYER, STATUS, NAME, VALUE = ADDRESS, ctypes.c_int, ctypes.c_char_p, ctypes.c_int32
 FUNCTIONS = {  # name: (result, arguments)
-    "sequential": (ADDRESS, [ADDRESS, ADDRESS]),
-    "model_add": (STATUS, [ADDRESS, LAYER]),
+    "functional": (ADDRESS, [ADDRESS, ADDRESS]),
+    "model_input": (VALUE, [ADDRESS, ctypes.c_int, Shape]),
+    "model_apply": (VALUE, [ADDRESS, LAYER, ctypes.POINTER(VALUE), ctypes.c_size_t]),
     "model_build": (STATUS, [ADDRESS, ctypes.c_int, Shape]),
     "model_compile": (STATUS, [ADDRESS, ADDRESS]),
     "model_set_variable": (STATUS, [ADDRESS, ctypes.c_size_t, ADDRESS, ctypes.c_size_t]),
@@ -112,20 +128,71 @@ FUNCTIONS = {  # name: (result, arguments)
     "model_release": (None, [ADDRESS]),
     "embedding": (LAYER, [I64, I64, ADDRESS, NAME]),
     "conv1d_layer": (LAYER, [I64, I64, ctypes.c_int, ADDRESS]),
+    "conv2d_layer": (LAYER, [I64, I64, ctypes.c_int, ADDRESS]),
     "max_pool1d_layer": (LAYER, [I64, ADDRESS]),
+    "max_pool2d_layer": (LAYER, [I64, ADDRESS]),
     "flatten": (LAYER, [NAME]),
     "dense": (LAYER, [I64, ctypes.c_int, ADDRESS]),
+    "layer_normalization": (LAYER, [ADDRESS]),
+    "multi_head_attention": (LAYER, [I64, I64, ADDRESS]),
+    "add_layer": (LAYER, [NAME]),
     "nadam": (ADDRESS, [ADDRESS]),
+    "adam": (ADDRESS, [ADDRESS]),
     "dataset_from_arrays": (ADDRESS, [ADDRESS, ctypes.c_size_t, BOOL]),
     "dataset_batch": (ADDRESS, [ADDRESS, I64, BOOL]),
     "dataset_release": (None, [ADDRESS]),
 }
 
 
-class Trainer:
-    """The text classifier with given first weights, and its batches, on a device."""
+class Layers:
+    """of peer_networks.run, on values of a functional model; notes the weights in the order of the model's variables"""
 
-    def __init__(self, gantry, device, ids, labels, weights):
+    def __init__(self, library, model, dims):
+        self.library, self.model = library, model
+        self.dims = dims  # between batch and channels
+        self.weights = []
+
+    def applied(self, layer, *values, weights=()):
+        self.weights += weights
+        return self.library.gantry_model_apply(self.model, layer, (VALUE * len(values))(*values), len(values))
+
+    def of_dims(self, lines, images):
+        return getattr(self.library, f"gantry_{lines if self.dims == 1 else images}")
+
+    def add(self, x, y):
+        return self.applied(self.library.gantry_add_layer(None), x, y)
+
+    def embedding(self, x, words, width, *weights):
+        return self.applied(self.library.gantry_embedding(words, width, None, None), x, weights=weights)
+
+    def conv(self, x, filters, size, *weights):
+        layer = self.of_dims("conv1d_layer", "conv2d_layer")(filters, size, RELU, None)
+        return self.applied(layer, x, weights=weights)
+
+    def pool(self, x, size):
+        return self.applied(self.of_dims("max_pool1d_layer", "max_pool2d_layer")(size, None), x)
+
+    def flatten(self, x):
+        return self.applied(self.library.gantry_flatten(None), x)
+
+    def dense(self, x, units, relu, *weights):
+        layer = self.library.gantry_dense(units, RELU if relu else LINEAR, None)
+        return self.applied(layer, x, weights=weights)
+
+    def norm(self, x, *weights):
+        assert peer_networks.EPSILON == 0.001  # the layer's own
+        return self.applied(self.library.gantry_layer_normalization(None), x, weights=weights)
+
+    def attention(self, x, heads, width, *weights):
+        options = AttentionOptions(causal=True)
+        layer = self.library.gantry_multi_head_attention(heads, width, ctypes.byref(options))
+        return self.applied(layer, x, weights=weights)
+
+
+class Trainer:
+    """A network with given first weights, and its batches, on a device."""
+
+    def __init__(self, gantry, device, network, inputs, labels, weights):
         self.model = self.batches = None
         self.gantry = gantry
         self.library = ctypes.CDLL(os.path.join(os.environ["GANTRY_BUILD"], "lib", "libgantry_train.so"))
@@ -134,46 +201,38 @@ class Trainer:
             function.restype, function.argtypes = result, arguments
         synchronize = gantry.library.gantry_runtime_synchronize
         synchronize.restype, synchronize.argtypes = STATUS, [ADDRESS]
-        self._make_model(device, weights)
-        self._build_model(ids.shape[-1], weights)
-        self._make_batches(ids, labels)
+        self._make_model(device, network, inputs.dtype.name, weights)
+        self._compile_model(network)
+        self._make_batches(inputs, labels)
         self._make_options()
 
     def check(self, is_good):
         if not is_good:
             raise GantryError(self.gantry.last_message())
 
-    def _make_model(self, device, weights):
-        lib, words = self.library, weights[0].shape
+    def _make_model(self, device, network, dtype, weights):
+        lib, dims = self.library, len(network.sample) - (0 if network.words else 1)
         options = ModelOptions(device=("/" + device).encode())
-        self.model = lib.gantry_sequential(self.gantry.runtime, ctypes.byref(options))
-        for layer in (
-            lib.gantry_embedding(*words, None, None),
-            lib.gantry_conv1d_layer(64, 5, RELU, None),
-            lib.gantry_max_pool1d_layer(2, None),
-            lib.gantry_conv1d_layer(32, 3, RELU, None),
-            lib.gantry_max_pool1d_layer(2, None),
-            lib.gantry_flatten(None),
-            lib.gantry_dense(weights[-1].size, LINEAR, None),
-        ):
-            self.check(lib.gantry_model_add(self.model, layer) == 0)
-
-    def _build_model(self, length, weights):
-        lib = self.library
-        self.check(lib.gantry_model_build(self.model, DTYPES["int32"], Shape.of([length])) == 0)
-        for i, array in enumerate(weights):
+        self.model = lib.gantry_functional(self.gantry.runtime, ctypes.byref(options))
+        x = lib.gantry_model_input(self.model, DTYPES[dtype], Shape.of(network.sample))
+        layers = Layers(lib, self.model, dims)
+        self.check(peer_networks.run(network.layers, layers, iter(weights), x) >= 0)
+        self.check(lib.gantry_model_build(self.model, DTYPES[dtype], Shape.of(network.sample)) == 0)
+        for i, array in enumerate(layers.weights):
             self.check(lib.gantry_model_set_variable(self.model, i, array.ctypes.data, array.nbytes) == 0)
-        loss = LossOptions(from_logits=True)
+
+    def _compile_model(self, network):
+        lib, loss = self.library, LossOptions(from_logits=True)
         options = CompileOptions(
-            optimizer=lib.gantry_nadam(None),
+            optimizer=getattr(lib, "gantry_" + network.optimizer)(None),
             loss=SPARSE_CATEGORICAL_CROSSENTROPY,
             loss_options=ctypes.pointer(loss),
         )
         self.check(lib.gantry_model_compile(self.model, ctypes.byref(options)) == 0)
 
-    def _make_batches(self, ids, labels):
-        steps, rows, length = ids.shape
-        self.held = [ids.reshape(steps * rows, length), labels.reshape(steps * rows)]  # the data set borrows them
+    def _make_batches(self, inputs, labels):
+        steps, rows = labels.shape[:2]
+        self.held = [x.reshape(steps * rows, *x.shape[2:]) for x in (inputs, labels)]  # the data set borrows them
         arrays = (Array * 2)(*(Array.of(array) for array in self.held))
         self.batches = self.library.gantry_dataset_batch(
             self.library.gantry_dataset_from_arrays(arrays, 2, False), rows, False

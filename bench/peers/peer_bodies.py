@@ -48,3 +48,16 @@ def nadam(step, product, weights, gradients, means, squares, root):
         for w, g, m, v in zip(weights, gradients, means, squares)
     ]
     return product, weights, means, squares
+
+
+def adam(step, product, weights, gradients, means, squares, root):
+    """likewise; it has no use for product"""
+    rate, beta_1, beta_2, epsilon = 0.001, 0.9, 0.999, 1e-7
+    rate = rate * root(1 - beta_2**step) / (1 - beta_1**step)
+    means = [m + (g - m) * (1 - beta_1) for m, g in zip(means, gradients)]
+    squares = [v + (g * g - v) * (1 - beta_2) for v, g in zip(squares, gradients)]
+    weights = [w - m * rate / (root(v) + epsilon) for w, m, v in zip(weights, means, squares)]
+    return product, weights, means, squares
+
+
+OPTIMIZERS = {"nadam": nadam, "adam": adam}

@@ -7,11 +7,13 @@ rounds.
 """
 
 import dataclasses
+import functools
 
 import numpy as np
 
 import op_cases
 import peer_bodies
+import peer_networks
 import peer_training
 
 MI = 1 << 20
@@ -236,20 +238,24 @@ def text_classifier(rows):
     )
 
 
-def text_classifier_train(rows, steps, shrink):
-    rows_now = rows if shrink == 1 else rows // 16
+def training(network, rows, steps, shrink):
+    described, rows_now = peer_networks.NETWORKS[network], rows if shrink == 1 else max(1, rows // 16)
     return Case(
-        f"text_classifier_train_{rows}",
-        "text_classifier_train",
-        f"{steps} steps of Nadam, each with {rows_now} texts of {peer_training.LENGTH} words",
+        f"{network}_train_{rows}",
+        "train",
+        f"{steps} steps of {described.optimizer.capitalize()}, each with {rows_now} samples of {list(described.sample)}",
         "samples/s",
         steps * rows_now,
-        peer_training.data(rows_now, steps),
-        peer_training.right_losses,
+        peer_training.data(described, rows_now, steps),
+        functools.partial(peer_training.right_losses, described),
+        params={"network": described},
         tolerance=5e-5,  # TensorFlow's float32 losses were off by 1e-5
         is_training=True,
-        least=(2.0, 1.5),
+        least=(2.0, 1.5) if network == "text_classifier" else AHEAD,
     )
+
+
+TRAINED = {"text_classifier": ((32, 8), (256, 4)), "digits_cnn": ((32, 8), (256, 4)), "transformer": ((16, 8), (64, 4))}
 
 
 def function(name, f, n, low, high):
@@ -359,7 +365,7 @@ def all_cases(shrink):
         ),
         *(mlp(rows) for rows in (1, 256)),
         *(text_classifier(rows) for rows in (32, 256)),
-        *(text_classifier_train(rows, steps, shrink) for rows, steps in ((32, 8), (256, 4))),
+        *(training(network, *sizes, shrink) for network, each in TRAINED.items() for sizes in each),
         function("tanh", np.tanh, mid, -4, 4),
         function("exp", np.exp, mid, -10, 10),
         function("erf", want_erf, mid, -3, 3),

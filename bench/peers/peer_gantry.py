@@ -228,9 +228,11 @@ def case_text_classifier(ids, *weights):
     return traced(body, ids, *weights)
 
 
-def case_text_classifier_train(ids, labels, *weights):
+def case_train(inputs, labels, *weights, network):
     device = DEVICES[os.environ["PEER"]]
-    return peer_training.Training(gantry_model_fit=lambda: Trainer(gantry, device, ids, labels, weights).epoch)
+    return peer_training.Training(
+        gantry_model_fit=lambda: Trainer(gantry, device, network, inputs, labels, weights).epoch
+    )
 
 
 def case_function(a, name):

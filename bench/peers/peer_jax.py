@@ -4,6 +4,7 @@
 Not chain, which goes op by op, nor unique, whose result has no fixed shape.
 """
 
+import operator
 import os
 
 if "PEERS_CARD" in os.environ:
@@ -17,6 +18,7 @@ import numpy as np
 from jax import lax
 
 import peer_bodies
+import peer_networks
 import peer_training
 
 LACKS = {}
@@ -85,13 +87,15 @@ def case_mlp(x, *layers):
     return compiled(peer_bodies.mlp(lambda x: jnp.maximum(x, 0)), x, *layers)
 
 
-def pooled_by_window(x):
-    window = (1, 2, 1)
+def pooled_by_window(x, size=2):
+    window = (1, *(size,) * (x.ndim - 2), 1)
     return lax.reduce_window(x, -jnp.inf, lax.max, window, window, "VALID")
 
 
-def pooled_by_shape(x):
-    return x.reshape(x.shape[0], -1, 2, x.shape[-1]).max(axis=2)
+def pooled_by_shape(x, size=2):
+    n, *lengths, channels = x.shape
+    split = [m for length in lengths for m in (length // size, size)]
+    return x.reshape(n, *split, channels).max(axis=tuple(range(2, 2 + 2 * len(lengths), 2)))
 
 
 def classifier(pooled, softmax):
@@ -109,32 +113,72 @@ def case_text_classifier(*inputs):
     return compiled(classifier(pooled_by_window, jax.nn.softmax), *inputs)
 
 
-def training_step(pooled):
+class Layers:
+    """of peer_networks.run"""
+
+    add = staticmethod(operator.add)
+
+    def __init__(self, pooled):
+        self.pool = pooled
+
+    @staticmethod
+    def embedding(x, words, width, table):
+        return jnp.take(table, x, axis=0, mode="clip")
+
+    @staticmethod
+    def conv(x, filters, size, w, b):
+        dims = x.ndim - 2
+        order = ("NWC", "WIO", "NWC") if dims == 1 else ("NHWC", "HWIO", "NHWC")
+        return jnp.maximum(lax.conv_general_dilated(x, w, (1,) * dims, "VALID", dimension_numbers=order) + b, 0)
+
+    @staticmethod
+    def flatten(x):
+        return x.reshape(x.shape[0], -1)
+
+    @staticmethod
+    def dense(x, units, relu, w, b):
+        y = x @ w + b
+        return jnp.maximum(y, 0) if relu else y
+
+    @staticmethod
+    def norm(x, gamma, beta):
+        centred = x - x.mean(-1, keepdims=True)
+        return centred * lax.rsqrt((centred**2).mean(-1, keepdims=True) + peer_networks.EPSILON) * gamma + beta
+
+    @staticmethod
+    def attention(x, heads, width, *weights):
+        q, k, v = (jnp.einsum("btd,dhk->bthk", x, weights[i]) + weights[i + 1] for i in (0, 2, 4))
+        out = jax.nn.dot_product_attention(q, k, v, is_causal=True)
+        return jnp.einsum("bthk,hkd->btd", out, weights[6]) + weights[7]
+
+
+def training_step(network, pooled):
     """-> a compiled function of the state, which it may overwrite, and of a batch"""
-    body = classifier(pooled, jax.nn.log_softmax)
+    layers, update = Layers(pooled), peer_bodies.OPTIMIZERS[network.optimizer]
 
-    def loss_of(weights, ids, labels):
-        return -jnp.take_along_axis(body(ids, *weights), labels[:, None], axis=-1).mean()
+    def loss_of(weights, x, labels):
+        logs = jax.nn.log_softmax(peer_networks.run(network.layers, layers, iter(weights), x))
+        return -jnp.take_along_axis(logs, labels[..., None], axis=-1).mean()
 
-    def step(state, ids, labels):
+    def step(state, x, labels):
         count, product, weights, means, squares = state
-        loss, gradients = jax.value_and_grad(loss_of)(weights, ids, labels)
+        loss, gradients = jax.value_and_grad(loss_of)(weights, x, labels)
         count = count + 1
-        return (count, *peer_bodies.nadam(count, product, weights, gradients, means, squares, jnp.sqrt)), loss
+        return (count, *update(count, product, weights, gradients, means, squares, jnp.sqrt)), loss
 
     return jax.jit(step, donate_argnums=0)
 
 
-def case_text_classifier_train(ids, labels, *weights):
+def case_train(inputs, labels, *weights, network):
     def way(pooled):
-        step = training_step(pooled)
+        step = training_step(network, pooled)
         zeros = [[jnp.zeros(w.shape, w.dtype) for w in weights] for _ in range(2)]
         state = (jnp.float32(0), jnp.float32(1), [jnp.array(w) for w in weights], *zeros)
 
         def epoch():
             nonlocal state
             losses = []
-            for batch in zip(ids, labels):
+            for batch in zip(inputs, labels):
                 state, loss = step(state, *batch)
                 losses.append(loss)
             jax.block_until_ready(state)
@@ -142,9 +186,9 @@ def case_text_classifier_train(ids, labels, *weights):
 
         return epoch
 
-    return peer_training.Training(
-        reduce_window=lambda: way(pooled_by_window), max_of_reshape=lambda: way(pooled_by_shape)
-    )
+    ways = {"reduce_window": lambda: way(pooled_by_window), "max_of_reshape": lambda: way(pooled_by_shape)}
+    has_pools = any(layer[0] == "pool" for layer in network.layers)
+    return peer_training.Training(**(ways if has_pools else {"jit": ways["reduce_window"]}))
 
 
 def case_function(a, name):

@@ -2,11 +2,13 @@
 """TensorFlow, eager; chains and networks of ops are compiled by XLA. An eager op on the CPU has ended when its call returns."""
 
 import inspect
+import operator
 
 import numpy as np
 import tensorflow as tf
 
 import peer_bodies
+import peer_networks
 import peer_training
 
 LACKS = {}
@@ -100,30 +102,52 @@ def case_text_classifier(*inputs):
     return compiled(body, *inputs)
 
 
-def case_text_classifier_train(ids, labels, *weights):
-    layers = tf.keras.layers
+class Layers:
+    """of peer_networks.run, by Keras's layers on symbolic tensors"""
 
+    add = staticmethod(operator.add)
+    keras = tf.keras.layers
+
+    @staticmethod
+    def called(layer, *inputs, weights, **options):
+        y = layer(*inputs, **options)
+        layer.set_weights(weights)
+        return y
+
+    def embedding(self, x, words, width, *weights):
+        return self.called(self.keras.Embedding(words, width), x, weights=weights)
+
+    def conv(self, x, filters, size, *weights):
+        layer = self.keras.Conv1D if len(x.shape) == 3 else self.keras.Conv2D
+        return self.called(layer(filters, size, activation="relu"), x, weights=weights)
+
+    def pool(self, x, size):
+        return (self.keras.MaxPooling1D if len(x.shape) == 3 else self.keras.MaxPooling2D)(size)(x)
+
+    def flatten(self, x):
+        return self.keras.Flatten()(x)
+
+    def dense(self, x, units, relu, *weights):
+        return self.called(self.keras.Dense(units, activation="relu" if relu else None), x, weights=weights)
+
+    def norm(self, x, *weights):
+        return self.called(self.keras.LayerNormalization(epsilon=peer_networks.EPSILON), x, weights=weights)
+
+    def attention(self, x, heads, width, *weights):
+        return self.called(self.keras.MultiHeadAttention(heads, width), x, x, weights=weights, use_causal_mask=True)
+
+
+def case_train(inputs, labels, *weights, network):
     def way(jit_compile):
-        model = tf.keras.Sequential(
-            [
-                layers.Input(ids.shape[-1:], dtype="int32"),
-                layers.Embedding(*weights[0].shape),
-                layers.Conv1D(64, 5, activation="relu"),
-                layers.MaxPooling1D(2),
-                layers.Conv1D(32, 3, activation="relu"),
-                layers.MaxPooling1D(2),
-                layers.Flatten(),
-                layers.Dense(weights[-1].size),
-            ]
-        )
-        model.set_weights(weights)
-        optimizer = tf.keras.optimizers.Nadam()
+        x = tf.keras.Input(network.sample, dtype=inputs.dtype.name)
+        model = tf.keras.Model(x, peer_networks.run(network.layers, Layers(), iter(weights), x))
+        optimizer = {"nadam": tf.keras.optimizers.Nadam, "adam": tf.keras.optimizers.Adam}[network.optimizer]()
         optimizer.build(model.trainable_variables)
 
         @tf.function(jit_compile=jit_compile)
-        def step(ids, labels):
+        def step(x, labels):
             with tf.GradientTape() as tape:
-                logits = model(ids, training=True)
+                logits = model(x, training=True)
                 loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
             # dense: of slices Keras would add up squares where a word occurs twice, not square the sum
             gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, model.trainable_variables)]
@@ -131,7 +155,7 @@ def case_text_classifier_train(ids, labels, *weights):
             return loss
 
         def epoch():
-            losses = [step(tf.constant(x), tf.constant(y)) for x, y in zip(ids, labels)]
+            losses = [step(tf.constant(x), tf.constant(y)) for x, y in zip(inputs, labels)]
             return np.mean([loss.numpy() for loss in losses])
 
         return epoch

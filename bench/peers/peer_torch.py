@@ -5,6 +5,7 @@ which calls the C++ compiler, and Triton for a card.
 Images are in its channels-last form, which is the others' order in memory.
 """
 
+import operator
 import os
 
 import numpy as np
@@ -12,6 +13,7 @@ import torch
 import torch.nn.functional as F
 
 import peer_bodies
+import peer_networks
 import peer_training
 
 LACKS = {}
@@ -124,23 +126,97 @@ def case_text_classifier(ids, table, w1, b1, w2, b2, w3, b3):
     return compiled(classifier(lambda x: torch.softmax(x, -1)), ids, table, w1, b1, w2, b2, w3, b3)
 
 
-def case_text_classifier_train(ids, labels, *weights):
-    body = classifier(lambda x: x)
-    with torch.inference_mode(False):
-        batches = [(torch.from_numpy(x), torch.from_numpy(y).long()) for x, y in zip(ids, labels)]
+class Layers:
+    """of peer_networks.run. Channels come first between an embedding or the input and flatten, if a convolution follows;
+    the weights are in PyTorch's order, as `prepare` gives them."""
 
-    def loss_of(ids, labels, *weights):
-        return F.cross_entropy(body(ids, *weights), labels)
+    add = staticmethod(operator.add)
+
+    def __init__(self, network):
+        self.is_convolved = any(name == "conv" for name, *_ in network.layers)
+
+    def embedding(self, x, words, width, table):
+        y = F.embedding(x, table)
+        return y.transpose(1, 2) if self.is_convolved else y
+
+    @staticmethod
+    def conv(x, filters, size, w, b):
+        return torch.relu((F.conv1d if x.dim() == 3 else F.conv2d)(x, w, b))
+
+    @staticmethod
+    def pool(x, size):
+        return (F.max_pool1d if x.dim() == 3 else F.max_pool2d)(x, size)
+
+    @staticmethod
+    def flatten(x):
+        return x.flatten(1)
+
+    @staticmethod
+    def dense(x, units, relu, w, b):
+        y = F.linear(x, w, b)
+        return torch.relu(y) if relu else y
+
+    @staticmethod
+    def norm(x, gamma, beta):
+        return F.layer_norm(x, x.shape[-1:], gamma, beta, peer_networks.EPSILON)
+
+    @staticmethod
+    def attention(x, heads, width, *weights):
+        q, k, v = (F.linear(x, weights[i], weights[i + 1]) for i in (0, 2, 4))
+        q, k, v = (y.unflatten(-1, (heads, width)).transpose(1, 2) for y in (q, k, v))
+        out = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
+        return F.linear(out, weights[6], weights[7])
+
+
+def prepare(layers, weights, channels=None):
+    """-> the weights in PyTorch's order: outputs first, channels before positions; weights is an iterator"""
+    found = []
+    for name, *numbers in layers:
+        if name == "residual":
+            found += prepare(numbers[0], weights)
+            continue
+        own = [next(weights) for _ in range(peer_networks.WEIGHTS[name])]
+        if name == "conv":
+            own[0], channels = np.moveaxis(own[0], (-1, -2), (0, 1)), numbers[0]
+        elif name == "dense":
+            if channels:  # behind flatten: the elements of a channel lie together
+                own[0] = own[0].reshape(-1, channels, own[0].shape[1]).swapaxes(0, 1).reshape(own[0].shape)
+            own[0], channels = own[0].T, None
+        elif name == "attention":
+            inner, n = numbers[0] * numbers[1], own[0].shape[0]
+            own = [w.reshape(n, inner).T if w.ndim == 3 else w.reshape(-1) for w in own[:6]] + [
+                own[6].reshape(inner, n).T,
+                own[7],
+            ]
+        found += own
+    return found
+
+
+def optimizer_of(network, parameters, capturable):
+    # momentum_decay 1 is Keras's formula
+    of_nadam = {"momentum_decay": 1.0} if network.optimizer == "nadam" else {}
+    optimizer = torch.optim.NAdam if network.optimizer == "nadam" else torch.optim.Adam
+    return optimizer(parameters, lr=0.001, eps=1e-7, capturable=capturable, **of_nadam)
+
+
+def case_train(inputs, labels, *weights, network):
+    layers = Layers(network)
+    if not network.words:
+        inputs = np.ascontiguousarray(np.moveaxis(inputs, -1, 2))
+    with torch.inference_mode(False):
+        batches = [(torch.from_numpy(x), torch.from_numpy(y).long()) for x, y in zip(inputs, labels)]
+
+    def loss_of(x, labels, *weights):
+        logits = peer_networks.run(network.layers, layers, iter(weights), x)
+        return F.cross_entropy(logits.flatten(0, -2), labels.flatten())
 
     def way(loss_of, compiles_optimizer):
         with torch.inference_mode(False):
-            table, w1, b1, w2, b2, w3, b3 = (torch.tensor(w, device=DEVICE) for w in weights)
-            w1, w2, w3 = channels_first(w1, w2, w3)
-            parameters = [torch.nn.Parameter(w) for w in (table, w1, b1, w2, b2, w3, b3)]
-            # momentum_decay 1 is Keras's formula
-            optimizer = torch.optim.NAdam(
-                parameters, lr=0.001, eps=1e-7, momentum_decay=1.0, capturable=compiles_optimizer
-            )
+            parameters = [
+                torch.nn.Parameter(torch.tensor(np.ascontiguousarray(w), device=DEVICE))
+                for w in prepare(network.layers, iter(weights))
+            ]
+            optimizer = optimizer_of(network, parameters, compiles_optimizer)
         update = torch.compile(optimizer.step) if compiles_optimizer else optimizer.step
 
         def step(x, y):

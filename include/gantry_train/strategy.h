@@ -43,7 +43,7 @@ GANTRY_API gantry_strategy_t *gantry_mirrored_strategy(gantry_runtime_t *runtime
  * that is gone; then all later calls fail, in every process. No call waits for a process that
  * has ended. `what` names the work in such a text: "step 17". */
 typedef struct gantry_communicator_t {
-    uint32_t struct_size; /**< Its sizeof. */
+    uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
     void *user;           /**< First argument of the functions. */
     size_t rank;          /**< The number of this process, from 0. */
     size_t size;          /**< How many processes there are. */

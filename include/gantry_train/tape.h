@@ -13,6 +13,22 @@
  *     gantry_tape_gradient(tape, loss, NULL, &(gantry_source_t){.variable = w}, 1, NULL, &g);
  *     gantry_tape_end(tape);
  *
+ * Branches, loops and functions: where ops run at once, those of the bodies are recorded. A branch
+ * or a loop in a trace, and a function that is called, are recorded as one op, and their gradient
+ * runs the bodies again:
+ *
+ *   - The bodies, their user data and the tensors that they use live until the gradient is
+ *     computed; a function lives as long as the tapes of the scope.
+ *   - A body that draws numbers or assigns a variable has no gradient: Unimplemented, with the name
+ *     of the op. Nor has one that reads a variable that was assigned since: FailedPrecondition.
+ *   - A branch runs its body once more. A loop runs its n steps twice more, and keeps the loop
+ *     variables that change: n values of each, in chunks of 16. To keep them copies 16 + n / 32
+ *     values for each step.
+ *   - A function has a backward function, which runs its body once more. It is traced once for each
+ *     combination of shapes, sources and outputs, and kept with the function.
+ *
+ * Their gradients have gradients in turn. None and zeros are where TensorFlow has them.
+ *
  * A tape belongs to the thread of its scope. */
 #ifndef GANTRY_TRAIN_TAPE_H
 #define GANTRY_TRAIN_TAPE_H
@@ -72,7 +88,8 @@ typedef struct gantry_gradient_options_t {
  * is the gradient that reaches the target; it has the target's type and shape. options may be NULL.
  *
  * Unimplemented for a recorded op that has no gradient here; FailedPrecondition for a second
- * gradient of a tape that is not persistent. Returns the scope's status. */
+ * gradient of a tape that is not persistent, and for a variable that was assigned since a body read
+ * it. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_tape_gradient(gantry_tape_t *tape, const gantry_tensor_t *target,
                                                 const gantry_tensor_t *target_gradient,
                                                 const gantry_source_t *sources, size_t source_count,

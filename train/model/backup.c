@@ -178,6 +178,6 @@ static gantry_status_t set_states(const gantry_fit_options_t *o, const gantry_ch
 gantry_status_t gantry__backup_restore(gantry_model_t *model, const gantry_fit_options_t *o,
                                        const gantry__position_t *position,
                                        const gantry_checkpoint_t *file) {
-    GANTRY__TRAIN_TRY(gantry__model_load_from(model, file, position->step > 0));
+    GANTRY__TRAIN_TRY(gantry__model_load_from(model, o->backup, file, position->step > 0));
     return set_states(o, file);
 }

@@ -3,6 +3,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
+#include "train/model/worker.h"
 
 enum { ROW = 2 + GANTRY_RANDOM_STATE_WORDS };
 
@@ -19,10 +20,12 @@ static size_t place_count(const gantry_model_t *model) {
 
 /* ---- drawing ---- */
 
-/* Streams of one key that begin 2^64 numbers apart. */
+/* Streams of one key that begin 2^64 numbers apart, also in other processes. */
 static gantry_status_t make_generator(gantry_model_t *model, size_t index,
                                       gantry_generator_t **out_generator) {
-    const uint64_t state[GANTRY_RANDOM_STATE_WORDS] = {0, index, (uint64_t)model->seed};
+    const uint64_t rank = model->worker ? model->worker->communicator.rank : 0;
+    const uint64_t state[GANTRY_RANDOM_STATE_WORDS] = {0, index + (rank << 40),
+                                                       (uint64_t)model->seed};
     return gantry_generator_from_state(model->runtime, state, GANTRY_RANDOM_PHILOX, out_generator);
 }
 
@@ -41,6 +44,39 @@ void gantry__model_release_draws(gantry_model_t *model) {
     for (size_t i = 0; i < place_count(model); ++i) gantry_generator_release(model->generators[i]);
     gantry__train_free((void *)model->generators);
     model->generators = NULL;
+}
+
+/* ---- positions of several processes ---- */
+
+size_t gantry__model_draw_places(const gantry_model_t *model) {
+    return model->value_count * model->replica_count;
+}
+
+gantry_status_t gantry__model_get_positions(const gantry_model_t *model, uint64_t *out_positions) {
+    for (size_t i = 0; i < place_count(model); ++i) {
+        uint64_t state[GANTRY_RANDOM_STATE_WORDS];
+        if (!model->generators[i]) continue;
+        GANTRY__TRAIN_TRY(gantry_generator_get_state(model->generators[i], state));
+        out_positions[i] = state[0] + 1;
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t set_position(gantry_model_t *model, size_t index, uint64_t position) {
+    uint64_t state[GANTRY_RANDOM_STATE_WORDS];
+    GANTRY__TRAIN_TRY(make_list(model));
+    if (!model->generators[index])
+        GANTRY__TRAIN_TRY(make_generator(model, index, &model->generators[index]));
+    GANTRY__TRAIN_TRY(gantry_generator_get_state(model->generators[index], state));
+    state[0] = position;
+    return gantry_generator_set_state(model->generators[index], state);
+}
+
+gantry_status_t gantry__model_set_positions(gantry_model_t *model, const uint64_t *positions) {
+    for (size_t i = 0; i < gantry__model_draw_places(model); ++i) {
+        if (positions[i] > 0) GANTRY__TRAIN_TRY(set_position(model, i, positions[i] - 1));
+    }
+    return GANTRY_OK;
 }
 
 /* ---- files ---- */

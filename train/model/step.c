@@ -441,7 +441,7 @@ gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__s
                 model->name, i, (long long)(batch[i].shape.rank < 1 ? -1 : batch[i].shape.dims[0]),
                 (long long)batch[0].shape.dims[0]);
     }
-    return GANTRY_OK;
+    return gantry__model_check_ranges(model, step, batch);
 }
 
 /* The step's inputs, whose number becomes *count: arrays, then this process's share. */

@@ -5,6 +5,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
+#include "train/model/draws.h"
 #include "train/model/worker.h"
 
 /* ---- all variables of a replica ---- */
@@ -155,6 +156,25 @@ gantry_status_t gantry__worker_share_loaded(gantry_model_t *model, bool with_sta
     if (call.status == GANTRY_OK) call.values[0] = model->variable_count + listed.each;
     status = share(model, &call, &listed);
     gantry__train_free((void *)listed.state);
+    return status;
+}
+
+/* ---- random numbers ---- */
+
+gantry_status_t gantry__worker_align_draws(gantry_model_t *model) {
+    gantry__worker_t *worker = model->worker;
+    const size_t places = gantry__model_draw_places(model);
+    gantry__worker_call_t call = {.kind = GANTRY__WORKER_DRAWS, .values = {places}};
+    uint64_t *positions = gantry__train_alloc(places, sizeof *positions);
+    call.status =
+        positions ? gantry__model_get_positions(model, positions) : GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = gantry__worker_agree(worker, &call);
+    if (status == GANTRY_OK)
+        status = gantry__worker_broadcast(worker, positions, places * sizeof *positions,
+                                          gantry__worker_say(worker, call.kind).text);
+    if (status == GANTRY_OK && worker->communicator.rank > 0)
+        status = gantry__model_set_positions(model, positions);
+    gantry__train_free(positions);
     return status;
 }
 

@@ -113,10 +113,12 @@ static gantry_status_t check_saved(const gantry__block_t *block, const gantry__r
         if (!block->is_saved[i] || gantry__rule_open_sizes(block->tensors[i]) == 0) continue;
         char shape[256];
         (void)gantry_shape_format(gantry_tensor_shape(block->tensors[i]), shape, sizeof shape);
-        return gantry__train_refuse(
+        return gantry__train_hand_on(
             c->scope,
-            "loop variable %zu changes and has shape %s, of which a size depends on data; a variable of known shape is accepted",
-            i, shape);
+            gantry__train_fail(
+                GANTRY_UNIMPLEMENTED,
+                "loop variable %zu changes and has shape %s, of which a size depends on data; a variable of known shape is accepted",
+                i, shape));
     }
     if (block->input_count + count_saved(block) < GANTRY_MAX_FUNCTION_VALUES) return GANTRY_OK;
     return gantry__train_refuse(

@@ -44,6 +44,53 @@ static void variable_is_assigned_added_to_and_taken_from(void **state) {
     runtime_fixture_close(&f);
 }
 
+static void read_and_negate(gantry_scope_t *s, const gantry_tensor_t *const *inputs,
+                            const gantry_tensor_t **outputs, void *user) {
+    (void)gantry_variable_assign_add(s, user, inputs[0]);
+    outputs[0] = gantry_neg(s, inputs[0]);
+}
+
+/* In a trace, what it recorded counts, also in bodies; else what ran. */
+static void count_in_a_trace(gantry_scope_t *s, const gantry_tensor_t *const *inputs,
+                             const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *is_positive =
+        gantry_greater(s, gantry_sum(s, inputs[0], NULL), gantry_scalar_f32(s, 0));
+    assert_int_equal(gantry_variable_assignments(s, user), 0);
+    (void)gantry_variable_assign(s, user, inputs[0]);
+    assert_int_equal(gantry_variable_assignments(s, user), 1);
+    (void)gantry_cond(s, is_positive, read_and_negate, read_and_negate, user, inputs, 1, outputs,
+                      1);
+    assert_int_equal(gantry_variable_assignments(s, user), 3);
+}
+
+static void assignments_are_counted(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    const gantry_input_spec_t input = {"x", GANTRY_FLOAT32, {.rank = 1, .dims = {2}}};
+    gantry_function_t *function;
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    const gantry_tensor_t *x = F32(scope, 1, 2), *y;
+    gantry_variable_t *v = make_variable(scope, x, NULL);
+    assert_int_equal(gantry_variable_assignments(scope, v), 0);
+    assert_int_equal(gantry_variable_assign(scope, v, x), GANTRY_OK);
+    assert_int_equal(gantry_variable_assign_add(scope, v, x), GANTRY_OK);
+    (void)gantry_variable_read(scope, v);
+    assert_int_equal(gantry_variable_assignments(NULL, v), 2);
+    assert_int_equal(
+        gantry_function_trace(f.runtime, "f", count_in_a_trace, v, &input, 1, 1, NULL, &function),
+        GANTRY_OK);
+    assert_int_equal(gantry_variable_assignments(scope, v), 2);
+    const uint64_t before = gantry_variable_assignments(scope, v);
+    assert_int_equal(gantry_function_call(scope, function, &x, 1, &y, 1), GANTRY_OK);
+    assert_int_equal(gantry_variable_assignments(scope, v), before + 2);
+    assert_int_equal(gantry_variable_assignments(scope, NULL), 0);
+    gantry_function_release(function);
+    gantry_variable_release(v);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 static void later_assignments_do_not_change_what_was_read(void **state) {
     (void)state;
     static const char *const devices[] = {"CPU:0", "GPU:0"};
@@ -370,6 +417,7 @@ int main(int argc, char **argv) {
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(variable_is_assigned_added_to_and_taken_from),
+        TEST(assignments_are_counted),
         TEST(later_assignments_do_not_change_what_was_read),
         TEST(updates_are_asynchronous_and_in_order),
         TEST(additions_of_two_threads_both_count),

@@ -19,6 +19,7 @@
 #define RESULT_gantry_metric_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
 #define RESULT_gantry_mirrored_variable_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
 #define RESULT_gantry_model_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
+#define RESULT_gantry_numerics_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
 #define RESULT_gantry_optimizer_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
 #define RESULT_gantry_schedule_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
 #define RESULT_gantry_strategy_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))

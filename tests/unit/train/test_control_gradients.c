@@ -290,9 +290,86 @@ static void gradients_on_opencl(void **state) {
     gantry_runtime_release(runtime);
 }
 
-/* ---- memory ---- */
+/* ---- refused ---- */
 
-/* Each program has its own way through the rules: a branch, a nest, a loop. */
+CONTROL_BODY(noisy_step) {
+    CONTROL_USES;
+    out[0] = control_next(s, in[0]);
+    out[1] = gantry_mul(s, in[1], gantry_random_uniform(s, GANTRY_SHAPE(3), GANTRY_FLOAT64, NULL));
+}
+CONTROL_BODY(assigning_step) {
+    CONTROL_USES;
+    out[0] = control_next(s, in[0]);
+    out[1] = gantry_mul(s, in[1], e->x);
+    (void)gantry_variable_assign(s, e->u, e->x);
+}
+CONTROL_BODY(digamma_step) {
+    CONTROL_USES;
+    out[0] = control_next(s, in[0]);
+    out[1] = gantry_digamma(s, in[1]);
+}
+CONTROL_BODY(digamma_of_x) {
+    CONTROL_USES;
+    out[0] = gantry_digamma(s, e->x);
+}
+CONTROL_BODY(growing_size_step) {
+    CONTROL_USES;
+    out[0] = control_next(s, in[0]);
+    out[1] = gantry_concat(s, (tensor *[]){in[1], in[1]}, 2, 0);
+}
+
+static tensor *run_steps(gantry_scope_t *s, const control_env_t *e, gantry_function_body_fn step) {
+    return control_total(
+        s, control_loop(s, control_to_3, step, e, (tensor *[]){control_int(s, 0), e->a}, 2));
+}
+CONTROL_PROGRAM(noisy) { return run_steps(s, e, noisy_step); }
+CONTROL_PROGRAM(assigning) { return run_steps(s, e, assigning_step); }
+CONTROL_PROGRAM(digamma_in_loop) { return run_steps(s, e, digamma_step); }
+CONTROL_PROGRAM(digamma_in_branch) {
+    return control_total(
+        s, control_branch(s, control_is_positive(s, e->x), digamma_of_x, hand_out_b, e));
+}
+CONTROL_PROGRAM(growing_size) {
+    tensor *some = gantry_boolean_mask(s, e->a, gantry_greater(s, e->x, control_number(s, 0)), 0);
+    return control_total(s, control_loop(s, control_to_3, growing_size_step, e,
+                                         (tensor *[]){control_int(s, 0), some}, 2));
+}
+CONTROL_PROGRAM(assigned_since) {
+    tensor *y = run_steps(s, e, tanh_step);
+    (void)gantry_variable_assign(s, e->w, e->x);
+    return y;
+}
+
+static void expect_refused(control_program_fn run, gantry_status_t status, const char *text) {
+    step_t step = {.given = &control_cases[0], .run = run, .order = 1};
+    gantry_input_spec_t specs[CONTROL_TENSORS];
+    gantry_function_t *function = NULL;
+    tensor *inputs[CONTROL_TENSORS];
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    make_inputs(&step, scope, inputs);
+    for (int i = 0; i < CONTROL_TENSORS; ++i) specs[i] = train_spec(&step.given->values[i]);
+    assert_int_equal(gantry_function_trace(fixture.runtime, "step", take_step, &step, specs,
+                                           CONTROL_TENSORS, STEP_OUTPUTS, NULL, &function),
+                     status);
+    if (!strstr(gantry_last_message(), text)) fail_msg("%s", gantry_last_message());
+    release_variables(&step);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+static void what_must_run_once_is_refused(void **state) {
+    (void)state;
+    expect_refused(noisy, GANTRY_UNIMPLEMENTED,
+                   "the gradient of op While: it runs the body again, and RandomUniform in it must "
+                   "run once");
+    expect_refused(assigning, GANTRY_UNIMPLEMENTED, "and u/Assign in it must run once");
+    expect_refused(digamma_in_loop, GANTRY_UNIMPLEMENTED, "op Digamma has no gradient");
+    expect_refused(digamma_in_branch, GANTRY_UNIMPLEMENTED, "op Digamma has no gradient");
+    expect_refused(growing_size, GANTRY_UNIMPLEMENTED,
+                   "loop variable 1 changes and has shape [-1], of which a size depends on data");
+    expect_refused(assigned_since, GANTRY_FAILED_PRECONDITION,
+                   "variable w was assigned after the body read it");
+}
+
 static gantry_status_t trace_once(control_program_fn run) {
     step_t step = {.given = &control_cases[0], .run = run, .order = 2};
     gantry_input_spec_t specs[CONTROL_TENSORS];
@@ -309,13 +386,134 @@ static gantry_status_t trace_once(control_program_fn run) {
     return status;
 }
 
-static void fail_each_allocation(control_program_fn run, long step) {
+/* Before the loop it may be assigned, and one that the body does not read also later. */
+CONTROL_PROGRAM(assigned_before) {
+    tensor *w = control_w(s, e);
+    (void)gantry_variable_assign(s, e->w, w);
+    tensor *y = run_steps(s, e, tanh_step);
+    (void)gantry_variable_assign(s, e->u, w);
+    return y;
+}
+
+static void other_assignments_do_no_harm(void **state) {
+    (void)state;
+    assert_int_equal(trace_once(assigned_before), GANTRY_OK);
+}
+
+/* ---- more tapes ---- */
+
+/* Two gradients of one tape: the bodies run again for each. What nothing uses has zeros. */
+static void take_twice(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
+    step_t *step = user;
+    const gantry_gradient_options_t zeros = {.zeros_where_unconnected = true};
+    gantry_source_t sources[CONTROL_SOURCES];
+    step->env.x = inputs[0];
+    step->env.a = inputs[1];
+    step->env.b = inputs[2];
+    list_sources(&step->env, sources);
+    gantry_tape_t *tape = gantry_tape_begin(scope, &(gantry_tape_options_t){.persistent = true});
+    for (int i = 0; i < CONTROL_TENSORS; ++i) (void)gantry_tape_watch(tape, sources[i].tensor);
+    tensor *y = step->run(scope, &step->env);
+    (void)gantry_tape_gradient(tape, y, NULL, sources, CONTROL_SOURCES, &zeros, outputs);
+    (void)gantry_tape_gradient(tape, gantry_mul(scope, y, y), NULL, sources, CONTROL_SOURCES,
+                               &zeros, outputs + CONTROL_SOURCES);
+    gantry_tape_end(tape);
+}
+
+static void expect_twice(const control_case_t *given, tensor *const *outputs) {
+    double y, first[3], second[3], value = 0;
+    (void)train_bytes(&given->y, (unsigned char *)&y);
+    for (int i = 0; i < CONTROL_SOURCES; ++i) {
+        assert_int_equal(gantry_tensor_read(outputs[i], first, sizeof first), GANTRY_OK);
+        assert_int_equal(gantry_tensor_read(outputs[CONTROL_SOURCES + i], second, sizeof second),
+                         GANTRY_OK);
+        for (int k = 0; k < 3; ++k) {
+            assert_true(fabs(second[k] - 2 * y * first[k]) < 1e-12);
+            value += fabs(first[k]);
+        }
+    }
+    assert_true(value > 0.1);
+}
+
+static void persistent_tape_gives_several(void **state) {
+    (void)state;
+    step_t step = {.given = &control_cases[9], .run = loop_of_fixed_length};
+    gantry_input_spec_t specs[CONTROL_TENSORS];
+    gantry_function_t *function;
+    tensor *inputs[CONTROL_TENSORS], *outputs[2 * CONTROL_SOURCES];
+    assert_string_equal(step.given->name, "loop_of_fixed_length");
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    make_inputs(&step, scope, inputs);
+    for (int i = 0; i < CONTROL_TENSORS; ++i) specs[i] = train_spec(&step.given->values[i]);
+    if (gantry_function_trace(fixture.runtime, "twice", take_twice, &step, specs, CONTROL_TENSORS,
+                              2 * CONTROL_SOURCES, NULL, &function) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    assert_int_equal(gantry_function_call(scope, function, inputs, CONTROL_TENSORS, outputs,
+                                          2 * CONTROL_SOURCES),
+                     GANTRY_OK);
+    expect_twice(step.given, outputs);
+    gantry_function_release(function);
+    release_variables(&step);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+/* A tape in the body of a branch, in which there is a loop. */
+CONTROL_BODY(gradient_in_a_body) {
+    CONTROL_USES;
+    const gantry_source_t sources[] = {{.tensor = e->a}, {.variable = e->w}};
+    gantry_tape_t *tape = gantry_tape_begin(s, NULL);
+    (void)gantry_tape_watch(tape, e->a);
+    tensor *y = loop_of_fixed_length(s, e);
+    (void)gantry_tape_gradient(tape, y, NULL, sources, 2, NULL, out);
+    gantry_tape_end(tape);
+}
+CONTROL_BODY(two_zeros) {
+    CONTROL_USES;
+    out[0] = gantry_zeros_like(s, e->a);
+    out[1] = out[0];
+}
+
+static void branch_with_a_gradient(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
+                                   void *user) {
+    step_t *step = user;
+    step->env.x = inputs[0];
+    step->env.a = inputs[1];
+    step->env.b = inputs[2];
+    (void)gantry_cond(scope, control_is_positive(scope, inputs[0]), gradient_in_a_body, two_zeros,
+                      &step->env, NULL, 0, outputs, 2);
+}
+
+static void gradient_in_the_body_of_a_branch(void **state) {
+    (void)state;
+    step_t step = {.given = &control_cases[9]};
+    gantry_input_spec_t specs[CONTROL_TENSORS];
+    gantry_function_t *function;
+    tensor *inputs[CONTROL_TENSORS], *outputs[2];
+    const double bound = 1e-12;
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    make_inputs(&step, scope, inputs);
+    for (int i = 0; i < CONTROL_TENSORS; ++i) specs[i] = train_spec(&step.given->values[i]);
+    if (gantry_function_trace(fixture.runtime, "branch", branch_with_a_gradient, &step, specs,
+                              CONTROL_TENSORS, 2, NULL, &function) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    assert_int_equal(gantry_function_call(scope, function, inputs, CONTROL_TENSORS, outputs, 2),
+                     GANTRY_OK);
+    train_expect("a", outputs[0], &step.given->first[1], &bound);
+    train_expect("w", outputs[1], &step.given->first[3], &bound);
+    gantry_function_release(function);
+    release_variables(&step);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+/* ---- memory ---- */
+
+/* Each program has its own way through the rules. */
+static void fail_each_allocation(control_program_fn run) {
     train_heap_reset(-1);
     assert_int_equal(trace_once(run), GANTRY_OK);
     const long count = train_heap_count();
     assert_true(count > 0);
-    print_message("%ld allocations\n", count);
-    for (long i = 0; i < count; i += step) {
+    for (long i = 0; i < count; ++i) {
         train_heap_reset(i);
         assert_int_equal(trace_once(run), GANTRY_RESOURCE_EXHAUSTED);
         assert_int_equal(train_heap_live(), 0);
@@ -324,8 +522,8 @@ static void fail_each_allocation(control_program_fn run, long step) {
 
 static void failing_allocations_leak_nothing(void **state) {
     (void)state;
-    fail_each_allocation(branch_of_captured, 1);
-    fail_each_allocation(loop_of_fixed_length, 1);
+    fail_each_allocation(branch_of_captured);
+    fail_each_allocation(loop_of_fixed_length);
 }
 
 int main(void) {
@@ -335,6 +533,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(unrolled_ops_have_the_same_gradients, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gradients_are_differences, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gradients_on_opencl, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_must_run_once_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(other_assignments_do_no_harm, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(persistent_tape_gives_several, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(gradient_in_the_body_of_a_branch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failing_allocations_leak_nothing, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ enum { ROWS = 21, BATCH = 6, EPOCHS = 3, WEIGHT_BYTES = 2048, MOST_LOGS = 64 };
 typedef struct job_t {
     size_t replicas; /* of each process; 0: without a communicator */
     int64_t rows, epochs, seed, units;
-    bool fits, loads, saves, is_summed, is_plain;
+    bool fits, loads, saves, is_summed, is_plain, drops_out;
     const char *path;
     const gantry_callback_t *callback;
     int64_t done_epochs;
@@ -91,9 +91,12 @@ static void three_processes_of_two_replicas_follow_keras(void **state) {
 
 static double inputs[ROWS * 3];
 static int32_t labels[ROWS];
+static float float_labels[ROWS]; /* which only the loss's op checks */
+static bool has_float_labels;
 
 static int make_data(void **state) {
     (void)state;
+    has_float_labels = false;
     train_heap_reset(-1);
     for (int i = 0; i < ROWS * 3; ++i) inputs[i] = (double)((i * 37) % 23) / 11 - 1;
     for (int i = 0; i < ROWS; ++i) labels[i] = (i * 5) % 4;
@@ -101,8 +104,12 @@ static int make_data(void **state) {
 }
 
 static gantry_dataset_t *make_batches(int64_t rows) {
-    const gantry_array_t arrays[] = {{GANTRY_FLOAT64, GANTRY_SHAPE(rows, 3), inputs},
-                                     {GANTRY_INT32, GANTRY_SHAPE(rows), labels}};
+    gantry_array_t arrays[] = {{GANTRY_FLOAT64, GANTRY_SHAPE(rows, 3), inputs},
+                               {GANTRY_INT32, GANTRY_SHAPE(rows), labels}};
+    if (has_float_labels) {
+        arrays[1].dtype = GANTRY_FLOAT32;
+        arrays[1].data = float_labels;
+    }
     gantry_dataset_t *data = gantry_dataset_from_arrays(arrays, 2, false);
     return gantry_dataset_batch(gantry_dataset_shuffle(data, ROWS, 7, true), BATCH, false);
 }
@@ -118,6 +125,7 @@ static gantry_model_t *make_model(gantry_runtime_t *runtime, const gantry_strate
         .reduction = job->is_summed ? GANTRY_REDUCTION_SUM : GANTRY_REDUCTION_SUM_OVER_BATCH_SIZE};
     (void)gantry_model_add(model, gantry_dense(job->units, GANTRY_TANH, NULL));
     if (!job->is_plain) (void)gantry_model_add(model, gantry_batch_normalization(NULL));
+    if (job->drops_out) (void)gantry_model_add(model, gantry_dropout_layer(0.3, NULL));
     (void)gantry_model_add(model, gantry_dense(4, GANTRY_SOFTMAX, NULL));
     (void)gantry_model_compile(
         model, &(gantry_compile_options_t){
@@ -149,7 +157,8 @@ static gantry_status_t count_step(gantry_model_t *model, int64_t step, bool *sto
 }
 
 static void count_written(const char *text, void *user) {
-    ((job_t *)user)->written += strlen(text);
+    job_t *job = user;
+    job->written += strlen(text);
 }
 
 static gantry_status_t keep_weights(gantry_runtime_t *runtime, const gantry_model_t *model,
@@ -345,33 +354,66 @@ static void expect_error(size_t rank, gantry_status_t status, const char *text) 
                  group.workers[rank].text);
 }
 
-/* Two epochs, a new start, and the third: the bits of three epochs. */
-static void loaded_training_takes_the_same_steps(void **state) {
+/* Two epochs, a new start, and the third: the bits of three epochs that were saved alike. */
+static void go_on_from_file(size_t size, job_t job) {
     char path[64];
     static unsigned char wanted[WEIGHT_BYTES];
+    make_path(path);
+    gantry_callback_t *saving = gantry_model_checkpoint(path, NULL);
+    job.path = path;
+    job.callback = saving;
+    give_jobs(size, &job);
+    run_group(size, -1);
+    expect_all_good(&group);
+    memcpy(wanted, jobs[0].weights, sizeof wanted);
+    job.epochs = 2;
+    give_jobs(size, &job);
+    run_group(size, -1);
+    expect_all_good(&group);
+    job.loads = true;
+    job.epochs = EPOCHS;
+    job.done_epochs = 2;
+    give_jobs(size, &job);
+    run_group(size, -1);
+    expect_all_good(&group);
+    expect_alike(size);
+    assert_memory_equal(jobs[0].weights, wanted, jobs[0].weight_bytes);
+    gantry_callback_release(saving);
+    (void)unlink(path);
+}
+
+static void loaded_training_takes_the_same_steps(void **state) {
+    (void)state;
+    go_on_from_file(2, usual);
+}
+
+/* Also where a process has no rows, and so draws no numbers. */
+static void loaded_dropout_draws_the_same_numbers(void **state) {
+    job_t job = usual;
+    (void)state;
+    job.drops_out = true;
+    go_on_from_file(2, job);
+    go_on_from_file(4, job);
+}
+
+static void rank_0_alone_reads_and_writes_files(void **state) {
+    char path[64];
+    job_t job = usual;
     (void)state;
     make_path(path);
-    give_jobs(2, &usual);
-    run_group(2, -1);
-    memcpy(wanted, jobs[0].weights, sizeof wanted);
-    job_t job = usual;
     job.path = path;
-    job.epochs = 2;
     job.saves = true;
     give_jobs(2, &job);
-    jobs[1].path = "/no/such/folder/model"; /* only rank 0 writes */
+    jobs[1].path = "/no/such/folder/model";
     run_group(2, -1);
     expect_all_good(&group);
     job.saves = false;
     job.loads = true;
-    job.epochs = EPOCHS;
-    job.done_epochs = 2;
     give_jobs(2, &job);
-    jobs[1].path = "/no/such/folder/model"; /* and only rank 0 reads */
+    jobs[1].path = "/no/such/folder/model";
     run_group(2, -1);
     expect_all_good(&group);
     expect_alike(2);
-    assert_memory_equal(jobs[0].weights, wanted, jobs[0].weight_bytes);
     give_jobs(3, &job);
     run_group(3, -1);
     expect_error(0, GANTRY_FAILED_PRECONDITION,
@@ -476,10 +518,21 @@ static void failed_callback_is_an_error_everywhere(void **state) {
     expect_error(0, GANTRY_ABORTED, "rank 2 (thread 2) failed: enough is enough");
 }
 
+/* Each process sees the whole batch. */
+static void wrong_label_is_an_error_everywhere(void **state) {
+    (void)state;
+    labels[3] = 9;
+    give_jobs(2, &usual);
+    run_group(2, -1);
+    for (size_t r = 0; r < 2; ++r)
+        expect_error(r, GANTRY_INVALID_ARGUMENT, "Received a label value of 9 which is outside");
+}
+
 /* A label without a class fails the gradients of the process that has its row. */
 static void failed_step_is_an_error_everywhere(void **state) {
     (void)state;
-    labels[3] = 9;
+    for (int i = 0; i < ROWS; ++i) float_labels[i] = i == 3 ? 9 : (float)labels[i];
+    has_float_labels = true;
     give_jobs(2, &usual);
     run_group(2, -1);
     const size_t owner = strstr(group.workers[0].text, "failed: ") ? 1 : 0;
@@ -562,12 +615,15 @@ int main(void) {
         TEST(rank_0_alone_writes),
         TEST(stop_of_one_process_stops_all),
         TEST(loaded_training_takes_the_same_steps),
+        TEST(loaded_dropout_draws_the_same_numbers),
+        TEST(rank_0_alone_reads_and_writes_files),
         TEST(failed_file_is_an_error_everywhere),
         TEST(another_model_is_named),
         TEST(other_data_are_named),
         TEST(tested_rows_are_compared),
         TEST(another_call_is_named),
         TEST(failed_callback_is_an_error_everywhere),
+        TEST(wrong_label_is_an_error_everywhere),
         TEST(failed_step_is_an_error_everywhere),
         TEST(dead_process_ends_the_others),
         TEST(failing_allocations_leak_nothing),

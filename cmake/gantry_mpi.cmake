@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# Looks for MPI, which libgantry_train_mpi needs: MPI_C_FOUND. Without it that library is left out.
+if(NOT GANTRY_MPI MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "GANTRY_MPI is \"${GANTRY_MPI}\"; accepted are AUTO, ON and OFF")
+endif()
+set(MPI_C_FOUND FALSE)
+if(GANTRY_MPI STREQUAL "OFF")
+  message(STATUS "Training by MPI: not built, this build was configured with -DGANTRY_MPI=OFF")
+else()
+  find_package(MPI QUIET COMPONENTS C)
+  if(NOT MPI_C_FOUND AND GANTRY_MPI STREQUAL "ON")
+    message(FATAL_ERROR "GANTRY_MPI is ON, and MPI was not found: install libopenmpi-dev, or set MPI_C_COMPILER to its mpicc")
+  elseif(NOT MPI_C_FOUND)
+    message(STATUS "Training by MPI: not built, MPI was not found (install libopenmpi-dev and openmpi-bin)")
+  endif()
+endif()

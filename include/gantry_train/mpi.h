@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Training in several processes by MPI: the library gantry_train_mpi, which is built where MPI is
+ * installed. Link Gantry::gantry_train_mpi, or `pkg-config --libs gantry_train_mpi`.
+ *
+ *     gantry_communicator_t *processes = gantry_mpi_communicator(NULL);
+ *     gantry_strategy_t *strategy = gantry_multi_worker_strategy(runtime, NULL, 0, processes);
+ *     ... train; a program that failed ends without the release ...
+ *     gantry_strategy_release(strategy);
+ *     gantry_mpi_communicator_release(processes);
+ *
+ * and then `mpirun -n 4 program`. Sums are added within each machine, then between machines, then
+ * handed back, so each machine sends every number once.
+ *
+ * A watch by TCP, from every process to rank 0, tells of a process that has ended: calls that wait
+ * for it fail within seconds, with its rank, machine and process number. Each process then ends
+ * without MPI_Finalize, which would wait for it. The library itself ends no process.
+ * Externally synchronised. */
+#ifndef GANTRY_TRAIN_MPI_H
+#define GANTRY_TRAIN_MPI_H
+
+#include <gantry_train/strategy.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Options of a communicator. */
+typedef struct gantry_mpi_options_t {
+    uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
+    /** So many ranks that follow each other count as one machine, to try several machines on one.
+     * 0: MPI says which share a machine. */
+    size_t ranks_per_machine;
+    /** Leaves out the watch, where machines cannot reach each other by TCP. Then calls wait for a
+     * process that has ended, until mpirun ends all. */
+    bool is_unwatched;
+} gantry_mpi_options_t;
+
+/** Whether mpirun, or another starter of MPI, has started this process. */
+GANTRY_API bool gantry_mpi_is_launched(void);
+/** Joins the processes that were started together; all call it. Initialises MPI, unless the program
+ * has done so. options may be NULL. NULL after a failure, with its text in gantry_last_message; it
+ * is then NULL in all processes. */
+GANTRY_API gantry_communicator_t *gantry_mpi_communicator(const gantry_mpi_options_t *options);
+/** Leaves the processes; NULL does no harm. Finalises MPI if gantry_mpi_communicator initialised
+ * it, and no process was lost. Models and strategies that use it are released before. */
+GANTRY_API void gantry_mpi_communicator_release(gantry_communicator_t *communicator);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

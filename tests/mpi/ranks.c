@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What tests/mpi/ranks.sh starts in several processes:
+ *
+ *   ranks follow EACH              Keras's trajectory; EACH ranks are a machine, 0: as MPI says
+ *   ranks sums EACH                sums and broadcasts of many sizes, the same bits in all ranks
+ *   ranks train FILE FROM TO KILL  trains epochs FROM to TO, with FILE as checkpoint; the last
+ *                                  rank kills itself after step KILL, -1: never
+ *   ranks differ                   rank 1 has another model
+ *   ranks leave                    rank 1 releases its communicator before the others
+ *   ranks apart                    sums of processes that cannot share memory
+ *   ranks heap                     allocations of rank 1 fail, one at a time */
+#define _XOPEN_SOURCE 700
+#include <mpi.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "train_heap.h"
+#include "train_trajectory.h"
+
+#include <gantry_train/mpi.h>
+
+static gantry_communicator_t *processes;
+
+static void say(const char *text) {
+    (void)fprintf(stderr, "at rank %zu: %s\n", processes ? processes->rank : 99, text);
+}
+
+static int fail(void) {
+    say(gantry_last_message());
+    return 1;
+}
+
+static gantry_runtime_t *open_runtime(void) {
+    gantry_runtime_t *runtime = NULL;
+    const gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .backends = "cpu", .cpu_threads = 1};
+    (void)gantry_runtime_create(&options, &runtime);
+    return runtime;
+}
+
+/* ---- follow ---- */
+
+static int follow(void) {
+    gantry_runtime_t *runtime = open_runtime();
+    gantry_strategy_t *strategy = gantry_multi_worker_strategy(runtime, NULL, 0, processes);
+    const bool is_good =
+        strategy && trajectory_follow(runtime, (gantry_model_options_t){.strategy = strategy});
+    gantry_strategy_release(strategy);
+    gantry_runtime_release(runtime);
+    if (is_good) say("follows Keras");
+    return is_good ? 0 : 1;
+}
+
+/* ---- sums ---- */
+
+static uint64_t checksum(const void *data, size_t bytes) {
+    const unsigned char *at = data;
+    uint64_t sum = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < bytes; ++i) sum = (sum ^ at[i]) * UINT64_C(1099511628211);
+    return sum;
+}
+
+static bool is_in_all(uint64_t number) {
+    uint64_t first = number;
+    return processes->broadcast(processes->user, &first, sizeof first, 0, "a number") ==
+               GANTRY_OK &&
+           first == number;
+}
+
+/* Numbers whose sum depends on the order of the additions. */
+static bool sum_doubles(double *numbers, size_t count) {
+    const double mine = 1.0 / (double)(processes->rank + 3);
+    double all = 0;
+    for (size_t i = 0; i < count; ++i) numbers[i] = mine * (double)(i % 97 + 1);
+    if (processes->all_reduce(processes->user, numbers, count, GANTRY_FLOAT64, "doubles") !=
+        GANTRY_OK)
+        return false;
+    for (size_t r = 0; r < processes->size; ++r) all += 1.0 / (double)(r + 3);
+    for (size_t i = 0; i < count; ++i) {
+        const double wanted = all * (double)(i % 97 + 1), error = numbers[i] - wanted;
+        if (!(error < 1e-12 * wanted && error > -1e-12 * wanted)) return false;
+    }
+    return is_in_all(checksum(numbers, count * sizeof *numbers));
+}
+
+static bool sum_floats(float *numbers, size_t count) {
+    for (size_t i = 0; i < count; ++i) numbers[i] = (float)(i % 7 + processes->rank);
+    if (processes->all_reduce(processes->user, numbers, count, GANTRY_FLOAT32, "floats") !=
+        GANTRY_OK)
+        return false;
+    const size_t size = processes->size, ranks = size * (size - 1) / 2;
+    for (size_t i = 0; i < count; ++i) {
+        if (numbers[i] != (float)(i % 7 * size + ranks)) return false;
+    }
+    return true;
+}
+
+static bool send_bytes(unsigned char *bytes, size_t count) {
+    const size_t root = processes->size - 1;
+    for (size_t i = 0; i < count; ++i)
+        bytes[i] = (unsigned char)(processes->rank == root ? i * 31 : 0);
+    if (processes->broadcast(processes->user, bytes, count, root, "bytes") != GANTRY_OK)
+        return false;
+    for (size_t i = 0; i < count; ++i) {
+        if (bytes[i] != (unsigned char)(i * 31)) return false;
+    }
+    return true;
+}
+
+static int sums(void) {
+    static const size_t counts[] = {0, 1, 13, 1000, 65537, 3000001};
+    double *room = malloc(counts[5] * sizeof *room);
+    uint64_t wraps = UINT64_MAX;
+    bool is_good = room;
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0] && is_good; ++i)
+        is_good = sum_doubles(room, counts[i]) && sum_floats((float *)(void *)room, counts[i]) &&
+                  send_bytes((unsigned char *)(void *)room, counts[i] * 8);
+    is_good =
+        is_good &&
+        processes->all_reduce(processes->user, &wraps, 1, GANTRY_UINT64, "one") == GANTRY_OK &&
+        wraps == 0 - (uint64_t)processes->size;
+    is_good = is_good && processes->all_reduce(processes->user, &wraps, 1, GANTRY_INT32, "one") ==
+                             GANTRY_INVALID_ARGUMENT;
+    free(room);
+    say(is_good ? "sums are right" : gantry_last_message());
+    return is_good ? 0 : 1;
+}
+
+/* ---- train ---- */
+
+enum { ROWS = 44, BATCH = 6 };
+
+static gantry_status_t end_at(gantry_model_t *model, int64_t step, bool *stop, void *user) {
+    long *left = user;
+    (void)model, (void)step, (void)stop;
+    if (*left >= 0 && (*left)-- == 0) (void)kill(getpid(), SIGKILL);
+    return GANTRY_OK;
+}
+
+static gantry_dataset_t *make_batches(void) {
+    static float inputs[ROWS * 3];
+    static int32_t labels[ROWS];
+    const gantry_array_t arrays[] = {{GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, 3), inputs},
+                                     {GANTRY_INT32, GANTRY_SHAPE(ROWS), labels}};
+    for (int i = 0; i < ROWS * 3; ++i) inputs[i] = (float)((i * 37) % 23) / 11 - 1;
+    for (int i = 0; i < ROWS; ++i) labels[i] = (i * 5) % 4;
+    gantry_dataset_t *data = gantry_dataset_from_arrays(arrays, 2, false);
+    return gantry_dataset_batch(gantry_dataset_shuffle(data, ROWS, 7, true), BATCH, false);
+}
+
+static gantry_model_t *make_model(gantry_runtime_t *runtime, const gantry_strategy_t *strategy,
+                                  int64_t units) {
+    gantry_model_t *model = gantry_sequential(
+        runtime,
+        &(gantry_model_options_t){.seed = (int64_t)processes->rank + 1, .strategy = strategy});
+    (void)gantry_model_add(model, gantry_dense(units, GANTRY_TANH, NULL));
+    (void)gantry_model_add(model, gantry_batch_normalization(NULL));
+    (void)gantry_model_add(model, gantry_dense(4, GANTRY_SOFTMAX, NULL));
+    (void)gantry_model_compile(
+        model, &(gantry_compile_options_t){.optimizer = gantry_adam(NULL),
+                                           .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY});
+    (void)gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(3));
+    return model;
+}
+
+static gantry_status_t say_weights(gantry_runtime_t *runtime, const gantry_model_t *model) {
+    uint64_t sum = 0;
+    char text[64];
+    gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
+    for (size_t i = 0; i < gantry_model_variable_count(model); ++i) {
+        unsigned char bytes[4096];
+        const gantry_tensor_t *value =
+            gantry_variable_read(scope, gantry_model_variable(model, i, NULL));
+        (void)gantry_tensor_read(value, bytes, gantry_tensor_bytes(value));
+        sum = sum * 31 + checksum(bytes, gantry_tensor_bytes(value));
+    }
+    (void)snprintf(text, sizeof text, "weights %016llx", (unsigned long long)sum);
+    say(text);
+    return gantry_scope_end(scope);
+}
+
+static gantry_status_t train_model(gantry_model_t *model, char **arguments) {
+    const int64_t from = strtoll(arguments[1], NULL, 10), to = strtoll(arguments[2], NULL, 10);
+    long left = processes->rank + 1 == processes->size ? strtol(arguments[3], NULL, 10) : -1;
+    const gantry_callback_t end = {.struct_size = sizeof end, .user = &left, .step_end = end_at};
+    gantry_callback_t *saving = gantry_model_checkpoint(arguments[0], NULL);
+    const gantry_callback_t *const callbacks[] = {&end, saving};
+    gantry_dataset_t *batches = make_batches();
+    gantry_status_t status = from > 0 ? gantry_model_load(model, arguments[0]) : GANTRY_OK;
+    (void)gantry_dataset_set_iteration(batches, (uint64_t)from);
+    if (status == GANTRY_OK)
+        status = gantry_model_fit(
+            model, batches,
+            &(gantry_fit_options_t){
+                .epochs = to, .initial_epoch = from, .callbacks = callbacks, .callback_count = 2});
+    gantry_dataset_release(batches);
+    gantry_callback_release(saving);
+    return status;
+}
+
+static int train(char **arguments, int64_t units) {
+    char text[1024];
+    gantry_runtime_t *runtime = open_runtime();
+    gantry_strategy_t *strategy = gantry_multi_worker_strategy(runtime, NULL, 0, processes);
+    gantry_model_t *model = make_model(runtime, strategy, units);
+    gantry_status_t status = train_model(model, arguments);
+    if (status == GANTRY_OK) status = say_weights(runtime, model);
+    (void)snprintf(text, sizeof text, "%s", gantry_last_message());
+    gantry_model_release(model);
+    gantry_strategy_release(strategy);
+    gantry_runtime_release(runtime);
+    if (status != GANTRY_OK) say(text);
+    return status == GANTRY_OK ? 0 : 3;
+}
+
+static int differ(void) {
+    char *arguments[] = {"/no/such/folder/model", "0", "1", "-1"};
+    return train(arguments, processes->rank == 1 ? 6 : 5) == 3 ? 0 : 1;
+}
+
+/* ---- leave and heap ---- */
+
+static int leave(void) {
+    double number = 1;
+    if (processes->rank == 1) {
+        gantry_mpi_communicator_release(processes);
+        processes = NULL;
+        return 0;
+    }
+    if (processes->all_reduce(processes->user, &number, 1, GANTRY_FLOAT64, "a sum") == GANTRY_OK)
+        return 1;
+    say(gantry_last_message());
+    return processes->all_reduce(processes->user, &number, 1, GANTRY_FLOAT64, "a sum") == GANTRY_OK;
+}
+
+static int heap(int rank) {
+    bool has_failed = true;
+    for (long i = 0; has_failed; ++i) {
+        train_heap_reset(rank == 1 ? i : -1);
+        processes = gantry_mpi_communicator(NULL);
+        has_failed = !processes;
+        if (has_failed && !strstr(gantry_last_message(), "out of host memory")) return fail();
+        gantry_mpi_communicator_release(processes);
+        processes = NULL;
+        if (train_heap_live() != 0 || i > 100) return 1;
+        if (rank == 1 && !has_failed) (void)fprintf(stderr, "%ld allocations have failed\n", i);
+    }
+    return 0;
+}
+
+/* Memory to share is a file, and none may be larger than 6 MiB. */
+static int apart(void) {
+    const struct rlimit limit = {6 << 20, 6 << 20};
+    (void)MPI_Init(NULL, NULL);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
+    processes = gantry_mpi_communicator(NULL);
+    if (!processes) return fail();
+    const int result = sums();
+    gantry_mpi_communicator_release(processes);
+    (void)MPI_Finalize();
+    return result;
+}
+
+static int heap_with_mpi(void) {
+    int rank;
+    (void)MPI_Init(NULL, NULL);
+    (void)MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const int result = heap(rank);
+    (void)MPI_Finalize();
+    return result;
+}
+
+int main(int count, char **arguments) {
+    const char *mode = count > 1 ? arguments[1] : "";
+    int result = 2;
+    if (strcmp(mode, "heap") == 0) return heap_with_mpi();
+    if (strcmp(mode, "apart") == 0) return apart();
+    const gantry_mpi_options_t options = {.ranks_per_machine =
+                                              count == 3 ? strtoul(arguments[2], NULL, 10) : 0};
+    processes = gantry_mpi_communicator(&options);
+    if (!processes) return fail();
+    if (strcmp(mode, "follow") == 0) result = follow();
+    if (strcmp(mode, "sums") == 0) result = sums();
+    if (strcmp(mode, "train") == 0 && count == 6) result = train(arguments + 2, 5);
+    if (strcmp(mode, "differ") == 0) result = differ();
+    if (strcmp(mode, "leave") == 0) result = leave();
+    /* after a failure MPI_Finalize could wait for ever, and mpirun ends the others by itself */
+    if (result == 0) gantry_mpi_communicator_release(processes);
+    return result;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* accept4, pipe2 */
+#include "train/mpi/watch.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "train/base/fail.h"
+#include "train/base/memory.h"
+
+enum { CONNECT_SECONDS = 20 };
+
+/* What a connection begins with. */
+typedef struct greeting_t {
+    uint64_t secret[2], rank;
+} greeting_t;
+
+/* What follows. */
+typedef struct notice_t {
+    uint32_t is_lost; /* 0: it leaves */
+    uint32_t rank;
+} notice_t;
+
+static double now(void) {
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static gantry_status_t fail_with(const char *what) {
+    return gantry__train_fail(GANTRY_UNAVAILABLE, "the watch of processes: %s: %s", what,
+                              strerror(errno));
+}
+
+static void close_at(int *file) {
+    if (*file >= 0) (void)close(*file);
+    *file = -1;
+}
+
+gantry_status_t gantry__watch_init(gantry__watch_t *watch, size_t rank, size_t size) {
+    const size_t count = rank == 0 ? size : 1;
+    *watch = (gantry__watch_t){.rank = rank, .size = size, .listener = -1, .wakes = {-1, -1}};
+    watch->sockets = gantry__train_alloc(count, sizeof *watch->sockets);
+    watch->has_left = gantry__train_alloc(count, sizeof *watch->has_left);
+    if (!watch->sockets || !watch->has_left) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < count; ++i) watch->sockets[i] = -1;
+    if (pipe2(watch->wakes, O_CLOEXEC) != 0) return fail_with("pipe");
+    return GANTRY_OK;
+}
+
+/* ---- rank 0's place ---- */
+
+static void add_address(gantry__watch_place_t *place, const struct sockaddr *address) {
+    const socklen_t bytes =
+        address->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+    if (place->count == GANTRY__WATCH_ADDRESSES) return;
+    if (getnameinfo(address, bytes, place->addresses[place->count], GANTRY__WATCH_ADDRESS_BYTES,
+                    NULL, 0, NI_NUMERICHOST) == 0)
+        ++place->count;
+}
+
+/* This machine's addresses that others may reach. */
+static gantry_status_t list_addresses(gantry__watch_place_t *place) {
+    struct ifaddrs *list;
+    if (getifaddrs(&list) != 0) return fail_with("getifaddrs");
+    for (struct ifaddrs *one = list; one; one = one->ifa_next) {
+        if (!one->ifa_addr || one->ifa_flags & IFF_LOOPBACK || !(one->ifa_flags & IFF_UP)) continue;
+        if (one->ifa_addr->sa_family == AF_INET || one->ifa_addr->sa_family == AF_INET6)
+            add_address(place, one->ifa_addr);
+    }
+    freeifaddrs(list);
+    if (place->count > 0) return GANTRY_OK;
+    return gantry__train_fail(GANTRY_UNAVAILABLE,
+                              "the watch of processes: this machine has no network address");
+}
+
+static gantry_status_t open_local(gantry__watch_t *watch) {
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    watch->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (watch->listener < 0) return fail_with("socket");
+    if (bind(watch->listener, (const struct sockaddr *)&address, sizeof address) != 0)
+        return fail_with("bind");
+    return GANTRY_OK;
+}
+
+/* Of IPv6 and IPv4 alike, or of IPv4 on a machine without IPv6. */
+static gantry_status_t open_wide(gantry__watch_t *watch) {
+    const struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT};
+    const struct sockaddr_in four = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
+    const int off = 0;
+    watch->listener = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (watch->listener >= 0 &&
+        setsockopt(watch->listener, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) == 0 &&
+        bind(watch->listener, (const struct sockaddr *)&six, sizeof six) == 0)
+        return GANTRY_OK;
+    close_at(&watch->listener);
+    watch->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (watch->listener < 0) return fail_with("socket");
+    if (bind(watch->listener, (const struct sockaddr *)&four, sizeof four) != 0)
+        return fail_with("bind");
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__watch_open(gantry__watch_t *watch, bool local,
+                                   gantry__watch_place_t *out_place) {
+    struct sockaddr_storage bound = {0};
+    socklen_t bytes = sizeof bound;
+    memset(out_place, 0, sizeof *out_place);
+    if (local) {
+        GANTRY__TRAIN_TRY(open_local(watch));
+        (void)snprintf(out_place->addresses[0], GANTRY__WATCH_ADDRESS_BYTES, "127.0.0.1");
+        out_place->count = 1;
+    } else {
+        GANTRY__TRAIN_TRY(open_wide(watch));
+        GANTRY__TRAIN_TRY(list_addresses(out_place));
+    }
+    if (listen(watch->listener, 128) != 0) return fail_with("listen");
+    if (getsockname(watch->listener, (struct sockaddr *)&bound, &bytes) != 0)
+        return fail_with("getsockname");
+    out_place->port = ntohs(bound.ss_family == AF_INET
+                                ? ((const struct sockaddr_in *)(const void *)&bound)->sin_port
+                                : ((const struct sockaddr_in6 *)(const void *)&bound)->sin6_port);
+    if (getrandom(out_place->secret, sizeof out_place->secret, 0) !=
+        (ssize_t)sizeof out_place->secret)
+        return fail_with("getrandom");
+    return GANTRY_OK;
+}
+
+/* ---- connections ---- */
+
+/* Whether all bytes go or come within the time. */
+static bool move_bytes(int file, void *data, size_t bytes, bool writes, double until) {
+    unsigned char *at = data;
+    while (bytes > 0) {
+        struct pollfd one = {.fd = file, .events = writes ? POLLOUT : POLLIN};
+        const double left = until - now();
+        if (left <= 0 || poll(&one, 1, (int)(left * 1000) + 1) < 0) return false;
+        const ssize_t moved = writes ? send(file, at, bytes, MSG_NOSIGNAL | MSG_DONTWAIT)
+                                     : recv(file, at, bytes, MSG_DONTWAIT);
+        if (moved == 0 || (moved < 0 && errno != EAGAIN && errno != EINTR)) return false;
+        if (moved > 0) at += moved, bytes -= (size_t)moved;
+    }
+    return true;
+}
+
+static void set_options(int file) {
+    const int on = 1, idle = 4, between = 2, count = 3;
+    (void)setsockopt(file, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    (void)setsockopt(file, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    (void)setsockopt(file, IPPROTO_TCP, TCP_KEEPINTVL, &between, sizeof between);
+    (void)setsockopt(file, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+    (void)setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+static int connect_to(const char *address, uint32_t port, double until) {
+    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+                             .ai_socktype = SOCK_STREAM},
+                    *found;
+    char service[16];
+    int error = 0;
+    socklen_t bytes = sizeof error;
+    (void)snprintf(service, sizeof service, "%u", (unsigned)port);
+    if (getaddrinfo(address, service, &hints, &found) != 0) return -1;
+    int file = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct pollfd one = {.fd = file, .events = POLLOUT};
+    if (file >= 0 && connect(file, found->ai_addr, found->ai_addrlen) != 0 &&
+        (errno != EINPROGRESS || poll(&one, 1, (int)((until - now()) * 1000)) != 1 ||
+         getsockopt(file, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0 || error != 0))
+        close_at(&file);
+    freeaddrinfo(found);
+    return file;
+}
+
+static gantry_status_t connect_out(gantry__watch_t *watch, const gantry__watch_place_t *place) {
+    greeting_t greeting = {.rank = watch->rank};
+    const double until = now() + CONNECT_SECONDS;
+    memcpy(greeting.secret, place->secret, sizeof greeting.secret);
+    for (uint32_t i = 0; i < place->count && i < GANTRY__WATCH_ADDRESSES; ++i) {
+        const double part = now() + CONNECT_SECONDS / (double)place->count;
+        watch->sockets[0] = connect_to(place->addresses[i], place->port, part);
+        if (watch->sockets[0] < 0) continue;
+        set_options(watch->sockets[0]);
+        if (move_bytes(watch->sockets[0], &greeting, sizeof greeting, true, until))
+            return GANTRY_OK;
+        close_at(&watch->sockets[0]);
+    }
+    return gantry__train_fail(
+        GANTRY_UNAVAILABLE,
+        "the watch of processes: rank 0 cannot be reached at %s, port %u; processes that reach it by TCP are accepted, or the option is_unwatched",
+        place->addresses[0], (unsigned)place->port);
+}
+
+/* Takes one connection, unless a stranger made it. */
+static bool accept_one(gantry__watch_t *watch, const gantry__watch_place_t *place, double until) {
+    greeting_t greeting;
+    int file = accept4(watch->listener, NULL, NULL, SOCK_CLOEXEC);
+    if (file < 0) return false;
+    const double soon = now() + 2;
+    if (move_bytes(file, &greeting, sizeof greeting, false, soon < until ? soon : until) &&
+        memcmp(greeting.secret, place->secret, sizeof greeting.secret) == 0 && greeting.rank > 0 &&
+        greeting.rank < watch->size && watch->sockets[greeting.rank] < 0) {
+        set_options(file);
+        watch->sockets[greeting.rank] = file;
+        return true;
+    }
+    close_at(&file);
+    return false;
+}
+
+static gantry_status_t accept_all(gantry__watch_t *watch, const gantry__watch_place_t *place) {
+    const double until = now() + CONNECT_SECONDS + 2;
+    for (size_t come = 1; come < watch->size;) {
+        struct pollfd one = {.fd = watch->listener, .events = POLLIN};
+        const double left = until - now();
+        if (left <= 0)
+            return gantry__train_fail(
+                GANTRY_UNAVAILABLE,
+                "the watch of processes: %zu of %zu processes have connected in %d seconds", come,
+                watch->size, CONNECT_SECONDS);
+        if (poll(&one, 1, (int)(left * 1000) + 1) == 1 && accept_one(watch, place, until)) ++come;
+    }
+    close_at(&watch->listener);
+    return GANTRY_OK;
+}
+
+/* ---- the thread ---- */
+
+static size_t count_sockets(const gantry__watch_t *watch) {
+    return watch->rank == 0 ? watch->size : 1;
+}
+
+static void send_notice(int file, notice_t notice) {
+    if (file >= 0) (void)move_bytes(file, &notice, sizeof notice, true, now() + 1);
+}
+
+/* The first one counts: others end because of it. Rank 0 tells the others. */
+static void note_gone(gantry__watch_t *watch, size_t rank, bool is_lost) {
+    if (atomic_load(&watch->gone) != 0) return;
+    atomic_store(&watch->is_lost, is_lost);
+    atomic_store(&watch->gone, rank + 1);
+    for (size_t i = 1; watch->rank == 0 && i < watch->size; ++i) {
+        if (i != rank)
+            send_notice(watch->sockets[i], (notice_t){.is_lost = is_lost, .rank = (uint32_t)rank});
+    }
+}
+
+static void read_from(gantry__watch_t *watch, size_t i) {
+    notice_t notice;
+    if (move_bytes(watch->sockets[i], &notice, sizeof notice, false, now() + 1)) {
+        if (notice.rank == (watch->rank == 0 ? i : 0)) watch->has_left[i] = true;
+        note_gone(watch, notice.rank, notice.is_lost);
+        return;
+    }
+    close_at(&watch->sockets[i]);
+    if (!watch->has_left[i]) note_gone(watch, watch->rank == 0 ? i : 0, true);
+}
+
+static void *watch_others(void *user) {
+    gantry__watch_t *watch = user;
+    for (;;) {
+        struct pollfd wake = {.fd = watch->wakes[0], .events = POLLIN};
+        for (size_t i = 0; i < count_sockets(watch); ++i) {
+            struct pollfd one = {.fd = watch->sockets[i], .events = POLLIN};
+            if (one.fd >= 0 && poll(&one, 1, 0) > 0) read_from(watch, i);
+        }
+        if (poll(&wake, 1, 100) > 0) return NULL;
+    }
+}
+
+gantry_status_t gantry__watch_connect(gantry__watch_t *watch, const gantry__watch_place_t *place) {
+    GANTRY__TRAIN_TRY(watch->rank == 0 ? accept_all(watch, place) : connect_out(watch, place));
+    const int error = pthread_create(&watch->thread, NULL, watch_others, watch);
+    if (error != 0)
+        return gantry__train_fail(GANTRY_RESOURCE_EXHAUSTED,
+                                  "the watch of processes: its thread does not start: %s",
+                                  strerror(error));
+    watch->has_thread = true;
+    return GANTRY_OK;
+}
+
+void gantry__watch_deinit(gantry__watch_t *watch) {
+    if (watch->has_thread) {
+        (void)!write(watch->wakes[1], "", 1);
+        (void)pthread_join(watch->thread, NULL);
+    }
+    for (size_t i = 0; watch->sockets && i < count_sockets(watch); ++i) {
+        send_notice(watch->sockets[i], (notice_t){.rank = (uint32_t)watch->rank});
+        close_at(&watch->sockets[i]);
+    }
+    close_at(&watch->listener);
+    close_at(&watch->wakes[0]);
+    close_at(&watch->wakes[1]);
+    gantry__train_free(watch->sockets);
+    gantry__train_free(watch->has_left);
+    watch->sockets = NULL;
+    watch->has_left = NULL;
+}
