@@ -399,9 +399,9 @@ static void loaded_dropout_draws_the_same_numbers(void **state) {
     go_on_from_file(4, job);
 }
 
-/* Each run is stopped by another process, after another step, and the next goes on. Weights have
- * the bits of a training that nothing disturbed; the sums of an epoch's metrics are added in another
- * order. */
+/* Each run is stopped by another process, after another step, and the next run goes on. The weights
+ * have the bits of a training that nothing disturbed; an epoch's metrics are added in another order.
+ */
 static void interrupt_until_done(size_t size) {
     char path[64];
     static unsigned char wanted[WEIGHT_BYTES];
