@@ -400,8 +400,7 @@ static void loaded_dropout_draws_the_same_numbers(void **state) {
 }
 
 /* Each run is stopped by another process, after another step, and the next run goes on. The weights
- * have the bits of a training that nothing disturbed; an epoch's metrics are added in another order.
- */
+ * have the bits of a training that nothing disturbed; metrics are added in another order. */
 static void interrupt_until_done(size_t size) {
     char path[64];
     static unsigned char wanted[WEIGHT_BYTES];
