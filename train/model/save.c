@@ -31,6 +31,7 @@ typedef struct entries_t {
     gantry_variable_t **state;
     int64_t *draws;
     gantry_checkpoint_text_t *texts;
+    char processes[NAME_BYTES];
     size_t count, state_count; /* state_count: of all replicas */
 } entries_t;
 
@@ -104,12 +105,16 @@ static gantry_status_t add_draws(const gantry_model_t *model, entries_t *e) {
     return GANTRY_OK;
 }
 
-/* Copies the caller's texts, and adds the optimizer's name. */
+/* Copies the caller's texts, and adds the number of processes and the optimizer's name. */
 static gantry_status_t list_texts(const gantry_model_t *model, entries_t *e,
                                   const gantry_checkpoint_text_t *texts, size_t *count) {
-    e->texts = gantry__train_alloc(*count + 1, sizeof *e->texts);
+    e->texts = gantry__train_alloc(*count + 2, sizeof *e->texts);
     if (!e->texts) return GANTRY_RESOURCE_EXHAUSTED;
     memcpy(e->texts, texts, *count * sizeof *texts);
+    if (model->worker) {
+        (void)snprintf(e->processes, sizeof e->processes, "%zu", model->worker->communicator.size);
+        e->texts[(*count)++] = (gantry_checkpoint_text_t){processes_name, e->processes};
+    }
     if (e->state_count > 0)
         e->texts[(*count)++] =
             (gantry_checkpoint_text_t){optimizer_name, model->optimizer->rule->name};
@@ -148,18 +153,14 @@ gantry_status_t gantry__model_save_with(gantry_model_t *model, const char *path,
 }
 
 static gantry_status_t save_to(gantry_model_t *model, const char *path) {
-    char processes[32];
-    const size_t size = model->worker ? model->worker->communicator.size : 0;
-    (void)snprintf(processes, sizeof processes, "%zu", size);
-    const gantry_checkpoint_text_t texts[] = {{"format", "gantry"}, {processes_name, processes}};
-    return gantry__model_save_with(model, path, false, texts, size ? 2 : 1);
+    const gantry_checkpoint_text_t text = {"format", "gantry"};
+    return gantry__model_save_with(model, path, false, &text, 1);
 }
 
 gantry_status_t gantry_model_save(gantry_model_t *model, const char *path) {
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_save"));
     gantry__worker_begin(model->worker);
     gantry_status_t status = check_saved(model, path, "gantry_model_save");
-    if (status == GANTRY_OK && model->worker) status = gantry__worker_align_draws(model);
     if (status == GANTRY_OK && gantry__worker_writes(model->worker)) status = save_to(model, path);
     return gantry__worker_end(model->worker, status);
 }
@@ -217,6 +218,7 @@ static gantry_status_t check_optimizer(const gantry_model_t *model, const char *
 gantry_status_t gantry__model_load_from(gantry_model_t *model, const char *path,
                                         const gantry_checkpoint_t *checkpoint, bool with_metrics) {
     const parts_t parts = {model->optimizer && has_state(checkpoint), with_metrics};
+    GANTRY__TRAIN_TRY(check_processes(model, path, checkpoint));
     if (parts.with_state) GANTRY__TRAIN_TRY(check_optimizer(model, path, checkpoint));
     if (parts.with_state) GANTRY__TRAIN_TRY(gantry__model_build_optimizer(model));
     for (size_t r = 0; r < model->replica_count; ++r)
@@ -228,8 +230,7 @@ static gantry_status_t load_file(gantry_model_t *model, const char *path, bool *
     gantry_checkpoint_t *checkpoint;
     GANTRY__TRAIN_TRY(gantry_checkpoint_open(path, &checkpoint));
     *out_with_state = model->optimizer && has_state(checkpoint);
-    gantry_status_t status = check_processes(model, path, checkpoint);
-    if (status == GANTRY_OK) status = gantry__model_load_from(model, path, checkpoint, false);
+    gantry_status_t status = gantry__model_load_from(model, path, checkpoint, false);
     gantry_checkpoint_release(checkpoint);
     return status;
 }
@@ -242,6 +243,6 @@ gantry_status_t gantry_model_load(gantry_model_t *model, const char *path) {
     if (status == GANTRY_OK && gantry__worker_writes(model->worker))
         status = load_file(model, path, &with_state);
     if (model->worker) status = gantry__worker_share_loaded(model, with_state, status);
-    if (model->worker && status == GANTRY_OK) status = gantry__worker_align_draws(model);
+    if (model->worker && status == GANTRY_OK) status = gantry__worker_share_draws(model);
     return gantry__worker_end(model->worker, status);
 }
