@@ -365,7 +365,7 @@ static void transformer_names_what_is_wrong(void **state) {
     write_digits("digits", "");
     expect_run(0, "$BIN/digits --device CPU:0 --epochs 1 --save digits.model digits");
     expect_run(1, "$BIN/char_transformer --load digits.model");
-    expect_in_output("no alphabet: another program wrote it");
+    expect_in_output("digits.model has no alphabet: another program wrote it");
     expect_run(2, "$BIN/char_transformer --temperature -1");
     expect_in_output("--temperature \"-1\" is not understood; 0 to 100 is accepted");
     expect_run(2, "$BIN/char_transformer --load letters sentences");

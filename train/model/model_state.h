@@ -37,6 +37,7 @@ typedef struct gantry__step_body_t {
     gantry_model_t *model;
     gantry__step_t step;
     bool has_weights; /* of samples */
+    int64_t rows;     /* of the batch for which the step is traced; 0: not known */
 } gantry__step_body_t;
 
 typedef struct gantry__worker_t gantry__worker_t;
