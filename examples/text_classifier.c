@@ -237,7 +237,7 @@ static void fit(classifier_t *all, gantry_dataset_t *batches, gantry_fit_options
     char backup[1024];
     if (options.save)
         (void)mkdir(options.save, 0777); /* it may exist; the save tells if it fails */
-    if (options.save && !all->processes) {
+    if (options.save) {
         name_file(options.save, "training.safetensors", backup, sizeof backup);
         fit_options.backup = backup;
     }

@@ -25,6 +25,7 @@ typedef struct fit_t {
     gantry__worker_wishes_t agreed; /* by all processes, at the newest step */
     gantry__position_t position;
     gantry_checkpoint_t *resumed; /* the backup, until its state is set */
+    bool resumes;                 /* it is not set yet, also of a process that does not read it */
     bool stops;                   /* a callback ends the training */
     bool is_interrupted, has_backup;
 } fit_t;
@@ -168,7 +169,10 @@ static gantry_status_t run_steps(fit_t *fit, gantry_dataset_iterator_t *iterator
         fit->is_interrupted = gantry__model_is_stopped(fit->model);
         if (fit->is_interrupted && !fit->model->worker) return GANTRY_OK;
         GANTRY__TRAIN_TRY(gantry_dataset_iterator_next(iterator, &batch, &count, &end));
-        if (end) return check_end(fit, step, done);
+        if (end) {
+            fit->is_interrupted = false; /* the next epoch's first step is interrupted, in all */
+            return check_end(fit, step, done);
+        }
         if (step < done) continue;
         GANTRY__TRAIN_TRY(prepare(fit, batch, count));
         GANTRY__TRAIN_TRY(take_step(fit, batch, count));
@@ -199,14 +203,16 @@ static gantry_status_t restore(fit_t *fit) {
         gantry__backup_restore(fit->model, &fit->options, &fit->position, fit->resumed);
     gantry_checkpoint_release(fit->resumed);
     fit->resumed = NULL;
+    fit->resumes = false;
     return status;
 }
 
 /* Makes all ready to go on from a backup, if there is one. */
 static gantry_status_t begin_resumed(fit_t *fit) {
     if (!fit->options.backup) return GANTRY_OK;
-    GANTRY__TRAIN_TRY(gantry__backup_open(&fit->options, &fit->position, &fit->resumed));
-    if (!fit->resumed) return GANTRY_OK;
+    GANTRY__TRAIN_TRY(gantry__backup_open(fit->model, &fit->options, &fit->position, &fit->resumed,
+                                          &fit->resumes));
+    if (!fit->resumes) return GANTRY_OK;
     fit->has_backup = true;
     fit->options.initial_epoch = fit->position.epoch;
     GANTRY__TRAIN_TRY(prepare_ahead(fit));
@@ -217,7 +223,7 @@ static gantry_status_t begin_resumed(fit_t *fit) {
 /* The callbacks of its begin were called for the epoch before the backup: its state is set after
  * them. */
 static gantry_status_t begin_epoch(fit_t *fit, int64_t epoch) {
-    if (!fit->resumed) fit->position.step = 0;
+    if (!fit->resumes) fit->position.step = 0;
     fit->position.epoch = epoch;
     if (fit->options.backup)
         GANTRY__TRAIN_TRY(
@@ -227,7 +233,7 @@ static gantry_status_t begin_epoch(fit_t *fit, int64_t epoch) {
     fit->progress.step = fit->position.step;
     GANTRY__TRAIN_TRY(call_epoch_begin(fit, epoch));
     GANTRY__TRAIN_TRY(gantry__model_reset_metrics(fit->model));
-    return fit->resumed ? restore(fit) : GANTRY_OK;
+    return fit->resumes ? restore(fit) : GANTRY_OK;
 }
 
 static gantry_status_t end_interrupted(fit_t *fit) {
@@ -308,7 +314,7 @@ static gantry_status_t end_epoch(fit_t *fit, int64_t epoch) {
     if (fit->is_interrupted) return GANTRY_OK;
     gantry__fit_progress_show(&fit->progress, fit->names, fit->values, fit->value_count, true);
     gantry_status_t status = call_epoch_end(fit, epoch);
-    if (fit->model->worker) return agree_on_end(fit, epoch, status);
+    if (fit->model->worker) status = agree_on_end(fit, epoch, status);
     GANTRY__TRAIN_TRY(status);
     if (!fit->options.backup || fit->stops || epoch + 1 == fit->options.epochs) return GANTRY_OK;
     fit->position.epoch = epoch + 1;
@@ -334,7 +340,8 @@ static gantry_status_t run_epochs(fit_t *fit) {
         GANTRY__TRAIN_TRY(run_epoch(fit, epoch));
         if (fit->is_interrupted) return end_interrupted(fit);
     }
-    if (fit->has_backup) (void)remove(fit->options.backup);
+    if (fit->has_backup && gantry__worker_writes(fit->model->worker))
+        (void)remove(fit->options.backup);
     return GANTRY_OK;
 }
 
@@ -348,6 +355,8 @@ static gantry_status_t agree_on_fit(const fit_t *fit) {
     call.values[1] = (uint64_t)o->initial_epoch;
     call.values[2] = (uint64_t)gantry_dataset_cardinality(fit->batches);
     call.values[3] = (uint64_t)(o->validation ? gantry_dataset_cardinality(o->validation) : 0);
+    call.values[4] = o->backup != NULL;
+    call.values[5] = (uint64_t)o->backup_steps;
     return gantry__worker_agree(fit->model->worker, &call);
 }
 
@@ -359,11 +368,6 @@ static gantry_status_t check_fit(const gantry_model_t *model, const gantry_datas
     if (!batches)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_model_fit: the data set is NULL; one is accepted");
-    if (o->backup && model->worker)
-        return gantry__train_fail(
-            GANTRY_UNIMPLEMENTED,
-            "gantry_model_fit: the backup %s of a training in several processes; gantry_model_checkpoint saves there",
-            o->backup);
     if (o->epochs < 0 || o->initial_epoch < 0)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -396,9 +400,9 @@ static gantry_status_t run_fit(fit_t *fit, const gantry_fit_options_t *options) 
                                             sizeof fit->options, "gantry_model_fit: options"));
     GANTRY__TRAIN_TRY(check_fit(fit->model, fit->batches, &fit->options));
     if (fit->options.epochs == 0) fit->options.epochs = 1;
-    gantry__fit_progress_init(&fit->progress,
-                              gantry__worker_writes(fit->model->worker) ? fit->options.write : NULL,
-                              fit->options.write_user, fit->options.is_terminal);
+    if (!gantry__worker_writes(fit->model->worker)) fit->options.write = NULL;
+    gantry__fit_progress_init(&fit->progress, fit->options.write, fit->options.write_user,
+                              fit->options.is_terminal);
     GANTRY__TRAIN_TRY(name_values(fit));
     GANTRY__TRAIN_TRY(agree_on_fit(fit));
     return run_epochs(fit);

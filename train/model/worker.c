@@ -26,7 +26,8 @@ static const kind_row_t rows[GANTRY__WORKER_KINDS] = {
     [GANTRY__WORKER_FIT] = {"begins gantry_model_fit",
                             "the begin of gantry_model_fit",
                             {"epochs", "as the first epoch", "batches in an epoch",
-                             "batches of validation"},
+                             "batches of validation", "backups (option backup)",
+                             "as the number of steps between backups"},
                             "each trains alike"},
     [GANTRY__WORKER_STEP] = {"has another batch",
                              "step",
@@ -35,20 +36,24 @@ static const kind_row_t rows[GANTRY__WORKER_KINDS] = {
                              "each reads the same data set in the same order"},
     [GANTRY__WORKER_METRICS] = {"has no further batch",
                                 "the sum of the metrics",
-                                {"numbers in its metrics", "tested batches", "tested rows", NULL},
+                                {"numbers in its metrics", "tested batches", "tested rows"},
                                 "each reads the same data set"},
     [GANTRY__WORKER_EPOCH] = {"ends an epoch",
                               "the end of an epoch",
-                              {"as the number of its epoch", NULL, NULL, NULL},
+                              {"as the number of its epoch"},
                               "each trains alike"},
     [GANTRY__WORKER_LOAD] = {"calls gantry_model_load",
                              "gantry_model_load",
-                             {"variables to load", NULL, NULL, NULL},
+                             {"variables to load"},
                              "each compiles the same model"},
     [GANTRY__WORKER_DRAWS] = {"saves or loads",
                               "the positions of random numbers",
-                              {"places of random numbers (layers by replicas)", NULL, NULL, NULL},
+                              {"places of random numbers (layers by replicas)"},
                               "each has the same layers and number of replicas"},
+    [GANTRY__WORKER_BACKUP] = {"reads or writes a backup",
+                               "a backup",
+                               {"callbacks"},
+                               "each has alike callbacks"},
     [GANTRY__WORKER_END] = {"is at the end of a call", "the end of a call", {NULL}, ""},
 };
 
@@ -81,6 +86,7 @@ void gantry__worker_release(gantry__worker_t *worker) {
     gantry__train_free(worker->table);
     gantry__train_free(worker->flat);
     gantry__train_free(worker->has_value);
+    gantry__train_free(worker->positions);
     gantry__train_free((void *)worker->gradients);
     gantry__train_free((void *)worker->variables);
     gantry__train_free(worker);

@@ -13,6 +13,8 @@
 #ifndef GANTRY_TRAIN_WORKER_H
 #define GANTRY_TRAIN_WORKER_H
 
+#include <gantry_train/checkpoint.h>
+
 #include "train/base/fail.h"
 #include "train/model/model_state.h"
 
@@ -25,11 +27,12 @@ typedef enum gantry__worker_kind_t {
     GANTRY__WORKER_EPOCH,
     GANTRY__WORKER_LOAD,
     GANTRY__WORKER_DRAWS,
+    GANTRY__WORKER_BACKUP,
     GANTRY__WORKER_END, /* of a public call */
     GANTRY__WORKER_KINDS
 } gantry__worker_kind_t;
 
-enum { GANTRY__WORKER_VALUES = 4, GANTRY__WORKER_SUMS = 3 };
+enum { GANTRY__WORKER_VALUES = 6, GANTRY__WORKER_SUMS = 3 };
 
 /* What a process says at a place. */
 typedef struct gantry__worker_call_t {
@@ -53,6 +56,7 @@ struct gantry__worker_t {
     const gantry_tensor_t **gradients;
     gantry_variable_t **variables; /* trained ones */
     gantry_function_t *apply;
+    uint64_t *positions; /* of all processes' random numbers; NULL: not gathered yet */
     char own[GANTRY__TRAIN_MESSAGE_BYTES], told[GANTRY__TRAIN_MESSAGE_BYTES];
 };
 
@@ -112,9 +116,11 @@ gantry_status_t gantry__worker_share_weights(gantry_model_t *model, gantry_statu
 /* Rank 0 has loaded a file; all processes get its weights and, if it has them, the optimizer's. */
 gantry_status_t gantry__worker_share_loaded(gantry_model_t *model, bool with_state,
                                             gantry_status_t status);
-/* The generators of dropout go on where those of rank 0 are, whose part of a batch is the largest:
- * a file has the positions of rank 0 alone. Before a save, and behind a load. */
-gantry_status_t gantry__worker_align_draws(gantry_model_t *model);
+/* How far each process's generators have drawn: gathered for a file, which has them as
+ * GANTRY__POSITIONS_NAME; and spread from the file of rank 0, NULL in others. */
+#define GANTRY__POSITIONS_NAME "processes/positions"
+gantry_status_t gantry__worker_gather_draws(gantry_model_t *model);
+gantry_status_t gantry__worker_spread_draws(gantry_model_t *model, const gantry_checkpoint_t *file);
 /* The metrics' variables become the sums over all processes. */
 gantry_status_t gantry__worker_join_metrics(gantry_model_t *model);
 /* After they were read: they count in rank 0 alone. */
