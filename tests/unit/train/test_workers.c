@@ -635,6 +635,12 @@ static void wrong_communicators_are_refused(void **state) {
     gantry_strategy_t *strategy = gantry_multi_worker_strategy(runtime, NULL, 0, &c);
     assert_string_equal(gantry_strategy_device(strategy, 0),
                         "/job:localhost/replica:0/task:0/device:CPU:0");
+    gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
+    const gantry_tensor_t *one = gantry_scalar_f32(scope, 1), *sum;
+    assert_int_equal(gantry_strategy_reduce(strategy, scope, GANTRY_REDUCE_SUM, &one, &sum),
+                     GANTRY_UNIMPLEMENTED);
+    assert_non_null(strstr(gantry_scope_message(scope), "the strategy has 2 processes"));
+    (void)gantry_scope_end(scope);
     gantry_strategy_release(strategy);
     assert_null(gantry_multi_worker_strategy(runtime, NULL, 0, NULL));
     assert_non_null(strstr(gantry_last_message(), "the communicator is NULL"));
