@@ -2,8 +2,8 @@
 /* A text as numbers of its characters, for char_transformer.c: windows to learn from, and models
  * that count single characters and pairs.
  *
- * Uses only host memory, and does not call Gantry. A character is a byte. The alphabet has the bytes
- * that occur, in their order; the last tenth of a text is held out. */
+ * Uses only host memory, and does not call Gantry. A character is a byte. The alphabet has the
+ * bytes that occur, in their order; the last tenth of a text is held out. */
 #ifndef GANTRY_EXAMPLES_CHAR_TEXT_H
 #define GANTRY_EXAMPLES_CHAR_TEXT_H
 

@@ -9,11 +9,12 @@
  * Without FILE, the text is one of Debian's package fortunes. The loss is compared with models that
  * count characters, and pairs of them.
  *
- *   numbers -- Embedding -- Positions --+-- LayerNorm -- attention --+-- LayerNorm -- Dense x 2 --+--
- *                                       +----------------------------+                            |
- *                                             (2 blocks)             +----------------------------+
+ *   numbers - Embedding - Positions -+- LayerNorm - attention -+- LayerNorm - Dense x 2 -+- ...
+ *                                    +-------------------------+                         |
+ *                                                              +-------------------------+
  *
- * Attention has a causal mask: a character sees those before it alone. */
+ * Two such blocks follow the positions, and then a LayerNorm and a Dense. Attention has
+ * a causal mask: a character sees those before it alone. */
 #define _POSIX_C_SOURCE 200809L
 #include "char_text.h"
 #include "example_options.h"
@@ -199,14 +200,15 @@ static gantry_dataset_t *make_held_out(const char_text_t *text) {
 
 static void train(const writer_t *writer) {
     const char_text_t *text = &writer->text;
-    const int64_t steps = options.steps < STEPS_OF_AN_EPOCH ? options.steps : STEPS_OF_AN_EPOCH;
+    const int64_t epochs = (options.steps - 1) / STEPS_OF_AN_EPOCH + 1,
+                  steps = options.steps / epochs;
     example_watch_t watch = {.runtime = writer->runtime, .steps = steps};
     const gantry_callback_t timing = example_watch(&watch);
     const gantry_callback_t *const callbacks[] = {&timing};
     windows_t windows = {text, (uint64_t)options.seed * 2 + 1};
     double loss, single, pairs;
     gantry_dataset_t *batches = make_training(&windows, steps), *held_out = make_held_out(text);
-    const gantry_fit_options_t fit = {.epochs = options.steps / steps,
+    const gantry_fit_options_t fit = {.epochs = epochs,
                                       .validation = held_out,
                                       .callbacks = callbacks,
                                       .callback_count = 1,
@@ -300,8 +302,12 @@ static void load(writer_t *writer) {
     gantry_checkpoint_t *file;
     example_check(gantry_checkpoint_open(options.load, &file), "loading the model");
     const char *letters = gantry_checkpoint_text(file, "alphabet");
-    if (!letters || !read_alphabet(&writer->alphabet, letters))
-        example_stop("the model's file has no alphabet: another program wrote it");
+    if (!letters || !read_alphabet(&writer->alphabet, letters)) {
+        char why[1024];
+        (void)snprintf(why, sizeof why, "%.900s has no alphabet: another program wrote it",
+                       options.load);
+        example_stop(why);
+    }
     make_model(writer);
     example_load_weights(writer->model, file);
     gantry_checkpoint_release(file);

@@ -233,7 +233,7 @@ static gantry_status_t restore_shared(gantry_model_t *model, const gantry_fit_op
                                       const gantry__position_t *position,
                                       const gantry_checkpoint_t *file) {
     gantry_status_t status =
-        file ? gantry__model_load_from(model, file, position->step > 0) : GANTRY_OK;
+        file ? gantry__model_load_from(model, o->backup, file, position->step > 0) : GANTRY_OK;
     if (file && status == GANTRY_OK) status = set_states(o, file);
     GANTRY__TRAIN_TRY(gantry__worker_share_loaded(model, file != NULL, status));
     GANTRY__TRAIN_TRY(gantry__worker_spread_draws(model, file));
@@ -244,6 +244,6 @@ gantry_status_t gantry__backup_restore(gantry_model_t *model, const gantry_fit_o
                                        const gantry__position_t *position,
                                        const gantry_checkpoint_t *file) {
     if (model->worker) return restore_shared(model, o, position, file);
-    GANTRY__TRAIN_TRY(gantry__model_load_from(model, file, position->step > 0));
+    GANTRY__TRAIN_TRY(gantry__model_load_from(model, o->backup, file, position->step > 0));
     return set_states(o, file);
 }

@@ -53,7 +53,8 @@ gantry_status_t gantry__model_check_processes(const gantry_model_t *model, const
 
 gantry_status_t gantry__model_save_with(gantry_model_t *model, const char *path, bool with_metrics,
                                         const gantry_checkpoint_text_t *texts, size_t text_count);
-gantry_status_t gantry__model_load_from(gantry_model_t *model,
+/* path: of the checkpoint, for errors. */
+gantry_status_t gantry__model_load_from(gantry_model_t *model, const char *path,
                                         const gantry_checkpoint_t *checkpoint, bool with_metrics);
 
 #endif

@@ -12,8 +12,12 @@
 #include "train/model/backup.h"
 #include "train/model/draws.h"
 #include "train/model/worker.h"
+#include "train/optimizer/optimizer_state.h"
 
 enum { NAME_BYTES = 32 };
+
+/* A text of a file: whose state it has. */
+static const char optimizer_name[] = "optimizer";
 
 /* What the entries have beside weights. */
 typedef struct parts_t {
@@ -26,6 +30,7 @@ typedef struct entries_t {
     char *names; /* of the optimizer's and the metrics' */
     gantry_variable_t **state;
     int64_t *draws;
+    gantry_checkpoint_text_t *texts;
     size_t count, state_count; /* state_count: of all replicas */
 } entries_t;
 
@@ -34,6 +39,7 @@ static void entries_deinit(entries_t *e) {
     gantry__train_free(e->names);
     gantry__train_free((void *)e->state);
     gantry__train_free(e->draws);
+    gantry__train_free(e->texts);
 }
 
 static gantry_status_t list_state(const gantry_model_t *model, entries_t *e) {
@@ -106,6 +112,18 @@ static gantry_status_t add_draws(const gantry_model_t *model, entries_t *e) {
     return GANTRY_OK;
 }
 
+/* Copies the caller's texts, and adds the optimizer's name. */
+static gantry_status_t list_texts(const gantry_model_t *model, entries_t *e,
+                                  const gantry_checkpoint_text_t *texts, size_t *count) {
+    e->texts = gantry__train_alloc(*count + 1, sizeof *e->texts);
+    if (!e->texts) return GANTRY_RESOURCE_EXHAUSTED;
+    memcpy(e->texts, texts, *count * sizeof *texts);
+    if (e->state_count > 0)
+        e->texts[(*count)++] =
+            (gantry_checkpoint_text_t){optimizer_name, model->optimizer->rule->name};
+    return GANTRY_OK;
+}
+
 static gantry_status_t check_saved(const gantry_model_t *model, const char *path,
                                    const char *call) {
     GANTRY__TRAIN_TRY(gantry__model_check(model, call));
@@ -124,9 +142,10 @@ gantry_status_t gantry__model_save_with(gantry_model_t *model, const char *path,
     entries_t e;
     gantry_status_t status = entries_init(model, 0, (parts_t){true, with_metrics}, &e);
     if (status == GANTRY_OK) status = add_draws(model, &e);
+    if (status == GANTRY_OK) status = list_texts(model, &e, texts, &text_count);
     gantry_scope_t *scope = status == GANTRY_OK ? gantry__model_scope(model, NULL, 0) : NULL;
     if (scope) {
-        status = gantry_checkpoint_save(scope, path, e.list, e.count, texts, text_count);
+        status = gantry_checkpoint_save(scope, path, e.list, e.count, e.texts, text_count);
         if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
         status = gantry_scope_end(scope);
     } else if (status == GANTRY_OK) {
@@ -192,9 +211,22 @@ gantry_status_t gantry__model_check_processes(const gantry_model_t *model, const
         path, given, wanted);
 }
 
-gantry_status_t gantry__model_load_from(gantry_model_t *model,
+/* The variables of optimizers have numbers, so that only a name tells them apart. */
+static gantry_status_t check_optimizer(const gantry_model_t *model, const char *path,
+                                       const gantry_checkpoint_t *checkpoint) {
+    const char *given = gantry_checkpoint_text(checkpoint, optimizer_name),
+               *wanted = model->optimizer->rule->name;
+    if (!given || strcmp(given, wanted) == 0) return GANTRY_OK;
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "%s has the state of optimizer %.100s; model %s accepts that of %s, and without gantry_model_compile the weights alone",
+        path, given, model->name, wanted);
+}
+
+gantry_status_t gantry__model_load_from(gantry_model_t *model, const char *path,
                                         const gantry_checkpoint_t *checkpoint, bool with_metrics) {
     const parts_t parts = {model->optimizer && has_state(checkpoint), with_metrics};
+    if (parts.with_state) GANTRY__TRAIN_TRY(check_optimizer(model, path, checkpoint));
     if (parts.with_state) GANTRY__TRAIN_TRY(gantry__model_build_optimizer(model));
     for (size_t r = 0; r < model->replica_count; ++r)
         GANTRY__TRAIN_TRY(restore(model, checkpoint, r, parts));
@@ -207,7 +239,7 @@ static gantry_status_t load_alone(gantry_model_t *model, const char *path,
     if (!gantry__worker_writes(model->worker)) return GANTRY_OK;
     GANTRY__TRAIN_TRY(gantry_checkpoint_open(path, out_file));
     GANTRY__TRAIN_TRY(gantry__model_check_processes(model, path, *out_file));
-    return gantry__model_load_from(model, *out_file, false);
+    return gantry__model_load_from(model, path, *out_file, false);
 }
 
 static gantry_status_t share_file(gantry_model_t *model, const gantry_checkpoint_t *file,

@@ -93,9 +93,12 @@ static void three_processes_of_two_replicas_follow_keras(void **state) {
 
 static double inputs[ROWS * 3];
 static int32_t labels[ROWS];
+static float float_labels[ROWS]; /* which only the loss's op checks */
+static bool has_float_labels;
 
 static int make_data(void **state) {
     (void)state;
+    has_float_labels = false;
     train_heap_reset(-1);
     for (int i = 0; i < ROWS * 3; ++i) inputs[i] = (double)((i * 37) % 23) / 11 - 1;
     for (int i = 0; i < ROWS; ++i) labels[i] = (i * 5) % 4;
@@ -103,8 +106,12 @@ static int make_data(void **state) {
 }
 
 static gantry_dataset_t *make_batches(int64_t rows) {
-    const gantry_array_t arrays[] = {{GANTRY_FLOAT64, GANTRY_SHAPE(rows, 3), inputs},
-                                     {GANTRY_INT32, GANTRY_SHAPE(rows), labels}};
+    gantry_array_t arrays[] = {{GANTRY_FLOAT64, GANTRY_SHAPE(rows, 3), inputs},
+                               {GANTRY_INT32, GANTRY_SHAPE(rows), labels}};
+    if (has_float_labels) {
+        arrays[1].dtype = GANTRY_FLOAT32;
+        arrays[1].data = float_labels;
+    }
     gantry_dataset_t *data = gantry_dataset_from_arrays(arrays, 2, false);
     return gantry_dataset_batch(gantry_dataset_shuffle(data, ROWS, 7, true), BATCH, false);
 }
@@ -571,10 +578,21 @@ static void failed_callback_is_an_error_everywhere(void **state) {
     expect_error(0, GANTRY_ABORTED, "rank 2 (thread 2) failed: enough is enough");
 }
 
+/* Each process sees the whole batch. */
+static void wrong_label_is_an_error_everywhere(void **state) {
+    (void)state;
+    labels[3] = 9;
+    give_jobs(2, &usual);
+    run_group(2, -1);
+    for (size_t r = 0; r < 2; ++r)
+        expect_error(r, GANTRY_INVALID_ARGUMENT, "Received a label value of 9 which is outside");
+}
+
 /* A label without a class fails the gradients of the process that has its row. */
 static void failed_step_is_an_error_everywhere(void **state) {
     (void)state;
-    labels[3] = 9;
+    for (int i = 0; i < ROWS; ++i) float_labels[i] = i == 3 ? 9 : (float)labels[i];
+    has_float_labels = true;
     give_jobs(2, &usual);
     run_group(2, -1);
     const size_t owner = strstr(group.workers[0].text, "failed: ") ? 1 : 0;
@@ -679,6 +697,7 @@ int main(void) {
         TEST(tested_rows_are_compared),
         TEST(another_call_is_named),
         TEST(failed_callback_is_an_error_everywhere),
+        TEST(wrong_label_is_an_error_everywhere),
         TEST(failed_step_is_an_error_everywhere),
         TEST(dead_process_ends_the_others),
         TEST(failing_allocations_leak_nothing),
