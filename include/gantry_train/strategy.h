@@ -94,7 +94,8 @@ typedef enum gantry_reduce_op_t {
 } gantry_reduce_op_t;
 /** Reduces a tensor of each replica, all of one type and shape, and writes the result for each
  * replica, on its device. The scope owns the results, which are NULL after a failure. MEAN refuses
- * types that are not floating. Returns the scope's status. */
+ * types that are not floating. Unimplemented for a strategy of several processes: the
+ * communicator's all_reduce adds numbers of theirs. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_strategy_reduce(const gantry_strategy_t *strategy,
                                                   gantry_scope_t *scope, gantry_reduce_op_t op,
                                                   const gantry_tensor_t *const *values,

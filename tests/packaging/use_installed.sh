@@ -77,6 +77,15 @@ if command -v pkg-config >/dev/null 2>&1; then
         alone "$CXX" "$consumer/consumer.cpp" -o "$work/by_pkg_config_cpp" $flags
         program "pkg-config, C++" env LD_LIBRARY_PATH="$libdir" "$work/by_pkg_config_cpp"
     fi
+    if [ -e "$libdir/pkgconfig/gantry_train_mpi.pc" ]; then
+        flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --cflags --libs gantry_train_mpi)
+        printf '#include <gantry_train/mpi.h>\nint main(void) { return gantry_mpi_is_launched(); }\n' >"$work/by_mpi.c"
+        # shellcheck disable=SC2086
+        alone "$CC" -std=c11 "$work/by_mpi.c" -o "$work/by_mpi" $flags
+        alone env LD_LIBRARY_PATH="$libdir" "$work/by_mpi"
+    else
+        echo "SKIP: gantry_train_mpi is not installed, MPI was not found when it was built"
+    fi
 else
     echo "SKIP: no pkg-config"
 fi

@@ -65,6 +65,13 @@ static gantry_status_t check_values(const gantry_strategy_t *strategy, gantry_sc
 static gantry_status_t check_reduce(const gantry_strategy_t *strategy, gantry_scope_t *scope,
                                     gantry_reduce_op_t op, tensor *const *values, tensor **out) {
     GANTRY__TRAIN_TRY(check_strategy(strategy, scope, "gantry_strategy_reduce"));
+    if (strategy->communicator.size > 1)
+        return gantry__train_hand_on(
+            scope,
+            gantry__train_fail(
+                GANTRY_UNIMPLEMENTED,
+                "gantry_strategy_reduce: the strategy has %zu processes; one is accepted (the communicator's all_reduce adds the numbers of all)",
+                strategy->communicator.size));
     if (op != GANTRY_REDUCE_SUM && op != GANTRY_REDUCE_MEAN)
         return gantry__train_refuse(
             scope, "`reduce_op` must be Reduce.SUM or Reduce.MEAN. It is %d", (int)op);

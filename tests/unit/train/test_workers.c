@@ -444,6 +444,18 @@ static void interrupted_processes_go_on_from_their_backup(void **state) {
     interrupt_until_done(4); /* one has no rows in a last batch of 3 */
 }
 
+static void backup_of_one_process_is_refused(void **state) {
+    char path[64];
+    (void)state;
+    make_path(path);
+    (void)unlink(path);
+    give_jobs(2, &usual);
+    jobs[1].backup = path;
+    run_group(2, -1);
+    for (size_t r = 0; r < 2; ++r)
+        expect_error(r, GANTRY_FAILED_PRECONDITION, "rank 1 (thread 1) is at a backup, and rank 0");
+}
+
 static void rank_0_alone_reads_and_writes_files(void **state) {
     char path[64];
     job_t job = usual;
@@ -604,9 +616,14 @@ static void dead_process_ends_the_others(void **state) {
 }
 
 static void failing_allocations_leak_nothing(void **state) {
+    char path[64];
     job_t job = usual;
     (void)state;
+    make_path(path);
+    (void)unlink(path);
     job.epochs = 1;
+    job.drops_out = true;
+    job.backup = path;
     give_jobs(2, &job);
     train_heap_reset(-1);
     run_group(2, -1);
@@ -618,6 +635,7 @@ static void failing_allocations_leak_nothing(void **state) {
         train_heap_reset(i);
         run_group(2, -1);
         if (train_heap_live() != 0) fail_msg("allocation %ld of %ld leaks", i, count);
+        (void)unlink(path);
     }
 }
 
@@ -635,6 +653,12 @@ static void wrong_communicators_are_refused(void **state) {
     gantry_strategy_t *strategy = gantry_multi_worker_strategy(runtime, NULL, 0, &c);
     assert_string_equal(gantry_strategy_device(strategy, 0),
                         "/job:localhost/replica:0/task:0/device:CPU:0");
+    gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
+    const gantry_tensor_t *one = gantry_scalar_f32(scope, 1), *sum;
+    assert_int_equal(gantry_strategy_reduce(strategy, scope, GANTRY_REDUCE_SUM, &one, &sum),
+                     GANTRY_UNIMPLEMENTED);
+    assert_non_null(strstr(gantry_scope_message(scope), "the strategy has 2 processes"));
+    (void)gantry_scope_end(scope);
     gantry_strategy_release(strategy);
     assert_null(gantry_multi_worker_strategy(runtime, NULL, 0, NULL));
     assert_non_null(strstr(gantry_last_message(), "the communicator is NULL"));
@@ -665,6 +689,7 @@ int main(void) {
         TEST(loaded_training_takes_the_same_steps),
         TEST(loaded_dropout_draws_the_same_numbers),
         TEST(interrupted_processes_go_on_from_their_backup),
+        TEST(backup_of_one_process_is_refused),
         TEST(rank_0_alone_reads_and_writes_files),
         TEST(failed_file_is_an_error_everywhere),
         TEST(another_model_is_named),
