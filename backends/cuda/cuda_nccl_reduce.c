@@ -57,7 +57,7 @@ static bool read_op(const char *reduction, unsigned int *out_op) {
     return false;
 }
 
-static unsigned int type_of(int32_t dtype) {
+static unsigned int nccl_type_of(int32_t dtype) {
     switch (dtype) {
         case GANTRY_INT32: return GANTRY__NCCL_INT32;
         case GANTRY_INT64: return GANTRY__NCCL_INT64;
@@ -70,7 +70,7 @@ static unsigned int type_of(int32_t dtype) {
 
 static void read_group(const gantry_op_call_t *call, gantry__nccl_group_t *out_group) {
     *out_group = (gantry__nccl_group_t){.thread = pthread_self(),
-                                        .type = type_of(call->inputs[0]->dtype),
+                                        .type = nccl_type_of(call->inputs[0]->dtype),
                                         .elements = (size_t)call->inputs[0]->element_count,
                                         .wanted = (uint32_t)call->attrs[ATTR_NUM_DEVICES]->i};
     (void)read_op(call->attrs[ATTR_REDUCTION]->s, &out_group->op);
@@ -149,7 +149,7 @@ static void end_clique(gantry_backend_instance_t *instance, gantry__nccl_clique_
 
 /* ---- groups; the lock is held ---- */
 
-static gantry__nccl_group_t **find_group(gantry__nccl_t *nccl) {
+static gantry__nccl_group_t **nccl_find_group(gantry__nccl_t *nccl) {
     gantry__nccl_group_t **at = &nccl->groups;
     while (*at && !pthread_equal((*at)->thread, pthread_self())) at = &(*at)->next;
     return at;
@@ -191,9 +191,9 @@ static int32_t launch_group(gantry_backend_instance_t *instance,
 }
 
 /* The thread's group, to which the call belongs. */
-static int32_t join_group(const gantry_op_call_t *call, gantry_backend_instance_t *instance,
-                          gantry__nccl_group_t ***out_at) {
-    gantry__nccl_group_t wanted, **at = find_group(&instance->nccl);
+static int32_t nccl_join_group(const gantry_op_call_t *call, gantry_backend_instance_t *instance,
+                               gantry__nccl_group_t ***out_at) {
+    gantry__nccl_group_t wanted, **at = nccl_find_group(&instance->nccl);
     read_group(call, &wanted);
     for (uint32_t i = 0; *at && i < (*at)->count; ++i) {
         if ((*at)->arrivals[i].device != call->device) continue;
@@ -223,7 +223,7 @@ static int32_t join_group(const gantry_op_call_t *call, gantry_backend_instance_
 
 static int32_t arrive(const gantry_op_call_t *call, gantry_backend_instance_t *instance) {
     gantry__nccl_group_t **at;
-    GANTRY__TRY(join_group(call, instance, &at));
+    GANTRY__TRY(nccl_join_group(call, instance, &at));
     gantry__nccl_group_t *group = *at;
     group->arrivals[group->count++] =
         (arrival_t){.device = call->device,

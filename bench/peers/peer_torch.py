@@ -5,6 +5,7 @@ which calls the C++ compiler, and Triton for a card.
 Images are in its channels-last form, which is the others' order in memory.
 """
 
+import itertools
 import operator
 import os
 
@@ -193,10 +194,16 @@ def prepare(layers, weights, channels=None):
 
 
 def optimizer_of(network, parameters, capturable):
-    # momentum_decay 1 is Keras's formula
-    of_nadam = {"momentum_decay": 1.0} if network.optimizer == "nadam" else {}
-    optimizer = torch.optim.NAdam if network.optimizer == "nadam" else torch.optim.Adam
-    return optimizer(parameters, lr=0.001, eps=1e-7, capturable=capturable, **of_nadam)
+    """by Keras's formulas -> an optimizer, and a function that prepares its step of a number from 1"""
+    if network.optimizer == "nadam":
+        # momentum_decay 1 is Keras's
+        nadam = torch.optim.NAdam(parameters, lr=0.001, eps=1e-7, momentum_decay=1.0, capturable=capturable)
+        return nadam, lambda step: None
+    # Keras adds epsilon before it corrects the mean of squares
+    epsilon = torch.tensor(1e-7, device=DEVICE)
+    adam = torch.optim.Adam(parameters, lr=0.001, eps=1e-7, capturable=capturable)
+    adam.param_groups[0]["eps"] = epsilon
+    return adam, lambda step: epsilon.fill_(1e-7 / (1 - 0.999**step) ** 0.5)
 
 
 def case_train(inputs, labels, *weights, network):
@@ -216,13 +223,15 @@ def case_train(inputs, labels, *weights, network):
                 torch.nn.Parameter(torch.tensor(np.ascontiguousarray(w), device=DEVICE))
                 for w in prepare(network.layers, iter(weights))
             ]
-            optimizer = optimizer_of(network, parameters, compiles_optimizer)
+            optimizer, prepare_step = optimizer_of(network, parameters, compiles_optimizer)
+        steps = itertools.count(1)
         update = torch.compile(optimizer.step) if compiles_optimizer else optimizer.step
 
         def step(x, y):
             optimizer.zero_grad()
             loss = loss_of(x.to(DEVICE), y.to(DEVICE), *parameters)
             loss.backward()
+            prepare_step(next(steps))
             update()
             return loss.detach()
 

@@ -8,7 +8,8 @@
 A reply with "error" or "lacks" says why the peer cannot. Between turns the driver stops this process, so that no thread
 of it spins in another's time.
 
-With "first" as a last argument it adds two vectors of four numbers, and ends.
+With "first" as a last argument it adds two vectors of four numbers, and ends. With "peak" and the name of a training
+case it trains some epochs by PEERS_WAY, prints the MiB that are resident at most beyond the idle process, and ends.
 """
 
 import ctypes
@@ -23,6 +24,7 @@ import time
 MODULES = {"onednn": "peer_blas", "openblas": "peer_blas", "gantry_cpu": "peer_gantry", "gantry_gpu": "peer_gantry"}
 LEAST_TIMED_S = 50e-6  # shorter calls are timed by the batch
 WARM_UP_SHARE = 0.25  # of a turn's seconds
+PEAK_EPOCHS = 3
 
 
 def die_with_driver():
@@ -121,6 +123,27 @@ def use_first(name, threads):
     assert list(peer.fetch(peer.case_add(*vectors)())[0]) == [0, 2, 4, 6]
 
 
+def resident_mib(field):
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(field)) / 1024
+
+
+def measure_peak(worker, name):
+    """of a case's training, beyond the process that has the library open and the data made"""
+    worker.open({})
+    case = worker.cases[name]
+    arrays = case.inputs()
+    gc.collect()
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # the peak is what is resident now
+    idle = resident_mib("VmRSS")
+    training = getattr(worker.peer, "case_" + case.kind)(*arrays, **case.params)
+    training()
+    for _ in range(PEAK_EPOCHS):
+        training.epoch()
+    return resident_mib("VmHWM") - idle
+
+
 def main():
     name, threads, shrink = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     die_with_driver()
@@ -131,6 +154,9 @@ def main():
         use_first(name, threads)
         return
     worker = Worker(name, threads, shrink)
+    if sys.argv[4:5] == ["peak"]:
+        print(json.dumps({"peak_mib": measure_peak(worker, sys.argv[5])}), file=answers, flush=True)
+        return
     for line in sys.stdin:
         command = json.loads(line)
         try:

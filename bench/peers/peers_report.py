@@ -22,7 +22,7 @@ class Row:
     """One case: the seconds of a call, for each peer one number a round."""
 
     def __init__(self, case):
-        self.case, self.rounds, self.best, self.reasons, self.ulp, self.ways = case, {}, {}, {}, {}, {}
+        self.case, self.rounds, self.best, self.reasons, self.ulp, self.ways, self.peaks = case, {}, {}, {}, {}, {}, {}
 
     def add(self, peer, times):
         self.rounds.setdefault(peer, []).append(statistics.median(times))
@@ -53,6 +53,7 @@ class Row:
                 "figure": figure(self.case, self.median(p)),
                 **({"worst_ulp": self.ulp[p]} if self.ulp.get(p) is not None else {}),
                 **({"way": self.ways[p]} if self.ways.get(p) else {}),
+                **({"peak_mib": round(self.peaks[p], 1)} if p in self.peaks else {}),
             }
             for p in self.rounds
         }
@@ -155,6 +156,15 @@ def print_ways(rows):
         print(f"  {row.case['name']}:", ", ".join(f"{p} {way}" for p, way in row.ways.items() if way))
 
 
+def print_peaks(rows):
+    rows = [row for row in rows if row.peaks]
+    if not rows:
+        return
+    print("\nmost memory in training by that way, in MiB resident beyond the idle process:")
+    for row in rows:
+        print(f"  {row.case['name']}:", ", ".join(f"{p} {mib:.0f}" for p, mib in row.peaks.items()))
+
+
 def print_worst(rows):
     ratios = sorted(
         (row.ratio(p), row.case["name"], p, row.fastest_peer())
@@ -200,6 +210,7 @@ def print_report(rows, about, versions, starts):
     print_table(rows, peers)
     print_ulp(rows, peers)
     print_ways(rows)
+    print_peaks(rows)
     print_worst(rows)
     print_starts(starts)
     print_reasons(rows)

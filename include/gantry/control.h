@@ -3,9 +3,9 @@
  * Branches and loops whose course depends on values: what C's if, switch and while are to known
  * numbers.
  *
- * In the scope of a trace (gantry/function.h), the bodies are recorded and become a part of the
- * function; elsewhere they run at once. A body may use tensors and variables from outside, and may
- * contain branches and loops. */
+ * In the scope of a trace (gantry/function.h), each body is recorded once, in their order, and
+ * becomes a part of the function; elsewhere they run at once. A body may use tensors and variables
+ * from outside, and may contain branches and loops. */
 #ifndef GANTRY_CONTROL_H
 #define GANTRY_CONTROL_H
 

@@ -4,11 +4,15 @@
  *
  *     gantry_model_add(model, gantry_dense(10, GANTRY_SOFTMAX, NULL));
  *
- * A constructor returns NULL after a failure, with its text in gantry_last_message. A model takes
- * over the layers that are added to it; what is given a NULL layer fails with that text. Options
- * may be NULL, and numbers that are 0 stand for Keras's defaults.
+ * A constructor returns NULL after a failure, with its text in gantry_last_message: InvalidArgument
+ * for a number or an option that is not accepted, or ResourceExhausted. A model takes over the
+ * layers that are added to it; what is given a NULL layer fails with that text. Options and names
+ * may be NULL, and numbers that are 0 stand for Keras's defaults. Texts and structs are copied.
  *
- * Shapes begin with the batch. A program adds a layer of its own by gantry_layer_create. */
+ * A comment begins with the name of Keras's layer, whose page describes it. Shapes begin with the
+ * batch. Inputs are floats of the model's type, and outputs have that type, unless a comment says
+ * otherwise; inputs that a layer does not take are InvalidArgument when the model is built. A
+ * program adds a layer of its own by gantry_layer_create. */
 #ifndef GANTRY_TRAIN_LAYER_H
 #define GANTRY_TRAIN_LAYER_H
 
@@ -41,7 +45,9 @@ typedef enum gantry_activation_t {
     GANTRY_LOG_SOFTMAX = 13 /**< The logarithm of softmax. */
 } gantry_activation_t;
 
-/** Applies an activation. */
+/** Applies an activation to each element of a float tensor of any shape; softmax and log_softmax go
+ * over the last dimension. NULL after a failure, which the scope keeps: InvalidArgument for an
+ * activation that does not exist. */
 GANTRY_API const gantry_tensor_t *gantry_activate(gantry_scope_t *scope,
                                                   gantry_activation_t activation,
                                                   const gantry_tensor_t *x);
@@ -78,15 +84,18 @@ GANTRY_API gantry_layer_t *gantry_masked_embedding(int64_t input_dim, int64_t ou
 /** Masking: [batch, steps, n] to the same. Steps whose numbers all are mask_value become zeros, and
  * the output's mask is false there. */
 GANTRY_API gantry_layer_t *gantry_masking_layer(double mask_value, const char *name);
-/** Conv1D: [batch, length, channels] to [batch, windows, filters]. */
+/** Conv1D: [batch, length, channels] to [batch, windows, filters]. windows is ceil(length / stride)
+ * with same_padding, else ceil((length - (kernel_size - 1) dilation) / stride). */
 GANTRY_API gantry_layer_t *gantry_conv1d_layer(int64_t filters, int64_t kernel_size,
                                                gantry_activation_t activation,
                                                const gantry_kernel_options_t *options);
-/** Conv2D: [batch, rows, columns, channels], with square windows. */
+/** Conv2D: [batch, rows, columns, channels] to [batch, window rows, window columns, filters], with
+ * square windows; strides and dilations are those of rows and columns. */
 GANTRY_API gantry_layer_t *gantry_conv2d_layer(int64_t filters, int64_t kernel_size,
                                                gantry_activation_t activation,
                                                const gantry_kernel_options_t *options);
-/** DepthwiseConv2D: each channel has filters of its own. */
+/** DepthwiseConv2D: [batch, rows, columns, channels] to [batch, window rows, window columns,
+ * channels depth_multiplier]: each channel has depth_multiplier filters of its own. */
 GANTRY_API gantry_layer_t *gantry_depthwise_conv2d_layer(int64_t kernel_size,
                                                          gantry_activation_t activation,
                                                          const gantry_kernel_options_t *options);
@@ -99,31 +108,37 @@ typedef struct gantry_pool_options_t {
     bool same_padding;    /**< "same"; else "valid". */
 } gantry_pool_options_t;
 
-/** MaxPooling1D. */
+/** MaxPooling1D: [batch, length, channels] to [batch, windows, channels], the largest number of
+ * each window. windows is ceil(length / strides) with same_padding, else ceil((length - pool_size
+ * + 1) / strides). */
 GANTRY_API gantry_layer_t *gantry_max_pool1d_layer(int64_t pool_size,
                                                    const gantry_pool_options_t *options);
-/** AveragePooling1D. */
+/** AveragePooling1D: the same with the mean of each window; padding does not count. */
 GANTRY_API gantry_layer_t *gantry_avg_pool1d_layer(int64_t pool_size,
                                                    const gantry_pool_options_t *options);
-/** MaxPooling2D, with square windows. */
+/** MaxPooling2D: [batch, rows, columns, channels] to [batch, window rows, window columns,
+ * channels], with square windows. */
 GANTRY_API gantry_layer_t *gantry_max_pool2d_layer(int64_t pool_size,
                                                    const gantry_pool_options_t *options);
-/** AveragePooling2D, with square windows. */
+/** AveragePooling2D: the same with the mean of each window; padding does not count. */
 GANTRY_API gantry_layer_t *gantry_avg_pool2d_layer(int64_t pool_size,
                                                    const gantry_pool_options_t *options);
-/** GlobalMaxPooling1D and 2D: the maximum over all dimensions but batch and channels. */
+/** GlobalMaxPooling1D and GlobalMaxPooling2D: [batch, steps, channels] or [batch, rows, columns,
+ * channels] to [batch, channels], the largest number of each channel. */
 GANTRY_API gantry_layer_t *gantry_global_max_pool(const char *name);
-/** GlobalAveragePooling1D and 2D: their mean. */
+/** GlobalAveragePooling1D and GlobalAveragePooling2D: the same with the mean. Steps that the
+ * input's mask leaves out do not count. */
 GANTRY_API gantry_layer_t *gantry_global_avg_pool(const char *name);
 
-/** Flatten: [batch, ...] to [batch, elements]. */
+/** Flatten: [batch, ...] of any type to [batch, elements]. */
 GANTRY_API gantry_layer_t *gantry_flatten(const char *name);
-/** Reshape: the elements of each sample in another shape, which does not name the batch. */
+/** Reshape: [batch, ...] of any type to [batch, shape]: the elements of each sample in another
+ * shape, which does not name the batch. One size may be -1: what is left. */
 GANTRY_API gantry_layer_t *gantry_reshape_layer(gantry_shape_t shape, const char *name);
 /** Dropout: in training, elements become 0 with probability rate, and the others are divided by
  * 1 - rate. The draws follow from the model's seed. */
 GANTRY_API gantry_layer_t *gantry_dropout_layer(double rate, const char *name);
-/** Activation. */
+/** Activation: gantry_activate of the input, whose shape stays. */
 GANTRY_API gantry_layer_t *gantry_activation_layer(gantry_activation_t activation,
                                                    const char *name);
 
@@ -135,10 +150,11 @@ typedef struct gantry_norm_options_t {
     double momentum;      /**< BatchNormalization: part of the old mean in the new; 0: 0.99. */
 } gantry_norm_options_t;
 
-/** BatchNormalization over the last dimension: by the batch's statistics in training, else by
- * moving means of them. */
+/** BatchNormalization over the last dimension, [..., n] to the same: by the batch's statistics in
+ * training, else by moving means of them. Steps that the input's mask leaves out do not count in
+ * the statistics. */
 GANTRY_API gantry_layer_t *gantry_batch_normalization(const gantry_norm_options_t *options);
-/** LayerNormalization over the last dimension. */
+/** LayerNormalization over the last dimension, [..., n] to the same. */
 GANTRY_API gantry_layer_t *gantry_layer_normalization(const gantry_norm_options_t *options);
 
 /** Options of recurrent layers. */
@@ -155,23 +171,27 @@ typedef struct gantry_recurrent_options_t {
     bool go_backwards; /**< Reads the sequence from its end, and returns outputs in that order. */
     bool no_unit_forget_bias; /**< LSTM: bias_initializer also for the forget gate; else it is 1. */
     bool reset_before; /**< GRU: the reset gate acts before the matrix product; Keras: after. */
-    bool
-        return_state; /**< Returns the last state, too: h, and c of an LSTM, [batch, units] each. */
-    double dropout;   /**< In training, the rate for the input's elements; [0, 1). */
+    /** Returns the last state, too: h, and c of an LSTM, [batch, units] each. */
+    bool return_state;
+    double dropout;           /**< In training, the rate for the input's elements; [0, 1). */
     double recurrent_dropout; /**< In training, the rate for the state in its product; [0, 1). */
 } gantry_recurrent_options_t;
 
-/** SimpleRNN: [batch, steps, n] to [batch, units], or with return_sequences [batch, steps, units].
+/** SimpleRNN: [batch, steps, n] to [batch, units], or with return_sequences [batch, steps, units]:
+ * h = activation(x kernel + bias + h recurrent_kernel).
  *
  * Recurrent layers take 1 to 3600 steps. A second input is the first state, [batch, units]; without
  * it the state begins as zeros. A step that the mask of the input leaves out keeps the state, and
- * its output is the one before; with a first state Keras 3 does not read the mask, nor does this.
- * Dropout draws one mask for all steps of a call: of the input, and of the state. */
+ * its output is the one before. As in Keras 3, a layer with a first state reads no mask. Dropout
+ * draws one mask of the input, and one of the state, for all steps of a call; an LSTM or GRU with
+ * recurrent_dropout draws them for each gate. */
 GANTRY_API gantry_layer_t *gantry_simple_rnn(int64_t units,
                                              const gantry_recurrent_options_t *options);
-/** LSTM. A first state is two inputs more: h and c. */
+/** LSTM: shapes as of SimpleRNN. A first state is two further inputs, h and c. Gates stand in
+ * Keras's order: input, forget, candidate, output. */
 GANTRY_API gantry_layer_t *gantry_lstm(int64_t units, const gantry_recurrent_options_t *options);
-/** GRU, with a second bias for the recurrent product unless reset_before is set. */
+/** GRU: shapes as of SimpleRNN. Gates stand in Keras's order: update, reset, candidate. It has a
+ * second bias, for the recurrent product, unless reset_before is set. */
 GANTRY_API gantry_layer_t *gantry_gru(int64_t units, const gantry_recurrent_options_t *options);
 
 /** How the two directions of gantry_bidirectional become one output. */
@@ -207,9 +227,11 @@ typedef struct gantry_attention_options_t {
 GANTRY_API gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
                                                        const gantry_attention_options_t *options);
 
-/** Add: the sum of inputs of one shape. */
+/** Add: the sum of two or more inputs, of one shape or shapes that broadcast. Its mask is true
+ * where that of an input is; an input without a mask leaves none. */
 GANTRY_API gantry_layer_t *gantry_add_layer(const char *name);
-/** Concatenate: inputs joined along an axis; -1: the last. */
+/** Concatenate: two or more inputs of any type, joined along an axis, in which alone their shapes
+ * differ; -1: the last. Axis 0 is the batch. */
 GANTRY_API gantry_layer_t *gantry_concatenate_layer(int32_t axis, const char *name);
 
 /* ---- layers of a program's own ---- */

@@ -139,11 +139,13 @@ GANTRY_ITEM void GANTRY_ITEM_FN(max_pool_grad_window)(
                     taken[k] = own;
                 }
             } else {
+                /* by bits: a compiler made conditional stores of choices, which are slow to read */
                 for (int k = 0; k < count; ++k) {
-                    const int is_larger = from[k] > most[k];
+                    const C value = from[k], former = most[k];
+                    const uint kept = value > former ? 0u : ~0u;
 
-                    most[k] = is_larger ? from[k] : most[k];
-                    taken[k] = is_larger ? own : taken[k];
+                    most[k] = value > former ? value : former;
+                    taken[k] = (taken[k] & kept) | (own & ~kept);
                 }
             }
         }

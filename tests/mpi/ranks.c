@@ -7,11 +7,14 @@
  *                                  rank kills itself after step KILL, -1: never
  *   ranks differ                   rank 1 has another model
  *   ranks leave                    rank 1 releases its communicator before the others
+ *   ranks shared                   whether they share memory
+ *   ranks apart                    sums of processes that cannot share memory
  *   ranks heap                     allocations of rank 1 fail, one at a time */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 #include <mpi.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "train_heap.h"
@@ -248,6 +251,29 @@ static int heap(int rank) {
     return 0;
 }
 
+static bool shares_memory(void) {
+    char line[512];
+    bool is_found = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps)) is_found |= strstr(line, "/gantry_") != NULL;
+    if (maps) (void)fclose(maps);
+    return is_found;
+}
+
+/* Memory to share is a file, and none may be larger than 6 MiB. */
+static int apart(void) {
+    const struct rlimit limit = {6 << 20, 6 << 20};
+    (void)MPI_Init(NULL, NULL);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
+    processes = gantry_mpi_communicator(NULL);
+    if (!processes) return fail();
+    const int result = shares_memory() ? 1 : sums();
+    gantry_mpi_communicator_release(processes);
+    (void)MPI_Finalize();
+    return result;
+}
+
 static int heap_with_mpi(void) {
     int rank;
     (void)MPI_Init(NULL, NULL);
@@ -261,12 +287,14 @@ int main(int count, char **arguments) {
     const char *mode = count > 1 ? arguments[1] : "";
     int result = 2;
     if (strcmp(mode, "heap") == 0) return heap_with_mpi();
+    if (strcmp(mode, "apart") == 0) return apart();
     const gantry_mpi_options_t options = {.ranks_per_machine =
                                               count == 3 ? strtoul(arguments[2], NULL, 10) : 0};
     processes = gantry_mpi_communicator(&options);
     if (!processes) return fail();
     if (strcmp(mode, "follow") == 0) result = follow();
     if (strcmp(mode, "sums") == 0) result = sums();
+    if (strcmp(mode, "shared") == 0) result = shares_memory() ? 0 : 1;
     if (strcmp(mode, "train") == 0 && count == 6) result = train(arguments + 2, 5);
     if (strcmp(mode, "differ") == 0) result = differ();
     if (strcmp(mode, "leave") == 0) result = leave();

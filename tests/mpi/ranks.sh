@@ -52,6 +52,9 @@ for each in 0 1 2 3; do
     has 4 "sums are right"
 done
 run 0 1 "$RANKS" sums 0
+run 0 3 "$RANKS" shared
+run 0 3 "$RANKS" apart
+has 3 "sums are right"
 echo "sums are right on one machine and on several"
 
 run 0 3 "$RANKS" differ

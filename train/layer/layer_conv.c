@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conv1D, Conv2D and DepthwiseConv2D, channels last. */
+/* Conv1D, Conv2D and DepthwiseConv2D, channels last. They differ in the shape of the kernel and in
+ * the op. */
 #include "train/base/fail.h"
 #include "train/layer/layer_kernel.h"
 
@@ -12,95 +13,87 @@ static gantry_window_options_t window_of(const gantry__kernel_t *k) {
         .padding = k->is_same ? GANTRY_PADDING_SAME : GANTRY_PADDING_VALID};
 }
 
-static gantry_status_t check_image(const char *kind, const gantry__kernel_t *k,
-                                   const gantry_shape_t *inputs, size_t input_count, int32_t rank) {
+/* rank: of the window. The kernel has `filters` outputs, of all channels or of each. */
+static gantry_status_t conv_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                  size_t input_count, int32_t rank, int64_t filters,
+                                  bool is_depthwise) {
+    const gantry__kernel_t *k = layer->user;
     const int64_t spread[] = {(k->size - 1) * k->dilations[0] + 1,
                               (k->size - 1) * k->dilations[1] + 1};
+    const char *kind = layer->kind.name;
     GANTRY__TRAIN_TRY(gantry__layer_check_rank(kind, inputs, input_count, rank + 2, rank + 2));
-    return k->is_same ? GANTRY_OK : gantry__layer_check_window(kind, inputs, rank, spread);
+    if (!k->is_same) GANTRY__TRAIN_TRY(gantry__layer_check_window(kind, inputs, rank, spread));
+    const int64_t channels = inputs[0].dims[rank + 1];
+    const gantry_shape_t shape = rank == 1 ? GANTRY_SHAPE(k->size, channels, filters)
+                                           : GANTRY_SHAPE(k->size, k->size, channels, filters);
+    return gantry__kernel_add_weights(layer, k, shape, is_depthwise ? channels * filters : filters);
 }
-
-/* ---- Conv1D ---- */
 
 static gantry_status_t conv1d_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                     size_t input_count, void *user) {
     const gantry__kernel_t *k = user;
-    GANTRY__TRAIN_TRY(check_image("Conv1D", k, inputs, input_count, 1));
-    return gantry__kernel_add_weights(layer, k, GANTRY_SHAPE(k->size, inputs[0].dims[2], k->units),
-                                      k->units);
+    return conv_build(layer, inputs, input_count, 1, k->units, false);
 }
-
-static tensor *conv1d_call(const gantry_layer_call_t *call, void *user) {
-    const gantry__kernel_t *k = user;
-    const gantry_window_options_t window = window_of(k);
-    return gantry__kernel_finish(
-        call, k, gantry_conv1d(call->scope, call->inputs[0], call->weights[0], &window));
-}
-
-gantry_layer_t *gantry_conv1d_layer(int64_t filters, int64_t kernel_size,
-                                    gantry_activation_t activation,
-                                    const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Conv1D",
-                                             .build = conv1d_build,
-                                             .call = conv1d_call,
-                                             .release = gantry__layer_free_user};
-    return gantry__kernel_layer(&kind, filters, kernel_size, activation, options);
-}
-
-/* ---- Conv2D ---- */
 
 static gantry_status_t conv2d_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                     size_t input_count, void *user) {
     const gantry__kernel_t *k = user;
-    GANTRY__TRAIN_TRY(check_image("Conv2D", k, inputs, input_count, 2));
-    return gantry__kernel_add_weights(
-        layer, k, GANTRY_SHAPE(k->size, k->size, inputs[0].dims[3], k->units), k->units);
+    return conv_build(layer, inputs, input_count, 2, k->units, false);
+}
+
+static gantry_status_t depthwise_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                       size_t input_count, void *user) {
+    const gantry__kernel_t *k = user;
+    return conv_build(layer, inputs, input_count, 2, k->multiplier, true);
+}
+
+/* ---- calls ---- */
+
+typedef tensor *(*conv_fn)(gantry_scope_t *scope, tensor *x, tensor *filter,
+                           const gantry_window_options_t *options);
+
+static tensor *conv_call(const gantry_layer_call_t *call, const gantry__kernel_t *k, conv_fn op) {
+    const gantry_window_options_t window = window_of(k);
+    return gantry__kernel_finish(call, k,
+                                 op(call->scope, call->inputs[0], call->weights[0], &window));
+}
+
+static tensor *conv1d_call(const gantry_layer_call_t *call, void *user) {
+    return conv_call(call, user, gantry_conv1d);
 }
 
 static tensor *conv2d_call(const gantry_layer_call_t *call, void *user) {
-    const gantry__kernel_t *k = user;
-    const gantry_window_options_t window = window_of(k);
-    return gantry__kernel_finish(
-        call, k, gantry_conv2d(call->scope, call->inputs[0], call->weights[0], &window));
+    return conv_call(call, user, gantry_conv2d);
+}
+
+static tensor *depthwise_call(const gantry_layer_call_t *call, void *user) {
+    return conv_call(call, user, gantry_depthwise_conv2d);
+}
+
+/* ---- constructors ---- */
+
+#define CONV_KIND(class_name, stem)                                                            \
+    {                                                                                          \
+        .struct_size = sizeof(gantry_layer_kind_t), .name = class_name, .build = stem##_build, \
+        .call = stem##_call, .release = gantry__layer_free_user                                \
+    }
+
+gantry_layer_t *gantry_conv1d_layer(int64_t filters, int64_t kernel_size,
+                                    gantry_activation_t activation,
+                                    const gantry_kernel_options_t *options) {
+    static const gantry_layer_kind_t kind = CONV_KIND("Conv1D", conv1d);
+    return gantry__kernel_layer(&kind, filters, kernel_size, activation, options);
 }
 
 gantry_layer_t *gantry_conv2d_layer(int64_t filters, int64_t kernel_size,
                                     gantry_activation_t activation,
                                     const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Conv2D",
-                                             .build = conv2d_build,
-                                             .call = conv2d_call,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind = CONV_KIND("Conv2D", conv2d);
     return gantry__kernel_layer(&kind, filters, kernel_size, activation, options);
-}
-
-/* ---- DepthwiseConv2D ---- */
-
-static gantry_status_t depthwise_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
-                                       size_t input_count, void *user) {
-    const gantry__kernel_t *k = user;
-    GANTRY__TRAIN_TRY(check_image("DepthwiseConv2D", k, inputs, input_count, 2));
-    const int64_t channels = inputs[0].dims[3];
-    return gantry__kernel_add_weights(layer, k,
-                                      GANTRY_SHAPE(k->size, k->size, channels, k->multiplier),
-                                      channels * k->multiplier);
-}
-
-static tensor *depthwise_call(const gantry_layer_call_t *call, void *user) {
-    const gantry__kernel_t *k = user;
-    const gantry_window_options_t window = window_of(k);
-    return gantry__kernel_finish(
-        call, k, gantry_depthwise_conv2d(call->scope, call->inputs[0], call->weights[0], &window));
 }
 
 gantry_layer_t *gantry_depthwise_conv2d_layer(int64_t kernel_size, gantry_activation_t activation,
                                               const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "DepthwiseConv2D",
-                                             .build = depthwise_build,
-                                             .call = depthwise_call,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind = CONV_KIND("DepthwiseConv2D", depthwise);
     return gantry__kernel_layer(&kind, 1, kernel_size, activation, options);
 }

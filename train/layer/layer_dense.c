@@ -91,7 +91,9 @@ static gantry_layer_t *make_embedding(const char *constructor, int64_t input_dim
     if (!gantry__layer_initializer(initializer, GANTRY_INIT_RANDOM_UNIFORM, &e.initializer))
         return NULL;
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof e, name);
-    if (layer) *(embedding_t *)layer->user = e;
+    if (!layer) return NULL;
+    *(embedding_t *)layer->user = e;
+    layer->takes_indices = true;
     return layer;
 }
 

@@ -27,6 +27,7 @@ struct gantry_layer_t {
     gantry__weight_t *weights;
     size_t weight_count, weight_capacity;
     size_t first_variable; /* of the model's variables */
+    bool takes_indices;    /* numbers below the first dimension of its first weight */
     uint8_t seeds_after;   /* that Keras chooses for the layer after its initialisers' */
     bool ends_masks;       /* layers that are applied later do not get its inputs' masks */
 };

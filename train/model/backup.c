@@ -10,6 +10,7 @@
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 #include "train/data/iterations.h"
+#include "train/model/worker.h"
 
 enum { KEY_BYTES = 32, NUMBER_BYTES = 24, FIXED_TEXTS = 4 };
 
@@ -105,14 +106,39 @@ static gantry_status_t write_backup(gantry_model_t *model, const gantry_fit_opti
     return gantry__model_save_with(model, o->backup, position->step > 0, t->list, t->count);
 }
 
-gantry_status_t gantry__backup_save(gantry_model_t *model, const gantry_fit_options_t *o,
-                                    const gantry__position_t *position) {
+static gantry_status_t save_alone(gantry_model_t *model, const gantry_fit_options_t *o,
+                                  const gantry__position_t *position) {
     texts_t texts = {.count = 0};
     gantry_status_t status = write_backup(model, o, position, &texts);
     gantry__train_free(texts.list);
     gantry__train_free(texts.keys);
     gantry__train_free(texts.states);
     return status;
+}
+
+/* ---- several processes ---- */
+
+static gantry_status_t agree(gantry_model_t *model, const gantry__position_t *position,
+                             gantry_status_t status) {
+    gantry__worker_call_t call = {.kind = GANTRY__WORKER_BACKUP, .status = status};
+    if (position) call.values[0] = (uint64_t)position->epoch;
+    if (position) call.values[1] = (uint64_t)position->step;
+    return gantry__worker_agree(model->worker, &call);
+}
+
+static gantry_status_t share_bytes(gantry_model_t *model, void *data, size_t bytes) {
+    return gantry__worker_broadcast(model->worker, data, bytes, "a backup");
+}
+
+/* Metrics count in rank 0 alone, before and after. */
+gantry_status_t gantry__backup_save(gantry_model_t *model, const gantry_fit_options_t *o,
+                                    const gantry__position_t *position) {
+    gantry_status_t status = GANTRY_OK;
+    if (!model->worker) return save_alone(model, o, position);
+    if (position->step > 0) GANTRY__TRAIN_TRY(gantry__worker_join_metrics(model));
+    if (gantry__worker_writes(model->worker)) status = save_alone(model, o, position);
+    if (position->step > 0 && status == GANTRY_OK) status = gantry__worker_part_metrics(model);
+    return agree(model, position, status);
 }
 
 /* ---- reading ---- */
@@ -153,8 +179,8 @@ static gantry_status_t read_position(const gantry_checkpoint_t *file, const char
     return read_iterations(file, path, position);
 }
 
-gantry_status_t gantry__backup_open(const gantry_fit_options_t *o, gantry__position_t *position,
-                                    gantry_checkpoint_t **out_file) {
+static gantry_status_t open_alone(const gantry_fit_options_t *o, gantry__position_t *position,
+                                  gantry_checkpoint_t **out_file) {
     gantry_status_t status = gantry_checkpoint_open(o->backup, out_file);
     if (status == GANTRY_NOT_FOUND) return GANTRY_OK;
     if (status == GANTRY_OK) status = read_position(*out_file, o->backup, position);
@@ -164,20 +190,54 @@ gantry_status_t gantry__backup_open(const gantry_fit_options_t *o, gantry__posit
     return status;
 }
 
-static gantry_status_t set_states(const gantry_fit_options_t *o, const gantry_checkpoint_t *file) {
-    for (size_t i = 0; i < o->callback_count; ++i) {
-        char key[KEY_BYTES];
-        (void)snprintf(key, sizeof key, "callback/%zu", i);
-        const char *text = gantry_checkpoint_text(file, key);
-        if (text && has_state(o->callbacks[i]))
-            GANTRY__TRAIN_TRY(o->callbacks[i]->set_state(text, o->callbacks[i]->user));
+gantry_status_t gantry__backup_open(gantry_model_t *model, const gantry_fit_options_t *o,
+                                    gantry__position_t *position, gantry_checkpoint_t **out_file,
+                                    bool *out_exists) {
+    gantry_status_t status = GANTRY_OK;
+    *out_file = NULL;
+    if (gantry__worker_writes(model->worker)) status = open_alone(o, position, out_file);
+    *out_exists = *out_file;
+    if (!model->worker) return status;
+    GANTRY__TRAIN_TRY(agree(model, NULL, status));
+    GANTRY__TRAIN_TRY(share_bytes(model, out_exists, sizeof *out_exists));
+    return share_bytes(model, position, sizeof *position);
+}
+
+/* The text of a callback, which rank 0 has read. */
+static gantry_status_t read_state(gantry_model_t *model, const gantry_checkpoint_t *file, size_t i,
+                                  char out[GANTRY_CALLBACK_STATE_BYTES], bool *out_exists) {
+    char key[KEY_BYTES];
+    (void)snprintf(key, sizeof key, "callback/%zu", i);
+    const char *text = file ? gantry_checkpoint_text(file, key) : NULL;
+    *out_exists = text;
+    memset(out, 0, GANTRY_CALLBACK_STATE_BYTES);
+    if (text) (void)snprintf(out, GANTRY_CALLBACK_STATE_BYTES, "%s", text);
+    if (!model->worker) return GANTRY_OK;
+    GANTRY__TRAIN_TRY(share_bytes(model, out_exists, sizeof *out_exists));
+    return share_bytes(model, out, GANTRY_CALLBACK_STATE_BYTES);
+}
+
+/* Of several processes, one whose callback fails goes on to take part. */
+static gantry_status_t set_states(gantry_model_t *model, const gantry_fit_options_t *o,
+                                  const gantry_checkpoint_t *file) {
+    gantry_status_t status = GANTRY_OK;
+    for (size_t i = 0; i < o->callback_count && (status == GANTRY_OK || model->worker); ++i) {
+        char text[GANTRY_CALLBACK_STATE_BYTES];
+        bool exists;
+        GANTRY__TRAIN_TRY(read_state(model, file, i, text, &exists));
+        if (!exists || status != GANTRY_OK || !has_state(o->callbacks[i])) continue;
+        status = o->callbacks[i]->set_state(text, o->callbacks[i]->user);
     }
-    return GANTRY_OK;
+    return status;
 }
 
 gantry_status_t gantry__backup_restore(gantry_model_t *model, const gantry_fit_options_t *o,
                                        const gantry__position_t *position,
                                        const gantry_checkpoint_t *file) {
-    GANTRY__TRAIN_TRY(gantry__model_load_from(model, file, position->step > 0));
-    return set_states(o, file);
+    gantry_status_t status = GANTRY_OK;
+    if (file) status = gantry__model_load_from(model, o->backup, file, position->step > 0);
+    if (!model->worker) return status == GANTRY_OK ? set_states(model, o, file) : status;
+    GANTRY__TRAIN_TRY(gantry__worker_share_loaded(model, file, status));
+    GANTRY__TRAIN_TRY(gantry__worker_share_draws(model));
+    return agree(model, position, set_states(model, o, file));
 }

@@ -26,12 +26,14 @@ typedef struct gantry__position_t {
 /* Reads the counts of the shuffles of both data sets. */
 gantry_status_t gantry__position_take(gantry__position_t *position, gantry_dataset_t *batches,
                                       gantry_dataset_t *validation);
-/* Writes o->backup. */
+/* Writes o->backup. Of several processes, rank 0 writes and reads it, and all make these calls. */
 gantry_status_t gantry__backup_save(gantry_model_t *model, const gantry_fit_options_t *o,
                                     const gantry__position_t *position);
-/* Opens o->backup, if it exists, and reads where the training goes on; else *out_file is NULL. */
-gantry_status_t gantry__backup_open(const gantry_fit_options_t *o, gantry__position_t *position,
-                                    gantry_checkpoint_t **out_file);
+/* Opens o->backup, if it exists, and reads where the training goes on. *out_file is NULL in
+ * processes that do not read. */
+gantry_status_t gantry__backup_open(gantry_model_t *model, const gantry_fit_options_t *o,
+                                    gantry__position_t *position, gantry_checkpoint_t **out_file,
+                                    bool *out_exists);
 /* Sets the model, whose optimizer and metrics are built, and the states of callbacks. */
 gantry_status_t gantry__backup_restore(gantry_model_t *model, const gantry_fit_options_t *o,
                                        const gantry__position_t *position,
@@ -45,7 +47,8 @@ gantry_status_t gantry__backup_set_iterations(const gantry__position_t *position
 
 gantry_status_t gantry__model_save_with(gantry_model_t *model, const char *path, bool with_metrics,
                                         const gantry_checkpoint_text_t *texts, size_t text_count);
-gantry_status_t gantry__model_load_from(gantry_model_t *model,
+/* path: of the checkpoint, for errors. */
+gantry_status_t gantry__model_load_from(gantry_model_t *model, const char *path,
                                         const gantry_checkpoint_t *checkpoint, bool with_metrics);
 
 #endif

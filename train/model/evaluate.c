@@ -76,13 +76,21 @@ static gantry_status_t step_on(gantry_model_t *model, gantry__step_t step,
     return gantry_scope_end(scope);
 }
 
+static const char *name_call(gantry__step_t step) {
+    return step == GANTRY__STEP_PREDICT ? "gantry_model_predict" : "gantry_model_evaluate";
+}
+
 static gantry_status_t step_all(gantry_model_t *model, gantry__step_t step,
                                 gantry_dataset_iterator_t *iterator, take_fn take, void *user) {
     const gantry_array_t *batch;
     size_t count;
     bool end = false;
-    for (;;) {
+    for (bool is_first = true;; is_first = false) {
         GANTRY__TRAIN_TRY(gantry_dataset_iterator_next(iterator, &batch, &count, &end));
+        if (end && is_first)
+            return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                      "%s: the data set is empty; one with batches is accepted",
+                                      name_call(step));
         if (end) return GANTRY_OK;
         if (model->is_validated && gantry__model_is_stopped(model))
             return gantry__train_fail(GANTRY_CANCELLED, "the validation of model %s was stopped",
@@ -99,6 +107,9 @@ static gantry_status_t step_all(gantry_model_t *model, gantry__step_t step,
 static gantry_status_t run_over(gantry_model_t *model, gantry__step_t step,
                                 gantry_dataset_t *batches, take_fn take, void *user) {
     gantry_dataset_iterator_t *iterator;
+    if (!batches)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "%s: the data set is NULL; one is accepted", name_call(step));
     GANTRY__TRAIN_TRY(gantry_dataset_iterator_create(batches, &iterator));
     gantry_status_t status = step_all(model, step, iterator, take, user);
     gantry_dataset_iterator_release(iterator);

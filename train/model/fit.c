@@ -26,6 +26,7 @@ typedef struct fit_t {
     gantry__position_t position;
     gantry_checkpoint_t *resumed; /* the backup, until its state is set */
     bool stops;                   /* a callback ends the training */
+    bool is_resumed;              /* until the state of the backup is set */
     bool is_interrupted, has_backup;
 } fit_t;
 
@@ -165,8 +166,8 @@ static gantry_status_t run_steps(fit_t *fit, gantry_dataset_iterator_t *iterator
     bool end = false;
     /* with other processes, a process goes on until all have agreed to stop */
     for (int64_t step = 0; !fit->stops || fit->model->worker; ++step) {
-        fit->is_interrupted = gantry__model_is_stopped(fit->model);
-        if (fit->is_interrupted && !fit->model->worker) return GANTRY_OK;
+        fit->is_interrupted = !fit->model->worker && gantry__model_is_stopped(fit->model);
+        if (fit->is_interrupted) return GANTRY_OK;
         GANTRY__TRAIN_TRY(gantry_dataset_iterator_next(iterator, &batch, &count, &end));
         if (end) return check_end(fit, step, done);
         if (step < done) continue;
@@ -199,14 +200,16 @@ static gantry_status_t restore(fit_t *fit) {
         gantry__backup_restore(fit->model, &fit->options, &fit->position, fit->resumed);
     gantry_checkpoint_release(fit->resumed);
     fit->resumed = NULL;
+    fit->is_resumed = false;
     return status;
 }
 
 /* Makes all ready to go on from a backup, if there is one. */
 static gantry_status_t begin_resumed(fit_t *fit) {
     if (!fit->options.backup) return GANTRY_OK;
-    GANTRY__TRAIN_TRY(gantry__backup_open(&fit->options, &fit->position, &fit->resumed));
-    if (!fit->resumed) return GANTRY_OK;
+    GANTRY__TRAIN_TRY(gantry__backup_open(fit->model, &fit->options, &fit->position, &fit->resumed,
+                                          &fit->is_resumed));
+    if (!fit->is_resumed) return GANTRY_OK;
     fit->has_backup = true;
     fit->options.initial_epoch = fit->position.epoch;
     GANTRY__TRAIN_TRY(prepare_ahead(fit));
@@ -217,7 +220,7 @@ static gantry_status_t begin_resumed(fit_t *fit) {
 /* The callbacks of its begin were called for the epoch before the backup: its state is set after
  * them. */
 static gantry_status_t begin_epoch(fit_t *fit, int64_t epoch) {
-    if (!fit->resumed) fit->position.step = 0;
+    if (!fit->is_resumed) fit->position.step = 0;
     fit->position.epoch = epoch;
     if (fit->options.backup)
         GANTRY__TRAIN_TRY(
@@ -227,12 +230,12 @@ static gantry_status_t begin_epoch(fit_t *fit, int64_t epoch) {
     fit->progress.step = fit->position.step;
     GANTRY__TRAIN_TRY(call_epoch_begin(fit, epoch));
     GANTRY__TRAIN_TRY(gantry__model_reset_metrics(fit->model));
-    return fit->resumed ? restore(fit) : GANTRY_OK;
+    return fit->is_resumed ? restore(fit) : GANTRY_OK;
 }
 
 static gantry_status_t end_interrupted(fit_t *fit) {
     const char *backup = fit->options.backup;
-    if (fit->options.write && fit->options.is_terminal)
+    if (fit->progress.write && fit->options.is_terminal)
         fit->options.write("\n", fit->options.write_user);
     if (backup && fit->position.step > 0) GANTRY__TRAIN_TRY(save_backup(fit));
     return gantry__train_fail(
@@ -308,7 +311,7 @@ static gantry_status_t end_epoch(fit_t *fit, int64_t epoch) {
     if (fit->is_interrupted) return GANTRY_OK;
     gantry__fit_progress_show(&fit->progress, fit->names, fit->values, fit->value_count, true);
     gantry_status_t status = call_epoch_end(fit, epoch);
-    if (fit->model->worker) return agree_on_end(fit, epoch, status);
+    if (fit->model->worker) status = agree_on_end(fit, epoch, status);
     GANTRY__TRAIN_TRY(status);
     if (!fit->options.backup || fit->stops || epoch + 1 == fit->options.epochs) return GANTRY_OK;
     fit->position.epoch = epoch + 1;
@@ -334,7 +337,8 @@ static gantry_status_t run_epochs(fit_t *fit) {
         GANTRY__TRAIN_TRY(run_epoch(fit, epoch));
         if (fit->is_interrupted) return end_interrupted(fit);
     }
-    if (fit->has_backup) (void)remove(fit->options.backup);
+    if (fit->has_backup && gantry__worker_writes(fit->model->worker))
+        (void)remove(fit->options.backup);
     return GANTRY_OK;
 }
 
@@ -359,11 +363,6 @@ static gantry_status_t check_fit(const gantry_model_t *model, const gantry_datas
     if (!batches)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_model_fit: the data set is NULL; one is accepted");
-    if (o->backup && model->worker)
-        return gantry__train_fail(
-            GANTRY_UNIMPLEMENTED,
-            "gantry_model_fit: the backup %s of a training in several processes; gantry_model_checkpoint saves there",
-            o->backup);
     if (o->epochs < 0 || o->initial_epoch < 0)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,

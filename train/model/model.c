@@ -40,6 +40,7 @@ static gantry_status_t copy_strategy(gantry_model_t *model, const gantry_model_o
     model->devices = gantry__train_alloc(count, sizeof *model->devices);
     if (!model->devices) return GANTRY_RESOURCE_EXHAUSTED;
     model->replica_count = count;
+    model->has_nccl = o->strategy && o->strategy->has_nccl;
     for (size_t r = 0; r < count; ++r) {
         const char *device = o->strategy ? gantry_strategy_device(o->strategy, r) : o->device;
         if (device && !(model->devices[r] = gantry__train_strdup(device)))

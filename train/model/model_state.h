@@ -37,6 +37,7 @@ typedef struct gantry__step_body_t {
     gantry_model_t *model;
     gantry__step_t step;
     bool has_weights; /* of samples */
+    int64_t rows;     /* of the batch for which the step is traced; 0: not known */
 } gantry__step_body_t;
 
 typedef struct gantry__worker_t gantry__worker_t;
@@ -52,6 +53,7 @@ struct gantry_model_t {
     char *message;
     char **devices; /* of replicas; an entry may be NULL: no request */
     size_t replica_count;
+    bool has_nccl;           /* the strategy reduces by NCCL */
     double *replica_weights; /* shares of a batch; NULL: equal */
     gantry_layer_t **layers;
     size_t layer_count, layer_capacity;
@@ -137,6 +139,9 @@ gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
                                    gantry_scope_t *scope, const gantry_array_t *batch, size_t count,
                                    const gantry_tensor_t **out_result);
 
+/* Refuses labels that name no class, and words that an embedding does not have. */
+gantry_status_t gantry__model_check_ranges(const gantry_model_t *model, gantry__step_t step,
+                                           const gantry_array_t *batch);
 /* Of a model that checks numerics: refuses numbers of a batch that are not finite. */
 gantry_status_t gantry__model_check_finite(const gantry_model_t *model, const gantry_array_t *batch,
                                            size_t count);

@@ -167,7 +167,8 @@ static void reduce_bucket(gantry__step_call_t *c, size_t bucket) {
     const gantry__all_reduce_t call = {.scope = c->scope,
                                        .devices = c->model->devices,
                                        .value_count = c->replica_count,
-                                       .sum_count = c->model->replica_count};
+                                       .sum_count = c->model->replica_count,
+                                       .has_nccl = c->model->has_nccl};
     tensor **sums = gantry__train_alloc(call.sum_count, sizeof *sums);
     if (!sums) {
         gantry__step_note(c, GANTRY_RESOURCE_EXHAUSTED);
@@ -227,7 +228,8 @@ void gantry__step_train_replicas(gantry__step_call_t *c) {
     if (c->bucket_count > 0 && !gantry__step_has_failed(c)) reduce_bucket(c, c->bucket_count - 1);
     for (size_t t = 0; t < count; ++t) gantry__step_end_replica(c, &c->replicas[t]);
     if (!c->model->runs_eagerly)
-        gantry__strategy_log_reduction(c->model->runtime, c->trained_count, c->bucket_count);
+        gantry__strategy_log_reduction(c->model->runtime, c->model->has_nccl, c->trained_count,
+                                       c->bucket_count);
 }
 
 /* ---- variables that are not trained ---- */

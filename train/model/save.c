@@ -12,11 +12,12 @@
 #include "train/model/backup.h"
 #include "train/model/draws.h"
 #include "train/model/worker.h"
+#include "train/optimizer/optimizer_state.h"
 
 enum { NAME_BYTES = 32 };
 
-/* In the text of a file: how many processes trained the model. */
-static const char processes_name[] = "processes";
+/* Texts of a file: how many processes trained the model, and whose state it has. */
+static const char processes_name[] = "processes", optimizer_name[] = "optimizer";
 
 /* What the entries have beside weights. */
 typedef struct parts_t {
@@ -29,6 +30,8 @@ typedef struct entries_t {
     char *names; /* of the optimizer's and the metrics' */
     gantry_variable_t **state;
     int64_t *draws;
+    gantry_checkpoint_text_t *texts;
+    char processes[NAME_BYTES];
     size_t count, state_count; /* state_count: of all replicas */
 } entries_t;
 
@@ -37,6 +40,7 @@ static void entries_deinit(entries_t *e) {
     gantry__train_free(e->names);
     gantry__train_free((void *)e->state);
     gantry__train_free(e->draws);
+    gantry__train_free(e->texts);
 }
 
 static gantry_status_t list_state(const gantry_model_t *model, entries_t *e) {
@@ -101,6 +105,22 @@ static gantry_status_t add_draws(const gantry_model_t *model, entries_t *e) {
     return GANTRY_OK;
 }
 
+/* Copies the caller's texts, and adds the number of processes and the optimizer's name. */
+static gantry_status_t list_texts(const gantry_model_t *model, entries_t *e,
+                                  const gantry_checkpoint_text_t *texts, size_t *count) {
+    e->texts = gantry__train_alloc(*count + 2, sizeof *e->texts);
+    if (!e->texts) return GANTRY_RESOURCE_EXHAUSTED;
+    memcpy(e->texts, texts, *count * sizeof *texts);
+    if (model->worker) {
+        (void)snprintf(e->processes, sizeof e->processes, "%zu", model->worker->communicator.size);
+        e->texts[(*count)++] = (gantry_checkpoint_text_t){processes_name, e->processes};
+    }
+    if (e->state_count > 0)
+        e->texts[(*count)++] =
+            (gantry_checkpoint_text_t){optimizer_name, model->optimizer->rule->name};
+    return GANTRY_OK;
+}
+
 static gantry_status_t check_saved(const gantry_model_t *model, const char *path,
                                    const char *call) {
     GANTRY__TRAIN_TRY(gantry__model_check(model, call));
@@ -119,9 +139,10 @@ gantry_status_t gantry__model_save_with(gantry_model_t *model, const char *path,
     entries_t e;
     gantry_status_t status = entries_init(model, 0, (parts_t){true, with_metrics}, &e);
     if (status == GANTRY_OK) status = add_draws(model, &e);
+    if (status == GANTRY_OK) status = list_texts(model, &e, texts, &text_count);
     gantry_scope_t *scope = status == GANTRY_OK ? gantry__model_scope(model, NULL, 0) : NULL;
     if (scope) {
-        status = gantry_checkpoint_save(scope, path, e.list, e.count, texts, text_count);
+        status = gantry_checkpoint_save(scope, path, e.list, e.count, e.texts, text_count);
         if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
         status = gantry_scope_end(scope);
     } else if (status == GANTRY_OK) {
@@ -132,18 +153,14 @@ gantry_status_t gantry__model_save_with(gantry_model_t *model, const char *path,
 }
 
 static gantry_status_t save_to(gantry_model_t *model, const char *path) {
-    char processes[32];
-    const size_t size = model->worker ? model->worker->communicator.size : 0;
-    (void)snprintf(processes, sizeof processes, "%zu", size);
-    const gantry_checkpoint_text_t texts[] = {{"format", "gantry"}, {processes_name, processes}};
-    return gantry__model_save_with(model, path, false, texts, size ? 2 : 1);
+    const gantry_checkpoint_text_t text = {"format", "gantry"};
+    return gantry__model_save_with(model, path, false, &text, 1);
 }
 
 gantry_status_t gantry_model_save(gantry_model_t *model, const char *path) {
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_save"));
     gantry__worker_begin(model->worker);
     gantry_status_t status = check_saved(model, path, "gantry_model_save");
-    if (status == GANTRY_OK && model->worker) status = gantry__worker_align_draws(model);
     if (status == GANTRY_OK && gantry__worker_writes(model->worker)) status = save_to(model, path);
     return gantry__worker_end(model->worker, status);
 }
@@ -186,9 +203,23 @@ static gantry_status_t check_processes(const gantry_model_t *model, const char *
         path, given, wanted);
 }
 
-gantry_status_t gantry__model_load_from(gantry_model_t *model,
+/* The variables of optimizers have numbers, so that only a name tells them apart. */
+static gantry_status_t check_optimizer(const gantry_model_t *model, const char *path,
+                                       const gantry_checkpoint_t *checkpoint) {
+    const char *given = gantry_checkpoint_text(checkpoint, optimizer_name),
+               *wanted = model->optimizer->rule->name;
+    if (!given || strcmp(given, wanted) == 0) return GANTRY_OK;
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "%s has the state of optimizer %.100s; model %s accepts that of %s, and without gantry_model_compile the weights alone",
+        path, given, model->name, wanted);
+}
+
+gantry_status_t gantry__model_load_from(gantry_model_t *model, const char *path,
                                         const gantry_checkpoint_t *checkpoint, bool with_metrics) {
     const parts_t parts = {model->optimizer && has_state(checkpoint), with_metrics};
+    GANTRY__TRAIN_TRY(check_processes(model, path, checkpoint));
+    if (parts.with_state) GANTRY__TRAIN_TRY(check_optimizer(model, path, checkpoint));
     if (parts.with_state) GANTRY__TRAIN_TRY(gantry__model_build_optimizer(model));
     for (size_t r = 0; r < model->replica_count; ++r)
         GANTRY__TRAIN_TRY(restore(model, checkpoint, r, parts));
@@ -199,8 +230,7 @@ static gantry_status_t load_file(gantry_model_t *model, const char *path, bool *
     gantry_checkpoint_t *checkpoint;
     GANTRY__TRAIN_TRY(gantry_checkpoint_open(path, &checkpoint));
     *out_with_state = model->optimizer && has_state(checkpoint);
-    gantry_status_t status = check_processes(model, path, checkpoint);
-    if (status == GANTRY_OK) status = gantry__model_load_from(model, checkpoint, false);
+    gantry_status_t status = gantry__model_load_from(model, path, checkpoint, false);
     gantry_checkpoint_release(checkpoint);
     return status;
 }
@@ -213,6 +243,6 @@ gantry_status_t gantry_model_load(gantry_model_t *model, const char *path) {
     if (status == GANTRY_OK && gantry__worker_writes(model->worker))
         status = load_file(model, path, &with_state);
     if (model->worker) status = gantry__worker_share_loaded(model, with_state, status);
-    if (model->worker && status == GANTRY_OK) status = gantry__worker_align_draws(model);
+    if (model->worker && status == GANTRY_OK) status = gantry__worker_share_draws(model);
     return gantry__worker_end(model->worker, status);
 }

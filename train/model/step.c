@@ -10,7 +10,6 @@
 #include "train/loss/mask.h"
 #include "train/metric/metric_state.h"
 #include "train/model/worker.h"
-#include "train/optimizer/optimizer_slices.h"
 
 typedef const gantry_tensor_t tensor;
 
@@ -76,7 +75,7 @@ static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica) {
     gantry_loss_options_t options = model->loss_options;
     gantry__numerics_enter(model->numerics, "the loss");
     tensor *labels = part_of(c, scope, c->batch[model->input_count], replica);
-    tensor *logits = gantry__logits_find(&replica->logits, replica->output);
+    tensor *logits = gantry__logits_find(&replica->logits, replica->output, labels);
     options.struct_size = sizeof options;
     if (logits) options.from_logits = true;
     if (c->sample_weights) options.sample_weights = part_of(c, scope, c->sample_weights, replica);
@@ -95,37 +94,6 @@ static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica) {
     replica->loss = loss;
 }
 
-/* Slices of a variable whose update touches all rows are made dense, and those of a row are added
- * where an optimizer squares them: the numbers do not depend on the form of a gradient. */
-static void settle_slices(gantry__step_call_t *c, gantry__replica_t *replica) {
-    for (size_t i = 0; i < c->trained_count; ++i) {
-        gantry_gradient_t *gradient = &replica->slices[i];
-        bool adds_rows;
-        if (!gradient->values) continue;
-        if (!gantry__train_profits_by_slices(c->model->optimizer, replica->sources[i].variable,
-                                             &adds_rows))
-            *gradient =
-                (gantry_gradient_t){.dense = gantry_gradient_to_dense(replica->scope, gradient)};
-        else if (adds_rows)
-            (void)gantry_gradient_sum_rows(replica->scope, gradient, gradient);
-    }
-}
-
-static void keep_slices(gantry_scope_t *scope, tensor **part) {
-    if (*part) *part = gantry_scope_keep(scope, *part);
-}
-
-static void differentiate_to_slices(gantry__step_call_t *c, gantry__replica_t *replica) {
-    if (gantry_tape_gradient_slices(replica->tape, replica->loss, NULL, replica->sources,
-                                    c->trained_count, NULL, replica->slices) == GANTRY_OK)
-        settle_slices(c, replica);
-    for (size_t i = 0; i < c->trained_count; ++i) {
-        keep_slices(replica->scope, &replica->slices[i].dense);
-        keep_slices(replica->scope, &replica->slices[i].values);
-        keep_slices(replica->scope, &replica->slices[i].indices);
-    }
-}
-
 static void differentiate_to_tensors(gantry__step_call_t *c, gantry__replica_t *replica) {
     (void)gantry_tape_gradient(replica->tape, replica->loss, NULL, replica->sources,
                                c->trained_count, NULL, replica->gradients);
@@ -139,7 +107,7 @@ static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica) {
     gantry_numerics_t *numerics = c->model->numerics;
     gantry__numerics_set_tape(numerics, replica->tape);
     if (c->uses_slices)
-        differentiate_to_slices(c, replica);
+        gantry__step_differentiate_slices(c, replica);
     else
         differentiate_to_tensors(c, replica);
     gantry__numerics_set_tape(numerics, NULL);
@@ -342,18 +310,6 @@ static gantry_status_t init_replica(gantry__step_call_t *c, size_t r) {
     return GANTRY_OK;
 }
 
-/* Gradients of several replicas, or processes, are added as dense ones. */
-static bool can_use_slices(const gantry_model_t *model, gantry__step_t step) {
-    bool adds_rows, profits = false;
-    if (step != GANTRY__STEP_TRAIN || model->replica_count > 1 || model->worker) return false;
-    for (size_t i = 0; i < model->variable_count; ++i) {
-        if (model->variables[i].weight->is_trained)
-            profits |= gantry__train_profits_by_slices(model->optimizer,
-                                                       model->variables[i].copies[0], &adds_rows);
-    }
-    return profits;
-}
-
 gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_body_t *body,
                                   gantry_scope_t *scope, tensor *const *inputs) {
     gantry_model_t *model = body->model;
@@ -363,7 +319,6 @@ gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_bod
     if (model->worker && body->step != GANTRY__STEP_PREDICT)
         c->share = inputs[model->input_count + 1 + body->has_weights];
     c->rows = batch_of(inputs[0]);
-    c->uses_slices = can_use_slices(model, body->step);
     for (size_t i = 0; i < variables; ++i)
         c->trained_count += model->variables[i].weight->is_trained;
     c->replicas = gantry__train_alloc(all, sizeof *c->replicas);
@@ -372,8 +327,11 @@ gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_bod
     c->bucket_ends = gantry__train_alloc(variables, sizeof *c->bucket_ends);
     c->reduced = gantry__train_alloc(all * variables, sizeof *c->reduced);
     c->variables = gantry__train_alloc(variables, sizeof *c->variables);
-    if (!c->replicas || !c->list || !c->order || !c->bucket_ends || !c->reduced || !c->variables)
+    c->slice_use = gantry__train_alloc(variables, sizeof *c->slice_use);
+    if (!c->replicas || !c->list || !c->order || !c->bucket_ends || !c->reduced || !c->variables ||
+        !c->slice_use)
         return GANTRY_RESOURCE_EXHAUSTED;
+    gantry__step_choose_slices(c, body->rows);
     /* a replica without rows does nothing */
     for (size_t r = 0; r < all && (r == 0 || first_row(c, r) < c->rows); ++r) {
         c->replica_count = r + 1;
@@ -397,6 +355,7 @@ void gantry__step_deinit(gantry__step_call_t *c) {
     gantry__train_free(c->bucket_ends);
     gantry__train_free((void *)c->reduced);
     gantry__train_free((void *)c->variables);
+    gantry__train_free(c->slice_use);
 }
 
 /* ---- tracing and calling ---- */
@@ -412,8 +371,10 @@ static gantry_status_t trace_step(gantry_model_t *model, gantry__step_t step,
                                                .runs_eagerly = model->runs_eagerly};
     gantry__step_body_t *body = &model->bodies[step];
     gantry_input_spec_t specs[GANTRY_MAX_COMPONENTS + 1];
-    *body = (gantry__step_body_t){
-        .model = model, .step = step, .has_weights = count > model->input_count + 1};
+    *body = (gantry__step_body_t){.model = model,
+                                  .step = step,
+                                  .has_weights = count > model->input_count + 1,
+                                  .rows = batch[0].shape.dims[0]};
     for (size_t i = 0; i < count; ++i) {
         specs[i] = (gantry_input_spec_t){.dtype = batch[i].dtype, .shape = batch[i].shape};
         specs[i].shape.dims[0] = -1;
@@ -441,7 +402,7 @@ gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__s
                 model->name, i, (long long)(batch[i].shape.rank < 1 ? -1 : batch[i].shape.dims[0]),
                 (long long)batch[0].shape.dims[0]);
     }
-    return GANTRY_OK;
+    return gantry__model_check_ranges(model, step, batch);
 }
 
 /* The step's inputs, whose number becomes *count: arrays, then this process's share. */

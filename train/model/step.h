@@ -7,6 +7,7 @@
 
 #include "train/loss/logits.h"
 #include "train/model/model_state.h"
+#include "train/optimizer/optimizer_slices.h"
 #include "train/tape/backprop.h"
 
 /* The work of one replica. */
@@ -41,7 +42,8 @@ typedef struct gantry__step_call_t {
     size_t *order;        /* these, as the backward pass completes their gradients */
     size_t *bucket_ends;  /* of each bucket the end of its variables in `order` */
     size_t bucket_count;
-    bool uses_slices; /* one replica, and the optimizer profits by them */
+    bool uses_slices;               /* some of slice_use are not dense */
+    gantry__slice_use_t *slice_use; /* of each trained variable's gradient */
     /* room: tensors to join, gradients by replica and trained variable */
     const gantry_tensor_t **list;
     const gantry_tensor_t **reduced;
@@ -71,6 +73,13 @@ bool gantry__step_has_failed(const gantry__step_call_t *c);
 void gantry__step_train_replicas(gantry__step_call_t *c);
 /* The mean, by rows, of the new values of a variable that is not trained. */
 const gantry_tensor_t *gantry__step_mean_update(gantry__step_call_t *c, size_t variable);
+
+/* ---- gradients that are slices: step_slices.c ---- */
+
+/* Fills slice_use for batches of so many rows. */
+void gantry__step_choose_slices(gantry__step_call_t *c, int64_t rows);
+/* The gradients of a step that uses slices, in replica->slices. */
+void gantry__step_differentiate_slices(gantry__step_call_t *c, gantry__replica_t *replica);
 
 /* ---- several processes: worker_step.c ---- */
 

@@ -45,10 +45,11 @@ static const kind_row_t rows[GANTRY__WORKER_KINDS] = {
                              "gantry_model_load",
                              {"variables to load", NULL, NULL, NULL},
                              "each compiles the same model"},
-    [GANTRY__WORKER_DRAWS] = {"saves or loads",
-                              "the positions of random numbers",
-                              {"places of random numbers (layers by replicas)", NULL, NULL, NULL},
-                              "each has the same layers and number of replicas"},
+    [GANTRY__WORKER_BACKUP] = {"is at a backup",
+                               "a backup",
+                               {"as the epoch of its backup", "as the step of its backup", NULL,
+                                NULL},
+                               "each trains alike"},
     [GANTRY__WORKER_END] = {"is at the end of a call", "the end of a call", {NULL}, ""},
 };
 

@@ -24,7 +24,7 @@ typedef enum gantry__worker_kind_t {
     GANTRY__WORKER_METRICS,
     GANTRY__WORKER_EPOCH,
     GANTRY__WORKER_LOAD,
-    GANTRY__WORKER_DRAWS,
+    GANTRY__WORKER_BACKUP,
     GANTRY__WORKER_END, /* of a public call */
     GANTRY__WORKER_KINDS
 } gantry__worker_kind_t;
@@ -44,6 +44,7 @@ struct gantry__worker_t {
     uint64_t *table;                      /* what each process says, to name the one that differs */
     bool is_told;                         /* all processes have this call's error */
     uint64_t step;                        /* of training, from 1 */
+    uint64_t drawn_steps;                 /* of this training and those before, by draws.h */
     uint64_t tested_batches, tested_rows; /* since the metrics were reset */
     /* the values of all variables, one behind another: gradients of trained ones, new values of the
      * others; then for each variable whether it has any, and whether a process has failed */
@@ -112,9 +113,8 @@ gantry_status_t gantry__worker_share_weights(gantry_model_t *model, gantry_statu
 /* Rank 0 has loaded a file; all processes get its weights and, if it has them, the optimizer's. */
 gantry_status_t gantry__worker_share_loaded(gantry_model_t *model, bool with_state,
                                             gantry_status_t status);
-/* The generators of dropout go on where those of rank 0 are, whose part of a batch is the largest:
- * a file has the positions of rank 0 alone. Before a save, and behind a load. */
-gantry_status_t gantry__worker_align_draws(gantry_model_t *model);
+/* Rank 0 has loaded a file; the generators of all processes go on in the step that it has. */
+gantry_status_t gantry__worker_share_draws(gantry_model_t *model);
 /* The metrics' variables become the sums over all processes. */
 gantry_status_t gantry__worker_join_metrics(gantry_model_t *model);
 /* After they were read: they count in rank 0 alone. */

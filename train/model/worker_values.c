@@ -161,21 +161,13 @@ gantry_status_t gantry__worker_share_loaded(gantry_model_t *model, bool with_sta
 
 /* ---- random numbers ---- */
 
-gantry_status_t gantry__worker_align_draws(gantry_model_t *model) {
+gantry_status_t gantry__worker_share_draws(gantry_model_t *model) {
     gantry__worker_t *worker = model->worker;
-    const size_t places = gantry__model_draw_places(model);
-    gantry__worker_call_t call = {.kind = GANTRY__WORKER_DRAWS, .values = {places}};
-    uint64_t *positions = gantry__train_alloc(places, sizeof *positions);
-    call.status =
-        positions ? gantry__model_get_positions(model, positions) : GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status = gantry__worker_agree(worker, &call);
-    if (status == GANTRY_OK)
-        status = gantry__worker_broadcast(worker, positions, places * sizeof *positions,
-                                          gantry__worker_say(worker, call.kind).text);
-    if (status == GANTRY_OK && worker->communicator.rank > 0)
-        status = gantry__model_set_positions(model, positions);
-    gantry__train_free(positions);
-    return status;
+    gantry__worker_call_t call = {.kind = GANTRY__WORKER_LOAD};
+    call.status = gantry__model_drawn_steps(model, &worker->drawn_steps);
+    GANTRY__TRAIN_TRY(gantry__worker_agree(worker, &call));
+    return gantry__worker_broadcast(worker, &worker->drawn_steps, sizeof worker->drawn_steps,
+                                    gantry__worker_say(worker, call.kind).text);
 }
 
 /* ---- metrics ---- */

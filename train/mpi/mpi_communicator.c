@@ -97,25 +97,58 @@ static gantry_status_t name_ranks(gantry__mpi_t *mpi) {
         "MPI_Allgather");
 }
 
-static gantry_status_t split_machines(gantry__mpi_t *mpi, size_t each) {
-    const int rank = (int)mpi->communicator.rank;
-    int leads;
-    GANTRY__TRAIN_TRY(
-        check_mpi(each ? MPI_Comm_split(mpi->world, rank / (int)each, rank, &mpi->machine)
-                       : MPI_Comm_split_type(mpi->world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL,
-                                             &mpi->machine),
-                  "MPI_Comm_split"));
-    (void)MPI_Comm_set_errhandler(mpi->machine, MPI_ERRORS_RETURN);
-    (void)MPI_Comm_rank(mpi->machine, &mpi->machine_rank);
-    leads = mpi->machine_rank == 0;
+static void free_comm(MPI_Comm *comm) {
+    if (*comm != MPI_COMM_NULL) (void)MPI_Comm_free(comm);
+}
+
+/* The processes of `machine` open their memory, or none does. */
+static gantry_status_t share_memory(gantry__mpi_t *mpi, MPI_Comm machine) {
+    char name[GANTRY__MACHINE_NAME_BYTES] = "";
+    int rank, size;
+    (void)MPI_Comm_rank(machine, &rank);
+    (void)MPI_Comm_size(machine, &size);
+    gantry_status_t status =
+        rank == 0 ? gantry__machine_make(&mpi->machine, (size_t)size, name) : GANTRY_OK;
+    (void)MPI_Bcast(name, sizeof name, MPI_BYTE, 0, machine);
+    if (rank > 0) status = gantry__machine_open(&mpi->machine, (size_t)rank, (size_t)size, name);
+    status = agree(mpi, status);
+    if (rank == 0) gantry__machine_unlink(name);
+    if (status != GANTRY_OK) gantry__machine_close(&mpi->machine);
+    return status;
+}
+
+static gantry_status_t join_leaders(gantry__mpi_t *mpi) {
+    const int leads = mpi->machine.rank == 0, rank = (int)mpi->communicator.rank;
     GANTRY__TRAIN_TRY(
         check_mpi(MPI_Comm_split(mpi->world, leads ? 0 : MPI_UNDEFINED, rank, &mpi->leaders),
                   "MPI_Comm_split"));
     if (mpi->leaders != MPI_COMM_NULL)
         (void)MPI_Comm_set_errhandler(mpi->leaders, MPI_ERRORS_RETURN);
-    mpi->communicator.local_rank = (size_t)mpi->machine_rank;
     return check_mpi(MPI_Allreduce(&leads, &mpi->machine_count, 1, MPI_INT, MPI_SUM, mpi->world),
                      "MPI_Allreduce");
+}
+
+/* each: how many ranks a machine has; 0: MPI says which share one. */
+static gantry_status_t join_machine(gantry__mpi_t *mpi, size_t each) {
+    const int rank = (int)mpi->communicator.rank;
+    MPI_Comm machine = MPI_COMM_NULL;
+    int local;
+    GANTRY__TRAIN_TRY(check_mpi(
+        each ? MPI_Comm_split(mpi->world, rank / (int)each, rank, &machine)
+             : MPI_Comm_split_type(mpi->world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine),
+        "MPI_Comm_split"));
+    (void)MPI_Comm_rank(machine, &local);
+    if (each != 1) mpi->communicator.local_rank = (size_t)local;
+    const gantry_status_t status = share_memory(mpi, machine);
+    free_comm(&machine);
+    return status;
+}
+
+/* Processes that cannot share memory (containers of one machine) are machines of their own. */
+static gantry_status_t split_machines(gantry__mpi_t *mpi, size_t each) {
+    gantry_status_t status = join_machine(mpi, each);
+    if (status == GANTRY_UNAVAILABLE && each != 1) status = join_machine(mpi, 1);
+    return status == GANTRY_OK ? join_leaders(mpi) : status;
 }
 
 static bool is_one_host(const gantry__mpi_t *mpi) {
@@ -144,7 +177,7 @@ static gantry_status_t begin(gantry__mpi_t *mpi, const gantry_mpi_options_t *opt
     gantry_mpi_options_t o;
     gantry_status_t status =
         gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_mpi_communicator: options");
-    if (status == GANTRY_OK && !(mpi->staging = gantry__train_alloc(GANTRY__MPI_STAGING_BYTES, 1)))
+    if (status == GANTRY_OK && !(mpi->staging = gantry__train_alloc(GANTRY__MACHINE_CHUNK, 1)))
         status = GANTRY_RESOURCE_EXHAUSTED;
     GANTRY__TRAIN_TRY(agree(mpi, status));
     GANTRY__TRAIN_TRY(name_ranks(mpi));
@@ -152,22 +185,20 @@ static gantry_status_t begin(gantry__mpi_t *mpi, const gantry_mpi_options_t *opt
     return o.is_unwatched ? GANTRY_OK : start_watch(mpi);
 }
 
-static void free_comm(MPI_Comm *comm) {
-    if (*comm != MPI_COMM_NULL) (void)MPI_Comm_free(comm);
-}
-
 /* With a lost process, MPI's calls would wait for it. */
 static void leave_mpi(gantry__mpi_t *mpi) {
     if (mpi->is_broken) return;
     free_comm(&mpi->leaders);
-    free_comm(&mpi->machine);
     free_comm(&mpi->world);
     if (mpi->finalizes) (void)MPI_Finalize();
 }
 
 static void mpi_release(gantry__mpi_t *mpi) {
     if (mpi->is_watched) gantry__watch_deinit(&mpi->watch);
-    if (!mpi->is_broken) gantry__train_free(mpi->staging);
+    if (!mpi->is_broken) {
+        gantry__train_free(mpi->staging);
+        gantry__machine_close(&mpi->machine);
+    }
     leave_mpi(mpi);
     gantry__train_free(mpi->ranks);
     gantry__train_free(mpi);
@@ -179,13 +210,13 @@ gantry_communicator_t *gantry_mpi_communicator(const gantry_mpi_options_t *optio
     gantry__mpi_t *mpi = gantry__train_alloc(1, sizeof *mpi);
     gantry_status_t status = agree(&first, mpi ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED);
     if (!mpi || status != GANTRY_OK) {
-        first.machine = first.leaders = MPI_COMM_NULL;
+        first.leaders = MPI_COMM_NULL;
         leave_mpi(&first);
         gantry__train_free(mpi);
         return NULL;
     }
     memcpy(mpi, &first, sizeof first);
-    mpi->machine = mpi->leaders = MPI_COMM_NULL;
+    mpi->leaders = MPI_COMM_NULL;
     mpi->communicator.user = mpi;
     if (begin(mpi, options) == GANTRY_OK) return &mpi->communicator;
     mpi_release(mpi);

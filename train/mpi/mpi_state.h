@@ -7,9 +7,8 @@
 #include <mpi.h>
 
 #include "train/base/fail.h"
+#include "train/mpi/machine.h"
 #include "train/mpi/watch.h"
-
-#define GANTRY__MPI_STAGING_BYTES ((size_t)8 << 20)
 
 /* Who a rank is. */
 typedef struct gantry__mpi_rank_t {
@@ -19,13 +18,13 @@ typedef struct gantry__mpi_rank_t {
 
 typedef struct gantry__mpi_t {
     gantry_communicator_t communicator; /* first: the caller's pointer */
-    /* all processes; those of a machine; the first of each machine (else MPI_COMM_NULL) */
-    MPI_Comm world, machine, leaders;
-    int machine_rank, machine_count;
+    MPI_Comm world, leaders; /* all processes; the first of each machine, else MPI_COMM_NULL */
+    gantry__machine_t machine;
+    int machine_count;
     gantry__mpi_rank_t *ranks;
     gantry__watch_t watch;
     bool is_watched, finalizes;
-    /* a copy of some numbers: MPI may still touch it after a call that was given up */
+    /* a copy of broadcast bytes: MPI may still touch it after a call that was given up */
     void *staging;
     bool is_broken;
     char why[GANTRY__TRAIN_MESSAGE_BYTES];

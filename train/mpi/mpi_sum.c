@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums over all processes, in three stages, so that each machine sends a number once:
  *
- *     machine A: ranks 0 1 2 3 ── add ──> rank 0 ─┐                ┌─> rank 0 ── hand back ──>
- *                                                 ├── all-reduce ──┤
- *     machine B: ranks 4 5 6 7 ── add ──> rank 4 ─┘                └─> rank 4 ── hand back ──>
+ *     machine A: ranks 0 1 2 3 ── shared memory ── rank 0 ─┐                ┌─ all read the sum
+ *                                                          ├── all-reduce ──┤
+ *     machine B: ranks 4 5 6 7 ── shared memory ── rank 4 ─┘                └─ all read the sum
  *
- * Every stage is one of MPI's calls that do not wait; between its tests the watch is asked. A call
- * that was given up stays with MPI for ever, and with it the staging memory. */
+ * Between machines MPI's calls are those that do not wait; there, and at the barriers of a machine,
+ * the watch is asked again and again. A call that was given up stays with MPI for ever, and with it
+ * its memory. */
 #define _POSIX_C_SOURCE 200809L
 #include <sched.h>
 #include <stdio.h>
@@ -16,6 +17,8 @@
 #include "train/mpi/mpi_state.h"
 
 #define GRACE_SECONDS 1.0
+#define SHORT_SECONDS 0.0005
+#define LONG_SECONDS 2.0
 
 static double now(void) {
     struct timespec time;
@@ -50,11 +53,20 @@ static gantry_status_t fail_of_rank(gantry__mpi_t *mpi, size_t rank, const char 
 
 /* ---- waiting ---- */
 
-/* Tests often at first; a process that waits for long leaves the processor to others. */
-static void pause_between(unsigned tests) {
-    const struct timespec nap = {.tv_nsec = 50000};
-    if (tests < 2000) return;
-    if (tests < 4000)
+typedef struct waiting_t {
+    unsigned tests;
+    double begin, give_up; /* 0: not yet */
+} waiting_t;
+
+/* Tests often; a process that waits for long leaves the processor to others. Where they have work,
+ * it gets the processor back after a time slice, 4 ms, so it does not yield at once. */
+static void pause_between(waiting_t *waiting) {
+    const struct timespec nap = {.tv_nsec = 200000};
+    if (++waiting->tests % 64 > 0) return;
+    if (waiting->begin == 0) waiting->begin = now();
+    const double seconds = now() - waiting->begin;
+    if (seconds < SHORT_SECONDS) return;
+    if (seconds < LONG_SECONDS)
         (void)sched_yield();
     else
         (void)nanosleep(&nap, NULL);
@@ -62,19 +74,32 @@ static void pause_between(unsigned tests) {
 
 /* A process that ended right behind its part of a call may have left all that the call needs, so
  * the call gets some more time. */
+static gantry_status_t keep_waiting(gantry__mpi_t *mpi, waiting_t *waiting, const char *what) {
+    const size_t gone = atomic_load(&mpi->watch.gone);
+    if (gone && waiting->give_up == 0) waiting->give_up = now() + GRACE_SECONDS;
+    if (gone && now() > waiting->give_up) return fail_of_rank(mpi, gone - 1, what);
+    pause_between(waiting);
+    return GANTRY_OK;
+}
+
 static gantry_status_t wait_for(gantry__mpi_t *mpi, int error, MPI_Request *request,
                                 const char *what) {
-    double give_up = 0;
+    waiting_t waiting = {0};
     int is_done = 0;
-    for (unsigned tests = 0; error == MPI_SUCCESS; ++tests) {
+    while (error == MPI_SUCCESS) {
         error = MPI_Test(request, &is_done, MPI_STATUS_IGNORE);
         if (is_done) return GANTRY_OK;
-        const size_t gone = atomic_load(&mpi->watch.gone);
-        if (gone && give_up == 0) give_up = now() + GRACE_SECONDS;
-        if (gone && now() > give_up) return fail_of_rank(mpi, gone - 1, what);
-        pause_between(tests);
+        GANTRY__TRAIN_TRY(keep_waiting(mpi, &waiting, what));
     }
     return fail_of_mpi(mpi, error, what);
+}
+
+static gantry_status_t pass_barrier(gantry__mpi_t *mpi, const char *what) {
+    waiting_t waiting = {0};
+    gantry__machine_arrive(&mpi->machine);
+    while (!gantry__machine_is_complete(&mpi->machine))
+        GANTRY__TRAIN_TRY(keep_waiting(mpi, &waiting, what));
+    return GANTRY_OK;
 }
 
 /* ---- sums ---- */
@@ -84,23 +109,28 @@ static MPI_Datatype type_of(gantry_dtype_t dtype) {
     return dtype == GANTRY_FLOAT64 ? MPI_DOUBLE : MPI_UINT64_T;
 }
 
-static gantry_status_t sum_chunk(gantry__mpi_t *mpi, int count, MPI_Datatype type,
-                                 const char *what) {
-    const bool leads = mpi->machine_rank == 0;
-    void *data = mpi->staging;
+static gantry_status_t sum_between_machines(gantry__mpi_t *mpi, size_t count, gantry_dtype_t dtype,
+                                            const char *what) {
     MPI_Request request;
-    int error;
-    if (mpi->machine_count < (int)mpi->communicator.size) {
-        error = MPI_Ireduce(leads ? MPI_IN_PLACE : data, leads ? data : NULL, count, type, MPI_SUM,
-                            0, mpi->machine, &request);
+    if (mpi->machine.rank == 0) {
+        const int error =
+            MPI_Iallreduce(MPI_IN_PLACE, gantry__machine_sum(&mpi->machine), (int)count,
+                           type_of(dtype), MPI_SUM, mpi->leaders, &request);
         GANTRY__TRAIN_TRY(wait_for(mpi, error, &request, what));
     }
-    if (leads && mpi->machine_count > 1) {
-        error = MPI_Iallreduce(MPI_IN_PLACE, data, count, type, MPI_SUM, mpi->leaders, &request);
-        GANTRY__TRAIN_TRY(wait_for(mpi, error, &request, what));
-    }
-    error = MPI_Ibcast(data, count, type, 0, mpi->machine, &request);
-    return wait_for(mpi, error, &request, what);
+    return pass_barrier(mpi, what);
+}
+
+static gantry_status_t sum_chunk(gantry__mpi_t *mpi, void *elements, size_t count,
+                                 gantry_dtype_t dtype, const char *what) {
+    const size_t bytes = count * gantry_dtype_size(dtype);
+    memcpy(gantry__machine_slot(&mpi->machine), elements, bytes);
+    GANTRY__TRAIN_TRY(pass_barrier(mpi, what));
+    gantry__machine_add(&mpi->machine, count, dtype);
+    GANTRY__TRAIN_TRY(pass_barrier(mpi, what));
+    if (mpi->machine_count > 1) GANTRY__TRAIN_TRY(sum_between_machines(mpi, count, dtype, what));
+    memcpy(elements, gantry__machine_sum(&mpi->machine), bytes);
+    return GANTRY_OK;
 }
 
 static gantry_status_t check_whole(const gantry__mpi_t *mpi) {
@@ -119,12 +149,10 @@ gantry_status_t gantry__mpi_all_reduce(void *user, void *elements, size_t count,
             gantry_dtype_name(dtype));
     if (mpi->communicator.size == 1) return GANTRY_OK;
     GANTRY__TRAIN_TRY(check_whole(mpi));
-    const size_t most = GANTRY__MPI_STAGING_BYTES / each;
+    const size_t most = GANTRY__MACHINE_CHUNK / each;
     for (size_t done = 0; done < count; done += most) {
         const size_t some = count - done < most ? count - done : most;
-        memcpy(mpi->staging, at, some * each);
-        GANTRY__TRAIN_TRY(sum_chunk(mpi, (int)some, type_of(dtype), what));
-        memcpy(at, mpi->staging, some * each);
+        GANTRY__TRAIN_TRY(sum_chunk(mpi, at, some, dtype, what));
         at += some * each;
     }
     return GANTRY_OK;
@@ -138,7 +166,7 @@ gantry_status_t gantry__mpi_broadcast(void *user, void *data, size_t bytes, size
     unsigned char *at = data;
     if (mpi->communicator.size == 1) return GANTRY_OK;
     GANTRY__TRAIN_TRY(check_whole(mpi));
-    const size_t most = GANTRY__MPI_STAGING_BYTES;
+    const size_t most = GANTRY__MACHINE_CHUNK;
     for (size_t done = 0; done < bytes; done += most) {
         const size_t some = bytes - done < most ? bytes - done : most;
         MPI_Request request;

@@ -91,10 +91,14 @@ static bool is_lone(const gantry_optimizer_t *optimizer, const gantry__train_mem
     return false;
 }
 
-bool gantry__train_profits_by_slices(const gantry_optimizer_t *optimizer,
-                                     const gantry_variable_t *variable, bool *out_adds_rows) {
+gantry__slice_use_t gantry__train_use_of_slices(const gantry_optimizer_t *optimizer,
+                                                const gantry_variable_t *variable, int64_t slices) {
     const gantry__train_member_t *member = gantry__train_find_member(optimizer, variable);
-    *out_adds_rows = optimizer->rule->size_of != NULL;
-    return member && member->elements >= GANTRY__TRAIN_LEAST_SPARSE &&
-           gantry__train_can_update_rows(optimizer) && is_lone(optimizer, member);
+    if (!member || member->elements < GANTRY__TRAIN_LEAST_SPARSE ||
+        !gantry__train_can_update_rows(optimizer) || !is_lone(optimizer, member))
+        return GANTRY__SLICES_DENSE;
+    const int64_t most =
+        gantry_variable_shape(variable)->dims[0] / GANTRY__TRAIN_LEAST_SPARSE_TIMES;
+    if (slices <= 0 || slices > most) return GANTRY__SLICES_DENSE;
+    return optimizer->rule->size_of ? GANTRY__SLICES_ADDED : GANTRY__SLICES_APART;
 }

@@ -5,8 +5,8 @@
 
 #include <gantry_train/optimizer.h>
 
-/* The least elements of a variable whose gradient a model gives as slices. The number of slices is
- * not known when a step is traced. Steps of an embedding and a Dense layer on 2 threads of a Zen 5
+/* The least elements of a variable whose gradient a model gives as slices, and how many times the
+ * slices' elements they must be. Steps of an embedding and a Dense layer on 2 threads of a Zen 5
  * that other work shared, in microseconds, with slices and dense:
  *
  *                                              SGD             Adagrad
@@ -14,12 +14,19 @@
  *          320   10,000 of 7 elements        17      24        27      44
  *        9,600   10,000 of 7                102     343       440     115
  *        9,600   20,000 of 64               371     598      1117     930
- *          320   1,000,000 of 64           25  50,000        42   110,000 */
+ *          320   1,000,000 of 64             25  50,000        42   110,000 */
 #define GANTRY__TRAIN_LEAST_SPARSE (INT64_C(1) << 20)
+#define GANTRY__TRAIN_LEAST_SPARSE_TIMES 4
 
-/* Whether it pays to give slices of the variable's gradient, and whether slices of one row must be
- * added before, so that the numbers are those of a dense gradient. */
-bool gantry__train_profits_by_slices(const gantry_optimizer_t *optimizer,
-                                     const gantry_variable_t *variable, bool *out_adds_rows);
+/* What a model does with the slices of a gradient. */
+typedef enum gantry__slice_use_t {
+    GANTRY__SLICES_DENSE = 0, /* makes them dense */
+    GANTRY__SLICES_APART = 1, /* gives them to the optimizer */
+    GANTRY__SLICES_ADDED = 2  /* first adds those of a row, which the optimizer squares */
+} gantry__slice_use_t;
+
+/* For a gradient of so many slices. */
+gantry__slice_use_t gantry__train_use_of_slices(const gantry_optimizer_t *optimizer,
+                                                const gantry_variable_t *variable, int64_t slices);
 
 #endif

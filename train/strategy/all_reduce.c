@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All-reduce over copies between devices, in one of two ways:
+/* All-reduce. Cards of NVIDIA's, each a replica, leave it to NCCL, if it is there: an op for each
+ * card, recorded one behind another. Else by copies between devices, in one of two ways:
  *
  *     whole   each replica adds all vectors. One step, no cutting and no joining: for two replicas,
  *             where it also moves the fewest bytes, and for short vectors
@@ -132,6 +133,38 @@ static void reduce_parts(const gantry__all_reduce_t *call, tensor *const *values
     pieces_deinit(&pieces);
 }
 
+/* ---- NCCL ---- */
+
+/* The op of each card needs those of the others: what uses a result comes behind all of them. */
+static void hold_together(const gantry__all_reduce_t *call, tensor **sums) {
+    gantry_scope_t *scope = gantry_scope_begin_after(call->scope, sums, call->sum_count);
+    if (!scope) {
+        (void)gantry__train_hand_on(call->scope, GANTRY_RESOURCE_EXHAUSTED);
+        return;
+    }
+    for (size_t r = 0; r < call->sum_count; ++r)
+        sums[r] = gantry_scope_keep(scope, gantry_identity(scope, sums[r]));
+    (void)gantry__train_end(call->scope, scope, NULL);
+}
+
+static void reduce_by_nccl(const gantry__all_reduce_t *call, tensor *const *values, tensor **sums) {
+    const gantry_attr_value_t attrs[] = {
+        {.name = "reduction", .kind = GANTRY_ATTR_STRING, .s = "sum"},
+        {.name = "num_devices", .kind = GANTRY_ATTR_INT, .i = (int64_t)call->sum_count},
+        {.name = "shared_name", .kind = GANTRY_ATTR_STRING, .s = "all_reduce"}};
+    for (size_t r = 0; r < call->sum_count; ++r) {
+        size_t count = 1;
+        tensor *sum = NULL;
+        gantry_scope_t *scope = begin_on(call, r);
+        if (!scope) return;
+        (void)gantry_scope_name_next(scope, "all_reduce");
+        (void)gantry_op_call(scope, "NcclAllReduce", &values[r], 1, attrs, 3, &sum, &count);
+        sums[r] = gantry__train_end(call->scope, scope, sum);
+        if (!sums[r]) return;
+    }
+    hold_together(call, sums);
+}
+
 /* ---- the choice ---- */
 
 void gantry__all_reduce(const gantry__all_reduce_t *call, tensor *const *values, tensor **sums) {
@@ -141,7 +174,10 @@ void gantry__all_reduce(const gantry__all_reduce_t *call, tensor *const *values,
     }
     const int64_t bytes = gantry_tensor_elements(values[0]) *
                           (int64_t)gantry_dtype_size(gantry_tensor_dtype(values[0]));
-    if (call->value_count <= 2 || bytes <= MOST_WHOLE_BYTES)
+    if (call->has_nccl && call->value_count == call->sum_count &&
+        gantry__train_is_float(gantry_tensor_dtype(values[0])))
+        reduce_by_nccl(call, values, sums);
+    else if (call->value_count <= 2 || bytes <= MOST_WHOLE_BYTES)
         reduce_whole(call, values, sums);
     else
         reduce_parts(call, values, sums);

@@ -13,11 +13,13 @@ typedef struct gantry__all_reduce_t {
     char *const *devices;  /* of each replica; an entry may be NULL: no request */
     size_t value_count;    /* replicas that have a vector: the first ones */
     size_t sum_count;      /* replicas that get the sum: these, and perhaps more */
+    bool has_nccl;         /* NcclAllReduce runs on all of these devices, which are cards apart */
 } gantry__all_reduce_t;
 
 /* Adds vectors of one type and size; values[r] lies on replica r. Writes sum_count tensors, NULLs
  * after a failure, which the scope keeps. The additions are in the order of the replicas, so the
- * bits depend on nothing but the values. */
+ * bits depend on nothing but the values; NCCL chooses an order of its own, by the cards and the
+ * size. */
 void gantry__all_reduce(const gantry__all_reduce_t *call, const gantry_tensor_t *const *values,
                         const gantry_tensor_t **sums);
 

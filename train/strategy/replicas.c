@@ -102,7 +102,8 @@ static void reduce_in(const gantry_strategy_t *strategy, gantry_scope_t *scope,
     const gantry__all_reduce_t call = {.scope = scope,
                                        .devices = strategy->devices,
                                        .value_count = strategy->count,
-                                       .sum_count = strategy->count};
+                                       .sum_count = strategy->count,
+                                       .has_nccl = strategy->has_nccl};
     tensor **vectors = gantry__train_alloc(2 * strategy->count, sizeof *vectors);
     if (!vectors) {
         (void)gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);

@@ -35,12 +35,46 @@ static void strategy_log(gantry_runtime_t *runtime, const gantry_strategy_t *str
     (void)gantry_runtime_log(runtime, GANTRY_LEVEL_INFO, text);
 }
 
-void gantry__strategy_log_reduction(gantry_runtime_t *runtime, size_t values, size_t packs) {
+void gantry__strategy_log_reduction(gantry_runtime_t *runtime, bool has_nccl, size_t values,
+                                    size_t packs) {
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     (void)snprintf(text, sizeof text,
-                   "batch_all_reduce: %zu all-reduces with algorithm = copy, num_packs = %zu",
-                   values, packs);
+                   "batch_all_reduce: %zu all-reduces with algorithm = %s, num_packs = %zu", values,
+                   has_nccl ? "nccl" : "copy", packs);
     (void)gantry_runtime_log(runtime, GANTRY_LEVEL_INFO, text);
+}
+
+/* ---- NCCL or copies ---- */
+
+/* Why a replica cannot take part in NCCL's all-reduce; NULL: it can. */
+static const char *reason_against_nccl(const gantry_strategy_t *strategy, gantry_runtime_t *runtime,
+                                       size_t replica) {
+    const gantry_logical_device_t *device, *before;
+    bool has_kernel = false;
+    if (gantry_find_logical_device(runtime, strategy->devices[replica], &device) != GANTRY_OK ||
+        gantry_op_has_kernel(runtime, "NcclAllReduce", device, GANTRY_FLOAT32, &has_kernel, NULL) !=
+            GANTRY_OK ||
+        !has_kernel)
+        return "has no kernel of NcclAllReduce: it is no NVIDIA card beside others, or NCCL is missing";
+    for (size_t r = 0; r < replica; ++r) {
+        if (gantry_find_logical_device(runtime, strategy->devices[r], &before) == GANTRY_OK &&
+            gantry_logical_device_physical(before) == gantry_logical_device_physical(device))
+            return "is a part of a card that has another replica";
+    }
+    return NULL;
+}
+
+static void choose_reduction(gantry_strategy_t *strategy, gantry_runtime_t *runtime) {
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    strategy->has_nccl = strategy->count > 1;
+    for (size_t r = 0; r < strategy->count && strategy->has_nccl; ++r) {
+        const char *reason = reason_against_nccl(strategy, runtime, r);
+        if (!reason) continue;
+        strategy->has_nccl = false;
+        (void)snprintf(text, sizeof text, "Gradients are reduced by copies between devices: %s %s",
+                       strategy->devices[r], reason);
+        (void)gantry_runtime_log(runtime, GANTRY_LEVEL_DEBUG, text);
+    }
 }
 
 /* ---- all devices of a type ---- */
@@ -118,6 +152,7 @@ gantry_strategy_t *gantry_mirrored_strategy(gantry_runtime_t *runtime, const cha
     if (!strategy) return NULL;
     if (fill(strategy, runtime, devices, count) == GANTRY_OK) {
         strategy_log(runtime, strategy);
+        choose_reduction(strategy, runtime);
         return strategy;
     }
     gantry_strategy_release(strategy);
@@ -132,8 +167,12 @@ static gantry_status_t copy_communicator(const gantry_communicator_t *given,
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
             "gantry_multi_worker_strategy: the communicator is NULL; one is accepted");
-    GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof *c, c, sizeof *c,
-                                            "gantry_multi_worker_strategy: the communicator"));
+    if (given->struct_size != sizeof *c)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_multi_worker_strategy: the communicator's struct_size is %u; %zu is accepted",
+            given->struct_size, sizeof *c);
+    *c = *given;
     if (!c->all_reduce || !c->broadcast)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -168,7 +207,11 @@ gantry_strategy_t *gantry_multi_worker_strategy(gantry_runtime_t *runtime,
     gantry_strategy_t *strategy = gantry__train_alloc(1, sizeof *strategy);
     if (!strategy) return NULL;
     strategy->communicator = copy;
-    if (fill_worker(strategy, runtime, devices, count) == GANTRY_OK) return strategy;
+    if (fill_worker(strategy, runtime, devices, count) == GANTRY_OK) {
+        strategy_log(runtime, strategy);
+        choose_reduction(strategy, runtime);
+        return strategy;
+    }
     gantry_strategy_release(strategy);
     return NULL;
 }

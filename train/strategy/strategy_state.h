@@ -8,6 +8,7 @@
 struct gantry_strategy_t {
     char **devices; /* full names, of this process */
     size_t count;
+    bool has_nccl;                      /* for gradients of all replicas */
     gantry_communicator_t communicator; /* size 0: there is one process */
 };
 
@@ -15,6 +16,7 @@ struct gantry_strategy_t {
 const gantry_communicator_t *gantry__strategy_communicator(const gantry_strategy_t *strategy);
 
 /* Writes the line of TensorFlow's batch_all_reduce to the log. */
-void gantry__strategy_log_reduction(gantry_runtime_t *runtime, size_t values, size_t packs);
+void gantry__strategy_log_reduction(gantry_runtime_t *runtime, bool has_nccl, size_t values,
+                                    size_t packs);
 
 #endif

@@ -112,14 +112,15 @@ gantry_status_t gantry__tape_number_variable(gantry_tape_t *tape, gantry_variabl
     return GANTRY_OK;
 }
 
-static gantry_status_t note_use(gantry_tape_t *tape, const gantry__use_t *use) {
+static gantry_status_t note_use(gantry_tape_t *tape, gantry__use_t use) {
     for (size_t i = 0; i < tape->inside_count; ++i) {
-        if (tape->inside[i].number == use->number) return GANTRY_OK;
+        if (tape->inside[i].number == use.number) return GANTRY_OK;
     }
     if (!gantry__train_grow(&tape->inside, tape->inside_count, &tape->inside_capacity,
                             sizeof *tape->inside))
         return GANTRY_RESOURCE_EXHAUSTED;
-    tape->inside[tape->inside_count++] = *use;
+    if (use.variable) use.assignments = gantry_variable_assignments(tape->scope, use.variable);
+    tape->inside[tape->inside_count++] = use;
     return GANTRY_OK;
 }
 
@@ -129,13 +130,12 @@ static gantry_status_t note_inside(gantry_tape_t *tape, const gantry_observation
     if (use.variable) {
         if (!gantry__tape_is_watched(tape, use.variable)) return GANTRY_OK;
         GANTRY__TRAIN_TRY(gantry__tape_number_variable(tape, use.variable, &use.number));
-        use.assignments = gantry_variable_assignments(tape->scope, use.variable);
-        return note_use(tape, &use);
+        return note_use(tape, use);
     }
     for (size_t i = 0; i < observation->input_count; ++i) {
         use.tensor = observation->inputs[i];
         use.number = gantry__pointer_map_find(&tape->numbers, use.tensor);
-        if (use.number != GANTRY__POINTER_MAP_NONE) GANTRY__TRAIN_TRY(note_use(tape, &use));
+        if (use.number != GANTRY__POINTER_MAP_NONE) GANTRY__TRAIN_TRY(note_use(tape, use));
     }
     return GANTRY_OK;
 }

@@ -282,9 +282,9 @@ static uint64_t control_complaints(char *out_text, uint32_t text_bytes) {
 /* With report=1, prints the objects that still live when the process ends. */
 __attribute__((destructor)) static void report_the_living(void) {
     static const char *const names[STAND_IN_KINDS] = {
-        "contexts", "streams",  "events",           "pieces of memory", "pieces of host memory",
-        "modules",  "programs", "cublasLt handles", "cublasLt objects", "uses of NVML",
-        "graphs"};
+        "contexts", "streams",      "events",           "pieces of memory", "pieces of host memory",
+        "modules",  "programs",     "cublasLt handles", "cublasLt objects", "uses of NVML",
+        "graphs",   "communicators"};
 
     for (int kind = 0; kind < STAND_IN_KINDS && machine.is_reporting; ++kind) {
         if (stand_in__live(kind) != 0) {

@@ -52,11 +52,12 @@ enum {
     STAND_IN_MEMORY,
     STAND_IN_HOST_MEMORY,
     STAND_IN_MODULES,
-    STAND_IN_PROGRAMS,   /* of NVRTC */
-    STAND_IN_BLAS,       /* handles of cublasLt */
-    STAND_IN_BLAS_PARTS, /* descriptions, layouts, preferences of cublasLt */
-    STAND_IN_MONITORS,   /* nvmlInit_v2 without nvmlShutdown */
-    STAND_IN_GRAPHS,     /* captured and executable graphs */
+    STAND_IN_PROGRAMS,      /* of NVRTC */
+    STAND_IN_BLAS,          /* handles of cublasLt */
+    STAND_IN_BLAS_PARTS,    /* descriptions, layouts, preferences of cublasLt */
+    STAND_IN_MONITORS,      /* nvmlInit_v2 without nvmlShutdown */
+    STAND_IN_GRAPHS,        /* captured and executable graphs */
+    STAND_IN_COMMUNICATORS, /* of NCCL */
     STAND_IN_KINDS,
     STAND_IN_FUNCTIONS = STAND_IN_KINDS /* end with their module; not counted */
 };

@@ -381,6 +381,7 @@ static inline bool given_visit(void *user, const gantry_tuning_record_t *record)
 #define given_gantry_status_t(c, name) GANTRY_NOT_FOUND
 #define given_gantry_log_level_t(c, name) GANTRY_LEVEL_INFO
 #define given_gantry_device_policy_t(c, name) GANTRY_POLICY_SILENT
+#define given_gantry_log_level_t(c, name) GANTRY_LEVEL_INFO
 #define given_gantry_placement_mode_t(c, name) GANTRY_PLACEMENT_PREFER
 #define given_gantry_explain_form_t(c, name) GANTRY_EXPLAIN_TEXT
 #define given_gantry_placement_reason_t(c, name) GANTRY_PLACED_EXPLICIT

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train_heap.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
 #include <stdatomic.h>
+#include <stdint.h>
+
+#include <cmocka.h>
 
 static atomic_long live, count, fail_at = -1;
 
@@ -27,4 +32,18 @@ void *__wrap_gantry__train_reallocate(void *ptr, size_t new_bytes) {
     void *grown = __real_gantry__train_reallocate(ptr, new_bytes);
     if (grown && !ptr) atomic_fetch_add(&live, 1);
     return grown;
+}
+
+long train_heap_fail_each(const char *name, gantry_status_t (*work)(void *user), void *user) {
+    for (long n = 0;; ++n) {
+        train_heap_reset(n);
+        const gantry_status_t status = work(user);
+        const bool is_whole = train_heap_count() <= n;
+        if (train_heap_live() != 0) fail_msg("%s: allocation %ld fails, and leaks", name, n);
+        if (status != (is_whole ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED))
+            fail_msg("%s: allocation %ld fails, and the status is %s: %s", name, n,
+                     gantry_status_name(status), gantry_last_message());
+        train_heap_reset(-1);
+        if (is_whole) return n;
+    }
 }

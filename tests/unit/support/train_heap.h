@@ -10,10 +10,16 @@
 
 #include <stddef.h>
 
+#include <gantry/gantry.h>
+
 void train_heap_reset(long fail_at);
 /* Blocks that live; may be negative if blocks of before the reset were freed. */
 long train_heap_live(void);
 /* Allocations since the reset, and whether one of them failed. */
 long train_heap_count(void);
+/* Runs work until it is OK: in run n, allocation n fails, and work must return ResourceExhausted.
+ * After each run no block of it lives. Returns the number of runs with a failure. Later allocations
+ * do not fail. Fails the test that calls it, with name. */
+long train_heap_fail_each(const char *name, gantry_status_t (*work)(void *user), void *user);
 
 #endif

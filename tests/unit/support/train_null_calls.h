@@ -19,10 +19,12 @@
 #define RESULT_gantry_metric_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
 #define RESULT_gantry_mirrored_variable_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
 #define RESULT_gantry_model_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
+#define RESULT_gantry_numerics_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
 #define RESULT_gantry_optimizer_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
 #define RESULT_gantry_schedule_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
 #define RESULT_gantry_strategy_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
 #define RESULT_gantry_tape_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
+#define RESULT_gantry_numerics_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
 #define RESULT_gantry_generator_t_p(call) ((void)(call))
 #define RESULT_void_p(call) ((void)(call))
 
@@ -154,6 +156,12 @@ static inline const gantry_source_t *given_source(null_call_t *c) {
     return sources;
 }
 
+static inline gantry_gradient_t *given_gradients(null_call_t *c) {
+    static gantry_gradient_t gradients[2];
+    gradients[0] = gradients[1] = (gantry_gradient_t){.dense = given_tensor(c)};
+    return gradients;
+}
+
 /* ---- functions that calls take ---- */
 
 static inline double given_rate(int64_t epoch, double rate, void *user) {
@@ -253,6 +261,9 @@ GIVEN(const gantry_mirrored_variable_t *, const_gantry_mirrored_variable_t_p, gi
 GIVEN(const gantry_communicator_t *, const_gantry_communicator_t_p, &given_communicator)
 GIVEN(gantry_tape_t *, gantry_tape_t_p, given_tape(c))
 GIVEN(const gantry_source_t *, const_gantry_source_t_p, given_source(c))
+GIVEN(gantry_gradient_t *, gantry_gradient_t_p, given_gradients(c))
+GIVEN(const gantry_gradient_t *, const_gantry_gradient_t_p, given_gradients(c))
+GIVEN(gantry_numerics_t *, gantry_numerics_t_p, gantry_check_numerics_begin(given_scope(c)))
 GIVEN(gantry_callback_t *, gantry_callback_t_p, gantry_early_stopping(NULL))
 GIVEN(gantry_checkpoint_t *, gantry_checkpoint_t_p, given_checkpoint())
 GIVEN(const gantry_checkpoint_t *, const_gantry_checkpoint_t_p, given_checkpoint())

@@ -400,6 +400,177 @@ static void other_assignments_do_no_harm(void **state) {
     assert_int_equal(trace_once(assigned_before), GANTRY_OK);
 }
 
+/* ---- more tapes ---- */
+
+/* Two gradients of one tape: the bodies run again for each. What nothing uses has zeros. */
+static void take_twice(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
+    step_t *step = user;
+    const gantry_gradient_options_t zeros = {.zeros_where_unconnected = true};
+    gantry_source_t sources[CONTROL_SOURCES];
+    step->env.x = inputs[0];
+    step->env.a = inputs[1];
+    step->env.b = inputs[2];
+    list_sources(&step->env, sources);
+    gantry_tape_t *tape = gantry_tape_begin(scope, &(gantry_tape_options_t){.persistent = true});
+    for (int i = 0; i < CONTROL_TENSORS; ++i) (void)gantry_tape_watch(tape, sources[i].tensor);
+    tensor *y = step->run(scope, &step->env);
+    (void)gantry_tape_gradient(tape, y, NULL, sources, CONTROL_SOURCES, &zeros, outputs);
+    (void)gantry_tape_gradient(tape, gantry_mul(scope, y, y), NULL, sources, CONTROL_SOURCES,
+                               &zeros, outputs + CONTROL_SOURCES);
+    gantry_tape_end(tape);
+}
+
+static void expect_twice(const control_case_t *given, tensor *const *outputs) {
+    double y, first[3], second[3], value = 0;
+    (void)train_bytes(&given->y, (unsigned char *)&y);
+    for (int i = 0; i < CONTROL_SOURCES; ++i) {
+        assert_int_equal(gantry_tensor_read(outputs[i], first, sizeof first), GANTRY_OK);
+        assert_int_equal(gantry_tensor_read(outputs[CONTROL_SOURCES + i], second, sizeof second),
+                         GANTRY_OK);
+        for (int k = 0; k < 3; ++k) {
+            assert_true(fabs(second[k] - 2 * y * first[k]) < 1e-12);
+            value += fabs(first[k]);
+        }
+    }
+    assert_true(value > 0.1);
+}
+
+static void persistent_tape_gives_several(void **state) {
+    (void)state;
+    step_t step = {.given = &control_cases[9], .run = loop_of_fixed_length};
+    gantry_input_spec_t specs[CONTROL_TENSORS];
+    gantry_function_t *function;
+    tensor *inputs[CONTROL_TENSORS], *outputs[2 * CONTROL_SOURCES];
+    assert_string_equal(step.given->name, "loop_of_fixed_length");
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    make_inputs(&step, scope, inputs);
+    for (int i = 0; i < CONTROL_TENSORS; ++i) specs[i] = train_spec(&step.given->values[i]);
+    if (gantry_function_trace(fixture.runtime, "twice", take_twice, &step, specs, CONTROL_TENSORS,
+                              2 * CONTROL_SOURCES, NULL, &function) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    assert_int_equal(gantry_function_call(scope, function, inputs, CONTROL_TENSORS, outputs,
+                                          2 * CONTROL_SOURCES),
+                     GANTRY_OK);
+    expect_twice(step.given, outputs);
+    gantry_function_release(function);
+    release_variables(&step);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+/* A tape in the body of a branch, in which there is a loop. */
+CONTROL_BODY(gradient_in_a_body) {
+    CONTROL_USES;
+    const gantry_source_t sources[] = {{.tensor = e->a}, {.variable = e->w}};
+    gantry_tape_t *tape = gantry_tape_begin(s, NULL);
+    (void)gantry_tape_watch(tape, e->a);
+    tensor *y = loop_of_fixed_length(s, e);
+    (void)gantry_tape_gradient(tape, y, NULL, sources, 2, NULL, out);
+    gantry_tape_end(tape);
+}
+CONTROL_BODY(two_zeros) {
+    CONTROL_USES;
+    out[0] = gantry_zeros_like(s, e->a);
+    out[1] = out[0];
+}
+
+static void branch_with_a_gradient(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
+                                   void *user) {
+    step_t *step = user;
+    step->env.x = inputs[0];
+    step->env.a = inputs[1];
+    step->env.b = inputs[2];
+    (void)gantry_cond(scope, control_is_positive(scope, inputs[0]), gradient_in_a_body, two_zeros,
+                      &step->env, NULL, 0, outputs, 2);
+}
+
+static void gradient_in_the_body_of_a_branch(void **state) {
+    (void)state;
+    step_t step = {.given = &control_cases[9]};
+    gantry_input_spec_t specs[CONTROL_TENSORS];
+    gantry_function_t *function;
+    tensor *inputs[CONTROL_TENSORS], *outputs[2];
+    const double bound = 1e-12;
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    make_inputs(&step, scope, inputs);
+    for (int i = 0; i < CONTROL_TENSORS; ++i) specs[i] = train_spec(&step.given->values[i]);
+    if (gantry_function_trace(fixture.runtime, "branch", branch_with_a_gradient, &step, specs,
+                              CONTROL_TENSORS, 2, NULL, &function) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    assert_int_equal(gantry_function_call(scope, function, inputs, CONTROL_TENSORS, outputs, 2),
+                     GANTRY_OK);
+    train_expect("a", outputs[0], &step.given->first[1], &bound);
+    train_expect("w", outputs[1], &step.given->first[3], &bound);
+    gantry_function_release(function);
+    release_variables(&step);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+/* ---- bodies with gradients of their own ---- */
+
+static void forward_double(gantry_scope_t *s, tensor *const *in, tensor **out, void *user) {
+    (void)user;
+    out[0] = gantry_add(s, in[0], in[0]);
+}
+
+static void backward_ten(gantry_scope_t *s, tensor *const *in, tensor *const *out,
+                         tensor *const *dy, tensor **dx, void *user) {
+    (void)in;
+    (void)out;
+    (void)user;
+    dx[0] = gantry_mul(s, dy[0], control_number(s, 10));
+}
+
+/* 2 a, whose gradient is 10; times x, through which no gradient flows. */
+CONTROL_BODY(custom_step) {
+    CONTROL_USES;
+    tensor *twice = NULL;
+    out[0] = control_next(s, in[0]);
+    (void)gantry_custom_gradient(s, forward_double, backward_ten, NULL, &in[1], 1, &twice, 1);
+    out[1] = gantry_mul(s, twice, gantry_stop_gradient(s, e->x));
+}
+
+static void take_custom_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
+                             void *user) {
+    step_t *step = user;
+    step->env.x = inputs[0];
+    step->env.a = inputs[1];
+    const gantry_source_t sources[] = {{.tensor = inputs[0]}, {.tensor = inputs[1]}};
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    (void)gantry_tape_watch(tape, inputs[0]);
+    (void)gantry_tape_watch(tape, inputs[1]);
+    tensor *y = control_loop(scope, control_to_3, custom_step, &step->env,
+                             (tensor *[]){control_int(scope, 0), inputs[1]}, 2);
+    (void)gantry_tape_gradient(tape, y, NULL, sources, 2, NULL, outputs);
+    gantry_tape_end(tape);
+    step->has[0] = outputs[0] != NULL;
+    if (!outputs[0]) outputs[0] = outputs[1];
+}
+
+static void gradients_of_the_programs_own_in_a_body(void **state) {
+    (void)state;
+    step_t step = {.given = &control_cases[0]};
+    gantry_input_spec_t specs[CONTROL_TENSORS];
+    gantry_function_t *function;
+    tensor *inputs[CONTROL_TENSORS], *outputs[2];
+    double x[3], got[3];
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    make_inputs(&step, scope, inputs);
+    for (int i = 0; i < CONTROL_TENSORS; ++i) specs[i] = train_spec(&step.given->values[i]);
+    if (gantry_function_trace(fixture.runtime, "custom", take_custom_step, &step, specs,
+                              CONTROL_TENSORS, 2, NULL, &function) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    assert_int_equal(gantry_function_call(scope, function, inputs, CONTROL_TENSORS, outputs, 2),
+                     GANTRY_OK);
+    assert_false(step.has[0]);
+    assert_int_equal(gantry_tensor_read(inputs[0], x, sizeof x), GANTRY_OK);
+    assert_int_equal(gantry_tensor_read(outputs[1], got, sizeof got), GANTRY_OK);
+    for (int k = 0; k < 3; ++k)
+        assert_true(fabs(got[k] - 1000 * x[k] * x[k] * x[k]) < 1e-9 * got[k]);
+    gantry_function_release(function);
+    release_variables(&step);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
 /* ---- memory ---- */
 
 /* Each program has its own way through the rules. */
@@ -421,6 +592,35 @@ static void failing_allocations_leak_nothing(void **state) {
     fail_each_allocation(loop_of_fixed_length);
 }
 
+/* The library's own: its heap fails from an allocation on. Each seventh, since a trace has many. */
+static void failing_heap_leaks_nothing(void **state) {
+    (void)state;
+    failing_heap_t *heap = &fixture.heap.inner;
+    step_t step = {.given = &control_cases[0], .run = branch_in_loop, .order = 2};
+    gantry_input_spec_t specs[CONTROL_TENSORS];
+    tensor *inputs[CONTROL_TENSORS];
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    make_inputs(&step, scope, inputs);
+    for (int i = 0; i < CONTROL_TENSORS; ++i) specs[i] = train_spec(&step.given->values[i]);
+    long at = 0;
+    for (bool is_done = false; !is_done; at += 7) {
+        gantry_function_t *function = NULL;
+        heap->calls = 0;
+        heap->fail_at = at;
+        const gantry_status_t status =
+            gantry_function_trace(fixture.runtime, "step", take_step, &step, specs, CONTROL_TENSORS,
+                                  STEP_OUTPUTS, NULL, &function);
+        heap->fail_at = -1;
+        gantry_function_release(function);
+        is_done = status == GANTRY_OK;
+        if (!is_done) assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
+        assert_int_equal(train_heap_live(), 0);
+    }
+    assert_true(at > 300);
+    release_variables(&step);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(gradients_are_tensorflows, set_up, tear_down),
@@ -430,7 +630,11 @@ int main(void) {
         cmocka_unit_test_setup_teardown(gradients_on_opencl, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_must_run_once_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_assignments_do_no_harm, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(persistent_tape_gives_several, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(gradient_in_the_body_of_a_branch, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(gradients_of_the_programs_own_in_a_body, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failing_allocations_leak_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(failing_heap_leaks_nothing, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

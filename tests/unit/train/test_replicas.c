@@ -174,6 +174,52 @@ static void small_models_have_these_losses_too(void **state) {
     }
 }
 
+/* Two parts of PoCL's device, or of a card; then a CPU between them, whose work comes last. */
+static void train_on_parts_of_a_gpu(const losses_t *alone) {
+    static const char *const devices[] = {"GPU:0", "CPU:0", "GPU:1"}, *const gpus[] = {"GPU:0",
+                                                                                       "GPU:1"};
+    for (size_t count = 2; count <= 3; ++count) {
+        gantry_strategy_t *strategy =
+            gantry_mirrored_strategy(runtime, count == 2 ? gpus : devices, count);
+        if (!strategy) fail_msg("%s", gantry_last_message());
+        gantry_model_t *model = make_plain(strategy, WIDTH);
+        const losses_t losses = train(model, WIDTH);
+        for (int i = 0; i < EPOCHS; ++i) {
+            if (!(fabs(losses.values[i] - alone->values[i]) <= 1e-9 * fabs(alone->values[i])))
+                fail_msg("epoch %d: %.17g, not %.17g", i, losses.values[i], alone->values[i]);
+        }
+        gantry_model_release(model);
+        gantry_strategy_release(strategy);
+    }
+}
+
+static void parts_of_a_gpu_have_these_losses_too(void **state) {
+    (void)state;
+    const losses_t alone = train_alone(WIDTH);
+    const char *backends = getenv("GANTRY_TEST_BACKENDS");
+    const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                              .backend_path = GANTRY_TEST_MODULES "/../gantry",
+                                              .backends = backends ? backends : "cpu,opencl",
+                                              .opencl_cpu_as_gpu = GANTRY_ON};
+    gantry_logical_device_config_t parts[2] = {{.struct_size = sizeof parts[0]},
+                                               {.struct_size = sizeof parts[0]}};
+    const gantry_physical_device_t *gpu;
+    size_t count = 0;
+    gantry_runtime_t *cpus = runtime;
+    parts[0].memory_limit_bytes = parts[1].memory_limit_bytes = UINT64_C(256) << 20;
+    must(gantry_runtime_create(&options, &runtime));
+    must(gantry_list_physical_devices(runtime, "GPU", 1, &gpu, &count));
+    if (count > 0) {
+        must(gantry_set_logical_device_configuration(runtime, gpu, parts, 2));
+        train_on_parts_of_a_gpu(&alone);
+    }
+    gantry_runtime_release(runtime);
+    runtime = cpus;
+    if (count > 0) return;
+    print_message("SKIP: there is no GPU here, and no OpenCL driver to stand in for one\n");
+    skip();
+}
+
 /* ---- buckets ---- */
 
 static char *explain(gantry_model_t *model) {
@@ -223,6 +269,29 @@ static void small_model_has_one_bucket(void **state) {
     free(text);
     gantry_model_release(model);
     gantry_strategy_release(strategy);
+}
+
+/* More gradients than Concat takes tensors: 40 kernels and biases, and zeros between them. */
+static void many_gradients_are_joined(void **state) {
+    (void)state;
+    double first[EPOCHS];
+    for (size_t count = 1; count <= 3; count += 2) {
+        gantry_strategy_t *strategy = make_strategy(count);
+        gantry_model_t *model = gantry_sequential(
+            runtime,
+            &(gantry_model_options_t){.dtype = GANTRY_FLOAT64, .seed = 5, .strategy = strategy});
+        for (int i = 0; i < 40; ++i)
+            (void)gantry_model_add(model, gantry_dense(i < 39 ? 4 : 1, GANTRY_TANH, NULL));
+        must(gantry_model_compile(model,
+                                  &(gantry_compile_options_t){.optimizer = gantry_sgd(NULL),
+                                                              .loss = GANTRY_MEAN_SQUARED_ERROR}));
+        const losses_t losses = train(model, 8);
+        if (count == 1) memcpy(first, losses.values, sizeof first);
+        for (int i = 0; i < EPOCHS; ++i)
+            assert_true(fabs(losses.values[i] - first[i]) <= 1e-11 * fabs(first[i]));
+        gantry_model_release(model);
+        gantry_strategy_release(strategy);
+    }
 }
 
 /* ---- weights ---- */
@@ -348,8 +417,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(losses_are_those_of_one_device),
         TEST(small_models_have_these_losses_too),
+        TEST(parts_of_a_gpu_have_these_losses_too),
         TEST(reduction_begins_while_the_backward_pass_runs),
         TEST(small_model_has_one_bucket),
+        TEST(many_gradients_are_joined),
         TEST(parts_by_weights_give_the_same_losses),
         TEST(parts_follow_weights),
         TEST(measured_weights_leave_the_training_as_it_is),

@@ -21,7 +21,8 @@ typedef struct job_t {
     size_t replicas; /* of each process; 0: without a communicator */
     int64_t rows, epochs, seed, units;
     bool fits, loads, saves, is_summed, is_plain, drops_out;
-    const char *path;
+    const char *path, *backup;
+    int64_t interrupts_at; /* this step of the run; 0: none */
     const gantry_callback_t *callback;
     int64_t done_epochs;
     /* results */
@@ -91,9 +92,12 @@ static void three_processes_of_two_replicas_follow_keras(void **state) {
 
 static double inputs[ROWS * 3];
 static int32_t labels[ROWS];
+static float float_labels[ROWS]; /* which only the loss's op checks */
+static bool has_float_labels;
 
 static int make_data(void **state) {
     (void)state;
+    has_float_labels = false;
     train_heap_reset(-1);
     for (int i = 0; i < ROWS * 3; ++i) inputs[i] = (double)((i * 37) % 23) / 11 - 1;
     for (int i = 0; i < ROWS; ++i) labels[i] = (i * 5) % 4;
@@ -101,8 +105,12 @@ static int make_data(void **state) {
 }
 
 static gantry_dataset_t *make_batches(int64_t rows) {
-    const gantry_array_t arrays[] = {{GANTRY_FLOAT64, GANTRY_SHAPE(rows, 3), inputs},
-                                     {GANTRY_INT32, GANTRY_SHAPE(rows), labels}};
+    gantry_array_t arrays[] = {{GANTRY_FLOAT64, GANTRY_SHAPE(rows, 3), inputs},
+                               {GANTRY_INT32, GANTRY_SHAPE(rows), labels}};
+    if (has_float_labels) {
+        arrays[1].dtype = GANTRY_FLOAT32;
+        arrays[1].data = float_labels;
+    }
     gantry_dataset_t *data = gantry_dataset_from_arrays(arrays, 2, false);
     return gantry_dataset_batch(gantry_dataset_shuffle(data, ROWS, 7, true), BATCH, false);
 }
@@ -143,8 +151,9 @@ static gantry_status_t keep_logs(gantry_model_t *model, int64_t epoch, const gan
 
 static gantry_status_t count_step(gantry_model_t *model, int64_t step, bool *stop, void *user) {
     job_t *job = user;
-    (void)model, (void)step;
+    (void)step;
     ++job->steps;
+    if (job->steps == job->interrupts_at) gantry_model_stop(model);
     if (job->stops_here && job->steps == 2) *stop = true;
     return GANTRY_OK;
 }
@@ -181,6 +190,7 @@ static gantry_status_t fit(gantry_model_t *model, job_t *job) {
                                                  .validation = tests,
                                                  .callbacks = callbacks,
                                                  .callback_count = job->callback ? 2 : 1,
+                                                 .backup = job->backup,
                                                  .write = count_written,
                                                  .write_user = job,
                                                  .is_terminal = true});
@@ -389,6 +399,51 @@ static void loaded_dropout_draws_the_same_numbers(void **state) {
     go_on_from_file(4, job);
 }
 
+/* Each run is stopped by another process, after another step, and the next run goes on. The weights
+ * have the bits of a training that nothing disturbed; metrics are added in another order. */
+static void interrupt_until_done(size_t size) {
+    char path[64];
+    static unsigned char wanted[WEIGHT_BYTES];
+    double logs[4];
+    job_t job = usual;
+    int64_t runs = 0;
+    make_path(path);
+    (void)unlink(path);
+    job.drops_out = true;
+    job.backup = path;
+    give_jobs(size, &job);
+    run_group(size, -1);
+    expect_all_good(&group);
+    memcpy(wanted, jobs[0].weights, WEIGHT_BYTES);
+    memcpy(logs, jobs[0].logs + jobs[0].log_count - 4, sizeof logs);
+    assert_int_not_equal(access(path, F_OK), 0);
+    for (;; ++runs) {
+        give_jobs(size, &job);
+        jobs[runs % (int64_t)size].interrupts_at = 1 + runs % 3;
+        run_group(size, -1);
+        if (group.workers[0].status != GANTRY_CANCELLED) break;
+        for (size_t r = 0; r < size; ++r) expect_error(r, GANTRY_CANCELLED, "/gantry_workers_");
+    }
+    expect_all_good(&group);
+    expect_alike(size);
+    assert_in_range(runs, 4, 12);
+    assert_memory_equal(jobs[0].weights, wanted, jobs[0].weight_bytes);
+    expect_close(jobs[0].logs + jobs[0].log_count - 4, logs, 4, "value of the last logs");
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
+static void interrupted_processes_go_on_from_their_backup(void **state) {
+    job_t job = usual;
+    (void)state;
+    job.backup = "/no/such/folder/backup";
+    give_jobs(2, &job);
+    run_group(2, -1);
+    expect_error(0, GANTRY_NOT_FOUND, "/no/such/folder/backup");
+    expect_error(1, GANTRY_NOT_FOUND, "rank 0 (thread 0) failed: ");
+    interrupt_until_done(2);
+    interrupt_until_done(4); /* one has no rows in a last batch of 3 */
+}
+
 static void rank_0_alone_reads_and_writes_files(void **state) {
     char path[64];
     job_t job = usual;
@@ -511,10 +566,21 @@ static void failed_callback_is_an_error_everywhere(void **state) {
     expect_error(0, GANTRY_ABORTED, "rank 2 (thread 2) failed: enough is enough");
 }
 
+/* Each process sees the whole batch. */
+static void wrong_label_is_an_error_everywhere(void **state) {
+    (void)state;
+    labels[3] = 9;
+    give_jobs(2, &usual);
+    run_group(2, -1);
+    for (size_t r = 0; r < 2; ++r)
+        expect_error(r, GANTRY_INVALID_ARGUMENT, "Received a label value of 9 which is outside");
+}
+
 /* A label without a class fails the gradients of the process that has its row. */
 static void failed_step_is_an_error_everywhere(void **state) {
     (void)state;
-    labels[3] = 9;
+    for (int i = 0; i < ROWS; ++i) float_labels[i] = i == 3 ? 9 : (float)labels[i];
+    has_float_labels = true;
     give_jobs(2, &usual);
     run_group(2, -1);
     const size_t owner = strstr(group.workers[0].text, "failed: ") ? 1 : 0;
@@ -598,6 +664,7 @@ int main(void) {
         TEST(stop_of_one_process_stops_all),
         TEST(loaded_training_takes_the_same_steps),
         TEST(loaded_dropout_draws_the_same_numbers),
+        TEST(interrupted_processes_go_on_from_their_backup),
         TEST(rank_0_alone_reads_and_writes_files),
         TEST(failed_file_is_an_error_everywhere),
         TEST(another_model_is_named),
@@ -605,6 +672,7 @@ int main(void) {
         TEST(tested_rows_are_compared),
         TEST(another_call_is_named),
         TEST(failed_callback_is_an_error_everywhere),
+        TEST(wrong_label_is_an_error_everywhere),
         TEST(failed_step_is_an_error_everywhere),
         TEST(dead_process_ends_the_others),
         TEST(failing_allocations_leak_nothing),

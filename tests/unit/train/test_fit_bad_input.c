@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bad input of a training: the error names the object, its value and what is accepted, the weights
+ * and files of before are whole, and the model can be trained afterwards; on the CPU backend, on
+ * PoCL, where ops fail later than they are called, and mirrored. */
+#define _XOPEN_SOURCE 700
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "train_case.h"
+#include "train_heap.h"
+
+#include <gantry_train/train.h>
+
+enum { ROWS = 24, BATCH = 4, FEATURES = 2, CLASSES = 3, WORDS = 20 };
+
+static gantry_runtime_t *runtime;
+static gantry_strategy_t *strategy;
+static const char *device;
+static float points[ROWS * 3];
+static int32_t labels[ROWS * 2], words[ROWS * FEATURES];
+
+static void must(gantry_status_t status) {
+    if (status != GANTRY_OK) fail_msg("%s", gantry_last_message());
+}
+
+static int set_up(void **state) {
+    const gantry_runtime_options_t options = {.struct_size = sizeof options, .backends = "cpu"};
+    (void)state;
+    train_heap_reset(-1);
+    device = "/CPU:0";
+    for (int i = 0; i < ROWS; ++i) {
+        labels[i] = i % CLASSES;
+        for (int k = 0; k < FEATURES; ++k) words[i * FEATURES + k] = (i * 3 + k) % WORDS;
+        for (int k = 0; k < 3; ++k) points[i * 3 + k] = (float)((i * 5 + k) % 9) / 4 - 1;
+    }
+    return gantry_runtime_create(&options, &runtime) == GANTRY_OK ? 0 : 1;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    gantry_strategy_release(strategy);
+    strategy = NULL;
+    gantry_runtime_release(runtime);
+    assert_int_equal(train_heap_live(), 0);
+    return 0;
+}
+
+/* ---- models and data ---- */
+
+static gantry_model_t *make_model(int64_t units, gantry_optimizer_t *optimizer) {
+    gantry_model_t *model = gantry_sequential(
+        runtime, &(gantry_model_options_t){
+                     .seed = 3, .device = strategy ? NULL : device, .strategy = strategy});
+    (void)gantry_model_add(model, gantry_dense(units, GANTRY_TANH, NULL));
+    (void)gantry_model_add(model, gantry_dense(CLASSES, GANTRY_SOFTMAX, NULL));
+    must(gantry_model_compile(
+        model, &(gantry_compile_options_t){.optimizer = optimizer,
+                                           .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY}));
+    return model;
+}
+
+static gantry_model_t *make_embedding(void) {
+    gantry_model_t *model =
+        gantry_sequential(runtime, &(gantry_model_options_t){.seed = 3, .device = device});
+    (void)gantry_model_add(model, gantry_embedding(WORDS, 2, NULL, NULL));
+    (void)gantry_model_add(model, gantry_flatten(NULL));
+    (void)gantry_model_add(model, gantry_dense(CLASSES, GANTRY_SOFTMAX, NULL));
+    must(gantry_model_compile(
+        model, &(gantry_compile_options_t){.optimizer = gantry_adam(NULL),
+                                           .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY}));
+    return model;
+}
+
+static gantry_dataset_t *make_data(gantry_dtype_t dtype, int64_t features, const void *inputs,
+                                   gantry_dtype_t label_dtype, gantry_shape_t label_shape) {
+    const gantry_array_t arrays[] = {{dtype, GANTRY_SHAPE(ROWS, features), inputs},
+                                     {label_dtype, label_shape, labels}};
+    return gantry_dataset_batch(gantry_dataset_from_arrays(arrays, 2, false), BATCH, false);
+}
+
+static gantry_dataset_t *good_data(void) {
+    return make_data(GANTRY_FLOAT32, FEATURES, points, GANTRY_INT32, GANTRY_SHAPE(ROWS));
+}
+
+static gantry_dataset_t *word_data(void) {
+    return make_data(GANTRY_INT32, FEATURES, words, GANTRY_INT32, GANTRY_SHAPE(ROWS));
+}
+
+static void read_weight(gantry_model_t *model, float *out) {
+    gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
+    const gantry_tensor_t *value =
+        gantry_variable_read(scope, gantry_model_variable(model, 0, NULL));
+    must(gantry_tensor_read(value, out, gantry_tensor_bytes(value)));
+    must(gantry_scope_end(scope));
+}
+
+/* ---- data ---- */
+
+/* A first batch that is refused changes no weight, and a training afterwards is as ever. */
+static void refuse_and_go_on(gantry_model_t *model, gantry_dataset_t *data, int32_t *place,
+                             int32_t bad, const char *text) {
+    float before[WORDS * 2], after[WORDS * 2];
+    double loss;
+    const int32_t good = *place;
+    must(gantry_model_fit(model, data, NULL));
+    read_weight(model, before);
+    *place = bad;
+    expect_refusal(gantry_model_fit(model, data, NULL), GANTRY_INVALID_ARGUMENT, text);
+    expect_refusal(gantry_model_evaluate(model, data, &loss, 1), GANTRY_INVALID_ARGUMENT, text);
+    *place = good;
+    read_weight(model, after);
+    assert_memory_equal(before, after, sizeof(float) * FEATURES * 4);
+    must(gantry_model_fit(model, data, NULL));
+    must(gantry_model_evaluate(model, data, &loss, 1));
+    assert_true(isfinite(loss));
+}
+
+static void refuse_numbers(void) {
+    gantry_dataset_t *data = good_data(), *few = word_data();
+    gantry_model_t *model = make_model(4, gantry_adam(NULL));
+    refuse_and_go_on(model, data, &labels[2], 7,
+                     "model sequential: labels[2]: Received a label value of 7 which is outside "
+                     "the valid range of [0, 3).");
+    refuse_and_go_on(model, data, &labels[0], -1,
+                     "labels[0]: Received a label value of -1 which is outside the valid range");
+    gantry_model_release(model);
+    if (!strategy) {
+        model = make_embedding();
+        refuse_and_go_on(model, few, &words[3], WORDS,
+                         "model sequential: layer embedding: indices[1,1] = 20 is not in [0, 20)");
+        gantry_model_release(model);
+    }
+    gantry_dataset_release(data);
+    gantry_dataset_release(few);
+}
+
+static void numbers_out_of_range_are_refused(void **state) {
+    (void)state;
+    refuse_numbers();
+}
+
+static void numbers_out_of_range_are_refused_by_replicas(void **state) {
+    (void)state;
+    must(gantry_set_logical_cpu_devices(runtime, 2));
+    strategy = gantry_mirrored_strategy(runtime, NULL, 0);
+    assert_non_null(strategy);
+    refuse_numbers();
+}
+
+static void numbers_out_of_range_are_refused_on_pocl(void **state) {
+    gantry_runtime_t *cpu = runtime;
+    size_t count = 0;
+    (void)state;
+    runtime = train_open_opencl();
+    device = "/GPU:0";
+    must(gantry_list_logical_devices(runtime, "GPU", 0, NULL, &count));
+    if (count > 0) refuse_numbers();
+    gantry_runtime_release(runtime);
+    runtime = cpu;
+    if (count > 0) return;
+    print_message("SKIP: there is no GPU here, and no OpenCL driver to stand in for one\n");
+    skip();
+}
+
+static void empty_data_are_refused(void **state) {
+    gantry_dataset_t *data = good_data(), *none = gantry_dataset_take(good_data(), 0);
+    gantry_model_t *model = make_model(4, gantry_adam(NULL));
+    float outputs[1];
+    double loss;
+    (void)state;
+    expect_refusal(gantry_model_fit(model, none, NULL), GANTRY_INVALID_ARGUMENT,
+                   "gantry_model_fit: the data set is empty; one with batches is accepted");
+    expect_refusal(gantry_model_fit(model, data, &(gantry_fit_options_t){.validation = none}),
+                   GANTRY_INVALID_ARGUMENT,
+                   "gantry_model_evaluate: the data set is empty; one with batches is accepted");
+    expect_refusal(gantry_model_evaluate(model, none, &loss, 1), GANTRY_INVALID_ARGUMENT,
+                   "gantry_model_evaluate: the data set is empty");
+    expect_refusal(gantry_model_predict(model, none, outputs, sizeof outputs, NULL),
+                   GANTRY_INVALID_ARGUMENT, "gantry_model_predict: the data set is empty");
+    expect_refusal(gantry_model_fit(model, NULL, NULL), GANTRY_INVALID_ARGUMENT,
+                   "gantry_model_fit: the data set is NULL; one is accepted");
+    expect_refusal(gantry_model_evaluate(model, NULL, &loss, 1), GANTRY_INVALID_ARGUMENT,
+                   "gantry_model_evaluate: the data set is NULL; one is accepted");
+    expect_refusal(gantry_model_predict(model, NULL, outputs, sizeof outputs, NULL),
+                   GANTRY_INVALID_ARGUMENT, "gantry_model_predict: the data set is NULL");
+    gantry_model_release(model);
+    gantry_dataset_release(none);
+    gantry_dataset_release(data);
+}
+
+typedef struct shape_case_t {
+    gantry_dtype_t dtype;
+    int64_t features;
+    gantry_dtype_t label_dtype;
+    int64_t label_columns; /* 0: a vector */
+    bool is_trained;       /* before, with good data */
+    const char *text;
+} shape_case_t;
+
+static void wrong_shapes_and_types_are_refused(void **state) {
+    static const shape_case_t cases[] = {
+        {GANTRY_FLOAT32, 3, GANTRY_INT32, 0, true,
+         "function train_step: input 0 is float32[4,3]; its signature accepts float32[-1,2]"},
+        {GANTRY_INT32, 2, GANTRY_INT32, 0, true,
+         "input 0 is int32[4,2]; its signature accepts float32[-1,2]"},
+        {GANTRY_FLOAT32, 2, GANTRY_INT32, 2, true,
+         "input 1 is int32[4,2]; its signature accepts int32[-1]"},
+        {GANTRY_FLOAT32, 2, GANTRY_FLOAT32, 0, true,
+         "input 1 is float32[4]; its signature accepts int32[-1]"},
+        {GANTRY_INT32, 2, GANTRY_INT32, 0, false, "layer dense: cannot compute MatMul"},
+        {GANTRY_FLOAT32, 2, GANTRY_INT32, 2, false,
+         "sparse_categorical_crossentropy: labels of shape [4,2] do not fit predictions of shape "
+         "[4,3]; the shape without the classes, or with 1 in their place, is accepted"}};
+    gantry_dataset_t *good = good_data();
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        const shape_case_t *c = &cases[i];
+        gantry_shape_t shape = GANTRY_SHAPE(ROWS);
+        if (c->label_columns > 0) shape = GANTRY_SHAPE(ROWS, c->label_columns);
+        gantry_model_t *model = make_model(4, gantry_adam(NULL));
+        gantry_dataset_t *bad = make_data(c->dtype, c->features, points, c->label_dtype, shape);
+        if (c->is_trained) must(gantry_model_fit(model, good, NULL));
+        expect_refusal(gantry_model_fit(model, bad, NULL), GANTRY_INVALID_ARGUMENT, c->text);
+        if (c->is_trained) must(gantry_model_fit(model, good, NULL));
+        gantry_dataset_release(bad);
+        gantry_model_release(model);
+    }
+    gantry_dataset_release(good);
+}
+
+static gantry_status_t fail_at_9(void *user, const gantry_array_t *input, size_t input_count,
+                                 gantry_element_t *output) {
+    (void)user;
+    if (((const int32_t *)input[1].data)[0] == 9)
+        return gantry_element_fail(output, GANTRY_DATA_LOSS, "row 9 is damaged");
+    for (size_t i = 0; i < input_count; ++i) {
+        const gantry_array_t *x = &input[i];
+        void *out = gantry_element_component(output, i, x->dtype, &x->shape);
+        if (!out) return GANTRY_RESOURCE_EXHAUSTED;
+        memcpy(out, x->data,
+               (size_t)gantry_shape_elements(&x->shape) * gantry_dtype_size(x->dtype));
+    }
+    return GANTRY_OK;
+}
+
+/* The element is 13th; the batches in front of it are trained. */
+static void map_that_fails_on_a_thread_ends_the_training(void **state) {
+    gantry_model_t *model = make_model(4, gantry_adam(NULL));
+    gantry_dataset_t *good = good_data();
+    (void)state;
+    labels[13] = 9;
+    const gantry_array_t arrays[] = {{GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, FEATURES), points},
+                                     {GANTRY_INT32, GANTRY_SHAPE(ROWS), labels}};
+    gantry_dataset_t *data = gantry_dataset_from_arrays(arrays, 2, true);
+    labels[13] = 1;
+    data = gantry_dataset_map(data, fail_at_9, NULL, 4);
+    data = gantry_dataset_prefetch(gantry_dataset_batch(data, BATCH, false), 2);
+    expect_refusal(
+        gantry_model_fit(model, data, NULL), GANTRY_DATA_LOSS,
+        "gantry_dataset_map: the function failed for element 13 with DataLoss: row 9 is damaged");
+    must(gantry_model_fit(model, good, NULL));
+    gantry_dataset_release(data);
+    gantry_dataset_release(good);
+    gantry_model_release(model);
+}
+
+/* ---- callbacks ---- */
+
+static const char *failing; /* the function that fails */
+
+static gantry_status_t fail_as(const char *name) {
+    return strcmp(name, failing) == 0 ? gantry_fail(GANTRY_ABORTED, name) : GANTRY_OK;
+}
+
+static gantry_status_t begin_epoch(gantry_model_t *model, int64_t epoch, void *user) {
+    (void)model, (void)epoch, (void)user;
+    return fail_as("epoch_begin");
+}
+
+static gantry_status_t end_epoch(gantry_model_t *model, int64_t epoch, const gantry_logs_t *logs,
+                                 bool *stop, void *user) {
+    (void)model, (void)epoch, (void)logs, (void)stop, (void)user;
+    return fail_as("epoch_end");
+}
+
+static gantry_status_t end_step(gantry_model_t *model, int64_t step, bool *stop, void *user) {
+    (void)stop, (void)user;
+    if (step == 2 && strcmp(failing, "none, but it stops") == 0) gantry_model_stop(model);
+    return fail_as("step_end");
+}
+
+static gantry_status_t get_state(char *out, size_t bytes, void *user) {
+    (void)user;
+    (void)snprintf(out, bytes, "state");
+    return fail_as("get_state");
+}
+
+static gantry_status_t set_state(const char *text, void *user) {
+    (void)user;
+    assert_string_equal(text, "state");
+    return fail_as("set_state");
+}
+
+static gantry_status_t fit_called(gantry_model_t *model, gantry_dataset_t *data,
+                                  const char *backup) {
+    const gantry_callback_t callback = {.struct_size = sizeof callback,
+                                        .epoch_begin = begin_epoch,
+                                        .epoch_end = end_epoch,
+                                        .step_end = end_step,
+                                        .get_state = get_state,
+                                        .set_state = set_state};
+    const gantry_callback_t *const callbacks[] = {&callback};
+    return gantry_model_fit(
+        model, data,
+        &(gantry_fit_options_t){
+            .epochs = 2, .callbacks = callbacks, .callback_count = 1, .backup = backup});
+}
+
+static void failing_callback_ends_the_training_with_its_error(void **state) {
+    static const char *const names[] = {"epoch_begin", "epoch_end", "step_end", "get_state"};
+    char path[] = "/tmp/gantry_fit_XXXXXX";
+    gantry_model_t *model = make_model(4, gantry_adam(NULL));
+    gantry_dataset_t *data = good_data();
+    (void)state;
+    (void)close(mkstemp(path));
+    (void)unlink(path);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
+        failing = names[i];
+        expect_refusal(fit_called(model, data, path), GANTRY_ABORTED, names[i]);
+        failing = "none";
+        must(fit_called(model, data, path));
+    }
+    failing = "none, but it stops";
+    assert_int_equal(fit_called(model, data, path), GANTRY_CANCELLED);
+    failing = "set_state";
+    expect_refusal(fit_called(model, data, path), GANTRY_ABORTED, "set_state");
+    failing = "none"; /* the backup is as it was */
+    must(fit_called(model, data, path));
+    assert_int_not_equal(access(path, F_OK), 0);
+    gantry_dataset_release(data);
+    gantry_model_release(model);
+}
+
+/* ---- files ---- */
+
+static void other_models_files_are_refused(void **state) {
+    char path[] = "/tmp/gantry_fit_XXXXXX", text[256];
+    float before[FEATURES * 4], after[FEATURES * 4];
+    gantry_model_t *model = make_model(4, gantry_adam(NULL)),
+                   *wide = make_model(5, gantry_adam(NULL)), *sgd = make_model(4, gantry_sgd(NULL));
+    gantry_dataset_t *data = good_data();
+    (void)state;
+    (void)close(mkstemp(path));
+    must(gantry_model_fit(model, data, NULL));
+    must(gantry_model_save(model, path));
+    must(gantry_model_build(wide, GANTRY_FLOAT32, GANTRY_SHAPE(FEATURES)));
+    must(gantry_model_build(sgd, GANTRY_FLOAT32, GANTRY_SHAPE(FEATURES)));
+    (void)snprintf(text, sizeof text,
+                   "tensor 'dense/kernel' of the checkpoint '%s' is float32 [2,4]; float32 [2,5] "
+                   "is accepted here",
+                   path);
+    expect_refusal(gantry_model_load(wide, path), GANTRY_INVALID_ARGUMENT, text);
+    (void)snprintf(text, sizeof text,
+                   "%s has the state of optimizer adam; model sequential accepts that of sgd, and "
+                   "without gantry_model_compile the weights alone",
+                   path);
+    read_weight(sgd, before);
+    expect_refusal(gantry_model_load(sgd, path), GANTRY_INVALID_ARGUMENT, text);
+    read_weight(sgd, after);
+    assert_memory_equal(before, after, sizeof before);
+    expect_refusal(
+        gantry_model_fit(sgd, data, &(gantry_fit_options_t){.epochs = 2, .backup = path}),
+        GANTRY_INVALID_ARGUMENT, "is no backup of a training: its text \"epoch\" is missing");
+    (void)unlink(path);
+    assert_int_equal(gantry_model_load(model, path), GANTRY_NOT_FOUND);
+    assert_non_null(strstr(gantry_last_message(), path));
+    gantry_dataset_release(data);
+    gantry_model_release(sgd);
+    gantry_model_release(wide);
+    gantry_model_release(model);
+}
+
+/* The limit of this process's files stands for a full disk. */
+static void fill_disk(rlim_t bytes, struct rlimit *before) {
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, before), 0);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){bytes, before->rlim_max}), 0);
+}
+
+static void free_disk(const struct rlimit *before) {
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, before), 0);
+    (void)signal(SIGXFSZ, SIG_DFL);
+}
+
+static size_t read_all(const char *path, char *out, size_t room) {
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    const size_t bytes = fread(out, 1, room, file);
+    (void)fclose(file);
+    return bytes;
+}
+
+/* The callback and the call of the program: each is ResourceExhausted, names the file,
+ * and leaves the old one whole. */
+static void full_disk_leaves_the_old_file(void **state) {
+    static char before[1 << 16], after[1 << 16];
+    char path[] = "/tmp/gantry_fit_XXXXXX";
+    struct rlimit limit;
+    gantry_model_t *model = make_model(64, gantry_adam(NULL));
+    gantry_dataset_t *data = good_data();
+    (void)state;
+    (void)close(mkstemp(path));
+    gantry_callback_t *saving = gantry_model_checkpoint(path, NULL);
+    const gantry_callback_t *const callbacks[] = {saving};
+    const gantry_fit_options_t with_callback = {.callbacks = callbacks, .callback_count = 1};
+    must(gantry_model_fit(model, data, &with_callback));
+    const size_t bytes = read_all(path, before, sizeof before);
+    assert_true(bytes > 1000);
+    fill_disk(1000, &limit);
+    const gantry_status_t statuses[] = {gantry_model_save(model, path),
+                                        gantry_model_fit(model, data, &with_callback)};
+    char text[1024];
+    (void)snprintf(text, sizeof text, "%s", gantry_last_message());
+    free_disk(&limit);
+    for (size_t i = 0; i < 2; ++i) assert_int_equal(statuses[i], GANTRY_RESOURCE_EXHAUSTED);
+    assert_non_null(strstr(text, path));
+    assert_int_equal(read_all(path, after, sizeof after), bytes);
+    assert_memory_equal(before, after, bytes);
+    must(gantry_model_fit(model, data, &with_callback));
+    (void)unlink(path);
+    gantry_callback_release(saving);
+    gantry_dataset_release(data);
+    gantry_model_release(model);
+}
+
+static void full_disk_leaves_the_old_backup(void **state) {
+    static char before[1 << 16], after[1 << 16];
+    char path[] = "/tmp/gantry_fit_XXXXXX";
+    struct rlimit limit;
+    gantry_model_t *model = make_model(64, gantry_adam(NULL));
+    gantry_dataset_t *data = good_data();
+    (void)state;
+    (void)close(mkstemp(path));
+    (void)unlink(path);
+    const gantry_fit_options_t often = {.epochs = 3, .backup = path, .backup_steps = 1};
+    failing = "none, but it stops";
+    assert_int_equal(fit_called(model, data, path), GANTRY_CANCELLED);
+    const size_t bytes = read_all(path, before, sizeof before);
+    assert_true(bytes > 1000);
+    fill_disk(1000, &limit);
+    const gantry_status_t status = gantry_model_fit(model, data, &often);
+    char text[1024];
+    (void)snprintf(text, sizeof text, "%s", gantry_last_message());
+    free_disk(&limit);
+    assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
+    assert_non_null(strstr(text, path));
+    assert_int_equal(read_all(path, after, sizeof after), bytes);
+    assert_memory_equal(before, after, bytes);
+    must(gantry_model_fit(model, data, &often)); /* it goes on */
+    gantry_dataset_release(data);
+    gantry_model_release(model);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(numbers_out_of_range_are_refused),
+        TEST(numbers_out_of_range_are_refused_by_replicas),
+        TEST(numbers_out_of_range_are_refused_on_pocl),
+        TEST(empty_data_are_refused),
+        TEST(wrong_shapes_and_types_are_refused),
+        TEST(map_that_fails_on_a_thread_ends_the_training),
+        TEST(failing_callback_ends_the_training_with_its_error),
+        TEST(other_models_files_are_refused),
+        TEST(full_disk_leaves_the_old_file),
+        TEST(full_disk_leaves_the_old_backup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

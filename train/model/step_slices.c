@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gradients of a step that are slices, for variables whose update then touches few rows. The
+ * numbers are those of dense gradients: slices of one row are added where an optimizer squares
+ * them.
+ *
+ * How many slices there are depends on the batch. A step is traced for batches of any size, so the
+ * batch for which it is traced decides. An embedding gives a slice for each element of its input. */
+#include "train/base/memory.h"
+#include "train/model/step.h"
+#include "train/optimizer/optimizer_slices.h"
+
+typedef const gantry_tensor_t tensor;
+
+/* ---- where slices pay ---- */
+
+/* The slices of a variable's gradient for each row of the batch, by the inputs of its layer. */
+static int64_t slices_per_row(const gantry_model_t *model, size_t variable) {
+    int64_t slices = 0;
+    for (size_t v = 0; v < model->value_count; ++v) {
+        const gantry__value_t *value = &model->values[v];
+        const gantry_layer_t *layer = value->layer;
+        if (!layer || value->input_count == 0 || variable < layer->first_variable ||
+            variable >= layer->first_variable + layer->weight_count)
+            continue;
+        const gantry_shape_t *input = &model->values[value->inputs[0]].shape;
+        int64_t each = 1;
+        for (int32_t d = 1; d < input->rank; ++d) each *= input->dims[d];
+        slices += each;
+    }
+    return slices;
+}
+
+void gantry__step_choose_slices(gantry__step_call_t *c, int64_t rows) {
+    const gantry_model_t *model = c->model;
+    size_t trained = 0;
+    /* those of several replicas, or processes, are added as dense gradients */
+    if (c->step != GANTRY__STEP_TRAIN || model->replica_count > 1 || model->worker || rows <= 0)
+        return;
+    for (size_t i = 0; i < model->variable_count; ++i) {
+        if (!model->variables[i].weight->is_trained) continue;
+        c->slice_use[trained] = gantry__train_use_of_slices(
+            model->optimizer, model->variables[i].copies[0], rows * slices_per_row(model, i));
+        c->uses_slices |= c->slice_use[trained++] != GANTRY__SLICES_DENSE;
+    }
+}
+
+/* ---- the backward pass ---- */
+
+static void settle(gantry_scope_t *scope, gantry_gradient_t *gradient, gantry__slice_use_t use) {
+    if (!gradient->values || use == GANTRY__SLICES_APART) return;
+    if (use == GANTRY__SLICES_ADDED)
+        (void)gantry_gradient_sum_rows(scope, gradient, gradient);
+    else
+        *gradient = (gantry_gradient_t){.dense = gantry_gradient_to_dense(scope, gradient)};
+}
+
+static void keep(gantry_scope_t *scope, tensor **part) {
+    if (*part) *part = gantry_scope_keep(scope, *part);
+}
+
+void gantry__step_differentiate_slices(gantry__step_call_t *c, gantry__replica_t *replica) {
+    if (gantry_tape_gradient_slices(replica->tape, replica->loss, NULL, replica->sources,
+                                    c->trained_count, NULL, replica->slices) != GANTRY_OK)
+        return;
+    for (size_t i = 0; i < c->trained_count; ++i) {
+        gantry_gradient_t *gradient = &replica->slices[i];
+        settle(replica->scope, gradient, c->slice_use[i]);
+        keep(replica->scope, &gradient->dense);
+        keep(replica->scope, &gradient->values);
+        keep(replica->scope, &gradient->indices);
+    }
+}
