@@ -96,9 +96,9 @@ static void make_value(gantry_scope_t *scope, size_t replica, void *user) {
     static float numbers[ELEMENTS];
     job_t *job = user;
     for (size_t i = 0; i < ELEMENTS; ++i) numbers[i] = number(replica, i);
-    job->values[replica] =
-        gantry_scope_keep(scope, gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(ELEMENTS),
-                                                 numbers, sizeof numbers));
+    job->values[replica] = gantry_scope_keep(
+        scope,
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(ELEMENTS), numbers, sizeof numbers));
 }
 
 static void check_sums(const job_t *job) {
@@ -177,9 +177,9 @@ static double train(const gantry_strategy_t *strategy) {
     gantry_model_t *model = gantry_sequential(runtime, &options);
     (void)gantry_model_add(model, gantry_dense(9, GANTRY_TANH, NULL));
     (void)gantry_model_add(model, gantry_dense(1, 0, NULL));
-    (void)gantry_model_compile(
-        model, &(gantry_compile_options_t){.optimizer = gantry_adam(NULL),
-                                           .loss = GANTRY_MEAN_SQUARED_ERROR});
+    (void)gantry_model_compile(model,
+                               &(gantry_compile_options_t){.optimizer = gantry_adam(NULL),
+                                                           .loss = GANTRY_MEAN_SQUARED_ERROR});
     if (gantry_model_fit(model, batches, &(gantry_fit_options_t){.epochs = 5}) != GANTRY_OK ||
         gantry_model_evaluate(model, batches, loss, 1) != GANTRY_OK)
         fail_msg("%s", gantry_last_message());
