@@ -505,6 +505,77 @@ static void gradient_in_the_body_of_a_branch(void **state) {
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
+/* ---- sizes that depend on data ---- */
+
+static tensor *some_of(gantry_scope_t *s, tensor *x) {
+    return gantry_boolean_mask(s, x, gantry_greater(s, x, control_number(s, 0.6)), 0);
+}
+CONTROL_BODY(squares_of_given) {
+    CONTROL_USES;
+    out[0] = gantry_mul(s, in[0], in[0]);
+}
+CONTROL_BODY(some_of_w) {
+    CONTROL_USES;
+    out[0] = gantry_mul(s, some_of(s, control_w(s, e)), control_total(s, e->a));
+}
+/* Between branches, and out of them. */
+CONTROL_PROGRAM(some_in_a_branch) {
+    tensor *some = some_of(s, e->x), *out = NULL;
+    (void)gantry_cond(s, control_is_positive(s, e->x), squares_of_given, some_of_w, (void *)e,
+                      &some, 1, &out, 1);
+    return control_total(s, gantry_mul(s, out, out));
+}
+/* The variables are i, a constant of such a size, a sum. */
+CONTROL_BODY(adding_step) {
+    CONTROL_USES;
+    out[0] = control_next(s, in[0]);
+    out[1] = in[1];
+    out[2] = gantry_add(s, gantry_mul(s, in[2], control_number(s, 0.5)),
+                        control_total(s, gantry_mul(s, in[1], some_of(s, e->x))));
+}
+CONTROL_PROGRAM(some_in_a_loop) {
+    return control_loop(
+        s, control_to_5, adding_step, e,
+        (tensor *[]){control_int(s, 0), some_of(s, e->x), control_total(s, control_w(s, e))}, 3);
+}
+
+/* Outside a function, all sizes are known. */
+static void check_same(control_program_fn run) {
+    const control_case_t *given = &control_cases[0];
+    step_t traced = {.given = given, .run = run, .order = 2}, eager = traced;
+    tensor *inputs[CONTROL_TENSORS], *got[STEP_OUTPUTS], *expected[STEP_OUTPUTS];
+    double a[3], b[3];
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    make_inputs(&traced, scope, inputs);
+    eager.env = traced.env;
+    gantry_function_t *function = trace_step(fixture.runtime, &traced);
+    if (gantry_function_call(scope, function, inputs, CONTROL_TENSORS, got, STEP_OUTPUTS) !=
+        GANTRY_OK)
+        fail_msg("%s", gantry_scope_message(scope));
+    take_step(scope, inputs, expected, &eager);
+    for (int i = 0; i < STEP_OUTPUTS; ++i) {
+        if (traced.has[i] && !eager.has[i]) continue; /* zeros */
+        assert_int_equal(traced.has[i], eager.has[i]);
+        const size_t bytes = gantry_tensor_bytes(expected[i]);
+        assert_int_equal(gantry_tensor_bytes(got[i]), bytes);
+        assert_int_equal(gantry_tensor_read(got[i], a, bytes), GANTRY_OK);
+        assert_int_equal(gantry_tensor_read(expected[i], b, bytes), GANTRY_OK);
+        for (size_t k = 0; k < bytes / sizeof(double); ++k)
+            if (!(fabs(a[k] - b[k]) <= 1e-12 * (1 + fabs(b[k]))))
+                fail_msg("output %d, element %zu: %.17g, not %.17g", i, k, a[k], b[k]);
+    }
+    assert_true(traced.has[1]);
+    gantry_function_release(function);
+    release_variables(&traced);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+static void sizes_may_depend_on_data(void **state) {
+    (void)state;
+    check_same(some_in_a_branch);
+    check_same(some_in_a_loop);
+}
+
 /* ---- bodies with gradients of their own ---- */
 
 static void forward_double(gantry_scope_t *s, tensor *const *in, tensor **out, void *user) {
@@ -632,6 +703,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(other_assignments_do_no_harm, set_up, tear_down),
         cmocka_unit_test_setup_teardown(persistent_tape_gives_several, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gradient_in_the_body_of_a_branch, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sizes_may_depend_on_data, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gradients_of_the_programs_own_in_a_body, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failing_allocations_leak_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failing_heap_leaks_nothing, set_up, tear_down),
