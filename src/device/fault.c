@@ -6,8 +6,9 @@
  *   submit   puts the fault in the table's list, oldest first
  *   settle   fetches the slot once, makes the text of a bad one, gives the slot back
  *
- * When many faults are kept, or slots run short, the older half is settled. The lock is not held while a driver works; if
- * two threads settle a fault, the first one's result counts. Texts are in device/fault_text.c. */
+ * When many faults are kept, or slots run short, the older half is settled. The lock is not held
+ * while a driver works; if two threads settle a fault, the first one's result counts. Texts are in
+ * device/fault_text.c. */
 #include "device/fault.h"
 
 #include <string.h>

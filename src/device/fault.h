@@ -25,8 +25,8 @@
 #define GANTRY__FAULT_BLOCKS 12 /* of 2^31 positions each, for the search of the first bad one */
 #define GANTRY__FAULT_BYTES (16 + 4 * GANTRY__FAULT_BLOCKS)
 #define GANTRY__FAULT_SLOTS 1024
-/* With this many unsettled faults, the older half is settled: every result of a chain of ops carries
- * all of them. The ops of the younger half keep the device busy while the slots are read. */
+/* With this many unsettled faults, the older half is settled: every result of a chain of ops
+ * carries all of them. The ops of the younger half keep the device busy while slots are read. */
 #define GANTRY__FAULT_MOST_KEPT 32
 
 struct gantry_logical_device_t;
