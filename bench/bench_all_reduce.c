@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All-reduce of 64 MB over 2 and 4 parts of the CPU, and over all GPUs if there are several, beside
+/* All-reduce of 64 MB over 2 and 4 parts of the CPU, of the first GPU, and over all GPUs, beside
  * copies of as many bytes between the same devices. No all-reduce moves fewer: each of n devices
  * receives 2 (n - 1) / n of the vector. Sums are checked. */
 #include "bench.h"
@@ -170,6 +170,29 @@ static void measure_parts(bench_t *bench, size_t count) {
     gantry_runtime_release(runtime);
 }
 
+/* Of the first GPU, which is PoCL's processor on a machine without one. */
+static void measure_gpu_parts(bench_t *bench, size_t count) {
+    static const char *const gpus[] = {"GPU:0", "GPU:1", "GPU:2", "GPU:3"};
+    const char *const extra[] = {"GANTRY_OPENCL_CPU=gpu", NULL};
+    gantry_logical_device_config_t parts[4] = {{.struct_size = 0}};
+    const gantry_physical_device_t *gpu;
+    char name[24];
+    size_t found = 0;
+    gantry_runtime_t *runtime = bench_runtime(extra);
+    if (!runtime) return;
+    (void)snprintf(name, sizeof name, "%zu x GPU:0", count);
+    for (size_t i = 0; i < count; ++i) {
+        parts[i].struct_size = sizeof parts[i];
+        parts[i].memory_limit_bytes = UINT64_C(800) << 20;
+    }
+    if (bench_is_ok(gantry_list_physical_devices(runtime, "GPU", 1, &gpu, &found), name, "list") &&
+        found > 0 &&
+        bench_is_ok(gantry_set_logical_device_configuration(runtime, gpu, parts, count), name,
+                    "parts"))
+        measure_over(bench, runtime, name, gpus, count);
+    gantry_runtime_release(runtime);
+}
+
 static void measure_gpus(bench_t *bench) {
     const gantry_logical_device_t *gpus[MOST_DEVICES];
     const char *names[MOST_DEVICES];
@@ -188,5 +211,7 @@ static void measure_gpus(bench_t *bench) {
 void bench_all_reduce(bench_t *bench) {
     measure_parts(bench, 2);
     measure_parts(bench, 4);
+    measure_gpu_parts(bench, 2);
+    measure_gpu_parts(bench, 4);
     measure_gpus(bench);
 }

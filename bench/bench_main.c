@@ -43,7 +43,7 @@ static const case_t cases[] = {
     {"card_start", "start to first product in a fresh process, against driver and cuBLASLt",
      bench_card_start},
 #ifdef GANTRY_BENCH_TRAINING
-    {"all_reduce", "the sum of 64 MB over 2 and 4 parts of the CPU, and over all GPUs",
+    {"all_reduce", "the sum of 64 MB over 2 and 4 parts of the CPU and of a GPU, and over all GPUs",
      bench_all_reduce},
     {"strategy", "a training step on one device and on parts of it", bench_strategy},
     {"training_compile", "tracing and planning the text classifier's training step",

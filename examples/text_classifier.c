@@ -235,9 +235,8 @@ static void name_file(const char *folder, const char *name, char *path, size_t b
 /* Trains, or ends the program after Ctrl-C. */
 static void fit(classifier_t *all, gantry_dataset_t *batches, gantry_fit_options_t fit_options) {
     char backup[1024];
-    if (options.save)
-        (void)mkdir(options.save, 0777); /* it may exist; the save tells if it fails */
     if (options.save) {
+        (void)mkdir(options.save, 0777); /* it may exist; the save tells if it fails */
         name_file(options.save, "training.safetensors", backup, sizeof backup);
         fit_options.backup = backup;
     }

@@ -39,6 +39,8 @@ static gantry__replay_why_t ask_act(const gantry__schedule_t *schedule, uint32_t
     const gantry__replay_why_t device = gantry__replay_ask_device(schedule, act->device);
     if (device != GANTRY__REPLAYS) return device;
     if (reads_call_on_host(schedule, act)) return GANTRY__REPLAY_HOST;
+    if (schedule->graph->nodes[act->node].op->id == GANTRY__OP_ID_NcclAllReduce)
+        return GANTRY__REPLAY_READS;
     const unsigned why = schedule->notes ? atomic_load_explicit(&schedule->notes->acts[index].why,
                                                                 memory_order_acquire)
                                          : GANTRY__REPLAYS;
@@ -155,7 +157,7 @@ const char *gantry__replay_text(gantry__replay_why_t why) {
         case GANTRY__REPLAY_NO_LAUNCH: return "the step does more than launch kernels";
         case GANTRY__REPLAY_HOST: return "the kernel reads values of the call on the host";
         case GANTRY__REPLAY_FAULT: return "the kernel may report an error in its data";
-        case GANTRY__REPLAY_READS: return "the kernel waits for its device";
+        case GANTRY__REPLAY_READS: return "the kernel waits for its device, or for others";
         case GANTRY__REPLAY_FEW: return "too few kernels follow each other";
         case GANTRY__REPLAY_REFUSED: return "the device refused to record them";
         case GANTRY__REPLAY_MOVES: return "arguments or results move from call to call";

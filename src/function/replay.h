@@ -28,7 +28,7 @@ typedef enum gantry__replay_why_t {
     GANTRY__REPLAY_NO_LAUNCH = 4, /* the act is more, or less, than launches of kernels */
     GANTRY__REPLAY_HOST = 5,      /* the kernel reads values of the call on the host */
     GANTRY__REPLAY_FAULT = 6,     /* the kernel may report an error of its data */
-    GANTRY__REPLAY_READS = 7,     /* the kernel waits for its device */
+    GANTRY__REPLAY_READS = 7,     /* the kernel waits for its device, or for others */
     GANTRY__REPLAY_FEW = 8,       /* fewer kernels than GANTRY__LEAST_REPLAYED */
     GANTRY__REPLAY_REFUSED = 9,   /* the device refused: the notes have its text */
     GANTRY__REPLAY_MOVES = 10     /* arguments or results have other addresses in each call */

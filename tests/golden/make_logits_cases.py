@@ -3,7 +3,8 @@
 """Trains small models whose outputs are saturated: probabilities of exactly 0 and 1. Writes Keras's losses and weights
 for tests/unit/train/test_logits.c: make_logits_cases.py > tests/unit/support/train_logits.inc
 
-Keras on TensorFlow finds the logits behind a softmax or a sigmoid; behind a reshape it does not."""
+Keras on TensorFlow finds the logits behind a softmax or a sigmoid; behind a reshape it does not, nor where it removes
+the last dimension of predictions to fit labels without it."""
 
 import os
 
@@ -33,6 +34,7 @@ CASES = [
     ("dense_sigmoid", BINARY, [lambda: layers.Dense(CLASSES, activation="sigmoid")]),
     ("sigmoid_of_classes", CATEGORICAL, [lambda: layers.Dense(CLASSES, activation="sigmoid")]),
     ("softmax_of_bits", BINARY, [lambda: layers.Dense(CLASSES, activation="softmax")]),
+    ("one_bit", BINARY, [lambda: layers.Dense(1, activation="sigmoid")]),
     (
         "behind_a_reshape",
         SPARSE,
@@ -46,15 +48,18 @@ LOSSES = {
 }
 
 
-def run(dtype, loss, last, rows_of_rows):
+def run(dtype, name, loss, last, rows_of_rows):
     keras.backend.set_floatx(dtype)
     keras.config.set_dtype_policy(dtype)
     shape = (ROWS, 2, FEATURES) if rows_of_rows else (ROWS, FEATURES)
     x = numbers(int(np.prod(shape)), 4).reshape(shape).astype(dtype)
     classes = np.arange(int(np.prod(shape[:-1]))).reshape(shape[:-1]) * 3 % CLASSES
     y = classes if loss == SPARSE else np.eye(CLASSES)[classes].astype(dtype)
+    units = 1 if name == "one_bit" else CLASSES
+    if name == "one_bit":
+        y = (classes % 2).astype(dtype)
     m = keras.Sequential([keras.Input(shape[1:])] + [make() for make in last])
-    m.set_weights([numbers(FEATURES * CLASSES, 64).reshape(FEATURES, CLASSES), numbers(CLASSES, 1)])
+    m.set_weights([numbers(FEATURES * units, 64).reshape(FEATURES, units), numbers(units, 1)])
     m.compile(optimizer=keras.optimizers.SGD(0.5), loss=LOSSES[loss]())
     losses = []
     for _ in range(STEPS):
@@ -80,7 +85,7 @@ if __name__ == "__main__":
                 continue
             for dtype in ("float32", "float64"):
                 label = f"logits_{name}{'_deep' if deep else ''}_{dtype}"
-                write(label, run(dtype, loss, last, deep))
+                write(label, run(dtype, name, loss, last, deep))
                 rows.append(
                     f'    {{"{name}", {loss}, {"true" if deep else "false"}, GANTRY_{dtype.upper()}, {label}}},'
                 )

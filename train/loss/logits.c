@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "train/base/fail.h"
+#include "train/loss/fit.h"
 
 static void keep_tensor(gantry_tensor_t **kept, const gantry_tensor_t *tensor) {
     gantry_tensor_t *retained = gantry_tensor_retain(tensor);
@@ -34,15 +34,28 @@ void gantry__logits_watch(gantry__logits_t *logits, gantry_scope_t *scope, gantr
     if (gantry_scope_observe(scope, &logits->observer) == GANTRY_OK) logits->scope = scope;
 }
 
-const gantry_tensor_t *gantry__logits_find(gantry__logits_t *logits,
-                                           const gantry_tensor_t *output) {
+static void end_watch(gantry__logits_t *logits) {
     if (logits->scope) gantry_scope_unobserve(logits->scope, &logits->observer);
     logits->scope = NULL;
-    return output && output == logits->output ? logits->input : NULL;
+}
+
+/* Of [n, 1] and [n] the labels get a dimension; of others with 1 at their end, the output loses it. */
+static bool loses_dimension(const gantry_tensor_t *output, const gantry_tensor_t *labels) {
+    const int32_t rank = gantry_tensor_shape(labels)->rank;
+    return rank != 1 && gantry_tensor_shape(output)->rank == rank + 1 &&
+           gantry__train_last_dim(output) == 1;
+}
+
+const gantry_tensor_t *gantry__logits_find(gantry__logits_t *logits, const gantry_tensor_t *output,
+                                           const gantry_tensor_t *labels) {
+    end_watch(logits);
+    if (!labels || !output || output != logits->output || loses_dimension(output, labels))
+        return NULL;
+    return logits->input;
 }
 
 void gantry__logits_deinit(gantry__logits_t *logits) {
-    (void)gantry__logits_find(logits, NULL);
+    end_watch(logits);
     gantry_tensor_release(logits->input);
     gantry_tensor_release(logits->output);
     *logits = (gantry__logits_t){.scope = NULL};

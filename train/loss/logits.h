@@ -17,8 +17,10 @@ typedef struct gantry__logits_t {
 /* Begins to watch a scope, for a cross-entropy; of other losses nothing is watched. It comes before
  * a tape, since the innermost observer decides about composed ops. */
 void gantry__logits_watch(gantry__logits_t *logits, gantry_scope_t *scope, gantry_loss_t loss);
-/* Ends the watch. The logits behind the output, which live until deinit; NULL: there are none. */
-const gantry_tensor_t *gantry__logits_find(gantry__logits_t *logits, const gantry_tensor_t *output);
+/* Ends the watch. The logits behind the output, which live until deinit; NULL: there are none, or
+ * the loss removes the last dimension of the output to fit the labels: then Keras finds none. */
+const gantry_tensor_t *gantry__logits_find(gantry__logits_t *logits, const gantry_tensor_t *output,
+                                           const gantry_tensor_t *labels);
 void gantry__logits_deinit(gantry__logits_t *logits);
 
 #endif

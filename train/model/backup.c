@@ -12,7 +12,7 @@
 #include "train/data/iterations.h"
 #include "train/model/worker.h"
 
-enum { KEY_BYTES = 32, NUMBER_BYTES = 24, FIXED_TEXTS = 5 };
+enum { KEY_BYTES = 32, NUMBER_BYTES = 24, FIXED_TEXTS = 4 };
 
 /* ---- data sets ---- */
 
@@ -60,7 +60,7 @@ typedef struct texts_t {
     gantry_checkpoint_text_t *list;
     char (*keys)[KEY_BYTES]; /* of callbacks */
     char (*states)[GANTRY_CALLBACK_STATE_BYTES];
-    char epoch[NUMBER_BYTES], step[NUMBER_BYTES], processes[NUMBER_BYTES];
+    char epoch[NUMBER_BYTES], step[NUMBER_BYTES];
     char iterations[GANTRY__BACKUP_SHUFFLES * NUMBER_BYTES];
     size_t count;
 } texts_t;
@@ -102,10 +102,6 @@ static gantry_status_t write_backup(gantry_model_t *model, const gantry_fit_opti
     t->states = gantry__train_alloc(o->callback_count, sizeof *t->states);
     if (!t->list || !t->keys || !t->states) return GANTRY_RESOURCE_EXHAUSTED;
     add_position(t, position);
-    if (model->worker) {
-        (void)snprintf(t->processes, sizeof t->processes, "%zu", model->worker->communicator.size);
-        add_text(t, GANTRY__PROCESSES_NAME, t->processes);
-    }
     GANTRY__TRAIN_TRY(add_states(t, o));
     return gantry__model_save_with(model, o->backup, position->step > 0, t->list, t->count);
 }
@@ -120,20 +116,29 @@ static gantry_status_t save_alone(gantry_model_t *model, const gantry_fit_option
     return status;
 }
 
-/* Rank 0 has the positions of random numbers, and the metrics, of all. */
-static gantry_status_t save_shared(gantry_model_t *model, const gantry_fit_options_t *o,
-                                   const gantry__position_t *position) {
-    gantry__worker_call_t call = {.kind = GANTRY__WORKER_BACKUP};
-    GANTRY__TRAIN_TRY(gantry__worker_gather_draws(model));
-    if (position->step > 0) GANTRY__TRAIN_TRY(gantry__worker_join_metrics(model));
-    call.status = gantry__worker_writes(model->worker) ? save_alone(model, o, position)
-                                                       : gantry__worker_part_metrics(model);
+/* ---- several processes ---- */
+
+static gantry_status_t agree(gantry_model_t *model, const gantry__position_t *position,
+                             gantry_status_t status) {
+    gantry__worker_call_t call = {.kind = GANTRY__WORKER_BACKUP, .status = status};
+    if (position) call.values[0] = (uint64_t)position->epoch;
+    if (position) call.values[1] = (uint64_t)position->step;
     return gantry__worker_agree(model->worker, &call);
 }
 
+static gantry_status_t share_bytes(gantry_model_t *model, void *data, size_t bytes) {
+    return gantry__worker_broadcast(model->worker, data, bytes, "a backup");
+}
+
+/* Metrics count in rank 0 alone, before and after. */
 gantry_status_t gantry__backup_save(gantry_model_t *model, const gantry_fit_options_t *o,
                                     const gantry__position_t *position) {
-    return model->worker ? save_shared(model, o, position) : save_alone(model, o, position);
+    gantry_status_t status = GANTRY_OK;
+    if (!model->worker) return save_alone(model, o, position);
+    if (position->step > 0) GANTRY__TRAIN_TRY(gantry__worker_join_metrics(model));
+    if (gantry__worker_writes(model->worker)) status = save_alone(model, o, position);
+    if (position->step > 0 && status == GANTRY_OK) status = gantry__worker_part_metrics(model);
+    return agree(model, position, status);
 }
 
 /* ---- reading ---- */
@@ -174,11 +179,10 @@ static gantry_status_t read_position(const gantry_checkpoint_t *file, const char
     return read_iterations(file, path, position);
 }
 
-static gantry_status_t open_alone(const gantry_model_t *model, const gantry_fit_options_t *o,
-                                  gantry__position_t *position, gantry_checkpoint_t **out_file) {
+static gantry_status_t open_alone(const gantry_fit_options_t *o, gantry__position_t *position,
+                                  gantry_checkpoint_t **out_file) {
     gantry_status_t status = gantry_checkpoint_open(o->backup, out_file);
     if (status == GANTRY_NOT_FOUND) return GANTRY_OK;
-    if (status == GANTRY_OK) status = gantry__model_check_processes(model, o->backup, *out_file);
     if (status == GANTRY_OK) status = read_position(*out_file, o->backup, position);
     if (status == GANTRY_OK) return GANTRY_OK;
     gantry_checkpoint_release(*out_file);
@@ -189,61 +193,51 @@ static gantry_status_t open_alone(const gantry_model_t *model, const gantry_fit_
 gantry_status_t gantry__backup_open(gantry_model_t *model, const gantry_fit_options_t *o,
                                     gantry__position_t *position, gantry_checkpoint_t **out_file,
                                     bool *out_exists) {
-    gantry__worker_t *worker = model->worker;
-    gantry__worker_call_t call = {.kind = GANTRY__WORKER_BACKUP, .values = {o->callback_count}};
-    if (gantry__worker_writes(worker)) call.status = open_alone(model, o, position, out_file);
-    *out_exists = *out_file != NULL;
-    if (!worker) return call.status;
-    call.sums[0] = *out_exists;
-    GANTRY__TRAIN_TRY(gantry__worker_agree(worker, &call));
-    *out_exists = call.sums[0] > 0;
-    if (!*out_exists) return GANTRY_OK;
-    return gantry__worker_broadcast(worker, position, sizeof *position,
-                                    gantry__worker_say(worker, call.kind).text);
-}
-
-static gantry_status_t set_states(const gantry_fit_options_t *o, const gantry_checkpoint_t *file) {
-    for (size_t i = 0; i < o->callback_count; ++i) {
-        char key[KEY_BYTES];
-        (void)snprintf(key, sizeof key, "callback/%zu", i);
-        const char *text = gantry_checkpoint_text(file, key);
-        if (text && has_state(o->callbacks[i]))
-            GANTRY__TRAIN_TRY(o->callbacks[i]->set_state(text, o->callbacks[i]->user));
-    }
-    return GANTRY_OK;
-}
-
-/* Those that rank 0 has set. */
-static gantry_status_t share_states(gantry__worker_t *worker, const gantry_fit_options_t *o,
-                                    const gantry_checkpoint_t *file) {
     gantry_status_t status = GANTRY_OK;
-    for (size_t i = 0; i < o->callback_count; ++i) {
-        char key[KEY_BYTES], state[GANTRY_CALLBACK_STATE_BYTES] = "";
-        (void)snprintf(key, sizeof key, "callback/%zu", i);
-        const char *text = file ? gantry_checkpoint_text(file, key) : NULL;
-        if (text) (void)snprintf(state, sizeof state, "%s", text);
-        GANTRY__TRAIN_TRY(gantry__worker_broadcast(worker, state, sizeof state, key));
-        if (!file && *state && status == GANTRY_OK && has_state(o->callbacks[i]))
-            status = o->callbacks[i]->set_state(state, o->callbacks[i]->user);
+    *out_file = NULL;
+    if (gantry__worker_writes(model->worker)) status = open_alone(o, position, out_file);
+    *out_exists = *out_file;
+    if (!model->worker) return status;
+    GANTRY__TRAIN_TRY(agree(model, NULL, status));
+    GANTRY__TRAIN_TRY(share_bytes(model, out_exists, sizeof *out_exists));
+    return share_bytes(model, position, sizeof *position);
+}
+
+/* The text of a callback, which rank 0 has read. */
+static gantry_status_t read_state(gantry_model_t *model, const gantry_checkpoint_t *file, size_t i,
+                                  char out[GANTRY_CALLBACK_STATE_BYTES], bool *out_exists) {
+    char key[KEY_BYTES];
+    (void)snprintf(key, sizeof key, "callback/%zu", i);
+    const char *text = file ? gantry_checkpoint_text(file, key) : NULL;
+    *out_exists = text;
+    memset(out, 0, GANTRY_CALLBACK_STATE_BYTES);
+    if (text) (void)snprintf(out, GANTRY_CALLBACK_STATE_BYTES, "%s", text);
+    if (!model->worker) return GANTRY_OK;
+    GANTRY__TRAIN_TRY(share_bytes(model, out_exists, sizeof *out_exists));
+    return share_bytes(model, out, GANTRY_CALLBACK_STATE_BYTES);
+}
+
+/* Of several processes, one whose callback fails goes on to take part. */
+static gantry_status_t set_states(gantry_model_t *model, const gantry_fit_options_t *o,
+                                  const gantry_checkpoint_t *file) {
+    gantry_status_t status = GANTRY_OK;
+    for (size_t i = 0; i < o->callback_count && (status == GANTRY_OK || model->worker); ++i) {
+        char text[GANTRY_CALLBACK_STATE_BYTES];
+        bool exists;
+        GANTRY__TRAIN_TRY(read_state(model, file, i, text, &exists));
+        if (!exists || status != GANTRY_OK || !has_state(o->callbacks[i])) continue;
+        status = o->callbacks[i]->set_state(text, o->callbacks[i]->user);
     }
     return status;
-}
-
-static gantry_status_t restore_shared(gantry_model_t *model, const gantry_fit_options_t *o,
-                                      const gantry__position_t *position,
-                                      const gantry_checkpoint_t *file) {
-    gantry_status_t status =
-        file ? gantry__model_load_from(model, o->backup, file, position->step > 0) : GANTRY_OK;
-    if (file && status == GANTRY_OK) status = set_states(o, file);
-    GANTRY__TRAIN_TRY(gantry__worker_share_loaded(model, file != NULL, status));
-    GANTRY__TRAIN_TRY(gantry__worker_spread_draws(model, file));
-    return share_states(model->worker, o, file);
 }
 
 gantry_status_t gantry__backup_restore(gantry_model_t *model, const gantry_fit_options_t *o,
                                        const gantry__position_t *position,
                                        const gantry_checkpoint_t *file) {
-    if (model->worker) return restore_shared(model, o, position, file);
-    GANTRY__TRAIN_TRY(gantry__model_load_from(model, o->backup, file, position->step > 0));
-    return set_states(o, file);
+    gantry_status_t status = GANTRY_OK;
+    if (file) status = gantry__model_load_from(model, o->backup, file, position->step > 0);
+    if (!model->worker) return status == GANTRY_OK ? set_states(model, o, file) : status;
+    GANTRY__TRAIN_TRY(gantry__worker_share_loaded(model, file, status));
+    GANTRY__TRAIN_TRY(gantry__worker_share_draws(model));
+    return agree(model, position, set_states(model, o, file));
 }

@@ -26,11 +26,11 @@ typedef struct gantry__position_t {
 /* Reads the counts of the shuffles of both data sets. */
 gantry_status_t gantry__position_take(gantry__position_t *position, gantry_dataset_t *batches,
                                       gantry_dataset_t *validation);
-/* Writes o->backup. Of several processes, rank 0 writes and reads it for all, and all call. */
+/* Writes o->backup. Of several processes, rank 0 writes and reads it, and all make these calls. */
 gantry_status_t gantry__backup_save(gantry_model_t *model, const gantry_fit_options_t *o,
                                     const gantry__position_t *position);
-/* Opens o->backup and reads where the training goes on. *out_exists: whether there is one; then
- * *out_file is the file, or NULL in a process that does not read it. */
+/* Opens o->backup, if it exists, and reads where the training goes on. *out_file is NULL in
+ * processes that do not read. */
 gantry_status_t gantry__backup_open(gantry_model_t *model, const gantry_fit_options_t *o,
                                     gantry__position_t *position, gantry_checkpoint_t **out_file,
                                     bool *out_exists);
@@ -44,12 +44,6 @@ gantry_status_t gantry__backup_set_iterations(const gantry__position_t *position
                                               const gantry_fit_options_t *o);
 
 /* ---- save.c ---- */
-
-/* The text of a file that says how many processes trained the model, and whether it is of as many
- * as this training has. */
-#define GANTRY__PROCESSES_NAME "processes"
-gantry_status_t gantry__model_check_processes(const gantry_model_t *model, const char *path,
-                                              const gantry_checkpoint_t *checkpoint);
 
 gantry_status_t gantry__model_save_with(gantry_model_t *model, const char *path, bool with_metrics,
                                         const gantry_checkpoint_text_t *texts, size_t text_count);

@@ -7,6 +7,9 @@
 
 enum { ROW = 2 + GANTRY_RANDOM_STATE_WORDS };
 
+/* A number advances the counter by 256: a step has room for 2^32 of them. */
+#define STEP_BITS 40
+
 static gantry_status_t make_list(gantry_model_t *model) {
     if (model->generators) return GANTRY_OK;
     model->generators =
@@ -23,8 +26,9 @@ static size_t place_count(const gantry_model_t *model) {
 /* Streams of one key that begin 2^64 numbers apart, also in other processes. */
 static gantry_status_t make_generator(gantry_model_t *model, size_t index,
                                       gantry_generator_t **out_generator) {
-    const uint64_t rank = model->worker ? model->worker->communicator.rank : 0;
-    const uint64_t state[GANTRY_RANDOM_STATE_WORDS] = {0, index + (rank << 40),
+    const uint64_t rank = model->worker ? model->worker->communicator.rank : 0,
+                   steps = model->worker ? model->worker->drawn_steps : 0;
+    const uint64_t state[GANTRY_RANDOM_STATE_WORDS] = {steps << STEP_BITS, index + (rank << 40),
                                                        (uint64_t)model->seed};
     return gantry_generator_from_state(model->runtime, state, GANTRY_RANDOM_PHILOX, out_generator);
 }
@@ -46,35 +50,30 @@ void gantry__model_release_draws(gantry_model_t *model) {
     model->generators = NULL;
 }
 
-/* ---- positions of several processes ---- */
+/* ---- several processes ---- */
 
-size_t gantry__model_draw_places(const gantry_model_t *model) {
-    return model->value_count * model->replica_count;
+static gantry_status_t set_counter(gantry_generator_t *generator, uint64_t counter) {
+    uint64_t state[GANTRY_RANDOM_STATE_WORDS];
+    GANTRY__TRAIN_TRY(gantry_generator_get_state(generator, state));
+    state[0] = counter;
+    return gantry_generator_set_state(generator, state);
 }
 
-gantry_status_t gantry__model_get_positions(const gantry_model_t *model, uint64_t *out_positions) {
+gantry_status_t gantry__model_begin_draws(gantry_model_t *model) {
+    const uint64_t counter = ++model->worker->drawn_steps << STEP_BITS;
     for (size_t i = 0; i < place_count(model); ++i) {
-        uint64_t state[GANTRY_RANDOM_STATE_WORDS];
-        if (!model->generators[i]) continue;
-        GANTRY__TRAIN_TRY(gantry_generator_get_state(model->generators[i], state));
-        out_positions[i] = state[0] + 1;
+        if (model->generators[i]) GANTRY__TRAIN_TRY(set_counter(model->generators[i], counter));
     }
     return GANTRY_OK;
 }
 
-static gantry_status_t set_position(gantry_model_t *model, size_t index, uint64_t position) {
-    uint64_t state[GANTRY_RANDOM_STATE_WORDS];
-    GANTRY__TRAIN_TRY(make_list(model));
-    if (!model->generators[index])
-        GANTRY__TRAIN_TRY(make_generator(model, index, &model->generators[index]));
-    GANTRY__TRAIN_TRY(gantry_generator_get_state(model->generators[index], state));
-    state[0] = position;
-    return gantry_generator_set_state(model->generators[index], state);
-}
-
-gantry_status_t gantry__model_set_positions(gantry_model_t *model, const uint64_t *positions) {
-    for (size_t i = 0; i < gantry__model_draw_places(model); ++i) {
-        if (positions[i] > 0) GANTRY__TRAIN_TRY(set_position(model, i, positions[i] - 1));
+gantry_status_t gantry__model_drawn_steps(const gantry_model_t *model, uint64_t *out_steps) {
+    *out_steps = 0;
+    for (size_t i = 0; i < place_count(model); ++i) {
+        uint64_t state[GANTRY_RANDOM_STATE_WORDS];
+        if (!model->generators[i]) continue;
+        GANTRY__TRAIN_TRY(gantry_generator_get_state(model->generators[i], state));
+        if (state[0] >> STEP_BITS > *out_steps) *out_steps = state[0] >> STEP_BITS;
     }
     return GANTRY_OK;
 }

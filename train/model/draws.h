@@ -20,10 +20,13 @@ gantry_status_t gantry__model_load_draws(gantry_model_t *model,
                                          const gantry_checkpoint_t *checkpoint);
 void gantry__model_release_draws(gantry_model_t *model);
 
-/* How far the generators have drawn, by layer and replica: one number more than a position; 0: there
- * is no generator yet. The arrays have gantry__model_draw_places elements, zeros before. */
-size_t gantry__model_draw_places(const gantry_model_t *model);
-gantry_status_t gantry__model_get_positions(const gantry_model_t *model, uint64_t *out_positions);
-gantry_status_t gantry__model_set_positions(gantry_model_t *model, const uint64_t *positions);
+/* ---- several processes ----
+ * A process draws as many numbers as its rows need. So that all go on alike from rank 0's file, the
+ * generators begin each step of training at a place that follows from the number of the step. */
+
+/* Begins the next step. */
+gantry_status_t gantry__model_begin_draws(gantry_model_t *model);
+/* The step that the generators are in, which a file has set. */
+gantry_status_t gantry__model_drawn_steps(const gantry_model_t *model, uint64_t *out_steps);
 
 #endif

@@ -25,8 +25,8 @@ typedef struct fit_t {
     gantry__worker_wishes_t agreed; /* by all processes, at the newest step */
     gantry__position_t position;
     gantry_checkpoint_t *resumed; /* the backup, until its state is set */
-    bool resumes;                 /* it is not set yet, also of a process that does not read it */
     bool stops;                   /* a callback ends the training */
+    bool is_resumed;              /* until the state of the backup is set */
     bool is_interrupted, has_backup;
 } fit_t;
 
@@ -166,13 +166,10 @@ static gantry_status_t run_steps(fit_t *fit, gantry_dataset_iterator_t *iterator
     bool end = false;
     /* with other processes, a process goes on until all have agreed to stop */
     for (int64_t step = 0; !fit->stops || fit->model->worker; ++step) {
-        fit->is_interrupted = gantry__model_is_stopped(fit->model);
-        if (fit->is_interrupted && !fit->model->worker) return GANTRY_OK;
+        fit->is_interrupted = !fit->model->worker && gantry__model_is_stopped(fit->model);
+        if (fit->is_interrupted) return GANTRY_OK;
         GANTRY__TRAIN_TRY(gantry_dataset_iterator_next(iterator, &batch, &count, &end));
-        if (end) {
-            fit->is_interrupted = false; /* the next epoch's first step is interrupted, in all */
-            return check_end(fit, step, done);
-        }
+        if (end) return check_end(fit, step, done);
         if (step < done) continue;
         GANTRY__TRAIN_TRY(prepare(fit, batch, count));
         GANTRY__TRAIN_TRY(take_step(fit, batch, count));
@@ -203,7 +200,7 @@ static gantry_status_t restore(fit_t *fit) {
         gantry__backup_restore(fit->model, &fit->options, &fit->position, fit->resumed);
     gantry_checkpoint_release(fit->resumed);
     fit->resumed = NULL;
-    fit->resumes = false;
+    fit->is_resumed = false;
     return status;
 }
 
@@ -211,8 +208,8 @@ static gantry_status_t restore(fit_t *fit) {
 static gantry_status_t begin_resumed(fit_t *fit) {
     if (!fit->options.backup) return GANTRY_OK;
     GANTRY__TRAIN_TRY(gantry__backup_open(fit->model, &fit->options, &fit->position, &fit->resumed,
-                                          &fit->resumes));
-    if (!fit->resumes) return GANTRY_OK;
+                                          &fit->is_resumed));
+    if (!fit->is_resumed) return GANTRY_OK;
     fit->has_backup = true;
     fit->options.initial_epoch = fit->position.epoch;
     GANTRY__TRAIN_TRY(prepare_ahead(fit));
@@ -223,7 +220,7 @@ static gantry_status_t begin_resumed(fit_t *fit) {
 /* The callbacks of its begin were called for the epoch before the backup: its state is set after
  * them. */
 static gantry_status_t begin_epoch(fit_t *fit, int64_t epoch) {
-    if (!fit->resumes) fit->position.step = 0;
+    if (!fit->is_resumed) fit->position.step = 0;
     fit->position.epoch = epoch;
     if (fit->options.backup)
         GANTRY__TRAIN_TRY(
@@ -233,12 +230,12 @@ static gantry_status_t begin_epoch(fit_t *fit, int64_t epoch) {
     fit->progress.step = fit->position.step;
     GANTRY__TRAIN_TRY(call_epoch_begin(fit, epoch));
     GANTRY__TRAIN_TRY(gantry__model_reset_metrics(fit->model));
-    return fit->resumes ? restore(fit) : GANTRY_OK;
+    return fit->is_resumed ? restore(fit) : GANTRY_OK;
 }
 
 static gantry_status_t end_interrupted(fit_t *fit) {
     const char *backup = fit->options.backup;
-    if (fit->options.write && fit->options.is_terminal)
+    if (fit->progress.write && fit->options.is_terminal)
         fit->options.write("\n", fit->options.write_user);
     if (backup && fit->position.step > 0) GANTRY__TRAIN_TRY(save_backup(fit));
     return gantry__train_fail(
@@ -355,8 +352,6 @@ static gantry_status_t agree_on_fit(const fit_t *fit) {
     call.values[1] = (uint64_t)o->initial_epoch;
     call.values[2] = (uint64_t)gantry_dataset_cardinality(fit->batches);
     call.values[3] = (uint64_t)(o->validation ? gantry_dataset_cardinality(o->validation) : 0);
-    call.values[4] = o->backup != NULL;
-    call.values[5] = (uint64_t)o->backup_steps;
     return gantry__worker_agree(fit->model->worker, &call);
 }
 
@@ -400,9 +395,9 @@ static gantry_status_t run_fit(fit_t *fit, const gantry_fit_options_t *options) 
                                             sizeof fit->options, "gantry_model_fit: options"));
     GANTRY__TRAIN_TRY(check_fit(fit->model, fit->batches, &fit->options));
     if (fit->options.epochs == 0) fit->options.epochs = 1;
-    if (!gantry__worker_writes(fit->model->worker)) fit->options.write = NULL;
-    gantry__fit_progress_init(&fit->progress, fit->options.write, fit->options.write_user,
-                              fit->options.is_terminal);
+    gantry__fit_progress_init(&fit->progress,
+                              gantry__worker_writes(fit->model->worker) ? fit->options.write : NULL,
+                              fit->options.write_user, fit->options.is_terminal);
     GANTRY__TRAIN_TRY(name_values(fit));
     GANTRY__TRAIN_TRY(agree_on_fit(fit));
     return run_epochs(fit);

@@ -16,8 +16,8 @@
 
 enum { NAME_BYTES = 32 };
 
-/* A text of a file: whose state it has. */
-static const char optimizer_name[] = "optimizer";
+/* Texts of a file: how many processes trained the model, and whose state it has. */
+static const char processes_name[] = "processes", optimizer_name[] = "optimizer";
 
 /* What the entries have beside weights. */
 typedef struct parts_t {
@@ -31,6 +31,7 @@ typedef struct entries_t {
     gantry_variable_t **state;
     int64_t *draws;
     gantry_checkpoint_text_t *texts;
+    char processes[NAME_BYTES];
     size_t count, state_count; /* state_count: of all replicas */
 } entries_t;
 
@@ -80,7 +81,7 @@ static gantry_status_t entries_init(const gantry_model_t *model, size_t replica,
     const size_t each = e->state_count / model->replica_count;
     /* metrics live on the first device */
     const size_t metrics = parts.with_metrics && replica == 0 ? count_metric_variables(model) : 0;
-    e->list = gantry__train_alloc(model->variable_count + each + metrics + 2, sizeof *e->list);
+    e->list = gantry__train_alloc(model->variable_count + each + metrics + 1, sizeof *e->list);
     e->names = gantry__train_alloc(each + metrics, NAME_BYTES);
     if (!e->list || !e->names) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < model->variable_count; ++i) {
@@ -94,30 +95,26 @@ static gantry_status_t entries_init(const gantry_model_t *model, size_t replica,
     return GANTRY_OK;
 }
 
-/* Adds the generators' states, and their positions in all processes; there is room for two entries
- * more. */
+/* Adds the generators' states; there is room for one entry more. */
 static gantry_status_t add_draws(const gantry_model_t *model, entries_t *e) {
     gantry_array_t rows;
     GANTRY__TRAIN_TRY(gantry__model_get_draws(model, &rows, &e->draws));
     if (rows.shape.dims[0] > 0)
         e->list[e->count++] =
             (gantry_checkpoint_entry_t){.name = GANTRY__DRAWS_NAME, .array = rows};
-    const gantry__worker_t *worker = model->worker;
-    if (rows.shape.dims[0] > 0 && worker && worker->positions) {
-        const size_t count = gantry__model_draw_places(model) * worker->communicator.size;
-        e->list[e->count++] = (gantry_checkpoint_entry_t){
-            .name = GANTRY__POSITIONS_NAME,
-            .array = {GANTRY_INT64, GANTRY_SHAPE((int64_t)count), worker->positions}};
-    }
     return GANTRY_OK;
 }
 
-/* Copies the caller's texts, and adds the optimizer's name. */
+/* Copies the caller's texts, and adds the number of processes and the optimizer's name. */
 static gantry_status_t list_texts(const gantry_model_t *model, entries_t *e,
                                   const gantry_checkpoint_text_t *texts, size_t *count) {
-    e->texts = gantry__train_alloc(*count + 1, sizeof *e->texts);
+    e->texts = gantry__train_alloc(*count + 2, sizeof *e->texts);
     if (!e->texts) return GANTRY_RESOURCE_EXHAUSTED;
     memcpy(e->texts, texts, *count * sizeof *texts);
+    if (model->worker) {
+        (void)snprintf(e->processes, sizeof e->processes, "%zu", model->worker->communicator.size);
+        e->texts[(*count)++] = (gantry_checkpoint_text_t){processes_name, e->processes};
+    }
     if (e->state_count > 0)
         e->texts[(*count)++] =
             (gantry_checkpoint_text_t){optimizer_name, model->optimizer->rule->name};
@@ -156,19 +153,14 @@ gantry_status_t gantry__model_save_with(gantry_model_t *model, const char *path,
 }
 
 static gantry_status_t save_to(gantry_model_t *model, const char *path) {
-    char processes[32];
-    const size_t size = model->worker ? model->worker->communicator.size : 0;
-    (void)snprintf(processes, sizeof processes, "%zu", size);
-    const gantry_checkpoint_text_t texts[] = {{"format", "gantry"},
-                                              {GANTRY__PROCESSES_NAME, processes}};
-    return gantry__model_save_with(model, path, false, texts, size ? 2 : 1);
+    const gantry_checkpoint_text_t text = {"format", "gantry"};
+    return gantry__model_save_with(model, path, false, &text, 1);
 }
 
 gantry_status_t gantry_model_save(gantry_model_t *model, const char *path) {
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_save"));
     gantry__worker_begin(model->worker);
     gantry_status_t status = check_saved(model, path, "gantry_model_save");
-    if (status == GANTRY_OK && model->worker) status = gantry__worker_gather_draws(model);
     if (status == GANTRY_OK && gantry__worker_writes(model->worker)) status = save_to(model, path);
     return gantry__worker_end(model->worker, status);
 }
@@ -198,16 +190,16 @@ static bool has_state(const gantry_checkpoint_t *checkpoint) {
 }
 
 /* Another number of processes adds in another order, so it would not take the same steps. */
-gantry_status_t gantry__model_check_processes(const gantry_model_t *model, const char *path,
-                                              const gantry_checkpoint_t *checkpoint) {
+static gantry_status_t check_processes(const gantry_model_t *model, const char *path,
+                                       const gantry_checkpoint_t *checkpoint) {
     char wanted[32];
-    const char *given = gantry_checkpoint_text(checkpoint, GANTRY__PROCESSES_NAME);
+    const char *given = gantry_checkpoint_text(checkpoint, processes_name);
     if (!model->worker || !given) return GANTRY_OK;
     (void)snprintf(wanted, sizeof wanted, "%zu", model->worker->communicator.size);
     if (strcmp(given, wanted) == 0) return GANTRY_OK;
     return gantry__train_fail(
         GANTRY_FAILED_PRECONDITION,
-        "%s was saved by a training in %s processes, and this one has %s; the same number is accepted (a model without a communicator loads it, too, and saves it for any number)",
+        "gantry_model_load: %s was saved by a training in %s processes, and this one has %s; the same number is accepted (a model without a communicator loads it, too, and saves it for any number)",
         path, given, wanted);
 }
 
@@ -226,6 +218,7 @@ static gantry_status_t check_optimizer(const gantry_model_t *model, const char *
 gantry_status_t gantry__model_load_from(gantry_model_t *model, const char *path,
                                         const gantry_checkpoint_t *checkpoint, bool with_metrics) {
     const parts_t parts = {model->optimizer && has_state(checkpoint), with_metrics};
+    GANTRY__TRAIN_TRY(check_processes(model, path, checkpoint));
     if (parts.with_state) GANTRY__TRAIN_TRY(check_optimizer(model, path, checkpoint));
     if (parts.with_state) GANTRY__TRAIN_TRY(gantry__model_build_optimizer(model));
     for (size_t r = 0; r < model->replica_count; ++r)
@@ -233,29 +226,23 @@ gantry_status_t gantry__model_load_from(gantry_model_t *model, const char *path,
     return gantry__model_load_draws(model, checkpoint);
 }
 
-static gantry_status_t load_alone(gantry_model_t *model, const char *path,
-                                  gantry_checkpoint_t **out_file) {
-    GANTRY__TRAIN_TRY(check_saved(model, path, "gantry_model_load"));
-    if (!gantry__worker_writes(model->worker)) return GANTRY_OK;
-    GANTRY__TRAIN_TRY(gantry_checkpoint_open(path, out_file));
-    GANTRY__TRAIN_TRY(gantry__model_check_processes(model, path, *out_file));
-    return gantry__model_load_from(model, path, *out_file, false);
-}
-
-static gantry_status_t share_file(gantry_model_t *model, const gantry_checkpoint_t *file,
-                                  gantry_status_t status) {
-    const bool with_state = file && model->optimizer && has_state(file);
-    GANTRY__TRAIN_TRY(gantry__worker_share_loaded(model, with_state, status));
-    return gantry__worker_spread_draws(model, file);
+static gantry_status_t load_file(gantry_model_t *model, const char *path, bool *out_with_state) {
+    gantry_checkpoint_t *checkpoint;
+    GANTRY__TRAIN_TRY(gantry_checkpoint_open(path, &checkpoint));
+    *out_with_state = model->optimizer && has_state(checkpoint);
+    gantry_status_t status = gantry__model_load_from(model, path, checkpoint, false);
+    gantry_checkpoint_release(checkpoint);
+    return status;
 }
 
 gantry_status_t gantry_model_load(gantry_model_t *model, const char *path) {
-    gantry_checkpoint_t *file = NULL;
+    bool with_state = false;
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_load"));
     gantry__worker_begin(model->worker);
-    gantry_status_t status = load_alone(model, path, &file);
-    if (model->worker) status = share_file(model, file, status);
-    status = gantry__worker_end(model->worker, status);
-    gantry_checkpoint_release(file);
-    return status;
+    gantry_status_t status = check_saved(model, path, "gantry_model_load");
+    if (status == GANTRY_OK && gantry__worker_writes(model->worker))
+        status = load_file(model, path, &with_state);
+    if (model->worker) status = gantry__worker_share_loaded(model, with_state, status);
+    if (model->worker && status == GANTRY_OK) status = gantry__worker_share_draws(model);
+    return gantry__worker_end(model->worker, status);
 }

@@ -75,7 +75,7 @@ static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica) {
     gantry_loss_options_t options = model->loss_options;
     gantry__numerics_enter(model->numerics, "the loss");
     tensor *labels = part_of(c, scope, c->batch[model->input_count], replica);
-    tensor *logits = gantry__logits_find(&replica->logits, replica->output);
+    tensor *logits = gantry__logits_find(&replica->logits, replica->output, labels);
     options.struct_size = sizeof options;
     if (logits) options.from_logits = true;
     if (c->sample_weights) options.sample_weights = part_of(c, scope, c->sample_weights, replica);

@@ -26,8 +26,7 @@ static const kind_row_t rows[GANTRY__WORKER_KINDS] = {
     [GANTRY__WORKER_FIT] = {"begins gantry_model_fit",
                             "the begin of gantry_model_fit",
                             {"epochs", "as the first epoch", "batches in an epoch",
-                             "batches of validation", "backups (option backup)",
-                             "as the number of steps between backups"},
+                             "batches of validation"},
                             "each trains alike"},
     [GANTRY__WORKER_STEP] = {"has another batch",
                              "step",
@@ -36,24 +35,21 @@ static const kind_row_t rows[GANTRY__WORKER_KINDS] = {
                              "each reads the same data set in the same order"},
     [GANTRY__WORKER_METRICS] = {"has no further batch",
                                 "the sum of the metrics",
-                                {"numbers in its metrics", "tested batches", "tested rows"},
+                                {"numbers in its metrics", "tested batches", "tested rows", NULL},
                                 "each reads the same data set"},
     [GANTRY__WORKER_EPOCH] = {"ends an epoch",
                               "the end of an epoch",
-                              {"as the number of its epoch"},
+                              {"as the number of its epoch", NULL, NULL, NULL},
                               "each trains alike"},
     [GANTRY__WORKER_LOAD] = {"calls gantry_model_load",
                              "gantry_model_load",
-                             {"variables to load"},
+                             {"variables to load", NULL, NULL, NULL},
                              "each compiles the same model"},
-    [GANTRY__WORKER_DRAWS] = {"saves or loads",
-                              "the positions of random numbers",
-                              {"places of random numbers (layers by replicas)"},
-                              "each has the same layers and number of replicas"},
-    [GANTRY__WORKER_BACKUP] = {"reads or writes a backup",
+    [GANTRY__WORKER_BACKUP] = {"is at a backup",
                                "a backup",
-                               {"callbacks"},
-                               "each has alike callbacks"},
+                               {"as the epoch of its backup", "as the step of its backup", NULL,
+                                NULL},
+                               "each trains alike"},
     [GANTRY__WORKER_END] = {"is at the end of a call", "the end of a call", {NULL}, ""},
 };
 
@@ -86,7 +82,6 @@ void gantry__worker_release(gantry__worker_t *worker) {
     gantry__train_free(worker->table);
     gantry__train_free(worker->flat);
     gantry__train_free(worker->has_value);
-    gantry__train_free(worker->positions);
     gantry__train_free((void *)worker->gradients);
     gantry__train_free((void *)worker->variables);
     gantry__train_free(worker);

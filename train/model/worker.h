@@ -13,8 +13,6 @@
 #ifndef GANTRY_TRAIN_WORKER_H
 #define GANTRY_TRAIN_WORKER_H
 
-#include <gantry_train/checkpoint.h>
-
 #include "train/base/fail.h"
 #include "train/model/model_state.h"
 
@@ -26,13 +24,12 @@ typedef enum gantry__worker_kind_t {
     GANTRY__WORKER_METRICS,
     GANTRY__WORKER_EPOCH,
     GANTRY__WORKER_LOAD,
-    GANTRY__WORKER_DRAWS,
     GANTRY__WORKER_BACKUP,
     GANTRY__WORKER_END, /* of a public call */
     GANTRY__WORKER_KINDS
 } gantry__worker_kind_t;
 
-enum { GANTRY__WORKER_VALUES = 6, GANTRY__WORKER_SUMS = 3 };
+enum { GANTRY__WORKER_VALUES = 4, GANTRY__WORKER_SUMS = 3 };
 
 /* What a process says at a place. */
 typedef struct gantry__worker_call_t {
@@ -47,6 +44,7 @@ struct gantry__worker_t {
     uint64_t *table;                      /* what each process says, to name the one that differs */
     bool is_told;                         /* all processes have this call's error */
     uint64_t step;                        /* of training, from 1 */
+    uint64_t drawn_steps;                 /* of this training and those before, by draws.h */
     uint64_t tested_batches, tested_rows; /* since the metrics were reset */
     /* the values of all variables, one behind another: gradients of trained ones, new values of the
      * others; then for each variable whether it has any, and whether a process has failed */
@@ -56,7 +54,6 @@ struct gantry__worker_t {
     const gantry_tensor_t **gradients;
     gantry_variable_t **variables; /* trained ones */
     gantry_function_t *apply;
-    uint64_t *positions; /* of all processes' random numbers; NULL: not gathered yet */
     char own[GANTRY__TRAIN_MESSAGE_BYTES], told[GANTRY__TRAIN_MESSAGE_BYTES];
 };
 
@@ -116,11 +113,8 @@ gantry_status_t gantry__worker_share_weights(gantry_model_t *model, gantry_statu
 /* Rank 0 has loaded a file; all processes get its weights and, if it has them, the optimizer's. */
 gantry_status_t gantry__worker_share_loaded(gantry_model_t *model, bool with_state,
                                             gantry_status_t status);
-/* How far each process's generators have drawn: gathered for a file, which has them as
- * GANTRY__POSITIONS_NAME; and spread from the file of rank 0, NULL in others. */
-#define GANTRY__POSITIONS_NAME "processes/positions"
-gantry_status_t gantry__worker_gather_draws(gantry_model_t *model);
-gantry_status_t gantry__worker_spread_draws(gantry_model_t *model, const gantry_checkpoint_t *file);
+/* Rank 0 has loaded a file; the generators of all processes go on in the step that it has. */
+gantry_status_t gantry__worker_share_draws(gantry_model_t *model);
 /* The metrics' variables become the sums over all processes. */
 gantry_status_t gantry__worker_join_metrics(gantry_model_t *model);
 /* After they were read: they count in rank 0 alone. */

@@ -8,6 +8,7 @@
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
+#include "train/model/draws.h"
 #include "train/model/step.h"
 #include "train/model/worker.h"
 #include "train/strategy/all_reduce.h"
@@ -242,7 +243,8 @@ gantry_status_t gantry__worker_train(gantry_model_t *model, const gantry_array_t
     if (wishes->stops || wishes->interrupts) return GANTRY_OK;
     const size_t elements = (size_t)worker->flat_elements;
     memset(worker->flat, 0, elements * gantry_dtype_size(model->dtype));
-    const gantry_status_t status = compute_flat(model, batch, count);
+    gantry_status_t status = gantry__model_begin_draws(model);
+    if (status == GANTRY_OK) status = compute_flat(model, batch, count);
     gantry__worker_keep_text(worker, status);
     set_flat(model, worker->flat_elements - 1, status != GANTRY_OK);
     GANTRY__TRAIN_TRY(

@@ -161,57 +161,13 @@ gantry_status_t gantry__worker_share_loaded(gantry_model_t *model, bool with_sta
 
 /* ---- random numbers ---- */
 
-/* Room for the positions of all processes, zeros. */
-static gantry_status_t make_positions(gantry_model_t *model) {
+gantry_status_t gantry__worker_share_draws(gantry_model_t *model) {
     gantry__worker_t *worker = model->worker;
-    gantry__train_free(worker->positions);
-    worker->positions = gantry__train_alloc(
-        gantry__model_draw_places(model) * worker->communicator.size, sizeof *worker->positions);
-    return worker->positions ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
-}
-
-static uint64_t *own_positions(const gantry_model_t *model) {
-    const gantry__worker_t *worker = model->worker;
-    return worker->positions + worker->communicator.rank * gantry__model_draw_places(model);
-}
-
-gantry_status_t gantry__worker_gather_draws(gantry_model_t *model) {
-    gantry__worker_t *worker = model->worker;
-    const size_t places = gantry__model_draw_places(model);
-    gantry__worker_call_t call = {.kind = GANTRY__WORKER_DRAWS, .values = {places}};
-    call.status = make_positions(model);
-    if (call.status == GANTRY_OK)
-        call.status = gantry__model_get_positions(model, own_positions(model));
+    gantry__worker_call_t call = {.kind = GANTRY__WORKER_LOAD};
+    call.status = gantry__model_drawn_steps(model, &worker->drawn_steps);
     GANTRY__TRAIN_TRY(gantry__worker_agree(worker, &call));
-    return gantry__worker_all_reduce(worker, worker->positions, places * worker->communicator.size,
-                                     GANTRY_UINT64, gantry__worker_say(worker, call.kind).text);
-}
-
-/* A file of one process: all go on where it was, with numbers of their own. */
-static void copy_positions(gantry_model_t *model, const gantry_checkpoint_t *file) {
-    gantry__worker_t *worker = model->worker;
-    const size_t places = gantry__model_draw_places(model);
-    gantry_shape_t shape = GANTRY_SHAPE((int64_t)(places * worker->communicator.size));
-    if (gantry_checkpoint_read(file, GANTRY__POSITIONS_NAME, GANTRY_INT64, &shape,
-                               worker->positions,
-                               places * worker->communicator.size * sizeof(uint64_t)) == GANTRY_OK)
-        return;
-    for (size_t r = 0; r < worker->communicator.size; ++r)
-        (void)gantry__model_get_positions(model, worker->positions + r * places);
-}
-
-gantry_status_t gantry__worker_spread_draws(gantry_model_t *model,
-                                            const gantry_checkpoint_t *file) {
-    gantry__worker_t *worker = model->worker;
-    const size_t places = gantry__model_draw_places(model);
-    gantry__worker_call_t call = {.kind = GANTRY__WORKER_DRAWS, .values = {places}};
-    call.status = make_positions(model);
-    if (call.status == GANTRY_OK && file) copy_positions(model, file);
-    GANTRY__TRAIN_TRY(gantry__worker_agree(worker, &call));
-    GANTRY__TRAIN_TRY(gantry__worker_broadcast(
-        worker, worker->positions, places * worker->communicator.size * sizeof(uint64_t),
-        gantry__worker_say(worker, call.kind).text));
-    return gantry__model_set_positions(model, own_positions(model));
+    return gantry__worker_broadcast(worker, &worker->drawn_steps, sizeof worker->drawn_steps,
+                                    gantry__worker_say(worker, call.kind).text);
 }
 
 /* ---- metrics ---- */

@@ -8,7 +8,7 @@
 
 #include <gantry_train/train.h>
 
-enum { ROWS = 6, FEATURES = 3, CLASSES = 4, STEPS = 4, WEIGHTS = FEATURES * CLASSES + CLASSES };
+enum { ROWS = 6, FEATURES = 3, CLASSES = 4, STEPS = 4 };
 
 typedef struct logits_case_t {
     const char *name;
@@ -23,6 +23,10 @@ typedef struct logits_case_t {
 static void must(gantry_status_t status) {
     if (status != GANTRY_OK) fail_msg("%s", gantry_last_message());
 }
+
+static bool is_one_bit(const logits_case_t *c) { return strcmp(c->name, "one_bit") == 0; }
+
+static int64_t units_of(const logits_case_t *c) { return is_one_bit(c) ? 1 : CLASSES; }
 
 /* ---- data: the generator of make_logits_cases.py ---- */
 
@@ -50,10 +54,14 @@ static gantry_dataset_t *make_data(const logits_case_t *c) {
     make_numbers(x, c->dtype, rows * FEATURES, 4);
     for (size_t i = 0; i < rows; ++i) {
         classes[i] = (int32_t)(i * 3 % CLASSES);
-        put(y, c->dtype, i * CLASSES + (size_t)classes[i], 1);
+        if (is_one_bit(c))
+            put(y, c->dtype, i, classes[i] % 2);
+        else
+            put(y, c->dtype, i * CLASSES + (size_t)classes[i], 1);
     }
     if (c->is_deep) arrays[0].shape = GANTRY_SHAPE(ROWS, 2, FEATURES);
     if (c->is_deep) arrays[1].shape = GANTRY_SHAPE(ROWS, 2, CLASSES);
+    if (is_one_bit(c)) arrays[1].shape = c->is_deep ? GANTRY_SHAPE(ROWS, 2) : GANTRY_SHAPE(ROWS);
     if (c->loss == GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY) {
         arrays[1] = (gantry_array_t){GANTRY_INT32, GANTRY_SHAPE(ROWS), classes};
         if (c->is_deep) arrays[1].shape = GANTRY_SHAPE(ROWS, 2);
@@ -64,10 +72,10 @@ static gantry_dataset_t *make_data(const logits_case_t *c) {
 /* ---- the models of make_logits_cases.py ---- */
 
 static void add_layers(gantry_model_t *model, const logits_case_t *c) {
-    const bool is_sigmoid =
-        strcmp(c->name, "dense_sigmoid") == 0 || strcmp(c->name, "sigmoid_of_classes") == 0;
+    const bool is_sigmoid = strcmp(c->name, "dense_sigmoid") == 0 ||
+                            strcmp(c->name, "sigmoid_of_classes") == 0 || is_one_bit(c);
     const bool is_apart = strcmp(c->name, "activation_softmax") == 0;
-    (void)gantry_model_add(model, gantry_dense(CLASSES,
+    (void)gantry_model_add(model, gantry_dense(units_of(c),
                                                is_sigmoid ? GANTRY_SIGMOID
                                                : is_apart ? GANTRY_LINEAR
                                                           : GANTRY_SOFTMAX,
@@ -89,11 +97,11 @@ static gantry_model_t *make_model(gantry_runtime_t *runtime, gantry_model_option
                    .loss = (gantry_loss_t)c->loss}));
     must(gantry_model_build(model, c->dtype,
                             c->is_deep ? GANTRY_SHAPE(2, FEATURES) : GANTRY_SHAPE(FEATURES)));
-    make_numbers(kernel, c->dtype, FEATURES * CLASSES, 64);
-    make_numbers(bias, c->dtype, CLASSES, 1);
-    must(gantry_model_set_variable(model, 0, kernel,
-                                   FEATURES * CLASSES * gantry_dtype_size(c->dtype)));
-    must(gantry_model_set_variable(model, 1, bias, CLASSES * gantry_dtype_size(c->dtype)));
+    const size_t units = (size_t)units_of(c), bytes = units * gantry_dtype_size(c->dtype);
+    make_numbers(kernel, c->dtype, FEATURES * units, 64);
+    make_numbers(bias, c->dtype, units, 1);
+    must(gantry_model_set_variable(model, 0, kernel, FEATURES * bytes));
+    must(gantry_model_set_variable(model, 1, bias, bytes));
     return model;
 }
 
@@ -117,7 +125,7 @@ static void expect_weights(gantry_runtime_t *runtime, gantry_model_t *model,
             expect_near(c, train_number(data, c->dtype, (size_t)i), at++);
     }
     must(gantry_scope_end(scope));
-    assert_int_equal(at, STEPS + WEIGHTS);
+    assert_int_equal(at, STEPS + (FEATURES + 1) * units_of(c));
 }
 
 static void follow(gantry_runtime_t *runtime, gantry_model_options_t options,

@@ -73,12 +73,12 @@ static uint32_t make_data(const masked_case_t *c, size_t index) {
     return state;
 }
 
-static gantry_dataset_t *make_batches(const masked_case_t *c) {
+static gantry_dataset_t *make_batches(const masked_case_t *c, int64_t rows) {
     const gantry_array_t arrays[] = {{GANTRY_INT64, GANTRY_SHAPE(ROWS, STEPS), words},
                                      {GANTRY_FLOAT64, GANTRY_SHAPE(ROWS, STEPS, 1), labels},
                                      {GANTRY_FLOAT64, GANTRY_SHAPE(ROWS, STEPS), weights}};
     return gantry_dataset_batch(gantry_dataset_from_arrays(arrays, c->is_weighted ? 3 : 2, false),
-                                BATCH, false);
+                                rows, false);
 }
 
 static size_t make_metrics(const masked_case_t *c, gantry_metric_t **out) {
@@ -153,7 +153,7 @@ static void follow(size_t index, const gantry_strategy_t *strategy) {
     double values[3];
     size_t count;
     uint32_t state = make_data(c, index);
-    gantry_dataset_t *batches = make_batches(c);
+    gantry_dataset_t *batches = make_batches(c, BATCH);
     gantry_model_t *model = make_model(c, strategy, &count);
     set_weights(model, &state);
     must(gantry_model_evaluate(model, batches, values, count));
@@ -180,6 +180,36 @@ static void sums_on_two_devices_are_those_of_one(void **state) {
     if (!strategy) fail_msg("%s", gantry_last_message());
     for (size_t i = 0; i < CASES; ++i) {
         if (masked_cases[i].reduction == GANTRY_REDUCTION_SUM) follow(i, strategy);
+    }
+    gantry_strategy_release(strategy);
+}
+
+static double loss_of(size_t index, const gantry_strategy_t *strategy, int64_t rows) {
+    const masked_case_t *c = &masked_cases[index];
+    double values[3];
+    size_t count;
+    uint32_t state = make_data(c, index);
+    gantry_dataset_t *batches = make_batches(c, rows);
+    gantry_model_t *model = make_model(c, strategy, &count);
+    set_weights(model, &state);
+    must(gantry_model_evaluate(model, batches, values, count));
+    gantry_model_release(model);
+    gantry_dataset_release(batches);
+    return values[0];
+}
+
+/* As in Keras, each part of a batch has the mean over its own steps: two devices have the loss of
+ * batches of half the size. */
+static void each_part_has_its_own_mean(void **state) {
+    static const char *const devices[] = {"CPU:0", "CPU:1"};
+    (void)state;
+    assert_int_equal(gantry_set_logical_cpu_devices(fixture.runtime, 2), GANTRY_OK);
+    gantry_strategy_t *strategy = gantry_mirrored_strategy(fixture.runtime, devices, 2);
+    for (size_t i = 0; i < CASES; ++i) {
+        if (masked_cases[i].reduction == GANTRY_REDUCTION_SUM) continue;
+        const double together = loss_of(i, strategy, BATCH), apart = loss_of(i, NULL, BATCH / 2);
+        if (!(fabs(together - apart) <= 1e-12))
+            fail_msg("case %zu: %.15g, and in halves %.15g", i, together, apart);
     }
     gantry_strategy_release(strategy);
 }
@@ -278,6 +308,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         WITH(losses_metrics_and_weights_are_those_of_keras),
         WITH(sums_on_two_devices_are_those_of_one),
+        WITH(each_part_has_its_own_mean),
         WITH(weights_that_do_not_fit_a_mask_are_refused),
         WITH(own_layers_have_masks_and_several_outputs),
         WITH(several_outputs_belong_to_functional_models),

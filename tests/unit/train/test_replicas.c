@@ -271,6 +271,29 @@ static void small_model_has_one_bucket(void **state) {
     gantry_strategy_release(strategy);
 }
 
+/* More gradients than Concat takes tensors: 40 kernels and biases, and zeros between them. */
+static void many_gradients_are_joined(void **state) {
+    (void)state;
+    double first[EPOCHS];
+    for (size_t count = 1; count <= 3; count += 2) {
+        gantry_strategy_t *strategy = make_strategy(count);
+        gantry_model_t *model = gantry_sequential(
+            runtime,
+            &(gantry_model_options_t){.dtype = GANTRY_FLOAT64, .seed = 5, .strategy = strategy});
+        for (int i = 0; i < 40; ++i)
+            (void)gantry_model_add(model, gantry_dense(i < 39 ? 4 : 1, GANTRY_TANH, NULL));
+        must(gantry_model_compile(model,
+                                  &(gantry_compile_options_t){.optimizer = gantry_sgd(NULL),
+                                                              .loss = GANTRY_MEAN_SQUARED_ERROR}));
+        const losses_t losses = train(model, 8);
+        if (count == 1) memcpy(first, losses.values, sizeof first);
+        for (int i = 0; i < EPOCHS; ++i)
+            assert_true(fabs(losses.values[i] - first[i]) <= 1e-11 * fabs(first[i]));
+        gantry_model_release(model);
+        gantry_strategy_release(strategy);
+    }
+}
+
 /* ---- weights ---- */
 
 static void parts_by_weights_give_the_same_losses(void **state) {
@@ -397,6 +420,7 @@ int main(void) {
         TEST(parts_of_a_gpu_have_these_losses_too),
         TEST(reduction_begins_while_the_backward_pass_runs),
         TEST(small_model_has_one_bucket),
+        TEST(many_gradients_are_joined),
         TEST(parts_by_weights_give_the_same_losses),
         TEST(parts_follow_weights),
         TEST(measured_weights_leave_the_training_as_it_is),

@@ -375,6 +375,53 @@ static void stopped_training_names_epoch_and_step(void **state) {
     remove_paths(&paths);
 }
 
+static gantry_model_t *validated_model; /* which its validation stops; NULL: it does not */
+
+static gantry_status_t hand_on(void *user, const gantry_array_t *input, size_t input_count,
+                               gantry_element_t *output) {
+    (void)user;
+    gantry_model_stop(validated_model);
+    for (size_t i = 0; i < input_count; ++i) {
+        void *out = gantry_element_component(output, i, input[i].dtype, &input[i].shape);
+        if (!out) return GANTRY_RESOURCE_EXHAUSTED;
+        memcpy(out, input[i].data,
+               (size_t)gantry_shape_elements(&input[i].shape) * gantry_dtype_size(input[i].dtype));
+    }
+    return GANTRY_OK;
+}
+
+/* Trains, and is stopped `times` times while it validates. */
+static void stop_in_validations(const paths_t *paths, int times) {
+    for (int i = 0; i <= times; ++i) {
+        training_t t;
+        training_open(&t, "cpu");
+        gantry_dataset_release(t.validation);
+        t.validation = gantry_dataset_map(gantry_dataset_take(make_rows(), 20), hand_on, NULL, 1);
+        t.validation =
+            gantry_dataset_batch(gantry_dataset_shuffle(t.validation, 9, 2, true), 5, false);
+        validated_model = i < times ? t.model : NULL;
+        const gantry_status_t status = training_run(&t, paths->backup, paths->log, 0);
+        assert_int_equal(status, i < times ? GANTRY_CANCELLED : GANTRY_OK);
+        if (i < times) assert_non_null(strstr(gantry_last_message(), " of 9 after step 12; "));
+        if (i == times) must(gantry_model_save(t.model, paths->result));
+        training_close(&t);
+    }
+}
+
+/* The steps of the epoch are done, and its metrics are kept while others are computed. */
+static void stopped_validation_begins_anew(void **state) {
+    paths_t calm, stopped;
+    (void)state;
+    make_paths(&calm);
+    make_paths(&stopped);
+    stop_in_validations(&calm, 0);
+    stop_in_validations(&stopped, 2);
+    expect_same_file(calm.result, stopped.result);
+    expect_same_file(calm.log, stopped.log);
+    remove_paths(&calm);
+    remove_paths(&stopped);
+}
+
 static void refuses(training_t *t, const char *backup, const char *text) {
     expect_refusal(gantry_model_fit(t->model, t->batches,
                                     &(gantry_fit_options_t){.epochs = 2, .backup = backup}),
@@ -467,6 +514,7 @@ int main(int count, char **arguments) {
         cmocka_unit_test(interrupted_on_pocl),
         cmocka_unit_test(killed_while_it_saves),
         cmocka_unit_test(stopped_training_names_epoch_and_step),
+        cmocka_unit_test(stopped_validation_begins_anew),
         cmocka_unit_test(other_files_are_no_backups),
         cmocka_unit_test(shorter_data_are_refused),
         cmocka_unit_test(backup_that_cannot_be_written_is_an_error),

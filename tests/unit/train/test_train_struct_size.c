@@ -88,6 +88,7 @@ READS(metric, metric, gantry_accuracy(p))
 READS(metric, loss, gantry_loss_metric(GANTRY_HUBER, p, NULL))
 READS(callback, early_stopping, gantry_early_stopping(p))
 READS(dataset, source, gantry_dataset_from_callback(p))
+READS(strategy, communicator, gantry_multi_worker_strategy(w->runtime, NULL, 0, p))
 READS(model, model, gantry_sequential(w->runtime, p))
 
 static gantry_status_t read_pad_sequences(const world_t *w, const void *p) {
@@ -148,6 +149,7 @@ static const read_row_t read_rows[] = {
     READ(gantry_adamax_options_t, true, read_adamax),
     READ(gantry_adamw_options_t, true, read_adamw),
     READ(gantry_attention_options_t, true, read_attention),
+    READ(gantry_communicator_t, true, read_communicator),
     READ(gantry_compile_options_t, true, read_compile),
     READ(gantry_cosine_decay_options_t, true, read_cosine),
     READ(gantry_cosine_decay_restarts_options_t, true, read_restarts),
@@ -193,28 +195,6 @@ static gantry_status_t give_callback(const world_t *w, uint32_t struct_size) {
     return read_fit(w, &(gantry_fit_options_t){.callbacks = callbacks, .callback_count = 1});
 }
 
-static gantry_status_t all_reduce(void *user, void *elements, size_t count, gantry_dtype_t dtype,
-                                  const char *what) {
-    (void)user, (void)elements, (void)count, (void)dtype, (void)what;
-    return GANTRY_OK;
-}
-
-static gantry_status_t broadcast(void *user, void *data, size_t bytes, size_t root,
-                                 const char *what) {
-    (void)user, (void)data, (void)bytes, (void)root, (void)what;
-    return GANTRY_OK;
-}
-
-static gantry_status_t give_communicator(const world_t *w, uint32_t struct_size) {
-    const gantry_communicator_t communicator = {
-        .struct_size = struct_size, .size = 1, .all_reduce = all_reduce, .broadcast = broadcast};
-    gantry_strategy_t *strategy = gantry_multi_worker_strategy(w->runtime, NULL, 0, &communicator);
-    const gantry_status_t status = strategy ? GANTRY_OK : GANTRY_INVALID_ARGUMENT;
-    if (!strategy) assert_non_null(strstr(gantry_last_message(), "struct_size"));
-    gantry_strategy_release(strategy);
-    return status;
-}
-
 static const gantry_tensor_t *call_layer(const gantry_layer_call_t *call, void *user) {
     (void)user;
     return call->inputs[0];
@@ -236,8 +216,6 @@ static const struct {
     gantry_status_t (*give)(const world_t *w, uint32_t struct_size);
 } given_rows[] = {
     {"gantry_callback_t", sizeof(gantry_callback_t), sizeof(gantry_callback_t), give_callback},
-    {"gantry_communicator_t", sizeof(gantry_communicator_t), sizeof(gantry_communicator_t),
-     give_communicator},
     {"gantry_layer_kind_t", offsetof(gantry_layer_kind_t, passes_masks),
      sizeof(gantry_layer_kind_t), give_kind},
 };
