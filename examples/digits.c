@@ -205,7 +205,6 @@ static double run(gantry_runtime_t *runtime, const gantry_strategy_t *strategy, 
     shuffle_images(images, all->count, (uint64_t)seed);
     gantry_dataset_t *batches = make_batches(images, used, true, seed),
                      *held_out = make_batches(images + used, held, false, seed);
-    example_check(gantry_set_seed(runtime, seed), "gantry_set_seed"); /* for Dropout */
     gantry_model_t *model = make_model(runtime, strategy, seed);
     if (options.load)
         example_check(gantry_model_load(model, options.load), "loading the model");

@@ -23,7 +23,7 @@
  *     of the op. Nor has one that reads a variable that was assigned since: FailedPrecondition.
  *   - A branch runs its body once more. A loop runs its n steps twice more, and keeps the loop
  *     variables that change: n values of each, in chunks of 16. To keep them copies 16 + n / 32
- *     values for each step.
+ *     values for each step. A size of such a variable must not depend on data: Unimplemented.
  *   - A function has a backward function, which runs its body once more. It is traced once for each
  *     combination of shapes, sources and outputs, and kept with the function.
  *

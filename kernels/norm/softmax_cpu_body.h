@@ -132,11 +132,13 @@ static void SOFT_NAME(transposed_rows)(const SOFT_IN *x, SOFT_IN *y, int64_t row
     if (!logarithm) memcpy(transposed, terms, (size_t)(length * SOFT_WIDTH) * sizeof *transposed);
     SOFT_NAME(fold)(terms, length);
     for (int64_t i = 0; i < SOFT_WIDTH; ++i) sum[i] = logarithm ? SOFT_LOG(terms[i]) : terms[i];
-    for (int64_t k = 0; k < length; ++k) {
-        for (int64_t i = 0; i < SOFT_WIDTH; ++i) {
-            SOFT_T value = transposed[k * SOFT_WIDTH + i];
-            transposed[k * SOFT_WIDTH + i] = logarithm ? value - sum[i] : value / sum[i];
-        }
+    /* a choice inside the loop keeps the compiler from vectors of quotients */
+    if (logarithm) {
+        for (int64_t k = 0; k < length * SOFT_WIDTH; k += SOFT_WIDTH)
+            for (int64_t i = 0; i < SOFT_WIDTH; ++i) transposed[k + i] = transposed[k + i] - sum[i];
+    } else {
+        for (int64_t k = 0; k < length * SOFT_WIDTH; k += SOFT_WIDTH)
+            for (int64_t i = 0; i < SOFT_WIDTH; ++i) transposed[k + i] = transposed[k + i] / sum[i];
     }
     for (int64_t i = 0; i < rows; ++i)
         for (int64_t k = 0; k < length; ++k)

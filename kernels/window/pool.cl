@@ -167,6 +167,49 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_store)(GANTRY_GLOBAL T *out, const C *
     }
 }
 
+#if GANTRY_T_IS_FLOAT
+/* The largest elements of small windows that share no column: place by place, from the image. The
+ * last element counts twice where their number is odd. */
+GANTRY_ITEM void GANTRY_ITEM_FN(max_places)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                            GANTRY_PARAMETERS(gantry__windows_t) p,
+                                            const gantry__stretch_t *s) {
+    x += (s->image * p->height + s->top) * p->width * p->channels;
+    out += s->place * p->channels;
+    for (int j = 0; j < s->count; ++j, out += p->channels) {
+        const GANTRY_LONG left = s->left + j * p->step_x;
+        GANTRY_GLOBAL const T *elements[GANTRY_POOL_FEW];
+        gantry__reach_t columns;
+        int count = 0;
+
+        gantry__find_columns(p, left, &columns);
+        for (GANTRY_LONG c = columns.first; c < columns.end; ++c) {
+            for (GANTRY_LONG r = s->rows.first; r < s->rows.end; ++r) {
+                elements[count++] = x + (r * p->width + left + c) * p->channels;
+            }
+        }
+        for (int e = 0; e < count; e += 2) {
+            GANTRY_GLOBAL const T *one = elements[e], *two = elements[e + 1 < count ? e + 1 : e];
+
+            if (e == 0) {
+                for (int k = 0; k < (int)p->channels; ++k) {
+                    const T a = one[k], b = two[k];
+                    const T larger = a > GANTRY_POOL_LEAST ? a : GANTRY_POOL_LEAST;
+
+                    out[k] = b > larger ? b : larger;
+                }
+            } else {
+                for (int k = 0; k < (int)p->channels; ++k) {
+                    const T a = one[k], b = two[k], former = out[k];
+                    const T larger = a > former ? a : former;
+
+                    out[k] = b > larger ? b : larger;
+                }
+            }
+        }
+    }
+}
+#endif
+
 GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                       GANTRY_PARAMETERS(gantry__windows_t) p, const GANTRY_LONG i,
                                       const int is_mean) {
@@ -175,6 +218,13 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T 
     C all[GANTRY_POOL_LINE];
 
     gantry__find_stretch(p, i, &s);
+#if GANTRY_T_IS_FLOAT
+    if (!is_mean && p->step_x >= p->columns && p->rows * p->columns <= GANTRY_POOL_FEW &&
+        p->channels >= GANTRY_POOL_FEWEST_CHANNELS) {
+        GANTRY_ITEM_FN(max_places)(x, out, p, &s);
+        return;
+    }
+#endif
     gantry__pool_blocks(p, s.count, &b);
     for (const int places = b.places; b.place < s.count; b.place += places) {
         b.places = s.count - b.place < places ? s.count - b.place : places;

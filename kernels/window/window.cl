@@ -146,6 +146,9 @@ GANTRY_FN void gantry__find_columns(const gantry__windows_t *p, GANTRY_LONG left
 /* the most channels of a block; a block of one place, which shares no columns, may have more: */
 #define GANTRY_POOL_CHANNELS 64
 #define GANTRY_POOL_LONE_CHANNELS (GANTRY_POOL_LINE / 2)
+/* the most elements of a window, and the fewest channels, without blocks: */
+#define GANTRY_POOL_FEW 4
+#define GANTRY_POOL_FEWEST_CHANNELS 16
 
 typedef struct gantry__pool_block_t {
     GANTRY_LONG channel; /* the first one */

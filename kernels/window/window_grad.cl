@@ -133,13 +133,21 @@ GANTRY_ITEM void GANTRY_ITEM_FN(max_pool_grad_window)(
             GANTRY_GLOBAL const T *from = x + corner + (r * p->width + c) * p->channels;
             const uint own = (uint)(r * p->columns + c);
 
-            if (r == rows->first && c == columns.first) {
+            /* by bits: a compiler made conditional stores of choices, which are slow to read */
+            if (r == rows->first && c == columns.first && c + 1 < columns.end) {
+                for (int k = 0; k < count; ++k) {
+                    const C former = from[k], value = from[k + p->channels];
+
+                    most[k] = value > former ? value : former;
+                    taken[k] = own + (value > former ? 1u : 0u);
+                }
+                ++c;
+            } else if (r == rows->first && c == columns.first) {
                 for (int k = 0; k < count; ++k) {
                     most[k] = from[k];
                     taken[k] = own;
                 }
             } else {
-                /* by bits: a compiler made conditional stores of choices, which are slow to read */
                 for (int k = 0; k < count; ++k) {
                     const C value = from[k], former = most[k];
                     const uint kept = value > former ? 0u : ~0u;
@@ -148,6 +156,11 @@ GANTRY_ITEM void GANTRY_ITEM_FN(max_pool_grad_window)(
                     taken[k] = (taken[k] & kept) | (own & ~kept);
                 }
             }
+        }
+    }
+    if (p->is_gated) { /* all other elements are 0 anyway */
+        for (int k = 0; k < count; ++k) {
+            most[k] = ((C)0 + grad[k]) * (most[k] > 0 ? (C)1 : (C)0);
         }
     }
     for (GANTRY_LONG r = rows->first; r < rows->end; ++r) {
@@ -162,13 +175,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(max_pool_grad_window)(
                 continue;
             }
             if (p->is_gated) {
-                GANTRY_GLOBAL const T *from = x + corner + (r * p->width + c) * p->channels;
-
                 for (int k = 0; k < count; ++k) {
-                    most[k] = from[k] > 0 ? (C)1 : (C)0;
-                }
-                for (int k = 0; k < count; ++k) {
-                    to[k] = ((C)0 + (taken[k] == own ? grad[k] : (C)0)) * most[k];
+                    to[k] = taken[k] == own ? most[k] : (C)0;
                 }
             } else if (is_first_row && (column == 0 || c + p->step_x >= p->columns)) {
                 for (int k = 0; k < count; ++k) {

@@ -103,5 +103,5 @@ for count in 1 2; do
 done
 cmp -s accuracy1 accuracy2 || fail "two processes end elsewhere: $(cat accuracy1 accuracy2)"
 run any 2 "$CLASSIFIER" --device CPU:0 --save /dev/null/model --epochs 1 water=water kitchen=kitchen
-has 2 "/dev/null/model" # in both processes
+has 2 "cannot open the checkpoint .*/dev/null/model"
 echo "text_classifier trains in two processes"

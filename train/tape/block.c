@@ -39,6 +39,7 @@ void gantry__block_release(gantry__block_t *block) {
     gantry__train_free(block->has_dy);
     gantry__train_free(block->gives);
     gantry__train_free(block->is_saved);
+    gantry__train_free(block->is_sum);
     gantry__train_free(block);
 }
 
@@ -52,10 +53,12 @@ static bool allocate(gantry__block_t *block) {
     block->gives = gantry__train_alloc(sources, sizeof *block->gives);
     block->has_dy = gantry__train_alloc(block->output_count, sizeof *block->has_dy);
     block->is_saved = gantry__train_alloc(inputs, sizeof *block->is_saved);
+    block->is_sum = gantry__train_alloc(inputs, sizeof *block->is_sum);
     block->history = gantry__train_alloc(inputs, sizeof *block->history);
     block->injected = gantry__train_alloc(inputs, sizeof *block->injected);
     return block->bodies && block->tensors && block->variables && block->inputs && block->wants &&
-           block->gives && block->has_dy && block->is_saved && block->history && block->injected;
+           block->gives && block->has_dy && block->is_saved && block->is_sum && block->history &&
+           block->injected;
 }
 
 static void fill_sources(gantry__block_t *block, const gantry__rule_call_t *c, size_t first_input) {

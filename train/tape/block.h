@@ -39,7 +39,7 @@ typedef struct gantry__block_t {
     bool *is_saved;                   /* of each input: its values are kept */
     const gantry_tensor_t **history;  /* of each input: its value before each step; references */
     const gantry_tensor_t **injected; /* of each input: the gradient of its history, or NULL */
-    size_t sums_from;                 /* from this input on, sums, whose values do not matter */
+    bool *is_sum; /* of each input: only added to, so its values do not matter */
 } gantry__block_t;
 
 /* The op that a rule differentiates. */

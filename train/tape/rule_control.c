@@ -100,6 +100,21 @@ static gantry_status_t probe_branch(gantry__block_t *block, const gantry__rule_c
     return gantry__end_probe(block, c->scope, probe);
 }
 
+static gantry_status_t differentiate_branch(gantry__block_t *block, const gantry__rule_call_t *c) {
+    tensor *gradients[GANTRY_MAX_FUNCTION_VALUES];
+    GANTRY__TRAIN_TRY(probe_branch(block, c));
+    const size_t count = gantry__block_count_given(block);
+    if (count == 0) return GANTRY_OK;
+    if (count > GANTRY_MAX_FUNCTION_VALUES)
+        return gantry__train_refuse(c->scope,
+                                    "gradients of %zu tensors and variables; %d are accepted",
+                                    count, GANTRY_MAX_FUNCTION_VALUES);
+    run_branch(block, c, c->scope, gradients);
+    GANTRY__TRAIN_TRY(gantry_scope_status(c->scope));
+    gantry__block_hand_out(block, c, gradients);
+    return GANTRY_OK;
+}
+
 static void rule_branch(gantry__rule_call_t *c) {
     const gantry__record_t *record = c->record;
     const gantry__forward_t forward = {.bodies = record->bodies,
@@ -109,17 +124,13 @@ static void rule_branch(gantry__rule_call_t *c) {
                                        .first_input = 1,
                                        .input_count = record->given_count - 1,
                                        .output_count = record->output_count};
-    tensor *gradients[GANTRY_MAX_FUNCTION_VALUES];
     if (gantry__check_again(c) != GANTRY_OK) return;
     gantry__block_t *block = gantry__block_make(c, &forward);
     if (!block) {
         (void)gantry__train_hand_on(c->scope, GANTRY_RESOURCE_EXHAUSTED);
         return;
     }
-    if (probe_branch(block, c) == GANTRY_OK && gantry__block_count_given(block) > 0) {
-        run_branch(block, c, c->scope, gradients);
-        if (gantry_scope_status(c->scope) == GANTRY_OK) gantry__block_hand_out(block, c, gradients);
-    }
+    (void)differentiate_branch(block, c);
     gantry__block_release(block);
 }
 

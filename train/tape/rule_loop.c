@@ -294,7 +294,7 @@ static void probe_step(gantry_scope_t *scope, tensor *const *inputs, tensor **ou
     }
     gantry_status_t status = find_ways(block, run, scope, inputs);
     for (size_t i = 0; i < block->input_count; ++i)
-        block->is_saved[i] = run->y[i] != inputs[i] && i < block->sums_from;
+        block->is_saved[i] = run->y[i] != inputs[i] && !block->is_sum[i];
     for (size_t i = block->input_count; i < block->source_count && status == GANTRY_OK; ++i)
         block->gives[i] = run->gradients[i] != NULL;
     if (status == GANTRY_OK) gantry__stop_probe(block, scope);
@@ -331,12 +331,16 @@ static gantry__forward_t find_forward(const gantry__record_t *record) {
                                .output_count = record->output_count};
 }
 
-/* The sums of a way back are its last variables. */
-static size_t find_sums(const gantry__forward_t *forward) {
-    size_t count = 1;
-    if (forward->bodies[0] != backward_goes_on) return forward->input_count;
-    for (size_t i = 0; i < forward->below->input_count; ++i) count += forward->below->wants[i];
-    return count;
+/* Of a way back: the gradients of variables that do not change, or are sums themselves, and the sums
+ * for other sources. */
+static void mark_sums(gantry__block_t *block) {
+    const gantry__block_t *below = block->below;
+    size_t at = 1;
+    if (block->bodies[0] != backward_goes_on) return;
+    for (size_t i = 0; i < below->input_count; ++i) {
+        if (below->wants[i]) block->is_sum[at++] = !below->is_saved[i];
+    }
+    while (at < block->input_count) block->is_sum[at++] = true;
 }
 
 static void differentiate(gantry__block_t *block, const gantry__rule_call_t *c) {
@@ -361,7 +365,7 @@ void gantry__rule_while(gantry__rule_call_t *c) {
         (void)gantry__train_hand_on(c->scope, GANTRY_RESOURCE_EXHAUSTED);
         return;
     }
-    block->sums_from = find_sums(&forward);
+    mark_sums(block);
     differentiate(block, c);
     gantry__block_release(block);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In a function, the gradient of a max pool takes that of the Relu in front of it: with the bits of
- * the ops one by one, in the memory of the Relu's output, and nowhere where it must not. */
+ * the ops one by one, in the memory of the Relu's output, and nowhere where it must not. A pool has
+ * the same bits in both layouts. */
 #define _XOPEN_SOURCE 700
 
 #include "pool_gradient_case.h"
@@ -37,9 +38,36 @@ static void joined_gradient_lies_in_the_relus_memory(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* Channels last, and few elements: another loop than that of single channels. */
+static void layouts_of_a_pool_have_the_same_bits(void **state) {
+    (void)state;
+    static const int32_t to_first[] = {0, 3, 1, 2};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    for (size_t i = 0; i < sizeof pool_gradient_cases / sizeof pool_gradient_cases[0]; ++i) {
+        const pool_gradient_case_t *c = &pool_gradient_cases[i];
+        pool_gradient_case_t planes = *c;
+        if (strcmp(c->layout, "NHWC") != 0) continue;
+        planes.layout = "NCHW";
+        for (int d = 0; d < 4; ++d) {
+            planes.size[d] = c->size[to_first[d]];
+            planes.step[d] = c->step[to_first[d]];
+        }
+        const gantry_tensor_t *x = pool_gradient_input(scope, c);
+        const gantry_tensor_t *turned = gantry_transpose(scope, x, to_first);
+        const gantry_tensor_t *y = pool_gradient_op(c, scope, "MaxPool", &x, 1);
+        pool_gradient_expect_same(c, "in the other layout", gantry_transpose(scope, y, to_first),
+                                  pool_gradient_op(&planes, scope, "MaxPool", &turned, 1));
+    }
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(joined_gradients_have_the_ops_bits, runtime_fixture_set_up),
+        cmocka_unit_test_setup(layouts_of_a_pool_have_the_same_bits, runtime_fixture_set_up),
         cmocka_unit_test_setup(joined_gradient_lies_in_the_relus_memory, runtime_fixture_set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -386,6 +386,68 @@ static gantry_status_t trace_once(control_program_fn run) {
     return status;
 }
 
+/* More variables than a branch has outputs. */
+enum { MANY = GANTRY_MAX_FUNCTION_VALUES + 1 };
+
+typedef struct many_t {
+    gantry_variable_t *variables[MANY];
+    bool is_loop;
+} many_t;
+
+static void add_many(gantry_scope_t *s, tensor *const *in, tensor **out, void *user) {
+    many_t *many = user;
+    tensor *sum = control_number(s, 0);
+    for (int i = 0; i < MANY; ++i)
+        sum = gantry_add(s, sum, gantry_variable_read(s, many->variables[i]));
+    if (many->is_loop) out[0] = control_next(s, in[0]);
+    out[many->is_loop ? 1 : 0] = sum;
+}
+
+static void take_zero(gantry_scope_t *s, tensor *const *in, tensor **out, void *user) {
+    (void)in;
+    (void)user;
+    out[0] = control_number(s, 0);
+}
+
+static void differentiate_many(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
+                               void *user) {
+    many_t *many = user;
+    gantry_source_t sources[MANY];
+    tensor *gradients[MANY], *y;
+    tensor *const values[] = {control_int(scope, 0), control_number(scope, 0)};
+    for (int i = 0; i < MANY; ++i) sources[i] = (gantry_source_t){.variable = many->variables[i]};
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    if (many->is_loop)
+        y = control_loop(scope, control_to_3, add_many, user, values, 2);
+    else
+        (void)gantry_cond(scope, control_is_positive(scope, inputs[0]), add_many, take_zero, user,
+                          NULL, 0, &y, 1);
+    (void)gantry_tape_gradient(tape, y, NULL, sources, MANY, NULL, gradients);
+    gantry_tape_end(tape);
+    outputs[0] = y;
+}
+
+static void too_many_gradients_are_refused(void **state) {
+    (void)state;
+    many_t many = {{NULL}, false};
+    gantry_function_t *function;
+    const gantry_input_spec_t spec = {NULL, GANTRY_FLOAT64, {.rank = 0}};
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    for (int i = 0; i < MANY; ++i)
+        many.variables[i] = gantry_variable_create(scope, control_number(scope, i), NULL);
+    for (int k = 0; k < 2; ++k) {
+        many.is_loop = k > 0;
+        assert_int_equal(gantry_function_trace(fixture.runtime, "f", differentiate_many, &many,
+                                               &spec, 1, 1, NULL, &function),
+                         GANTRY_INVALID_ARGUMENT);
+        if (!strstr(gantry_last_message(),
+                    many.is_loop ? "gradients of 259 loop variables" : "gradients of 257 tensors"))
+            fail_msg("%s", gantry_last_message());
+    }
+    for (int i = 0; i < MANY; ++i) gantry_variable_release(many.variables[i]);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
 /* Before the loop it may be assigned, and one that the body does not read also later. */
 CONTROL_PROGRAM(assigned_before) {
     tensor *w = control_w(s, e);
@@ -503,6 +565,77 @@ static void gradient_in_the_body_of_a_branch(void **state) {
     gantry_function_release(function);
     release_variables(&step);
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+/* ---- sizes that depend on data ---- */
+
+static tensor *some_of(gantry_scope_t *s, tensor *x) {
+    return gantry_boolean_mask(s, x, gantry_greater(s, x, control_number(s, 0.6)), 0);
+}
+CONTROL_BODY(squares_of_given) {
+    CONTROL_USES;
+    out[0] = gantry_mul(s, in[0], in[0]);
+}
+CONTROL_BODY(some_of_w) {
+    CONTROL_USES;
+    out[0] = gantry_mul(s, some_of(s, control_w(s, e)), control_total(s, e->a));
+}
+/* Between branches, and out of them. */
+CONTROL_PROGRAM(some_in_a_branch) {
+    tensor *some = some_of(s, e->x), *out = NULL;
+    (void)gantry_cond(s, control_is_positive(s, e->x), squares_of_given, some_of_w, (void *)e,
+                      &some, 1, &out, 1);
+    return control_total(s, gantry_mul(s, out, out));
+}
+/* The variables are i, a constant of such a size, a sum. */
+CONTROL_BODY(adding_step) {
+    CONTROL_USES;
+    out[0] = control_next(s, in[0]);
+    out[1] = in[1];
+    out[2] = gantry_add(s, gantry_mul(s, in[2], control_number(s, 0.5)),
+                        control_total(s, gantry_mul(s, in[1], some_of(s, e->x))));
+}
+CONTROL_PROGRAM(some_in_a_loop) {
+    return control_loop(
+        s, control_to_5, adding_step, e,
+        (tensor *[]){control_int(s, 0), some_of(s, e->x), control_total(s, control_w(s, e))}, 3);
+}
+
+/* Outside a function, all sizes are known. */
+static void check_same(control_program_fn run) {
+    const control_case_t *given = &control_cases[0];
+    step_t traced = {.given = given, .run = run, .order = 2}, eager = traced;
+    tensor *inputs[CONTROL_TENSORS], *got[STEP_OUTPUTS], *expected[STEP_OUTPUTS];
+    double a[3], b[3];
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    make_inputs(&traced, scope, inputs);
+    eager.env = traced.env;
+    gantry_function_t *function = trace_step(fixture.runtime, &traced);
+    if (gantry_function_call(scope, function, inputs, CONTROL_TENSORS, got, STEP_OUTPUTS) !=
+        GANTRY_OK)
+        fail_msg("%s", gantry_scope_message(scope));
+    take_step(scope, inputs, expected, &eager);
+    for (int i = 0; i < STEP_OUTPUTS; ++i) {
+        if (traced.has[i] && !eager.has[i]) continue; /* zeros */
+        assert_int_equal(traced.has[i], eager.has[i]);
+        const size_t bytes = gantry_tensor_bytes(expected[i]);
+        assert_int_equal(gantry_tensor_bytes(got[i]), bytes);
+        assert_int_equal(gantry_tensor_read(got[i], a, bytes), GANTRY_OK);
+        assert_int_equal(gantry_tensor_read(expected[i], b, bytes), GANTRY_OK);
+        for (size_t k = 0; k < bytes / sizeof(double); ++k)
+            if (!(fabs(a[k] - b[k]) <= 1e-12 * (1 + fabs(b[k]))))
+                fail_msg("output %d, element %zu: %.17g, not %.17g", i, k, a[k], b[k]);
+    }
+    assert_true(traced.has[1]);
+    gantry_function_release(function);
+    release_variables(&traced);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+static void sizes_may_depend_on_data(void **state) {
+    (void)state;
+    check_same(some_in_a_branch);
+    check_same(some_in_a_loop);
 }
 
 /* ---- bodies with gradients of their own ---- */
@@ -629,9 +762,11 @@ int main(void) {
         cmocka_unit_test_setup_teardown(gradients_are_differences, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gradients_on_opencl, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_must_run_once_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(too_many_gradients_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_assignments_do_no_harm, set_up, tear_down),
         cmocka_unit_test_setup_teardown(persistent_tape_gives_several, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gradient_in_the_body_of_a_branch, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sizes_may_depend_on_data, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gradients_of_the_programs_own_in_a_body, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failing_allocations_leak_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failing_heap_leaks_nothing, set_up, tear_down),

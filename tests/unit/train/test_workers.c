@@ -408,6 +408,18 @@ static void interrupted_processes_go_on_from_their_backup(void **state) {
     interrupt_until_done(4); /* one has no rows in a last batch of 3 */
 }
 
+static void backup_of_one_process_is_refused(void **state) {
+    char path[64];
+    (void)state;
+    make_path(path);
+    (void)unlink(path);
+    give_jobs(2, &usual);
+    jobs[1].backup = path;
+    run_group(2, -1);
+    for (size_t r = 0; r < 2; ++r)
+        expect_error(r, GANTRY_FAILED_PRECONDITION, "rank 1 (thread 1) is at a backup, and rank 0");
+}
+
 static void rank_0_alone_reads_and_writes_files(void **state) {
     char path[64];
     job_t job = usual;
@@ -598,6 +610,7 @@ int main(void) {
         TEST(loaded_training_takes_the_same_steps),
         TEST(loaded_dropout_draws_the_same_numbers),
         TEST(interrupted_processes_go_on_from_their_backup),
+        TEST(backup_of_one_process_is_refused),
         TEST(rank_0_alone_reads_and_writes_files),
         TEST(failed_file_is_an_error_everywhere),
         TEST(another_model_is_named),
