@@ -18,7 +18,7 @@ import os
 import subprocess
 import sys
 
-HEADER = 144
+HEADER = 112
 CHUNK = 4 << 20
 VECTORS = [("text classifier, 83,154 numbers", 83154 * 4), ("25 million numbers", 100_000_000)]
 

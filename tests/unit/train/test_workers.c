@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Training in several processes, which are threads here: Keras's steps, uneven batches, one error
- * in all processes, files of rank 0, and no process that waits for one that is gone. */
+/* Training in several processes, which are threads here: uneven batches, one error in all
+ * processes, files of rank 0, and no process that waits for one that is gone. */
 #define _XOPEN_SOURCE 700
 #include <math.h>
 #include <setjmp.h>
@@ -12,7 +12,8 @@
 
 #include "thread_workers.h"
 #include "train_heap.h"
-#include "train_trajectory.h"
+
+#include <gantry_train/train.h>
 
 enum { ROWS = 21, BATCH = 6, EPOCHS = 3, WEIGHT_BYTES = 2048, MOST_LOGS = 64 };
 
@@ -43,49 +44,12 @@ static gantry_runtime_t *open_runtime(size_t devices) {
     return runtime;
 }
 
-/* ---- Keras's trajectory ---- */
-
-typedef struct follow_t {
-    size_t replicas;
-} follow_t;
-
-static gantry_status_t follow_keras(thread_worker_t *worker) {
-    static const char *const devices[] = {"CPU:0", "CPU:1"};
-    const follow_t *follow = worker->user;
-    gantry_runtime_t *runtime = open_runtime(follow->replicas);
-    gantry_strategy_t *strategy =
-        gantry_multi_worker_strategy(runtime, devices, follow->replicas, &worker->communicator);
-    const bool is_good =
-        strategy && trajectory_follow(runtime, (gantry_model_options_t){.strategy = strategy});
-    gantry_strategy_release(strategy);
-    gantry_runtime_release(runtime);
-    return is_good ? GANTRY_OK : gantry_fail(GANTRY_DATA_LOSS, "Keras goes another way");
-}
-
 static void expect_all_good(thread_workers_t *group) {
     for (size_t r = 0; r < group->size; ++r) {
         if (group->workers[r].status != GANTRY_OK)
             fail_msg("rank %zu: %s", r, group->workers[r].text);
     }
     assert_int_equal(group->mixed, 0);
-}
-
-static void processes_follow_keras(size_t size, size_t replicas) {
-    thread_workers_t group;
-    follow_t follow = {replicas};
-    thread_workers_run(&group, size, -1, follow_keras, &follow);
-    expect_all_good(&group);
-}
-
-static void two_processes_follow_keras(void **state) {
-    (void)state;
-    processes_follow_keras(2, 1);
-}
-
-/* 8 rows: 3, 3 and 2, and the last process splits them again. */
-static void three_processes_of_two_replicas_follow_keras(void **state) {
-    (void)state;
-    processes_follow_keras(3, 2);
 }
 
 /* ---- a small model ---- */
@@ -616,14 +580,9 @@ static void dead_process_ends_the_others(void **state) {
 }
 
 static void failing_allocations_leak_nothing(void **state) {
-    char path[64];
     job_t job = usual;
     (void)state;
-    make_path(path);
-    (void)unlink(path);
     job.epochs = 1;
-    job.drops_out = true;
-    job.backup = path;
     give_jobs(2, &job);
     train_heap_reset(-1);
     run_group(2, -1);
@@ -635,50 +594,12 @@ static void failing_allocations_leak_nothing(void **state) {
         train_heap_reset(i);
         run_group(2, -1);
         if (train_heap_live() != 0) fail_msg("allocation %ld of %ld leaks", i, count);
-        (void)unlink(path);
     }
-}
-
-/* ---- the communicator ---- */
-
-static void wrong_communicators_are_refused(void **state) {
-    gantry_runtime_t *runtime = open_runtime(1);
-    thread_worker_t worker = {.group = &group};
-    gantry_communicator_t c = {.struct_size = sizeof c,
-                               .user = &worker,
-                               .size = 2,
-                               .all_reduce = thread_workers_all_reduce,
-                               .broadcast = thread_workers_broadcast};
-    (void)state;
-    gantry_strategy_t *strategy = gantry_multi_worker_strategy(runtime, NULL, 0, &c);
-    assert_string_equal(gantry_strategy_device(strategy, 0),
-                        "/job:localhost/replica:0/task:0/device:CPU:0");
-    gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
-    const gantry_tensor_t *one = gantry_scalar_f32(scope, 1), *sum;
-    assert_int_equal(gantry_strategy_reduce(strategy, scope, GANTRY_REDUCE_SUM, &one, &sum),
-                     GANTRY_UNIMPLEMENTED);
-    assert_non_null(strstr(gantry_scope_message(scope), "the strategy has 2 processes"));
-    (void)gantry_scope_end(scope);
-    gantry_strategy_release(strategy);
-    assert_null(gantry_multi_worker_strategy(runtime, NULL, 0, NULL));
-    assert_non_null(strstr(gantry_last_message(), "the communicator is NULL"));
-    c.rank = 2;
-    assert_null(gantry_multi_worker_strategy(runtime, NULL, 0, &c));
-    assert_non_null(strstr(gantry_last_message(), "rank 2, local rank 0, of 2 processes"));
-    c.rank = 0;
-    assert_null(gantry_multi_worker_strategy(NULL, NULL, 0, &c));
-    assert_non_null(strstr(gantry_last_message(), "the runtime is NULL"));
-    c.broadcast = NULL;
-    assert_null(gantry_multi_worker_strategy(runtime, NULL, 0, &c));
-    assert_non_null(strstr(gantry_last_message(), "broadcast is NULL"));
-    gantry_runtime_release(runtime);
 }
 
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup(name, make_data)
     const struct CMUnitTest tests[] = {
-        TEST(two_processes_follow_keras),
-        TEST(three_processes_of_two_replicas_follow_keras),
         TEST(uneven_batches_count_by_rows),
         TEST(processes_without_rows_take_part),
         TEST(replicas_of_processes_count_by_rows),
@@ -701,7 +622,6 @@ int main(void) {
         TEST(failed_step_is_an_error_everywhere),
         TEST(dead_process_ends_the_others),
         TEST(failing_allocations_leak_nothing),
-        TEST(wrong_communicators_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
