@@ -54,9 +54,9 @@ static inline control_tensor_t *control_is_positive(gantry_scope_t *s, control_t
 }
 
 /* A body: its inputs are `in`, its outputs `out`, what it uses `e`. */
-#define CONTROL_BODY(name)                                                                   \
-    static void name(gantry_scope_t *s, control_tensor_t *const *in, control_tensor_t **out, \
-                     void *user)
+#define CONTROL_BODY(name)                                                  \
+    static inline void name(gantry_scope_t *s, control_tensor_t *const *in, \
+                            control_tensor_t **out, void *user)
 #define CONTROL_USES               \
     (void)s;                       \
     const control_env_t *e = user; \
@@ -284,6 +284,34 @@ CONTROL_BODY(recurrent_step) {
             gantry_add(s, gantry_matmul(s, gantry_gather(s, e->x, in[0], 0), control_w(s, e), NULL),
                        gantry_matmul(s, in[1], control_u(s, e), NULL)),
             e->b));
+}
+
+/* ---- steps without a gradient ---- */
+
+CONTROL_BODY(noisy_step) {
+    CONTROL_USES;
+    out[0] = control_next(s, in[0]);
+    out[1] = gantry_mul(s, in[1], gantry_random_uniform(s, GANTRY_SHAPE(3), GANTRY_FLOAT64, NULL));
+}
+CONTROL_BODY(assigning_step) {
+    CONTROL_USES;
+    out[0] = control_next(s, in[0]);
+    out[1] = gantry_mul(s, in[1], e->x);
+    (void)gantry_variable_assign(s, e->u, e->x);
+}
+CONTROL_BODY(digamma_step) {
+    CONTROL_USES;
+    out[0] = control_next(s, in[0]);
+    out[1] = gantry_digamma(s, in[1]);
+}
+CONTROL_BODY(digamma_of_x) {
+    CONTROL_USES;
+    out[0] = gantry_digamma(s, e->x);
+}
+CONTROL_BODY(growing_size_step) {
+    CONTROL_USES;
+    out[0] = control_next(s, in[0]);
+    out[1] = gantry_concat(s, (control_tensor_t *[]){in[1], in[1]}, 2, 0);
 }
 
 /* ---- programs ---- */

@@ -383,6 +383,66 @@ static void assigned_variable_is_refused(void **state) {
     gantry_variable_release(body.w);
 }
 
+/* More variables than a branch has outputs. */
+enum { MANY = GANTRY_MAX_FUNCTION_VALUES + 1 };
+
+typedef struct many_t {
+    gantry_variable_t *variables[MANY];
+    bool is_loop;
+} many_t;
+
+static void add_many(gantry_scope_t *s, tensor *const *in, tensor **out, void *user) {
+    many_t *many = user;
+    tensor *sum = control_number(s, 0);
+    for (int i = 0; i < MANY; ++i)
+        sum = gantry_add(s, sum, gantry_variable_read(s, many->variables[i]));
+    if (many->is_loop) out[0] = control_next(s, in[0]);
+    out[many->is_loop ? 1 : 0] = sum;
+}
+
+static void take_zero(gantry_scope_t *s, tensor *const *in, tensor **out, void *user) {
+    (void)in;
+    (void)user;
+    out[0] = control_number(s, 0);
+}
+
+static void differentiate_many(gantry_scope_t *s, tensor *const *inputs, tensor **outputs,
+                               void *user) {
+    many_t *many = user;
+    gantry_source_t sources[MANY];
+    tensor *gradients[MANY], *y;
+    tensor *const values[] = {control_int(s, 0), control_number(s, 0)};
+    for (int i = 0; i < MANY; ++i) sources[i] = (gantry_source_t){.variable = many->variables[i]};
+    gantry_tape_t *tape = gantry_tape_begin(s, NULL);
+    if (many->is_loop)
+        y = control_loop(s, control_to_3, add_many, user, values, 2);
+    else
+        (void)gantry_cond(s, control_is_positive(s, inputs[0]), add_many, take_zero, user, NULL, 0,
+                          &y, 1);
+    (void)gantry_tape_gradient(tape, y, NULL, sources, MANY, NULL, gradients);
+    gantry_tape_end(tape);
+    outputs[0] = y;
+}
+
+static void too_many_gradients_are_refused(void **state) {
+    (void)state;
+    many_t many = {{NULL}, false};
+    gantry_function_t *function;
+    const gantry_input_spec_t spec = {NULL, GANTRY_FLOAT64, {.rank = 0}};
+    for (int i = 0; i < MANY; ++i)
+        many.variables[i] = gantry_variable_create(scope, control_number(scope, i), NULL);
+    for (int k = 0; k < 2; ++k) {
+        many.is_loop = k > 0;
+        assert_int_equal(gantry_function_trace(runtime, "f", differentiate_many, &many, &spec, 1, 1,
+                                               NULL, &function),
+                         GANTRY_INVALID_ARGUMENT);
+        if (!strstr(gantry_last_message(),
+                    many.is_loop ? "gradients of 259 loop variables" : "gradients of 257 tensors"))
+            fail_msg("%s", gantry_last_message());
+    }
+    for (int i = 0; i < MANY; ++i) gantry_variable_release(many.variables[i]);
+}
+
 /* ---- memory ---- */
 
 static gantry_status_t compute_once(gantry_variable_t *w, tensor *c) {
@@ -437,6 +497,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(threads_share_the_backward_function, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_must_run_once_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(assigned_variable_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(too_many_gradients_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failing_allocations_leak_nothing, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
