@@ -167,12 +167,8 @@ static gantry_status_t copy_communicator(const gantry_communicator_t *given,
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
             "gantry_multi_worker_strategy: the communicator is NULL; one is accepted");
-    if (given->struct_size != sizeof *c)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_multi_worker_strategy: the communicator's struct_size is %u; %zu is accepted",
-            given->struct_size, sizeof *c);
-    *c = *given;
+    GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof *c, c, sizeof *c,
+                                            "gantry_multi_worker_strategy: the communicator"));
     if (!c->all_reduce || !c->broadcast)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
