@@ -97,6 +97,8 @@ class Callback(ctypes.Structure):
         ("epoch_begin", ADDRESS),
         ("epoch_end", EPOCH_END),
         ("step_end", ADDRESS),
+        ("get_state", ADDRESS),
+        ("set_state", ADDRESS),
     ]
 
 

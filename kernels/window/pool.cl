@@ -162,7 +162,10 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_store)(GANTRY_GLOBAL T *out, const C *
                : j < inside.first || j >= inside.end ? j + 1
                                                      : (int)inside.end;
         for (int k = 0; k < (next - j) * b->channels; ++k) {
-            to[k] = GANTRY_NARROW(is_mean ? (C)(from[k] / elements) : from[k]);
+            C value = from[k];
+
+            if (is_mean) value = (C)(value / elements);
+            to[k] = GANTRY_NARROW(value);
         }
     }
 }
