@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A step of training on one device and on parts of it, as MirroredStrategy runs it: the text
- * classifier of TensorFlow's guides at batch 32, and one Dense(1), which is all overhead. */
+ * classifier of TensorFlow's guides, and one Dense(1), which is all overhead. */
 #include "bench.h"
 
 #include <stdlib.h>
 
 #include <gantry_train/train.h>
 
-enum { STEPS = 20, BATCH = 32, LENGTH = 300, WORDS = 10000, TOPICS = 46, FEATURES = 4 };
+enum { STEPS = 20, LENGTH = 300, WORDS = 10000, TOPICS = 46, FEATURES = 4 };
 
 typedef struct subject_t {
+    int batch;
     gantry_runtime_t *runtime;
     gantry_strategy_t *strategy;
     gantry_model_t *model;
@@ -29,18 +30,19 @@ static bool train(void *argument, int calls) {
 /* ---- the two models ---- */
 
 static void make_text(subject_t *subject) {
-    int32_t *words = calloc(STEPS * BATCH * LENGTH, sizeof *words),
-            *topics = calloc(STEPS * BATCH, sizeof *topics);
+    int32_t *words = calloc((size_t)(STEPS * subject->batch * LENGTH), sizeof *words),
+            *topics = calloc((size_t)(STEPS * subject->batch), sizeof *topics);
     subject->inputs = words;
     subject->labels = topics;
     if (!words || !topics) return;
-    for (int i = 0; i < STEPS * BATCH * LENGTH; ++i)
+    for (int i = 0; i < STEPS * subject->batch * LENGTH; ++i)
         words[i] = (int32_t)((uint32_t)i * 2654435761u % WORDS);
-    for (int i = 0; i < STEPS * BATCH; ++i) topics[i] = i * 7 % TOPICS;
-    const gantry_array_t arrays[] = {{GANTRY_INT32, GANTRY_SHAPE(STEPS * BATCH, LENGTH), words},
-                                     {GANTRY_INT32, GANTRY_SHAPE(STEPS * BATCH), topics}};
+    for (int i = 0; i < STEPS * subject->batch; ++i) topics[i] = i * 7 % TOPICS;
+    const gantry_array_t arrays[] = {
+        {GANTRY_INT32, GANTRY_SHAPE(STEPS * subject->batch, LENGTH), words},
+        {GANTRY_INT32, GANTRY_SHAPE(STEPS * subject->batch), topics}};
     subject->batches =
-        gantry_dataset_batch(gantry_dataset_from_arrays(arrays, 2, false), BATCH, false);
+        gantry_dataset_batch(gantry_dataset_from_arrays(arrays, 2, false), subject->batch, false);
     gantry_model_t *model = subject->model;
     (void)gantry_model_add(model, gantry_embedding(WORDS, 7, NULL, NULL));
     (void)gantry_model_add(model, gantry_conv1d_layer(64, 5, GANTRY_RELU, NULL));
@@ -55,14 +57,16 @@ static void make_text(subject_t *subject) {
 }
 
 static void make_dense(subject_t *subject) {
-    float *x = calloc(STEPS * BATCH * FEATURES, sizeof *x), *y = calloc(STEPS * BATCH, sizeof *y);
+    float *x = calloc((size_t)(STEPS * subject->batch * FEATURES), sizeof *x),
+          *y = calloc((size_t)(STEPS * subject->batch), sizeof *y);
     subject->inputs = x;
     subject->labels = y;
     if (!x || !y) return;
-    const gantry_array_t arrays[] = {{GANTRY_FLOAT32, GANTRY_SHAPE(STEPS * BATCH, FEATURES), x},
-                                     {GANTRY_FLOAT32, GANTRY_SHAPE(STEPS * BATCH, 1), y}};
+    const gantry_array_t arrays[] = {
+        {GANTRY_FLOAT32, GANTRY_SHAPE(STEPS * subject->batch, FEATURES), x},
+        {GANTRY_FLOAT32, GANTRY_SHAPE(STEPS * subject->batch, 1), y}};
     subject->batches =
-        gantry_dataset_batch(gantry_dataset_from_arrays(arrays, 2, false), BATCH, false);
+        gantry_dataset_batch(gantry_dataset_from_arrays(arrays, 2, false), subject->batch, false);
     (void)gantry_model_add(subject->model, gantry_dense(1, 0, NULL));
     (void)gantry_model_compile(subject->model,
                                &(gantry_compile_options_t){.optimizer = gantry_sgd(NULL),
@@ -71,9 +75,10 @@ static void make_dense(subject_t *subject) {
 
 /* ---- a subject ---- */
 
-static bool open_subject(subject_t *subject, size_t replicas, void (*make)(subject_t *subject)) {
+static bool open_subject(subject_t *subject, int batch, size_t replicas,
+                         void (*make)(subject_t *subject)) {
     static const char *const cpus[] = {"CPU:0", "CPU:1", "CPU:2", "CPU:3"};
-    *subject = (subject_t){.runtime = bench_runtime(NULL)};
+    *subject = (subject_t){.batch = batch, .runtime = bench_runtime(NULL)};
     if (!subject->runtime ||
         !bench_is_ok(gantry_set_logical_cpu_devices(subject->runtime, replicas), "cpu:0", "parts"))
         return false;
@@ -97,13 +102,13 @@ static void close_subject(subject_t *subject) {
 
 /* ---- measuring ---- */
 
-static void measure_text(bench_t *bench) {
+static void measure_text(bench_t *bench, int batch, const char *work) {
     subject_t one, two = {.runtime = NULL};
-    if (open_subject(&one, 1, make_text) && open_subject(&two, 2, make_text)) {
+    if (open_subject(&one, batch, 1, make_text) && open_subject(&two, batch, 2, make_text)) {
         bench_contender_t contenders[] = {{.name = "2 x cpu:0", .run = train, .subject = &two},
                                           {.name = "cpu:0 alone", .run = train, .subject = &one}};
         const bench_measure_t shown = {.subject = "strategy",
-                                       .work = "text classifier, batch 32, a step",
+                                       .work = work,
                                        .unit = "ms",
                                        .per_second = 1e3,
                                        .reference = &contenders[1],
@@ -138,7 +143,7 @@ static void add_overhead(bench_t *bench, const bench_contender_t *one,
 
 static void measure_dense(bench_t *bench) {
     subject_t one, four = {.runtime = NULL};
-    if (open_subject(&one, 1, make_dense) && open_subject(&four, 4, make_dense)) {
+    if (open_subject(&one, 32, 1, make_dense) && open_subject(&four, 32, 4, make_dense)) {
         bench_contender_t contenders[] = {{.name = "cpu:0 alone", .run = train, .subject = &one},
                                           {.name = "4 x cpu:0", .run = train, .subject = &four}};
         bench_interleave(contenders, 2, bench->rounds, 10 * STEPS);
@@ -149,6 +154,7 @@ static void measure_dense(bench_t *bench) {
 }
 
 void bench_strategy(bench_t *bench) {
-    measure_text(bench);
+    measure_text(bench, 32, "text classifier, batch 32, a step");
+    measure_text(bench, 256, "text classifier, batch 256, a step");
     measure_dense(bench);
 }
