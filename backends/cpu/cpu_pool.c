@@ -30,7 +30,9 @@
  *
  * One caller at a time has the workers. A caller that finds them taken (another thread, or a loop
  * inside a loop) does its work alone: waiting would leave its core idle. It also ends the series,
- * because the workers would take the cores of callers. */
+ * because the workers would take the cores of callers. Where as many callers work alone as there
+ * are workers, or did so just before, the one that has the workers works alone, too: two parts of a
+ * CPU with two cores, each with a part of a batch, compute side by side. */
 #define _GNU_SOURCE
 #include "cpu/cpu_pool.h"
 
@@ -55,6 +57,8 @@
  * series must be twice as long; this doubles at most so often. */
 #define PAYING_LOOPS 10
 #define MOST_DOUBLINGS 10
+/* Callers that were at work so short a time ago are between two loops. */
+#define RECENT_NS INT64_C(100000)
 #define FEW_UNITS 16 /* fewer iterations, with a grain of 1, are long: stripes of a product */
 /* of a worker's stack: items use about 50 KB of it, and the rest is for libraries */
 #define STACK_BYTES (2 << 20)
@@ -87,9 +91,11 @@ typedef struct worker_t {
 struct gantry__cpu_pool_t {
     const gantry_host_t *host;
     uint32_t limit;
-    uint32_t worker_count;    /* started */
-    atomic_bool is_busy;      /* a caller has the workers */
-    atomic_bool is_contended; /* another caller found the workers taken */
+    uint32_t worker_count;          /* started */
+    atomic_bool is_busy;            /* a caller has the workers */
+    atomic_bool is_contended;       /* another caller found the workers taken */
+    atomic_uint alone;              /* such callers, while they work */
+    atomic_int_fast64_t crowded_ns; /* when as many of them as workers last worked; 0: long ago */
     /* that caller alone reads and writes the next five and `loop` */
     bool is_started;
     int64_t series_ns;    /* of short loops on one thread, less the gaps; at least 0 */
@@ -415,13 +421,38 @@ static bool pool_take_workers(gantry__cpu_pool_t *pool) {
     return false;
 }
 
+static void run_beside_others(gantry__cpu_pool_t *pool, const loop_t *loop) {
+    const bool is_full =
+        atomic_fetch_add_explicit(&pool->alone, 1, memory_order_relaxed) + 1 >= pool->limit - 1;
+    loop->fn(loop->context, 0, loop->count);
+    if (is_full) atomic_store_explicit(&pool->crowded_ns, now_ns(), memory_order_relaxed);
+    atomic_fetch_sub_explicit(&pool->alone, 1, memory_order_relaxed);
+}
+
+/* Whether other callers have the cores of the workers. */
+static bool is_crowded(gantry__cpu_pool_t *pool) {
+    if (atomic_load_explicit(&pool->alone, memory_order_relaxed) >= pool->limit - 1) return true;
+    const int64_t last = atomic_load_explicit(&pool->crowded_ns, memory_order_relaxed);
+    if (last == 0) return false;
+    if (now_ns() - last < RECENT_NS) return true;
+    atomic_store_explicit(&pool->crowded_ns, 0, memory_order_relaxed);
+    return false;
+}
+
 static void cpu_pool_run(gantry__cpu_pool_t *pool, int64_t grain, loop_t loop, bool is_short) {
     if (loop.count <= 0) return;
-    if (loop.count <= grain || !pool || pool->limit == 1 || !pool_take_workers(pool)) {
+    if (loop.count <= grain || !pool || pool->limit == 1) {
         loop.fn(loop.context, 0, loop.count);
         return;
     }
-    pool_run_loop(pool, grain, &loop, is_short);
+    if (!pool_take_workers(pool)) {
+        run_beside_others(pool, &loop);
+        return;
+    }
+    if (is_crowded(pool))
+        loop.fn(loop.context, 0, loop.count);
+    else
+        pool_run_loop(pool, grain, &loop, is_short);
     atomic_store_explicit(&pool->is_busy, false, memory_order_release);
 }
 

@@ -460,6 +460,35 @@ static void series_of_several_callers_wakes_nobody(void **state) {
     close_asleep(&device);
 }
 
+/* A long loop, which wakes the worker unless another caller has its core. */
+static int calls_of_a_long_loop(cpu_call_t *device) {
+    int64_t count = 2;
+    const int before = calls_to_workers;
+    gantry__cpu_parallel_for(&device->device, count, 1, take_time, &count);
+    return calls_to_workers - before;
+}
+
+static void loops_beside_other_callers_wake_nobody(void **state) {
+    cpu_call_t device;
+    int64_t count = 2;
+    (void)state;
+    open_asleep(&device);
+    gantry__cpu_pool_t *pool = device.device.pool;
+    assert_int_equal(calls_of_a_long_loop(&device), 1);
+    atomic_store(&pool->alone, 1); /* a caller at work */
+    assert_int_equal(calls_of_a_long_loop(&device), 0);
+    atomic_store(&pool->alone, 0);
+    assert_int_equal(calls_of_a_long_loop(&device), 1);
+    atomic_store(&pool->is_busy, true); /* a caller that finds the workers taken */
+    gantry__cpu_parallel_for(&device.device, count, 1, take_time, &count);
+    atomic_store(&pool->is_busy, false);
+    assert_int_equal(atomic_load(&pool->alone), 0);
+    assert_int_equal(calls_of_a_long_loop(&device), 0); /* it is between two loops */
+    clock_ns += RECENT_NS;
+    assert_int_equal(calls_of_a_long_loop(&device), 1);
+    close_asleep(&device);
+}
+
 static void series_that_woke_workers_in_vain_must_be_longer_next_time(void **state) {
     const int first = WORTH_WAKING_NS / LOOP_NS;
     cpu_call_t device;
@@ -565,6 +594,7 @@ int main(void) {
         cmocka_unit_test(series_with_gaps_as_long_as_its_loops_wakes_nobody),
         cmocka_unit_test(series_of_loops_of_unknown_length_counts_what_its_first_grain_tells),
         cmocka_unit_test(series_of_several_callers_wakes_nobody),
+        cmocka_unit_test(loops_beside_other_callers_wake_nobody),
         cmocka_unit_test(series_that_woke_workers_in_vain_must_be_longer_next_time),
         cmocka_unit_test(series_starts_threads_when_it_is_long),
         cmocka_unit_test(series_worker_that_is_called_ends_its_sleep_without_a_loop),
