@@ -12,9 +12,9 @@
  *     erf        1.3282 ulp      1.06292856
  *     erfc       3.8194 ulp      0.00188123959    every 37th input
  *
- * expm1: with exp(x) = 2^n (1 + h + l) as there, the result is 2^n ((1 - 2^-n) + h + l), whose
- * first term is exact as far as it matters. log1p: 1 + x is a sum of two floats, the second of
- * which joins f before the polynomial.
+ * expm1: with exp(x) = 2^n (1 + h + l) as in math_float32.cl, the result is 2^n ((1 - 2^-n) + h +
+ * l), whose first term is exact as far as it matters. log1p: 1 + x is a sum of two floats, the
+ * second of which joins f before the polynomial.
  *   erfc: exp(-z^2) v (1 + P(z v)) with v = 1 / (z + c): z v maps [0, infinity) to [0, 1), where P
  * needs 10 terms. z^2 is a pair, and the exponential is 2^n (1 + e), so that it loses little. 2^n
  * comes last, in two steps of which only the second can round. erfc of a negative z is 2 minus
