@@ -103,10 +103,11 @@ static void settle_older_half(logical_t *device) {
 static gantry_status_t take_slot(logical_t *device, uint32_t *out_slot) {
     gantry__fault_table_t *table = device->faults;
     gantry__mutex_lock(&table->lock);
-    const bool has_many = table->kept_count >= GANTRY__FAULT_MOST_KEPT;
-    gantry__mutex_unlock(&table->lock);
-    if (has_many) settle_older_half(device);
-    gantry__mutex_lock(&table->lock);
+    if (table->kept_count >= GANTRY__FAULT_MOST_KEPT) {
+        gantry__mutex_unlock(&table->lock);
+        settle_older_half(device);
+        gantry__mutex_lock(&table->lock);
+    }
     gantry_status_t status = table->is_ready ? GANTRY_OK : make_slots(device);
     if (status == GANTRY_OK && table->free_count == 0) {
         gantry__mutex_unlock(&table->lock);
