@@ -12,27 +12,11 @@
 #include <stdio.h>
 
 #include "control_program.h"
-#include "train_heap.h"
+#include "train_fixture.h"
 
 typedef control_tensor_t tensor;
 
 enum { PROGRAMS = sizeof control_cases / sizeof control_cases[0] };
-
-static runtime_fixture_t fixture;
-
-static int set_up(void **state) {
-    (void)runtime_fixture_set_up(state);
-    train_heap_reset(-1);
-    runtime_fixture_open(&fixture, 0);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    runtime_fixture_close(&fixture);
-    assert_int_equal(train_heap_live(), 0);
-    return 0;
-}
 
 /* ---- a step: y, its gradients, and those of the sum of their squares ---- */
 

@@ -12,23 +12,7 @@
 #include <cmocka.h>
 
 #include "train_loss_case.h"
-#include "train_heap.h"
-
-static runtime_fixture_t fixture;
-
-static int set_up(void **state) {
-    (void)runtime_fixture_set_up(state);
-    train_heap_reset(-1);
-    runtime_fixture_open(&fixture, 0);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    runtime_fixture_close(&fixture);
-    assert_int_equal(train_heap_live(), 0);
-    return 0;
-}
+#include "train_fixture.h"
 
 /* ---- values ---- */
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "train_heap.h"
+#include "train_fixture.h"
 #include "train_layer_case.h"
 
 enum { ROWS = 8, STEPS = 5, BATCH = 4, MOST_NUMBERS = 128 };
@@ -31,22 +31,6 @@ static const masked_case_t masked_cases[] = {
 };
 
 enum { CASES = sizeof masked_cases / sizeof masked_cases[0] };
-
-static runtime_fixture_t fixture;
-
-static int set_up(void **state) {
-    (void)runtime_fixture_set_up(state);
-    train_heap_reset(-1);
-    runtime_fixture_open(&fixture, 0);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    runtime_fixture_close(&fixture);
-    assert_int_equal(train_heap_live(), 0);
-    return 0;
-}
 
 static void must(gantry_status_t status) {
     if (status != GANTRY_OK) fail_msg("%s", gantry_last_message());

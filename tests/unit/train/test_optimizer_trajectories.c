@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "train_heap.h"
+#include "train_runtime.h"
 
 #include <gantry/gantry.h>
 #include <gantry_train/optimizer.h>
@@ -22,8 +22,6 @@ enum { VARIABLES = 3, ELEMENTS = 10, STEPS = 20, RATES = 26 };
 static const gantry_shape_t shapes[VARIABLES] = {
     {.rank = 2, .dims = {2, 3}}, {.rank = 1, .dims = {3}}, {.rank = 0}};
 static const size_t firsts[VARIABLES + 1] = {0, 6, 9, ELEMENTS};
-
-static gantry_runtime_t *runtime;
 
 /* ---- numbers that the script computes, too ---- */
 
@@ -179,15 +177,6 @@ static void optimizers_follow_keras_on_the_cpu(void **state) {
 }
 
 /* Whether PoCL is there as a GPU; else the test is skipped. */
-static bool has_pocl(void) {
-    size_t count = 0;
-    assert_int_equal(gantry_list_logical_devices(runtime, "GPU", 0, NULL, &count), GANTRY_OK);
-    if (count > 0) return true;
-    (void)fprintf(stderr, "SKIP: there is no OpenCL device\n");
-    skip();
-    return false;
-}
-
 static void optimizers_follow_keras_on_pocl(void **state) {
     (void)state;
     if (!has_pocl()) return;
@@ -279,24 +268,6 @@ static void schedules_follow_keras_on_pocl(void **state) {
 #define SCHEDULE_ROW(name, call, rates) EACH_SCHEDULE(name, "/GPU:0", call, rates)
 #include "optimizer_trajectories.inc"
 #undef SCHEDULE_ROW
-}
-
-static int open_runtime(void **state) {
-    (void)state;
-    const gantry_runtime_options_t options = {.struct_size = sizeof options,
-                                              .backend_path = GANTRY_TEST_MODULES "/../gantry",
-                                              .backends = "cpu,opencl",
-                                              .opencl_cpu_as_gpu = GANTRY_ON,
-                                              .kernel_cache = ""};
-    train_heap_reset(-1);
-    return gantry_runtime_create(&options, &runtime) == GANTRY_OK ? 0 : -1;
-}
-
-static int close_runtime(void **state) {
-    (void)state;
-    gantry_runtime_release(runtime);
-    assert_int_equal(train_heap_live(), 0);
-    return 0;
 }
 
 int main(void) {

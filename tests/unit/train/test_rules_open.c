@@ -11,25 +11,9 @@
 #include <cmocka.h>
 
 #include "gradient_case.h"
-#include "train_heap.h"
+#include "train_fixture.h"
 
 typedef gradient_tensor_t tensor;
-
-static runtime_fixture_t fixture;
-
-static int set_up(void **state) {
-    (void)runtime_fixture_set_up(state);
-    train_heap_reset(-1);
-    runtime_fixture_open(&fixture, 0);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    runtime_fixture_close(&fixture);
-    assert_int_equal(train_heap_live(), 0);
-    return 0;
-}
 
 /* ---- ops on rows, whose number depends on data: float32[-1,2] ---- */
 

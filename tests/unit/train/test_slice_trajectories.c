@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "train_heap.h"
+#include "train_runtime.h"
 
 #include <gantry/gantry.h>
 #include <gantry_train/optimizer.h>
@@ -33,8 +33,6 @@ static const gantry_shape_t shapes[VARIABLES] = {
     {.rank = 2, .dims = {5, WIDTH}}, {.rank = 2, .dims = {3000, WIDTH}}, {.rank = 1, .dims = {3}}};
 /* Rows that slices name, and one that they do not. */
 static const int64_t rows[2][KEPT_ROWS] = {{0, 1, 3, 4, 2}, {0, 7, 1499, 2999, 5}};
-
-static gantry_runtime_t *runtime;
 
 /* ---- numbers that make_slice_trajectories.py computes, too ---- */
 
@@ -202,15 +200,6 @@ static void slices_follow_keras_on_the_cpu(void **state) {
 }
 
 /* Whether PoCL is there as a GPU; else the test is skipped. */
-static bool has_pocl(void) {
-    size_t count = 0;
-    assert_int_equal(gantry_list_logical_devices(runtime, "GPU", 0, NULL, &count), GANTRY_OK);
-    if (count > 0) return true;
-    (void)fprintf(stderr, "SKIP: there is no OpenCL device\n");
-    skip();
-    return false;
-}
-
 static void slices_follow_keras_on_pocl(void **state) {
     (void)state;
     if (!has_pocl()) return;
@@ -259,24 +248,6 @@ static void an_index_outside_is_found_on_pocl(void **state) {
     if (!has_pocl()) return;
     apply_bad("/GPU:0", false);
     apply_bad("/GPU:0", true);
-}
-
-static int open_runtime(void **state) {
-    (void)state;
-    const gantry_runtime_options_t options = {.struct_size = sizeof options,
-                                              .backend_path = GANTRY_TEST_MODULES "/../gantry",
-                                              .backends = "cpu,opencl",
-                                              .opencl_cpu_as_gpu = GANTRY_ON,
-                                              .kernel_cache = ""};
-    train_heap_reset(-1);
-    return gantry_runtime_create(&options, &runtime) == GANTRY_OK ? 0 : -1;
-}
-
-static int close_runtime(void **state) {
-    (void)state;
-    gantry_runtime_release(runtime);
-    assert_int_equal(train_heap_live(), 0);
-    return 0;
 }
 
 int main(void) {

@@ -12,25 +12,9 @@
 #include <cmocka.h>
 
 #include "function_fixture.h"
-#include "train_heap.h"
+#include "train_fixture.h"
 
 #include <gantry_train/train.h>
-
-static runtime_fixture_t fixture;
-
-static int set_up(void **state) {
-    (void)runtime_fixture_set_up(state);
-    train_heap_reset(-1);
-    runtime_fixture_open(&fixture, 0);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    runtime_fixture_close(&fixture);
-    assert_int_equal(train_heap_live(), 0);
-    return 0;
-}
 
 /* ---- the models of make_summary_cases.py ---- */
 

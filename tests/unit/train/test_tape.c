@@ -10,28 +10,11 @@
 
 #include <cmocka.h>
 
-#include "runtime_fixture.h"
-#include "train_heap.h"
+#include "train_fixture.h"
 
 #include <gantry_train/tape.h>
 
 typedef const gantry_tensor_t tensor;
-
-static runtime_fixture_t fixture;
-
-static int set_up(void **state) {
-    (void)runtime_fixture_set_up(state);
-    train_heap_reset(-1);
-    runtime_fixture_open(&fixture, 0);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    runtime_fixture_close(&fixture);
-    assert_int_equal(train_heap_live(), 0);
-    return 0;
-}
 
 static tensor *vector(gantry_scope_t *scope, float a, float b) {
     return gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2), (float[]){a, b}, 8);
