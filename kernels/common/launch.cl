@@ -16,6 +16,7 @@
 #define GANTRY_CONSTANT static __device__ const
 #define GANTRY_LOCAL_ARRAY(T_, name, n) __shared__ T_ name[n]
 #define GANTRY_LOCAL_POINTER(T_) T_ *
+#define GANTRY_LOCAL_FN GANTRY_FN
 /* The dynamic shared memory of the launch. The parameter only keeps the argument lists equal. */
 extern __shared__ ulong gantry__shared_memory[];
 #define GANTRY_SPAN_LOCAL(name) const ulong name##_bytes
@@ -40,6 +41,10 @@ extern __shared__ ulong gantry__shared_memory[];
 #define GANTRY_CONSTANT __constant
 #define GANTRY_LOCAL_ARRAY(T_, name, n) __local T_ name[n]
 #define GANTRY_LOCAL_POINTER(T_) __local T_ *
+/* What a function with a GANTRY_LOCAL_POINTER starts with. Clang writes the array's address into a
+ * function whose callers all pass the same one. PoCL 3.1 gives each work-group its own array only
+ * in the kernel's body, so a call that remains makes all groups share one. */
+#define GANTRY_LOCAL_FN __attribute__((always_inline)) GANTRY_FN
 #define GANTRY_SPAN_LOCAL(name) __local uchar *name##_local
 #define GANTRY_LOCAL(T_, name) ((__local T_ *)name##_local)
 

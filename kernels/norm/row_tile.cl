@@ -50,7 +50,7 @@ GANTRY_FN tile_t tile_of(const int length) {
 
 /* The tree's sum of a tile, for each item; terms are +0 behind the item's elements. `shared` has
  * TILE_LANES elements. */
-GANTRY_FN C tile_sum(GANTRY_LOCAL_POINTER(C) shared, const tile_t *tile, const C *terms) {
+GANTRY_LOCAL_FN C tile_sum(GANTRY_LOCAL_POINTER(C) shared, const tile_t *tile, const C *terms) {
     const int part = tile->item / TILE_LANES;
     const int lane = tile->item % TILE_LANES;
     for (int step = 0; step < TILE_PARTS; ++step) {

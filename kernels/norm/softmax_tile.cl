@@ -14,7 +14,7 @@
 #if !GANTRY_SERIAL
 
 /* The group's largest value, for each item. */
-GANTRY_FN C tile_largest(GANTRY_LOCAL_POINTER(C) shared, const int item, C value) {
+GANTRY_LOCAL_FN C tile_largest(GANTRY_LOCAL_POINTER(C) shared, const int item, C value) {
     shared[item] = value;
     GANTRY_BARRIER();
     for (int apart = TILE_ITEMS / 2; apart > 0; apart /= 2) {

@@ -100,9 +100,11 @@ GANTRY_FN int scan_piece(const scan_tile_t *tile, const int k) {
 
 /* Loads the piece from step k on. An item starts several loads before it uses the first result, so
  * that the loads overlap. Row number `rows` has no elements. */
-GANTRY_FN void scan_load(const scan_tile_t *tile, GANTRY_GLOBAL const T *x,
-                         GANTRY_LOCAL_POINTER(T) values, GANTRY_LOCAL_POINTER(const int) starts,
-                         GANTRY_LOCAL_POINTER(const int) counts, const int item, const int k) {
+GANTRY_LOCAL_FN void scan_load(const scan_tile_t *tile, GANTRY_GLOBAL const T *x,
+                               GANTRY_LOCAL_POINTER(T) values,
+                               GANTRY_LOCAL_POINTER(const int) starts,
+                               GANTRY_LOCAL_POINTER(const int) counts, const int item,
+                               const int k) {
     const int from = scan_piece(tile, k);
     scan_spot_t spot = scan_first_spot(tile, item);
 
@@ -133,10 +135,11 @@ GANTRY_FN void scan_load(const scan_tile_t *tile, GANTRY_GLOBAL const T *x,
 
 /* Stores the piece. An item stores the same elements that it loaded, so a scan works in place, and
  * no barrier stands between this store and the next load. */
-GANTRY_FN void scan_store(const scan_tile_t *tile, GANTRY_GLOBAL T *out,
-                          GANTRY_LOCAL_POINTER(const T) values,
-                          GANTRY_LOCAL_POINTER(const int) starts,
-                          GANTRY_LOCAL_POINTER(const int) counts, const int item, const int k) {
+GANTRY_LOCAL_FN void scan_store(const scan_tile_t *tile, GANTRY_GLOBAL T *out,
+                                GANTRY_LOCAL_POINTER(const T) values,
+                                GANTRY_LOCAL_POINTER(const int) starts,
+                                GANTRY_LOCAL_POINTER(const int) counts, const int item,
+                                const int k) {
     const int from = scan_piece(tile, k);
 
     for (scan_spot_t spot = scan_first_spot(tile, item); spot.row < tile->rows;

@@ -28,8 +28,8 @@ typedef struct sort_pair_t {
 } sort_pair_t;
 
 /* How many of the first `diagonal` outputs come from the first run. */
-GANTRY_FN int sort_tile_split(GANTRY_LOCAL_POINTER(const K) keys, const sort_pair_t *pair,
-                              const int diagonal) {
+GANTRY_LOCAL_FN int sort_tile_split(GANTRY_LOCAL_POINTER(const K) keys, const sort_pair_t *pair,
+                                    const int diagonal) {
     int low = diagonal > pair->b_count ? diagonal - pair->b_count : 0;
     int high = diagonal < pair->a_count ? diagonal : pair->a_count;
 

@@ -58,6 +58,9 @@ handed='a status is handed on by hand: write GANTRY__TRY(call)'
 printf 'if (status != GANTRY_OK) {\n    return status;\n}\n' | broken kernels/sort/d.c "kernels/sort/d.c:2: $handed"
 echo 'if (status == GANTRY_OK && b) status = c();' | broken kernels/sort/d.c "kernels/sort/d.c:2: $handed"
 echo 'static int is_there(void);' | broken kernels/sort/d.c 'kernels/sort/d.c:2: truth is an int: write bool'
+echo 'GANTRY_FN int d(void) { return 1; }' >"$work/kernels/sort/e.cl"
+printf 'GANTRY_FN int e(const int a,\n                GANTRY_LOCAL_POINTER(int) b) {\n' |
+    broken kernels/sort/e.cl 'kernels/sort/e.cl:2: a function gets local memory: write GANTRY_LOCAL_FN'
 expect 0 "0 beyond a limit"
 
 "$1/scripts/measure-house" --check

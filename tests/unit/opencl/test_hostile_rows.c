@@ -89,6 +89,16 @@ static void few_long_rows_have_the_bits_of_the_processor(void **state) {
     gantry_runtime_release(runtime);
 }
 
+/* Groups on two threads have a local array each: a shared one is seen in one of 300 calls. */
+static void groups_side_by_side_keep_their_local_memory(void **state) {
+    static const int64_t shape[] = {8, 600};
+    (void)state;
+    gantry_runtime_t *runtime = hostile_open("gpu=1;units=48");
+    for (int i = 0; i < 1000; ++i)
+        compare(runtime, i % 2 ? SOFTMAX : LAYER_NORM, shape, GANTRY_FLOAT32);
+    gantry_runtime_release(runtime);
+}
+
 static void a_gpu_that_allows_small_groups_has_the_same_bits(void **state) {
     static char launches[1 << 20];
     (void)state;
@@ -107,6 +117,7 @@ static void a_gpu_that_allows_small_groups_has_the_same_bits(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_long_rows_have_the_bits_of_the_processor),
+        cmocka_unit_test(groups_side_by_side_keep_their_local_memory),
         cmocka_unit_test(a_gpu_that_allows_small_groups_has_the_same_bits),
     };
     hostile_prepare();
