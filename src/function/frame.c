@@ -112,9 +112,11 @@ static gantry_status_t frame_make_arrays(gantry__frame_t *frame) {
     }
     frame->block_inputs =
         gantry__arena_zalloc(memory, schedule->most_inputs, sizeof(gantry_tensor_t *));
+    frame->overwritten =
+        gantry__arena_zalloc(memory, schedule->overwrite_count, sizeof *frame->overwritten);
     frame->blocks = gantry__arena_zalloc(memory, schedule->block_count, sizeof *frame->blocks);
-    return frame->block_inputs && frame->blocks && frame->arenas && frame->args && frame->tensors &&
-                   frame->host_copies && frame->calls
+    return frame->block_inputs && frame->overwritten && frame->blocks && frame->arenas &&
+                   frame->args && frame->tensors && frame->host_copies && frame->calls
                ? GANTRY_OK
                : GANTRY_RESOURCE_EXHAUSTED;
 }
@@ -401,7 +403,7 @@ static gantry_status_t compute(gantry__frame_t *frame, const gantry__act_t *act)
 
 gantry_status_t gantry__frame_compute(gantry__frame_t *frame, const gantry__act_t *act) {
     const gantry_status_t status = compute(frame, act);
-    return frame->overwritten == 0 ? status : gantry__frame_end_overwrite(frame, act, status);
+    return act->overwrite_count == 0 ? status : gantry__frame_end_overwrite(frame, act, status);
 }
 
 static gantry_status_t do_call(gantry__frame_t *frame, const gantry__act_t *act) {

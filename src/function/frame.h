@@ -30,7 +30,7 @@ typedef struct gantry__frame_t {
     struct gantry__frame_t ***blocks; /* of each block, of each body */
     gantry_tensor_t **block_inputs;   /* room for those of one block */
     gantry__replay_t *replay;         /* graphs of devices: function/frame_replay.c; NULL: none */
-    uint32_t overwritten; /* of the act that runs: bit i: its overwrite i, by frame_overwrite.c */
+    bool *overwritten; /* of each overwrite of the schedule: frame_overwrite.c withdrew the value */
     struct gantry__fault_t **faults; /* that kernels of the call may still find */
     size_t fault_count, fault_capacity;
 } gantry__frame_t;

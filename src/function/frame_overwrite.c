@@ -26,7 +26,7 @@ gantry_status_t gantry__frame_overwrite(gantry__frame_t *frame, const gantry__ac
     if (i == act->overwrite_count) return GANTRY_OK;
     gantry_tensor_t *old = frame->tensors[act->inputs[act->overwrites[i].input]];
     if (!gantry__variable_try_withdraw(act->overwrites[i].variable, old)) return GANTRY_OK;
-    frame->overwritten |= UINT32_C(1) << i;
+    frame->overwritten[act->overwrites[i].number] = true;
     *out_done = true;
     GANTRY__TRY(wait_for_others(act, old));
     GANTRY__TRY(gantry__tensor_reuse(old, old->dtype, &old->shape, &tensor));
@@ -37,7 +37,8 @@ gantry_status_t gantry__frame_end_overwrite(gantry__frame_t *frame, const gantry
                                             gantry_status_t status) {
     for (uint32_t i = 0; i < act->overwrite_count; ++i) {
         const gantry__overwrite_t *overwrite = &act->overwrites[i];
-        if (!(frame->overwritten >> i & 1)) continue;
+        if (!frame->overwritten[overwrite->number]) continue;
+        frame->overwritten[overwrite->number] = false;
         gantry_tensor_t *value = frame->tensors[act->inputs[overwrite->input]];
         if (status == GANTRY_OK) {
             value = frame->tensors[act->outputs[overwrite->output]];
@@ -46,6 +47,5 @@ gantry_status_t gantry__frame_end_overwrite(gantry__frame_t *frame, const gantry
         gantry__variable_put(overwrite->variable, gantry_tensor_retain(value));
         gantry__mutex_unlock(&overwrite->variable->update);
     }
-    frame->overwritten = 0;
     return status;
 }

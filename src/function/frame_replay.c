@@ -431,11 +431,24 @@ static gantry_status_t launch_graph(gantry__frame_t *frame, replay_run_t *run,
     return GANTRY_OK;
 }
 
-static gantry_status_t do_run(gantry__frame_t *frame, replay_run_t *run,
-                              const gantry_tensor_t *const *arguments) {
+static gantry_status_t launch_run(gantry__frame_t *frame, replay_run_t *run,
+                                  const gantry_tensor_t *const *arguments) {
     GANTRY__TRY(bind_run(frame, run, arguments));
     replay_graph_t *graph = choose_graph(frame, run);
-    GANTRY__TRY(graph ? launch_graph(frame, run, graph) : run_kernels(frame, run));
+    return graph ? launch_graph(frame, run, graph) : run_kernels(frame, run);
+}
+
+/* Variables whose values the run's kernels overwrite have none until all are launched. */
+static gantry_status_t end_overwrites(gantry__frame_t *frame, const replay_run_t *run,
+                                      gantry_status_t status) {
+    for (uint32_t i = run->run.first; i < run->run.end; ++i)
+        status = gantry__frame_end_overwrite(frame, &frame->schedule->acts[i], status);
+    return status;
+}
+
+static gantry_status_t do_run(gantry__frame_t *frame, replay_run_t *run,
+                              const gantry_tensor_t *const *arguments) {
+    GANTRY__TRY(end_overwrites(frame, run, launch_run(frame, run, arguments)));
     for (uint32_t i = run->run.first; i < run->run.end; ++i)
         gantry__frame_end_act(frame, &frame->schedule->acts[i]);
     return GANTRY_OK;

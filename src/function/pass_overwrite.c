@@ -5,7 +5,7 @@
  *
  * The kernel is the last to use what was read, and nothing between the read and the assignment
  * uses the variable. Whether another owner holds the value is known in each call only
- * (frame_overwrite.c). Lanes and graphs of devices would need another order of their work. */
+ * (frame_overwrite.c). Lanes would need another order of their work. */
 #include <gantry/function.h>
 
 #include "function/schedule.h"
@@ -51,11 +51,13 @@ static gantry_status_t add_overwrite(gantry__schedule_t *schedule, gantry__act_t
     if (act->overwrite_count == MOST_OVERWRITTEN) return GANTRY_OK;
     for (uint32_t i = 0; i < act->overwrite_count; ++i) all[i] = act->overwrites[i];
     all[act->overwrite_count] = *added;
+    all[act->overwrite_count].number = schedule->overwrite_count;
     const gantry__overwrite_t *kept =
         gantry__arena_copy(&schedule->memory, all, act->overwrite_count + 1, sizeof *all);
     if (!kept) return GANTRY_RESOURCE_EXHAUSTED;
     act->overwrites = kept;
     ++act->overwrite_count;
+    ++schedule->overwrite_count;
     return GANTRY_OK;
 }
 
@@ -82,7 +84,7 @@ static gantry_status_t visit_assign(gantry__schedule_t *schedule, uint32_t assig
 }
 
 gantry_status_t gantry__pass_overwrite(gantry__schedule_t *schedule) {
-    if (schedule->lane_count > 1 || schedule->notes) return GANTRY_OK;
+    if (schedule->lane_count > 1) return GANTRY_OK;
     for (uint32_t i = 0; i < schedule->act_count; ++i) {
         if (schedule->acts[i].kind == GANTRY__DO_ASSIGN) GANTRY__TRY(visit_assign(schedule, i));
     }

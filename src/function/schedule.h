@@ -64,6 +64,7 @@ typedef struct gantry__lane_wait_t {
  * that variable next. */
 typedef struct gantry__overwrite_t {
     uint32_t input, output; /* of the act */
+    uint32_t number;        /* among those of the schedule */
     gantry_variable_t *variable;
 } gantry__overwrite_t;
 
@@ -119,7 +120,7 @@ typedef struct gantry__schedule_t {
     size_t block_count, block_capacity;
     size_t slot_count, slot_capacity, act_count, act_capacity, ended_count, ended_capacity;
     size_t arena_count, arena_capacity;
-    uint32_t call_count;
+    uint32_t call_count, overwrite_count;
     uint32_t most_inputs;  /* of an act */
     uint64_t copied_bytes; /* between devices, per call */
     /* of graphs of devices, function/replay.h; NULL: no device of the schedule makes any */

@@ -218,6 +218,118 @@ static void a_lost_device_ends_its_graphs(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* ---- variables ---- */
+
+typedef struct trainee_t {
+    runtime_fixture_t f;
+    gantry_scope_t *scope;
+    gantry_variable_t *w;
+    gantry_function_t *step;
+} trainee_t;
+
+/* w = w - (x * x + x) * x: 4 kernels, of which the last overwrites w. */
+static void step_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *x = inputs[0];
+    const trainee_t *t = user;
+    outputs[0] = gantry_mul(scope, gantry_add(scope, gantry_mul(scope, x, x), x), x);
+    (void)gantry_variable_assign(scope, t->w,
+                                 gantry_sub(scope, gantry_variable_read(scope, t->w), outputs[0]));
+}
+
+static void trainee_open(trainee_t *t) {
+    runtime_fixture_open(&t->f, 1);
+    gantry_scope_t *scope = gantry_scope_begin(t->f.runtime, "GPU:0");
+    const gantry_input_spec_t input = SPEC_F32(2);
+    const gantry_function_options_t options = {.struct_size = sizeof options,
+                                               .passes_off = GANTRY_PASS_ELEMENTWISE_FUSION};
+    t->w = gantry_variable_create(scope, F32(scope, 0, 0), "w");
+    t->step = function_fixture_trace(t->f.runtime, step_body, t, &input, 1, 1, &options);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+static void trainee_close(trainee_t *t) {
+    gantry_function_release(t->step);
+    gantry_variable_release(t->w);
+    runtime_fixture_close(&t->f);
+}
+
+static gantry_status_t trainee_step(trainee_t *t) {
+    gantry_scope_t *scope = gantry_scope_begin(t->f.runtime, "GPU:0");
+    const gantry_tensor_t *given = F32(scope, 1, 2), *got;
+    gantry_status_t status = gantry_function_call(scope, t->step, &given, 1, &got, 1);
+    const gantry_status_t ended = gantry_scope_end(scope);
+    return status == GANTRY_OK ? ended : status;
+}
+
+static void expect_steps(const gantry_tensor_t *w, int count) {
+    float values[2];
+    if (gantry_tensor_read(w, values, sizeof values) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    assert_int_equal((int)values[0], -2 * count);
+    assert_int_equal((int)values[1], -12 * count);
+}
+
+/* One graph serves all calls, because the new value has the address of the former one. A value that
+ * the program holds stays. */
+static void a_graph_overwrites_a_variable(void **state) {
+    (void)state;
+    trainee_t t;
+    trainee_open(&t);
+    for (int k = 0; k < 20; ++k) assert_int_equal(trainee_step(&t), GANTRY_OK);
+    expect_explained(t.step, "recorded 1 time, launched 19 times");
+    gantry_scope_t *scope = gantry_scope_begin(t.f.runtime, "GPU:0");
+    const gantry_tensor_t *held = gantry_variable_read(scope, t.w);
+    expect_steps(held, 20);
+    for (int k = 0; k < 3; ++k) assert_int_equal(trainee_step(&t), GANTRY_OK);
+    expect_steps(held, 20);
+    expect_steps(gantry_variable_read(scope, t.w), 23);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    trainee_close(&t);
+}
+
+/* Whether the variable has the value of a number of steps. Else it says what its kernel failed
+ * with, and a new value heals it. */
+static bool has_whole_steps(trainee_t *t, int least) {
+    float values[2] = {0, 0};
+    gantry_scope_t *scope = gantry_scope_begin(t->f.runtime, "GPU:0");
+    const gantry_status_t status =
+        gantry_tensor_read(gantry_variable_read(scope, t->w), values, sizeof values);
+    if (status == GANTRY_OK) {
+        assert_int_equal((int)values[1], 6 * (int)values[0]);
+        assert_in_range(-(int)values[0] / 2, least, CALLS);
+    } else {
+        assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
+        assert_int_equal(gantry_variable_assign(scope, t->w, F32(scope, 0, 0)), GANTRY_OK);
+    }
+    (void)gantry_scope_end(scope);
+    return status == GANTRY_OK;
+}
+
+static uint64_t train_with_failure(uint64_t first, int *whole) {
+    trainee_t t;
+    int done = 0;
+    trainee_open(&t);
+    watched = 0;
+    failing = first;
+    fake->set_watch(fail_one);
+    for (int k = 0; k < CALLS; ++k) done += trainee_step(&t) == GANTRY_OK;
+    fake->set_watch(NULL);
+    *whole += has_whole_steps(&t, done);
+    for (int k = 0; k < 3; ++k) assert_int_equal(trainee_step(&t), GANTRY_OK);
+    trainee_close(&t);
+    return watched;
+}
+
+static void a_failed_step_keeps_the_variable(void **state) {
+    (void)state;
+    uint64_t most = 1;
+    int whole = 0;
+    for (uint64_t first = 1; first <= most; ++first) most = train_with_failure(first, &whole);
+    assert_in_range(most, 8, 1000);
+    assert_in_range(whole, 4, most);
+}
+
 int main(void) {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
@@ -225,7 +337,8 @@ int main(void) {
         TEST(later_calls_launch_the_graph),       TEST(a_graph_may_be_off_or_impossible),
         TEST(threads_replay_at_the_same_time),    TEST(devices_without_a_queue_have_no_graphs),
         TEST(every_call_of_the_backend_may_fail), TEST(no_call_needs_the_memory_of_a_graph),
-        TEST(a_lost_device_ends_its_graphs),
+        TEST(a_lost_device_ends_its_graphs),      TEST(a_graph_overwrites_a_variable),
+        TEST(a_failed_step_keeps_the_variable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
