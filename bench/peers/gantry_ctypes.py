@@ -27,7 +27,14 @@ class Shape(ctypes.Structure):
         return cls(len(dims), (ctypes.c_int64 * MAX_RANK)(*dims))
 
 
-class WindowOptions(ctypes.Structure):
+class Sized(ctypes.Structure):
+    """A struct whose first field is its size, so that the library leaves fields behind it at their defaults."""
+
+    def __init__(self, **values):
+        super().__init__(struct_size=ctypes.sizeof(self), **values)
+
+
+class WindowOptions(Sized):
     """gantry_window_options_t; padding 1: the window stays inside"""
 
     _fields_ = [
@@ -40,7 +47,7 @@ class WindowOptions(ctypes.Structure):
     ]
 
 
-class ReduceOptions(ctypes.Structure):
+class ReduceOptions(Sized):
     """gantry_reduce_options_t"""
 
     _fields_ = [

@@ -5,13 +5,13 @@ import ctypes
 import os
 
 import peer_networks
-from gantry_ctypes import ADDRESS, BOOL, DTYPES, F64, I64, GantryError, Shape
+from gantry_ctypes import ADDRESS, BOOL, DTYPES, F64, I64, GantryError, Shape, Sized
 
 RELU, LINEAR = 1, 0  # gantry_activation_t
 SPARSE_CATEGORICAL_CROSSENTROPY = 1  # gantry_loss_t
 
 
-class AttentionOptions(ctypes.Structure):
+class AttentionOptions(Sized):
     """gantry_attention_options_t"""
 
     _fields_ = [
@@ -35,7 +35,7 @@ class Array(ctypes.Structure):
         return cls(DTYPES[array.dtype.name], Shape.of(array.shape), array.ctypes.data)
 
 
-class ModelOptions(ctypes.Structure):
+class ModelOptions(Sized):
     """gantry_model_options_t"""
 
     _fields_ = [
@@ -48,7 +48,7 @@ class ModelOptions(ctypes.Structure):
     ]
 
 
-class LossOptions(ctypes.Structure):
+class LossOptions(Sized):
     """gantry_loss_options_t"""
 
     _fields_ = [
@@ -61,7 +61,7 @@ class LossOptions(ctypes.Structure):
     ]
 
 
-class CompileOptions(ctypes.Structure):
+class CompileOptions(Sized):
     """gantry_compile_options_t"""
 
     _fields_ = [
@@ -88,7 +88,7 @@ class Logs(ctypes.Structure):
 EPOCH_END = ctypes.CFUNCTYPE(ctypes.c_int, ADDRESS, I64, ctypes.POINTER(Logs), ctypes.POINTER(BOOL), ADDRESS)
 
 
-class Callback(ctypes.Structure):
+class Callback(Sized):
     """gantry_callback_t"""
 
     _fields_ = [
@@ -102,7 +102,7 @@ class Callback(ctypes.Structure):
     ]
 
 
-class FitOptions(ctypes.Structure):
+class FitOptions(Sized):
     """gantry_fit_options_t"""
 
     _fields_ = [
@@ -248,7 +248,7 @@ class Trainer:
             losses[0] = logs.contents.values[0]
             return 0
 
-        self.callback = Callback(struct_size=ctypes.sizeof(Callback), epoch_end=EPOCH_END(keep_loss))
+        self.callback = Callback(epoch_end=EPOCH_END(keep_loss))
         self.callbacks = (ctypes.POINTER(Callback) * 1)(ctypes.pointer(self.callback))
         self.options = FitOptions(callbacks=self.callbacks, callback_count=1)
 

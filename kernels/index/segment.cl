@@ -106,22 +106,23 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_before)(GANTRY_GLOBAL const uint *k
 #define GANTRY_COMBINE_MEAN GANTRY_COMBINE
 #endif
 /* Updates that an item of a GPU asks for before it uses the first: one after the other each would
- * wait for memory. */
+ * wait for memory. A slice with very many, such as the padding of texts, is one item's. */
 #define GANTRY_COMBINE_AT_ONCE 8
+#define GANTRY_COMBINE_MOST_AT_ONCE 32
 #if (defined(__OPENCL_VERSION__) || defined(__CUDACC__)) && !GANTRY_SERIAL
-#define GANTRY_COMBINE_SOME(A, step)                                          \
-    for (; k + GANTRY_COMBINE_AT_ONCE <= some; k += GANTRY_COMBINE_AT_ONCE) { \
-        A ahead[GANTRY_COMBINE_AT_ONCE];                                      \
-        GANTRY_UNROLLED for (int q = 0; q < GANTRY_COMBINE_AT_ONCE; ++q) {    \
-            ahead[q] = (A)GANTRY_WIDEN(updates[GANTRY_UPDATE_AT(k + q)]);     \
-        }                                                                     \
-        GANTRY_UNROLLED for (int q = 0; q < GANTRY_COMBINE_AT_ONCE; ++q) {    \
-            const A x = ahead[q];                                             \
-            sum = (step);                                                     \
-        }                                                                     \
+#define GANTRY_COMBINE_SOME(A, step, at_once)                             \
+    for (; k + at_once <= some; k += at_once) {                           \
+        A ahead[at_once];                                                 \
+        GANTRY_UNROLLED for (int q = 0; q < at_once; ++q) {               \
+            ahead[q] = (A)GANTRY_WIDEN(updates[GANTRY_UPDATE_AT(k + q)]); \
+        }                                                                 \
+        GANTRY_UNROLLED for (int q = 0; q < at_once; ++q) {               \
+            const A x = ahead[q];                                         \
+            sum = (step);                                                 \
+        }                                                                 \
     }
 #else
-#define GANTRY_COMBINE_SOME(A, step)
+#define GANTRY_COMBINE_SOME(A, step, at_once)
 #endif
 #define GANTRY_UPDATE_AT(k) \
     ((p->is_sorted ? first + (k) : (GANTRY_LONG)positions[first + (k)]) * p->inner + e)
@@ -151,7 +152,8 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_before)(GANTRY_GLOBAL const uint *k
                 sum = (A)GANTRY_WIDEN(updates[GANTRY_UPDATE_AT(0)]);                               \
                 k = 1;                                                                             \
             }                                                                                      \
-            GANTRY_COMBINE_SOME(A, step)                                                           \
+            GANTRY_COMBINE_SOME(A, step, GANTRY_COMBINE_MOST_AT_ONCE)                              \
+            GANTRY_COMBINE_SOME(A, step, GANTRY_COMBINE_AT_ONCE)                                   \
             for (; k < some; ++k) {                                                                \
                 const A x = (A)GANTRY_WIDEN(updates[GANTRY_UPDATE_AT(k)]);                         \
                                                                                                    \
