@@ -458,8 +458,11 @@ static void cpu_pool_run(gantry__cpu_pool_t *pool, int64_t grain, loop_t loop, b
 
 void gantry__cpu_parallel_for(gantry_backend_device_t *device, int64_t count, int64_t grain,
                               gantry__cpu_range_fn fn, void *context) {
-    cpu_pool_run(device->pool, grain > 0 ? grain : 1,
-                 (loop_t){.fn = fn, .context = context, .count = count}, false);
+    if (count > 0 && count <= grain) /* most calls; the loop needs no structure */
+        fn(context, 0, count);
+    else
+        cpu_pool_run(device->pool, grain > 0 ? grain : 1,
+                     (loop_t){.fn = fn, .context = context, .count = count}, false);
 }
 
 void gantry__cpu_parallel_for_short(gantry_backend_device_t *device, int64_t count,

@@ -160,11 +160,15 @@ typedef uint16_t ushort;
 typedef uint32_t uint;
 typedef uint64_t ulong;
 
-#define GANTRY_FN static inline
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
 #define GANTRY_LONG_FN static inline __attribute__((always_inline))
 #else
-#define GANTRY_LONG_FN GANTRY_FN
+#define GANTRY_LONG_FN static inline
+#endif
+#if defined(GANTRY_CPU_VARIANT) /* one call that stays makes a whole loop scalar */
+#define GANTRY_FN GANTRY_LONG_FN
+#else
+#define GANTRY_FN static inline
 #endif
 #if defined(__GNUC__)
 #define GANTRY_SHARED_FN static __attribute__((noinline, unused))

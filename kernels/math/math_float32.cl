@@ -179,7 +179,7 @@ GANTRY_FN GANTRY_F32 gantry__log_parts_f32(GANTRY_F32 k, GANTRY_F32 f, GANTRY_F3
     return sum + GANTRY_FMA_F32(square, -0.5f, p);
 }
 
-GANTRY_FN GANTRY_F32 gantry__log_f32(GANTRY_F32 x) {
+GANTRY_LONG_FN GANTRY_F32 gantry__log_f32(GANTRY_F32 x) {
     GANTRY_F32 grown = x * 8388608.0f;
     GANTRY_F32 scaled = x < 1.17549435e-38f ? grown : x;
     GANTRY_F32 bias = x < 1.17549435e-38f ? 8388608.0f + 150.0f : 8388608.0f + 127.0f;

@@ -409,7 +409,7 @@ GANTRY_LONG_FN gantry__pair_f32_t gantry__digamma_far_f32(gantry__pair_f32_t a) 
 }
 
 /* digamma(1 + f), 0 <= f < 1: P(d) d, where d = 1 + f - 1.4616, the root. */
-GANTRY_FN gantry__pair_f32_t gantry__digamma_root_f32(GANTRY_F32 f) {
+GANTRY_LONG_FN gantry__pair_f32_t gantry__digamma_root_f32(GANTRY_F32 f) {
     gantry__pair_f32_t root = GANTRY_PAIR(PSI_ROOT_LESS_1);
     gantry__pair_f32_t d = gantry__two_sum_f32(f, -root.high);
     GANTRY_F32 t = d.high;
