@@ -87,9 +87,9 @@ void *gantry__library_open(const gantry_host_t *host, const char *option,
  * to a function. */
 void gantry__library_file_add(gantry__library_files_t *files, const char *name) {
     const bool has_room = files->length < files->capacity;
-    const int length = snprintf(has_room ? files->text + files->length : NULL,
-                                has_room ? (size_t)(files->capacity - files->length) : 0, "%s\n",
-                                name);
+    const int length =
+        snprintf(has_room ? files->text + files->length : NULL,
+                 has_room ? (size_t)(files->capacity - files->length) : 0, "%s\n", name);
 
     if (length > 0) files->length += (uint64_t)length;
 }

@@ -13,7 +13,7 @@
 
 /* The constants of gantry/abi_types.h, which the build writes. */
 extern const unsigned char gantry__text_constants[];
-/* The build writes `extern const unsigned char gantry__text_X[];` for each kernels/<family>/X.cl. */
+/* `extern const unsigned char gantry__text_X[];` for each kernels/<family>/X.cl, by the build. */
 #include "kernels/common/device_texts.inc"
 
 /* Defines the program `variable`: the five parts that all programs have, then these. */

@@ -2,10 +2,10 @@
 /* Unpacks DEFLATE (RFC 1951). A stream is a row of blocks; a block is stored bytes, or symbols of
  * two prefix codes: literals with lengths of copies, and distances of copies.
  *
- * A prefix code is known by the lengths of its codes. Codes of one length are consecutive numbers
- * in the order of their symbols, and follow all shorter ones. So a code is read bit by bit: a number
- * less than the count of codes of its length is an index into the symbols of that length; else the
- * number less that count, and one more bit, is tried with the next length.
+ * The lengths of its codes define a prefix code: codes of one length are consecutive numbers in the
+ * order of their symbols, and follow all shorter ones. So a code is read bit by bit. A number below
+ * the count of codes of its length is an index into the symbols of that length. From any other
+ * number that count is subtracted, one more bit is read, and the next length is tried.
  *
  * The streams are the library's own constants, so nothing here checks them. */
 #include "kernels/common/packed_text.h"

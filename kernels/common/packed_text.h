@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device texts lie packed in the library, because plain they would be a sixth of it. The build turns
- * X.cl into `const unsigned char gantry__text_X[]`, which is the text's length in four bytes, the
- * lowest first, and the text compressed by DEFLATE (cmake/embed_text.cmake). A program's text is
- * unpacked when a driver builds the program.
+/* Device texts lie packed in the library, because plain texts would be a sixth of it. The build
+ * turns X.cl into `const unsigned char gantry__text_X[]`: the text's length in four bytes, the
+ * lowest first, and the text, compressed by DEFLATE (cmake/embed_text.cmake). A text is unpacked
+ * when a driver builds a program.
  *
  * Owner: constant data of the library. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_PACKED_TEXT_H

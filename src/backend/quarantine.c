@@ -212,9 +212,10 @@ static void write_note(const gantry__quarantine_t *quarantine, const char *backe
 /* ---- one opening ---- */
 
 /* After one crash. The child opens no quarantine of its own. */
-static void try_in_child(const gantry__quarantine_t *quarantine, const gantry_backend_t *table,
-                         const char *module, const char *version, gantry__driver_trial_t *trial,
-                         char why[WHY_BYTES]) {
+static void try_drivers_in_child(const gantry__quarantine_t *quarantine,
+                                 const gantry_backend_t *table, const char *module,
+                                 const char *version, gantry__driver_trial_t *trial,
+                                 char why[WHY_BYTES]) {
     const gantry__child_call_t call = {
         .heap = quarantine->heap, .alias = table->name, .module = module, .cache = ""};
     char end[WHY_BYTES];
@@ -246,11 +247,12 @@ static gantry_status_t quarantine_begin(const gantry__quarantine_t *quarantine,
                    table->name);
     GANTRY__TRY(count_notes(quarantine, table->name, version->text, &found));
     trial->crashes = read_record(quarantine, trial->record, version->text, why);
-    if (found > 0) {
+    if (found > 0) { /* several are of processes that started at the same time: one crash */
         (void)snprintf(why, sizeof why, "the process that opened them ended");
-        write_record(trial->record, version->text, trial->crashes += found, why);
+        write_record(trial->record, version->text, ++trial->crashes, why);
     }
-    if (trial->crashes == 1) try_in_child(quarantine, table, module, version->text, trial, why);
+    if (trial->crashes == 1)
+        try_drivers_in_child(quarantine, table, module, version->text, trial, why);
     if (trial->crashes >= MOST_CRASHES) return fail_left_out(table, version, trial->record, why);
     write_note(quarantine, table->name, version->text, trial);
     return GANTRY_OK;

@@ -62,7 +62,8 @@ static void crashes_count_only_in_a_row(void **state) {
 
 static void notes_of_living_processes_do_not_count(void **state) {
     (void)state;
-    expect_usable("FAKE_CRASH=wait " DEVICES " >first & sleep 0.2; ls kernels/drivers | grep -c try;"
+    expect_usable("FAKE_CRASH=wait " DEVICES
+                  " >first & sleep 0.2; ls kernels/drivers | grep -c try;"
                   " " DEVICES "; wait; cat first");
     expect_no_files();
 }
@@ -93,14 +94,26 @@ static void bad_setting_names_variable_and_values(void **state) {
     expect_in_output("perhaps");
 }
 
+static void crashes_at_the_same_time_count_once(void **state) {
+    (void)state;
+    expect_run(0, "for i in 1 2 3; do FAKE_CRASH=wait " DEVICES
+                  " >first & all=\"$all $!\"; done;"
+                  " sleep 0.2; kill -9 $all; wait");
+    expect_run(0, "test $(ls kernels/drivers | grep -c try) = 3");
+    expect_usable(DEVICES);
+    expect_no_files();
+}
+
 static void damaged_records_are_no_crashes(void **state) {
     (void)state;
-    expect_run(0, "mkdir -p kernels/drivers && cd kernels/drivers && : >crashing.1.try &&"
-                  " head -c 40 /dev/zero >crashing.2.try && echo x >crashing.3.try.new &&"
-                  " head -c 9999 /dev/urandom >crashing.crashed && mkdir crashing.4.try");
+    expect_run(0,
+               "mkdir -p kernels/drivers && cd kernels/drivers && : >crashing.1.try &&"
+               " head -c 40 /dev/zero >crashing.2.try && echo x >crashing.3.try.new &&"
+               " head -c 9999 /dev/urandom >crashing.crashed && mkdir crashing.4.try");
     expect_usable(DEVICES);
-    expect_run(0, "rmdir kernels/drivers/crashing.4.try && rm -f kernels/drivers/crashing.crashed &&"
-                  " rmdir kernels/drivers");
+    expect_run(0,
+               "rmdir kernels/drivers/crashing.4.try && rm -f kernels/drivers/crashing.crashed &&"
+               " rmdir kernels/drivers");
 }
 
 int main(void) {
@@ -110,6 +123,7 @@ int main(void) {
         cmocka_unit_test_setup(crashes_count_only_in_a_row, begin),
         cmocka_unit_test_setup(notes_of_living_processes_do_not_count, begin),
         cmocka_unit_test_setup(killed_process_counts_once, begin),
+        cmocka_unit_test_setup(crashes_at_the_same_time_count_once, begin),
         cmocka_unit_test_setup(without_quarantine_each_process_crashes, begin),
         cmocka_unit_test_setup(bad_setting_names_variable_and_values, begin),
         cmocka_unit_test_setup(damaged_records_are_no_crashes, begin),

@@ -4,8 +4,8 @@
  * The build compiles this file several times: GANTRY_FAKE_NAME and GANTRY_FAKE_RANK make a second
  * backend; GANTRY_FAKE_ABI one that needs a newer core, with GANTRY_FAKE_RUDE this backend returns
  * its table anyway; GANTRY_FAKE_WITHOUT_COPY one that lacks a required slot; GANTRY_FAKE_OLD_LAYOUT
- * one whose tables end before their last optional slot; GANTRY_FAKE_CRASHES one that ends the process
- * while it is opened, or waits, if FAKE_CRASH is "abort" or "wait". */
+ * one whose tables end before their last optional slot; GANTRY_FAKE_CRASHES one that ends the
+ * process while it is opened, or waits, if FAKE_CRASH is "abort" or "wait". */
 #define _XOPEN_SOURCE 700
 
 #include "fake_internal.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry probe ALIAS: opens a device for another process, before that process opens it for the
- * first time. An alias without a number is a backend, which is opened without a device. If the driver ends this process or hangs, the other one gets a warning. Only the
- * library calls this command. */
+ * first time. An alias without a number is a backend, which is opened without a device. If the
+ * driver ends this process or hangs, the other one gets a warning. Only the library calls this
+ * command. */
 #define _XOPEN_SOURCE 700
 #include <string.h>
 #include <sys/resource.h>
