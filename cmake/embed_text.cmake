@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DTEXT=in.cl -DSTEM=name -DOUT=out.c -P embed_text.cmake: writes the bytes as numbers, because compilers limit
-# the length of a string literal. Comments, indentation and blanks beside punctuation are dropped, nearly half of the
-# bytes. Lines keep their numbers for compiler messages.
+# cmake -DTEXT=in.cl -DSTEM=name -DOUT=out.c -P embed_text.cmake: writes the packed text (kernels/common/packed_text.h) as
+# numbers. Comments, indentation and blanks beside punctuation are dropped, nearly half of the bytes. Lines keep their
+# numbers for compiler messages. The rest is compressed to a quarter.
 cmake_minimum_required(VERSION 3.22)
 file(READ ${TEXT} text)
 set(kept "")
@@ -47,8 +47,21 @@ while(NOT text STREQUAL "")
   endif()
   string(APPEND kept "${line}")
 endwhile()
-string(HEX "${kept}" hex)
+# CMake compresses to gzip (RFC 1952): a head of ten bytes, here without fields, DEFLATE, a checksum and the length.
+file(WRITE ${OUT}.text "${kept}")
+file(ARCHIVE_CREATE OUTPUT ${OUT}.gz PATHS ${OUT}.text FORMAT raw COMPRESSION GZip COMPRESSION_LEVEL 9)
+file(READ ${OUT}.gz hex HEX)
+file(REMOVE ${OUT}.text ${OUT}.gz)
+if(NOT hex MATCHES "^1f8b0800")
+  message(FATAL_ERROR "${TEXT}: CMake's gzip file has an unknown head: ${hex}")
+endif()
+string(LENGTH "${hex}" digits)
+math(EXPR end "${digits} - 8")
+math(EXPR digits "${digits} - 36")
+string(SUBSTRING "${hex}" ${end} 8 length)
+string(SUBSTRING "${hex}" 20 ${digits} hex)
+set(hex "${length}${hex}")
 string(REGEX REPLACE "(................................)" "\\1\n" hex "${hex}")
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
-file(WRITE ${OUT}.tmp "extern const char gantry__text_${STEM}[];\nconst char gantry__text_${STEM}[] = {\n${bytes}\n0};\n")
+file(WRITE ${OUT}.tmp "extern const unsigned char gantry__text_${STEM}[];\nconst unsigned char gantry__text_${STEM}[] = {\n${bytes}\n};\n")
 file(RENAME ${OUT}.tmp ${OUT})

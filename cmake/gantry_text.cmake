@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Turns X.cl into a C source that defines `const char gantry__text_X[]`, and adds it to a target. The source is made
+# Turns X.cl into a C source that defines `const unsigned char gantry__text_X[]`, and adds it to a target. The source is made
 # once for all targets.
 function(gantry_embed_texts target)
   foreach(text IN LISTS ARGN)
@@ -35,7 +35,7 @@ function(gantry_declare_texts file)
   set(declarations "")
   foreach(text IN LISTS ARGN)
     get_filename_component(stem ${text} NAME_WE)
-    string(APPEND declarations "extern const char gantry__text_${stem}[];\n")
+    string(APPEND declarations "extern const unsigned char gantry__text_${stem}[];\n")
   endforeach()
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/${file} CONTENT "/* Made by cmake/gantry_text.cmake. */\n@declarations@" @ONLY)
 endfunction()

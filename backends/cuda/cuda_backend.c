@@ -182,6 +182,7 @@ static const gantry_backend_t table = {
     .get_extension = NULL,
     .card_memory = gantry__cuda_card_memory,
     .graph = &gantry__cuda_graph_ops,
+    .driver_files = gantry__cuda_driver_files,
 };
 
 GANTRY__BACKEND_QUERY(cuda, table)

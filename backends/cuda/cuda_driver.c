@@ -61,6 +61,13 @@ static int32_t check_version(const gantry_host_t *host, gantry__cuda_symbols_t *
     return GANTRY_OK;
 }
 
+uint64_t gantry__cuda_driver_files(const gantry_host_t *host, char *text, uint64_t capacity) {
+    const char *asked = gantry__host_option(host, "GANTRY_CUDA_LIBRARY");
+    gantry__library_files_t files = {.text = text, .capacity = capacity};
+    gantry__library_file_add(&files, asked ? asked : candidates[0]);
+    return files.length;
+}
+
 int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbols_t *out_symbols) {
     const char *asked = gantry__host_option(host, "GANTRY_CUDA_LIBRARY");
     static const gantry__cuda_file_t wanted = {.name = "the NVIDIA driver",

@@ -29,6 +29,8 @@ typedef struct gantry__cuda_symbols_t {
 
 /* Opens option GANTRY_CUDA_LIBRARY when set, else libcuda.so.1. Unavailable, with the reason in the
  * text, when it cannot be opened, lacks a function, or is older than 12.0. */
+/* The table's slot: the driver's library. */
+uint64_t gantry__cuda_driver_files(const gantry_host_t *host, char *text, uint64_t capacity);
 int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbols_t *out_symbols);
 
 /* ---- errors ---- */

@@ -85,6 +85,15 @@ void *gantry__library_open(const gantry_host_t *host, const char *option,
 
 /* Copies the bytes of a function's address: ISO C does not convert a pointer to an object into one
  * to a function. */
+void gantry__library_file_add(gantry__library_files_t *files, const char *name) {
+    const bool has_room = files->length < files->capacity;
+    const int length =
+        snprintf(has_room ? files->text + files->length : NULL,
+                 has_room ? (size_t)(files->capacity - files->length) : 0, "%s\n", name);
+
+    if (length > 0) files->length += (uint64_t)length;
+}
+
 const char *gantry__library_resolve(void *library, const gantry__library_symbol_t *symbols,
                                     size_t count, void *table) {
     for (size_t i = 0; i < count; ++i) {

@@ -17,6 +17,12 @@ typedef struct gantry__library_symbol_t {
     size_t offset; /* of the slot in its table */
 } gantry__library_symbol_t;
 
+/* A list of files that a caller's memory takes as snprintf does. */
+typedef struct gantry__library_files_t {
+    char *text;
+    uint64_t capacity, length; /* length: of the whole list */
+} gantry__library_files_t;
+
 /* Opens the file that the option names, or else the first candidate that can be opened. Returns
  * NULL and the reason for each file if none can. The versioned name comes first among the
  * candidates, because the bare name belongs to development packages. */
@@ -28,6 +34,8 @@ void *gantry__library_open(const gantry_host_t *host, const char *option,
  * itself. gantry__library_open refuses such a file. Returns false for a name without a folder,
  * which only the loader can find. */
 bool gantry__library_is_cut(const char *path);
+/* For the slot `driver_files`: adds a line. */
+void gantry__library_file_add(gantry__library_files_t *files, const char *name);
 /* Fills the table's slots. Returns the name of the first function that the library lacks, or
  * NULL. */
 const char *gantry__library_resolve(void *library, const gantry__library_symbol_t *symbols,

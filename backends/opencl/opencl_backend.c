@@ -155,6 +155,7 @@ static const gantry_backend_t table = {
     .program = &gantry__opencl_program_ops,
     .get_extension = NULL,
     .graph = NULL, /* cl_khr_command_buffer is provisional */
+    .driver_files = gantry__opencl_driver_files,
 };
 
 GANTRY__BACKEND_QUERY(opencl, table)

@@ -24,12 +24,14 @@ typedef struct drivers_t {
     gantry__opencl_drivers_t *opened;
     const char *variable; /* that says where drivers are; NULL: nobody did */
     const char *value;
+    gantry__library_files_t *files; /* NULL; or the drivers are listed, and not opened */
 } drivers_t;
 
 /* ---- notes ---- */
 
 void gantry__opencl_note(const gantry_host_t *host, gantry__opencl_notes_t *notes, int32_t level,
                          const char *format, ...) {
+    if (!notes) return;
     size_t length = strlen(notes->text);
     va_list arguments;
     va_start(arguments, format);
@@ -95,6 +97,10 @@ static int32_t open_library(const drivers_t *drivers, const char *from, const ch
 static int32_t opencl_drivers_open_driver(const drivers_t *drivers, const char *from,
                                           const char *name) {
     void *library;
+    if (drivers->files) {
+        gantry__library_file_add(drivers->files, name);
+        return GANTRY_OK;
+    }
     int32_t status = open_library(drivers, from, name, &library);
     if (!library) return status;
     if (!dlsym(library, "clGetExtensionFunctionAddress")) {
@@ -174,12 +180,12 @@ static int32_t open_file(const drivers_t *drivers, const char *folder) {
     return open_icd(drivers, drivers->value);
 }
 
-static int32_t open_listed(const gantry_host_t *host, gantry__opencl_notes_t *notes,
-                           gantry__opencl_drivers_t *out_drivers) {
+static int32_t open_listed(drivers_t drivers) {
     /* the loader's own: it looks at the environment, not at options */
     const char *asked = getenv("OCL_ICD_VENDORS");
     const char *folder = getenv("OPENCL_VENDOR_PATH");
-    drivers_t drivers = {host, notes, out_drivers, "OCL_ICD_VENDORS", asked};
+    drivers.variable = "OCL_ICD_VENDORS";
+    drivers.value = asked;
     if (!asked || asked[0] == '\0') {
         drivers.variable = folder && folder[0] != '\0' ? "OPENCL_VENDOR_PATH" : NULL;
         drivers.value = drivers.variable ? folder : DEFAULT_FOLDER;
@@ -224,5 +230,15 @@ int32_t gantry__opencl_drivers_open(const gantry_host_t *host, gantry__opencl_no
                                     gantry__opencl_drivers_t *out_drivers) {
     out_drivers->count = 0;
     const char *asked = gantry__host_option(host, "GANTRY_OPENCL_LIBRARY");
-    return !asked || is_called_loader(asked) ? open_listed(host, notes, out_drivers) : GANTRY_OK;
+    if (asked && !is_called_loader(asked)) return GANTRY_OK;
+    return open_listed((drivers_t){.host = host, .notes = notes, .opened = out_drivers});
+}
+
+uint64_t gantry__opencl_driver_files(const gantry_host_t *host, char *text, uint64_t capacity) {
+    const char *asked = gantry__host_option(host, "GANTRY_OPENCL_LIBRARY");
+    gantry__library_files_t files = {.text = text, .capacity = capacity};
+    gantry__library_file_add(&files, asked ? asked : "libOpenCL.so.1");
+    if (!asked || is_called_loader(asked))
+        (void)open_listed((drivers_t){.host = host, .files = &files});
+    return files.length;
 }

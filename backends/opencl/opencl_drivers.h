@@ -42,4 +42,7 @@ int32_t gantry__opencl_library_bind(const gantry_host_t *host);
 int32_t gantry__opencl_drivers_open(const gantry_host_t *host, gantry__opencl_notes_t *notes,
                                     gantry__opencl_drivers_t *out_drivers);
 
+/* The table's slot: the loader, and the drivers that would be opened. */
+uint64_t gantry__opencl_driver_files(const gantry_host_t *host, char *text, uint64_t capacity);
+
 #endif

@@ -653,6 +653,11 @@ typedef struct gantry_backend_t {
                            uint64_t *out_free_bytes, uint64_t *out_total_bytes);
     /** optional (default: the core submits its plan call by call). Graphs. */
     const gantry_graph_ops_t *graph;
+    /** optional (default: none). Writes the names of the files whose code open runs, a line each,
+     * and opens none, as snprintf does: as much as fits into `capacity`, with its 0. Returns the
+     * length. A backend that ended the process twice in a row is left out until its module or one
+     * of these files changes. */
+    uint64_t (*driver_files)(const gantry_host_t *host, char *text, uint64_t capacity);
 } gantry_backend_t;
 
 /** Returns 0 and the table, or FailedPrecondition when the module needs a newer core than

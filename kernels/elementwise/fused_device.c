@@ -12,11 +12,6 @@
 #define MOST_NUMBERS \
     (3 + GANTRY_MAX_RANK + GANTRY_K_FUSED_MOST_INPUTS + GANTRY_K_FUSED_MOST_OUTPUTS)
 
-static const char *const fused_parts[] = {
-    gantry__text_constants, gantry__text_dialect,   gantry__text_launch, gantry__text_type_table,
-    gantry__text_types,     gantry__text_convert,   gantry__text_half,   gantry__text_work,
-    gantry__text_fused,     gantry__text_fused_rows};
-
 #define ROW_LANES 64
 #define LEAST_ROW_BITS 6   /* a row of lanes */
 #define GROUPS_PER_UNIT 16 /* work-groups for each core of a processor */
@@ -90,8 +85,6 @@ static int32_t find_fused(gantry_op_call_t *call, const gantry__k_fused_key_t *k
         .struct_size = sizeof source,
         .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
         .label = "portable/elementwise/fused",
-        .parts = fused_parts,
-        .part_count = GANTRY_K_COUNT_OF(fused_parts),
         .key = key,
         .key_bytes = gantry__k_fused_key_bytes(key),
         .make = gantry__k_fused_make};

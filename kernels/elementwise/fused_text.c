@@ -2,6 +2,7 @@
 /* Writes the kernel of a fused program. For x * exp(x) + b over float32, b a vector along the last
  * dimension:
  *
+ *     <texts of all fused programs>
  *     <math_float32.cl>
  *     #define GANTRY_T f32
  *     <element.cl>
@@ -31,6 +32,13 @@ void gantry__k_fused_put(gantry__k_fused_writer_t *w, const char *text) {
     w->length += bytes;
 }
 
+void gantry__k_fused_put_packed(gantry__k_fused_writer_t *w, const unsigned char *text) {
+    const uint64_t bytes = gantry__k_text_length(text);
+
+    if (w->length + bytes < w->capacity) gantry__k_text_unpack(text, w->text + w->length);
+    w->length += bytes;
+}
+
 void gantry__k_fused_format(gantry__k_fused_writer_t *w, const char *format, ...) {
     char line[400];
     va_list arguments;
@@ -42,6 +50,7 @@ void gantry__k_fused_format(gantry__k_fused_writer_t *w, const char *format, ...
 }
 
 #define PUT gantry__k_fused_put
+#define PUT_PACKED gantry__k_fused_put_packed
 #define FORMAT gantry__k_fused_format
 
 /* ---- math texts, in the order in which they need each other ---- */
@@ -65,7 +74,7 @@ enum {
 };
 
 static const struct {
-    const char *text;
+    const unsigned char *text;
     int of;   /* classes of types */
     int math; /* of rows that need it */
 } math_texts[] = {
@@ -122,7 +131,7 @@ static void put_math(gantry__k_fused_writer_t *w) {
                              (math_texts[i].of & OF_FLOAT64 ? math[OF_FLOAT64] : 0) |
                              (math_texts[i].of & OF_INTEGER ? math[OF_INTEGER] : 0)) &
                             math_texts[i].math;
-        if (needed) PUT(w, math_texts[i].text);
+        if (needed) PUT_PACKED(w, math_texts[i].text);
     }
 }
 
@@ -154,7 +163,7 @@ static void put_type(gantry__k_fused_writer_t *w, int32_t dtype) {
         if (word->dtype != dtype || (!is_row(word) && !is_clip) || !is_first(w->key, k)) continue;
         if (!has_words) {
             FORMAT(w, "#undef GANTRY_T\n#define GANTRY_T %s\n", type);
-            PUT(w, gantry__text_element);
+            PUT_PACKED(w, gantry__text_element);
             has_words = true;
         }
         if (is_clip) {
@@ -178,7 +187,7 @@ static void put_casts(gantry__k_fused_writer_t *w) {
         const char *to = gantry__k_short_name(word->operands[1]);
         FORMAT(w, "#undef GANTRY_S\n#undef GANTRY_T\n#define GANTRY_S %s\n#define GANTRY_T %s\n%s",
                from, to, word->operands[2] ? "#define GANTRY_TRUNCATE\n" : "");
-        PUT(w, gantry__text_cast_value);
+        PUT_PACKED(w, gantry__text_cast_value);
         FORMAT(w,
                "GANTRY_FN T gantry__Cast_%s_%s_%d(const S x) { return GANTRY_CONVERT(x); }\n"
                "#undef GANTRY_TRUNCATE\n",
@@ -262,10 +271,16 @@ static bool has_float64(const gantry__k_fused_key_t *key) {
     return has;
 }
 
+static const unsigned char *const common_texts[] = {
+    gantry__text_constants, gantry__text_dialect,   gantry__text_launch, gantry__text_type_table,
+    gantry__text_types,     gantry__text_convert,   gantry__text_half,   gantry__text_work,
+    gantry__text_fused,     gantry__text_fused_rows};
+
 uint64_t gantry__k_fused_make(const void *key, char *text, uint64_t capacity) {
     gantry__k_fused_writer_t writer = {.key = key, .text = text, .capacity = capacity};
     gantry__k_fused_writer_t *w = &writer;
 
+    for (size_t i = 0; i < GANTRY_K_COUNT_OF(common_texts); ++i) PUT_PACKED(w, common_texts[i]);
     if (has_float64(key)) {
         PUT(w,
             "#if defined(__OPENCL_VERSION__) && defined(cl_khr_fp64)\n"

@@ -42,11 +42,11 @@ int64_t gantry__k_fused_width(const gantry__k_fused_key_t *key);
  * compute in more lanes. */
 uint32_t gantry__k_fused_lanes(const gantry__k_fused_key_t *key, const gantry_device_info_t *info);
 
-/* The text behind those of fused_device.c, as `make` of gantry_program_source_t: kernel `fused`
- * with the bases of inputs and outputs, then a structure of 64-bit numbers: gantry__work_t, all
- * dimensions of the plan but the first, the offsets of inputs and outputs. Kernel `fused` of rows
- * has the numbers of rows, of elements in a row, and of rows of a work-group on processors in place
- * of work and dimensions. */
+/* The program's text, as `make` of gantry_program_source_t: the texts of all fused programs, then
+ * kernel `fused` with the bases of inputs and outputs, and a structure of 64-bit numbers:
+ * gantry__work_t, all dimensions of the plan but the first, the offsets of inputs and outputs.
+ * Kernel `fused` of rows has the numbers of rows, of elements in a row, and of rows of a work-group
+ * on processors in place of work and dimensions. */
 uint64_t gantry__k_fused_make(const void *key, char *text, uint64_t capacity);
 
 /* ---- shared by the files fused_text*.c ---- */
@@ -58,6 +58,7 @@ typedef struct gantry__k_fused_writer_t {
 } gantry__k_fused_writer_t;
 
 void gantry__k_fused_put(gantry__k_fused_writer_t *writer, const char *text);
+void gantry__k_fused_put_packed(gantry__k_fused_writer_t *writer, const unsigned char *text);
 /* At most 399 characters. */
 void gantry__k_fused_format(gantry__k_fused_writer_t *writer, const char *format, ...)
 #if defined(__GNUC__)

@@ -160,6 +160,19 @@ static void warn_of_unknown(const gantry__backend_set_t *set, const char *list, 
     }
 }
 
+static int32_t open_drivers(gantry__backend_set_t *set, gantry__backend_t *item, const char *path) {
+    const gantry_backend_t *table = item->table;
+    const bool has_drivers = strcmp(table->name, "cpu") != 0;
+    gantry__driver_trial_t trial;
+    if (has_drivers)
+        GANTRY__TRY(gantry__quarantine_begin(&set->quarantine, &set->host, table, path, &trial));
+    (void)gantry__fail(GANTRY_OK, "the backend gave no reason");
+    int32_t code = table->open(&set->host, &item->instance);
+    if (code == 0) item->device_count = table->device_count(item->instance);
+    if (has_drivers) gantry__quarantine_end(&set->quarantine, &trial);
+    return code;
+}
+
 static gantry_status_t open_backend(gantry__backend_set_t *set, const gantry_backend_t *table,
                                     const char *path, const char *only) {
     if (is_name_taken(set, table->name)) {
@@ -173,8 +186,7 @@ static gantry_status_t open_backend(gantry__backend_set_t *set, const gantry_bac
         return backend_set_refuse(set, table->name, path, GANTRY_BACKEND_REFUSED, table);
     }
     gantry__backend_t item = {.state = GANTRY_BACKEND_USABLE, .table = table};
-    (void)gantry__fail(GANTRY_OK, "the backend gave no reason");
-    int32_t code = table->open(&set->host, &item.instance);
+    int32_t code = open_drivers(set, &item, path);
     if (code == GANTRY_RESOURCE_EXHAUSTED) return GANTRY_RESOURCE_EXHAUSTED;
     if (code != 0) {
         return backend_set_refuse(
@@ -182,7 +194,6 @@ static gantry_status_t open_backend(gantry__backend_set_t *set, const gantry_bac
             code == GANTRY_UNAVAILABLE ? GANTRY_BACKEND_UNAVAILABLE : GANTRY_BACKEND_REFUSED,
             table);
     }
-    item.device_count = table->device_count(item.instance);
     return backend_set_append(set, item, table->name, path, "");
 }
 
@@ -271,7 +282,8 @@ gantry_status_t gantry__backend_set_init(gantry__backend_set_t *set, const gantr
                                 .option = host_option,
                                 .tuning = host_tuning};
     GANTRY__TRY(gantry__tuning_store_init(&set->tuning, heap, log, settings));
-    gantry_status_t status = backend_set_open_all(set, path, only);
+    gantry_status_t status = gantry__quarantine_init(&set->quarantine, heap, log, settings);
+    if (status == GANTRY_OK) status = backend_set_open_all(set, path, only);
     if (status != GANTRY_OK) gantry__backend_set_deinit(set);
     return status;
 }
@@ -281,5 +293,6 @@ void gantry__backend_set_deinit(gantry__backend_set_t *set) {
     gantry__heap_free(set->heap, set->items, set->capacity * sizeof *set->items);
     set->items = NULL;
     set->capacity = 0;
+    gantry__quarantine_deinit(&set->quarantine);
     gantry__tuning_store_deinit(&set->tuning);
 }

@@ -12,6 +12,7 @@
 #include <gantry/backend_abi.h>
 #include <gantry/runtime.h>
 
+#include "backend/quarantine.h"
 #include "base/heap.h"
 #include "base/log.h"
 #include "base/settings.h"
@@ -32,6 +33,7 @@ typedef struct gantry__backend_set_t {
     const gantry__log_t *log;
     gantry__settings_t *settings;
     gantry__tuning_store_t tuning; /* read when a backend first needs a record */
+    gantry__quarantine_t quarantine;
     gantry_host_t host;
     gantry__backend_t *items;
     size_t count, capacity;

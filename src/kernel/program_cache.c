@@ -114,7 +114,7 @@ static gantry_status_t complete_source(gantry__program_cache_t *cache,
     *out_text = gantry__heap_alloc(cache->heap, *out_bytes);
     if (!*out_text) return GANTRY_RESOURCE_EXHAUSTED;
     (void)source->make(source->key, *out_text, *out_bytes);
-    memcpy(parts, source->parts, source->part_count * sizeof *parts);
+    for (uint32_t i = 0; i < source->part_count; ++i) parts[i] = source->parts[i];
     parts[source->part_count] = *out_text;
     *out_source = (gantry_program_source_t){.struct_size = sizeof *out_source,
                                             .kinds = source->kinds,

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "kernel/numerics_probe.h"
-#include "kernel/probe_child.h"
+#include "backend/probe_child.h"
 
 /* One text for OpenCL C and CUDA C; a span is a base and an offset. */
 static const char *const text[] = {

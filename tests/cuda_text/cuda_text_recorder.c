@@ -46,7 +46,7 @@ static gantry_program_source_t *make_source(const gantry_program_source_t *sourc
     }
     (void)source->make(source->key, text, bytes);
     memcpy(key, source->key, (size_t)source->key_bytes);
-    memcpy(parts, source->parts, source->part_count * sizeof *parts);
+    for (uint32_t i = 0; i < source->part_count; ++i) parts[i] = source->parts[i];
     parts[source->part_count] = text;
     *kept = *source;
     kept->key = key;

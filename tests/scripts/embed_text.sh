@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# embed_text.sh SOURCE_DIR WORK_DIR: cmake/embed_text.cmake keeps tokens, lines and directives of a device text, and
-# drops the rest; it refuses a text without an end.
+# embed_text.sh SOURCE_DIR WORK_DIR: cmake/embed_text.cmake keeps tokens, lines and directives of a device text, drops
+# the rest, and packs the text to what kernels/common/packed_text.c unpacks; it refuses a text without an end.
 set -eu
 source=$1 work=$2
 rm -rf "$work"
@@ -38,15 +38,36 @@ return a?e:le - +b;
 }
 _Pragma("unroll") for ( ; ; )
 END
-embed sample.cl
 cat >main.c <<'END'
 #include <stdio.h>
-extern const char gantry__text_sample[];
-int main(void) { return fputs(gantry__text_sample, stdout) < 0; }
+#include "kernels/common/packed_text.h"
+extern const unsigned char gantry__text_sample[];
+static char text[1 << 20];
+int main(void) {
+    if (gantry__k_text_length(gantry__text_sample) >= sizeof text) return 1;
+    gantry__k_text_unpack(gantry__text_sample, text);
+    return fputs(text, stdout) < 0;
+}
 END
-"${CC:-cc}" -o print main.c sample.c
-./print >embedded
-diff expected embedded || { echo "FAILED: the embedded text is not the expected one"; exit 1; }
+# check FILE EXPECTED
+check() {
+    embed "$1"
+    "${CC:-cc}" -I "$source" -o print main.c sample.c "$source/kernels/common/packed_text.c"
+    ./print >embedded
+    diff "$2" embedded || { echo "FAILED: the embedded text of $1 is not the expected one"; exit 1; }
+}
+check sample.cl expected
+
+# A text of many symbols, with copies short and long, from near and far.
+awk 'BEGIN {
+    x = 1
+    for (i = 0; i < 3000; ++i) {
+        x = (x * 16807) % 2147483647
+        printf("#%d x%cx%cx%s\n", x % 1000, 33 + x % 94, 33 + i % 94, i % 500 ? "" : sprintf("%600d", i))
+    }
+}' | tr -d '"\\/' >long.cl
+check long.cl long.cl
+[ "$(wc -c <sample.c)" -lt 100000 ] || { echo "FAILED: the long text is not packed"; exit 1; }
 
 printf 'int a; /* no end\n' >comment.cl
 printf 'int a;' >line.cl

@@ -4,10 +4,16 @@
  * The build compiles this file several times: GANTRY_FAKE_NAME and GANTRY_FAKE_RANK make a second
  * backend; GANTRY_FAKE_ABI one that needs a newer core, with GANTRY_FAKE_RUDE this backend returns
  * its table anyway; GANTRY_FAKE_WITHOUT_COPY one that lacks a required slot; GANTRY_FAKE_OLD_LAYOUT
- * one whose tables end before their last optional slot. */
+ * one whose tables end before their last optional slot; GANTRY_FAKE_CRASHES one that ends the
+ * process while it is opened, or waits, if FAKE_CRASH is "abort" or "wait". */
+#define _XOPEN_SOURCE 700
+
 #include "fake_internal.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #ifndef GANTRY_FAKE_NAME
 #define GANTRY_FAKE_NAME fake
@@ -15,10 +21,30 @@
 #define TEXT_OF(word) #word
 #define TEXT(word) TEXT_OF(word)
 
+/* ---- drivers that crash ---- */
+
+#ifdef GANTRY_FAKE_CRASHES
+static void crash(void) {
+    const char *how = getenv("FAKE_CRASH");
+    const struct timespec pause = {0, 400000000};
+    if (how && strcmp(how, "abort") == 0) abort();
+    if (how && strcmp(how, "wait") == 0) (void)nanosleep(&pause, NULL);
+}
+
+static uint64_t driver_files(const gantry_host_t *host, char *text, uint64_t capacity) {
+    const char *files = getenv("FAKE_FILES");
+    (void)host;
+    return (uint64_t)snprintf(text, (size_t)capacity, "%s", files ? files : "");
+}
+#endif
+
 /* ---- instances ---- */
 
 static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_t **out_instance) {
     fake_call_t call;
+#ifdef GANTRY_FAKE_CRASHES
+    crash();
+#endif
     gantry__fake_begin(&call, FAKE_SLOT_open);
     call.host = host;
     *out_instance = NULL;
@@ -238,6 +264,9 @@ static gantry_backend_t table = {
     .get_extension = get_extension,
     .card_memory = card_memory,
     .graph = &gantry__fake_graph_ops,
+#ifdef GANTRY_FAKE_CRASHES
+    .driver_files = driver_files,
+#endif
 };
 
 static int32_t query(uint32_t max_abi, const gantry_backend_t **out_backend) {

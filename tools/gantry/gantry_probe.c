@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry probe ALIAS: opens a device for another process, before that process opens it for the
- * first time. If the driver ends this process or hangs, the other one gets a warning. Only the
- * library calls this command. */
+ * first time. An alias without a number is a backend, which is opened without a device. If the
+ * driver ends this process or hangs, the other one gets a warning. Only the library calls this
+ * command. */
 #define _XOPEN_SOURCE 700
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -18,9 +20,9 @@ int gantry_tool_probe(const char *alias) {
     const gantry_runtime_options_t options = {.struct_size = sizeof options};
     gantry_runtime_t *runtime;
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) return UNKNOWN;
-    int code = UNKNOWN;
+    int code = strchr(alias, ':') ? UNKNOWN : 0;
     const float one = 1;
-    gantry_scope_t *scope = gantry_scope_begin(runtime, alias);
+    gantry_scope_t *scope = code == 0 ? NULL : gantry_scope_begin(runtime, alias);
     if (scope) {
         /* a reported failure is not a crash */
         (void)gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SCALAR, &one, sizeof one);

@@ -26,8 +26,8 @@ typedef struct problem_t {
     int64_t b_batch[GANTRY__OPENCL_BATCH_RANK];
 } problem_t;
 
-static const char *const source_parts[] = {gantry__text_dialect, gantry__text_launch,
-                                           gantry__text_opencl_tensor_matmul};
+GANTRY_K_TEXTS(source, gantry__text_dialect, gantry__text_launch,
+               gantry__text_opencl_tensor_matmul);
 
 /* NVRTC compiles the same text in a test, which is as near to the card's compiler as one gets
  * without a card. */
@@ -35,9 +35,7 @@ const gantry_program_source_t gantry__opencl_tensor_source = {
     .struct_size = sizeof gantry__opencl_tensor_source,
     .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
     .label = "opencl/tensor_matmul",
-    .parts = source_parts,
-    .part_count = sizeof source_parts / sizeof source_parts[0],
-};
+    GANTRY_K_TEXTS_SOURCE(source)};
 
 bool gantry__opencl_tensor_fits(const gantry_device_info_t *info, int32_t choice, char *reason,
                                 size_t reason_bytes) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* dladdr, environ */
-#include "kernel/probe_child.h"
+#include "backend/probe_child.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ static bool find_command(char file[PATH_MAX], char out[PATH_MAX]) {
 
 /* ---- environment ---- */
 
-#define OWN_VARIABLES 4
+#define OWN_VARIABLES 5
 
 /* On the heap, because it is too large for a caller's stack. */
 typedef struct child_environment_t {
@@ -70,6 +70,7 @@ static bool make_environment(const gantry__child_call_t *call, child_environment
                    call->alias);
     environment->own = 0;
     set_for_child(environment, "GANTRY_DEVICE_PROBE", "inside");
+    set_for_child(environment, "GANTRY_DRIVER_QUARANTINE", "0");
     set_for_child(environment, "GANTRY_KERNEL_CACHE", call->cache);
     set_for_child(environment, "GANTRY_BACKENDS", backend);
     if (strchr(call->module, '/')) set_for_child(environment, "GANTRY_BACKEND_PATH", call->module);

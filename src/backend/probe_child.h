@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tries a device in a process of its own, before this process relies on its driver.
+/* Tries a device, or a backend's drivers, in a process of its own, before this process relies on
+ * them.
  *
  * The process is the gantry command beside the library: `gantry probe ALIAS`. Keeps nothing.
  * Thread-safe. */
-#ifndef GANTRY_KERNEL_PROBE_CHILD_H
-#define GANTRY_KERNEL_PROBE_CHILD_H
+#ifndef GANTRY_BACKEND_PROBE_CHILD_H
+#define GANTRY_BACKEND_PROBE_CHILD_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +20,7 @@ typedef enum gantry__child_end_t {
 
 typedef struct gantry__child_call_t {
     const gantry__heap_t *heap;
-    const char *alias;  /* "opencl:0" */
+    const char *alias;  /* "opencl:0"; or "opencl", which opens no device */
     const char *module; /* the backend's file, "" or "built in" */
     const char *cache;  /* the folder in which the child keeps its findings */
 } gantry__child_call_t;

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Device texts lie packed in the library, because plain texts would be a sixth of it. The build
+ * turns X.cl into `const unsigned char gantry__text_X[]`: the text's length in four bytes, the
+ * lowest first, and the text, compressed by DEFLATE (cmake/embed_text.cmake). A text is unpacked
+ * when a driver builds a program.
+ *
+ * Owner: constant data of the library. Threads: thread-safe. */
+#ifndef GANTRY_KERNELS_PACKED_TEXT_H
+#define GANTRY_KERNELS_PACKED_TEXT_H
+
+#include <stdint.h>
+
+/* Packed texts that are joined without separators: the key of a program source. */
+typedef struct gantry__k_texts_t {
+    const unsigned char *const *texts;
+    uint64_t count;
+} gantry__k_texts_t;
+
+/* Without the closing 0. */
+uint64_t gantry__k_text_length(const unsigned char *packed);
+/* Writes the text and a closing 0: length + 1 bytes. */
+void gantry__k_text_unpack(const unsigned char *packed, char *out);
+/* `make` of a gantry_program_source_t whose key is a gantry__k_texts_t. */
+uint64_t gantry__k_texts_make(const void *key, char *text, uint64_t capacity);
+
+/* Defines variable_texts, the key of a source of these texts. */
+#define GANTRY_K_TEXTS(variable, ...)                                     \
+    static const unsigned char *const variable##_parts[] = {__VA_ARGS__}; \
+    static const gantry__k_texts_t variable##_texts = {                   \
+        variable##_parts, sizeof variable##_parts / sizeof variable##_parts[0]}
+
+/* The initializers of a source's text, which is variable_texts. */
+#define GANTRY_K_TEXTS_SOURCE(variable) \
+    .key = &variable##_texts, .key_bytes = sizeof(gantry__k_texts_t), .make = gantry__k_texts_make
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A driver that ends the process while it is opened is tried in a process of its own the next time,
+ * and left out after two crashes in a row, until one of its files changes. Processes that live,
+ * folders that cannot be written and GANTRY_DRIVER_QUARANTINE=0 leave nothing out. */
+#define _XOPEN_SOURCE 700
+
+#include "cli_case.h"
+
+#define ABORTED (128 + 6)
+#define DEVICES "$BIN/gantry devices --json"
+#define CRASH "FAKE_CRASH=abort " DEVICES
+#define LEFT_OUT "ended the process twice in a row while backend crashing opened them ("
+
+static void expect_usable(const char *line) {
+    expect_run(0, line);
+    if (strstr(output, "left out")) fail_msg("%s: the backend is left out:\n%s", line, output);
+}
+
+static void expect_no_files(void) {
+    expect_run(0, "test ! -e kernels/drivers || { find kernels/drivers; false; }");
+}
+
+static int begin(void **state) {
+    (void)state;
+    return run("rm -rf kernels driver && echo 1 >driver");
+}
+
+static void second_crash_happens_in_a_process_of_its_own(void **state) {
+    (void)state;
+    expect_run(ABORTED, CRASH);
+    expect_run(0, CRASH);
+    expect_in_output("left out: its drivers (driver, /none) " LEFT_OUT "it ended by signal 6)");
+    expect_in_output("GANTRY_DRIVER_QUARANTINE=0");
+    expect_in_output("kernels/drivers/crashing.crashed");
+    expect_run(0, DEVICES); /* it stays out, although it works now */
+    expect_in_output(LEFT_OUT "it ended by signal 6)");
+    expect_run(0, "rm kernels/drivers/crashing.crashed");
+    expect_usable(DEVICES);
+    expect_no_files();
+}
+
+static void changed_file_is_another_driver(void **state) {
+    (void)state;
+    expect_run(ABORTED, CRASH);
+    expect_run(0, CRASH);
+    expect_in_output(LEFT_OUT);
+    expect_run(0, "echo 22 >driver");
+    expect_run(ABORTED, CRASH); /* its first crash */
+    expect_run(0, "touch -d @1 driver");
+    expect_usable(DEVICES);
+    expect_no_files();
+}
+
+static void crashes_count_only_in_a_row(void **state) {
+    (void)state;
+    expect_run(ABORTED, CRASH);
+    expect_usable(DEVICES);
+    expect_no_files();
+    expect_run(ABORTED, CRASH);
+    expect_usable(DEVICES);
+}
+
+static void notes_of_living_processes_do_not_count(void **state) {
+    (void)state;
+    expect_usable("FAKE_CRASH=wait " DEVICES
+                  " >first & sleep 0.2; ls kernels/drivers | grep -c try;"
+                  " " DEVICES "; wait; cat first");
+    expect_no_files();
+}
+
+static void killed_process_counts_once(void **state) {
+    (void)state;
+    expect_run(0, "FAKE_CRASH=wait " DEVICES " >first & sleep 0.2; kill -9 $!; wait; cat first");
+    expect_run(0, "ls kernels/drivers | grep -c try");
+    expect_usable(DEVICES);
+    expect_no_files();
+}
+
+static void without_quarantine_each_process_crashes(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; ++i) {
+        expect_run(ABORTED, "GANTRY_DRIVER_QUARANTINE=0 " CRASH);
+        expect_run(ABORTED, "GANTRY_KERNEL_CACHE= " CRASH);
+        expect_run(ABORTED, "GANTRY_KERNEL_CACHE=/proc/none " CRASH);
+    }
+    expect_no_files();
+    expect_usable("GANTRY_KERNEL_CACHE=/proc/none " DEVICES);
+}
+
+static void bad_setting_names_variable_and_values(void **state) {
+    (void)state;
+    assert_int_not_equal(run("GANTRY_DRIVER_QUARANTINE=perhaps " DEVICES), 0);
+    expect_in_output("GANTRY_DRIVER_QUARANTINE");
+    expect_in_output("perhaps");
+}
+
+static void crashes_at_the_same_time_count_once(void **state) {
+    (void)state;
+    expect_run(0, "for i in 1 2 3; do FAKE_CRASH=wait " DEVICES
+                  " >first & all=\"$all $!\"; done;"
+                  " sleep 0.2; kill -9 $all; wait");
+    expect_run(0, "test $(ls kernels/drivers | grep -c try) = 3");
+    expect_usable(DEVICES);
+    expect_no_files();
+}
+
+static void damaged_records_are_no_crashes(void **state) {
+    (void)state;
+    expect_run(0,
+               "mkdir -p kernels/drivers && cd kernels/drivers && : >crashing.1.try &&"
+               " head -c 40 /dev/zero >crashing.2.try && echo x >crashing.3.try.new &&"
+               " head -c 9999 /dev/urandom >crashing.crashed && mkdir crashing.4.try");
+    expect_usable(DEVICES);
+    expect_run(0,
+               "rmdir kernels/drivers/crashing.4.try && rm -f kernels/drivers/crashing.crashed &&"
+               " rmdir kernels/drivers");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(second_crash_happens_in_a_process_of_its_own, begin),
+        cmocka_unit_test_setup(changed_file_is_another_driver, begin),
+        cmocka_unit_test_setup(crashes_count_only_in_a_row, begin),
+        cmocka_unit_test_setup(notes_of_living_processes_do_not_count, begin),
+        cmocka_unit_test_setup(killed_process_counts_once, begin),
+        cmocka_unit_test_setup(crashes_at_the_same_time_count_once, begin),
+        cmocka_unit_test_setup(without_quarantine_each_process_crashes, begin),
+        cmocka_unit_test_setup(bad_setting_names_variable_and_values, begin),
+        cmocka_unit_test_setup(damaged_records_are_no_crashes, begin),
+    };
+    if (open_folder() != 0) return 1;
+    (void)setenv("GANTRY_BACKENDS", "cpu,crashing", 1);
+    (void)setenv("GANTRY_BACKEND_PATH", GANTRY_TEST_MODULES "/crashing", 1);
+    (void)setenv("GANTRY_KERNEL_CACHE", "kernels", 1);
+    (void)setenv("FAKE_FILES", "driver\n/none\n", 1);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    (void)run("cd / && rm -rf %s", folder);
+    return failed;
+}
