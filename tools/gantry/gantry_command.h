@@ -138,6 +138,8 @@ const gantry_command_option_t *gantry_command_find_option(const gantry_command_t
 /* Copies the choice number index of "idle|free|spread". Returns false after the last. */
 bool gantry_command_choice_at(const char *choices, size_t index, char out[32]);
 
+/* The option's text with its choices: "chooses the card: idle|free|spread". */
+void gantry_command_option_text(const gantry_command_option_t *option, char *out, size_t out_bytes);
 /* The code and its text, number index of the command's full list: 0, 1 and 2 are always there. */
 bool gantry_command_exit_code_at(const gantry_command_t *command, size_t index,
                                  gantry_command_exit_code_t *out);

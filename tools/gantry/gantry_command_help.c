@@ -66,6 +66,13 @@ static void print_paragraphs(FILE *file, const char *text) {
     }
 }
 
+void gantry_command_option_text(const gantry_command_option_t *option, char *out,
+                                size_t out_bytes) {
+    (void)snprintf(out, out_bytes, "%s%s%s%s", option->text, option->choices ? ": " : "",
+                   option->choices ? option->choices : "",
+                   option->is_repeatable ? "; may be repeated" : "");
+}
+
 static void print_options(FILE *file, const gantry_command_t *command) {
     print_heading(file, "Options");
     for (size_t i = 0; i < gantry_command_option_count(command); ++i) {
@@ -73,9 +80,7 @@ static void print_options(FILE *file, const gantry_command_t *command) {
         char name[96], text[512];
         (void)snprintf(name, sizeof name, "--%s%s%s", option->name, option->value_name ? " " : "",
                        option->value_name ? option->value_name : "");
-        (void)snprintf(text, sizeof text, "%s%s%s%s", option->text, option->choices ? ": " : "",
-                       option->choices ? option->choices : "",
-                       option->is_repeatable ? "; may be repeated" : "");
+        gantry_command_option_text(option, text, sizeof text);
         print_pair(file, name, text, 26);
     }
     print_pair(file, "--help", "prints this text", 26);
