@@ -305,15 +305,20 @@ static void file_that_cannot_be_written_is_told(void **state) {
 }
 
 static void wrong_words_and_devices_are_refused(void **state) {
-    static const char *const lines[] = {
-        "$BIN/gantry tune nonsense",    "$BIN/gantry tune --seconds",
-        "$BIN/gantry tune --seconds 0", "$BIN/gantry tune --seconds x",
-        "$BIN/gantry tune --device",    "$BIN/gantry tune --list --reset"};
+    static const struct {
+        const char *line, *message;
+    } rows[] = {
+        {"$BIN/gantry tune nonsense", "\"nonsense\" is not understood"},
+        {"$BIN/gantry tune --seconds", "--seconds needs a value: --seconds N"},
+        {"$BIN/gantry tune --seconds 0", "--seconds is \"0\"; accepted: a number from 0.001 to"},
+        {"$BIN/gantry tune --seconds x", "--seconds is \"x\"; accepted: a number from 0.001 to"},
+        {"$BIN/gantry tune --device", "--device needs a value: --device DEVICE"},
+        {"$BIN/gantry tune --list --reset", "--list and --reset exclude each other"}};
     (void)state;
     use_file("none");
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; ++i) {
-        expect_run(2, lines[i]);
-        expect_in_output("is not understood");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        expect_run(2, rows[i].line);
+        expect_in_output(rows[i].message);
     }
     expect_run(1, "$BIN/gantry tune --device opencl:99");
     expect_in_output("opencl:99 unknown device. All available devices [");

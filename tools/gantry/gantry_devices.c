@@ -302,8 +302,18 @@ static int print_json(gantry_runtime_t *runtime) {
     return good ? 0 : 1;
 }
 
-int gantry_tool_devices(gantry_runtime_t *runtime, bool json) {
-    if (gantry_runtime_initialize(runtime) != GANTRY_OK)
-        (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());
-    return json ? print_json(runtime) : print_all(runtime);
+static int devices_run(const gantry_command_values_t *values) {
+    gantry_runtime_t *runtime = gantry_tool_open_runtime(values, NULL);
+    if (!runtime) return GANTRY_TOOL_FAILED;
+    if (gantry_runtime_initialize(runtime) != GANTRY_OK) (void)gantry_tool_fail_last();
+    const int code = gantry_command_has(values, "json") ? print_json(runtime) : print_all(runtime);
+    gantry_runtime_release(runtime);
+    return code;
 }
+
+const gantry_command_t gantry_command_devices = {
+    .name = "devices",
+    .summary = "lists every backend with its state and reason, and every device",
+    .options = {GANTRY_OPTION_JSON, GANTRY_OPTION_CPU_AS_GPU, GANTRY_OPTION_VERBOSE},
+    .examples = {{"gantry devices", NULL}},
+    .run = devices_run};

@@ -25,6 +25,8 @@ static const type_set_t sets[] = {
 #define SETS (sizeof sets / sizeof sets[0])
 #define PARTS_BYTES 512
 
+typedef enum format_t { IN_TEXT, IN_JSON, IN_MARKDOWN } format_t;
+
 typedef struct devices_t {
     const gantry_logical_device_t *items[32];
     size_t count;
@@ -182,36 +184,46 @@ static cJSON *op_json(gantry_runtime_t *runtime, const gantry_op_info_t *info,
     return object;
 }
 
-static void print_list(gantry_runtime_t *runtime, gantry_tool_format_t format,
-                       const devices_t *devices) {
+static void print_list(gantry_runtime_t *runtime, format_t format, const devices_t *devices) {
     cJSON *array = cJSON_CreateArray();
-    if (format == GANTRY_TOOL_MARKDOWN) print_head(devices);
+    if (format == IN_MARKDOWN) print_head(devices);
     for (size_t i = 0; i < gantry_op_count(); ++i) {
         gantry_op_info_t info = {.struct_size = sizeof info};
         if (gantry_op_info(i, &info) != GANTRY_OK) continue;
-        if (format == GANTRY_TOOL_JSON) {
+        if (format == IN_JSON) {
             (void)cJSON_AddItemToArray(array, op_json(runtime, &info, devices));
-        } else if (format == GANTRY_TOOL_MARKDOWN) {
+        } else if (format == IN_MARKDOWN) {
             print_row(runtime, &info, devices);
         } else {
             print_op(runtime, &info, devices);
         }
     }
-    if (format == GANTRY_TOOL_MARKDOWN) print_parts();
-    char *text = format == GANTRY_TOOL_JSON ? cJSON_Print(array) : NULL;
+    if (format == IN_MARKDOWN) print_parts();
+    char *text = format == IN_JSON ? cJSON_Print(array) : NULL;
     if (text) (void)printf("%s\n", text);
     cJSON_free(text);
     cJSON_Delete(array);
 }
 
-int gantry_tool_ops(gantry_runtime_t *runtime, gantry_tool_format_t format) {
+static int ops_run(const gantry_command_values_t *values) {
     devices_t devices;
-    if (gantry_list_logical_devices(runtime, NULL, 32, devices.items, &devices.count) !=
-        GANTRY_OK) {
-        (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());
-        return 1;
-    }
+    const format_t format = gantry_command_has(values, "json")       ? IN_JSON
+                            : gantry_command_has(values, "markdown") ? IN_MARKDOWN
+                                                                     : IN_TEXT;
+    gantry_runtime_t *runtime = gantry_tool_open_runtime(values, NULL);
+    if (!runtime) return GANTRY_TOOL_FAILED;
+    int code = GANTRY_TOOL_OK;
+    if (gantry_list_logical_devices(runtime, NULL, 32, devices.items, &devices.count) != GANTRY_OK)
+        code = gantry_tool_fail_last();
     if (devices.count > 32) devices.count = 32;
-    print_list(runtime, format, &devices);
-    return 0;
+    if (code == GANTRY_TOOL_OK) print_list(runtime, format, &devices);
+    gantry_runtime_release(runtime);
+    return code;
 }
+
+const gantry_command_t gantry_command_ops = {
+    .name = "ops",
+    .summary = "lists every op with its inputs, attributes and kernels on each device",
+    .options = {GANTRY_OPTION_JSON, {"markdown", NULL, "prints the tables of docs/ops.md"}},
+    .examples = {{"gantry ops", NULL}},
+    .run = ops_run};

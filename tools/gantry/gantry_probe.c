@@ -13,7 +13,8 @@
 #define MOST_SECONDS 60 /* a first build on a busy machine takes a few seconds */
 #define UNKNOWN 3       /* the exit code if the device or the library is not the expected one */
 
-int gantry_tool_probe(const char *alias) {
+static int probe_run(const gantry_command_values_t *values) {
+    const char *alias = values->operands[0];
     const struct rlimit none = {0, 0};
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)alarm(MOST_SECONDS); /* its signal ends a process that a driver holds */
@@ -32,3 +33,12 @@ int gantry_tool_probe(const char *alias) {
     gantry_runtime_release(runtime);
     return code;
 }
+
+const gantry_command_t gantry_command_probe = {.name = "probe",
+                                               .summary = "opens a device for the library",
+                                               .operands = "ALIAS",
+                                               .operand_least = 1,
+                                               .operand_most = 1,
+                                               .is_hidden = true,
+                                               .exit_codes = {{UNKNOWN, "the device is unknown"}},
+                                               .run = probe_run};

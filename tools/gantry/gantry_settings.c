@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry settings: every setting, its value, its source, and the values that it overrules. Takes no
  * device memory and initializes no device. */
-#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -46,36 +45,34 @@ static void print_setting(const char *name, const char *device, const gantry_set
 
 /* ---- JSON ---- */
 
-static void add_setting(cJSON *array, const char *name, const char *device,
+static void add_setting(gantry_json_t *json, const char *name, const char *device,
                         const gantry_setting_t *setting) {
-    cJSON *object = cJSON_CreateObject();
-    (void)cJSON_AddStringToObject(object, "name", name);
-    if (setting->per_device) {
-        if (*device) (void)cJSON_AddStringToObject(object, "device", device);
-        if (!*device) (void)cJSON_AddNullToObject(object, "device");
-    }
-    (void)cJSON_AddStringToObject(object, "value", setting->value);
-    (void)cJSON_AddStringToObject(object, "fallback", setting->fallback);
-    (void)cJSON_AddStringToObject(object, "variable", setting->variable);
-    (void)cJSON_AddStringToObject(object, "source", source_name(setting->source));
-    (void)cJSON_AddStringToObject(object, "set_by", setting->set_by);
-    (void)cJSON_AddStringToObject(object, "overruled", setting->overruled);
-    (void)cJSON_AddBoolToObject(object, "frozen", setting->frozen);
-    (void)cJSON_AddItemToArray(array, object);
+    gantry_json_object(json, NULL);
+    gantry_json_text(json, "name", name);
+    if (setting->per_device) gantry_json_text(json, "device", *device ? device : NULL);
+    gantry_json_text(json, "value", setting->value);
+    gantry_json_text(json, "fallback", setting->fallback);
+    gantry_json_text(json, "variable", setting->variable);
+    gantry_json_text(json, "source", source_name(setting->source));
+    gantry_json_text(json, "set_by", setting->set_by);
+    gantry_json_text(json, "overruled", setting->overruled);
+    gantry_json_bool(json, "frozen", setting->frozen);
+    gantry_json_end(json);
 }
 
 /* ---- both ---- */
 
 static bool tell(gantry_runtime_t *runtime, const char *name,
-                 const gantry_physical_device_t *device, cJSON *array, bool *out_per_device) {
+                 const gantry_physical_device_t *device, gantry_json_t *json,
+                 bool *out_per_device) {
     gantry_setting_t setting = {.struct_size = sizeof setting};
     if (gantry_get_setting(runtime, name, device, &setting) != GANTRY_OK) {
-        (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());
+        (void)gantry_tool_fail_last();
         return false;
     }
     const char *text = name_of(runtime, device);
-    if (array) {
-        add_setting(array, name, text, &setting);
+    if (json) {
+        add_setting(json, name, text, &setting);
     } else {
         print_setting(name, *text ? text : setting.per_device ? "*" : "", &setting);
     }
@@ -83,22 +80,44 @@ static bool tell(gantry_runtime_t *runtime, const char *name,
     return true;
 }
 
-int gantry_tool_settings(gantry_runtime_t *runtime, bool json) {
+static bool tell_all(gantry_runtime_t *runtime, gantry_json_t *json) {
     size_t count;
     const gantry_physical_device_t **devices = list_devices(runtime, &count);
-    cJSON *array = json ? cJSON_CreateArray() : NULL;
-    bool good = devices && (array || !json);
+    bool good = devices;
     for (size_t i = 0; good && i < gantry_setting_count(); ++i) {
         bool per_device = false;
-        good = tell(runtime, gantry_setting_name(i), NULL, array, &per_device);
+        good = tell(runtime, gantry_setting_name(i), NULL, json, &per_device);
         for (size_t d = 0; good && per_device && d < count; ++d)
-            good = tell(runtime, gantry_setting_name(i), devices[d], array, &per_device);
+            good = tell(runtime, gantry_setting_name(i), devices[d], json, &per_device);
     }
-    char *text = array ? cJSON_Print(array) : NULL;
-    if (good && text) (void)printf("%s\n", text);
-    good = good && (text || !json);
-    cJSON_free(text);
-    cJSON_Delete(array);
     free(devices);
-    return good ? 0 : 1;
+    return good;
 }
+
+static int settings_run(const gantry_command_values_t *values) {
+    /* These options leave the log level alone: the listing shows that of other programs. */
+    const gantry_runtime_options_t options = {.struct_size = sizeof options};
+    gantry_runtime_t *runtime = gantry_tool_open_runtime(values, &options);
+    gantry_json_t json;
+    if (!runtime) return GANTRY_TOOL_FAILED;
+    const bool is_json = gantry_command_has(values, "json");
+    gantry_json_init(&json, stdout);
+    if (is_json) gantry_json_array(&json, NULL);
+    const bool good = tell_all(runtime, is_json ? &json : NULL);
+    if (is_json) gantry_json_end(&json);
+    gantry_runtime_release(runtime);
+    return good ? GANTRY_TOOL_OK : GANTRY_TOOL_FAILED;
+}
+
+const gantry_command_t gantry_command_settings = {
+    .name = "settings",
+    .summary = "lists every setting with its value, its source and the values that it overrules",
+    .description =
+        "A setting comes from a call, an option of the program, a variable of the environment, or its "
+        "default; the first of these wins. Settings that may differ between devices have a line for "
+        "each device. docs/environment.md explains every variable.",
+    .options = {GANTRY_OPTION_JSON, GANTRY_OPTION_CPU_AS_GPU},
+    .examples = {{"gantry settings", NULL},
+                 {"GANTRY_MEMORY_LIMIT=GPU:0=2G gantry settings",
+                  "shows what the variable changes"}},
+    .run = settings_run};

@@ -1,27 +1,103 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commands of the program gantry. Each prints to standard output and returns the exit code. */
+/* Services for the commands of the program gantry: messages, runtimes, terminals, JSON, sizes and
+ * durations. gantry_command.h has the tables of the commands.
+ * Threads: externally synchronised. */
 #ifndef GANTRY_TOOLS_GANTRY_TOOL_H
 #define GANTRY_TOOLS_GANTRY_TOOL_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
 #include <gantry/gantry.h>
 
-typedef enum gantry_tool_format_t {
-    GANTRY_TOOL_TEXT,
-    GANTRY_TOOL_JSON,
-    GANTRY_TOOL_MARKDOWN
-} gantry_tool_format_t;
+#include "gantry_command.h"
 
-/* Writes warnings and errors to standard error, and all other levels if the bool *user is true. */
+/* The exit codes of every command. docs/command.md lists them, and those of `gantry run`. */
+#define GANTRY_TOOL_OK 0
+#define GANTRY_TOOL_FAILED 1
+#define GANTRY_TOOL_WRONG_USAGE 2
+
+/* ---- messages ---- */
+
+/* Print "gantry: ..." to standard error, and return GANTRY_TOOL_FAILED. */
+int gantry_tool_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same with gantry_last_message(). */
+int gantry_tool_fail_last(void);
+
+/* ---- runtimes ---- */
+
+/* A gantry_log_function_t. Writes warnings and errors to standard error, and all other levels if
+ * the bool *user is true. */
 void gantry_tool_log(void *user, gantry_log_level_t level, const char *text);
+/* Creates a runtime with `options` (NULL: default). Its warnings go to standard error, and its
+ * whole log if --verbose is given or GANTRY_LOG_LEVEL is set. Reads --verbose and
+ * --opencl-cpu-as-gpu if the command has them. Returns NULL after a message; the command then
+ * returns GANTRY_TOOL_FAILED. Release it by gantry_runtime_release. */
+gantry_runtime_t *gantry_tool_open_runtime(const gantry_command_values_t *values,
+                                           const gantry_runtime_options_t *options);
 
-int gantry_tool_devices(gantry_runtime_t *runtime, bool json);
-int gantry_tool_settings(gantry_runtime_t *runtime, bool json);
-int gantry_tool_ops(gantry_runtime_t *runtime, gantry_tool_format_t format);
-int gantry_tool_probe(const char *alias);
-/* Reads its own options and makes its own runtimes. *out_refused is a word that it does not
- * understand, or NULL. */
-int gantry_tool_tune(int count, char **words, const char **out_refused);
+/* ---- terminals ---- */
+
+typedef enum gantry_tool_style_t {
+    GANTRY_STYLE_PLAIN, /* ends the others */
+    GANTRY_STYLE_BOLD,
+    GANTRY_STYLE_FAINT,
+    GANTRY_STYLE_GOOD,    /* green */
+    GANTRY_STYLE_WARNING, /* yellow */
+    GANTRY_STYLE_BAD      /* red */
+} gantry_tool_style_t;
+
+/* Whether the file is a terminal that takes colours: NO_COLOR is unset or empty, and TERM is set
+ * and not "dumb". */
+bool gantry_tool_has_colours(FILE *file);
+/* The escape sequence of a style; "" if the file takes no colours. */
+const char *gantry_tool_style(FILE *file, gantry_tool_style_t style);
+/* Columns of the terminal; 80 if the file is none or its width is unknown. */
+int gantry_tool_width(FILE *file);
+/* Prints words with line breaks before `width`. The first line begins in column `column`, and the
+ * others are indented by `indent`. Ends the last line. */
+void gantry_tool_print_wrapped(FILE *file, const char *text, int column, int indent, int width);
+
+/* ---- sizes and durations ---- */
+
+#define GANTRY_TOOL_TEXT_BYTES 32
+
+/* "512 bytes", "1.5 GiB". Returns out. */
+char *gantry_tool_size_text(uint64_t bytes, char out[GANTRY_TOOL_TEXT_BYTES]);
+/* "1.5 GiB (1610612736 bytes)": one number for people, one for scripts. */
+char *gantry_tool_exact_size_text(uint64_t bytes, char out[2 * GANTRY_TOOL_TEXT_BYTES]);
+/* "250 us", "3.4 ms", "12.0 s", "5 m 03 s", "2 h 10 m", "3 d 04 h". Returns out. */
+char *gantry_tool_duration_text(double seconds, char out[GANTRY_TOOL_TEXT_BYTES]);
+/* Reads "4096", "4K", "4KiB" (1024), "4kB" (1000), and the same with M, G, T; fractions as in
+ * "1.5GiB" and blanks before the unit are taken. */
+bool gantry_tool_parse_size(const char *text, uint64_t *out_bytes);
+/* Reads "90" and "90s" (seconds), "250ms", "10m", "2h", "1d", and sums such as "1h30m". */
+bool gantry_tool_parse_duration(const char *text, double *out_seconds);
+
+/* ---- JSON, written as it comes ---- */
+
+typedef struct gantry_json_t {
+    FILE *file;
+    int depth;         /* open objects and arrays, 31 at most */
+    uint32_t is_array; /* a bit for each depth */
+    uint32_t has_item;
+} gantry_json_t;
+
+void gantry_json_init(gantry_json_t *json, FILE *file);
+/* `key` is the name within an object, and NULL within an array or at the top. */
+void gantry_json_object(gantry_json_t *json, const char *key);
+void gantry_json_array(gantry_json_t *json, const char *key);
+/* Ends the innermost object or array; at the top, ends the line. */
+void gantry_json_end(gantry_json_t *json);
+/* Bytes that are no UTF-8 become U+FFFD; NULL is null. */
+void gantry_json_text(gantry_json_t *json, const char *key, const char *text);
+/* With all digits it needs; null if it is not finite. */
+void gantry_json_number(gantry_json_t *json, const char *key, double value);
+void gantry_json_integer(gantry_json_t *json, const char *key, int64_t value);
+void gantry_json_unsigned(gantry_json_t *json, const char *key, uint64_t value);
+void gantry_json_bool(gantry_json_t *json, const char *key, bool value);
+void gantry_json_null(gantry_json_t *json, const char *key);
 
 #endif

@@ -16,6 +16,8 @@
 #define PAUSE_MS 40 /* idle threads of a pool spin for up to some 20 ms */
 #define MOST_TASKS 64
 #define INTERRUPTED 130
+#define LEAST_SECONDS 1e-3
+#define MOST_SECONDS 86400
 #define BUSY 0.1 /* the share of the cores' time that counts as busy */
 
 volatile sig_atomic_t tune_interrupted;
@@ -81,39 +83,8 @@ void tune_save(tune_t *tune, const char *what, const char *values) {
 typedef struct options_t {
     const char *device, *what;
     double seconds;
-    bool is_dry, lists, resets, is_verbose;
+    bool is_dry, lists, resets;
 } options_t;
-
-static bool read_seconds(const char *text, double *out) {
-    char *end;
-    *out = strtod(text, &end);
-    return end != text && *end == '\0' && *out > 0 && *out <= 86400;
-}
-
-/* Returns NULL, or the word that it does not understand. */
-static const char *read_options(int count, char **words, options_t *out) {
-    *out = (options_t){.seconds = 60};
-    for (int i = 0; i < count; ++i) {
-        const char *word = words[i], *value = i + 1 < count ? words[i + 1] : NULL;
-        if (strcmp(word, "--dry-run") == 0) {
-            out->is_dry = true;
-        } else if (strcmp(word, "--list") == 0) {
-            out->lists = true;
-        } else if (strcmp(word, "--reset") == 0) {
-            out->resets = true;
-        } else if (strcmp(word, "--verbose") == 0) {
-            out->is_verbose = true;
-        } else if (value && strcmp(word, "--device") == 0) {
-            out->device = words[++i];
-        } else if (value && strcmp(word, "--what") == 0) {
-            out->what = words[++i];
-        } else if (!value || strcmp(word, "--seconds") != 0 ||
-                   !read_seconds(words[++i], &out->seconds)) {
-            return words[i];
-        }
-    }
-    return out->lists && out->resets ? "--list --reset" : NULL;
-}
 
 /* ---- devices, and the tunable parts of each ---- */
 
@@ -286,24 +257,27 @@ static bool read_alias(const char *device, char *out, size_t out_bytes) {
     return is_good;
 }
 
-int gantry_tool_tune(int count, char **words, const char **out_refused) {
-    options_t options;
-    gantry_runtime_t *runtime;
+static int tune_run(const gantry_command_values_t *values) {
+    options_t options = {.device = gantry_command_value(values, "device"),
+                         .what = gantry_command_value(values, "what"),
+                         .seconds = 60,
+                         .is_dry = gantry_command_has(values, "dry-run"),
+                         .lists = gantry_command_has(values, "list"),
+                         .resets = gantry_command_has(values, "reset")};
     char alias[64];
-    *out_refused = read_options(count, words, &options);
-    if (*out_refused) return 2;
-    if (options.device && !read_alias(options.device, alias, sizeof alias)) return 1;
+    if (!gantry_command_number(values, "seconds", LEAST_SECONDS, MOST_SECONDS, &options.seconds))
+        return GANTRY_TOOL_WRONG_USAGE;
+    if (options.lists && options.resets)
+        return gantry_command_refuse(values->command, "--list and --reset exclude each other");
+    if (options.device && !read_alias(options.device, alias, sizeof alias))
+        return GANTRY_TOOL_FAILED;
     if (options.device) options.device = alias;
     gantry_runtime_options_t runtime_options = {
         .struct_size = sizeof runtime_options,
         .opencl_cpu_as_gpu = GANTRY_OFF, /* a device's type decides which product it uses */
-        .log = gantry_tool_log,
-        .log_user = &options.is_verbose,
-        .log_level = options.is_verbose ? GANTRY_LEVEL_DEBUG : GANTRY_LEVEL_WARNING};
-    if (gantry_runtime_create(&runtime_options, &runtime) != GANTRY_OK) {
-        (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());
-        return 1;
-    }
+        .log_level = GANTRY_LEVEL_WARNING};
+    gantry_runtime_t *runtime = gantry_tool_open_runtime(values, &runtime_options);
+    if (!runtime) return GANTRY_TOOL_FAILED;
     struct sigaction action = {.sa_handler = on_interrupt};
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
@@ -311,3 +285,25 @@ int gantry_tool_tune(int count, char **words, const char **out_refused) {
     gantry_runtime_release(runtime);
     return code;
 }
+
+const gantry_command_t gantry_command_tune = {
+    .name = "tune",
+    .summary =
+        "measures matrix products and what work costs on each device, and keeps the best for later runs",
+    .description =
+        "Records are kept in the user's tuning file (GANTRY_TUNING_FILE), each as soon as it is known, "
+        "and every program that uses Gantry reads them. docs/tuning.md lists what is measured.",
+    .options = {{"device", "DEVICE", "tunes this device alone, such as cpu:0 or opencl:0",
+                 .offer = GANTRY_OFFER_DEVICES},
+                {"what", "NAME", "selects the records whose names begin with this"},
+                {"seconds", "N", "measures for so long, all devices together; 60 if not given"},
+                {"dry-run", NULL, "prints the records and keeps none"},
+                {"list", NULL, "lists the kept records, of every machine, and measures nothing"},
+                {"reset", NULL, "removes the kept records, and measures nothing"},
+                GANTRY_OPTION_VERBOSE},
+    .exit_codes = {{1, "a measurement failed, or a record could not be kept"},
+                   {INTERRUPTED, "interrupted; the records found until then are kept"}},
+    .examples = {{"gantry tune --device cpu:0 --seconds 20", NULL},
+                 {"gantry tune --what crossover", "measures what work costs on each device"},
+                 {"gantry tune --list", NULL}},
+    .run = tune_run};

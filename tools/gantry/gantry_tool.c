@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages and runtimes of the commands. */
+#include "gantry_tool.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+int gantry_tool_fail(const char *format, ...) {
+    va_list arguments;
+    (void)fputs("gantry: ", stderr);
+    va_start(arguments, format);
+    (void)vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    (void)fputc('\n', stderr);
+    return GANTRY_TOOL_FAILED;
+}
+
+int gantry_tool_fail_last(void) { return gantry_tool_fail("%s", gantry_last_message()); }
+
+void gantry_tool_log(void *user, gantry_log_level_t level, const char *text) {
+    const bool *prints_all = user;
+    if (level >= GANTRY_LEVEL_WARNING)
+        (void)fprintf(stderr, "%s: ", level == GANTRY_LEVEL_ERROR ? "error" : "warning");
+    if (level >= GANTRY_LEVEL_WARNING || *prints_all) (void)fprintf(stderr, "%s\n", text);
+}
+
+static bool has_option(const gantry_command_t *command, const char *name) {
+    for (size_t i = 0; i < gantry_command_option_count(command); ++i) {
+        if (strcmp(command->options[i].name, name) == 0) return true;
+    }
+    return false;
+}
+
+gantry_runtime_t *gantry_tool_open_runtime(const gantry_command_values_t *values,
+                                           const gantry_runtime_options_t *options) {
+    static bool warnings_only = false, everything = true;
+    gantry_runtime_options_t own = {.struct_size = sizeof own};
+    if (options) own = *options;
+    const char *wished = getenv("GANTRY_LOG_LEVEL");
+    bool has_wish = wished && *wished, is_verbose = has_option(values->command, "verbose") &&
+                                                    gantry_command_has(values, "verbose");
+    /* At level info, backends would open their libraries to name them. */
+    if (is_verbose) own.log_level = GANTRY_LEVEL_DEBUG;
+    if (!is_verbose && !options && !has_wish) own.log_level = GANTRY_LEVEL_WARNING;
+    own.log = gantry_tool_log;
+    own.log_user = is_verbose || has_wish ? &everything : &warnings_only;
+    if (has_option(values->command, "opencl-cpu-as-gpu") &&
+        gantry_command_has(values, "opencl-cpu-as-gpu"))
+        own.opencl_cpu_as_gpu = GANTRY_ON;
+    gantry_runtime_t *runtime = NULL;
+    if (gantry_runtime_create(&own, &runtime) == GANTRY_OK) return runtime;
+    (void)gantry_tool_fail_last();
+    return NULL;
+}
