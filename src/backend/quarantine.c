@@ -102,19 +102,18 @@ static void read_version(const gantry_host_t *host, const gantry_backend_t *tabl
                          const char *module, driver_version_t *out) {
     gantry__hash128_t version = {0, 0};
     add_file(&version, module);
-    out->files[0] = '\0';
+    char listed[FILES_BYTES] = "";
+    size_t used = 0;
     if (GANTRY_ABI_HAS(table, driver_files) && table->driver_files)
-        (void)table->driver_files(host, out->files, sizeof out->files);
-    for (char *file = out->files; *file;) {
-        char *end = file + strcspn(file, "\n");
-        char last = *end;
-        *end = '\0';
+        (void)table->driver_files(host, listed, sizeof listed);
+    out->files[0] = '\0';
+    for (char *file = listed, *next; *file; file = next) {
+        next = file + strcspn(file, "\n");
+        if (*next) *next++ = '\0';
         add_file(&version, file);
-        *end = last;
-        file = last ? end + 1 : end;
-    }
-    for (char *c = out->files; *c; ++c) {
-        if (*c == '\n') *c = c[1] ? ' ' : '\0';
+        if (used < sizeof out->files)
+            used += (size_t)snprintf(out->files + used, sizeof out->files - used, "%s%s",
+                                     used > 0 ? ", " : "", file);
     }
     (void)snprintf(out->text, sizeof out->text, "%016" PRIx64 "%016" PRIx64, version.high,
                    version.low);

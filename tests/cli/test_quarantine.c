@@ -18,7 +18,8 @@
 
 static void expect_usable(const char *line) {
     expect_run(0, line);
-    if (strstr(output, "left out")) fail_msg("%s: the backend is left out:\n%s", line, output);
+    if (strstr(output, "twice in a row"))
+        fail_msg("%s: the backend is left out:\n%s", line, output);
 }
 
 static void expect_no_files(void) {
@@ -34,7 +35,7 @@ static void second_crash_happens_in_a_process_of_its_own(void **state) {
     (void)state;
     expect_run(ABORTED, CRASH);
     expect_run(0, CRASH);
-    expect_in_output("left out: its drivers (driver, /none) " LEFT_OUT "it ended by signal 6)");
+    expect_in_output("left out: its drivers (./driver, /none) " LEFT_OUT "it ended by signal 6)");
     expect_in_output("GANTRY_DRIVER_QUARANTINE=0");
     expect_in_output("kernels/drivers/crashing.crashed");
     expect_run(0, DEVICES); /* it stays out, although it works now */
@@ -135,7 +136,7 @@ int main(void) {
     (void)setenv("GANTRY_BACKENDS", "cpu,crashing", 1);
     (void)setenv("GANTRY_BACKEND_PATH", GANTRY_TEST_MODULES "/crashing", 1);
     (void)setenv("GANTRY_KERNEL_CACHE", "kernels", 1);
-    (void)setenv("FAKE_FILES", "driver\n/none\n", 1);
+    (void)setenv("FAKE_FILES", "./driver\n/none\n", 1);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     (void)run("cd / && rm -rf %s", folder);
     return failed;
