@@ -34,7 +34,8 @@ typedef struct devices_shown_t {
     uint64_t largest_allocation_bytes;   /* all of the memory if the device does not say */
     char name[64];                       /* of its first logical device; "": hidden or unlisted */
     char error[512];                     /* the reason why the card cannot be opened, or "" */
-    devices_part_t parts[DEVICES_MOST_PARTS]; /* of a split or configured device, as /GPU:N counts */
+    devices_part_t
+        parts[DEVICES_MOST_PARTS]; /* of a split or configured device, as /GPU:N counts */
     size_t part_count;
 } devices_shown_t;
 
