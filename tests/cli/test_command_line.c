@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line of gantry as a user meets it: help, refusals that name the right word, colours, the manual page, the
- * completion of bash, and the page docs/command.md. Needs no device. */
+/* The command line of gantry as a user meets it: help, refusals that name the right word, colours,
+ * the manual page, the completion of bash, and the sections of docs/command.md. Needs no device. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"

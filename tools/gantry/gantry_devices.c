@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry devices: the devices of this machine. Initializes the runtime, because only that numbers
  * the parts of split devices and lists the libraries of the CPU backend. Opens no other device,
- * with one exception: if several backends see a card, opening it decides which of them serves it. */
+ * with one exception: if several backends see a card, opening it decides which of them serves
+ * it. */
 #include "gantry_devices.h"
 
 #include <stdlib.h>

@@ -36,7 +36,7 @@ void gantry_tool_log(void *user, gantry_log_level_t level, const char *text);
  * command then returns GANTRY_TOOL_FAILED. Release it by gantry_runtime_release. */
 gantry_runtime_t *gantry_tool_create_runtime(const gantry_runtime_options_t *options,
                                              bool is_verbose);
-/* The same, with --verbose and --opencl-cpu-as-gpu if the command has them. `options` may be NULL. */
+/* The same, with --verbose and --opencl-cpu-as-gpu if the command has them. NULL: no options. */
 gantry_runtime_t *gantry_tool_open_runtime(const gantry_command_values_t *values,
                                            const gantry_runtime_options_t *options);
 
