@@ -139,13 +139,17 @@ static void take_codes(bits_t *bits, prefix_code_t *literals, prefix_code_t *dis
     make_code(distances, lengths + literal_count, all - literal_count);
 }
 
-uint64_t gantry__k_text_length(const unsigned char *packed) {
-    return packed[0] | (uint32_t)packed[1] << 8 | (uint32_t)packed[2] << 16 |
-           (uint32_t)packed[3] << 24;
+static bool is_packed(const void *text) { return *(const unsigned char *)text == 1; }
+
+uint64_t gantry__k_text_length(const void *text) {
+    const unsigned char *bytes = text;
+
+    if (!is_packed(text)) return strlen(text);
+    return bytes[1] | (uint32_t)bytes[2] << 8 | (uint32_t)bytes[3] << 16;
 }
 
-void gantry__k_text_unpack(const unsigned char *packed, char *out) {
-    bits_t bits = {.next = packed + 4};
+static char *unpack_blocks(const unsigned char *packed, char *out) {
+    bits_t bits = {.next = packed};
     prefix_code_t literals, distances;
     bool is_last = false;
 
@@ -163,7 +167,15 @@ void gantry__k_text_unpack(const unsigned char *packed, char *out) {
         }
         out = unpack_symbols(&bits, &literals, &distances, out);
     }
-    *out = '\0';
+    return out;
+}
+
+void gantry__k_text_unpack(const void *text, char *out) {
+    if (is_packed(text)) {
+        *unpack_blocks((const unsigned char *)text + 4, out) = '\0';
+    } else {
+        memcpy(out, text, strlen(text) + 1);
+    }
 }
 
 uint64_t gantry__k_texts_make(const void *key, char *text, uint64_t capacity) {

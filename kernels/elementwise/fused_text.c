@@ -32,7 +32,7 @@ void gantry__k_fused_put(gantry__k_fused_writer_t *w, const char *text) {
     w->length += bytes;
 }
 
-void gantry__k_fused_put_packed(gantry__k_fused_writer_t *w, const unsigned char *text) {
+void gantry__k_fused_put_packed(gantry__k_fused_writer_t *w, const void *text) {
     const uint64_t bytes = gantry__k_text_length(text);
 
     if (w->length + bytes < w->capacity) gantry__k_text_unpack(text, w->text + w->length);
@@ -74,7 +74,7 @@ enum {
 };
 
 static const struct {
-    const unsigned char *text;
+    const void *text;
     int of;   /* classes of types */
     int math; /* of rows that need it */
 } math_texts[] = {
@@ -271,7 +271,7 @@ static bool has_float64(const gantry__k_fused_key_t *key) {
     return has;
 }
 
-static const unsigned char *const common_texts[] = {
+static const void *const common_texts[] = {
     gantry__text_constants, gantry__text_dialect,   gantry__text_launch, gantry__text_type_table,
     gantry__text_types,     gantry__text_convert,   gantry__text_half,   gantry__text_work,
     gantry__text_fused,     gantry__text_fused_rows};

@@ -58,7 +58,7 @@ typedef struct gantry__k_fused_writer_t {
 } gantry__k_fused_writer_t;
 
 void gantry__k_fused_put(gantry__k_fused_writer_t *writer, const char *text);
-void gantry__k_fused_put_packed(gantry__k_fused_writer_t *writer, const unsigned char *text);
+void gantry__k_fused_put_packed(gantry__k_fused_writer_t *writer, const void *text);
 /* At most 399 characters. */
 void gantry__k_fused_format(gantry__k_fused_writer_t *writer, const char *format, ...)
 #if defined(__GNUC__)

@@ -5,7 +5,7 @@
  * backend; GANTRY_FAKE_ABI one that needs a newer core, with GANTRY_FAKE_RUDE this backend returns
  * its table anyway; GANTRY_FAKE_WITHOUT_COPY one that lacks a required slot; GANTRY_FAKE_OLD_LAYOUT
  * one whose tables end before their last optional slot; GANTRY_FAKE_CRASHES one that ends the
- * process while it is opened, or waits, if FAKE_CRASH is "abort" or "wait". */
+ * process while it is opened, or waits, or hangs, as FAKE_CRASH says. */
 #define _XOPEN_SOURCE 700
 
 #include "fake_internal.h"
@@ -26,9 +26,10 @@
 #ifdef GANTRY_FAKE_CRASHES
 static void crash(void) {
     const char *how = getenv("FAKE_CRASH");
-    const struct timespec pause = {0, 400000000};
+    const struct timespec pause = {0, 400000000}, hang = {60, 0};
     if (how && strcmp(how, "abort") == 0) abort();
     if (how && strcmp(how, "wait") == 0) (void)nanosleep(&pause, NULL);
+    if (how && strcmp(how, "hang") == 0) (void)nanosleep(&hang, NULL);
 }
 
 static uint64_t driver_files(const gantry_host_t *host, char *text, uint64_t capacity) {
