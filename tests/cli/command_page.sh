@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # command_page.sh PAGE BIN SECTION: runs the console blocks of a section of docs/command.md with the programs in BIN, and
 # compares their output with the page. Lines that begin with "$ " are commands, which share one shell; other lines are
-# output, standard error included. A number matches any number, with its unit of size or time; blanks match any blanks;
-# three points match any text within a line, and any lines if they stand alone. Two PoCL devices are presented as GPUs.
+# output, standard error included. A number matches any number, with its unit of size or time, a UUID any UUID; blanks
+# match any blanks; three points match any text within a line, and any lines if they stand alone. So do, within a line,
+# the texts that the page lists as the machine's: <!-- machine: AMD EPYC; 3.1+debian -->. Two PoCL devices are presented
+# as GPUs.
 set -eu
 page=$1 bin=$2 section=$3
 work=$(mktemp -d)
@@ -30,14 +32,25 @@ if [ -z "$opencl" ] && grep -q -i -e opencl -e /GPU: "$work/shown"; then
     echo "skipped: section $section needs two PoCL devices, and GANTRY_TEST_ALLOW_NO_OPENCL is set"
     exit 77
 fi
-awk '
+awk -v machine="$(sed -n 's/^<!-- machine: \(.*\) -->$/\1/p' "$page" | paste -sd ';' - | sed 's/; */;/g')" '
+    # The length of a text of the machine at the beginning of the line, or 0.
+    function of_machine(line,    i) {
+        for (i = 1; i <= text_count; ++i) if (index(line, texts[i]) == 1) return length(texts[i])
+        return 0
+    }
     # The line as a regular expression.
-    function pattern(line,    out, unit) {
+    function pattern(line,    out, unit, known) {
         out = ""
         sub(/[ \t]+$/, "", line)
         while (line != "") {
-            if (match(line, /^\.\.\./)) {
+            known = of_machine(line)
+            if (known) {
                 out = out ".*"
+                RLENGTH = known
+            } else if (match(line, /^\.\.\./)) {
+                out = out ".*"
+            } else if (match(line, /^[0-9a-f]+-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+/)) {
+                out = out "[0-9a-f]+-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+"
             } else if (match(line, /^[0-9]+([.,][0-9]+)*( (bytes|KiB|MiB|GiB|TiB|ns|us|ms|s)($|[^A-Za-z]))?/)) {
                 unit = substr(line, 1, RLENGTH)
                 if (unit ~ / (bytes|KiB|MiB|GiB|TiB)[^A-Za-z]?$/) unit = "(bytes|KiB|MiB|GiB|TiB)"
@@ -73,6 +86,7 @@ awk '
         for (i = 1; i <= shown_count; ++i) print "-" shown[i]
         for (i = 1; i <= seen_count; ++i) print "+" seen[i]
     }
+    BEGIN { text_count = split(machine, texts, ";") }
     # The lines of the page, command by command, stay in an array; those of the run follow.
     FNR == NR { page[++page_count] = $0; next }
     { run[++run_count] = $0 }

@@ -454,7 +454,7 @@ int main(int argc, char **argv) {
     (void)setenv("GANTRY_OPENCL_CPU", "gpu", 1);
     (void)setenv("POCL_DEVICES", "pthread", 1);
     (void)setenv("GANTRY_KERNEL_CACHE", "", 1);
-    if (run("POCL_CACHE_DIR=$PWD/first $BIN/gantry devices") != 0 ||
+    if (run("POCL_CACHE_DIR=$PWD/first $BIN/gantry devices --verbose") != 0 ||
         !strstr(output, "Portable Computing Language")) {
         (void)printf("skipped: no PoCL here\n%s", output);
         return getenv("GANTRY_TEST_ALLOW_NO_OPENCL") ? 77 : 1;

@@ -66,7 +66,7 @@ static int make_temporary_folder(void **state) {
 static void cpu_products_are_measured_kept_and_used(void **state) {
     (void)state;
     use_file("cpu");
-    expect_run(0, "$BIN/gantry devices");
+    expect_run(0, "$BIN/gantry devices --verbose");
     expect_in_output("not measured, `gantry tune` measures");
     expect_run(0, "$BIN/gantry tune " SMALL);
     expect_in_output("cpu:0: ");
@@ -77,11 +77,11 @@ static void cpu_products_are_measured_kept_and_used(void **state) {
     assert_int_equal(records_in("cpu"), 1);
     expect_run(0, "$BIN/gantry tune " SMALL); /* replaces the first */
     assert_int_equal(records_in("cpu"), 1);
-    expect_run(0, "$BIN/gantry devices");
+    expect_run(0, "$BIN/gantry devices --verbose");
     expect_in_output("matrix products of float32 in GFLOP/s: thin by rule (not measured), small ");
     expect_in_output("; measured 20");
     /* another number of threads is another machine */
-    expect_run(0, "GANTRY_CPU_THREADS=1 $BIN/gantry devices");
+    expect_run(0, "GANTRY_CPU_THREADS=1 $BIN/gantry devices --verbose");
     expect_in_output("not measured, `gantry tune` measures");
     assert_int_equal(names_in("tmp"), 0);
 }
@@ -267,7 +267,7 @@ static void interrupt_leaves_a_sound_file_and_ends_soon(void **state) {
         expect_run(0, "cat said");
         if (i < 2) expect_in_output("interrupted; ");
         if (i < 2) assert_int_equal(names_in("tmp"), 0);
-        expect_run(0, "$BIN/gantry devices");
+        expect_run(0, "$BIN/gantry devices --verbose");
         expect_in_output("; measured 20");
     }
 }
@@ -294,7 +294,7 @@ static void file_that_cannot_be_written_is_told(void **state) {
     assert_string_equal(output, "a poem\n");
     expect_run(1, "$BIN/gantry tune --list");
     expect_in_output("it is no tuning file of Gantry");
-    expect_run(0, "$BIN/gantry devices");
+    expect_run(0, "$BIN/gantry devices --verbose");
     expect_in_output("not measured");
     expect_run(1, "GANTRY_TUNING_FILE=foreign/below $BIN/gantry tune " SMALL);
     expect_in_output("not kept: ");

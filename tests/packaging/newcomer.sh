@@ -62,7 +62,7 @@ walk() { # CLONE HOME INSTALL
         return 0
     fi
     chmod 755 "$home"
-    as_nobody "$prefix/bin/gantry" devices >"$home/devices.log" 2>&1 || { cat "$home/devices.log" && fail "gantry devices as nobody"; }
+    as_nobody "$prefix/bin/gantry" devices --verbose >"$home/devices.log" 2>&1 || { cat "$home/devices.log" && fail "gantry devices as nobody"; }
     grep -F "cpu        usable" "$home/devices.log" || { cat "$home/devices.log" && fail "gantry devices as nobody: no CPU backend"; }
     # PoCL needs a folder for its compiled kernels. Gantry must give PoCL one, or tell the user the variable that
     # names one.

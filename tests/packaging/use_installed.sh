@@ -36,12 +36,15 @@ printf '%s\n' "${FOREIGN:-}" | while read -r folder; do
 done
 
 if [ -x "$prefix/bin/gantry" ]; then
-    alone "$prefix/bin/gantry" devices
+    alone "$prefix/bin/gantry" devices --verbose
     has "cpu        usable" "gantry devices"
     [ -z "$opencl" ] || has "$opencl" "gantry devices"
     [ -z "$cuda" ] || has "$cuda" "gantry devices"
     alone "$prefix/bin/gantry" ops
     has MatMul "gantry ops"
+    for file in man/man1/gantry.1 bash-completion/completions/gantry zsh/site-functions/_gantry fish/vendor_completions.d/gantry.fish; do
+        [ -s "$prefix/share/$file" ] || fail "share/$file is not installed"
+    done
     echo "bin/gantry runs"
 fi
 

@@ -33,7 +33,7 @@ static size_t distance_between(const char *a, const char *b) {
 }
 
 void gantry_command_nearest_offer(gantry_command_nearest_t *self, const char *candidate) {
-    const size_t length = strlen(self->word), most = length < 3 ? 1 : length < 6 ? 2 : length / 3;
+    const size_t length = strlen(self->word), most = length < 5 ? 1 : length < 9 ? 2 : length / 3;
     size_t distance = distance_between(self->word, candidate);
     /* a word cut short is one error */
     if (length >= 2 && strncmp(self->word, candidate, length) == 0) distance = smaller(distance, 1);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry ops: all ops, and the devices that have kernels for them. */
-#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,11 +23,12 @@ static const type_set_t sets[] = {
 };
 #define SETS (sizeof sets / sizeof sets[0])
 #define PARTS_BYTES 512
+#define MOST_DEVICES 32
 
 typedef enum format_t { IN_TEXT, IN_JSON, IN_MARKDOWN } format_t;
 
 typedef struct devices_t {
-    const gantry_logical_device_t *items[32];
+    const gantry_logical_device_t *items[MOST_DEVICES];
     size_t count;
 } devices_t;
 
@@ -77,8 +77,27 @@ static void list_parts(const gantry_op_info_t *info, char *out, size_t out_bytes
     }
 }
 
+/* Prints "    /device:CPU:0: float32 float64", with every type by its own name. */
+static void print_types(gantry_runtime_t *runtime, const char *op,
+                        const gantry_logical_device_t *device) {
+    bool is_any = false;
+    (void)printf("    %s:", gantry_logical_device_name(device));
+    for (size_t i = 0; i < SETS; ++i) {
+        for (size_t k = 0; k < sets[i].count; ++k) {
+            bool has = false;
+            if (gantry_op_has_kernel(runtime, op, device, sets[i].types[k], &has, NULL) !=
+                    GANTRY_OK ||
+                !has)
+                continue;
+            (void)printf(" %s", gantry_dtype_name(sets[i].types[k]));
+            is_any = true;
+        }
+    }
+    (void)printf("%s\n", is_any ? "" : " no kernel");
+}
+
 static void print_op(gantry_runtime_t *runtime, const gantry_op_info_t *info,
-                     const devices_t *devices) {
+                     const devices_t *devices, bool is_alone) {
     (void)printf("%s(", info->name);
     for (size_t i = 0; i < info->input_count; ++i)
         (void)printf("%s%s", i ? ", " : "", info->inputs[i]);
@@ -92,6 +111,10 @@ static void print_op(gantry_runtime_t *runtime, const gantry_op_info_t *info,
     if (*parts) (void)printf("    %s\n", parts);
     for (size_t i = 0; i < devices->count; ++i) {
         char text[128];
+        if (is_alone) {
+            print_types(runtime, info->name, devices->items[i]);
+            continue;
+        }
         list_types(runtime, info->name, devices->items[i], text, sizeof text);
         (void)printf("    %s: %s\n", gantry_logical_device_name(devices->items[i]),
                      *text ? text : "no kernel");
@@ -158,72 +181,134 @@ static void print_parts(void) {
     }
 }
 
-static cJSON *names_json(const char *const *names, size_t count) {
-    cJSON *array = cJSON_CreateArray();
-    for (size_t i = 0; i < count; ++i)
-        (void)cJSON_AddItemToArray(array, cJSON_CreateString(names[i]));
-    return array;
+static void add_names(gantry_json_t *json, const char *key, const char *const *names,
+                      size_t count) {
+    gantry_json_array(json, key);
+    for (size_t i = 0; i < count; ++i) gantry_json_text(json, NULL, names[i]);
+    gantry_json_end(json);
 }
 
-static cJSON *op_json(gantry_runtime_t *runtime, const gantry_op_info_t *info,
-                      const devices_t *devices) {
-    cJSON *object = cJSON_CreateObject();
-    (void)cJSON_AddStringToObject(object, "name", info->name);
-    (void)cJSON_AddStringToObject(object, "summary", info->summary);
-    (void)cJSON_AddItemToObject(object, "inputs", names_json(info->inputs, info->input_count));
-    (void)cJSON_AddItemToObject(object, "outputs", names_json(info->outputs, info->output_count));
-    (void)cJSON_AddItemToObject(object, "attributes", names_json(info->attrs, info->attr_count));
-    if (info->is_composed)
-        (void)cJSON_AddItemToObject(object, "parts", names_json(info->parts, info->part_count));
-    cJSON *kernels = cJSON_AddObjectToObject(object, "kernels");
+static void add_op(gantry_json_t *json, gantry_runtime_t *runtime, const gantry_op_info_t *info,
+                   const devices_t *devices) {
+    gantry_json_object(json, NULL);
+    gantry_json_text(json, "name", info->name);
+    gantry_json_text(json, "summary", info->summary);
+    add_names(json, "inputs", info->inputs, info->input_count);
+    add_names(json, "outputs", info->outputs, info->output_count);
+    add_names(json, "attributes", info->attrs, info->attr_count);
+    if (info->is_composed) add_names(json, "parts", info->parts, info->part_count);
+    gantry_json_object(json, "kernels");
     for (size_t i = 0; i < devices->count; ++i) {
         char text[128];
         list_types(runtime, info->name, devices->items[i], text, sizeof text);
-        (void)cJSON_AddStringToObject(kernels, gantry_logical_device_name(devices->items[i]), text);
+        gantry_json_text(json, gantry_logical_device_name(devices->items[i]), text);
     }
-    return object;
+    gantry_json_end(json);
+    gantry_json_end(json);
 }
 
-static void print_list(gantry_runtime_t *runtime, format_t format, const devices_t *devices) {
-    cJSON *array = cJSON_CreateArray();
-    if (format == IN_MARKDOWN) print_head(devices);
+/* ---- the command ---- */
+
+static bool find_op(const char *name, gantry_op_info_t *out) {
+    for (size_t i = 0; i < gantry_op_count(); ++i) {
+        *out = (gantry_op_info_t){.struct_size = sizeof *out};
+        if (gantry_op_info(i, out) == GANTRY_OK && strcmp(out->name, name) == 0) return true;
+    }
+    return false;
+}
+
+/* Refuses a name that no op has. */
+static int check_names(const gantry_command_values_t *values) {
+    for (size_t i = 0; i < values->operand_count; ++i) {
+        gantry_op_info_t info;
+        gantry_command_nearest_t nearest = {.word = values->operands[i]};
+        if (find_op(values->operands[i], &info)) continue;
+        for (size_t k = 0; k < gantry_op_count(); ++k) {
+            info = (gantry_op_info_t){.struct_size = sizeof info};
+            if (gantry_op_info(k, &info) == GANTRY_OK)
+                gantry_command_nearest_offer(&nearest, info.name);
+        }
+        const char *best = gantry_command_nearest_best(&nearest);
+        return gantry_command_refuse(
+            values->command, "there is no op \"%s\"; accepted: a name of `gantry ops --list`%s%s%s",
+            values->operands[i], best ? "; did you mean " : "", best ? best : "", best ? "?" : "");
+    }
+    return GANTRY_TOOL_OK;
+}
+
+typedef struct listing_t {
+    gantry_runtime_t *runtime;
+    devices_t devices;
+    format_t format;
+    gantry_json_t json;
+} listing_t;
+
+static void show(listing_t *listing, const gantry_op_info_t *info, bool is_alone) {
+    if (listing->format == IN_JSON)
+        add_op(&listing->json, listing->runtime, info, &listing->devices);
+    if (listing->format == IN_MARKDOWN) print_row(listing->runtime, info, &listing->devices);
+    if (listing->format == IN_TEXT) print_op(listing->runtime, info, &listing->devices, is_alone);
+}
+
+static void show_all(listing_t *listing, const gantry_command_values_t *values) {
+    gantry_op_info_t info;
+    for (size_t i = 0; i < values->operand_count; ++i) {
+        if (find_op(values->operands[i], &info)) show(listing, &info, true);
+    }
+    for (size_t i = 0; values->operand_count == 0 && i < gantry_op_count(); ++i) {
+        info = (gantry_op_info_t){.struct_size = sizeof info};
+        if (gantry_op_info(i, &info) == GANTRY_OK) show(listing, &info, false);
+    }
+}
+
+static int print_listing(listing_t *listing, const gantry_command_values_t *values) {
+    devices_t *devices = &listing->devices;
+    if (gantry_list_logical_devices(listing->runtime, NULL, MOST_DEVICES, devices->items,
+                                    &devices->count) != GANTRY_OK)
+        return gantry_tool_fail_last();
+    if (devices->count > MOST_DEVICES) devices->count = MOST_DEVICES;
+    gantry_json_init(&listing->json, stdout);
+    if (listing->format == IN_JSON) gantry_json_array(&listing->json, NULL);
+    if (listing->format == IN_MARKDOWN) print_head(devices);
+    show_all(listing, values);
+    if (listing->format == IN_JSON) gantry_json_end(&listing->json);
+    if (listing->format == IN_MARKDOWN && values->operand_count == 0) print_parts();
+    return GANTRY_TOOL_OK;
+}
+
+static int print_names(void) {
     for (size_t i = 0; i < gantry_op_count(); ++i) {
         gantry_op_info_t info = {.struct_size = sizeof info};
-        if (gantry_op_info(i, &info) != GANTRY_OK) continue;
-        if (format == IN_JSON) {
-            (void)cJSON_AddItemToArray(array, op_json(runtime, &info, devices));
-        } else if (format == IN_MARKDOWN) {
-            print_row(runtime, &info, devices);
-        } else {
-            print_op(runtime, &info, devices);
-        }
+        if (gantry_op_info(i, &info) == GANTRY_OK) (void)printf("%s\n", info.name);
     }
-    if (format == IN_MARKDOWN) print_parts();
-    char *text = format == IN_JSON ? cJSON_Print(array) : NULL;
-    if (text) (void)printf("%s\n", text);
-    cJSON_free(text);
-    cJSON_Delete(array);
+    return GANTRY_TOOL_OK;
 }
 
 static int ops_run(const gantry_command_values_t *values) {
-    devices_t devices;
-    const format_t format = gantry_command_has(values, "json")       ? IN_JSON
-                            : gantry_command_has(values, "markdown") ? IN_MARKDOWN
-                                                                     : IN_TEXT;
-    gantry_runtime_t *runtime = gantry_tool_open_runtime(values, NULL);
-    if (!runtime) return GANTRY_TOOL_FAILED;
-    int code = GANTRY_TOOL_OK;
-    if (gantry_list_logical_devices(runtime, NULL, 32, devices.items, &devices.count) != GANTRY_OK)
-        code = gantry_tool_fail_last();
-    if (devices.count > 32) devices.count = 32;
-    if (code == GANTRY_TOOL_OK) print_list(runtime, format, &devices);
-    gantry_runtime_release(runtime);
+    listing_t listing = {.format = gantry_command_has(values, "json")       ? IN_JSON
+                                   : gantry_command_has(values, "markdown") ? IN_MARKDOWN
+                                                                            : IN_TEXT};
+    int code = check_names(values);
+    if (code != GANTRY_TOOL_OK) return code;
+    if (gantry_command_has(values, "list")) return print_names();
+    listing.runtime = gantry_tool_open_runtime(values, NULL);
+    if (!listing.runtime) return GANTRY_TOOL_FAILED;
+    code = print_listing(&listing, values);
+    gantry_runtime_release(listing.runtime);
     return code;
 }
 
 const gantry_command_t gantry_command_ops = {
     .name = "ops",
-    .summary = "lists every op with its inputs, attributes and kernels on each device",
-    .options = {GANTRY_OPTION_JSON, {"markdown", NULL, "prints the tables of docs/ops.md"}},
-    .examples = {{"gantry ops", NULL}},
+    .summary = "lists ops with their inputs, attributes and kernels on each device",
+    .description =
+        "Without a name it lists every op. With names it lists these, and every type for which a device "
+        "has a kernel. An op that is composed of others has their kernels.",
+    .operands = "[OP...]",
+    .operand_most = GANTRY_COMMAND_ANY,
+    .operand_offer = GANTRY_OFFER_OPS,
+    .options = {{"list", NULL, "prints the names of all ops, one a line"},
+                GANTRY_OPTION_JSON,
+                {"markdown", NULL, "prints the tables of docs/ops.md"}},
+    .examples = {{"gantry ops MatMul", NULL}, {"gantry ops --list", "prints the names of all ops"}},
     .run = ops_run};

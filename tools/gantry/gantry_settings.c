@@ -95,11 +95,14 @@ static bool tell_all(gantry_runtime_t *runtime, gantry_json_t *json) {
 }
 
 static int settings_run(const gantry_command_values_t *values) {
-    /* These options leave the log level alone: the listing shows that of other programs. */
-    const gantry_runtime_options_t options = {.struct_size = sizeof options};
-    gantry_runtime_t *runtime = gantry_tool_open_runtime(values, &options);
+    bool prints_all = false;
+    /* The log level is left alone: the listing shows that of other programs. */
+    gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .log = gantry_tool_log, .log_user = &prints_all};
+    if (gantry_command_has(values, "opencl-cpu-as-gpu")) options.opencl_cpu_as_gpu = GANTRY_ON;
+    gantry_runtime_t *runtime;
     gantry_json_t json;
-    if (!runtime) return GANTRY_TOOL_FAILED;
+    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) return gantry_tool_fail_last();
     const bool is_json = gantry_command_has(values, "json");
     gantry_json_init(&json, stdout);
     if (is_json) gantry_json_array(&json, NULL);

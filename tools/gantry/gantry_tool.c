@@ -32,24 +32,30 @@ static bool has_option(const gantry_command_t *command, const char *name) {
     return false;
 }
 
-gantry_runtime_t *gantry_tool_open_runtime(const gantry_command_values_t *values,
-                                           const gantry_runtime_options_t *options) {
+gantry_runtime_t *gantry_tool_create_runtime(const gantry_runtime_options_t *options,
+                                             bool is_verbose) {
     static bool warnings_only = false, everything = true;
-    gantry_runtime_options_t own = {.struct_size = sizeof own};
-    if (options) own = *options;
+    gantry_runtime_options_t own = *options;
     const char *wished = getenv("GANTRY_LOG_LEVEL");
-    bool has_wish = wished && *wished, is_verbose = has_option(values->command, "verbose") &&
-                                                    gantry_command_has(values, "verbose");
+    const bool has_wish = wished && *wished;
     /* At level info, backends would open their libraries to name them. */
     if (is_verbose) own.log_level = GANTRY_LEVEL_DEBUG;
-    if (!is_verbose && !options && !has_wish) own.log_level = GANTRY_LEVEL_WARNING;
+    if (!is_verbose && !has_wish) own.log_level = GANTRY_LEVEL_WARNING;
     own.log = gantry_tool_log;
     own.log_user = is_verbose || has_wish ? &everything : &warnings_only;
-    if (has_option(values->command, "opencl-cpu-as-gpu") &&
-        gantry_command_has(values, "opencl-cpu-as-gpu"))
-        own.opencl_cpu_as_gpu = GANTRY_ON;
     gantry_runtime_t *runtime = NULL;
     if (gantry_runtime_create(&own, &runtime) == GANTRY_OK) return runtime;
     (void)gantry_tool_fail_last();
     return NULL;
+}
+
+gantry_runtime_t *gantry_tool_open_runtime(const gantry_command_values_t *values,
+                                           const gantry_runtime_options_t *options) {
+    gantry_runtime_options_t own = {.struct_size = sizeof own};
+    if (options) own = *options;
+    if (has_option(values->command, "opencl-cpu-as-gpu") &&
+        gantry_command_has(values, "opencl-cpu-as-gpu"))
+        own.opencl_cpu_as_gpu = GANTRY_ON;
+    return gantry_tool_create_runtime(
+        &own, has_option(values->command, "verbose") && gantry_command_has(values, "verbose"));
 }

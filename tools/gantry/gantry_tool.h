@@ -31,10 +31,12 @@ int gantry_tool_fail_last(void);
 /* A gantry_log_function_t. Writes warnings and errors to standard error, and all other levels if
  * the bool *user is true. */
 void gantry_tool_log(void *user, gantry_log_level_t level, const char *text);
-/* Creates a runtime with `options` (NULL: default). Its warnings go to standard error, and its
- * whole log if --verbose is given or GANTRY_LOG_LEVEL is set. Reads --verbose and
- * --opencl-cpu-as-gpu if the command has them. Returns NULL after a message; the command then
- * returns GANTRY_TOOL_FAILED. Release it by gantry_runtime_release. */
+/* Creates a runtime. Its warnings go to standard error, and its whole log if `is_verbose` or if
+ * GANTRY_LOG_LEVEL is set; `options` need not name a level. Returns NULL after a message; the
+ * command then returns GANTRY_TOOL_FAILED. Release it by gantry_runtime_release. */
+gantry_runtime_t *gantry_tool_create_runtime(const gantry_runtime_options_t *options,
+                                             bool is_verbose);
+/* The same, with --verbose and --opencl-cpu-as-gpu if the command has them. NULL: no options. */
 gantry_runtime_t *gantry_tool_open_runtime(const gantry_command_values_t *values,
                                            const gantry_runtime_options_t *options);
 

@@ -274,8 +274,7 @@ static int tune_run(const gantry_command_values_t *values) {
     if (options.device) options.device = alias;
     gantry_runtime_options_t runtime_options = {
         .struct_size = sizeof runtime_options,
-        .opencl_cpu_as_gpu = GANTRY_OFF, /* a device's type decides which product it uses */
-        .log_level = GANTRY_LEVEL_WARNING};
+        .opencl_cpu_as_gpu = GANTRY_OFF /* a device's type decides which product it uses */};
     gantry_runtime_t *runtime = gantry_tool_open_runtime(values, &runtime_options);
     if (!runtime) return GANTRY_TOOL_FAILED;
     struct sigaction action = {.sa_handler = on_interrupt};

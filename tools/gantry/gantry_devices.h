@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All that `gantry devices` shows of a device, in three forms: short, with every detail, and JSON.
+ * Threads: externally synchronised. */
+#ifndef GANTRY_TOOLS_GANTRY_DEVICES_H
+#define GANTRY_TOOLS_GANTRY_DEVICES_H
+
+#include "gantry_tool.h"
+
+#if !__has_include(<gantry/telemetry.h>) /* until its branch is merged */
+enum {
+    GANTRY_TELEMETRY_MEMORY = 1,
+    GANTRY_TELEMETRY_UTILIZATION = 2,
+    GANTRY_TELEMETRY_TEMPERATURE = 4,
+    GANTRY_TELEMETRY_POWER = 8
+};
+typedef struct gantry_device_telemetry_t {
+    uint32_t struct_size, known, utilization_percent, power_milliwatts;
+    uint64_t used_bytes, free_bytes;
+    int32_t temperature_celsius;
+} gantry_device_telemetry_t;
+#define gantry_get_device_telemetry(runtime, device, out) ((void)(out), GANTRY_UNIMPLEMENTED)
+#endif
+
+#define DEVICES_MOST_PARTS 64
+
+typedef struct devices_part_t {
+    char name[64]; /* "/GPU:0" */
+    gantry_logical_device_config_t config;
+} devices_part_t;
+
+typedef struct devices_shown_t {
+    gantry_device_details_t details;
+    gantry_device_telemetry_t telemetry; /* memory, temperature and power now */
+    uint64_t largest_allocation_bytes;   /* all of the memory if the device does not say */
+    char name[64];                       /* of its first logical device; "": hidden or unlisted */
+    char error[512];                     /* the reason why the card cannot be opened, or "" */
+    devices_part_t
+        parts[DEVICES_MOST_PARTS]; /* of a split or configured device, as /GPU:N counts */
+    size_t part_count;
+} devices_shown_t;
+
+const char *devices_state_name(gantry_backend_state_t state);
+/* All views, or NULL. The caller frees the array. */
+const gantry_physical_device_t **devices_list_views(gantry_runtime_t *runtime, size_t *out_count);
+void devices_look_at(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
+                     devices_shown_t *out);
+
+/* "1.2 GiB in use, 78.4 GiB free, 97 % busy, 41 C, 120 W", as far as it is known. */
+void devices_now_text(const gantry_device_telemetry_t *telemetry, char *out, size_t out_bytes);
+
+/* Print the whole listing, and return the exit code. */
+int devices_print_short(gantry_runtime_t *runtime);
+int devices_print_details(gantry_runtime_t *runtime);
+int devices_print_json(gantry_runtime_t *runtime);
+
+#endif
