@@ -263,6 +263,7 @@ gantry_status_t gantry__quarantine_begin(const gantry__quarantine_t *quarantine,
     const uint32_t before = gantry__failures();
     driver_version_t version;
     out_trial->lock = -1;
+    out_trial->record[0] = '\0';
     out_trial->crashes = 0;
     if (!quarantine->folder) return GANTRY_OK;
     if (gantry__directory_make(quarantine->folder) == GANTRY_OK) {
@@ -280,6 +281,6 @@ void gantry__quarantine_end(const gantry__quarantine_t *quarantine,
         (void)unlink(trial->note);
         (void)close(trial->lock);
     }
-    if (trial->crashes > 0) (void)unlink(trial->record);
+    if (trial->record[0]) (void)unlink(trial->record);
     (void)rmdir(quarantine->folder); /* unless another note lies there */
 }
