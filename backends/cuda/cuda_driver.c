@@ -76,6 +76,7 @@ int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbol
                                                .candidates = candidates,
                                                .candidate_count = 1};
     char reasons[512];
+    gantry__host_driver_enter(host, asked ? asked : candidates[0]);
     out_symbols->library =
         gantry__cuda_library_find(host, &wanted, out_symbols->name, reasons, sizeof reasons);
     if (!out_symbols->library) {

@@ -15,6 +15,11 @@ void gantry__host_log(const gantry_host_t *host, int32_t level, const char *form
     host->log(host->self, level, text);
 }
 
+void gantry__host_driver_enter(const gantry_host_t *host, const char *driver) {
+    if (GANTRY_ABI_HAS(host, driver_enter) && host->driver_enter)
+        host->driver_enter(host->self, driver);
+}
+
 const char *gantry__host_option(const gantry_host_t *host, const char *name) {
     const char *value =
         GANTRY_ABI_HAS(host, option) && host->option ? host->option(host->self, name) : NULL;

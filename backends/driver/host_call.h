@@ -20,6 +20,9 @@
 void gantry__host_log(const gantry_host_t *host, int32_t level, const char *format, ...)
     GANTRY__HOST_PRINTF(3, 4);
 
+/* For `open`: whose code it runs next. */
+void gantry__host_driver_enter(const gantry_host_t *host, const char *driver);
+
 /* The option's value; NULL if unset or empty. */
 const char *gantry__host_option(const gantry_host_t *host, const char *name);
 /* The index of the option's value among the words; 0 if unset. InvalidArgument, with all words, for

@@ -156,6 +156,7 @@ static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id 
     ++instance->platform_count;
     cl_uint count = 0;
     cl_device_id devices[MOST_DEVICES];
+    gantry__host_driver_enter(host, name);
     count = list_devices(instance, platform, name, devices, reason, sizeof reason);
     if (reason[0] != '\0') {
         opencl_device_leave_out(instance, name, reason);
@@ -219,6 +220,7 @@ int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance) {
     const gantry_host_t *host = instance->host;
     cl_platform_id platforms[MOST_PLATFORMS];
     cl_uint count = 0;
+    gantry__host_driver_enter(host, instance->cl.name);
     cl_int native = instance->cl.clGetPlatformIDs(MOST_PLATFORMS, platforms, &count);
     if (native == -1001 || (native == CL_SUCCESS && count == 0))
         return fail_without_platforms(instance);

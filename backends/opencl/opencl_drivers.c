@@ -83,6 +83,7 @@ static int32_t open_library(const drivers_t *drivers, const char *from, const ch
     if (gantry__library_is_cut(name)) return fail_cut(drivers, from, name);
     int binding;
     GANTRY__TRY(find_binding(drivers->host, name, &binding));
+    gantry__host_driver_enter(drivers->host, name);
     *out_library = dlopen(name, RTLD_LAZY | RTLD_LOCAL | binding);
     if (!*out_library) {
         const char *reason = dlerror();

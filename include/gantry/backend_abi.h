@@ -119,6 +119,9 @@ typedef struct gantry_host_t {
      * instance is open. */
     int32_t (*tuning)(void *self, const gantry_device_info_t *device, const char *what,
                       gantry_tuning_t *out_tuning);
+    /** optional. open says whose code it runs next: a driver's file, or a platform. If that code
+     * ends the process, the next process names it. */
+    void (*driver_enter)(void *self, const char *driver);
 } gantry_host_t;
 
 /* ---- devices ---- */

@@ -64,6 +64,11 @@ static int32_t host_tuning(void *self, const gantry_device_info_t *device, const
     return 1;
 }
 
+static void host_driver_enter(void *self, const char *driver) {
+    const gantry__backend_set_t *set = self;
+    if (set->trial) gantry__quarantine_enter(set->trial, driver);
+}
+
 /* ---- the list ---- */
 
 static void release_item(const gantry__heap_t *heap, gantry__backend_t *item) {
@@ -166,9 +171,11 @@ static int32_t open_drivers(gantry__backend_set_t *set, gantry__backend_t *item,
     gantry__driver_trial_t trial;
     if (has_drivers)
         GANTRY__TRY(gantry__quarantine_begin(&set->quarantine, &set->host, table, path, &trial));
+    set->trial = has_drivers ? &trial : NULL;
     (void)gantry__fail(GANTRY_OK, "the backend gave no reason");
     int32_t code = table->open(&set->host, &item->instance);
     if (code == 0) item->device_count = table->device_count(item->instance);
+    set->trial = NULL;
     if (has_drivers) gantry__quarantine_end(&set->quarantine, &trial);
     return code;
 }
@@ -280,7 +287,8 @@ gantry_status_t gantry__backend_set_init(gantry__backend_set_t *set, const gantr
                                 .set_error = host_set_error,
                                 .reallocate = host_reallocate,
                                 .option = host_option,
-                                .tuning = host_tuning};
+                                .tuning = host_tuning,
+                                .driver_enter = host_driver_enter};
     GANTRY__TRY(gantry__tuning_store_init(&set->tuning, heap, log, settings));
     gantry_status_t status = gantry__quarantine_init(&set->quarantine, heap, log, settings);
     if (status == GANTRY_OK) status = backend_set_open_all(set, path, only);

@@ -34,6 +34,7 @@ typedef struct gantry__backend_set_t {
     gantry__settings_t *settings;
     gantry__tuning_store_t tuning; /* read when a backend first needs a record */
     gantry__quarantine_t quarantine;
+    const gantry__driver_trial_t *trial; /* while a backend is opened, else NULL */
     gantry_host_t host;
     gantry__backend_t *items;
     size_t count, capacity;

@@ -2,7 +2,8 @@
 /* Files of a backend in the folder "drivers", beside the compiled kernels:
  *
  *   opencl.<number>.try       a note: the version of the drivers that a process opens now. The
- *                             process locks the file before it has this name, and removes it.
+ *                             process locks the file before it has this name, and removes it. The
+ *                             name of the driver whose code runs follows.
  *   opencl.crashed            the version, the number of crashes in a row, and how the last one
  *                             ended: a line each
  *
@@ -28,7 +29,8 @@
 
 #define MOST_CRASHES 2
 #define VERSION_DIGITS 32
-#define WHY_BYTES 128
+#define WHY_BYTES 384
+#define DRIVER_BYTES 256
 #define FILES_BYTES 2048
 #define NOTE_END ".try"
 #define NEW_END ".new" /* a note that is not locked yet */
@@ -153,21 +155,32 @@ static bool ends_with(const char *name, const char *end) {
     return length >= of_end && strcmp(name + length - of_end, end) == 0;
 }
 
-/* Removes a note that no process holds. True if it is of this version. */
-static bool take_note(const char *path, const char *version) {
-    char text[VERSION_DIGITS] = "";
+/* Removes a note that no process holds. True if it is of this version; then with the driver. */
+static bool take_note(const char *path, const char *version, char driver[DRIVER_BYTES]) {
+    char text[VERSION_DIGITS + DRIVER_BYTES];
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0) return false;
     /* another process that finds the same note removes it first, or does not */
     bool is_taken = flock(file, LOCK_EX | LOCK_NB) == 0 && unlink(path) == 0;
-    bool is_same = is_taken && read(file, text, sizeof text) == (ssize_t)sizeof text &&
-                   memcmp(text, version, sizeof text) == 0;
+    ssize_t size = is_taken ? read(file, text, sizeof text - 1) : 0;
     (void)close(file);
-    return is_same;
+    if (size < VERSION_DIGITS || memcmp(text, version, VERSION_DIGITS) != 0) return false;
+    text[size] = '\0';
+    (void)snprintf(driver, DRIVER_BYTES, "%s", text + VERSION_DIGITS);
+    driver[strcspn(driver, "\n")] = '\0';
+    return true;
+}
+
+void gantry__quarantine_enter(const gantry__driver_trial_t *trial, const char *driver) {
+    char text[DRIVER_BYTES];
+    if (trial->lock < 0) return;
+    (void)snprintf(text, sizeof text, "%s\n", driver);
+    (void)!pwrite(trial->lock, text, strlen(text), VERSION_DIGITS);
 }
 
 static gantry_status_t count_notes(const gantry__quarantine_t *quarantine, const char *backend,
-                                   const char *version, uint32_t *out_count) {
+                                   const char *version, uint32_t *out_count,
+                                   char driver[DRIVER_BYTES]) {
     gantry__directory_names_t names;
     *out_count = 0;
     gantry_status_t status = gantry__directory_list(quarantine->heap, quarantine->folder, &names);
@@ -181,7 +194,7 @@ static gantry_status_t count_notes(const gantry__quarantine_t *quarantine, const
             (!is_note && !ends_with(name, NEW_END)))
             continue;
         (void)snprintf(path, sizeof path, "%.1000s/%.255s", quarantine->folder, name);
-        *out_count += take_note(path, version) && is_note;
+        *out_count += take_note(path, version, driver) && is_note;
     }
     gantry__directory_names_deinit(&names);
     return GANTRY_OK;
@@ -217,13 +230,14 @@ static void try_drivers_in_child(const gantry__quarantine_t *quarantine,
                                  char why[WHY_BYTES]) {
     const gantry__child_call_t call = {
         .heap = quarantine->heap, .alias = table->name, .module = module, .cache = ""};
-    char end[WHY_BYTES];
+    char end[WHY_BYTES / 4], before[WHY_BYTES];
     gantry__log(
         quarantine->log, GANTRY_LEVEL_WARNING,
-        "The last process that opened the drivers of backend %s did not survive it: a process of its own tries them first",
-        table->name);
+        "The last process that opened the drivers of backend %s did not survive it (%s): a process of its own tries them first",
+        table->name, why);
     if (gantry__probe_child_run(&call, end, sizeof end) != GANTRY__CHILD_CRASHED) return;
-    (void)snprintf(why, WHY_BYTES, "%s", end);
+    (void)snprintf(before, sizeof before, "%s", why);
+    (void)snprintf(why, WHY_BYTES, "%s; %.280s", end, before);
     write_record(trial->record, version, ++trial->crashes, why);
 }
 
@@ -240,14 +254,15 @@ static gantry_status_t quarantine_begin(const gantry__quarantine_t *quarantine,
                                         const gantry_backend_t *table, const char *module,
                                         const driver_version_t *version,
                                         gantry__driver_trial_t *trial) {
-    char why[WHY_BYTES] = "";
+    char why[WHY_BYTES] = "", driver[DRIVER_BYTES] = "";
     uint32_t found;
     (void)snprintf(trial->record, sizeof trial->record, "%.1000s/%s.crashed", quarantine->folder,
                    table->name);
-    GANTRY__TRY(count_notes(quarantine, table->name, version->text, &found));
+    GANTRY__TRY(count_notes(quarantine, table->name, version->text, &found, driver));
     trial->crashes = read_record(quarantine, trial->record, version->text, why);
     if (found > 0) { /* several are of processes that started at the same time: one crash */
-        (void)snprintf(why, sizeof why, "the process that opened them ended");
+        (void)snprintf(why, sizeof why,
+                       *driver ? "the code of %s ran last" : "nothing is known of it", driver);
         write_record(trial->record, version->text, ++trial->crashes, why);
     }
     if (trial->crashes == 1)

@@ -47,6 +47,8 @@ void gantry__quarantine_deinit(gantry__quarantine_t *quarantine);
 gantry_status_t gantry__quarantine_begin(const gantry__quarantine_t *quarantine,
                                          const gantry_host_t *host, const gantry_backend_t *table,
                                          const char *module, gantry__driver_trial_t *out_trial);
+/* Keeps in the note whose code the backend runs next. */
+void gantry__quarantine_enter(const gantry__driver_trial_t *trial, const char *driver);
 /* Keeps the thread's message. */
 void gantry__quarantine_end(const gantry__quarantine_t *quarantine,
                             const gantry__driver_trial_t *trial);

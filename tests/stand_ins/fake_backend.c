@@ -24,9 +24,11 @@
 /* ---- drivers that crash ---- */
 
 #ifdef GANTRY_FAKE_CRASHES
-static void crash(void) {
+static void crash(const gantry_host_t *host) {
     const char *how = getenv("FAKE_CRASH");
     const struct timespec pause = {0, 400000000}, hang = {60, 0};
+    if (how) host->driver_enter(host->self, "/opt/a/longer/name");
+    if (how) host->driver_enter(host->self, "libcrash.so");
     if (how && strcmp(how, "abort") == 0) abort();
     if (how && strcmp(how, "wait") == 0) (void)nanosleep(&pause, NULL);
     if (how && strcmp(how, "hang") == 0) (void)nanosleep(&hang, NULL);
@@ -44,7 +46,7 @@ static uint64_t driver_files(const gantry_host_t *host, char *text, uint64_t cap
 static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_t **out_instance) {
     fake_call_t call;
 #ifdef GANTRY_FAKE_CRASHES
-    crash();
+    crash(host);
 #endif
     gantry__fake_begin(&call, FAKE_SLOT_open);
     call.host = host;

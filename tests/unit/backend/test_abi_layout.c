@@ -28,7 +28,7 @@ SLOT(gantry_tuning_t, values, 8);
 SLOT(gantry_tuning_t, measured, 16);
 SLOT(gantry_tuning_t, file, 24);
 
-SIZE(gantry_host_t, 56);
+SIZE(gantry_host_t, 64);
 SLOT(gantry_host_t, struct_size, 0);
 SLOT(gantry_host_t, abi_version, 4);
 SLOT(gantry_host_t, self, 8);
@@ -37,6 +37,7 @@ SLOT(gantry_host_t, set_error, 24);
 SLOT(gantry_host_t, reallocate, 32);
 SLOT(gantry_host_t, option, 40);
 SLOT(gantry_host_t, tuning, 48);
+SLOT(gantry_host_t, driver_enter, 56);
 
 SIZE(gantry_device_info_t, 176);
 SLOT(gantry_device_info_t, struct_size, 0);
