@@ -141,6 +141,15 @@ static void lists_have_one_name_a_line(void **state) {
     assert_string_equal(output, "0\nMatMul\n");
 }
 
+static void devices_name_the_driver_that_is_lost(void **state) {
+    (void)state;
+    expect_run(0, "mkdir icd && echo /none/libx.so >icd/x.icd");
+    expect_run(0, "OCL_ICD_VENDORS=$PWD/icd $BIN/gantry devices 2>/dev/null");
+    expect_in_output("/CPU:0     ");
+    if (!strstr(output, "opencl ")) SKIP_BECAUSE("no OpenCL backend here");
+    expect_in_output("/icd/x.icd names /none/libx.so, which cannot be opened");
+}
+
 static void ops_tell_all_of_one_op(void **state) {
     (void)state;
     expect_run(0, "GANTRY_BACKENDS=cpu $BIN/gantry ops MatMul");
@@ -271,6 +280,7 @@ int main(void) {
         cmocka_unit_test(output_that_cannot_be_written_is_a_failure),
         cmocka_unit_test(colours_are_for_terminals),
         cmocka_unit_test(lists_have_one_name_a_line),
+        cmocka_unit_test(devices_name_the_driver_that_is_lost),
         cmocka_unit_test(ops_tell_all_of_one_op),
         cmocka_unit_test(manual_page_has_every_command_and_no_warning),
         cmocka_unit_test(bash_completes_commands_options_and_values),
