@@ -72,6 +72,7 @@ static void names_are_a_fixed_list(void **state) {
                                         "cuda_nvrtc",
                                         "cuda_wait",
                                         "device_probe",
+                                        "driver_quarantine",
                                         "opencl_clblast_parameters",
                                         "opencl_library",
                                         "opencl_matmul",
