@@ -57,7 +57,9 @@ static void print_device(gantry_runtime_t *runtime, const gantry_physical_device
                  *shown.name ? shown.name : "-", gantry_tool_style(stdout, GANTRY_STYLE_PLAIN),
                  shown.details.hardware_name,
                  gantry_tool_size_text(shown.details.total_bytes, size));
-    (void)printf("%s%s\n", *now ? ", " : "", now);
+    /* a device that computes in host memory has the machine's figures */
+    const bool is_host = shown.telemetry.total_bytes / 8 * 7 > shown.details.total_bytes;
+    (void)printf("%s%s\n", !*now ? "" : is_host ? "; machine: " : ", ", now);
     print_names(&shown);
     if (shown.part_count > 1)
         (void)printf("%-10s in %zu parts, to %s\n", "", shown.part_count,
