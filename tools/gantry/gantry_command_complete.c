@@ -248,7 +248,9 @@ static void print_fish_command(const gantry_command_t *command) {
         (void)printf("complete -c gantry -n '__fish_seen_subcommand_from %s' -l %s -d '",
                      command->name, option->name);
         print_quoted(option->text, "\\");
-        (void)fputs(option->value_name ? "' -r" : "'", stdout);
+        /* -x: the value is no file */
+        const bool is_file = option->offer == GANTRY_OFFER_FILES;
+        (void)fputs(!option->value_name ? "'" : is_file ? "' -r" : "' -x", stdout);
         if (option->value_name) print_fish_values(option->offer, option->choices);
         (void)fputc('\n', stdout);
     }

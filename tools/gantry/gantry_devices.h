@@ -15,7 +15,7 @@ enum {
 };
 typedef struct gantry_device_telemetry_t {
     uint32_t struct_size, known, utilization_percent, power_milliwatts;
-    uint64_t used_bytes, free_bytes;
+    uint64_t total_bytes, used_bytes, free_bytes;
     int32_t temperature_celsius;
 } gantry_device_telemetry_t;
 #define gantry_get_device_telemetry(runtime, device, out) ((void)(out), GANTRY_UNIMPLEMENTED)

@@ -57,7 +57,9 @@ static void print_device(gantry_runtime_t *runtime, const gantry_physical_device
                  *shown.name ? shown.name : "-", gantry_tool_style(stdout, GANTRY_STYLE_PLAIN),
                  shown.details.hardware_name,
                  gantry_tool_size_text(shown.details.total_bytes, size));
-    (void)printf("%s%s\n", *now ? ", " : "", now);
+    /* a device that computes in host memory has the machine's figures */
+    const bool is_host = shown.telemetry.total_bytes / 8 * 7 > shown.details.total_bytes;
+    (void)printf("%s%s\n", !*now ? "" : is_host ? "; machine: " : ", ", now);
     print_names(&shown);
     if (shown.part_count > 1)
         (void)printf("%-10s in %zu parts, to %s\n", "", shown.part_count,
@@ -67,7 +69,21 @@ static void print_device(gantry_runtime_t *runtime, const gantry_physical_device
     print_reason("error: ", shown.error);
 }
 
+/* A backend that is usable may lack a driver: the parts of its text about libraries say so. */
+static void print_missing_drivers(const gantry_backend_status_t *status) {
+    const char *const lost = "which cannot be opened";
+    for (const char *part = status->libraries; part && *part;) {
+        const char *end = strstr(part, "; ");
+        const size_t length = end ? (size_t)(end - part) : strlen(part);
+        const char *found = strstr(part, lost);
+        if (found && found < part + length)
+            (void)printf("%-10s %.*s\n", status->name, (int)length, part);
+        part = end ? end + 2 : NULL;
+    }
+}
+
 static void print_missing_backend(const gantry_backend_status_t *status) {
+    print_missing_drivers(status);
     if (status->state == GANTRY_BACKEND_USABLE && !*status->reason) return;
     (void)printf("%-10s %s%s%s  %s\n", status->name,
                  gantry_tool_style(stdout, GANTRY_STYLE_WARNING), devices_state_name(status->state),

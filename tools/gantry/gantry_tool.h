@@ -73,7 +73,7 @@ char *gantry_tool_exact_size_text(uint64_t bytes, char out[2 * GANTRY_TOOL_TEXT_
 /* "250 us", "3.4 ms", "12.0 s", "5 m 03 s", "2 h 10 m", "3 d 04 h". Returns out. */
 char *gantry_tool_duration_text(double seconds, char out[GANTRY_TOOL_TEXT_BYTES]);
 /* Reads "4096", "4K", "4KiB" (1024), "4kB" (1000), and the same with M, G, T; fractions as in
- * "1.5GiB" and blanks before the unit are taken. */
+ * "1.5GiB" and a blank before the unit are taken. */
 bool gantry_tool_parse_size(const char *text, uint64_t *out_bytes);
 /* Reads "90" and "90s" (seconds), "250ms", "10m", "2h", "1d", and sums such as "1h30m". */
 bool gantry_tool_parse_duration(const char *text, double *out_seconds);

@@ -54,7 +54,11 @@ static const char *read_digits(const char *text, double *out) {
     char *end;
     if (!isdigit((unsigned char)*text)) return NULL;
     size_t length = strspn(text, "0123456789");
-    if (text[length] == '.') length += 1 + strspn(text + length + 1, "0123456789");
+    if (text[length] == '.') {
+        const size_t fraction = strspn(text + length + 1, "0123456789");
+        if (fraction == 0) return NULL;
+        length += 1 + fraction;
+    }
     char digits[GANTRY_TOOL_TEXT_BYTES];
     if (length >= sizeof digits) return NULL;
     (void)snprintf(digits, sizeof digits, "%.*s", (int)length, text);
@@ -84,7 +88,7 @@ bool gantry_tool_parse_size(const char *text, uint64_t *out_bytes) {
     double number;
     const char *unit = read_digits(text, &number);
     if (!unit) return false;
-    unit += strspn(unit, " ");
+    if (*unit == ' ' && unit[1]) ++unit;
     const double bytes = number * unit_bytes(unit);
     if (unit_bytes(unit) == 0 || bytes >= 9.2e18) return false;
     *out_bytes = (uint64_t)bytes;

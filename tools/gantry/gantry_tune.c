@@ -6,10 +6,12 @@
 
 #include "gantry_tune.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "gantry_tool.h"
 
@@ -76,6 +78,12 @@ void tune_save(tune_t *tune, const char *what, const char *values) {
         printf("  %s  %s%s\n", what, values, tune->is_dry ? "  (not kept: --dry-run)" : "");
     }
     (void)fflush(stdout);
+    if (!tune->json) return;
+    gantry_json_object(tune->json, NULL);
+    gantry_json_text(tune->json, "device", tune->details.alias);
+    gantry_json_text(tune->json, "what", what);
+    gantry_json_text(tune->json, "values", values);
+    gantry_json_end(tune->json);
 }
 
 /* ---- options ---- */
@@ -84,6 +92,7 @@ typedef struct options_t {
     const char *device, *what;
     double seconds;
     bool is_dry, lists, resets;
+    gantry_json_t *json; /* NULL: text */
 } options_t;
 
 /* ---- devices, and the tunable parts of each ---- */
@@ -151,7 +160,10 @@ static size_t list_tasks(gantry_runtime_t *runtime, const options_t *options,
 static int tune_all(gantry_runtime_t *runtime, const options_t *options,
                     const gantry_physical_device_t *device) {
     task_t tasks[MOST_TASKS];
-    tune_t tune = {.runtime = runtime, .only = options->what, .is_dry = options->is_dry};
+    tune_t tune = {.runtime = runtime,
+                   .only = options->what,
+                   .is_dry = options->is_dry,
+                   .json = options->json};
     const size_t count = list_tasks(runtime, options, device, tasks);
     const uint64_t end = tune_now_ns() + (uint64_t)(options->seconds * 1e9);
     const char *path = NULL;
@@ -197,8 +209,19 @@ static bool print_record(void *user, const gantry_tuning_record_t *record) {
     const char *what = listing->options->what;
     if (listing->name[0] != '\0' && strcmp(listing->name, record->device) != 0) return true;
     if (what && strncmp(record->what, what, strlen(what)) != 0) return true;
-    printf("%s  (%s)\n  %s  %s\n", record->device, record->measured, record->what, record->values);
     ++listing->count;
+    gantry_json_t *json = listing->options->json;
+    if (!json) {
+        printf("%s  (%s)\n  %s  %s\n", record->device, record->measured, record->what,
+               record->values);
+        return true;
+    }
+    gantry_json_object(json, NULL);
+    gantry_json_text(json, "machine", record->device);
+    gantry_json_text(json, "measured", record->measured);
+    gantry_json_text(json, "what", record->what);
+    gantry_json_text(json, "values", record->values);
+    gantry_json_end(json);
     return true;
 }
 
@@ -237,6 +260,25 @@ static int run(gantry_runtime_t *runtime, const options_t *options) {
     }
     return options->lists || options->resets ? list_or_reset(runtime, options, device)
                                              : tune_all(runtime, options, device);
+}
+
+/* Records go to standard output as JSON, and the lines for people to standard error meanwhile. */
+static int run_as_json(gantry_runtime_t *runtime, options_t *options) {
+    (void)fflush(stdout);
+    FILE *file = fdopen(dup(STDOUT_FILENO), "w");
+    gantry_json_t json;
+    if (!file || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        return gantry_tool_fail("standard output cannot be used: %s", strerror(errno));
+    gantry_json_init(&json, file);
+    gantry_json_object(&json, NULL);
+    gantry_json_array(&json, "records");
+    options->json = &json;
+    const int code = run(runtime, options);
+    gantry_json_end(&json);
+    gantry_json_bool(&json, "interrupted", code == INTERRUPTED);
+    gantry_json_end(&json);
+    if (fclose(file) == 0) return code;
+    return gantry_tool_fail("standard output cannot be written: %s", strerror(errno));
 }
 
 /* Writes the backend's own name ("opencl:0") of the user's device. The runtime for this has the
@@ -280,7 +322,8 @@ static int tune_run(const gantry_command_values_t *values) {
     struct sigaction action = {.sa_handler = on_interrupt};
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
-    int code = run(runtime, &options);
+    const int code = gantry_command_has(values, "json") ? run_as_json(runtime, &options)
+                                                        : run(runtime, &options);
     gantry_runtime_release(runtime);
     return code;
 }
@@ -299,6 +342,8 @@ const gantry_command_t gantry_command_tune = {
                 {"dry-run", NULL, "prints the records and keeps none"},
                 {"list", NULL, "lists the kept records, of every machine, and measures nothing"},
                 {"reset", NULL, "removes the kept records, and measures nothing"},
+                {"json", NULL,
+                 "prints the records as one JSON object; other lines go to standard error"},
                 GANTRY_OPTION_VERBOSE},
     .exit_codes = {{1, "a measurement failed, or a record could not be kept"},
                    {INTERRUPTED, "interrupted; the records found until then are kept"}},

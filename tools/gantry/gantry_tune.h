@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gantry_tool.h"
+
 /* A winner has to be this much faster than the default. */
 #define TUNE_LEAST_GAIN 1.02
 
@@ -27,6 +29,7 @@ typedef struct tune_t {
     uint64_t deadline_ns; /* of the current part */
     size_t found, failed; /* records kept (in a dry run: shown), and reported failures */
     char last[64];        /* the last record found: a better value of it is not counted again */
+    gantry_json_t *json;  /* the open list of records; NULL: text alone */
 } tune_t;
 
 extern volatile sig_atomic_t tune_interrupted;
