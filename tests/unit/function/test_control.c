@@ -164,7 +164,7 @@ static void loop_runs_until_its_condition_is_false(void **state) {
 
 /* ---- rows that a loop writes ---- */
 
-enum { ROWS = 40, COLUMNS = 64 };
+enum { ROWS = 40, COLUMNS = 64, BYTES = ROWS * COLUMNS * 4 };
 
 static void has_rows(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                      const gantry_tensor_t **outputs, void *user) {
@@ -200,7 +200,7 @@ static void expect_rows(const gantry_tensor_t *got, float factor, float otherwis
         assert_true(values[i] == factor * (float)(i / COLUMNS) + otherwise);
 }
 
-/* In place: the first step copies, and the others take no memory for 40 rows. */
+/* In place: beside the first value there is one other, which the first step copies. */
 static void loops_write_rows_in_place(void **state) {
     (void)state;
     const gantry_input_spec_t input = SPEC_F32(ROWS, COLUMNS);
@@ -208,6 +208,7 @@ static void loops_write_rows_in_place(void **state) {
         runtime_fixture_t f;
         runtime_fixture_open(&f, 1);
         gantry_memory_info_t info = {.struct_size = sizeof info};
+        uint64_t taken = 0;
         gantry_function_t *function = trace(&f, c, filling, NULL, &input, 1, 2);
         gantry_scope_t *scope = runtime_fixture_scope(&f, c->device);
         for (int round = 0; round < 2; ++round) {
@@ -215,13 +216,17 @@ static void loops_write_rows_in_place(void **state) {
                                                        gantry_scalar_f32(scope, -7)),
                                   *got[2];
             assert_int_equal(gantry_reset_memory_stats(f.runtime, c->device), GANTRY_OK);
+            assert_int_equal(gantry_get_memory_info(f.runtime, c->device, &info), GANTRY_OK);
+            taken = info.current_bytes;
             function_fixture_call(scope, function, &given, 1, got, 2);
             assert_int_equal(gantry_get_memory_info(f.runtime, c->device, &info), GANTRY_OK);
+            taken = info.peak_bytes - taken;
             expect_rows(got[0], 1, 0);
             expect_rows(got[1], 0, 7);
             expect_rows(given, 0, -7);
         }
-        if (!c->is_eager && c->device[0] == 'C') assert_in_range(info.allocation_count, 1, 8);
+        /* the fake GPU has no such kernel: the CPU runs the loop */
+        if (!c->is_eager && c->device[0] == 'C') assert_in_range(taken, 2 * BYTES, 3 * BYTES - 1);
         expect_ended_well(scope);
         gantry_function_release(function);
         runtime_fixture_close(&f);

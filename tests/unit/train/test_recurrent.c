@@ -543,7 +543,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(another_batch_size_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(states_need_one_batch_size_and_one_device, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(failed_allocations_are_errors, set_up, tear_down),
+        cmocka_unit_test_setup(failed_allocations_are_errors, runtime_fixture_set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
