@@ -179,9 +179,10 @@ typedef struct gantry_recurrent_options_t {
      * predictions, until gantry_layer_reset_states. All batches have one size:
      * gantry_model_options_t.batch_size. Not for several devices or processes. */
     bool stateful;
-    /** Whether each step has ops of its own in the trace, at most 3600 steps. Else a loop runs the
-     * steps: the time to trace does not grow with their number, and the gradient computes values of
-     * steps again, rather than keep them. GANTRY_DEFAULT: up to 32 steps. */
+    /** GANTRY_ON: each step has ops of its own in the trace, at most 3600 steps. GANTRY_OFF: a loop
+     * runs the steps; the time to trace does not grow with their number, and the gradient computes
+     * the values of a step again, in place of keeping them. GANTRY_DEFAULT: a loop for more than
+     * 256 steps. */
     gantry_choice_t unroll;
 } gantry_recurrent_options_t;
 

@@ -12,7 +12,7 @@ enum {
     GANTRY__RNN_MOST_STEPS = GANTRY__RNN_MOST_PARTS * GANTRY__RNN_MOST_PARTS,
     GANTRY__RNN_MOST_GATES = 4,
     GANTRY__RNN_MOST_STATES = 2,  /* h, and c of an LSTM */
-    GANTRY__RNN_UNROLLED = 32,    /* longer sequences run as loops */
+    GANTRY__RNN_UNROLLED = 256,   /* longer sequences run as loops */
     GANTRY__RNN_MOST_SEGMENT = 16 /* steps of a loop's body */
 };
 

@@ -363,7 +363,7 @@ static size_t begin_back(gantry_scope_t *scope, const form_t *f, const back_t *b
         values[b->kept + s] = outputs[n + s];
         if (f->injects) values[b->injected + s] = or_zeros(scope, dy[n + s], outputs[n + s]);
     }
-    values[b->dx] = gantry_zeros_like(scope, o->x);
+    values[b->dx] = o->x; /* each row is overwritten, so that zeros would only take memory */
     for (size_t i = 0; i < o->places.weights; ++i)
         values[b->weights + i] = gantry_zeros_like(scope, *o->places.at[i]);
     if (f->kind->returns_sequences) values[b->dy] = or_zeros(scope, dy[2 * n], outputs[2 * n]);
