@@ -189,10 +189,11 @@ typedef struct gantry_recurrent_options_t {
 /** SimpleRNN: [batch, steps, n] to [batch, units], or with return_sequences [batch, steps, units]:
  * h = activation(x kernel + bias + h recurrent_kernel).
  *
- * A second input is the first state, [batch, units]; without it the state begins as zeros. A step that the mask of the input leaves out keeps the state, and
- * its output is the one before. As in Keras 3, a layer with a first state reads no mask. Dropout
- * draws one mask of the input, and one of the state, for all steps of a call; an LSTM or GRU with
- * recurrent_dropout draws them for each gate. */
+ * A second input is the first state, [batch, units]; without it the state begins as zeros. A step
+ * that the mask of the input leaves out keeps the state, and its output is the one before. As in
+ * Keras 3, a layer with a first state reads no mask. Dropout draws one mask of the input, and one
+ * of the state, for all steps of a call; an LSTM or GRU with recurrent_dropout draws them for each
+ * gate. */
 GANTRY_API gantry_layer_t *gantry_simple_rnn(int64_t units,
                                              const gantry_recurrent_options_t *options);
 /** LSTM: shapes as of SimpleRNN. A first state is two further inputs, h and c. Gates stand in

@@ -26,8 +26,8 @@ static bool is_untouched(const gantry__schedule_t *schedule, const gantry_variab
     return true;
 }
 
-/* Whether input k of the kernel's act is a value of the variable that ends there. assign UINT32_MAX:
- * an argument. */
+/* Whether input k of the kernel's act is a value of the variable that ends there; assign
+ * UINT32_MAX: an argument. */
 static bool is_own_value(const gantry__schedule_t *schedule, uint32_t call, uint32_t k,
                          const gantry__slot_t *result, uint32_t assign) {
     const gantry__act_t *act = &schedule->acts[call];
