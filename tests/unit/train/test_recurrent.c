@@ -449,6 +449,82 @@ static void kept_states_are_those_of_keras(void **state) {
     }
 }
 
+/* ---- loops in trainings ---- */
+
+/* Trains a loop, and writes the loss of each of two epochs and the weights. */
+static size_t train_loop(const gantry_strategy_t *strategy, double *out) {
+    uint32_t state = 9;
+    size_t at = 0;
+    const gantry_model_options_t options = {
+        .dtype = GANTRY_FLOAT64, .seed = 4, .strategy = strategy};
+    make_stateful_data(true, &state);
+    gantry_dataset_t *batches = make_batches(BATCH);
+    chosen_unroll = GANTRY_OFF;
+    gantry_model_t *model = gantry_sequential(fixture.runtime, &options);
+    (void)gantry_model_add(model, gantry_masking_layer(0, NULL));
+    (void)gantry_model_add(model, gantry_gru(UNITS, NULL));
+    (void)gantry_model_add(model, gantry_dense(1, GANTRY_LINEAR, NULL));
+    must(gantry_model_compile(model,
+                              &(gantry_compile_options_t){.optimizer = gantry_adam(NULL),
+                                                          .loss = GANTRY_MEAN_SQUARED_ERROR}));
+    for (size_t epoch = 0; epoch < 2; ++epoch) {
+        must(gantry_model_fit(model, batches, NULL));
+        must(gantry_model_evaluate(model, batches, out + at++, 1));
+    }
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
+    for (size_t i = 0; i < gantry_model_variable_count(model); ++i) {
+        const gantry_tensor_t *value =
+            gantry_variable_read(scope, gantry_model_variable(model, i, NULL));
+        must(gantry_tensor_read(value, out + at, gantry_tensor_bytes(value)));
+        at += (size_t)gantry_tensor_elements(value);
+    }
+    expect_ended_well(scope);
+    gantry_model_release(model);
+    gantry_dataset_release(batches);
+    return at;
+}
+
+static void loops_train_on_two_devices_as_on_one(void **state) {
+    static const char *const devices[] = {"CPU:0", "CPU:1"};
+    static double one[MOST], two[MOST];
+    (void)state;
+    assert_int_equal(gantry_set_logical_cpu_devices(fixture.runtime, 2), GANTRY_OK);
+    gantry_strategy_t *strategy = gantry_mirrored_strategy(fixture.runtime, devices, 2);
+    const size_t count = train_loop(NULL, one);
+    assert_int_equal(train_loop(strategy, two), count);
+    for (size_t i = 0; i < count; ++i) {
+        if (!(fabs(one[i] - two[i]) <= 1e-10 * (1 + fabs(one[i]))))
+            fail_msg("number %zu is %.15g, on two devices %.15g", i, one[i], two[i]);
+    }
+    assert_true(one[1] < one[0]);
+    gantry_strategy_release(strategy);
+}
+
+/* Where numbers are checked, steps are unrolled. */
+static void numbers_that_are_not_finite_name_their_op(void **state) {
+    uint32_t data = 9;
+    double kernel[FEATURES * 4 * UNITS], loss;
+    (void)state;
+    for (size_t i = 0; i < FEATURES * 4 * UNITS; ++i) kernel[i] = 1.7e308;
+    make_stateful_data(false, &data);
+    gantry_dataset_t *batches = make_batches(BATCH);
+    chosen_unroll = GANTRY_OFF;
+    gantry_model_t *model = make_stateful_model(gantry_lstm(UNITS, NULL), 0);
+    must(gantry_model_compile(model, &(gantry_compile_options_t){.optimizer = gantry_sgd(NULL),
+                                                                 .loss = GANTRY_MEAN_SQUARED_ERROR,
+                                                                 .check_numerics = true}));
+    must(gantry_model_build(model, GANTRY_FLOAT64, GANTRY_SHAPE(STEPS, FEATURES)));
+    must(gantry_model_set_variable(model, 0, kernel, sizeof kernel));
+    const gantry_status_t status = gantry_model_evaluate(model, batches, &loss, 1);
+    assert_int_not_equal(status, GANTRY_OK);
+    if (!strstr(gantry_last_message(), "layer lstm: forward: op MatMul made"))
+        fail_msg("%s", gantry_last_message());
+    gantry_model_release(model);
+    gantry_dataset_release(batches);
+}
+
+/* ---- what is refused ---- */
+
 static void another_batch_size_is_refused(void **state) {
     static const char text[] = "the layer is stateful for batches of 2 rows; the batch has";
     const gantry_recurrent_options_t o = {.stateful = true};
@@ -543,6 +619,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(loops_are_the_unrolled_form, set_up, tear_down),
         cmocka_unit_test_setup_teardown(traces_do_not_grow_with_the_sequence, set_up, tear_down),
         cmocka_unit_test_setup_teardown(kept_states_are_those_of_keras, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(loops_train_on_two_devices_as_on_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(numbers_that_are_not_finite_name_their_op, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(another_batch_size_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(states_need_one_batch_size_and_one_device, set_up,
                                         tear_down),
