@@ -182,7 +182,7 @@ typedef struct gantry_recurrent_options_t {
     /** GANTRY_ON: each step has ops of its own in the trace, at most 3600 steps. GANTRY_OFF: a loop
      * runs the steps; the time to trace does not grow with their number, and the gradient computes
      * the values of a step again, in place of keeping them. GANTRY_DEFAULT: a loop for more than
-     * 256 steps. */
+     * 256 steps, and where their number depends on data. */
     gantry_choice_t unroll;
 } gantry_recurrent_options_t;
 

@@ -116,7 +116,18 @@ static tensor *number_of(gantry_scope_t *scope, int32_t value) {
     return gantry_constant(scope, GANTRY_INT32, GANTRY_SCALAR, &value, sizeof value);
 }
 
-static int64_t segments_of(tensor *x) { return gantry_tensor_shape(x)->dims[0]; }
+/* The number of the segments of x; where it depends on data, an op finds it. */
+static tensor *segments_of(gantry_scope_t *scope, tensor *x) {
+    static const int64_t first = 0, one = 1;
+    const int64_t count = gantry_tensor_shape(x)->dims[0];
+    if (count >= 0) return number_of(scope, (int32_t)count);
+    tensor *sizes = gantry_shape(scope, x, GANTRY_INT32);
+    return gantry_reshape(scope, gantry_slice(scope, sizes, &first, &one), GANTRY_SCALAR);
+}
+
+static tensor *last_segment(gantry_scope_t *scope, tensor *x) {
+    return gantry_sub(scope, segments_of(scope, x), number_of(scope, 1));
+}
 
 /* all, with value in this row. */
 static tensor *put_row(gantry_scope_t *scope, tensor *all, tensor *row, tensor *value) {
@@ -124,18 +135,25 @@ static tensor *put_row(gantry_scope_t *scope, tensor *all, tensor *row, tensor *
                                         gantry_expand_dims(scope, value, 0));
 }
 
-/* Zeros for each segment, of the shape of `like`. */
-static tensor *make_rows(gantry_scope_t *scope, int64_t segments, tensor *like) {
-    const gantry_shape_t *shape = gantry_tensor_shape(like);
-    gantry_shape_t all = {.rank = shape->rank + 1, .dims = {segments}};
-    for (int32_t d = 0; d < shape->rank; ++d) all.dims[d + 1] = shape->dims[d];
-    return gantry_zeros(scope, gantry_tensor_dtype(like), all);
+/* Zeros [segments, steps, batch, units] for x, which is wider. */
+static tensor *make_rows(gantry_scope_t *scope, tensor *x, int64_t steps, int64_t units) {
+    gantry_shape_t shape = *gantry_tensor_shape(x);
+    shape.dims[1] = steps;
+    shape.dims[3] = units;
+    if (shape.dims[0] >= 0) return gantry_zeros(scope, gantry_tensor_dtype(x), shape);
+    return gantry_zeros_like(scope, gantry_slice(scope, x, (int64_t[]){0, 0, 0, 0}, shape.dims));
+}
+
+/* Zeros for a state before each segment: [segments, batch, units]. */
+static tensor *make_kept(gantry_scope_t *scope, tensor *x, int64_t units) {
+    return gantry_reshape(scope, make_rows(scope, x, 1, units),
+                          GANTRY_SHAPE(-1, gantry_tensor_shape(x)->dims[2], units));
 }
 
 /* The segment of x that is number `row` of the run. */
 static tensor *place_of(const recurrence_t *r, tensor *x, tensor *row) {
     if (!r->kind->goes_backwards) return row;
-    return gantry_sub(r->scope, number_of(r->scope, (int32_t)segments_of(x) - 1), row);
+    return gantry_sub(r->scope, last_segment(r->scope, x), row);
 }
 
 static void set_states(recurrence_t *r, const form_t *f, tensor *const *states) {
@@ -164,7 +182,7 @@ static void forward_goes_on(gantry_scope_t *scope, tensor *const *inputs, tensor
                             void *user) {
     const form_t f = form_of(user);
     tensor *x = inputs[1 + 2 * f.states + f.kind->returns_sequences];
-    outputs[0] = gantry_less(scope, inputs[0], number_of(scope, (int32_t)segments_of(x)));
+    outputs[0] = gantry_less(scope, inputs[0], segments_of(scope, x));
 }
 
 static void forward_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
@@ -196,13 +214,9 @@ static void run_forward(gantry_scope_t *scope, tensor *const *inputs, tensor **o
     values[count++] = number_of(scope, 0);
     copy_values(inputs, f.states, values + count);
     count += f.states;
-    for (size_t s = 0; s < f.states; ++s)
-        values[count++] = make_rows(scope, segments_of(o.x), inputs[s]);
-    if (f.kind->returns_sequences) {
-        gantry_shape_t shape = *gantry_tensor_shape(o.x);
-        shape.dims[3] = f.kind->units;
-        values[count++] = gantry_zeros(scope, gantry_tensor_dtype(o.x), shape);
-    }
+    for (size_t s = 0; s < f.states; ++s) values[count++] = make_kept(scope, o.x, f.kind->units);
+    if (f.kind->returns_sequences)
+        values[count++] = make_rows(scope, o.x, gantry_tensor_shape(o.x)->dims[1], f.kind->units);
     const size_t made = count - 1;
     copy_values(inputs + f.states, o.count, values + count);
     if (gantry_scope_status(scope) != GANTRY_OK ||
@@ -357,7 +371,7 @@ static size_t begin_back(gantry_scope_t *scope, const form_t *f, const back_t *b
                          const operands_t *o, tensor *const *inputs, tensor *const *outputs,
                          tensor *const *dy, tensor **values) {
     const size_t n = f->states;
-    values[0] = number_of(scope, (int32_t)segments_of(o->x) - 1);
+    values[0] = last_segment(scope, o->x);
     for (size_t s = 0; s < n; ++s) {
         values[b->states + s] = or_zeros(scope, dy[s], outputs[s]);
         values[b->kept + s] = outputs[n + s];

@@ -234,14 +234,16 @@ static tensor *unroll_into(recurrence_t *r, const gantry__rnn_start_t *start, te
     return join_steps(r->scope, outputs, steps);
 }
 
-static tensor *run_unrolled(recurrence_t *r, const gantry__rnn_start_t *start, size_t steps) {
-    if (steps > GANTRY__RNN_MOST_STEPS) {
-        (void)gantry__train_refuse(r->scope,
-                                   "%zu time steps are unrolled; 1 to %d are accepted, and a loop "
-                                   "runs any number",
-                                   steps, GANTRY__RNN_MOST_STEPS);
+static tensor *run_unrolled(recurrence_t *r, const gantry__rnn_start_t *start, int64_t given) {
+    if (given < 0 || given > GANTRY__RNN_MOST_STEPS) {
+        (void)gantry__train_refuse(
+            r->scope,
+            "%lld time steps of %lld rows are unrolled (-1: not known); 1 to %d are accepted, and a loop takes any number for a known number of rows",
+            (long long)given, (long long)gantry_tensor_shape(r->call->inputs[0])->dims[0],
+            GANTRY__RNN_MOST_STEPS);
         return NULL;
     }
+    const size_t steps = (size_t)given;
     tensor **parts = gantry__train_alloc(3 * steps, sizeof *parts);
     if (!parts) {
         (void)gantry__train_hand_on(r->scope, GANTRY_RESOURCE_EXHAUSTED);
@@ -256,9 +258,10 @@ static tensor *run_unrolled(recurrence_t *r, const gantry__rnn_start_t *start, s
 
 static const int32_t swap[] = {1, 0, 2}; /* [batch, steps, n] and [steps, batch, n] */
 
-/* The size that leaves the fewest steps behind the loop. */
+/* The size that leaves the fewest steps behind the loop. steps -1: their number depends on data. */
 static int64_t segment_size(int64_t steps) {
     int64_t best = GANTRY__RNN_MOST_SEGMENT;
+    if (steps < 0) return 1;
     if (steps <= best) return steps;
     for (int64_t size = best - 1; size > GANTRY__RNN_MOST_SEGMENT / 2; --size) {
         if (steps % size < steps % best) best = size;
@@ -274,8 +277,7 @@ static tensor *slice_steps(gantry_scope_t *s, tensor *x, int64_t first, int64_t 
 static tensor *as_segments(gantry_scope_t *s, tensor *x, int64_t size) {
     if (!x) return NULL;
     const gantry_shape_t *shape = gantry_tensor_shape(x);
-    return gantry_reshape(
-        s, x, GANTRY_SHAPE(shape->dims[0] / size, size, shape->dims[1], shape->dims[2]));
+    return gantry_reshape(s, x, GANTRY_SHAPE(-1, size, shape->dims[1], shape->dims[2]));
 }
 
 /* The steps that are no whole segment come last: y, their outputs behind it, [steps, batch, n]. */
@@ -291,12 +293,13 @@ static tensor *run_rest(recurrence_t *r, tensor *y, tensor *x, tensor *mask) {
 static tensor *run_segments(recurrence_t *r, tensor *x, tensor *mask) {
     gantry_scope_t *s = r->scope;
     const int64_t steps = gantry_tensor_shape(x)->dims[0], size = segment_size(steps),
-                  rest = steps % size, looped = steps - rest,
+                  rest = steps < 0 ? 0 : steps % size, looped = steps - rest,
                   first = r->kind->goes_backwards ? rest : 0,
                   rest_at = r->kind->goes_backwards ? 0 : looped;
     tensor *y = gantry__rnn_loop(r, as_segments(s, slice_steps(s, x, first, looped), size),
                                  as_segments(s, slice_steps(s, mask, first, looped), size));
-    if (y) y = gantry_reshape(s, y, GANTRY_SHAPE(looped, -1, r->kind->units));
+    if (y)
+        y = gantry_reshape(s, y, GANTRY_SHAPE(-1, gantry_tensor_shape(x)->dims[1], r->kind->units));
     if (rest > 0 && gantry_scope_status(s) == GANTRY_OK)
         y = run_rest(r, y, slice_steps(s, x, rest_at, rest), slice_steps(s, mask, rest_at, rest));
     return y;
@@ -316,7 +319,7 @@ static tensor *run_looped(recurrence_t *r, const gantry__rnn_start_t *start) {
 /* Numbers are checked op by op, so that the op is named which made one that is not finite. */
 static bool is_loop(const recurrence_t *r, const gantry_shape_t *shape) {
     if (shape->dims[0] < 0 || r->kind->unroll == GANTRY_ON) return false;
-    if (shape->dims[1] > GANTRY__RNN_MOST_STEPS) return true;
+    if (shape->dims[1] < 0 || shape->dims[1] > GANTRY__RNN_MOST_STEPS) return true;
     if (gantry__layer_checks_numerics(r->call)) return false;
     return r->kind->unroll == GANTRY_OFF || shape->dims[1] > GANTRY__RNN_UNROLLED;
 }
@@ -326,8 +329,7 @@ bool gantry__rnn_run(const gantry_layer_call_t *call, const gantry__recurrent_t 
                      tensor *out[1 + GANTRY__RNN_MOST_STATES]) {
     const gantry_shape_t *shape = gantry_tensor_shape(call->inputs[0]);
     recurrence_t r = {.kind = k, .call = call, .scope = call->scope, .weights = weights};
-    out[0] = is_loop(&r, shape) ? run_looped(&r, start)
-                                : run_unrolled(&r, start, (size_t)shape->dims[1]);
+    out[0] = is_loop(&r, shape) ? run_looped(&r, start) : run_unrolled(&r, start, shape->dims[1]);
     if (gantry_scope_status(call->scope) == GANTRY_OK) keep_states(&r, start);
     out[1] = r.h;
     out[2] = r.c;
