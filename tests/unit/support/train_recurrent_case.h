@@ -30,7 +30,6 @@ static inline const gantry_recurrent_options_t *with_unroll(
 #define gantry_gru(units, ...) gantry_gru(units, with_unroll(__VA_ARGS__))
 
 #include "train_layer_case.h"
-#include "train_fixture.h"
 
 enum { MOST = 1024, SOURCES = 16, BATCH = 2, STEPS = 4, FEATURES = 3, UNITS = 2, LONG = 50 };
 

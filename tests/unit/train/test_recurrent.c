@@ -5,6 +5,8 @@
 
 #include "train_recurrent_case.h"
 
+#include "train_fixture.h"
+
 /* ---- loops ---- */
 
 static void short_loops_are_those_of_keras(void **state) {

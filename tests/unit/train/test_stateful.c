@@ -5,6 +5,8 @@
 
 #include "train_recurrent_case.h"
 
+#include "train_fixture.h"
+
 static void expect_message(gantry_status_t got, gantry_status_t wanted, const char *text) {
     if (got != wanted || !strstr(gantry_last_message(), text))
         fail_msg("status %d: %s", (int)got, gantry_last_message());
