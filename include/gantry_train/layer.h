@@ -175,16 +175,25 @@ typedef struct gantry_recurrent_options_t {
     bool return_state;
     double dropout;           /**< In training, the rate for the input's elements; [0, 1). */
     double recurrent_dropout; /**< In training, the rate for the state in its product; [0, 1). */
+    /** The last state of a batch is the first one of the next batch, in training, tests and
+     * predictions, until gantry_layer_reset_states. All batches have one size:
+     * gantry_model_options_t.batch_size. Not for several devices or processes. */
+    bool stateful;
+    /** GANTRY_ON: each step has ops of its own in the trace, at most 3600 steps. GANTRY_OFF: a loop
+     * runs the steps; the time to trace does not grow with their number, and the gradient computes
+     * the values of a step again, in place of keeping them. GANTRY_DEFAULT: a loop for more than
+     * 256 steps, and where their number depends on data. */
+    gantry_choice_t unroll;
 } gantry_recurrent_options_t;
 
 /** SimpleRNN: [batch, steps, n] to [batch, units], or with return_sequences [batch, steps, units]:
  * h = activation(x kernel + bias + h recurrent_kernel).
  *
- * Recurrent layers take 1 to 3600 steps. A second input is the first state, [batch, units]; without
- * it the state begins as zeros. A step that the mask of the input leaves out keeps the state, and
- * its output is the one before. As in Keras 3, a layer with a first state reads no mask. Dropout
- * draws one mask of the input, and one of the state, for all steps of a call; an LSTM or GRU with
- * recurrent_dropout draws them for each gate. */
+ * A second input is the first state, [batch, units]; without it the state begins as zeros. A step
+ * that the mask of the input leaves out keeps the state, and its output is the one before. As in
+ * Keras 3, a layer with a first state reads no mask. Dropout draws one mask of the input, and one
+ * of the state, for all steps of a call; an LSTM or GRU with recurrent_dropout draws them for each
+ * gate. */
 GANTRY_API gantry_layer_t *gantry_simple_rnn(int64_t units,
                                              const gantry_recurrent_options_t *options);
 /** LSTM: shapes as of SimpleRNN. A first state is two further inputs, h and c. Gates stand in
@@ -287,6 +296,9 @@ GANTRY_API gantry_status_t gantry_layer_add_weight(gantry_layer_t *layer, const 
                                                    gantry_shape_t shape,
                                                    const gantry_initializer_t *initializer,
                                                    bool trainable);
+/** Sets the kept states of a stateful layer to zeros, as Keras's reset_state. The states of other
+ * layers, and of layers whose model is not built, need no reset: nothing is done. */
+GANTRY_API gantry_status_t gantry_layer_reset_states(gantry_layer_t *layer);
 /** Releases a layer that no model took over; NULL does no harm. */
 GANTRY_API void gantry_layer_release(gantry_layer_t *layer);
 /** Its name; the layer owns it. "" for NULL. */

@@ -43,6 +43,9 @@ typedef struct gantry_model_options_t {
      * keras.utils.set_random_seed(seed). 0: fixed numbers. */
     int64_t seed;
     const gantry_strategy_t *strategy; /**< Several devices; NULL: one. It outlives the model. */
+    /** The rows of each batch, as Keras's batch_shape: stateful recurrent layers need it. 0: any
+     * number. A sequential model that its first batch builds takes that batch's. */
+    int64_t batch_size;
 } gantry_model_options_t;
 
 /* ---- replicas of unlike speed ---- */
@@ -87,6 +90,8 @@ GANTRY_API gantry_status_t gantry_model_set_output(gantry_model_t *model, int32_
  * model for its inputs (sample is ignored). gantry_model_fit does it by itself, from its data. */
 GANTRY_API gantry_status_t gantry_model_build(gantry_model_t *model, gantry_dtype_t dtype,
                                               gantry_shape_t sample);
+/** Sets the kept states of all stateful layers to zeros. */
+GANTRY_API gantry_status_t gantry_model_reset_states(gantry_model_t *model);
 /** Releases a model; NULL does no harm. */
 GANTRY_API void gantry_model_release(gantry_model_t *model);
 

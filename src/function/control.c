@@ -259,15 +259,24 @@ static GANTRY__COLD gantry_status_t observe_block(gantry_scope_t *scope,
                    .effect = gantry__node_effect(&graph->nodes[graph->node_count - 1])});
 }
 
+/* Outputs may be written over the inputs, which observers still see. */
+static GANTRY__COLD gantry_status_t record_observed(gantry_scope_t *scope,
+                                                    const gantry__block_call_t *call) {
+    const gantry_tensor_t *inputs[GANTRY_MAX_FUNCTION_VALUES];
+    gantry__block_call_t observed = *call;
+    if (call->input_count > 0) memcpy(inputs, call->inputs, call->input_count * sizeof *inputs);
+    observed.inputs = inputs;
+    GANTRY__TRY(gantry__block_record(scope, call));
+    return observe_block(scope, &observed);
+}
+
 static gantry_status_t block_do(gantry_scope_t *scope, const gantry__block_call_t *call,
                                 gantry_dtype_t selector) {
     GANTRY__TRY(check_lists(call));
     if (selector != GANTRY_DTYPE_NONE) GANTRY__TRY(check_selector(scope, call, selector));
     GANTRY__TRY(control_check_inputs(scope, call));
-    if (scope->trace) {
-        GANTRY__TRY(gantry__block_record(scope, call));
-        return scope->observer ? observe_block(scope, call) : GANTRY_OK;
-    }
+    if (scope->trace)
+        return scope->observer ? record_observed(scope, call) : gantry__block_record(scope, call);
     return call->selector ? control_run_branch(scope, call) : control_run_loop(scope, call);
 }
 

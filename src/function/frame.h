@@ -13,6 +13,13 @@
 
 typedef struct gantry__replay_t gantry__replay_t;
 
+/* The variables of a loop, which its body may overwrite: the loop's own references. */
+typedef struct gantry__loop_values_t {
+    gantry_tensor_t **values; /* NULL where the body took one */
+    const uint32_t *sources;  /* of each argument of the body, its position among them */
+    uint32_t count;           /* positions from here on are no variables of the loop */
+} gantry__loop_values_t;
+
 typedef struct gantry__frame_t {
     struct gantry__frame_t *next; /* in its function's list */
     const gantry__schedule_t *schedule;
@@ -27,9 +34,10 @@ typedef struct gantry__frame_t {
     gantry__mutex_t lock;
     /* the outermost frame's: for what the lanes of a call share, the scope and lists of faults */
     gantry__mutex_t *shared;
-    struct gantry__frame_t ***blocks; /* of each block, of each body */
-    gantry_tensor_t **block_inputs;   /* room for those of one block */
-    gantry__replay_t *replay;         /* graphs of devices: function/frame_replay.c; NULL: none */
+    struct gantry__frame_t ***blocks;  /* of each block, of each body */
+    gantry_tensor_t **block_inputs;    /* room for those of one block */
+    gantry__replay_t *replay;          /* graphs of devices: function/frame_replay.c; NULL: none */
+    const gantry__loop_values_t *loop; /* of the body of a loop, while it runs; else NULL */
     bool *overwritten; /* of each overwrite of the schedule: frame_overwrite.c withdrew the value */
     struct gantry__fault_t **faults; /* that kernels of the call may still find */
     size_t fault_count, fault_capacity;
@@ -78,8 +86,8 @@ void gantry__frame_drop_replay(gantry__frame_t *frame);
 gantry_status_t gantry__frame_make_results(gantry__frame_t *frame, const gantry__act_t *act);
 gantry_status_t gantry__frame_wait_for_inputs(gantry__frame_t *frame, const gantry__act_t *act);
 gantry_status_t gantry__frame_compute(gantry__frame_t *frame, const gantry__act_t *act);
-/* Makes an output in the memory of the variable's value that the act's kernel overwrites, if it
- * can. The variable has no value until the end, after the kernel or a failure. */
+/* Makes an output in the memory of the value that the act's kernel overwrites, if it can. A
+ * variable has no value until the end, after the kernel or a failure. */
 gantry_status_t gantry__frame_overwrite(gantry__frame_t *frame, const gantry__act_t *act,
                                         uint32_t output, bool *out_done);
 gantry_status_t gantry__frame_end_overwrite(gantry__frame_t *frame, const gantry__act_t *act,

@@ -41,9 +41,15 @@ static gantry_status_t run_body(const block_run_t *run, uint32_t body, gantry_te
                             made->graph.input_count, MOST_VALUES);
     for (uint32_t i = 0; i < made->graph.input_count; ++i)
         arguments[i] = run->frame->block_inputs[made->sources[i]];
+    const gantry__loop_values_t loop = {.values = run->frame->block_inputs,
+                                        .sources = made->sources,
+                                        .count = run->act->output_count};
     run->bodies[body]->shared = run->frame->shared;
+    /* a condition leaves the variables as they are, and a branch has none */
+    run->bodies[body]->loop = run->node->kind == GANTRY__NODE_WHILE && body == 1 ? &loop : NULL;
     gantry_status_t status =
         gantry__frame_run(run->bodies[body], run->frame->scope, arguments, results);
+    run->bodies[body]->loop = NULL;
     return status == GANTRY_OK ? GANTRY_OK : gantry__fail_prefix(status, "body %u: ", body);
 }
 

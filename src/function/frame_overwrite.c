@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A kernel of a call that overwrites variables (pass_overwrite.c): the variable has no value from
- * the kernel's results to its end, and readers wait for its update lock.
+ * the kernel's results to its end, and readers wait for its update lock. The body of a loop
+ * overwrites the loop's variables likewise: the loop gives up its reference.
  *
  * The value must be the one that the call read, and no other owner may hold it; else the result
  * gets memory of its own. */
@@ -17,6 +18,26 @@ static gantry_status_t wait_for_others(const gantry__act_t *act, const gantry_te
     return gantry__stream_wait_for(&act->device->streams[GANTRY_STREAM_COMPUTE], points, count);
 }
 
+/* Takes the loop's reference to a variable, unless there are others. */
+static bool take_from_loop(const gantry__loop_values_t *loop, uint32_t argument,
+                           gantry_tensor_t *value) {
+    if (!loop || loop->sources[argument] >= loop->count) return false;
+    gantry_tensor_t **held = &loop->values[loop->sources[argument]];
+    if (*held != value) return false;
+    gantry_tensor_release(value); /* the frame holds another reference */
+    const bool is_alone = gantry__tensor_is_sole(value);
+    *held = is_alone ? NULL : gantry_tensor_retain(value);
+    return is_alone;
+}
+
+static bool try_take(const gantry__frame_t *frame, const gantry__overwrite_t *overwrite,
+                     gantry_tensor_t *value) {
+    if (!overwrite->variable) return take_from_loop(frame->loop, overwrite->argument, value);
+    if (!gantry__variable_try_withdraw(overwrite->variable, value)) return false;
+    frame->overwritten[overwrite->number] = true;
+    return true;
+}
+
 gantry_status_t gantry__frame_overwrite(gantry__frame_t *frame, const gantry__act_t *act,
                                         uint32_t output, bool *out_done) {
     uint32_t i = 0;
@@ -25,8 +46,7 @@ gantry_status_t gantry__frame_overwrite(gantry__frame_t *frame, const gantry__ac
     while (i < act->overwrite_count && act->overwrites[i].output != output) ++i;
     if (i == act->overwrite_count) return GANTRY_OK;
     gantry_tensor_t *old = frame->tensors[act->inputs[act->overwrites[i].input]];
-    if (!gantry__variable_try_withdraw(act->overwrites[i].variable, old)) return GANTRY_OK;
-    frame->overwritten[act->overwrites[i].number] = true;
+    if (!try_take(frame, &act->overwrites[i], old)) return GANTRY_OK;
     *out_done = true;
     GANTRY__TRY(wait_for_others(act, old));
     GANTRY__TRY(gantry__tensor_reuse(old, old->dtype, &old->shape, &tensor));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kernels may overwrite the value of a variable:
+/* Which kernels may overwrite the value of a variable, or, in the body of a loop, of the loop's:
  *
- *     w/read  ->  kernel  ->  w/Assign      the new value takes the memory of the one that was read
+ *     w/read    ->  kernel  ->  w/Assign    the new value takes the memory of the one that was read
+ *     argument  ->  kernel  ->  result
  *
  * The kernel is the last to use what was read, and nothing between the read and the assignment
  * uses the variable. Whether another owner holds the value is known in each call only
@@ -25,21 +26,23 @@ static bool is_untouched(const gantry__schedule_t *schedule, const gantry_variab
     return true;
 }
 
-/* Whether input k of the kernel's act is a value of the variable that ends there. */
+/* Whether input k of the kernel's act is a value of the variable that ends there; assign
+ * UINT32_MAX: an argument. */
 static bool is_own_value(const gantry__schedule_t *schedule, uint32_t call, uint32_t k,
                          const gantry__slot_t *result, uint32_t assign) {
     const gantry__act_t *act = &schedule->acts[call];
     const gantry__slot_t *slot = &schedule->slots[act->inputs[k]];
     const gantry__value_t *value = &schedule->graph->values[slot->value],
                           *made = &schedule->graph->values[result->value];
-    const gantry_variable_t *variable =
-        schedule->graph->nodes[schedule->acts[assign].node].variable;
     if (slot->root != act->inputs[k] || slot->kind != GANTRY__SLOT_TENSOR ||
         slot->last_step != call || slot->made_by == UINT32_MAX || slot->device != act->device ||
         value->dtype != made->dtype || value->bytes != made->bytes || made->bytes == 0 ||
         gantry__schedule_is_read_in_part(schedule, act, k))
         return false;
     const gantry__act_t *read = &schedule->acts[slot->made_by];
+    if (assign == UINT32_MAX) return read->kind == GANTRY__DO_ARGUMENT;
+    const gantry_variable_t *variable =
+        schedule->graph->nodes[schedule->acts[assign].node].variable;
     return read->kind == GANTRY__DO_READ &&
            schedule->graph->nodes[read->node].variable == variable &&
            is_untouched(schedule, variable, slot->made_by + 1, assign);
@@ -49,7 +52,10 @@ static gantry_status_t add_overwrite(gantry__schedule_t *schedule, gantry__act_t
                                      const gantry__overwrite_t *added) {
     gantry__overwrite_t all[MOST_OVERWRITTEN];
     if (act->overwrite_count == MOST_OVERWRITTEN) return GANTRY_OK;
-    for (uint32_t i = 0; i < act->overwrite_count; ++i) all[i] = act->overwrites[i];
+    for (uint32_t i = 0; i < act->overwrite_count; ++i) {
+        all[i] = act->overwrites[i];
+        if (all[i].output == added->output || all[i].input == added->input) return GANTRY_OK;
+    }
     all[act->overwrite_count] = *added;
     all[act->overwrite_count].number = schedule->overwrite_count;
     const gantry__overwrite_t *kept =
@@ -63,16 +69,14 @@ static gantry_status_t add_overwrite(gantry__schedule_t *schedule, gantry__act_t
 
 /* The kernel that makes the assigned value. Only a fused program may write several outputs over
  * inputs. */
-static gantry_status_t visit_assign(gantry__schedule_t *schedule, uint32_t assign) {
-    const gantry__node_t *node = &schedule->graph->nodes[schedule->acts[assign].node];
-    const uint32_t number = schedule->acts[assign].inputs[0];
+static gantry_status_t visit_result(gantry__schedule_t *schedule, uint32_t number, uint32_t assign,
+                                    gantry_variable_t *variable) {
     const gantry__slot_t *slot = &schedule->slots[number];
-    if (node->update || slot->root != number || slot->kind != GANTRY__SLOT_TENSOR ||
-        slot->made_by == UINT32_MAX)
+    if (slot->root != number || slot->kind != GANTRY__SLOT_TENSOR || slot->made_by == UINT32_MAX)
         return GANTRY_OK;
     gantry__act_t *act = &schedule->acts[slot->made_by];
     if (act->kind != GANTRY__DO_CALL) return GANTRY_OK;
-    gantry__overwrite_t found = {.variable = node->variable};
+    gantry__overwrite_t found = {.variable = variable};
     while (act->outputs[found.output] != number) ++found.output;
     const bool is_fused =
         schedule->graph->nodes[act->node].op->id == GANTRY__OP_ID__FusedElementwise;
@@ -80,7 +84,17 @@ static gantry_status_t visit_assign(gantry__schedule_t *schedule, uint32_t assig
     const uint32_t end = gantry__schedule_donor_end(schedule, act);
     while (found.input < end && !is_own_value(schedule, slot->made_by, found.input, slot, assign))
         ++found.input;
-    return found.input < end ? add_overwrite(schedule, act, &found) : GANTRY_OK;
+    if (found.input >= end) return GANTRY_OK;
+    if (!variable)
+        found.argument = schedule->acts[schedule->slots[act->inputs[found.input]].made_by].call;
+    return add_overwrite(schedule, act, &found);
+}
+
+static gantry_status_t visit_assign(gantry__schedule_t *schedule, uint32_t assign) {
+    const gantry__act_t *act = &schedule->acts[assign];
+    const gantry__node_t *node = &schedule->graph->nodes[act->node];
+    return node->update ? GANTRY_OK
+                        : visit_result(schedule, act->inputs[0], assign, node->variable);
 }
 
 gantry_status_t gantry__pass_overwrite(gantry__schedule_t *schedule) {
@@ -88,5 +102,7 @@ gantry_status_t gantry__pass_overwrite(gantry__schedule_t *schedule) {
     for (uint32_t i = 0; i < schedule->act_count; ++i) {
         if (schedule->acts[i].kind == GANTRY__DO_ASSIGN) GANTRY__TRY(visit_assign(schedule, i));
     }
+    for (uint32_t i = 0; i < schedule->graph->output_count; ++i)
+        GANTRY__TRY(visit_result(schedule, schedule->outputs[i], UINT32_MAX, NULL));
     return GANTRY_OK;
 }

@@ -61,11 +61,12 @@ typedef struct gantry__lane_wait_t {
 } gantry__lane_wait_t;
 
 /* A kernel's output may take the memory of a variable's value that it reads, and is assigned to
- * that variable next. */
+ * that variable next; or that of an argument, and is a result. */
 typedef struct gantry__overwrite_t {
-    uint32_t input, output; /* of the act */
-    uint32_t number;        /* among those of the schedule */
-    gantry_variable_t *variable;
+    uint32_t input, output;      /* of the act */
+    uint32_t number;             /* among those of the schedule */
+    gantry_variable_t *variable; /* NULL: an argument */
+    uint32_t argument;           /* its position */
 } gantry__overwrite_t;
 
 typedef struct gantry__act_t {
@@ -155,7 +156,7 @@ gantry_status_t gantry__schedule_spread(gantry__schedule_t *schedule, int32_t th
 /* Moves copies in the list of acts, right behind the act that makes their source:
  * function/pass_copies.c. */
 gantry_status_t gantry__pass_early_copies(gantry__schedule_t *schedule);
-/* Finds the acts that may overwrite variables: function/pass_overwrite.c. */
+/* Finds the acts that may overwrite variables and arguments: function/pass_overwrite.c. */
 gantry_status_t gantry__pass_overwrite(gantry__schedule_t *schedule);
 /* The first of the act's inputs over which its kernel may not write output 0. */
 uint32_t gantry__schedule_donor_end(const gantry__schedule_t *schedule, const gantry__act_t *act);

@@ -38,6 +38,7 @@ gantry_layer_t *gantry_layer_create(const gantry_layer_kind_t *kind, void *user,
 void gantry_layer_release(gantry_layer_t *layer) {
     if (!layer) return;
     if (layer->kind.release) layer->kind.release(layer->user);
+    gantry__layer_release_states(layer);
     for (size_t i = 0; i < layer->weight_count; ++i) gantry__train_free(layer->weights[i].name);
     gantry__train_free(layer->weights);
     gantry__train_free(layer->name);

@@ -38,6 +38,8 @@ static gantry_status_t both_build(gantry_layer_t *layer, const gantry_shape_t *i
         gantry__rnn_check_inputs(layer->kind.name, &b->forward, inputs, input_count, 2));
     GANTRY__TRAIN_TRY(gantry__rnn_add_weights(layer, &b->forward, inputs[0].dims[2], "forward/"));
     const size_t each = layer->weight_count;
+    gantry__rnn_add_states(layer, &b->forward);
+    gantry__rnn_add_states(layer, &b->backward);
     GANTRY__TRAIN_TRY(gantry__rnn_add_weights(layer, &b->backward, inputs[0].dims[2], "backward/"));
     count_seeds(layer, each, &b->forward);
     return GANTRY_OK;
@@ -68,9 +70,11 @@ static tensor *both_call(const gantry_layer_call_t *call, void *user) {
     const size_t each = call->weight_count / 2, states = gantry__rnn_states(&b->forward);
     tensor *const *first = call->input_count > 1 ? call->inputs + 1 : NULL;
     tensor *one[1 + GANTRY__RNN_MOST_STATES], *other[1 + GANTRY__RNN_MOST_STATES];
-    if (!gantry__rnn_run(call, &b->forward, call->weights, first, one) ||
-        !gantry__rnn_run(call, &b->backward, call->weights + each, first ? first + states : NULL,
-                         other))
+    const gantry__rnn_start_t start = {.states = first},
+                              other_start = {.states = first ? first + states : NULL,
+                                             .first_kept = states};
+    if (!gantry__rnn_run(call, &b->forward, call->weights, &start, one) ||
+        !gantry__rnn_run(call, &b->backward, call->weights + each, &other_start, other))
         return NULL;
     for (size_t i = 0; b->forward.returns_state && i < states; ++i) {
         call->more_outputs[i] = one[1 + i];

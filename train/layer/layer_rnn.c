@@ -70,27 +70,40 @@ gantry_status_t gantry__rnn_check_inputs(const char *kind, const recurrent_t *k,
             "layer %s has %zu inputs; 1, or %zu with the first states, are accepted", kind,
             input_count, 1 + states);
     GANTRY__TRAIN_TRY(gantry__layer_check_rank(kind, inputs, 1, 3, 3));
-    if (inputs[0].dims[1] <= 0 || inputs[0].dims[1] > GANTRY__RNN_MOST_STEPS)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "layer %s: the input has %lld time steps; 1 to %d are accepted",
-                                  kind, (long long)inputs[0].dims[1], GANTRY__RNN_MOST_STEPS);
+    if (inputs[0].dims[1] <= 0)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "layer %s: the input has %lld time steps; 1 and more are accepted", kind,
+            (long long)inputs[0].dims[1]);
+    if (k->unroll == GANTRY_ON && inputs[0].dims[1] > GANTRY__RNN_MOST_STEPS)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "layer %s: the input has %lld time steps; 1 to %d are accepted if they are unrolled",
+            kind, (long long)inputs[0].dims[1], GANTRY__RNN_MOST_STEPS);
     for (size_t i = 1; i < input_count; ++i)
         GANTRY__TRAIN_TRY(check_state(kind, k, &inputs[i], i - 1));
     return GANTRY_OK;
+}
+
+void gantry__rnn_add_states(gantry_layer_t *layer, const recurrent_t *k) {
+    if (!k->is_stateful) return;
+    layer->state_count += gantry__rnn_states(k);
+    layer->state_width = k->units;
 }
 
 static gantry_status_t rnn_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                  size_t input_count, void *user) {
     const char *kind = layer->kind.name;
     GANTRY__TRAIN_TRY(gantry__rnn_check_inputs(kind, user, inputs, input_count, 1));
+    gantry__rnn_add_states(layer, user);
     return gantry__rnn_add_weights(layer, user, inputs[0].dims[2], "");
 }
 
 static tensor *rnn_call(const gantry_layer_call_t *call, void *user) {
     const recurrent_t *k = user;
     tensor *out[1 + GANTRY__RNN_MOST_STATES];
-    tensor *const *states = call->input_count > 1 ? call->inputs + 1 : NULL;
-    if (!gantry__rnn_run(call, k, call->weights, states, out)) return NULL;
+    const gantry__rnn_start_t start = {.states = call->input_count > 1 ? call->inputs + 1 : NULL};
+    if (!gantry__rnn_run(call, k, call->weights, &start, out)) return NULL;
     *call->mask = k->returns_sequences ? call->masks[0] : NULL;
     for (size_t i = 0; k->returns_state && i < gantry__rnn_states(k); ++i)
         call->more_outputs[i] = out[1 + i];
@@ -117,6 +130,15 @@ static bool take_rate(const char *kind, const char *what, double rate, double *o
     return false;
 }
 
+static bool take_unroll(const char *kind, gantry_choice_t unroll) {
+    if ((unsigned)unroll <= GANTRY_ON) return true;
+    (void)gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "layer %s: unroll is %d; GANTRY_DEFAULT, GANTRY_OFF and GANTRY_ON are accepted", kind,
+        (int)unroll);
+    return false;
+}
+
 static bool take_options(const char *kind, const gantry_recurrent_options_t *options,
                          recurrent_t *k, const char **out_name) {
     gantry_recurrent_options_t o;
@@ -130,7 +152,10 @@ static bool take_options(const char *kind, const gantry_recurrent_options_t *opt
     k->goes_backwards = o.go_backwards;
     k->forgets_little = o.no_unit_forget_bias;
     k->resets_before = k->gates == 3 && o.reset_before;
-    return take_rate(kind, "dropout", o.dropout, &k->dropout) &&
+    k->is_stateful = o.stateful;
+    k->unroll = o.unroll;
+    for (unsigned char i = 0; i < GANTRY__LOOP_FORMS; ++i) k->forms[i] = i;
+    return take_unroll(kind, o.unroll) && take_rate(kind, "dropout", o.dropout, &k->dropout) &&
            take_rate(kind, "recurrent_dropout", o.recurrent_dropout, &k->recurrent_dropout) &&
            take_activation(kind, o.activation, GANTRY_TANH, &k->activation) &&
            take_activation(kind, o.recurrent_activation, GANTRY_SIGMOID, &k->gate_activation) &&

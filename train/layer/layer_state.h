@@ -30,7 +30,18 @@ struct gantry_layer_t {
     bool takes_indices;    /* numbers below the first dimension of its first weight */
     uint8_t seeds_after;   /* that Keras chooses for the layer after its initialisers' */
     bool ends_masks;       /* layers that are applied later do not get its inputs' masks */
+    size_t state_count;    /* kept from batch to batch, [batch, state_width] each */
+    int64_t state_width;
+    gantry_variable_t **states; /* NULL until its model is built: train/model/states.c */
+    gantry_runtime_t *runtime;  /* of the states; NULL until they are made */
 };
+
+/* The states that the layer of a call keeps; NULL: none, or its model is being built. */
+gantry_variable_t *const *gantry__layer_states(const gantry_layer_call_t *call);
+/* Whether a model runs the layer, which checks the numbers of each op. */
+bool gantry__layer_checks_numerics(const gantry_layer_call_t *call);
+/* Releases the states. */
+void gantry__layer_release_states(gantry_layer_t *layer);
 
 /* For constructors of layers: a layer whose user is `bytes` of zeroed memory, which is freed with
  * it. NULL after a failure. */

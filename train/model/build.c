@@ -123,7 +123,7 @@ static gantry_status_t build_alone(gantry_model_t *model, gantry_dtype_t dtype,
     }
     GANTRY__TRAIN_TRY(find_shapes(model));
     GANTRY__TRAIN_TRY(make_variables(model));
-    return GANTRY_OK;
+    return gantry__model_make_states(model);
 }
 
 static gantry_status_t model_build(gantry_model_t *model, gantry_dtype_t dtype,
@@ -157,6 +157,7 @@ gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_arra
                                   "dimension is the batch: gantry_dataset_batch",
                                   model->name);
     for (int32_t d = 0; d < sample.rank; ++d) sample.dims[d] = batch[0].shape.dims[d + 1];
+    if (model->is_sequential && model->batch_size == 0) model->batch_size = batch[0].shape.dims[0];
     return gantry_model_build(model, batch[0].dtype, sample);
 }
 

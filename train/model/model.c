@@ -62,6 +62,12 @@ static gantry_status_t take_options(gantry_model_t *model, const gantry_model_op
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "the model's type is %s; float32 and float64 are accepted",
                                   gantry_dtype_name(model->dtype));
+    if (o.batch_size < 0)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "the model's batch_size is %lld; a positive number, or 0 for any, is accepted",
+            (long long)o.batch_size);
+    model->batch_size = o.batch_size;
     model->seed = o.seed;
     model->name = gantry__train_strdup(o.name                 ? o.name
                                        : model->is_sequential ? "sequential"

@@ -48,6 +48,7 @@ struct gantry_model_t {
     char *name;
     gantry_dtype_t dtype;
     int64_t seed;
+    int64_t batch_size; /* of all batches; 0: any */
     bool is_sequential, is_built, is_compiled, runs_eagerly;
     gantry_status_t status; /* the first error of putting it together, with its text */
     char *message;
@@ -117,6 +118,9 @@ gantry_scope_t *gantry__model_scope(const gantry_model_t *model, gantry_scope_t 
 /* Builds a model for the first `count` components of a batch, unless it is built. */
 gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_array_t *batch,
                                         size_t count);
+
+/* Makes the states that layers keep from batch to batch. */
+gantry_status_t gantry__model_make_states(gantry_model_t *model);
 
 /* Makes the optimizer's variables beside the model's; again, it does nothing. */
 gantry_status_t gantry__model_build_optimizer(gantry_model_t *model);

@@ -6,7 +6,7 @@
 const gantry_tensor_t *gantry_stop_gradient(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     if (gantry_scope_status(scope) != GANTRY_OK) return NULL;
     gantry_scope_t *inner = gantry_scope_begin_unobserved(scope);
-    if (!inner) return NULL;
+    if (!inner) return gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED), NULL;
     const gantry_tensor_t *kept = gantry_scope_keep(inner, gantry_identity(inner, tensor));
     (void)gantry_scope_end(inner);
     return kept;

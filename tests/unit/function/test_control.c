@@ -162,6 +162,77 @@ static void loop_runs_until_its_condition_is_false(void **state) {
     }
 }
 
+/* ---- rows that a loop writes ---- */
+
+enum { ROWS = 40, COLUMNS = 64, BYTES = ROWS * COLUMNS * 4 };
+
+static void has_rows(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_less(scope, inputs[0], gantry_scalar_i32(scope, ROWS));
+}
+
+/* Row i becomes i in each column. */
+static void put_row(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                    const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *row = gantry_reshape(scope, inputs[0], GANTRY_SHAPE(1, 1));
+    const gantry_tensor_t *value = gantry_cast(scope, row, GANTRY_FLOAT32);
+    (void)user;
+    outputs[0] = gantry_add(scope, inputs[0], gantry_scalar_i32(scope, 1));
+    outputs[1] = gantry_tensor_scatter_update(
+        scope, inputs[1], row, gantry_broadcast_to(scope, value, GANTRY_SHAPE(1, COLUMNS)));
+}
+
+/* The value with which the loop begins is a result, too. */
+static void filling(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                    const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *first = gantry_neg(scope, inputs[0]),
+                          *values[] = {gantry_scalar_i32(scope, 0), first}, *got[2];
+    if (gantry_while(scope, has_rows, put_row, user, values, 2, NULL, got) != GANTRY_OK) return;
+    outputs[0] = got[1];
+    outputs[1] = first;
+}
+
+static void expect_rows(const gantry_tensor_t *got, float factor, float otherwise) {
+    static float values[ROWS * COLUMNS];
+    assert_int_equal(gantry_tensor_read(got, values, sizeof values), GANTRY_OK);
+    for (size_t i = 0; i < ROWS * COLUMNS; ++i)
+        assert_true(values[i] == factor * (float)(i / COLUMNS) + otherwise);
+}
+
+/* In place: beside the first value there is one other, which the first step copies. */
+static void loops_write_rows_in_place(void **state) {
+    (void)state;
+    const gantry_input_spec_t input = SPEC_F32(ROWS, COLUMNS);
+    EACH_CASE(c) {
+        runtime_fixture_t f;
+        runtime_fixture_open(&f, 1);
+        gantry_memory_info_t info = {.struct_size = sizeof info};
+        uint64_t taken = 0;
+        gantry_function_t *function = trace(&f, c, filling, NULL, &input, 1, 2);
+        gantry_scope_t *scope = runtime_fixture_scope(&f, c->device);
+        for (int round = 0; round < 2; ++round) {
+            const gantry_tensor_t *given = gantry_fill(scope, GANTRY_SHAPE(ROWS, COLUMNS),
+                                                       gantry_scalar_f32(scope, -7)),
+                                  *got[2];
+            assert_int_equal(gantry_reset_memory_stats(f.runtime, c->device), GANTRY_OK);
+            assert_int_equal(gantry_get_memory_info(f.runtime, c->device, &info), GANTRY_OK);
+            taken = info.current_bytes;
+            function_fixture_call(scope, function, &given, 1, got, 2);
+            assert_int_equal(gantry_get_memory_info(f.runtime, c->device, &info), GANTRY_OK);
+            taken = info.peak_bytes - taken;
+            expect_rows(got[0], 1, 0);
+            expect_rows(got[1], 0, 7);
+            expect_rows(given, 0, -7);
+        }
+        /* the fake GPU has no such kernel: the CPU runs the loop */
+        if (!c->is_eager && c->device[0] == 'C') assert_in_range(taken, 2 * BYTES, 3 * BYTES - 1);
+        expect_ended_well(scope);
+        gantry_function_release(function);
+        runtime_fixture_close(&f);
+    }
+}
+
 /* ---- one inside the other ---- */
 
 static void is_positive(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
@@ -315,6 +386,7 @@ int main(int argc, char **argv) {
         TEST(predicate_chooses_the_body),
         TEST(index_chooses_the_body),
         TEST(loop_runs_until_its_condition_is_false),
+        TEST(loops_write_rows_in_place),
         TEST(blocks_nest_and_capture_through_levels),
         TEST(loops_that_change_shapes_or_never_end_are_refused),
         TEST(nothing_leaks_when_memory_runs_out),
