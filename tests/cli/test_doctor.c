@@ -17,6 +17,8 @@
     "GANTRY_CUDA_CUBLAS=$CARDS/standin_libcublas.so GANTRY_CUDA_NVML=$CARDS/standin_libnvml.so "
 #define NVRTC "GANTRY_CUDA_NVRTC=$CARDS/standin_libnvrtc.so "
 #define DOCTOR "$BIN/gantry doctor "
+#define TWO_DRIVERS \
+    CUDA NVRTC "GANTRY_BACKENDS=cpu,cuda,opencl OPENCL_LAYERS=$CARDS/standin_opencl.so "
 
 static bool has_opencl, has_cuda;
 
@@ -86,7 +88,8 @@ static void wrong_results_and_crashes_are_told_for_their_device(void **state) {
         SKIP_BECAUSE("this OpenCL loader takes no layers");
     expect_in_output("passed        opencl:0 computes: ");
     expect_in_output("failed        opencl:1 computes: Add gives a wrong result: element ");
-    expect_in_output("remedy: do not use this device: GANTRY_VISIBLE_DEVICES=^opencl:1 ");
+    expect_in_output(
+        "remedy: export GANTRY_VISIBLE_DEVICES=^opencl:1 leaves it out; install its driver again");
     expect_run(1, ROUGH("crash") DOCTOR);
     expect_in_output("passed        opencl:0 computes: ");
     expect_in_output(
@@ -164,7 +167,7 @@ static void cards_and_their_libraries_pass(void **state) {
     expect_in_output("passed        NVML: ");
     expect_in_output("not possible  cuda:0 clocks and power: ");
     expect_in_output("passed        cuda:0 computes: ");
-    expect_in_output("passed        required: 1 CUDA device: 1 compute right");
+    expect_in_output("passed        required: 1 CUDA device: 1 computes right");
     expect_not_in_output("NCCL");
 }
 
@@ -183,6 +186,21 @@ static void faults_of_cards_are_told_with_their_remedies(void **state) {
     expect_in_output("remedy: end the process that uses the card alone");
     expect_run(0, CUDA NVRTC "CUDA_VISIBLE_DEVICES=-1 " DOCTOR);
     expect_in_output("remedy: unset CUDA_VISIBLE_DEVICES, or name a card of nvidia-smi -L");
+}
+
+static void card_of_two_drivers_is_told_once(void **state) {
+    (void)state;
+    if (!has_cuda || access(GANTRY_TEST_MODULES "/cuda/standin_opencl.so", R_OK) != 0)
+        SKIP_BECAUSE("no stand-in for NVIDIA's two drivers here");
+    expect_run(0, TWO_DRIVERS DOCTOR "--require gpu,opencl,cuda");
+    expect_in_output(
+        "passed        one driver for each card: cuda:0 and opencl:0 are one card, which cuda:0 serves");
+    expect_in_output("passed        cuda:0 computes: ");
+    expect_in_output("passed        opencl:0 computes: ");
+    expect_run(0, TWO_DRIVERS "GANTRY_STAND_IN_CUDA='busy=1' " DOCTOR "--require gpu");
+    expect_in_output("failed        cuda:0 computes: ");
+    expect_in_output("remedy: end the process that uses the card alone");
+    expect_in_output("passed        required: 1 GPU: 1 computes right");
 }
 
 /* ---- the machine ---- */
@@ -272,6 +290,7 @@ int main(void) {
         cmocka_unit_test(folders_that_cannot_be_written_are_named),
         cmocka_unit_test(cards_and_their_libraries_pass),
         cmocka_unit_test(faults_of_cards_are_told_with_their_remedies),
+        cmocka_unit_test(card_of_two_drivers_is_told_once),
         cmocka_unit_test(card_without_node_is_told),
         cmocka_unit_test(node_of_another_group_is_told),
         cmocka_unit_test(library_without_icd_file_is_told),

@@ -81,25 +81,21 @@ static bool read_wishes(doctor_wish_t *wish, const char *text) {
     }
 }
 
-static bool passes(const doctor_t *doctor, const gantry_device_details_t *details) {
-    char name[96];
-    (void)snprintf(name, sizeof name, "%.60s computes", details->alias);
-    for (size_t i = 0; i < doctor->count; ++i) {
-        if (strcmp(doctor->checks[i].name, name) == 0)
-            return doctor->checks[i].state == DOCTOR_PASSED;
-    }
-    return false;
+static bool passes(doctor_t *doctor, const char *alias) {
+    const doctor_check_t *check = *alias ? doctor_find_result(doctor, alias) : NULL;
+    return check && check->state == DOCTOR_PASSED;
 }
 
-/* backend NULL: GPUs that programs name /GPU:N. */
-static unsigned count_good(const doctor_t *doctor, const char *backend) {
+/* backend NULL: GPUs that programs name /GPU:N, whichever view serves them. */
+static unsigned count_good(doctor_t *doctor, const char *backend) {
     unsigned count = 0;
     for (size_t i = 0; i < doctor->view_count; ++i) {
         const gantry_device_details_t details = doctor_details(doctor, i);
         bool counts = backend
                           ? strcmp(details.backend, backend) == 0
                           : details.listed && details.visible && strcmp(details.type, "GPU") == 0;
-        count += counts && passes(doctor, &details);
+        count += counts && (passes(doctor, details.alias) ||
+                            (!backend && passes(doctor, details.other_view)));
     }
     return count;
 }

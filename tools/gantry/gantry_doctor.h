@@ -87,6 +87,8 @@ void doctor_check_log(doctor_t *doctor);
 void doctor_check_views(doctor_t *doctor);
 void doctor_check_folders(doctor_t *doctor);
 void doctor_check_kernels(doctor_t *doctor);
+/* The check that says whether a device computes, or NULL. */
+doctor_check_t *doctor_find_result(doctor_t *doctor, const char *alias);
 void doctor_check_wishes(doctor_t *doctor);
 
 /* The hidden command that computes on each device that it is given, in a process of its own, and

@@ -105,6 +105,15 @@ static int stop_worker(worker_t *worker, bool is_late) {
 
 /* ---- what it says ---- */
 
+doctor_check_t *doctor_find_result(doctor_t *doctor, const char *alias) {
+    char name[96];
+    (void)snprintf(name, sizeof name, "%.60s computes", alias);
+    for (size_t i = 0; i < doctor->count; ++i) {
+        if (strcmp(doctor->checks[i].name, name) == 0) return &doctor->checks[i];
+    }
+    return NULL;
+}
+
 static doctor_check_t *add_result(doctor_t *doctor, size_t view, doctor_state_t state,
                                   const char *remedy, const char *text) {
     const gantry_device_details_t details = doctor_details(doctor, view);
@@ -123,6 +132,31 @@ static void tell_arithmetic(doctor_t *doctor, const char *alias, const char *not
     if (faults) (void)doctor_add(doctor, DOCTOR_MACHINE, name, DOCTOR_FAILED, NULL, "%s", faults);
 }
 
+static void tell_failure(doctor_t *doctor, size_t view, const char *why, const char *note) {
+    char remedy[160];
+    const char *known = NULL;
+    /* the card's other view serves it now, and the note says why */
+    if (*note && strstr(why, "Could not satisfy device specification")) why = note;
+    (void)snprintf(remedy, sizeof remedy,
+                   "export GANTRY_VISIBLE_DEVICES=^%.60s leaves it out; install its driver again",
+                   doctor_details(doctor, view).alias);
+    if (!strstr(why, "gives a wrong result")) known = doctor_remedy(why);
+    (void)add_result(doctor, view, DOCTOR_FAILED, known ? known : remedy, why);
+}
+
+static void tell_result(doctor_t *doctor, size_t view, const char *state, const char *why,
+                        const char *note) {
+    char text[256];
+    if (strcmp(state, "passed") != 0) {
+        tell_failure(doctor, view, why, note);
+        return;
+    }
+    (void)snprintf(text, sizeof text, "Add, MatMul and Sum are right on %.150s",
+                   doctor_details(doctor, view).hardware_name);
+    (void)add_result(doctor, view, DOCTOR_PASSED, NULL, text);
+}
+
+/* alias, state, reason, note */
 static void tell_line(doctor_t *doctor, const asked_t *asked, char *line) {
     char *fields[4] = {line, line + strlen(line), line + strlen(line), line + strlen(line)};
     for (size_t i = 1; i < 4; ++i) {
@@ -131,17 +165,7 @@ static void tell_line(doctor_t *doctor, const asked_t *asked, char *line) {
         *tab = '\0';
         fields[i] = tab + 1;
     }
-    const size_t view = asked->views[asked->next];
-    if (strcmp(fields[1], "passed") == 0) {
-        char text[256];
-        (void)snprintf(text, sizeof text, "Add, MatMul and Sum are right on %.150s",
-                       doctor_details(doctor, view).hardware_name);
-        (void)add_result(doctor, view, DOCTOR_PASSED, NULL, text);
-    } else {
-        const char *remedy = doctor_remedy(fields[2]);
-        (void)add_result(doctor, view, DOCTOR_FAILED,
-                         remedy ? remedy : "install the driver of this device again", fields[2]);
-    }
+    tell_result(doctor, asked->views[asked->next], fields[1], fields[2], fields[3]);
     tell_arithmetic(doctor, fields[0], fields[3]);
 }
 
@@ -179,6 +203,17 @@ static bool run_worker(doctor_t *doctor, asked_t *asked) {
     return true;
 }
 
+/* A card that its other view serves is usable. */
+static void spare_served(doctor_t *doctor) {
+    for (size_t i = 0; i < doctor->view_count; ++i) {
+        const gantry_device_details_t details = doctor_details(doctor, i);
+        doctor_check_t *check = doctor_find_result(doctor, details.alias);
+        const doctor_check_t *other =
+            *details.other_view ? doctor_find_result(doctor, details.other_view) : NULL;
+        if (check && other && other->state == DOCTOR_PASSED) check->is_required = false;
+    }
+}
+
 /* A device that a variable hides has no logical device, so nothing computes on it. */
 static bool can_compute(const gantry_device_details_t *details) {
     return !details->listed || details->visible;
@@ -198,4 +233,5 @@ void doctor_check_kernels(doctor_t *doctor) {
                          "no process can be started that computes on it");
     }
     for (size_t i = 0; i < asked.count; ++i) free(asked.aliases[i]);
+    spare_served(doctor);
 }

@@ -81,8 +81,6 @@ static const struct {
      "install the driver again; GANTRY_DEVICE_PROBE=off opens it without a try"},
     {"cannot be built",
      "install the driver again; GANTRY_LOG_LEVEL=debug shows its compiler's log"},
-    {"gives a wrong result",
-     "do not use this device: GANTRY_VISIBLE_DEVICES=^ALIAS leaves it out; install its driver again"},
     {"Tuning file", "gantry tune --reset, then gantry tune"},
     {"is no setting of Gantry", "correct the variable's name, or unset it"},
     {"names the unknown backend", "correct the variable's value"},
