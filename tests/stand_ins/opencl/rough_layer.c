@@ -4,8 +4,8 @@
  *
  * ROUGH     words: "contract" lets the compiler round a * b + c once, whatever a program's pragma
  *           says; "flush" takes denormals as zero; "crash" ends the process when a context is made
- *           for PoCL's second device; "gone": that device was taken away; "idle": kernels do nothing
- *           on that device
+ *           for PoCL's second device; "gone": that device was taken away; "idle": kernels do
+ *           nothing on that device
  * ROUGH_LOG a file that gets a line for each context */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <stdbool.h>
