@@ -97,6 +97,20 @@ static void wrong_results_and_crashes_are_told_for_their_device(void **state) {
     expect_in_output("remedy: `gantry probe opencl:1` shows the driver's own messages");
 }
 
+static void card_that_counts_twice_is_told(void **state) {
+    (void)state;
+    if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
+    if (run("test -e " GANTRY_TEST_MODULES "/opencl/twin_layer.so") != 0)
+        SKIP_BECAUSE("no layer that shows one card twice: it needs CL/cl_layer.h");
+    expect_run(0, TWO
+               "TWIN_0='- - 1024 Acme' TWIN_1='- - 1024 Acme' OPENCL_LAYERS=" GANTRY_TEST_MODULES
+               "/opencl/twin_layer.so " DOCTOR);
+    if (!strstr(output, "Acme 3000")) SKIP_BECAUSE("this OpenCL loader takes no layers");
+    expect_in_output("failed        one driver for each card: opencl:0 (");
+    expect_in_output("seem to be one card, which counts as two");
+    expect_in_output("remedy: export GANTRY_VISIBLE_DEVICES=^opencl:1");
+}
+
 /* ---- backends and settings ---- */
 
 static void folder_without_drivers_is_named(void **state) {
@@ -284,6 +298,7 @@ int main(void) {
         cmocka_unit_test(missing_gpu_fails_and_json_says_so),
         cmocka_unit_test(processor_is_no_gpu_until_it_is_presented),
         cmocka_unit_test(wrong_results_and_crashes_are_told_for_their_device),
+        cmocka_unit_test(card_that_counts_twice_is_told),
         cmocka_unit_test(folder_without_drivers_is_named),
         cmocka_unit_test(backends_that_are_left_out_are_told),
         cmocka_unit_test(module_that_is_missing_is_told),

@@ -27,7 +27,7 @@ static const struct {
     {"KiB are free", "make room in this folder, or export POCL_CACHE_DIR=/another/folder"},
     {"PoCL keeps what it compiles", "export POCL_CACHE_DIR=/a/folder/that/you/may/write"},
     {"can keep what it compiles", "export POCL_CACHE_DIR=/a/folder/that/you/may/write"},
-    {"install binutils", "apt-get install binutils"},
+    {"install binutils", "apt-get install binutils, or add the folder of ld to PATH"},
     {"install libc6-dev", "apt-get install libc6-dev"},
     {"install gcc", "apt-get install gcc"},
     {"ulimit -u", "raise the limit of processes: ulimit -u, or pids.max of the container"},

@@ -64,7 +64,7 @@ static void check_twins(doctor_t *doctor, size_t view, const gantry_device_detai
         if (!is_card(&other) || !may_be_one(details, &other)) continue;
         (void)snprintf(remedy, sizeof remedy, "export GANTRY_VISIBLE_DEVICES=^%.60s", other.alias);
         (void)doctor_add(doctor, DOCTOR_MACHINE, "one driver for each card", DOCTOR_FAILED, remedy,
-                         "%s (%.100s) and %s (%.100s) seem to be one card, which counts as two",
+                         "%s (%.30s) and %s (%.30s) seem to be one card, which counts as two",
                          details->alias, details->platform, other.alias, other.platform);
     }
 }
