@@ -76,6 +76,22 @@ static void processor_is_no_gpu_until_it_is_presented(void **state) {
     expect_in_output("failed        required: 1 GPU: 0 compute right");
 }
 
+/* The states and names of checks; the rest of a line depends on the machine. */
+static void readme_shows_these_checks(void **state) {
+    (void)state;
+    if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
+    if (!getenv("README")) SKIP_BECAUSE("README, the page's file, is not set");
+    expect_run(
+        0,
+        "POCL_DEVICES=pthread GANTRY_TUNING_FILE=$PWD/records " DOCTOR
+        ">seen 2>&1; "
+        "awk '/^\\$ gantry doctor$/ { shown = 1; next } /^```/ { shown = 0 } shown' $README >shown; "
+        "grep -c '^passed .*: ' shown; grep ': ' shown | sed 's/: .*//' | "
+        "while IFS= read -r line; do grep -q -F \"$line\" seen || echo \"not printed: $line\"; done");
+    expect_not_in_output("not printed");
+    assert_true(atoi(output) >= 5);
+}
+
 static void wrong_results_and_crashes_are_told_for_their_device(void **state) {
     (void)state;
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
@@ -120,6 +136,11 @@ static void folder_without_drivers_is_named(void **state) {
     expect_in_output("failed        opencl backend: no OpenCL platform: OCL_ICD_VENDORS is \"");
     expect_in_output("which holds no .icd file");
     expect_in_output("remedy: unset OCL_ICD_VENDORS, or name a folder with .icd files in it");
+    expect_run(
+        0,
+        "mkdir -p bad && : >bad/libOpenCL.so.1 && : >bad/libOpenCL.so && LD_LIBRARY_PATH=$PWD/bad " DOCTOR);
+    expect_in_output("opencl backend: no OpenCL loader: ");
+    expect_in_output("remedy: apt-get install ocl-icd-libopencl1");
     expect_run(1, "OCL_ICD_VENDORS=$PWD/none " DOCTOR "--require opencl");
     expect_in_output("failed        required: 1 OpenCL device: 0 compute right");
 }
@@ -188,7 +209,12 @@ static void cards_and_their_libraries_pass(void **state) {
 static void faults_of_cards_are_told_with_their_remedies(void **state) {
     (void)state;
     if (!has_cuda) SKIP_BECAUSE("no stand-in for NVIDIA's driver here");
-    expect_run(1, CUDA "GANTRY_CUDA_NVRTC=/none " DOCTOR);
+    expect_run(
+        1, CUDA "GANTRY_CUDA_NVRTC=/none GANTRY_CUDA_CUBLAS=/none GANTRY_CUDA_NVML=/none " DOCTOR);
+    expect_in_output("failed        cuBLASLt: cuBLASLt cannot be opened: /none");
+    expect_in_output("remedy: pip install nvidia-cublas-cu12, or apt-get install libcublaslt12");
+    expect_in_output("failed        NVML: NVML cannot be opened: /none");
+    expect_in_output("remedy: apt-get install libnvidia-ml1");
     expect_in_output("failed        NVRTC: ");
     expect_in_output("remedy: pip install nvidia-cuda-nvrtc-cu12, or apt-get install libnvrtc12");
     expect_in_output("failed        cuda:0 computes: ");
@@ -198,6 +224,9 @@ static void faults_of_cards_are_told_with_their_remedies(void **state) {
     expect_run(1, CUDA NVRTC "GANTRY_STAND_IN_CUDA='busy=1' " DOCTOR);
     expect_in_output("failed        cuda:0 computes: ");
     expect_in_output("remedy: end the process that uses the card alone");
+    expect_run(1, CUDA NVRTC "GANTRY_STAND_IN_CUDA='fail=nvrtcCompileProgram:*:6' " DOCTOR);
+    expect_in_output("failed        cuda:0 computes: ");
+    expect_in_output("cannot be built");
     expect_run(0, CUDA NVRTC "CUDA_VISIBLE_DEVICES=-1 " DOCTOR);
     expect_in_output("remedy: unset CUDA_VISIBLE_DEVICES, or name a card of nvidia-smi -L");
 }
@@ -297,6 +326,7 @@ int main(void) {
         cmocka_unit_test(two_gpus_pass),
         cmocka_unit_test(missing_gpu_fails_and_json_says_so),
         cmocka_unit_test(processor_is_no_gpu_until_it_is_presented),
+        cmocka_unit_test(readme_shows_these_checks),
         cmocka_unit_test(wrong_results_and_crashes_are_told_for_their_device),
         cmocka_unit_test(card_that_counts_twice_is_told),
         cmocka_unit_test(folder_without_drivers_is_named),

@@ -155,7 +155,9 @@ static bool is_told(const doctor_t *doctor, const char *line) {
 
 static void tell_line(doctor_t *doctor, const char *line) {
     const bool has_no_devices = strstr(line, "it has no devices") != NULL;
-    (void)doctor_add(doctor, DOCTOR_MACHINE, "log",
+    const bool is_driver = strstr(line, "OpenCL platform") || strstr(line, ".icd names") ||
+                           strstr(line, "no OpenCL driver");
+    (void)doctor_add(doctor, DOCTOR_MACHINE, is_driver ? "OpenCL driver" : "log",
                      has_no_devices ? DOCTOR_NOT_POSSIBLE : DOCTOR_FAILED, doctor_remedy(line),
                      "%s", line);
 }

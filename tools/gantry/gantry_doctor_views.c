@@ -44,8 +44,8 @@ static void check_processor(doctor_t *doctor, const gantry_device_details_t *det
     (void)snprintf(name, sizeof name, "%.60s is a GPU", details->alias);
     (void)doctor_add(doctor, DOCTOR_HIDDEN, name, DOCTOR_NOT_POSSIBLE,
                      "export GANTRY_OPENCL_CPU=gpu, to test programs for GPUs on a processor",
-                     "%.200s is a processor, so only its name opencl:N reaches it",
-                     details->hardware_name);
+                     "%.200s is a processor, so programs reach it only by the name %s",
+                     details->hardware_name, details->alias);
 }
 
 /* ---- one card, two drivers ---- */
