@@ -83,6 +83,18 @@ static bool compute_all(gantry_runtime_t *runtime, const char *alias, gantry_sco
            ran_on(runtime, alias, sums, out, out_bytes);
 }
 
+/* Placement refuses with all devices that exist, and its record says why this one was refused. */
+static void explain_refusal(gantry_runtime_t *runtime, char *out, size_t out_bytes) {
+    gantry_placement_record_t record = {.struct_size = sizeof record};
+    size_t count = 0;
+    if (!strstr(out, "Could not satisfy device specification") ||
+        gantry_get_placements(runtime, 1, &record, &count) != GANTRY_OK || count == 0 ||
+        record.refusal_count == 0)
+        return;
+    (void)snprintf(out, out_bytes, "%s does not run there: %s", record.op,
+                   gantry_refusal_text(record.refusals[0].why));
+}
+
 /* Writes "" or what is wrong. */
 static void compute_on(gantry_runtime_t *runtime, const char *alias, sample_t *sample, char *out,
                        size_t out_bytes) {
@@ -95,6 +107,7 @@ static void compute_on(gantry_runtime_t *runtime, const char *alias, sample_t *s
     bool is_right = compute_all(runtime, alias, scope, sample, out, out_bytes);
     if (!is_right && !*out) (void)snprintf(out, out_bytes, "%s", gantry_scope_message(scope));
     if (!is_right && !*out) (void)snprintf(out, out_bytes, "an op failed without a message");
+    if (!is_right) explain_refusal(runtime, out, out_bytes);
     (void)gantry_scope_end(scope);
 }
 

@@ -136,7 +136,7 @@ static void tell_failure(doctor_t *doctor, size_t view, const char *why, const c
     char remedy[160];
     const char *known = NULL;
     /* the card's other view serves it now, and the note says why */
-    if (*note && strstr(why, "Could not satisfy device specification")) why = note;
+    if (*note && strstr(why, "does not run there: ")) why = note;
     (void)snprintf(remedy, sizeof remedy,
                    "export GANTRY_VISIBLE_DEVICES=^%.60s leaves it out; install its driver again",
                    doctor_details(doctor, view).alias);

@@ -79,6 +79,8 @@ static const struct {
     /* devices */
     {"a process of its own that tried this driver first",
      "install the driver again; GANTRY_DEVICE_PROBE=off opens it without a try"},
+    {"does not run there: no kernel",
+     "mend the compiler of kernels, which a check above names: NVRTC for CUDA"},
     {"cannot be built",
      "install the driver again; GANTRY_LOG_LEVEL=debug shows its compiler's log"},
     {"Tuning file", "gantry tune --reset, then gantry tune"},
