@@ -313,7 +313,7 @@ static void library_without_icd_file_is_told(void **state) {
         0,
         "echo libnvidia-opencl.so.1 >icd/etc/OpenCL/vendors/nvidia.icd && unset OCL_ICD_VENDORS OPENCL_VENDOR_PATH && " MACHINE(
             "icd") DOCTOR);
-    expect_in_output("passed        OpenCL drivers: 1 listed, ");
+    expect_in_output("passed        OpenCL drivers: 1 listed; ");
     expect_run(0, "mkdir -p none && OCL_ICD_VENDORS=$PWD/none " MACHINE("icd") DOCTOR);
     expect_in_output("not possible  OpenCL drivers: OCL_ICD_VENDORS=");
     expect_in_output("remedy: unset OCL_ICD_VENDORS, or add nvidia.icd to it");

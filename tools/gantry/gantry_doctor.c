@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry doctor: says of each device in one sentence why it is usable or not, and what mends it.
+/* gantry doctor: says in one sentence why each device is usable or not, and names the remedy.
  *
  *     machine      PCI bus, device nodes, .icd files, folders: no driver is asked
  *     backends     the library's own reasons and log, with a remedy for each
@@ -105,7 +105,7 @@ static void check_wish(doctor_t *doctor, const char *what, const char *backend, 
     const unsigned good = count_good(doctor, backend);
     (void)snprintf(name, sizeof name, "required: %u %s%s", needed, what, needed == 1 ? "" : "s");
     doctor_add(doctor, DOCTOR_REQUIRED, name, good >= needed ? DOCTOR_PASSED : DOCTOR_FAILED,
-               good >= needed ? NULL : "see the checks above that did not pass", "%u %s right",
+               good >= needed ? NULL : "mend the checks above that did not pass", "%u %s right",
                good, good == 1 ? "computes" : "compute")
         ->is_required = true;
 }
@@ -178,11 +178,11 @@ static int doctor_run(const gantry_command_values_t *values) {
 
 const gantry_command_t gantry_command_doctor = {
     .name = "doctor",
-    .summary = "says why each device is usable or not, and what mends it",
+    .summary = "says why each device is usable or not, and names the remedy",
     .description =
         "Each check has a line: passed, failed, or not possible. Failed: something is there and does "
-        "not work. Not possible: the machine cannot answer, or somebody left the thing out. A second "
-        "line names the remedy, a package of Debian and Ubuntu or a command.\n\n"
+        "not work. Not possible: the machine cannot answer, or a variable leaves the thing out. A "
+        "second line names the remedy: a package of Debian and Ubuntu, or a command.\n\n"
         "The exit code is 1 if a required check does not pass. Required are: the settings, the "
         "kernels of each device that programs see, and what --require names. With --strict, so are "
         "all checks of the named backends, or else of those that serve GPUs.",

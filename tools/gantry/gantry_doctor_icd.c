@@ -145,6 +145,5 @@ void doctor_check_icd(doctor_t *doctor) {
     }
     if (missing == 0 && listed.files > 0)
         (void)doctor_add(doctor, "opencl", "OpenCL drivers", DOCTOR_PASSED, NULL,
-                         "%zu listed, and none that is installed lacks its .icd file",
-                         listed.files);
+                         "%zu listed; every installed driver has its .icd file", listed.files);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reasons of the library and of drivers, and what mends each: a package or a command. */
+/* Reasons of the library and of drivers, each with its remedy: a package or a command. */
 #include <string.h>
 
 #include "gantry_doctor.h"
