@@ -127,6 +127,24 @@ static void card_that_counts_twice_is_told(void **state) {
     expect_in_output("remedy: export GANTRY_VISIBLE_DEVICES=^opencl:1");
 }
 
+static void driver_that_crashes_at_its_opening_is_told(void **state) {
+    (void)state;
+    if (run("test -d " GANTRY_TEST_MODULES "/crashing") != 0)
+        SKIP_BECAUSE("no backend whose driver crashes");
+#define CRASHING                                                                                              \
+    "FAKE_CRASH=abort FAKE_FILES=/none GANTRY_BACKENDS=cpu,crashing GANTRY_BACKEND_PATH=" GANTRY_TEST_MODULES \
+    "/crashing "
+    expect_run(1, CRASHING "GANTRY_KERNEL_CACHE=$PWD/kernels " DOCTOR);
+    expect_in_output("failed        drivers: a process that opened the drivers ended by signal 6");
+    expect_in_output("failed        crashing backend: left out: ");
+    expect_in_output("remedy: install this driver again");
+    expect_in_output("passed        cpu:0 computes: ");
+    expect_run(1, CRASHING "GANTRY_KERNEL_CACHE= " DOCTOR);
+    expect_in_output(
+        "not possible  crashing backend: not opened: a process that opened the drivers");
+    expect_in_output("passed        cpu:0 computes: ");
+}
+
 /* ---- backends and settings ---- */
 
 static void folder_without_drivers_is_named(void **state) {
@@ -330,6 +348,7 @@ int main(void) {
         cmocka_unit_test(readme_shows_these_checks),
         cmocka_unit_test(wrong_results_and_crashes_are_told_for_their_device),
         cmocka_unit_test(card_that_counts_twice_is_told),
+        cmocka_unit_test(driver_that_crashes_at_its_opening_is_told),
         cmocka_unit_test(folder_without_drivers_is_named),
         cmocka_unit_test(backends_that_are_left_out_are_told),
         cmocka_unit_test(module_that_is_missing_is_told),

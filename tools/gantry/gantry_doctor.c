@@ -6,6 +6,7 @@
  *     views        hidden devices, one card behind two drivers
  *     kernels      a process of its own computes on each device
  *     wishes       --require and --strict */
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,11 +38,26 @@ static bool list_views(doctor_t *doctor) {
            GANTRY_OK;
 }
 
+/* Lets a process of its own open the drivers first. After its first crash the library's quarantine
+ * leaves the driver out, unless it is off or has no folder. */
+static void try_drivers(doctor_t *doctor) {
+    char why[64];
+    if (doctor_try_drivers(why, sizeof why)) return;
+    doctor_add(doctor, DOCTOR_MACHINE, "drivers", DOCTOR_FAILED,
+               "install the driver again; GANTRY_BACKENDS=cpu leaves all drivers out",
+               "a process that opened the drivers %s", why)
+        ->is_required = true;
+    doctor->leaves_drivers_out = !doctor_try_drivers(why, sizeof why);
+    /* for this process, and for the one that computes */
+    if (doctor->leaves_drivers_out) (void)setenv("GANTRY_BACKENDS", "cpu", 1);
+}
+
 static bool open_runtime(doctor_t *doctor) {
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                               .log_level = GANTRY_LEVEL_INFO,
                                               .log = keep_line,
                                               .log_user = doctor};
+    try_drivers(doctor);
     if (gantry_runtime_create(&options, &doctor->runtime) == GANTRY_OK &&
         gantry_runtime_initialize(doctor->runtime) == GANTRY_OK && list_views(doctor))
         return true;

@@ -50,6 +50,7 @@ typedef struct doctor_machine_t {
 typedef struct doctor_t {
     doctor_wish_t wish;
     doctor_machine_t machine;
+    bool leaves_drivers_out; /* because no process survives them */
     gantry_runtime_t *runtime;
     const gantry_physical_device_t **views;
     size_t view_count;
@@ -91,7 +92,10 @@ void doctor_check_kernels(doctor_t *doctor);
 doctor_check_t *doctor_find_result(doctor_t *doctor, const char *alias);
 void doctor_check_wishes(doctor_t *doctor);
 
-/* The hidden command that computes on each device that it is given, in a process of its own, and
+/* Whether a process survives that opens the drivers. If not, writes how it ended. */
+bool doctor_try_drivers(char *why, size_t why_bytes);
+
+/* The hidden command that opens the drivers and computes on each device that it is given. It
  * prints a line for each: alias, state, text and note, with tabs between them. */
 #define DOCTOR_COMPUTE "doctor-compute"
 

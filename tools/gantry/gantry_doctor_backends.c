@@ -40,7 +40,10 @@ static bool is_expected(const doctor_t *doctor, const gantry_backend_status_t *s
 static void tell_unusable(doctor_t *doctor, const gantry_backend_status_t *status,
                           const char *name) {
     const bool is_left_out = strstr(status->reason, "the list of wanted backends is") != NULL;
-    if (is_left_out) {
+    if (is_left_out && doctor->leaves_drivers_out) {
+        (void)doctor_add(doctor, status->name, name, DOCTOR_NOT_POSSIBLE, NULL,
+                         "not opened: a process that opened the drivers did not survive");
+    } else if (is_left_out) {
         (void)doctor_add(doctor, status->name, name, DOCTOR_NOT_POSSIBLE,
                          doctor_remedy(status->reason), "%s", status->reason);
     } else if (!is_expected(doctor, status) && strcmp(status->name, "cuda") == 0 &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds and runs kernels on devices: Add, MatMul and Sum of whole numbers. float32 holds each
- * result exactly, in any order of the sums and with inputs rounded to bfloat16, so one wrong bit is
- * a fault.
+/* Opens the drivers, then builds and runs kernels on devices: Add, MatMul and Sum of whole numbers.
+ * float32 holds each result exactly, in any order of the sums and with inputs rounded to bfloat16,
+ * so one wrong bit is a fault.
  *
  * A driver that is broken may end or hang its process, so this runs in a process of its own. */
 #define _XOPEN_SOURCE 700
@@ -144,8 +144,7 @@ static int compute_run(const gantry_command_values_t *values) {
 const gantry_command_t gantry_command_doctor_compute = {
     .name = DOCTOR_COMPUTE,
     .summary = "computes on devices, for `gantry doctor`",
-    .operands = "DEVICE...",
-    .operand_least = 1,
+    .operands = "[DEVICE...]",
     .operand_most = GANTRY_COMMAND_ANY,
     .is_hidden = true,
     .run = compute_run};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Are kernels built and right on each device? A process of its own computes on the devices and
- * prints a line for each. If it ends early or hangs, the device without a line is at fault, and
- * another process computes on the devices behind it. */
+/* Do drivers open, and are kernels built and right on each device? A process of its own computes on
+ * the devices and prints a line for each. If it ends early or hangs, the device without a line is at
+ * fault, and another process computes on the devices behind it. */
 #define _GNU_SOURCE /* environ */
 #include <errno.h>
 #include <fcntl.h>
@@ -169,20 +169,37 @@ static void tell_line(doctor_t *doctor, const asked_t *asked, char *line) {
     tell_arithmetic(doctor, fields[0], fields[3]);
 }
 
-static void tell_end(doctor_t *doctor, const asked_t *asked, int state, bool is_late) {
-    char text[160], remedy[160];
-    (void)snprintf(text, sizeof text, "a process that computed on it ended by signal %d",
-                   WIFSIGNALED(state) ? WTERMSIG(state) : 0);
+/* The predicate of a sentence about the process. */
+static void describe_end(int state, bool is_late, char *out, size_t out_bytes) {
     if (is_late)
-        (void)snprintf(text, sizeof text, "a process that computed on it did not answer for %d s",
-                       MOST_SECONDS);
-    else if (!WIFSIGNALED(state))
-        (void)snprintf(text, sizeof text, "a process that computed on it ended with exit code %d",
-                       WEXITSTATUS(state));
+        (void)snprintf(out, out_bytes, "did not answer for %d s", MOST_SECONDS);
+    else if (WIFSIGNALED(state))
+        (void)snprintf(out, out_bytes, "ended by signal %d", WTERMSIG(state));
+    else
+        (void)snprintf(out, out_bytes, "ended with exit code %d", WEXITSTATUS(state));
+}
+
+static void tell_end(doctor_t *doctor, const asked_t *asked, int state, bool is_late) {
+    char end[64], text[160], remedy[160];
+    describe_end(state, is_late, end, sizeof end);
+    (void)snprintf(text, sizeof text, "a process that computed on it %s", end);
     (void)snprintf(remedy, sizeof remedy,
                    "`gantry probe %.60s` shows the driver's own messages; install the driver again",
                    asked->aliases[asked->next]);
     (void)add_result(doctor, asked->views[asked->next], DOCTOR_FAILED, remedy, text);
+}
+
+bool doctor_try_drivers(char *why, size_t why_bytes) {
+    const asked_t nothing = {.count = 0};
+    worker_t worker;
+    char line[DOCTOR_LINE_BYTES];
+    bool is_late = false;
+    if (!start_worker(&worker, &nothing)) return true; /* not known */
+    while (read_line(&worker, line, sizeof line, &is_late)) {
+    }
+    int state = stop_worker(&worker, is_late);
+    describe_end(state, is_late, why, why_bytes);
+    return !is_late && !WIFSIGNALED(state);
 }
 
 /* Returns false if no process can be started. */
