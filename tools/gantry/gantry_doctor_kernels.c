@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Do drivers open, and are kernels built and right on each device? A process of its own computes on
- * the devices and prints a line for each. If it ends early or hangs, the device without a line is at
- * fault, and another process computes on the devices behind it. */
+ * the devices and prints a line for each. If it ends early or hangs, the device without a line is
+ * at fault, and another process computes on the devices behind it. */
 #define _GNU_SOURCE /* environ */
 #include <errno.h>
 #include <fcntl.h>
