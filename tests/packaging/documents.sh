@@ -72,8 +72,8 @@ awk -v code="$pages/examples/small_backend/small_backend.c" '
     kind { piece = piece $0 "\n" }
     END { print "docs/write_a_backend.md: " count " pieces of small_backend.c"; exit bad || !count }' "$pages/docs/write_a_backend.md" ||
     fail "docs/write_a_backend.md quotes lines that small_backend.c does not have"
-if [ "$opencl" = yes ] && [ -f $icd ]; then
+if [ "$opencl" = yes ] && [ -f $icd ] && [ -x "$prefix/bin/gantry" ]; then
     follow docs/ci.md cpu,opencl $icd
 else
-    echo "SKIP: docs/ci.md: there is no OpenCL backend, or no PoCL ($icd)"
+    echo "SKIP: docs/ci.md: there is no OpenCL backend, no PoCL ($icd), or no command gantry"
 fi

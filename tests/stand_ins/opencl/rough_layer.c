@@ -4,7 +4,8 @@
  *
  * ROUGH     words: "contract" lets the compiler round a * b + c once, whatever a program's pragma
  *           says; "flush" takes denormals as zero; "crash" ends the process when a context is made
- *           for PoCL's second device; "gone": that device was taken away
+ *           for PoCL's second device; "gone": that device was taken away; "idle": kernels do
+ *           nothing on that device
  * ROUGH_LOG a file that gets a line for each context */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <stdbool.h>
@@ -87,23 +88,20 @@ static CL_API_ENTRY cl_context CL_API_CALL layer_clCreateContext(
 
 /* ---- a card that was taken away ---- */
 
-static bool is_gone(cl_command_queue queue) {
+static bool is_second_with(cl_command_queue queue, const char *habit) {
     cl_device_id device = NULL;
-    if (!has_habit("gone")) return false;
+    if (!has_habit(habit)) return false;
     (void)target->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
     return device == second_device();
 }
+
+static bool is_gone(cl_command_queue queue) { return is_second_with(queue, "gone"); }
 
 #define QUEUED(name, parameters, arguments)                                        \
     static CL_API_ENTRY cl_int CL_API_CALL layer_##name parameters {               \
         return is_gone(queue) ? CL_INVALID_COMMAND_QUEUE : target->name arguments; \
     }
 QUEUED(clFlush, (cl_command_queue queue), (queue))
-QUEUED(clEnqueueNDRangeKernel,
-       (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
-        const size_t *global, const size_t *local, cl_uint waits, const cl_event *list,
-        cl_event *event),
-       (queue, kernel, dimensions, offset, global, local, waits, list, event))
 QUEUED(clEnqueueReadBuffer,
        (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
         void *data, cl_uint waits, const cl_event *list, cl_event *event),
@@ -115,6 +113,17 @@ QUEUED(clEnqueueFillBuffer,
 QUEUED(clEnqueueMarkerWithWaitList,
        (cl_command_queue queue, cl_uint waits, const cl_event *list, cl_event *event),
        (queue, waits, list, event))
+
+static CL_API_ENTRY cl_int CL_API_CALL
+layer_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                             const size_t *offset, const size_t *global, const size_t *local,
+                             cl_uint waits, const cl_event *list, cl_event *event) {
+    if (is_gone(queue)) return CL_INVALID_COMMAND_QUEUE;
+    if (is_second_with(queue, "idle"))
+        return target->clEnqueueMarkerWithWaitList(queue, waits, list, event);
+    return target->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, waits,
+                                          list, event);
+}
 
 LAYER("PoCL with bad habits, for Gantry's tests",
       TAKE(clCreateProgramWithSource) TAKE(clBuildProgram) TAKE(clCreateContext) TAKE(clFlush)

@@ -1,0 +1,101 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# ci_steps.sh BUILD_DIR | --root: runs the steps of examples/ci/github.yml, which users copy.
+#
+# With a build: checks that each step is a shell script and that the page docs/ci.md names the file, then runs the step
+# that starts `gantry doctor`, with the programs of the build. The other steps need root or minutes.
+# --root: debootstrap makes a clean root, as the workflow's container is one, with a clone of this tree's last commit as the user's copy of Gantry
+# and the README's program as the user's project; there every step runs. Some fifteen minutes. Environment: CI_MIRROR (by
+# default debootstrap's own), CI_SUITE (by default bookworm, which is the container's Debian 12).
+set -eu
+
+ROOT=$(cd "$(dirname "$0")/../.." && pwd)
+workflow=$ROOT/examples/ci/github.yml
+
+fail() {
+    echo "ci_steps: FAILED: $*"
+    exit 1
+}
+
+# unpack FOLDER: writes the steps' scripts as 1.sh, 2.sh... with their names in names, and the variables as env.sh.
+unpack() {
+    awk -v out="$1" '
+        function indent(line) { match(line, /^ */); return RLENGTH }
+        /^    env:/ { env = 1; next }
+        env && indent($0) <= 4 { env = 0 }
+        env {
+            sub(/ +#.*/, "")
+            split($0, part, /: /)
+            gsub(/ /, "", part[1])
+            print "export " part[1] "=\047" part[2] "\047" >(out "/env.sh")
+        }
+        script && indent($0) <= 8 && $0 != "" { script = 0 }
+        /^      - name: / { name = substr($0, 15) }
+        /^        run: \|$/ { script = 1; ++count; print name >(out "/names"); next }
+        script { print substr($0, 11) >(out "/" count ".sh") }
+        END { exit count < 4 }' "$workflow" || fail "$workflow has fewer than four steps"
+}
+
+# step NUMBER: as GitHub runs it, in this folder.
+step() {
+    printf '\n== step %s: %s\n' "$1" "$(sed -n "$1p" "$steps/names")"
+    sh -c ". '$steps/env.sh' && exec sh -e '$steps/$1.sh'" || fail "step $1 ends with exit code $?"
+}
+
+if [ "${1:-}" = inside ]; then # HOME: the second part, in the root
+    steps=$HOME/steps
+    cd "$HOME/project"
+    for number in 1 2 3 4; do step $number; done
+    exit 0
+fi
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/gantry_ci.XXXXXX")
+if [ "${1:-}" != --root ]; then
+    build=$1 steps=$work/steps
+    trap 'rm -rf "$work"' EXIT
+    grep -q 'examples/ci/github\.yml' "$ROOT/docs/ci.md" || fail "docs/ci.md does not name examples/ci/github.yml"
+    mkdir -p "$steps" "$work/gantry"
+    unpack "$steps"
+    for script in "$steps"/*.sh; do sh -n "$script" || fail "$script is no shell script"; done
+    ln -s "$build/bin" "$work/gantry/bin"
+    doctor=$(grep -l 'gantry" doctor' "$steps"/*.sh) || fail "no step runs gantry doctor"
+    number=$(basename "$doctor" .sh)
+    # The step must also fail, if a GPU is missing.
+    HOME=$work step "$number"
+    sed -i 's/pthread pthread/pthread/' "$steps/env.sh"
+    if (HOME=$work step "$number") >"$work/log" 2>&1; then fail "with one GPU the step passes: $(cat "$work/log")"; fi
+    grep -q '^failed  *required: 2 GPUs: 1 computes right' "$work/log" || fail "with one GPU the step says: $(cat "$work/log")"
+    echo "the step passes with two GPUs, and fails with one"
+    exit 0
+fi
+
+[ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null 2>&1 && unshare -m -p -f true 2>/dev/null ||
+    { echo "SKIP: a clean root needs debootstrap, root and mounts"; exit 77; }
+suite=${CI_SUITE:-bookworm}
+root=$work/root
+trap 'rm -rf --one-file-system "$work"' EXIT
+mkdir -p "$root"
+echo "== a clean root of Debian $suite"
+debootstrap --variant=minbase "$suite" "$root" ${CI_MIRROR:+"$CI_MIRROR"} >"$work/debootstrap.log" 2>&1 ||
+    { tail -20 "$work/debootstrap.log"; fail "debootstrap"; }
+cp /etc/resolv.conf "$root/etc/resolv.conf"
+mkdir -p "$root/root/steps" "$root/root/project"
+unpack "$root/root/steps"
+git clone -q "$ROOT" "$root/root/project/gantry"
+# The user's project: the README's program.
+awk -v out="$root/root/project" '
+    /^```(c|cmake)$/ { first = 1; next }
+    /^```/ { file = ""; next }
+    first { first = 0; file = /^\/\* first\.c \*\/$/ ? "first.c" : /^# CMakeLists\.txt$/ ? "CMakeLists.txt" : "" }
+    file { print >(out "/" file) }' "$ROOT/README.md"
+[ -s "$root/root/project/first.c" ] && [ -s "$root/root/project/CMakeLists.txt" ] || fail "the README has no program first.c"
+cp "$ROOT/tests/packaging/ci_steps.sh" "$root/root/ci_steps.sh"
+export root
+# The mounts end with the command.
+unshare -m -p -f sh -c '
+    mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount --rbind /sys "$root/sys" || exit 1
+    exec chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
+        sh /root/ci_steps.sh inside' >"$work/steps.log" 2>&1 || { tail -40 "$work/steps.log"; fail "see above"; }
+grep -E '^==|^(failed|not possible|[0-9]+ passed)|^MatMul|^passed +(opencl|required)' "$work/steps.log"
+grep -q '^MatMul: .*GPU:0$' "$work/steps.log" || fail "the program did not compute on /GPU:0"
+echo "every step went well"

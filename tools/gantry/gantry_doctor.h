@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of `gantry doctor`: a list of checks, and the files that add checks to it.
+ *
+ * A check has one of three states. Failed: something is there and does not work, or something that
+ * was required is missing. Not possible: the machine or the library cannot answer, or the thing was
+ * left out on purpose. Only required checks count for the exit code. Externally synchronised. */
+#ifndef GANTRY_TOOLS_GANTRY_DOCTOR_H
+#define GANTRY_TOOLS_GANTRY_DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <gantry/gantry.h>
+
+#define DOCTOR_MOST_CHECKS 160
+#define DOCTOR_MOST_LINES 48
+#define DOCTOR_LINE_BYTES 1200
+#define DOCTOR_PATH_BYTES 1024
+
+/* Kinds that no --require names. */
+#define DOCTOR_MACHINE "machine"
+#define DOCTOR_HIDDEN "hidden"
+#define DOCTOR_LIBRARY "library"
+#define DOCTOR_REQUIRED "required"
+
+typedef enum doctor_state_t { DOCTOR_PASSED, DOCTOR_FAILED, DOCTOR_NOT_POSSIBLE } doctor_state_t;
+
+typedef struct doctor_check_t {
+    char name[96]; /* "opencl:0 computes" */
+    char kind[32]; /* a backend's name, or one of the kinds above */
+    doctor_state_t state;
+    bool is_required; /* unless it passes, the exit code is 1 */
+    char text[DOCTOR_LINE_BYTES];
+    char remedy[512]; /* "": none, or the text names it */
+} doctor_check_t;
+
+/* The wishes of the command line. */
+typedef struct doctor_wish_t {
+    bool gpu, opencl, cuda, strict;
+    unsigned gpus; /* 0: no number was named */
+} doctor_wish_t;
+
+/* Facts about the machine that need no driver. */
+typedef struct doctor_machine_t {
+    unsigned nvidia_cards, amd_cards, intel_cards; /* on the PCI bus */
+    unsigned nvidia_nodes, render_nodes;
+    bool has_nvidia_module, is_container;
+} doctor_machine_t;
+
+typedef struct doctor_t {
+    doctor_wish_t wish;
+    doctor_machine_t machine;
+    bool leaves_drivers_out; /* because no process survives them */
+    gantry_runtime_t *runtime;
+    const gantry_physical_device_t **views;
+    size_t view_count;
+    doctor_check_t checks[DOCTOR_MOST_CHECKS];
+    size_t count;
+    char lines[DOCTOR_MOST_LINES][DOCTOR_LINE_BYTES]; /* of the library's log */
+    bool is_warning[DOCTOR_MOST_LINES];
+    size_t line_count;
+} doctor_t;
+
+/* ---- the list ---- */
+
+/* Adds a check. remedy may be NULL. Beyond DOCTOR_MOST_CHECKS the last check is replaced. */
+__attribute__((format(printf, 6, 7))) doctor_check_t *doctor_add(doctor_t *doctor, const char *kind,
+                                                                 const char *name,
+                                                                 doctor_state_t state,
+                                                                 const char *remedy,
+                                                                 const char *format, ...);
+/* The remedy for a reason that the library gave, or NULL. */
+const char *doctor_remedy(const char *reason);
+/* Prints the list and its summary. Returns the exit code. */
+int doctor_print(const doctor_t *doctor, bool json);
+
+/* ---- the checks ---- */
+
+gantry_device_details_t doctor_details(const doctor_t *doctor, size_t view);
+/* Writes where a file of the system lies: below GANTRY_TEST_ROOT, which tests set. */
+const char *doctor_path(char out[DOCTOR_PATH_BYTES], const char *path);
+
+void doctor_look_at_machine(doctor_machine_t *out_machine);
+void doctor_check_nodes(doctor_t *doctor);
+void doctor_check_icd(doctor_t *doctor);
+void doctor_check_backends(doctor_t *doctor);
+void doctor_check_log(doctor_t *doctor);
+void doctor_check_views(doctor_t *doctor);
+void doctor_check_folders(doctor_t *doctor);
+void doctor_check_kernels(doctor_t *doctor);
+/* The check that says whether a device computes, or NULL. */
+doctor_check_t *doctor_find_result(doctor_t *doctor, const char *alias);
+void doctor_check_wishes(doctor_t *doctor);
+
+/* Whether a process survives that opens the drivers. If not, writes how it ended. */
+bool doctor_try_drivers(char *why, size_t why_bytes);
+
+/* The hidden command that opens the drivers and computes on each device that it is given. It
+ * prints a line for each: alias, state, text and note, with tabs between them. */
+#define DOCTOR_COMPUTE "doctor-compute"
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* May the folders be written that keep compiled kernels and tuning records? They are made at first
+ * use, so the nearest folder above that exists is tried. */
+#define _GNU_SOURCE /* mkostemp */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gantry_doctor.h"
+
+static const struct {
+    const char *name, *setting, *below, *remedy;
+    bool is_file;
+} folders[] = {
+    {"kernel cache", "kernel_cache", "gantry/kernels",
+     "export GANTRY_KERNEL_CACHE=/a/folder/that/you/may/write", false},
+    {"tuning records", "tuning_file", "gantry/tuning/records",
+     "export GANTRY_TUNING_FILE=/a/file/that/you/may/write", true},
+};
+
+/* By the rules of docs/environment.md. Returns false if there is none. */
+static bool find_folder(const gantry_setting_t *setting, const char *below,
+                        char out[DOCTOR_PATH_BYTES]) {
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (setting->source != GANTRY_FROM_DEFAULT) {
+        (void)snprintf(out, DOCTOR_PATH_BYTES, "%s", setting->value);
+    } else if (cache && *cache) {
+        (void)snprintf(out, DOCTOR_PATH_BYTES, "%s/%s", cache, below);
+    } else if (home && *home) {
+        (void)snprintf(out, DOCTOR_PATH_BYTES, "%s/.cache/%s", home, below);
+    } else {
+        out[0] = '\0';
+    }
+    return *out != '\0';
+}
+
+static void cut_last(char *path) {
+    char *slash = strrchr(path, '/');
+    if (slash) slash[slash == path] = '\0';
+    if (!slash) (void)snprintf(path, DOCTOR_PATH_BYTES, ".");
+}
+
+/* Writes a page, because a full disk shows only then. Returns 0 or the error. */
+static int try_folder(const char *folder) {
+    char name[DOCTOR_PATH_BYTES + 32];
+    static const char page[4096];
+    (void)snprintf(name, sizeof name, "%s/gantry_doctor_XXXXXX", folder);
+    int file = mkostemp(name, O_CLOEXEC), code = 0;
+    if (file < 0) return errno;
+    errno = ENOSPC;
+    if (write(file, page, sizeof page) != (ssize_t)sizeof page) code = errno;
+    (void)close(file);
+    (void)unlink(name);
+    return code;
+}
+
+static int try_nearest(const char *path, char nearest[DOCTOR_PATH_BYTES]) {
+    struct stat found;
+    (void)snprintf(nearest, DOCTOR_PATH_BYTES, "%s", path);
+    while (stat(nearest, &found) != 0) {
+        if (errno != ENOENT || strcmp(nearest, ".") == 0 || strcmp(nearest, "/") == 0) return errno;
+        cut_last(nearest);
+    }
+    return S_ISDIR(found.st_mode) ? try_folder(nearest) : ENOTDIR;
+}
+
+static void check_folder(doctor_t *doctor, size_t row) {
+    gantry_setting_t setting = {.struct_size = sizeof setting};
+    char path[DOCTOR_PATH_BYTES], nearest[DOCTOR_PATH_BYTES];
+    const char *name = folders[row].name;
+    if (gantry_get_setting(doctor->runtime, folders[row].setting, NULL, &setting) != GANTRY_OK)
+        return;
+    if (!find_folder(&setting, folders[row].below, path)) {
+        bool is_off = setting.source != GANTRY_FROM_DEFAULT;
+        (void)doctor_add(
+            doctor, DOCTOR_MACHINE, name, DOCTOR_NOT_POSSIBLE, is_off ? NULL : folders[row].remedy,
+            is_off ? "switched off by %s" : "%s: neither XDG_CACHE_HOME nor HOME is set",
+            setting.set_by);
+        return;
+    }
+    if (folders[row].is_file) cut_last(path);
+    int code = try_nearest(path, nearest);
+    if (code == 0)
+        (void)doctor_add(doctor, DOCTOR_MACHINE, name, DOCTOR_PASSED, NULL, "%s can be written",
+                         path);
+    else
+        (void)doctor_add(doctor, DOCTOR_MACHINE, name, DOCTOR_FAILED, folders[row].remedy,
+                         "%s cannot be written: %s: %s", path, nearest, strerror(code));
+}
+
+void doctor_check_folders(doctor_t *doctor) {
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; ++i) check_folder(doctor, i);
+}

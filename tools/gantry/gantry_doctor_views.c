@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices as programs see them: hidden by a variable, a processor that is no GPU, one card behind
+ * two drivers, and limits of clocks and power. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gantry_doctor.h"
+
+static bool is_card(const gantry_device_details_t *details) {
+    return details->listed && strcmp(details->type, "GPU") == 0;
+}
+
+/* ---- hidden ---- */
+
+static void check_hidden(doctor_t *doctor, const gantry_device_details_t *details) {
+    char name[96], remedy[160];
+    if (!details->listed || details->visible) return;
+    const char *value = getenv(details->hidden_by);
+    (void)snprintf(name, sizeof name, "%.60s is visible", details->alias);
+    (void)snprintf(remedy, sizeof remedy, "unset %.60s, or add this device to it",
+                   details->hidden_by);
+    (void)doctor_add(doctor, DOCTOR_HIDDEN, name, DOCTOR_NOT_POSSIBLE, remedy,
+                     "%s%s%.200s hides %.200s", details->hidden_by, value ? "=" : "",
+                     value ? value : "", details->hardware_name);
+}
+
+/* The driver does not even show the cards that its own variable leaves out. */
+static void check_vendors_variable(doctor_t *doctor) {
+    const char *value = getenv("CUDA_VISIBLE_DEVICES");
+    unsigned shown = 0;
+    for (size_t i = 0; i < doctor->view_count; ++i)
+        shown += strcmp(doctor_details(doctor, i).backend, "cuda") == 0;
+    if (value && doctor->machine.nvidia_nodes > shown)
+        (void)doctor_add(doctor, DOCTOR_HIDDEN, "all NVIDIA cards are visible", DOCTOR_NOT_POSSIBLE,
+                         "unset CUDA_VISIBLE_DEVICES, or add the cards to it",
+                         "CUDA_VISIBLE_DEVICES=%.200s shows %u of %u cards", value, shown,
+                         doctor->machine.nvidia_nodes);
+}
+
+static void check_processor(doctor_t *doctor, const gantry_device_details_t *details) {
+    char name[96];
+    if (strcmp(details->backend, "opencl") != 0 || strcmp(details->type, "GPU") == 0) return;
+    (void)snprintf(name, sizeof name, "%.60s is a GPU", details->alias);
+    (void)doctor_add(doctor, DOCTOR_HIDDEN, name, DOCTOR_NOT_POSSIBLE,
+                     "export GANTRY_OPENCL_CPU=gpu, to test programs for GPUs on a processor",
+                     "%.200s is a processor, so programs reach it only by the name %s",
+                     details->hardware_name, details->alias);
+}
+
+/* ---- one card, two drivers ---- */
+
+static bool may_be_one(const gantry_device_details_t *a, const gantry_device_details_t *b) {
+    bool has_addresses = *a->pci_address && *b->pci_address;
+    if (strcmp(a->platform, b->platform) == 0) return false; /* two cards of one driver */
+    return has_addresses ? strcmp(a->pci_address, b->pci_address) == 0
+                         : strcmp(a->hardware_name, b->hardware_name) == 0;
+}
+
+static void check_twins(doctor_t *doctor, size_t view, const gantry_device_details_t *details) {
+    for (size_t i = view + 1; is_card(details) && i < doctor->view_count; ++i) {
+        const gantry_device_details_t other = doctor_details(doctor, i);
+        char remedy[160];
+        if (!is_card(&other) || !may_be_one(details, &other)) continue;
+        (void)snprintf(remedy, sizeof remedy, "export GANTRY_VISIBLE_DEVICES=^%.60s", other.alias);
+        (void)doctor_add(doctor, DOCTOR_MACHINE, "one driver for each card", DOCTOR_FAILED, remedy,
+                         "%s (%.30s) and %s (%.30s) seem to be one card, which counts as two",
+                         details->alias, details->platform, other.alias, other.platform);
+    }
+}
+
+static void check_other_view(doctor_t *doctor, const gantry_device_details_t *details) {
+    if (details->listed && *details->other_view)
+        (void)doctor_add(doctor, DOCTOR_MACHINE, "one driver for each card", DOCTOR_PASSED, NULL,
+                         "%s and %s are one card, which %s serves", details->alias,
+                         details->other_view, details->alias);
+}
+
+/* ---- limits ---- */
+
+static void check_limits(doctor_t *doctor, const gantry_device_details_t *details) {
+    char name[96];
+    if (strcmp(details->backend, "cuda") != 0) return;
+    (void)snprintf(name, sizeof name, "%.60s clocks and power", details->alias);
+    (void)doctor_add(doctor, DOCTOR_MACHINE, name, DOCTOR_NOT_POSSIBLE,
+                     "nvidia-smi -q -d PERFORMANCE shows what slows the card down",
+                     "Gantry does not ask NVML for limits of clocks and power");
+}
+
+void doctor_check_views(doctor_t *doctor) {
+    for (size_t i = 0; i < doctor->view_count; ++i) {
+        const gantry_device_details_t details = doctor_details(doctor, i);
+        check_hidden(doctor, &details);
+        check_processor(doctor, &details);
+        check_other_view(doctor, &details);
+        check_twins(doctor, i, &details);
+        check_limits(doctor, &details);
+    }
+    check_vendors_variable(doctor);
+}
