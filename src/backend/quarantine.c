@@ -123,6 +123,14 @@ static void read_version(const gantry_host_t *host, const gantry_backend_t *tabl
 
 /* ---- the record of crashes ---- */
 
+/* A line of a file, which anybody may have written, for a message. */
+static void quarantine_copy_line(char *out, size_t out_bytes, const char *line) {
+    (void)snprintf(out, out_bytes, "%.*s", (int)strcspn(line, "\n"), line);
+    for (char *c = out; *c; ++c) {
+        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
+    }
+}
+
 /* The number of crashes of this version, and how the last one ended. */
 static uint32_t read_record(const gantry__quarantine_t *quarantine, const char *path,
                             const char *version, char why[WHY_BYTES]) {
@@ -136,8 +144,7 @@ static uint32_t read_record(const gantry__quarantine_t *quarantine, const char *
     char *number = strchr(line, '\n'), *end;
     if (!number || strncmp(line, version, VERSION_DIGITS) != 0) return 0;
     unsigned long count = strtoul(number + 1, &end, 10);
-    (void)snprintf(why, WHY_BYTES, "%s", *end ? end + 1 : end);
-    why[strcspn(why, "\n")] = '\0';
+    quarantine_copy_line(why, WHY_BYTES, *end ? end + 1 : end);
     return count > MOST_CRASHES ? MOST_CRASHES : (uint32_t)count;
 }
 
@@ -166,8 +173,7 @@ static bool take_note(const char *path, const char *version, char driver[DRIVER_
     (void)close(file);
     if (size < VERSION_DIGITS || memcmp(text, version, VERSION_DIGITS) != 0) return false;
     text[size] = '\0';
-    (void)snprintf(driver, DRIVER_BYTES, "%s", text + VERSION_DIGITS);
-    driver[strcspn(driver, "\n")] = '\0';
+    quarantine_copy_line(driver, DRIVER_BYTES, text + VERSION_DIGITS);
     return true;
 }
 
