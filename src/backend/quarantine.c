@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "backend/probe_child.h"
@@ -33,6 +34,7 @@
 #define DRIVER_BYTES 256
 #define FILES_BYTES 2048
 #define NOTE_END ".try"
+#define OLD_SECONDS 60
 #define NEW_END ".new" /* a note that is not locked yet */
 
 typedef struct driver_version_t {
@@ -177,6 +179,12 @@ static bool take_note(const char *path, const char *version, char driver[DRIVER_
     return true;
 }
 
+/* Of a process that ended before it locked its note. Younger ones may still be locked. */
+static void remove_old(const char *path) {
+    struct stat info;
+    if (stat(path, &info) == 0 && time(NULL) - info.st_mtime > OLD_SECONDS) (void)unlink(path);
+}
+
 void gantry__quarantine_enter(const gantry__driver_trial_t *trial, const char *driver) {
     char text[DRIVER_BYTES];
     if (trial->lock < 0) return;
@@ -200,7 +208,11 @@ static gantry_status_t count_notes(const gantry__quarantine_t *quarantine, const
             (!is_note && !ends_with(name, NEW_END)))
             continue;
         (void)snprintf(path, sizeof path, "%.1000s/%.255s", quarantine->folder, name);
-        *out_count += take_note(path, version, driver) && is_note;
+        if (is_note) {
+            *out_count += take_note(path, version, driver);
+        } else {
+            remove_old(path);
+        }
     }
     gantry__directory_names_deinit(&names);
     return GANTRY_OK;

@@ -115,7 +115,7 @@ static void damaged_records_are_no_crashes(void **state) {
     (void)state;
     expect_run(0,
                "mkdir -p kernels/drivers && cd kernels/drivers && : >crashing.1.try &&"
-               " head -c 40 /dev/zero >crashing.2.try && echo x >crashing.3.try.new &&"
+               " head -c 40 /dev/zero >crashing.2.try && touch -d @1 crashing.3.try.new &&"
                " head -c 9999 /dev/urandom >crashing.crashed && mkdir crashing.4.try");
     expect_usable(DEVICES);
     expect_run(0,
