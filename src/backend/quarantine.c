@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "backend/probe_child.h"
@@ -33,6 +34,7 @@
 #define DRIVER_BYTES 256
 #define FILES_BYTES 2048
 #define NOTE_END ".try"
+#define OLD_SECONDS 60
 #define NEW_END ".new" /* a note that is not locked yet */
 
 typedef struct driver_version_t {
@@ -123,6 +125,14 @@ static void read_version(const gantry_host_t *host, const gantry_backend_t *tabl
 
 /* ---- the record of crashes ---- */
 
+/* A line of a file, which anybody may have written, for a message. */
+static void quarantine_copy_line(char *out, size_t out_bytes, const char *line) {
+    (void)snprintf(out, out_bytes, "%.*s", (int)strcspn(line, "\n"), line);
+    for (char *c = out; *c; ++c) {
+        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
+    }
+}
+
 /* The number of crashes of this version, and how the last one ended. */
 static uint32_t read_record(const gantry__quarantine_t *quarantine, const char *path,
                             const char *version, char why[WHY_BYTES]) {
@@ -136,8 +146,7 @@ static uint32_t read_record(const gantry__quarantine_t *quarantine, const char *
     char *number = strchr(line, '\n'), *end;
     if (!number || strncmp(line, version, VERSION_DIGITS) != 0) return 0;
     unsigned long count = strtoul(number + 1, &end, 10);
-    (void)snprintf(why, WHY_BYTES, "%s", *end ? end + 1 : end);
-    why[strcspn(why, "\n")] = '\0';
+    quarantine_copy_line(why, WHY_BYTES, *end ? end + 1 : end);
     return count > MOST_CRASHES ? MOST_CRASHES : (uint32_t)count;
 }
 
@@ -166,9 +175,14 @@ static bool take_note(const char *path, const char *version, char driver[DRIVER_
     (void)close(file);
     if (size < VERSION_DIGITS || memcmp(text, version, VERSION_DIGITS) != 0) return false;
     text[size] = '\0';
-    (void)snprintf(driver, DRIVER_BYTES, "%s", text + VERSION_DIGITS);
-    driver[strcspn(driver, "\n")] = '\0';
+    quarantine_copy_line(driver, DRIVER_BYTES, text + VERSION_DIGITS);
     return true;
+}
+
+/* Of a process that ended before it locked its note. Younger ones may still be locked. */
+static void remove_old(const char *path) {
+    struct stat info;
+    if (stat(path, &info) == 0 && time(NULL) - info.st_mtime > OLD_SECONDS) (void)unlink(path);
 }
 
 void gantry__quarantine_enter(const gantry__driver_trial_t *trial, const char *driver) {
@@ -194,7 +208,11 @@ static gantry_status_t count_notes(const gantry__quarantine_t *quarantine, const
             (!is_note && !ends_with(name, NEW_END)))
             continue;
         (void)snprintf(path, sizeof path, "%.1000s/%.255s", quarantine->folder, name);
-        *out_count += take_note(path, version, driver) && is_note;
+        if (is_note) {
+            *out_count += take_note(path, version, driver);
+        } else {
+            remove_old(path);
+        }
     }
     gantry__directory_names_deinit(&names);
     return GANTRY_OK;

@@ -10,7 +10,7 @@
 #define DEVICES "$BIN/gantry devices --json"
 #define CRASH "FAKE_CRASH=abort " DEVICES
 #define LEFT_OUT \
-    "ended the process twice in a row while backend crashing opened them (it ended by signal 6; the code of libcrash.so ran last)"
+    "ended the process twice in a row while backend crashing opened them (it ended by signal 6; the code of libcrash?.so ran last)"
 
 /* For at most 10 seconds. */
 #define AWAIT_NOTES(count)                                                         \
@@ -39,7 +39,8 @@ static void second_crash_happens_in_a_process_of_its_own(void **state) {
     expect_in_output("left out: its drivers (./driver, /none) " LEFT_OUT);
     expect_in_output("GANTRY_DRIVER_QUARANTINE=0");
     expect_in_output("kernels/drivers/crashing.crashed");
-    expect_in_output("did not survive it (the code of libcrash.so ran last): a process of its own");
+    expect_in_output(
+        "did not survive it (the code of libcrash?.so ran last): a process of its own");
     expect_run(0, DEVICES); /* it stays out, although it works now */
     expect_in_output(LEFT_OUT);
     expect_run(0, "rm kernels/drivers/crashing.crashed");
@@ -114,7 +115,7 @@ static void damaged_records_are_no_crashes(void **state) {
     (void)state;
     expect_run(0,
                "mkdir -p kernels/drivers && cd kernels/drivers && : >crashing.1.try &&"
-               " head -c 40 /dev/zero >crashing.2.try && echo x >crashing.3.try.new &&"
+               " head -c 40 /dev/zero >crashing.2.try && touch -d @1 crashing.3.try.new &&"
                " head -c 9999 /dev/urandom >crashing.crashed && mkdir crashing.4.try");
     expect_usable(DEVICES);
     expect_run(0,

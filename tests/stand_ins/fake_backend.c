@@ -28,7 +28,7 @@ static void crash(const gantry_host_t *host) {
     const char *how = getenv("FAKE_CRASH");
     const struct timespec pause = {0, 400000000}, hang = {60, 0};
     if (how) host->driver_enter(host->self, "/opt/a/longer/name");
-    if (how) host->driver_enter(host->self, "libcrash.so");
+    if (how) host->driver_enter(host->self, "libcrash\t.so");
     if (how && strcmp(how, "abort") == 0) abort();
     if (how && strcmp(how, "wait") == 0) (void)nanosleep(&pause, NULL);
     if (how && strcmp(how, "hang") == 0) (void)nanosleep(&hang, NULL);
