@@ -143,6 +143,10 @@ static void driver_that_crashes_at_its_opening_is_told(void **state) {
     expect_in_output(
         "not possible  crashing backend: not opened: a process that opened the drivers");
     expect_in_output("passed        cpu:0 computes: ");
+    expect_run(1,
+               CRASHING "FAKE_CRASH=hang GANTRY_TEST_DOCTOR_MS=100 GANTRY_KERNEL_CACHE= " DOCTOR);
+    expect_in_output(
+        "failed        drivers: a process that opened the drivers did not answer in time");
 }
 
 /* ---- backends and settings ---- */
