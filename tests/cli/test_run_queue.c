@@ -5,6 +5,8 @@
 
 #include "run_case.h"
 
+#include <fcntl.h>
+
 /* The child works on, so its card stays claimed; /proc tells who has it. */
 static void a_killed_parent_leaves_the_card_to_its_child(void **state) {
     (void)state;
@@ -65,6 +67,33 @@ static void a_signal_ends_the_wait(void **state) {
     expect_run(1, "[ -e started ]");
 }
 
+/* A terminal has one line that is written again and again. */
+static void a_terminal_shows_the_place_in_one_line(void **state) {
+    (void)state;
+    NEED_OPENCL;
+    char shown[4096];
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0)
+        SKIP_BECAUSE("this machine gives no pseudo-terminal");
+    write_file("hold", "echo x >holds; while [ ! -e stop ]; do sleep 0.02; done\n");
+    const int code = run(RUN
+                         "--gpus 2 sh ./hold & while [ ! -e holds ]; do sleep 0.02; done; "
+                         "$BIN/gantry run --wait 0.25 true 2>%s; code=$?; touch stop; wait; "
+                         "rm stop holds; exit $code",
+                         ptsname(terminal));
+    assert_int_equal(code, 124);
+    const ssize_t length = read(terminal, shown, sizeof shown - 1);
+    assert_true(length > 0);
+    shown[length] = '\0';
+    (void)close(terminal);
+    const char *line = "\rgantry run: waits for a GPU, first in the queue, for ";
+    const char *first = strstr(shown, line);
+    assert_non_null(first);
+    assert_non_null(strstr(first + 1, line)); /* once more, over the first */
+    assert_non_null(strstr(shown, "\ngantry run: 1 GPU requested, too few of 2 are free:"));
+    assert_null(strstr(shown, "queue\n"));
+}
+
 /* ---- bad input ---- */
 
 static void an_unusable_folder_is_named(void **state) {
@@ -104,6 +133,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_killed_parent_leaves_the_card_to_its_child),
         cmocka_unit_test(waiters_come_in_order_and_time_ends_the_wait),
+        cmocka_unit_test(a_terminal_shows_the_place_in_one_line),
         cmocka_unit_test(a_signal_ends_the_wait),
         cmocka_unit_test(an_unusable_folder_is_named),
         cmocka_unit_test(automatic_lists_use_the_same_claims),

@@ -46,8 +46,7 @@ static gantry_claim_info_t ask(const program_t *program) {
 
 static size_t count_claims(const program_t *program, size_t *out_waiting) {
     size_t count = 99;
-    assert_int_equal(gantry_list_claims(program->runtime, 0, NULL, &count, out_waiting),
-                     GANTRY_OK);
+    assert_int_equal(gantry_list_claims(program->runtime, 0, NULL, &count, out_waiting), GANTRY_OK);
     return count;
 }
 
