@@ -54,7 +54,7 @@ static void work(const int *devices, size_t count, int number) {
         if (before != 0 && !atomic_load(&shared->is_doomed[before]))
             (void)atomic_fetch_add(&shared->doubles, 1);
     }
-    pause_us(1500);
+    pause_us(500);
     for (size_t i = 0; i < count; ++i) {
         int mine = number;
         if (!atomic_compare_exchange_strong(&shared->owners[devices[i]], &mine, 0))
@@ -90,7 +90,7 @@ static size_t get(gantry__claim_t *claim, bool is_waiting, size_t wanted, int *d
         if (status != GANTRY_OK && status != GANTRY_UNAVAILABLE)
             (void)atomic_fetch_add(&shared->errors, 1);
         if (count > 0) return count;
-        pause_us(400);
+        pause_us(200);
     }
     (void)atomic_fetch_add(&shared->refusals, 1);
     return 0;
@@ -186,7 +186,7 @@ static void race(uint32_t number) {
     (void)close(ends[1]);
     atomic_store(&shared->is_started, 1);
     for (uint32_t kills = next_random() % 4; kills > 0; --kills) {
-        pause_us(1200);
+        pause_us(700);
         int victim = (int)(next_random() % PROCESSES);
         kill_one(processes[victim], victim + 1);
     }
