@@ -4,6 +4,7 @@
 #ifndef GANTRY_GANTRY_H
 #define GANTRY_GANTRY_H
 
+#include <gantry/claim.h>
 #include <gantry/control.h>
 #include <gantry/device.h>
 #include <gantry/function.h>

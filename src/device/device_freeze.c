@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device/device_claim.h"
 #include "device/device_config.h"
 #include "device/device_open.h"
 #include "device/pinned.h"
@@ -60,6 +61,7 @@ void gantry__device_table_deinit(gantry__device_table_t *table) {
     for (size_t i = 0; i < table->logical_count; ++i)
         gantry__logical_device_close(table->logical[i]);
     gantry__logical_devices_forget(table);
+    gantry__device_claim_release(table);
     gantry__heap_free(heap, table->visible, table->physical_count * sizeof *table->visible);
     for (size_t i = 0; i < table->physical_count; ++i)
         gantry__physical_device_release(table->physical[i]);
@@ -79,7 +81,8 @@ gantry_status_t gantry__device_table_freeze(gantry__device_table_t *table, const
     gantry__mutex_lock(&table->lock);
     bool first = !atomic_load(&table->frozen);
     if (first) {
-        status = gantry__logical_devices_make(table);
+        status = gantry__device_claim_auto(table);
+        if (status == GANTRY_OK) status = gantry__logical_devices_make(table);
         if (status == GANTRY_OK) {
             (void)snprintf(table->frozen_by, sizeof table->frozen_by, "%s", by);
             atomic_store_explicit(&table->frozen, true, memory_order_release);

@@ -56,6 +56,10 @@ struct gantry__device_table_t {
     size_t visible_count;
     /* the call that set them; NULL: option, environment or default */
     const char *visible_by;
+    /* the list is "auto": so many of its GPUs are claimed at freeze (device_claim.h); 0: it is
+     * not */
+    uint32_t auto_count;
+    struct gantry__claim_t *claim;      /* NULL: nothing is claimed */
     gantry__device_settings_t defaults; /* the settings of devices without a value of their own */
     bool opencl_cpu_as_gpu;
     gantry__memory_policy_t policy;

@@ -76,6 +76,7 @@ static gantry_status_t select_gpus(gantry__device_table_t *table, const char *te
     status = gantry__visible_list_select(text, &rules, identities, gpus->count, &list);
     if (status != GANTRY_OK) goto done;
     if (*list.reason) gantry__log(table->log, GANTRY_LEVEL_WARNING, "%s", list.reason);
+    table->auto_count = list.auto_count;
     const physical_t **first = &table->visible[table->visible_count];
     for (size_t i = 0; i < list.count; ++i) {
         const physical_t *device = table->physical[gpus->first + positions[i]];

@@ -26,7 +26,8 @@ typedef enum entry_kind_t {
     BY_UUID,
     BY_PCI,
     BY_NAME,
-    EVERY,
+    EVERY, /* "all" */
+    AUTO,
     EMPTY,
     UNKNOWN
 } entry_kind_t;
@@ -35,7 +36,7 @@ typedef struct entry_t {
     int number; /* from 1 */
     bool is_negation;
     entry_kind_t kind;
-    int32_t index;
+    int32_t index;                       /* of AUTO: how many */
     char shown[GANTRY__DEVICE_ID_BYTES]; /* as written, for messages; cut if too long */
     /* without ^; normalised for a PCI address, bare for a UUID */
     char text[GANTRY__DEVICE_ID_BYTES];
@@ -77,6 +78,14 @@ static bool visible_list_read_index(const char *text, int32_t *out_index) {
     return *text == '\0';
 }
 
+/* "auto" or "auto:N", N from 1. */
+static bool visible_list_read_auto(const char *text, int32_t *out_count) {
+    *out_count = 1;
+    if (strncmp(text, "auto", 4) != 0) return false;
+    return !text[4] ||
+           (text[4] == ':' && visible_list_read_index(text + 5, out_count) && *out_count > 0);
+}
+
 static entry_kind_t visible_list_classify(const select_t *select, entry_t *entry) {
     bool extras = select->rules->allow_extras;
     gantry__device_reference_t reference;
@@ -92,7 +101,8 @@ static entry_kind_t visible_list_classify(const select_t *select, entry_t *entry
         }
     }
     if (!extras || entry->text[0] == '^' || entry->text[0] == '-') return UNKNOWN;
-    if (strcmp(entry->text, "auto") == 0) return EVERY;
+    if (strcmp(entry->text, "all") == 0) return EVERY;
+    if (visible_list_read_auto(entry->text, &entry->index)) return AUTO;
     return select->rules->matches ? BY_NAME : UNKNOWN;
 }
 
@@ -135,7 +145,8 @@ static bool is_match(const select_t *select, const entry_t *entry, size_t positi
         case BY_PCI:
             return gantry__pci_normalise(device->pci, pci) && strcmp(pci, entry->text) == 0;
         case BY_NAME: return select->rules->matches(select->rules->user, entry->text, position);
-        case EVERY: return true;
+        case EVERY:
+        case AUTO: return true;
         default: return false;
     }
 }
@@ -164,15 +175,15 @@ static void remark(const select_t *select, const char *format, ...) {
 
 /* Why an entry that should show devices does not; NULL if it does. */
 static const char *why_invalid(const select_t *select, const entry_t *entry, size_t matches) {
-    bool may_be_many = entry->kind == BY_NAME || entry->kind == EVERY;
+    bool may_be_many = entry->kind == BY_NAME || entry->kind == EVERY || entry->kind == AUTO;
     if (entry->kind == EMPTY) return "it is empty";
     if (entry->kind == UNKNOWN) {
         if (strcmp(entry->text, "-1") == 0) return "-1 stands for no device";
         return select->rules->allow_extras
-                   ? "it is no index, UUID prefix, PCI address, device name, auto or ^entry"
+                   ? "it is no index, UUID prefix, PCI address, device name, all, auto, auto:N or ^entry"
                    : "it is no index, UUID prefix or PCI address";
     }
-    if (matches == 0 && entry->kind != EVERY) return "no device matches it";
+    if (matches == 0 && entry->kind != EVERY && entry->kind != AUTO) return "no device matches it";
     return matches > 1 && !may_be_many ? "more than one device matches it" : NULL;
 }
 
@@ -186,6 +197,7 @@ static bool is_selected(const gantry__visible_list_t *list, size_t position) {
 
 static gantry_status_t visible_list_take(const select_t *select, const entry_t *entry) {
     gantry__visible_list_t *list = select->list;
+    if (entry->kind == AUTO) list->auto_count = (uint32_t)entry->index;
     for (size_t i = 0; i < select->device_count; ++i) {
         if (!is_match(select, entry, i)) continue;
         if (is_selected(list, i)) {
@@ -254,6 +266,7 @@ gantry_status_t gantry__visible_list_select(const char *text, const gantry__visi
     select_t select = {
         .rules = rules, .devices = devices, .device_count = device_count, .list = list};
     list->count = 0;
+    list->auto_count = 0;
     list->reason[0] = '\0';
     if (!text) {
         visible_list_take_all(&select);

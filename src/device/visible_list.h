@@ -26,7 +26,7 @@ typedef struct gantry__visible_device_t {
 
 typedef struct gantry__visible_rules_t {
     const char *variable; /* the source of the text, for messages: "GANTRY_VISIBLE_DEVICES" */
-    bool allow_extras;    /* Gantry's own entries: ^entry, auto, UUID:prefix and device names */
+    bool allow_extras;    /* Gantry's own: ^entry, all, auto, UUID:prefix and device names */
     /* Whether a device name such as opencl:1 means the device at that position; called for entries
      * of no other form, with extras only. May be NULL. */
     bool (*matches)(void *user, const char *entry, size_t position);
@@ -38,6 +38,7 @@ typedef struct gantry__visible_list_t {
      * listed */
     size_t *positions;
     size_t count;
+    uint32_t auto_count; /* so many of them are to be used, chosen later; 0: all of them */
     /* for the log: why the list ended early or hides nothing; often "" */
     char reason[GANTRY__VISIBLE_REASON_BYTES];
 } gantry__visible_list_t;
@@ -54,8 +55,8 @@ typedef struct gantry__visible_list_t {
  *                       the list, and list->reason says so; what stands before it counts
  * and with extras:
  *   opencl:1, opencl    whatever rules->matches says, possibly several, in order of position
- *   auto                all devices (later: those that are idle; hence to be written alone, or with
- *                       ^entries)
+ *   all                 all devices
+ *   auto, auto:2        all devices, of which one or so many are to be used: list->auto_count
  *   ^entry              leaves out what entry matches; when there are no other entries, all but
  *                       that; never ends the list, and one that matches nothing is remarked on in
  *                       list->reason

@@ -24,7 +24,7 @@ mkdir "$work/home" "$work/here"
 cd "$work/here"
 if [ -z "${GANTRY_TEST_ALLOW_NO_OPENCL:-}" ]; then opencl=,opencl; else opencl=; fi
 # A failed command is shown with its output.
-env -i PATH="$bin:$PATH" HOME="$work/home" TMPDIR="$work" ${POCL_CACHE_DIR:+POCL_CACHE_DIR="$POCL_CACHE_DIR"} GANTRY_TUNING_FILE= \
+env -i PATH="$bin:$PATH" HOME="$work/home" TMPDIR="$work" ${POCL_CACHE_DIR:+POCL_CACHE_DIR="$POCL_CACHE_DIR"} GANTRY_TUNING_FILE= GANTRY_CLAIMS_DIR="$work/claims" \
     ${OCL_ICD_VENDORS:+OCL_ICD_VENDORS="$OCL_ICD_VENDORS"} GANTRY_BACKENDS="cpu$opencl" POCL_DEVICES="pthread pthread" \
     GANTRY_OPENCL_CPU=gpu ${LSAN_OPTIONS:+LSAN_OPTIONS="$LSAN_OPTIONS"} ${ASAN_OPTIONS:+ASAN_OPTIONS="$ASAN_OPTIONS"} \
     sh "$work/session.sh" >"$work/seen" 2>&1 </dev/null || true

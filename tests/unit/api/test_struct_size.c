@@ -71,6 +71,9 @@ static gantry_status_t fill_setting(const world_t *w, void *p) {
 static gantry_status_t fill_details(const world_t *w, void *p) {
     return gantry_get_device_details(w->runtime, w->device, p);
 }
+static gantry_status_t fill_claim(const world_t *w, void *p) {
+    return gantry_get_claim(w->runtime, w->device, p);
+}
 static gantry_status_t fill_memory(const world_t *w, void *p) {
     return gantry_get_memory_info(w->runtime, "CPU:0", p);
 }
@@ -112,6 +115,7 @@ static const struct {
     FILLED(gantry_backend_status_t, device_count, fill_backend),
     FILLED(gantry_setting_t, frozen, fill_setting),
     FILLED(gantry_device_details_t, other_view, fill_details),
+    FILLED(gantry_claim_info_t, command, fill_claim),
     FILLED(gantry_memory_info_t, context_charged_bytes, fill_memory),
     FILLED(gantry_op_info_t, parts, fill_op),
     FILLED(gantry_program_stats_t, build_ns, fill_programs),

@@ -152,7 +152,12 @@ static void visible_list_gantry_grammar_table(void **state) {
         {"opencl:1,0", "30", ""},
         {"opencl", "13", ""},
         {"0,opencl:7,1", "0", "entry 2 'opencl:7' ends the list: no device matches it"},
+        {"all", "0123", ""},
+        {"all,^2", "013", ""},
         {"auto", "0123", ""},
+        {"auto:2", "0123", ""},
+        {"auto:0", "", "entry 1 'auto:0' ends the list"},
+        {"auto:x", "", "entry 1 'auto:x' ends the list"},
         {"\"auto\"", "0123", ""},
         {"AUTO", "", "entry 1 'AUTO' ends the list"},
         /* exclusion */
@@ -243,7 +248,8 @@ static void visible_list_without_callback_knows_no_names(void **state) {
     outcome_t got = select_with(&rules, "0,opencl:1");
     assert_string_equal(got.digits, "0");
     assert_non_null(strstr(
-        got.reason, "it is no index, UUID prefix, PCI address, device name, auto or ^entry"));
+        got.reason,
+        "it is no index, UUID prefix, PCI address, device name, all, auto, auto:N or ^entry"));
 }
 
 static void visible_list_asks_the_callback_for_names_only(void **state) {

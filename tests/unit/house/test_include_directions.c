@@ -2,8 +2,8 @@
 /* Every #include of the tree follows the table of docs/architecture.md (x <- y: y may include x and
  * all to its left).
  *
- *     include/gantry <- base <- {backend, io} <- memory <- device <- kernel <- op <- place <- run
- *                    <- {compose, api, function}
+ *     include/gantry <- base <- {backend, claim, io} <- memory <- device <- kernel <- op <- place
+ *                    <- run <- {compose, api, function}
  *     include/gantry/abi_types.h <- backend_abi.h <- kernels/common <- kernels/math
  *                                <- kernels/<family> <- backends/driver <- the other backends
  *     ops <- src/op, src/api, kernels, tests: rows of ops, which include nothing
@@ -34,9 +34,9 @@
 static const struct {
     const char *name;
     int height;
-} layers[] = {{"base", 0},   {"backend", 1}, {"io", 1},  {"memory", 2},
-              {"device", 3}, {"kernel", 4},  {"op", 5},  {"place", 6},
-              {"run", 7},    {"compose", 8}, {"api", 8}, {"function", 8}};
+} layers[] = {{"base", 0},    {"backend", 1}, {"claim", 1},   {"io", 1},    {"memory", 2},
+              {"device", 3},  {"kernel", 4},  {"op", 5},      {"place", 6}, {"run", 7},
+              {"compose", 8}, {"api", 8},     {"function", 8}};
 
 /* Families of kernels that use another family, besides common and math: the first includes the
  * second. */

@@ -46,6 +46,7 @@ struct null_call_t {
     gantry_variable_t *variable, *variables[2];
     gantry_generator_t *generator;
     gantry_function_t *traced;
+    gantry_claim_t *claim;
     null_result_t gives;
     gantry_status_t status;
     const void *object; /* returned */
@@ -87,8 +88,9 @@ static inline gantry_scope_t *well_begun(gantry_scope_t *scope) {
 /* ---- objects ---- */
 
 static inline gantry_runtime_t *given_runtime(null_call_t *c) {
+    static const char *const extra[] = {"GANTRY_CLAIMS_DIR=/tmp/gantry_null_calls", NULL};
     const gantry_runtime_options_t options = {
-        .struct_size = sizeof options, .backends = "cpu", .kernel_cache = ""};
+        .struct_size = sizeof options, .backends = "cpu", .kernel_cache = "", .extra = extra};
     if (!c->runtime && gantry_runtime_create(&options, &c->runtime) != GANTRY_OK) abort();
     return c->runtime;
 }
@@ -152,6 +154,16 @@ static inline gantry_function_t *given_function(null_call_t *c) {
     return c->traced;
 }
 
+/* Ends the turn of the claim before it, which its call may have begun. */
+static inline gantry_claim_t *given_claim(null_call_t *c) {
+    static gantry_claim_t *before;
+    if (before) (void)gantry_claim_end_turn(before, false);
+    if (before) gantry_claim_give_back(before);
+    if (!c->claim && gantry_claim_create(given_runtime(c), NULL, &c->claim) != GANTRY_OK) abort();
+    before = strcmp(c->function->name, "gantry_claim_release") == 0 ? NULL : c->claim;
+    return c->claim;
+}
+
 static inline const gantry_physical_device_t *given_physical(null_call_t *c) {
     const gantry_physical_device_t *device = NULL;
     size_t count;
@@ -176,6 +188,7 @@ static inline const gantry_logical_device_t *given_logical(null_call_t *c) {
 #define given_const_gantry_variable_t_p(c, name) given_variable(c)
 #define given_gantry_variable_t_p_const_p(c, name) given_variables(c)
 #define given_gantry_generator_t_p(c, name) given_generator(c)
+#define given_gantry_claim_t_p(c, name) given_claim(c)
 #define given_gantry_function_t_p(c, name) given_function(c)
 #define given_const_gantry_function_t_p(c, name) given_function(c)
 #define given_const_gantry_physical_device_t_p(c, name) given_physical(c)
@@ -202,6 +215,7 @@ GIVEN_PLACE(bool, 1)
         return place;                             \
     }
 GIVEN_STRUCT(gantry_backend_status_t)
+GIVEN_STRUCT(gantry_claim_info_t)
 GIVEN_STRUCT(gantry_device_details_t)
 GIVEN_STRUCT(gantry_function_memory_t)
 GIVEN_STRUCT(gantry_memory_info_t)
@@ -211,6 +225,7 @@ GIVEN_STRUCT(gantry_profile_row_t)
 GIVEN_STRUCT(gantry_program_stats_t)
 GIVEN_STRUCT(gantry_setting_t)
 #define given_gantry_backend_status_t_p(c, name) given_gantry_backend_status_t_p_()
+#define given_gantry_claim_info_t_p(c, name) given_gantry_claim_info_t_p_()
 #define given_gantry_device_details_t_p(c, name) given_gantry_device_details_t_p_()
 #define given_gantry_function_memory_t_p(c, name) given_gantry_function_memory_t_p_()
 #define given_gantry_memory_info_t_p(c, name) given_gantry_memory_info_t_p_()
@@ -241,6 +256,7 @@ static inline void *given_pointers(void) {
 #define given_void_p_p(c, name) ((void **)given_pointers())
 #define given_const_char_p_p(c, name) ((const char **)given_pointers())
 #define given_gantry_runtime_t_p_p(c, name) ((gantry_runtime_t **)given_pointers())
+#define given_gantry_claim_t_p_p(c, name) ((gantry_claim_t **)given_pointers())
 #define given_gantry_generator_t_p_p(c, name) ((gantry_generator_t **)given_pointers())
 #define given_gantry_function_t_p_p(c, name) ((gantry_function_t **)given_pointers())
 #define given_const_gantry_tensor_t_p_p(c, name) ((const gantry_tensor_t **)given_pointers())
@@ -335,7 +351,8 @@ static inline const char *given_text(const null_call_t *c, const char *name) {
     } texts[] = {{"device", "CPU:0"},   {"type", "CPU"},  {"path", "/nowhere/no_such_file.npy"},
                  {"equation", "i,i->"}, {"op", "MatMul"}, {"data_format", "NHWC"},
                  {"what", "test.none"}, {"text", "text"}, {"values", "of=no"},
-                 {"tag", "tag"},        {"key", "AddN"},  {"monitor", "loss"}};
+                 {"tag", "tag"},        {"key", "AddN"},  {"monitor", "loss"},
+                 {"command", "test"}};
     if (strcmp(name, "name") == 0 && strcmp(c->function->name, "gantry_find_logical_device") == 0)
         return "CPU:0";
     if (strcmp(c->function->name, "gantry_variable_update") == 0) return "ResourceApplyMomentum";

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Claims by locks of bytes (open file description locks). The kernel drops a lock with the last
+ * descriptor of its open file, so a process that dies leaves no claim, a machine that starts again
+ * has none, and a reused process id means nothing.
+ *
+ *     <device>.claim   byte 0: the claim; the text says who holds it
+ *     queue            byte 0: the turn; byte n: a place in the queue, lower before higher
+ *
+ *     byte     0   1   2   3   4   5
+ *     locked   T       A       B       A is the head, B has one before it; 6 is the next place
+ *
+ * Invariants: only who has the turn takes a place, the one above the highest locked place, so that
+ * nobody comes before a waiting claimant. Who has no place may choose only while no place is
+ * locked. A device is exclusive by its own lock, whatever the queue says. Nothing is stored:
+ * counting asks the kernel for locks, one call for each. */
+#define _GNU_SOURCE
+#include "claim/claim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/failure.h"
+#include "base/thread.h"
+#include "claim/claim_record.h"
+
+enum { TURN = 0, FIRST_PLACE = 1 };
+
+#define PLACES_END ((int64_t)1 << 30) /* any off_t; places begin again when nobody waits */
+#define QUEUE "queue"
+#define TURN_PATIENCE_NS UINT64_C(10000000000)
+#define LONGEST_PAUSE_NS 1000000
+#define TAKE_ATTEMPTS 8 /* each fails because the file was removed meanwhile */
+
+/* ---- the claimant ---- */
+
+gantry_status_t gantry__claim_open(const char *folder, const char *command,
+                                   gantry__claim_t *out_claim) {
+    out_claim->queue = -1;
+    out_claim->has_turn = false;
+    out_claim->place = 0;
+    out_claim->command = command;
+    out_claim->count = 0;
+    GANTRY__TRY(gantry__claim_folder_open(folder, true, &out_claim->folder));
+    gantry_status_t status = gantry__claim_file_open(&out_claim->folder, QUEUE, &out_claim->queue);
+    if (status != GANTRY_OK) gantry__claim_folder_close(&out_claim->folder);
+    return status; /* a failed claim is closed already, and may be closed again */
+}
+
+/* Closing unlocks, but a child of fork may have the queue's descriptor, too. */
+void gantry__claim_close(gantry__claim_t *claim) {
+    if (claim->queue >= 0) {
+        (void)gantry__claim_end_turn(claim, false);
+        (void)close(claim->queue);
+    }
+    claim->queue = -1;
+    gantry__claim_give_back(claim);
+    gantry__claim_folder_close(&claim->folder);
+}
+
+/* ---- turn and queue ---- */
+
+/* Locks that other open files have in [from, end). The kernel reports any one of them. */
+static size_t count_locks(int file, int64_t from, int64_t end) {
+    size_t count = 0;
+    for (int64_t at; (at = gantry__claim_locked(file, from, end)) >= 0; from = at + 1)
+        count += 1 + count_locks(file, from, at);
+    return count;
+}
+
+static int64_t highest_lock(int file) {
+    int64_t highest = 0;
+    for (int64_t at; (at = gantry__claim_locked(file, highest + 1, PLACES_END)) >= 0;) highest = at;
+    return highest;
+}
+
+static gantry_status_t wait_for_turn(gantry__claim_t *claim) {
+    const uint64_t start = gantry__now_ns();
+    struct timespec pause = {.tv_nsec = 100000};
+    for (;;) {
+        int error = gantry__claim_lock(claim->queue, TURN);
+        claim->has_turn = error == 0;
+        if (!error) return GANTRY_OK;
+        if (error != EAGAIN) return gantry__claim_fail(&claim->folder, QUEUE, "lock", error);
+        if (gantry__now_ns() - start > TURN_PATIENCE_NS)
+            return gantry__fail(
+                GANTRY_DEADLINE_EXCEEDED,
+                "'%s/%s': another claimant has had its turn for more than 10 s; is it stopped? fuser -v names it",
+                claim->folder.path, QUEUE);
+        (void)nanosleep(&pause, NULL);
+        if (pause.tv_nsec < LONGEST_PAUSE_NS) pause.tv_nsec *= 2;
+    }
+}
+
+static gantry_status_t take_place(gantry__claim_t *claim) {
+    const int64_t place = highest_lock(claim->queue) + FIRST_PLACE;
+    int error = gantry__claim_lock(claim->queue, place);
+    if (error) return gantry__claim_fail(&claim->folder, QUEUE, "lock", error);
+    claim->place = place;
+    return GANTRY_OK;
+}
+
+static void drop_turn(gantry__claim_t *claim) {
+    if (claim->has_turn) gantry__claim_unlock(claim->queue, TURN);
+    claim->has_turn = false;
+}
+
+/* With a place, the queue is asked before the turn, which only its head then takes. */
+gantry_status_t gantry__claim_begin_turn(gantry__claim_t *claim, bool queue, size_t *out_before) {
+    size_t before = 0;
+    if (claim->place) before = count_locks(claim->queue, FIRST_PLACE, claim->place);
+    if (before == 0) {
+        GANTRY__TRY(wait_for_turn(claim));
+        if (!claim->place) before = count_locks(claim->queue, FIRST_PLACE, PLACES_END);
+    }
+    if (out_before) *out_before = before;
+    if (before == 0) return GANTRY_OK;
+    gantry_status_t status = queue && !claim->place ? take_place(claim) : GANTRY_OK;
+    drop_turn(claim);
+    GANTRY__TRY(status);
+    return gantry__fail(GANTRY_UNAVAILABLE, "%zu claimant%s in '%s/%s'", before,
+                        before == 1 ? " is before this one" : "s are before this one",
+                        claim->folder.path, QUEUE);
+}
+
+gantry_status_t gantry__claim_end_turn(gantry__claim_t *claim, bool keep_place) {
+    gantry_status_t status = GANTRY_OK;
+    if (keep_place && !claim->place && claim->has_turn) status = take_place(claim);
+    if (!keep_place && claim->place) {
+        gantry__claim_unlock(claim->queue, claim->place);
+        claim->place = 0;
+    }
+    drop_turn(claim);
+    return status;
+}
+
+/* ---- devices ---- */
+
+static gantry_status_t refuse_held(const char *name, int file) {
+    gantry_claim_info_t info;
+    char holder[512];
+    gantry__claim_record_read(file, &info);
+    gantry__claim_record_describe(&info, holder, sizeof holder);
+    return gantry__fail(GANTRY_UNAVAILABLE, "device %s is claimed by %s", name, holder);
+}
+
+static gantry_status_t lock_device(const gantry__claim_t *claim, const char *name,
+                                   const char *file_name, int *out_file, bool *out_done) {
+    GANTRY__TRY(gantry__claim_file_open(&claim->folder, file_name, out_file));
+    int error = gantry__claim_lock(*out_file, 0);
+    if (!error) {
+        *out_done = gantry__claim_file_is_current(&claim->folder, file_name, *out_file);
+        if (*out_done) return GANTRY_OK;
+    }
+    gantry_status_t status = error == EAGAIN ? refuse_held(name, *out_file)
+                             : error ? gantry__claim_fail(&claim->folder, file_name, "lock", error)
+                                     : GANTRY_OK;
+    (void)close(*out_file);
+    return status;
+}
+
+static void claim_file_name(const char *name, char out[GANTRY__CLAIM_NAME_BYTES + 8]) {
+    (void)snprintf(out, GANTRY__CLAIM_NAME_BYTES + 8, "%.*s.claim", GANTRY__CLAIM_NAME_BYTES - 1,
+                   name);
+}
+
+gantry_status_t gantry__claim_take(gantry__claim_t *claim, const char *name) {
+    char file_name[GANTRY__CLAIM_NAME_BYTES + 8];
+    bool is_done = false;
+    int file = -1;
+    if (claim->count == GANTRY__CLAIM_MOST)
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "a claimant holds at most %d devices",
+                            GANTRY__CLAIM_MOST);
+    claim_file_name(name, file_name);
+    for (int i = 0; i < TAKE_ATTEMPTS && !is_done; ++i)
+        GANTRY__TRY(lock_device(claim, name, file_name, &file, &is_done));
+    if (!is_done)
+        return gantry__fail(GANTRY_UNAVAILABLE, "'%s/%s' is removed again and again",
+                            claim->folder.path, file_name);
+    gantry__claim_record_write(file, claim->command);
+    claim->files[claim->count++] = file;
+    return GANTRY_OK;
+}
+
+/* A child of fork may have the descriptors, too, but the process that gives back asks for free
+ * devices, not for the child's. */
+void gantry__claim_give_back(gantry__claim_t *claim) {
+    for (size_t i = 0; i < claim->count; ++i) (void)close(claim->files[i]);
+    claim->count = 0;
+}
+
+static bool keep_over_exec(int file) {
+    int flags = fcntl(file, F_GETFD);
+    return flags >= 0 && fcntl(file, F_SETFD, flags & ~FD_CLOEXEC) == 0;
+}
+
+gantry_status_t gantry__claim_inherit(gantry__claim_t *claim) {
+    bool is_kept = keep_over_exec(claim->folder.directory);
+    for (size_t i = 0; i < claim->count; ++i) is_kept = keep_over_exec(claim->files[i]) && is_kept;
+    if (is_kept) return GANTRY_OK;
+    return gantry__claim_fail(&claim->folder, "", "hand on the claims in", errno);
+}
+
+/* ---- looking ---- */
+
+void gantry__claim_look(const gantry__claim_folder_t *folder, const char *name,
+                        gantry_claim_info_t *out_info) {
+    char file_name[GANTRY__CLAIM_NAME_BYTES + 8];
+    int file;
+    *out_info = (gantry_claim_info_t){.struct_size = sizeof *out_info, .user = -1};
+    (void)snprintf(out_info->device, sizeof out_info->device, "%s", name);
+    claim_file_name(name, file_name);
+    if (!gantry__claim_file_look(folder, file_name, &file)) return;
+    out_info->held = gantry__claim_locked(file, 0, 1) >= 0;
+    if (out_info->held) gantry__claim_record_read(file, out_info);
+    (void)close(file);
+}
+
+size_t gantry__claim_count_waiting(const gantry__claim_folder_t *folder) {
+    int file;
+    if (!gantry__claim_file_look(folder, QUEUE, &file)) return 0;
+    size_t count = count_locks(file, FIRST_PLACE, PLACES_END);
+    (void)close(file);
+    return count;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One field a line: "process 123". The age comes from the time since the machine's start, which no
+ * one sets. */
+#define _GNU_SOURCE
+#include "claim/claim_record.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RECORD_BYTES 1024
+#if defined(CLOCK_BOOTTIME)
+#define RECORD_CLOCK CLOCK_BOOTTIME
+#else
+#define RECORD_CLOCK CLOCK_MONOTONIC
+#endif
+
+static uint64_t seconds_since_boot(void) {
+    struct timespec now = {0};
+    (void)clock_gettime(RECORD_CLOCK, &now);
+    return (uint64_t)now.tv_sec;
+}
+
+/* Control characters could forge lines, or command a terminal. */
+static void record_clean(char *text) {
+    for (; *text; ++text) {
+        if ((unsigned char)*text < ' ' || *text == 0x7f) *text = ' ';
+    }
+}
+
+/* ---- writing ---- */
+
+static void own_command(char out[RECORD_BYTES / 2]) {
+    int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t length = file >= 0 ? read(file, out, RECORD_BYTES / 2 - 1) : 0;
+    if (file >= 0) (void)close(file);
+    if (length < 0) length = 0;
+    while (length > 0 && out[length - 1] == '\0') --length;
+    for (ssize_t i = 0; i < length; ++i) {
+        if (out[i] == '\0') out[i] = ' ';
+    }
+    out[length] = '\0';
+}
+
+void gantry__claim_record_write(int file, const char *command) {
+    char text[RECORD_BYTES], line[RECORD_BYTES / 2], host[64] = "", since[32] = "";
+    const time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc)) (void)strftime(since, sizeof since, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    (void)gethostname(host, sizeof host - 1);
+    if (command) (void)snprintf(line, sizeof line, "%s", command);
+    if (!command) own_command(line);
+    record_clean(line);
+    int length =
+        snprintf(text, sizeof text,
+                 "process %ld\nuser %ld\nhost %s\nsince %s\nboot %" PRIu64 "\ncommand %s\n",
+                 (long)getpid(), (long)getuid(), host, since, seconds_since_boot(), line);
+    if (ftruncate(file, 0) != 0 || length < 0) return;
+    (void)!pwrite(file, text, (size_t)length, 0);
+}
+
+/* ---- reading ---- */
+
+static void record_field(const char *text, const char *key, char *out, size_t out_bytes) {
+    const char *line = strstr(text, key);
+    out[0] = '\0';
+    if (!line || (line != text && line[-1] != '\n')) return;
+    line += strlen(key);
+    (void)snprintf(out, out_bytes, "%.*s", (int)strcspn(line, "\n"), line);
+    record_clean(out);
+}
+
+static int64_t record_number(const char *text, const char *key, int64_t fallback) {
+    char number[24], *end;
+    record_field(text, key, number, sizeof number);
+    long long value = strtoll(number, &end, 10);
+    return *number && !*end && value >= 0 ? value : fallback;
+}
+
+void gantry__claim_record_read(int file, gantry_claim_info_t *out_info) {
+    char text[RECORD_BYTES];
+    ssize_t length = pread(file, text, sizeof text - 1, 0);
+    text[length > 0 ? length : 0] = '\0';
+    out_info->process = record_number(text, "process ", 0);
+    out_info->user = record_number(text, "user ", -1);
+    const uint64_t boot = (uint64_t)record_number(text, "boot ", 0), now = seconds_since_boot();
+    out_info->held_seconds = boot > 0 && boot < now ? now - boot : 0;
+    record_field(text, "since ", out_info->since, sizeof out_info->since);
+    record_field(text, "host ", out_info->host, sizeof out_info->host);
+    record_field(text, "command ", out_info->command, sizeof out_info->command);
+}
+
+void gantry__claim_record_describe(const gantry_claim_info_t *info, char *out, size_t out_bytes) {
+    if (info->process == 0) {
+        (void)snprintf(out, out_bytes, "a process that left no name");
+        return;
+    }
+    (void)snprintf(out, out_bytes,
+                   "process %" PRId64 " (user %" PRId64 ", host %s): %.100s, since %s",
+                   info->process, info->user, info->host, info->command, info->since);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gantry run as a user meets it, with two PoCL devices as cards: an idle card for a script that
+ * names none, two colleagues at once, other cards next month, no card at all; exit codes and
+ * signals. test_run_queue.c has the queue. */
+#define _XOPEN_SOURCE 700
+
+#include "run_case.h"
+
+#include <cjson/cJSON.h>
+
+/* ---- the four questions ---- */
+
+/* A script that knows of no card gets an idle one, and sees no other. */
+static void a_script_that_names_no_card_gets_an_idle_one(void **state) {
+    (void)state;
+    NEED_OPENCL;
+    write_file("script",
+               "echo \"got $GANTRY_RUN_DEVICES\"; "
+               "[ \"$GANTRY_RUN_DEVICES\" = \"$GANTRY_VISIBLE_DEVICES\" ] || exit 9\n"
+               "$BIN/gantry devices --json\n");
+    expect_run(0, "export BIN; " RUN "sh ./script 2>/dev/null");
+    expect_in_output("got GPU-");
+    cJSON *all = cJSON_Parse(strchr(output, '{'));
+    assert_non_null(all);
+    const cJSON *device;
+    int visible = 0, hidden = 0;
+    cJSON_ArrayForEach(device, cJSON_GetObjectItem(all, "devices")) {
+        if (strcmp(cJSON_GetObjectItem(device, "type")->valuestring, "GPU") != 0) continue;
+        if (cJSON_IsTrue(cJSON_GetObjectItem(device, "visible"))) {
+            ++visible;
+            assert_non_null(strstr(output, cJSON_GetObjectItem(device, "uuid")->valuestring));
+        } else {
+            ++hidden;
+        }
+    }
+    cJSON_Delete(all);
+    assert_int_equal(visible, 1);
+    assert_int_equal(hidden, 1);
+    expect_run(0, "$BIN/gantry run true");
+    expect_in_output("gantry run: GPU:0, ");
+}
+
+/* Two colleagues start at the same time; a third is told who has the cards. */
+static void colleagues_get_different_cards(void **state) {
+    (void)state;
+    NEED_OPENCL;
+    write_file("hold",
+               "echo $GANTRY_RUN_DEVICES >got.$1; while [ ! -e stop ]; do sleep 0.02; done\n");
+    expect_run(0,
+               RUN "sh ./hold a & " RUN
+                   "sh ./hold b & "
+                   "while [ ! -s got.a ] || [ ! -s got.b ]; do sleep 0.02; done; "
+                   "cmp -s got.a got.b && exit 5; $BIN/gantry run true && exit 6; "
+                   "$BIN/gantry claims; $BIN/gantry claims --json >claims.json; touch stop; wait");
+    expect_in_output("gantry run: 1 GPU requested, too few of 2 are free; --wait waits for them:");
+    expect_in_output("    GPU:0 (");
+    expect_in_output("): claimed by process ");
+    expect_in_output(": sh ./hold a");
+    expect_in_output("GPU:1  ");
+    expect_in_output("held by processes ");
+    expect_run(0, "rm stop got.a got.b; $BIN/gantry claims");
+    expect_in_output("no device is claimed");
+    expect_run(0, "cat claims.json");
+    cJSON *all = cJSON_Parse(output);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(all, "claims")), 2);
+    const cJSON *claim;
+    cJSON_ArrayForEach(claim, cJSON_GetObjectItem(all, "claims")) {
+        assert_int_equal(strncmp(cJSON_GetObjectItem(claim, "name")->valuestring, "GPU:", 4), 0);
+        assert_non_null(strstr(cJSON_GetObjectItem(claim, "command")->valuestring, "sh ./hold "));
+        assert_true(cJSON_GetArraySize(cJSON_GetObjectItem(claim, "holders")) >= 2);
+    }
+    cJSON_Delete(all);
+}
+
+/* The same line works on a machine with other cards, and says what does not fit there. */
+static void the_same_line_next_month_fits_or_says_why(void **state) {
+    (void)state;
+    NEED_OPENCL;
+    expect_run(
+        0, RUN "--gpus 2 -- sh -c 'echo $GANTRY_VISIBLE_DEVICES' | tr ',' '\\n' | sort -u | wc -l");
+    expect_in_output("2");
+    expect_run(1, "POCL_DEVICES=pthread $BIN/gantry run --gpus 2 --wait 1h -- true");
+    expect_in_output("gantry run: 2 GPUs requested, 1 of 1 fit:");
+    expect_run(1, "$BIN/gantry run --min-free 100T true");
+    expect_in_output("gantry run: 1 GPU requested, 0 of 2 fit:");
+    expect_in_output("of memory, not 100.0 TiB");
+    expect_run(1, "$BIN/gantry run --backend cuda true");
+    expect_in_output("backend opencl serves it, not cuda");
+    expect_run(0, "GANTRY_VISIBLE_DEVICES=1 $BIN/gantry run true");
+    expect_in_output("gantry run: GPU:1, ");
+}
+
+/* A reader without a GPU. */
+static void without_a_card_the_program_is_told(void **state) {
+    (void)state;
+    expect_run(1, "GANTRY_BACKENDS=cpu $BIN/gantry run echo started");
+    expect_in_output("gantry run: no GPU is here");
+    expect_in_output("--or-cpu runs the program on the CPU");
+    assert_null(strstr(output, "started"));
+    expect_run(0,
+               "GANTRY_BACKENDS=cpu $BIN/gantry run --or-cpu -- sh -c "
+               "'echo $GANTRY_RUN_DEVICES,$GANTRY_VISIBLE_DEVICES'");
+    expect_in_output("gantry run: \"sh\" runs without a GPU, on the CPU (GANTRY_RUN_DEVICES=cpu)");
+    expect_in_output("cpu,-1");
+}
+
+/* A script under gantry run may use gantry run itself: it gets what it holds already. */
+static void a_run_within_a_run_shares_its_cards(void **state) {
+    (void)state;
+    NEED_OPENCL;
+    expect_run(0, "export BIN; " RUN
+                  "sh -c 'echo $GANTRY_RUN_DEVICES; exec $BIN/gantry run --quiet "
+                  "sh -c \"echo \\$GANTRY_RUN_DEVICES\"' | uniq | wc -l");
+    expect_in_output("1");
+    expect_run(1, "export BIN; " RUN "$BIN/gantry run --gpus 2 true");
+    expect_in_output("2 GPUs requested, 1 of 1 fit");
+}
+
+/* ---- the child ---- */
+
+static void exit_codes_are_those_of_the_program(void **state) {
+    (void)state;
+    write_file("plain", "text");
+    write_file("no_interpreter", "echo by the shell; exit 3\n");
+    expect_run(0, "chmod +x no_interpreter; mkdir -p folder");
+    expect_run(7, RUN "--or-cpu sh -c 'exit 7'");
+    expect_run(128 + 15, RUN "--or-cpu -- sh -c 'kill -TERM $$'");
+    expect_run(3, RUN "--or-cpu ./no_interpreter");
+    expect_in_output("by the shell");
+    expect_run(127, "$BIN/gantry run no-such-program");
+    expect_in_output("gantry: run: \"no-such-program\" is not found in the folders of PATH");
+    expect_run(127, "$BIN/gantry run ./no/such/file");
+    expect_run(127, "$BIN/gantry run ''");
+    expect_run(126, "$BIN/gantry run ./folder");
+    expect_in_output("\"./folder\" cannot be run: Is a directory");
+    expect_run(2, "$BIN/gantry run");
+    expect_run(2, "$BIN/gantry run --gpus 0 true");
+    expect_run(2, "$BIN/gantry run --policy best true");
+    expect_run(2, "$BIN/gantry run --wait soon true");
+}
+
+static void signals_reach_the_program(void **state) {
+    (void)state;
+    write_file(
+        "trap",
+        "for s in INT TERM HUP QUIT USR1 USR2 WINCH; do trap \"echo $s >>signals\" $s; done\n"
+        "echo ready >ready; while [ ! -e stop ]; do sleep 0.02; done; exit 4\n");
+    expect_run(4, RUN
+               "--or-cpu sh ./trap & run=$!; while [ ! -e ready ]; do sleep 0.02; done; "
+               "n=0; for s in INT TERM HUP QUIT USR1 USR2 WINCH; do kill -$s $run; n=$((n + 1)); "
+               "while [ \"$(cat signals 2>/dev/null | wc -l)\" -lt $n ]; do sleep 0.02; done; "
+               "done; touch stop; wait $run; code=$?; rm stop ready; exit $code");
+    expect_run(0, "tr '\\n' ' ' <signals; rm signals");
+    expect_in_output("INT TERM HUP QUIT USR1 USR2 WINCH ");
+}
+
+int main(void) {
+    if (open_run_folder() != 0) return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_script_that_names_no_card_gets_an_idle_one),
+        cmocka_unit_test(colleagues_get_different_cards),
+        cmocka_unit_test(the_same_line_next_month_fits_or_says_why),
+        cmocka_unit_test(without_a_card_the_program_is_told),
+        cmocka_unit_test(a_run_within_a_run_shares_its_cards),
+        cmocka_unit_test(exit_codes_are_those_of_the_program),
+        cmocka_unit_test(signals_reach_the_program),
+    };
+    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    if (result == 0) (void)run("cd / && rm -r %s", folder);
+    return result;
+}
