@@ -251,6 +251,9 @@ typedef struct gantry_stream_ops_t {
     /** optional (default: create). priority lies in the device's range. */
     int32_t (*create_with_priority)(gantry_backend_device_t *device, int32_t purpose,
                                     int32_t priority, gantry_backend_stream_t **out_stream);
+    /** optional (default: nothing). is_timed 1: events that are recorded on the stream from now on
+     * have times; 0: they need none. The stream has no pending work. */
+    int32_t (*set_timed)(gantry_backend_stream_t *stream, int32_t is_timed);
 } gantry_stream_ops_t;
 
 /** Events of a device. */
@@ -269,6 +272,12 @@ typedef struct gantry_event_ops_t {
     int32_t (*query)(gantry_backend_event_t *event, int32_t *out_done);
     /** required. Waits until all work before the record has ended. */
     int32_t (*synchronize)(gantry_backend_event_t *event);
+    /** optional (default: create). Creates an event whose records have times. */
+    int32_t (*create_timed)(gantry_backend_device_t *device, gantry_backend_event_t **out_event);
+    /** optional (default: events have no times). The nanoseconds from the end of the work before
+     * one record to that before another of the same device. Both have passed, and were recorded on
+     * streams that set_timed made timed. */
+    int32_t (*elapsed)(gantry_backend_event_t *from, gantry_backend_event_t *to, int64_t *out_ns);
 } gantry_event_ops_t;
 
 /* ---- transfers ---- */

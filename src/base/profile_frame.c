@@ -20,6 +20,7 @@ void gantry__profile_open(gantry__profile_frame_t *frame) {
     *frame = (gantry__profile_frame_t){.outer = innermost,
                                        .step = GANTRY__STEP_SCOPE,
                                        .since_ns = now_ns,
+                                       .begun_ns = now_ns,
                                        .numbers = {.calls = 1}};
     innermost = frame;
 }
@@ -29,6 +30,11 @@ void gantry__profile_close(gantry__profile_frame_t *frame) {
     profile_charge(frame, now_ns);
     innermost = frame->outer;
     if (innermost) innermost->since_ns = now_ns;
+}
+
+void gantry__profile_count_launch(gantry__profile_frame_t *frame) {
+    if (frame->launched_ns == 0) frame->launched_ns = gantry__now_ns();
+    ++frame->numbers.launches;
 }
 
 gantry__step_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__step_t step) {
