@@ -69,13 +69,14 @@ static int count_events(const cJSON *all, const char *phase, const char *categor
     return count;
 }
 
-static const cJSON *find_event(const cJSON *all, const char *phase, const char *name) {
+static const cJSON *find_event(const cJSON *all, const char *category, const char *name) {
     const cJSON *event;
     cJSON_ArrayForEach(event, all) {
-        if (strcmp(text_in(event, "ph"), phase) == 0 && strcmp(text_in(event, "name"), name) == 0)
+        if (strcmp(text_in(event, "cat"), category) == 0 &&
+            strcmp(text_in(event, "name"), name) == 0)
             return event;
     }
-    fail_msg("no event %s %s", phase, name);
+    fail_msg("no event %s %s", category, name);
     return NULL;
 }
 
@@ -135,7 +136,7 @@ static void run_ops(runtime_fixture_t *f, const char *device, int count) {
     for (int i = 0; i < count; ++i) {
         const gantry_tensor_t *y = gantry_add(scope, x, x);
         assert_non_null(y);
-        gantry_scope_drop(scope, y);
+        gantry_tensor_drop(scope, y);
     }
     float first[LARGE];
     assert_int_equal(gantry_tensor_read(x, first, sizeof first), GANTRY_OK);
@@ -179,20 +180,21 @@ static void timeline_of_the_cpu_nests_and_tells_reasons(void **state) {
     stop(&f);
     cJSON *all = parse_file(path);
     expect_nested(all, from_us, now_us());
-    assert_true(count_events(all, "X", "op", "Add") + count_events(all, "X", "op", "AddV2") >= 3);
+    assert_true(count_events(all, "X", "op", "Add") >= 3);
+    assert_true(count_events(all, "X", "op", "Softplus") >= 1);
     assert_int_equal(count_events(all, "X", "function", "named \"so\" </script>\n\xef\xbf\xbd"), 1);
     assert_true(count_events(all, "X", "kernel", NULL) >= 4);
     assert_true(count_events(all, "X", "copy", "to device") >= 1);
     assert_true(count_events(all, "C", NULL, "memory in use") >= 2);
-    const cJSON *event = find_event(all, "X", "Softplus");
+    const cJSON *event = find_event(all, "op", "Add");
     assert_string_equal(arg_of(event, "device"), "/device:CPU:0");
     assert_string_equal(arg_of(event, "reason"),
                         gantry_placement_reason_text(GANTRY_PLACED_EXPLICIT));
     assert_true(strstr(arg_of(event, "requested"), "CPU:0"));
-    event = find_event(all, "M", "gantry_timeline");
+    event = find_event(all, "", "gantry_timeline");
     assert_string_equal(arg_of(event, "clock"), "CLOCK_MONOTONIC");
     assert_string_equal(arg_of(event, "version"), gantry_version());
-    event = find_event(all, "M", "gantry_device");
+    event = find_event(all, "", "gantry_device");
     assert_string_equal(arg_of(event, "times"), "host");
     cJSON_Delete(all);
     gantry_function_release(function);
@@ -296,14 +298,14 @@ static void bad_paths_and_calls_are_refused(void **state) {
     start(&f);
     expect_failure(gantry_trace_start(f.runtime, path), GANTRY_FAILED_PRECONDITION,
                    "gantry_trace_stop");
-    gantry_runtime_t *other;
+    gantry_runtime_t *second;
     gantry_runtime_options_t options = {.struct_size = sizeof options, .backends = "cpu"};
-    assert_int_equal(gantry_runtime_create(&options, &other), GANTRY_OK);
-    expect_failure(gantry_trace_start(other, path), GANTRY_FAILED_PRECONDITION,
+    assert_int_equal(gantry_runtime_create(&options, &second), GANTRY_OK);
+    expect_failure(gantry_trace_start(second, path), GANTRY_FAILED_PRECONDITION,
                    "another runtime writes it");
     stop(&f);
-    assert_int_equal(gantry_trace_start(other, path), GANTRY_OK);
-    gantry_runtime_release(other);
+    assert_int_equal(gantry_trace_start(second, path), GANTRY_OK);
+    gantry_runtime_release(second);
     cJSON_Delete(parse_file(path));
     runtime_fixture_close(&f);
 }
