@@ -23,7 +23,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #if defined(__linux__)
 #include <sys/syscall.h>
@@ -220,14 +219,8 @@ static gantry_status_t write_block(gantry__timeline_t *timeline, char *bytes, si
     return keep_timeline_failure(timeline, status);
 }
 
-static gantry_status_t check_file(const gantry__timeline_t *timeline, int file) {
-    struct stat info;
-    if (fstat(file, &info) != 0) return gantry__file_fail("open", timeline->path, errno);
-    if (!S_ISREG(info.st_mode))
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
-            "cannot write a timeline to '%s': it is no plain file; the path of a plain file is accepted",
-            timeline->path);
+/* Empties the file, which no other runtime writes. */
+static gantry_status_t take_file(const gantry__timeline_t *timeline, int file) {
     if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return gantry__fail(
             GANTRY_FAILED_PRECONDITION,
@@ -246,35 +239,24 @@ static const char *program_name(void) {
 
 static gantry_status_t write_head(gantry__timeline_t *timeline) {
     line_t line = {.length = 0};
-    const uint64_t process = (uint64_t)getpid();
-    char name[TEXT_BYTES];
-    (void)snprintf(name, sizeof name, "%s, process %" PRIu64, program_name(), process);
-    const gantry__timeline_arg_t head[] = {{"version", GANTRY_VERSION, 0},
-                                           {"clock", "CLOCK_MONOTONIC", 0},
-                                           {"program", program_name(), 0},
-                                           {"process", NULL, process}};
-    const gantry__timeline_arg_t host[] = {{"name", name, 0}};
-    put_event(&line, &(gantry__timeline_event_t){.phase = 'M',
-                                                 .process = GANTRY__TIMELINE_HOST,
-                                                 .name = "gantry_timeline",
-                                                 .args = head,
-                                                 .arg_count = sizeof head / sizeof head[0]});
-    line.bytes[0] = '['; /* instead of the comma */
-    put_event(&line, &(gantry__timeline_event_t){.phase = 'M',
-                                                 .process = GANTRY__TIMELINE_HOST,
-                                                 .name = "process_name",
-                                                 .args = host,
-                                                 .arg_count = 1});
+    put_text(&line, "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":");
+    put_string(&line, program_name());
+    put_text(&line,
+             ",\"version\":\"" GANTRY_VERSION "\",\"clock\":\"CLOCK_MONOTONIC\",\"process\":");
+    put_number(&line, (uint64_t)getpid(), 1);
+    put_text(&line, "}}");
     return write_block(timeline, line.bytes, line.length);
 }
 
 /* Does nothing if the file is open, or cannot be opened. */
 static gantry_status_t open_timeline(gantry__timeline_t *timeline) {
     if (timeline->file >= 0 || timeline->status != GANTRY_OK) return timeline->status;
+    if (gantry__file_check_plain(timeline->path) != GANTRY_OK)
+        return keep_timeline_failure(timeline, GANTRY_INVALID_ARGUMENT);
     const int file =
         open(timeline->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
     gantry_status_t status =
-        file >= 0 ? check_file(timeline, file) : gantry__file_fail("open", timeline->path, errno);
+        file >= 0 ? take_file(timeline, file) : gantry__file_fail("open", timeline->path, errno);
     if (status != GANTRY_OK) {
         if (file >= 0) (void)close(file);
         return keep_timeline_failure(timeline, status);
@@ -412,7 +394,14 @@ gantry_status_t gantry__timeline_start(gantry__timeline_t *timeline, const char 
     return status;
 }
 
+static gantry_status_t fail_unstarted(void) {
+    return gantry__fail(
+        GANTRY_FAILED_PRECONDITION,
+        "no timeline is being written; gantry_trace_start, the option trace or GANTRY_TRACE=FILE begins one");
+}
+
 gantry_status_t gantry__timeline_stop(gantry__timeline_t *timeline) {
+    if (!timeline) return fail_unstarted();
     atomic_store(&timeline->is_on, false);
     for (int i = 0; i < GANTRY__TIMELINE_SLOTS; ++i) {
         gantry__mutex_lock(&timeline->slots[i].lock);
@@ -420,19 +409,11 @@ gantry_status_t gantry__timeline_stop(gantry__timeline_t *timeline) {
         gantry__mutex_unlock(&timeline->slots[i].lock);
     }
     gantry__mutex_lock(&timeline->lock);
-    gantry_status_t status = timeline->is_started ? timeline->status : GANTRY_FAILED_PRECONDITION;
-    if (timeline->file >= 0 && close(timeline->file) != 0 && status == GANTRY_OK &&
-        errno != EINTR) {
-        status = gantry__file_fail("close", timeline->path, errno);
-        (void)keep_timeline_failure(timeline, status);
-    }
-    if (!timeline->is_started) {
-        (void)gantry__fail(
-            status,
-            "no timeline is being written; gantry_trace_start, the option trace or GANTRY_TRACE=FILE begins one");
-    } else if (status != GANTRY_OK) {
-        (void)gantry__fail(status, "%s", timeline->failure);
-    }
+    if (timeline->file >= 0 && close(timeline->file) != 0 && errno != EINTR)
+        (void)keep_timeline_failure(timeline, gantry__file_fail("close", timeline->path, errno));
+    gantry_status_t status = timeline->status;
+    if (status != GANTRY_OK) (void)gantry__fail(status, "%s", timeline->failure);
+    if (!timeline->is_started) status = fail_unstarted();
     timeline->file = -1;
     timeline->is_started = false;
     gantry__mutex_unlock(&timeline->lock);

@@ -57,7 +57,7 @@ void gantry__timeline_destroy(gantry__timeline_t *timeline);
 gantry_status_t gantry__timeline_start(gantry__timeline_t *timeline, const char *path,
                                        bool is_lazy);
 /* Writes all events and closes the file. The first failure since start, if any; FailedPrecondition
- * if there was no start. */
+ * if there was no start, or timeline is NULL. */
 gantry_status_t gantry__timeline_stop(gantry__timeline_t *timeline);
 
 /* Drops the event if no file takes it: before start, after stop, or after a failure. */

@@ -22,23 +22,18 @@
 
 #include "device/physical_device.h"
 
-enum {
-    RING = 128, /* unread submissions of a stream */
-    SPARES = 8,
-    SAMPLES = 4
-};
+enum { RING = 128 }; /* unread submissions of a stream */
 #define RESAMPLE_NS 1000000000
 
 typedef struct submission_t {
-    gantry_backend_event_t *begin, *end;
-    bool has_begin;
-    uint64_t count; /* behind end */
-    uint64_t submitted_ns, returned_ns, bytes;
-    const char *category, *name;
+    gantry__timed_t timed; /* its begin is NULL if the work before is its begin */
+    uint64_t count;        /* behind the event */
+    uint64_t returned_ns, bytes;
 } submission_t;
 
 typedef struct stream_times_t {
     submission_t ring[RING];
+    gantry_backend_event_t *ends[RING]; /* behind each submission; kept for the next ones */
     uint32_t first, used;
     uint64_t ended_ns; /* of the last one written */
     uint64_t waited;   /* changes when the stream is made to wait for another */
@@ -51,8 +46,6 @@ typedef struct gantry__device_times_t {
     bool has_times;
     gantry_backend_event_t *base; /* ended at base_ns of the host's clock */
     uint64_t base_ns, sampled_ns;
-    gantry_backend_event_t *spares[SPARES];
-    uint32_t spare_count;
     uint64_t level_bytes;
     stream_times_t streams[GANTRY__STREAMS];
 } times_t;
@@ -109,11 +102,10 @@ static uint64_t waited_of(const gantry__stream_t *stream) {
 /* *out_count names the record; false: there is none. A record behind flushed work is flushed, too:
  * else its time would be that of the next flush. */
 static bool record_timed(gantry__stream_t *stream, gantry_backend_event_t *event,
-                         uint64_t *out_count, uint64_t *out_waited) {
+                         uint64_t *out_count) {
     gantry__stream_begin(stream);
     const bool is_flushed = atomic_load(&stream->flushed) >= atomic_load(&stream->submitted);
     const int32_t code = stream->backend->event->record(event, stream->handle);
-    *out_waited = waited_of(stream);
     *out_count = gantry__stream_end(stream);
     if (is_flushed) gantry__stream_flush(stream);
     return code == GANTRY_OK;
@@ -128,58 +120,40 @@ static bool host_time_of(const gantry_logical_device_t *device, const times_t *t
     return true;
 }
 
-/* ---- the clock ---- */
-
-/* False: the device has no times. */
+/* False: the device has no times. The second attempt counts: the first one wakes the device up. */
 static bool sample_clock(gantry_logical_device_t *device, times_t *times) {
-    gantry__stream_t *stream = &device->streams[GANTRY_STREAM_COMPUTE];
-    uint64_t best_ns = UINT64_MAX, count, waited;
-    for (int i = 0; i < SAMPLES; ++i) {
-        gantry_backend_event_t *event =
-            times->spare_count > 0 ? times->spares[--times->spare_count] : make_timed_event(device);
-        if (!event) return false;
+    if (!times->base) times->base = make_timed_event(device);
+    uint64_t count, ns;
+    for (int i = 0; i < 2; ++i) {
         const uint64_t before_ns = gantry__now_ns();
-        int64_t ns = 0;
-        const bool is_good = record_timed(stream, event, &count, &waited) &&
-                             device->backend->event->synchronize(event) == GANTRY_OK &&
-                             device->backend->event->elapsed(event, event, &ns) == GANTRY_OK;
-        const uint64_t after_ns = gantry__now_ns();
-        if (is_good && after_ns - before_ns < best_ns) {
-            gantry_backend_event_t *former = times->base;
-            best_ns = after_ns - before_ns;
-            times->base = event;
-            times->base_ns = before_ns + best_ns / 2;
-            times->sampled_ns = after_ns;
-            event = former;
-        }
-        if (event && times->spare_count < SPARES) {
-            times->spares[times->spare_count++] = event;
-        } else if (event) {
-            device->backend->event->destroy(event);
-        }
-        if (!is_good) return false;
+        if (!times->base ||
+            !record_timed(&device->streams[GANTRY_STREAM_COMPUTE], times->base, &count) ||
+            device->backend->event->synchronize(times->base) != GANTRY_OK)
+            return false;
+        times->sampled_ns = gantry__now_ns();
+        times->base_ns = before_ns + (times->sampled_ns - before_ns) / 2;
     }
-    return true;
+    return host_time_of(device, times, times->base, &ns);
 }
 
 /* ---- the timeline ---- */
 
 static void write_name(gantry__timeline_t *timeline, const gantry_logical_device_t *device,
-                       const char *what, uint64_t thread, const char *name) {
-    const gantry__timeline_arg_t args[] = {{"name", name, 0}};
+                       const char *what, uint64_t thread, const gantry__timeline_arg_t *args,
+                       uint32_t arg_count) {
     gantry__timeline_write(
         timeline, &(gantry__timeline_event_t){.phase = 'M',
                                               .process = GANTRY__TIMELINE_DEVICE + device->position,
                                               .thread = thread,
                                               .name = what,
                                               .args = args,
-                                              .arg_count = 1});
+                                              .arg_count = arg_count});
 }
 
 static void write_device_head(gantry__timeline_t *timeline, const gantry_logical_device_t *device,
                               const times_t *times) {
-    static const char *const streams[] = {"compute", "to device", "to host"};
-    const gantry__timeline_arg_t args[] = {{"device", device->name, 0},
+    static const char streams[][12] = {"compute", "to device", "to host"};
+    const gantry__timeline_arg_t args[] = {{"name", device->name, 0},
                                            {"alias", device->physical->alias, 0},
                                            {"hardware", device->info.hardware_name, 0},
                                            {"backend", device->backend->name, 0},
@@ -188,81 +162,77 @@ static void write_device_head(gantry__timeline_t *timeline, const gantry_logical
                                             : times->has_times  ? "device"
                                                                 : "launch",
                                             0}};
-    write_name(timeline, device, "process_name", 1, device->name);
+    write_name(timeline, device, "process_name", 1, args, sizeof args / sizeof args[0]);
     for (uint32_t i = 0; !device->synchronous && i < GANTRY__STREAMS; ++i)
-        write_name(timeline, device, "thread_name", i + 1, streams[i]);
-    gantry__timeline_write(
-        timeline, &(gantry__timeline_event_t){.phase = 'M',
-                                              .process = GANTRY__TIMELINE_DEVICE + device->position,
-                                              .thread = 1,
-                                              .name = "gantry_device",
-                                              .args = args,
-                                              .arg_count = sizeof args / sizeof args[0]});
+        write_name(timeline, device, "thread_name", i + 1,
+                   &(gantry__timeline_arg_t){"name", streams[i], 0}, 1);
 }
 
 /* thread 0: the calling one. has_times: begin and end are the device's. */
-static void write_work(gantry__timeline_t *timeline, const gantry_logical_device_t *device,
-                       uint64_t thread, const submission_t *work, uint64_t begin_ns,
-                       uint64_t end_ns, bool has_times) {
-    const gantry__timeline_arg_t args[] = {{"bytes", NULL, work->bytes},
+static void write_work(const gantry__timed_t *timed, uint64_t bytes, uint64_t thread,
+                       uint64_t begin_ns, uint64_t end_ns, bool has_times) {
+    const gantry__timeline_arg_t args[] = {{"bytes", NULL, bytes},
                                            {"times", has_times ? "" : "launch", 0}};
     gantry__timeline_write(
-        timeline, &(gantry__timeline_event_t){.phase = 'X',
-                                              .process = GANTRY__TIMELINE_DEVICE + device->position,
-                                              .thread = thread,
-                                              .category = work->category,
-                                              .name = work->name,
-                                              .begin_ns = begin_ns,
-                                              .end_ns = end_ns,
-                                              .args = args,
-                                              .arg_count = 2});
+        timed->timeline,
+        &(gantry__timeline_event_t){.phase = 'X',
+                                    .process = GANTRY__TIMELINE_DEVICE + timed->device->position,
+                                    .thread = thread,
+                                    .category = timed->category,
+                                    .name = timed->name,
+                                    .begin_ns = begin_ns,
+                                    .end_ns = end_ns,
+                                    .args = args,
+                                    .arg_count = 2});
 }
 
 /* ---- submissions; the lock is held ---- */
 
-static void write_submission(gantry__timeline_t *timeline, gantry_logical_device_t *device,
-                             times_t *times, uint32_t index, submission_t *work) {
-    stream_times_t *stream = &times->streams[index];
-    uint64_t begin_ns = work->submitted_ns, end_ns = work->returned_ns, begun_ns = 0;
-    const bool has_times =
-        host_time_of(device, times, work->end, &end_ns) &&
-        (!work->has_begin || host_time_of(device, times, work->begin, &begun_ns));
+/* end NULL: the driver has no event for it. */
+static void write_submission(times_t *times, submission_t *work, gantry_backend_event_t **end) {
+    const gantry__timed_t *timed = &work->timed;
+    gantry_logical_device_t *device = timed->device;
+    stream_times_t *stream = &times->streams[timed->stream];
+    uint64_t begin_ns = timed->since_ns, end_ns = work->returned_ns, begun_ns = 0;
+    const bool has_times = end && host_time_of(device, times, *end, &end_ns) &&
+                           (!timed->begin || host_time_of(device, times, timed->begin, &begun_ns));
     /* float milliseconds are CUDA's: short distances keep their precision */
     if (has_times && end_ns > times->base_ns + RESAMPLE_NS) {
         gantry_backend_event_t *base = times->base;
-        times->base = work->end;
+        times->base = *end;
         times->base_ns = end_ns;
-        work->end = base;
+        *end = base;
     }
+    if (timed->begin) device->backend->event->destroy(timed->begin);
     if (begin_ns < begun_ns) begin_ns = begun_ns;
     if (begin_ns < stream->ended_ns) begin_ns = stream->ended_ns;
     if (end_ns < begin_ns) end_ns = begin_ns;
     stream->ended_ns = end_ns;
-    write_work(timeline, device, index + 1, work, begin_ns, end_ns, has_times);
+    write_work(timed, work->bytes, timed->stream + 1, begin_ns, end_ns, has_times);
 }
 
 /* Writes the submissions that have ended: those known to have, and those up to the count. */
-static void settle_stream(gantry__timeline_t *timeline, gantry_logical_device_t *device,
-                          times_t *times, uint32_t index, uint64_t count) {
+static void settle_stream(gantry_logical_device_t *device, times_t *times, uint32_t index,
+                          uint64_t count) {
     stream_times_t *stream = &times->streams[index];
     const uint64_t completed =
         atomic_load_explicit(&device->streams[index].completed, memory_order_acquire);
     if (count < completed) count = completed;
     while (stream->used > 0 && stream->ring[stream->first].count <= count) {
-        write_submission(timeline, device, times, index, &stream->ring[stream->first]);
+        write_submission(times, &stream->ring[stream->first], &stream->ends[stream->first]);
         stream->first = (stream->first + 1) % RING;
         --stream->used;
     }
 }
 
 /* Waits until at most `left` submissions are unread. */
-static void settle_by_wait(gantry__timeline_t *timeline, gantry_logical_device_t *device,
-                           times_t *times, uint32_t index, uint32_t left) {
+static void settle_by_wait(gantry_logical_device_t *device, times_t *times, uint32_t index,
+                           uint32_t left) {
     stream_times_t *stream = &times->streams[index];
     if (stream->used <= left) return;
-    submission_t *last = &stream->ring[(stream->first + stream->used - left - 1) % RING];
-    (void)device->backend->event->synchronize(last->end);
-    settle_stream(timeline, device, times, index, last->count);
+    const uint32_t last = (stream->first + stream->used - left - 1) % RING;
+    (void)device->backend->event->synchronize(stream->ends[last]);
+    settle_stream(device, times, index, stream->ring[last].count);
 }
 
 static bool has_unread(const times_t *times) {
@@ -313,23 +283,35 @@ static gantry_backend_event_t *record_begin(gantry_logical_device_t *device, tim
     const uint64_t waited = waited_of(stream);
     gantry__mutex_unlock(&stream->lock);
     if (waited == times->streams[index].waited) return NULL;
-    gantry_backend_event_t *event =
-        times->spare_count > 0 ? times->spares[--times->spare_count] : make_timed_event(device);
-    uint64_t count, ignored;
-    if (event && record_timed(stream, event, &count, &ignored)) return event;
-    if (event) times->spares[times->spare_count++] = event;
+    times->streams[index].waited = waited;
+    gantry_backend_event_t *event = make_timed_event(device);
+    uint64_t count;
+    if (!event || record_timed(stream, event, &count)) return event;
+    device->backend->event->destroy(event);
     return NULL;
 }
 
 void gantry__timed_begin_slowly(gantry__timed_t *timed, gantry_logical_device_t *device,
-                                uint32_t stream) {
+                                gantry__timed_kind_t kind, const char *op) {
+    static const struct {
+        char name[20];
+        unsigned char stream;
+    } kinds[] = {{"", GANTRY_STREAM_COMPUTE},
+                 {"fill", GANTRY_STREAM_COMPUTE},
+                 {"to device", GANTRY_STREAM_TO_DEVICE},
+                 {"to host", GANTRY_STREAM_TO_HOST},
+                 {"on the device", GANTRY_STREAM_TO_DEVICE},
+                 {"from another card", GANTRY_STREAM_TO_DEVICE}};
+    const uint32_t stream = kinds[kind].stream;
     const uint32_t before = gantry__failures();
-    timed->begin = NULL;
     times_t *times = enter_times(timed->timeline, device);
-    if (!times) timed->timeline = NULL;
+    *timed = (gantry__timed_t){.timeline = times ? timed->timeline : NULL,
+                               .device = device,
+                               .stream = stream,
+                               .category = op ? "kernel" : "copy",
+                               .name = op ? op : kinds[kind].name};
     if (times && times->has_times) {
-        for (uint32_t i = 0; i < GANTRY__STREAMS; ++i)
-            settle_stream(timed->timeline, device, times, i, 0);
+        for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) settle_stream(device, times, i, 0);
         if (gantry__now_ns() > times->sampled_ns + RESAMPLE_NS && !has_unread(times))
             times->has_times = sample_clock(device, times);
         if (times->has_times) timed->begin = record_begin(device, times, stream);
@@ -339,68 +321,32 @@ void gantry__timed_begin_slowly(gantry__timed_t *timed, gantry_logical_device_t 
     gantry__forget_since(before);
 }
 
-static void keep_spare(const gantry_logical_device_t *device, times_t *times,
-                       gantry_backend_event_t *event) {
-    if (event && times->spare_count < SPARES) {
-        times->spares[times->spare_count++] = event;
-    } else if (event) {
-        device->backend->event->destroy(event);
-    }
-}
-
 /* False: the driver has no event for it. */
-static bool keep_submission(gantry_logical_device_t *device, times_t *times, uint32_t index,
-                            gantry__timed_t *timed, submission_t *work) {
+static bool keep_submission(times_t *times, submission_t *work) {
+    gantry_logical_device_t *device = work->timed.device;
+    const uint32_t index = work->timed.stream;
     stream_times_t *stream = &times->streams[index];
-    submission_t *entry = &stream->ring[(stream->first + stream->used) % RING];
-    if (!entry->end) entry->end = make_timed_event(device);
-    if (!entry->end ||
-        !record_timed(&device->streams[index], entry->end, &work->count, &stream->waited))
+    if (stream->used == RING) settle_by_wait(device, times, index, RING / 2);
+    const uint32_t at = (stream->first + stream->used) % RING;
+    if (!stream->ends[at]) stream->ends[at] = make_timed_event(device);
+    if (!stream->ends[at] || !record_timed(&device->streams[index], stream->ends[at], &work->count))
         return false;
-    work->end = entry->end;
-    work->has_begin = timed->begin != NULL;
-    if (work->has_begin) {
-        keep_spare(device, times, entry->begin);
-        work->begin = timed->begin;
-        timed->begin = NULL;
-    } else {
-        work->begin = entry->begin;
-    }
-    *entry = *work;
+    stream->ring[at] = *work;
     ++stream->used;
     return true;
 }
 
-void gantry__timed_end_slowly(gantry__timed_t *timed, gantry_logical_device_t *device,
-                              uint32_t stream, const char *category, const char *name,
-                              uint64_t bytes) {
+void gantry__timed_end_slowly(const gantry__timed_t *timed, uint64_t bytes) {
+    submission_t work = {.timed = *timed, .returned_ns = gantry__now_ns(), .bytes = bytes};
     const uint32_t before = gantry__failures();
-    const uint64_t now_ns = gantry__now_ns();
-    submission_t work = {.submitted_ns = timed->since_ns,
-                         .returned_ns = now_ns,
-                         .bytes = bytes,
-                         .category = category,
-                         .name = name};
-    if (device->synchronous) {
-        write_work(timed->timeline, device, 0, &work, timed->since_ns, now_ns, true);
+    if (timed->device->synchronous) {
+        write_work(timed, bytes, 0, timed->since_ns, work.returned_ns, true);
         return;
     }
-    times_t *times = atomic_load_explicit(&device->times, memory_order_acquire);
+    times_t *times = atomic_load_explicit(&timed->device->times, memory_order_acquire);
     gantry__mutex_lock(&times->lock);
-    bool is_kept = !times->is_ready; /* the timeline has ended meanwhile */
-    if (!is_kept && times->has_times) {
-        if (times->streams[stream].used == RING)
-            settle_by_wait(timed->timeline, device, times, stream, RING / 2);
-        is_kept = keep_submission(device, times, stream, timed, &work);
-    }
-    if (!is_kept) {
-        stream_times_t *at = &times->streams[stream];
-        if (work.submitted_ns < at->ended_ns) work.submitted_ns = at->ended_ns;
-        at->ended_ns = now_ns > work.submitted_ns ? now_ns : work.submitted_ns;
-        write_work(timed->timeline, device, stream + 1, &work, work.submitted_ns, at->ended_ns,
-                   false);
-    }
-    keep_spare(device, times, timed->begin);
+    if (!times->is_ready || !times->has_times || !keep_submission(times, &work))
+        write_submission(times, &work, NULL);
     gantry__mutex_unlock(&times->lock);
     gantry__forget_since(before);
 }
@@ -429,13 +375,13 @@ void gantry__device_times_level(gantry_logical_device_t *device, gantry__timelin
                                               .arg_count = 1});
 }
 
-void gantry__device_times_finish(gantry_logical_device_t *device, gantry__timeline_t *timeline) {
+void gantry__device_times_finish(gantry_logical_device_t *device) {
     times_t *times = atomic_load_explicit(&device->times, memory_order_acquire);
     if (!times) return;
     const uint32_t before = gantry__failures();
     gantry__mutex_lock(&times->lock);
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
-        settle_by_wait(timeline, device, times, i, 0);
+        settle_by_wait(device, times, i, 0);
         times->streams[i].ended_ns = 0;
     }
     if (times->is_ready && times->has_times) set_timed(device, 0);
@@ -449,15 +395,11 @@ static void destroy_timed(const gantry_logical_device_t *device, gantry_backend_
 }
 
 void gantry__device_times_release(gantry_logical_device_t *device) {
+    gantry__device_times_finish(device);
     times_t *times = atomic_exchange(&device->times, NULL);
     if (!times) return;
-    for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
-        for (uint32_t k = 0; k < RING; ++k) {
-            destroy_timed(device, times->streams[i].ring[k].begin);
-            destroy_timed(device, times->streams[i].ring[k].end);
-        }
-    }
-    for (uint32_t i = 0; i < times->spare_count; ++i) destroy_timed(device, times->spares[i]);
+    for (uint32_t i = 0; i < GANTRY__STREAMS * RING; ++i)
+        destroy_timed(device, times->streams[i / RING].ends[i % RING]);
     destroy_timed(device, times->base);
     gantry__mutex_deinit(&times->lock);
     gantry__heap_free(device->table->heap, times, sizeof *times);

@@ -33,14 +33,14 @@ static gantry_status_t call_recorded(gantry__frame_t *frame, const gantry__act_t
     call->frame = record;
     (void)gantry__profile_enter(
         record, act->device->synchronous ? GANTRY__STEP_KERNEL : GANTRY__STEP_LAUNCH);
-    gantry__timed_t timed = gantry__timed_begin(act->device, GANTRY_STREAM_COMPUTE);
+    gantry__timed_t timed;
+    gantry__timed_begin(&timed, act->device, GANTRY__TIMED_OP,
+                        frame->schedule->graph->nodes[act->node].op->name);
     gantry_status_t status = gantry__frame_do_silently(frame, act, arguments);
     call->frame = NULL;
     count_arguments(frame, act, &record->numbers);
     if (record->launched_ns) timed.since_ns = record->launched_ns;
-    gantry__timed_end(&timed, act->device, GANTRY_STREAM_COMPUTE, "kernel",
-                      frame->schedule->graph->nodes[act->node].op->name,
-                      record->numbers.argument_bytes);
+    gantry__timed_end(&timed, record->numbers.argument_bytes);
     settle_kernel(act, record, mode);
     if (record->numbers.launches == 0) record->numbers.launches = 1;
     return status;

@@ -26,7 +26,8 @@ gantry_status_t gantry__eager_call_recorded(gantry__eager_t *eager) {
     gantry__profile_numbers_t *numbers = &eager->frame->numbers;
     const uint64_t launches = numbers->launches;
     if (eager->device->synchronous) (void)gantry__profile_enter(eager->frame, GANTRY__STEP_KERNEL);
-    gantry__timed_t timed = gantry__timed_begin(eager->device, GANTRY_STREAM_COMPUTE);
+    gantry__timed_t timed;
+    gantry__timed_begin(&timed, eager->device, GANTRY__TIMED_OP, eager->op->name);
     gantry_status_t status = gantry__eager_call(eager);
     if (numbers->launches == launches) ++numbers->launches;
     for (uint32_t i = 0; i < eager->input_count; ++i)
@@ -34,8 +35,7 @@ gantry_status_t gantry__eager_call_recorded(gantry__eager_t *eager) {
     for (uint32_t i = 0; i < eager->made_count; ++i)
         if (eager->made[i]) numbers->argument_bytes += eager->made[i]->size_bytes;
     if (eager->frame->launched_ns) timed.since_ns = eager->frame->launched_ns;
-    gantry__timed_end(&timed, eager->device, GANTRY_STREAM_COMPUTE, "kernel", eager->op->name,
-                      numbers->argument_bytes);
+    gantry__timed_end(&timed, numbers->argument_bytes);
     return status;
 }
 

@@ -190,7 +190,7 @@ static void broken_files_are_refused_with_the_line(void **state) {
 static void damaged_files_never_crash(void **state) {
     (void)state;
     static const char good[] =
-        "[{\"name\":\"gantry_device\",\"ph\":\"M\",\"pid\":2,\"tid\":1,\"args\":{\"device\":\"/device:GPU:0\"}},\n" X(
+        "[{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":2,\"tid\":1,\"args\":{\"name\":\"/device:GPU:0\",\"backend\":\"x\"}},\n" X(
             "\"ts\":1.5,\"dur\":2,\"args\":{\"bytes\":4,\"reason\":\"a\"}")
     ",\n" X("\"ts\":9,\"dur\":0")
     ",\n{\"name\":\"m\",\"ph\":\"C\",\"pid\":2,\"ts\":3,\"args\":{\"bytes\":1}}\n]\n";

@@ -161,23 +161,24 @@ static bool find_track(scan_t *scan, uint32_t process, double tid, uint32_t *out
     return true;
 }
 
-static bool read_head(scan_t *scan, const cJSON *args) {
+static bool read_program(scan_t *scan, const cJSON *args) {
     const cJSON *number = cJSON_GetObjectItemCaseSensitive(args, "process");
     scan->trace->process = cJSON_IsNumber(number) ? number->valuedouble : 0;
     return read_text(scan, args, "version", &scan->trace->version) &&
-           read_text(scan, args, "program", &scan->trace->program);
+           read_text(scan, args, "name", &scan->trace->program);
 }
 
 static bool read_metadata(scan_t *scan, const char *name, const cJSON *args, uint32_t process,
                           uint32_t track) {
     gantry_trace_process_t *at = &scan->trace->processes[process];
-    if (strcmp(name, "process_name") == 0) return read_text(scan, args, "name", &at->name);
     if (strcmp(name, "thread_name") == 0)
         return read_text(scan, args, "name", &scan->trace->tracks[track].name);
-    if (strcmp(name, "gantry_timeline") == 0) return read_head(scan, args);
-    if (strcmp(name, "gantry_device") != 0) return true;
-    return read_text(scan, args, "device", &at->device) &&
-           read_text(scan, args, "alias", &at->alias) &&
+    if (strcmp(name, "process_name") != 0) return true;
+    if (!read_text(scan, args, "name", &at->name)) return false;
+    if (cJSON_GetObjectItemCaseSensitive(args, "clock")) return read_program(scan, args);
+    if (!cJSON_GetObjectItemCaseSensitive(args, "backend")) return true;
+    at->device = at->name;
+    return read_text(scan, args, "alias", &at->alias) &&
            read_text(scan, args, "hardware", &at->hardware) &&
            read_text(scan, args, "backend", &at->backend) &&
            read_text(scan, args, "times", &at->times);
