@@ -33,8 +33,9 @@
 #include "base/files.h"
 #include "base/json_text.h"
 
-#define LINE_BYTES 4096
-#define TEXT_BYTES 250 /* longest text of an event; the rest is cut */
+#define TEXT_BYTES 256 /* longest text of an event; the rest is cut */
+/* the longest event: its texts and numbers with their punctuation, and the closing of a block */
+#define LINE_BYTES ((GANTRY__TIMELINE_ARGS + 3) * 2 * (TEXT_BYTES + 16))
 #define LONGEST_STAY_NS UINT64_C(1000000000)
 
 typedef struct timeline_slot_t {
@@ -60,86 +61,74 @@ struct gantry__timeline_t {
     char path[GANTRY__TIMELINE_PATH_BYTES];
 };
 
-/* ---- the text of an event ---- */
+/* ---- the text of an event, which always has room: at most LINE_BYTES ---- */
 
 typedef struct line_t {
-    size_t length;
-    char bytes[LINE_BYTES];
+    char *at;
 } line_t;
 
-static void put_text(line_t *line, const char *text) {
-    while (*text && line->length < LINE_BYTES) line->bytes[line->length++] = *text++;
+static inline void put_bytes(line_t *line, const char *bytes, size_t count) {
+    memcpy(line->at, bytes, count);
+    line->at += count;
 }
+#define PUT(line, literal) put_bytes(line, literal, sizeof(literal) - 1)
 
 static void put_number(line_t *line, uint64_t number, unsigned least_digits) {
     char digits[24];
-    unsigned count = 0;
-    while (number > 0 || count < least_digits) {
-        digits[count++] = (char)('0' + number % 10);
+    unsigned first = sizeof digits;
+    while (number > 0 || sizeof digits - first < least_digits) {
+        digits[--first] = (char)('0' + number % 10);
         number /= 10;
     }
-    while (count > 0 && line->length < LINE_BYTES) line->bytes[line->length++] = digits[--count];
+    put_bytes(line, digits + first, sizeof digits - first);
 }
 
 /* Microseconds, with the nanoseconds behind the point. */
 static void put_time(line_t *line, uint64_t ns) {
     put_number(line, ns / 1000, 1);
-    put_text(line, ".");
+    PUT(line, ".");
     put_number(line, ns % 1000, 3);
 }
 
-/* One character of a string; returns its bytes in the text. */
+/* One character of a string that needs more than a copy; returns its bytes in the text. */
 static size_t put_character(line_t *line, const char *text) {
     const unsigned char first = (unsigned char)*text;
-    if (first == '"' || first == '\\') put_text(line, "\\");
-    if (first >= 0x20 && first < 0x7f) {
-        if (line->length < LINE_BYTES) line->bytes[line->length++] = *text;
-        return 1;
-    }
     const size_t bytes = first > 0x7f ? gantry__utf8_bytes(text) : 0;
-    char escape[8];
-    if (bytes == 0) {
-        (void)snprintf(escape, sizeof escape, "\\u%04x", first > 0x7f ? 0xfffdu : first);
-        put_text(line, escape);
-        return 1;
-    }
-    for (size_t i = 0; i < bytes && line->length < LINE_BYTES; ++i)
-        line->bytes[line->length++] = text[i];
-    return bytes;
+    if (bytes == 0) line->at += snprintf(line->at, 8, "\\u%04x", first > 0x7f ? 0xfffdu : first);
+    put_bytes(line, text, bytes);
+    return bytes > 0 ? bytes : 1;
 }
 
 static void put_string(line_t *line, const char *text) {
-    const size_t begin = line->length;
-    put_text(line, "\"");
-    while (*text && line->length - begin < TEXT_BYTES) text += put_character(line, text);
-    put_text(line, "\"");
-}
-
-static void put_member(line_t *line, const char *name, uint64_t number) {
-    put_text(line, ",\"");
-    put_text(line, name);
-    put_text(line, "\":");
-    put_number(line, number, 1);
+    const char *end = line->at + TEXT_BYTES;
+    PUT(line, "\"");
+    while (*text && line->at < end) {
+        const unsigned char c = (unsigned char)*text;
+        if (c < 0x20 || c > 0x7e || c == '"' || c == '\\') {
+            text += put_character(line, text);
+        } else {
+            *line->at++ = *text++;
+        }
+    }
+    PUT(line, "\"");
 }
 
 static void put_args(line_t *line, const gantry__timeline_event_t *event) {
-    const char *separator = "";
-    put_text(line, ",\"args\":{");
-    for (uint32_t i = 0; i < event->arg_count; ++i) {
+    PUT(line, ",\"args\":{");
+    const char *first = line->at;
+    for (uint32_t i = 0; i < event->arg_count && i < GANTRY__TIMELINE_ARGS; ++i) {
         const gantry__timeline_arg_t *arg = &event->args[i];
         if (arg->text ? !*arg->text : arg->number == 0 && event->phase != 'C') continue;
-        put_text(line, separator);
-        put_text(line, "\"");
-        put_text(line, arg->name);
-        put_text(line, "\":");
+        if (line->at > first) PUT(line, ",");
+        put_string(line, arg->name);
+        PUT(line, ":");
         if (arg->text) {
             put_string(line, arg->text);
         } else {
             put_number(line, arg->number, 1);
         }
-        separator = ",";
     }
-    put_text(line, "}");
+    PUT(line, "}");
 }
 
 /* A number of the calling thread that other living threads do not have. */
@@ -154,29 +143,28 @@ static uint64_t this_thread(void) {
 }
 
 static void put_event(line_t *line, const gantry__timeline_event_t *event) {
-    const char phase[] = {event->phase, '\0'};
-    put_text(line, ",\n{\"name\":");
+    PUT(line, ",\n{\"name\":");
     put_string(line, event->name);
     if (event->category) {
-        put_text(line, ",\"cat\":\"");
-        put_text(line, event->category);
-        put_text(line, "\"");
+        PUT(line, ",\"cat\":");
+        put_string(line, event->category);
     }
-    put_text(line, ",\"ph\":\"");
-    put_text(line, phase);
-    put_text(line, "\"");
-    put_member(line, "pid", event->process);
-    put_member(line, "tid", event->thread ? event->thread : this_thread());
+    PUT(line, ",\"ph\":\"");
+    *line->at++ = event->phase;
+    PUT(line, "\",\"pid\":");
+    put_number(line, event->process, 1);
+    PUT(line, ",\"tid\":");
+    put_number(line, event->thread ? event->thread : this_thread(), 1);
     if (event->phase != 'M') {
-        put_text(line, ",\"ts\":");
+        PUT(line, ",\"ts\":");
         put_time(line, event->begin_ns);
     }
     if (event->phase == 'X') {
-        put_text(line, ",\"dur\":");
+        PUT(line, ",\"dur\":");
         put_time(line, event->end_ns > event->begin_ns ? event->end_ns - event->begin_ns : 0);
     }
     if (event->arg_count > 0) put_args(line, event);
-    put_text(line, "}");
+    PUT(line, "}");
 }
 
 /* ---- the file; timeline->lock is held ---- */
@@ -238,14 +226,14 @@ static const char *program_name(void) {
 }
 
 static gantry_status_t write_head(gantry__timeline_t *timeline) {
-    line_t line = {.length = 0};
-    put_text(&line, "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":");
+    char bytes[2 * TEXT_BYTES];
+    line_t line = {bytes};
+    PUT(&line, "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":");
     put_string(&line, program_name());
-    put_text(&line,
-             ",\"version\":\"" GANTRY_VERSION "\",\"clock\":\"CLOCK_MONOTONIC\",\"process\":");
+    PUT(&line, ",\"version\":\"" GANTRY_VERSION "\",\"clock\":\"CLOCK_MONOTONIC\",\"process\":");
     put_number(&line, (uint64_t)getpid(), 1);
-    put_text(&line, "}}");
-    return write_block(timeline, line.bytes, line.length);
+    PUT(&line, "}}");
+    return write_block(timeline, bytes, (size_t)(line.at - bytes));
 }
 
 /* Does nothing if the file is open, or cannot be opened. */
@@ -281,21 +269,18 @@ static void flush_slot(gantry__timeline_t *timeline, timeline_slot_t *slot) {
     slot->used = 0;
 }
 
-/* The slot's lock is held. Without memory for the buffer, the event alone is a block. */
-static void keep_event(gantry__timeline_t *timeline, timeline_slot_t *slot, line_t *line,
-                       uint64_t now_ns) {
+/* The slot's lock is held. */
+static void keep_event(gantry__timeline_t *timeline, timeline_slot_t *slot,
+                       const gantry__timeline_event_t *event) {
     if (!slot->bytes) slot->bytes = gantry__heap_alloc(timeline->heap, GANTRY__TIMELINE_SLOT_BYTES);
-    if (!slot->bytes) {
-        timeline_slot_t alone = {.bytes = line->bytes, .used = line->length};
-        flush_slot(timeline, &alone);
-        return;
-    }
-    const bool is_full = slot->used + line->length + CLOSING_BYTES > GANTRY__TIMELINE_SLOT_BYTES;
-    if (is_full || (slot->used > 0 && now_ns > slot->first_ns + LONGEST_STAY_NS))
+    if (!slot->bytes) return; /* the event is lost */
+    if (slot->used + LINE_BYTES > GANTRY__TIMELINE_SLOT_BYTES ||
+        (slot->used > 0 && event->end_ns > slot->first_ns + LONGEST_STAY_NS))
         flush_slot(timeline, slot);
-    if (slot->used == 0) slot->first_ns = now_ns;
-    memcpy(slot->bytes + slot->used, line->bytes, line->length);
-    slot->used += line->length;
+    if (slot->used == 0) slot->first_ns = event->end_ns;
+    line_t line = {slot->bytes + slot->used};
+    put_event(&line, event);
+    slot->used = (size_t)(line.at - slot->bytes);
 }
 
 void gantry__timeline_tell(gantry__timeline_t *timeline) {
@@ -307,16 +292,11 @@ void gantry__timeline_tell(gantry__timeline_t *timeline) {
 }
 
 void gantry__timeline_write(gantry__timeline_t *timeline, const gantry__timeline_event_t *event) {
-    if (!atomic_load_explicit(&timeline->is_on, memory_order_acquire)) return;
     const uint32_t before = gantry__failures();
-    line_t line;
-    line.length = 0;
-    put_event(&line, event);
-    if (line.length + CLOSING_BYTES > LINE_BYTES) return; /* no event has so many args */
     timeline_slot_t *slot = &timeline->slots[this_thread() % GANTRY__TIMELINE_SLOTS];
     gantry__mutex_lock(&slot->lock);
     if (atomic_load_explicit(&timeline->is_on, memory_order_acquire))
-        keep_event(timeline, slot, &line, event->phase == 'M' ? 0 : event->end_ns);
+        keep_event(timeline, slot, event);
     gantry__mutex_unlock(&slot->lock);
     gantry__forget_since(before);
 }

@@ -53,7 +53,7 @@ gantry_status_t gantry__frame_do_recorded(gantry__frame_t *frame, const gantry__
     const gantry__node_place_t *place = &frame->schedule->places[act->node];
     const int mode = (int)gantry__device_profile_mode(&runtime->devices);
     gantry__profile_frame_t record;
-    gantry__profile_open(&record);
+    gantry__profile_open(&record, mode != GANTRY_PROFILE_DEFAULT);
     gantry_status_t status = act->kind == GANTRY__DO_CALL
                                  ? call_recorded(frame, act, arguments, &record, mode)
                                  : gantry__frame_do_silently(frame, act, arguments);

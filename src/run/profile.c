@@ -86,19 +86,14 @@ static gantry__profile_row_t *profile_row_of(gantry__profile_t *profile,
     return &profile->others;
 }
 
-/* False for a frame of a timeline alone. The lock is held. */
-static bool is_counted(const gantry__profile_t *profile, const gantry__profile_frame_t *frame) {
-    return profile->mode != GANTRY_PROFILE_DEFAULT &&
-           (profile->stopped_ns == 0 || frame->begun_ns < profile->stopped_ns);
-}
-
 void gantry__profile_keep(gantry__profile_t *profile, gantry__profile_frame_t *frame,
                           const gantry__profile_key_t *key) {
     gantry__profile_close(frame);
-    gantry__mutex_lock(&profile->lock);
-    if (is_counted(profile, frame))
+    if (frame->has_steps) {
+        gantry__mutex_lock(&profile->lock);
         gantry__profile_add(&profile_row_of(profile, key)->numbers, &frame->numbers);
-    gantry__mutex_unlock(&profile->lock);
+        gantry__mutex_unlock(&profile->lock);
+    }
     gantry__timeline_t *timeline = gantry__device_timeline(profile->devices);
     if (timeline) gantry__host_times_write(timeline, profile->devices, frame, key);
 }
@@ -109,7 +104,8 @@ gantry__profile_frame_t *gantry__recorded_begin(gantry__recorded_t *recorded,
     recorded->device = device;
     recorded->profile = profile;
     recorded->subject = subject;
-    gantry__profile_open(&recorded->room);
+    gantry__profile_open(&recorded->room,
+                         gantry__device_profile_mode(profile->devices) != GANTRY_PROFILE_DEFAULT);
     return &recorded->room;
 }
 

@@ -113,7 +113,7 @@ static inline bool gantry__profile_is_on(const gantry__device_table_t *devices) 
 static inline gantry__profile_frame_t *gantry__profile_begin_call(
     const gantry__device_table_t *devices, gantry__profile_frame_t *room) {
     if (!gantry__profile_is_on(devices)) return NULL;
-    gantry__profile_open(room);
+    gantry__profile_open(room, gantry__device_profile_mode(devices) != GANTRY_PROFILE_DEFAULT);
     return room;
 }
 
