@@ -42,7 +42,7 @@ void gantry__host_times_write(gantry__timeline_t *timeline, const gantry__device
         {"node", key->node ? key->node : "", 0},
         {"part_of", gantry__profile_subject_name(key->part_of), 0},
         {"device", key->device ? key->device->name : "", 0},
-        {"requested", wish_text(plan), 0},
+        {"requested", key->reason == GANTRY_PLACED_EXPLICIT ? "" : wish_text(plan), 0},
         {"reason", key->reason ? gantry_placement_reason_text(key->reason) : "", 0},
         {"refused", refused_name(plan), 0},
         {"refusal",
