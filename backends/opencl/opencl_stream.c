@@ -100,11 +100,11 @@ static int32_t opencl_stream_wait_event(gantry_backend_stream_t *stream,
 }
 
 /* A queue has times from its beginning or never, so a new one takes its place. */
-static int32_t opencl_stream_set_timed(gantry_backend_stream_t *stream, int32_t is_timed) {
+static int32_t opencl_stream_set_timed(gantry_backend_stream_t *stream, int32_t timed) {
     const gantry_backend_device_t *device = stream->device;
     cl_int native = CL_SUCCESS;
     cl_command_queue queue =
-        make_queue(device, stream->priority, is_timed ? CL_QUEUE_PROFILING_ENABLE : 0, &native);
+        make_queue(device, stream->priority, timed ? CL_QUEUE_PROFILING_ENABLE : 0, &native);
     if (native != CL_SUCCESS)
         return gantry__driver_check(device->host, native, "making a timed stream on \"%.200s\"",
                                     device->record->hardware_name);

@@ -73,7 +73,7 @@ static inline void put_bytes(line_t *line, const char *bytes, size_t count) {
 }
 #define PUT(line, literal) put_bytes(line, literal, sizeof(literal) - 1)
 
-static void put_number(line_t *line, uint64_t number, unsigned least_digits) {
+static void put_digits(line_t *line, uint64_t number, unsigned least_digits) {
     char digits[24];
     unsigned first = sizeof digits;
     while (number > 0 || sizeof digits - first < least_digits) {
@@ -85,9 +85,9 @@ static void put_number(line_t *line, uint64_t number, unsigned least_digits) {
 
 /* Microseconds, with the nanoseconds behind the point. */
 static void put_time(line_t *line, uint64_t ns) {
-    put_number(line, ns / 1000, 1);
+    put_digits(line, ns / 1000, 1);
     PUT(line, ".");
-    put_number(line, ns % 1000, 3);
+    put_digits(line, ns % 1000, 3);
 }
 
 /* One character of a string that needs more than a copy; returns its bytes in the text. */
@@ -125,7 +125,7 @@ static void put_args(line_t *line, const gantry__timeline_event_t *event) {
         if (arg->text) {
             put_string(line, arg->text);
         } else {
-            put_number(line, arg->number, 1);
+            put_digits(line, arg->number, 1);
         }
     }
     PUT(line, "}");
@@ -152,9 +152,9 @@ static void put_event(line_t *line, const gantry__timeline_event_t *event) {
     PUT(line, ",\"ph\":\"");
     *line->at++ = event->phase;
     PUT(line, "\",\"pid\":");
-    put_number(line, event->process, 1);
+    put_digits(line, event->process, 1);
     PUT(line, ",\"tid\":");
-    put_number(line, event->thread ? event->thread : this_thread(), 1);
+    put_digits(line, event->thread ? event->thread : this_thread(), 1);
     if (event->phase != 'M') {
         PUT(line, ",\"ts\":");
         put_time(line, event->begin_ns);
@@ -231,7 +231,7 @@ static gantry_status_t write_head(gantry__timeline_t *timeline) {
     PUT(&line, "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":");
     put_string(&line, program_name());
     PUT(&line, ",\"version\":\"" GANTRY_VERSION "\",\"clock\":\"CLOCK_MONOTONIC\",\"process\":");
-    put_number(&line, (uint64_t)getpid(), 1);
+    put_digits(&line, (uint64_t)getpid(), 1);
     PUT(&line, "}}");
     return write_block(timeline, bytes, (size_t)(line.at - bytes));
 }

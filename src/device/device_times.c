@@ -5,15 +5,15 @@
  *   host     submit A    submit B             wait
  *   stream   |begin? AAAAAAAA end|BBBBBB end|
  *
- * Work is given an event behind it. It begins when the work before it on its stream ends, or when it
- * is submitted, whichever is later. A stream that was made to wait for another one begins later than
- * that, so such work is given an event in front of it, too. The times are read once the stream is
- * known to have passed, without asking the driver; a ring of submissions bounds what is unread.
+ * Work is given an event behind it. It begins when the work before it on its stream ends, or when
+ * it is submitted, whichever is later. A stream that was made to wait for another one begins later
+ * than that, so such work is given an event in front of it, too. The times are read once the stream
+ * is known to have passed, without asking the driver; a ring of submissions bounds what is unread.
  *
- * A device's clock is tied to the host's by one event that the host waits for: the best of a few
- * attempts, and a new one once a second when the device has nothing to do, since clocks drift. A
- * backend without times, or an event without one, leaves the time of the submission on the host. The
- * event's args and the device's head in the file say so.
+ * A device's clock is tied to the host's by one event that the host waits for, and again once a
+ * second when the device has nothing to do, since clocks drift. A backend without times, or an
+ * event without one, leaves the time of the submission on the host. The event's args and the
+ * device's head in the file say so.
  *
  * The lock of the times is taken before the lock of a stream. */
 #include "device/device_times.h"
@@ -70,7 +70,7 @@ static bool can_time(const gantry_logical_device_t *device) {
     return !device->synchronous && GANTRY_ABI_HAS(ops, elapsed) && ops->elapsed;
 }
 
-static void set_timed(gantry_logical_device_t *device, int32_t is_timed) {
+static void time_streams(gantry_logical_device_t *device, int32_t timed) {
     const gantry_stream_ops_t *ops = device->backend->stream;
     if (device->synchronous || !GANTRY_ABI_HAS(ops, set_timed) || !ops->set_timed) return;
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
@@ -78,7 +78,7 @@ static void set_timed(gantry_logical_device_t *device, int32_t is_timed) {
         /* keeps failures for their points: the slot may forget them */
         (void)gantry__stream_synchronize(stream);
         gantry__stream_begin(stream);
-        (void)ops->set_timed(stream->handle, is_timed);
+        (void)ops->set_timed(stream->handle, timed);
         (void)gantry__stream_end(stream);
     }
 }
@@ -138,9 +138,9 @@ static bool sample_clock(gantry_logical_device_t *device, times_t *times) {
 
 /* ---- the timeline ---- */
 
-static void write_name(gantry__timeline_t *timeline, const gantry_logical_device_t *device,
-                       const char *what, uint64_t thread, const gantry__timeline_arg_t *args,
-                       uint32_t arg_count) {
+static void write_track_name(gantry__timeline_t *timeline, const gantry_logical_device_t *device,
+                             const char *what, uint64_t thread, const gantry__timeline_arg_t *args,
+                             uint32_t arg_count) {
     gantry__timeline_write(
         timeline, &(gantry__timeline_event_t){.phase = 'M',
                                               .process = GANTRY__TIMELINE_DEVICE + device->position,
@@ -162,10 +162,10 @@ static void write_device_head(gantry__timeline_t *timeline, const gantry_logical
                                             : times->has_times  ? "device"
                                                                 : "launch",
                                             0}};
-    write_name(timeline, device, "process_name", 1, args, sizeof args / sizeof args[0]);
+    write_track_name(timeline, device, "process_name", 1, args, sizeof args / sizeof args[0]);
     for (uint32_t i = 0; !device->synchronous && i < GANTRY__STREAMS; ++i)
-        write_name(timeline, device, "thread_name", i + 1,
-                   &(gantry__timeline_arg_t){"name", streams[i], 0}, 1);
+        write_track_name(timeline, device, "thread_name", i + 1,
+                         &(gantry__timeline_arg_t){"name", streams[i], 0}, 1);
 }
 
 /* thread 0: the calling one. has_times: begin and end are the device's. */
@@ -246,7 +246,7 @@ static void prepare_times(gantry__timeline_t *timeline, gantry_logical_device_t 
     if (times->is_ready) return;
     times->has_times = can_time(device);
     if (times->has_times) {
-        set_timed(device, 1);
+        time_streams(device, 1);
         times->has_times = sample_clock(device, times);
     }
     times->level_bytes = UINT64_MAX;
@@ -384,7 +384,7 @@ void gantry__device_times_finish(gantry_logical_device_t *device) {
         settle_by_wait(device, times, i, 0);
         times->streams[i].ended_ns = 0;
     }
-    if (times->is_ready && times->has_times) set_timed(device, 0);
+    if (times->is_ready && times->has_times) time_streams(device, 0);
     times->is_ready = false;
     gantry__mutex_unlock(&times->lock);
     gantry__forget_since(before);

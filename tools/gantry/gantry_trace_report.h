@@ -13,7 +13,7 @@ enum { GANTRY_TRACE_KEYS = 6 };
 
 /* Events with the same texts, added up. */
 typedef struct gantry_trace_row_t {
-    /* ops: op, device. Copies: device, direction. Fallbacks: op, device, requested, reason, refused,
+    /* ops: op, device. Copies: device, way. Fallbacks: op, device, requested, reason, refused,
      * refusal. */
     uint32_t keys[GANTRY_TRACE_KEYS];
     uint64_t count, bytes;
