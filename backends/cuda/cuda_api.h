@@ -127,6 +127,8 @@ enum { GANTRY__CU_JIT_ERROR_LOG_BUFFER = 5, GANTRY__CU_JIT_ERROR_LOG_BUFFER_SIZE
     X(cuEventRecord, (gantry__cu_event_t event, gantry__cu_stream_t stream))                       \
     X(cuEventQuery, (gantry__cu_event_t event))                                                    \
     X(cuEventSynchronize, (gantry__cu_event_t event))                                              \
+    X(cuEventElapsedTime,                                                                          \
+      (float *out_milliseconds, gantry__cu_event_t start, gantry__cu_event_t end))                 \
     X(cuModuleLoadDataEx,                                                                          \
       (gantry__cu_module_t * out_module, const void *image, unsigned int option_count,             \
        unsigned int *options, void **option_values))                                               \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams that do not wait for the context's default stream. The driver hands work to the card
- * by itself: no flush. Events have no times; one that was never recorded counts as past, for the
- * driver as for the interface. */
+ * by itself: no flush. Events have no times unless a timeline needs them; one that was never
+ * recorded counts as past, for the driver as for the interface. */
 #include "cuda/cuda_backend.h"
 
 /* ---- streams ---- */
@@ -107,15 +107,14 @@ const gantry_stream_ops_t gantry__cuda_stream_ops = {
 
 /* ---- events ---- */
 
-static int32_t cuda_event_create(gantry_backend_device_t *device,
-                                 gantry_backend_event_t **out_event) {
+static int32_t make_event(gantry_backend_device_t *device, unsigned int flags,
+                          gantry_backend_event_t **out_event) {
     gantry_backend_event_t *event = gantry__driver_alloc(device->host, sizeof *event);
     *out_event = NULL;
     if (!event) return GANTRY_RESOURCE_EXHAUSTED;
     event->device = device;
     gantry__cu_result_t native;
-    GANTRY__CUDA_CALL(device, native,
-                      device->cu->cuEventCreate(&event->handle, event_flags(device)));
+    GANTRY__CUDA_CALL(device, native, device->cu->cuEventCreate(&event->handle, flags));
     if (native != GANTRY__CU_SUCCESS) {
         gantry__host_free(device->host, event, sizeof *event);
         return gantry__driver_check(device->host, native, "making an event on \"%.200s\"",
@@ -123,6 +122,17 @@ static int32_t cuda_event_create(gantry_backend_device_t *device,
     }
     *out_event = event;
     return GANTRY_OK;
+}
+
+static int32_t cuda_event_create(gantry_backend_device_t *device,
+                                 gantry_backend_event_t **out_event) {
+    return make_event(device, event_flags(device), out_event);
+}
+
+static int32_t cuda_event_create_timed(gantry_backend_device_t *device,
+                                       gantry_backend_event_t **out_event) {
+    const unsigned int flags = event_flags(device) & ~(unsigned int)GANTRY__CU_EVENT_DISABLE_TIMING;
+    return make_event(device, flags, out_event);
 }
 
 static void cuda_event_destroy(gantry_backend_event_t *event) {
@@ -161,6 +171,18 @@ static int32_t cuda_event_synchronize(gantry_backend_event_t *event) {
                                 device->record->hardware_name);
 }
 
+static int32_t cuda_event_elapsed(gantry_backend_event_t *from, gantry_backend_event_t *to,
+                                  int64_t *out_ns) {
+    gantry_backend_device_t *device = from->device;
+    gantry__cu_result_t native;
+    float milliseconds = 0;
+    GANTRY__CUDA_CALL(device, native,
+                      device->cu->cuEventElapsedTime(&milliseconds, from->handle, to->handle));
+    *out_ns = (int64_t)((double)milliseconds * 1e6);
+    return gantry__driver_check(device->host, native, "asking an event of \"%.200s\" for its time",
+                                device->record->hardware_name);
+}
+
 const gantry_event_ops_t gantry__cuda_event_ops = {
     .struct_size = sizeof gantry__cuda_event_ops,
     .create = cuda_event_create,
@@ -168,4 +190,6 @@ const gantry_event_ops_t gantry__cuda_event_ops = {
     .record = cuda_event_record,
     .query = cuda_event_query,
     .synchronize = cuda_event_synchronize,
+    .create_timed = cuda_event_create_timed,
+    .elapsed = cuda_event_elapsed,
 };

@@ -97,6 +97,7 @@ struct gantry_backend_device_t {
 struct gantry_backend_stream_t {
     gantry_backend_device_t *device;
     cl_command_queue queue;
+    int32_t priority;
 };
 
 struct gantry_backend_event_t {

@@ -104,6 +104,23 @@ static int32_t opencl_event_synchronize(gantry_backend_event_t *event) {
                                      event->device->record->hardware_name);
 }
 
+static cl_int ask_end(const gantry_backend_event_t *event, cl_ulong *out_ns) {
+    if (!event->handle) return CL_PROFILING_INFO_NOT_AVAILABLE;
+    return event->device->cl->clGetEventProfilingInfo(event->handle, CL_PROFILING_COMMAND_END,
+                                                      sizeof *out_ns, out_ns, NULL);
+}
+
+static int32_t opencl_event_elapsed(gantry_backend_event_t *from, gantry_backend_event_t *to,
+                                    int64_t *out_ns) {
+    cl_ulong begin_ns = 0, end_ns = 0;
+    cl_int native = ask_end(from, &begin_ns);
+    if (native == CL_SUCCESS) native = ask_end(to, &end_ns);
+    *out_ns = (int64_t)(end_ns - begin_ns);
+    return gantry__driver_check(from->device->host, native,
+                                "asking an event of \"%.200s\" for its time",
+                                from->device->record->hardware_name);
+}
+
 /* ---- waiting between queues ---- */
 
 /* What the callback needs. It may run when the waiting stream is already gone, so it holds nothing
@@ -179,4 +196,5 @@ const gantry_event_ops_t gantry__opencl_event_ops = {
     .record = opencl_event_record,
     .query = opencl_event_query,
     .synchronize = opencl_event_synchronize,
+    .elapsed = opencl_event_elapsed,
 };

@@ -10,16 +10,18 @@
 #define QUEUE_PRIORITY_HIGH_KHR 1
 #define QUEUE_PRIORITY_MED_KHR 2
 #define QUEUE_PRIORITY_LOW_KHR 4
+/* OpenCL 2.0 */
+#define QUEUE_PROPERTIES 0x1093
 
 static cl_command_queue make_queue(const gantry_backend_device_t *device, int32_t priority,
-                                   cl_int *out_native) {
+                                   cl_command_queue_properties kind, cl_int *out_native) {
     cl_ulong level = priority < 0   ? QUEUE_PRIORITY_HIGH_KHR
                      : priority > 0 ? QUEUE_PRIORITY_LOW_KHR
                                     : QUEUE_PRIORITY_MED_KHR;
-    const cl_ulong properties[] = {QUEUE_PRIORITY_KHR, level, 0};
+    const cl_ulong properties[] = {QUEUE_PRIORITY_KHR, level, QUEUE_PROPERTIES, kind, 0};
     if (priority == 0 ||
         device->record->info.least_priority == device->record->info.greatest_priority) {
-        return device->cl->clCreateCommandQueue(device->context, device->record->device, 0,
+        return device->cl->clCreateCommandQueue(device->context, device->record->device, kind,
                                                 out_native);
     }
     return device->cl->create_queue_with_properties(device->context, device->record->device,
@@ -35,8 +37,9 @@ static int32_t opencl_stream_create_with_priority(gantry_backend_device_t *devic
     *out_stream = NULL;
     if (!stream) return GANTRY_RESOURCE_EXHAUSTED;
     stream->device = device;
+    stream->priority = priority;
     cl_int native = CL_SUCCESS;
-    stream->queue = make_queue(device, priority, &native);
+    stream->queue = make_queue(device, priority, 0, &native);
     if (native != CL_SUCCESS) {
         gantry__host_free(device->host, stream, sizeof *stream);
         return gantry__driver_check(device->host, native, "making a stream on \"%.200s\"",
@@ -96,6 +99,21 @@ static int32_t opencl_stream_wait_event(gantry_backend_stream_t *stream,
     return gantry__opencl_event_wait_on(stream->device, stream->queue, event);
 }
 
+/* A queue has times from its beginning or never, so a new one takes its place. */
+static int32_t opencl_stream_set_timed(gantry_backend_stream_t *stream, int32_t timed) {
+    const gantry_backend_device_t *device = stream->device;
+    cl_int native = CL_SUCCESS;
+    cl_command_queue queue =
+        make_queue(device, stream->priority, timed ? CL_QUEUE_PROFILING_ENABLE : 0, &native);
+    if (native != CL_SUCCESS)
+        return gantry__driver_check(device->host, native, "making a timed stream on \"%.200s\"",
+                                    device->record->hardware_name);
+    device->cl->clFinish(stream->queue);
+    device->cl->clReleaseCommandQueue(stream->queue);
+    stream->queue = queue;
+    return GANTRY_OK;
+}
+
 const gantry_stream_ops_t gantry__opencl_stream_ops = {
     .struct_size = sizeof gantry__opencl_stream_ops,
     .create = opencl_stream_create,
@@ -104,4 +122,5 @@ const gantry_stream_ops_t gantry__opencl_stream_ops = {
     .synchronize = opencl_stream_synchronize,
     .wait_event = opencl_stream_wait_event,
     .create_with_priority = opencl_stream_create_with_priority,
+    .set_timed = opencl_stream_set_timed,
 };

@@ -41,6 +41,7 @@
     X(clSetUserEventStatus)         \
     X(clSetEventCallback)           \
     X(clGetEventInfo)               \
+    X(clGetEventProfilingInfo)      \
     X(clWaitForEvents)              \
     X(clRetainEvent)                \
     X(clReleaseEvent)               \

@@ -97,8 +97,7 @@ typedef struct gantry_tuning_t {
 typedef struct gantry_host_t {
     uint32_t struct_size; /**< Its sizeof. */
     uint32_t abi_version; /**< The core's version. */
-    /** First argument of every slot below. */
-    void *self;
+    void *self;           /**< First argument of every slot below. */
     /** required. Logs a line; level is GANTRY_LEVEL_DEBUG to GANTRY_LEVEL_ERROR. */
     void (*log)(void *self, int32_t level, const char *text);
     /** required. Keeps the text of a failure for the calling thread, and returns code. domain
@@ -251,16 +250,16 @@ typedef struct gantry_stream_ops_t {
     /** optional (default: create). priority lies in the device's range. */
     int32_t (*create_with_priority)(gantry_backend_device_t *device, int32_t purpose,
                                     int32_t priority, gantry_backend_stream_t **out_stream);
+    /** optional (default: nothing). Of an idle stream: 1 gives events recorded later times. */
+    int32_t (*set_timed)(gantry_backend_stream_t *stream, int32_t timed);
 } gantry_stream_ops_t;
 
 /** Events of a device. */
 typedef struct gantry_event_ops_t {
-    /** Its sizeof. */
-    uint32_t struct_size;
+    uint32_t struct_size; /**< Its sizeof. */
     /** required. Creates an event. */
     int32_t (*create)(gantry_backend_device_t *device, gantry_backend_event_t **out_event);
-    /** required. Destroys an event. */
-    void (*destroy)(gantry_backend_event_t *event);
+    void (*destroy)(gantry_backend_event_t *event); /**< required. Destroys an event. */
     /** required. Records the event behind the stream's work. A wait keeps the record that it was
      * given: the event may be recorded again once wait_event and synchronize have returned. */
     int32_t (*record)(gantry_backend_event_t *event, gantry_backend_stream_t *stream);
@@ -269,6 +268,11 @@ typedef struct gantry_event_ops_t {
     int32_t (*query)(gantry_backend_event_t *event, int32_t *out_done);
     /** required. Waits until all work before the record has ended. */
     int32_t (*synchronize)(gantry_backend_event_t *event);
+    /** optional (default: create). Creates an event whose records have times. */
+    int32_t (*create_timed)(gantry_backend_device_t *device, gantry_backend_event_t **out_event);
+    /** optional (default: no times). Nanoseconds between two records of timed streams of one
+     * device, which have passed: between the ends of the work before them. */
+    int32_t (*elapsed)(gantry_backend_event_t *from, gantry_backend_event_t *to, int64_t *out_ns);
 } gantry_event_ops_t;
 
 /* ---- transfers ---- */
@@ -420,8 +424,7 @@ typedef struct gantry_program_ops_t {
  * - Threads: a capture may end on another thread than it began. launch and destroy are externally
  *   synchronised per graph. */
 typedef struct gantry_graph_ops_t {
-    /** Its sizeof. */
-    uint32_t struct_size;
+    uint32_t struct_size; /**< Its sizeof. */
     /** required. Begins to capture the stream. */
     int32_t (*begin_capture)(gantry_backend_stream_t *stream);
     /** required. Ends the capture and makes its graph; *out_graph is NULL when it fails. An
@@ -485,8 +488,7 @@ typedef struct gantry_fault_words_t {
 
 /** Services of the core for a kernel while it computes. The call is the first argument of each. */
 typedef struct gantry_call_services_t {
-    /** Its sizeof. */
-    uint32_t struct_size;
+    uint32_t struct_size; /**< Its sizeof. */
     /** Device memory until the stream has passed this call. It counts against the device's
      * limit. */
     int32_t (*scratch)(gantry_op_call_t *call, uint64_t size_bytes, gantry_span_t *out_span);
@@ -605,8 +607,7 @@ struct gantry_kernel_def_t {
 /** A backend: the table that a module returns. Slots of an instance or a device come first, then
  * the tables of a device. */
 typedef struct gantry_backend_t {
-    /** Its sizeof. */
-    uint32_t struct_size;
+    uint32_t struct_size; /**< Its sizeof. */
     /** The table's version, at most the max_abi of the query. */
     uint32_t abi_version;
     /** "opencl": lower-case letters, digits and '_'. */

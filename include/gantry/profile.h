@@ -94,6 +94,22 @@ GANTRY_API gantry_status_t gantry_profile_format(gantry_runtime_t *runtime,
                                                  gantry_report_format_t format, char *out,
                                                  size_t out_bytes, size_t *out_needed);
 
+/* ---- timeline ---- */
+
+/** Writes a timeline to a file from now on, for Chrome, Perfetto and `gantry trace`: calls of ops
+ * and functions with the reason for their device, the work of each device's streams, copies, and
+ * memory in use, on the clock CLOCK_MONOTONIC. "%p" in path is the process's number. The file's
+ * former content is lost. docs/profile.md says what each event means and costs.
+ *
+ * The status is that of opening the file. A later failure, such as a full disk, ends the timeline
+ * with a warning in the log; the file keeps what was written, and gantry_trace_stop returns the
+ * failure. InvalidArgument: path is NULL, empty, too long, or no plain file. FailedPrecondition: a
+ * timeline is being written already, or another runtime writes this file. */
+GANTRY_API gantry_status_t gantry_trace_start(gantry_runtime_t *runtime, const char *path);
+/** Waits for the recorded work of all devices, writes it, and closes the file.
+ * gantry_runtime_release does the same. FailedPrecondition: no timeline is being written. */
+GANTRY_API gantry_status_t gantry_trace_stop(gantry_runtime_t *runtime);
+
 #ifdef __cplusplus
 }
 #endif

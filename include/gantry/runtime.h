@@ -150,6 +150,10 @@ typedef struct gantry_runtime_options_t {
      * `gantry tune --what crossover` measured; default off (GANTRY_CROSSOVER). A device that was
      * not measured is left out, and the records say so. */
     gantry_choice_t crossover;
+    /** Writes a timeline to this file from creation on, as gantry_trace_start; NULL: not set
+     * (GANTRY_TRACE). The file appears with the first op. If it cannot be written, the log has a
+     * warning, and the program goes on. */
+    const char *trace;
 } gantry_runtime_options_t;
 
 /** Creates a runtime. options may be NULL. *out_runtime is NULL after a failure. A machine

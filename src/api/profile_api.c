@@ -15,14 +15,14 @@ gantry_status_t gantry_profile_start(gantry_runtime_t *runtime, gantry_profile_m
             (int)mode);
     }
     gantry__profile_restart(&runtime->profile, mode);
-    atomic_store(&runtime->devices.profiling, (int)mode);
+    (void)gantry__device_set_profile(&runtime->devices, (int)mode);
     gantry__settings_note_call(&runtime->settings, "GANTRY_PROFILE", "gantry_profile_start");
     return GANTRY_OK;
 }
 
 gantry_status_t gantry_profile_stop(gantry_runtime_t *runtime) {
     GANTRY__TRY(gantry__runtime_check(runtime));
-    if (!atomic_exchange(&runtime->devices.profiling, 0)) {
+    if (!(gantry__device_set_profile(&runtime->devices, 0) & ~GANTRY__TRACING)) {
         return gantry__fail(
             GANTRY_FAILED_PRECONDITION,
             "gantry_profile_stop: nothing is recorded; gantry_profile_start, the option profile or GANTRY_PROFILE=on begins it");
@@ -30,6 +30,22 @@ gantry_status_t gantry_profile_stop(gantry_runtime_t *runtime) {
     gantry__profile_end(&runtime->profile);
     gantry__settings_note_call(&runtime->settings, "GANTRY_PROFILE", "gantry_profile_stop");
     return GANTRY_OK;
+}
+
+gantry_status_t gantry_trace_start(gantry_runtime_t *runtime, const char *path) {
+    GANTRY__TRY(gantry__runtime_check(runtime));
+    if (!path)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "gantry_trace_start: path is NULL; the path of a file is accepted");
+    GANTRY__TRY(gantry__runtime_trace(runtime, path, false));
+    return gantry__settings_put_call(&runtime->settings, "GANTRY_TRACE", path,
+                                     "gantry_trace_start");
+}
+
+gantry_status_t gantry_trace_stop(gantry_runtime_t *runtime) {
+    GANTRY__TRY(gantry__runtime_check(runtime));
+    GANTRY__TRY(gantry__runtime_end_trace(runtime));
+    return gantry__settings_put_call(&runtime->settings, "GANTRY_TRACE", "", "gantry_trace_stop");
 }
 
 size_t gantry_profile_row_count(gantry_runtime_t *runtime) {

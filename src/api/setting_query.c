@@ -108,7 +108,7 @@ static void put_live_value(gantry_runtime_t *runtime, gantry__setting_id_t id,
                            gantry_get_intra_op_parallelism_threads(runtime));
             break;
         case GANTRY__SETTING_PROFILE:
-            text = profiles[atomic_load(&runtime->devices.profiling)];
+            text = profiles[gantry__device_profile_mode(&runtime->devices)];
             break;
         case GANTRY__SETTING_KERNEL_CACHE:
             if (out->source == GANTRY_FROM_DEFAULT) text = runtime->store.folder;

@@ -57,7 +57,7 @@ static gantry_status_t status_of_errno(int error) {
     }
 }
 
-static gantry_status_t fail_errno(const char *doing, const char *path, int error) {
+gantry_status_t gantry__file_fail(const char *doing, const char *path, int error) {
     char reason[128];
     if (strerror_r(error, reason, sizeof reason) != 0)
         (void)snprintf(reason, sizeof reason, "errno %d", error);
@@ -129,9 +129,9 @@ gantry_status_t gantry__file_open(const char *path, size_t max_bytes, int *out_f
     GANTRY__TRY(check_path("read a file", path));
     GANTRY__TRY(gantry__file_check_plain(path));
     int fd = open_retrying(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
-    if (fd < 0) return fail_errno("open", path, errno);
-    gantry_status_t status =
-        fstat(fd, &info) == 0 ? check_plain("open", path, &info) : fail_errno("read", path, errno);
+    if (fd < 0) return gantry__file_fail("open", path, errno);
+    gantry_status_t status = fstat(fd, &info) == 0 ? check_plain("open", path, &info)
+                                                   : gantry__file_fail("read", path, errno);
     if (status == GANTRY_OK && (uintmax_t)info.st_size > max_bytes) {
         status = gantry__fail(GANTRY_OUT_OF_RANGE, "'%s' has more than the %zu bytes accepted",
                               path, max_bytes);
@@ -149,7 +149,7 @@ gantry_status_t gantry__file_read_next(int file, const char *path, void *bytes, 
                                        size_t *out_read) {
     ssize_t got = read_fully(file, bytes, size);
     *out_read = got < 0 ? 0 : (size_t)got;
-    return got < 0 ? fail_errno("read", path, errno) : GANTRY_OK;
+    return got < 0 ? gantry__file_fail("read", path, errno) : GANTRY_OK;
 }
 
 void gantry__file_close(int file) {
@@ -179,7 +179,7 @@ static gantry_status_t read_to_end(int fd, uint64_t told, growing_read_t *state)
         return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "cannot read '%s': ", state->path);
     for (;;) {
         ssize_t got = read_fully(fd, state->bytes + state->size, state->capacity - state->size);
-        if (got < 0) return fail_errno("read", state->path, errno);
+        if (got < 0) return gantry__file_fail("read", state->path, errno);
         state->size += (size_t)got;
         if (state->size > state->max_bytes) return too_large(state);
         if (state->size < state->capacity) return GANTRY_OK;
@@ -265,9 +265,9 @@ static int open_temporary(const char *path, char *out_name, size_t name_bytes) {
 static gantry_status_t write_in_place(const char *path, const gantry__file_piece_t *pieces,
                                       size_t piece_count) {
     int fd = open_retrying(path, O_WRONLY | O_NOCTTY, 0);
-    if (fd < 0) return fail_errno("open", path, errno);
+    if (fd < 0) return gantry__file_fail("open", path, errno);
     int error = fill_and_close(fd, pieces, piece_count, false);
-    return error ? fail_errno("write", path, error) : GANTRY_OK;
+    return error ? gantry__file_fail("write", path, error) : GANTRY_OK;
 }
 
 static gantry_status_t write_and_rename(const char *path, const char *target,
@@ -275,12 +275,12 @@ static gantry_status_t write_and_rename(const char *path, const char *target,
                                         unsigned flags) {
     char temporary[PATH_MAX];
     int fd = open_temporary(target, temporary, sizeof temporary);
-    if (fd < 0) return fail_errno("write", path, errno);
+    if (fd < 0) return gantry__file_fail("write", path, errno);
     int error = fill_and_close(fd, pieces, piece_count, (flags & GANTRY__FILE_DURABLE) != 0);
     if (!error && rename(temporary, target) != 0) error = errno;
     if (!error) return GANTRY_OK;
     (void)unlink(temporary);
-    return fail_errno("write", path, error);
+    return gantry__file_fail("write", path, error);
 }
 
 gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t *pieces,
@@ -290,12 +290,12 @@ gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t 
     char resolved[PATH_MAX];
     const char *target = path;
     if (stat(path, &info) == 0) {
-        if (S_ISDIR(info.st_mode)) return fail_errno("write", path, EISDIR);
+        if (S_ISDIR(info.st_mode)) return gantry__file_fail("write", path, EISDIR);
         if (!S_ISREG(info.st_mode)) return write_in_place(path, pieces, piece_count);
         target = realpath(path, resolved);
-        if (!target) return fail_errno("write", path, errno);
+        if (!target) return gantry__file_fail("write", path, errno);
     } else if (errno != ENOENT) {
-        return fail_errno("write", path, errno);
+        return gantry__file_fail("write", path, errno);
     }
     return write_and_rename(path, target, pieces, piece_count, flags);
 }
@@ -308,7 +308,7 @@ static gantry_status_t take_lock(int fd, const char *path, uint64_t timeout_ns) 
     const uint64_t start = gantry__now_ns();
     const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
     while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK && errno != EINTR) return fail_errno("lock", path, errno);
+        if (errno != EWOULDBLOCK && errno != EINTR) return gantry__file_fail("lock", path, errno);
         if (gantry__now_ns() - start >= timeout_ns) {
             return gantry__fail(GANTRY_DEADLINE_EXCEEDED,
                                 "cannot lock '%s': another holder has kept it for more than %g s",
@@ -323,7 +323,7 @@ gantry_status_t gantry__file_lock(const char *path, uint64_t timeout_ns, int *ou
     *out_lock = -1;
     GANTRY__TRY(check_path("lock a file", path));
     int fd = open_retrying(path, O_RDWR | O_CREAT | O_NOCTTY, 0666);
-    if (fd < 0) return fail_errno("lock", path, errno);
+    if (fd < 0) return gantry__file_fail("lock", path, errno);
     gantry_status_t status = take_lock(fd, path, timeout_ns);
     if (status == GANTRY_OK) {
         *out_lock = fd;
@@ -340,14 +340,14 @@ void gantry__file_unlock(int lock) {
 gantry_status_t gantry__file_remove(const char *path) {
     GANTRY__TRY(check_path("remove a file", path));
     if (unlink(path) == 0 || errno == ENOENT) return GANTRY_OK;
-    return fail_errno("remove", path, errno);
+    return gantry__file_fail("remove", path, errno);
 }
 
 gantry_status_t gantry__file_size(const char *path, uint64_t *out_bytes) {
     *out_bytes = 0;
     GANTRY__TRY(check_path("measure a file", path));
     struct stat info;
-    if (stat(path, &info) != 0) return fail_errno("measure", path, errno);
+    if (stat(path, &info) != 0) return gantry__file_fail("measure", path, errno);
     if (!S_ISREG(info.st_mode)) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "cannot measure '%s': not a plain file", path);
     }
@@ -371,14 +371,14 @@ gantry_status_t gantry__directory_make(const char *path) {
     GANTRY__TRY(check_path("make a directory", path));
     char part[PATH_MAX];
     size_t length = strlen(path);
-    if (length >= sizeof part) return fail_errno("make directory", path, ENAMETOOLONG);
+    if (length >= sizeof part) return gantry__file_fail("make directory", path, ENAMETOOLONG);
     for (size_t i = 1; i <= length; ++i) {
         bool ends_a_name = (path[i] == '/' || path[i] == '\0') && path[i - 1] != '/';
         if (!ends_a_name) continue;
         memcpy(part, path, i);
         part[i] = '\0';
         int error = make_one(part);
-        if (error) return fail_errno("make directory", part, error);
+        if (error) return gantry__file_fail("make directory", part, error);
     }
     return GANTRY_OK;
 }
@@ -392,7 +392,7 @@ static gantry_status_t collect_names(DIR *directory, const char *path,
     for (;;) {
         errno = 0;
         const struct dirent *entry = readdir(directory);
-        if (!entry && errno) return fail_errno("list directory", path, errno);
+        if (!entry && errno) return gantry__file_fail("list directory", path, errno);
         if (!entry) return GANTRY_OK;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
         if (!gantry__heap_grow(names->heap, &names->names, names->count, &names->capacity,
@@ -410,7 +410,7 @@ gantry_status_t gantry__directory_list(const gantry__heap_t *heap, const char *p
     *out_names = (gantry__directory_names_t){.heap = heap};
     GANTRY__TRY(check_path("list a directory", path));
     DIR *directory = opendir(path);
-    if (!directory) return fail_errno("list directory", path, errno);
+    if (!directory) return gantry__file_fail("list directory", path, errno);
     gantry_status_t status = collect_names(directory, path, out_names);
     (void)closedir(directory);
     if (status != GANTRY_OK) {

@@ -15,6 +15,9 @@
 
 #include "base/heap.h"
 
+/* The failure of an errno value: "cannot <doing> '<path>': reason". */
+gantry_status_t gantry__file_fail(const char *doing, const char *path, int error);
+
 /* Opens a plain file of *out_size bytes for reading from its beginning. InvalidArgument names any
  * other kind: a directory, a device, a pipe (without waiting for it). OutOfRange when it has more
  * than max_bytes. */

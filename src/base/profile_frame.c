@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/profile_frame.h"
 
-#include <stdbool.h>
-
 #include "base/thread.h"
 
 static _Thread_local gantry__profile_frame_t *innermost;
@@ -14,12 +12,14 @@ static void profile_charge(gantry__profile_frame_t *frame, uint64_t now_ns) {
     frame->since_ns = now_ns;
 }
 
-void gantry__profile_open(gantry__profile_frame_t *frame) {
+void gantry__profile_open(gantry__profile_frame_t *frame, bool has_steps) {
     uint64_t now_ns = gantry__now_ns();
     if (innermost) profile_charge(innermost, now_ns);
     *frame = (gantry__profile_frame_t){.outer = innermost,
                                        .step = GANTRY__STEP_SCOPE,
+                                       .has_steps = has_steps,
                                        .since_ns = now_ns,
+                                       .begun_ns = now_ns,
                                        .numbers = {.calls = 1}};
     innermost = frame;
 }
@@ -31,11 +31,16 @@ void gantry__profile_close(gantry__profile_frame_t *frame) {
     if (innermost) innermost->since_ns = now_ns;
 }
 
+void gantry__profile_count_launch(gantry__profile_frame_t *frame) {
+    if (frame->launched_ns == 0) frame->launched_ns = gantry__now_ns();
+    ++frame->numbers.launches;
+}
+
 gantry__step_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__step_t step) {
     gantry__step_t before = frame->step;
     bool is_part = step == GANTRY__STEP_WAIT &&
                    (before == GANTRY__STEP_KERNEL || before == GANTRY__STEP_ALLOCATION);
-    if (before == step || is_part) return before;
+    if (before == step || is_part || !frame->has_steps) return before;
     profile_charge(frame, gantry__now_ns());
     frame->step = step;
     return before;

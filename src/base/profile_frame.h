@@ -16,6 +16,7 @@
 #ifndef GANTRY_BASE_PROFILE_FRAME_H
 #define GANTRY_BASE_PROFILE_FRAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,16 +44,22 @@ typedef struct gantry__profile_numbers_t {
 typedef struct gantry__profile_frame_t {
     struct gantry__profile_frame_t *outer; /* the call that this one is a part of, or NULL */
     gantry__step_t step;
+    bool has_steps; /* false: a timeline needs its beginning and end alone */
     uint64_t since_ns;
+    uint64_t begun_ns;
+    uint64_t launched_ns; /* its first launch; 0: none */
     gantry__profile_numbers_t numbers;
 } gantry__profile_frame_t;
 
 /* The thread's innermost frame; NULL: none. */
 gantry__profile_frame_t *gantry__profile_current(void);
 
-void gantry__profile_open(gantry__profile_frame_t *frame);
+void gantry__profile_open(gantry__profile_frame_t *frame, bool has_steps);
 /* The frame is the innermost one. */
 void gantry__profile_close(gantry__profile_frame_t *frame);
+
+/* Counts a kernel that is about to be submitted. */
+void gantry__profile_count_launch(gantry__profile_frame_t *frame) GANTRY__RECORDING;
 
 /* Returns the previous step. Waits for a timed kernel, and for new memory to be committed, do not
  * change the step. */

@@ -124,6 +124,7 @@ gantry_status_t gantry__options_put(gantry__settings_t *settings,
     GANTRY__TRY(
         setting_rows_put(settings, GANTRY__SETTING_VISIBLE_DEVICES, options->visible_devices));
     GANTRY__TRY(setting_rows_put(settings, GANTRY__SETTING_KERNEL_CACHE, options->kernel_cache));
+    GANTRY__TRY(setting_rows_put(settings, GANTRY__SETTING_TRACE, options->trace));
     GANTRY__TRY(setting_rows_put(settings, GANTRY__SETTING_BACKENDS, options->backends));
     GANTRY__TRY(setting_rows_put(settings, GANTRY__SETTING_BACKEND_PATH, options->backend_path));
     return gantry__settings_put_all(settings, options->extra);

@@ -11,6 +11,7 @@
 
 #include "device/card_limit.h"
 #include "device/device_table.h"
+#include "device/device_times.h"
 #include "device/driver_memory.h"
 #include "device/fail_over.h"
 #include "device/fault.h"
@@ -256,6 +257,7 @@ void gantry__logical_device_close(gantry_logical_device_t *device) {
     gantry__fault_table_deinit(device);
     gantry__staging_deinit(device);
     gantry__allocator_deinit(&device->allocator);
+    gantry__device_times_release(device);
     gantry__mutex_lock(&device->card->open_lock);
     close_streams(device);
     close_driver(device);

@@ -18,6 +18,7 @@
 #include "base/profile_frame.h"
 #include "base/settings.h"
 #include "base/thread.h"
+#include "base/timeline.h"
 #include "device/device_name.h"
 #include "device/device_settings.h"
 #include "device/memory_policy.h"
@@ -66,9 +67,10 @@ struct gantry__device_table_t {
     /* host memory of staging and programs for all devices: at most policy.pinned_limit_bytes */
     atomic_uint_fast64_t pinned_bytes;
     gantry__pinned_piece_t *pinned; /* programs' pieces, see device/pinned.h */
-    /* a gantry_profile_mode_t; while it is 0 (off), no thread has a frame of this runtime's
-     * calls */
+    /* a gantry_profile_mode_t, and GANTRY__TRACING while a timeline is written; while it is 0, no
+     * thread has a frame of this runtime's calls */
     atomic_int profiling;
+    _Atomic(gantry__timeline_t *) timeline; /* NULL until the first is begun */
     /* the number of lost cards, and of cards whose view changed: plans from before are invalid */
     atomic_uint losses;
     /* Tries an open view before the runtime relies on a card with a second view, with the card's
@@ -96,6 +98,26 @@ void gantry__device_table_deinit(gantry__device_table_t *table);
 
 /* Makes the logical devices. by: the call or op that needs them, for later messages. */
 gantry_status_t gantry__device_table_freeze(gantry__device_table_t *table, const char *by);
+
+/* The bit of table->profiling beside the mode. */
+enum { GANTRY__TRACING = 4 };
+
+/* The timeline that is written; NULL: none, for the cost of reading the flag. */
+static inline gantry__timeline_t *gantry__device_timeline(const gantry__device_table_t *table) {
+    return atomic_load_explicit(&table->profiling, memory_order_relaxed) & GANTRY__TRACING
+               ? atomic_load_explicit(&table->timeline, memory_order_acquire)
+               : NULL;
+}
+
+/* How a profile is recorded now. */
+static inline gantry_profile_mode_t gantry__device_profile_mode(
+    const gantry__device_table_t *table) {
+    return (gantry_profile_mode_t)(atomic_load_explicit(&table->profiling, memory_order_relaxed) &
+                                   ~GANTRY__TRACING);
+}
+/* Changes the mode, or the bit, and not the other; returns the flag as it was. */
+int gantry__device_set_profile(gantry__device_table_t *table, int mode);
+int gantry__device_set_tracing(gantry__device_table_t *table, bool is_tracing);
 
 /* The frame of this thread's present call; NULL while nothing is recorded, for the cost of reading
  * the flag. */

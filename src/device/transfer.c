@@ -27,6 +27,7 @@
 #include <string.h>
 
 #include "device/device_table.h"
+#include "device/device_times.h"
 #include "device/loss.h"
 #include "device/staging.h"
 
@@ -40,10 +41,13 @@ static gantry_status_t submit_to_device(gantry__buffer_t *target, uint64_t offse
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_DEVICE];
     gantry_span_t span = {target->span.region, target->span.offset_bytes + offset_bytes,
                           size_bytes};
+    gantry__timed_t timed;
+    gantry__timed_begin(&timed, device, GANTRY__TIMED_TO_DEVICE, NULL);
     gantry__stream_begin(stream);
     gantry_status_t status =
         (gantry_status_t)device->backend->transfer->to_device(stream->handle, &span, source);
     uint64_t count = gantry__stream_end(stream);
+    gantry__timed_end(&timed, size_bytes);
     gantry__buffer_mark_use(target, GANTRY_STREAM_TO_DEVICE, count);
     *out_ready = (gantry__point_t){stream, count};
     return gantry__loss_note(device, status);
@@ -98,10 +102,13 @@ gantry_status_t gantry__fill_from_host(gantry__buffer_t *target, const void *ele
     const gantry_span_t span = {target->span.region, target->span.offset_bytes, size_bytes};
     *out_ready = (gantry__point_t){NULL, 0};
     GANTRY__TRY(gantry__loss_check(device));
+    gantry__timed_t timed;
+    gantry__timed_begin(&timed, device, GANTRY__TIMED_FILL, NULL);
     gantry__stream_begin(stream);
     gantry_status_t status = (gantry_status_t)device->backend->transfer->fill(stream->handle, &span,
                                                                               element, size_bytes);
     uint64_t count = gantry__stream_end(stream);
+    gantry__timed_end(&timed, size_bytes);
     gantry__buffer_mark_use(target, GANTRY_STREAM_COMPUTE, count);
     *out_ready = (gantry__point_t){stream, count};
     return gantry__loss_note(device, status);
@@ -138,10 +145,13 @@ gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uin
     gantry_span_t span = {source->span.region, source->span.offset_bytes + offset_bytes,
                           size_bytes};
     GANTRY__TRY(gantry__reads_wait_for(device, ready));
+    gantry__timed_t timed;
+    gantry__timed_begin(&timed, device, GANTRY__TIMED_TO_HOST, NULL);
     gantry__stream_begin(stream);
     gantry_status_t status =
         (gantry_status_t)device->backend->transfer->to_host(stream->handle, target, &span);
     uint64_t count = gantry__stream_end(stream);
+    gantry__timed_end(&timed, size_bytes);
     gantry__buffer_mark_use(source, GANTRY_STREAM_TO_HOST, count);
     status = gantry__loss_note(device, status);
     gantry_status_t waited = gantry__point_wait((gantry__point_t){stream, count});
@@ -292,10 +302,14 @@ static gantry_status_t submit_copy(gantry__buffer_t *target, gantry__buffer_t *s
     gantry_span_t from = {source->span.region, source->span.offset_bytes + offset_bytes,
                           size_bytes};
     bool is_peer = !gantry__logical_device_is_sibling(target->device, source->device);
+    gantry__timed_t timed;
+    gantry__timed_begin(&timed, target->device,
+                        is_peer ? GANTRY__TIMED_FROM_CARD : GANTRY__TIMED_ON_DEVICE, NULL);
     gantry__stream_begin(stream);
     int32_t code = is_peer ? transfer->copy_peer(stream->handle, &to, source->device->handle, &from)
                            : transfer->copy(stream->handle, &to, &from);
     uint64_t count = gantry__stream_end(stream);
+    gantry__timed_end(&timed, size_bytes);
     gantry__buffer_mark_use(target, GANTRY_STREAM_TO_DEVICE, count);
     *out_ready = (gantry__point_t){stream, count};
     *out_peer_missing = is_peer && code == GANTRY_UNIMPLEMENTED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Entries of a profile for the steps of a function: each has the row of its node's op, as if it ran
  * by itself. */
-#include "device/logical_device.h"
+#include "device/device_times.h"
 #include "function/frame.h"
 
 static void count_arguments(const gantry__frame_t *frame, const gantry__act_t *act,
@@ -33,11 +33,16 @@ static gantry_status_t call_recorded(gantry__frame_t *frame, const gantry__act_t
     call->frame = record;
     (void)gantry__profile_enter(
         record, act->device->synchronous ? GANTRY__STEP_KERNEL : GANTRY__STEP_LAUNCH);
+    gantry__timed_t timed;
+    gantry__timed_begin(&timed, act->device, GANTRY__TIMED_OP,
+                        frame->schedule->graph->nodes[act->node].op->name);
     gantry_status_t status = gantry__frame_do_silently(frame, act, arguments);
     call->frame = NULL;
+    count_arguments(frame, act, &record->numbers);
+    if (record->launched_ns) timed.since_ns = record->launched_ns;
+    gantry__timed_end(&timed, record->numbers.argument_bytes);
     settle_kernel(act, record, mode);
     if (record->numbers.launches == 0) record->numbers.launches = 1;
-    count_arguments(frame, act, &record->numbers);
     return status;
 }
 
@@ -45,15 +50,17 @@ gantry_status_t gantry__frame_do_recorded(gantry__frame_t *frame, const gantry__
                                           const gantry_tensor_t *const *arguments) {
     gantry_runtime_t *runtime = frame->schedule->runtime;
     const gantry__node_t *node = &frame->schedule->graph->nodes[act->node];
-    const int mode = (int)atomic_load_explicit(&runtime->devices.profiling, memory_order_relaxed);
+    const gantry__node_place_t *place = &frame->schedule->places[act->node];
+    const int mode = (int)gantry__device_profile_mode(&runtime->devices);
     gantry__profile_frame_t record;
-    gantry__profile_open(&record);
+    gantry__profile_open(&record, mode != GANTRY_PROFILE_DEFAULT);
     gantry_status_t status = act->kind == GANTRY__DO_CALL
                                  ? call_recorded(frame, act, arguments, &record, mode)
                                  : gantry__frame_do_silently(frame, act, arguments);
     gantry__profile_keep(
         &runtime->profile, &record,
         &(gantry__profile_key_t){
-            node->op->id, node->part_of ? node->part_of->id : GANTRY__PROFILE_NONE, act->device});
+            node->op->id, node->part_of ? node->part_of->id : GANTRY__PROFILE_NONE, act->device,
+            place->kept ? &place->kept->plan : NULL, place->reason, node->name});
     return status;
 }

@@ -370,7 +370,11 @@ static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *fun
     GANTRY__TRY(gantry__function_find(function, wish, shapes, &traced));
     gantry_status_t status = take_frame(function, traced, &frame);
     if (status == GANTRY_OK) {
+        const uint64_t begun_ns =
+            gantry__device_timeline(&function->runtime->devices) ? gantry__now_ns() : 0;
         status = gantry__frame_run(frame, scope, inputs, made);
+        if (begun_ns)
+            gantry__host_times_function(&function->runtime->devices, function->name, begun_ns);
         return_frame(function, traced, frame);
     }
     if (status != GANTRY_OK) status = gantry__fail_prefix(status, "function %s: ", function->name);

@@ -154,7 +154,7 @@ static void count_launch(gantry__call_t *call) {
     }
     if (call->programs)
         atomic_fetch_add_explicit(&call->programs->counters->launches, 1, memory_order_relaxed);
-    if (call->frame) ++call->frame->numbers.launches;
+    if (call->frame) gantry__profile_count_launch(call->frame);
 }
 
 static int32_t serve_launch(gantry_op_call_t *abi, gantry_backend_kernel_t *kernel,

@@ -9,8 +9,9 @@
 
 #include <string.h>
 
-gantry_status_t gantry__profile_init(gantry__profile_t *profile, const gantry__heap_t *heap) {
-    *profile = (gantry__profile_t){.heap = heap};
+gantry_status_t gantry__profile_init(gantry__profile_t *profile, const gantry__heap_t *heap,
+                                     const gantry__device_table_t *devices) {
+    *profile = (gantry__profile_t){.heap = heap, .devices = devices};
     if (gantry__mutex_init(&profile->lock) == 0) return GANTRY_OK;
     return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
 }
@@ -80,16 +81,21 @@ static gantry__profile_row_t *profile_row_of(gantry__profile_t *profile,
     }
     if (!profile->of_subject[GANTRY__PROFILE_OTHERS])
         link_row(profile, &profile->others,
-                 &(gantry__profile_key_t){GANTRY__PROFILE_OTHERS, GANTRY__PROFILE_NONE, NULL});
+                 &(gantry__profile_key_t){.subject = GANTRY__PROFILE_OTHERS,
+                                          .part_of = GANTRY__PROFILE_NONE});
     return &profile->others;
 }
 
 void gantry__profile_keep(gantry__profile_t *profile, gantry__profile_frame_t *frame,
                           const gantry__profile_key_t *key) {
     gantry__profile_close(frame);
-    gantry__mutex_lock(&profile->lock);
-    gantry__profile_add(&profile_row_of(profile, key)->numbers, &frame->numbers);
-    gantry__mutex_unlock(&profile->lock);
+    if (frame->has_steps) {
+        gantry__mutex_lock(&profile->lock);
+        gantry__profile_add(&profile_row_of(profile, key)->numbers, &frame->numbers);
+        gantry__mutex_unlock(&profile->lock);
+    }
+    gantry__timeline_t *timeline = gantry__device_timeline(profile->devices);
+    if (timeline) gantry__host_times_write(timeline, profile->devices, frame, key);
 }
 
 gantry__profile_frame_t *gantry__recorded_begin(gantry__recorded_t *recorded,
@@ -98,18 +104,20 @@ gantry__profile_frame_t *gantry__recorded_begin(gantry__recorded_t *recorded,
     recorded->device = device;
     recorded->profile = profile;
     recorded->subject = subject;
-    gantry__profile_open(&recorded->room);
+    gantry__profile_open(&recorded->room,
+                         gantry__device_profile_mode(profile->devices) != GANTRY_PROFILE_DEFAULT);
     return &recorded->room;
 }
 
 void gantry__recorded_keep(gantry__recorded_t *recorded) {
-    const gantry__profile_key_t key = {recorded->subject, GANTRY__PROFILE_NONE, recorded->device};
+    const gantry__profile_key_t key = {
+        .subject = recorded->subject, .part_of = GANTRY__PROFILE_NONE, .device = recorded->device};
     gantry__profile_keep(recorded->profile, recorded->frame, &key);
 }
 
 /* ---- reading ---- */
 
-static const char *subject_name(uint32_t subject) {
+const char *gantry__profile_subject_name(uint32_t subject) {
     static const char *const others[] = {"(read)", "(wait)", "(synchronize)", "(scope)",
                                          "(others)"};
     if (subject == GANTRY__PROFILE_NONE) return "";
@@ -147,8 +155,9 @@ static gantry_profile_row_t public_row(const gantry__profile_numbers_t *numbers)
 
 static gantry_profile_row_t named_row(const gantry__profile_row_t *row) {
     gantry_profile_row_t out = public_row(&row->numbers);
-    profile_copy_text(out.op, sizeof out.op, subject_name(row->key.subject));
-    profile_copy_text(out.part_of, sizeof out.part_of, subject_name(row->key.part_of));
+    profile_copy_text(out.op, sizeof out.op, gantry__profile_subject_name(row->key.subject));
+    profile_copy_text(out.part_of, sizeof out.part_of,
+                      gantry__profile_subject_name(row->key.part_of));
     profile_copy_text(out.device, sizeof out.device, row->key.device ? row->key.device->name : "");
     return out;
 }

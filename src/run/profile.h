@@ -12,6 +12,7 @@
 #include "base/thread.h"
 #include "device/device_table.h"
 #include "op/op_def.h"
+#include "place/placer.h"
 
 /* The subject of a row: an op, or one of the calls that are no ops. */
 enum {
@@ -28,6 +29,10 @@ typedef struct gantry__profile_key_t {
     uint32_t subject;
     uint32_t part_of;                      /* an op, or GANTRY__PROFILE_NONE */
     const gantry_logical_device_t *device; /* or NULL */
+    /* for a timeline; zero or NULL: unknown */
+    const gantry__plan_t *plan;
+    gantry_placement_reason_t reason;
+    const char *node; /* of a function */
 } gantry__profile_key_t;
 
 typedef struct gantry__profile_row_t {
@@ -39,6 +44,7 @@ typedef struct gantry__profile_row_t {
 
 typedef struct gantry__profile_t {
     const gantry__heap_t *heap;
+    const gantry__device_table_t *devices;
     gantry__mutex_t lock;
     /* under lock */
     gantry_profile_mode_t mode;      /* of the last start; GANTRY_PROFILE_DEFAULT: there was none */
@@ -49,16 +55,20 @@ typedef struct gantry__profile_t {
     gantry__profile_row_t others; /* in the list once it is used */
 } gantry__profile_t;
 
-gantry_status_t gantry__profile_init(gantry__profile_t *profile, const gantry__heap_t *heap);
+gantry_status_t gantry__profile_init(gantry__profile_t *profile, const gantry__heap_t *heap,
+                                     const gantry__device_table_t *devices);
 void gantry__profile_deinit(gantry__profile_t *profile);
 
 /* Clears the profile. */
 void gantry__profile_restart(gantry__profile_t *profile, gantry_profile_mode_t mode);
 void gantry__profile_end(gantry__profile_t *profile);
 
-/* Closes the frame and adds it to its row. */
+/* Closes the frame, adds it to its row, and writes it to the timeline. */
 void gantry__profile_keep(gantry__profile_t *profile, gantry__profile_frame_t *frame,
                           const gantry__profile_key_t *key);
+
+/* The name of a subject; "" for GANTRY__PROFILE_NONE. */
+const char *gantry__profile_subject_name(uint32_t subject);
 
 /* ---- reading; FailedPrecondition when nothing was ever started ---- */
 
@@ -82,6 +92,16 @@ void gantry__profile_snapshot_deinit(gantry__profile_snapshot_t *snapshot);
 void gantry__profile_write_text(const gantry__profile_snapshot_t *snapshot, gantry__text_t *out);
 void gantry__profile_write_json(const gantry__profile_snapshot_t *snapshot, gantry__text_t *out);
 
+/* ---- the timeline: run/timeline_host.c ---- */
+
+/* Writes the closed frame. */
+void gantry__host_times_write(gantry__timeline_t *timeline, const gantry__device_table_t *devices,
+                              const gantry__profile_frame_t *frame,
+                              const gantry__profile_key_t *key);
+/* Writes a call of a function that began then. name is any text. */
+GANTRY__RECORDING void gantry__host_times_function(const gantry__device_table_t *devices,
+                                                   const char *name, uint64_t begun_ns);
+
 /* ---- for the calls ---- */
 
 static inline bool gantry__profile_is_on(const gantry__device_table_t *devices) {
@@ -93,7 +113,7 @@ static inline bool gantry__profile_is_on(const gantry__device_table_t *devices) 
 static inline gantry__profile_frame_t *gantry__profile_begin_call(
     const gantry__device_table_t *devices, gantry__profile_frame_t *room) {
     if (!gantry__profile_is_on(devices)) return NULL;
-    gantry__profile_open(room);
+    gantry__profile_open(room, gantry__device_profile_mode(devices) != GANTRY_PROFILE_DEFAULT);
     return room;
 }
 

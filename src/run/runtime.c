@@ -18,6 +18,7 @@
 #include "base/setting_rows.h"
 #include "base/struct_size.h"
 #include "device/device_open.h"
+#include "device/device_times.h"
 #include "device/fault.h"
 #include "device/physical_device.h"
 #include "run/tensor_state.h"
@@ -61,8 +62,41 @@ static gantry_status_t read_profile(gantry_runtime_t *runtime) {
     GANTRY__TRY(gantry__settings_get_word(&runtime->settings, "GANTRY_PROFILE", words, 3, &word));
     if (word == 0) return GANTRY_OK;
     gantry__profile_restart(&runtime->profile, (gantry_profile_mode_t)(word + 1));
-    atomic_store(&runtime->devices.profiling, word + 1);
+    (void)gantry__device_set_profile(&runtime->devices, word + 1);
     return GANTRY_OK;
+}
+
+/* ---- timeline ---- */
+
+gantry_status_t gantry__runtime_trace(gantry_runtime_t *runtime, const char *path, bool is_lazy) {
+    gantry__mutex_lock(&runtime->lock);
+    gantry__timeline_t *timeline = atomic_load(&runtime->devices.timeline);
+    gantry_status_t status =
+        timeline ? GANTRY_OK : gantry__timeline_create(&runtime->heap, &runtime->log, &timeline);
+    if (status == GANTRY_OK) {
+        atomic_store(&runtime->devices.timeline, timeline);
+        status = gantry__timeline_start(timeline, path, is_lazy);
+    }
+    if (status == GANTRY_OK) (void)gantry__device_set_tracing(&runtime->devices, true);
+    gantry__mutex_unlock(&runtime->lock);
+    return status;
+}
+
+gantry_status_t gantry__runtime_end_trace(gantry_runtime_t *runtime) {
+    gantry__timeline_t *timeline = atomic_load(&runtime->devices.timeline);
+    (void)gantry__device_set_tracing(&runtime->devices, false);
+    for (size_t i = 0; timeline && i < runtime->devices.logical_count; ++i)
+        if (atomic_load(&runtime->devices.logical[i]->is_open))
+            gantry__device_times_finish(runtime->devices.logical[i]);
+    return gantry__timeline_stop(timeline);
+}
+
+/* A file that cannot be written does not keep the program from its work: the log is told. */
+static void read_trace(gantry_runtime_t *runtime) {
+    const char *path = gantry__settings_get(&runtime->settings, "GANTRY_TRACE", NULL);
+    if (!path || !*path || gantry__runtime_trace(runtime, path, true) == GANTRY_OK) return;
+    gantry__log(&runtime->log, GANTRY_LEVEL_WARNING, "No timeline is written: %s",
+                gantry__message());
 }
 
 /* The CPU backend reads the setting itself when its device is opened. */
@@ -117,11 +151,14 @@ static gantry_status_t init_parts(gantry_runtime_t *runtime,
         status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
         goto fail_random;
     }
-    status = gantry__profile_init(&runtime->profile, &runtime->heap);
+    status = gantry__profile_init(&runtime->profile, &runtime->heap, &runtime->devices);
     if (status != GANTRY_OK) goto fail_workers;
     status = read_profile(runtime);
     if (status != GANTRY_OK) goto fail_profile;
-    if (gantry__mutex_init(&runtime->lock) == 0) return GANTRY_OK;
+    if (gantry__mutex_init(&runtime->lock) == 0) {
+        read_trace(runtime);
+        return GANTRY_OK;
+    }
     status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
 fail_profile:
     gantry__profile_deinit(&runtime->profile);
@@ -387,6 +424,7 @@ static void runtime_destroy(gantry_runtime_t *runtime) {
     gantry__profile_deinit(&runtime->profile);
     gantry__random_state_deinit(&runtime->random);
     gantry__plan_cache_deinit(&runtime->plans);
+    gantry__timeline_destroy(atomic_load(&runtime->devices.timeline));
     gantry__device_table_deinit(&runtime->devices);
     gantry__backend_set_deinit(&runtime->backends);
     gantry__binary_store_deinit(&runtime->store);
@@ -408,6 +446,7 @@ void gantry_runtime_release(gantry_runtime_t *runtime) {
     const uint32_t before = gantry__failures();
     gantry_status_t unread; /* errors that no read reported end here */
     synchronize_all(runtime, &unread);
+    if (atomic_load(&runtime->devices.timeline)) (void)gantry__runtime_end_trace(runtime);
     gantry__runtime_drop(runtime);
     gantry__forget_since(before);
 }

@@ -103,6 +103,11 @@ static inline gantry_status_t gantry__runtime_initialize(gantry_runtime_t *runti
 gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logical_device_t *device,
                                          gantry__program_cache_t **out_cache);
 
+/* Begins a timeline in this file, which is opened now, or, if is_lazy, with the first events. */
+gantry_status_t gantry__runtime_trace(gantry_runtime_t *runtime, const char *path, bool is_lazy);
+/* Writes all that was recorded; FailedPrecondition if there is no timeline. */
+gantry_status_t gantry__runtime_end_trace(gantry_runtime_t *runtime);
+
 /* The one object of this request, so that requests are compared by address. */
 gantry_status_t gantry__runtime_wish(gantry_runtime_t *runtime,
                                      const gantry__device_reference_t *reference,

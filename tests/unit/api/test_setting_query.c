@@ -54,6 +54,7 @@ static void names_are_a_fixed_list(void **state) {
                                         "device_policy",
                                         "crossover",
                                         "profile",
+                                        "trace",
                                         "cpu_threads",
                                         "log_level",
                                         "kernel_cache",

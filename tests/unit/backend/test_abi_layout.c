@@ -77,7 +77,7 @@ SLOT(gantry_memory_ops_t, host_alloc, 24);
 SLOT(gantry_memory_ops_t, host_free, 32);
 SLOT(gantry_memory_ops_t, memory_info, 40);
 
-SIZE(gantry_stream_ops_t, 56);
+SIZE(gantry_stream_ops_t, 64);
 SLOT(gantry_stream_ops_t, struct_size, 0);
 SLOT(gantry_stream_ops_t, create, 8);
 SLOT(gantry_stream_ops_t, destroy, 16);
@@ -85,14 +85,17 @@ SLOT(gantry_stream_ops_t, flush, 24);
 SLOT(gantry_stream_ops_t, synchronize, 32);
 SLOT(gantry_stream_ops_t, wait_event, 40);
 SLOT(gantry_stream_ops_t, create_with_priority, 48);
+SLOT(gantry_stream_ops_t, set_timed, 56);
 
-SIZE(gantry_event_ops_t, 48);
+SIZE(gantry_event_ops_t, 64);
 SLOT(gantry_event_ops_t, struct_size, 0);
 SLOT(gantry_event_ops_t, create, 8);
 SLOT(gantry_event_ops_t, destroy, 16);
 SLOT(gantry_event_ops_t, record, 24);
 SLOT(gantry_event_ops_t, query, 32);
 SLOT(gantry_event_ops_t, synchronize, 40);
+SLOT(gantry_event_ops_t, create_timed, 48);
+SLOT(gantry_event_ops_t, elapsed, 56);
 
 SIZE(gantry_transfer_ops_t, 48);
 SLOT(gantry_transfer_ops_t, struct_size, 0);

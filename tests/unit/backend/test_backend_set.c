@@ -440,7 +440,10 @@ static void every_required_slot_is_checked(void **state) {
                                              offsetof(gantry_memory_ops_t, host_free),
                                              offsetof(gantry_memory_ops_t, memory_info)};
     static const size_t stream_optional[] = {offsetof(gantry_stream_ops_t, flush),
-                                             offsetof(gantry_stream_ops_t, create_with_priority)};
+                                             offsetof(gantry_stream_ops_t, create_with_priority),
+                                             offsetof(gantry_stream_ops_t, set_timed)};
+    static const size_t event_optional[] = {offsetof(gantry_event_ops_t, create_timed),
+                                            offsetof(gantry_event_ops_t, elapsed)};
     static const size_t transfer_optional[] = {offsetof(gantry_transfer_ops_t, copy_peer)};
     static const size_t program_optional[] = {offsetof(gantry_program_ops_t, binary),
                                               offsetof(gantry_program_ops_t, load_binary),
@@ -452,8 +455,8 @@ static void every_required_slot_is_checked(void **state) {
         offsetof(gantry_backend_t, card_memory), offsetof(gantry_backend_t, graph),
         offsetof(gantry_backend_t, driver_files)};
     check_slots(&table, &memory, sizeof memory, memory_optional, 3);
-    check_slots(&table, &stream, sizeof stream, stream_optional, 2);
-    check_slots(&table, &event, sizeof event, NULL, 0);
+    check_slots(&table, &stream, sizeof stream, stream_optional, 3);
+    check_slots(&table, &event, sizeof event, event_optional, 2);
     check_slots(&table, &transfer, sizeof transfer, transfer_optional, 1);
     check_slots(&table, &program, sizeof program, program_optional, 3);
     check_slots(&table, &graph, sizeof graph, NULL, 0);

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file of a timeline, in this order: the text of an event, the file, the buffers.
+ *
+ * The file is one JSON array, and valid after each write: a block of events ends with the array's
+ * bracket, and the next block begins on top of it.
+ *
+ *     [ {head}              ]
+ *     [ {head}, {..}, {..}  ]          one pwrite, at the place of the bracket
+ *     [ {head}, {..}, {..}, {..} ]
+ *
+ * So a process that ends early loses its buffers (a second of events, at most), not the file. A
+ * block that the disk does not take is cut off again, and nothing follows it.
+ *
+ * The lock of a slot is taken before the lock of the file. The log is told without either: its
+ * function may run ops. */
+#define _GNU_SOURCE /* syscall, the program's name */
+
+#include "base/timeline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
+
+#include <gantry/version.h>
+
+#include "base/files.h"
+#include "base/json_text.h"
+
+#define TEXT_BYTES 256 /* longest text of an event; the rest is cut */
+/* the longest event: its texts and numbers with their punctuation, and the closing of a block */
+#define LINE_BYTES ((GANTRY__TIMELINE_ARGS + 3) * 2 * (TEXT_BYTES + 16))
+#define LONGEST_STAY_NS UINT64_C(1000000000)
+
+typedef struct timeline_slot_t {
+    gantry__mutex_t lock;
+    char *bytes; /* NULL until the first event */
+    size_t used;
+    uint64_t first_ns; /* of the oldest event */
+} timeline_slot_t;
+
+struct gantry__timeline_t {
+    const gantry__heap_t *heap;
+    const gantry__log_t *log;
+    atomic_bool is_on;   /* events are taken */
+    atomic_bool is_mute; /* the log knows of the failure, or there is none */
+    timeline_slot_t slots[GANTRY__TIMELINE_SLOTS];
+    gantry__mutex_t lock;
+    /* under lock */
+    bool is_started;
+    int file;     /* -1: not open */
+    uint64_t end; /* of the last event in the file */
+    gantry_status_t status;
+    char failure[GANTRY__TIMELINE_PATH_BYTES + 256];
+    char path[GANTRY__TIMELINE_PATH_BYTES];
+};
+
+/* ---- the text of an event, which always has room: at most LINE_BYTES ---- */
+
+typedef struct line_t {
+    char *at;
+} line_t;
+
+static inline void put_bytes(line_t *line, const char *bytes, size_t count) {
+    memcpy(line->at, bytes, count);
+    line->at += count;
+}
+#define PUT(line, literal) put_bytes(line, literal, sizeof(literal) - 1)
+
+static void put_digits(line_t *line, uint64_t number, unsigned least_digits) {
+    char digits[24];
+    unsigned first = sizeof digits;
+    while (number > 0 || sizeof digits - first < least_digits) {
+        digits[--first] = (char)('0' + number % 10);
+        number /= 10;
+    }
+    put_bytes(line, digits + first, sizeof digits - first);
+}
+
+/* Microseconds, with the nanoseconds behind the point. */
+static void put_time(line_t *line, uint64_t ns) {
+    put_digits(line, ns / 1000, 1);
+    PUT(line, ".");
+    put_digits(line, ns % 1000, 3);
+}
+
+/* One character of a string that needs more than a copy; returns its bytes in the text. */
+static size_t put_character(line_t *line, const char *text) {
+    const unsigned char first = (unsigned char)*text;
+    const size_t bytes = first > 0x7f ? gantry__utf8_bytes(text) : 0;
+    if (bytes == 0) line->at += snprintf(line->at, 8, "\\u%04x", first > 0x7f ? 0xfffdu : first);
+    put_bytes(line, text, bytes);
+    return bytes > 0 ? bytes : 1;
+}
+
+static void put_string(line_t *line, const char *text) {
+    const char *end = line->at + TEXT_BYTES;
+    PUT(line, "\"");
+    while (*text && line->at < end) {
+        const unsigned char c = (unsigned char)*text;
+        if (c < 0x20 || c > 0x7e || c == '"' || c == '\\') {
+            text += put_character(line, text);
+        } else {
+            *line->at++ = *text++;
+        }
+    }
+    PUT(line, "\"");
+}
+
+static void put_args(line_t *line, const gantry__timeline_event_t *event) {
+    PUT(line, ",\"args\":{");
+    const char *first = line->at;
+    for (uint32_t i = 0; i < event->arg_count && i < GANTRY__TIMELINE_ARGS; ++i) {
+        const gantry__timeline_arg_t *arg = &event->args[i];
+        if (arg->text ? !*arg->text : arg->number == 0 && event->phase != 'C') continue;
+        if (line->at > first) PUT(line, ",");
+        put_string(line, arg->name);
+        PUT(line, ":");
+        if (arg->text) {
+            put_string(line, arg->text);
+        } else {
+            put_digits(line, arg->number, 1);
+        }
+    }
+    PUT(line, "}");
+}
+
+/* A number of the calling thread that other living threads do not have. */
+static uint64_t this_thread(void) {
+    static _Thread_local uint64_t number;
+#if defined(__linux__)
+    if (number == 0) number = (uint64_t)syscall(SYS_gettid);
+#else
+    if (number == 0) number = ((uint64_t)(uintptr_t)&number >> 4) & UINT32_MAX;
+#endif
+    return number;
+}
+
+static void put_event(line_t *line, const gantry__timeline_event_t *event) {
+    PUT(line, ",\n{\"name\":");
+    put_string(line, event->name);
+    if (event->category) {
+        PUT(line, ",\"cat\":");
+        put_string(line, event->category);
+    }
+    PUT(line, ",\"ph\":\"");
+    *line->at++ = event->phase;
+    PUT(line, "\",\"pid\":");
+    put_digits(line, event->process, 1);
+    PUT(line, ",\"tid\":");
+    put_digits(line, event->thread ? event->thread : this_thread(), 1);
+    if (event->phase != 'M') {
+        PUT(line, ",\"ts\":");
+        put_time(line, event->begin_ns);
+    }
+    if (event->phase == 'X') {
+        PUT(line, ",\"dur\":");
+        put_time(line, event->end_ns > event->begin_ns ? event->end_ns - event->begin_ns : 0);
+    }
+    if (event->arg_count > 0) put_args(line, event);
+    PUT(line, "}");
+}
+
+/* ---- the file; timeline->lock is held ---- */
+
+static const char closing[] = "\n]\n";
+enum { CLOSING_BYTES = sizeof closing - 1 };
+
+static bool write_at(int file, const char *bytes, size_t size, uint64_t at) {
+    while (size > 0) {
+        const ssize_t done = pwrite(file, bytes, size, (off_t)at);
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return false;
+        bytes += done;
+        at += (uint64_t)done;
+        size -= (size_t)done;
+    }
+    return true;
+}
+
+/* Keeps the failure that is the thread's last message; the first one counts. */
+static gantry_status_t keep_timeline_failure(gantry__timeline_t *timeline, gantry_status_t status) {
+    atomic_store(&timeline->is_on, false);
+    if (timeline->status != GANTRY_OK) return status;
+    timeline->status = status;
+    (void)snprintf(timeline->failure, sizeof timeline->failure, "%s", gantry__message());
+    atomic_store(&timeline->is_mute, false);
+    return status;
+}
+
+/* bytes has room for the closing behind size. */
+static gantry_status_t write_block(gantry__timeline_t *timeline, char *bytes, size_t size) {
+    memcpy(bytes + size, closing, CLOSING_BYTES);
+    if (write_at(timeline->file, bytes, size + CLOSING_BYTES, timeline->end)) {
+        timeline->end += size;
+        return GANTRY_OK;
+    }
+    const gantry_status_t status = gantry__file_fail("write", timeline->path, errno);
+    if (ftruncate(timeline->file, (off_t)timeline->end) == 0 && timeline->end > 0)
+        (void)write_at(timeline->file, closing, CLOSING_BYTES, timeline->end);
+    return keep_timeline_failure(timeline, status);
+}
+
+/* Empties the file, which no other runtime writes. */
+static gantry_status_t take_file(const gantry__timeline_t *timeline, int file) {
+    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return gantry__fail(
+            GANTRY_FAILED_PRECONDITION,
+            "cannot write a timeline to '%s': another runtime writes it; in a name with %%p each process has its own file",
+            timeline->path);
+    return ftruncate(file, 0) == 0 ? GANTRY_OK : gantry__file_fail("empty", timeline->path, errno);
+}
+
+static const char *program_name(void) {
+#if defined(__GLIBC__)
+    return program_invocation_short_name;
+#else
+    return "";
+#endif
+}
+
+static gantry_status_t write_head(gantry__timeline_t *timeline) {
+    char bytes[2 * TEXT_BYTES];
+    line_t line = {bytes};
+    PUT(&line, "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":");
+    put_string(&line, program_name());
+    PUT(&line, ",\"version\":\"" GANTRY_VERSION "\",\"clock\":\"CLOCK_MONOTONIC\",\"process\":");
+    put_digits(&line, (uint64_t)getpid(), 1);
+    PUT(&line, "}}");
+    return write_block(timeline, bytes, (size_t)(line.at - bytes));
+}
+
+/* Does nothing if the file is open, or cannot be opened. */
+static gantry_status_t open_timeline(gantry__timeline_t *timeline) {
+    if (timeline->file >= 0 || timeline->status != GANTRY_OK) return timeline->status;
+    if (gantry__file_check_plain(timeline->path) != GANTRY_OK)
+        return keep_timeline_failure(timeline, GANTRY_INVALID_ARGUMENT);
+    const int file =
+        open(timeline->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    gantry_status_t status =
+        file >= 0 ? take_file(timeline, file) : gantry__file_fail("open", timeline->path, errno);
+    if (status != GANTRY_OK) {
+        if (file >= 0) (void)close(file);
+        return keep_timeline_failure(timeline, status);
+    }
+    timeline->file = file;
+    timeline->end = 0;
+    status = write_head(timeline);
+    if (status == GANTRY_OK) return GANTRY_OK;
+    timeline->file = -1;
+    (void)close(file);
+    return status;
+}
+
+/* ---- buffers ---- */
+
+/* The slot's lock is held. */
+static void flush_slot(gantry__timeline_t *timeline, timeline_slot_t *slot) {
+    if (slot->used == 0) return;
+    gantry__mutex_lock(&timeline->lock);
+    if (open_timeline(timeline) == GANTRY_OK) (void)write_block(timeline, slot->bytes, slot->used);
+    gantry__mutex_unlock(&timeline->lock);
+    slot->used = 0;
+}
+
+/* The slot's lock is held. */
+static void keep_event(gantry__timeline_t *timeline, timeline_slot_t *slot,
+                       const gantry__timeline_event_t *event) {
+    if (!slot->bytes) slot->bytes = gantry__heap_alloc(timeline->heap, GANTRY__TIMELINE_SLOT_BYTES);
+    if (!slot->bytes) return; /* the event is lost */
+    if (slot->used + LINE_BYTES > GANTRY__TIMELINE_SLOT_BYTES ||
+        (slot->used > 0 && event->end_ns > slot->first_ns + LONGEST_STAY_NS))
+        flush_slot(timeline, slot);
+    if (slot->used == 0) slot->first_ns = event->end_ns;
+    line_t line = {slot->bytes + slot->used};
+    put_event(&line, event);
+    slot->used = (size_t)(line.at - slot->bytes);
+}
+
+void gantry__timeline_tell(gantry__timeline_t *timeline) {
+    if (atomic_load_explicit(&timeline->is_mute, memory_order_relaxed) ||
+        atomic_exchange(&timeline->is_mute, true))
+        return;
+    gantry__log(timeline->log, GANTRY_LEVEL_WARNING, "The timeline ends here: %s",
+                timeline->failure);
+}
+
+void gantry__timeline_write(gantry__timeline_t *timeline, const gantry__timeline_event_t *event) {
+    const uint32_t before = gantry__failures();
+    timeline_slot_t *slot = &timeline->slots[this_thread() % GANTRY__TIMELINE_SLOTS];
+    gantry__mutex_lock(&slot->lock);
+    if (atomic_load_explicit(&timeline->is_on, memory_order_acquire))
+        keep_event(timeline, slot, event);
+    gantry__mutex_unlock(&slot->lock);
+    gantry__forget_since(before);
+}
+
+/* ---- life ---- */
+
+gantry_status_t gantry__timeline_create(const gantry__heap_t *heap, const gantry__log_t *log,
+                                        gantry__timeline_t **out_timeline) {
+    gantry__timeline_t *timeline = gantry__heap_zalloc(heap, sizeof *timeline);
+    *out_timeline = timeline;
+    if (!timeline) return GANTRY_RESOURCE_EXHAUSTED;
+    timeline->heap = heap;
+    timeline->log = log;
+    timeline->file = -1;
+    atomic_init(&timeline->is_mute, true);
+    /* as everywhere on Linux, making a mutex without attributes cannot fail */
+    (void)gantry__mutex_init(&timeline->lock);
+    for (int i = 0; i < GANTRY__TIMELINE_SLOTS; ++i)
+        (void)gantry__mutex_init(&timeline->slots[i].lock);
+    return GANTRY_OK;
+}
+
+void gantry__timeline_destroy(gantry__timeline_t *timeline) {
+    if (!timeline) return;
+    const uint32_t before = gantry__failures();
+    (void)gantry__timeline_stop(timeline);
+    gantry__forget_since(before);
+    for (int i = 0; i < GANTRY__TIMELINE_SLOTS; ++i) {
+        timeline_slot_t *slot = &timeline->slots[i];
+        if (slot->bytes)
+            gantry__heap_free(timeline->heap, slot->bytes, GANTRY__TIMELINE_SLOT_BYTES);
+        gantry__mutex_deinit(&slot->lock);
+    }
+    gantry__mutex_deinit(&timeline->lock);
+    gantry__heap_free(timeline->heap, timeline, sizeof *timeline);
+}
+
+/* Copies path, with the process's number for each "%p". */
+static gantry_status_t set_path(gantry__timeline_t *timeline, const char *path) {
+    const size_t most = sizeof timeline->path - 1;
+    size_t length = 0;
+    for (const char *at = path; *at && length < most; ++at) {
+        if (at[0] == '%' && at[1] == 'p') {
+            (void)snprintf(timeline->path + length, most - length + 1, "%ld", (long)getpid());
+            length += strlen(timeline->path + length);
+            ++at;
+        } else {
+            timeline->path[length++] = *at;
+        }
+    }
+    timeline->path[length] = '\0';
+    if (length > 0 && length < most) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "the path of the timeline has %zu bytes; 1 to %zu are accepted",
+                        strlen(path), most - 1);
+}
+
+gantry_status_t gantry__timeline_start(gantry__timeline_t *timeline, const char *path,
+                                       bool is_lazy) {
+    gantry_status_t status = GANTRY_OK;
+    gantry__mutex_lock(&timeline->lock);
+    if (timeline->is_started)
+        status = gantry__fail(GANTRY_FAILED_PRECONDITION,
+                              "a timeline is being written to '%s'; gantry_trace_stop ends it",
+                              timeline->path);
+    if (status == GANTRY_OK) status = set_path(timeline, path);
+    if (status == GANTRY_OK) {
+        timeline->status = GANTRY_OK;
+        if (!is_lazy) status = open_timeline(timeline);
+        timeline->is_started = status == GANTRY_OK;
+        atomic_store(&timeline->is_mute, true);
+        atomic_store_explicit(&timeline->is_on, timeline->is_started, memory_order_release);
+    }
+    gantry__mutex_unlock(&timeline->lock);
+    return status;
+}
+
+static gantry_status_t fail_unstarted(void) {
+    return gantry__fail(
+        GANTRY_FAILED_PRECONDITION,
+        "no timeline is being written; gantry_trace_start, the option trace or GANTRY_TRACE=FILE begins one");
+}
+
+gantry_status_t gantry__timeline_stop(gantry__timeline_t *timeline) {
+    if (!timeline) return fail_unstarted();
+    atomic_store(&timeline->is_on, false);
+    for (int i = 0; i < GANTRY__TIMELINE_SLOTS; ++i) {
+        gantry__mutex_lock(&timeline->slots[i].lock);
+        flush_slot(timeline, &timeline->slots[i]);
+        gantry__mutex_unlock(&timeline->slots[i].lock);
+    }
+    gantry__mutex_lock(&timeline->lock);
+    if (timeline->file >= 0 && close(timeline->file) != 0 && errno != EINTR)
+        (void)keep_timeline_failure(timeline, gantry__file_fail("close", timeline->path, errno));
+    gantry_status_t status = timeline->status;
+    if (status != GANTRY_OK) (void)gantry__fail(status, "%s", timeline->failure);
+    if (!timeline->is_started) status = fail_unstarted();
+    timeline->file = -1;
+    timeline->is_started = false;
+    gantry__mutex_unlock(&timeline->lock);
+    gantry__timeline_tell(timeline);
+    return status;
+}
