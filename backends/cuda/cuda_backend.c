@@ -180,6 +180,7 @@ static const gantry_backend_t table = {
     .transfer = &gantry__cuda_transfer_ops,
     .program = &gantry__cuda_program_ops,
     .get_extension = NULL,
+    .set_wait_policy = gantry__cuda_set_wait_policy,
     .card_memory = gantry__cuda_card_memory,
     .graph = &gantry__cuda_graph_ops,
     .driver_files = gantry__cuda_driver_files,

@@ -26,6 +26,7 @@
 #include "cuda/cuda_driver.h"
 #include "driver/driver_program.h"
 #include "driver/driver_record.h"
+#include "driver/wait_policy.h"
 
 /* One card as the driver describes it. info points into this record. */
 typedef struct gantry__cuda_record_t {
@@ -36,6 +37,7 @@ typedef struct gantry__cuda_record_t {
     gantry_device_info_t info;
     char hardware_name[256];
     gantry__record_texts_t texts;
+    atomic_int wait_policy;               /* GANTRY__WAIT_..., 0: as the instance says */
     gantry_backend_device_t *open_device; /* opened last; NULL: none is open */
 } gantry__cuda_record_t;
 
@@ -168,6 +170,10 @@ int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t i
 int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t index,
                                  gantry_backend_device_t **out_device);
 void gantry__cuda_device_close(gantry_backend_device_t *device);
+int32_t gantry__cuda_set_wait_policy(gantry_backend_instance_t *instance, uint32_t index,
+                                     int32_t policy);
+/* GANTRY__WAIT_...: the device's, else that of GANTRY_CUDA_WAIT. */
+int32_t gantry__cuda_wait_policy(const gantry_backend_device_t *device);
 
 /* ---- cuda_memory.c ---- */
 

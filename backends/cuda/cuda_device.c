@@ -143,15 +143,28 @@ int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t i
 
 /* ---- opening ---- */
 
+int32_t gantry__cuda_set_wait_policy(gantry_backend_instance_t *instance, uint32_t index,
+                                     int32_t policy) {
+    GANTRY__TRY(cuda_device_check_index(instance, index));
+    atomic_store(&instance->records[index].wait_policy, policy);
+    return GANTRY_OK;
+}
+
+int32_t gantry__cuda_wait_policy(const gantry_backend_device_t *device) {
+    const int32_t own = atomic_load(&device->record->wait_policy);
+    if (own > GANTRY__WAIT_AUTO) return own;
+    return own == 0 && device->instance->waits_by_blocking ? GANTRY__WAIT_BLOCK : GANTRY__WAIT_AUTO;
+}
+
 /* A context that is made is current; one that is retained is not, and keeps the way of waiting that
  * its first owner chose. */
 static gantry__cu_result_t take_context(gantry_backend_device_t *device) {
     const gantry__cuda_symbols_t *cu = device->cu;
     if (!device->is_private)
         return cu->cuDevicePrimaryCtxRetain(&device->context, device->record->device);
-    unsigned int flags = device->instance->waits_by_blocking
-                             ? GANTRY__CU_CONTEXT_SCHEDULE_BLOCKING_SYNC
-                             : GANTRY__CU_CONTEXT_SCHEDULE_AUTO;
+    const int32_t policy = gantry__cuda_wait_policy(device);
+    unsigned int flags = policy >= GANTRY__WAIT_BLOCK ? GANTRY__CU_CONTEXT_SCHEDULE_BLOCKING_SYNC
+                                                      : GANTRY__CU_CONTEXT_SCHEDULE_AUTO;
     gantry__cu_result_t native =
         cu->cuCtxCreate_v2(&device->context, flags, device->record->device);
     if (native == GANTRY__CU_SUCCESS) gantry__cuda_leave(device);

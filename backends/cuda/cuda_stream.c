@@ -2,7 +2,14 @@
 /* Streams that do not wait for the context's default stream. The driver hands work to the card
  * by itself: no flush. Events have no times unless a timeline needs them; one that was never
  * recorded counts as past, for the driver as for the interface. */
+#define _POSIX_C_SOURCE 200809L
 #include "cuda/cuda_backend.h"
+
+#include <sched.h>
+#include <time.h>
+
+/* A wait of an adaptive device polls for so long, before the thread sleeps. */
+#define SHORT_WAIT_NS UINT64_C(20000)
 
 /* ---- streams ---- */
 
@@ -48,14 +55,33 @@ static void cuda_stream_destroy(gantry_backend_stream_t *stream) {
 }
 
 static unsigned int event_flags(const gantry_backend_device_t *device) {
-    return device->instance->waits_by_blocking
+    return gantry__cuda_wait_policy(device) >= GANTRY__WAIT_BLOCK
                ? GANTRY__CU_EVENT_DISABLE_TIMING | GANTRY__CU_EVENT_BLOCKING_SYNC
                : GANTRY__CU_EVENT_DISABLE_TIMING;
 }
 
+static uint64_t cuda_stream_now_ns(void) {
+    struct timespec time = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
+}
+
+/* Asks for the event as the policy says: until its end, for a short time, or not at all. The wait
+ * that follows tells what fails. */
+static void ask_by_policy(const gantry_backend_device_t *device, gantry__cu_event_t event) {
+    const int32_t policy = gantry__cuda_wait_policy(device);
+    const bool is_short = policy == GANTRY__WAIT_ADAPTIVE;
+    if (policy == GANTRY__WAIT_AUTO || policy == GANTRY__WAIT_BLOCK) return;
+    const uint64_t begin = is_short ? cuda_stream_now_ns() : 0;
+    while (device->cu->cuEventQuery(event) == GANTRY__CU_NOT_READY) {
+        if (is_short && cuda_stream_now_ns() - begin > SHORT_WAIT_NS) return;
+        if (policy == GANTRY__WAIT_YIELD) (void)sched_yield();
+    }
+}
+
 /* The driver's wait for a stream polls in a context of others; a wait for an event may sleep. What
  * fails here the wait for the stream tells. A stream that is captured takes the event for work. */
-static void sleep_until_done(gantry_backend_stream_t *stream) {
+static void wait_for_event_of(gantry_backend_stream_t *stream) {
     const gantry__cuda_symbols_t *cu = stream->device->cu;
     unsigned int state = GANTRY__CU_CAPTURE_NONE;
     gantry__cu_event_t event = NULL;
@@ -64,13 +90,15 @@ static void sleep_until_done(gantry_backend_stream_t *stream) {
         cu->cuEventCreate(&event, event_flags(stream->device)) != GANTRY__CU_SUCCESS) {
         return;
     }
-    if (cu->cuEventRecord(event, stream->handle) == GANTRY__CU_SUCCESS)
+    if (cu->cuEventRecord(event, stream->handle) == GANTRY__CU_SUCCESS) {
+        ask_by_policy(stream->device, event);
         cu->cuEventSynchronize(event);
+    }
     cu->cuEventDestroy_v2(event);
 }
 
 static gantry__cu_result_t wait_for_stream(gantry_backend_stream_t *stream) {
-    if (stream->device->instance->waits_by_blocking) sleep_until_done(stream);
+    if (gantry__cuda_wait_policy(stream->device) > GANTRY__WAIT_AUTO) wait_for_event_of(stream);
     return stream->device->cu->cuStreamSynchronize(stream->handle);
 }
 
@@ -163,10 +191,15 @@ static int32_t cuda_event_query(gantry_backend_event_t *event, int32_t *out_done
                                       device->record->hardware_name);
 }
 
+static gantry__cu_result_t wait_for_event(gantry_backend_event_t *event) {
+    ask_by_policy(event->device, event->handle);
+    return event->device->cu->cuEventSynchronize(event->handle);
+}
+
 static int32_t cuda_event_synchronize(gantry_backend_event_t *event) {
     gantry_backend_device_t *device = event->device;
     gantry__cu_result_t native;
-    GANTRY__CUDA_CALL(device, native, device->cu->cuEventSynchronize(event->handle));
+    GANTRY__CUDA_CALL(device, native, wait_for_event(event));
     return gantry__driver_check(device->host, native, "waiting for an event of \"%.200s\"",
                                 device->record->hardware_name);
 }

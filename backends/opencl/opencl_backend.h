@@ -22,6 +22,7 @@
 #include "opencl/opencl_pocl.h"
 #include "opencl/opencl_status.h"
 #include "opencl/opencl_symbols.h"
+#include "opencl/opencl_wait.h"
 #include "driver/driver_program.h"
 #include "driver/driver_record.h"
 
@@ -49,6 +50,7 @@ typedef struct gantry__opencl_record_t {
     gantry__record_texts_t texts;
     char build_options[96]; /* what every program is built with, before its own options */
     bool has_amd_memory;    /* the driver tells how much is free */
+    atomic_int wait_policy; /* of devices opened from now on; 0: auto */
 } gantry__opencl_record_t;
 
 struct gantry_backend_instance_t {
@@ -85,6 +87,7 @@ struct gantry_backend_device_t {
     int32_t matmul; /* resolved: never AUTO */
     /* of products of float32 and of float64 where matmul is CPU */
     gantry__opencl_cpu_blocks_t cpu_blocks[2];
+    gantry__opencl_wait_t wait;
     atomic_int used_clblast; /* its program cache holds the context */
     /* products that it failed at: of float32 and float64, plain and batched; a bit for each size */
     atomic_ullong clblast_failed[2][2];
@@ -125,6 +128,8 @@ int32_t gantry__opencl_device_info(gantry_backend_instance_t *instance, uint32_t
 int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t index,
                                    gantry_backend_device_t **out_device);
 void gantry__opencl_device_close(gantry_backend_device_t *device);
+int32_t gantry__opencl_set_wait_policy(gantry_backend_instance_t *instance, uint32_t index,
+                                       int32_t policy);
 
 /* ---- opencl_device_info.c ---- */
 

@@ -346,7 +346,15 @@ int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t
         return status;
     }
     choose_matmul(device);
+    atomic_init(&device->wait.policy, atomic_load(&instance->records[index]->wait_policy));
     *out_device = device;
+    return GANTRY_OK;
+}
+
+int32_t gantry__opencl_set_wait_policy(gantry_backend_instance_t *instance, uint32_t index,
+                                       int32_t policy) {
+    GANTRY__TRY(opencl_device_check_index(instance, index));
+    atomic_store(&instance->records[index]->wait_policy, policy);
     return GANTRY_OK;
 }
 

@@ -96,7 +96,7 @@ static int32_t opencl_event_synchronize(gantry_backend_event_t *event) {
         return gantry__driver_check(event->device->host, native,
                                     "waiting for an event of \"%.200s\"",
                                     event->device->record->hardware_name);
-    native = event->device->cl->clWaitForEvents(1, &event->handle);
+    native = gantry__opencl_wait(event->device->cl, &event->device->wait, event->handle);
     cl_int status = CL_COMPLETE;
     if (native != CL_SUCCESS && ask_status(event, &status) == CL_SUCCESS && status < CL_COMPLETE)
         return work_failed(event, status);

@@ -67,8 +67,9 @@ static int32_t flush(gantry_backend_stream_t *stream) {
 }
 
 /* What failed, not that something did. */
-static cl_int wait_for_marker(const gantry__opencl_symbols_t *cl, cl_event marker) {
-    cl_int native = cl->clWaitForEvents(1, &marker);
+static cl_int wait_for_marker(gantry_backend_device_t *device, cl_event marker) {
+    const gantry__opencl_symbols_t *cl = device->cl;
+    cl_int native = gantry__opencl_wait(cl, &device->wait, marker);
     cl_int status = CL_COMPLETE;
     if (native != CL_SUCCESS &&
         cl->clGetEventInfo(marker, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
@@ -84,12 +85,12 @@ static int32_t opencl_stream_synchronize(gantry_backend_stream_t *stream) {
     cl_event marker = NULL;
     cl_int native = cl->clEnqueueMarkerWithWaitList(stream->queue, 0, NULL, &marker);
     if (native == CL_SUCCESS) native = cl->clFlush(stream->queue);
-    int32_t code =
-        native == CL_SUCCESS
-            ? gantry__opencl_check_wait(stream->device->host, wait_for_marker(cl, marker),
-                                        "waiting for a stream of", hardware_name)
-            : gantry__driver_check(stream->device->host, native,
-                                   "waiting for a stream of \"%.200s\"", hardware_name);
+    int32_t code = native == CL_SUCCESS
+                       ? gantry__opencl_check_wait(stream->device->host,
+                                                   wait_for_marker(stream->device, marker),
+                                                   "waiting for a stream of", hardware_name)
+                       : gantry__driver_check(stream->device->host, native,
+                                              "waiting for a stream of \"%.200s\"", hardware_name);
     if (marker) cl->clReleaseEvent(marker);
     return code;
 }

@@ -612,8 +612,7 @@ typedef struct gantry_backend_t {
     uint32_t abi_version;
     /** "opencl": lower-case letters, digits and '_'. */
     const char *name;
-    /** In words, for listings. */
-    const char *description;
+    const char *description; /**< In words, for listings. */
     /** If several backends see one card, the highest rank serves it. */
     int32_t rank;
     uint32_t reserved; /**< 0. */
@@ -662,6 +661,8 @@ typedef struct gantry_backend_t {
      * length. A backend that ended the process twice in a row is left out until its module or one
      * of these files changes. */
     uint64_t (*driver_files)(const gantry_host_t *host, char *text, uint64_t capacity);
+    /** optional. How threads wait for a device opened later: a gantry_wait_policy_t, not 0. */
+    int32_t (*set_wait_policy)(gantry_backend_instance_t *instance, uint32_t index, int32_t policy);
 } gantry_backend_t;
 
 /** Returns 0 and the table, or FailedPrecondition when the module needs a newer core than

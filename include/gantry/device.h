@@ -130,6 +130,13 @@ typedef struct gantry_logical_device_config_t {
     uint32_t max_work_group_size; /**< As above, for work-items. */
 } gantry_logical_device_config_t;
 
+/** Sets how threads wait for a device. GANTRY_WAIT_DEFAULT takes the setting back. The last call
+ * before initialisation counts. A backend without a choice ignores it: the CPU's work is done when
+ * its call returns. InvalidArgument for a number that is no policy. */
+GANTRY_API gantry_status_t gantry_set_wait_policy(gantry_runtime_t *runtime,
+                                                  const gantry_physical_device_t *device,
+                                                  gantry_wait_policy_t policy);
+
 /** Splits a listed device of any backend into count logical devices, 1 to 64. The sum of the
  * limits must fit the device, and the limit that a call set for it. InvalidArgument also if a
  * call set a fraction for the device. The last call before initialisation counts; a single

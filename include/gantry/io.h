@@ -23,6 +23,23 @@ GANTRY_API const gantry_tensor_t *gantry_load_npy(gantry_scope_t *scope, const c
 GANTRY_API gantry_status_t gantry_save_npy(gantry_scope_t *scope, const gantry_tensor_t *tensor,
                                            const char *path);
 
+/** Parses a .npy file that is in memory. *out_dtype and *out_shape describe its array. out (may be
+ * NULL, which only asks for them) gets the elements, row-major and in this machine's byte order;
+ * it is aligned for the type, and out_bytes is their exact size. Failures are those of
+ * gantry_load_npy. Thread-safe. */
+GANTRY_API gantry_status_t gantry_parse_npy(const void *npy, size_t npy_bytes,
+                                            gantry_dtype_t *out_dtype, gantry_shape_t *out_shape,
+                                            void *out, size_t out_bytes);
+/** The most bytes that gantry_format_npy_header writes. */
+#define GANTRY_NPY_HEADER_BYTES 384
+/** Writes the bytes of a .npy file in front of the elements, which follow row-major and in this
+ * machine's byte order. *out_size is their number. Unimplemented for a type that NumPy does not
+ * have: bfloat16. Thread-safe. */
+GANTRY_API gantry_status_t gantry_format_npy_header(gantry_dtype_t dtype,
+                                                    const gantry_shape_t *shape,
+                                                    char out[GANTRY_NPY_HEADER_BYTES],
+                                                    size_t *out_size);
+
 #ifdef __cplusplus
 }
 #endif

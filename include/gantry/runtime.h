@@ -67,6 +67,16 @@ typedef enum gantry_placement_mode_t {
     GANTRY_PLACEMENT_REQUIRE = 3
 } gantry_placement_mode_t;
 
+/** How threads wait for a device. */
+typedef enum gantry_wait_policy_t {
+    GANTRY_WAIT_DEFAULT = 0, /**< Not set here. */
+    GANTRY_WAIT_AUTO = 1,    /**< As the driver does; the default. */
+    GANTRY_WAIT_SPIN = 2,    /**< Asks without a pause: soonest done, and takes a core. */
+    GANTRY_WAIT_YIELD = 3,   /**< Asks, and offers the core to other threads in between. */
+    GANTRY_WAIT_BLOCK = 4,   /**< Sleeps, and leaves the core to others. */
+    GANTRY_WAIT_ADAPTIVE = 5 /**< Asks for a short time, as past waits were short; then sleeps. */
+} gantry_wait_policy_t;
+
 /** Whether the runtime records a profile; see profile.h. */
 typedef enum gantry_profile_mode_t {
     GANTRY_PROFILE_DEFAULT = 0, /**< Not set here. */
@@ -154,6 +164,8 @@ typedef struct gantry_runtime_options_t {
      * (GANTRY_TRACE). The file appears with the first op. If it cannot be written, the log has a
      * warning, and the program goes on. */
     const char *trace;
+    /** How threads wait for every device; default auto (GANTRY_WAIT_POLICY, also per device). */
+    gantry_wait_policy_t wait_policy;
 } gantry_runtime_options_t;
 
 /** Creates a runtime. options may be NULL. *out_runtime is NULL after a failure. A machine

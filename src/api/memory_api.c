@@ -46,6 +46,13 @@ gantry_status_t gantry_set_memory_fraction(gantry_runtime_t *runtime,
     return gantry__device_set_fraction(&runtime->devices, device, fraction);
 }
 
+gantry_status_t gantry_set_wait_policy(gantry_runtime_t *runtime,
+                                       const gantry_physical_device_t *device,
+                                       gantry_wait_policy_t policy) {
+    GANTRY__TRY(gantry__runtime_check(runtime));
+    return gantry__device_set_wait(&runtime->devices, device, policy);
+}
+
 /* ---- numbers ---- */
 
 gantry_status_t gantry_get_memory_info(gantry_runtime_t *runtime, const char *device_name,

@@ -123,3 +123,40 @@ gantry_status_t gantry_save_npy(gantry_scope_t *scope, const gantry_tensor_t *te
     if (status != GANTRY_OK) return status;
     return gantry__scope_fail(scope, save(tensor, path));
 }
+
+/* ---- files in memory ---- */
+
+gantry_status_t gantry_parse_npy(const void *npy, size_t npy_bytes, gantry_dtype_t *out_dtype,
+                                 gantry_shape_t *out_shape, void *out, size_t out_bytes) {
+    gantry__npy_view_t view;
+    if (!npy || !out_dtype || !out_shape) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_parse_npy: %s is NULL",
+                            !npy         ? "npy"
+                            : !out_dtype ? "out_dtype"
+                                         : "out_shape");
+    }
+    GANTRY__TRY(gantry__npy_parse(npy, npy_bytes, &view));
+    *out_dtype = view.dtype;
+    *out_shape = view.shape;
+    if (!out) return GANTRY_OK;
+    if (out_bytes != view.data_bytes) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "gantry_parse_npy: out has %zu bytes; the elements have %zu", out_bytes,
+                            view.data_bytes);
+    }
+    gantry__npy_copy(&view, out);
+    return GANTRY_OK;
+}
+
+_Static_assert(GANTRY_NPY_HEADER_BYTES == GANTRY__NPY_HEADER_BYTES, "one size");
+
+gantry_status_t gantry_format_npy_header(gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                         char out[GANTRY_NPY_HEADER_BYTES], size_t *out_size) {
+    if (!shape || !out || !out_size) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_format_npy_header: %s is NULL",
+                            !shape ? "shape"
+                            : !out ? "out"
+                                   : "out_size");
+    }
+    return gantry__npy_header(dtype, shape, out, out_size);
+}

@@ -73,7 +73,8 @@ static gantry_status_t read_device(gantry_runtime_t *runtime, gantry__setting_id
                                      : row == GANTRY__SETTING_MEMORY_LIMIT ? GANTRY__DEVICE_LIMIT
                                      : row == GANTRY__SETTING_MEMORY_FRACTION
                                          ? GANTRY__DEVICE_FRACTION
-                                         : GANTRY__DEVICE_PARTS;
+                                     : row == GANTRY__SETTING_WAIT_POLICY ? GANTRY__DEVICE_WAIT
+                                                                          : GANTRY__DEVICE_PARTS;
     if (device) GANTRY__TRY(gantry__device_check(table, device));
     gantry__mutex_lock(&table->lock);
     read_layers(device ? &device->card->settings : &table->defaults, id, out);

@@ -44,6 +44,7 @@ static const char *const opencl_cpus[] = {NULL, "off", "gpu"};
 static const char *const levels[] = {NULL, "debug", "info", "warning", "error"};
 static const char *const policies[] = {NULL, "explicit", "warn", "silent", "silent_for_int32"};
 static const char *const profiles[] = {NULL, "off", "on", "wait"};
+static const char *const waits[] = {NULL, "auto", "spin", "yield", "block", "adaptive"};
 static const char *const modes[] = {NULL, "prefer", "warn", "require"};
 
 static gantry_status_t put_choices(gantry__settings_t *settings,
@@ -60,6 +61,7 @@ static gantry_status_t put_choices(gantry__settings_t *settings,
         {GANTRY__SETTING_PLACEMENT_MODE, (int)options->placement_mode, GANTRY_PLACEMENT_REQUIRE,
          modes},
         {GANTRY__SETTING_CROSSOVER, (int)options->crossover, GANTRY_ON, switches},
+        {GANTRY__SETTING_WAIT_POLICY, (int)options->wait_policy, GANTRY_WAIT_ADAPTIVE, waits},
         {GANTRY__SETTING_PROFILE, (int)options->profile, GANTRY_PROFILE_WAIT, profiles},
         {GANTRY__SETTING_DEVICE_POLICY, (int)options->device_policy, GANTRY_POLICY_SILENT_FOR_INT32,
          policies},

@@ -89,6 +89,23 @@ gantry_status_t gantry__config_growth(const gantry__config_text_t *text,
     return GANTRY_OK;
 }
 
+const char *const gantry__wait_words[GANTRY_WAIT_ADAPTIVE] = {"auto", "spin", "yield", "block",
+                                                              "adaptive"};
+
+gantry_status_t gantry__config_wait(const gantry__config_text_t *text,
+                                    const gantry__config_item_t *item, gantry_wait_policy_t *out) {
+    for (int i = 0; i < GANTRY_WAIT_ADAPTIVE; ++i) {
+        const char *word = gantry__wait_words[i];
+        if (strlen(word) != item->length || memcmp(word, item->value, item->length) != 0) continue;
+        *out = (gantry_wait_policy_t)(i + 1);
+        return GANTRY_OK;
+    }
+    return gantry__config_refuse(
+        text, item->value,
+        "\"%.*s\" is not understood; accepted are auto, spin, yield, block, adaptive", shown(item),
+        item->value);
+}
+
 gantry_status_t gantry__config_limit(const gantry__config_text_t *text,
                                      const gantry__config_item_t *item, gantry__limit_t *out) {
     *out = (gantry__limit_t){0};

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include <gantry/device.h>
+#include <gantry/runtime.h>
 
 #include "base/failure.h"
 
@@ -56,6 +57,10 @@ typedef struct gantry__limit_t {
 
 gantry_status_t gantry__config_growth(const gantry__config_text_t *text,
                                       const gantry__config_item_t *item, gantry_choice_t *out);
+/* "auto" to "adaptive", from GANTRY_WAIT_AUTO on. */
+extern const char *const gantry__wait_words[GANTRY_WAIT_ADAPTIVE];
+gantry_status_t gantry__config_wait(const gantry__config_text_t *text,
+                                    const gantry__config_item_t *item, gantry_wait_policy_t *out);
 gantry_status_t gantry__config_limit(const gantry__config_text_t *text,
                                      const gantry__config_item_t *item, gantry__limit_t *out);
 gantry_status_t gantry__config_fraction(const gantry__config_text_t *text,

@@ -24,6 +24,9 @@ gantry_status_t gantry__device_settings_read(gantry__device_table_t *table);
 gantry_status_t gantry__device_set_fraction(gantry__device_table_t *table,
                                             const gantry_physical_device_t *device,
                                             double fraction);
+gantry_status_t gantry__device_set_wait(gantry__device_table_t *table,
+                                        const gantry_physical_device_t *device,
+                                        gantry_wait_policy_t policy);
 gantry_status_t gantry__device_set_logical_cpus(gantry__device_table_t *table, size_t count);
 
 /* ---- readers; any time ---- */

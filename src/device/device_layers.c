@@ -65,6 +65,7 @@ static gantry_status_t read_value(const reader_t *reader, const gantry__config_i
     switch (reader->id) {
         case GANTRY__DEVICE_GROWTH:
             return gantry__config_growth(&reader->text, item, &said->growth);
+        case GANTRY__DEVICE_WAIT: return gantry__config_wait(&reader->text, item, &said->wait);
         case GANTRY__DEVICE_LIMIT: return gantry__config_limit(&reader->text, item, &said->limit);
         default: return gantry__config_fraction(&reader->text, item, &said->fraction);
     }
@@ -75,6 +76,7 @@ static void say(const reader_t *reader, gantry__device_settings_t *settings,
     gantry__device_layer_t *layer = &settings->layers[reader->layer];
     layer->by[reader->id] = reader->text.by;
     if (reader->id == GANTRY__DEVICE_GROWTH) layer->growth = said->growth;
+    if (reader->id == GANTRY__DEVICE_WAIT) layer->wait = said->wait;
     if (reader->id == GANTRY__DEVICE_LIMIT) layer->limit = said->limit;
     if (reader->id == GANTRY__DEVICE_FRACTION) layer->fraction = said->fraction;
 }
@@ -220,6 +222,7 @@ gantry_status_t gantry__device_settings_read(gantry__device_table_t *table) {
     GANTRY__TRY(read_setting(table, GANTRY__SETTING_MEMORY_GROWTH, GANTRY__DEVICE_GROWTH));
     GANTRY__TRY(read_setting(table, GANTRY__SETTING_MEMORY_LIMIT, GANTRY__DEVICE_LIMIT));
     GANTRY__TRY(read_setting(table, GANTRY__SETTING_MEMORY_FRACTION, GANTRY__DEVICE_FRACTION));
+    GANTRY__TRY(read_setting(table, GANTRY__SETTING_WAIT_POLICY, GANTRY__DEVICE_WAIT));
     GANTRY__TRY(read_setting(table, GANTRY__SETTING_LOGICAL_DEVICES, GANTRY__DEVICE_PARTS));
     GANTRY__TRY(gantry__device_settings_resolve(&table->defaults, "*", 0));
     GANTRY__TRY(read_forced_growth(table));

@@ -144,6 +144,8 @@ gantry_status_t gantry__device_settings_resolve(gantry__device_settings_t *setti
     for (int id = 0; id < GANTRY__DEVICE_SETTINGS; ++id)
         settings->winner[id] = find_winner(settings, (gantry__device_setting_id_t)id);
     int growth = settings->winner[GANTRY__DEVICE_GROWTH];
+    int wait = settings->winner[GANTRY__DEVICE_WAIT];
+    settings->wait = wait < 0 ? GANTRY_WAIT_DEFAULT : settings->layers[wait].wait;
     settings->growth = growth < 0 || settings->layers[growth].growth != GANTRY_OFF;
     GANTRY__TRY(resolve_split(settings, name, total_bytes));
     resolve_limit(settings, total_bytes);
@@ -153,7 +155,8 @@ gantry_status_t gantry__device_settings_resolve(gantry__device_settings_t *setti
 bool gantry__device_settings_equal(const gantry__device_settings_t *a,
                                    const gantry__device_settings_t *b) {
     int of_a = a->winner[GANTRY__DEVICE_PARTS], of_b = b->winner[GANTRY__DEVICE_PARTS];
-    if (a->growth != b->growth || a->limit_bytes != b->limit_bytes || (of_a < 0) != (of_b < 0))
+    if (a->growth != b->growth || a->wait != b->wait || a->limit_bytes != b->limit_bytes ||
+        (of_a < 0) != (of_b < 0))
         return false;
     return of_a < 0 || gantry__parts_equal(a->layers[of_a].parts, a->layers[of_a].part_count,
                                            b->layers[of_b].parts, b->layers[of_b].part_count);
@@ -180,6 +183,8 @@ void gantry__device_setting_format(const gantry__device_settings_t *settings, in
     } else {
         if (layer->by[id] && id == GANTRY__DEVICE_FRACTION)
             gantry__format_decimal(layer->fraction, amount);
+        if (layer->by[id] && id == GANTRY__DEVICE_WAIT)
+            (void)snprintf(amount, sizeof amount, "%s", gantry__wait_words[layer->wait - 1]);
         if (layer->by[id] && id == GANTRY__DEVICE_GROWTH) {
             bool words = index == GANTRY__LAYER_TENSORFLOW, on = layer->growth == GANTRY_ON;
             (void)snprintf(amount, sizeof amount, "%s",

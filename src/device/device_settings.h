@@ -33,6 +33,7 @@ typedef enum gantry__device_setting_id_t {
     GANTRY__DEVICE_GROWTH,
     GANTRY__DEVICE_LIMIT,
     GANTRY__DEVICE_FRACTION,
+    GANTRY__DEVICE_WAIT,
     GANTRY__DEVICE_PARTS,
     GANTRY__DEVICE_SETTINGS
 } gantry__device_setting_id_t;
@@ -42,6 +43,7 @@ typedef struct gantry__device_layer_t {
     gantry_choice_t growth;
     gantry__limit_t limit;
     double fraction;
+    gantry_wait_policy_t wait;
     gantry_logical_device_config_t *parts; /* heap memory */
     size_t part_count;
 } gantry__device_layer_t;
@@ -51,6 +53,7 @@ typedef struct gantry__device_settings_t {
     /* the resulting values */
     int winner[GANTRY__DEVICE_SETTINGS]; /* the layer, -1: the default */
     bool growth;
+    gantry_wait_policy_t wait;
     uint64_t limit_bytes; /* of the whole device, including the fraction; 0: no limit */
     /* that limit is a share of the device's memory, by fraction or percentage */
     bool is_share;

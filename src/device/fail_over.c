@@ -127,6 +127,10 @@ static gantry_status_t open_view(const physical_t *listed, const physical_t *vie
         listed->card->is_refused = status == GANTRY_UNAVAILABLE;
         if (status != GANTRY_OK) return status;
     }
+    const gantry_wait_policy_t wait = listed->card->settings.wait;
+    if (wait != GANTRY_WAIT_DEFAULT && GANTRY_ABI_HAS(backend->table, set_wait_policy) &&
+        backend->table->set_wait_policy)
+        (void)backend->table->set_wait_policy(backend->instance, view->backend_index, wait);
     int32_t code =
         backend->table->device_open(backend->instance, view->backend_index, &listed->card->handle);
     if (code == 0) {

@@ -49,6 +49,27 @@ gantry_status_t gantry__device_set_growth(gantry__device_table_t *table,
     return status;
 }
 
+gantry_status_t gantry__device_set_wait(gantry__device_table_t *table,
+                                        const gantry_physical_device_t *device,
+                                        gantry_wait_policy_t policy) {
+    GANTRY__TRY(gantry__device_check(table, device));
+    if (policy < GANTRY_WAIT_DEFAULT || policy > GANTRY_WAIT_ADAPTIVE) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "wait policy %d of %s: 0 to %d is accepted, 0 takes the setting back",
+                            (int)policy, device->name, GANTRY_WAIT_ADAPTIVE);
+    }
+    bool is_changed = false;
+    gantry__mutex_lock(&table->lock);
+    gantry__device_settings_t next = device->card->settings;
+    next.layers[GANTRY__LAYER_CALL].wait = policy;
+    next.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_WAIT] =
+        policy == GANTRY_WAIT_DEFAULT ? NULL : "gantry_set_wait_policy";
+    gantry_status_t status =
+        gantry__device_commit(table, device, &next, "Physical devices", &is_changed);
+    gantry__mutex_unlock(&table->lock);
+    return status;
+}
+
 /* A split by a call has limits of its own; a split from option or environment is dropped if needed.
  * The lock is held. */
 static gantry_status_t refuse_on_split(const physical_t *device, const char *what) {

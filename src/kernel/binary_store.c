@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* File layout: a header of 40 bytes, then the binary.
+/* File layout: a header of 48 bytes, the label, then the binary.
  *
- *   byte 0    "GANTRYK1"
+ *   byte 0    "GANTRYK2"
  *   byte 8    size of the binary
- *   byte 16   checksum of the binary
+ *   byte 16   checksum of the binary, seeded with that of the label
  *   byte 24   the key (16 bytes)
+ *   byte 40   size of the label
  *
  * The key covers program text, options, device, driver and backend (see program_cache.c), so that a
- * file never matches anything else. */
+ * file never matches anything else. The label says the same in words, for `gantry cache`
+ * (tools/gantry/gantry_cache_files.c reads files, too): backend, hardware, driver and program, each
+ * ended by a line feed. */
 #include "kernel/binary_store.h"
 
 #include <inttypes.h>
@@ -18,7 +21,8 @@
 #include "base/text.h"
 #include "base/user_folder.h"
 
-#define STORE_MAGIC "GANTRYK1"
+#define STORE_MAGIC "GANTRYK2"
+#define STORE_LABEL_BYTES 1024
 #define STORE_LARGEST ((size_t)256 << 20)
 
 typedef struct header_t {
@@ -26,9 +30,10 @@ typedef struct header_t {
     uint64_t size;
     uint64_t checksum;
     gantry__hash128_t key;
+    uint64_t label_size;
 } header_t;
 
-_Static_assert(sizeof(header_t) == 40, "the header is written as it is");
+_Static_assert(sizeof(header_t) == 48, "the header is written as it is");
 
 static void warn_of_folder(const gantry__binary_store_t *store) {
     gantry__log(
@@ -67,11 +72,20 @@ static bool format_path(const gantry__binary_store_t *store, gantry__hash128_t k
     return !text->failed;
 }
 
-static bool is_good(const header_t *header, gantry__hash128_t key, const unsigned char *payload,
+static uint64_t checksum_of(const void *label, size_t label_size, const void *bytes, size_t size) {
+    return gantry__hash64(bytes, size, gantry__hash64(label, label_size, 0));
+}
+
+/* size: of the label and the binary. */
+static bool is_good(const header_t *header, gantry__hash128_t key, const unsigned char *label,
                     size_t size) {
-    return memcmp(header->magic, STORE_MAGIC, sizeof header->magic) == 0 && header->size == size &&
-           memcmp(&header->key, &key, sizeof key) == 0 &&
-           header->checksum == gantry__hash64(payload, size, 0);
+    if (memcmp(header->magic, STORE_MAGIC, sizeof header->magic) != 0 ||
+        memcmp(&header->key, &key, sizeof key) != 0 || header->label_size >= size ||
+        header->size != size - header->label_size)
+        return false;
+    size_t label_size = (size_t)header->label_size;
+    return header->checksum ==
+           checksum_of(label, label_size, label + label_size, (size_t)header->size);
 }
 
 /* Cuts the payload out of the file's bytes; releases *file in any case. */
@@ -82,12 +96,12 @@ static gantry__store_answer_t unpack(const gantry__binary_store_t *store, gantry
     header_t header;
     if (file_size > sizeof header) {
         memcpy(&header, file, sizeof header);
-        const unsigned char *payload = (const unsigned char *)file + sizeof header;
-        size_t size = file_size - sizeof header;
-        if (is_good(&header, key, payload, size)) {
+        const unsigned char *label = (const unsigned char *)file + sizeof header;
+        if (is_good(&header, key, label, file_size - sizeof header)) {
+            size_t size = (size_t)header.size;
             *out_bytes = gantry__heap_alloc(store->heap, size);
             answer = *out_bytes ? GANTRY__STORE_HIT : GANTRY__STORE_MISS;
-            if (*out_bytes) memcpy(*out_bytes, payload, size);
+            if (*out_bytes) memcpy(*out_bytes, label + header.label_size, size);
             *out_size = size;
         }
     }
@@ -121,15 +135,22 @@ gantry__store_answer_t gantry__binary_store_get(const gantry__binary_store_t *st
 }
 
 void gantry__binary_store_put(gantry__binary_store_t *store, gantry__hash128_t key,
-                              const void *bytes, size_t size) {
+                              const gantry__store_label_t *label, const void *bytes, size_t size) {
     if (!store->folder) return;
-    header_t header = {.size = size, .checksum = gantry__hash64(bytes, size, 0), .key = key};
+    char text[STORE_LABEL_BYTES];
+    (void)snprintf(text, sizeof text, "%.63s\n%.255s\n%.255s\n%.255s\n", label->backend,
+                   label->hardware, label->driver, label->program);
+    size_t length = strlen(text);
+    header_t header = {.size = size,
+                       .checksum = checksum_of(text, length, bytes, size),
+                       .key = key,
+                       .label_size = length};
     memcpy(header.magic, STORE_MAGIC, sizeof header.magic);
-    const gantry__file_piece_t pieces[] = {{&header, sizeof header}, {bytes, size}};
+    const gantry__file_piece_t pieces[] = {{&header, sizeof header}, {text, length}, {bytes, size}};
     gantry__text_t path;
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
     if (format_path(store, key, &path))
-        status = gantry__file_write(gantry__text_get(&path), pieces, 2, 0);
+        status = gantry__file_write(gantry__text_get(&path), pieces, 3, 0);
     if (status != GANTRY_OK && !atomic_exchange(&store->has_warned, true)) warn_of_folder(store);
     gantry__text_deinit(&path);
 }

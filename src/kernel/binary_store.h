@@ -40,8 +40,17 @@ typedef enum gantry__store_answer_t {
 gantry__store_answer_t gantry__binary_store_get(const gantry__binary_store_t *store,
                                                 gantry__hash128_t key, void **out_bytes,
                                                 size_t *out_size);
+
+/* What an entry is, in words, for the people who look after the folder. */
+typedef struct gantry__store_label_t {
+    const char *backend;  /* "opencl" */
+    const char *hardware; /* "NVIDIA H100 80GB HBM3" */
+    const char *driver;   /* "550.54" */
+    const char *program;  /* "elementwise/binary" */
+} gantry__store_label_t;
+
 /* Logs the first failure, and ignores all. */
 void gantry__binary_store_put(gantry__binary_store_t *store, gantry__hash128_t key,
-                              const void *bytes, size_t size);
+                              const gantry__store_label_t *label, const void *bytes, size_t size);
 
 #endif

@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Raised when programs are built in a new way, so that old binaries are not used. */
-#define STORE_FORMAT 1u
+#define STORE_FORMAT 2u
 
 struct gantry__program_t {
     /* the caller's constant; or `made`, a copy with a key of its own */
@@ -178,15 +178,17 @@ static gantry_backend_program_t *load_stored(gantry__program_cache_t *cache,
 
 /* Called after the first kernel was made: some drivers compile only then. */
 static void store_binary(gantry__program_cache_t *cache, gantry_backend_program_t *program,
-                         gantry__hash128_t key) {
+                         const char *label, gantry__hash128_t key) {
     uint64_t size = 0;
     if (cache->backend->program->binary(program, NULL, &size) != 0 || size == 0 || size > SIZE_MAX)
         return;
     void *bytes = gantry__heap_alloc(cache->heap, (size_t)size);
     if (!bytes) return;
     uint64_t capacity = size;
+    const gantry__store_label_t names = {cache->backend->name, cache->info->hardware_name,
+                                         cache->info->driver_version, label};
     if (cache->backend->program->binary(program, bytes, &size) == 0)
-        gantry__binary_store_put(cache->store, key, bytes, (size_t)size);
+        gantry__binary_store_put(cache->store, key, &names, bytes, (size_t)size);
     gantry__heap_free(cache->heap, bytes, (size_t)capacity);
 }
 
@@ -215,7 +217,7 @@ static gantry_status_t program_cache_build(gantry__program_cache_t *cache,
     atomic_fetch_add(&cache->counters->build_ns, gantry__now_ns() - start);
     gantry_backend_kernel_t *kernel;
     if (stores && cache->backend->program->kernel_find(*out_program, name, &kernel) == 0)
-        store_binary(cache, *out_program, key);
+        store_binary(cache, *out_program, source->label, key);
     /* the driver may have refused the stored binary, or there may be no binary to store */
     gantry__forget_since(before);
     return GANTRY_OK;

@@ -150,6 +150,7 @@ gantry_status_t gantry__view_probe(void *user, const struct gantry_physical_devi
 static gantry__hash128_t key_of(const struct gantry_physical_device_t *view) {
     gantry__hasher_t hasher;
     gantry__hasher_init(&hasher);
+    gantry__hasher_add_text(&hasher, "note 2"); /* raised with the format of the files */
     for (uint32_t i = 0; i < gantry__numerics_source.part_count; ++i)
         gantry__hasher_add_text(&hasher, gantry__numerics_source.parts[i]);
     gantry__hasher_add_text(&hasher, view->backend->name);
@@ -232,6 +233,9 @@ void gantry__view_learn(void *user, const struct gantry_physical_device_t *view,
     gantry__forget_since(before);
     if (status != GANTRY_OK) return; /* its first op reports the same error */
     gantry__numerics_judge(probe.words, out_note->text, sizeof out_note->text);
-    gantry__binary_store_put(self->store, key_of(view), out_note->text, strlen(out_note->text) + 1);
+    const gantry__store_label_t label = {view->backend->name, view->info.hardware_name,
+                                         view->info.driver_version, "note of the numerics probe"};
+    gantry__binary_store_put(self->store, key_of(view), &label, out_note->text,
+                             strlen(out_note->text) + 1);
     out_note->is_known = true;
 }

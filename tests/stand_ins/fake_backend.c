@@ -227,6 +227,19 @@ static const void *get_extension(gantry_backend_instance_t *handle, const char *
     return NULL;
 }
 
+static int32_t set_wait_policy(gantry_backend_instance_t *handle, uint32_t index, int32_t policy) {
+    fake_call_t call;
+    gantry__fake_begin(&call, FAKE_SLOT_set_wait_policy);
+    gantry__fake_check_layout(&call);
+    const fake_instance_t *instance = find_instance(&call, handle);
+    if (instance && index >= instance->device_count) {
+        gantry__fake_violate(&call, "device %u of %u", index, instance->device_count);
+    } else if (instance) {
+        gantry__fake.cards[index].settings.wait_policy = policy;
+    }
+    return gantry__fake_end(&call);
+}
+
 static int32_t card_memory(gantry_backend_instance_t *handle, uint32_t index,
                            uint64_t *out_free_bytes, uint64_t *out_total_bytes) {
     fake_call_t call;
@@ -266,6 +279,7 @@ static gantry_backend_t table = {
     .program = &gantry__fake_program_ops,
     .get_extension = get_extension,
     .card_memory = card_memory,
+    .set_wait_policy = set_wait_policy,
     .graph = &gantry__fake_graph_ops,
 #ifdef GANTRY_FAKE_CRASHES
     .driver_files = driver_files,

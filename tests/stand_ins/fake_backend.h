@@ -43,6 +43,7 @@ typedef struct gantry_fake_device_t {
     char pci_address[32];
     char uuid[64];
     char no_programs[64];
+    int32_t wait_policy; /* as the core set it; 0: it did not */
 } gantry_fake_device_t;
 
 /* Things counted while they live. */

@@ -55,6 +55,7 @@ static void names_are_a_fixed_list(void **state) {
                                         "crossover",
                                         "profile",
                                         "trace",
+                                        "wait_policy",
                                         "cpu_threads",
                                         "log_level",
                                         "kernel_cache",
@@ -232,6 +233,7 @@ static void crossover_off(options_t *o) { o->crossover = GANTRY_OFF; }
 static void mode_warn(options_t *o) { o->placement_mode = GANTRY_PLACEMENT_WARN_ONCE; }
 static void policy_warn(options_t *o) { o->device_policy = GANTRY_POLICY_WARN; }
 static void profile_wait(options_t *o) { o->profile = GANTRY_PROFILE_WAIT; }
+static void wait_block(options_t *o) { o->wait_policy = GANTRY_WAIT_BLOCK; }
 static void threads_3(options_t *o) { o->cpu_threads = 3; }
 static void level_error(options_t *o) { o->log_level = GANTRY_LEVEL_ERROR; }
 static void cache_none(options_t *o) { o->kernel_cache = ""; }
@@ -276,6 +278,8 @@ static const struct row_t {
      "option device_policy", "warn"},
     {"crossover", "0", "GANTRY_CROSSOVER", "1", "1", crossover_off, "option crossover", "0"},
     {"profile", "off", "GANTRY_PROFILE", "on", "on", profile_wait, "option profile", "wait"},
+    {"wait_policy", "auto", "GANTRY_WAIT_POLICY", "spin", "spin", wait_block, "option wait_policy",
+     "block"},
     {"cpu_threads", "0", "GANTRY_CPU_THREADS", "2", "2", threads_3, "option cpu_threads", "3"},
     {"log_level", "info", "GANTRY_LOG_LEVEL", "debug", "debug", level_error, "option log_level",
      "error"},
@@ -384,6 +388,15 @@ static void calls_win_over_all_and_name_what_lost(void **state) {
     setting = ask(&f, "memory_growth", gpu);
     expect_setting(&setting, GANTRY_FROM_CALL, "1", "gantry_set_memory_growth",
                    "TF_FORCE_GPU_ALLOW_GROWTH=false");
+
+    assert_int_equal(gantry_set_wait_policy(f.runtime, gpu, GANTRY_WAIT_YIELD), GANTRY_OK);
+    setting = ask(&f, "wait_policy", gpu);
+    expect_setting(&setting, GANTRY_FROM_CALL, "yield", "gantry_set_wait_policy", "");
+    assert_int_equal(gantry_set_wait_policy(f.runtime, gpu, GANTRY_WAIT_DEFAULT), GANTRY_OK);
+    setting = ask(&f, "wait_policy", gpu);
+    expect_setting(&setting, GANTRY_FROM_DEFAULT, "auto", "default", "");
+    assert_int_equal(gantry_set_wait_policy(f.runtime, gpu, (gantry_wait_policy_t)9),
+                     GANTRY_INVALID_ARGUMENT);
 
     assert_int_equal(gantry_set_memory_fraction(f.runtime, cpu, 0.5), GANTRY_OK);
     setting = ask(&f, "memory_fraction", cpu);

@@ -233,7 +233,7 @@ SLOT(gantry_kernel_def_t, supports, 48);
 SLOT(gantry_kernel_def_t, compute, 56);
 SLOT(gantry_kernel_def_t, data, 64);
 
-SIZE(gantry_backend_t, 168);
+SIZE(gantry_backend_t, 176);
 SLOT(gantry_backend_t, struct_size, 0);
 SLOT(gantry_backend_t, abi_version, 4);
 SLOT(gantry_backend_t, name, 8);
@@ -257,6 +257,7 @@ SLOT(gantry_backend_t, get_extension, 136);
 SLOT(gantry_backend_t, card_memory, 144);
 SLOT(gantry_backend_t, graph, 152);
 SLOT(gantry_backend_t, driver_files, 160);
+SLOT(gantry_backend_t, set_wait_policy, 168);
 
 SIZE(gantry_kernel_pack_t, 32);
 SLOT(gantry_kernel_pack_t, struct_size, 0);

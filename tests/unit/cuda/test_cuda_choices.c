@@ -46,7 +46,8 @@ static void address_keeps_all_bits_of_its_domain(void **state) {
     assert_int_equal(fixture_control()->set("pci=0000:65:00.0"), 0);
 }
 
-static void wait_as_told(const char *wait, uint64_t blocking, uint64_t polling) {
+/* policy 0: not set */
+static void wait_as_told(const char *wait, int32_t policy, uint64_t blocking, uint64_t polling) {
     const stand_in_control_t *control = fixture_control();
     fixture_t fixture;
     gantry_backend_event_t *event = NULL;
@@ -56,6 +57,8 @@ static void wait_as_told(const char *wait, uint64_t blocking, uint64_t polling) 
     fixture_set(&fixture, "GANTRY_CUDA_CONTEXT", "private");
     if (wait) fixture_set(&fixture, "GANTRY_CUDA_WAIT", wait);
     fixture_open_instance(&fixture);
+    for (uint32_t i = 0; policy && i < FIXTURE_DEVICES; ++i)
+        assert_ok(fixture.backend->set_wait_policy(fixture.instance, fixture.index[i], policy));
     fixture_open_devices(&fixture);
     assert_ok(fixture.backend->event->create(fixture.device[0], &event));
     assert_ok(fixture.backend->event->record(event, fixture.stream[0]));
@@ -74,9 +77,15 @@ static void threads_wait_for_a_card_as_the_option_says(void **state) {
     fixture_t fixture;
 
     (void)state;
-    wait_as_told(NULL, 0, 1);
-    wait_as_told("auto", 0, 1);
-    wait_as_told("block", 2, 0);
+    wait_as_told(NULL, 0, 0, 1);
+    wait_as_told("auto", 0, 0, 1);
+    wait_as_told("block", 0, 2, 0);
+    /* the policy of a device wins; spinning and yielding ask before they wait */
+    wait_as_told("block", GANTRY__WAIT_AUTO, 0, 1);
+    wait_as_told(NULL, GANTRY__WAIT_BLOCK, 2, 0);
+    wait_as_told(NULL, GANTRY__WAIT_ADAPTIVE, 2, 0);
+    wait_as_told(NULL, GANTRY__WAIT_SPIN, 0, 2);
+    wait_as_told(NULL, GANTRY__WAIT_YIELD, 0, 2);
     fixture_init(&fixture);
     fixture_set(&fixture, "GANTRY_CUDA_WAIT", "sleep");
     assert_int_equal(fixture.backend->open(&fixture.host, &fixture.instance),

@@ -25,7 +25,7 @@
 #include "log_lines.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
-#define HEADER_BYTES 40
+#define HEADER_BYTES 48
 
 static char self_path[4096];
 static log_lines_t lines;
@@ -237,9 +237,12 @@ static void fill_with_nonsense(const char *file, int i) {
     (void)i;
     static const char nonsense[] =
         "this is no program binary of any driver, but its checksum is right";
-    uint64_t size = sizeof nonsense, checksum = gantry__hash64(nonsense, sizeof nonsense, 0);
+    const uint64_t size = sizeof nonsense, label_size = 0;
+    const uint64_t seed = gantry__hash64("", 0, 0);
+    const uint64_t checksum = gantry__hash64(nonsense, sizeof nonsense, seed);
     write_over(file, 8, &size, sizeof size);
     write_over(file, 16, &checksum, sizeof checksum);
+    write_over(file, 40, &label_size, sizeof label_size);
     write_over(file, HEADER_BYTES, nonsense, sizeof nonsense);
     assert_int_equal(truncate(file, HEADER_BYTES + (off_t)sizeof nonsense), 0);
 }

@@ -4,6 +4,7 @@
 #ifndef GANTRY_TEST_NULL_CALLS_H
 #define GANTRY_TEST_NULL_CALLS_H
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +52,7 @@ struct null_call_t {
     gantry_status_t status;
     const void *object; /* returned */
     const gantry_tensor_t *tensors[2];
-    char text[256];
+    char text[512];
     char before[2048]; /* the last message */
 };
 
@@ -294,7 +295,16 @@ static const gantry_logical_device_config_t given_configs[2];
 #define given_const_int64_t_p(c, name) given_i64
 #define given_const_int32_t_p(c, name) given_i32
 #define given_const_uint64_t_p(c, name) given_u64
-#define given_const_void_p(c, name) given_floats
+/* A .npy file without elements. */
+#define GIVEN_NPY_BYTES 128
+static inline const void *given_bytes(const char *name) {
+    static char npy[GIVEN_NPY_BYTES + 1];
+    if (strcmp(name, "npy") != 0) return given_floats;
+    (void)snprintf(npy, sizeof npy, "\x93NUMPY\x01%cv%c%-117s\n", 0, 0,
+                   "{'descr': '|b1', 'fortran_order': False, 'shape': (0,), }");
+    return npy;
+}
+#define given_const_void_p(c, name) given_bytes(name)
 #define given_const_gantry_shape_t_p(c, name) (&given_two)
 #define given_const_gantry_attr_value_t_p(c, name) given_attrs
 #define given_const_gantry_logical_device_config_t_p(c, name) given_configs
@@ -365,6 +375,7 @@ static inline const char *given_text(const null_call_t *c, const char *name) {
 
 static inline size_t given_size(const char *name) {
     if (strcmp(name, "bytes") == 0) return sizeof given_floats;
+    if (strcmp(name, "npy_bytes") == 0) return GIVEN_NPY_BYTES;
     if (strcmp(name, "out_bytes") == 0) return 64;
     return strcmp(name, "index") == 0 ? 0 : strcmp(name, "axis_count") == 0 ? 1 : 2;
 }
@@ -386,6 +397,16 @@ static inline bool given_visit(void *user, const gantry_tuning_record_t *record)
     ((const gantry_function_body_fn[]){given_body, given_body, given_body})
 #define given_gantry_device_fn(c, name) given_choose
 #define given_gantry_tuning_record_fn(c, name) given_visit
+static inline gantry_shape_t *given_gantry_shape_t_p(null_call_t *c, const char *name) {
+    static gantry_shape_t place;
+    (void)c, (void)name;
+    return &place;
+}
+static inline gantry_dtype_t *given_gantry_dtype_t_p(null_call_t *c, const char *name) {
+    static gantry_dtype_t place;
+    (void)c, (void)name;
+    return &place;
+}
 #define given_size_t(c, name) given_size(name)
 #define given_bool(c, name) true
 #define given_int32_t(c, name) 0
@@ -398,6 +419,7 @@ static inline bool given_visit(void *user, const gantry_tuning_record_t *record)
 #define given_gantry_status_t(c, name) GANTRY_NOT_FOUND
 #define given_gantry_log_level_t(c, name) GANTRY_LEVEL_INFO
 #define given_gantry_device_policy_t(c, name) GANTRY_POLICY_SILENT
+#define given_gantry_wait_policy_t(c, name) GANTRY_WAIT_AUTO
 #define given_gantry_log_level_t(c, name) GANTRY_LEVEL_INFO
 #define given_gantry_placement_mode_t(c, name) GANTRY_PLACEMENT_PREFER
 #define given_gantry_explain_form_t(c, name) GANTRY_EXPLAIN_TEXT

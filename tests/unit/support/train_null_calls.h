@@ -287,16 +287,6 @@ static inline const double *given_const_double_p(null_call_t *c, const char *nam
     (void)c, (void)name;
     return weights;
 }
-static inline gantry_shape_t *given_gantry_shape_t_p(null_call_t *c, const char *name) {
-    static gantry_shape_t place;
-    (void)c, (void)name;
-    return &place;
-}
-static inline gantry_dtype_t *given_gantry_dtype_t_p(null_call_t *c, const char *name) {
-    static gantry_dtype_t place;
-    (void)c, (void)name;
-    return &place;
-}
 
 #define given_gantry_schedule_fn(c, name) given_schedule_rate
 #define given_gantry_learning_rate_fn(c, name) given_rate
