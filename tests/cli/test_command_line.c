@@ -276,6 +276,18 @@ static void page_has_a_section_for_every_command(void **state) {
     }
 }
 
+/* A section of the page is a command's, and shows a session. */
+static void page_has_no_section_without_a_command(void **state) {
+    (void)state;
+    expect_run(
+        0,
+        "awk '/^## / { if (name && !shown) print name \" has no session\"; name = $2; shown = 0 } "
+        "/^```console$/ { shown = 1 } END { if (!shown) print name \" has no session\" }' " GANTRY_COMMAND_PAGE);
+    assert_string_equal(output, "");
+    expect_run(0, "for name in $(sed -n 's/^## //p' " GANTRY_COMMAND_PAGE
+                  "); do $BIN/gantry help $name >/dev/null || exit 1; done");
+}
+
 int main(void) {
     (void)setenv("GANTRY_LOG_LEVEL", "", 1);
     if (open_folder() != 0 || list_commands() != 0) {
@@ -296,6 +308,7 @@ int main(void) {
         cmocka_unit_test(bash_completes_commands_options_and_values),
         cmocka_unit_test(other_shells_read_their_completions),
         cmocka_unit_test(page_has_a_section_for_every_command),
+        cmocka_unit_test(page_has_no_section_without_a_command),
     };
     int result = cmocka_run_group_tests(tests, NULL, NULL);
     if (result == 0) (void)run("cd / && rm -r %s", folder);
