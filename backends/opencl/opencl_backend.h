@@ -100,6 +100,7 @@ struct gantry_backend_device_t {
 struct gantry_backend_stream_t {
     gantry_backend_device_t *device;
     cl_command_queue queue;
+    cl_command_queue former; /* before the last set_timed; NULL: none */
     int32_t priority;
 };
 

@@ -38,6 +38,7 @@ static int32_t opencl_stream_create_with_priority(gantry_backend_device_t *devic
     if (!stream) return GANTRY_RESOURCE_EXHAUSTED;
     stream->device = device;
     stream->priority = priority;
+    stream->former = NULL;
     cl_int native = CL_SUCCESS;
     stream->queue = make_queue(device, priority, 0, &native);
     if (native != CL_SUCCESS) {
@@ -57,6 +58,10 @@ static int32_t opencl_stream_create(gantry_backend_device_t *device, int32_t pur
 static void opencl_stream_destroy(gantry_backend_stream_t *stream) {
     stream->device->cl->clFinish(stream->queue);
     stream->device->cl->clReleaseCommandQueue(stream->queue);
+    if (stream->former) {
+        stream->device->cl->clFinish(stream->former);
+        stream->device->cl->clReleaseCommandQueue(stream->former);
+    }
     gantry__host_free(stream->device->host, stream, sizeof *stream);
 }
 
@@ -100,7 +105,8 @@ static int32_t opencl_stream_wait_event(gantry_backend_stream_t *stream,
     return gantry__opencl_event_wait_on(stream->device, stream->queue, event);
 }
 
-/* A queue has times from its beginning or never, so a new one takes its place. */
+/* A queue has times from its beginning or never, so a new one takes its place. The old one stays
+ * until the next time: a library may be about to use it on another thread. */
 static int32_t opencl_stream_set_timed(gantry_backend_stream_t *stream, int32_t timed) {
     const gantry_backend_device_t *device = stream->device;
     cl_int native = CL_SUCCESS;
@@ -110,7 +116,8 @@ static int32_t opencl_stream_set_timed(gantry_backend_stream_t *stream, int32_t 
         return gantry__driver_check(device->host, native, "making a timed stream on \"%.200s\"",
                                     device->record->hardware_name);
     device->cl->clFinish(stream->queue);
-    device->cl->clReleaseCommandQueue(stream->queue);
+    if (stream->former) device->cl->clReleaseCommandQueue(stream->former);
+    stream->former = stream->queue;
     stream->queue = queue;
     return GANTRY_OK;
 }

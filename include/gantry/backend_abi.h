@@ -270,8 +270,7 @@ typedef struct gantry_event_ops_t {
     int32_t (*synchronize)(gantry_backend_event_t *event);
     /** optional (default: create). Creates an event whose records have times. */
     int32_t (*create_timed)(gantry_backend_device_t *device, gantry_backend_event_t **out_event);
-    /** optional (default: no times). Nanoseconds between two records of timed streams of one
-     * device, which have passed: between the ends of the work before them. */
+    /** optional (default: no times). Nanoseconds between two passed records on timed streams. */
     int32_t (*elapsed)(gantry_backend_event_t *from, gantry_backend_event_t *to, int64_t *out_ns);
 } gantry_event_ops_t;
 

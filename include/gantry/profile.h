@@ -104,7 +104,10 @@ GANTRY_API gantry_status_t gantry_profile_format(gantry_runtime_t *runtime,
  * The status is that of opening the file. A later failure, such as a full disk, ends the timeline
  * with a warning in the log; the file keeps what was written, and gantry_trace_stop returns the
  * failure. InvalidArgument: path is NULL, empty, too long, or no plain file. FailedPrecondition: a
- * timeline is being written already, or another runtime writes this file. */
+ * timeline is being written already, or another runtime writes this file.
+ *
+ * No other thread runs an op during this call, during the first op after it on each device, or
+ * during gantry_trace_stop: streams of OpenCL are replaced by ones with times. */
 GANTRY_API gantry_status_t gantry_trace_start(gantry_runtime_t *runtime, const char *path);
 /** Waits for the recorded work of all devices, writes it, and closes the file.
  * gantry_runtime_release does the same. FailedPrecondition: no timeline is being written. */
