@@ -607,8 +607,7 @@ struct gantry_kernel_def_t {
  * the tables of a device. */
 typedef struct gantry_backend_t {
     uint32_t struct_size; /**< Its sizeof. */
-    /** The table's version, at most the max_abi of the query. */
-    uint32_t abi_version;
+    uint32_t abi_version; /**< The table's version, at most the max_abi of the query. */
     /** "opencl": lower-case letters, digits and '_'. */
     const char *name;
     const char *description; /**< In words, for listings. */
@@ -618,8 +617,7 @@ typedef struct gantry_backend_t {
     /** required. Opens the backend. Unavailable, with the reason as the error's text, when a
      * library or driver is absent. host outlives the instance. */
     int32_t (*open)(const gantry_host_t *host, gantry_backend_instance_t **out_instance);
-    /** required. Closes the instance. */
-    void (*close)(gantry_backend_instance_t *instance);
+    void (*close)(gantry_backend_instance_t *instance); /**< required. Closes the instance. */
     /** required. The devices that open found; 0 is a normal answer. Creates no context and takes
      * no device memory. */
     uint32_t (*device_count)(gantry_backend_instance_t *instance);

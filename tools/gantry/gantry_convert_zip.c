@@ -31,7 +31,7 @@ typedef struct zip_t {
 } zip_t;
 
 typedef struct entry_t {
-    char name[1024]; /* without ".npy" */
+    char *name; /* without ".npy"; owned */
     const unsigned char *data;
     uint64_t begin, end; /* in the archive, with the local head */
     uint64_t stored_bytes, bytes;
@@ -144,8 +144,9 @@ bool convert_zip_name_is_safe(const char *name, const char **out_why) {
 
 static bool take_name(const zip_t *zip, const unsigned char *bytes, size_t length, entry_t *out) {
     const char *why;
-    if (length >= sizeof out->name || memchr(bytes, '\0', length))
-        return refuse(zip, "", "the name of an entry is too long, or has a zero byte");
+    if (memchr(bytes, '\0', length)) return refuse(zip, "", "the name of an entry has a zero byte");
+    out->name = malloc(length + 1);
+    if (!out->name) return refuse(zip, "", "there is no memory for the name of an entry");
     memcpy(out->name, bytes, length);
     out->name[length] = '\0';
     if (length < 4 || strcmp(out->name + length - 4, ".npy") != 0)
@@ -312,6 +313,7 @@ bool convert_zip_read(const char *path, const unsigned char *bytes, size_t size,
     if (!good) (void)gantry_tool_fail("%s: there is no memory for its directory", path);
     good = good && read_entries(&zip, entries, ranges);
     for (size_t i = 0; good && i < zip.count; ++i) good = unpack(&zip, &entries[i], out);
+    for (size_t i = 0; entries && i < zip.count; ++i) free(entries[i].name);
     free(entries);
     free(ranges);
     return good;
