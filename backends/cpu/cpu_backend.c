@@ -339,6 +339,7 @@ static const gantry_backend_t table = {
     .transfer = &gantry__cpu_transfer_ops,
     .program = NULL,
     .get_extension = NULL,
+    .telemetry = &gantry__cpu_telemetry_ops,
 };
 
 int32_t gantry_backend_query_cpu(uint32_t max_abi, const gantry_backend_t **out_backend) {

@@ -53,6 +53,7 @@ extern const gantry_memory_ops_t gantry__cpu_memory_ops;
 extern const gantry_stream_ops_t gantry__cpu_stream_ops;
 extern const gantry_event_ops_t gantry__cpu_event_ops;
 extern const gantry_transfer_ops_t gantry__cpu_transfer_ops;
+extern const gantry_telemetry_ops_t gantry__cpu_telemetry_ops;
 
 int32_t gantry_backend_query_cpu(uint32_t max_abi, const gantry_backend_t **out_backend);
 

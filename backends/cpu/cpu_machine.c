@@ -215,3 +215,11 @@ void gantry__cpu_machine_memory(const char *root, uint64_t *out_free_bytes,
     *out_free_bytes = figures.free_bytes;
     *out_total_bytes = figures.total_bytes;
 }
+
+/* "1.52 0.80 0.40 ...", whatever the locale's decimal point is. */
+double gantry__cpu_machine_load(const char *root) {
+    char text[FILE_BYTES];
+    if (read_below(root, "/proc/loadavg", text) == 0) return -1.0;
+    const char *point = strchr(text, '.');
+    return (double)number_at(text) + (point ? (double)number_at(point + 1) / 100.0 : 0.0);
+}

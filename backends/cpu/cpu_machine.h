@@ -31,4 +31,7 @@ void gantry__cpu_machine_memory(const char *root, uint64_t *out_free_bytes,
 /* Bytes that the process's own limits (ulimit -v and -d) still leave; UINT64_MAX without limits. */
 uint64_t gantry__cpu_machine_unused_limit(const char *root);
 
+/* Threads of the machine that ran or waited over the last minute; negative when unknown. */
+double gantry__cpu_machine_load(const char *root);
+
 #endif

@@ -184,6 +184,7 @@ static const gantry_backend_t table = {
     .card_memory = gantry__cuda_card_memory,
     .graph = &gantry__cuda_graph_ops,
     .driver_files = gantry__cuda_driver_files,
+    .telemetry = &gantry__cuda_telemetry_ops,
 };
 
 GANTRY__BACKEND_QUERY(cuda, table)

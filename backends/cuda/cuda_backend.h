@@ -182,6 +182,11 @@ int32_t gantry__cuda_wait_policy(const gantry_backend_device_t *device);
 int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t index,
                                  uint64_t *out_free_bytes, uint64_t *out_total_bytes);
 
+/* ---- cuda_nvml_telemetry.c ---- */
+
+/* Unavailable, with the reason, without NVML. */
+extern const gantry_telemetry_ops_t gantry__cuda_telemetry_ops;
+
 /* ---- cuda_device_info.c ---- */
 
 /* Fills a record whose device is set. Returns the driver's number; for a card that this backend

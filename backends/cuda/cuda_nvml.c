@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* RTLD_NOLOAD */
 #include "driver/library_open.h"
 #include "cuda/cuda_nvml.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,9 +13,18 @@
 static const gantry__library_symbol_t symbols[] = {
     {"nvmlErrorString", offsetof(gantry__nvml_t, nvmlErrorString)},
 #define SYMBOL(function, parameters) {#function, offsetof(gantry__nvml_t, function)},
-    GANTRY__NVML_FUNCTIONS(SYMBOL)
+    GANTRY__NVML_FUNCTIONS(SYMBOL)};
+static const gantry__library_symbol_t telemetry_symbols[] = {
+    GANTRY__NVML_TELEMETRY_FUNCTIONS(SYMBOL)
 #undef SYMBOL
 };
+
+/* The library is open: this names it once more. */
+static void find_telemetry(gantry__nvml_t *nvml, const char *file) {
+    void *library = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
+    for (size_t i = 0; library && i < sizeof telemetry_symbols / sizeof telemetry_symbols[0]; ++i)
+        (void)gantry__library_resolve(library, &telemetry_symbols[i], 1, nvml);
+}
 
 static void cuda_nvml_start(gantry__nvml_t *nvml, const char *file) {
     gantry__nvml_result_t native = nvml->nvmlInit_v2();
@@ -46,6 +57,7 @@ void gantry__nvml_open(const gantry_host_t *host, gantry__nvml_t *out_nvml) {
     out_nvml->is_tried = true;
     if (gantry__cuda_library_open(host, &wanted, symbols, sizeof symbols / sizeof symbols[0],
                                   out_nvml, file, out_nvml->reason, sizeof out_nvml->reason)) {
+        find_telemetry(out_nvml, file);
         cuda_nvml_start(out_nvml, file);
     }
 }
@@ -67,8 +79,8 @@ static bool cuda_nvml_has_uuid(const gantry__nvml_t *nvml, gantry__nvml_device_t
 /* By address first: a look-up by UUID may wake every card of the machine. A part of a card (MIG)
  * has its card's address and a UUID of its own, which the driver gives without its tag and NVML
  * knows by it. Who has neither is not taken for its card. */
-static bool find_card(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
-                      gantry__nvml_device_t *out_card) {
+bool gantry__nvml_find(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
+                       gantry__nvml_device_t *out_card) {
     if (!nvml->is_usable ||
         nvml->nvmlDeviceGetHandleByPciBusId_v2(pci_address, out_card) != GANTRY__NVML_SUCCESS) {
         return false;
@@ -82,7 +94,7 @@ static bool find_card(const gantry__nvml_t *nvml, const char *uuid, const char *
 bool gantry__nvml_memory(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
                          gantry__nvml_memory_t *out_memory) {
     gantry__nvml_device_t card = NULL;
-    return find_card(nvml, uuid, pci_address, &card) &&
+    return gantry__nvml_find(nvml, uuid, pci_address, &card) &&
            nvml->nvmlDeviceGetMemoryInfo(card, (struct nvmlMemory_st *)(void *)out_memory) ==
                GANTRY__NVML_SUCCESS;
 }
@@ -90,7 +102,7 @@ bool gantry__nvml_memory(const gantry__nvml_t *nvml, const char *uuid, const cha
 bool gantry__nvml_utilization(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
                               gantry__nvml_utilization_t *out_percent) {
     gantry__nvml_device_t card = NULL;
-    return find_card(nvml, uuid, pci_address, &card) &&
+    return gantry__nvml_find(nvml, uuid, pci_address, &card) &&
            nvml->nvmlDeviceGetUtilizationRates(
                card, (struct nvmlUtilization_st *)(void *)out_percent) == GANTRY__NVML_SUCCESS;
 }

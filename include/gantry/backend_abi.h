@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
  * The binary interface between Gantry's core and a backend module. Of Gantry it includes
- * abi_types.h alone.
+ * abi_types.h and abi_telemetry.h alone.
  *
  * A backend presents physical devices, their memory, streams, events and transfers, and optionally
  * programs and kernels. It never sees a tensor, a scope or an allocator. The core owns every
@@ -33,6 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <gantry/abi_telemetry.h>
 #include <gantry/abi_types.h>
 
 #ifdef __cplusplus
@@ -49,25 +50,20 @@ extern "C" {
 /** An open backend. Each backend defines this type and the six below as its own; the core only
  * holds pointers. */
 typedef struct gantry_backend_instance_t gantry_backend_instance_t;
-/** An open device. */
-typedef struct gantry_backend_device_t gantry_backend_device_t;
+typedef struct gantry_backend_device_t gantry_backend_device_t; /**< An open device. */
 /** An in-order queue of a device. */
 typedef struct gantry_backend_stream_t gantry_backend_stream_t;
-/** An event of a device. */
-typedef struct gantry_backend_event_t gantry_backend_event_t;
+typedef struct gantry_backend_event_t gantry_backend_event_t; /**< An event of a device. */
 /** A program built for a device. */
 typedef struct gantry_backend_program_t gantry_backend_program_t;
-/** A kernel of a program. */
-typedef struct gantry_backend_kernel_t gantry_backend_kernel_t;
+typedef struct gantry_backend_kernel_t gantry_backend_kernel_t; /**< A kernel of a program. */
 /** Work captured from streams of a device. */
 typedef struct gantry_backend_graph_t gantry_backend_graph_t;
 
-/** One call of a kernel. */
-typedef struct gantry_op_call_t gantry_op_call_t;
-/** A kernel's definition. */
-typedef struct gantry_kernel_def_t gantry_kernel_def_t;
-/** A device, described by its backend. */
-typedef struct gantry_device_info_t gantry_device_info_t;
+typedef struct gantry_op_call_t gantry_op_call_t;       /**< One call of a kernel. */
+typedef struct gantry_kernel_def_t gantry_kernel_def_t; /**< A kernel's definition. */
+typedef struct gantry_device_info_t
+    gantry_device_info_t; /**< A device, described by its backend. */
 
 /* ---- spans of memory ---- */
 
@@ -660,6 +656,8 @@ typedef struct gantry_backend_t {
     uint64_t (*driver_files)(const gantry_host_t *host, char *text, uint64_t capacity);
     /** optional. How threads wait for a device opened later: a gantry_wait_policy_t, not 0. */
     int32_t (*set_wait_policy)(gantry_backend_instance_t *instance, uint32_t index, int32_t policy);
+    /** optional (default: nothing is known). What a card does now. */
+    const gantry_telemetry_ops_t *telemetry;
 } gantry_backend_t;
 
 /** Returns 0 and the table, or FailedPrecondition when the module needs a newer core than

@@ -19,6 +19,7 @@
 #include <gantry/runtime.h>
 #include <gantry/scope.h>
 #include <gantry/status.h>
+#include <gantry/telemetry.h>
 #include <gantry/tensor.h>
 #include <gantry/tuning.h>
 #include <gantry/types.h>

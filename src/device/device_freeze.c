@@ -11,6 +11,7 @@
 #include "device/device_config.h"
 #include "device/device_open.h"
 #include "device/pinned.h"
+#include "device/status_file.h"
 
 typedef struct gantry_logical_device_t logical_t;
 
@@ -51,6 +52,7 @@ gantry_status_t gantry__device_table_init(gantry__device_table_t *table, const g
     if (status == GANTRY_OK) status = gantry__physical_devices_find(table);
     if (status == GANTRY_OK) status = gantry__device_settings_read(table);
     if (status == GANTRY_OK) status = gantry__visible_devices_find(table);
+    if (status == GANTRY_OK) status = gantry__status_file_open(table, &table->status_file);
     if (status != GANTRY_OK) gantry__device_table_deinit(table);
     return status;
 }
@@ -58,6 +60,9 @@ gantry_status_t gantry__device_table_init(gantry__device_table_t *table, const g
 void gantry__device_table_deinit(gantry__device_table_t *table) {
     const gantry__heap_t *heap = table->heap;
     gantry__pinned_forget(table);
+    gantry__status_file_t *status_file = table->status_file;
+    table->status_file = NULL; /* memory that is freed from here on is not shown */
+    gantry__status_file_close(table, status_file);
     for (size_t i = 0; i < table->logical_count; ++i)
         gantry__logical_device_close(table->logical[i]);
     gantry__logical_devices_forget(table);

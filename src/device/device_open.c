@@ -17,6 +17,7 @@
 #include "device/fault.h"
 #include "device/loss.h"
 #include "device/staging.h"
+#include "device/status_file.h"
 #include "device/stream_owner.h"
 
 typedef struct gantry_logical_device_t logical_t;
@@ -109,6 +110,12 @@ static uint64_t release_staging(void *user) {
     return device->staging ? gantry__staging_release_idle(device) : 0;
 }
 
+static void show_memory(void *user) {
+    const logical_t *device = user;
+    gantry__status_file_t *file = device->table->status_file;
+    if (file) gantry__status_file_note(device->table, file);
+}
+
 static void wait_for_work(void *user) { (void)gantry__logical_device_synchronize(user); }
 
 /* ---- open and close: the card's open_lock is held ---- */
@@ -156,7 +163,8 @@ static gantry_status_t open_allocator(logical_t *device) {
                                       .take = logical_take_region,
                                       .give_back = give_region_back,
                                       .wait = wait_for_work,
-                                      .release_idle = release_staging};
+                                      .release_idle = release_staging,
+                                      .changed = device->table->status_file ? show_memory : NULL};
     char name[64];
     if (device->index >= 0) {
         (void)snprintf(name, sizeof name, "%s_%d_bfc", device->physical->type, device->index);

@@ -52,6 +52,7 @@ gantry_status_t gantry__allocator_allocate(gantry__allocator_t *allocator,
         }
     }
     gantry__mutex_unlock(&allocator->lock);
+    if (chunk && allocator->source.changed) allocator->source.changed(allocator->source.user);
     return status;
 }
 
@@ -64,6 +65,7 @@ void gantry__allocator_free(gantry__allocator_t *allocator, gantry__bfc_chunk_t 
     gantry__bfc_free(&allocator->bfc, chunk);
     gantry__ladder_wake(allocator);
     gantry__mutex_unlock(&allocator->lock);
+    if (allocator->source.changed) allocator->source.changed(allocator->source.user);
 }
 
 bool gantry__allocator_charge(gantry__allocator_t *allocator, uint64_t bytes) {

@@ -11,6 +11,7 @@ enum {
     NVML_OK = 0,
     NVML_UNINITIALIZED = 1,
     NVML_INVALID_ARGUMENT = 2,
+    NVML_NOT_SUPPORTED = 3,
     NVML_NOT_FOUND = 6,
     NVML_INSUFFICIENT_SIZE = 7,
     NVML_GPU_IS_LOST = 15,
@@ -257,4 +258,137 @@ int nvmlDeviceGetUUID(void *handle, char *uuid, unsigned length) {
         memcpy(text, "GPU-whole", strlen("GPU-whole"));
     }
     return give_text(uuid, length, text);
+}
+
+/* ---- figures, as an H200 at work gave them ---- */
+
+/* A part of a card has no sensors of its own. */
+static int begin_figure(const char *function, void *handle, const void *out) {
+    stand_in_device_t *device;
+    int code = begin(function);
+
+    if (code == NVML_OK) code = device_of(handle, &device);
+    if (code != NVML_OK) return code;
+    if (out == NULL) return NVML_INVALID_ARGUMENT;
+    return device->is_part && handle == device ? NVML_NOT_SUPPORTED : NVML_OK;
+}
+
+static int give_number(const char *function, void *handle, unsigned *out, unsigned value) {
+    int code = begin_figure(function, handle, out);
+
+    if (code == NVML_OK) *out = value;
+    return code;
+}
+
+STAND_IN_API int nvmlDeviceGetTemperature(void *handle, unsigned sensor, unsigned *celsius);
+int nvmlDeviceGetTemperature(void *handle, unsigned sensor, unsigned *celsius) {
+    return sensor != 0 ? NVML_INVALID_ARGUMENT : give_number(__func__, handle, celsius, 43);
+}
+
+STAND_IN_API int nvmlDeviceGetPowerUsage(void *handle, unsigned *milliwatts);
+int nvmlDeviceGetPowerUsage(void *handle, unsigned *milliwatts) {
+    return give_number(__func__, handle, milliwatts, 118250);
+}
+
+STAND_IN_API int nvmlDeviceGetEnforcedPowerLimit(void *handle, unsigned *milliwatts);
+int nvmlDeviceGetEnforcedPowerLimit(void *handle, unsigned *milliwatts) {
+    return give_number(__func__, handle, milliwatts, 700000);
+}
+
+STAND_IN_API int nvmlDeviceGetClockInfo(void *handle, unsigned clock, unsigned *mhz);
+int nvmlDeviceGetClockInfo(void *handle, unsigned clock, unsigned *mhz) {
+    return clock > 3 ? NVML_INVALID_ARGUMENT
+                     : give_number(__func__, handle, mhz, clock == 2 ? 3201 : 1755);
+}
+
+STAND_IN_API int nvmlDeviceGetMaxClockInfo(void *handle, unsigned clock, unsigned *mhz);
+int nvmlDeviceGetMaxClockInfo(void *handle, unsigned clock, unsigned *mhz) {
+    return clock > 3 ? NVML_INVALID_ARGUMENT
+                     : give_number(__func__, handle, mhz, clock == 2 ? 3201 : 1980);
+}
+
+/* A card for servers has no fan. */
+STAND_IN_API int nvmlDeviceGetFanSpeed(void *handle, unsigned *percent);
+int nvmlDeviceGetFanSpeed(void *handle, unsigned *percent) {
+    int code = give_number(__func__, handle, percent, 0);
+
+    return code == NVML_OK ? NVML_NOT_SUPPORTED : code;
+}
+
+STAND_IN_API int nvmlDeviceGetEccMode(void *handle, unsigned *current, unsigned *pending);
+int nvmlDeviceGetEccMode(void *handle, unsigned *current, unsigned *pending) {
+    if (pending == NULL) return NVML_INVALID_ARGUMENT;
+    *pending = 1;
+    return give_number(__func__, handle, current, 1);
+}
+
+STAND_IN_API int nvmlDeviceGetTotalEccErrors(void *handle, unsigned kind, unsigned counter,
+                                             unsigned long long *count);
+int nvmlDeviceGetTotalEccErrors(void *handle, unsigned kind, unsigned counter,
+                                unsigned long long *count) {
+    int code = begin_figure(__func__, handle, count);
+
+    if (code == NVML_OK && (kind > 1 || counter > 1)) code = NVML_INVALID_ARGUMENT;
+    if (code == NVML_OK) *count = kind == 0 ? 2 : 0;
+    return code;
+}
+
+STAND_IN_API int nvmlDeviceGetCurrentClocksThrottleReasons(void *handle,
+                                                           unsigned long long *reasons);
+int nvmlDeviceGetCurrentClocksThrottleReasons(void *handle, unsigned long long *reasons) {
+    int code = begin_figure(__func__, handle, reasons);
+
+    if (code == NVML_OK) *reasons = 0x4; /* the power limit */
+    return code;
+}
+
+/* ---- processes: one of others, where they use memory ---- */
+
+typedef struct process_t {
+    unsigned pid;
+    unsigned long long used;
+    unsigned gpu_instance;
+    unsigned compute_instance;
+} process_t;
+
+#define OTHER_PID 4194300u /* above the pids of most machines */
+
+STAND_IN_API int nvmlDeviceGetComputeRunningProcesses_v3(void *handle, unsigned *count,
+                                                         process_t *infos);
+int nvmlDeviceGetComputeRunningProcesses_v3(void *handle, unsigned *count, process_t *infos) {
+    stand_in_device_t *device;
+    unsigned room;
+    int code = begin(__func__);
+
+    if (code == NVML_OK) code = device_of(handle, &device);
+    if (code != NVML_OK) return code;
+    if (count == NULL) return NVML_INVALID_ARGUMENT;
+    room = *count;
+    *count = device->other > 0 ? 1 : 0;
+    if (*count > room) return NVML_INSUFFICIENT_SIZE;
+    if (*count > 0 && infos == NULL) return NVML_INVALID_ARGUMENT;
+    if (*count > 0) infos[0] = (process_t){OTHER_PID, device->other, ~0u, ~0u};
+    return NVML_OK;
+}
+
+STAND_IN_API int nvmlDeviceGetGraphicsRunningProcesses_v3(void *handle, unsigned *count,
+                                                          process_t *infos);
+int nvmlDeviceGetGraphicsRunningProcesses_v3(void *handle, unsigned *count, process_t *infos) {
+    stand_in_device_t *device;
+    int code = begin(__func__);
+
+    (void)infos;
+    if (code == NVML_OK) code = device_of(handle, &device);
+    if (code != NVML_OK) return code;
+    if (count == NULL) return NVML_INVALID_ARGUMENT;
+    *count = 0;
+    return NVML_OK;
+}
+
+STAND_IN_API int nvmlSystemGetProcessName(unsigned pid, char *name, unsigned length);
+int nvmlSystemGetProcessName(unsigned pid, char *name, unsigned length) {
+    int code = begin(__func__);
+
+    if (code != NVML_OK) return code;
+    return pid == OTHER_PID ? give_text(name, length, "/usr/bin/python3") : NVML_NOT_FOUND;
 }

@@ -79,6 +79,7 @@ static void names_are_a_fixed_list(void **state) {
                                         "opencl_clblast_parameters",
                                         "opencl_library",
                                         "opencl_matmul",
+                                        "status",
                                         "run_devices",
                                         "tuning_file",
                                         "conda_prefix",

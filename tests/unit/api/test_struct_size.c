@@ -98,6 +98,9 @@ static gantry_status_t fill_config(const world_t *w, void *p) {
     size_t count;
     return gantry_get_logical_device_configuration(w->runtime, w->device, 1, p, &count);
 }
+static gantry_status_t fill_telemetry(const world_t *w, void *p) {
+    return gantry_get_device_telemetry(w->runtime, w->device, p);
+}
 
 static gantry_status_t fill_function(const world_t *w, void *p) {
     size_t count;
@@ -124,6 +127,7 @@ static const struct {
     FILLED(gantry_placement_count_t, count, fill_count),
     FILLED(gantry_logical_device_config_t, max_work_group_size, fill_config),
     FILLED(gantry_function_memory_t, result_bytes, fill_function),
+    FILLED(gantry_device_telemetry_t, reason, fill_telemetry),
 };
 #define FILLED_ROWS (sizeof filled / sizeof filled[0])
 
@@ -342,8 +346,11 @@ static bool has_row(const char *name) {
         if (strcmp(filled[i].name, name) == 0) return true;
     for (size_t i = 0; i < READ_ROWS; ++i)
         if (strcmp(read_rows[i].name, name) == 0) return true;
-    /* a callback gets them; test_observe.c tells observations of each size */
-    return strcmp(name, "gantry_tuning_record_t") == 0 || strcmp(name, "gantry_observation_t") == 0;
+    /* a callback gets them; test_observe.c tells observations of each size. The CPU has no list of
+     * processes: test_telemetry.c has a backend that lists some. */
+    return strcmp(name, "gantry_tuning_record_t") == 0 ||
+           strcmp(name, "gantry_observation_t") == 0 ||
+           strcmp(name, "gantry_device_process_t") == 0;
 }
 
 static void every_struct_has_a_size_or_is_a_plain_value(void **state) {

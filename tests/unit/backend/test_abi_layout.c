@@ -233,7 +233,7 @@ SLOT(gantry_kernel_def_t, supports, 48);
 SLOT(gantry_kernel_def_t, compute, 56);
 SLOT(gantry_kernel_def_t, data, 64);
 
-SIZE(gantry_backend_t, 176);
+SIZE(gantry_backend_t, 184);
 SLOT(gantry_backend_t, struct_size, 0);
 SLOT(gantry_backend_t, abi_version, 4);
 SLOT(gantry_backend_t, name, 8);
@@ -258,6 +258,7 @@ SLOT(gantry_backend_t, card_memory, 144);
 SLOT(gantry_backend_t, graph, 152);
 SLOT(gantry_backend_t, driver_files, 160);
 SLOT(gantry_backend_t, set_wait_policy, 168);
+SLOT(gantry_backend_t, telemetry, 176);
 
 SIZE(gantry_kernel_pack_t, 32);
 SLOT(gantry_kernel_pack_t, struct_size, 0);
@@ -266,6 +267,42 @@ SLOT(gantry_kernel_pack_t, name, 8);
 SLOT(gantry_kernel_pack_t, program_kinds, 16);
 SLOT(gantry_kernel_pack_t, kernel_count, 20);
 SLOT(gantry_kernel_pack_t, kernels, 24);
+
+SIZE(gantry_device_telemetry_t, 360);
+SLOT(gantry_device_telemetry_t, struct_size, 0);
+SLOT(gantry_device_telemetry_t, known, 4);
+SLOT(gantry_device_telemetry_t, total_bytes, 8);
+SLOT(gantry_device_telemetry_t, used_bytes, 16);
+SLOT(gantry_device_telemetry_t, free_bytes, 24);
+SLOT(gantry_device_telemetry_t, utilization_percent, 32);
+SLOT(gantry_device_telemetry_t, memory_busy_percent, 36);
+SLOT(gantry_device_telemetry_t, temperature_celsius, 40);
+SLOT(gantry_device_telemetry_t, power_milliwatts, 44);
+SLOT(gantry_device_telemetry_t, power_limit_milliwatts, 48);
+SLOT(gantry_device_telemetry_t, clock_mhz, 52);
+SLOT(gantry_device_telemetry_t, most_clock_mhz, 56);
+SLOT(gantry_device_telemetry_t, memory_clock_mhz, 60);
+SLOT(gantry_device_telemetry_t, fan_percent, 64);
+SLOT(gantry_device_telemetry_t, ecc_enabled, 68);
+SLOT(gantry_device_telemetry_t, ecc_corrected, 72);
+SLOT(gantry_device_telemetry_t, ecc_uncorrected, 80);
+SLOT(gantry_device_telemetry_t, slowed_by, 88);
+SLOT(gantry_device_telemetry_t, reserved, 92);
+SLOT(gantry_device_telemetry_t, load_average, 96);
+SLOT(gantry_device_telemetry_t, reason, 104);
+
+SIZE(gantry_telemetry_ops_t, 24);
+SLOT(gantry_telemetry_ops_t, struct_size, 0);
+SLOT(gantry_telemetry_ops_t, read, 8);
+SLOT(gantry_telemetry_ops_t, processes, 16);
+
+SIZE(gantry_device_process_t, 152);
+SLOT(gantry_device_process_t, struct_size, 0);
+SLOT(gantry_device_process_t, pid, 4);
+SLOT(gantry_device_process_t, used_bytes, 8);
+SLOT(gantry_device_process_t, is_graphics, 16);
+SLOT(gantry_device_process_t, reserved, 20);
+SLOT(gantry_device_process_t, name, 24);
 
 #endif
 
