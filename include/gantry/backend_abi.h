@@ -114,8 +114,7 @@ typedef struct gantry_host_t {
      * instance is open. */
     int32_t (*tuning)(void *self, const gantry_device_info_t *device, const char *what,
                       gantry_tuning_t *out_tuning);
-    /** optional. open says whose code it runs next: a driver's file, or a platform. If that code
-     * ends the process, the next process names it. */
+    /** optional. open says whose code it runs next: the next process names it after a crash. */
     void (*driver_enter)(void *self, const char *driver);
 } gantry_host_t;
 
@@ -649,10 +648,9 @@ typedef struct gantry_backend_t {
                            uint64_t *out_free_bytes, uint64_t *out_total_bytes);
     /** optional (default: the core submits its plan call by call). Graphs. */
     const gantry_graph_ops_t *graph;
-    /** optional (default: none). Writes the names of the files whose code open runs, a line each,
-     * and opens none, as snprintf does: as much as fits into `capacity`, with its 0. Returns the
-     * length. A backend that ended the process twice in a row is left out until its module or one
-     * of these files changes. */
+    /** optional (default: none). Writes, as snprintf does, the files whose code open runs, a line
+     * each, and opens none. Returns the length. A backend that ended the process twice in a row is
+     * left out until its module or one of these files changes. */
     uint64_t (*driver_files)(const gantry_host_t *host, char *text, uint64_t capacity);
     /** optional. How threads wait for a device opened later: a gantry_wait_policy_t, not 0. */
     int32_t (*set_wait_policy)(gantry_backend_instance_t *instance, uint32_t index, int32_t policy);
