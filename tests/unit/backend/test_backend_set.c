@@ -449,18 +449,18 @@ static void every_required_slot_is_checked(void **state) {
                                               offsetof(gantry_program_ops_t, load_binary),
                                               offsetof(gantry_program_ops_t, kernel_info)};
     static const size_t backend_optional[] = {
-        offsetof(gantry_backend_t, description), offsetof(gantry_backend_t, rank),
-        offsetof(gantry_backend_t, kernels),     offsetof(gantry_backend_t, libraries),
-        offsetof(gantry_backend_t, program),     offsetof(gantry_backend_t, get_extension),
-        offsetof(gantry_backend_t, card_memory), offsetof(gantry_backend_t, graph),
-        offsetof(gantry_backend_t, driver_files)};
+        offsetof(gantry_backend_t, description),  offsetof(gantry_backend_t, rank),
+        offsetof(gantry_backend_t, kernels),      offsetof(gantry_backend_t, libraries),
+        offsetof(gantry_backend_t, program),      offsetof(gantry_backend_t, get_extension),
+        offsetof(gantry_backend_t, card_memory),  offsetof(gantry_backend_t, graph),
+        offsetof(gantry_backend_t, driver_files), offsetof(gantry_backend_t, set_wait_policy)};
     check_slots(&table, &memory, sizeof memory, memory_optional, 3);
     check_slots(&table, &stream, sizeof stream, stream_optional, 3);
     check_slots(&table, &event, sizeof event, event_optional, 2);
     check_slots(&table, &transfer, sizeof transfer, transfer_optional, 1);
     check_slots(&table, &program, sizeof program, program_optional, 3);
     check_slots(&table, &graph, sizeof graph, NULL, 0);
-    check_slots(&table, &table, sizeof table, backend_optional, 9);
+    check_slots(&table, &table, sizeof table, backend_optional, 10);
 }
 
 /* ---- the host that backends see ---- */
