@@ -116,6 +116,47 @@ static void a_run_within_a_run_shares_its_cards(void **state) {
     expect_in_output("2 GPUs requested, 1 of 1 fit");
 }
 
+/* ---- two NVIDIA cards, by the stand-in for their driver ---- */
+
+#define STAND_IN(library) GANTRY_TEST_MODULES "/cuda/standin_" library ".so "
+#define ON_CARDS                                                                                              \
+    "export GANTRY_BACKENDS=cpu,cuda GANTRY_CUDA_LIBRARY=" STAND_IN("libcuda") "GANTRY_CUDA_NVRTC=" STAND_IN( \
+        "libnvrtc") "GANTRY_CUDA_CUBLAS=" STAND_IN("libcublas") "GANTRY_CUDA_NVML=" STAND_IN("libnvml")
+
+static void cards_are_chosen_by_what_their_monitor_tells(void **state) {
+    (void)state;
+    if (run(ON_CARDS "; $BIN/gantry devices --list | grep -q GPU:0") != 0)
+        SKIP_BECAUSE("the stand-in for NVIDIA's driver is not built, or has no PoCL here");
+    expect_run(
+        0, ON_CARDS
+        "'GANTRY_STAND_IN_CUDA=devices=2;memory=2G;other=512M,0;uuid=GPU-aaaa1111-0000-0000-0000-000000000001,"
+        "GPU-bbbb2222-0000-0000-0000-000000000002'; $BIN/gantry run -- sh -c 'echo $CUDA_VISIBLE_DEVICES'");
+    expect_in_output("gantry run: GPU:1, ");
+    expect_in_output("7 % busy, 2.0 GiB free\nGPU-bbbb2222-0000-0000-0000-000000000002");
+    expect_run(1, ON_CARDS
+               "'GANTRY_STAND_IN_CUDA=devices=2;memory=2G;other=512M,1G'; "
+               "$BIN/gantry run true");
+    expect_in_output("): in use: 25 % of its memory is taken");
+    expect_in_output("): in use: 50 % of its memory is taken");
+    expect_run(0, ON_CARDS
+               "'GANTRY_STAND_IN_CUDA=devices=2;memory=2G;other=1G,512M'; "
+               "$BIN/gantry run --policy free true; $BIN/gantry run --policy spread true");
+    expect_in_output("gantry run: GPU:1, ");
+    assert_null(strstr(output, "GPU:0"));
+    expect_run(1, ON_CARDS
+               "'GANTRY_STAND_IN_CUDA=devices=2;memory=2G;other=1G,1G'; "
+               "$BIN/gantry run --policy free --min-free 1536M true");
+    expect_in_output("): only 1.0 GiB of its memory is free");
+    expect_run(0, ON_CARDS
+               "'GANTRY_STAND_IN_CUDA=devices=1'; GANTRY_CUDA_NVML=/none "
+               "$BIN/gantry run true");
+    expect_in_output("; not known: its utilisation");
+    expect_run(0, ON_CARDS
+               "; $BIN/gantry run --backend none --or-cpu -- sh -c "
+               "'echo $CUDA_VISIBLE_DEVICES,$GANTRY_VISIBLE_DEVICES'");
+    expect_in_output("-1,-1");
+}
+
 /* ---- the child ---- */
 
 static void exit_codes_are_those_of_the_program(void **state) {
@@ -162,6 +203,7 @@ int main(void) {
         cmocka_unit_test(the_same_line_next_month_fits_or_says_why),
         cmocka_unit_test(without_a_card_the_program_is_told),
         cmocka_unit_test(a_run_within_a_run_shares_its_cards),
+        cmocka_unit_test(cards_are_chosen_by_what_their_monitor_tells),
         cmocka_unit_test(exit_codes_are_those_of_the_program),
         cmocka_unit_test(signals_reach_the_program),
     };

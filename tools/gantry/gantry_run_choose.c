@@ -88,7 +88,7 @@ static void refuse_busy(const gantry_run_request_t *request, gantry_run_card_t *
     char reason[sizeof card->reason], free_text[GANTRY_TOOL_TEXT_BYTES];
     (void)gantry_tool_size_text(card->free_bytes, free_text);
     if (card->is_memory_known && card->free_bytes < request->min_free_bytes) {
-        (void)snprintf(reason, sizeof reason, "only %s of its memory are free", free_text);
+        (void)snprintf(reason, sizeof reason, "only %s of its memory is free", free_text);
         refuse(card, reason);
     } else if (request->policy != GANTRY_RUN_IDLE || card->is_processor) {
         return;
