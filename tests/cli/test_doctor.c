@@ -222,7 +222,10 @@ static void cards_and_their_libraries_pass(void **state) {
     expect_in_output("passed        NVRTC: ");
     expect_in_output("passed        cuBLASLt: ");
     expect_in_output("passed        NVML: ");
-    expect_in_output("not possible  cuda:0 clocks and power: ");
+    expect_in_output(
+        "failed        cuda:0 clocks and power: slowed down by the power limit: 1755 of 1980 MHz, 118 of 700 W");
+    expect_in_output("remedy: sudo nvidia-smi -pl WATTS raises the power limit");
+    expect_in_output("passed        cuda:0 memory: no memory error that ECC could not correct");
     expect_in_output("passed        cuda:0 computes: ");
     expect_in_output("passed        required: 1 CUDA device: 1 computes right");
     expect_not_in_output("NCCL");
@@ -236,6 +239,7 @@ static void faults_of_cards_are_told_with_their_remedies(void **state) {
     expect_in_output("failed        cuBLASLt: cuBLASLt cannot be opened: /none");
     expect_in_output("remedy: pip install nvidia-cublas-cu12, or apt-get install libcublaslt12");
     expect_in_output("failed        NVML: NVML cannot be opened: /none");
+    expect_in_output("not possible  cuda:0 clocks and power: no monitor tells what limits them");
     expect_in_output("remedy: apt-get install libnvidia-ml1");
     expect_in_output("failed        NVRTC: ");
     expect_in_output("remedy: pip install nvidia-cuda-nvrtc-cu12, or apt-get install libnvrtc12");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Devices as programs see them: hidden by a variable, a processor that is no GPU, one card behind
  * two drivers, and limits of clocks and power. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,13 +79,69 @@ static void check_other_view(doctor_t *doctor, const gantry_device_details_t *de
 
 /* ---- limits ---- */
 
-static void check_limits(doctor_t *doctor, const gantry_device_details_t *details) {
+/* The strongest first: its remedy is told. */
+static const struct {
+    uint32_t bit;
+    const char *text, *remedy;
+} limits[] = {
+    {GANTRY_SLOWED_HARDWARE, "the hardware's protection",
+     "check the card's power cables, supply and cooling"},
+    {GANTRY_SLOWED_TEMPERATURE, "the temperature", "cool the card: nvidia-smi -q -d TEMPERATURE"},
+    {GANTRY_SLOWED_POWER, "the power limit", "sudo nvidia-smi -pl WATTS raises the power limit"},
+    {GANTRY_SLOWED_SETTING, "a setting of the clocks",
+     "sudo nvidia-smi -rgc, and sudo nvidia-smi -rac"},
+};
+
+static void tell_limits(doctor_t *doctor, const char *name,
+                        const gantry_device_telemetry_t *telemetry) {
+    char text[160] = "";
+    const char *remedy = NULL;
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; ++i) {
+        const size_t used = strlen(text);
+        if (!(telemetry->slowed_by & limits[i].bit)) continue;
+        if (!remedy) remedy = limits[i].remedy;
+        (void)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? ", " : "",
+                       limits[i].text);
+    }
+    if (!remedy)
+        (void)doctor_add(doctor, DOCTOR_MACHINE, name, DOCTOR_PASSED, NULL, "nothing limits them");
+    else
+        (void)doctor_add(doctor, DOCTOR_MACHINE, name, DOCTOR_FAILED, remedy,
+                         "slowed down by %s: %u of %u MHz, %u of %u W", text, telemetry->clock_mhz,
+                         telemetry->most_clock_mhz, telemetry->power_milliwatts / 1000,
+                         telemetry->power_limit_milliwatts / 1000);
+}
+
+static void check_errors(doctor_t *doctor, const gantry_device_details_t *details,
+                         const gantry_device_telemetry_t *telemetry) {
     char name[96];
-    if (strcmp(details->backend, "cuda") != 0) return;
+    if (!(telemetry->known & GANTRY_TELEMETRY_ECC_ERRORS)) return;
+    (void)snprintf(name, sizeof name, "%.60s memory", details->alias);
+    if (telemetry->ecc_uncorrected == 0)
+        (void)doctor_add(doctor, DOCTOR_MACHINE, name, DOCTOR_PASSED, NULL,
+                         "no memory error that ECC could not correct");
+    else
+        (void)doctor_add(doctor, DOCTOR_MACHINE, name, DOCTOR_FAILED,
+                         "sudo nvidia-smi --gpu-reset; if errors come back, replace the card",
+                         "%" PRIu64 " memory errors that ECC could not correct",
+                         telemetry->ecc_uncorrected);
+}
+
+/* Of cards that a monitor knows. */
+static void check_limits(doctor_t *doctor, size_t view, const gantry_device_details_t *details) {
+    char name[96];
+    gantry_device_telemetry_t telemetry = {.struct_size = sizeof telemetry};
+    (void)gantry_get_device_telemetry(doctor->runtime, doctor->views[view], &telemetry);
+    const bool is_known = telemetry.known & GANTRY_TELEMETRY_SLOWED;
+    if (!is_card(details) || (!is_known && strcmp(details->backend, "cuda") != 0)) return;
     (void)snprintf(name, sizeof name, "%.60s clocks and power", details->alias);
-    (void)doctor_add(doctor, DOCTOR_MACHINE, name, DOCTOR_NOT_POSSIBLE,
-                     "nvidia-smi -q -d PERFORMANCE shows what slows the card down",
-                     "Gantry does not ask NVML for limits of clocks and power");
+    if (is_known)
+        tell_limits(doctor, name, &telemetry);
+    else
+        (void)doctor_add(doctor, DOCTOR_MACHINE, name, DOCTOR_NOT_POSSIBLE, NULL,
+                         "no monitor tells what limits them%s%.200s", *telemetry.reason ? ": " : "",
+                         telemetry.reason);
+    check_errors(doctor, details, &telemetry);
 }
 
 void doctor_check_views(doctor_t *doctor) {
@@ -94,7 +151,7 @@ void doctor_check_views(doctor_t *doctor) {
         check_processor(doctor, &details);
         check_other_view(doctor, &details);
         check_twins(doctor, i, &details);
-        check_limits(doctor, &details);
+        check_limits(doctor, i, &details);
     }
     check_vendors_variable(doctor);
 }
