@@ -6,21 +6,6 @@
 
 #include "gantry_tool.h"
 
-#if !__has_include(<gantry/telemetry.h>) /* until its branch is merged */
-enum {
-    GANTRY_TELEMETRY_MEMORY = 1,
-    GANTRY_TELEMETRY_UTILIZATION = 2,
-    GANTRY_TELEMETRY_TEMPERATURE = 4,
-    GANTRY_TELEMETRY_POWER = 8
-};
-typedef struct gantry_device_telemetry_t {
-    uint32_t struct_size, known, utilization_percent, power_milliwatts;
-    uint64_t total_bytes, used_bytes, free_bytes;
-    int32_t temperature_celsius;
-} gantry_device_telemetry_t;
-#define gantry_get_device_telemetry(runtime, device, out) ((void)(out), GANTRY_UNIMPLEMENTED)
-#endif
-
 #define DEVICES_MOST_PARTS 64
 
 typedef struct devices_part_t {
