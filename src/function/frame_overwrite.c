@@ -14,8 +14,7 @@ static gantry_status_t wait_for_others(const gantry__act_t *act, const gantry_te
     gantry__point_t points[GANTRY__STREAMS - 1];
     if (act->device->synchronous) return GANTRY_OK;
     const uint32_t count = gantry__buffer_other_uses(old->buffer, GANTRY_STREAM_COMPUTE, points);
-    if (count == 0) return GANTRY_OK;
-    return gantry__stream_wait_for(&act->device->streams[GANTRY_STREAM_COMPUTE], points, count);
+    return gantry__stream_follow(&act->device->streams[GANTRY_STREAM_COMPUTE], points, count);
 }
 
 /* Takes the loop's reference to a variable, unless there are others. */

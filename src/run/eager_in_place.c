@@ -50,6 +50,5 @@ gantry_status_t gantry__eager_wait_for_others(const gantry__eager_t *eager,
     gantry__point_t points[GANTRY__STREAMS - 1];
     if (eager->device->synchronous) return GANTRY_OK;
     const uint32_t count = gantry__buffer_other_uses(tensor->buffer, GANTRY_STREAM_COMPUTE, points);
-    if (count == 0) return GANTRY_OK;
-    return gantry__stream_wait_for(&eager->device->streams[GANTRY_STREAM_COMPUTE], points, count);
+    return gantry__stream_follow(&eager->device->streams[GANTRY_STREAM_COMPUTE], points, count);
 }
