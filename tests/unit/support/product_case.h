@@ -53,6 +53,24 @@ static inline int32_t take_scratch(gantry_op_call_t *call, uint64_t size_bytes,
     return 0;
 }
 
+/* As the core builds a source that makes its text. */
+static inline void build_made(const gantry_program_ops_t *ops, const gantry_op_call_t *call,
+                              const gantry_program_source_t *source, const char *options,
+                              gantry_backend_program_t **out_program) {
+    const uint64_t length = source->make(source->key, NULL, 0);
+    char *text = malloc((size_t)length + 1);
+    assert_non_null(text);
+    (void)source->make(source->key, text, length + 1);
+    const char *const parts[] = {text};
+    const gantry_program_source_t made = {.struct_size = sizeof made,
+                                          .kinds = source->kinds,
+                                          .label = source->label,
+                                          .parts = parts,
+                                          .part_count = 1};
+    assert_ok(ops->build(call->device, &made, options, out_program));
+    free(text);
+}
+
 static inline int32_t get_kernel(gantry_op_call_t *call, const gantry_program_source_t *source,
                                  const char *options, const char *name,
                                  gantry_backend_kernel_t **out_kernel) {
@@ -67,7 +85,7 @@ static inline int32_t get_kernel(gantry_op_call_t *call, const gantry_program_so
     assert_true(core->program_count < MOST_PROGRAMS);
     core->sources[core->program_count] = source;
     snprintf(core->options[core->program_count], sizeof core->options[0], "%s", options);
-    assert_ok(ops->build(call->device, source, options, &core->programs[core->program_count]));
+    build_made(ops, call, source, options, &core->programs[core->program_count]);
     return ops->kernel_find(core->programs[core->program_count++], name, out_kernel);
 }
 

@@ -55,6 +55,8 @@ static inline void expect_rows_of_all(bool (*has_row)(const char *name), const c
     for (size_t i = 0; i < public_struct_count; ++i) {
         const char *name = public_structs[i].name;
         bool is_plain = false;
+        const size_t length = strlen(name); /* test_backend_set checks tables of backends */
+        if (length > 6 && strcmp(name + length - 6, "_ops_t") == 0) continue;
         for (size_t k = 0; k < plain_count; ++k) is_plain |= strcmp(name, plain[k]) == 0;
         if (public_structs[i].has_size == is_plain)
             fail_msg("%s: a plain value, or a struct with struct_size?", name);
