@@ -83,7 +83,7 @@ static void readme_shows_these_checks(void **state) {
     if (!getenv("README")) SKIP_BECAUSE("README, the page's file, is not set");
     expect_run(
         0,
-        "POCL_DEVICES=pthread GANTRY_TUNING_FILE=$PWD/records " DOCTOR
+        "POCL_DEVICES=pthread XDG_CACHE_HOME=$PWD GANTRY_TUNING_FILE=$PWD/records " DOCTOR
         ">seen 2>&1; "
         "awk '/^\\$ gantry doctor$/ { shown = 1; next } /^```/ { shown = 0 } shown' $README >shown; "
         "grep -c '^passed .*: ' shown; grep ': ' shown | sed 's/: .*//' | "

@@ -105,7 +105,7 @@ $work/stage
         quiet "$work/parent/elsewhere/program" "$opencl" "$cuda"
         cat "$work/log"
         quiet cmake --install "$work/parent" --prefix "$work/prefix"
-        bare "$work/prefix/bin/gantry" devices | grep "vector code: $set"
+        bare "$work/prefix/bin/gantry" devices --verbose | grep "vector code: $set"
         [ -f "$work/prefix/lib64/libgantry.a" ] || { echo "FAILED: CMAKE_INSTALL_LIBDIR=lib64 has no libgantry.a"; exit 1; }
         ! find "$work/prefix" -name '*.so*' | grep . || { echo "FAILED: a static library is installed with these"; exit 1; }
         rm -rf "$work/parent"
