@@ -24,7 +24,7 @@ static unsigned char bytes[MOST_BYTES];
 static size_t used;
 
 static void put(uint64_t value, int count) {
-    for (int i = 0; i < count; ++i) bytes[used++] = (unsigned char)(value >> 8 * i);
+    for (int i = 0; i < count; ++i, value >>= 8) bytes[used++] = (unsigned char)value;
 }
 
 static void put_text(const char *text) {
