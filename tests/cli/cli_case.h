@@ -76,4 +76,15 @@ static inline int open_folder(void) {
     return mkdtemp(folder) ? 0 : 1;
 }
 
+/* Whether opencl:0 opens. False, with a reason, if it must and does not. */
+static inline bool find_opencl(bool *out_has_opencl) {
+    *out_has_opencl = run("$BIN/gantry probe opencl:0") == 0;
+    if (*out_has_opencl || getenv("GANTRY_TEST_ALLOW_NO_OPENCL")) return true;
+    (void)fprintf(
+        stderr,
+        "a PoCL device is needed; set GANTRY_TEST_ALLOW_NO_OPENCL to skip the tests that need it\n%s",
+        output);
+    return false;
+}
+
 #endif
