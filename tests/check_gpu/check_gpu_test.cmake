@@ -3,9 +3,8 @@
 # begins with the hazard. Other runs have a card that OpenCL sees too (in part), PoCL as the only card, and no card,
 # which the exit code reports. Then the bench alone must notice a driver whose reads fail, and products of too few
 # bits.
-set(ENV{POCL_CACHE_DIR} ${WORK_DIR}/pocl_cache)
+set(ENV{POCL_CACHE_DIR} ${POCL_CACHE})
 set(ENV{GANTRY_KERNEL_CACHE} ${WORK_DIR}/kernel_cache)
-file(MAKE_DIRECTORY ${WORK_DIR}/pocl_cache)
 
 # check_gpu(NAME CODE settings ARGUMENTS...): stores the report's text in `report`, and the text of the bench's file
 # in `figures`.
