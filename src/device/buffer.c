@@ -125,6 +125,14 @@ uint32_t gantry__buffer_other_uses(const gantry__buffer_t *buffer, uint32_t stre
     return count;
 }
 
+gantry_status_t gantry__buffer_follow_other_uses(const gantry__buffer_t *buffer) {
+    gantry__point_t points[GANTRY__STREAMS - 1];
+    gantry_logical_device_t *device = buffer->device;
+    if (device->synchronous) return GANTRY_OK;
+    const uint32_t count = gantry__buffer_other_uses(buffer, GANTRY_STREAM_COMPUTE, points);
+    return gantry__stream_follow(&device->streams[GANTRY_STREAM_COMPUTE], points, count);
+}
+
 void gantry__buffer_mark_use(gantry__buffer_t *buffer, uint32_t stream, uint64_t count) {
     uint_fast64_t seen = atomic_load_explicit(&buffer->last_use[stream], memory_order_relaxed);
     while (seen < count &&

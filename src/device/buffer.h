@@ -40,6 +40,8 @@ void gantry__buffer_release(gantry__buffer_t *buffer); /* NULL is allowed */
  * points. */
 uint32_t gantry__buffer_other_uses(const gantry__buffer_t *buffer, uint32_t stream,
                                    gantry__point_t out_points[GANTRY__STREAMS - 1]);
+/* Makes later work of the device's compute stream wait for the other streams' uses. */
+gantry_status_t gantry__buffer_follow_other_uses(const gantry__buffer_t *buffer);
 /* Marks that work with this count on the stream uses the buffer. */
 void gantry__buffer_mark_use(gantry__buffer_t *buffer, uint32_t stream, uint64_t count);
 

@@ -10,13 +10,6 @@
 #include "function/frame.h"
 #include "run/variable_state.h"
 
-static gantry_status_t wait_for_others(const gantry__act_t *act, const gantry_tensor_t *old) {
-    gantry__point_t points[GANTRY__STREAMS - 1];
-    if (act->device->synchronous) return GANTRY_OK;
-    const uint32_t count = gantry__buffer_other_uses(old->buffer, GANTRY_STREAM_COMPUTE, points);
-    return gantry__stream_follow(&act->device->streams[GANTRY_STREAM_COMPUTE], points, count);
-}
-
 /* Takes the loop's reference to a variable, unless there are others. */
 static bool take_from_loop(const gantry__loop_values_t *loop, uint32_t argument,
                            gantry_tensor_t *value) {
@@ -47,7 +40,7 @@ gantry_status_t gantry__frame_overwrite(gantry__frame_t *frame, const gantry__ac
     gantry_tensor_t *old = frame->tensors[act->inputs[act->overwrites[i].input]];
     if (!try_take(frame, &act->overwrites[i], old)) return GANTRY_OK;
     *out_done = true;
-    GANTRY__TRY(wait_for_others(act, old));
+    GANTRY__TRY(gantry__buffer_follow_other_uses(old->buffer));
     GANTRY__TRY(gantry__tensor_reuse(old, old->dtype, &old->shape, &tensor));
     return gantry__frame_put(frame, act->outputs[output], tensor);
 }

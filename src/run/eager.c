@@ -272,7 +272,7 @@ static gantry_status_t eager_take_over(gantry__eager_t *eager, uint32_t i,
                                      &eager->made[i]));
     bind_arg(eager->output_args[i], eager->made[i]);
     eager->in_place = true;
-    if (i > 0) return gantry__eager_wait_for_others(eager, donor); /* points has no room */
+    if (i > 0) return gantry__buffer_follow_other_uses(donor->buffer); /* points has no room */
     if (!eager->device->synchronous)
         eager->point_count += gantry__buffer_other_uses(donor->buffer, GANTRY_STREAM_COMPUTE,
                                                         eager->points + eager->point_count);

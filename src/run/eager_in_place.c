@@ -44,11 +44,3 @@ const gantry_tensor_t *gantry__eager_find_donor(const gantry__eager_t *eager, ui
     }
     return NULL;
 }
-
-gantry_status_t gantry__eager_wait_for_others(const gantry__eager_t *eager,
-                                              const gantry_tensor_t *tensor) {
-    gantry__point_t points[GANTRY__STREAMS - 1];
-    if (eager->device->synchronous) return GANTRY_OK;
-    const uint32_t count = gantry__buffer_other_uses(tensor->buffer, GANTRY_STREAM_COMPUTE, points);
-    return gantry__stream_follow(&eager->device->streams[GANTRY_STREAM_COMPUTE], points, count);
-}

@@ -66,9 +66,6 @@ static inline gantry_status_t gantry__eager_call(gantry__eager_t *eager) {
 
 /* An input whose memory no other object can reach, and into which output i fits; NULL: none. */
 const gantry_tensor_t *gantry__eager_find_donor(const gantry__eager_t *eager, uint32_t i);
-/* The device's compute stream waits for uses of the tensor's memory by other streams. */
-gantry_status_t gantry__eager_wait_for_others(const gantry__eager_t *eager,
-                                              const gantry_tensor_t *tensor);
 
 /* ---- in a trace: eager_trace.c ---- */
 
