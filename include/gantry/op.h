@@ -59,6 +59,16 @@ typedef struct gantry_op_info_t {
     bool is_composed;
     size_t part_count;        /**< Names in parts. */
     const char *const *parts; /**< The ops that it may run; NULL when it is not composed. */
+    /** Bit i: the op reads the elements of input i on the host: axes, shapes, seeds. Such an input
+     * lies best on the CPU, since the call waits for it elsewhere. */
+    uint64_t host_inputs;
+    /** The element types of inputs, then of outputs: 0 or more is the index of a type attribute in
+     * attrs, a negative number is a gantry_dtype_t with its sign changed. */
+    const int8_t *types;
+    /** A result's shape depends on elements of the inputs: the call waits for its device. */
+    bool has_data_shape;
+    /** gantry_op_call runs it. Const and the ops of variables have functions of their own. */
+    bool is_callable;
 } gantry_op_info_t;
 
 /** The number of ops. */

@@ -76,6 +76,18 @@ GANTRY_API gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantr
 /** Ends the scope's ownership of a tensor early, so that its memory is reused. NULL, and a
  * tensor of another owner, do no harm. */
 GANTRY_API void gantry_tensor_drop(gantry_scope_t *scope, const gantry_tensor_t *tensor);
+/** Makes a tensor that shares a part of another's memory, from byte first_byte on, under a type and
+ * a shape of its own. Nothing is copied, and the memory lives as long as its last view. The view
+ * lies where the tensor lies, whatever the scope requests. This is no op: a tape does not follow
+ * it, as it follows gantry_reshape and gantry_slice. The scope owns the view.
+ *
+ * The scope keeps InvalidArgument if the elements do not lie inside the tensor, if first_byte is
+ * not aligned for them, or if another type becomes bool; FailedPrecondition for a symbolic tensor,
+ * which has no memory. */
+GANTRY_API const gantry_tensor_t *gantry_tensor_view(gantry_scope_t *scope,
+                                                     const gantry_tensor_t *tensor,
+                                                     uint64_t first_byte, gantry_dtype_t dtype,
+                                                     gantry_shape_t shape);
 /** The most tensors of a scope that can wait for the op that takes them. */
 #define GANTRY_MAX_DONATED 16
 /** Donates a tensor to the next op of this scope that takes it: x = gantry_add(scope,

@@ -133,6 +133,11 @@ gantry_status_t gantry__buffer_follow_other_uses(const gantry__buffer_t *buffer)
     return gantry__stream_follow(&device->streams[GANTRY_STREAM_COMPUTE], points, count);
 }
 
+bool gantry__buffer_is_aligned(const gantry__buffer_t *buffer, uint64_t offset_bytes) {
+    const uint64_t line = 64, base = buffer->device->info.base_alignment_bytes;
+    return (buffer->span.offset_bytes + offset_bytes) % (base > line ? base : line) == 0;
+}
+
 void gantry__buffer_mark_use(gantry__buffer_t *buffer, uint32_t stream, uint64_t count) {
     uint_fast64_t seen = atomic_load_explicit(&buffer->last_use[stream], memory_order_relaxed);
     while (seen < count &&

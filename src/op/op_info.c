@@ -4,13 +4,14 @@
 #include "op/op_def.h"
 #include "ops/type_sets.inc"
 
-#define FIXED(dtype)
-#define IN(arg, type) #arg,
-#define HOST_IN(arg, type) #arg,
-#define OPTIONAL_HOST_IN(arg, type) #arg "?",
-#define LIST_IN(arg, type) #arg "...",
-#define OUT(arg, type) #arg,
-#define LIST_OUT(arg, type) #arg "...",
+#define FIXED(dtype) GANTRY__TYPE_FIXED(GANTRY_##dtype)
+#define EACH_TYPE GANTRY__TYPE_EACH
+#define IN(arg, type) ARG(#arg, type)
+#define HOST_IN(arg, type) ARG(#arg, type)
+#define OPTIONAL_HOST_IN(arg, type) ARG(#arg "?", type)
+#define LIST_IN(arg, type) ARG(#arg "...", type)
+#define OUT(arg, type) ARG(#arg, type)
+#define LIST_OUT(arg, type) ARG(#arg "...", type)
 #define TYPE(attr, set) #attr ": " GANTRY_##set##_TEXT,
 #define TYPE_OR(attr, set, text, dtype) #attr ": " GANTRY_##set##_TEXT " = " #text,
 #define TYPE_REQUIRED(attr, set) #attr ": " GANTRY_##set##_TEXT " (required)",
@@ -28,6 +29,10 @@
 #define SHAPE_ATTR(attr) #attr ": shape (required)",
 
 #define TEXTS(...) (sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+
+/* ---- texts ---- */
+
+#define ARG(text, type) text,
 
 /* The first text of each op: the next op's first is this op's last plus 1. */
 enum {
@@ -47,6 +52,31 @@ static const char *const texts[] = {
 #undef OP
 };
 
+#undef ARG
+
+/* ---- types ---- */
+
+#define ARG(text, type) type,
+
+enum {
+#define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
+    FIRST_TYPE_##op_name,                                                            \
+        LAST_TYPE_##op_name =                                                        \
+            FIRST_TYPE_##op_name + sizeof((const int8_t[]){op_inputs op_outputs 0}) - 2,
+#include "op/op_definitions.def"
+#undef OP
+};
+
+/* Of each op's inputs, then of its outputs. */
+static const int8_t types[] = {
+#define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
+    op_inputs op_outputs
+#include "op/op_definitions.def"
+#undef OP
+};
+
+/* ---- ops ---- */
+
 static const struct op_summaries_t {
 #define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
     char op_name[sizeof op_summary];
@@ -60,10 +90,11 @@ static const struct op_summaries_t {
 
 /* Positions instead of pointers, which cost 24 bytes of relocations each. */
 static const struct {
-    uint16_t text, summary;
+    uint16_t text, type, summary;
 } firsts[GANTRY__OP_COUNT] = {
 #define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
-    [GANTRY__OP_ID_##op_name] = {FIRST_##op_name, offsetof(struct op_summaries_t, op_name)},
+    [GANTRY__OP_ID_##op_name] = {FIRST_##op_name, FIRST_TYPE_##op_name,              \
+                                 offsetof(struct op_summaries_t, op_name)},
 #include "op/op_definitions.def"
 };
 
@@ -81,6 +112,14 @@ size_t gantry_op_count(void) {
     size_t count = GANTRY__OP_COUNT;
     while (gantry__op_get((gantry__op_id_t)(count - 1))->name[0] == '_') --count;
     return count;
+}
+
+static uint64_t host_inputs_of_op(const gantry__op_def_t *op) {
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < op->input_count; ++i) {
+        if (op->inputs[i].flags & GANTRY__ARG_HOST) mask |= UINT64_C(1) << i;
+    }
+    return mask;
 }
 
 gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info) {
@@ -107,6 +146,10 @@ gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info) {
         .is_composed = (op->flags & GANTRY__OP_COMPOSED) != 0,
         .part_count = part_count,
         .parts = op->flags & GANTRY__OP_COMPOSED ? &part_names[gantry__op_first_part(op)] : NULL,
+        .host_inputs = host_inputs_of_op(op),
+        .types = &types[firsts[index].type],
+        .has_data_shape = (op->flags & GANTRY__OP_DATA_SHAPE) != 0,
+        .is_callable = (op->flags & GANTRY__OP_SEQUENCED) == 0,
     };
     return gantry__struct_fill(out_info, &all, sizeof all, "gantry_op_info: out_info");
 }

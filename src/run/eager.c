@@ -30,8 +30,6 @@
 #include "run/observe.h"
 #include "run/traced.h"
 
-#define PIECE_ALIGNMENT 64 /* bytes: a cache line of a processor */
-
 /* Calls with at most this many inputs have a small frame. */
 #define FEW_INPUTS 12
 #define FEW_OUTPUTS 6
@@ -456,14 +454,11 @@ static gantry_status_t eager_compute(gantry__eager_t *eager, const gantry__profi
 static bool is_piece(const gantry__eager_t *eager) {
     if (eager->infer.piece_first < 0) return false;
     const gantry_tensor_t *input = eager->inputs[0];
-    const uint64_t base = eager->device->info.base_alignment_bytes, least = PIECE_ALIGNMENT;
     const uint64_t size = gantry_dtype_size(input->dtype),
                    first = (uint64_t)eager->infer.piece_first * size;
     return input->buffer && input->device == eager->device &&
            (uint64_t)eager->output_args[0]->element_count * size > GANTRY__INLINE_BYTES &&
-           (input->buffer->span.offset_bytes + input->offset_bytes + first) %
-                   (base > least ? base : least) ==
-               0;
+           gantry__buffer_is_aligned(input->buffer, input->offset_bytes + first);
 }
 
 static gantry_status_t make_piece(gantry__eager_t *eager) {

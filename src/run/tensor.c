@@ -250,7 +250,8 @@ gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype
 
 bool gantry__tensor_is_sole(const gantry_tensor_t *tensor) {
     return tensor->buffer && is_held_once(tensor) &&
-           atomic_load_explicit(&tensor->buffer->references, memory_order_acquire) == 1;
+           atomic_load_explicit(&tensor->buffer->references, memory_order_acquire) == 1 &&
+           gantry__buffer_is_aligned(tensor->buffer, tensor->offset_bytes);
 }
 
 /* Counts copies of a few bytes that no buffer takes part in. */

@@ -73,7 +73,8 @@ gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry
  * elements. The source is not read any more. */
 gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype_t dtype,
                                      const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
-/* Whether only the one owner of the tensor can reach its memory, which is a buffer. */
+/* Whether only the one owner of the tensor can reach its memory, which is a buffer, and a result
+ * may lie there. */
 bool gantry__tensor_is_sole(const gantry_tensor_t *tensor);
 /* A copy on another device. */
 gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source,

@@ -77,6 +77,16 @@ static void list_parts(const gantry_op_info_t *info, char *out, size_t out_bytes
     }
 }
 
+/* "axis, shape": the inputs that the op reads on the host; "" for none. */
+static void list_host_inputs(const gantry_op_info_t *info, char *out, size_t out_bytes) {
+    out[0] = '\0';
+    for (size_t i = 0; i < info->input_count; ++i) {
+        if (!(info->host_inputs >> i & 1)) continue;
+        size_t used = strlen(out);
+        (void)snprintf(out + used, out_bytes - used, "%s%s", used ? ", " : "", info->inputs[i]);
+    }
+}
+
 /* Prints "    /device:CPU:0: float32 float64", with every type by its own name. */
 static void print_types(gantry_runtime_t *runtime, const char *op,
                         const gantry_logical_device_t *device) {
@@ -105,9 +115,11 @@ static void print_op(gantry_runtime_t *runtime, const gantry_op_info_t *info,
     for (size_t i = 0; i < info->output_count; ++i)
         (void)printf("%s%s", i ? ", " : "", info->outputs[i]);
     (void)printf("\n    %s\n", info->summary);
-    char parts[PARTS_BYTES];
+    char parts[PARTS_BYTES], hosts[PARTS_BYTES];
     list_parts(info, parts, sizeof parts);
+    list_host_inputs(info, hosts, sizeof hosts);
     for (size_t i = 0; i < info->attr_count; ++i) (void)printf("    %s\n", info->attrs[i]);
+    if (*hosts) (void)printf("    read on the host: %s\n", hosts);
     if (*parts) (void)printf("    %s\n", parts);
     for (size_t i = 0; i < devices->count; ++i) {
         char text[128];
@@ -188,6 +200,14 @@ static void add_names(gantry_json_t *json, const char *key, const char *const *n
     gantry_json_end(json);
 }
 
+static void add_host_inputs(gantry_json_t *json, const gantry_op_info_t *info) {
+    gantry_json_array(json, "host_inputs");
+    for (size_t i = 0; i < info->input_count; ++i) {
+        if (info->host_inputs >> i & 1) gantry_json_text(json, NULL, info->inputs[i]);
+    }
+    gantry_json_end(json);
+}
+
 static void add_op(gantry_json_t *json, gantry_runtime_t *runtime, const gantry_op_info_t *info,
                    const devices_t *devices) {
     gantry_json_object(json, NULL);
@@ -196,6 +216,7 @@ static void add_op(gantry_json_t *json, gantry_runtime_t *runtime, const gantry_
     add_names(json, "inputs", info->inputs, info->input_count);
     add_names(json, "outputs", info->outputs, info->output_count);
     add_names(json, "attributes", info->attrs, info->attr_count);
+    add_host_inputs(json, info);
     if (info->is_composed) add_names(json, "parts", info->parts, info->part_count);
     gantry_json_object(json, "kernels");
     for (size_t i = 0; i < devices->count; ++i) {

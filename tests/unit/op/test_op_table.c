@@ -290,6 +290,42 @@ static void info_attributes_show_kind_types_and_default(void **state) {
     assert_int_equal(info_of("LogicalNot").attr_count, 0);
 }
 
+static void info_types_and_host_inputs_are_the_definitions(void **state) {
+    (void)state;
+    size_t hosts = 0;
+    for (size_t i = 0; i < gantry_op_count(); ++i) {
+        const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)i);
+        const gantry_op_info_t info = info_of(listed[i]);
+        for (size_t k = 0; k < info.input_count; ++k) {
+            const bool is_host = op->inputs[k].flags & GANTRY__ARG_HOST;
+            assert_int_equal(info.types[k], op->inputs[k].type);
+            assert_int_equal(info.host_inputs >> k & 1, is_host);
+            hosts += is_host;
+        }
+        assert_int_equal(info.host_inputs >> info.input_count, 0);
+        for (size_t k = 0; k < info.output_count; ++k)
+            assert_int_equal(info.types[info.input_count + k], gantry__op_outputs(op)[k].type);
+        for (size_t k = 0; k < info.input_count + info.output_count; ++k) {
+            if (info.types[k] >= 0) assert_non_null(strstr(info.attrs[info.types[k]], ": type"));
+            if (info.types[k] < 0)
+                assert_true(gantry_dtype_size((gantry_dtype_t)-info.types[k]) > 0);
+        }
+    }
+    assert_true(hosts > 60);
+}
+
+static void info_tells_what_a_bridge_asks(void **state) {
+    (void)state;
+    const gantry_op_info_t slice = info_of("Slice"), equal = info_of("Equal"),
+                           where = info_of("Where");
+    assert_int_equal(slice.host_inputs, 6); /* begin, size */
+    assert_string_equal(slice.attrs[slice.types[1]], "Index: type of int32, int64");
+    assert_int_equal(equal.types[2], -GANTRY_BOOL);
+    assert_true(where.has_data_shape && !equal.has_data_shape);
+    assert_true(equal.is_callable && !info_of("Const").is_callable);
+    assert_false(info_of("AssignAddVariableOp").is_callable);
+}
+
 static void info_beyond_the_list_is_out_of_range(void **state) {
     (void)state;
     gantry_op_info_t info = {.struct_size = sizeof info, .name = "untouched"};
@@ -325,6 +361,8 @@ int main(void) {
         cmocka_unit_test(info_leaves_out_the_cores_own_ops),
         cmocka_unit_test(info_lists_names_of_every_op),
         cmocka_unit_test(info_attributes_show_kind_types_and_default),
+        cmocka_unit_test(info_types_and_host_inputs_are_the_definitions),
+        cmocka_unit_test(info_tells_what_a_bridge_asks),
         cmocka_unit_test(info_beyond_the_list_is_out_of_range),
         cmocka_unit_test(info_struct_size_bounds_what_is_written),
     };
