@@ -176,6 +176,9 @@ bool conformance_make_inputs(conformance_t *c, gantry_scope_t *scope, const gold
 /* The same, with each constant in the middle of a larger tensor. */
 bool conformance_make_pieces(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
                              const gantry_tensor_t **inputs);
+/* The same, with each constant as a view of a larger tensor, aligned for its elements alone. */
+bool conformance_make_views(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
+                            const gantry_tensor_t **inputs);
 /* The case's attributes; returns how many. They point to the case. */
 size_t conformance_make_attrs(const golden_case_t *item,
                               gantry_attr_value_t attrs[CONFORMANCE_MAX_ATTRS]);

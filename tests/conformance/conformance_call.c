@@ -92,6 +92,24 @@ static const gantry_tensor_t *make_piece(gantry_scope_t *scope, const golden_ten
     return piece;
 }
 
+/* Puts the elements between NaN bytes, and begins one element after a line: kernels may rely on no
+ * more alignment. */
+static const gantry_tensor_t *make_view(gantry_scope_t *scope, const golden_tensor_t *input) {
+    const size_t each = gantry_dtype_size(input->dtype), before = 64 + each;
+    const size_t bytes = before + input->bytes + 64;
+    unsigned char *data = malloc(bytes);
+    if (!data) return NULL;
+    memset(data, input->dtype == GANTRY_BOOL ? 1 : 0xff, bytes);
+    if (input->bytes > 0) memcpy(data + before, input->data, input->bytes);
+    const gantry_tensor_t *whole =
+        gantry_constant(scope, input->dtype, GANTRY_SHAPE((int64_t)(bytes / each)), data, bytes);
+    free(data);
+    const gantry_tensor_t *view =
+        gantry_tensor_view(scope, whole, before, input->dtype, input->shape);
+    gantry_tensor_drop(scope, whole);
+    return view;
+}
+
 static bool make_inputs(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
                         const gantry_tensor_t **inputs, make_fn *make) {
     if (item->input_count > CONFORMANCE_MAX_INPUTS) {
@@ -116,6 +134,11 @@ bool conformance_make_inputs(conformance_t *c, gantry_scope_t *scope, const gold
 bool conformance_make_pieces(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
                              const gantry_tensor_t **inputs) {
     return make_inputs(c, scope, item, inputs, make_piece);
+}
+
+bool conformance_make_views(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
+                            const gantry_tensor_t **inputs) {
+    return make_inputs(c, scope, item, inputs, make_view);
 }
 
 static gantry_attr_value_t make_attr(const golden_attr_t *attr) {
