@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bridge.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "log.h"
+#include "status.h"
+#include "stream.h"
+
+/* ---- the frame of a call ---- */
+
+static void fail_context(TF_OpKernelContext *context, TF_Status *status) {
+    TF_OpKernelContext_Failure(context, status);
+    TF_DeleteStatus(status);
+}
+
+bool bridge_begin(bridge_call_t *call, TF_OpKernelContext *context) {
+    call->context = context;
+    call->status = TF_NewStatus();
+    call->has_failed = false;
+    call->held_count = 0;
+    call->host_count = 0;
+    const SP_Stream stream = TF_GetStream(context, call->status);
+    if (!stream) {
+        fail_context(context, call->status);
+        return false;
+    }
+    call->device = stream_device(stream);
+    call->scope = gantry_scope_begin(device_runtime(), device_at(call->device)->name);
+    if (call->scope) return true;
+    status_set_last(call->status,
+                    device_is_forked() ? GANTRY_FAILED_PRECONDITION : GANTRY_RESOURCE_EXHAUSTED);
+    fail_context(context, call->status);
+    return false;
+}
+
+bool bridge_has_failed(const bridge_call_t *call) {
+    return call->has_failed || gantry_scope_status(call->scope) != GANTRY_OK;
+}
+
+void bridge_fail(bridge_call_t *call, gantry_status_t status, const char *format, ...) {
+    if (bridge_has_failed(call)) return;
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    (void)gantry_scope_fail(call->scope, status, text);
+}
+
+void bridge_end(bridge_call_t *call) {
+    for (uint32_t i = 0; i < call->held_count; ++i) gantry_tensor_release(call->held[i]);
+    for (uint32_t i = 0; i < call->host_count; ++i) TF_DeleteTensor(call->host[i]);
+    const gantry_status_t status = gantry_scope_status(call->scope);
+    if (status && !call->has_failed) {
+        status_set(call->status, status, gantry_scope_message(call->scope));
+        call->has_failed = true;
+    }
+    if (call->has_failed) TF_OpKernelContext_Failure(call->context, call->status);
+    (void)gantry_scope_end(call->scope);
+    TF_DeleteStatus(call->status);
+}
+
+/* A call of TensorFlow left an error in call->status. The scope fails too, so that Gantry's calls
+ * do nothing; TensorFlow's own status is handed back to it. */
+static bool check_status(bridge_call_t *call) {
+    if (TF_GetCode(call->status) == TF_OK) return true;
+    call->has_failed = true;
+    (void)gantry_scope_fail(call->scope, GANTRY_UNKNOWN, TF_Message(call->status));
+    return false;
+}
+
+/* A call that is not told about the scope failed on this thread. */
+static void fail_last(bridge_call_t *call, gantry_status_t status) {
+    (void)gantry_scope_fail(call->scope, status, gantry_last_message());
+}
+
+/* ---- inputs ---- */
+
+/* The call releases the tensor when it ends. */
+static const gantry_tensor_t *hold(bridge_call_t *call, gantry_tensor_t *tensor) {
+    if (tensor && call->held_count == BRIDGE_HELD) {
+        gantry_tensor_release(tensor);
+        bridge_fail(call, GANTRY_INVALID_ARGUMENT, "more than %d tensors in one kernel",
+                    BRIDGE_HELD);
+        return NULL;
+    }
+    if (tensor) call->held[call->held_count++] = tensor;
+    return tensor;
+}
+
+bool bridge_shape(bridge_call_t *call, const TF_Tensor *tensor, gantry_shape_t *out) {
+    out->rank = TF_NumDims(tensor);
+    if (out->rank > GANTRY_MAX_RANK) {
+        bridge_fail(call, GANTRY_UNIMPLEMENTED, "a tensor has %d dimensions; accepted are %d",
+                    out->rank, GANTRY_MAX_RANK);
+        return false;
+    }
+    for (int32_t i = 0; i < out->rank; ++i) out->dims[i] = TF_Dim(tensor, i);
+    return true;
+}
+
+const gantry_tensor_t *bridge_tensor_at(bridge_call_t *call, const void *address,
+                                        gantry_dtype_t dtype, const gantry_shape_t *shape) {
+    if (bridge_has_failed(call)) return NULL;
+    if (!gantry_shape_elements(shape)) return gantry_constant(call->scope, dtype, *shape, "", 0);
+    return hold(call, memory_tensor(device_memory(), call->scope, address, dtype, shape));
+}
+
+const gantry_tensor_t *bridge_tensor(bridge_call_t *call, const TF_Tensor *tensor) {
+    gantry_shape_t shape;
+    if (!bridge_shape(call, tensor, &shape)) return NULL;
+    return bridge_tensor_at(call, TF_TensorData(tensor), (gantry_dtype_t)TF_TensorType(tensor),
+                            &shape);
+}
+
+static TF_Tensor *get_input(bridge_call_t *call, int i) {
+    if (bridge_has_failed(call)) return NULL;
+    TF_Tensor *tensor = NULL;
+    TF_GetInput(call->context, i, &tensor, call->status);
+    return check_status(call) ? tensor : NULL;
+}
+
+static const gantry_tensor_t *upload_input(bridge_call_t *call, const TF_Tensor *tensor) {
+    gantry_shape_t shape;
+    if (!bridge_shape(call, tensor, &shape)) return NULL;
+    const size_t bytes = TF_TensorByteSize(tensor);
+    return gantry_constant(call->scope, (gantry_dtype_t)TF_TensorType(tensor), shape,
+                           bytes ? TF_TensorData(tensor) : "", bytes);
+}
+
+const gantry_tensor_t *bridge_input(bridge_call_t *call, int i) {
+    TF_Tensor *tensor = get_input(call, i);
+    if (!tensor) return NULL;
+    const bool is_on_host = TF_IsHostMemoryInput(call->context, i, call->status);
+    const gantry_tensor_t *input =
+        is_on_host ? upload_input(call, tensor) : bridge_tensor(call, tensor);
+    TF_DeleteTensor(tensor);
+    return input;
+}
+
+const void *bridge_host_input(bridge_call_t *call, int i, TF_Tensor **out_tensor) {
+    if (out_tensor) *out_tensor = NULL;
+    TF_Tensor *tensor = get_input(call, i);
+    if (!tensor) return NULL;
+    if (call->host_count == BRIDGE_HELD) {
+        TF_DeleteTensor(tensor);
+        bridge_fail(call, GANTRY_INVALID_ARGUMENT,
+                    "more than %d inputs from the host in one kernel", BRIDGE_HELD);
+        return NULL;
+    }
+    call->host[call->host_count++] = tensor;
+    if (out_tensor) *out_tensor = tensor;
+    return TF_TensorData(tensor);
+}
+
+/* ---- outputs ---- */
+
+void bridge_bind_at(bridge_call_t *call, void *address, const gantry_tensor_t *tensor) {
+    if (!tensor || bridge_has_failed(call)) return;
+    const gantry_status_t status = memory_bind(device_memory(), address, tensor);
+    if (status) fail_last(call, status);
+}
+
+void bridge_bind(bridge_call_t *call, TF_Tensor *target, const gantry_tensor_t *tensor) {
+    bridge_bind_at(call, TF_TensorData(target), tensor);
+}
+
+void bridge_copy(bridge_call_t *call, void *to, const void *from, uint64_t bytes) {
+    if (bridge_has_failed(call)) return;
+    const gantry_status_t status = memory_copy(device_memory(), call->scope, to, from, bytes);
+    if (status) fail_last(call, status);
+}
+
+static void fill_output(bridge_call_t *call, int i, TF_Tensor *output,
+                        const gantry_tensor_t *tensor) {
+    const size_t bytes = gantry_tensor_bytes(tensor);
+    if (!bytes) return;
+    if (!TF_IsHostMemoryOutput(call->context, i, call->status)) {
+        bridge_bind(call, output, tensor);
+        return;
+    }
+    const gantry_status_t status = gantry_tensor_read(tensor, TF_TensorData(output), bytes);
+    if (status) fail_last(call, status);
+}
+
+void bridge_output(bridge_call_t *call, int i, const gantry_tensor_t *tensor) {
+    if (!tensor || bridge_has_failed(call)) return;
+    const gantry_shape_t *shape = gantry_tensor_shape(tensor);
+    TF_Tensor *output =
+        TF_AllocateOutput(call->context, i, (TF_DataType)gantry_tensor_dtype(tensor), shape->dims,
+                          shape->rank, gantry_tensor_bytes(tensor), call->status);
+    if (!check_status(call)) return;
+    fill_output(call, i, output, tensor);
+    TF_DeleteTensor(output);
+}
+
+void bridge_output_in_place(bridge_call_t *call, int i, int input, const gantry_tensor_t *tensor) {
+    if (!tensor || bridge_has_failed(call)) return;
+    const gantry_shape_t *shape = gantry_tensor_shape(tensor);
+    int forwarded = -1;
+    TF_Tensor *output = TF_ForwardInputOrAllocateOutput(call->context, &input, 1, i, shape->dims,
+                                                        shape->rank, &forwarded, call->status);
+    if (!check_status(call)) return;
+    fill_output(call, i, output, tensor);
+    TF_DeleteTensor(output);
+}
+
+/* ---- making kernels ---- */
+
+/* Reads a number of a protocol buffer; *at stays below end. */
+static uint64_t read_number(const unsigned char **at, const unsigned char *end) {
+    uint64_t number = 0;
+    for (uint32_t shift = 0; *at < end && shift < 64; shift += 7) {
+        const unsigned char byte = *(*at)++;
+        number |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128) break;
+    }
+    return number;
+}
+
+/* NodeDef: name = 1, op = 2, both texts, and first in every serialization. */
+static bool find_op(const TF_Buffer *node, char *out, size_t out_bytes) {
+    const unsigned char *at = node->data, *end = at + node->length;
+    while (at < end) {
+        const uint64_t tag = read_number(&at, end);
+        if ((tag & 7) != 2) return false;
+        const uint64_t bytes = read_number(&at, end);
+        if (bytes > (uint64_t)(end - at)) return false;
+        if (tag >> 3 == 2 && bytes < out_bytes) {
+            memcpy(out, at, bytes);
+            out[bytes] = 0;
+            return true;
+        }
+        at += bytes;
+    }
+    return false;
+}
+
+bool bridge_op_name(TF_OpKernelConstruction *construction, char *out, size_t out_bytes) {
+    TF_Status *status = TF_NewStatus();
+    TF_Buffer *node = TF_OpKernelConstruction_GetNodeDef(construction, status);
+    const bool is_known = TF_GetCode(status) == TF_OK && find_op(node, out, out_bytes);
+    if (node) TF_DeleteBuffer(node);
+    TF_DeleteStatus(status);
+    if (!is_known)
+        bridge_refuse(construction, GANTRY_INTERNAL, "TensorFlow gave a node without op");
+    return is_known;
+}
+
+void bridge_refuse(TF_OpKernelConstruction *construction, gantry_status_t status,
+                   const char *text) {
+    TF_Status *out = TF_NewStatus();
+    status_set(out, status, text);
+    TF_OpKernelConstruction_Failure(construction, out);
+    TF_DeleteStatus(out);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a kernel is made of: one call, from TensorFlow's context to a scope of Gantry and back.
+ *
+ *     static void relu_grad_compute(void *kernel, TF_OpKernelContext *context) {
+ *         (void)kernel;
+ *         bridge_call_t call;
+ *         if (!bridge_begin(&call, context)) return;
+ *         const gantry_tensor_t *gradient = bridge_input(&call, 0);
+ *         const gantry_tensor_t *features = bridge_input(&call, 1);
+ *         bridge_output(&call, 0, gantry_relu_grad(call.scope, gradient, features));
+ *         bridge_end(&call);
+ *     }
+ *
+ * Errors are sticky, as in a scope: after the first one inputs are NULL, Gantry's calls do nothing,
+ * and outputs are not set. bridge_end hands the first error to TensorFlow, with its class and
+ * Gantry's text. So a kernel needs no checks of its own, but where it looks into an input.
+ *
+ * A call belongs to one thread. TensorFlow calls one kernel from many threads at once: what create
+ * returned is constant. */
+#ifndef GANTRY_TENSORFLOW_BRIDGE_H
+#define GANTRY_TENSORFLOW_BRIDGE_H
+
+#include <gantry/gantry.h>
+#include "tf_kernels.h"
+
+#include "device.h"
+#include "register.h"
+
+/* Tensors that a call holds until it ends. */
+#define BRIDGE_HELD 64
+
+/* A call of a kernel. Only scope and device are for kernels. */
+typedef struct bridge_call_t {
+    gantry_scope_t *scope; /* its device is that of the kernel */
+    uint32_t device;       /* number of the device, for device_at */
+    TF_OpKernelContext *context;
+    TF_Status *status;
+    bool has_failed;
+    uint32_t held_count;
+    gantry_tensor_t *held[BRIDGE_HELD];
+    TF_Tensor *host[BRIDGE_HELD];
+    uint32_t host_count;
+} bridge_call_t;
+
+/* ---- the frame of a call ---- */
+
+/* Begins a call. false: the kernel returns at once; TensorFlow has the error. */
+bool bridge_begin(bridge_call_t *call, TF_OpKernelContext *context);
+/* Ends it: releases what the call holds, and fails the kernel if an error happened. */
+void bridge_end(bridge_call_t *call);
+/* Keeps an error, if there is none yet. */
+__attribute__((format(printf, 3, 4))) void bridge_fail(bridge_call_t *call, gantry_status_t status,
+                                                       const char *format, ...);
+/* Has an error happened in the call, or in its scope? */
+bool bridge_has_failed(const bridge_call_t *call);
+
+/* ---- inputs ---- */
+
+/* Input i as a tensor, whether it lies on the device or on the host. It lives until the call ends.
+ * NULL after an error. */
+const gantry_tensor_t *bridge_input(bridge_call_t *call, int i);
+/* The elements of an input that lies on the host, as host_args says; they live until the call ends.
+ * *out_tensor (may be NULL) has type and shape. NULL after an error, and without elements. */
+const void *bridge_host_input(bridge_call_t *call, int i, TF_Tensor **out_tensor);
+/* The tensor behind a TF_Tensor of the device, such as the value of a variable. */
+const gantry_tensor_t *bridge_tensor(bridge_call_t *call, const TF_Tensor *tensor);
+/* The tensor at an address of the device. */
+const gantry_tensor_t *bridge_tensor_at(bridge_call_t *call, const void *address,
+                                        gantry_dtype_t dtype, const gantry_shape_t *shape);
+/* The shape of a TF_Tensor. false: it has more dimensions than Gantry; the call has failed. */
+bool bridge_shape(bridge_call_t *call, const TF_Tensor *tensor, gantry_shape_t *out);
+
+/* ---- outputs ---- */
+
+/* Output i is this tensor. Its memory is TensorFlow's name for the tensor; if the output lies on
+ * the host, the elements are read. NULL, as a failed call of Gantry returns it, does nothing. */
+void bridge_output(bridge_call_t *call, int i, const gantry_tensor_t *tensor);
+/* The same, in the memory of an input with this number if TensorFlow allows it. Collectives demand
+ * that of their Add and Div. */
+void bridge_output_in_place(bridge_call_t *call, int i, int input, const gantry_tensor_t *tensor);
+/* The memory of a TF_Tensor of the device stands for this tensor from now on. */
+void bridge_bind(bridge_call_t *call, TF_Tensor *target, const gantry_tensor_t *tensor);
+/* The same for an address. */
+void bridge_bind_at(bridge_call_t *call, void *address, const gantry_tensor_t *tensor);
+/* Copies bytes between two addresses of devices. */
+void bridge_copy(bridge_call_t *call, void *to, const void *from, uint64_t bytes);
+
+/* ---- making kernels ---- */
+
+/* Writes the op's name, "AddV2", as TensorFlow's C API hands a create function nothing of ours.
+ * false: TensorFlow gave no node, and has the error. */
+bool bridge_op_name(TF_OpKernelConstruction *construction, char *out, size_t out_bytes);
+/* Fails the making of a kernel. */
+void bridge_refuse(TF_OpKernelConstruction *construction, gantry_status_t status, const char *text);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "cells.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+typedef struct class_t {
+    pthread_mutex_t lock; /* of the fields below */
+    uint32_t used;        /* slots that were ever taken */
+    uint32_t first_free;  /* + 1; 0: none */
+    _Atomic(cell_t *) blocks[CELLS_BLOCKS];
+} class_t;
+
+typedef struct device_figures_t {
+    atomic_int_least64_t bytes, most_bytes, largest, allocations;
+} device_figures_t;
+
+struct memory_t {
+    char *base;
+    class_t classes[CELLS_CLASSES];
+    pthread_mutex_t locks[CELLS_LOCKS];
+    device_figures_t figures[CELLS_DEVICES];
+};
+
+gantry_status_t cells_create(memory_t **out) {
+    *out = NULL;
+    memory_t *memory = calloc(1, sizeof *memory);
+    if (!memory) return gantry_fail(GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+    void *base = mmap(NULL, (size_t)CELLS_CLASSES << CELLS_RANGE_BITS, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED) {
+        free(memory);
+        return gantry_fail(GANTRY_RESOURCE_EXHAUSTED,
+                           "The system refused 16 TiB of addresses, which take no memory; "
+                           "accepted is no limit of addresses (ulimit -v unlimited).");
+    }
+    memory->base = base;
+    for (uint32_t i = 0; i < CELLS_CLASSES; ++i) {
+        pthread_mutex_init(&memory->classes[i].lock, NULL);
+    }
+    for (uint32_t i = 0; i < CELLS_LOCKS; ++i) pthread_mutex_init(&memory->locks[i], NULL);
+    *out = memory;
+    return GANTRY_OK;
+}
+
+void cells_destroy(memory_t *memory) {
+    for (uint32_t i = 0; i < CELLS_CLASSES; ++i) {
+        class_t *class = &memory->classes[i];
+        for (uint32_t k = 0; k < CELLS_BLOCKS; ++k) free(atomic_load(&class->blocks[k]));
+        pthread_mutex_destroy(&class->lock);
+    }
+    for (uint32_t i = 0; i < CELLS_LOCKS; ++i) pthread_mutex_destroy(&memory->locks[i]);
+    munmap(memory->base, (size_t)CELLS_CLASSES << CELLS_RANGE_BITS);
+    free(memory);
+}
+
+/* The class whose slots hold so many bytes; CELLS_CLASSES: none does. */
+static uint32_t class_of(uint64_t bytes) {
+    uint32_t class = 0;
+    while (class < CELLS_CLASSES && bytes > UINT64_C(1) << (CELLS_LEAST_BITS + class)) ++class;
+    return class;
+}
+
+static uint64_t slots_of(uint32_t class) {
+    const uint64_t by_addresses = UINT64_C(1) << (CELLS_RANGE_BITS - CELLS_LEAST_BITS - class);
+    const uint64_t by_cells = (uint64_t)CELLS_BLOCK * CELLS_BLOCKS;
+    return by_addresses < by_cells ? by_addresses : by_cells;
+}
+
+static cell_t *cell_at(class_t *class, uint64_t slot) {
+    cell_t *block = atomic_load_explicit(&class->blocks[slot / CELLS_BLOCK], memory_order_acquire);
+    return block ? &block[slot % CELLS_BLOCK] : NULL;
+}
+
+/* A slot that was never used. The class is locked. */
+static cell_t *take_new(memory_t *memory, uint32_t number) {
+    class_t *class = &memory->classes[number];
+    if (class->used == slots_of(number)) return NULL;
+    const uint32_t slot = class->used;
+    if (slot % CELLS_BLOCK == 0) {
+        cell_t *block = calloc(CELLS_BLOCK, sizeof *block);
+        if (!block) return NULL;
+        atomic_store_explicit(&class->blocks[slot / CELLS_BLOCK], block, memory_order_release);
+    }
+    ++class->used;
+    cell_t *cell = cell_at(class, slot);
+    cell->address = memory->base + ((uint64_t)number << CELLS_RANGE_BITS) +
+                    ((uint64_t)slot << (CELLS_LEAST_BITS + number));
+    return cell;
+}
+
+static cell_t *take_of_class(memory_t *memory, uint32_t number) {
+    class_t *class = &memory->classes[number];
+    pthread_mutex_lock(&class->lock);
+    cell_t *cell = NULL;
+    if (class->first_free) {
+        cell = cell_at(class, class->first_free - 1);
+        class->first_free = cell->next_free;
+    } else {
+        cell = take_new(memory, number);
+    }
+    pthread_mutex_unlock(&class->lock);
+    return cell;
+}
+
+static void raise_to(atomic_int_least64_t *most, int64_t value) {
+    int64_t known = atomic_load_explicit(most, memory_order_relaxed);
+    while (known < value && !atomic_compare_exchange_weak(most, &known, value)) {
+    }
+}
+
+static void count_taken(device_figures_t *figures, int64_t bytes) {
+    const int64_t now = atomic_fetch_add(&figures->bytes, bytes) + bytes;
+    raise_to(&figures->most_bytes, now);
+    raise_to(&figures->largest, bytes);
+    atomic_fetch_add_explicit(&figures->allocations, 1, memory_order_relaxed);
+}
+
+cell_t *cells_take(memory_t *memory, uint32_t device, uint64_t bytes) {
+    cell_t *cell = NULL;
+    for (uint32_t i = class_of(bytes); i < CELLS_CLASSES && !cell; ++i) {
+        cell = take_of_class(memory, i);
+    }
+    if (!cell) return NULL;
+    cell->device = device;
+    cell->bytes = bytes;
+    count_taken(&memory->figures[device], (int64_t)bytes);
+    return cell;
+}
+
+void cells_give(memory_t *memory, cell_t *cell) {
+    const uint64_t distance = (uint64_t)(cell->address - memory->base);
+    const uint32_t number = (uint32_t)(distance >> CELLS_RANGE_BITS);
+    const uint64_t within = distance & ((UINT64_C(1) << CELLS_RANGE_BITS) - 1);
+    class_t *class = &memory->classes[number];
+    atomic_fetch_sub(&memory->figures[cell->device].bytes, (int64_t)cell->bytes);
+    pthread_mutex_lock(&class->lock);
+    cell->bytes = 0;
+    cell->next_free = class->first_free;
+    class->first_free = (uint32_t)(within >> (CELLS_LEAST_BITS + number)) + 1;
+    pthread_mutex_unlock(&class->lock);
+}
+
+cell_t *cells_find(memory_t *memory, const void *address, uint64_t *out_offset) {
+    const uint64_t distance = (uint64_t)(uintptr_t)address - (uint64_t)(uintptr_t)memory->base;
+    const uint64_t number = distance >> CELLS_RANGE_BITS;
+    if (number >= CELLS_CLASSES) return NULL;
+    const uint64_t within = distance & ((UINT64_C(1) << CELLS_RANGE_BITS) - 1);
+    const uint64_t slot = within >> (CELLS_LEAST_BITS + number);
+    if (slot >= slots_of((uint32_t)number)) return NULL;
+    cell_t *cell = cell_at(&memory->classes[number], slot);
+    if (!cell || !cell->bytes) return NULL;
+    *out_offset = within & ((UINT64_C(1) << (CELLS_LEAST_BITS + number)) - 1);
+    return cell;
+}
+
+void cells_visit(memory_t *memory, void (*visit)(memory_t *memory, cell_t *cell)) {
+    for (uint32_t i = 0; i < CELLS_CLASSES; ++i) {
+        class_t *class = &memory->classes[i];
+        for (uint32_t k = 0; k < class->used; ++k) {
+            cell_t *cell = cell_at(class, k);
+            if (cell->bytes) visit(memory, cell);
+        }
+    }
+}
+
+pthread_mutex_t *cells_lock(memory_t *memory, const cell_t *cell) {
+    return &memory->locks[(uint64_t)(uintptr_t)cell / sizeof *cell % CELLS_LOCKS];
+}
+
+void memory_figures(const memory_t *memory, uint32_t device, memory_figures_t *out) {
+    const device_figures_t *figures = &memory->figures[device];
+    *out = (memory_figures_t){.bytes = atomic_load(&figures->bytes),
+                              .most_bytes = atomic_load(&figures->most_bytes),
+                              .largest = atomic_load(&figures->largest),
+                              .allocations = atomic_load(&figures->allocations)};
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "log.h"
+
+typedef struct devices_t {
+    pthread_mutex_t lock;
+    bool is_open;
+    gantry_status_t status;
+    gantry_runtime_t *runtime;
+    memory_t *memory;
+    uint32_t count;
+    device_t list[DEVICE_MOST];
+    atomic_bool is_forked;
+} devices_t;
+
+static devices_t devices = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void mark_child(void) {
+    atomic_store_explicit(&devices.is_forked, true, memory_order_relaxed);
+}
+
+static gantry_status_t describe_device(device_t *device, const gantry_logical_device_t *logical) {
+    gantry_device_details_t details = {.struct_size = sizeof details};
+    gantry_status_t status = gantry_get_device_details(
+        devices.runtime, gantry_logical_device_physical(logical), &details);
+    if (status) return status;
+    *device = (device_t){.logical = logical,
+                         .name = gantry_logical_device_name(logical),
+                         .vendor = details.vendor,
+                         .pci_address = details.pci_address[0] ? details.pci_address : "<none>"};
+    snprintf(device->hardware, sizeof device->hardware, "%s (%s)", details.hardware_name,
+             details.alias);
+    return GANTRY_OK;
+}
+
+static gantry_status_t list_devices(void) {
+    const gantry_logical_device_t *list[DEVICE_MOST];
+    size_t count = 0;
+    gantry_status_t status =
+        gantry_list_logical_devices(devices.runtime, "GPU", DEVICE_MOST, list, &count);
+    if (status) return status;
+    if (count > DEVICE_MOST) count = DEVICE_MOST;
+    for (size_t i = 0; i < count; ++i) {
+        status = describe_device(&devices.list[i], list[i]);
+        if (status) return status;
+    }
+    devices.count = (uint32_t)count;
+    if (!count) {
+        log_line(GANTRY_LEVEL_WARNING,
+                 "Gantry finds no GPU, and TensorFlow continues with its CPU; "
+                 "`gantry doctor` says why");
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t open_once(void) {
+    const gantry_runtime_options_t options = {.struct_size = sizeof options, .log = log_receive};
+    gantry_status_t status = gantry_runtime_create(&options, &devices.runtime);
+    if (status) return status;
+    status = memory_create(&devices.memory);
+    if (status) return status;
+    pthread_atfork(NULL, NULL, mark_child);
+    return list_devices();
+}
+
+gantry_status_t device_open(void) {
+    pthread_mutex_lock(&devices.lock);
+    if (!devices.is_open) {
+        devices.status = open_once();
+        devices.is_open = true;
+        if (devices.status) {
+            log_line(GANTRY_LEVEL_ERROR, "Gantry's devices are not available: %s",
+                     gantry_last_message());
+        }
+    }
+    const gantry_status_t status = devices.status;
+    pthread_mutex_unlock(&devices.lock);
+    return status;
+}
+
+uint32_t device_count(void) { return devices.count; }
+
+const device_t *device_at(uint32_t ordinal) { return &devices.list[ordinal]; }
+
+gantry_runtime_t *device_runtime(void) { return devices.runtime; }
+
+memory_t *device_memory(void) { return devices.memory; }
+
+bool device_is_forked(void) {
+    return atomic_load_explicit(&devices.is_forked, memory_order_relaxed);
+}

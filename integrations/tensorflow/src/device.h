@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The devices that TensorFlow sees: Gantry's logical devices of type GPU, in their order.
+ *
+ * TensorFlow's C API hands no pointer of ours to the functions that make kernels. One plug-in
+ * therefore has one state, which lives as long as the process. The runtime is created when
+ * TensorFlow first asks for devices, not when it loads the plug-in: a process that forks before
+ * that can use devices in its children. Thread-safe. */
+#ifndef GANTRY_TENSORFLOW_DEVICE_H
+#define GANTRY_TENSORFLOW_DEVICE_H
+
+#include <gantry/gantry.h>
+
+#include "memory.h"
+
+/* The most devices that the plug-in presents. */
+#define DEVICE_MOST 64
+
+/* A device, as TensorFlow prints it. Constant once device_open succeeded. */
+typedef struct device_t {
+    const gantry_logical_device_t *logical;
+    const char *name;        /* "/device:GPU:0": the request of its scopes */
+    char hardware[160];      /* "NVIDIA H200 (cuda:0)" */
+    const char *vendor;      /* as the driver names it */
+    const char *pci_address; /* "0000:65:00.0"; "<none>" */
+} device_t;
+
+/* Creates the runtime and lists the devices, once. Later calls return the first one's status. */
+gantry_status_t device_open(void);
+/* The number of devices; 0 before device_open, and after it failed. */
+uint32_t device_count(void);
+/* The device with this number, which is below device_count. */
+const device_t *device_at(uint32_t ordinal);
+/* The runtime; NULL before device_open, and after it failed. */
+gantry_runtime_t *device_runtime(void);
+/* The memory of all devices; NULL as device_runtime. */
+memory_t *device_memory(void);
+/* Is this process a child that was forked after device_open? Nothing works in it. */
+bool device_is_forked(void);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "op_kernel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bridge.h"
+#include "op_table.h"
+
+/* The values of a node's attributes, read when TensorFlow makes its kernel. */
+typedef struct op_kernel_t {
+    const op_row_t *row;
+    size_t attr_count;
+    gantry_attr_value_t attrs[OP_ATTRS];
+    void *owned[OP_ATTRS]; /* texts and lists of attrs */
+} op_kernel_t;
+
+static void op_kernel_destroy(void *data) {
+    op_kernel_t *kernel = data;
+    if (!kernel) return;
+    for (size_t i = 0; i < OP_ATTRS; ++i) free(kernel->owned[i]);
+    free(kernel);
+}
+
+/* ---- attributes ---- */
+
+static void read_list(TF_OpKernelConstruction *construction, gantry_attr_value_t *value,
+                      void **out_owned, int32_t count, TF_Status *status) {
+    if (count < 1) return;
+    int64_t *list = calloc((size_t)count, sizeof *list);
+    if (!list) {
+        TF_SetStatus(status, TF_RESOURCE_EXHAUSTED, "No host memory is left.");
+        return;
+    }
+    *out_owned = list;
+    value->i = count;
+    value->list = list;
+    TF_OpKernelConstruction_GetAttrInt64List(construction, value->name, list, count, status);
+}
+
+static void read_text(TF_OpKernelConstruction *construction, gantry_attr_value_t *value,
+                      void **out_owned, int32_t bytes, TF_Status *status) {
+    char *text = calloc((size_t)bytes + 1, 1);
+    if (!text) {
+        TF_SetStatus(status, TF_RESOURCE_EXHAUSTED, "No host memory is left.");
+        return;
+    }
+    *out_owned = text;
+    value->s = text;
+    TF_OpKernelConstruction_GetAttrString(construction, value->name, text, (size_t)bytes, status);
+}
+
+static void read_plain(TF_OpKernelConstruction *construction, gantry_attr_value_t *value,
+                       TF_Status *status) {
+    TF_Bool flag = 0;
+    float number = 0;
+    TF_DataType type = 0;
+    if (value->kind == GANTRY_ATTR_BOOL) {
+        TF_OpKernelConstruction_GetAttrBool(construction, value->name, &flag, status);
+        value->i = flag;
+    } else if (value->kind == GANTRY_ATTR_INT) {
+        TF_OpKernelConstruction_GetAttrInt64(construction, value->name, &value->i, status);
+    } else if (value->kind == GANTRY_ATTR_FLOAT) {
+        TF_OpKernelConstruction_GetAttrFloat(construction, value->name, &number, status);
+        value->f = (double)number;
+    } else {
+        TF_OpKernelConstruction_GetAttrType(construction, value->name, &type, status);
+        value->i = type;
+    }
+}
+
+static void read_attr(op_kernel_t *kernel, TF_OpKernelConstruction *construction,
+                      const op_attr_t *attr, TF_Status *status) {
+    gantry_attr_value_t *value = &kernel->attrs[kernel->attr_count];
+    void **owned = &kernel->owned[kernel->attr_count];
+    int32_t count = 0, bytes = 0;
+    if (!TF_OpKernelConstruction_HasAttr(construction, attr->name, status)) return;
+    *value = (gantry_attr_value_t){.name = attr->name, .kind = attr->kind};
+    TF_OpKernelConstruction_GetAttrSize(construction, attr->name, &count, &bytes, status);
+    if (TF_GetCode(status) != TF_OK) return;
+    ++kernel->attr_count;
+    if (attr->kind == GANTRY_ATTR_INTS) {
+        read_list(construction, value, owned, count, status);
+    } else if (attr->kind == GANTRY_ATTR_STRING) {
+        read_text(construction, value, owned, bytes, status);
+    } else {
+        read_plain(construction, value, status);
+    }
+}
+
+static void *op_kernel_create(TF_OpKernelConstruction *construction) {
+    char op[128];
+    if (!bridge_op_name(construction, op, sizeof op)) return NULL;
+    op_kernel_t *kernel = calloc(1, sizeof *kernel);
+    if (!kernel) {
+        bridge_refuse(construction, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        return NULL;
+    }
+    kernel->row = op_row_find(op);
+    TF_Status *status = TF_NewStatus();
+    for (const op_attr_t *attr = kernel->row->attrs; attr->name; ++attr) {
+        read_attr(kernel, construction, attr, status);
+        if (TF_GetCode(status) == TF_OK) continue;
+        TF_OpKernelConstruction_Failure(construction, status);
+        break;
+    }
+    TF_DeleteStatus(status);
+    return kernel;
+}
+
+/* ---- the call ---- */
+
+/* May output 0 lie where input 0 lies? The result is a tensor of its own, so any op may. */
+static bool fits_in_place(const gantry_tensor_t *input, const gantry_tensor_t *output) {
+    return gantry_tensor_dtype(input) == gantry_tensor_dtype(output) &&
+           gantry_shape_equal(gantry_tensor_shape(input), gantry_tensor_shape(output));
+}
+
+static void op_kernel_compute(void *data, TF_OpKernelContext *context) {
+    const op_kernel_t *kernel = data;
+    const gantry_tensor_t *inputs[GANTRY_MAX_OP_INPUTS], *outputs[GANTRY_MAX_OP_OUTPUTS];
+    bridge_call_t call;
+    if (!bridge_begin(&call, context)) return;
+    const int input_count = TF_NumInputs(context), output_count = TF_NumOutputs(context);
+    if (input_count > GANTRY_MAX_OP_INPUTS) {
+        bridge_fail(&call, GANTRY_UNIMPLEMENTED, "%s has %d inputs; accepted are %d",
+                    kernel->row->op, input_count, GANTRY_MAX_OP_INPUTS);
+        bridge_end(&call);
+        return;
+    }
+    for (int i = 0; i < input_count; ++i) inputs[i] = bridge_input(&call, i);
+    size_t count = GANTRY_MAX_OP_OUTPUTS;
+    if (!bridge_has_failed(&call)) {
+        (void)gantry_op_call(call.scope, kernel->row->gantry, inputs, (size_t)input_count,
+                             kernel->attrs, kernel->attr_count, outputs, &count);
+    }
+    for (int i = 0; !bridge_has_failed(&call) && i < output_count && i < (int)count; ++i) {
+        if (!i && input_count && fits_in_place(inputs[0], outputs[0])) {
+            bridge_output_in_place(&call, 0, 0, outputs[0]);
+        } else {
+            bridge_output(&call, i, outputs[i]);
+        }
+    }
+    bridge_end(&call);
+}
+
+void op_kernel_register(void) {
+    for (size_t i = 0; op_row_at(i); ++i) {
+        const op_row_t *row = op_row_at(i);
+        register_kernel_t kernel = {.op = row->op,
+                                    .create = op_kernel_create,
+                                    .compute = op_kernel_compute,
+                                    .destroy = op_kernel_destroy};
+        memcpy(kernel.types, row->types, sizeof kernel.types);
+        memcpy(kernel.host_args, row->host_args, sizeof kernel.host_args);
+        register_kernel(&kernel);
+    }
+}

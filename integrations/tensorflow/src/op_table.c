@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "op_table.h"
+
+#include <string.h>
+
+static const op_row_t rows[] = {
+#include "op_table.def"
+};
+
+const op_row_t *op_row_at(size_t index) {
+    return index < sizeof rows / sizeof *rows ? &rows[index] : NULL;
+}
+
+/* Kernels are made once for each node, so a walk of some hundred rows costs nothing. */
+const op_row_t *op_row_find(const char *op) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        if (!strcmp(rows[i].op, op)) return &rows[i];
+    }
+    return NULL;
+}

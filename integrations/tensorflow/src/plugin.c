@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two functions that TensorFlow calls when it loads the plug-in, and the platform. */
+#include <tensorflow/c/experimental/stream_executor/stream_executor.h>
+#include "tf_kernels.h"
+
+#include "device.h"
+#include "log.h"
+#include "register.h"
+#include "status.h"
+#include "stream.h"
+
+/* TensorFlow declares the two without visibility. */
+#define PLUGIN_EXPORT __attribute__((visibility("default")))
+
+/* A machine without a usable device has count 0; the log says why. TensorFlow then uses its CPU. */
+static void get_count(const SP_Platform *platform, int *out_count, TF_Status *status) {
+    (void)platform;
+    (void)device_open();
+    *out_count = (int)device_count();
+    status_set(status, GANTRY_OK, NULL);
+}
+
+static void create_device(const SP_Platform *platform, SE_CreateDeviceParams *params,
+                          TF_Status *status) {
+    (void)platform;
+    const device_t *device = device_at((uint32_t)params->ordinal);
+    params->device->struct_size = SP_DEVICE_STRUCT_SIZE;
+    params->device->ordinal = params->ordinal;
+    params->device->hardware_name = device->hardware;
+    params->device->device_vendor = device->vendor;
+    params->device->pci_bus_id = device->pci_address;
+    status_set(status, GANTRY_OK, NULL);
+}
+
+static void destroy_device(const SP_Platform *platform, SP_Device *device) {
+    (void)platform;
+    (void)device;
+}
+
+static int32_t get_numa_node(const SP_Device *device) {
+    (void)device;
+    return 0; /* -1 makes TensorFlow log a guess for every device */
+}
+
+static void create_device_functions(const SP_Platform *platform, SE_CreateDeviceFnsParams *params,
+                                    TF_Status *status) {
+    (void)platform;
+    params->device_fns->struct_size = SP_DEVICE_FNS_STRUCT_SIZE;
+    params->device_fns->get_numa_node = get_numa_node;
+    status_set(status, GANTRY_OK, NULL);
+}
+
+static void destroy_device_functions(const SP_Platform *platform, SP_DeviceFns *functions) {
+    (void)platform;
+    (void)functions;
+}
+
+static void create_executor(const SP_Platform *platform, SE_CreateStreamExecutorParams *params,
+                            TF_Status *status) {
+    (void)platform;
+    stream_fill_executor(params->stream_executor);
+    status_set(status, GANTRY_OK, NULL);
+}
+
+static void destroy_executor(const SP_Platform *platform, SP_StreamExecutor *executor) {
+    (void)platform;
+    (void)executor;
+}
+
+static void create_timer_functions(const SP_Platform *platform, SP_TimerFns *functions,
+                                   TF_Status *status) {
+    (void)platform;
+    stream_fill_timer(functions);
+    status_set(status, GANTRY_OK, NULL);
+}
+
+static void destroy_timer_functions(const SP_Platform *platform, SP_TimerFns *functions) {
+    (void)platform;
+    (void)functions;
+}
+
+static void destroy_platform(SP_Platform *platform) { (void)platform; }
+
+static void destroy_platform_functions(SP_PlatformFns *functions) { (void)functions; }
+
+static void fill_functions(SP_PlatformFns *functions) {
+    functions->struct_size = SP_PLATFORM_FNS_STRUCT_SIZE;
+    functions->get_device_count = get_count;
+    functions->create_device = create_device;
+    functions->destroy_device = destroy_device;
+    functions->create_device_fns = create_device_functions;
+    functions->destroy_device_fns = destroy_device_functions;
+    functions->create_stream_executor = create_executor;
+    functions->destroy_stream_executor = destroy_executor;
+    functions->create_timer_fns = create_timer_functions;
+    functions->destroy_timer_fns = destroy_timer_functions;
+}
+
+PLUGIN_EXPORT void SE_InitPlugin(SE_PlatformRegistrationParams *params, TF_Status *status) {
+    if (params->major_version != SE_MAJOR) {
+        status_set(status, GANTRY_FAILED_PRECONDITION,
+                   "gantry-tensorflow knows version 0 of TensorFlow's StreamExecutor API, "
+                   "and this TensorFlow has another one; install a TensorFlow of 2.18 to "
+                   "2.21, or a newer gantry-tensorflow.");
+        return;
+    }
+    /* Gantry's own allocator serves every tensor, so TensorFlow's BFC is off. */
+    params->platform->struct_size = SP_PLATFORM_STRUCT_SIZE;
+    params->platform->name = "GANTRY";
+    params->platform->type = REGISTER_DEVICE_TYPE;
+    params->platform->supports_unified_memory = 0;
+    params->platform->use_bfc_allocator = 0;
+    params->platform->force_memory_growth = 1;
+    fill_functions(params->platform_fns);
+    params->destroy_platform = destroy_platform;
+    params->destroy_platform_fns = destroy_platform_functions;
+    status_set(status, GANTRY_OK, NULL);
+}
+
+/* TensorFlow's declaration is no prototype. */
+PLUGIN_EXPORT void TF_InitKernel(void);
+
+void TF_InitKernel(void) { register_all(); }

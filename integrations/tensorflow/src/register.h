@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Registers kernels with TensorFlow. Init-only. */
+#ifndef GANTRY_TENSORFLOW_REGISTER_H
+#define GANTRY_TENSORFLOW_REGISTER_H
+
+#include <gantry/gantry.h>
+#include "tf_kernels.h"
+
+/* The type of the devices, as programs name it. */
+#define REGISTER_DEVICE_TYPE "GPU"
+
+/* The most type attributes of a kernel that are limited, and the most arguments in host memory. */
+#define REGISTER_TYPES 4
+#define REGISTER_HOST_ARGS 12
+
+/* The element types that a kernel takes for one attribute of its op. */
+typedef struct register_types_t {
+    const char *attr; /* "T"; NULL ends a list */
+    uint64_t types;   /* GANTRY_DTYPE_BIT of each: TensorFlow's numbers are Gantry's */
+} register_types_t;
+
+/* A kernel. It serves every combination of the types. */
+typedef struct register_kernel_t {
+    const char *op;                            /* TensorFlow's name: "AddV2" */
+    register_types_t types[REGISTER_TYPES];    /* none: every type */
+    const char *host_args[REGISTER_HOST_ARGS]; /* inputs and outputs that lie on the host */
+    void *(*create)(TF_OpKernelConstruction *construction);
+    void (*compute)(void *kernel, TF_OpKernelContext *context);
+    void (*destroy)(void *kernel);
+} register_kernel_t;
+
+/* Registers one kernel. An op has at most one kernel of this plug-in for a combination of types:
+ * TensorFlow refuses to choose between two. */
+void register_kernel(const register_kernel_t *kernel);
+
+/* Registers all kernels: those of the op table, and each set of kernel_sets.def. */
+void register_all(void);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "status.h"
+
+_Static_assert((int)GANTRY_CANCELLED == (int)TF_CANCELLED, "one number");
+_Static_assert((int)GANTRY_INVALID_ARGUMENT == (int)TF_INVALID_ARGUMENT, "one number");
+_Static_assert((int)GANTRY_RESOURCE_EXHAUSTED == (int)TF_RESOURCE_EXHAUSTED, "one number");
+_Static_assert((int)GANTRY_FAILED_PRECONDITION == (int)TF_FAILED_PRECONDITION, "one number");
+_Static_assert((int)GANTRY_DATA_LOSS == (int)TF_DATA_LOSS, "one number");
+
+void status_set(TF_Status *out, gantry_status_t status, const char *text) {
+    TF_SetStatus(out, (TF_Code)status, status ? text : "");
+}
+
+void status_set_last(TF_Status *out, gantry_status_t status) {
+    status_set(out, status, gantry_last_message());
+}

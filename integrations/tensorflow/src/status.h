@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gantry's errors as TensorFlow's. Both use the canonical codes, so a TF_Code is the number of the
+ * gantry_status_t: InvalidArgument raises InvalidArgumentError, and so on. Thread-safe. */
+#ifndef GANTRY_TENSORFLOW_STATUS_H
+#define GANTRY_TENSORFLOW_STATUS_H
+
+#include <gantry/gantry.h>
+#include <tensorflow/c/tf_status.h>
+
+/* Sets the status; text is ignored for GANTRY_OK. */
+void status_set(TF_Status *out, gantry_status_t status, const char *text);
+/* Sets the status of a call of Gantry that just returned on this thread, with its text. */
+void status_set_last(TF_Status *out, gantry_status_t status);
+
+#endif

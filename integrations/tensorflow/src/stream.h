@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* StreamExecutor's streams, events, timers, copies and memory calls.
+ *
+ * Streams and events order nothing. TensorFlow enqueues work in an order that its events make
+ * right; Gantry takes that work in the same order, and each of its tensors knows when it is ready.
+ * An address stands for a new tensor as soon as its kernel returns, so whoever enqueues later sees
+ * it, on whatever stream. An event is therefore complete when it is recorded: work that TensorFlow
+ * enqueues behind it waits for the tensors that it takes. Copies to the host wait themselves. */
+#ifndef GANTRY_TENSORFLOW_STREAM_H
+#define GANTRY_TENSORFLOW_STREAM_H
+
+#include <tensorflow/c/experimental/stream_executor/stream_executor.h>
+
+/* The number of the device that a stream belongs to. */
+uint32_t stream_device(SP_Stream stream);
+/* Fills in all functions. */
+void stream_fill_executor(SP_StreamExecutor *executor);
+/* Fills in the functions of timers. */
+void stream_fill_timer(SP_TimerFns *functions);
+
+#endif
