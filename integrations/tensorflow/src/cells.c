@@ -18,13 +18,14 @@ typedef struct device_figures_t {
 } device_figures_t;
 
 struct memory_t {
+    gantry_runtime_t *runtime;
     char *base;
     class_t classes[CELLS_CLASSES];
     pthread_mutex_t locks[CELLS_LOCKS];
     device_figures_t figures[CELLS_DEVICES];
 };
 
-gantry_status_t cells_create(memory_t **out) {
+gantry_status_t cells_create(gantry_runtime_t *runtime, memory_t **out) {
     *out = NULL;
     memory_t *memory = calloc(1, sizeof *memory);
     if (!memory) return gantry_fail(GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
@@ -37,6 +38,7 @@ gantry_status_t cells_create(memory_t **out) {
                            "accepted is no limit of addresses (ulimit -v unlimited).");
     }
     memory->base = base;
+    memory->runtime = runtime;
     for (uint32_t i = 0; i < CELLS_CLASSES; ++i) {
         pthread_mutex_init(&memory->classes[i].lock, NULL);
     }
@@ -55,6 +57,8 @@ void cells_destroy(memory_t *memory) {
     munmap(memory->base, (size_t)CELLS_CLASSES << CELLS_RANGE_BITS);
     free(memory);
 }
+
+gantry_runtime_t *cells_runtime(const memory_t *memory) { return memory->runtime; }
 
 /* The class whose slots hold so many bytes; CELLS_CLASSES: none does. */
 static uint32_t class_of(uint64_t bytes) {

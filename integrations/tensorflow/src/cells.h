@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "memory.h"
+#include "parts.h"
 
 #define CELLS_LEAST_BITS 8 /* slots of the smallest class have 256 bytes */
 #define CELLS_CLASSES 32   /* those of the largest 512 GiB */
@@ -27,13 +28,9 @@
 #define CELLS_LOCKS 64
 #define CELLS_DEVICES 64
 
-/* Bytes of the host that several cells may share. */
-typedef struct host_block_t host_block_t;
-
-/* An allocation. tensor and block are what lies there; at most one is set. */
+/* An allocation. */
 typedef struct cell_t {
-    gantry_tensor_t *tensor;
-    host_block_t *block;
+    parts_t parts;      /* what lies there */
     uint64_t bytes;     /* as asked for; 0: the slot is free */
     char *address;      /* where it begins */
     uint32_t device;    /* that it was allocated for */
@@ -41,7 +38,9 @@ typedef struct cell_t {
 } cell_t;
 
 /* Reserves the addresses. */
-gantry_status_t cells_create(memory_t **out);
+gantry_status_t cells_create(gantry_runtime_t *runtime, memory_t **out);
+/* The runtime of all tensors. */
+gantry_runtime_t *cells_runtime(const memory_t *memory);
 /* Gives back the addresses and the cells. All cells are free. */
 void cells_destroy(memory_t *memory);
 /* Takes a slot for so many bytes, above 0; NULL: no address or no host memory is left. */

@@ -62,7 +62,7 @@ static gantry_status_t open_once(void) {
     const gantry_runtime_options_t options = {.struct_size = sizeof options, .log = log_receive};
     gantry_status_t status = gantry_runtime_create(&options, &devices.runtime);
     if (status) return status;
-    status = memory_create(&devices.memory);
+    status = memory_create(devices.runtime, &devices.memory);
     if (status) return status;
     pthread_atfork(NULL, NULL, mark_child);
     return list_devices();

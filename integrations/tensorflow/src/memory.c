@@ -1,63 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "memory.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cells.h"
 
-struct host_block_t {
-    atomic_uint references;
-    uint64_t bytes;
-    max_align_t data[];
-};
+/* Bytes from the host up to this size wait for their type: a constant of few elements takes a
+ * cheaper way than an upload. */
+#define MEMORY_FEW_BYTES 1024
 
-/* What lay at an address at one moment, held for the caller: a part of a tensor or of a block. */
-typedef struct content_t {
-    gantry_tensor_t *tensor;
-    host_block_t *block;
-    uint64_t offset;
-} content_t;
-
-static host_block_t *block_create(uint64_t bytes) {
-    host_block_t *block = malloc(sizeof *block + bytes);
-    if (!block) {
-        (void)gantry_fail(GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
-        return NULL;
-    }
-    atomic_init(&block->references, 1);
-    block->bytes = bytes;
-    return block;
+gantry_status_t memory_create(gantry_runtime_t *runtime, memory_t **out) {
+    return cells_create(runtime, out);
 }
 
-static char *block_bytes(host_block_t *block) { return (char *)block->data; }
-
-static host_block_t *block_retain(host_block_t *block) {
-    if (block) atomic_fetch_add_explicit(&block->references, 1, memory_order_relaxed);
-    return block;
-}
-
-static void block_release(host_block_t *block) {
-    if (block && atomic_fetch_sub(&block->references, 1) == 1) free(block);
-}
-
-static void release_content(content_t *content) {
-    gantry_tensor_release(content->tensor);
-    block_release(content->block);
-}
-
-gantry_status_t memory_create(memory_t **out) { return cells_create(out); }
+/* ---- allocations ---- */
 
 static void empty_cell(memory_t *memory, cell_t *cell) {
     pthread_mutex_t *lock = cells_lock(memory, cell);
     pthread_mutex_lock(lock);
-    content_t former = {.tensor = cell->tensor, .block = cell->block};
-    cell->tensor = NULL;
-    cell->block = NULL;
+    parts_t former = cell->parts;
+    cell->parts = (parts_t){.version = former.version + 1};
     pthread_mutex_unlock(lock);
-    release_content(&former);
+    parts_clear(&former);
 }
 
 void memory_destroy(memory_t *memory) {
@@ -87,241 +53,294 @@ bool memory_device(memory_t *memory, const void *address, uint32_t *out_device) 
     return cell;
 }
 
-static gantry_status_t refuse_address(const char *call, const void *address, uint64_t bytes) {
+/* ---- ranges ---- */
+
+/* Bytes begin to end of a cell. */
+typedef struct range_t {
+    cell_t *cell;
+    uint64_t begin, end;
+} range_t;
+
+static gantry_status_t out_of_host_memory(void) {
+    return gantry_fail(GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+}
+
+static gantry_status_t find_range(memory_t *memory, const void *address, uint64_t bytes,
+                                  range_t *out) {
+    out->cell = cells_find(memory, address, &out->begin);
+    out->end = out->begin + bytes;
+    if (out->cell && out->begin <= out->cell->bytes && bytes <= out->cell->bytes - out->begin) {
+        return GANTRY_OK;
+    }
     char text[160];
-    snprintf(text, sizeof text, "%s: %llu bytes at %p are no device memory of Gantry", call,
+    snprintf(text, sizeof text, "%llu bytes at %p are no device memory of Gantry",
              (unsigned long long)bytes, address);
     return gantry_fail(GANTRY_INTERNAL, text);
 }
 
-/* The cell in which so many bytes lie; NULL, with the error kept. */
-static cell_t *cell_of(memory_t *memory, const char *call, const void *address, uint64_t bytes,
-                       uint64_t *out_offset) {
-    cell_t *cell = cells_find(memory, address, out_offset);
-    if (cell && *out_offset <= cell->bytes && bytes <= cell->bytes - *out_offset) return cell;
-    (void)refuse_address(call, address, bytes);
-    return NULL;
-}
-
-static content_t hold_content(memory_t *memory, const cell_t *cell, uint64_t offset) {
-    pthread_mutex_t *lock = cells_lock(memory, cell);
+static gantry_status_t hold_range(memory_t *memory, const range_t *range, parts_t *out) {
+    pthread_mutex_t *lock = cells_lock(memory, range->cell);
     pthread_mutex_lock(lock);
-    const content_t content = {.tensor = cell->tensor ? gantry_tensor_retain(cell->tensor) : NULL,
-                               .block = block_retain(cell->block),
-                               .offset = offset};
+    const bool is_held = parts_hold(&range->cell->parts, range->begin, range->end, out);
     pthread_mutex_unlock(lock);
-    return content;
+    return is_held ? GANTRY_OK : out_of_host_memory();
 }
 
-/* Lets the cell hold this; the cell owns it from now on. */
-static void replace_content(memory_t *memory, cell_t *cell, content_t content) {
-    pthread_mutex_t *lock = cells_lock(memory, cell);
+/* Writes one part, whose reference goes to the cell. */
+static gantry_status_t write_range(memory_t *memory, const range_t *range, part_t part) {
+    pthread_mutex_t *lock = cells_lock(memory, range->cell);
+    part_t former;
+    part.begin = range->begin;
+    part.end = range->end;
     pthread_mutex_lock(lock);
-    content_t former = {.tensor = cell->tensor, .block = cell->block};
-    cell->tensor = content.tensor;
-    cell->block = content.block;
+    const bool is_written = parts_write(&range->cell->parts, part, &former);
     pthread_mutex_unlock(lock);
-    release_content(&former);
+    part_release(is_written ? &former : &part);
+    return is_written ? GANTRY_OK : out_of_host_memory();
 }
 
-static gantry_status_t read_tensor_part(const gantry_tensor_t *tensor, void *to, uint64_t offset,
-                                        uint64_t bytes) {
-    const uint64_t whole = gantry_tensor_bytes(tensor);
-    if (!offset && bytes == whole) return gantry_tensor_read(tensor, to, bytes);
-    if (offset > whole || bytes > whole - offset) {
-        return gantry_fail(GANTRY_INTERNAL, "a read beyond the tensor at this address");
+/* Writes a tensor in place of what was read at this version, unless someone wrote since. */
+static void improve_range(memory_t *memory, const range_t *range, uint32_t version,
+                          const gantry_tensor_t *tensor) {
+    pthread_mutex_t *lock = cells_lock(memory, range->cell);
+    part_t former = {.tensor = NULL};
+    part_t part = {.begin = range->begin, .end = range->end};
+    pthread_mutex_lock(lock);
+    if (range->cell->parts.version == version) {
+        part.tensor = gantry_tensor_retain(tensor);
+        if (!parts_write(&range->cell->parts, part, &former)) former = part;
     }
-    char *all = malloc(whole);
-    if (!all) return gantry_fail(GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
-    const gantry_status_t status = gantry_tensor_read(tensor, all, whole);
-    if (!status) memcpy(to, all + offset, bytes);
-    free(all);
+    pthread_mutex_unlock(lock);
+    part_release(&former);
+}
+
+/* ---- to the host ---- */
+
+/* A scope for a view that is only read; its errors are texts of this thread. */
+static gantry_status_t read_view(memory_t *memory, const part_t *part, char *to) {
+    const uint64_t bytes = part->end - part->begin;
+    if (!part->skip && bytes == gantry_tensor_bytes(part->tensor)) {
+        return gantry_tensor_read(part->tensor, to, bytes);
+    }
+    gantry_scope_t *scope = gantry_scope_begin(cells_runtime(memory), NULL);
+    if (!scope) return GANTRY_FAILED_PRECONDITION;
+    const gantry_tensor_t *view = gantry_tensor_view(scope, part->tensor, part->skip, GANTRY_UINT8,
+                                                     GANTRY_SHAPE((int64_t)bytes));
+    gantry_status_t status =
+        view ? gantry_tensor_read(view, to, bytes) : gantry_scope_status(scope);
+    (void)gantry_scope_end(scope);
     return status;
 }
 
-/* Memory that nobody wrote reads as zeros. */
-static gantry_status_t read_content(const content_t *content, void *to, uint64_t bytes) {
-    if (content->tensor) return read_tensor_part(content->tensor, to, content->offset, bytes);
-    memset(to, 0, bytes);
-    if (!content->block || content->offset >= content->block->bytes) return GANTRY_OK;
-    const uint64_t rest = content->block->bytes - content->offset;
-    memcpy(to, block_bytes(content->block) + content->offset, bytes < rest ? bytes : rest);
+static gantry_status_t read_parts(memory_t *memory, const parts_t *parts, const range_t *range,
+                                  char *to) {
+    uint64_t at = range->begin;
+    for (uint32_t i = 0; i < parts->count; ++i) {
+        const part_t *part = parts_at(parts, i);
+        char *place = to + (part->begin - range->begin);
+        memset(to + (at - range->begin), 0, part->begin - at);
+        at = part->end;
+        if (part->block) {
+            memcpy(place, (const char *)part->block->data + part->skip, part->end - part->begin);
+        } else {
+            const gantry_status_t status = read_view(memory, part, place);
+            if (status) return status;
+        }
+    }
+    memset(to + (at - range->begin), 0, range->end - at);
     return GANTRY_OK;
 }
 
 gantry_status_t memory_read(memory_t *memory, void *to, const void *from, uint64_t bytes) {
     if (!bytes) return GANTRY_OK;
-    uint64_t offset = 0;
-    const cell_t *cell = cell_of(memory, "read", from, bytes, &offset);
-    if (!cell) return GANTRY_INTERNAL;
-    content_t content = hold_content(memory, cell, offset);
-    const gantry_status_t status = read_content(&content, to, bytes);
-    release_content(&content);
+    range_t range;
+    parts_t parts;
+    gantry_status_t status = find_range(memory, from, bytes, &range);
+    if (!status) status = hold_range(memory, &range, &parts);
+    if (status) return status;
+    status = read_parts(memory, &parts, &range, to);
+    parts_clear(&parts);
     return status;
 }
 
-/* A copy of all that a cell holds, for a write to a part of it. */
-static host_block_t *copy_cell(memory_t *memory, const cell_t *cell) {
-    host_block_t *block = block_create(cell->bytes);
-    if (!block) return NULL;
-    if (!memory_read(memory, block_bytes(block), cell->address, cell->bytes)) return block;
-    block_release(block);
-    return NULL;
+/* ---- from the host ---- */
+
+static gantry_status_t write_block(memory_t *memory, const range_t *range, host_block_t *block) {
+    return write_range(memory, range, (part_t){.block = block});
 }
 
-/* A block for bytes that replace a part of the cell. *out_place is where they belong. */
-static host_block_t *block_for_part(memory_t *memory, const cell_t *cell, uint64_t offset,
-                                    uint64_t bytes, char **out_place) {
-    const bool is_whole = !offset && bytes == cell->bytes;
-    host_block_t *block = is_whole ? block_create(bytes) : copy_cell(memory, cell);
-    if (block) *out_place = block_bytes(block) + offset;
-    return block;
+/* Bytes without a type, on their device; NULL: they do not fit, and wait on the host until a kernel
+ * wants them, which fails with the report. */
+static gantry_tensor_t *upload_bytes(memory_t *memory, const char *device, const void *from,
+                                     uint64_t bytes) {
+    gantry_scope_t *scope = gantry_scope_begin(cells_runtime(memory), device);
+    if (!scope) return NULL;
+    const gantry_tensor_t *tensor =
+        gantry_constant(scope, GANTRY_UINT8, GANTRY_SHAPE((int64_t)bytes), from, bytes);
+    gantry_tensor_t *kept = tensor ? gantry_scope_keep(scope, tensor) : NULL;
+    (void)gantry_scope_end(scope);
+    return kept;
 }
 
-gantry_status_t memory_write(memory_t *memory, void *to, const void *from, uint64_t bytes) {
+gantry_status_t memory_write(memory_t *memory, const char *device, void *to, const void *from,
+                             uint64_t bytes) {
     if (!bytes) return GANTRY_OK;
-    uint64_t offset = 0;
-    cell_t *cell = cell_of(memory, "write", to, bytes, &offset);
-    if (!cell) return GANTRY_INTERNAL;
-    char *place = NULL;
-    host_block_t *block = block_for_part(memory, cell, offset, bytes, &place);
-    if (!block) return GANTRY_RESOURCE_EXHAUSTED;
-    memcpy(place, from, bytes);
-    replace_content(memory, cell, (content_t){.block = block});
-    return GANTRY_OK;
+    range_t range;
+    gantry_status_t status = find_range(memory, to, bytes, &range);
+    if (status) return status;
+    gantry_tensor_t *tensor =
+        bytes > MEMORY_FEW_BYTES ? upload_bytes(memory, device, from, bytes) : NULL;
+    if (tensor) return write_range(memory, &range, (part_t){.tensor = tensor});
+    host_block_t *block = host_block_create(bytes);
+    if (!block) return out_of_host_memory();
+    memcpy(block->data, from, bytes);
+    return write_block(memory, &range, block);
 }
 
 gantry_status_t memory_fill(memory_t *memory, void *to, uint32_t pattern, uint64_t bytes) {
     if (!bytes) return GANTRY_OK;
-    uint64_t offset = 0;
-    cell_t *cell = cell_of(memory, "fill", to, bytes, &offset);
-    if (!cell) return GANTRY_INTERNAL;
-    char *place = NULL;
-    host_block_t *block = block_for_part(memory, cell, offset, bytes, &place);
-    if (!block) return GANTRY_RESOURCE_EXHAUSTED;
+    range_t range;
+    gantry_status_t status = find_range(memory, to, bytes, &range);
+    if (status) return status;
+    host_block_t *block = host_block_create(bytes);
+    if (!block) return out_of_host_memory();
+    char *data = (char *)block->data;
     for (uint64_t i = 0; i < bytes; i += sizeof pattern) {
-        memcpy(place + i, &pattern, bytes - i < sizeof pattern ? bytes - i : sizeof pattern);
+        memcpy(data + i, &pattern, bytes - i < sizeof pattern ? bytes - i : sizeof pattern);
     }
-    replace_content(memory, cell, (content_t){.block = block});
-    return GANTRY_OK;
+    return write_block(memory, &range, block);
 }
 
-static gantry_status_t bind_part(memory_t *memory, void *to, const gantry_tensor_t *tensor,
-                                 uint64_t bytes) {
-    char *data = malloc(bytes);
-    if (!data) return gantry_fail(GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
-    gantry_status_t status = gantry_tensor_read(tensor, data, bytes);
-    if (!status) status = memory_write(memory, to, data, bytes);
-    free(data);
-    return status;
-}
+/* ---- tensors ---- */
 
 gantry_status_t memory_bind(memory_t *memory, void *to, const gantry_tensor_t *tensor) {
     const uint64_t bytes = gantry_tensor_bytes(tensor);
     if (!bytes) return GANTRY_OK;
-    uint64_t offset = 0;
-    cell_t *cell = cell_of(memory, "bind", to, bytes, &offset);
-    if (!cell) return GANTRY_INTERNAL;
-    if (offset || bytes != cell->bytes) return bind_part(memory, to, tensor, bytes);
-    replace_content(memory, cell, (content_t){.tensor = gantry_tensor_retain(tensor)});
-    return GANTRY_OK;
+    range_t range;
+    const gantry_status_t status = find_range(memory, to, bytes, &range);
+    if (status) return status;
+    return write_range(memory, &range, (part_t){.tensor = gantry_tensor_retain(tensor)});
 }
 
-/* Copies what no tensor stands for: bytes whose type nobody knows yet, and parts. */
-static gantry_status_t copy_bytes(memory_t *memory, void *to, const content_t *content,
-                                  uint64_t bytes) {
+/* The whole tensor of a part, or a view, under a type and shape. Bytes become bool only as numbers
+ * do: a view cannot promise that each is 0 or 1. */
+static const gantry_tensor_t *view_part(gantry_scope_t *scope, const part_t *part,
+                                        gantry_dtype_t dtype, const gantry_shape_t *shape) {
+    const gantry_tensor_t *tensor = part->tensor;
+    const gantry_dtype_t from = gantry_tensor_dtype(tensor);
+    const uint64_t bytes = (uint64_t)gantry_shape_elements(shape) * gantry_dtype_size(dtype);
+    if (!part->skip && from == dtype && bytes == gantry_tensor_bytes(tensor) &&
+        gantry_shape_equal(gantry_tensor_shape(tensor), shape)) {
+        return tensor;
+    }
+    if (dtype != GANTRY_BOOL || from == GANTRY_BOOL) {
+        return gantry_tensor_view(scope, tensor, part->skip, dtype, *shape);
+    }
+    const gantry_tensor_t *view =
+        gantry_tensor_view(scope, tensor, part->skip, GANTRY_UINT8, *shape);
+    return view ? gantry_cast(scope, view, GANTRY_BOOL) : NULL;
+}
+
+/* One part as a tensor. */
+static const gantry_tensor_t *type_part(gantry_scope_t *scope, const part_t *part,
+                                        gantry_dtype_t dtype, const gantry_shape_t *shape) {
+    if (part->tensor) return view_part(scope, part, dtype, shape);
+    return gantry_constant(scope, dtype, *shape, (const char *)part->block->data + part->skip,
+                           part->end - part->begin);
+}
+
+/* Several parts, or parts with holes, through the host: rare, and any mixture is right. */
+static const gantry_tensor_t *join_parts(memory_t *memory, gantry_scope_t *scope,
+                                         const parts_t *parts, const range_t *range,
+                                         gantry_dtype_t dtype, const gantry_shape_t *shape) {
+    const uint64_t bytes = range->end - range->begin;
     char *data = malloc(bytes);
-    if (!data) return gantry_fail(GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
-    gantry_status_t status = read_content(content, data, bytes);
-    if (!status) status = memory_write(memory, to, data, bytes);
-    free(data);
-    return status;
-}
-
-gantry_status_t memory_copy(memory_t *memory, gantry_scope_t *scope, void *to, const void *from,
-                            uint64_t bytes) {
-    if (!bytes) return GANTRY_OK;
-    uint64_t offset = 0, ignored = 0;
-    const cell_t *source = cell_of(memory, "copy", from, bytes, &offset);
-    const cell_t *target = cell_of(memory, "copy", to, bytes, &ignored);
-    if (!source || !target) return GANTRY_INTERNAL;
-    content_t content = hold_content(memory, source, offset);
-    gantry_status_t status = GANTRY_OK;
-    const bool is_whole = content.tensor && !offset && gantry_tensor_bytes(content.tensor) == bytes;
-    if (!is_whole) {
-        status = copy_bytes(memory, to, &content, bytes);
-    } else if (source->device == target->device) {
-        status = memory_bind(memory, to, content.tensor);
-    } else {
-        const gantry_tensor_t *copy = gantry_identity(scope, content.tensor);
-        status = copy ? memory_bind(memory, to, copy) : gantry_scope_status(scope);
-    }
-    release_content(&content);
-    return status;
-}
-
-/* The tensor under another shape; NULL after an error, which the scope keeps. */
-static gantry_tensor_t *tensor_shaped(gantry_scope_t *scope, gantry_tensor_t *tensor,
-                                      const gantry_shape_t *shape) {
-    if (gantry_shape_equal(gantry_tensor_shape(tensor), shape)) {
-        return gantry_tensor_retain(tensor);
-    }
-    const gantry_tensor_t *view = gantry_reshape(scope, tensor, *shape);
-    return view ? gantry_tensor_retain(view) : NULL;
-}
-
-static gantry_tensor_t *upload(gantry_scope_t *scope, const content_t *content,
-                               gantry_dtype_t dtype, const gantry_shape_t *shape, uint64_t bytes) {
-    char *data = malloc(bytes ? bytes : 1);
     const gantry_tensor_t *tensor = NULL;
-    if (!data) {
-        (void)gantry_scope_fail(scope, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
-    } else if (!read_content(content, data, bytes)) {
+    gantry_status_t status = data ? read_parts(memory, parts, range, data) : out_of_host_memory();
+    if (!status) {
         tensor = gantry_constant(scope, dtype, *shape, data, bytes);
     } else {
-        (void)gantry_scope_fail(scope, GANTRY_INTERNAL, gantry_last_message());
+        (void)gantry_scope_fail(scope, status, gantry_last_message());
     }
     free(data);
-    return tensor ? gantry_tensor_retain(tensor) : NULL;
+    return tensor;
 }
 
-/* The next kernel finds the tensor, if nothing else was written in between. */
-static void keep_upload(memory_t *memory, cell_t *cell, const content_t *content,
-                        gantry_tensor_t *tensor) {
-    const bool is_all = content->block && !content->offset &&
-                        content->block->bytes == gantry_tensor_bytes(tensor) &&
-                        content->block->bytes == cell->bytes;
-    if (!is_all) return;
-    pthread_mutex_t *lock = cells_lock(memory, cell);
-    pthread_mutex_lock(lock);
-    host_block_t *former = NULL;
-    if (cell->block == content->block) {
-        former = cell->block;
-        cell->block = NULL;
-        cell->tensor = gantry_tensor_retain(tensor);
-    }
-    pthread_mutex_unlock(lock);
-    block_release(former);
+static gantry_tensor_t *tensor_of_parts(memory_t *memory, gantry_scope_t *scope,
+                                        const parts_t *parts, const range_t *range,
+                                        gantry_dtype_t dtype, const gantry_shape_t *shape) {
+    const part_t *part = parts_at(parts, 0);
+    const bool is_one = parts->count == 1 && part->begin == range->begin && part->end == range->end;
+    const gantry_tensor_t *tensor = is_one ? type_part(scope, part, dtype, shape)
+                                           : join_parts(memory, scope, parts, range, dtype, shape);
+    if (!tensor) return NULL;
+    const bool had_type = is_one && part->tensor && gantry_tensor_dtype(part->tensor) == dtype;
+    if (!had_type) improve_range(memory, range, parts->version, tensor);
+    return gantry_tensor_retain(tensor);
 }
 
 gantry_tensor_t *memory_tensor(memory_t *memory, gantry_scope_t *scope, const void *from,
                                gantry_dtype_t dtype, const gantry_shape_t *shape) {
     const uint64_t bytes = (uint64_t)gantry_shape_elements(shape) * gantry_dtype_size(dtype);
-    uint64_t offset = 0;
-    cell_t *cell = cell_of(memory, "input", from, bytes, &offset);
-    if (!cell) {
-        (void)gantry_scope_fail(scope, GANTRY_INTERNAL, gantry_last_message());
+    range_t range;
+    parts_t parts;
+    gantry_status_t status = find_range(memory, from, bytes, &range);
+    if (!status) status = hold_range(memory, &range, &parts);
+    if (status) {
+        (void)gantry_scope_fail(scope, status, gantry_last_message());
         return NULL;
     }
-    content_t content = hold_content(memory, cell, offset);
-    gantry_tensor_t *tensor = NULL;
-    if (content.tensor && !offset && gantry_tensor_bytes(content.tensor) == bytes &&
-        gantry_tensor_dtype(content.tensor) == dtype) {
-        tensor = tensor_shaped(scope, content.tensor, shape);
-    } else {
-        tensor = upload(scope, &content, dtype, shape, bytes);
-        if (tensor) keep_upload(memory, cell, &content, tensor);
-    }
-    release_content(&content);
+    gantry_tensor_t *tensor = tensor_of_parts(memory, scope, &parts, &range, dtype, shape);
+    parts_clear(&parts);
     return tensor;
+}
+
+/* ---- copies ---- */
+
+/* The part's bytes on the scope's device; blocks of the host lie nowhere. */
+static gantry_status_t bring_part(gantry_scope_t *scope, part_t *part) {
+    const gantry_tensor_t *tensor = part->tensor;
+    const uint64_t bytes = part->end - part->begin;
+    if (part->skip || bytes != gantry_tensor_bytes(tensor)) {
+        tensor = gantry_tensor_view(scope, tensor, part->skip, GANTRY_UINT8,
+                                    GANTRY_SHAPE((int64_t)bytes));
+    }
+    const gantry_tensor_t *copy = tensor ? gantry_identity(scope, tensor) : NULL;
+    if (!copy) return gantry_scope_status(scope);
+    gantry_tensor_release(part->tensor);
+    part->tensor = gantry_tensor_retain(copy);
+    part->skip = 0;
+    return GANTRY_OK;
+}
+
+static gantry_status_t copy_part(memory_t *memory, gantry_scope_t *scope, const range_t *from,
+                                 const range_t *to, const part_t *part) {
+    range_t range = {.cell = to->cell,
+                     .begin = to->begin + (part->begin - from->begin),
+                     .end = to->begin + (part->end - from->begin)};
+    part_t copy = part_retain(part);
+    if (part->tensor && from->cell->device != to->cell->device) {
+        const gantry_status_t status = bring_part(scope, &copy);
+        if (status) {
+            part_release(&copy);
+            return status;
+        }
+    }
+    return write_range(memory, &range, copy);
+}
+
+gantry_status_t memory_copy(memory_t *memory, gantry_scope_t *scope, void *to, const void *from,
+                            uint64_t bytes) {
+    if (!bytes || to == from) return GANTRY_OK;
+    range_t source, target;
+    parts_t parts;
+    gantry_status_t status = find_range(memory, from, bytes, &source);
+    if (!status) status = find_range(memory, to, bytes, &target);
+    if (!status) status = hold_range(memory, &source, &parts);
+    if (status) return status;
+    for (uint32_t i = 0; !status && i < parts.count; ++i) {
+        status = copy_part(memory, scope, &source, &target, parts_at(&parts, i));
+    }
+    parts_clear(&parts);
+    return status;
 }

@@ -4,8 +4,8 @@
  * TensorFlow's C API wants an address for each tensor of a device. Gantry's tensors have none. An
  * allocation is therefore a range of reserved addresses without pages; this room knows, for every
  * address, which tensor lies there. A kernel puts its result there (memory_bind) and gets its
- * inputs from there (memory_tensor); no element is copied. Bytes from the host stay on the host
- * until a kernel tells their element type.
+ * inputs from there (memory_tensor); no element is copied. A slice of an allocation is a view of its
+ * tensor, and a write to a part replaces that part (parts.h).
  *
  * Gantry alone decides about device memory: an allocation takes none, the op that computes the
  * tensor does, or fails with Gantry's report.
@@ -29,8 +29,9 @@ typedef struct memory_figures_t {
     int64_t allocations; /* since the start */
 } memory_figures_t;
 
-/* Reserves the addresses. ResourceExhausted: the system refused them (ulimit -v). */
-gantry_status_t memory_create(memory_t **out);
+/* Reserves the addresses, for tensors of the runtime. ResourceExhausted: the system refused them
+ * (ulimit -v). */
+gantry_status_t memory_create(gantry_runtime_t *runtime, memory_t **out);
 /* Releases every tensor that still lies there, and the addresses. NULL does no harm. */
 void memory_destroy(memory_t *memory);
 
@@ -44,14 +45,16 @@ bool memory_device(memory_t *memory, const void *address, uint32_t *out_device);
 /* Reads the figures of a device. */
 void memory_figures(const memory_t *memory, uint32_t device, memory_figures_t *out);
 
-/* Copies bytes from the host to an address, at once. */
-gantry_status_t memory_write(memory_t *memory, void *to, const void *from, uint64_t bytes);
+/* Copies bytes from the host to an address, at once. device is the text of the address's device:
+ * many bytes go there at once, few wait on the host until a kernel tells their type. */
+gantry_status_t memory_write(memory_t *memory, const char *device, void *to, const void *from,
+                             uint64_t bytes);
 /* Waits for the tensor at an address and copies its bytes to the host. */
 gantry_status_t memory_read(memory_t *memory, void *to, const void *from, uint64_t bytes);
 /* Fills bytes with a pattern of four. */
 gantry_status_t memory_fill(memory_t *memory, void *to, uint32_t pattern, uint64_t bytes);
-/* Copies between addresses. On one device both then stand for one tensor; between devices, an op of
- * the scope copies it. The scope's device is that of the target. */
+/* Copies between addresses. On one device both then stand for one tensor; between devices, Gantry
+ * copies it. The scope's device is that of the target. */
 gantry_status_t memory_copy(memory_t *memory, gantry_scope_t *scope, void *to, const void *from,
                             uint64_t bytes);
 

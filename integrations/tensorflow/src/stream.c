@@ -235,8 +235,8 @@ static void copy_to_host(const SP_Device *device, void *to, const SP_DeviceMemor
 
 static void copy_from_host(const SP_Device *device, SP_DeviceMemoryBase *to, const void *from,
                            uint64_t bytes, TF_Status *status) {
-    (void)device;
-    status_set_last(status, memory_write(device_memory(), to->opaque, from, bytes));
+    const char *name = device_at((uint32_t)device->ordinal)->name;
+    status_set_last(status, memory_write(device_memory(), name, to->opaque, from, bytes));
 }
 
 /* TensorFlow hands in one device, that of the source, for copies between devices too. The address
