@@ -72,6 +72,47 @@ static void colleagues_get_different_cards(void **state) {
     cJSON_Delete(all);
 }
 
+static const cJSON *claim_of(const cJSON *all, size_t index) {
+    const cJSON *device, *devices = cJSON_GetObjectItem(all, "devices");
+    cJSON_ArrayForEach(device, devices) {
+        if (strcmp(cJSON_GetObjectItem(device, "type")->valuestring, "GPU") != 0) continue;
+        if (index-- == 0) return cJSON_GetObjectItem(device, "claim");
+    }
+    fail_msg("too few GPUs in\n%s", output);
+    return NULL;
+}
+
+static void expect_claims(const char *list) {
+    expect_run(0, list);
+    cJSON *all = cJSON_Parse(output);
+    const cJSON *held = claim_of(all, 0), *other = claim_of(all, 1);
+    assert_string_equal(cJSON_GetObjectItem(held, "state")->valuestring, "claimed");
+    assert_string_equal(cJSON_GetObjectItem(held, "command")->valuestring, "sh ./look");
+    assert_int_equal(cJSON_GetObjectItem(held, "user")->valueint, (int)getuid());
+    assert_true(cJSON_GetObjectItem(held, "process")->valueint > 1);
+    assert_int_equal(strncmp(cJSON_GetObjectItem(held, "since")->valuestring, "20", 2), 0);
+    assert_string_equal(cJSON_GetObjectItem(other, "state")->valuestring, "free");
+    assert_null(cJSON_GetObjectItem(other, "process"));
+    cJSON_Delete(all);
+}
+
+static void top_and_devices_say_who_holds_a_card(void **state) {
+    (void)state;
+    NEED_OPENCL;
+    write_file("look",
+               "unset GANTRY_VISIBLE_DEVICES; $BIN/gantry top --once; $BIN/gantry devices\n"
+               "$BIN/gantry top --json >top.json; $BIN/gantry devices --json >devices.json\n"
+               "$BIN/gantry devices --verbose | grep '  not claimed$'\n");
+    expect_run(0, "export BIN; " RUN "sh ./look 2>/dev/null");
+    expect_in_output("     PID DEVICE      FOR USER       CLAIMED BY\n");
+    expect_in_output("\nGPU:1    free     ");
+    expect_in_output("           claimed by ");
+    expect_in_output("s: sh ./look\n");
+    expect_in_output("  not claimed\n");
+    expect_claims("cat top.json");
+    expect_claims("cat devices.json");
+}
+
 /* The same line works on a machine with other cards, and says what does not fit there. */
 static void the_same_line_next_month_fits_or_says_why(void **state) {
     (void)state;
@@ -200,6 +241,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_script_that_names_no_card_gets_an_idle_one),
         cmocka_unit_test(colleagues_get_different_cards),
+        cmocka_unit_test(top_and_devices_say_who_holds_a_card),
         cmocka_unit_test(the_same_line_next_month_fits_or_says_why),
         cmocka_unit_test(without_a_card_the_program_is_told),
         cmocka_unit_test(a_run_within_a_run_shares_its_cards),
