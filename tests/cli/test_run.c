@@ -145,6 +145,39 @@ static void without_a_card_the_program_is_told(void **state) {
     expect_in_output("cpu,-1");
 }
 
+/* The object is complete before the program starts, and standard output is the program's. */
+static void the_choice_is_told_as_json(void **state) {
+    (void)state;
+    NEED_OPENCL;
+    expect_run(0, "$BIN/gantry run --json --policy free -- sh -c 'echo out' 2>choice.json");
+    assert_string_equal(output, "out\n");
+    expect_run(0, "$BIN/gantry run --json-file choice.json --quiet -- cat choice.json");
+    cJSON *all = cJSON_Parse(output);
+    assert_non_null(all);
+    assert_string_equal(cJSON_GetObjectItem(all, "outcome")->valuestring, "starts");
+    assert_true(cJSON_GetObjectItem(all, "waited_seconds")->valuedouble >= 0.0);
+    const cJSON *card = cJSON_GetArrayItem(cJSON_GetObjectItem(all, "devices"), 0);
+    assert_string_equal(cJSON_GetObjectItem(card, "device")->valuestring, "GPU:0");
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(card, "utilization_percent")));
+    assert_true(cJSON_IsNumber(cJSON_GetObjectItem(card, "free_bytes")));
+    assert_string_equal(cJSON_GetObjectItem(card, "reason")->valuestring,
+                        "the policy puts it first");
+    const cJSON *variables = cJSON_GetObjectItem(all, "variables");
+    assert_string_equal(cJSON_GetObjectItem(variables, "GANTRY_VISIBLE_DEVICES")->valuestring,
+                        cJSON_GetObjectItem(card, "uuid")->valuestring);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(all, "other_devices")), 1);
+    cJSON_Delete(all);
+    expect_run(1, "$BIN/gantry run --json --min-free 100T true");
+    all = cJSON_Parse(output);
+    assert_string_equal(cJSON_GetObjectItem(all, "outcome")->valuestring, "too few GPUs fit");
+    card = cJSON_GetArrayItem(cJSON_GetObjectItem(all, "other_devices"), 1);
+    assert_non_null(strstr(cJSON_GetObjectItem(card, "reason")->valuestring, "not 100.0 TiB"));
+    cJSON_Delete(all);
+    expect_run(1, "$BIN/gantry run --json-file /dev/full --quiet -- echo started");
+    expect_in_output("gantry: run: the JSON is not written: No space left on device");
+    assert_null(strstr(output, "started"));
+}
+
 /* A script under gantry run may use gantry run itself: it gets what it holds already. */
 static void a_run_within_a_run_shares_its_cards(void **state) {
     (void)state;
@@ -243,6 +276,7 @@ int main(void) {
         cmocka_unit_test(colleagues_get_different_cards),
         cmocka_unit_test(top_and_devices_say_who_holds_a_card),
         cmocka_unit_test(the_same_line_next_month_fits_or_says_why),
+        cmocka_unit_test(the_choice_is_told_as_json),
         cmocka_unit_test(without_a_card_the_program_is_told),
         cmocka_unit_test(a_run_within_a_run_shares_its_cards),
         cmocka_unit_test(cards_are_chosen_by_what_their_monitor_tells),
