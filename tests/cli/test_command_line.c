@@ -174,6 +174,62 @@ static void ops_tell_all_of_one_op(void **state) {
     cJSON_Delete(array);
 }
 
+static void expect_json(const char *line) {
+    expect_run(0, line);
+    const char *end = NULL;
+    cJSON *value = cJSON_ParseWithOpts(output, &end, true);
+    if (!value) fail_msg("%s: no JSON at \"%.40s\" of\n%s", line, end, output);
+    cJSON_Delete(value);
+}
+
+/* Standard output has one JSON value, and nothing else, whatever the command does. */
+static void every_command_speaks_json(void **state) {
+    static const char *const lines[] = {
+        "devices",
+        "doctor",
+        "claims",
+        "top",
+        "settings",
+        "ops",
+        "ops MatMul",
+        "version",
+        "help",
+        "help run",
+        "cache list",
+        "cache verify",
+        "cache clear",
+        "convert x.npy",
+        "convert x.npy y.npz",
+        "trace t.json",
+        "bench --device cpu:0 --seconds 0.01",
+        "tune --device cpu:0 --what cpu.matmul.float32.small --seconds 0.01 --dry-run"};
+    (void)state;
+    expect_run(
+        0,
+        "printf '[{\"name\":\"Add\",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1}]' >t.json");
+    expect_run(0,
+               "{ printf '\\223NUMPY\\001\\000\\166\\000'; printf '%-117s\\n' "
+               "\"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }\"; "
+               "printf '\\0\\0\\0\\0'; } >x.npy");
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; ++i) {
+        char line[256];
+        (void)snprintf(line, sizeof line,
+                       "HOME=$PWD GANTRY_BACKENDS=cpu $BIN/gantry %s --json 2>/dev/null", lines[i]);
+        expect_json(line);
+    }
+    expect_json("GANTRY_BACKENDS=cpu $BIN/gantry run --json --or-cpu true 2>&1 >/dev/null");
+    for (size_t i = 0; i < name_count; ++i) {
+        char line[256];
+        bool is_run = strcmp(names[i], "run") == 0;
+        for (size_t k = 0; k < sizeof lines / sizeof lines[0]; ++k)
+            is_run = is_run || strncmp(lines[k], names[i], strlen(names[i])) == 0;
+        if (!is_run) fail_msg("this test does not run gantry %s", names[i]);
+        (void)snprintf(line, sizeof line, "$BIN/gantry %s --help | grep -q '^  --json  '",
+                       names[i]);
+        expect_run(0, line);
+    }
+}
+
 /* ---- installed texts ---- */
 
 static void manual_page_has_every_command_and_no_warning(void **state) {
@@ -304,6 +360,7 @@ int main(void) {
         cmocka_unit_test(devices_name_the_driver_that_is_lost),
         cmocka_unit_test(log_level_of_the_environment_shows_the_log),
         cmocka_unit_test(ops_tell_all_of_one_op),
+        cmocka_unit_test(every_command_speaks_json),
         cmocka_unit_test(manual_page_has_every_command_and_no_warning),
         cmocka_unit_test(bash_completes_commands_options_and_values),
         cmocka_unit_test(other_shells_read_their_completions),

@@ -72,6 +72,47 @@ static void colleagues_get_different_cards(void **state) {
     cJSON_Delete(all);
 }
 
+static const cJSON *claim_of(const cJSON *all, size_t index) {
+    const cJSON *device, *devices = cJSON_GetObjectItem(all, "devices");
+    cJSON_ArrayForEach(device, devices) {
+        if (strcmp(cJSON_GetObjectItem(device, "type")->valuestring, "GPU") != 0) continue;
+        if (index-- == 0) return cJSON_GetObjectItem(device, "claim");
+    }
+    fail_msg("too few GPUs in\n%s", output);
+    return NULL;
+}
+
+static void expect_claims(const char *list) {
+    expect_run(0, list);
+    cJSON *all = cJSON_Parse(output);
+    const cJSON *held = claim_of(all, 0), *other = claim_of(all, 1);
+    assert_string_equal(cJSON_GetObjectItem(held, "state")->valuestring, "claimed");
+    assert_string_equal(cJSON_GetObjectItem(held, "command")->valuestring, "sh ./look");
+    assert_int_equal(cJSON_GetObjectItem(held, "user")->valueint, (int)getuid());
+    assert_true(cJSON_GetObjectItem(held, "process")->valueint > 1);
+    assert_int_equal(strncmp(cJSON_GetObjectItem(held, "since")->valuestring, "20", 2), 0);
+    assert_string_equal(cJSON_GetObjectItem(other, "state")->valuestring, "free");
+    assert_null(cJSON_GetObjectItem(other, "process"));
+    cJSON_Delete(all);
+}
+
+static void top_and_devices_say_who_holds_a_card(void **state) {
+    (void)state;
+    NEED_OPENCL;
+    write_file("look",
+               "unset GANTRY_VISIBLE_DEVICES; $BIN/gantry top --once; $BIN/gantry devices\n"
+               "$BIN/gantry top --json >top.json; $BIN/gantry devices --json >devices.json\n"
+               "$BIN/gantry devices --verbose | grep '  not claimed$'\n");
+    expect_run(0, "export BIN; " RUN "sh ./look 2>/dev/null");
+    expect_in_output("     PID DEVICE      FOR USER       CLAIMED BY\n");
+    expect_in_output("\nGPU:1    free     ");
+    expect_in_output("           claimed by ");
+    expect_in_output("s: sh ./look\n");
+    expect_in_output("  not claimed\n");
+    expect_claims("cat top.json");
+    expect_claims("cat devices.json");
+}
+
 /* The same line works on a machine with other cards, and says what does not fit there. */
 static void the_same_line_next_month_fits_or_says_why(void **state) {
     (void)state;
@@ -102,6 +143,39 @@ static void without_a_card_the_program_is_told(void **state) {
                "'echo $GANTRY_RUN_DEVICES,$GANTRY_VISIBLE_DEVICES'");
     expect_in_output("gantry run: \"sh\" runs without a GPU, on the CPU (GANTRY_RUN_DEVICES=cpu)");
     expect_in_output("cpu,-1");
+}
+
+/* The object is complete before the program starts, and standard output is the program's. */
+static void the_choice_is_told_as_json(void **state) {
+    (void)state;
+    NEED_OPENCL;
+    expect_run(0, "$BIN/gantry run --json --policy free -- sh -c 'echo out' 2>choice.json");
+    assert_string_equal(output, "out\n");
+    expect_run(0, "$BIN/gantry run --json-file choice.json --quiet -- cat choice.json");
+    cJSON *all = cJSON_Parse(output);
+    assert_non_null(all);
+    assert_string_equal(cJSON_GetObjectItem(all, "outcome")->valuestring, "starts");
+    assert_true(cJSON_GetObjectItem(all, "waited_seconds")->valuedouble >= 0.0);
+    const cJSON *card = cJSON_GetArrayItem(cJSON_GetObjectItem(all, "devices"), 0);
+    assert_string_equal(cJSON_GetObjectItem(card, "device")->valuestring, "GPU:0");
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(card, "utilization_percent")));
+    assert_true(cJSON_IsNumber(cJSON_GetObjectItem(card, "free_bytes")));
+    assert_string_equal(cJSON_GetObjectItem(card, "reason")->valuestring,
+                        "the policy puts it first");
+    const cJSON *variables = cJSON_GetObjectItem(all, "variables");
+    assert_string_equal(cJSON_GetObjectItem(variables, "GANTRY_VISIBLE_DEVICES")->valuestring,
+                        cJSON_GetObjectItem(card, "uuid")->valuestring);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(all, "other_devices")), 1);
+    cJSON_Delete(all);
+    expect_run(1, "$BIN/gantry run --json --min-free 100T true");
+    all = cJSON_Parse(output);
+    assert_string_equal(cJSON_GetObjectItem(all, "outcome")->valuestring, "too few GPUs fit");
+    card = cJSON_GetArrayItem(cJSON_GetObjectItem(all, "other_devices"), 1);
+    assert_non_null(strstr(cJSON_GetObjectItem(card, "reason")->valuestring, "not 100.0 TiB"));
+    cJSON_Delete(all);
+    expect_run(1, "$BIN/gantry run --json-file /dev/full --quiet -- echo started");
+    expect_in_output("gantry: run: the JSON is not written: No space left on device");
+    assert_null(strstr(output, "started"));
 }
 
 /* A script under gantry run may use gantry run itself: it gets what it holds already. */
@@ -200,7 +274,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_script_that_names_no_card_gets_an_idle_one),
         cmocka_unit_test(colleagues_get_different_cards),
+        cmocka_unit_test(top_and_devices_say_who_holds_a_card),
         cmocka_unit_test(the_same_line_next_month_fits_or_says_why),
+        cmocka_unit_test(the_choice_is_told_as_json),
         cmocka_unit_test(without_a_card_the_program_is_told),
         cmocka_unit_test(a_run_within_a_run_shares_its_cards),
         cmocka_unit_test(cards_are_chosen_by_what_their_monitor_tells),

@@ -89,9 +89,9 @@ static void text_on_the_stand_in_is_a_table(void **state) {
     (void)state;
     if (!has_stand_in()) SKIP_BECAUSE("the stand-in is not built, or has no PoCL here");
     expect_run(0, ON_STAND_IN NVML "$BIN/gantry top --once");
-    expect_in_output("\nDEVICE     USED   FREE  TOTAL  UTIL TEMP     POWER   MHZ   ECC NAME\n");
+    expect_in_output("\nDEVICE   CLAIM     USED  FREE TOTAL UTIL TEMP     POWER  MHZ   ECC NAME\n");
     expect_in_output(
-        "\nGPU:1      512M   1.5G   2.0G    7%  43C  118/700W  1755   2/0 Stand-in for an NVIDIA GPU\n");
+        "\nGPU:1    free      512M  1.5G  2.0G   7%  43C  118/700W 1755   2/0 Stand-in for an NVIDIA GPU\n");
     expect_in_output("         slowed by the power limit\n");
     expect_in_output(" 4194300 GPU:1      512M -          python3\n");
 }
@@ -100,8 +100,23 @@ static void without_nvml_the_table_says_why(void **state) {
     (void)state;
     if (!has_stand_in()) SKIP_BECAUSE("the stand-in is not built, or has no PoCL here");
     expect_run(0, ON_STAND_IN "GANTRY_CUDA_NVML=/none $BIN/gantry top --once");
-    expect_in_output("GPU:1         -      -   2.0G     -    -         -     -     - Stand-in");
+    expect_in_output("GPU:1    free         -     -  2.0G    -    -         -    -     - Stand-in");
     expect_in_output("are not known: NVML cannot be opened: /none");
+}
+
+static void an_unreadable_folder_of_claims_is_unknown_not_free(void **state) {
+    (void)state;
+    expect_run(0, "GANTRY_BACKENDS=cpu GANTRY_CLAIMS_DIR=/dev/null $BIN/gantry top --once");
+    expect_in_output("\nCPU:0    unknown  ");
+    expect_in_output("\n         the claim is unknown: cannot open '/dev/null': Not a directory");
+    expect_run(0, "GANTRY_BACKENDS=cpu GANTRY_CLAIMS_DIR=/dev/null $BIN/gantry devices");
+    expect_in_output("whether it is claimed is unknown: cannot open '/dev/null'");
+    expect_run(0, "GANTRY_BACKENDS=cpu GANTRY_CLAIMS_DIR=/dev/null $BIN/gantry top --json");
+    cJSON *root = cJSON_Parse(output);
+    const cJSON *claim = field(device_named(root, "CPU:0"), "claim");
+    assert_string_equal(field(claim, "state")->valuestring, "unknown");
+    assert_non_null(strstr(field(claim, "reason")->valuestring, "GANTRY_CLAIMS_DIR"));
+    cJSON_Delete(root);
 }
 
 static void a_pipe_gets_one_frame_and_the_reason(void **state) {
@@ -309,13 +324,13 @@ static void frames_fit_every_size_and_q_ends(void **state) {
     start(80, 24);
     size_t at = wait_for(0, ENTER);
     (void)wait_for(at, "every 0.2 s, q ends");
-    (void)wait_for(at, "DEVICE     USED   FREE  TOTAL  UTIL TEMP     POWER   MHZ   ECC NAME");
+    (void)wait_for(at, "DEVICE   CLAIM     USED  FREE TOTAL UTIL TEMP     POWER  MHZ   ECC NAME");
     struct termios now;
     assert_int_equal(tcgetattr(live.slave, &now), 0);
     assert_int_equal(now.c_lflag & (ICANON | ECHO), 0);
     at = expect_frame(at, 80, 24);
     set_size(40, 10);
-    at = wait_for(at, "DEVICE     USED   FREE  TOTAL  UTIL TEMP\x1b[m\x1b[K");
+    at = wait_for(at, "DEVICE   CLAIM     USED  FREE TOTAL UTIL\x1b[m\x1b[K");
     at = expect_frame(at, 40, 10);
     set_size(7, 2);
     at = wait_for(at, "gantry \x1b[m");
@@ -389,6 +404,7 @@ int main(void) {
         cmocka_unit_test(json_on_the_stand_in_has_the_recorded_values),
         cmocka_unit_test(text_on_the_stand_in_is_a_table),
         cmocka_unit_test(without_nvml_the_table_says_why),
+        cmocka_unit_test(an_unreadable_folder_of_claims_is_unknown_not_free),
         cmocka_unit_test(a_pipe_gets_one_frame_and_the_reason),
         cmocka_unit_test(wrong_options_are_refused),
         cmocka_unit_test(programs_that_opt_in_are_shown),
@@ -400,6 +416,9 @@ int main(void) {
         cmocka_unit_test(a_terminal_that_goes_away_ends_it),
     };
     if (open_folder() != 0) return 1;
+    char claims[96];
+    (void)snprintf(claims, sizeof claims, "%s/claims", folder);
+    (void)setenv("GANTRY_CLAIMS_DIR", claims, 1);
     const int code = cmocka_run_group_tests(tests, NULL, NULL);
     (void)run("rm -rf %s", folder);
     return code;

@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -76,14 +75,6 @@ static void find_holders(claimed_t *claimed) {
     if (processes) (void)closedir(processes);
 }
 
-static const char *user_name(int64_t user, char out[32]) {
-    const struct passwd *entry = user >= 0 ? getpwuid((uid_t)user) : NULL;
-    if (user < 0) return "unknown";
-    (void)snprintf(out, 32, "%" PRId64, user);
-    if (entry) (void)snprintf(out, 32, "%s", entry->pw_name);
-    return out;
-}
-
 static claimed_t *list_claims(gantry_runtime_t *runtime, size_t *out_count, size_t *out_waiting) {
     static gantry_claim_info_t infos[MOST_CLAIMS];
     infos[0].struct_size = sizeof infos[0];
@@ -106,13 +97,14 @@ static claimed_t *list_claims(gantry_runtime_t *runtime, size_t *out_count, size
 
 static void print_claim(const claimed_t *claimed) {
     const gantry_claim_info_t *info = &claimed->info;
-    char user[32], held[GANTRY_TOOL_TEXT_BYTES];
+    char user[GANTRY_TOOL_TEXT_BYTES], held[GANTRY_TOOL_TEXT_BYTES];
     (void)printf("%s%s%s%s%s\n", *claimed->name ? claimed->name : info->device,
                  *claimed->name ? "  " : "", *claimed->name ? claimed->hardware : "",
                  *claimed->name ? "  " : "  (no device of this machine)",
                  *claimed->name ? info->device : "");
-    (void)printf("    by %s, process %" PRId64 " on %s, for %s\n", user_name(info->user, user),
-                 info->process, *info->host ? info->host : "an unknown host",
+    (void)printf("    by %s, process %" PRId64 " on %s, for %s\n",
+                 gantry_tool_user_name(info->user, user), info->process,
+                 *info->host ? info->host : "an unknown host",
                  gantry_tool_duration_text((double)info->held_seconds, held));
     (void)printf("    %s\n", *info->command ? info->command : "(no command is known)");
     if (claimed->holder_count == 0) return;
@@ -131,7 +123,7 @@ static void print_claims(const claimed_t *all, size_t count, size_t waiting) {
 
 static void print_json(const claimed_t *all, size_t count, size_t waiting) {
     gantry_json_t json;
-    char user[32];
+    char user[GANTRY_TOOL_TEXT_BYTES];
     gantry_json_init(&json, stdout);
     gantry_json_object(&json, NULL);
     gantry_json_array(&json, "claims");
@@ -142,7 +134,7 @@ static void print_json(const claimed_t *all, size_t count, size_t waiting) {
         gantry_json_text(&json, "name", all[i].name);
         gantry_json_text(&json, "hardware", all[i].hardware);
         gantry_json_integer(&json, "user", info->user);
-        gantry_json_text(&json, "user_name", user_name(info->user, user));
+        gantry_json_text(&json, "user_name", gantry_tool_user_name(info->user, user));
         gantry_json_integer(&json, "process", info->process);
         gantry_json_text(&json, "host", info->host);
         gantry_json_text(&json, "since", info->since);

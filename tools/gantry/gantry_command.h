@@ -164,5 +164,7 @@ void gantry_command_values_deinit(gantry_command_values_t *values);
 void gantry_command_print_overview(FILE *file);
 void gantry_command_print_usage(FILE *file, const gantry_command_t *command);
 void gantry_command_print_help(FILE *file, const gantry_command_t *command);
+/* An array with the tables of the command, or of all commands if it is NULL. */
+void gantry_command_print_json(FILE *file, const gantry_command_t *command);
 
 #endif

@@ -110,6 +110,7 @@ void devices_look_at(gantry_runtime_t *runtime, const gantry_physical_device_t *
     add_parts(runtime, device, out);
     out->telemetry.struct_size = sizeof out->telemetry;
     (void)gantry_get_device_telemetry(runtime, device, &out->telemetry);
+    gantry_tool_claim_read(runtime, device, &out->claim);
 }
 
 /* ---- the command ---- */
@@ -151,7 +152,9 @@ const gantry_command_t gantry_command_devices = {
         "A device has its name for programs first, then its hardware and its memory. Temperature, power "
         "and load follow where the driver tells them. The second line has other names, which every "
         "command and call takes: the alias of its backend, the UUID, the PCI address. A name of \"-\" "
-        "is a device that programs do not see; a line says why.",
+        "is a device that programs do not see; a line says why. So does a line for a device that "
+        "somebody has claimed, or whose claim is unknown; --verbose and --json also say that it is "
+        "not claimed.",
     .options = {{"list", NULL, "prints the names of the devices, one a line"},
                 {"verbose", NULL, "prints every backend, and every detail of each device"},
                 GANTRY_OPTION_JSON,

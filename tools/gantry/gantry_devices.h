@@ -16,6 +16,7 @@ typedef struct devices_part_t {
 typedef struct devices_shown_t {
     gantry_device_details_t details;
     gantry_device_telemetry_t telemetry; /* memory, temperature and power now */
+    gantry_tool_claim_t claim;           /* who holds it now */
     uint64_t largest_allocation_bytes;   /* all of the memory if the device does not say */
     char name[64];                       /* of its first logical device; "": hidden or unlisted */
     char error[512];                     /* the reason why the card cannot be opened, or "" */

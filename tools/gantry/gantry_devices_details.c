@@ -43,6 +43,12 @@ static void print_now(const gantry_device_telemetry_t *telemetry) {
     if (*text) (void)printf("             now: %s\n", text);
 }
 
+static void print_claim(const gantry_tool_claim_t *claim) {
+    char text[768];
+    gantry_tool_claim_text(claim, text, sizeof text);
+    (void)printf("             %s\n", text);
+}
+
 static void print_hardware(const devices_shown_t *shown) {
     const gantry_device_details_t *details = &shown->details;
     print_bytes("             memory: ", details->total_bytes);
@@ -69,6 +75,7 @@ static void print_device(gantry_runtime_t *runtime, const gantry_physical_device
                  *details->pci_address ? ", " : "", details->pci_address);
     print_hardware(&shown);
     print_now(&shown.telemetry);
+    print_claim(&shown.claim);
     for (size_t i = 0; i < shown.part_count; ++i) print_part(&shown.parts[i]);
     if (*details->hidden_by) (void)printf("             hidden by %s\n", details->hidden_by);
     if (*details->other_view) (void)printf("             other view: %s\n", details->other_view);

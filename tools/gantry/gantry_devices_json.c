@@ -88,6 +88,7 @@ static void add_device(gantry_json_t *json, gantry_runtime_t *runtime,
     add_names(json, &shown);
     add_limits(json, &shown);
     add_now(json, &shown.telemetry);
+    gantry_tool_claim_json(json, "claim", &shown.claim);
     gantry_json_array(json, "parts");
     for (size_t i = 0; i < shown.part_count; ++i) add_part(json, &shown.parts[i]);
     gantry_json_end(json);

@@ -48,6 +48,13 @@ static void print_reason(const char *before, const char *text) {
     if (*text) (void)printf("%-10s %s%s\n", "", before, text);
 }
 
+/* A free device has no line. */
+static void print_claim(const gantry_tool_claim_t *claim) {
+    char text[768];
+    gantry_tool_claim_text(claim, text, sizeof text);
+    if (claim->state != GANTRY_TOOL_CLAIM_FREE) print_reason("", text);
+}
+
 static void print_device(gantry_runtime_t *runtime, const gantry_physical_device_t *device) {
     devices_shown_t shown;
     char now[256], size[GANTRY_TOOL_TEXT_BYTES];
@@ -64,6 +71,7 @@ static void print_device(gantry_runtime_t *runtime, const gantry_physical_device
     if (shown.part_count > 1)
         (void)printf("%-10s in %zu parts, to %s\n", "", shown.part_count,
                      shown.parts[shown.part_count - 1].name);
+    print_claim(&shown.claim);
     print_reason("hidden by ", shown.details.hidden_by);
     print_reason("", shown.details.note);
     print_reason("error: ", shown.error);

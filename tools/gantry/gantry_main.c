@@ -33,13 +33,17 @@ static int check_output(int code) {
 /* ---- gantry help ---- */
 
 static int help_run(const gantry_command_values_t *values) {
-    if (values->operand_count == 0) {
+    const bool is_json = gantry_command_has(values, "json");
+    const bool is_of_one = values->operand_count > 0;
+    const gantry_command_t *command = is_of_one ? gantry_command_find(values->operands[0]) : NULL;
+    if (is_of_one && !command) return refuse_command(values->operands[0]);
+    if (is_json) {
+        gantry_command_print_json(stdout, command);
+    } else if (is_of_one) {
+        gantry_command_print_help(stdout, command);
+    } else {
         gantry_command_print_overview(stdout);
-        return GANTRY_TOOL_OK;
     }
-    const gantry_command_t *command = gantry_command_find(values->operands[0]);
-    if (!command) return refuse_command(values->operands[0]);
-    gantry_command_print_help(stdout, command);
     return GANTRY_TOOL_OK;
 }
 
@@ -49,7 +53,9 @@ const gantry_command_t gantry_command_help = {
     .operands = "[COMMAND]",
     .operand_most = 1,
     .operand_offer = GANTRY_OFFER_SUBCOMMANDS,
-    .examples = {{"gantry help tune", "explains `gantry tune`, as gantry tune --help does"}},
+    .options = {GANTRY_OPTION_JSON},
+    .examples = {{"gantry help tune", "explains `gantry tune`, as gantry tune --help does"},
+                 {"gantry help --json", "lists all commands with their options and exit codes"}},
     .run = help_run};
 
 /* ---- gantry version ---- */

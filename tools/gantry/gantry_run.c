@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry run: starts a program on cards that nobody else uses, and claims them while it runs. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,9 @@ typedef struct run_t {
     gantry_run_request_t request;
     double wait_seconds; /* 0: it does not wait */
     bool takes_cpu, is_quiet;
+    FILE *json;       /* NULL: no object is printed */
+    const char *path; /* of the program */
+    double waited_seconds;
     gantry_runtime_t *runtime;
     gantry_claim_t *claim;
     gantry_run_card_t cards[GANTRY_RUN_MOST];
@@ -127,6 +131,7 @@ static outcome_t wait_for_cards(run_t *run, size_t *out_before) {
     for (;;) {
         outcome_t outcome = try_once(run, out_before);
         const double seconds = now_seconds() - start;
+        run->waited_seconds = seconds;
         if (outcome == BUSY && run->wait_seconds > 0 && seconds >= run->wait_seconds)
             outcome = OVER;
         if (outcome != BUSY || run->wait_seconds <= 0) {
@@ -163,32 +168,74 @@ static void tell_why(const run_t *run, outcome_t outcome, size_t before) {
 
 /* ---- the command ---- */
 
-static int start(run_t *run, const char *path, size_t chosen_count) {
-    if (!gantry_run_set_environment(run->runtime, run->cards, run->chosen, chosen_count))
+/* The file is complete before the program starts. False after a message. */
+static bool print_json(run_t *run, const char *outcome, size_t chosen_count, size_t before,
+                       const gantry_run_variables_t *variables) {
+    const gantry_run_report_t report = {.outcome = outcome,
+                                        .path = run->path,
+                                        .command = run->values->operands,
+                                        .request = &run->request,
+                                        .cards = run->cards,
+                                        .count = run->count,
+                                        .chosen = run->chosen,
+                                        .chosen_count = chosen_count,
+                                        .waited_seconds = run->waited_seconds,
+                                        .before = before,
+                                        .variables = variables};
+    if (!run->json) return true;
+    gantry_run_print_json(run->json, &report);
+    if (run->json == stderr) return true;
+    const bool is_written = fclose(run->json) == 0;
+    run->json = NULL;
+    if (!is_written) (void)gantry_tool_fail("run: the JSON is not written: %s", strerror(errno));
+    return is_written;
+}
+
+static int start(run_t *run, size_t chosen_count) {
+    gantry_run_variables_t variables = {.count = 0};
+    if (!gantry_run_set_environment(run->runtime, run->cards, run->chosen, chosen_count,
+                                    &variables))
         return GANTRY_TOOL_FAILED;
-    if (gantry_command_has(run->values, "opencl-cpu-as-gpu"))
-        (void)setenv("GANTRY_OPENCL_CPU", "gpu", 1);
+    if (gantry_command_has(run->values, "opencl-cpu-as-gpu") &&
+        !gantry_run_set_variable(&variables, "GANTRY_OPENCL_CPU", "gpu"))
+        return GANTRY_TOOL_FAILED;
+    const bool tells = run->json != stderr;
+    if (!print_json(run, chosen_count ? "starts" : "starts without a GPU", chosen_count, 0,
+                    &variables))
+        return GANTRY_TOOL_FAILED;
     for (size_t i = 0; i < chosen_count && !run->is_quiet; ++i)
         tell_card(&run->cards[run->chosen[i]]);
-    if (chosen_count == 0)
+    if (chosen_count == 0 && tells)
         (void)fprintf(
             stderr, "gantry run: \"%s\" runs without a GPU, on the CPU (GANTRY_RUN_DEVICES=cpu)\n",
             run->values->operands[0]);
     if (chosen_count > 0 && gantry_claim_inherit(run->claim) != GANTRY_OK)
         return gantry_tool_fail_last();
-    return gantry_run_child(path, run->values->operands);
+    return gantry_run_child(run->path, run->values->operands);
 }
 
-static int choose_and_start(run_t *run, const char *path) {
+/* Says why no card is chosen: in words, or as JSON. */
+static void tell_failure(run_t *run, outcome_t outcome, size_t before) {
+    const gantry_run_variables_t none = {.count = 0};
+    if (run->json != stderr) tell_why(run, outcome, before);
+    if (!run->takes_cpu)
+        (void)print_json(run,
+                         outcome == NEVER  ? "too few GPUs fit"
+                         : outcome == OVER ? "the time of --wait is over"
+                                           : "too few GPUs are free",
+                         0, before, &none);
+}
+
+static int choose_and_start(run_t *run) {
     size_t before;
     const outcome_t outcome = wait_for_cards(run, &before);
-    if (outcome == CHOSEN) return start(run, path, run->request.count);
+    if (outcome == CHOSEN) return start(run, run->request.count);
     if (outcome == FAILED) return gantry_tool_fail_last();
-    tell_why(run, outcome, before);
+    tell_failure(run, outcome, before);
     gantry_claim_release(run->claim); /* leaves the queue */
     run->claim = NULL;
-    if (run->takes_cpu) return start(run, path, 0);
-    if (outcome == NEVER && run->count == 0)
+    if (run->takes_cpu) return start(run, 0);
+    if (outcome == NEVER && run->count == 0 && run->json != stderr)
         (void)fprintf(stderr, "gantry run: --or-cpu runs the program on the CPU then\n");
     return outcome == OVER ? GANTRY_RUN_TIMED_OUT : GANTRY_TOOL_FAILED;
 }
@@ -215,8 +262,18 @@ static bool read_options(run_t *run) {
         (gantry_run_policy_t)gantry_command_choice(values, "policy", GANTRY_RUN_IDLE);
     run->request.backend = gantry_command_value(values, "backend");
     run->takes_cpu = gantry_command_has(values, "or-cpu");
-    run->is_quiet = gantry_command_has(values, "quiet");
+    run->is_quiet = gantry_command_has(values, "quiet") || gantry_command_has(values, "json");
     return true;
+}
+
+/* Where the object goes. The program's standard output stays its own. */
+static bool open_json(run_t *run) {
+    const char *path = gantry_command_value(run->values, "json-file");
+    if (gantry_command_has(run->values, "json")) run->json = stderr;
+    if (!path) return true;
+    run->json = fopen(path, "we");
+    if (!run->json) (void)gantry_tool_fail("run: cannot write %s: %s", path, strerror(errno));
+    return run->json != NULL;
 }
 
 /* This program's own list must not claim: it chooses for the child. */
@@ -232,6 +289,8 @@ static int run_run(const gantry_command_values_t *values) {
     if (!read_options(&run)) return GANTRY_TOOL_WRONG_USAGE;
     int code = gantry_run_find_program(values->operands[0], path, sizeof path);
     if (code != 0) return code;
+    if (!open_json(&run)) return GANTRY_TOOL_FAILED;
+    run.path = path;
     srand((unsigned)getpid());
     forget_automatic_list();
     run.runtime = gantry_tool_open_runtime(values, NULL);
@@ -244,10 +303,11 @@ static int run_run(const gantry_command_values_t *values) {
                gantry_claim_create(run.runtime, command, &run.claim) != GANTRY_OK) {
         code = gantry_tool_fail_last();
     } else {
-        code = choose_and_start(&run, path);
+        code = choose_and_start(&run);
     }
     gantry_claim_release(run.claim);
     gantry_runtime_release(run.runtime);
+    if (run.json && run.json != stderr) (void)fclose(run.json);
     return code;
 }
 
@@ -263,6 +323,9 @@ const gantry_command_t gantry_command_run = {
         "Policy idle takes GPUs that compute at most 10 % of the time and have at most 10 % of their "
         "memory in use; free takes those with the most free memory; spread takes the least busy ones, "
         "and any of equal ones. No policy takes a claimed GPU.\n\n"
+        "--json tells the devices with the figures and the reasons of the choice, the variables that "
+        "the program gets, and the time of the wait. It takes the place of the messages on standard "
+        "error, because standard output is the program's.\n\n"
         "GANTRY_RUN_DEVICES tells the program what it got: UUIDs, or \"cpu\". Signals are forwarded to "
         "the program.",
     .operands = "COMMAND [ARGUMENT...]",
@@ -270,16 +333,21 @@ const gantry_command_t gantry_command_run = {
     .operand_most = GANTRY_COMMAND_ANY,
     .operand_offer = GANTRY_OFFER_COMMANDS,
     .operands_end_options = true,
-    .options = {{"gpus", "N", "takes so many GPUs; 1 if not given"},
-                {"min-free", "SIZE", "takes only GPUs with so much free memory, such as 4GiB"},
-                {"wait", "TIME", "waits in a queue for so long, such as 10m, if too few are free"},
-                {"policy", "POLICY", "says which GPUs are taken; idle if not given",
-                 .choices = "idle|free|spread"},
-                {"backend", "NAME", "takes only GPUs that this backend serves, such as cuda"},
-                {"or-cpu", NULL, "runs the program without a GPU if there is none to be had"},
-                {"quiet", NULL, "does not say which GPUs the program gets"},
-                GANTRY_OPTION_CPU_AS_GPU,
-                GANTRY_OPTION_VERBOSE},
+    .options =
+        {{"gpus", "N", "takes so many GPUs; 1 if not given"},
+         {"min-free", "SIZE", "takes only GPUs with so much free memory, such as 4GiB"},
+         {"wait", "TIME", "waits in a queue for so long, such as 10m, if too few are free"},
+         {"policy", "POLICY", "says which GPUs are taken; idle if not given",
+          .choices = "idle|free|spread"},
+         {"backend", "NAME", "takes only GPUs that this backend serves, such as cuda"},
+         {"or-cpu", NULL, "runs the program without a GPU if there is none to be had"},
+         {"quiet", NULL, "does not say which GPUs the program gets"},
+         {"json", NULL,
+          "prints the choice as one JSON value to standard error, before the program starts"},
+         {"json-file", "FILE", "writes that JSON value to a file, such as /dev/fd/3",
+          .offer = GANTRY_OFFER_FILES},
+         GANTRY_OPTION_CPU_AS_GPU,
+         GANTRY_OPTION_VERBOSE},
     .exit_codes =
         {{1, "no GPU was free, or the claims' folder cannot be used"},
          {GANTRY_RUN_TIMED_OUT, "the time of --wait is over"},

@@ -52,10 +52,39 @@ void gantry_run_look(gantry_runtime_t *runtime, const gantry_run_request_t *requ
 bool gantry_run_claim(gantry_claim_t *claim, const gantry_run_request_t *request,
                       gantry_run_card_t *cards, size_t count, size_t *chosen);
 
+#define GANTRY_RUN_MOST_VARIABLES 8
+
+/* The variables that the child gets, with their values in this process's environment. */
+typedef struct gantry_run_variables_t {
+    const char *names[GANTRY_RUN_MOST_VARIABLES], *values[GANTRY_RUN_MOST_VARIABLES];
+    size_t count;
+} gantry_run_variables_t;
+
+/* Sets a variable, and lists it. False after a message. */
+bool gantry_run_set_variable(gantry_run_variables_t *variables, const char *name,
+                             const char *value);
 /* Sets the variables by which the child and its libraries see the chosen cards alone; chosen_count
  * 0: no card. False after a message. */
 bool gantry_run_set_environment(gantry_runtime_t *runtime, const gantry_run_card_t *cards,
-                                const size_t *chosen, size_t chosen_count);
+                                const size_t *chosen, size_t chosen_count,
+                                gantry_run_variables_t *variables);
+
+/* What `gantry run --json` tells. */
+typedef struct gantry_run_report_t {
+    const char *outcome; /* "starts", "starts without a GPU", "too few GPUs fit", ... */
+    const char *path;    /* of the program */
+    char **command;
+    const gantry_run_request_t *request;
+    const gantry_run_card_t *cards;
+    size_t count;
+    const size_t *chosen;
+    size_t chosen_count;
+    double waited_seconds;
+    size_t before; /* claimants in the queue */
+    const gantry_run_variables_t *variables;
+} gantry_run_report_t;
+
+void gantry_run_print_json(FILE *file, const gantry_run_report_t *report);
 
 /* The file that the command names, as execvp finds it. 0, or the exit code after a message. */
 int gantry_run_find_program(const char *command, char *out_path, size_t out_bytes);

@@ -24,10 +24,19 @@ static void add(list_t *list, const char *text) {
     (void)snprintf(list->text + used, sizeof list->text - used, "%s%s", used ? "," : "", text);
 }
 
-static bool set(const char *name, const char *value) {
-    if (setenv(name, *value ? value : "-1", 1) == 0) return true;
-    (void)gantry_tool_fail("run: %s cannot be set: %s", name, strerror(errno));
-    return false;
+bool gantry_run_set_variable(gantry_run_variables_t *variables, const char *name,
+                             const char *value) {
+    if (setenv(name, value, 1) != 0) {
+        (void)gantry_tool_fail("run: %s cannot be set: %s", name, strerror(errno));
+        return false;
+    }
+    variables->names[variables->count] = name;
+    variables->values[variables->count++] = getenv(name);
+    return true;
+}
+
+static bool set(gantry_run_variables_t *variables, const char *name, const list_t *list) {
+    return gantry_run_set_variable(variables, name, *list->text ? list->text : "-1");
 }
 
 static bool is_nvidia(const gantry_device_details_t *details) {
@@ -72,7 +81,8 @@ static bool has_vendor(gantry_runtime_t *runtime,
 }
 
 bool gantry_run_set_environment(gantry_runtime_t *runtime, const gantry_run_card_t *cards,
-                                const size_t *chosen, size_t chosen_count) {
+                                const size_t *chosen, size_t chosen_count,
+                                gantry_run_variables_t *variables) {
     list_t all = {""}, nvidia = {""}, amd = {""};
     for (size_t i = 0; i < chosen_count; ++i) {
         const gantry_device_details_t *details = &cards[chosen[i]].details;
@@ -83,10 +93,13 @@ bool gantry_run_set_environment(gantry_runtime_t *runtime, const gantry_run_card
                        is_amd(details) ? place_in_platform(runtime, details) : 0);
         if (is_amd(details)) add(&amd, place);
     }
-    if (!set("GANTRY_RUN_DEVICES", chosen_count ? all.text : "cpu") ||
-        !set("GANTRY_VISIBLE_DEVICES", all.text))
+    if (!gantry_run_set_variable(variables, "GANTRY_RUN_DEVICES",
+                                 chosen_count ? all.text : "cpu") ||
+        !set(variables, "GANTRY_VISIBLE_DEVICES", &all))
         return false;
-    if (has_vendor(runtime, is_nvidia) && !set("CUDA_VISIBLE_DEVICES", nvidia.text)) return false;
+    if (has_vendor(runtime, is_nvidia) && !set(variables, "CUDA_VISIBLE_DEVICES", &nvidia))
+        return false;
     if (!has_vendor(runtime, is_amd)) return true;
-    return set("GPU_DEVICE_ORDINAL", amd.text) && set("HIP_VISIBLE_DEVICES", amd.text);
+    return set(variables, "GPU_DEVICE_ORDINAL", &amd) &&
+           set(variables, "HIP_VISIBLE_DEVICES", &amd);
 }

@@ -102,4 +102,29 @@ void gantry_json_unsigned(gantry_json_t *json, const char *key, uint64_t value);
 void gantry_json_bool(gantry_json_t *json, const char *key, bool value);
 void gantry_json_null(gantry_json_t *json, const char *key);
 
+/* ---- claims ---- */
+
+typedef enum gantry_tool_claim_state_t {
+    GANTRY_TOOL_CLAIM_UNKNOWN, /* the folder of claims cannot be read */
+    GANTRY_TOOL_CLAIM_FREE,
+    GANTRY_TOOL_CLAIM_HELD
+} gantry_tool_claim_state_t;
+
+typedef struct gantry_tool_claim_t {
+    gantry_tool_claim_state_t state;
+    gantry_claim_info_t info; /* of a held claim */
+    char user[GANTRY_TOOL_TEXT_BYTES];
+    char reason[256]; /* why the state is unknown; "" otherwise */
+} gantry_tool_claim_t;
+
+/* The name of a user id, or its number; "unknown" for -1. */
+const char *gantry_tool_user_name(int64_t user, char out[GANTRY_TOOL_TEXT_BYTES]);
+void gantry_tool_claim_read(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
+                            gantry_tool_claim_t *out);
+/* "unknown", "free" or "claimed". */
+const char *gantry_tool_claim_state(const gantry_tool_claim_t *claim);
+/* "claimed by alice, process 123 on a, for 12.0 s: python train.py". */
+void gantry_tool_claim_text(const gantry_tool_claim_t *claim, char *out, size_t out_bytes);
+void gantry_tool_claim_json(gantry_json_t *json, const char *key, const gantry_tool_claim_t *claim);
+
 #endif

@@ -11,6 +11,8 @@
 
 #include <gantry/gantry.h>
 
+#include "gantry_tool.h"
+
 #define GANTRY_TOP_DEVICES 64
 #define GANTRY_TOP_PROCESSES 64 /* of one device */
 #define GANTRY_TOP_PROGRAMS 64
@@ -31,6 +33,7 @@ typedef struct gantry_top_device_t {
     bool is_cpu;
     gantry_device_details_t details;
     gantry_device_telemetry_t figures;
+    gantry_tool_claim_t claim;
     bool has_processes; /* they are known, even if there are none */
     size_t process_count;
     gantry_top_process_t processes[GANTRY_TOP_PROCESSES];

@@ -47,6 +47,7 @@ static bool collect_device(gantry_runtime_t *runtime, const gantry_physical_devi
                    out->details.listed && colon ? colon + 1 : out->details.alias);
     out->is_cpu = strcmp(out->details.type, "CPU") == 0;
     (void)gantry_get_device_telemetry(runtime, device, &out->figures);
+    gantry_tool_claim_read(runtime, device, &out->claim);
     collect_processes(runtime, device, out);
     return true;
 }

@@ -96,6 +96,7 @@ static void add_device(gantry_json_t *json, const gantry_top_device_t *device) {
     gantry_json_text(json, "pci", details->pci_address);
     gantry_json_unsigned(json, "total_bytes", details->total_bytes);
     add_figures(json, &device->figures);
+    gantry_tool_claim_json(json, "claim", &device->claim);
     add_processes(json, device);
     gantry_json_end(json);
 }

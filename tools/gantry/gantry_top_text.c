@@ -84,11 +84,11 @@ static void write_dash(char *out) { (void)snprintf(out, CELL_BYTES, "-"); }
 /* ---- devices ---- */
 
 static const column_t device_columns[] = {
-    {"DEVICE", 8, true}, {"USED", 6, false}, {"FREE", 6, false},
-    {"TOTAL", 6, false}, {"UTIL", 5, false}, {"TEMP", 4, false},
-    {"POWER", 9, false}, {"MHZ", 5, false},  {"ECC", 5, false}};
-enum { CELL_DEVICE, CELL_USED, CELL_FREE, CELL_TOTAL, CELL_UTIL, CELL_TEMP, CELL_POWER, CELL_MHZ };
-enum { CELL_ECC = CELL_MHZ + 1, CELL_NAME, DEVICE_CELLS = CELL_NAME };
+    {"DEVICE", 8, true}, {"CLAIM", 8, true}, {"USED", 5, false}, {"FREE", 5, false},
+    {"TOTAL", 5, false}, {"UTIL", 4, false}, {"TEMP", 4, false}, {"POWER", 9, false},
+    {"MHZ", 4, false},   {"ECC", 5, false}};
+enum { CELL_DEVICE, CELL_CLAIM, CELL_USED, CELL_FREE, CELL_TOTAL, CELL_UTIL, CELL_TEMP };
+enum { CELL_POWER = CELL_TEMP + 1, CELL_MHZ, CELL_ECC, CELL_NAME, DEVICE_CELLS = CELL_NAME };
 
 static bool knows(const gantry_device_telemetry_t *figures, uint32_t bit) {
     return (figures->known & bit) != 0;
@@ -113,10 +113,17 @@ static void write_ecc(char *out, const gantry_device_telemetry_t *figures) {
     }
 }
 
+/* The user who holds the device; "free" or "unknown". */
+static void write_claim(char *out, const gantry_tool_claim_t *claim) {
+    const bool is_held = claim->state == GANTRY_TOOL_CLAIM_HELD;
+    (void)snprintf(out, CELL_BYTES, "%s", is_held ? claim->user : gantry_tool_claim_state(claim));
+}
+
 static void fill_device(const gantry_top_device_t *device, row_t *out) {
     const gantry_device_telemetry_t *figures = &device->figures;
     for (size_t i = 0; i < DEVICE_CELLS; ++i) write_dash(out->cells[i]);
     (void)snprintf(out->cells[CELL_DEVICE], CELL_BYTES, "%s", device->name);
+    write_claim(out->cells[CELL_CLAIM], &device->claim);
     (void)snprintf(out->cells[CELL_NAME], CELL_BYTES, "%.190s", device->details.hardware_name);
     if (knows(figures, GANTRY_TELEMETRY_MEMORY)) {
         write_bytes(out->cells[CELL_USED], figures->used_bytes);
@@ -169,10 +176,58 @@ static void add_devices(gantry_top_frame_t *frame, const gantry_top_t *top) {
         if (!device->is_cpu && *device->figures.reason &&
             !knows(&device->figures, GANTRY_TELEMETRY_UTILIZATION))
             add_line(frame, GANTRY_TOP_PLAIN, "         %s", device->figures.reason);
+        if (device->claim.state == GANTRY_TOOL_CLAIM_UNKNOWN)
+            add_line(frame, GANTRY_TOP_WARNING, "         the claim is unknown: %s",
+                     device->claim.reason);
     }
 }
 
-/* ---- processes and programs ---- */
+/* ---- claims, processes and programs ---- */
+
+/* "3s", "12m", "5h", "9d". */
+static void write_age(char *out, double seconds) {
+    if (seconds < 100.0) {
+        (void)snprintf(out, CELL_BYTES, "%.0fs", seconds);
+    } else if (seconds < 6000.0) {
+        (void)snprintf(out, CELL_BYTES, "%.0fm", seconds / 60.0);
+    } else if (seconds < 360000.0) {
+        (void)snprintf(out, CELL_BYTES, "%.0fh", seconds / 3600.0);
+    } else {
+        (void)snprintf(out, CELL_BYTES, "%.0fd", seconds / 86400.0);
+    }
+}
+
+/* The numbers of processes in other containers mean nothing here: their host is told. */
+static void fill_claim(const gantry_top_device_t *device, row_t *out) {
+    const gantry_claim_info_t *info = &device->claim.info;
+    char host[65] = "";
+    (void)gethostname(host, sizeof host - 1);
+    (void)snprintf(out->cells[0], CELL_BYTES, "%" PRId64, info->process);
+    (void)snprintf(out->cells[1], CELL_BYTES, "%s", device->name);
+    write_age(out->cells[2], (double)info->held_seconds);
+    (void)snprintf(out->cells[3], CELL_BYTES, "%s", device->claim.user);
+    (void)snprintf(out->cells[4], CELL_BYTES, "%s%s%s%.120s",
+                   strcmp(info->host, host) == 0 ? "" : "on ",
+                   strcmp(info->host, host) == 0 ? "" : info->host,
+                   strcmp(info->host, host) == 0 ? "" : ": ", info->command);
+}
+
+static void add_claims(gantry_top_frame_t *frame, const gantry_top_t *top) {
+    static const column_t columns[] = {
+        {"PID", 8, false}, {"DEVICE", 8, true}, {"FOR", 6, false}, {"USER", 10, true}};
+    bool has_header = false;
+    for (size_t i = 0; i < top->device_count; ++i) {
+        row_t row = {{""}};
+        if (top->devices[i].claim.state != GANTRY_TOOL_CLAIM_HELD) continue;
+        if (!has_header) {
+            add_line(frame, GANTRY_TOP_PLAIN, "%s", "");
+            add_header(frame, columns, 4, "CLAIMED BY");
+        }
+        has_header = true;
+        fill_claim(&top->devices[i], &row);
+        add_row(frame, GANTRY_TOP_PLAIN, columns, 4, &row);
+    }
+}
 
 static void add_processes(gantry_top_frame_t *frame, const gantry_top_t *top) {
     static const column_t columns[] = {
@@ -196,19 +251,6 @@ static void add_processes(gantry_top_frame_t *frame, const gantry_top_t *top) {
                            process->is_graphics ? " (graphics)" : "");
             add_row(frame, GANTRY_TOP_PLAIN, columns, 4, &row);
         }
-    }
-}
-
-/* "3s", "12m", "5h", "9d". */
-static void write_age(char *out, double seconds) {
-    if (seconds < 100.0) {
-        (void)snprintf(out, CELL_BYTES, "%.0fs", seconds);
-    } else if (seconds < 6000.0) {
-        (void)snprintf(out, CELL_BYTES, "%.0fm", seconds / 60.0);
-    } else if (seconds < 360000.0) {
-        (void)snprintf(out, CELL_BYTES, "%.0fh", seconds / 3600.0);
-    } else {
-        (void)snprintf(out, CELL_BYTES, "%.0fd", seconds / 86400.0);
     }
 }
 
@@ -260,6 +302,7 @@ void gantry_top_compose(const gantry_top_t *top, double interval_seconds, size_t
     out_frame->count = 0;
     add_title(out_frame, top, interval_seconds);
     add_devices(out_frame, top);
+    add_claims(out_frame, top);
     add_processes(out_frame, top);
     add_pools(out_frame, top);
 }
