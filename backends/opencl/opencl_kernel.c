@@ -127,6 +127,17 @@ static gantry_backend_kernel_t *opencl_kernel_make(gantry_backend_program_t *pro
     return kernel;
 }
 
+/* Mesa's Rusticl gives a kernel's limit as the width of a sub-group, and runs larger groups. */
+static bool is_width_of_rusticl(const gantry_backend_device_t *device, cl_kernel handle,
+                                size_t items) {
+    size_t width = 0;
+    return strcmp(device->record->platform_name, "rusticl") == 0 &&
+           device->cl->clGetKernelWorkGroupInfo(handle, device->record->device,
+                                                CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE,
+                                                sizeof width, &width, NULL) == CL_SUCCESS &&
+           items == width;
+}
+
 /* Asked of a cl_kernel without arguments, since a driver adds those in local memory to what the
  * text declares. What a driver does not tell stays 0. */
 static void opencl_kernel_ask_needs(gantry_backend_kernel_t *kernel, cl_kernel handle) {
@@ -134,7 +145,8 @@ static void opencl_kernel_ask_needs(gantry_backend_kernel_t *kernel, cl_kernel h
     cl_device_id id = device->record->device;
     size_t items = 0;
     if (device->cl->clGetKernelWorkGroupInfo(handle, id, CL_KERNEL_WORK_GROUP_SIZE, sizeof items,
-                                             &items, NULL) == CL_SUCCESS) {
+                                             &items, NULL) == CL_SUCCESS &&
+        !is_width_of_rusticl(device, handle, items)) {
         kernel->head.info.max_work_group_size = items < UINT32_MAX ? (uint32_t)items : UINT32_MAX;
     }
     cl_ulong bytes = 0;

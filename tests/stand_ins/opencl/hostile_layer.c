@@ -11,6 +11,7 @@
  *   local_global=1  local memory is a part of global memory
  *   device_group=N  work-items of a group, as the device reports
  *   group=N         work-items of a group, as each kernel reports; a larger launch is refused
+ *   rusticl=N       the platform is rusticl; each kernel reports N, and larger launches run
  *   double=0        no double precision
  *   round=0         no correctly rounded division
  *   fma=0           no fused multiply-add in single precision
@@ -94,6 +95,8 @@ static CL_API_ENTRY cl_int CL_API_CALL layer_clGetPlatformInfo(cl_platform_id pl
     unsigned long long eus;
     if (name == CL_PLATFORM_NAME && find_setting("intel", &eus))
         return give_text("Intel(R) OpenCL Graphics", size, value, needed);
+    if (name == CL_PLATFORM_NAME && is_on("rusticl"))
+        return give_text("rusticl", size, value, needed);
     return target->clGetPlatformInfo(platform, name, size, value, needed);
 }
 
@@ -196,6 +199,10 @@ static CL_API_ENTRY cl_int CL_API_CALL layer_clGetKernelWorkGroupInfo(
     size_t *needed) {
     unsigned long long number;
     if (name == CL_KERNEL_WORK_GROUP_SIZE && find_setting("group", &number))
+        return give_number(number, sizeof(size_t), size, value, needed);
+    if ((name == CL_KERNEL_WORK_GROUP_SIZE ||
+         name == CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE) &&
+        find_setting("rusticl", &number))
         return give_number(number, sizeof(size_t), size, value, needed);
     return target->clGetKernelWorkGroupInfo(kernel, device, name, size, value, needed);
 }

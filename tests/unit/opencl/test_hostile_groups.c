@@ -120,6 +120,11 @@ static void each_op_runs_where_kernels_allow_64(void **state) {
     each_op_fits_what_its_kernels_allow("gpu=1;units=2;group=64");
 }
 
+static void each_op_runs_where_rusticl_gives_the_width_for_the_limit(void **state) {
+    (void)state;
+    each_op_fits_what_its_kernels_allow("gpu=1;units=2;rusticl=32");
+}
+
 static void what_fits_nowhere_names_kernel_and_limit(void **state) {
     (void)state;
     gantry_runtime_t *runtime = hostile_open("gpu=1;units=2;group=32");
@@ -200,6 +205,7 @@ int main(void) {
         cmocka_unit_test(each_op_runs_where_kernels_allow_256),
         cmocka_unit_test(each_op_runs_where_kernels_allow_128),
         cmocka_unit_test(each_op_runs_where_kernels_allow_64),
+        cmocka_unit_test(each_op_runs_where_rusticl_gives_the_width_for_the_limit),
         cmocka_unit_test(what_fits_nowhere_names_kernel_and_limit),
         cmocka_unit_test(a_limit_below_the_device_is_logged),
         cmocka_unit_test(a_gpu_with_a_fused_multiply_add_uses_it_in_products),
