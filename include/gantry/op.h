@@ -39,6 +39,26 @@ GANTRY_API gantry_status_t gantry_op_call(gantry_scope_t *scope, const char *nam
                                           const gantry_attr_value_t *attrs, size_t attr_count,
                                           const gantry_tensor_t **outputs, size_t *output_count);
 
+/** An op with its attributes, found and checked once for many calls. It does not change, so that
+ * any thread may call it. */
+typedef struct gantry_prepared_op_t gantry_prepared_op_t;
+
+/** Prepares calls of the op with this name. The attributes are copied. The errors of names and
+ * attributes are those of gantry_op_call. */
+GANTRY_API gantry_status_t gantry_op_prepare(gantry_runtime_t *runtime, const char *name,
+                                             const gantry_attr_value_t *attrs, size_t attr_count,
+                                             gantry_prepared_op_t **out_prepared);
+/** gantry_op_call with a prepared op. Without a search for names, it costs as much as the op's own
+ * function. The scope's runtime is the prepared op's. */
+GANTRY_API gantry_status_t gantry_op_call_prepared(gantry_scope_t *scope,
+                                                   const gantry_prepared_op_t *prepared,
+                                                   const gantry_tensor_t *const *inputs,
+                                                   size_t input_count,
+                                                   const gantry_tensor_t **outputs,
+                                                   size_t *output_count);
+/** Releases a prepared op, which no call may use any more; NULL does no harm. */
+GANTRY_API void gantry_prepared_op_release(gantry_prepared_op_t *prepared);
+
 /* ---- listing ---- */
 
 /** An op, described. The texts are constant. */

@@ -26,6 +26,11 @@ typedef struct gantry_scope_t gantry_scope_t;
  * Returns NULL only if memory ran out, runtime is NULL, this process is a child of fork, or the
  * runtime was released while its objects live; gantry_last_message says which. */
 GANTRY_API gantry_scope_t *gantry_scope_begin(gantry_runtime_t *runtime, const char *device);
+/** Begins a scope on a device that gantry_list_logical_devices or gantry_find_logical_device
+ * returned, as gantry_scope_begin does on its name: without a search for the name, it costs as much
+ * as a scope without a request. device NULL, or of another runtime, gives a failed scope. */
+GANTRY_API gantry_scope_t *gantry_scope_begin_on(gantry_runtime_t *runtime,
+                                                 const gantry_logical_device_t *device);
 /** Begins a scope inside another, and must end before it. The fields of device replace the
  * parent's one by one (a new type clears the index); NULL inherits; GANTRY_DEVICE_NONE cancels
  * the parent's request. */

@@ -2,14 +2,17 @@
 /* The generic call by name, and queries about kernels and programs. */
 #include <gantry/op.h>
 
+#include <string.h>
+
 #include "base/struct_size.h"
 #include "device/logical_device.h"
 #include "run/eager.h"
 
-static gantry_status_t check_call(const char *name, const gantry_tensor_t *const *inputs,
-                                  size_t input_count, const gantry__op_def_t **out_op) {
-    if (!name)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_call: the op's name is NULL");
+/* ---- calls ---- */
+
+static gantry_status_t find_op(const char *name, const char *call,
+                               const gantry__op_def_t **out_op) {
+    if (!name) return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: the op's name is NULL", call);
     *out_op = gantry__op_find(name);
     if (!*out_op)
         return gantry__fail(GANTRY_NOT_FOUND,
@@ -21,36 +24,170 @@ static gantry_status_t check_call(const char *name, const gantry_tensor_t *const
             "op %s is not called by name; gantry_constant and the functions of variable.h run it",
             name);
     }
-    if (input_count > 0 && !inputs)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: %zu inputs are given at NULL", name,
-                            input_count);
     return GANTRY_OK;
+}
+
+/* The op of a call, and the lists that the caller gives it. */
+typedef struct op_call_t {
+    const gantry__op_def_t *op;
+    const gantry_tensor_t *const *inputs;
+    size_t input_count;
+    const gantry_attr_value_t *attrs;
+    size_t attr_count;
+} op_call_t;
+
+static gantry_status_t check_call_lists(const op_call_t *call, bool has_outputs) {
+    const char *name = call->op->name;
+    if (call->input_count > 0 && !call->inputs)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: %zu inputs are given at NULL", name,
+                            call->input_count);
+    if (call->attr_count > 0 && !call->attrs)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: %zu attributes are given at NULL",
+                            name, call->attr_count);
+    if (!has_outputs)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: outputs or output_count is NULL",
+                            name);
+    return GANTRY_OK;
+}
+
+/* Returns the room in the outputs, all NULL now. */
+static size_t empty_outputs(const gantry_tensor_t **outputs, size_t *output_count) {
+    const size_t room = output_count && outputs ? *output_count : 0;
+    for (size_t i = 0; i < room; ++i) outputs[i] = NULL;
+    if (output_count) *output_count = 0;
+    return room;
+}
+
+static gantry_status_t run_call(gantry_scope_t *scope, const op_call_t *call, size_t room,
+                                const gantry_tensor_t **outputs, size_t *output_count) {
+    gantry_status_t status = check_call_lists(call, outputs && output_count);
+    if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
+    *output_count = room;
+    return gantry__run_op_into(scope, call->op, call->inputs, call->input_count, call->attrs,
+                               call->attr_count, NULL, outputs, output_count);
 }
 
 gantry_status_t gantry_op_call(gantry_scope_t *scope, const char *name,
                                const gantry_tensor_t *const *inputs, size_t input_count,
                                const gantry_attr_value_t *attrs, size_t attr_count,
                                const gantry_tensor_t **outputs, size_t *output_count) {
-    size_t room = output_count && outputs ? *output_count : 0;
-    for (size_t i = 0; i < room; ++i) outputs[i] = NULL;
-    if (output_count) *output_count = 0;
-    gantry_status_t status = gantry__scope_check(scope);
-    if (status != GANTRY_OK) return status;
-    const gantry__op_def_t *op = NULL;
-    status = check_call(name, inputs, input_count, &op);
-    if (status == GANTRY_OK && attr_count > 0 && !attrs)
-        status = gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: %zu attributes are given at NULL",
-                              name, attr_count);
-    if (status == GANTRY_OK && (!outputs || !output_count))
-        status =
-            gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: outputs or output_count is NULL", name);
+    const size_t room = empty_outputs(outputs, output_count);
+    op_call_t call = {NULL, inputs, input_count, attrs, attr_count};
+    GANTRY__TRY(gantry__scope_check(scope));
+    gantry_status_t status = find_op(name, "gantry_op_call", &call.op);
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
-    size_t count = room;
-    status = gantry__run_op_into(scope, op, inputs, input_count, attrs, attr_count, NULL, outputs,
-                                 &count);
-    *output_count = count;
-    return status;
+    return run_call(scope, &call, room, outputs, output_count);
 }
+
+/* ---- prepared ops ---- */
+
+/* One block of memory: the struct, the lists of attributes, their texts. */
+struct gantry_prepared_op_t {
+    gantry_runtime_t *runtime; /* held */
+    size_t bytes;              /* of the block */
+    const gantry__op_def_t *op;
+    size_t attr_count;
+    gantry_attr_value_t attrs[GANTRY__MAX_ATTRS];
+    int64_t lists[];
+};
+
+static size_t length_of_list(const gantry_attr_t *attr) {
+    return attr->kind == GANTRY_ATTR_INTS || attr->kind == GANTRY_ATTR_SHAPE ? (size_t)attr->i : 0;
+}
+
+/* Of the block for the attributes in the mask. No heap has room for a list of 2^32 numbers; the
+ * sum of smaller ones cannot overflow. */
+static size_t bytes_of_prepared(const gantry__infer_t *call, uint32_t seen) {
+    size_t bytes = sizeof(gantry_prepared_op_t);
+    for (uint32_t i = 0; i < call->op->attr_count; ++i) {
+        const gantry_attr_t *attr = &call->attrs[i];
+        if (!(seen >> i & 1)) continue;
+        if (length_of_list(attr) > UINT32_MAX) return SIZE_MAX / 2;
+        bytes += length_of_list(attr) * sizeof *attr->list;
+        if (attr->kind == GANTRY_ATTR_STRING) bytes += strlen(attr->s) + 1;
+    }
+    return bytes;
+}
+
+static void copy_prepared_texts(gantry_prepared_op_t *prepared, char *place) {
+    for (size_t i = 0; i < prepared->attr_count; ++i) {
+        gantry_attr_value_t *attr = &prepared->attrs[i];
+        if (attr->kind != GANTRY_ATTR_STRING) continue;
+        const size_t bytes = strlen(attr->s) + 1;
+        attr->s = memcpy(place, attr->s, bytes);
+        place += bytes;
+    }
+}
+
+/* Copies the attributes, lists first, so that each is aligned. */
+static void copy_prepared_attrs(gantry_prepared_op_t *prepared, const gantry__infer_t *call,
+                                uint32_t seen) {
+    int64_t *list = prepared->lists;
+    for (uint32_t i = 0; i < call->op->attr_count; ++i) {
+        const gantry_attr_t *attr = &call->attrs[i];
+        const size_t length = length_of_list(attr);
+        if (!(seen >> i & 1)) continue;
+        gantry_attr_value_t *copy = &prepared->attrs[prepared->attr_count++];
+        *copy = (gantry_attr_value_t){.name = call->op->attrs[i].name,
+                                      .kind = (gantry_attr_kind_t)attr->kind,
+                                      .i = attr->i,
+                                      .f = attr->f,
+                                      .s = attr->s,
+                                      .list = list};
+        if (length > 0) memcpy(list, attr->list, length * sizeof *list);
+        list += length;
+    }
+    copy_prepared_texts(prepared, (char *)list);
+}
+
+gantry_status_t gantry_op_prepare(gantry_runtime_t *runtime, const char *name,
+                                  const gantry_attr_value_t *attrs, size_t attr_count,
+                                  gantry_prepared_op_t **out_prepared) {
+    gantry__infer_t call;
+    uint32_t seen;
+    if (!out_prepared)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_prepare: out_prepared is NULL");
+    *out_prepared = NULL;
+    GANTRY__TRY(gantry__runtime_check_well(runtime));
+    GANTRY__TRY(find_op(name, "gantry_op_prepare", &call.op));
+    GANTRY__TRY(gantry__op_check_attrs(&call, attrs, attr_count, &seen));
+    const size_t bytes = bytes_of_prepared(&call, seen);
+    gantry_prepared_op_t *prepared = gantry__heap_alloc(&runtime->heap, bytes);
+    if (!prepared) return GANTRY_RESOURCE_EXHAUSTED;
+    prepared->runtime = gantry__runtime_retain(runtime);
+    prepared->bytes = bytes;
+    prepared->op = call.op;
+    prepared->attr_count = 0;
+    copy_prepared_attrs(prepared, &call, seen);
+    *out_prepared = prepared;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry_op_call_prepared(gantry_scope_t *scope, const gantry_prepared_op_t *prepared,
+                                        const gantry_tensor_t *const *inputs, size_t input_count,
+                                        const gantry_tensor_t **outputs, size_t *output_count) {
+    const size_t room = empty_outputs(outputs, output_count);
+    GANTRY__TRY(gantry__scope_check(scope));
+    if (!prepared || prepared->runtime != scope->runtime)
+        return gantry__scope_fail(
+            scope,
+            gantry__fail(
+                GANTRY_INVALID_ARGUMENT,
+                "gantry_op_call_prepared: prepared %s; one of the scope's runtime is accepted",
+                prepared ? "belongs to another runtime" : "is NULL"));
+    const op_call_t call = {prepared->op, inputs, input_count, prepared->attrs,
+                            prepared->attr_count};
+    return run_call(scope, &call, room, outputs, output_count);
+}
+
+void gantry_prepared_op_release(gantry_prepared_op_t *prepared) {
+    if (!prepared || !gantry__runtime_is_ours(prepared->runtime)) return;
+    gantry_runtime_t *runtime = prepared->runtime;
+    gantry__heap_free(&runtime->heap, prepared, prepared->bytes);
+    gantry__runtime_drop(runtime);
+}
+
+/* ---- kernels ---- */
 
 /* Type attributes come first; an op without one takes one type only. */
 static const gantry__op_attr_t *first_type_attr(const gantry__op_def_t *op) {

@@ -43,6 +43,8 @@ struct gantry_logical_device_t {
     gantry__stream_t streams[GANTRY__STREAMS];
     struct gantry__fault_table_t *faults; /* see device/fault.h */
     struct gantry__staging_t *staging;    /* see device/staging.h */
+    /* the placer's request for this device; NULL until a scope begins on it */
+    _Atomic(const struct gantry__wish_t *) wish;
     /* NULL until a timeline has an event of the device, see device/device_times.h */
     _Atomic(struct gantry__device_times_t *) times;
 };

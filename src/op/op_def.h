@@ -144,6 +144,11 @@ const gantry__op_def_t *gantry__op_find(const char *name);
 gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_t *attrs,
                                  size_t attr_count);
 
+/* The part of it that needs no inputs: fills call->attrs, and sets bit i of *out_seen if attribute
+ * i is given. Only call->op is set. */
+gantry_status_t gantry__op_check_attrs(gantry__infer_t *call, const gantry_attr_value_t *attrs,
+                                       size_t attr_count, uint32_t *out_seen);
+
 /* A size of the shape is not known: -1. */
 bool gantry__shape_is_open(const gantry_shape_t *shape);
 /* The same in a trace, for inputs some of which have open sizes or, in the mask `symbolic`, no

@@ -109,6 +109,45 @@ gantry_scope_t *gantry_scope_begin(gantry_runtime_t *runtime, const char *device
     return scope;
 }
 
+/* The table owns the device, which callers see as const. */
+static gantry_logical_device_t *own_device(gantry_runtime_t *runtime,
+                                           const gantry_logical_device_t *device) {
+    return runtime->devices.logical[device->position];
+}
+
+static gantry_status_t find_wish(gantry_runtime_t *runtime, gantry_logical_device_t *device,
+                                 const gantry__wish_t **out_wish) {
+    gantry__device_reference_t reference;
+    GANTRY__TRY(gantry__device_reference_from_user(&runtime->devices, device->name, &reference));
+    GANTRY__TRY(gantry__runtime_wish(runtime, &reference, out_wish));
+    atomic_store_explicit(&device->wish, *out_wish, memory_order_release);
+    return GANTRY_OK;
+}
+
+static gantry_status_t wish_for(gantry_runtime_t *runtime, const gantry_logical_device_t *device,
+                                const gantry__wish_t **out_wish) {
+    if (!device)
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_scope_begin_on: device is NULL; a logical device of the runtime is accepted");
+    if (device->table != &runtime->devices)
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_scope_begin_on: %s belongs to another runtime; a logical device of this runtime is accepted",
+            device->name);
+    *out_wish = atomic_load_explicit(&device->wish, memory_order_acquire);
+    return *out_wish ? GANTRY_OK : find_wish(runtime, own_device(runtime, device), out_wish);
+}
+
+gantry_scope_t *gantry_scope_begin_on(gantry_runtime_t *runtime,
+                                      const gantry_logical_device_t *device) {
+    if (gantry__runtime_check_well(runtime) != GANTRY_OK) return NULL;
+    GANTRY__RECORD(recorded, runtime, GANTRY__PROFILE_SCOPE, NULL);
+    gantry_scope_t *scope = make_scope(runtime);
+    if (scope) (void)gantry__scope_fail(scope, wish_for(runtime, device, &scope->wish));
+    return scope;
+}
+
 static gantry_scope_t *begin_in(gantry_scope_t *parent, const char *device) {
     gantry_scope_t *scope = make_scope(parent->runtime);
     if (!scope) return NULL;

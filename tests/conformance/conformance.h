@@ -100,6 +100,7 @@ typedef struct conformance_t {
     size_t reasons;
     char skip_reason[256];
     /* the newest placement record; op is "" when no record came since it was emptied */
+    bool prepares; /* calls go by prepared ops */
     gantry_placement_record_t record;
     size_t record_count;
     atomic_uint warnings; /* of the library's log */

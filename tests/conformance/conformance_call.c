@@ -189,6 +189,21 @@ size_t conformance_make_attrs(const golden_case_t *item,
     return item->attr_count;
 }
 
+/* By an op that is prepared for this one call. */
+static gantry_status_t call_prepared(conformance_t *c, gantry_scope_t *scope,
+                                     const golden_case_t *item, const gantry_attr_value_t *attrs,
+                                     const gantry_tensor_t *const *inputs,
+                                     const gantry_tensor_t **outputs, size_t *output_count) {
+    gantry_prepared_op_t *prepared;
+    gantry_status_t status =
+        gantry_op_prepare(c->runtime, item->op, attrs, item->attr_count, &prepared);
+    if (status != GANTRY_OK) return gantry_scope_fail(scope, status, gantry_last_message());
+    status =
+        gantry_op_call_prepared(scope, prepared, inputs, item->input_count, outputs, output_count);
+    gantry_prepared_op_release(prepared);
+    return status;
+}
+
 gantry_status_t conformance_call(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
                                  const gantry_tensor_t *const *inputs,
                                  const gantry_tensor_t **outputs, size_t *output_count) {
@@ -200,8 +215,10 @@ gantry_status_t conformance_call(conformance_t *c, gantry_scope_t *scope, const 
     c->record = (gantry_placement_record_t){.struct_size = sizeof c->record};
     gantry_set_seed(c->runtime, 0); /* random ops with a state begin anew */
     snprintf(before, sizeof before, "%s", gantry_last_message());
-    gantry_status_t status = gantry_op_call(scope, item->op, inputs, item->input_count, attrs,
-                                            item->attr_count, outputs, output_count);
+    gantry_status_t status =
+        c->prepares ? call_prepared(c, scope, item, attrs, inputs, outputs, output_count)
+                    : gantry_op_call(scope, item->op, inputs, item->input_count, attrs,
+                                     item->attr_count, outputs, output_count);
     /* a successful call leaves no text of an earlier failure */
     CHECK(c,
           status != GANTRY_OK || !*gantry_last_message() ||

@@ -179,6 +179,12 @@ static inline const gantry_logical_device_t *given_logical(null_call_t *c) {
     return device;
 }
 
+static inline gantry_prepared_op_t *given_prepared(null_call_t *c) {
+    gantry_prepared_op_t *prepared;
+    if (gantry_op_prepare(given_runtime(c), "Neg", NULL, 0, &prepared) != GANTRY_OK) abort();
+    return prepared;
+}
+
 #define given_gantry_runtime_t_p(c, name) given_runtime(c)
 #define given_const_gantry_runtime_t_p(c, name) given_runtime(c)
 #define given_gantry_scope_t_p(c, name) given_scope(c)
@@ -195,6 +201,8 @@ static inline const gantry_logical_device_t *given_logical(null_call_t *c) {
 #define given_const_gantry_physical_device_t_p(c, name) given_physical(c)
 #define given_const_struct_gantry_physical_device_t_p(c, name) given_physical(c)
 #define given_const_gantry_logical_device_t_p(c, name) given_logical(c)
+#define given_gantry_prepared_op_t_p(c, name) given_prepared(c)
+#define given_const_gantry_prepared_op_t_p(c, name) given_prepared(c)
 #define given_const_gantry_tensor_t_p_const_p(c, name) (given_tensor(c), (c)->tensors)
 
 /* ---- lists and places to write to; no test reads them ---- */
@@ -263,6 +271,7 @@ static inline void *given_pointers(void) {
 #define given_gantry_runtime_t_p_p(c, name) ((gantry_runtime_t **)given_pointers())
 #define given_gantry_claim_t_p_p(c, name) ((gantry_claim_t **)given_pointers())
 #define given_gantry_generator_t_p_p(c, name) ((gantry_generator_t **)given_pointers())
+#define given_gantry_prepared_op_t_p_p(c, name) ((gantry_prepared_op_t **)given_pointers())
 #define given_gantry_function_t_p_p(c, name) ((gantry_function_t **)given_pointers())
 #define given_const_gantry_tensor_t_p_p(c, name) ((const gantry_tensor_t **)given_pointers())
 #define given_const_gantry_logical_device_t_p_p(c, name) \
