@@ -28,10 +28,15 @@ bool bridge_begin(bridge_call_t *call, TF_OpKernelContext *context) {
         return false;
     }
     call->device = stream_device(stream);
-    call->scope = gantry_scope_begin(device_runtime(), device_at(call->device)->name);
+    call->scope = device_is_forked()
+                      ? NULL
+                      : gantry_scope_begin(device_runtime(), device_at(call->device)->name);
     if (call->scope) return true;
-    status_set_last(call->status,
-                    device_is_forked() ? GANTRY_FAILED_PRECONDITION : GANTRY_RESOURCE_EXHAUSTED);
+    if (device_is_forked()) {
+        status_set(call->status, GANTRY_FAILED_PRECONDITION, device_fork_text());
+    } else {
+        status_set_last(call->status, GANTRY_RESOURCE_EXHAUSTED);
+    }
     fail_context(context, call->status);
     return false;
 }

@@ -70,7 +70,8 @@ static uint32_t class_of(uint64_t bytes) {
 static uint64_t slots_of(uint32_t class) {
     const uint64_t by_addresses = UINT64_C(1) << (CELLS_RANGE_BITS - CELLS_LEAST_BITS - class);
     const uint64_t by_cells = (uint64_t)CELLS_BLOCK * CELLS_BLOCKS;
-    return by_addresses < by_cells ? by_addresses : by_cells;
+    const uint64_t slots = by_addresses < by_cells ? by_addresses : by_cells;
+    return class == CELLS_CLASSES - 1 ? slots - 1 : slots; /* memory_nowhere has one */
 }
 
 static cell_t *cell_at(class_t *class, uint64_t slot) {
@@ -172,6 +173,12 @@ void cells_visit(memory_t *memory, void (*visit)(memory_t *memory, cell_t *cell)
 
 pthread_mutex_t *cells_lock(memory_t *memory, const cell_t *cell) {
     return &memory->locks[(uint64_t)(uintptr_t)cell / sizeof *cell % CELLS_LOCKS];
+}
+
+/* The last slot of the largest class: cells are taken from the first one on. */
+void *memory_nowhere(const memory_t *memory) {
+    const uint64_t end = (uint64_t)CELLS_CLASSES << CELLS_RANGE_BITS;
+    return memory->base + end - (UINT64_C(1) << (CELLS_LEAST_BITS + CELLS_CLASSES - 1));
 }
 
 void memory_figures(const memory_t *memory, uint32_t device, memory_figures_t *out) {

@@ -24,31 +24,45 @@ static void mark_child(void) {
     atomic_store_explicit(&devices.is_forked, true, memory_order_relaxed);
 }
 
-static gantry_status_t describe_device(device_t *device, const gantry_logical_device_t *logical) {
+static gantry_status_t describe_device(uint32_t number, const gantry_physical_device_t *physical) {
+    device_t *device = &devices.list[number];
     gantry_device_details_t details = {.struct_size = sizeof details};
-    gantry_status_t status = gantry_get_device_details(
-        devices.runtime, gantry_logical_device_physical(logical), &details);
+    const gantry_status_t status = gantry_get_device_details(devices.runtime, physical, &details);
     if (status) return status;
-    *device = (device_t){.logical = logical,
-                         .name = gantry_logical_device_name(logical),
-                         .vendor = details.vendor,
-                         .pci_address = details.pci_address[0] ? details.pci_address : "<none>"};
+    *device = (device_t){.vendor = details.vendor,
+                         .pci_address = details.pci_address[0] ? details.pci_address : "<none>",
+                         .total_bytes = details.total_bytes};
+    snprintf(device->name, sizeof device->name, "/device:GPU:%u", number);
     snprintf(device->hardware, sizeof device->hardware, "%s (%s)", details.hardware_name,
              details.alias);
     return GANTRY_OK;
 }
 
-static gantry_status_t list_devices(void) {
-    const gantry_logical_device_t *list[DEVICE_MOST];
-    size_t count = 0;
-    gantry_status_t status =
-        gantry_list_logical_devices(devices.runtime, "GPU", DEVICE_MOST, list, &count);
+/* The cards behind the logical devices. Only a split makes the two differ; without one, the cards
+ * need not be opened to be counted. */
+static gantry_status_t list_cards(const gantry_physical_device_t **out_list, size_t *out_count) {
+    gantry_setting_t split = {.struct_size = sizeof split};
+    gantry_status_t status = gantry_get_setting(devices.runtime, "logical_devices", NULL, &split);
     if (status) return status;
-    if (count > DEVICE_MOST) count = DEVICE_MOST;
-    for (size_t i = 0; i < count; ++i) {
-        status = describe_device(&devices.list[i], list[i]);
-        if (status) return status;
+    if (!split.value[0]) {
+        return gantry_get_visible_devices(devices.runtime, "GPU", DEVICE_MOST, out_list, out_count);
     }
+    const gantry_logical_device_t *list[DEVICE_MOST];
+    status = gantry_list_logical_devices(devices.runtime, "GPU", DEVICE_MOST, list, out_count);
+    if (status) return status;
+    for (size_t i = 0; i < *out_count && i < DEVICE_MOST; ++i) {
+        out_list[i] = gantry_logical_device_physical(list[i]);
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t list_devices(void) {
+    const gantry_physical_device_t *list[DEVICE_MOST];
+    size_t count = 0;
+    gantry_status_t status = list_cards(list, &count);
+    if (count > DEVICE_MOST) count = DEVICE_MOST;
+    for (uint32_t i = 0; !status && i < count; ++i) status = describe_device(i, list[i]);
+    if (status) return status;
     devices.count = (uint32_t)count;
     if (!count) {
         log_line(GANTRY_LEVEL_WARNING,
@@ -90,6 +104,11 @@ const device_t *device_at(uint32_t ordinal) { return &devices.list[ordinal]; }
 gantry_runtime_t *device_runtime(void) { return devices.runtime; }
 
 memory_t *device_memory(void) { return devices.memory; }
+
+const char *device_fork_text(void) {
+    return "the process that forked this one uses Gantry's devices, and a child of fork cannot. "
+           "Start children with multiprocessing's \"spawn\", or keep their work on /CPU:0";
+}
 
 bool device_is_forked(void) {
     return atomic_load_explicit(&devices.is_forked, memory_order_relaxed);

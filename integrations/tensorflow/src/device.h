@@ -2,9 +2,9 @@
 /* The devices that TensorFlow sees: Gantry's logical devices of type GPU, in their order.
  *
  * TensorFlow's C API hands no pointer of ours to the functions that make kernels. One plug-in
- * therefore has one state, which lives as long as the process. The runtime is created when
- * TensorFlow first asks for devices, not when it loads the plug-in: a process that forks before
- * that can use devices in its children. Thread-safe. */
+ * therefore has one state, which lives as long as the process. Importing TensorFlow creates the
+ * runtime, because it counts devices; contexts, and the memory that they take, come with the first
+ * op. Thread-safe. */
 #ifndef GANTRY_TENSORFLOW_DEVICE_H
 #define GANTRY_TENSORFLOW_DEVICE_H
 
@@ -17,11 +17,11 @@
 
 /* A device, as TensorFlow prints it. Constant once device_open succeeded. */
 typedef struct device_t {
-    const gantry_logical_device_t *logical;
-    const char *name;        /* "/device:GPU:0": the request of its scopes */
+    char name[24];           /* "/device:GPU:0": the request of its scopes */
     char hardware[160];      /* "NVIDIA H200 (cuda:0)" */
     const char *vendor;      /* as the driver names it */
     const char *pci_address; /* "0000:65:00.0"; "<none>" */
+    uint64_t total_bytes;    /* all memory of the card */
 } device_t;
 
 /* Creates the runtime and lists the devices, once. Later calls return the first one's status. */
@@ -34,7 +34,10 @@ const device_t *device_at(uint32_t ordinal);
 gantry_runtime_t *device_runtime(void);
 /* The memory of all devices; NULL as device_runtime. */
 memory_t *device_memory(void);
-/* Is this process a child that was forked after device_open? Nothing works in it. */
+/* Is this process a child that was forked after device_open? Drivers, threads and locks do not
+ * survive fork, so nothing of ours is called in it. */
 bool device_is_forked(void);
+/* What its user is told. */
+const char *device_fork_text(void);
 
 #endif

@@ -40,6 +40,8 @@ void memory_destroy(memory_t *memory);
 void *memory_allocate(memory_t *memory, uint32_t device, uint64_t bytes);
 /* Takes an allocation back; what lies there is released. NULL does no harm. */
 void memory_free(memory_t *memory, void *address);
+/* An aligned address at which nothing ever lies. It takes no lock. */
+void *memory_nowhere(const memory_t *memory);
 /* The device that an address was allocated for; false: it is none of ours. */
 bool memory_device(memory_t *memory, const void *address, uint32_t *out_device);
 /* Reads the figures of a device. */

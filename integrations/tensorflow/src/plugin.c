@@ -3,6 +3,7 @@
 #include <tensorflow/c/experimental/stream_executor/stream_executor.h>
 #include "tf_kernels.h"
 
+#include "admission.h"
 #include "device.h"
 #include "log.h"
 #include "register.h"
@@ -15,7 +16,7 @@
 /* A machine without a usable device has count 0; the log says why. TensorFlow then uses its CPU. */
 static void get_count(const SP_Platform *platform, int *out_count, TF_Status *status) {
     (void)platform;
-    (void)device_open();
+    if (!admission_refusal()[0]) (void)device_open();
     *out_count = (int)device_count();
     status_set(status, GANTRY_OK, NULL);
 }
@@ -96,6 +97,16 @@ static void fill_functions(SP_PlatformFns *functions) {
     functions->destroy_timer_fns = destroy_timer_functions;
 }
 
+/* A name and type that no other plug-in has: TensorFlow ends the process when two have one type. */
+static const char *unique_name(void) {
+    static char name[] = "GANTRY_OFF_AAAAAAAAAAAAAAAA";
+    const uintptr_t address = (uintptr_t)name;
+    for (size_t i = 0; i < 16; ++i) {
+        name[sizeof "GANTRY_OFF_" - 1 + i] = (char)('A' + (address >> 4 * i & 15));
+    }
+    return name;
+}
+
 PLUGIN_EXPORT void SE_InitPlugin(SE_PlatformRegistrationParams *params, TF_Status *status) {
     if (params->major_version != SE_MAJOR) {
         status_set(status, GANTRY_FAILED_PRECONDITION,
@@ -104,10 +115,11 @@ PLUGIN_EXPORT void SE_InitPlugin(SE_PlatformRegistrationParams *params, TF_Statu
                    "2.21, or a newer gantry-tensorflow.");
         return;
     }
+    const bool is_offered = !admission_refusal()[0];
     /* Gantry's own allocator serves every tensor, so TensorFlow's BFC is off. */
     params->platform->struct_size = SP_PLATFORM_STRUCT_SIZE;
-    params->platform->name = "GANTRY";
-    params->platform->type = REGISTER_DEVICE_TYPE;
+    params->platform->name = is_offered ? "GANTRY" : unique_name();
+    params->platform->type = is_offered ? REGISTER_DEVICE_TYPE : unique_name();
     params->platform->supports_unified_memory = 0;
     params->platform->use_bfc_allocator = 0;
     params->platform->force_memory_growth = 1;
@@ -120,4 +132,6 @@ PLUGIN_EXPORT void SE_InitPlugin(SE_PlatformRegistrationParams *params, TF_Statu
 /* TensorFlow's declaration is no prototype. */
 PLUGIN_EXPORT void TF_InitKernel(void);
 
-void TF_InitKernel(void) { register_all(); }
+void TF_InitKernel(void) {
+    if (!admission_refusal()[0]) register_all();
+}

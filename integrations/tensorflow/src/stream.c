@@ -32,7 +32,11 @@ static void allocate(const SP_Device *device, uint64_t bytes, int64_t space,
     out->struct_size = SP_DEVICE_MEMORY_BASE_STRUCT_SIZE;
     out->opaque = NULL;
     out->size = 0;
-    if (device_is_forked()) return;
+    if (device_is_forked()) { /* the copy or kernel that follows fails with the reason */
+        out->opaque = memory_nowhere(device_memory());
+        out->size = bytes;
+        return;
+    }
     out->opaque = memory_allocate(device_memory(), (uint32_t)device->ordinal, bytes);
     if (out->opaque) {
         out->size = bytes;
@@ -59,8 +63,11 @@ static void deallocate_host(const SP_Device *device, void *memory) {
     free(memory);
 }
 
+/* In a child of fork, whose TensorFlow has to start for its CPU, all memory of the card. */
 static bool read_info(const SP_Device *device, gantry_memory_info_t *info) {
     *info = (gantry_memory_info_t){.struct_size = sizeof *info};
+    info->limit_bytes = device_at((uint32_t)device->ordinal)->total_bytes;
+    if (device_is_forked()) return true;
     return !gantry_get_memory_info(device_runtime(), device_at((uint32_t)device->ordinal)->name,
                                    info);
 }
@@ -156,20 +163,29 @@ static void block_for_event(const SP_Device *device, SP_Event event, TF_Status *
     status_set(status, GANTRY_OK, NULL);
 }
 
+/* Sets an error in a child of fork. */
+static bool is_usable(TF_Status *status) {
+    if (!device_is_forked()) return true;
+    status_set(status, GANTRY_FAILED_PRECONDITION, device_fork_text());
+    return false;
+}
+
 /* TensorFlow synchronizes a device before it reads a tensor, and replaces any error by "SyncAll
  * failed". The copy that follows reports the error of its tensor with class and text, so the error
  * of a kernel is only logged here, for results that nobody reads. */
 static void synchronize(const SP_Device *device, TF_Status *status) {
     (void)device;
+    status_set(status, GANTRY_OK, NULL);
+    if (device_is_forked()) return;
     if (gantry_runtime_synchronize(device_runtime())) {
         log_line(GANTRY_LEVEL_WARNING, "a kernel failed on its device: %s", gantry_last_message());
     }
-    status_set(status, GANTRY_OK, NULL);
 }
 
 static void block_until_done(const SP_Device *device, SP_Stream stream, TF_Status *status) {
     (void)device;
     (void)stream;
+    if (!is_usable(status)) return;
     status_set_last(status, gantry_runtime_synchronize(device_runtime()));
 }
 
@@ -230,11 +246,13 @@ void stream_fill_timer(SP_TimerFns *functions) {
 static void copy_to_host(const SP_Device *device, void *to, const SP_DeviceMemoryBase *from,
                          uint64_t bytes, TF_Status *status) {
     (void)device;
+    if (!is_usable(status)) return;
     status_set_last(status, memory_read(device_memory(), to, from->opaque, bytes));
 }
 
 static void copy_from_host(const SP_Device *device, SP_DeviceMemoryBase *to, const void *from,
                            uint64_t bytes, TF_Status *status) {
+    if (!is_usable(status)) return;
     const char *name = device_at((uint32_t)device->ordinal)->name;
     status_set_last(status, memory_write(device_memory(), name, to->opaque, from, bytes));
 }
@@ -243,6 +261,7 @@ static void copy_from_host(const SP_Device *device, SP_DeviceMemoryBase *to, con
  * of the target says its device. */
 static void copy_on_devices(const SP_Device *device, SP_DeviceMemoryBase *to,
                             const SP_DeviceMemoryBase *from, uint64_t bytes, TF_Status *status) {
+    if (!is_usable(status)) return;
     uint32_t target = (uint32_t)device->ordinal;
     (void)memory_device(device_memory(), to->opaque, &target);
     gantry_scope_t *scope = gantry_scope_begin(device_runtime(), device_at(target)->name);
@@ -276,6 +295,7 @@ static void fill(const SP_Device *device, SP_Stream stream, SP_DeviceMemoryBase 
                  uint32_t pattern, uint64_t bytes, TF_Status *status) {
     (void)device;
     (void)stream;
+    if (!is_usable(status)) return;
     status_set_last(status, memory_fill(device_memory(), to->opaque, pattern, bytes));
 }
 

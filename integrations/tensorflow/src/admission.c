@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "admission.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tensorflow/c/tf_buffer.h>
+#include <tensorflow/c/tf_status.h>
+
+#include "log.h"
+#include "register.h"
+
+/* The versions of TensorFlow that the plug-in is tested with. */
+#define ADMISSION_MAJOR 2
+#define ADMISSION_FIRST_MINOR 18
+#define ADMISSION_LAST_MINOR 21
+
+/* A function of TensorFlow's C API that its library of kernels does not export. */
+static void *find_function(const char *name) {
+    void *library = dlopen("libtensorflow_cc.so.2", RTLD_NOW | RTLD_NOLOAD);
+    void *function = library ? dlsym(library, name) : NULL;
+    if (library) dlclose(library); /* TensorFlow keeps it loaded */
+    return function;
+}
+
+const char *admission_version(void) {
+    const char *(*version)(void) = NULL;
+    void *function = find_function("TF_Version");
+    memcpy(&version, &function, sizeof version);
+    return version ? version() : "";
+}
+
+static bool is_known_version(const char *version) {
+    int major = 0, minor = 0;
+    if (sscanf(version, "%d.%d", &major, &minor) != 2) return false;
+    return major == ADMISSION_MAJOR && minor >= ADMISSION_FIRST_MINOR &&
+           minor <= ADMISSION_LAST_MINOR;
+}
+
+/* Does a serialized list of kernels name the device type? The type is a field of its own: its
+ * length stands before it. */
+static bool names_type(const TF_Buffer *kernels) {
+    const char wanted[] = "\x12\x03" REGISTER_DEVICE_TYPE;
+    return memmem(kernels->data, kernels->length, wanted, sizeof wanted - 1);
+}
+
+/* Are there kernels of our device type already, from CUDA or from another plug-in? TensorFlow ends
+ * the process when a second one registers the type. */
+static bool is_type_taken(void) {
+    TF_Buffer *(*list)(const char *, TF_Status *) = NULL;
+    void *function = find_function("TF_GetRegisteredKernelsForOp");
+    memcpy(&list, &function, sizeof list);
+    if (!list) return false;
+    TF_Status *status = TF_NewStatus();
+    TF_Buffer *kernels = list("MatMul", status);
+    const bool is_taken = kernels && names_type(kernels);
+    if (kernels) TF_DeleteBuffer(kernels);
+    TF_DeleteStatus(status);
+    return is_taken;
+}
+
+static void decide(char *out, size_t out_bytes) {
+    const char *version = admission_version(), *any = getenv("GANTRY_TF_ANY_VERSION");
+    const bool takes_any = any && !strcmp(any, "1");
+    if (is_type_taken()) {
+        snprintf(out, out_bytes,
+                 "TensorFlow has kernels for " REGISTER_DEVICE_TYPE
+                 " already, from CUDA or from another plug-in, and it can have one set. Install "
+                 "tensorflow-cpu instead of tensorflow, or remove the other file from the folder "
+                 "tensorflow-plugins");
+    } else if (!is_known_version(version) && !takes_any) {
+        snprintf(out, out_bytes,
+                 "this TensorFlow is version \"%s\"; gantry-tensorflow is tested with %d.%d to "
+                 "%d.%d. Install one of them or a newer gantry-tensorflow, or set "
+                 "GANTRY_TF_ANY_VERSION=1 to try this one",
+                 version, ADMISSION_MAJOR, ADMISSION_FIRST_MINOR, ADMISSION_MAJOR,
+                 ADMISSION_LAST_MINOR);
+    }
+}
+
+const char *admission_refusal(void) {
+    static char text[400];
+    static bool is_decided;
+    if (is_decided) return text;
+    is_decided = true;
+    decide(text, sizeof text);
+    if (text[0]) log_line(GANTRY_LEVEL_WARNING, "Gantry's devices are not offered: %s.", text);
+    return text;
+}
