@@ -1,72 +1,339 @@
-# Makes table.h: for every TensorFlow op that Gantry knows by name, its attributes, host inputs and element types.
-import os, ctypes as C, re; os.environ['TF_CPP_MIN_LOG_LEVEL']='3'
-import tensorflow as tf
-from tensorflow.python.framework import kernels, op_def_registry
-C.CDLL('libpocl.so.2',mode=os.RTLD_LOCAL|os.RTLD_NOW|8)
-g=C.CDLL(os.environ.get('GANTRY_LIBRARY','build/release/lib/libgantry.so'))
-class Info(C.Structure):
-    _fields_=[('struct_size',C.c_uint32),('name',C.c_char_p),('summary',C.c_char_p),('ni',C.c_size_t),('no',C.c_size_t),('na',C.c_size_t),
-      ('inputs',C.POINTER(C.c_char_p)),('outputs',C.POINTER(C.c_char_p)),('attrs',C.POINTER(C.c_char_p)),('composed',C.c_bool),('np',C.c_size_t),('parts',C.POINTER(C.c_char_p))]
-rt=C.c_void_p(); assert g.gantry_runtime_create(None,C.byref(rt))==0
-dev=C.c_void_p(); assert g.gantry_find_logical_device(rt,b'GPU:0',C.byref(dev))==0
-ops={}
-g.gantry_op_count.restype=C.c_size_t
-for i in range(g.gantry_op_count()):
-    x=Info(struct_size=C.sizeof(Info)); assert g.gantry_op_info(C.c_size_t(i),C.byref(x))==0
-    ops[x.name.decode()]=([x.inputs[j].decode() for j in range(x.ni)],[x.attrs[j].decode() for j in range(x.na)],x.composed)
-def has(op,dt):
-    h=C.c_bool(); r=g.gantry_op_has_kernel(rt,op.encode(),dev,dt,C.byref(h),None); return None if r else h.value
-ks=kernels.get_all_registered_kernels().kernel
-tfops=sorted({k.op for k in ks if k.device_type in('CPU','DEFAULT','GPU')}|{'Conv2D','MatMul'})
-default={}
-for k in ks:
-    if k.device_type=='DEFAULT':
-        ts=[t for c in k.constraint if c.name in('T','dtype') for t in c.allowed_values.list.type] or ['*']
-        default.setdefault(k.op,set()).update(ts)
-def base(n):
-    if n in ops: return n
-    b=re.sub(r'V\d+$','',n)
-    al={'RealDiv':'Div','Neg':'Neg'}
-    return b if b in ops else al.get(n)
-DT=[1,19,14,2,9,10,4,6,5,17,22,23]
-HOST={'axis','dim','reduction_indices','perm','shape','dims','begin','end','strides','multiples','paddings','split_dim','concat_dim','dimension','k','num_segments','input_sizes','filter_sizes','alg','key','counter','seed','block_shape','crops','start','limit','delta','depth','num_rows','num_columns','num','size_splits','shift','s0','s1','output_shape','minval','maxval','diag_index','num_cols','padding_value','min','max'}
-skip={'Const','VarHandleOp','AssignVariableOp','AssignAddVariableOp','AssignSubVariableOp','Identity','Reshape','ExpandDims','Squeeze','Shape','Size','Rank','BroadcastArgs','ReadVariableOp','ShapeN'}
-out=[];cnt=0;unused=set(ops)
-NAMES={1:'GANTRY_ATTR_BOOL',2:'GANTRY_ATTR_INT',3:'GANTRY_ATTR_FLOAT',4:'GANTRY_ATTR_TYPE',5:'GANTRY_ATTR_SHAPE',6:'GANTRY_ATTR_INTS',7:'GANTRY_ATTR_STRING'}
-KIND={'bool':1,'int':2,'float':3,'type':4,'shape':5,'list(int)':6,'string':7}
-for n in tfops:
-    b=base(n)
-    if not b: continue
-    unused.discard(b)
-    if n in skip or b in skip: continue
-    od=op_def_registry.get(n)
-    if od is None: continue
-    gattr={a.split(':')[0] for a in ops[b][1]}
-    attrs=[(a.name,KIND[a.type]) for a in od.attr if a.name in gattr and a.type in KIND and not (a.type=='int' and a.name=='N')]
-    tattr=[a for a in od.attr if a.type=='type']
-    first=None
-    for a in tattr:
-        if a.name in('T','dtype','SrcT','Tparams','TI'): first=a.name;break
-    if first is None and tattr: first=tattr[0].name
-    if any(i.type==7 or i.type==20 for i in od.input_arg): continue
-    host=[i.name for i in od.input_arg if i.name in HOST and not (n in('Maximum','Minimum'))]
-    if n in('Range','LinSpace'): continue
-    hosto=[]
-    allowed=None
-    for a in tattr:
-        if a.name==first and a.HasField('allowed_values'): allowed=set(a.allowed_values.list.type)
-    types=[]
-    for t in DT:
-        if allowed is not None and t not in allowed: continue
-        if has(b,t) is False: continue
-        if t in default.get(n,()): continue
-        types.append(t)
-    if not types: continue
-    cnt+=1
-    mask=sum(1<<t for t in types)
-    typed='.types = {{"%s", %#x}}, '%(first,mask) if first else ''
-    attrs=', '.join('{"%s", %s}'%(a,NAMES[k]) for a,k in attrs)
-    hosts=', '.join('"%s"'%h for h in host)
-    out.append('{.op = "%s", .gantry = "%s", %s%s%s},'%(n,b,typed,'.attrs = {%s}, '%attrs if attrs else '','.host_args = {%s}'%hosts if hosts else ''))
-open('op_table.def','w').write('/* SPDX-License-Identifier: Apache-2.0 */\n/* Written by generate_op_table.py. */\n'+'\n'.join(out).replace(', }','}')+'\n')
-print(len(ops),'gantry ops;',cnt,'TF ops bridged; gantry names that TF does not know:',len(unused)); print(' '.join(sorted(unused)))
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes src/op_table.def and not_bridged.txt from two registries: TensorFlow's ops and kernels, and Gantry's ops.
+
+    PYTHON generate_op_table.py --library build/release/lib/libgantry.so [--check]
+
+PYTHON has TensorFlow. --check writes nothing: it prints the differences and exits with 1 for any.
+
+A row stands for an op that both have by name, or that op_rules.py maps onto an op of Gantry. Each input, attribute
+and output must have its counterpart. Otherwise the generator stops with the difference, and op_rules.py needs a
+line. TensorFlow's own kernels for every device (DEFAULT) are left alone: a kernel of ours would replace them."""
+import argparse
+import copy
+import ctypes
+import difflib
+import os
+import re
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import op_classes  # noqa: E402
+import op_rules  # noqa: E402
+
+TYPES = {"float16": 19, "bfloat16": 14, "float32": 1, "float64": 2, "int8": 6, "int16": 5, "int32": 3, "int64": 9,
+         "uint8": 4, "uint16": 17, "uint32": 22, "uint64": 23, "bool": 10, "complex64": 8}
+LONG = {number: name.upper() for name, number in TYPES.items()}
+SETS = {"the floating types": ["float16", "bfloat16", "float32", "float64"],
+        "integers": ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"],
+        "signed integers": ["int8", "int16", "int32", "int64"]}
+SHORT = {19: "F16", 14: "BF16", 1: "F32", 2: "F64", 6: "I8", 5: "I16", 3: "I32", 9: "I64", 4: "U8", 17: "U16",
+         22: "U32", 23: "U64", 10: "B8", 8: "C64"}
+ORDER = list(SHORT)
+C_SETS = {"FLOATING": {19, 14, 1, 2}, "INTEGERS": {6, 5, 3, 9, 4, 17, 22, 23}}
+C_SETS["NUMERIC"] = C_SETS["FLOATING"] | C_SETS["INTEGERS"]
+C_SETS["NUMERIC_BOOL"] = C_SETS["NUMERIC"] | {10}
+C_SETS["ANY"] = C_SETS["NUMERIC_BOOL"] | {8}
+INT32, RESOURCE = 3, 20
+KINDS = {"bool": "BOOL", "int": "INT", "float": "FLOAT", "type": "TYPE", "shape": "SHAPE", "list(int)": "INTS",
+         "string": "STRING"}
+
+
+# ---- Gantry's registry ----
+
+class Info(ctypes.Structure):
+    """gantry_op_info_t of gantry/op.h."""
+    _fields_ = [("struct_size", ctypes.c_uint32), ("name", ctypes.c_char_p), ("summary", ctypes.c_char_p),
+                ("input_count", ctypes.c_size_t), ("output_count", ctypes.c_size_t), ("attr_count", ctypes.c_size_t),
+                ("inputs", ctypes.POINTER(ctypes.c_char_p)), ("outputs", ctypes.POINTER(ctypes.c_char_p)),
+                ("attrs", ctypes.POINTER(ctypes.c_char_p)), ("is_composed", ctypes.c_bool),
+                ("part_count", ctypes.c_size_t), ("parts", ctypes.POINTER(ctypes.c_char_p))]
+
+
+class GantryOp:
+    def __init__(self, info):
+        self.name = info.name.decode()
+        self.inputs = [info.inputs[i].decode() for i in range(info.input_count)]
+        self.outputs = [info.outputs[i].decode() for i in range(info.output_count)]
+        self.attrs = dict(info.attrs[i].decode().split(": ", 1) for i in range(info.attr_count))
+        self.host = {name for name in (i.rstrip("?") for i in self.inputs) if op_rules.is_host(self.name, name)}
+
+    def types(self, attr):
+        """The numbers of the types that a type attribute takes; None for an attribute of another kind."""
+        text = self.attrs[attr]
+        if not re.match(r"type\b", text):
+            return None
+        text = re.sub(r" = .*| \(required\)", "", text)
+        if text == "type":
+            return set(TYPES.values())
+        names = []
+        for part in re.split(r", | and ", text.removeprefix("type of ")):
+            names += SETS.get(part, [part])
+        return {TYPES[name] for name in names}
+
+
+def gantry_ops(path):
+    library = ctypes.CDLL(path)
+    library.gantry_op_count.restype = ctypes.c_size_t
+    library.gantry_op_info.argtypes = [ctypes.c_size_t, ctypes.POINTER(Info)]
+    ops = {}
+    for index in range(library.gantry_op_count()):
+        info = Info(struct_size=ctypes.sizeof(Info))
+        if library.gantry_op_info(index, ctypes.byref(info)) != 0:
+            sys.exit(f"gantry_op_info({index}) failed")
+        op = GantryOp(info)
+        ops[op.name] = op
+    return ops
+
+
+# ---- TensorFlow's registry ----
+
+class TensorFlowOp:
+    def __init__(self, definition, kernels):
+        self.name = definition.name
+        self.definition = definition
+        self.inputs = [a.name + ("..." if a.number_attr or a.type_list_attr else "") for a in definition.input_arg]
+        self.outputs = [a.name for a in definition.output_arg]
+        self.attrs = {a.name: a for a in definition.attr}
+        self.lengths = {a.number_attr for a in definition.input_arg}
+        self.kernels = kernels
+
+    def allowed(self, attr):
+        """The numbers of the types that the op takes, of those that Gantry has."""
+        allowed = self.attrs[attr].allowed_values.list.type
+        return set(allowed) & set(SHORT) if allowed else set(SHORT)
+
+    def served(self, attr, devices):
+        """The types for which TensorFlow has a kernel for one of the devices: all types, if a kernel is not bound
+        to a type of this attribute."""
+        served = set()
+        for kernel in self.kernels:
+            if kernel.device_type not in devices:
+                continue
+            bound = [set(c.allowed_values.list.type) for c in kernel.constraint if c.name == attr]
+            served |= bound[0] if bound else set(SHORT)
+        return served
+
+    def arguments(self):
+        return [a.name for a in list(self.definition.input_arg) + list(self.definition.output_arg)]
+
+    def uses_types(self, types):
+        """Has an input or output one of these types, whatever the attributes?"""
+        return any(a.type in types for a in list(self.definition.input_arg) + list(self.definition.output_arg))
+
+    def has_cpu_kernel(self):
+        return any(k.device_type in ("CPU", "DEFAULT") for k in self.kernels)
+
+
+def tensorflow_ops():
+    import tensorflow  # noqa: F401: registers the kernels
+    from tensorflow.python.framework import kernels, op_def_registry
+    by_op = {}
+    for kernel in kernels.get_all_registered_kernels().kernel:
+        by_op.setdefault(kernel.op, []).append(kernel)
+    ops = {}
+    for name in sorted(by_op):
+        definition = op_def_registry.get(name)
+        if definition is not None:
+            ops[name] = TensorFlowOp(definition, by_op[name])
+    return ops
+
+
+# ---- rows ----
+
+class Row:
+    def __init__(self, tf, gantry, adapter):
+        self.tf, self.gantry, self.adapter, self.arguments = tf.name, gantry, adapter, tf.arguments()
+        self.types, self.attrs, self.host = [], [], []
+
+    def copy(self, types):
+        row = copy.copy(self)
+        row.types = types
+        return row
+
+    def text(self):
+        def fields():
+            yield f'.op = "{self.tf}"'
+            yield f'.gantry = "{self.gantry}"'
+            if self.adapter:
+                yield f".adapt = {self.adapter}"
+            types = [f'{{"{attr}", {set_text(numbers)}}}'
+                     for attr, numbers in self.types]
+            attrs = [f'{{"{attr[0]}", GANTRY_ATTR_{attr[1]}' + (f', "{attr[2]}"}}' if len(attr) > 2 else "}")
+                     for attr in self.attrs]
+            host = [f'"{name}"' for name in self.host]
+            for name, values in (("types", types), ("attrs", attrs), ("host_args", host)):
+                if values:
+                    yield f".{name} = {{{', '.join(values)}}}"
+        lines = ["{"]
+        for field in fields():
+            if len(lines[-1]) + len(field) > 116:
+                lines.append(" ")
+            lines[-1] += field + ", "
+        return "\n".join(line.rstrip() for line in lines).rstrip(",") + "},"
+
+
+def set_text(numbers):
+    """A set of types as an expression of C: F32 | F64, NUMERIC & ~I32."""
+    for name, members in C_SETS.items():
+        missing = members - numbers
+        if numbers <= members and len(missing) < 2:
+            return name + "".join(f" & ~{SHORT[t]}" for t in missing)
+    return " | ".join(SHORT[t] for t in ORDER if t in numbers)
+
+
+def gantry_name(name, gantry):
+    """Gantry's op of the same meaning, or None."""
+    if name in op_rules.ALIASES:
+        return op_rules.ALIASES[name]
+    if name in gantry:
+        return name
+    base = re.sub(r"V\d$", "", name)
+    return base if base in gantry else None
+
+
+def match_inputs(tf, op, row):
+    """Stops unless TensorFlow's inputs are Gantry's, in order; the last may be left out where Gantry says so."""
+    rule = op_rules.RENAMED_INPUTS.get(tf.name, {})
+    theirs = [rule.get(name, name) for name in tf.inputs]
+    ours = [name.rstrip("?") for name in op.inputs]
+    if theirs != ours[:len(theirs)] or any(not name.endswith("?") for name in op.inputs[len(theirs):]):
+        sys.exit(f"{tf.name}: inputs {tf.inputs} of TensorFlow, {op.inputs} of Gantry; op_rules.py has no rule")
+    row.host = [name.removesuffix("...") for name, our in zip(tf.inputs, theirs) if our in op.host]
+
+
+def match_attrs(tf, op, row):
+    fixed = op_rules.FIXED_ATTRS.get(tf.name, {})
+    for name, attr in tf.attrs.items():
+        if name in op.attrs:
+            kind = KINDS[attr.type]
+            follows = name in tf.lengths or (kind == "TYPE" and any(a.type_attr == name
+                                                                    for a in tf.definition.input_arg))
+            if not follows:
+                row.attrs.append((name, kind))
+        elif row.adapter and name not in tf.lengths and attr.type != "type":
+            row.attrs.append((name, KINDS[attr.type]))
+        elif name not in op_rules.IGNORED_ATTRS.get(tf.name, {}) and name not in tf.lengths and attr.type != "type":
+            sys.exit(f"{tf.name}: Gantry's {op.name} has no attribute {name}; op_rules.py has no rule")
+    for name, value in fixed.items():
+        if name not in op.attrs or name in tf.attrs:
+            sys.exit(f"{tf.name}: op_rules.py fixes {name}, which is no attribute of Gantry's {op.name} alone")
+        row.attrs.append((name, "STRING", value))
+
+
+def type_sets(tf, op):
+    """For each type attribute, the types that both have, but for those of TensorFlow's own kernels for all devices.
+    None: no type is left.
+    Left out: attributes whose types are all of TensorFlow's, unless the attribute decides about the kernel."""
+    attrs = [name for name, attr in tf.attrs.items() if attr.type == "type"]
+    main = next((name for name in op_rules.MAIN_TYPES if name in attrs), attrs[0] if attrs else None)
+    if main is None:
+        return [] if not tf.served(None, ("DEFAULT", "GPU")) else None
+    sets = []
+    for name in attrs:
+        ours = op.types(op_rules.type_attr(tf.name, name))
+        both = tf.allowed(name) & ours & tf.served(name, ("CPU",)) - set(op_rules.WITHOUT_TYPES.get(tf.name, ()))
+        if name == main:
+            both -= tf.served(name, ("DEFAULT", "GPU"))
+        if not both:
+            return None
+        if both != set(tf.attrs[name].allowed_values.list.type) or tf.name in op_rules.SAME_TYPES:
+            sets.append((name, both))
+    return sets
+
+
+def split_row(row, sets):
+    """Rows for the sets of types: one for all, but one for each type where several attributes must agree, and one
+    in host memory where TensorFlow keeps int32 there."""
+    names = [name for name, _ in sets]
+    if row.tf in op_rules.SAME_TYPES:
+        both = set.intersection(*(types for _, types in sets))
+        return [row.copy([(name, {t}) for name in names]) for t in ORDER if t in both]
+    if row.tf not in op_rules.INT32_ON_HOST:
+        return [row.copy(sets)]
+    main = next(name for name in op_rules.MAIN_TYPES if name in names)
+    on_host = row.copy([(name, {INT32} if name == main else types) for name, types in sets])
+    on_host.host = row.arguments
+    return [row.copy([(name, types - {INT32} if name == main else types) for name, types in sets]), on_host]
+
+
+def make_rows(gantry, tensorflow):
+    rows = []
+    for tf in tensorflow.values():
+        name = gantry_name(tf.name, gantry)
+        if not name or tf.name in op_rules.SKIPPED or not tf.has_cpu_kernel():
+            continue
+        if tf.uses_types({RESOURCE}):
+            continue
+        adapter, host = op_rules.ADAPTERS.get(tf.name, (None, []))
+        op, row = gantry[name], Row(tf, name, adapter)
+        if not adapter:
+            match_inputs(tf, op, row)
+        else:
+            row.host = host
+        match_attrs(tf, op, row)
+        if tf.name in op_rules.ON_HOST:
+            row.host = tf.arguments()
+        sets = type_sets(tf, op)
+        if sets is not None:
+            rows += split_row(row, sets)
+    return rows
+
+
+# ---- texts ----
+
+def table_text(rows, version):
+    define = "".join(f"#define {name} GANTRY_DTYPE_BIT(GANTRY_{LONG[number]})\n" for number, name in SHORT.items())
+    for name, members in C_SETS.items():
+        define += f"#define {name} ({' | '.join(SHORT[t] for t in ORDER if t in members)})\n"
+    undefine = "".join(f"#undef {name}\n" for name in [*SHORT.values(), *C_SETS])
+    head = f"""/* SPDX-License-Identifier: Apache-2.0 */
+/* Made by generate_op_table.py from TensorFlow {version} and Gantry: {len(rows)} kernels of {len({r.tf for r in rows})} ops. Do not edit;
+ * op_rules.py has the rules. op_table.h explains the fields.
+ *
+ * If all arguments of a row are host_args, Gantry's CPU computes. TensorFlow's kernels for all devices have no row:
+ * a kernel of ours would replace them.
+ *
+ * No include guard: included once by the table. */
+"""
+    return head + define + "\n".join(row.text() for row in rows) + "\n" + undefine
+
+
+def compare(path, text):
+    """Prints the difference between a file and its new text. Is there none?"""
+    with open(path, encoding="utf-8") as file:
+        old = file.read()
+    for line in difflib.unified_diff(old.splitlines(), text.splitlines(), path, "made now", lineterm="", n=0):
+        print(line)
+    return old == text
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--library", required=True)
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    gantry, tensorflow = gantry_ops(arguments.library), tensorflow_ops()
+    import tensorflow as tf
+    rows = make_rows(gantry, tensorflow)
+    files = {"src/op_table.def": table_text(rows, tf.__version__),
+             "not_bridged.txt": op_classes.text(rows, gantry, tensorflow, tf.__version__)}
+    same = True
+    for name, text in files.items():
+        path = os.path.join(HERE, name)
+        if arguments.check:
+            same = compare(path, text) and same
+        else:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+    print(f"{len(rows)} ops of TensorFlow {tf.__version__}, by {len({r.gantry for r in rows})} of Gantry's "
+          f"{len(gantry)}: {'the files differ' if not same else 'as in the files' if arguments.check else 'written'}")
+    return 0 if same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What generate_op_table.py cannot read from the registries: names, attributes and types that differ."""
+
+# TensorFlow's op, and Gantry's op of the same meaning under another name.
+ALIASES = {
+    "RealDiv": "Div",
+    "AddV2": "Add",
+    "Inv": "Reciprocal",
+    "InvGrad": "ReciprocalGrad",
+    "Mod": "TruncateMod",
+    "Snapshot": "Identity",
+    "GuaranteeConst": "Identity",
+    "ScatterNdNonAliasingAdd": "TensorScatterAdd",
+    "ConjugateTranspose": "Transpose",
+    "SparseMatMul": "MatMul",
+}
+
+# Ops of both that have no row, and the reason.
+SKIPPED = {
+    "Const": "TensorFlow's kernel serves every device",
+    "Reverse": "the first version takes booleans in place of axes",
+    "UniqueV2": "takes an axis",
+    "UniqueWithCountsV2": "takes an axis",
+    "SegmentSumV2": "takes the number of segments",
+    "SegmentProdV2": "takes the number of segments",
+    "SegmentMaxV2": "takes the number of segments",
+    "SegmentMinV2": "takes the number of segments",
+}
+
+# TensorFlow's name of an input, and Gantry's.
+RENAMED_INPUTS = {
+    "Where": {"input": "condition"},
+    "ScatterNdNonAliasingAdd": {"input": "tensor"},
+}
+
+# Attributes of TensorFlow that change no result, and the reason.
+IGNORED_ATTRS = {
+    "SparseMatMul": {"a_is_sparse": "a hint", "b_is_sparse": "a hint"},
+}
+
+# Texts of attributes that Gantry has and TensorFlow's version of the op has not.
+FIXED_ATTRS = {
+    "MatrixDiagV2": {"align": "LEFT_LEFT"},
+    "MatrixDiagPartV2": {"align": "LEFT_LEFT"},
+    "MatrixSetDiagV2": {"align": "LEFT_LEFT"},
+}
+
+# Type attributes that Gantry has under another name.
+RENAMED_TYPES = {
+    ("BatchMatMulV3", "Ta"): "T",
+    ("BatchMatMulV3", "Tb"): "T",
+    ("BatchMatMulV3", "Tout"): "T",
+    ("SparseMatMul", "Ta"): "T",
+    ("SparseMatMul", "Tb"): "T",
+}
+
+# The type attribute that decides about a kernel: the first of these that an op has, or its first.
+MAIN_TYPES = ("dtype", "Tout", "T", "Tparams", "SrcT", "Ta")
+
+# Ops whose type attributes must all be the same type in Gantry.
+SAME_TYPES = {"BatchMatMulV3", "SparseMatMul"}
+
+# Types that Gantry has under the name, with another meaning, and the reason.
+WITHOUT_TYPES = {
+    "ConjugateTranspose": {8: "Gantry's Transpose does not conjugate"},
+    "SparseMatMul": {14: "the result is float32"},
+}
+
+# As in TensorFlow's builds for CUDA, int32 is the type of shapes, and stays in host memory.
+INT32_ON_HOST = {"BroadcastTo", "Pack", "Pad", "PadV2", "Prod", "ReverseV2", "ScatterNd", "Split", "SplitV",
+                 "StridedSlice", "StridedSliceGrad", "Sum"}
+
+# Ops whose inputs and outputs all stay in host memory, where Gantry's CPU computes them.
+ON_HOST = {"StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg", "StatelessRandomGetAlg"}
+
+# Ops that a function of src/op_adapters.c prepares, and their inputs in host memory.
+ADAPTERS = {
+    "Concat": ("adapt_concat", ["concat_dim"]),
+    "FusedBatchNormGrad": ("adapt_batch_norm_grad", []),
+    "FusedBatchNormGradV2": ("adapt_batch_norm_grad", []),
+    "Gather": ("adapt_gather", []),
+    "InTopK": ("adapt_k", []),
+    "MaxPoolGradGradV2": ("adapt_window", ["ksize", "strides"]),
+    "MaxPoolGradV2": ("adapt_window", ["ksize", "strides"]),
+    "MaxPoolV2": ("adapt_window", ["ksize", "strides"]),
+    "Select": ("adapt_select", []),
+    "TopK": ("adapt_k", []),
+}
+
+_HOST = {"axis", "dim", "reduction_indices", "perm", "shape", "dims", "begin", "end", "strides", "multiples",
+         "paddings", "split_dim", "dimension", "k", "num_segments", "input_sizes", "filter_sizes", "alg", "key",
+         "counter", "seed", "block_shape", "crops", "limit", "delta", "depth", "num_rows", "num_columns", "num",
+         "size_splits", "shift", "s0", "s1", "minval", "maxval", "num_cols", "padding_value", "num_lower",
+         "num_upper", "num_samples", "constant_values", "orig_input_shape"}
+
+
+def is_host(op, name):
+    """Does Gantry's op read this input on the host? Until gantry_op_info says so."""
+    if name == "size":
+        return True
+    if name == "start":
+        return op == "Range"
+    return name in _HOST
+
+
+def type_attr(op, name):
+    return RENAMED_TYPES.get((op, name), name)

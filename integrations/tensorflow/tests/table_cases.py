@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What table_check.py knows about single ops."""
+import numpy as np
+
+# A result is close within so many units of the type's precision, relative to the larger of the element and 1/64 of
+# the largest element.
+UNITS = 16
+
+# Ops that draw numbers from a state: only shapes and types are compared.
+DRAWN = {"RandomUniform", "RandomStandardNormal", "TruncatedNormal", "RandomUniformInt", "Multinomial",
+         "RandomShuffle"}
+
+# Type attributes that must be the same.
+SAME_TYPES = {"BatchMatMulV3": ["Ta", "Tb", "Tout"], "SparseMatMul": ["Ta", "Tb"]}
+
+# Attributes of Gantry that TensorFlow's op lacks, and their only value there.
+LACKING = {"explicit_paddings": [], "align": "LEFT_LEFT", "batch_dims": 0, "data_format": "NHWC"}
+
+# (op, word, part of the note, reason): differences that stay.
+KNOWN = [
+    ("BatchMatMul", "only_there", "different ndims", "the first version refuses to broadcast"),
+    ("FusedBatchNormV3", "different", "float32[0], not float32[]",
+     "the sixth output is empty: TensorFlow's CPU has a scalar there, and its GPU a vector"),
+    ("Tile", "only_there", "data type is not supported", "TensorFlow's CPU has no kernel"),
+]
+
+
+def may_leave_out(op, name, value):
+    """May a case with this attribute of Gantry's run, though TensorFlow's op has no such attribute?"""
+    if op in ("MatrixDiag", "MatrixDiagPart", "MatrixSetDiag"):
+        return name == "align"
+    return name in LACKING and value == LACKING[name]
+
+
+def fit(definition, case):
+    """A case of Gantry's op as one of TensorFlow's version of it: both devices get the same, so the result may be
+    another."""
+    name, inputs, attrs = case
+    op, attrs = definition.name, dict(attrs)
+    args = definition.input_arg
+    if op in ("InTopK", "TopK"):
+        attrs["k"] = int(inputs[-1])
+        for other in ("Tk", "index_type"):
+            attrs.pop(other, None)
+    if op.startswith("MaxPool") and op.endswith("V2"):
+        inputs = [*inputs, np.array(attrs.pop("ksize"), np.int32), np.array(attrs.pop("strides"), np.int32)]
+    if op == "Concat":
+        inputs = [inputs[-1].astype(np.int32), *inputs[:-1]]
+    if op.startswith("FusedBatchNorm") and not any(a.name == "U" for a in definition.attr):
+        attrs.pop("U", None)
+    if op == "BatchMatMulV3":
+        attrs["Tout"] = inputs[0].dtype.name
+    if not any(a.number_attr for a in args) and len(inputs) > len(args):
+        inputs = inputs[:len(args)]
+    return name, inputs, attrs
+
+
+def cannot_run(op, dtype):
+    return None
+
+
+def known(op, dtype, word, note):
+    """The reason for which a difference stays, or None."""
+    for name, word_, part, reason in KNOWN:
+        if op == name and word == word_ and part in note:
+            return reason
+    return None
