@@ -59,6 +59,23 @@ GANTRY_API gantry_status_t gantry_op_call_prepared(gantry_scope_t *scope,
 /** Releases a prepared op, which no call may use any more; NULL does no harm. */
 GANTRY_API void gantry_prepared_op_release(gantry_prepared_op_t *prepared);
 
+/** Runs the op with this name and puts its first outputs in the places of its first inputs: for
+ * programs that keep values which change outside of a gantry_variable_t.
+ *
+ *     gantry_op_update(scope, "Sub", &weights, 1, &step, 1, NULL, 0);
+ *
+ * values are the op's first inputs, 1 to 4 tensors of one device, to which the caller holds
+ * references of its own; inputs are the others. The op runs where the first value lies. On success
+ * each value is a new tensor of the former one's type and shape, and the reference to the former
+ * one is gone. A value that nobody else holds is overwritten, as by gantry_variable_update; a
+ * tensor that shares its memory keeps its elements. After a failure the values are the former
+ * tensors. Not in a trace. Observers of the scope are not told. Returns the scope's status. */
+GANTRY_API gantry_status_t gantry_op_update(gantry_scope_t *scope, const char *name,
+                                            gantry_tensor_t **values, size_t value_count,
+                                            const gantry_tensor_t *const *inputs,
+                                            size_t input_count, const gantry_attr_value_t *attrs,
+                                            size_t attr_count);
+
 /* ---- listing ---- */
 
 /** An op, described. The texts are constant. */

@@ -295,6 +295,15 @@ gantry_tensor_t *memory_tensor(memory_t *memory, gantry_scope_t *scope, const vo
     return tensor;
 }
 
+gantry_tensor_t *memory_take(memory_t *memory, gantry_scope_t *scope, void *from,
+                             gantry_dtype_t dtype, const gantry_shape_t *shape) {
+    gantry_tensor_t *tensor = memory_tensor(memory, scope, from, dtype, shape);
+    uint64_t offset = 0;
+    cell_t *cell = tensor ? cells_find(memory, from, &offset) : NULL;
+    if (cell && !offset) empty_cell(memory, cell);
+    return tensor;
+}
+
 /* ---- copies ---- */
 
 /* The part's bytes on the scope's device; blocks of the host lie nowhere. */

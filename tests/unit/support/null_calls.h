@@ -44,6 +44,7 @@ struct null_call_t {
     uint32_t nulls; /* bit i: place i is NULL */
     gantry_runtime_t *runtime;
     gantry_scope_t *scope;
+    gantry_tensor_t *values[2]; /* to update */
     gantry_variable_t *variable, *variables[2];
     gantry_generator_t *generator;
     gantry_function_t *traced;
@@ -111,6 +112,12 @@ static inline const gantry_tensor_t *given_tensor(null_call_t *c) {
             gantry_constant(home, GANTRY_FLOAT32, shape, values, sizeof values);
     }
     return c->tensors[0];
+}
+
+/* gantry_op_update refuses two values of AddN, which has one output, and leaves them. */
+static inline gantry_tensor_t **given_values(null_call_t *c) {
+    for (size_t i = 0; i < 2; ++i) c->values[i] = gantry_tensor_retain(given_tensor(c));
+    return c->values;
 }
 
 static inline gantry_variable_t *given_variable(null_call_t *c) {
@@ -191,6 +198,7 @@ static inline gantry_prepared_op_t *given_prepared(null_call_t *c) {
 #define given_const_gantry_scope_t_p(c, name) given_scope(c)
 #define given_const_gantry_tensor_t_p(c, name) given_tensor(c)
 #define given_gantry_tensor_t_p(c, name) gantry_tensor_retain(given_tensor(c))
+#define given_gantry_tensor_t_p_p(c, name) given_values(c)
 #define given_gantry_variable_t_p(c, name) given_variable(c)
 #define given_const_gantry_variable_t_p(c, name) given_variable(c)
 #define given_gantry_variable_t_p_const_p(c, name) given_variables(c)

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "variable_open.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+
+typedef struct TF_VariableInputLockHolder TF_VariableInputLockHolder;
+
+/* ---- TensorFlow's own ---- */
+
+static void (*lock_in_order)(TF_OpKernelContext *context, bool do_lock, bool sparse,
+                             const int *inputs, size_t count, variable_copy_t copy,
+                             TF_VariableInputLockHolder **out_holder, TF_Status *status);
+static void (*get_tensor)(TF_OpKernelContext *context, int input, bool lock_held, bool is_variant,
+                          bool sparse, variable_copy_t copy, TF_Tensor **out, TF_Status *status);
+static void (*release_holder)(TF_VariableInputLockHolder *holder);
+
+/* These functions read a variable only as if to update it, so a reader locks exclusively, too. */
+static void *own_lock(TF_OpKernelContext *context, int count, bool is_update, TF_Status *status) {
+    static const int inputs[] = {0, 1, 2, 3};
+    TF_VariableInputLockHolder *holder = NULL;
+    (void)is_update;
+    lock_in_order(context, true, false, inputs, (size_t)count, NULL, &holder, status);
+    return holder;
+}
+
+static TF_Tensor *own_tensor(void *lock, TF_OpKernelContext *context, int index,
+                             variable_copy_t copy, TF_Status *status) {
+    TF_Tensor *tensor = NULL;
+    (void)lock;
+    get_tensor(context, index, true, false, false, copy, &tensor, status);
+    return tensor;
+}
+
+static void own_unlock(void *lock) { release_holder(lock); }
+
+static const variable_functions_t own_functions = {
+    .lock = own_lock, .tensor = own_tensor, .unlock = own_unlock};
+
+/* A pointer to data does not become one to a function by a cast. */
+static bool find_function(void *library, const char *name, void *out_function) {
+    void *found = dlsym(library, name);
+    memcpy(out_function, &found, sizeof found);
+    return found;
+}
+
+static bool find_own(void) {
+    return find_function(RTLD_DEFAULT, "TF_MaybeLockVariableInputMutexesInOrder", &lock_in_order) &&
+           find_function(RTLD_DEFAULT, "TF_GetInputTensorFromVariable", &get_tensor) &&
+           find_function(RTLD_DEFAULT, "TF_ReleaseVariableInputLockHolder", &release_holder);
+}
+
+/* ---- the variables file ---- */
+
+static variable_functions_t file_functions;
+
+typedef struct opening_t {
+    pthread_once_t once;
+    const variable_functions_t *functions;
+    char version[64]; /* of TensorFlow */
+    char text[1024];  /* why there are none */
+} opening_t;
+
+static opening_t opening = {.once = PTHREAD_ONCE_INIT};
+
+static bool read_file(const char *path) {
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const char *(*version)(void) = NULL;
+    if (!library) {
+        log_line(GANTRY_LEVEL_WARNING, "the variables file %s does not open: %s", path, dlerror());
+        return false;
+    }
+    if (find_function(library, "gantry_tf_variables_version", &version) &&
+        strcmp(version(), opening.version) == 0 &&
+        find_function(library, "gantry_tf_variables_lock", &file_functions.lock) &&
+        find_function(library, "gantry_tf_variables_tensor", &file_functions.tensor) &&
+        find_function(library, "gantry_tf_variables_unlock", &file_functions.unlock))
+        return true;
+    log_line(GANTRY_LEVEL_WARNING,
+             "the variables file %s was made for TensorFlow %s, and this is %s; it is not used",
+             path, version ? version() : "of an unknown version", opening.version);
+    dlclose(library);
+    return false;
+}
+
+static bool try_folder(const char *folder, const char *below) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s%s/libgantry_tensorflow_variables-%s.so", folder, below,
+             opening.version);
+    FILE *file = fopen(path, "rb");
+    if (!file) return false;
+    fclose(file);
+    return read_file(path);
+}
+
+/* Beside the plug-in, and where the wheel has Gantry's libraries. TensorFlow opens every file in
+ * the folder of plug-ins, so the variables file does not lie there. */
+static bool find_file(void) {
+    Dl_info self;
+    char folder[PATH_MAX];
+    const char *named = getenv("GANTRY_TF_VARIABLES");
+    if (named && *named) return strcmp(named, "none") != 0 && read_file(named);
+    if (!dladdr(&opening, &self) || !realpath(self.dli_fname, folder)) return false;
+    *strrchr(folder, '/') = '\0';
+    return try_folder(folder, "/../gantry_tensorflow/lib") || try_folder(folder, "/variables");
+}
+
+/* Another library of TensorFlow has it, which need not be one that we link. */
+static void find_version(void) {
+    const char *(*version)(void) = NULL;
+    void *library = dlopen("libtensorflow_cc.so.2", RTLD_LAZY | RTLD_NOLOAD);
+    (void)find_function(library ? library : RTLD_DEFAULT, "TF_Version", &version);
+    snprintf(opening.version, sizeof opening.version, "%s", version ? version() : "unknown");
+}
+
+static void open_once(void) {
+    find_version();
+    if (find_file()) {
+        opening.functions = &file_functions;
+    } else if (find_own()) {
+        opening.functions = &own_functions;
+    }
+    snprintf(
+        opening.text, sizeof opening.text,
+        "TensorFlow %s does not export the functions with which a plug-in updates variables. Run "
+        "`python -m gantry_tensorflow build-variables` once (it needs a C++ compiler), or install "
+        "TensorFlow 2.18. Without them, a variable on this device can be read and assigned, and "
+        "all other ops run; variables that are updated can live under tf.device('CPU:0').",
+        opening.version);
+}
+
+const variable_functions_t *variable_open(void) {
+    pthread_once(&opening.once, open_once);
+    return opening.functions;
+}
+
+const char *variable_missing_text(void) {
+    (void)variable_open();
+    return opening.text;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the functions for TensorFlow's variables in this process. Thread-safe. */
+#ifndef GANTRY_TENSORFLOW_VARIABLE_OPEN_H
+#define GANTRY_TENSORFLOW_VARIABLE_OPEN_H
+
+#include "tf_kernels.h"
+
+/* Copies between tensors of a device; deletes both. */
+typedef void (*variable_copy_t)(TF_OpKernelContext *context, TF_Tensor *from, TF_Tensor *to);
+
+/* The functions; constant. */
+typedef struct variable_functions_t {
+    /* Locks the variables of the first inputs; NULL after an error, which TensorFlow or the status
+     * has. */
+    void *(*lock)(TF_OpKernelContext *context, int count, bool is_update, TF_Status *status);
+    /* The tensor of a locked variable; of an update, its memory is the variable's alone. NULL as
+     * above. */
+    TF_Tensor *(*tensor)(void *lock, TF_OpKernelContext *context, int index, variable_copy_t copy,
+                         TF_Status *status);
+    void (*unlock)(void *lock);
+} variable_functions_t;
+
+/* The functions; NULL: this process has none. Looks for them once. */
+const variable_functions_t *variable_open(void);
+/* Why there are none, and the remedy. */
+const char *variable_missing_text(void);
+
+#endif

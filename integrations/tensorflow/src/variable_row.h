@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels that update variables, one row each, and what is made for a node. Constant. */
+#ifndef GANTRY_TENSORFLOW_VARIABLE_ROW_H
+#define GANTRY_TENSORFLOW_VARIABLE_ROW_H
+
+#include "variable_access.h"
+
+/* The most attributes of a row that Gantry knows. */
+#define VARIABLE_ATTRS 2
+
+/* An op. Its first inputs are variables, the others go to Gantry's op behind their values. */
+typedef struct variable_row_t {
+    const char *op;     /* TensorFlow's name: "ResourceSparseApplyAdam" */
+    const char *gantry; /* Gantry's op on values, or on rows of values: "ResourceApplyAdam" */
+    int variables;      /* how many inputs are variables */
+    const char *type;   /* the attribute with the type of their elements: "T" */
+    uint64_t types;     /* GANTRY_DTYPE_BIT of each */
+    const char *attrs[VARIABLE_ATTRS]; /* handed to Gantry */
+    void (*compute)(void *kernel, TF_OpKernelContext *context);
+    int indices; /* of updates of rows: the input with their numbers */
+} variable_row_t;
+
+/* A node's kernel. */
+typedef struct variable_kernel_t {
+    const variable_row_t *row;
+    size_t attr_count;
+    gantry_attr_value_t attrs[VARIABLE_ATTRS];
+    char text[32]; /* of the policy */
+} variable_kernel_t;
+
+/* The inputs behind the variables, from `first` on; returns how many. */
+size_t variable_inputs(bridge_call_t *call, int first, const gantry_tensor_t **out);
+
+/* Registers the kernels. Init-only. */
+void variable_kernel_register(void);
+/* Updates rows of variables, in variable_rows.c. */
+void variable_rows_compute(void *kernel, TF_OpKernelContext *context);
+/* Reads rows and slices of a variable, in variable_read.c. */
+void variable_gather_compute(void *kernel, TF_OpKernelContext *context);
+void variable_gather_nd_compute(void *kernel, TF_OpKernelContext *context);
+
+#endif
