@@ -13,6 +13,7 @@ SITE = os.path.dirname(PACKAGE)
 PLUGIN_FOLDER = os.path.join(SITE, "tensorflow-plugins")
 PLUGIN = os.path.join(PLUGIN_FOLDER, "libgantry_tensorflow.so")
 LIBRARY = os.path.join(PACKAGE, "lib", "libgantry.so.0")
+BUILD_VARIABLES = os.path.join(PACKAGE, "shim", "build_variables.py")
 COMMAND = os.path.join(PACKAGE, "bin", "gantry")
 
 # The versions that scripts/test --tensorflow passes on. The last number may differ.
