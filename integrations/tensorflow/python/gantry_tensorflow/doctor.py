@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Says whether TensorFlow and Gantry work together in this Python. Each check has a line, and a remedy if it fails."""
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+
+from gantry_tensorflow import places
+
+PASSED, FAILED, NOT_POSSIBLE = "passed", "failed", "not possible"
+SECONDS = 300  # the first run on PoCL compiles kernels
+INSTALL = f'pip install "tensorflow-cpu~={places.NEWEST_TESTED}"'
+POCL = "apt-get install ocl-icd-libopencl1 pocl-opencl-icd, then export GANTRY_OPENCL_CPU=gpu"
+
+
+class Checks:
+    """The lines. `not possible`: the machine cannot answer, or the user asked for it."""
+
+    def __init__(self):
+        self.lines = []
+
+    def add(self, state, text, remedy=None):
+        self.lines.append({"state": state, "text": text, **({"remedy": remedy} if remedy and state != PASSED else {})})
+
+    def judge(self, is_good, good, bad, remedy):
+        self.add(PASSED if is_good else FAILED, good if is_good else bad, remedy)
+        return is_good
+
+    def count(self, state):
+        return sum(line["state"] == state for line in self.lines)
+
+    def print(self):
+        for line in self.lines:
+            print(f"{line['state']:12}  {line['text']}")
+            if "remedy" in line:
+                print(f"{'':12}  remedy: {line['remedy']}")
+        print(", ".join(f"{self.count(state)} {state}" for state in (PASSED, FAILED, NOT_POSSIBLE)))
+
+
+# ---- files, without TensorFlow ----
+
+
+def check_files(checks):
+    missing = [path for path in (places.PLUGIN, places.LIBRARY, places.COMMAND) if not os.path.isfile(path)]
+    checks.judge(not missing, f"files of gantry-tensorflow {places.VERSION}: {places.PACKAGE}",
+                 f"files of gantry-tensorflow: {', '.join(missing)} is missing",
+                 "pip install --force-reinstall --no-deps gantry-tensorflow")
+
+
+def check_distributions(checks):
+    """Whether a TensorFlow is installed. Two of them share one folder, and the last one installed wins."""
+    found = places.installed_tensorflow()
+    names = ", ".join(f"{name} {version}" for name, version in found)
+    if not found:
+        is_there = importlib.util.find_spec("tensorflow")
+        return checks.judge(is_there, "TensorFlow: installed without pip", "TensorFlow is not installed in this Python", INSTALL)
+    if len(found) > 1:
+        checks.add(FAILED, f"TensorFlow: {names} are installed together, and overwrite each other's files",
+                   f"pip uninstall -y {' '.join(name for name, _ in found)}, then {INSTALL}")
+    name, version = found[0]
+    if places.is_tested(version):
+        checks.add(PASSED, f"TensorFlow: {names}")
+    else:
+        checks.add(NOT_POSSIBLE, f"TensorFlow: {names} was not tested; tested are {', '.join(places.TESTED)}", INSTALL)
+    return True
+
+
+def check_folders(checks):
+    """TensorFlow loads every file of each plug-in folder."""
+    folders = places.plugin_folders()
+    here = os.path.realpath(places.PLUGIN_FOLDER)
+    named = os.environ.get("TF_PLUGGABLE_DEVICE_LIBRARY_PATH", "")
+    is_named = named and os.path.realpath(named) in (here, os.path.realpath(places.PLUGIN))
+    if here in folders and is_named:
+        checks.add(FAILED, f"plug-in: TensorFlow would load it twice, from {here} and TF_PLUGGABLE_DEVICE_LIBRARY_PATH",
+                   "unset TF_PLUGGABLE_DEVICE_LIBRARY_PATH")
+    else:
+        checks.judge(here in folders or is_named, f"plug-in: TensorFlow looks for it in {here}",
+                     f"plug-in: TensorFlow does not look into {here}, which is no folder site-packages of this Python",
+                     f"use a virtual environment (python -m venv), or export TF_PLUGGABLE_DEVICE_LIBRARY_PATH={here}")
+    others = [os.path.join(folder, file) for folder in folders for file in sorted(os.listdir(folder))
+              if os.path.join(folder, file) != os.path.realpath(places.PLUGIN) and ".so" in file]
+    checks.judge(not others, "plug-in: no other plug-in is installed",
+                 f"plug-in: others are installed: {', '.join(others)}; two plug-ins for GPUs exclude each other",
+                 "pip uninstall the other one, or this one")
+
+
+# ---- a process with TensorFlow ----
+
+
+def run_probe():
+    """The steps of probe.py by name, and how the process ended: None if well."""
+    environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="2")
+    try:
+        done = subprocess.run([sys.executable, "-m", "gantry_tensorflow.probe"], env=environment, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return {}, f"it ran for {SECONDS} s without an end"
+    steps = {}
+    for line in done.stdout.splitlines():
+        try:
+            record = json.loads(line)
+            steps[record["step"]] = record
+        except (ValueError, KeyError, TypeError):
+            pass  # a line of another library
+    if done.returncode < 0:
+        return steps, f"the process died by {signal.Signals(-done.returncode).name}{first_error(done.stderr)}"
+    return steps, None
+
+
+def first_error(text):
+    """The first message of level E or F of TensorFlow or Gantry."""
+    for line in text.splitlines():
+        if line[:1] in "EF" and (line[1:5].isdigit() or line[1:].startswith(" gantry")):
+            return f": {line[:300]}"
+    return ""
+
+
+def check_import(checks, steps, ending):
+    record = steps.get("import", steps.get("import_tensorflow"))
+    error = record.get("error") if record else ending
+    return checks.judge(not error, "TensorFlow imports with the plug-in", f"TensorFlow does not import: {str(error)[:400]}",
+                        f"mend the failed checks above; else {INSTALL}")
+
+
+def check_cuda(checks, steps):
+    if not steps["import"]["is_cuda"]:
+        return True
+    checks.add(FAILED, "TensorFlow is built for CUDA: its GPU kernels and Gantry's have the same names, and ops find both",
+               f"pip uninstall -y tensorflow, then {INSTALL}; Gantry serves CUDA cards as well")
+    return False
+
+
+def check_devices(checks, steps, require):
+    loaded = steps.get("plugins", {}).get("files", [])
+    if not checks.judge(any(os.path.basename(file) == os.path.basename(places.PLUGIN) for file in loaded),
+                        "plug-in: loaded by TensorFlow", "plug-in: not loaded by TensorFlow", "see the lines above"):
+        return []
+    names = steps.get("devices", {}).get("names", [])
+    wanted = max(require, 1)
+    if not names and not require:
+        checks.add(NOT_POSSIBLE, "devices: TensorFlow sees no GPU of Gantry; `gantry doctor` says why", POCL)
+    else:
+        checks.judge(len(names) >= wanted, f"devices: TensorFlow sees {len(names)}: " + ", ".join(
+            name.replace("/physical_device:", "") for name in names),
+            f"devices: TensorFlow sees {len(names)} GPUs, and --require asks for {wanted}; `gantry doctor` says why", POCL)
+    return names
+
+
+def check_work(checks, steps, ending):
+    compute = steps.get("compute", {})
+    problem = compute.get("error") or "; ".join(compute.get("wrong", [])) or (not compute and ending) or ""
+    checks.judge(not problem, f"ops: MatMul and Add are right on {compute.get('count', 0)} GPUs",
+                 f"ops: {str(problem)[:400]}", "`gantry doctor` looks at the devices without TensorFlow")
+    if not compute:
+        return
+    for name, good, remedy in (
+            ("variables", "variables: they live on the GPU and are updated there", "python -m gantry_tensorflow build-variables"),
+            ("keras", "Keras: compile and a training step, with jit_compile as Keras chooses it",
+             "pass jit_compile=False to compile; if variables fail above, mend that first")):
+        record = steps.get(name)
+        problem = record.get("error") if record else ending or "no answer"
+        checks.judge(not problem, good, f"{name}: {str(problem)[:400]}", remedy)
+        if not record:  # the process is dead
+            return
+
+
+def check_notes(checks):
+    checks.add(NOT_POSSIBLE, "virtual devices: TensorFlow ignores tf.config.set_logical_device_configuration for plug-ins",
+               'export GANTRY_LOGICAL_DEVICES="GPU:0=1G,1G"')
+
+
+def collect(require):
+    checks = Checks()
+    check_files(checks)
+    has_tensorflow = check_distributions(checks)
+    check_folders(checks)
+    if has_tensorflow:
+        steps, ending = run_probe()
+        if check_import(checks, steps, ending) and check_cuda(checks, steps):
+            if check_devices(checks, steps, require):
+                check_work(checks, steps, ending)
+                check_notes(checks)
+    return checks
+
+
+def run(as_json=False, require=0):
+    """Prints the checks. Returns 1 if one failed."""
+    checks = collect(require)
+    if as_json:
+        print(json.dumps({"version": places.VERSION, "checks": checks.lines}))
+    else:
+        checks.print()
+    return 1 if checks.count(FAILED) else 0

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The installed wheel: its files, its commands, and what they say when something is missing.
+
+    PYTHON test_package.py     PYTHON has TensorFlow and the installed wheel
+"""
+
+import importlib.metadata
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from gantry_tensorflow import places
+
+
+def run(*arguments, **variables):
+    values = dict(os.environ, GANTRY_OPENCL_CPU="gpu", POCL_DEVICES="pthread pthread")
+    values.update(variables)
+    return subprocess.run([*arguments], env=values, text=True, timeout=300, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def doctor(*options, python=(sys.executable,), **variables):
+    """Exit code, and the checks by state."""
+    done = run(*python, "-m", "gantry_tensorflow", "doctor", "--json", *options, **variables)
+    checks = json.loads(done.stdout)["checks"]
+    return done.returncode, {state: [check for check in checks if check["state"] == state]
+                             for state in ("passed", "failed", "not possible")}
+
+
+class Files(unittest.TestCase):
+    def test_every_file_of_the_record_is_there(self):
+        files = importlib.metadata.files("gantry-tensorflow")
+        missing = [str(file) for file in files if not file.locate().exists()]
+        self.assertEqual(missing, [])
+        names = {os.path.basename(str(file)) for file in files}
+        for name in ("libgantry.so.0", "libgantry_tensorflow.so", "libgantry_backend_opencl.so", "libgantry_backend_cuda.so",
+                     "LICENSE", "LICENSE.cJSON", "LICENSE.xxHash"):
+            self.assertIn(name, names)
+
+    def test_metadata_is_valid(self):
+        from packaging.metadata import Metadata
+
+        text = importlib.metadata.distribution("gantry-tensorflow").read_text("METADATA")
+        metadata = Metadata.from_email(text)
+        self.assertEqual(metadata.name, "gantry-tensorflow")
+        self.assertIn("pip install", text)
+
+    def test_only_the_plugin_lies_where_tensorflow_loads_every_file(self):
+        self.assertEqual(os.listdir(places.PLUGIN_FOLDER), ["libgantry_tensorflow.so"])
+
+    def test_the_library_of_the_wheel_is_the_one_in_use(self):
+        done = run(sys.executable, "-c", "import tensorflow as tf; tf.config.list_physical_devices();"
+                                         "print([l for l in open('/proc/self/maps') if 'libgantry.so' in l][0])")
+        self.assertIn(os.path.realpath(places.LIBRARY), done.stdout)
+
+
+class Commands(unittest.TestCase):
+    def test_import_needs_no_tensorflow(self):
+        done = run(sys.executable, "-c", "import sys, gantry_tensorflow as g; print(g.__version__, 'tensorflow' in sys.modules)")
+        self.assertEqual(done.stdout.split(), [places.VERSION, "False"])
+
+    def test_gantry_runs(self):
+        gantry = os.path.join(os.path.dirname(sys.executable), "gantry")
+        done = run(gantry, "devices")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("/GPU:1", done.stdout)
+        self.assertEqual(run(gantry, "nonsense").returncode, 2)
+
+    def test_usage_errors_have_exit_code_2(self):
+        for words in ((), ("nonsense",), ("doctor", "--nonsense")):
+            done = run(sys.executable, "-m", "gantry_tensorflow", *words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn("usage:", done.stderr)
+
+    def test_build_variables_without_a_compiler_says_what_to_install(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = run(sys.executable, "-m", "gantry_tensorflow", "build-variables", "--output", folder, PATH=folder, CXX="")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("compiler", done.stderr)
+            self.assertEqual(os.listdir(folder), [])
+
+
+class Doctor(unittest.TestCase):
+    def test_two_gpus_everything_passes(self):
+        code, checks = doctor("--require", "2")
+        self.assertEqual((code, checks["failed"]), (0, []))
+        self.assertGreater(len(checks["passed"]), 7)
+
+    def test_no_gpu_is_a_failure_where_one_is_required(self):
+        code, checks = doctor(GANTRY_OPENCL_CPU="off")
+        self.assertEqual((code, checks["failed"]), (0, []))
+        code, checks = doctor("--require", "1", GANTRY_OPENCL_CPU="off")
+        self.assertEqual(code, 1)
+        self.assertIn("GANTRY_OPENCL_CPU=gpu", checks["failed"][0]["remedy"])
+
+    def test_without_tensorflow_the_remedy_is_pip(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(places.PACKAGE, os.path.join(folder, "gantry_tensorflow"))
+            code, checks = doctor(python=(sys.executable, "-S"), PYTHONPATH=folder)
+        self.assertEqual(code, 1)
+        self.assertIn("pip install", " ".join(check.get("remedy", "") for check in checks["failed"]))
+
+    def test_an_untested_version_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            info = os.path.join(folder, "tensorflow_cpu-9.9.0.dist-info")
+            os.mkdir(info)
+            with open(os.path.join(info, "METADATA"), "w", encoding="utf-8") as file:
+                file.write("Metadata-Version: 2.1\nName: tensorflow-cpu\nVersion: 9.9.0\n")
+            _, checks = doctor(PYTHONPATH=folder)
+        self.assertTrue(any("9.9.0" in check["text"] for check in checks["not possible"]), checks)
+
+    def test_another_plugin_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            plugins = os.path.join(folder, "site-packages", "tensorflow-plugins")
+            os.makedirs(plugins)
+            with open(os.path.join(plugins, "libother.so"), "wb"):
+                pass
+            code, checks = doctor(PYTHONPATH=os.path.dirname(plugins))
+        self.assertEqual(code, 1)
+        self.assertTrue(any("libother.so" in check["text"] for check in checks["failed"]), checks)
+
+
+if __name__ == "__main__":
+    unittest.main()
