@@ -42,8 +42,9 @@ class Record:
     def on_gantry(self):
         return self.side == "gantry"
 
-    def exact(self, name, value):
-        self.values.append((name, "exact", 0.0, as_array(value)))
+    def exact(self, name, value, signs=True):
+        """`signs`: a zero keeps its sign."""
+        self.values.append((name, "exact", float(signs), as_array(value)))
 
     def within(self, name, value, bound):
         self.values.append((name, "within", bound, as_array(value)))
