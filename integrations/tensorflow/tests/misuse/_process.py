@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the plug-in under test lies, and children with a deadline."""
+
+import glob
+import os
+import subprocess
+import sys
+import sysconfig
+
+FOUND = "skipped: no file of the plug-in was found beside this Python's TensorFlow"
+
+
+def plugin_file():
+    path = os.environ.get("TF_PLUGGABLE_DEVICE_LIBRARY_PATH", "")
+    if os.path.isfile(path):
+        return path
+    installed = glob.glob(os.path.join(sysconfig.get_paths()["platlib"], "tensorflow-plugins", "*gantry*"))
+    return installed[0] if installed else None
+
+
+def start(code, **environment):
+    """A Python process that runs `code`; its output can be read line by line."""
+    return subprocess.Popen([sys.executable, "-u", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                            text=True, env=dict(os.environ, **environment))
+
+
+def run(code, **environment):
+    """Exit code and output of a Python process; a hang is an error."""
+    child = start(code, **environment)
+    try:
+        output, _ = child.communicate(timeout=120)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        raise AssertionError(f"hangs: {child.communicate()[0]}") from None
+    return child.returncode, output
