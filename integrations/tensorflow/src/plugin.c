@@ -5,6 +5,7 @@
 
 #include "device.h"
 #include "log.h"
+#include "python_hook.h"
 #include "register.h"
 #include "status.h"
 #include "stream.h"
@@ -120,4 +121,7 @@ PLUGIN_EXPORT void SE_InitPlugin(SE_PlatformRegistrationParams *params, TF_Statu
 /* TensorFlow's declaration is no prototype. */
 PLUGIN_EXPORT void TF_InitKernel(void);
 
-void TF_InitKernel(void) { register_all(); }
+void TF_InitKernel(void) {
+    register_all();
+    python_hook_attach();
+}

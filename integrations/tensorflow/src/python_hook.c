@@ -33,17 +33,17 @@ static bool find_python(python_t *p) {
            find_function(&p->import_module, "PyImport_ImportModule") &&
            find_function(&p->call_method, "PyObject_CallMethod") &&
            find_function(&p->print_error, "PyErr_Print") &&
-           find_function(&p->clear_error, "PyErr_Clear") &&
-           find_function(&p->release, "Py_DecRef");
+           find_function(&p->clear_error, "PyErr_Clear") && find_function(&p->release, "Py_DecRef");
 }
 
 static void call_attach(const python_t *p, const char *path) {
     void *module = p->import_module("gantry_tensorflow.attach");
     if (!module) {
         p->clear_error();
-        log_line(GANTRY_LEVEL_WARNING,
-                 "the Python package gantry_tensorflow is not beside the plug-in: Keras will choose "
-                 "XLA, which fails; pass jit_compile=False, or install the wheel gantry-tensorflow");
+        log_line(
+            GANTRY_LEVEL_WARNING,
+            "the Python package gantry_tensorflow is not beside the plug-in: Keras will choose "
+            "XLA, which fails; pass jit_compile=False, or install the wheel gantry-tensorflow");
         return;
     }
     void *result = p->call_method(module, "attach", "s", path);
