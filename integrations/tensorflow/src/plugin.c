@@ -6,6 +6,7 @@
 #include "admission.h"
 #include "device.h"
 #include "log.h"
+#include "python_hook.h"
 #include "register.h"
 #include "status.h"
 #include "stream.h"
@@ -133,5 +134,7 @@ PLUGIN_EXPORT void SE_InitPlugin(SE_PlatformRegistrationParams *params, TF_Statu
 PLUGIN_EXPORT void TF_InitKernel(void);
 
 void TF_InitKernel(void) {
-    if (!admission_refusal()[0]) register_all();
+    if (admission_refusal()[0]) return;
+    register_all();
+    python_hook_attach();
 }

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plug-in calls attach() while `import tensorflow` loads it (src/python_hook.c)."""
+
+from gantry_tensorflow import jit
+
+
+def attach(library):
+    """library: the path of libgantry_tensorflow.so."""
+    del library
+    jit.install()
