@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "opencl/matmul/opencl_matmul.h"
+#include "opencl/opencl_layer.h"
 #include "kernels/common/kernel_types.h"
 #include "kernels/common/launch.h"
 #include "driver/process_limit.h"
@@ -216,11 +217,10 @@ static int32_t fail_without_platforms(const gantry_backend_instance_t *instance)
         getenv("OCL_ICD_VENDORS") ? ", or unset OCL_ICD_VENDORS" : "");
 }
 
-int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance) {
+static int32_t find_devices(gantry_backend_instance_t *instance) {
     const gantry_host_t *host = instance->host;
     cl_platform_id platforms[MOST_PLATFORMS];
     cl_uint count = 0;
-    gantry__host_driver_enter(host, instance->cl.name);
     cl_int native = instance->cl.clGetPlatformIDs(MOST_PLATFORMS, platforms, &count);
     if (native == -1001 || (native == CL_SUCCESS && count == 0))
         return fail_without_platforms(instance);
@@ -234,6 +234,14 @@ int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance) {
                                      "OpenCL loader %s found but no usable device: %.1000s",
                                      instance->cl.name, instance->notes.text);
     }
+    return status;
+}
+
+int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance) {
+    gantry__host_driver_enter(instance->host, instance->cl.name);
+    gantry__opencl_layer_begin(&instance->cl);
+    const int32_t status = find_devices(instance);
+    gantry__opencl_layer_end();
     return status;
 }
 

@@ -33,7 +33,7 @@ static void every_command_explains_itself(void **state) {
         (void)snprintf(line, sizeof line, "usage: gantry %s", names[i]);
         expect_in_output(line);
         expect_in_output("\nOptions\n");
-        expect_in_output("\nExit codes\n  0     success\n");
+        expect_in_output("\nExit codes\n  0     success");
         const char *examples = strstr(output, "\nExamples\n");
         (void)snprintf(line, sizeof line, "gantry %s", names[i]);
         if (!examples || !strstr(examples, line)) fail_msg("no example in\n%s", output);
@@ -344,6 +344,18 @@ static void page_has_no_section_without_a_command(void **state) {
                   "); do $BIN/gantry help $name >/dev/null || exit 1; done");
 }
 
+static void page_has_the_table_of_exit_codes(void **state) {
+    (void)state;
+    expect_run(0,
+               "$BIN/gantry __exit_codes >codes; "
+               "sed -n '/^| exit code /,/^$/p' " GANTRY_COMMAND_PAGE " | grep . | diff - codes");
+    expect_run(0, "cat codes");
+    expect_in_output("| 0 | `gantry top` | success; q or Control-C ended the view |\n");
+    expect_in_output("| 126 | `gantry run` | the program is not executable |\n");
+    expect_run(0, "$BIN/gantry __man | grep -A1 '^124$'");
+    expect_in_output("The time of \\-\\-wait is over.");
+}
+
 int main(void) {
     (void)setenv("GANTRY_LOG_LEVEL", "", 1);
     if (open_folder() != 0 || list_commands() != 0) {
@@ -366,6 +378,7 @@ int main(void) {
         cmocka_unit_test(other_shells_read_their_completions),
         cmocka_unit_test(page_has_a_section_for_every_command),
         cmocka_unit_test(page_has_no_section_without_a_command),
+        cmocka_unit_test(page_has_the_table_of_exit_codes),
     };
     int result = cmocka_run_group_tests(tests, NULL, NULL);
     if (result == 0) (void)run("cd / && rm -r %s", folder);

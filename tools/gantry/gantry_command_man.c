@@ -95,9 +95,15 @@ static void print_command(const gantry_command_t *command) {
 }
 
 static void print_foot(void) {
+    static const gantry_command_t any = {.name = ""};
+    gantry_command_exit_code_t code;
+    (void)fputs(".SH EXIT STATUS\n", stdout);
+    for (size_t i = 0; gantry_command_exit_code_at(&any, i, &code); ++i) {
+        (void)printf(".TP\n%d\n", code.code);
+        print_sentence(code.text);
+    }
     (void)fputs(
-        ".SH EXIT STATUS\n"
-        "0 on success, 1 if a check or the work failed, 2 for wrong usage.\n"
+        ".PP\n"
         "The commands above list codes of their own.\n"
         ".SH ENVIRONMENT\n"
         ".TP\n\\fBGANTRY_LOG_LEVEL\\fR\n"

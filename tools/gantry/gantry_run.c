@@ -170,7 +170,7 @@ static void tell_why(const run_t *run, outcome_t outcome, size_t before) {
 
 /* The file is complete before the program starts. False after a message. */
 static bool print_json(run_t *run, const char *outcome, size_t chosen_count, size_t before,
-                       const gantry_run_variables_t *variables) {
+                       const gantry_run_variables_t *variables, const gantry_run_layer_t *layer) {
     const gantry_run_report_t report = {.outcome = outcome,
                                         .path = run->path,
                                         .command = run->values->operands,
@@ -181,7 +181,8 @@ static bool print_json(run_t *run, const char *outcome, size_t chosen_count, siz
                                         .chosen_count = chosen_count,
                                         .waited_seconds = run->waited_seconds,
                                         .before = before,
-                                        .variables = variables};
+                                        .variables = variables,
+                                        .layer = layer};
     if (!run->json) return true;
     gantry_run_print_json(run->json, &report);
     if (run->json == stderr) return true;
@@ -192,16 +193,19 @@ static bool print_json(run_t *run, const char *outcome, size_t chosen_count, siz
 }
 
 static int start(run_t *run, size_t chosen_count) {
+    static gantry_run_layer_t layer;
     gantry_run_variables_t variables = {.count = 0};
     if (!gantry_run_set_environment(run->runtime, run->cards, run->chosen, chosen_count,
-                                    &variables))
+                                    &variables) ||
+        !gantry_run_set_layer(run->runtime, run->cards, run->chosen, chosen_count, &variables,
+                              &layer))
         return GANTRY_TOOL_FAILED;
     if (gantry_command_has(run->values, "opencl-cpu-as-gpu") &&
         !gantry_run_set_variable(&variables, "GANTRY_OPENCL_CPU", "gpu"))
         return GANTRY_TOOL_FAILED;
     const bool tells = run->json != stderr;
     if (!print_json(run, chosen_count ? "starts" : "starts without a GPU", chosen_count, 0,
-                    &variables))
+                    &variables, &layer))
         return GANTRY_TOOL_FAILED;
     for (size_t i = 0; i < chosen_count && !run->is_quiet; ++i)
         tell_card(&run->cards[run->chosen[i]]);
@@ -209,6 +213,9 @@ static int start(run_t *run, size_t chosen_count) {
         (void)fprintf(
             stderr, "gantry run: \"%s\" runs without a GPU, on the CPU (GANTRY_RUN_DEVICES=cpu)\n",
             run->values->operands[0]);
+    if (!run->is_quiet && !layer.is_set && *layer.devices)
+        (void)fprintf(stderr, "gantry run: OpenCL programs without Gantry see all devices: %s\n",
+                      layer.reason);
     if (chosen_count > 0 && gantry_claim_inherit(run->claim) != GANTRY_OK)
         return gantry_tool_fail_last();
     return gantry_run_child(run->path, run->values->operands);
@@ -223,7 +230,7 @@ static void tell_failure(run_t *run, outcome_t outcome, size_t before) {
                          outcome == NEVER  ? "too few GPUs fit"
                          : outcome == OVER ? "the time of --wait is over"
                                            : "too few GPUs are free",
-                         0, before, &none);
+                         0, before, &none, NULL);
 }
 
 static int choose_and_start(run_t *run) {

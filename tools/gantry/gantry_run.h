@@ -69,6 +69,19 @@ bool gantry_run_set_environment(gantry_runtime_t *runtime, const gantry_run_card
                                 const size_t *chosen, size_t chosen_count,
                                 gantry_run_variables_t *variables);
 
+/* The OpenCL layer of the child. */
+typedef struct gantry_run_layer_t {
+    bool is_set;
+    char path[4096];    /* of the layer; "": it is not installed */
+    char devices[8192]; /* GANTRY_OPENCL_LAYER_DEVICES */
+    char reason[512];   /* why it is not set */
+} gantry_run_layer_t;
+
+/* Sets the layer's variables if the loader takes layers. False after a message. */
+bool gantry_run_set_layer(gantry_runtime_t *runtime, const gantry_run_card_t *cards,
+                          const size_t *chosen, size_t chosen_count,
+                          gantry_run_variables_t *variables, gantry_run_layer_t *layer);
+
 /* What `gantry run --json` tells. */
 typedef struct gantry_run_report_t {
     const char *outcome; /* "starts", "starts without a GPU", "too few GPUs fit", ... */
@@ -82,6 +95,7 @@ typedef struct gantry_run_report_t {
     double waited_seconds;
     size_t before; /* claimants in the queue */
     const gantry_run_variables_t *variables;
+    const gantry_run_layer_t *layer; /* NULL: no program starts */
 } gantry_run_report_t;
 
 void gantry_run_print_json(FILE *file, const gantry_run_report_t *report);

@@ -63,6 +63,13 @@ static void add_request(gantry_json_t *json, const gantry_run_request_t *request
     gantry_json_end(json);
 }
 
+static void add_layer(gantry_json_t *json, const gantry_run_layer_t *layer) {
+    gantry_json_object(json, "opencl_layer");
+    gantry_json_bool(json, "is_set", layer->is_set);
+    gantry_json_text(json, "reason", layer->reason);
+    gantry_json_end(json);
+}
+
 void gantry_run_print_json(FILE *file, const gantry_run_report_t *report) {
     gantry_json_t json;
     gantry_json_init(&json, file);
@@ -81,5 +88,6 @@ void gantry_run_print_json(FILE *file, const gantry_run_report_t *report) {
     for (size_t i = 0; i < report->variables->count; ++i)
         gantry_json_text(&json, report->variables->names[i], report->variables->values[i]);
     gantry_json_end(&json);
+    if (report->layer) add_layer(&json, report->layer);
     gantry_json_end(&json);
 }

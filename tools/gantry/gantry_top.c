@@ -68,6 +68,7 @@ const gantry_command_t gantry_command_top = {
                 GANTRY_OPTION_JSON,
                 {"interval", "TIME", "reads the figures so often, 100ms to 1h (default: 2s)"},
                 GANTRY_OPTION_CPU_AS_GPU},
+    .exit_codes = {{GANTRY_TOOL_OK, "success; q or Control-C ended the view"}},
     .examples = {{"gantry top", NULL},
                  {"gantry top --once --json", "prints the figures of this moment for a program"}},
     .run = top_run};

@@ -7,7 +7,7 @@
  * signal is lost between a check and a wait, whatever thread of a driver received it. However the
  * loop ends, it first gives the terminal back; then a signal takes its usual effect:
  *
- *     q, SIGINT      end, exit code 0
+ *     q, SIGINT      end, exit code 0: a live view has no other end
  *     SIGTSTP        stop; SIGCONT takes the terminal again
  *     SIGWINCH       a frame of the new size
  *     SIGTERM, SIGHUP, SIGQUIT       the process ends by that signal */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gantry's own OpenCL layer (tools/opencl_layer), by which `gantry run` hides devices from programs
+ * that do not use Gantry. Gantry's numbers count all devices, so this backend sees all of them.
+ *
+ * Not here: which devices Gantry shows (GANTRY_VISIBLE_DEVICES; the core). Threads: thread-safe. */
+#ifndef GANTRY_OPENCL_LAYER_H
+#define GANTRY_OPENCL_LAYER_H
+
+#include <stdbool.h>
+
+#include "opencl/opencl_symbols.h"
+
+/* From begin to end, the calling thread sees all devices. The loader is started. */
+void gantry__opencl_layer_begin(const gantry__opencl_symbols_t *cl);
+void gantry__opencl_layer_end(void);
+
+#endif
