@@ -220,8 +220,10 @@ static void output_state(rnn_call_t *c, int i, tensor *state) {
 
 /* The c of a mode without one: a scalar, as in TensorFlow. */
 static void output_cell(rnn_call_t *c, int i, tensor *cell) {
-    if (c->kernel->mode == RNN_LSTM) output_state(c, i, cell);
-    else bridge_output(&c->bridge, i, gantry_zeros(c->bridge.scope, c->form.dtype, GANTRY_SCALAR));
+    if (c->kernel->mode == RNN_LSTM)
+        output_state(c, i, cell);
+    else
+        bridge_output(&c->bridge, i, gantry_zeros(c->bridge.scope, c->form.dtype, GANTRY_SCALAR));
 }
 
 static void output_nothing(rnn_call_t *c, int i, gantry_dtype_t dtype) {
@@ -232,8 +234,7 @@ static void compute_forward(void *kernel, TF_OpKernelContext *context) {
     rnn_call_t c;
     tensor *out[RNN_OUTPUTS] = {NULL};
     if (!begin_call(&c, kernel, context)) return;
-    if (!bridge_has_failed(&c.bridge) &&
-        !rnn_run_forward(c.bridge.scope, &c.form, &c.in, out)) {
+    if (!bridge_has_failed(&c.bridge) && !rnn_run_forward(c.bridge.scope, &c.form, &c.in, out)) {
         bridge_output(&c.bridge, 0, out[RNN_OUT_Y]);
         output_state(&c, 1, out[RNN_OUT_H]);
         output_cell(&c, 2, out[RNN_OUT_C]);
@@ -261,8 +262,8 @@ static void take_back_inputs(rnn_call_t *c, int first) {
                     "the output, with is_training=True, gives %lld",
                     (long long)gantry_tensor_elements(cells),
                     (long long)(c->steps * c->batch * c->units));
-    back[RNN_CELLS] = gantry_reshape(c->bridge.scope, cells,
-                                     GANTRY_SHAPE(c->steps, c->batch, c->units));
+    back[RNN_CELLS] =
+        gantry_reshape(c->bridge.scope, cells, GANTRY_SHAPE(c->steps, c->batch, c->units));
 }
 
 static void compute_backward(void *kernel, TF_OpKernelContext *context) {
@@ -270,8 +271,7 @@ static void compute_backward(void *kernel, TF_OpKernelContext *context) {
     tensor *out[RNN_BACK_OUTPUTS] = {NULL};
     if (!begin_call(&c, kernel, context)) return;
     if (!bridge_has_failed(&c.bridge)) take_back_inputs(&c, c.kernel->has_lengths ? 5 : 4);
-    if (!bridge_has_failed(&c.bridge) &&
-        !rnn_run_backward(c.bridge.scope, &c.form, &c.in, out)) {
+    if (!bridge_has_failed(&c.bridge) && !rnn_run_backward(c.bridge.scope, &c.form, &c.in, out)) {
         bridge_output(&c.bridge, 0, out[RNN_OUT_DX]);
         output_state(&c, 1, out[RNN_OUT_DH]);
         output_cell(&c, 2, out[RNN_OUT_DC]);
@@ -289,9 +289,8 @@ void cudnn_rnn_register(void) {
     const uint64_t types = GANTRY_DTYPE_BIT(GANTRY_FLOAT32) | GANTRY_DTYPE_BIT(GANTRY_FLOAT64) |
                            GANTRY_DTYPE_BIT(GANTRY_FLOAT16);
     for (size_t i = 0; i < 3; ++i) {
-        register_kernel_t kernel = {.types = {{"T", types}},
-                                    .create = create_kernel,
-                                    .destroy = destroy_kernel};
+        register_kernel_t kernel = {
+            .types = {{"T", types}}, .create = create_kernel, .destroy = destroy_kernel};
         size_t count = 0;
         if (i > 0) kernel.host_args[count++] = "host_reserved";
         if (i > 1) kernel.host_args[count++] = "sequence_lengths";

@@ -25,13 +25,7 @@
 
 enum { RNN_MOST_STEPS = 60, RNN_MOST_GATES = 4 };
 
-typedef enum rnn_mode_t {
-    RNN_RELU,
-    RNN_TANH,
-    RNN_LSTM,
-    RNN_GRU,
-    RNN_MODES
-} rnn_mode_t;
+typedef enum rnn_mode_t { RNN_RELU, RNN_TANH, RNN_LSTM, RNN_GRU, RNN_MODES } rnn_mode_t;
 
 /* What makes one function differ from another; sizes are left to the traces. */
 typedef struct rnn_form_t {
@@ -66,7 +60,7 @@ enum { RNN_OUT_Y, RNN_OUT_H, RNN_OUT_C, RNN_OUT_CELLS, RNN_OUTPUTS };
 enum { RNN_OUT_DX, RNN_OUT_DH, RNN_OUT_DC, RNN_OUT_DPARAMS, RNN_BACK_OUTPUTS };
 
 typedef struct rnn_inputs_t {
-    const gantry_tensor_t *at[RNN_INPUTS];     /* mask NULL: none */
+    const gantry_tensor_t *at[RNN_INPUTS]; /* mask NULL: none */
     const gantry_tensor_t *back[RNN_BACK_INPUTS];
 } rnn_inputs_t;
 

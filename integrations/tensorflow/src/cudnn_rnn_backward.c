@@ -68,10 +68,10 @@ static tensor *tanh_slope(const backward_t *k, tensor *x) {
 
 static void find_simple(backward_t *k) {
     gantry_scope_t *s = k->b.s;
-    tensor *slope = k->b.form->mode == RNN_TANH
-                        ? tanh_slope(k, k->y)
-                        : gantry_cast(s, gantry_greater(s, k->y, gantry_zeros_like(s, k->y)),
-                                      k->b.form->dtype);
+    tensor *slope =
+        k->b.form->mode == RNN_TANH
+            ? tanh_slope(k, k->y)
+            : gantry_cast(s, gantry_greater(s, k->y, gantry_zeros_like(s, k->y)), k->b.form->dtype);
     k->f.gates = only_open(k, slope);
 }
 
@@ -97,8 +97,7 @@ static void find_lstm(backward_t *k) {
 static void find_gru(backward_t *k) {
     gantry_scope_t *s = k->b.s;
     tensor *from_x[3], *from_h[3];
-    tensor *product =
-        gantry_bias_add(s, rnn_times_transposed(s, k->before, k->b.u), k->b.bias_u);
+    tensor *product = gantry_bias_add(s, rnn_times_transposed(s, k->before, k->b.u), k->b.bias_u);
     if (gantry_split(s, by_steps(k, rnn_project(&k->b)), 2, from_x, 3) ||
         gantry_split(s, by_steps(k, product), 2, from_h, 3))
         return;
@@ -179,9 +178,8 @@ static tensor *inputs_gradient(const backward_t *k, tensor *dgates, const steps_
     if (!k->f.inputs) return dgates;
     tensor *dh = gantry_pack(s, at->dh, (size_t)k->b.steps, 0);
     const int64_t rows = k->b.steps * k->b.batch;
-    tensor *wide =
-        gantry_mul(s, gantry_reshape(s, k->f.inputs, GANTRY_SHAPE(rows, 3, k->b.units)),
-                   gantry_reshape(s, dh, GANTRY_SHAPE(rows, 1, k->b.units)));
+    tensor *wide = gantry_mul(s, gantry_reshape(s, k->f.inputs, GANTRY_SHAPE(rows, 3, k->b.units)),
+                              gantry_reshape(s, dh, GANTRY_SHAPE(rows, 1, k->b.units)));
     return gantry_reshape(s, wide, GANTRY_SHAPE(rows, k->b.width));
 }
 

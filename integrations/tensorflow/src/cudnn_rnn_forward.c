@@ -34,9 +34,12 @@ static void step_gru(rnn_body_t *b, tensor *x, tensor *product) {
 
 static void advance(rnn_body_t *b, tensor *x, tensor *u) {
     tensor *product = gantry_matmul(b->s, b->h, u, NULL);
-    if (b->form->mode == RNN_LSTM) step_lstm(b, x, product);
-    else if (b->form->mode == RNN_GRU) step_gru(b, x, product);
-    else step_simple(b, x, product);
+    if (b->form->mode == RNN_LSTM)
+        step_lstm(b, x, product);
+    else if (b->form->mode == RNN_GRU)
+        step_gru(b, x, product);
+    else
+        step_simple(b, x, product);
 }
 
 /* Where the mask is false, the state stays and the output is 0. Returns the output. */
@@ -47,8 +50,7 @@ static tensor *keep_masked(rnn_body_t *b, tensor *mask, tensor *h, tensor *c) {
     return y;
 }
 
-void rnn_trace_forward(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
-                       void *user) {
+void rnn_trace_forward(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
     rnn_body_t b = rnn_body_begin(scope, inputs, user);
     const size_t steps = (size_t)b.steps;
     tensor *x[RNN_MOST_STEPS], *masks[RNN_MOST_STEPS], *y[RNN_MOST_STEPS], *cells[RNN_MOST_STEPS];

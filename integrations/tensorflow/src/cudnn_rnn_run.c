@@ -63,13 +63,12 @@ static gantry_status_t make_function(gantry_runtime_t *runtime, const rnn_form_t
 static gantry_function_t *find_function(gantry_scope_t *scope, const rnn_form_t *form,
                                         bool is_back) {
     const size_t index = form_index(form);
-    gantry_function_t **place =
-        is_back ? &functions.backward[index] : &functions.forward[index];
+    gantry_function_t **place = is_back ? &functions.backward[index] : &functions.forward[index];
     pthread_mutex_lock(&functions.lock);
     if (!*place) {
         functions.forms[index] = *form;
-        const gantry_status_t status = make_function(gantry_scope_runtime(scope),
-                                                     &functions.forms[index], is_back, place);
+        const gantry_status_t status =
+            make_function(gantry_scope_runtime(scope), &functions.forms[index], is_back, place);
         if (status) (void)gantry_scope_fail(scope, status, gantry_last_message());
     }
     gantry_function_t *function = *place;
