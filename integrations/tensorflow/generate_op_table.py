@@ -51,7 +51,9 @@ class Info(ctypes.Structure):
                 ("input_count", ctypes.c_size_t), ("output_count", ctypes.c_size_t), ("attr_count", ctypes.c_size_t),
                 ("inputs", ctypes.POINTER(ctypes.c_char_p)), ("outputs", ctypes.POINTER(ctypes.c_char_p)),
                 ("attrs", ctypes.POINTER(ctypes.c_char_p)), ("is_composed", ctypes.c_bool),
-                ("part_count", ctypes.c_size_t), ("parts", ctypes.POINTER(ctypes.c_char_p))]
+                ("part_count", ctypes.c_size_t), ("parts", ctypes.POINTER(ctypes.c_char_p)),
+                ("host_inputs", ctypes.c_uint64), ("types", ctypes.POINTER(ctypes.c_int8)),
+                ("has_data_shape", ctypes.c_bool), ("is_callable", ctypes.c_bool)]
 
 
 class GantryOp:
@@ -60,7 +62,11 @@ class GantryOp:
         self.inputs = [info.inputs[i].decode() for i in range(info.input_count)]
         self.outputs = [info.outputs[i].decode() for i in range(info.output_count)]
         self.attrs = dict(info.attrs[i].decode().split(": ", 1) for i in range(info.attr_count))
-        self.host = {name for name in (i.rstrip("?") for i in self.inputs) if op_rules.is_host(self.name, name)}
+        self.host = {name.rstrip("?") for i, name in enumerate(self.inputs) if info.host_inputs >> i & 1}
+        names = list(self.attrs)
+        self.fixed_types = [-t if t < 0 else None for t in info.types[:len(self.inputs) + len(self.outputs)]]
+        self.type_attrs = [names[t] if t >= 0 else None for t in info.types[:len(self.fixed_types)]]
+        self.is_callable = info.is_callable
 
     def types(self, attr):
         """The numbers of the types that a type attribute takes; None for an attribute of another kind."""
@@ -124,6 +130,10 @@ class TensorFlowOp:
     def uses_types(self, types):
         """Has an input or output one of these types, whatever the attributes?"""
         return any(a.type in types for a in list(self.definition.input_arg) + list(self.definition.output_arg))
+
+    def is_removed(self):
+        """May graphs of this TensorFlow not have the op any more?"""
+        return self.definition.HasField("deprecation")
 
     def has_cpu_kernel(self):
         return any(k.device_type in ("CPU", "DEFAULT") for k in self.kernels)
@@ -203,6 +213,9 @@ def match_inputs(tf, op, row):
     ours = [name.rstrip("?") for name in op.inputs]
     if theirs != ours[:len(theirs)] or any(not name.endswith("?") for name in op.inputs[len(theirs):]):
         sys.exit(f"{tf.name}: inputs {tf.inputs} of TensorFlow, {op.inputs} of Gantry; op_rules.py has no rule")
+    for arg, number in zip(tf.definition.input_arg, op.fixed_types):
+        if number and arg.type != number:
+            sys.exit(f"{tf.name}: {arg.name} is of a type that op_rules.py does not explain")
     row.host = [name.removesuffix("...") for name, our in zip(tf.inputs, theirs) if our in op.host]
 
 
@@ -267,7 +280,7 @@ def make_rows(gantry, tensorflow):
         name = gantry_name(tf.name, gantry)
         if not name or tf.name in op_rules.SKIPPED or not tf.has_cpu_kernel():
             continue
-        if tf.uses_types({RESOURCE}):
+        if tf.is_removed() or tf.uses_types({RESOURCE}) or not gantry[name].is_callable:
             continue
         adapter, host = op_rules.ADAPTERS.get(tf.name, (None, []))
         op, row = gantry[name], Row(tf, name, adapter)

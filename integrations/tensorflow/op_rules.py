@@ -17,7 +17,6 @@ ALIASES = {
 
 # Ops of both that have no row, and the reason.
 SKIPPED = {
-    "Const": "TensorFlow's kernel serves every device",
     "Reverse": "the first version takes booleans in place of axes",
     "UniqueV2": "takes an axis",
     "UniqueWithCountsV2": "takes an axis",
@@ -84,23 +83,7 @@ ADAPTERS = {
     "MaxPoolGradV2": ("adapt_window", ["ksize", "strides"]),
     "MaxPoolV2": ("adapt_window", ["ksize", "strides"]),
     "Select": ("adapt_select", []),
-    "TopK": ("adapt_k", []),
 }
-
-_HOST = {"axis", "dim", "reduction_indices", "perm", "shape", "dims", "begin", "end", "strides", "multiples",
-         "paddings", "split_dim", "dimension", "k", "num_segments", "input_sizes", "filter_sizes", "alg", "key",
-         "counter", "seed", "block_shape", "crops", "limit", "delta", "depth", "num_rows", "num_columns", "num",
-         "size_splits", "shift", "s0", "s1", "minval", "maxval", "num_cols", "padding_value", "num_lower",
-         "num_upper", "num_samples", "constant_values", "orig_input_shape"}
-
-
-def is_host(op, name):
-    """Does Gantry's op read this input on the host? Until gantry_op_info says so."""
-    if name == "size":
-        return True
-    if name == "start":
-        return op == "Range"
-    return name in _HOST
 
 
 def type_attr(op, name):

@@ -16,6 +16,13 @@ static void fail_context(TF_OpKernelContext *context, TF_Status *status) {
     TF_DeleteStatus(status);
 }
 
+/* The CPU for a kernel whose first output lies on the host: int32 of shapes, keys of seeds. */
+static const char *place_name(bridge_call_t *call) {
+    const bool is_on_host =
+        TF_NumOutputs(call->context) && TF_IsHostMemoryOutput(call->context, 0, call->status);
+    return is_on_host ? "/device:CPU:0" : device_at(call->device)->name;
+}
+
 bool bridge_begin(bridge_call_t *call, TF_OpKernelContext *context) {
     call->context = context;
     call->status = TF_NewStatus();
@@ -28,9 +35,8 @@ bool bridge_begin(bridge_call_t *call, TF_OpKernelContext *context) {
         return false;
     }
     call->device = stream_device(stream);
-    call->scope = device_is_forked()
-                      ? NULL
-                      : gantry_scope_begin(device_runtime(), device_at(call->device)->name);
+    call->scope =
+        device_is_forked() ? NULL : gantry_scope_begin(device_runtime(), place_name(call));
     if (call->scope) return true;
     if (device_is_forked()) {
         status_set(call->status, GANTRY_FAILED_PRECONDITION, device_fork_text());

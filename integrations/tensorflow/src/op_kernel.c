@@ -75,8 +75,9 @@ static void read_attr(op_kernel_t *kernel, TF_OpKernelConstruction *construction
     gantry_attr_value_t *value = &kernel->attrs[kernel->attr_count];
     void **owned = &kernel->owned[kernel->attr_count];
     int32_t count = 0, bytes = 0;
-    if (!TF_OpKernelConstruction_HasAttr(construction, attr->name, status)) return;
-    *value = (gantry_attr_value_t){.name = attr->name, .kind = attr->kind};
+    *value = (gantry_attr_value_t){.name = attr->name, .kind = attr->kind, .s = attr->text};
+    if (attr->text) ++kernel->attr_count;
+    if (attr->text || !TF_OpKernelConstruction_HasAttr(construction, attr->name, status)) return;
     TF_OpKernelConstruction_GetAttrSize(construction, attr->name, &count, &bytes, status);
     if (TF_GetCode(status) != TF_OK) return;
     ++kernel->attr_count;
@@ -117,6 +118,25 @@ static bool fits_in_place(const gantry_tensor_t *input, const gantry_tensor_t *o
            gantry_shape_equal(gantry_tensor_shape(input), gantry_tensor_shape(output));
 }
 
+static void call_gantry(const op_kernel_t *kernel, bridge_call_t *call,
+                        const gantry_tensor_t **inputs, size_t input_count,
+                        const gantry_tensor_t **outputs, size_t *count) {
+    const op_row_t *row = kernel->row;
+    if (bridge_has_failed(call)) return;
+    if (!row->adapt) {
+        (void)gantry_op_call(call->scope, row->gantry, inputs, input_count, kernel->attrs,
+                             kernel->attr_count, outputs, count);
+        return;
+    }
+    op_args_t args = {
+        .inputs = inputs, .input_count = input_count, .attr_count = kernel->attr_count};
+    memcpy(args.attrs, kernel->attrs, sizeof args.attrs);
+    row->adapt(call, &args);
+    if (bridge_has_failed(call)) return;
+    (void)gantry_op_call(call->scope, row->gantry, inputs, args.input_count, args.attrs,
+                         args.attr_count, outputs, count);
+}
+
 static void op_kernel_compute(void *data, TF_OpKernelContext *context) {
     const op_kernel_t *kernel = data;
     const gantry_tensor_t *inputs[GANTRY_MAX_OP_INPUTS], *outputs[GANTRY_MAX_OP_OUTPUTS];
@@ -131,10 +151,7 @@ static void op_kernel_compute(void *data, TF_OpKernelContext *context) {
     }
     for (int i = 0; i < input_count; ++i) inputs[i] = bridge_input(&call, i);
     size_t count = GANTRY_MAX_OP_OUTPUTS;
-    if (!bridge_has_failed(&call)) {
-        (void)gantry_op_call(call.scope, kernel->row->gantry, inputs, (size_t)input_count,
-                             kernel->attrs, kernel->attr_count, outputs, &count);
-    }
+    call_gantry(kernel, &call, inputs, (size_t)input_count, outputs, &count);
     for (int i = 0; !bridge_has_failed(&call) && i < output_count && i < (int)count; ++i) {
         if (!i && input_count && fits_in_place(inputs[0], outputs[0])) {
             bridge_output_in_place(&call, 0, 0, outputs[0]);

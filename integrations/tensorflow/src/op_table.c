@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "op_adapters.h"
+
 static const op_row_t rows[] = {
 #include "op_table.def"
 };

@@ -6,6 +6,7 @@
 
 #include <gantry/gantry.h>
 
+#include "bridge.h"
 #include "register.h"
 
 /* The most attributes of a row that Gantry knows. */
@@ -15,12 +16,24 @@
 typedef struct op_attr_t {
     const char *name; /* NULL ends a list */
     gantry_attr_kind_t kind;
+    const char *text; /* the value of a STRING that no node has; NULL: the node has the value */
 } op_attr_t;
 
-/* An op. In the rows: {.op = "AddV2", .gantry = "Add", .types = {{"T", 0x84006}}}. */
+/* The arguments of a call of Gantry, which an adapter changes. */
+typedef struct op_args_t {
+    const gantry_tensor_t **inputs; /* has room for GANTRY_MAX_OP_INPUTS */
+    size_t input_count;
+    gantry_attr_value_t attrs[OP_ATTRS];
+    size_t attr_count;
+    int64_t numbers[2 * GANTRY_MAX_RANK]; /* room for the lists of two attributes */
+} op_args_t;
+
+/* An op. In the rows: {.op = "AddV2", .gantry = "Add", .types = {{"T", NUMERIC}}}. If output 0 lies
+ * on the host, Gantry's CPU computes. */
 typedef struct op_row_t {
-    const char *op;                            /* TensorFlow's name: "AddV2" */
-    const char *gantry;                        /* Gantry's: "Add" */
+    const char *op;                                      /* TensorFlow's name: "AddV2" */
+    const char *gantry;                                  /* Gantry's: "Add" */
+    void (*adapt)(bridge_call_t *call, op_args_t *args); /* of op_adapters.h; NULL: no change */
     register_types_t types[REGISTER_TYPES];    /* attributes and the types that Gantry takes */
     op_attr_t attrs[OP_ATTRS];                 /* handed to Gantry */
     const char *host_args[REGISTER_HOST_ARGS]; /* inputs and outputs in host memory */
