@@ -18,7 +18,7 @@ LACKING = {"explicit_paddings": [], "align": "LEFT_LEFT", "batch_dims": 0, "data
 
 # (op, word, part of the note, reason): differences that stay.
 KNOWN = [
-    ("BatchMatMul", "only_there", "different ndims", "the first version refuses to broadcast"),
+    ("BatchMatMul", "only_there", "In[0]", "the first version refuses to broadcast"),
     ("FusedBatchNormV3", "different", "float32[0], not float32[]",
      "the sixth output is empty: TensorFlow's CPU has a scalar there, and its GPU a vector"),
     ("Round", "different", "not np.int", "TensorFlow's CPU rounds integers to 0"),
