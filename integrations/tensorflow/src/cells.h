@@ -21,7 +21,7 @@
 #include "parts.h"
 
 #define CELLS_LEAST_BITS 8 /* slots of the smallest class have 256 bytes */
-#define CELLS_CLASSES 32   /* those of the largest 512 GiB */
+#define CELLS_CLASSES 32   /* those of the last but one 256 GiB; the last one stays empty */
 #define CELLS_RANGE_BITS 39
 #define CELLS_BLOCK 1024
 #define CELLS_BLOCKS 4096 /* of a class: 4 million allocations that live at once */
