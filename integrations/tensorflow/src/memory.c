@@ -249,10 +249,35 @@ static const gantry_tensor_t *type_part(gantry_scope_t *scope, const part_t *par
                            part->end - part->begin);
 }
 
-/* Several parts, or parts with holes, through the host: rare, and any mixture is right. */
-static const gantry_tensor_t *join_parts(memory_t *memory, gantry_scope_t *scope,
-                                         const parts_t *parts, const range_t *range,
-                                         gantry_dtype_t dtype, const gantry_shape_t *shape) {
+/* Do the parts cover the range without holes, each by whole elements, few enough for one op? */
+static bool can_join(const parts_t *parts, const range_t *range, uint64_t element) {
+    uint64_t at = range->begin;
+    if (parts->count >= GANTRY_MAX_OP_INPUTS) return false;
+    for (uint32_t i = 0; i < parts->count; ++i) {
+        const part_t *part = parts_at(parts, i);
+        if (part->begin != at || part->skip % element || (part->end - at) % element) return false;
+        at = part->end;
+    }
+    return at == range->end;
+}
+
+/* Chunks that a collective wrote: one op of the device joins them. */
+static const gantry_tensor_t *join_on_device(gantry_scope_t *scope, const parts_t *parts,
+                                             gantry_dtype_t dtype, const gantry_shape_t *shape) {
+    const gantry_tensor_t *list[GANTRY_MAX_OP_INPUTS];
+    for (uint32_t i = 0; i < parts->count; ++i) {
+        const part_t *part = parts_at(parts, i);
+        const uint64_t elements = (part->end - part->begin) / gantry_dtype_size(dtype);
+        list[i] = type_part(scope, part, dtype, &GANTRY_SHAPE((int64_t)elements));
+    }
+    const gantry_tensor_t *flat = gantry_concat(scope, list, parts->count, 0);
+    return flat ? gantry_reshape(scope, flat, *shape) : NULL;
+}
+
+/* Any other mixture, through the host. */
+static const gantry_tensor_t *join_on_host(memory_t *memory, gantry_scope_t *scope,
+                                           const parts_t *parts, const range_t *range,
+                                           gantry_dtype_t dtype, const gantry_shape_t *shape) {
     const uint64_t bytes = range->end - range->begin;
     char *data = malloc(bytes);
     const gantry_tensor_t *tensor = NULL;
@@ -264,6 +289,14 @@ static const gantry_tensor_t *join_parts(memory_t *memory, gantry_scope_t *scope
     }
     free(data);
     return tensor;
+}
+
+static const gantry_tensor_t *join_parts(memory_t *memory, gantry_scope_t *scope,
+                                         const parts_t *parts, const range_t *range,
+                                         gantry_dtype_t dtype, const gantry_shape_t *shape) {
+    return can_join(parts, range, gantry_dtype_size(dtype))
+               ? join_on_device(scope, parts, dtype, shape)
+               : join_on_host(memory, scope, parts, range, dtype, shape);
 }
 
 static gantry_tensor_t *tensor_of_parts(memory_t *memory, gantry_scope_t *scope,
