@@ -63,8 +63,8 @@ static void prepared_op_keeps_its_attributes(void **state) {
     memset(axes, 9, sizeof axes);
     memset(padding, 'x', 5);
     memset(format, 'x', 4);
-    const gantry_tensor_t *image = gantry_reshape(
-        scope, F32(scope, 1, 5, 2, 3, 4, 0, 7, 6), GANTRY_SHAPE(1, 2, 4, 1));
+    const gantry_tensor_t *image =
+        gantry_reshape(scope, F32(scope, 1, 5, 2, 3, 4, 0, 7, 6), GANTRY_SHAPE(1, 2, 4, 1));
     const gantry_tensor_t *pooled = call(scope, max_pool, image, NULL);
     EXPECT_F32(pooled, 5, 7);
     pooled = call(scope, squeezed, pooled, NULL);
@@ -133,8 +133,8 @@ static void op_that_cannot_be_prepared_is_refused(void **state) {
     runtime_fixture_open(&f, 0);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         gantry_prepared_op_t *op = (gantry_prepared_op_t *)&f;
-        gantry_status_t status = gantry_op_prepare(f.runtime, rows[i].op, &rows[i].attr,
-                                                   rows[i].attr.name ? 1 : 0, &op);
+        gantry_status_t status =
+            gantry_op_prepare(f.runtime, rows[i].op, &rows[i].attr, rows[i].attr.name ? 1 : 0, &op);
         assert_int_equal(status, rows[i].status);
         assert_null(op);
         if (!strstr(gantry_last_message(), rows[i].message)) fail_msg("%s", gantry_last_message());
@@ -144,9 +144,9 @@ static void op_that_cannot_be_prepared_is_refused(void **state) {
 
 static gantry_status_t prepare_and_call(gantry_scope_t *scope) {
     gantry_prepared_op_t *op;
-    const gantry_attr_value_t attr = {
-        .name = "transpose_b", .kind = GANTRY_ATTR_BOOL, .i = true};
-    gantry_status_t status = gantry_op_prepare(gantry_scope_runtime(scope), "MatMul", &attr, 1, &op);
+    const gantry_attr_value_t attr = {.name = "transpose_b", .kind = GANTRY_ATTR_BOOL, .i = true};
+    gantry_status_t status =
+        gantry_op_prepare(gantry_scope_runtime(scope), "MatMul", &attr, 1, &op);
     if (status != GANTRY_OK) return status;
     const gantry_tensor_t *x = gantry_reshape(scope, F32(scope, 1, 2, 3, 4), GANTRY_SHAPE(2, 2));
     const gantry_tensor_t *inputs[] = {x, x}, *output;
