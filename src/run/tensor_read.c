@@ -32,7 +32,8 @@ struct gantry_read_t {
     char message[512];      /* of a failure, cut to fit */
 };
 
-static const char at_once_on_host[] = "the elements are in the host's memory: they are copied at once";
+static const char at_once_on_host[] =
+    "the elements are in the host's memory: they are copied at once";
 static const char at_once_in_driver[] =
     "the driver waits for copies to memory that is not pinned, and a staging block does not have the room; gantry_pinned_alloc gives memory without that wait";
 
@@ -64,8 +65,7 @@ static gantry_status_t end_read(gantry_read_t *read, gantry_status_t status) {
 
 /* The result of a read that has ended. */
 static gantry_status_t result_of(const gantry_read_t *read) {
-    return read->status == GANTRY_OK ? GANTRY_OK
-                                     : gantry__fail(read->status, "%s", read->message);
+    return read->status == GANTRY_OK ? GANTRY_OK : gantry__fail(read->status, "%s", read->message);
 }
 
 /* ---- the beginning ---- */
@@ -145,9 +145,8 @@ gantry_status_t gantry_tensor_read_async(const gantry_tensor_t *tensor, void *ou
 
 static gantry_status_t check_read(const gantry_read_t *read) {
     if (!read)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
-            "the read is NULL; one from gantry_tensor_read_async is accepted");
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "the read is NULL; one from gantry_tensor_read_async is accepted");
     return gantry__runtime_check_well(read->tensor->runtime);
 }
 

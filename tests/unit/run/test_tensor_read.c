@@ -234,8 +234,7 @@ static void error_that_a_kernel_finds_reaches_the_waiter(void **state) {
     (void)state;
     runtime_fixture_t f;
     gantry_scope_t *scope = open_gpu(&f, 0);
-    const gantry_tensor_t *bad =
-        gantry_gather(scope, F32(scope, 10, 20, 30), I32(scope, 0, 3), 0);
+    const gantry_tensor_t *bad = gantry_gather(scope, F32(scope, 10, 20, 30), I32(scope, 0, 3), 0);
     float got[2];
     gantry_read_t *read = begin_read(bad, got);
     expect_failure(gantry_read_wait(read), GANTRY_INVALID_ARGUMENT, "is not in [0, 3): op Gather");
