@@ -41,6 +41,28 @@ GANTRY_API gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, voi
 /** Waits until the work that computes the tensor has ended; returns the error if it failed. */
 GANTRY_API gantry_status_t gantry_tensor_wait(const gantry_tensor_t *tensor);
 
+/** A read in progress. One thread at a time uses it. */
+typedef struct gantry_read_t gantry_read_t;
+
+/** Begins a read: gantry_tensor_read without the wait. The device writes to out while the program
+ * continues; nobody uses out until the read has ended. The read holds the tensor.
+ *
+ * Elements in the host's memory are copied at once. A read is made at once, too, if the driver
+ * waits for copies to memory that is not pinned, and no staging block has the room
+ * (GANTRY_DEVICE_WAITS_FOR_PAGEABLE, more than 64 KiB); gantry_read_note says so. */
+GANTRY_API gantry_status_t gantry_tensor_read_async(const gantry_tensor_t *tensor, void *out,
+                                                    size_t bytes, gantry_read_t **out_read);
+/** Says, without a wait for the device, whether the read has ended: the elements are at out, or the
+ * read failed. The error is that of the read or of work before it; out is undefined then. */
+GANTRY_API gantry_status_t gantry_read_poll(gantry_read_t *read, bool *out_has_ended);
+/** Waits for the end of the read; returns its error, each time. */
+GANTRY_API gantry_status_t gantry_read_wait(gantry_read_t *read);
+/** Why the read was made at once, in gantry_tensor_read_async: "" if it was not. The text is
+ * constant. */
+GANTRY_API const char *gantry_read_note(const gantry_read_t *read);
+/** Waits for the end of the read, whose error is dropped, and frees it; NULL does no harm. */
+GANTRY_API void gantry_read_release(gantry_read_t *read);
+
 /** Options of gantry_tensor_format, as numpy.set_printoptions. */
 typedef struct gantry_format_options_t {
     uint32_t struct_size; /**< Its sizeof. */

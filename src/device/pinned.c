@@ -85,6 +85,22 @@ gantry_status_t gantry__pinned_alloc(logical_t *device, uint64_t bytes, const ch
     return GANTRY_OK;
 }
 
+static bool piece_has(const gantry__pinned_piece_t *piece, uintptr_t data, uint64_t bytes) {
+    const uintptr_t begin = (uintptr_t)piece->data;
+    return data >= begin && data - begin <= piece->bytes && bytes <= piece->bytes - (data - begin);
+}
+
+bool gantry__pinned_has(const logical_t *device, const void *data, uint64_t bytes) {
+    gantry__device_table_t *table = device->table;
+    gantry__mutex_lock(&table->lock);
+    const gantry__pinned_piece_t *at = table->pinned;
+    while (at && !(gantry__logical_device_is_sibling(at->device, device) &&
+                   piece_has(at, (uintptr_t)data, bytes)))
+        at = at->next;
+    gantry__mutex_unlock(&table->lock);
+    return at;
+}
+
 /* Takes a piece out of the list; NULL: no such piece. */
 static gantry__pinned_piece_t *unlist(gantry__device_table_t *table, const void *data) {
     gantry__mutex_lock(&table->lock);

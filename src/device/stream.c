@@ -245,7 +245,7 @@ static void drop_event_locked(gantry__event_t *event) {
     event->stream->spare = event;
 }
 
-static void release_event(gantry__event_t *event) {
+void gantry__event_release(gantry__event_t *event) {
     gantry__stream_t *stream = event->stream;
     gantry__mutex_lock(&stream->lock);
     drop_event_locked(event);
@@ -292,7 +292,7 @@ static gantry_status_t record_event(gantry__stream_t *stream) {
 /* An event at or after the point, counted for the caller; *out_event is NULL if the point has
  * passed. A caller without an event waits for the whole stream instead: work in flight may be about
  * to write the caller's memory. */
-static gantry_status_t event_for(gantry__point_t point, gantry__event_t **out_event) {
+gantry_status_t gantry__event_take(gantry__point_t point, gantry__event_t **out_event) {
     gantry__stream_t *stream = point.stream;
     *out_event = NULL;
     if (is_completed(point)) return GANTRY_OK;
@@ -303,6 +303,21 @@ static gantry_status_t event_for(gantry__point_t point, gantry__event_t **out_ev
     if (status == GANTRY_OK) *out_event = retain_event(stream->last_event);
     gantry__mutex_unlock(&stream->lock);
     return note_refusal(stream, status);
+}
+
+gantry_status_t gantry__event_poll(const gantry__event_t *event, bool *out_is_past) {
+    gantry__stream_t *stream = event->stream;
+    const gantry__point_t point = {stream, event->count};
+    int32_t done = 0;
+    *out_is_past = true;
+    if (is_lost(stream)) return lost_failure(stream);
+    if (gantry__point_is_past(point)) return GANTRY_OK;
+    GANTRY__TRY(failure_of(point));
+    gantry_status_t status = (gantry_status_t)stream->backend->event->query(event->handle, &done);
+    if (status != GANTRY_OK) return meet_failure(stream, status);
+    if (done) raise_to(&stream->completed, event->count);
+    *out_is_past = done;
+    return GANTRY_OK;
 }
 
 static gantry_status_t ask_driver_for_event(const gantry__event_t *event) {
@@ -374,7 +389,7 @@ static gantry_status_t wait_for_one(gantry__stream_t *stream, gantry__point_t po
     if (status != GANTRY_OK) return order_only ? GANTRY_OK : status;
     if (point.stream == stream || follows_already(stream, point)) return GANTRY_OK;
     gantry__event_t *event;
-    if (event_for(point, &event) != GANTRY_OK) {
+    if (gantry__event_take(point, &event) != GANTRY_OK) {
         status = gantry__stream_synchronize(point.stream);
         return order_only ? GANTRY_OK : status;
     }
@@ -386,7 +401,7 @@ static gantry_status_t wait_for_one(gantry__stream_t *stream, gantry__point_t po
         status = wait_on_device(stream, point, event);
         if (status == GANTRY_UNAVAILABLE) status = settle_refused_wait(stream, point, order_only);
     }
-    release_event(event);
+    gantry__event_release(event);
     return status;
 }
 
@@ -424,10 +439,11 @@ gantry_status_t gantry__point_wait(gantry__point_t point) {
     if (gantry__point_is_past(point)) return GANTRY_OK;
     GANTRY__TRY(failure_of(point));
     gantry__event_t *event;
-    if (event_for(point, &event) != GANTRY_OK) return gantry__stream_synchronize(point.stream);
+    if (gantry__event_take(point, &event) != GANTRY_OK)
+        return gantry__stream_synchronize(point.stream);
     if (!event) return GANTRY_OK;
     gantry_status_t status = wait_on_host(event);
-    release_event(event);
+    gantry__event_release(event);
     return status;
 }
 

@@ -103,6 +103,15 @@ bool gantry__point_is_past(gantry__point_t point);
 /* Whether work up to the point is known to have failed; stream NULL: no. */
 bool gantry__point_has_failed(gantry__point_t point);
 
+/* ---- a point that a caller asks for again and again ---- */
+
+/* An event behind the point, which the caller releases; NULL: the point has passed. */
+gantry_status_t gantry__event_take(gantry__point_t point, gantry__event_t **out_event);
+void gantry__event_release(gantry__event_t *event);
+/* Asks the driver whether the event has passed, without a wait. The error is that of the work
+ * before it, which is over then. */
+gantry_status_t gantry__event_poll(const gantry__event_t *event, bool *out_is_past);
+
 /* Makes stream's later work wait for the points; between backends the calling thread waits instead.
  * Not between begin and end. */
 gantry_status_t gantry__stream_wait_for(gantry__stream_t *stream, const gantry__point_t *points,

@@ -135,16 +135,13 @@ gantry_status_t gantry__reads_follow(logical_t *device, gantry__point_t point) {
     return gantry__reads_wait_for(device, (gantry__point_t){NULL, 0});
 }
 
-gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes,
-                                     uint64_t size_bytes, gantry__point_t ready) {
-    if (size_bytes == 0) return GANTRY_OK;
+/* Submits a copy to host memory, behind all that the stream waits for already. */
+static gantry_status_t submit_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes,
+                                      uint64_t size_bytes, gantry__point_t *out_done) {
     logical_t *device = source->device;
-    GANTRY__STEP(count_moved(device, size_bytes), COPY);
-    GANTRY__TRY(gantry__loss_check(device));
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_HOST];
     gantry_span_t span = {source->span.region, source->span.offset_bytes + offset_bytes,
                           size_bytes};
-    GANTRY__TRY(gantry__reads_wait_for(device, ready));
     gantry__timed_t timed;
     gantry__timed_begin(&timed, device, GANTRY__TIMED_TO_HOST, NULL);
     gantry__stream_begin(stream);
@@ -153,10 +150,34 @@ gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uin
     uint64_t count = gantry__stream_end(stream);
     gantry__timed_end(&timed, size_bytes);
     gantry__buffer_mark_use(source, GANTRY_STREAM_TO_HOST, count);
-    status = gantry__loss_note(device, status);
-    gantry_status_t waited = gantry__point_wait((gantry__point_t){stream, count});
+    *out_done = (gantry__point_t){stream, count};
+    return gantry__loss_note(device, status);
+}
+
+gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes,
+                                     uint64_t size_bytes, gantry__point_t ready) {
+    if (size_bytes == 0) return GANTRY_OK;
+    logical_t *device = source->device;
+    gantry__point_t done;
+    GANTRY__STEP(count_moved(device, size_bytes), COPY);
+    GANTRY__TRY(gantry__loss_check(device));
+    GANTRY__TRY(gantry__reads_wait_for(device, ready));
+    gantry_status_t status = submit_to_host(target, source, offset_bytes, size_bytes, &done);
+    gantry_status_t waited = gantry__point_wait(done);
     if (status == GANTRY_OK && waited == GANTRY_OK) gantry__point_passed(ready);
     return status != GANTRY_OK ? status : waited;
+}
+
+gantry_status_t gantry__copy_to_host_later(void *target, gantry__buffer_t *source,
+                                           uint64_t offset_bytes, uint64_t size_bytes,
+                                           gantry__point_t ready, gantry__point_t *out_done) {
+    logical_t *device = source->device;
+    gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_HOST];
+    *out_done = (gantry__point_t){NULL, 0};
+    GANTRY__STEP(count_moved(device, size_bytes), COPY);
+    GANTRY__TRY(gantry__loss_check(device));
+    GANTRY__TRY(gantry__stream_wait_for(stream, &ready, 1));
+    return submit_to_host(target, source, offset_bytes, size_bytes, out_done);
 }
 
 /* The source is host memory already: no bounce. */

@@ -29,6 +29,13 @@ gantry_status_t gantry__fill_from_host(gantry__buffer_t *target, const void *ele
 gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes,
                                      uint64_t size_bytes, gantry__point_t ready);
 
+/* The same for at least 1 byte, without a wait: the target must not be used before *out_done. If
+ * the driver waits for copies of pageable memory, the target is pinned. After a failure, too, the
+ * driver may write the target until *out_done. */
+gantry_status_t gantry__copy_to_host_later(void *target, gantry__buffer_t *source,
+                                           uint64_t offset_bytes, uint64_t size_bytes,
+                                           gantry__point_t ready, gantry__point_t *out_done);
+
 /* Puts the stream for reads behind a point, whose failure the caller gets. If the driver waits for
  * copies of pageable memory, this thread waits instead: no read waits under the lock. */
 gantry_status_t gantry__reads_wait_for(gantry_logical_device_t *device, gantry__point_t point);

@@ -466,11 +466,16 @@ static gantry_status_t tensor_check_room(const gantry_tensor_t *tensor, const vo
         tensor->size_bytes, bytes);
 }
 
-gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, void *out, size_t bytes) {
+gantry_status_t gantry__tensor_check_read(const gantry_tensor_t *tensor, const void *out,
+                                          size_t bytes) {
     GANTRY__TRY(check_tensor(tensor));
+    return tensor_check_room(tensor, out, bytes);
+}
+
+gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, void *out, size_t bytes) {
+    GANTRY__TRY(gantry__tensor_check_read(tensor, out, bytes));
     GANTRY__RECORD(recorded, tensor->runtime, GANTRY__PROFILE_READ, tensor->device);
     GANTRY__STEP(recorded.frame, COPY);
-    GANTRY__TRY(tensor_check_room(tensor, out, bytes));
     if (tensor->fault_count > 0) GANTRY__TRY(gantry__tensor_settle(tensor));
     if (bytes == 0) return GANTRY_OK;
     if (tensor->data && tensor->device->synchronous && bytes < SHORT_READ_BYTES) {

@@ -96,6 +96,9 @@ gantry_status_t gantry__tensor_add_fault(gantry_tensor_t *tensor, struct gantry_
 /* The first error among the tensor's faults. */
 gantry_status_t gantry__tensor_settle(const gantry_tensor_t *tensor);
 
+/* Whether the elements may be read to out, which has room for `bytes`. */
+gantry_status_t gantry__tensor_check_read(const gantry_tensor_t *tensor, const void *out,
+                                          size_t bytes);
 /* The elements in host memory: the tensor's own, or a copy in *out_owned (heap memory of
  * size_bytes, the caller's). Waits. */
 gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const void **out_data,

@@ -189,6 +189,8 @@ gantry_status_t conformance_call(conformance_t *c, gantry_scope_t *scope, const 
                                  const gantry_tensor_t **outputs, size_t *output_count);
 /* Copies a tensor to the host; data is malloced, also on an empty tensor. */
 gantry_status_t conformance_read(const gantry_tensor_t *tensor, golden_tensor_t *out);
+/* The same by an asynchronous read. */
+gantry_status_t conformance_read_later(const gantry_tensor_t *tensor, golden_tensor_t *out);
 /* Opens a scope, makes the inputs, calls the op and reads the results. *out_count is 0 after
  * failing the case. */
 void conformance_evaluate(conformance_t *c, const char *device, const golden_case_t *item,

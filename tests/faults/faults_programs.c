@@ -110,6 +110,50 @@ int faults_program_matmul(int argc, char **argv) {
     return code;
 }
 
+/* ---- what a bridge uses ---- */
+
+static const gantry_tensor_t *call_prepared(gantry_scope_t *scope, const char *op,
+                                            const gantry_tensor_t *x) {
+    const gantry_attr_value_t perm = {.name = "transpose_b", .kind = GANTRY_ATTR_BOOL, .i = true};
+    const gantry_tensor_t *inputs[] = {x, x}, *output = NULL;
+    gantry_prepared_op_t *prepared = NULL;
+    size_t count = 1;
+    (void)gantry_op_prepare(gantry_scope_runtime(scope), op, &perm, 1, &prepared);
+    (void)gantry_op_call_prepared(scope, prepared, inputs, 2, &output, &count);
+    gantry_prepared_op_release(prepared);
+    return output;
+}
+
+/* As expect, of four values. */
+static int expect_later(const gantry_tensor_t *tensor, const float *wanted) {
+    float got[4];
+    gantry_read_t *read = NULL;
+    bool has_ended = false;
+    if (!tensor || gantry_tensor_read_async(tensor, got, sizeof got, &read) != GANTRY_OK) return 1;
+    (void)gantry_read_poll(read, &has_ended);
+    const gantry_status_t status = gantry_read_wait(read);
+    gantry_read_release(read);
+    if (status != GANTRY_OK) return 1;
+    return memcmp(got, wanted, sizeof got) == 0 ? 0 : 2;
+}
+
+int faults_program_bridge(int argc, char **argv) {
+    int code = argc < 2;
+    gantry_runtime_t *runtime = open_runtime();
+    gantry_scope_t *scope = gantry_scope_begin(runtime, argv[1]);
+    float many[40] = {0};
+    memcpy(&many[33], six, sizeof six);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(40), many, sizeof many);
+    const gantry_tensor_t *view =
+        gantry_tensor_view(scope, x, 33 * sizeof *many, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2));
+    code |= expect_later(view, six);
+    code |= expect_later(call_prepared(scope, "MatMul", view), (const float[]){5, 11, 11, 25});
+    code |= TRY(gantry_scope_end(scope));
+    gantry_runtime_release(runtime);
+    return code;
+}
+
 /* ---- copies ---- */
 
 static int copy_around(gantry_runtime_t *runtime, const char *const *devices, size_t count) {

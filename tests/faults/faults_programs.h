@@ -16,6 +16,7 @@ int faults_conformance_main(int argc, char **argv);
 int faults_program_small(int argc, char **argv);  /* a bit of everything on two devices */
 int faults_program_matmul(int argc, char **argv); /* the guide's product */
 int faults_program_copies(int argc, char **argv); /* between devices, all policies */
+int faults_program_bridge(int argc, char **argv); /* views, prepared ops, asynchronous reads */
 /* numbers, limits, survival of running out of memory */
 int faults_program_memory(int argc, char **argv);
 int faults_program_settings(int argc, char **argv); /* listing, describing, configuring */

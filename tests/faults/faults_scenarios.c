@@ -57,6 +57,7 @@ const faults_scenario_t faults_scenarios[] = {
     {"small.gpus", faults_program_small, FAULTS_ON_HOST | FAULTS_WITH_GPUS, {"%d"}},
     {"small.cold", faults_program_small, FAULTS_ON_OPENCL | FAULTS_ON_CUDA | FAULTS_COLD, {"%d"}},
     {"matmul", faults_program_matmul, FAULTS_ON_ALL, {"%d"}},
+    {"bridge", faults_program_bridge, FAULTS_ON_ALL, {"%d"}},
     {"copies", faults_program_copies, FAULTS_ON_ALL | FAULTS_WITH_GPUS, {"%d"}},
     {"memory", faults_program_memory, FAULTS_ON_ALL, {"%d"}},
     {"settings", faults_program_settings, FAULTS_ON_ALL, {"%d"}},

@@ -192,6 +192,13 @@ static inline gantry_prepared_op_t *given_prepared(null_call_t *c) {
     return prepared;
 }
 
+static inline gantry_read_t *given_read(null_call_t *c) {
+    static float place[2];
+    gantry_read_t *read;
+    if (gantry_tensor_read_async(given_tensor(c), place, sizeof place, &read) != GANTRY_OK) abort();
+    return read;
+}
+
 #define given_gantry_runtime_t_p(c, name) given_runtime(c)
 #define given_const_gantry_runtime_t_p(c, name) given_runtime(c)
 #define given_gantry_scope_t_p(c, name) given_scope(c)
@@ -209,6 +216,8 @@ static inline gantry_prepared_op_t *given_prepared(null_call_t *c) {
 #define given_const_gantry_physical_device_t_p(c, name) given_physical(c)
 #define given_const_struct_gantry_physical_device_t_p(c, name) given_physical(c)
 #define given_const_gantry_logical_device_t_p(c, name) given_logical(c)
+#define given_gantry_read_t_p(c, name) given_read(c)
+#define given_const_gantry_read_t_p(c, name) given_read(c)
 #define given_gantry_prepared_op_t_p(c, name) given_prepared(c)
 #define given_const_gantry_prepared_op_t_p(c, name) given_prepared(c)
 #define given_const_gantry_tensor_t_p_const_p(c, name) (given_tensor(c), (c)->tensors)
@@ -279,6 +288,7 @@ static inline void *given_pointers(void) {
 #define given_gantry_runtime_t_p_p(c, name) ((gantry_runtime_t **)given_pointers())
 #define given_gantry_claim_t_p_p(c, name) ((gantry_claim_t **)given_pointers())
 #define given_gantry_generator_t_p_p(c, name) ((gantry_generator_t **)given_pointers())
+#define given_gantry_read_t_p_p(c, name) ((gantry_read_t **)given_pointers())
 #define given_gantry_prepared_op_t_p_p(c, name) ((gantry_prepared_op_t **)given_pointers())
 #define given_gantry_function_t_p_p(c, name) ((gantry_function_t **)given_pointers())
 #define given_const_gantry_tensor_t_p_p(c, name) ((const gantry_tensor_t **)given_pointers())
