@@ -11,39 +11,41 @@
 
 /* ---- the frame of a call ---- */
 
-static void fail_context(TF_OpKernelContext *context, TF_Status *status) {
-    TF_OpKernelContext_Failure(context, status);
-    TF_DeleteStatus(status);
-}
-
 /* The CPU for a kernel whose first output lies on the host: int32 of shapes, keys of seeds. */
-static const char *place_name(bridge_call_t *call) {
+static const gantry_logical_device_t *find_place(bridge_call_t *call) {
     const bool is_on_host =
         TF_NumOutputs(call->context) && TF_IsHostMemoryOutput(call->context, 0, call->status);
-    return is_on_host ? "/device:CPU:0" : device_at(call->device)->name;
+    return is_on_host ? device_host() : device_logical(call->device);
+}
+
+/* Begins the call's scope; NULL, with the error in its status. */
+static gantry_scope_t *begin_scope(bridge_call_t *call) {
+    if (device_is_forked()) {
+        status_set(call->status, GANTRY_FAILED_PRECONDITION, device_fork_text());
+        return NULL;
+    }
+    const gantry_logical_device_t *place = find_place(call);
+    gantry_scope_t *scope = place ? gantry_scope_begin_on(device_runtime(), place) : NULL;
+    if (!scope) status_set_last(call->status, GANTRY_UNAVAILABLE);
+    return scope;
 }
 
 bool bridge_begin(bridge_call_t *call, TF_OpKernelContext *context) {
     call->context = context;
     call->status = TF_NewStatus();
+    call->scope = NULL;
+    call->host_scope = NULL;
     call->has_failed = false;
     call->held_count = 0;
     call->host_count = 0;
     const SP_Stream stream = TF_GetStream(context, call->status);
-    if (!stream) {
-        fail_context(context, call->status);
-        return false;
+    if (stream) {
+        call->device = stream_device(stream);
+        call->scope = begin_scope(call);
     }
-    call->device = stream_device(stream);
-    call->scope =
-        device_is_forked() ? NULL : gantry_scope_begin(device_runtime(), place_name(call));
     if (call->scope) return true;
-    if (device_is_forked()) {
-        status_set(call->status, GANTRY_FAILED_PRECONDITION, device_fork_text());
-    } else {
-        status_set_last(call->status, GANTRY_RESOURCE_EXHAUSTED);
-    }
-    fail_context(context, call->status);
+    TF_OpKernelContext_Failure(context, call->status);
+    TF_DeleteStatus(call->status);
     return false;
 }
 
@@ -71,6 +73,7 @@ void bridge_end(bridge_call_t *call) {
     }
     if (call->has_failed) TF_OpKernelContext_Failure(call->context, call->status);
     (void)gantry_scope_end(call->scope);
+    if (call->host_scope) (void)gantry_scope_end(call->host_scope);
     TF_DeleteStatus(call->status);
 }
 
@@ -134,12 +137,20 @@ static TF_Tensor *get_input(bridge_call_t *call, int i) {
     return check_status(call) ? tensor : NULL;
 }
 
-static const gantry_tensor_t *upload_input(bridge_call_t *call, const TF_Tensor *tensor) {
+/* Gantry reads such an input, an axis or a shape, on the host: on the device it would wait for it. */
+static const gantry_tensor_t *host_constant(bridge_call_t *call, const TF_Tensor *tensor) {
     gantry_shape_t shape;
     if (!bridge_shape(call, tensor, &shape)) return NULL;
+    if (!call->host_scope) {
+        call->host_scope = gantry_scope_begin_on(device_runtime(), device_host());
+    }
     const size_t bytes = TF_TensorByteSize(tensor);
-    return gantry_constant(call->scope, (gantry_dtype_t)TF_TensorType(tensor), shape,
-                           bytes ? TF_TensorData(tensor) : "", bytes);
+    const gantry_tensor_t *constant =
+        call->host_scope ? gantry_constant(call->host_scope, (gantry_dtype_t)TF_TensorType(tensor),
+                                           shape, bytes ? TF_TensorData(tensor) : "", bytes)
+                         : NULL;
+    if (!constant) fail_last(call, GANTRY_RESOURCE_EXHAUSTED);
+    return constant;
 }
 
 const gantry_tensor_t *bridge_input(bridge_call_t *call, int i) {
@@ -147,7 +158,7 @@ const gantry_tensor_t *bridge_input(bridge_call_t *call, int i) {
     if (!tensor) return NULL;
     const bool is_on_host = TF_IsHostMemoryInput(call->context, i, call->status);
     const gantry_tensor_t *input =
-        is_on_host ? upload_input(call, tensor) : bridge_tensor(call, tensor);
+        is_on_host ? host_constant(call, tensor) : bridge_tensor(call, tensor);
     TF_DeleteTensor(tensor);
     return input;
 }

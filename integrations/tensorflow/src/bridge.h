@@ -31,9 +31,10 @@
 
 /* A call of a kernel. Only scope and device are for kernels. */
 typedef struct bridge_call_t {
-    gantry_scope_t
-        *scope;      /* its device is that of the kernel; the CPU if output 0 is on the host */
-    uint32_t device; /* number of the device, for device_at */
+    /* Its device is that of the kernel; the CPU if output 0 lies on the host. */
+    gantry_scope_t *scope;
+    uint32_t device;            /* number of the device, for device_at */
+    gantry_scope_t *host_scope; /* of inputs that lie on the host; NULL: none so far */
     TF_OpKernelContext *context;
     TF_Status *status;
     bool has_failed;

@@ -15,6 +15,7 @@ typedef struct devices_t {
     memory_t *memory;
     uint32_t count;
     device_t list[DEVICE_MOST];
+    _Atomic(const gantry_logical_device_t *) logical[DEVICE_MOST + 1]; /* the last is the CPU */
     atomic_bool is_forked;
 } devices_t;
 
@@ -100,6 +101,24 @@ gantry_status_t device_open(void) {
 uint32_t device_count(void) { return devices.count; }
 
 const device_t *device_at(uint32_t ordinal) { return &devices.list[ordinal]; }
+
+/* Found once; two threads that look for it find the same one. */
+static const gantry_logical_device_t *find_logical(uint32_t place, const char *name) {
+    const gantry_logical_device_t *logical =
+        atomic_load_explicit(&devices.logical[place], memory_order_acquire);
+    if (logical) return logical;
+    if (gantry_find_logical_device(devices.runtime, name, &logical)) return NULL;
+    atomic_store_explicit(&devices.logical[place], logical, memory_order_release);
+    return logical;
+}
+
+const gantry_logical_device_t *device_logical(uint32_t ordinal) {
+    return find_logical(ordinal, devices.list[ordinal].name);
+}
+
+const gantry_logical_device_t *device_host(void) {
+    return find_logical(DEVICE_MOST, "/device:CPU:0");
+}
 
 gantry_runtime_t *device_runtime(void) { return devices.runtime; }
 

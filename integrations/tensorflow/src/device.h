@@ -30,6 +30,11 @@ gantry_status_t device_open(void);
 uint32_t device_count(void);
 /* The device with this number, which is below device_count. */
 const device_t *device_at(uint32_t ordinal);
+/* The device as Gantry's scopes take it. NULL: Gantry could not open it; gantry_last_message says
+ * why. The first call opens the cards. */
+const gantry_logical_device_t *device_logical(uint32_t ordinal);
+/* Gantry's CPU, for what lies on the host; NULL as device_logical. */
+const gantry_logical_device_t *device_host(void);
 /* The runtime; NULL before device_open, and after it failed. */
 gantry_runtime_t *device_runtime(void);
 /* The memory of all devices; NULL as device_runtime. */

@@ -171,9 +171,9 @@ static gantry_status_t write_block(memory_t *memory, const range_t *range, host_
 
 /* Bytes without a type, on their device; NULL: they do not fit, and wait on the host until a kernel
  * wants them, which fails with the report. */
-static gantry_tensor_t *upload_bytes(memory_t *memory, const char *device, const void *from,
-                                     uint64_t bytes) {
-    gantry_scope_t *scope = gantry_scope_begin(cells_runtime(memory), device);
+static gantry_tensor_t *upload_bytes(memory_t *memory, const gantry_logical_device_t *device,
+                                     const void *from, uint64_t bytes) {
+    gantry_scope_t *scope = gantry_scope_begin_on(cells_runtime(memory), device);
     if (!scope) return NULL;
     const gantry_tensor_t *tensor =
         gantry_constant(scope, GANTRY_UINT8, GANTRY_SHAPE((int64_t)bytes), from, bytes);
@@ -182,8 +182,8 @@ static gantry_tensor_t *upload_bytes(memory_t *memory, const char *device, const
     return kept;
 }
 
-gantry_status_t memory_write(memory_t *memory, const char *device, void *to, const void *from,
-                             uint64_t bytes) {
+gantry_status_t memory_write(memory_t *memory, const gantry_logical_device_t *device, void *to,
+                             const void *from, uint64_t bytes) {
     if (!bytes) return GANTRY_OK;
     range_t range;
     gantry_status_t status = find_range(memory, to, bytes, &range);

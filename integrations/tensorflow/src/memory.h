@@ -47,10 +47,10 @@ bool memory_device(memory_t *memory, const void *address, uint32_t *out_device);
 /* Reads the figures of a device. */
 void memory_figures(const memory_t *memory, uint32_t device, memory_figures_t *out);
 
-/* Copies bytes from the host to an address, at once. device is the text of the address's device:
- * many bytes go there at once, few wait on the host until a kernel tells their type. */
-gantry_status_t memory_write(memory_t *memory, const char *device, void *to, const void *from,
-                             uint64_t bytes);
+/* Copies bytes from the host to an address, at once. Many bytes go to the device, that of the
+ * address, at once; few wait on the host until a kernel tells their type. */
+gantry_status_t memory_write(memory_t *memory, const gantry_logical_device_t *device, void *to,
+                             const void *from, uint64_t bytes);
 /* Waits for the tensor at an address and copies its bytes to the host. */
 gantry_status_t memory_read(memory_t *memory, void *to, const void *from, uint64_t bytes);
 /* Fills bytes with a pattern of four. */

@@ -11,6 +11,7 @@
 /* The values of a node's attributes, read when TensorFlow makes its kernel. */
 typedef struct op_kernel_t {
     const op_row_t *row;
+    gantry_prepared_op_t *prepared; /* NULL: an adapter changes the attributes of each call */
     size_t attr_count;
     gantry_attr_value_t attrs[OP_ATTRS];
     void *owned[OP_ATTRS]; /* texts and lists of attrs */
@@ -19,6 +20,7 @@ typedef struct op_kernel_t {
 static void op_kernel_destroy(void *data) {
     op_kernel_t *kernel = data;
     if (!kernel) return;
+    if (!device_is_forked()) gantry_prepared_op_release(kernel->prepared);
     for (size_t i = 0; i < OP_ATTRS; ++i) free(kernel->owned[i]);
     free(kernel);
 }
@@ -90,6 +92,18 @@ static void read_attr(op_kernel_t *kernel, TF_OpKernelConstruction *construction
     }
 }
 
+/* Finds the op and checks its attributes once for all calls. */
+static void prepare(op_kernel_t *kernel, TF_OpKernelConstruction *construction) {
+    if (device_is_forked()) {
+        bridge_refuse(construction, GANTRY_FAILED_PRECONDITION, device_fork_text());
+        return;
+    }
+    const gantry_status_t status =
+        gantry_op_prepare(device_runtime(), kernel->row->gantry, kernel->attrs, kernel->attr_count,
+                          &kernel->prepared);
+    if (status) bridge_refuse(construction, status, gantry_last_message());
+}
+
 static void *op_kernel_create(TF_OpKernelConstruction *construction) {
     char op[128];
     if (!bridge_op_name(construction, op, sizeof op)) return NULL;
@@ -106,6 +120,7 @@ static void *op_kernel_create(TF_OpKernelConstruction *construction) {
         TF_OpKernelConstruction_Failure(construction, status);
         break;
     }
+    if (TF_GetCode(status) == TF_OK && !kernel->row->adapt) prepare(kernel, construction);
     TF_DeleteStatus(status);
     return kernel;
 }
@@ -124,8 +139,8 @@ static void call_gantry(const op_kernel_t *kernel, bridge_call_t *call,
     const op_row_t *row = kernel->row;
     if (bridge_has_failed(call)) return;
     if (!row->adapt) {
-        (void)gantry_op_call(call->scope, row->gantry, inputs, input_count, kernel->attrs,
-                             kernel->attr_count, outputs, count);
+        (void)gantry_op_call_prepared(call->scope, kernel->prepared, inputs, input_count, outputs,
+                                      count);
         return;
     }
     op_args_t args = {

@@ -253,8 +253,8 @@ static void copy_to_host(const SP_Device *device, void *to, const SP_DeviceMemor
 static void copy_from_host(const SP_Device *device, SP_DeviceMemoryBase *to, const void *from,
                            uint64_t bytes, TF_Status *status) {
     if (!is_usable(status)) return;
-    const char *name = device_at((uint32_t)device->ordinal)->name;
-    status_set_last(status, memory_write(device_memory(), name, to->opaque, from, bytes));
+    const gantry_logical_device_t *logical = device_logical((uint32_t)device->ordinal);
+    status_set_last(status, memory_write(device_memory(), logical, to->opaque, from, bytes));
 }
 
 /* TensorFlow hands in one device, that of the source, for copies between devices too. The address
@@ -264,7 +264,7 @@ static void copy_on_devices(const SP_Device *device, SP_DeviceMemoryBase *to,
     if (!is_usable(status)) return;
     uint32_t target = (uint32_t)device->ordinal;
     (void)memory_device(device_memory(), to->opaque, &target);
-    gantry_scope_t *scope = gantry_scope_begin(device_runtime(), device_at(target)->name);
+    gantry_scope_t *scope = gantry_scope_begin_on(device_runtime(), device_logical(target));
     if (!scope) {
         status_set_last(status, GANTRY_FAILED_PRECONDITION);
         return;

@@ -17,12 +17,14 @@ typedef struct addresses_t {
     runtime_fixture_t f;
     memory_t *memory;
     gantry_scope_t *scope;
+    const gantry_logical_device_t *gpu;
 } addresses_t;
 
 static void begin(addresses_t *a) {
     runtime_fixture_open(&a->f, 2);
     assert_int_equal(memory_create(a->f.runtime, &a->memory), GANTRY_OK);
     a->scope = runtime_fixture_scope(&a->f, GPU);
+    assert_int_equal(gantry_find_logical_device(a->f.runtime, GPU, &a->gpu), GANTRY_OK);
 }
 
 static void end(addresses_t *a) {
@@ -32,7 +34,7 @@ static void end(addresses_t *a) {
 }
 
 static void write_bytes(addresses_t *a, void *to, const void *from, uint64_t bytes) {
-    assert_int_equal(memory_write(a->memory, GPU, to, from, bytes), GANTRY_OK);
+    assert_int_equal(memory_write(a->memory, a->gpu, to, from, bytes), GANTRY_OK);
 }
 
 /* An allocation of FLOATS elements 0, 1, 2, ... as TensorFlow copies it from the host. */
@@ -114,7 +116,7 @@ static void foreign_addresses_are_refused(void **state) {
     for (int i = 0; i < 4; ++i) {
         assert_int_equal(memory_read(a.memory, data, wrong[i], 8), GANTRY_INTERNAL);
         assert_non_null(strstr(gantry_last_message(), "are no device memory of Gantry"));
-        assert_int_equal(memory_write(a.memory, GPU, wrong[i], data, 8), GANTRY_INTERNAL);
+        assert_int_equal(memory_write(a.memory, a.gpu, wrong[i], data, 8), GANTRY_INTERNAL);
     }
     memory_free(a.memory, address);
     assert_int_equal(memory_read(a.memory, data, address, 8), GANTRY_INTERNAL);
