@@ -33,8 +33,8 @@ static void add_ints(bridge_call_t *call, op_args_t *args, const char *name, int
         return;
     }
     for (int64_t k = 0; k < count; ++k) numbers[k] = elements[k];
-    args->attrs[args->attr_count++] = (gantry_attr_value_t){
-        .name = name, .kind = GANTRY_ATTR_INTS, .i = count, .list = numbers};
+    args->attrs[args->attr_count++] =
+        (gantry_attr_value_t){.name = name, .kind = GANTRY_ATTR_INTS, .i = count, .list = numbers};
 }
 
 /* ---- adapters ---- */
@@ -54,8 +54,7 @@ void adapt_concat(bridge_call_t *call, op_args_t *args) {
 void adapt_gather(bridge_call_t *call, op_args_t *args) {
     const int32_t axis = 0;
     (void)take_int(args, "validate_indices");
-    add_input(args, gantry_constant(call->scope, GANTRY_INT32, GANTRY_SCALAR, &axis,
-                                    sizeof axis));
+    add_input(args, gantry_constant(call->scope, GANTRY_INT32, GANTRY_SCALAR, &axis, sizeof axis));
 }
 
 /* k has the type of the targets. */
