@@ -28,14 +28,7 @@ typedef struct row_t {
     const char *host_args[12];
 } row_t;
 
-enum {
-    adapt_batch_norm_grad = 1,
-    adapt_concat,
-    adapt_gather,
-    adapt_k,
-    adapt_select,
-    adapt_window
-};
+enum { adapt_batch_norm_grad = 1, adapt_concat, adapt_gather, adapt_k, adapt_select, adapt_window };
 
 static const row_t rows[] = {
 #include "../../../integrations/tensorflow/src/op_table.def"
@@ -64,8 +57,8 @@ static const char *attr_text(const gantry_op_info_t *info, const char *name) {
 }
 
 static const char *const kind_texts[] = {
-    [GANTRY_ATTR_BOOL] = "bool",        [GANTRY_ATTR_INT] = "int",
-    [GANTRY_ATTR_FLOAT] = "float",      [GANTRY_ATTR_TYPE] = "type",
+    [GANTRY_ATTR_BOOL] = "bool",         [GANTRY_ATTR_INT] = "int",
+    [GANTRY_ATTR_FLOAT] = "float",       [GANTRY_ATTR_TYPE] = "type",
     [GANTRY_ATTR_INTS] = "list of ints", [GANTRY_ATTR_STRING] = "string",
 };
 
