@@ -218,18 +218,25 @@ def judge(call):
 
 # ---- all rows ----
 
+def all_sets(definition, sets):
+    """The types of every type attribute: those of the row, or all that TensorFlow's op takes."""
+    import tensorflow as tf
+    every = {}
+    for attr in definition.attr:
+        if attr.type == "type":
+            every[attr.name] = sets.get(attr.name) or [tf.as_dtype(t).name for t in attr.allowed_values.list.type]
+    return every
+
+
 def wanted(sets):
-    """Each combination of types of the first attribute, and each type of the others."""
-    for attr, types in sets.items():
-        for name in types:
-            yield attr, name
-    if not sets:
-        yield None, None
+    """Each type of each attribute."""
+    return [(attr, name) for attr, types in sets.items() for name in types] or [(None, None)]
 
 
 def check_row(row, definition, count):
     """Runs the calls of a row: {(attribute, type): list of (word, note, case)}. A type without a case gets the cases
     of other types, converted, and then those in which TensorFlow differs from the reference."""
+    row = (row[0], row[1], all_sets(definition, row[2]))
     results = {key: [] for key in wanted(row[2])}
     fitting = [table_cases.fit(definition, case) for case in golden_cases(row[1], "tensorflow")]
     cases = table_cases.extra(row[0]) + sorted(fitting, key=size_of)
