@@ -7,8 +7,9 @@
 PYTHON has TensorFlow; without --plugin it has the installed wheel. Inputs and attributes are those of tests/golden's
 cases, and of table_cases.py where they have none. For each call it counts one of: equal (the same bits, any NaN is
 any NaN), close (within a few units in the last place), random (shape and type are equal, numbers are drawn), refused
-(both refuse), different (fails), only_here, only_there (one of the two refuses; fails). A row and type without a call
-fails too, unless table_cases.py has the reason. Exit code 1 for any failure."""
+(both refuse), and the failures different, only_here, only_there (one of the two refuses), other_error (both refuse, by
+errors of two classes). A row and type without a call fails too, unless table_cases.py has the reason. Exit code 1 for
+any failure."""
 import argparse
 import collections
 import json
@@ -69,14 +70,16 @@ def tensor_of(tensor):
 
 
 def golden_cases(gantry, source):
-    """The cases of Gantry's op that succeed and whose results are from this source: (name, inputs, attributes)."""
+    """The cases of Gantry's op whose results are from this source: (name, inputs, attributes). Source "error": those
+    that fail."""
     path = os.path.join(ROOT, "tests", "golden", "cases", gantry + ".json")
     if not os.path.exists(path):
         return
     with open(path, encoding="utf-8") as file:
         cases = json.load(file)["cases"]
     for case in cases:
-        if "error" in case or case.get("op", gantry) != gantry or (case.get("source") == "numpy") != (source == "numpy"):
+        of = "error" if "error" in case else "numpy" if case.get("source") == "numpy" else "tensorflow"
+        if of != source or case.get("op", gantry) != gantry:
             continue
         attrs = {name: next(iter(value.values())) for name, value in case.get("attrs", {}).items()}
         yield case["name"], [tensor_of(t) for t in case["inputs"]], attrs
@@ -205,7 +208,9 @@ def judge(call):
     if error_here and error_there:
         same = type(error_here) is type(error_there)
         text = str(error_there).replace("\n", " ")[:200]
-        return "refused", text if same else f"{type(error_here).__name__}, not {type(error_there).__name__}: {text}"
+        here = str(error_here).replace("\n", " ")[:200]
+        return ("refused", text) if same else ("other_error", f"{type(error_here).__name__}: {here}, not "
+                                                              f"{type(error_there).__name__}: {text}")
     if error_here:
         return "only_here", str(error_here).replace("\n", " ")[:300]
     if error_there:
@@ -254,7 +259,22 @@ def check_row(row, definition, count):
     return results
 
 
+FAILURES = ("different", "only_here", "only_there", "other_error")
 RAN = ("equal", "close", "random", "different")
+
+
+def check_refusals(row, definition, count):
+    """Runs calls that golden cases say are refused: a list of (word, note, case)."""
+    results = []
+    for case in golden_cases(row[1], "error"):
+        name, inputs, attrs = table_cases.fit(definition, case)
+        try:
+            call = Call(definition, inputs, attrs)
+        except ValueError:
+            continue
+        if len(results) < count and all(call.types.get(attr) in types for attr, types in row[2].items()):
+            results.append((*judge(call), name))
+    return results
 
 
 def lacks(calls, count):
@@ -301,6 +321,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--plugin")
     parser.add_argument("--cases", type=int, default=3)
+    parser.add_argument("--refusals", type=int, default=2)
     parser.add_argument("--only")
     parser.add_argument("--list", action="store_true")
     arguments = parser.parse_args()
@@ -316,17 +337,21 @@ def main():
     for row in read_rows():
         if only and row[0] not in only:
             continue
-        for key, calls in check_row(row, op_def_registry.get(row[0]), arguments.cases).items():
+        results = check_row(row, op_def_registry.get(row[0]), arguments.cases)
+        results["refusals", None] = check_refusals(row, op_def_registry.get(row[0]), arguments.refusals)
+        for key, calls in results.items():
             label = f"{row[0]} {key[0]}={key[1]}" if key[0] else row[0]
             counts.update(word for word, _, _ in calls)
-            if lacks(calls, 1):
+            if key[0] == "refusals":
+                label = row[0]
+            elif lacks(calls, 1):
                 if not table_cases.cannot_run(row[0], key[1]):
                     missing.append(label)
             else:
                 exercised += 1
             for word, note, case in calls:
                 known = table_cases.known(row[0], key[1], word, note)
-                if word in ("different", "only_here", "only_there") and not known:
+                if word in FAILURES and not known:
                     bad.append(f"{word}: {label}, {case}: {note}")
                 elif arguments.list:
                     print(f"{word}: {label}, {case}: {note}")
