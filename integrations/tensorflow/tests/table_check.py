@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls every row of src/op_table.def with every type, on a GPU of the plug-in and on TensorFlow's CPU, and compares.
 
-    PYTHON table_check.py [--plugin libgantry_tensorflow.so] [--cases 3] [--only Op,Op] [--list]
+    PYTHON table_check.py [--plugin libgantry_tensorflow.so] [--cases 2] [--refusals 20] [--only Op,Op] [--list]
 
 PYTHON has TensorFlow; without --plugin it has the installed wheel. Inputs and attributes are those of tests/golden's
 cases, and of table_cases.py where they have none. For each call it counts one of: equal (the same bits, any NaN is
@@ -267,10 +267,10 @@ def check_refusals(row, definition, count):
     """Runs calls that golden cases say are refused: a list of (word, note, case)."""
     results = []
     for case in golden_cases(row[1], "error"):
-        name, inputs, attrs = table_cases.fit(definition, case)
         try:
+            name, inputs, attrs = table_cases.fit(definition, case)
             call = Call(definition, inputs, attrs)
-        except ValueError:
+        except (KeyError, TypeError, ValueError):
             continue
         if len(results) < count and all(call.types.get(attr) in types for attr, types in row[2].items()):
             results.append((*judge(call), name))
@@ -320,8 +320,8 @@ def convert(definition, case, attr, dtype):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--plugin")
-    parser.add_argument("--cases", type=int, default=3)
-    parser.add_argument("--refusals", type=int, default=2)
+    parser.add_argument("--cases", type=int, default=2)
+    parser.add_argument("--refusals", type=int, default=20)
     parser.add_argument("--only")
     parser.add_argument("--list", action="store_true")
     arguments = parser.parse_args()
