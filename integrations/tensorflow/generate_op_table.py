@@ -334,7 +334,7 @@ def main():
     import tensorflow as tf
     rows = make_rows(gantry, tensorflow)
     files = {"src/op_table.def": table_text(rows, tf.__version__),
-             "not_bridged.txt": op_classes.text(rows, gantry, tensorflow, tf.__version__)}
+             "not_bridged.txt": op_classes.text(rows, gantry, tensorflow, tf.__version__, op_rules.SKIPPED)}
     same = True
     for name, text in files.items():
         path = os.path.join(HERE, name)

@@ -1,3 +1,123 @@
 # SPDX-License-Identifier: Apache-2.0
-def text(rows, gantry, tensorflow, version):
-    return ""
+"""The text of not_bridged.txt: TensorFlow's ops without a row, by the reason."""
+import re
+
+# ---- ops that Gantry lacks: families by their names ----
+
+FAMILIES = [
+    ("sparse and ragged tensors", r"Sparse|Ragged|DenseToDenseSet|DenseCount|SetSize"),
+    ("convolutions and windows of three dimensions, and rare windows",
+     r"3D|Dilation2D|Fractional|ExtractVolume|ExtractGlimpse|MaxPool.*Argmax|^Conv$|^Fused.*PadConv|^LRN"),
+    ("complex numbers and Fourier transforms", r"FFT|^(Complex|ComplexAbs|Real|Imag|Conj|Angle)$"),
+    ("linear algebra", r"Cholesky|^(Batch)?(Matrix|SelfAdjoint|Svd|LogMatrix|Qr|Lu|Eig|Tridiagonal|Banded)"),
+    ("images", r"Resize|Image|Crop|Adjust|HSV|BoundingBox|NonMaxSuppression|ScaleAndTranslate|^(RGB)"),
+    ("special functions", r"Bessel|Igamma|^(Betainc|Dawsn|Erfinv|Expint|Fresnel\w+|Ndtri|Polygamma|Spence|Zeta|"
+                          r"NextAfter)$"),
+    ("random distributions and samplers", r"Random|Truncated|Sampler|Sample|NonDeterministicInts|ComputeAccidental|"
+                                          r"StochasticCast"),
+    ("recurrent cells, CTC and audio", r"LSTM|GRU|CTC|Audio|Mfcc|EditDistance"),
+    ("clustering, search and optimizers of other libraries", r"KMC2|Kmeans|Nearest|Sdca|Isotonic"),
+]
+
+# What Keras's backend, its layers and TensorFlow's guides call most, in this order: the op, and how Gantry's ops
+# compute it. Counted in the sources of Keras 3 and of tensorflow/python.
+WANTED = [
+    ("Bitcast", "a view of the tensor's memory under another type (gantry_tensor_view)"),
+    ("ResizeNearestNeighbor", "two Gathers along rows and columns; the gradient is UnsortedSegmentSum"),
+    ("ResizeBilinear", "four Gathers, Sub, Mul, Add; the gradient is UnsortedSegmentSum"),
+    ("ReverseSequence", "GatherNd with indices made from seq_lengths by Range, Sub, Less and Select"),
+    ("DynamicStitch", "Concat of the rows, then TensorScatterUpdate"),
+    ("DynamicPartition", "Equal and BooleanMask for each partition; waits for the device"),
+    ("Erfinv", "a kernel of its own: a rational approximation"),
+    ("Bucketize", "UpperBound with the boundaries as a constant"),
+    ("CheckNumerics", "IsFinite and All; waits for the device"),
+    ("Cholesky", "a kernel of its own"),
+    ("Qr", "a kernel of its own; Keras's Orthogonal initializer calls it once for each variable"),
+    ("Svd", "a kernel of its own"),
+    ("Conv3D", "ExtractImagePatches for each depth, MatMul, AddN; MaxPool3D and AvgPool3D as two MaxPools"),
+    ("MaxPoolWithArgmax", "a kernel of its own"),
+    ("CTCLoss", "a kernel of its own"),
+    ("LRN", "Square, Cumsum or AvgPool over channels, Pow, Mul"),
+    ("Cross", "Slice, Mul, Sub, Pack"),
+    ("Diag", "Reshape, MatrixDiag, Reshape; DiagPart by MatrixDiagPart"),
+    ("RandomGamma", "a kernel of its own; StatelessRandomGammaV3 as well"),
+    ("Complex", "no op of Gantry computes with complex numbers; FFTs need that"),
+]
+
+STRING, RESOURCE, VARIANT, QUANTIZED = 7, 20, 21, {11, 12, 13, 15, 16}
+CONTROL = (r"^(If|While|Case|For|Switch|Merge|Enter|Exit|NextIteration|LoopCond|ControlTrigger|PartitionedCall|"
+           r"Stateful.*Call|Stateless(If|Case|While)|SymbolicGradient|RemoteCall|Eager|Py|Assert|Abort|Print|NoOp|"
+           r"Placeholder|Identity|Map|Batch$|BatchFunction|Unbatch|Stage|Unstage|OrderedMap|FakeParam|"
+           r"Timestamp|Sleep|TestAttr|Old|ConstructionFails|Get|DeviceIndex|Fact|HostConst|ImmutableConst|GraphDef)")
+
+
+def types_of(tf):
+    return {a.type for a in list(tf.definition.input_arg) + list(tf.definition.output_arg) if a.type}
+
+
+def only_strings(tf):
+    """Does a type attribute of an input take texts alone?"""
+    attrs = {a.type_attr for a in tf.definition.input_arg}
+    return any(set(tf.attrs[a].allowed_values.list.type) == {STRING} for a in attrs if a)
+
+
+def reason(tf, gantry, names):
+    """The class of an op without a row."""
+    name, types = tf.name, types_of(tf)
+    is_ref = any(a.is_ref for a in list(tf.definition.input_arg) + list(tf.definition.output_arg))
+    if name in names and RESOURCE in types or name.endswith("VariableOp") or name.startswith("Resource"):
+        return "variables: src/variable_*.c bridges those that Gantry has"
+    if tf.is_removed():
+        return "removed: no graph of this TensorFlow may have them"
+    if any(k.device_type == "DEFAULT" for k in tf.kernels):
+        return "TensorFlow's own kernels serve every device"
+    if name.startswith(("_", "Xla", "Tpu", "TPU", "Mkl", "Nccl", "Collective", "Debug", "Copy")):
+        return "internal: TensorFlow's runtime, compiler, collectives and debugger make them"
+    if is_ref or name in ("Variable", "VariableV2", "TemporaryVariable"):
+        return "references: variables of TensorFlow 1"
+    if re.search(r"Dataset|Iterator|Optional|Reader|Queue|Record|Table|Summary|Stats|Checkpoint|Save|Restore", name):
+        return "input, output and tables: they belong on the host"
+    if types & QUANTIZED or re.search(r"uant", name):
+        return "quantized types, which Gantry does not have"
+    if re.search(CONTROL, name):
+        return "control flow, functions and Python: TensorFlow's runtime runs them"
+    if STRING in types or only_strings(tf) or re.search(r"String|Unicode|Decode|Encode|Json|Proto", name):
+        return "texts and encoded data, which belong on the host"
+    if types & {RESOURCE, VARIANT}:
+        return "handles: lists, generators and other resources"
+    for family, pattern in FAMILIES:
+        if re.search(pattern, name):
+            return f"Gantry lacks: {family}"
+    return "Gantry lacks: others"
+
+
+def wrap(names):
+    lines, line = [], " "
+    for name in names:
+        if len(line) + len(name) > 118:
+            lines.append(line)
+            line = " "
+        line += " " + name
+    return "\n".join(lines + [line])
+
+
+def text(rows, gantry, tensorflow, version, skipped):
+    bridged, classes = {row.tf for row in rows}, {}
+    for tf in tensorflow.values():
+        if tf.name in bridged or not tf.has_cpu_kernel():
+            continue
+        word = f"another meaning: {skipped[tf.name]}" if tf.name in skipped else reason(tf, gantry, set(gantry))
+        classes.setdefault(word, []).append(tf.name)
+    missing = {name for word, names in classes.items() if word.startswith("Gantry lacks") for name in names}
+    total = sum(len(names) for names in classes.values())
+    lines = [f"Made by generate_op_table.py from TensorFlow {version}: {total} ops with a kernel for CPUs that "
+             f"op_table.def has not.", "",
+             "The ops that programs want most, and how Gantry could compute them:"]
+    for name, how in WANTED:
+        if name in bridged:
+            raise SystemExit(f"op_classes.py: {name} is bridged; it is no wanted op any more")
+        lines.append(f"  {name}: {how}")
+    for word in sorted(classes):
+        lines += ["", f"{word} ({len(classes[word])}):", wrap(classes[word])]
+    lines += ["", f"Gantry lacks {len(missing)} ops in all."]
+    return "\n".join(lines) + "\n"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two functions that TensorFlow calls when it loads the plug-in, and the platform. */
+/* The three functions that TensorFlow calls when it loads the plug-in, and the platform. */
 #include <tensorflow/c/experimental/stream_executor/stream_executor.h>
 #include "tf_kernels.h"
 
 #include "admission.h"
 #include "device.h"
+#include "graph.h"
 #include "log.h"
 #include "python_hook.h"
 #include "register.h"
@@ -127,6 +128,11 @@ PLUGIN_EXPORT void SE_InitPlugin(SE_PlatformRegistrationParams *params, TF_Statu
     fill_functions(params->platform_fns);
     params->destroy_platform = destroy_platform;
     params->destroy_platform_fns = destroy_platform_functions;
+    status_set(status, GANTRY_OK, NULL);
+}
+
+PLUGIN_EXPORT void TF_InitGraph(TP_OptimizerRegistrationParams *params, TF_Status *status) {
+    graph_fill(params, admission_refusal()[0] ? unique_name() : REGISTER_DEVICE_TYPE);
     status_set(status, GANTRY_OK, NULL);
 }
 

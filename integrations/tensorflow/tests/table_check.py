@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls every row of src/op_table.def with every type, on a GPU of the plug-in and on TensorFlow's CPU, and compares.
 
-    PYTHON table_check.py [--plugin libgantry_tensorflow.so] [--cases 3] [--only Op,Op] [--list]
+    PYTHON table_check.py [--plugin libgantry_tensorflow.so] [--cases 2] [--refusals 20] [--only Op,Op] [--list]
 
 PYTHON has TensorFlow; without --plugin it has the installed wheel. Inputs and attributes are those of tests/golden's
 cases, and of table_cases.py where they have none. For each call it counts one of: equal (the same bits, any NaN is
 any NaN), close (within a few units in the last place), random (shape and type are equal, numbers are drawn), refused
-(both refuse), different (fails), only_here, only_there (one of the two refuses; fails). A row and type without a call
-fails too, unless table_cases.py has the reason. Exit code 1 for any failure."""
+(both refuse), and the failures different, only_here, only_there (one of the two refuses), other_error (both refuse, by
+errors of two classes). A row and type without a call fails too, unless table_cases.py has the reason. Exit code 1 for
+any failure."""
 import argparse
 import collections
 import json
@@ -69,14 +70,16 @@ def tensor_of(tensor):
 
 
 def golden_cases(gantry, source):
-    """The cases of Gantry's op that succeed and whose results are from this source: (name, inputs, attributes)."""
+    """The cases of Gantry's op whose results are from this source: (name, inputs, attributes). Source "error": those
+    that fail."""
     path = os.path.join(ROOT, "tests", "golden", "cases", gantry + ".json")
     if not os.path.exists(path):
         return
     with open(path, encoding="utf-8") as file:
         cases = json.load(file)["cases"]
     for case in cases:
-        if "error" in case or case.get("op", gantry) != gantry or (case.get("source") == "numpy") != (source == "numpy"):
+        of = "error" if "error" in case else "numpy" if case.get("source") == "numpy" else "tensorflow"
+        if of != source or case.get("op", gantry) != gantry:
             continue
         attrs = {name: next(iter(value.values())) for name, value in case.get("attrs", {}).items()}
         yield case["name"], [tensor_of(t) for t in case["inputs"]], attrs
@@ -205,7 +208,9 @@ def judge(call):
     if error_here and error_there:
         same = type(error_here) is type(error_there)
         text = str(error_there).replace("\n", " ")[:200]
-        return "refused", text if same else f"{type(error_here).__name__}, not {type(error_there).__name__}: {text}"
+        here = str(error_here).replace("\n", " ")[:200]
+        return ("refused", text) if same else ("other_error", f"{type(error_here).__name__}: {here}, not "
+                                                              f"{type(error_there).__name__}: {text}")
     if error_here:
         return "only_here", str(error_here).replace("\n", " ")[:300]
     if error_there:
@@ -218,18 +223,25 @@ def judge(call):
 
 # ---- all rows ----
 
+def all_sets(definition, sets):
+    """The types of every type attribute: those of the row, or all that TensorFlow's op takes."""
+    import tensorflow as tf
+    every = {}
+    for attr in definition.attr:
+        if attr.type == "type":
+            every[attr.name] = sets.get(attr.name) or [tf.as_dtype(t).name for t in attr.allowed_values.list.type]
+    return every
+
+
 def wanted(sets):
-    """Each combination of types of the first attribute, and each type of the others."""
-    for attr, types in sets.items():
-        for name in types:
-            yield attr, name
-    if not sets:
-        yield None, None
+    """Each type of each attribute."""
+    return [(attr, name) for attr, types in sets.items() for name in types] or [(None, None)]
 
 
 def check_row(row, definition, count):
     """Runs the calls of a row: {(attribute, type): list of (word, note, case)}. A type without a case gets the cases
     of other types, converted, and then those in which TensorFlow differs from the reference."""
+    row = (row[0], row[1], all_sets(definition, row[2]))
     results = {key: [] for key in wanted(row[2])}
     fitting = [table_cases.fit(definition, case) for case in golden_cases(row[1], "tensorflow")]
     cases = table_cases.extra(row[0]) + sorted(fitting, key=size_of)
@@ -247,7 +259,22 @@ def check_row(row, definition, count):
     return results
 
 
+FAILURES = ("different", "only_here", "only_there", "other_error")
 RAN = ("equal", "close", "random", "different")
+
+
+def check_refusals(row, definition, count):
+    """Runs calls that golden cases say are refused: a list of (word, note, case)."""
+    results = []
+    for case in golden_cases(row[1], "error"):
+        try:
+            name, inputs, attrs = table_cases.fit(definition, case)
+            call = Call(definition, inputs, attrs)
+        except (KeyError, TypeError, ValueError):
+            continue
+        if len(results) < count and all(call.types.get(attr) in types for attr, types in row[2].items()):
+            results.append((*judge(call), name))
+    return results
 
 
 def lacks(calls, count):
@@ -293,7 +320,8 @@ def convert(definition, case, attr, dtype):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--plugin")
-    parser.add_argument("--cases", type=int, default=3)
+    parser.add_argument("--cases", type=int, default=2)
+    parser.add_argument("--refusals", type=int, default=20)
     parser.add_argument("--only")
     parser.add_argument("--list", action="store_true")
     arguments = parser.parse_args()
@@ -309,17 +337,21 @@ def main():
     for row in read_rows():
         if only and row[0] not in only:
             continue
-        for key, calls in check_row(row, op_def_registry.get(row[0]), arguments.cases).items():
+        results = check_row(row, op_def_registry.get(row[0]), arguments.cases)
+        results["refusals", None] = check_refusals(row, op_def_registry.get(row[0]), arguments.refusals)
+        for key, calls in results.items():
             label = f"{row[0]} {key[0]}={key[1]}" if key[0] else row[0]
             counts.update(word for word, _, _ in calls)
-            if lacks(calls, 1):
+            if key[0] == "refusals":
+                label = row[0]
+            elif lacks(calls, 1):
                 if not table_cases.cannot_run(row[0], key[1]):
                     missing.append(label)
             else:
                 exercised += 1
             for word, note, case in calls:
                 known = table_cases.known(row[0], key[1], word, note)
-                if word in ("different", "only_here", "only_there") and not known:
+                if word in FAILURES and not known:
                     bad.append(f"{word}: {label}, {case}: {note}")
                 elif arguments.list:
                     print(f"{word}: {label}, {case}: {note}")
