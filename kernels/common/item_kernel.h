@@ -40,6 +40,7 @@ typedef struct gantry__k_item_launch_t {
     int64_t elements;   /* cheap elements of an item that is a run; 0: it is none */
     int64_t grain;      /* items that pay for a thread of a processor; 0: by the fields above */
     bool can_fail;      /* the text takes a fault slot, which devices report in these words */
+    bool never_fails; /* with can_fail: not in this call, so the slot is memory that nobody reads */
     gantry_fault_words_t words;
     /* On the CPU: makes the message for bad data at that position, of a launch that can fail. */
     void (*explain)(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes);

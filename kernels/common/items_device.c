@@ -34,6 +34,9 @@ static gantry__k_work_t work_of(const gantry_op_call_t *call,
     return work;
 }
 
+/* As large as a fault slot: kernels/common/launch.cl. */
+#define UNREAD_SLOT_BYTES 64
+
 int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry__k_items_t *items,
                                    gantry__k_item_launch_t *launch) {
     const gantry__k_work_t work = work_of(call, launch);
@@ -52,7 +55,8 @@ int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry__k_items
                                        items->names[launch->item], &kernel));
     if (launch->can_fail) {
         gantry_span_t fault;
-        GANTRY__TRY(gantry__k_fault(call, &launch->words, &fault));
+        GANTRY__TRY(launch->never_fails ? call->services->scratch(call, UNREAD_SLOT_BYTES, &fault)
+                                        : gantry__k_fault(call, &launch->words, &fault));
         args[count++] = gantry__k_raw_span(fault);
     }
     return gantry__k_launch_work(call, kernel, &work, args, count);

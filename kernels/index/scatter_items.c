@@ -149,6 +149,7 @@ int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const 
     gantry__slices_t parameters = slices_of(call, input, shape, &slices);
     gantry__k_item_launch_t launch = {.item = ITEM_slice_keys,
                                       .explain = explain_slice,
+                                      .never_fails = parameters.ignores_bad,
                                       .words = slice_words(call, input, shape),
                                       .parameters = &parameters,
                                       .parameter_bytes = sizeof parameters,
@@ -238,6 +239,7 @@ static int32_t compute_gather_nd(gantry_op_call_t *call) {
                                       .t = gantry__k_twin(params->dtype),
                                       .count = out->element_count,
                                       .can_fail = true,
+                                      .never_fails = parameters.ignores_bad,
                                       .explain = explain_slice,
                                       .words = slice_words(call, 1, params),
                                       .parameters = &parameters,

@@ -72,7 +72,7 @@ static gantry_status_t check_inputs(gantry__eager_t *eager) {
         }
         if (input->is_symbolic)
             GANTRY__TRY(gantry__trace_check_input(eager->scope, input, eager->op->name, i));
-        eager->has_faults |= input->fault_count > 0;
+        eager->has_faults |= input->fault_count > 0 && gantry__tensor_has_faults(input);
     }
     return GANTRY_OK;
 }

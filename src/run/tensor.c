@@ -399,6 +399,13 @@ gantry_status_t gantry__tensor_add_fault(gantry_tensor_t *tensor, gantry__fault_
     return GANTRY_OK;
 }
 
+bool gantry__tensor_has_faults(const gantry_tensor_t *tensor) {
+    for (uint32_t i = 0; i < tensor->fault_count; ++i) {
+        if (!gantry__fault_is_good(tensor->faults[i])) return true;
+    }
+    return false;
+}
+
 gantry_status_t gantry__tensor_inherit_faults(gantry_tensor_t *tensor,
                                               const gantry_tensor_t *source) {
     for (uint32_t i = 0; i < source->fault_count; ++i) {

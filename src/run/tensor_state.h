@@ -88,6 +88,8 @@ gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logic
                                          const void *data, const char *tag,
                                          gantry_tensor_t **out_tensor);
 
+/* Whether a fault that the tensor depends on may still turn up. */
+bool gantry__tensor_has_faults(const gantry_tensor_t *tensor);
 /* Adds those faults of source that may still turn up. */
 gantry_status_t gantry__tensor_inherit_faults(gantry_tensor_t *tensor,
                                               const gantry_tensor_t *source);

@@ -110,14 +110,17 @@ static void assign_compute(void *data, TF_OpKernelContext *context) {
 #define SPARSE(name, count, indices, ...)                                                    \
     {                                                                                        \
         "ResourceSparseApply" name, "ResourceApply" name, count, "T", FLOATS, {__VA_ARGS__}, \
-            variable_rows_compute, indices                                                   \
+            variable_rounds_compute, indices                                                 \
     }
-#define SCATTER(name, types) \
-    { "ResourceScatter" name, "ResourceScatter" name, 1, "dtype", types, {NULL}, update_compute, 0 }
+#define SCATTER(name, types)                                                         \
+    {                                                                                \
+        "ResourceScatter" name, "ResourceScatterNd" name, 1, "dtype", types, {NULL}, \
+            variable_scatter_compute, 1                                              \
+    }
 #define SCATTER_ND(name, types)                                                                    \
     {                                                                                              \
         "ResourceScatterNd" name, "ResourceScatterNd" name, 1, "T", types, {"bad_indices_policy"}, \
-            update_compute, 0                                                                      \
+            variable_scatter_nd_compute, 1                                                         \
     }
 
 static const variable_row_t rows[] = {
@@ -145,8 +148,8 @@ static const variable_row_t rows[] = {
     SCATTER("Min", NUMBERS),
     SCATTER("Sub", NUMBERS),
     SCATTER("Update", MOVED),
-    {"ResourceScatterDiv", "Div", 1, "dtype", NUMBERS, {NULL}, variable_rows_compute, 1},
-    {"ResourceScatterMul", "Mul", 1, "dtype", NUMBERS, {NULL}, variable_rows_compute, 1},
+    {"ResourceScatterDiv", "Div", 1, "dtype", NUMBERS, {NULL}, variable_rounds_compute, 1},
+    {"ResourceScatterMul", "Mul", 1, "dtype", NUMBERS, {NULL}, variable_rounds_compute, 1},
     SCATTER_ND("Add", NUMBERS),
     SCATTER_ND("Max", NUMBERS),
     SCATTER_ND("Min", NUMBERS),

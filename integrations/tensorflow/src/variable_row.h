@@ -33,9 +33,11 @@ size_t variable_inputs(bridge_call_t *call, int first, const gantry_tensor_t **o
 
 /* Registers the kernels. Init-only. */
 void variable_kernel_register(void);
-/* Updates rows of variables, in variable_rows.c. */
-void variable_rows_compute(void *kernel, TF_OpKernelContext *context);
-/* Reads rows and slices of a variable, in variable_read.c. */
+/* Update rows of variables, in variable_rows.c. */
+void variable_rounds_compute(void *kernel, TF_OpKernelContext *context);
+void variable_scatter_compute(void *kernel, TF_OpKernelContext *context);
+void variable_scatter_nd_compute(void *kernel, TF_OpKernelContext *context);
+/* Read rows and slices of a variable, in variable_read.c. */
 void variable_gather_compute(void *kernel, TF_OpKernelContext *context);
 void variable_gather_nd_compute(void *kernel, TF_OpKernelContext *context);
 

@@ -95,6 +95,37 @@ static void several_values_are_replaced_at_once(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* Adds 1 to the first element; returns whether the value has kept its memory. */
+static bool add_to_first(gantry_scope_t *scope, gantry_tensor_t **value) {
+    const int32_t first[] = {0};
+    const gantry_attr_value_t attr = {
+        .name = "bad_indices_policy", .kind = GANTRY_ATTR_STRING, .s = "IGNORE"};
+    const gantry_tensor_t *const inputs[] = {
+        gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(1, 1), first, sizeof first),
+        F32(scope, 1)};
+    const uint64_t place = place_of(*value);
+    assert_int_equal(gantry_op_update(scope, "ResourceScatterNdAdd", value, 1, inputs, 2, &attr, 1),
+                     GANTRY_OK);
+    return place_of(*value) == place;
+}
+
+static void value_is_overwritten_again_and_again(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    for (size_t h = 0; h < 2; ++h) {
+        gantry_scope_t *scope = runtime_fixture_scope(&f, homes[h]);
+        gantry_tensor_t *value = alone(scope, MANY, 0);
+        float got[MANY];
+        for (size_t i = 0; i < 3; ++i) assert_true(add_to_first(scope, &value));
+        assert_int_equal(gantry_tensor_read(value, got, sizeof got), GANTRY_OK);
+        assert_float_equal(got[0], 3, 0);
+        gantry_tensor_release(value);
+        expect_ended_well(scope);
+    }
+    runtime_fixture_close(&f);
+}
+
 typedef struct refused_row_t {
     const char *op;
     size_t value_count;
@@ -173,6 +204,7 @@ int main(void) {
         TEST(value_that_nobody_else_holds_is_overwritten),
         TEST(value_that_another_holds_stays),
         TEST(several_values_are_replaced_at_once),
+        TEST(value_is_overwritten_again_and_again),
         TEST(failure_leaves_the_values),
         TEST(trace_is_refused),
     };
