@@ -15,7 +15,6 @@ typedef const gantry_tensor_t tensor;
 /* Of all steps, [steps, batch, n]; NULL: the mode has none. */
 typedef struct factors_t {
     tensor *gates;  /* of the product with U: times dh; of an LSTM's i, f and z: times dc */
-    tensor *output; /* of an LSTM's o: times dh */
     tensor *cell;   /* of an LSTM: dh times it is added to dc */
     tensor *kept;   /* what passes by: f of dc for an LSTM, z of dh for a GRU */
     tensor *inputs; /* as gates, of the product with W, where the two differ */
@@ -83,13 +82,13 @@ static void find_lstm(backward_t *k) {
     tensor *i = gantry_sigmoid(s, z[0]), *f = gantry_sigmoid(s, z[1]);
     tensor *g = gantry_tanh(s, z[2]), *o = gantry_sigmoid(s, z[3]);
     tensor *after = gantry_tanh(s, k->cells);
-    tensor *parts[3] = {
+    tensor *parts[4] = {
         gantry_mul(s, g, sigmoid_slope(k, i)),
         gantry_mul(s, shift(k, k->b.c, k->cells), sigmoid_slope(k, f)),
         gantry_mul(s, i, tanh_slope(k, g)),
+        gantry_mul(s, after, sigmoid_slope(k, o)),
     };
-    k->f.gates = only_open(k, gantry_concat(s, parts, 3, 2));
-    k->f.output = only_open(k, gantry_mul(s, after, sigmoid_slope(k, o)));
+    k->f.gates = only_open(k, gantry_concat(s, parts, 4, 2));
     k->f.cell = only_open(k, gantry_mul(s, o, tanh_slope(k, after)));
     k->f.kept = or_one(k, f);
 }
@@ -117,19 +116,21 @@ static void find_gru(backward_t *k) {
     k->f.kept = or_one(k, z);
 }
 
-/* gradient [batch, units] times the factors of so many gates, [batch, gates * units]. */
-static tensor *multiply_gates(const backward_t *k, tensor *factors, tensor *gradient,
-                              int64_t gates) {
+/* The gradient of the gates of a step, [batch, width]. dc: of an LSTM, after the step. */
+static tensor *multiply_gates(const backward_t *k, tensor *factors, tensor *dh, tensor *dc) {
     const rnn_body_t *b = &k->b;
-    if (gates == 1) return gantry_mul(b->s, factors, gradient);
+    const int64_t gates = b->width / b->units;
+    if (gates == 1) return gantry_mul(b->s, factors, dh);
+    tensor *each[] = {dc, dc, dc, dh};
+    tensor *gradient =
+        b->form->mode == RNN_LSTM ? gantry_pack(b->s, each, 4, 1) : gantry_expand_dims(b->s, dh, 1);
     tensor *wide = gantry_reshape(b->s, factors, GANTRY_SHAPE(b->batch, gates, b->units));
-    tensor *product = gantry_mul(b->s, wide, gantry_expand_dims(b->s, gradient, 1));
-    return gantry_reshape(b->s, product, GANTRY_SHAPE(b->batch, gates * b->units));
+    return gantry_reshape(b->s, gantry_mul(b->s, wide, gradient), GANTRY_SHAPE(b->batch, b->width));
 }
 
 /* The factors of each step. */
 typedef struct steps_t {
-    tensor *dy[RNN_MOST_STEPS], *gates[RNN_MOST_STEPS], *output[RNN_MOST_STEPS];
+    tensor *dy[RNN_MOST_STEPS], *gates[RNN_MOST_STEPS];
     tensor *cell[RNN_MOST_STEPS], *kept[RNN_MOST_STEPS], *shut[RNN_MOST_STEPS];
     tensor *dgates[RNN_MOST_STEPS], *dh[RNN_MOST_STEPS]; /* results */
 } steps_t;
@@ -141,7 +142,6 @@ static gantry_status_t cut(const backward_t *k, tensor *all, tensor **steps) {
 static gantry_status_t cut_all(const backward_t *k, steps_t *at) {
     (void)cut(k, k->dy, at->dy);
     (void)cut(k, k->f.gates, at->gates);
-    (void)cut(k, k->f.output, at->output);
     (void)cut(k, k->f.cell, at->cell);
     (void)cut(k, k->f.kept, at->kept);
     (void)cut(k, k->shut, at->shut);
@@ -153,15 +153,9 @@ static void step_back(backward_t *k, steps_t *at, int64_t i) {
     gantry_scope_t *s = k->b.s;
     const bool is_lstm = k->b.form->mode == RNN_LSTM;
     tensor *dh = at->dh[i] = gantry_add(s, at->dy[i], k->dh);
-    if (is_lstm) {
-        k->dc = gantry_add(s, k->dc, gantry_mul(s, dh, at->cell[i]));
-        tensor *parts[] = {multiply_gates(k, at->gates[i], k->dc, 3),
-                           gantry_mul(s, dh, at->output[i])};
-        at->dgates[i] = gantry_concat(s, parts, 2, 1);
-        k->dc = gantry_mul(s, k->dc, at->kept[i]);
-    } else {
-        at->dgates[i] = multiply_gates(k, at->gates[i], dh, k->b.width / k->b.units);
-    }
+    if (is_lstm) k->dc = gantry_add(s, k->dc, gantry_mul(s, dh, at->cell[i]));
+    at->dgates[i] = multiply_gates(k, at->gates[i], dh, k->dc);
+    if (is_lstm) k->dc = gantry_mul(s, k->dc, at->kept[i]);
     k->dh = gantry_matmul(s, at->dgates[i], k->b.u, NULL);
     tensor *passing = k->b.form->mode == RNN_GRU ? at->kept[i] : k->shut ? at->shut[i] : NULL;
     if (passing) k->dh = gantry_add(s, k->dh, gantry_mul(s, dh, passing));
