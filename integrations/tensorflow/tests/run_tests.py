@@ -59,6 +59,8 @@ def environment(side, options, **changes):
         values.pop("TF_PLUGGABLE_DEVICE_LIBRARY_PATH", None)
         if side == "gantry":
             values["TF_PLUGGABLE_DEVICE_LIBRARY_PATH"] = options.plugin
+            package = os.path.join(os.path.dirname(HERE), "python")
+            values["PYTHONPATH"] = os.pathsep.join([package, values.get("PYTHONPATH", "")])
     values.update(changes)
     return values
 
