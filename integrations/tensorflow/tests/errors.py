@@ -8,6 +8,9 @@ import harness
 
 program = harness.Program()
 
+# Gantry's text says more, or TensorFlow's names a limit that its CPU kernel alone has.
+OWN_TEXTS = ("matmul rank", "reverse", "bias", "gather axis", "select")
+
 
 def shape_mistakes(tf):
     ones = tf.ones
@@ -79,7 +82,8 @@ def compare(record, tf, mistakes):
     for name, function in mistakes.items():
         kind, text = outcome(tf, function)
         record.text(f"{name}, class", kind or plain(text))
-        record.text(f"{name}, text", plain(text))
+        if name not in OWN_TEXTS:
+            record.text(f"{name}, text", plain(text))
 
 
 @program.case(size="quick")
@@ -123,15 +127,30 @@ def bad_values(record):
         record.check(float(tf.reduce_sum(tf.ones((3,)))) == 3, f"nothing works after {name}")
 
 
+@program.case()
+def many_tensors(record):
+    """More inputs and outputs than one call of Gantry takes."""
+    import tensorflow as tf
+
+    x = tf.reshape(tf.range(300.0), (100, 3))
+    rows = tf.unstack(x)
+    record.exact("unstack", rows[99])
+    record.exact("stack", tf.stack(rows[::-1]))
+    record.exact("concat", tf.concat(rows, 0))
+    record.exact("split", tf.split(x, 100)[63])
+    record.exact("add_n", tf.add_n(rows))
+
+
 @program.case(gantry_only=True)
 def out_of_memory(record):
     """TensorFlow's class, with Gantry's report behind it; a smaller tensor fits afterwards."""
     import tensorflow as tf
 
-    def too_large():
-        return tf.fill((1 << 20, 1 << 14), 1.0) * 2.0  # 64 GiB
+    def too_large(x):
+        return tf.fill((1 << 20, 1 << 14), x) * 2.0  # 64 GiB
 
-    for name, function in (("eager", too_large), ("graph", tf.function(too_large))):
+    x = tf.constant(1.0)  # an argument: TensorFlow would compute a constant on the host
+    for name, function in (("eager", lambda: too_large(x)), ("graph", lambda: tf.function(too_large)(x))):
         kind, text = outcome(tf, function)
         record.check(kind == "ResourceExhaustedError", f"{name}: {kind}: {text[:600]}")
         record.check("GPU:0" in text and ("GiB" in text or "bytes" in text), f"{name}: no report in: {text[:600]}")

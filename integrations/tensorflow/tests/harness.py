@@ -46,8 +46,9 @@ class Record:
         """`signs`: a zero keeps its sign."""
         self.values.append((name, "exact", float(signs), as_array(value)))
 
-    def within(self, name, value, bound):
-        self.values.append((name, "within", bound, as_array(value)))
+    def within(self, name, value, bound, floor=0.0):
+        """`floor`: a magnitude that the bound counts from, where the value may vanish."""
+        self.values.append((name, "within", (bound, floor), as_array(value)))
 
     def text(self, name, value):
         self.values.append((name, "text", 0.0, str(value)))

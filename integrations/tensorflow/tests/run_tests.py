@@ -26,7 +26,7 @@ PROGRAMS = ("ops.py", "errors.py", "training.py", "random_graphs.py", "memory.py
 QUICK_MISUSE = ("no_device.py", "two_plugins.py")
 EXECUTING = re.compile(r"(Executing op \S+ in device \S+)$")
 # TensorFlow's and Gantry's messages, and the nodes of the small graphs that eager ops make
-MESSAGE = re.compile(r"^([IWEF]\d{4} |\d{4}-\d\d-\d\d |WARNING: |To enable the following|gantry|\S+: \(\S+\): /job:|$)")
+MESSAGE = re.compile(r"^([IWEF]\d{4} |\d{4}-\d\d-\d\d |WARNING: |To enable the following|[IWEF] gantry|gantry|\S+: \(\S+\): /job:|$)")
 
 
 class Totals:
@@ -59,6 +59,8 @@ def environment(side, options, **changes):
         values.pop("TF_PLUGGABLE_DEVICE_LIBRARY_PATH", None)
         if side == "gantry":
             values["TF_PLUGGABLE_DEVICE_LIBRARY_PATH"] = options.plugin
+            package = os.path.join(os.path.dirname(HERE), "python")
+            values["PYTHONPATH"] = os.pathsep.join([package, values.get("PYTHONPATH", "")])
     values.update(changes)
     return values
 
@@ -184,7 +186,7 @@ def difference(kind, bound, mine, theirs):
         return f"{dtype}{list(ours.shape)} instead of {wanted}{list(reference.shape)}"
     if kind == "exact":
         return inexact(ours, reference, signs=bool(bound))
-    return outside(ours, reference, bound, dtype)
+    return outside(ours, reference, *bound, dtype)
 
 
 def inexact(ours, reference, signs):
@@ -201,7 +203,7 @@ def inexact(ours, reference, signs):
     return f"{numpy.sum(~same)} of {ours.size} differ, first at {list(at)}: {ours[at]!r} instead of {reference[at]!r}"
 
 
-def outside(ours, reference, bound, dtype):
+def outside(ours, reference, bound, floor, dtype):
     if dtype == "bfloat16":
         ours, reference = ((half.astype(numpy.uint32) << 16).view(numpy.float32) for half in (ours, reference))
     wide = numpy.complex128 if ours.dtype.kind == "c" else numpy.float64
@@ -211,7 +213,7 @@ def outside(ours, reference, bound, dtype):
     if numpy.any(odd & ~same):
         return f"{numpy.sum(odd & ~same)} of {ours.size} are not finite alike"
     finite = numpy.where(odd, 0, reference)
-    scale = numpy.max(numpy.abs(finite), initial=0.0)
+    scale = numpy.max(numpy.abs(finite), initial=floor)
     error = numpy.max(numpy.abs(numpy.where(odd, 0, ours) - finite), initial=0.0)
     if error <= bound * scale:
         return None

@@ -73,10 +73,10 @@ def epochs_for(x, batch):
     return -(-STEPS * batch // len(x))
 
 
-def judge_placement(record, placements):
+def judge_placement(record, placements, expected=()):
     if not record.on_gantry:
         return
-    found = placements.on_cpu
+    found = {op: count for op, count in placements.on_cpu.items() if op not in expected}
     record.check(placements.on_gpu > 0, "no graph ran on Gantry's devices")
     record.check(not found, f"ran on the CPU: {', '.join(f'{op} x{count}' for op, count in sorted(found.items()))}")
 
@@ -209,7 +209,8 @@ def dense_mirrored(record):
     callback = losses_of(tf)
     with harness.Placements() as placements:
         model.fit(x, y, batch_size=16, epochs=2, verbose=0, shuffle=False, callbacks=[callback])
-    judge_placement(record, placements)
+    # MirroredStrategy reduces the loss that it reports on the CPU, by name
+    judge_placement(record, placements, ("AddN(float32)", "Identity(float32)", "RealDiv(float32)"))
     record.within("losses", np.float32(callback.values), LOSS_BOUND)
     if record.on_gantry:
         record.check(strategy.num_replicas_in_sync == 2, "two replicas")
