@@ -441,7 +441,9 @@ typedef struct gantry_arg_t {
     int32_t in_host_memory; /**< 1: data points to the elements; 0: span names them. */
     const int64_t *dims;    /**< The dimensions. */
     int64_t element_count;  /**< Number of elements; -1 while it depends on data. */
-    gantry_span_t span;     /**< The elements in device memory. */
+    /** The elements in device memory. A result begins at a multiple of base_alignment_bytes and of
+     * 64 bytes. An input may be a view, which begins at a multiple of its elements' size. */
+    gantry_span_t span;
     /** The first element, in host memory or on a HOST_ADDRESSABLE device; else NULL. */
     void *data;
 } gantry_arg_t;

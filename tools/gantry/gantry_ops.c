@@ -152,8 +152,10 @@ static void print_cell(const char *text) {
 static void print_row(gantry_runtime_t *runtime, const gantry_op_info_t *info,
                       const devices_t *devices) {
     (void)printf("| %s | ", info->name);
-    for (size_t i = 0; i < info->input_count; ++i)
-        (void)printf("%s%s", i ? ", " : "", info->inputs[i]);
+    for (size_t i = 0; i < info->input_count; ++i) {
+        const bool is_on_host = info->host_inputs >> i & 1;
+        (void)printf("%s%s%s", i ? ", " : "", info->inputs[i], is_on_host ? "\\*" : "");
+    }
     (void)printf(" | ");
     for (size_t i = 0; i < info->attr_count; ++i) {
         if (i > 0) (void)printf("; ");
