@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _POSIX_C_SOURCE 200809L
 #include "bridge.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "log.h"
 #include "status.h"
@@ -63,6 +67,25 @@ void bridge_fail(bridge_call_t *call, gantry_status_t status, const char *format
     (void)gantry_scope_fail(call->scope, status, text);
 }
 
+/* Logs who holds the device's memory, which TensorFlow does for its own allocator. A program that
+ * retries with less fails many times, so there is one report in ten seconds. */
+static void log_oom_report(uint32_t device) {
+    static atomic_int_least64_t next_seconds;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    int_least64_t next = atomic_load(&next_seconds);
+    if (now.tv_sec < next || !atomic_compare_exchange_strong(&next_seconds, &next, now.tv_sec + 10))
+        return;
+    size_t needed = 0;
+    const char *name = device_at(device)->name;
+    gantry_runtime_t *runtime = device_runtime();
+    if (gantry_get_oom_report(runtime, name, GANTRY_REPORT_TEXT, NULL, 0, &needed)) return;
+    char *text = malloc(needed + 1);
+    if (text && !gantry_get_oom_report(runtime, name, GANTRY_REPORT_TEXT, text, needed + 1, NULL))
+        log_receive(NULL, GANTRY_LEVEL_WARNING, text);
+    free(text);
+}
+
 void bridge_end(bridge_call_t *call) {
     for (uint32_t i = 0; i < call->held_count; ++i) gantry_tensor_release(call->held[i]);
     for (uint32_t i = 0; i < call->host_count; ++i) TF_DeleteTensor(call->host[i]);
@@ -72,6 +95,7 @@ void bridge_end(bridge_call_t *call) {
         call->has_failed = true;
     }
     if (call->has_failed) TF_OpKernelContext_Failure(call->context, call->status);
+    if (status == GANTRY_RESOURCE_EXHAUSTED) log_oom_report(call->device);
     (void)gantry_scope_end(call->scope);
     if (call->host_scope) (void)gantry_scope_end(call->host_scope);
     TF_DeleteStatus(call->status);

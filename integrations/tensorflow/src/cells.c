@@ -20,24 +20,39 @@ typedef struct device_figures_t {
 struct memory_t {
     gantry_runtime_t *runtime;
     char *base;
+    uint32_t range_bits; /* the range of a class has 1 << range_bits addresses */
     class_t classes[CELLS_CLASSES];
     pthread_mutex_t locks[CELLS_LOCKS];
     device_figures_t figures[CELLS_DEVICES];
 };
 
+static uint64_t reserved_bytes(uint32_t range_bits) {
+    return ((uint64_t)CELLS_CLASSES << range_bits) + CELLS_SPARE;
+}
+
+/* Address space is limited by ulimit -v, by some containers and by sanitizers; a quarter of it may
+ * fit. */
+static char *reserve_addresses(uint32_t *out_range_bits) {
+    for (uint32_t bits = CELLS_MOST_BITS; bits >= CELLS_FEWEST_BITS; bits -= 2) {
+        void *base = mmap(NULL, reserved_bytes(bits), PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        *out_range_bits = bits;
+        if (base != MAP_FAILED) return base;
+    }
+    return NULL;
+}
+
 gantry_status_t cells_create(gantry_runtime_t *runtime, memory_t **out) {
     *out = NULL;
     memory_t *memory = calloc(1, sizeof *memory);
     if (!memory) return gantry_fail(GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
-    void *base = mmap(NULL, (size_t)CELLS_CLASSES << CELLS_RANGE_BITS, PROT_NONE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base == MAP_FAILED) {
+    memory->base = reserve_addresses(&memory->range_bits);
+    if (!memory->base) {
         free(memory);
         return gantry_fail(GANTRY_RESOURCE_EXHAUSTED,
-                           "The system refused 16 TiB of addresses, which take no memory; "
+                           "The system refused 64 GiB of addresses, which take no memory; "
                            "accepted is no limit of addresses (ulimit -v unlimited).");
     }
-    memory->base = base;
     memory->runtime = runtime;
     for (uint32_t i = 0; i < CELLS_CLASSES; ++i) {
         pthread_mutex_init(&memory->classes[i].lock, NULL);
@@ -54,7 +69,7 @@ void cells_destroy(memory_t *memory) {
         pthread_mutex_destroy(&class->lock);
     }
     for (uint32_t i = 0; i < CELLS_LOCKS; ++i) pthread_mutex_destroy(&memory->locks[i]);
-    munmap(memory->base, (size_t)CELLS_CLASSES << CELLS_RANGE_BITS);
+    munmap(memory->base, reserved_bytes(memory->range_bits));
     free(memory);
 }
 
@@ -67,11 +82,12 @@ static uint32_t class_of(uint64_t bytes) {
     return class;
 }
 
-static uint64_t slots_of(uint32_t class) {
-    const uint64_t by_addresses = UINT64_C(1) << (CELLS_RANGE_BITS - CELLS_LEAST_BITS - class);
+static uint64_t slots_of(const memory_t *memory, uint32_t class) {
+    const uint32_t slot_bits = CELLS_LEAST_BITS + class;
+    if (slot_bits > memory->range_bits) return 0;
+    const uint64_t by_addresses = UINT64_C(1) << (memory->range_bits - slot_bits);
     const uint64_t by_cells = (uint64_t)CELLS_BLOCK * CELLS_BLOCKS;
-    const uint64_t slots = by_addresses < by_cells ? by_addresses : by_cells;
-    return class == CELLS_CLASSES - 1 ? slots - 1 : slots; /* memory_nowhere has one */
+    return by_addresses < by_cells ? by_addresses : by_cells;
 }
 
 static cell_t *cell_at(class_t *class, uint64_t slot) {
@@ -82,7 +98,7 @@ static cell_t *cell_at(class_t *class, uint64_t slot) {
 /* A slot that was never used. The class is locked. */
 static cell_t *take_new(memory_t *memory, uint32_t number) {
     class_t *class = &memory->classes[number];
-    if (class->used == slots_of(number)) return NULL;
+    if (class->used == slots_of(memory, number)) return NULL;
     const uint32_t slot = class->used;
     if (slot % CELLS_BLOCK == 0) {
         cell_t *block = calloc(CELLS_BLOCK, sizeof *block);
@@ -91,7 +107,7 @@ static cell_t *take_new(memory_t *memory, uint32_t number) {
     }
     ++class->used;
     cell_t *cell = cell_at(class, slot);
-    cell->address = memory->base + ((uint64_t)number << CELLS_RANGE_BITS) +
+    cell->address = memory->base + ((uint64_t)number << memory->range_bits) +
                     ((uint64_t)slot << (CELLS_LEAST_BITS + number));
     return cell;
 }
@@ -137,8 +153,8 @@ cell_t *cells_take(memory_t *memory, uint32_t device, uint64_t bytes) {
 
 void cells_give(memory_t *memory, cell_t *cell) {
     const uint64_t distance = (uint64_t)(cell->address - memory->base);
-    const uint32_t number = (uint32_t)(distance >> CELLS_RANGE_BITS);
-    const uint64_t within = distance & ((UINT64_C(1) << CELLS_RANGE_BITS) - 1);
+    const uint32_t number = (uint32_t)(distance >> memory->range_bits);
+    const uint64_t within = distance & ((UINT64_C(1) << memory->range_bits) - 1);
     class_t *class = &memory->classes[number];
     atomic_fetch_sub(&memory->figures[cell->device].bytes, (int64_t)cell->bytes);
     pthread_mutex_lock(&class->lock);
@@ -150,11 +166,11 @@ void cells_give(memory_t *memory, cell_t *cell) {
 
 cell_t *cells_find(memory_t *memory, const void *address, uint64_t *out_offset) {
     const uint64_t distance = (uint64_t)(uintptr_t)address - (uint64_t)(uintptr_t)memory->base;
-    const uint64_t number = distance >> CELLS_RANGE_BITS;
+    const uint64_t number = distance >> memory->range_bits;
     if (number >= CELLS_CLASSES) return NULL;
-    const uint64_t within = distance & ((UINT64_C(1) << CELLS_RANGE_BITS) - 1);
+    const uint64_t within = distance & ((UINT64_C(1) << memory->range_bits) - 1);
     const uint64_t slot = within >> (CELLS_LEAST_BITS + number);
-    if (slot >= slots_of((uint32_t)number)) return NULL;
+    if (slot >= slots_of(memory, (uint32_t)number)) return NULL;
     cell_t *cell = cell_at(&memory->classes[number], slot);
     if (!cell || !cell->bytes) return NULL;
     *out_offset = within & ((UINT64_C(1) << (CELLS_LEAST_BITS + number)) - 1);
@@ -175,10 +191,8 @@ pthread_mutex_t *cells_lock(memory_t *memory, const cell_t *cell) {
     return &memory->locks[(uint64_t)(uintptr_t)cell / sizeof *cell % CELLS_LOCKS];
 }
 
-/* The last slot of the largest class: cells are taken from the first one on. */
 void *memory_nowhere(const memory_t *memory) {
-    const uint64_t end = (uint64_t)CELLS_CLASSES << CELLS_RANGE_BITS;
-    return memory->base + end - (UINT64_C(1) << (CELLS_LEAST_BITS + CELLS_CLASSES - 1));
+    return memory->base + ((uint64_t)CELLS_CLASSES << memory->range_bits);
 }
 
 void memory_figures(const memory_t *memory, uint32_t device, memory_figures_t *out) {

@@ -20,9 +20,11 @@
 #include "memory.h"
 #include "parts.h"
 
-#define CELLS_LEAST_BITS 8 /* slots of the smallest class have 256 bytes */
-#define CELLS_CLASSES 32   /* those of the last but one 256 GiB; the last one stays empty */
-#define CELLS_RANGE_BITS 39
+#define CELLS_LEAST_BITS 8   /* slots of the smallest class have 256 bytes */
+#define CELLS_CLASSES 32     /* those of the largest 512 GiB, if the ranges are as large */
+#define CELLS_MOST_BITS 39   /* the range of a class has 512 GiB of addresses, 16 TiB in all, */
+#define CELLS_FEWEST_BITS 31 /* or less where the system refuses that, down to 2 GiB */
+#define CELLS_SPARE 4096     /* addresses behind the classes: memory_nowhere */
 #define CELLS_BLOCK 1024
 #define CELLS_BLOCKS 4096 /* of a class: 4 million allocations that live at once */
 #define CELLS_LOCKS 64

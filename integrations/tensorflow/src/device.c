@@ -32,6 +32,7 @@ static gantry_status_t describe_device(uint32_t number, const gantry_physical_de
     if (status) return status;
     *device = (device_t){.vendor = details.vendor,
                          .pci_address = details.pci_address[0] ? details.pci_address : "<none>",
+                         .capability = details.compute_capability,
                          .total_bytes = details.total_bytes};
     snprintf(device->name, sizeof device->name, "/device:GPU:%u", number);
     snprintf(device->hardware, sizeof device->hardware, "%s (%s)", details.hardware_name,

@@ -21,6 +21,7 @@ typedef struct device_t {
     char hardware[160];      /* "NVIDIA H200 (cuda:0)" */
     const char *vendor;      /* as the driver names it */
     const char *pci_address; /* "0000:65:00.0"; "<none>" */
+    const char *capability;  /* compute capability: "9.0"; "" where there is no such notion */
     uint64_t total_bytes;    /* all memory of the card */
 } device_t;
 

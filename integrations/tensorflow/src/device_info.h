@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What TensorFlow's C API has no way to say: TensorFlow answers tf.config's questions for memory
+ * and hardware of a plug-in's devices with constants. python/gantry_tensorflow/device_info.py asks
+ * here instead. ordinal counts all devices, as tf.config.list_physical_devices. Thread-safe. */
+#ifndef GANTRY_TENSORFLOW_DEVICE_INFO_H
+#define GANTRY_TENSORFLOW_DEVICE_INFO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DEVICE_INFO_EXPORT __attribute__((visibility("default")))
+
+/* Bytes in use, and the most since start or reset. false: there is no such device. */
+DEVICE_INFO_EXPORT bool gantry_tensorflow_memory(uint32_t ordinal, uint64_t *current_bytes,
+                                                 uint64_t *peak_bytes);
+/* Sets the most to what is in use. */
+DEVICE_INFO_EXPORT bool gantry_tensorflow_reset_memory(uint32_t ordinal);
+/* "NVIDIA H200 (cuda:0)"; "" for no device. */
+DEVICE_INFO_EXPORT const char *gantry_tensorflow_hardware(uint32_t ordinal);
+/* "9.0"; "" for a card without one. */
+DEVICE_INFO_EXPORT const char *gantry_tensorflow_capability(uint32_t ordinal);
+
+#endif
