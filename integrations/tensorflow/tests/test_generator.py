@@ -6,7 +6,8 @@ import subprocess
 import sys
 import unittest
 
-PROGRAM = """
+PROGRAM = r"""
+import re
 import numpy as np
 import tensorflow as tf
 assert tf.config.list_physical_devices("GPU"), "no GPU"
@@ -37,7 +38,7 @@ def refusals():
         try:
             tf.raw_ops.RngReadAndSkip(resource=variable.handle, alg=alg, delta=tf.constant(1, tf.uint64))
         except tf.errors.InvalidArgumentError as error:
-            yield np.array(error.message.split("}}")[-1].split(" [Op:")[0])
+            yield np.array(re.search(r"(For the Philox|RNG state)[^\[]*\d", error.message).group())
 
 for numbers in draws, states, refusals:
     results = []
