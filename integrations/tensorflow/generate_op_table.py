@@ -4,7 +4,8 @@
 
     PYTHON generate_op_table.py --library build/release/lib/libgantry.so [--check]
 
-PYTHON has TensorFlow. --check writes nothing: it prints the differences and exits with 1 for any.
+PYTHON has TensorFlow, of the version that the table is made from, and no plug-in. --check writes nothing: it prints
+the differences and exits with 1 for any, and with 77 for another version of TensorFlow.
 
 A row stands for an op that both have by name, or that op_rules.py maps onto an op of Gantry. Each input, attribute
 and output must have its counterpart. Otherwise the generator stops with the difference, and op_rules.py needs a
@@ -330,8 +331,14 @@ def main():
     parser.add_argument("--library", required=True)
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
-    gantry, tensorflow = gantry_ops(arguments.library), tensorflow_ops()
     import tensorflow as tf
+    if arguments.check and tf.__version__ != op_rules.TENSORFLOW:
+        print(f"SKIP: the table is made from TensorFlow {op_rules.TENSORFLOW}, and this is {tf.__version__}")
+        return 77
+    gantry, tensorflow = gantry_ops(arguments.library), tensorflow_ops()
+    if tensorflow["MatMul"].served("T", ("GPU",)):
+        sys.exit("generate_op_table.py: this Python's TensorFlow has kernels for GPUs, by a plug-in or CUDA, which "
+                 "hide its own; run it by a Python with tensorflow-cpu alone")
     rows = make_rows(gantry, tensorflow)
     files = {"src/op_table.def": table_text(rows, tf.__version__),
              "not_bridged.txt": op_classes.text(rows, gantry, tensorflow, tf.__version__, op_rules.SKIPPED)}

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.random.Generator draws on a GPU what it draws on the CPU, and its state moves on alike."""
+
+import os
+import subprocess
+import sys
+import unittest
+
+PROGRAM = r"""
+import re
+import numpy as np
+import tensorflow as tf
+assert tf.config.list_physical_devices("GPU"), "no GPU"
+
+def draws():
+    generator = tf.random.Generator.from_seed(7)
+    yield generator.normal([3])
+    yield generator.uniform([2], 0, 5, tf.int32)
+    yield generator.truncated_normal([2])
+    yield generator.state.read_value()
+    yield generator.split(2)[1].normal([2])
+    yield generator.make_seeds(2)
+    function = tf.function(lambda: generator.uniform([2]))
+    yield function()
+    yield function()
+    generator.skip(1000)
+    yield generator.state.read_value()
+
+def states():
+    for delta in (0, 1, 2**30 + 12345, 2**64 - 1):
+        state = tf.Variable(np.array([-300, -1, 5], np.int64))
+        yield tf.raw_ops.RngReadAndSkip(resource=state.handle, alg=1, delta=tf.constant(delta, tf.uint64))
+        yield state.read_value()
+
+def refusals():
+    for state, alg in ([1, 2], 1), ([[1, 2, 3]], 1):
+        variable = tf.Variable(np.array(state, np.int64))
+        try:
+            tf.raw_ops.RngReadAndSkip(resource=variable.handle, alg=alg, delta=tf.constant(1, tf.uint64))
+        except tf.errors.InvalidArgumentError as error:
+            yield np.array(re.search(r"(For the Philox|RNG state)[^\[]*\d", error.message).group())
+
+for numbers in draws, states, refusals:
+    results = []
+    for device in "CPU:0", "GPU:0":
+        with tf.device(device):
+            results.append([np.asarray(tensor) for tensor in numbers()])
+    assert len(results[0]) == len(results[1]) > 0, results
+    for cpu, gpu in zip(*results):
+        is_equal = np.allclose(cpu, gpu, 1e-5) if cpu.dtype == np.float32 else np.array_equal(cpu, gpu)
+        assert is_equal, (numbers.__name__, cpu, gpu)
+print("done")
+"""
+
+
+class Generator(unittest.TestCase):
+    def test_generator_on_gpu_draws_what_the_cpu_draws(self):
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.assertEqual((done.returncode, done.stdout.strip()), (0, "done"), done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
