@@ -40,15 +40,29 @@ static gantry_status_t describe_device(uint32_t number, const gantry_physical_de
     return GANTRY_OK;
 }
 
+/* Does a setting split one of the cards? */
+static gantry_status_t find_split(const gantry_physical_device_t *const *cards, size_t count,
+                                  bool *out_is_split) {
+    *out_is_split = false;
+    for (size_t i = 0; i < count && !*out_is_split; ++i) {
+        gantry_setting_t split = {.struct_size = sizeof split};
+        const gantry_status_t status =
+            gantry_get_setting(devices.runtime, "logical_devices", cards[i], &split);
+        if (status) return status;
+        *out_is_split = split.value[0];
+    }
+    return GANTRY_OK;
+}
+
 /* The cards behind the logical devices. Only a split makes the two differ; without one, the cards
  * need not be opened to be counted. */
 static gantry_status_t list_cards(const gantry_physical_device_t **out_list, size_t *out_count) {
-    gantry_setting_t split = {.struct_size = sizeof split};
-    gantry_status_t status = gantry_get_setting(devices.runtime, "logical_devices", NULL, &split);
-    if (status) return status;
-    if (!split.value[0]) {
-        return gantry_get_visible_devices(devices.runtime, "GPU", DEVICE_MOST, out_list, out_count);
-    }
+    bool is_split = false;
+    gantry_status_t status =
+        gantry_get_visible_devices(devices.runtime, "GPU", DEVICE_MOST, out_list, out_count);
+    if (*out_count > DEVICE_MOST) *out_count = DEVICE_MOST;
+    if (!status) status = find_split(out_list, *out_count, &is_split);
+    if (status || !is_split) return status;
     const gantry_logical_device_t *list[DEVICE_MOST];
     status = gantry_list_logical_devices(devices.runtime, "GPU", DEVICE_MOST, list, out_count);
     if (status) return status;

@@ -114,16 +114,36 @@ tensor.numpy()
 during = tf.config.experimental.get_memory_info("GPU:1")
 del tensor
 after = tf.config.experimental.get_memory_info("GPU:1")
-say(before=before, during=during["current"], peak=after["peak"], after=after["current"])""")
+tf.config.experimental.reset_memory_stats("GPU:1")
+say(before=before, during=during["current"], peak=after["peak"], after=after["current"],
+    reset=tf.config.experimental.get_memory_info("GPU:1")["peak"])""")
         self.assertGreaterEqual(answer["during"] - answer["before"], 4194304, answer)
         self.assertGreaterEqual(answer["peak"], answer["during"], answer)
         self.assertLess(answer["after"], answer["during"], answer)
+        self.assertEqual(answer["reset"], answer["after"], answer)
+
+    def test_memory_info_of_the_visible_gpu_is_its_own(self):
+        answer, _ = run("""
+tf.config.set_visible_devices(gpus[1], "GPU")
+with tf.device("/GPU:0"): tensor = tf.fill([1048576], 1.0)
+tensor.numpy()
+say(current=tf.config.experimental.get_memory_info("/GPU:0")["current"])""")
+        self.assertGreaterEqual(answer["current"], 4194304)
+
+    def test_memory_info_of_no_device_is_tensorflows_error(self):
+        answer, _ = run("""
+try:
+    tf.config.experimental.get_memory_info("GPU:7")
+    say(error=None)
+except ValueError as error:
+    say(error=str(error))""")
+        self.assertIn("GPU:7", answer["error"] or "no error")
 
     def test_device_details_name_a_device(self):
         answer, _ = run("say(details=[tf.config.experimental.get_device_details(gpu) for gpu in gpus])")
         self.assertEqual(len(answer["details"]), 2)
-        for details in answer["details"]:
-            self.assertTrue(details.get("device_name"), answer)
+        for number, details in enumerate(answer["details"]):
+            self.assertIn(f"(opencl:{number})", details["device_name"])
 
 
 class GantryVariables(unittest.TestCase):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Controls of TensorFlow that do nothing for a plug-in's devices: one warning, with the one that does."""
+"""A control of TensorFlow that does nothing for a plug-in's devices: one warning, with the variable that does."""
 
 import warnings
 
@@ -7,7 +7,7 @@ MEBIBYTES = 1024  # the part of an example, where the program names no limit
 
 
 def remedy(device, parts):
-    """The environment variable for what the program asked of a GPU."""
+    """The environment variable for what the program asked of a GPU; None if it asked for what holds anyway."""
     name = device.name.replace("/physical_device:", "")
     limits = [f"{part.memory_limit or MEBIBYTES:g}M" for part in parts]
     if len(limits) == 1:
@@ -24,9 +24,7 @@ def install():
 
     def set_logical_device_configuration(self, device, parts):
         configure(self, device, parts)
-        if device.device_type != "GPU" or warned:
-            return
-        setting = remedy(device, parts)
+        setting = remedy(device, parts) if device.device_type == "GPU" and not warned else None
         if setting:
             warned.append(True)
             warnings.warn(f"tf.config.set_logical_device_configuration does nothing for {device.name}: TensorFlow neither "
