@@ -182,4 +182,4 @@ def described(node):
 def is_shape_arithmetic(node):
     """Integers and bools of the CPU only; TensorFlow computes shapes there, on real GPUs too."""
     kinds = node_types(node)
-    return bool(kinds) and all(kind.is_integer or kind.is_bool for kind in kinds)
+    return node.op in ("Shape", "ShapeN", "Size", "Rank") or bool(kinds) and all(kind.is_integer or kind.is_bool for kind in kinds)

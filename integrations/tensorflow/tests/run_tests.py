@@ -249,7 +249,7 @@ def guide_lines(log):
         for line in file.read().split("\n"):
             executing = EXECUTING.search(line)
             if executing or not MESSAGE.match(line):
-                lines.append(executing.group(1) if executing else line)
+                lines.append(executing.group(1).replace("op _Mkl", "op ") if executing else line)  # oneDNN's on the CPU
     return lines
 
 
