@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plug-in calls attach() while `import tensorflow` loads it (src/python_hook.c)."""
 
-from gantry_tensorflow import controls, jit
+from gantry_tensorflow import controls, jit, op_report
 
 
 def attach(library):
     """library: the path of libgantry_tensorflow.so."""
-    del library
     jit.install()
     controls.install()
+    op_report.install(library)
