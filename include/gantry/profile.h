@@ -112,6 +112,14 @@ GANTRY_API gantry_status_t gantry_trace_start(gantry_runtime_t *runtime, const c
 /** Waits for the recorded work of all devices, writes it, and closes the file.
  * gantry_runtime_release does the same. FailedPrecondition: no timeline is being written. */
 GANTRY_API gantry_status_t gantry_trace_stop(gantry_runtime_t *runtime);
+/** Adds work of the program's own to the timeline, as a slice of the calling thread: the step of a
+ * program, or the op of a framework on top, around the ops of Gantry that it calls. detail, which
+ * may be NULL, is shown beside the name. begin_ns and end_ns are times of CLOCK_MONOTONIC.
+ *
+ * Does nothing while no timeline is written. InvalidArgument: name is NULL, or the end is before
+ * the beginning. Thread-safe. */
+GANTRY_API gantry_status_t gantry_trace_add(gantry_runtime_t *runtime, const char *name,
+                                            const char *detail, uint64_t begin_ns, uint64_t end_ns);
 
 #ifdef __cplusplus
 }

@@ -48,6 +48,20 @@ gantry_status_t gantry_trace_stop(gantry_runtime_t *runtime) {
     return gantry__settings_put_call(&runtime->settings, "GANTRY_TRACE", "", "gantry_trace_stop");
 }
 
+gantry_status_t gantry_trace_add(gantry_runtime_t *runtime, const char *name, const char *detail,
+                                 uint64_t begin_ns, uint64_t end_ns) {
+    GANTRY__TRY(gantry__runtime_check(runtime));
+    if (!name)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "gantry_trace_add: name is NULL; any text is accepted");
+    if (end_ns < begin_ns)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "gantry_trace_add: end_ns is %llu, before begin_ns, which is %llu",
+                            (unsigned long long)end_ns, (unsigned long long)begin_ns);
+    gantry__host_times_program(&runtime->devices, name, detail, begin_ns, end_ns);
+    return GANTRY_OK;
+}
+
 size_t gantry_profile_row_count(gantry_runtime_t *runtime) {
     return gantry__runtime_check(runtime) == GANTRY_OK ? gantry__profile_count(&runtime->profile)
                                                        : 0;

@@ -101,6 +101,9 @@ void gantry__host_times_write(gantry__timeline_t *timeline, const gantry__device
 /* Writes a call of a function that began then. name is any text. */
 GANTRY__RECORDING void gantry__host_times_function(const gantry__device_table_t *devices,
                                                    const char *name, uint64_t begun_ns);
+/* Writes work of the program's own. name and detail are any texts; detail may be NULL. */
+void gantry__host_times_program(const gantry__device_table_t *devices, const char *name,
+                                const char *detail, uint64_t begin_ns, uint64_t end_ns);
 
 /* ---- for the calls ---- */
 

@@ -80,3 +80,18 @@ void gantry__host_times_function(const gantry__device_table_t *devices, const ch
                                                                  .end_ns = gantry__now_ns()});
     write_levels(timeline, devices);
 }
+
+void gantry__host_times_program(const gantry__device_table_t *devices, const char *name,
+                                const char *detail, uint64_t begin_ns, uint64_t end_ns) {
+    gantry__timeline_t *timeline = gantry__device_timeline(devices);
+    if (!timeline) return;
+    const gantry__timeline_arg_t args[] = {{"detail", detail ? detail : "", 0}};
+    gantry__timeline_write(timeline, &(gantry__timeline_event_t){.phase = 'X',
+                                                                 .process = GANTRY__TIMELINE_HOST,
+                                                                 .category = "program",
+                                                                 .name = name,
+                                                                 .begin_ns = begin_ns,
+                                                                 .end_ns = end_ns,
+                                                                 .args = args,
+                                                                 .arg_count = 1});
+}

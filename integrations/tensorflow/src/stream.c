@@ -7,6 +7,7 @@
 
 #include "device.h"
 #include "log.h"
+#include "report.h"
 #include "status.h"
 
 struct SP_Stream_st {
@@ -245,8 +246,8 @@ void stream_fill_timer(SP_TimerFns *functions) {
 
 static void copy_to_host(const SP_Device *device, void *to, const SP_DeviceMemoryBase *from,
                          uint64_t bytes, TF_Status *status) {
-    (void)device;
     if (!is_usable(status)) return;
+    report_add_copy(REPORT_TO_HOST, (uint32_t)device->ordinal, bytes);
     status_set_last(status, memory_read(device_memory(), to, from->opaque, bytes));
 }
 
@@ -254,6 +255,7 @@ static void copy_from_host(const SP_Device *device, SP_DeviceMemoryBase *to, con
                            uint64_t bytes, TF_Status *status) {
     if (!is_usable(status)) return;
     const gantry_logical_device_t *logical = device_logical((uint32_t)device->ordinal);
+    report_add_copy(REPORT_TO_DEVICE, (uint32_t)device->ordinal, bytes);
     status_set_last(status, memory_write(device_memory(), logical, to->opaque, from, bytes));
 }
 
@@ -262,8 +264,10 @@ static void copy_from_host(const SP_Device *device, SP_DeviceMemoryBase *to, con
 static void copy_on_devices(const SP_Device *device, SP_DeviceMemoryBase *to,
                             const SP_DeviceMemoryBase *from, uint64_t bytes, TF_Status *status) {
     if (!is_usable(status)) return;
-    uint32_t target = (uint32_t)device->ordinal;
+    uint32_t source = (uint32_t)device->ordinal, target = source;
+    (void)memory_device(device_memory(), from->opaque, &source);
     (void)memory_device(device_memory(), to->opaque, &target);
+    if (source != target) report_add_copy(REPORT_FROM_DEVICE, target, bytes);
     gantry_scope_t *scope = gantry_scope_begin_on(device_runtime(), device_logical(target));
     if (!scope) {
         status_set_last(status, GANTRY_FAILED_PRECONDITION);

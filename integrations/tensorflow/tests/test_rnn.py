@@ -150,6 +150,40 @@ class CudnnOp(unittest.TestCase):
         self.assertEqual(call()[0].shape, (3, 2, 5))
 
 
+class ReverseSequence(unittest.TestCase):
+    def check(self, shape, sequence, batch, lengths, dtype="float32"):
+        x = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+        arguments = {"seq_lengths": lengths, "seq_axis": sequence, "batch_axis": batch}
+        with tf.device("CPU:0"):
+            want = tf.reverse_sequence(x, **arguments)
+        got = tf.reverse_sequence(tf.identity(tf.constant(x)), **arguments)
+        self.assertIn("GPU:0", got.device)
+        np.testing.assert_array_equal(got, want, err_msg=str((shape, sequence, batch)))
+
+    def test_whole_and_short_sequences_on_any_axes(self):
+        for lengths in ([4, 4, 4], [4, 0, 2]):
+            self.check((3, 4, 5), 1, 0, lengths)
+            self.check((4, 3, 5), 0, 1, lengths)
+            self.check((4, 2, 3), 0, 2, np.array(lengths, "int64"))
+            self.check((2, 3, 5, 4), 3, 1, lengths, "float64")
+            self.check((3, 4), 1, 0, lengths, "bool")
+        self.check((0, 4, 5), 1, 0, np.zeros(0, "int32"))
+
+    def test_gradient_is_the_reverse(self):
+        x = tf.constant(np.arange(12, dtype="float32").reshape(3, 4))
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.reverse_sequence(x, [1, 3, 4], seq_axis=1) * x)
+        want = 2 * tf.reverse_sequence(x, [1, 3, 4], seq_axis=1)
+        np.testing.assert_array_equal(tape.gradient(y, x), want)
+
+    def test_a_length_that_is_too_long_is_refused(self):
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "is 5; 0 to 4 are accepted"):
+            tf.raw_ops.ReverseSequence(
+                input=tf.ones([2, 4]), seq_lengths=tf.constant([4, 5]), seq_dim=1, batch_dim=0
+            )
+
+
 MODELS = {
     "LSTM": lambda: [LAYERS.LSTM(5)],
     "GRU": lambda: [LAYERS.GRU(5)],

@@ -212,6 +212,32 @@ static void timeline_of_the_cpu_nests_and_tells_reasons(void **state) {
     runtime_fixture_close(&f);
 }
 
+static void programs_own_work_is_a_slice_around_its_ops(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    const double from_us = now_us();
+    start(&f);
+    const uint64_t begin_ns = (uint64_t)(now_us() * 1e3);
+    run_ops(&f, "CPU:0", 1);
+    const uint64_t end_ns = (uint64_t)(now_us() * 1e3);
+    assert_int_equal(gantry_trace_add(f.runtime, "step \"1\"", "MatMul", begin_ns, end_ns),
+                     GANTRY_OK);
+    assert_int_equal(gantry_trace_add(f.runtime, "plain", NULL, end_ns, end_ns), GANTRY_OK);
+    expect_failure(gantry_trace_add(f.runtime, NULL, NULL, 1, 2), GANTRY_INVALID_ARGUMENT,
+                   "name is NULL");
+    expect_failure(gantry_trace_add(f.runtime, "x", NULL, 2, 1), GANTRY_INVALID_ARGUMENT,
+                   "end_ns is 1, before begin_ns, which is 2");
+    stop(&f);
+    assert_int_equal(gantry_trace_add(f.runtime, "late", NULL, 1, 2), GANTRY_OK);
+    cJSON *all = parse_file(path);
+    expect_nested(all, from_us, now_us());
+    assert_string_equal(arg_of(find_event(all, "program", "step \"1\""), "detail"), "MatMul");
+    assert_int_equal(count_events(all, "X", "program", NULL), 2);
+    cJSON_Delete(all);
+    runtime_fixture_close(&f);
+}
+
 static void device_without_times_shows_its_launches(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -458,6 +484,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(timeline_of_the_cpu_nests_and_tells_reasons),
+        TEST(programs_own_work_is_a_slice_around_its_ops),
         TEST(device_without_times_shows_its_launches),
         TEST(option_makes_the_file_with_the_first_op),
         TEST(option_that_cannot_be_written_is_a_warning),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plug-in calls attach() while `import tensorflow` loads it (src/python_hook.c)."""
 
-from gantry_tensorflow import controls, device_info, jit
+from gantry_tensorflow import controls, device_info, jit, op_report
 
 
 def attach(library):
@@ -9,3 +9,4 @@ def attach(library):
     jit.install()
     controls.install()
     device_info.install(library)
+    op_report.install(library)

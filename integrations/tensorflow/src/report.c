@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TensorFlow's C API tells a create function neither which registration it belongs to nor anything
+ * of ours. A wrapped kernel therefore finds its row by the name of the node's op. */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+#include "report.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bridge.h"
+#include "stream.h"
+
+enum { MOST_ROWS = 1024 };
+
+/* An op whose kernels are counted. */
+typedef struct report_row_t {
+    register_kernel_t kernel;
+    _Atomic uint64_t calls[DEVICE_MOST];
+} report_row_t;
+
+/* A wrapped kernel. */
+typedef struct report_kernel_t {
+    report_row_t *row;
+    void *kernel;
+    char node[256];
+} report_kernel_t;
+
+typedef struct report_t {
+    size_t row_count;
+    report_row_t *rows; /* MOST_ROWS of them; NULL: kernels are not counted */
+    _Atomic uint64_t copies[REPORT_WAYS][DEVICE_MOST], bytes[REPORT_WAYS][DEVICE_MOST];
+    atomic_bool ends_at_exit;
+} report_t;
+
+static report_t counts;
+
+static void add(_Atomic uint64_t *place, uint64_t number) {
+    atomic_fetch_add_explicit(place, number, memory_order_relaxed);
+}
+
+void report_add_copy(report_way_t way, uint32_t device, uint64_t bytes) {
+    if (device >= DEVICE_MOST) return;
+    add(&counts.copies[way][device], 1);
+    add(&counts.bytes[way][device], bytes);
+}
+
+/* ---- wrapped kernels ---- */
+
+static bool is_set(const char *name) {
+    const char *value = getenv(name);
+    return value && value[0] && strcmp(value, "0") != 0;
+}
+
+static report_row_t *find_row(const char *op) {
+    for (size_t i = 0; i < counts.row_count; ++i) {
+        if (!strcmp(counts.rows[i].kernel.op, op)) return &counts.rows[i];
+    }
+    return NULL;
+}
+
+/* The row of a kernel that is registered; NULL: it is not counted. An op with several kernels has
+ * one row, if they have the same functions. */
+static report_row_t *make_row(const register_kernel_t *kernel) {
+    report_row_t *row = find_row(kernel->op);
+    if (row) return row->kernel.create == kernel->create ? row : NULL;
+    if (counts.row_count == MOST_ROWS) return NULL;
+    row = &counts.rows[counts.row_count++];
+    row->kernel = *kernel;
+    return row;
+}
+
+/* Devices are open when TensorFlow makes kernels; a driver's own handlers run after this one. */
+static void end_trace_at_exit(void) {
+    if (atomic_exchange(&counts.ends_at_exit, true) || !is_set("GANTRY_TRACE")) return;
+    (void)atexit(gantry_tensorflow_end_trace);
+}
+
+static void *create_counted(TF_OpKernelConstruction *construction) {
+    char op[128];
+    if (!bridge_op_name(construction, op, sizeof op)) return NULL;
+    report_kernel_t *counted = calloc(1, sizeof *counted);
+    if (!counted) {
+        bridge_refuse(construction, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        return NULL;
+    }
+    const TF_StringView node = TF_OpKernelConstruction_GetName(construction);
+    snprintf(counted->node, sizeof counted->node, "%.*s", (int)node.len, node.data);
+    counted->row = find_row(op);
+    counted->kernel = counted->row->kernel.create(construction);
+    end_trace_at_exit();
+    return counted;
+}
+
+static void destroy_counted(void *data) {
+    report_kernel_t *counted = data;
+    if (!counted) return;
+    if (counted->row->kernel.destroy) counted->row->kernel.destroy(counted->kernel);
+    free(counted);
+}
+
+static uint64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void count_call(report_row_t *row, TF_OpKernelContext *context) {
+    TF_Status *status = TF_NewStatus();
+    const SP_Stream stream = TF_GetStream(context, status);
+    if (stream) add(&row->calls[stream_device(stream)], 1);
+    TF_DeleteStatus(status);
+}
+
+static void compute_counted(void *data, TF_OpKernelContext *context) {
+    const report_kernel_t *counted = data;
+    const uint64_t begin = now_ns();
+    count_call(counted->row, context);
+    counted->row->kernel.compute(counted->kernel, context);
+    if (device_runtime())
+        (void)gantry_trace_add(device_runtime(), counted->node, counted->row->kernel.op, begin,
+                               now_ns());
+}
+
+void report_wrap(register_kernel_t *kernel) {
+    if (!counts.rows && (is_set("GANTRY_TF_REPORT") || is_set("GANTRY_TRACE")))
+        counts.rows = calloc(MOST_ROWS, sizeof *counts.rows);
+    if (!counts.rows || !make_row(kernel)) return;
+    kernel->create = create_counted;
+    kernel->compute = compute_counted;
+    kernel->destroy = destroy_counted;
+}
+
+/* ---- the report ---- */
+
+typedef struct report_text_t {
+    char *out;
+    size_t bytes, length;
+} report_text_t;
+
+__attribute__((format(printf, 2, 3))) static void put(report_text_t *text, const char *format,
+                                                      ...) {
+    const size_t room = text->bytes > text->length ? text->bytes - text->length : 0;
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(room ? text->out + text->length : NULL, room, format, arguments);
+    va_end(arguments);
+    if (length > 0) text->length += (size_t)length;
+}
+
+/* Names of drivers may hold any character. */
+static void put_string(report_text_t *text, const char *string) {
+    put(text, "\"");
+    for (; *string; ++string) {
+        const unsigned char c = (unsigned char)*string;
+        if (c < 32 || c == '"' || c == '\\')
+            put(text, "\\u%04x", c);
+        else
+            put(text, "%c", c);
+    }
+    put(text, "\"");
+}
+
+static void put_device(report_text_t *text, uint32_t i) {
+    static const char *const ways[REPORT_WAYS] = {"to_device", "to_host", "from_device"};
+    gantry_memory_info_t info = {.struct_size = sizeof info};
+    (void)gantry_get_memory_info(device_runtime(), device_at(i)->name, &info);
+    put(text, "%s{\"name\":\"GPU:%u\",\"hardware\":", i ? "," : "", i);
+    put_string(text, device_at(i)->hardware);
+    put(text, ",\"bytes\":%llu,\"peak_bytes\":%llu,\"limit_bytes\":%llu",
+        (unsigned long long)info.current_bytes, (unsigned long long)info.peak_bytes,
+        (unsigned long long)info.limit_bytes);
+    for (size_t way = 0; way < REPORT_WAYS; ++way)
+        put(text, ",\"%s\":{\"copies\":%llu,\"bytes\":%llu}", ways[way],
+            (unsigned long long)atomic_load(&counts.copies[way][i]),
+            (unsigned long long)atomic_load(&counts.bytes[way][i]));
+    put(text, "}");
+}
+
+static bool put_row(report_text_t *text, const report_row_t *row, bool is_first) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < device_count(); ++i) sum += atomic_load(&row->calls[i]);
+    if (!sum) return false;
+    put(text, "%s{\"op\":\"%s\",\"calls\":[", is_first ? "" : ",", row->kernel.op);
+    for (uint32_t i = 0; i < device_count(); ++i)
+        put(text, "%s%llu", i ? "," : "", (unsigned long long)atomic_load(&row->calls[i]));
+    put(text, "]}");
+    return true;
+}
+
+size_t gantry_tensorflow_report(char *out, size_t out_bytes) {
+    report_text_t text = {out, out_bytes, 0};
+    if (!device_runtime()) {
+        put(&text, "{}");
+        return text.length;
+    }
+    put(&text, "{\"devices\":[");
+    for (uint32_t i = 0; i < device_count(); ++i) put_device(&text, i);
+    put(&text, "],\"counts_kernels\":%s,\"kernels\":[", counts.rows ? "true" : "false");
+    bool is_first = true;
+    for (size_t i = 0; i < counts.row_count; ++i)
+        if (put_row(&text, &counts.rows[i], is_first)) is_first = false;
+    put(&text, "]}");
+    return text.length;
+}
+
+void gantry_tensorflow_end_trace(void) {
+    if (device_runtime() && !device_is_forked()) (void)gantry_trace_stop(device_runtime());
+}
