@@ -18,8 +18,8 @@
 #include "base/thread.h"
 
 #define GANTRY__TIMELINE_SLOTS 8
-#define GANTRY__TIMELINE_SLOT_BYTES 65536
-#define GANTRY__TIMELINE_ARGS 16 /* of an event, at most */
+#define GANTRY__TIMELINE_SLOT_BYTES 262144 /* fewer and larger writes cost the kernel less */
+#define GANTRY__TIMELINE_ARGS 16           /* of an event, at most */
 #define GANTRY__TIMELINE_PATH_BYTES 1024
 
 /* The process of events that name none of a device: the threads of this one. Devices have
