@@ -38,11 +38,170 @@
 #define LINE_BYTES ((GANTRY__TIMELINE_ARGS + 3) * 2 * (TEXT_BYTES + 16))
 #define LONGEST_STAY_NS UINT64_C(1000000000)
 
+/* ---- the text of an event, which always has room: at most LINE_BYTES ----
+ *
+ * A function writes at `at`, and returns the end of its text. This is the greatest part of an
+ * event's cost, so it copies few bytes at a time and divides rarely. */
+
+static inline char *put_bytes(char *at, const char *bytes, size_t count) {
+    memcpy(at, bytes, count);
+    return at + count;
+}
+#define PUT(at, literal) put_bytes(at, literal, sizeof(literal) - 1)
+
+static inline void put_pair(char *at, unsigned number) {
+    static const char pairs[] =
+        "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243"
+        "4445464748495051525354555657585960616263646566676869707172737475767778798081828384858687"
+        "888990919293949596979899";
+    memcpy(at, pairs + (size_t)2 * number, 2);
+}
+
+static inline unsigned count_digits(uint64_t number) {
+    unsigned count = 1;
+    for (; number >= 100; number /= 100) count += 2;
+    return count + (number >= 10);
+}
+
+/* Exactly so many digits, with zeros before the number. */
+static inline char *put_exactly(char *at, uint64_t number, unsigned digits) {
+    char *const end = at + digits;
+    for (; digits >= 2; digits -= 2) {
+        put_pair(at + digits - 2, (unsigned)(number % 100));
+        number /= 100;
+    }
+    if (digits) *at = (char)('0' + number % 10);
+    return end;
+}
+
+static inline char *put_digits(char *at, uint64_t number) {
+    return put_exactly(at, number, count_digits(number));
+}
+
+/* Microseconds, with the nanoseconds behind the point. */
+static inline char *put_duration(char *at, uint64_t ns) {
+    at = put_digits(at, ns / 1000);
+    *at++ = '.';
+    return put_exactly(at, ns % 1000, 3);
+}
+
+/* A moment's whole seconds stay the same for many events, so their text is kept. */
+typedef struct second_t {
+    uint64_t number; /* 0: no text is kept */
+    unsigned digits;
+    char text[24];
+} second_t;
+
+static inline char *put_time(char *at, uint64_t ns, second_t *second) {
+    const uint64_t number = ns / 1000000000;
+    const uint32_t rest = (uint32_t)(ns % 1000000000);
+    if (number == 0) return put_duration(at, ns);
+    if (second->number != number) {
+        second->number = number;
+        second->digits = (unsigned)(put_digits(second->text, number) - second->text);
+    }
+    memcpy(at, second->text, sizeof second->text);
+    at = put_exactly(at + second->digits, rest / 1000, 6);
+    *at++ = '.';
+    return put_exactly(at, rest % 1000, 3);
+}
+
+/* Copied as it is: printable ASCII but the quote and the backslash. */
+static inline bool is_plain(char c) {
+    return (unsigned char)(c - 0x20) < 0x5f && c != '"' && c != '\\';
+}
+
+/* One character of a string that needs more than a copy; returns its bytes in the text. */
+static size_t put_character(char **at, const char *text) {
+    const unsigned char first = (unsigned char)*text;
+    const size_t bytes = first > 0x7f ? gantry__utf8_bytes(text) : 0;
+    if (bytes == 0) *at += snprintf(*at, 8, "\\u%04x", first > 0x7f ? 0xfffdu : first);
+    *at = put_bytes(*at, text, bytes);
+    return bytes > 0 ? bytes : 1;
+}
+
+static char *put_string(char *at, const char *text) {
+    const char *const end = at + TEXT_BYTES;
+    *at++ = '"';
+    while (*text && at < end) {
+        if (is_plain(*text)) {
+            *at++ = *text++;
+        } else {
+            text += put_character(&at, text);
+        }
+    }
+    *at++ = '"';
+    return at;
+}
+
+/* A constant text of the library: all its characters are plain. */
+static inline char *put_name(char *at, const char *name) {
+    *at++ = '"';
+    while (*name) *at++ = *name++;
+    *at++ = '"';
+    return at;
+}
+
+static char *put_args(char *at, const gantry__timeline_event_t *event) {
+    at = PUT(at, ",\"args\":{");
+    const char *const first = at;
+    for (uint32_t i = 0; i < event->arg_count && i < GANTRY__TIMELINE_ARGS; ++i) {
+        const gantry__timeline_arg_t *arg = &event->args[i];
+        if (arg->text ? !*arg->text : arg->number == 0 && event->phase != 'C') continue;
+        if (at > first) *at++ = ',';
+        at = put_name(at, arg->name);
+        *at++ = ':';
+        at = arg->text ? put_string(at, arg->text) : put_digits(at, arg->number);
+    }
+    *at++ = '}';
+    return at;
+}
+
+/* A number of the calling thread that other living threads do not have. */
+static uint64_t this_thread(void) {
+    static _Thread_local uint64_t number;
+#if defined(__linux__)
+    if (number == 0) number = (uint64_t)syscall(SYS_gettid);
+#else
+    if (number == 0) number = ((uint64_t)(uintptr_t)&number >> 4) & UINT32_MAX;
+#endif
+    return number;
+}
+
+static char *put_event(char *at, const gantry__timeline_event_t *event, uint64_t caller,
+                       second_t *second) {
+    at = PUT(at, ",\n{\"name\":");
+    at = put_string(at, event->name);
+    if (event->category) {
+        at = PUT(at, ",\"cat\":");
+        at = put_name(at, event->category);
+    }
+    at = PUT(at, ",\"ph\":\"");
+    *at++ = event->phase;
+    at = PUT(at, "\",\"pid\":");
+    at = put_digits(at, event->process);
+    at = PUT(at, ",\"tid\":");
+    at = put_digits(at, event->thread ? event->thread : caller);
+    if (event->phase != 'M') {
+        at = PUT(at, ",\"ts\":");
+        at = put_time(at, event->begin_ns, second);
+    }
+    if (event->phase == 'X') {
+        at = PUT(at, ",\"dur\":");
+        at =
+            put_duration(at, event->end_ns > event->begin_ns ? event->end_ns - event->begin_ns : 0);
+    }
+    if (event->arg_count > 0) at = put_args(at, event);
+    *at++ = '}';
+    return at;
+}
+
 typedef struct timeline_slot_t {
     gantry__mutex_t lock;
     char *bytes; /* NULL until the first event */
     size_t used;
     uint64_t first_ns; /* of the oldest event */
+    second_t second;
 } timeline_slot_t;
 
 struct gantry__timeline_t {
@@ -60,112 +219,6 @@ struct gantry__timeline_t {
     char failure[GANTRY__TIMELINE_PATH_BYTES + 256];
     char path[GANTRY__TIMELINE_PATH_BYTES];
 };
-
-/* ---- the text of an event, which always has room: at most LINE_BYTES ---- */
-
-typedef struct line_t {
-    char *at;
-} line_t;
-
-static inline void put_bytes(line_t *line, const char *bytes, size_t count) {
-    memcpy(line->at, bytes, count);
-    line->at += count;
-}
-#define PUT(line, literal) put_bytes(line, literal, sizeof(literal) - 1)
-
-static void put_digits(line_t *line, uint64_t number, unsigned least_digits) {
-    char digits[24];
-    unsigned first = sizeof digits;
-    while (number > 0 || sizeof digits - first < least_digits) {
-        digits[--first] = (char)('0' + number % 10);
-        number /= 10;
-    }
-    put_bytes(line, digits + first, sizeof digits - first);
-}
-
-/* Microseconds, with the nanoseconds behind the point. */
-static void put_time(line_t *line, uint64_t ns) {
-    put_digits(line, ns / 1000, 1);
-    PUT(line, ".");
-    put_digits(line, ns % 1000, 3);
-}
-
-/* One character of a string that needs more than a copy; returns its bytes in the text. */
-static size_t put_character(line_t *line, const char *text) {
-    const unsigned char first = (unsigned char)*text;
-    const size_t bytes = first > 0x7f ? gantry__utf8_bytes(text) : 0;
-    if (bytes == 0) line->at += snprintf(line->at, 8, "\\u%04x", first > 0x7f ? 0xfffdu : first);
-    put_bytes(line, text, bytes);
-    return bytes > 0 ? bytes : 1;
-}
-
-static void put_string(line_t *line, const char *text) {
-    const char *end = line->at + TEXT_BYTES;
-    PUT(line, "\"");
-    while (*text && line->at < end) {
-        const unsigned char c = (unsigned char)*text;
-        if (c < 0x20 || c > 0x7e || c == '"' || c == '\\') {
-            text += put_character(line, text);
-        } else {
-            *line->at++ = *text++;
-        }
-    }
-    PUT(line, "\"");
-}
-
-static void put_args(line_t *line, const gantry__timeline_event_t *event) {
-    PUT(line, ",\"args\":{");
-    const char *first = line->at;
-    for (uint32_t i = 0; i < event->arg_count && i < GANTRY__TIMELINE_ARGS; ++i) {
-        const gantry__timeline_arg_t *arg = &event->args[i];
-        if (arg->text ? !*arg->text : arg->number == 0 && event->phase != 'C') continue;
-        if (line->at > first) PUT(line, ",");
-        put_string(line, arg->name);
-        PUT(line, ":");
-        if (arg->text) {
-            put_string(line, arg->text);
-        } else {
-            put_digits(line, arg->number, 1);
-        }
-    }
-    PUT(line, "}");
-}
-
-/* A number of the calling thread that other living threads do not have. */
-static uint64_t this_thread(void) {
-    static _Thread_local uint64_t number;
-#if defined(__linux__)
-    if (number == 0) number = (uint64_t)syscall(SYS_gettid);
-#else
-    if (number == 0) number = ((uint64_t)(uintptr_t)&number >> 4) & UINT32_MAX;
-#endif
-    return number;
-}
-
-static void put_event(line_t *line, const gantry__timeline_event_t *event) {
-    PUT(line, ",\n{\"name\":");
-    put_string(line, event->name);
-    if (event->category) {
-        PUT(line, ",\"cat\":");
-        put_string(line, event->category);
-    }
-    PUT(line, ",\"ph\":\"");
-    *line->at++ = event->phase;
-    PUT(line, "\",\"pid\":");
-    put_digits(line, event->process, 1);
-    PUT(line, ",\"tid\":");
-    put_digits(line, event->thread ? event->thread : this_thread(), 1);
-    if (event->phase != 'M') {
-        PUT(line, ",\"ts\":");
-        put_time(line, event->begin_ns);
-    }
-    if (event->phase == 'X') {
-        PUT(line, ",\"dur\":");
-        put_time(line, event->end_ns > event->begin_ns ? event->end_ns - event->begin_ns : 0);
-    }
-    if (event->arg_count > 0) put_args(line, event);
-    PUT(line, "}");
-}
 
 /* ---- the file; timeline->lock is held ---- */
 
@@ -227,13 +280,13 @@ static const char *program_name(void) {
 
 static gantry_status_t write_head(gantry__timeline_t *timeline) {
     char bytes[2 * TEXT_BYTES];
-    line_t line = {bytes};
-    PUT(&line, "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":");
-    put_string(&line, program_name());
-    PUT(&line, ",\"version\":\"" GANTRY_VERSION "\",\"clock\":\"CLOCK_MONOTONIC\",\"process\":");
-    put_digits(&line, (uint64_t)getpid(), 1);
-    PUT(&line, "}}");
-    return write_block(timeline, bytes, (size_t)(line.at - bytes));
+    char *at =
+        PUT(bytes, "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":");
+    at = put_string(at, program_name());
+    at = PUT(at, ",\"version\":\"" GANTRY_VERSION "\",\"clock\":\"CLOCK_MONOTONIC\",\"process\":");
+    at = put_digits(at, (uint64_t)getpid());
+    at = PUT(at, "}}");
+    return write_block(timeline, bytes, (size_t)(at - bytes));
 }
 
 /* Does nothing if the file is open, or cannot be opened. */
@@ -271,16 +324,15 @@ static void flush_slot(gantry__timeline_t *timeline, timeline_slot_t *slot) {
 
 /* The slot's lock is held. */
 static void keep_event(gantry__timeline_t *timeline, timeline_slot_t *slot,
-                       const gantry__timeline_event_t *event) {
+                       const gantry__timeline_event_t *event, uint64_t caller) {
     if (!slot->bytes) slot->bytes = gantry__heap_alloc(timeline->heap, GANTRY__TIMELINE_SLOT_BYTES);
     if (!slot->bytes) return; /* the event is lost */
     if (slot->used + LINE_BYTES > GANTRY__TIMELINE_SLOT_BYTES ||
         (slot->used > 0 && event->end_ns > slot->first_ns + LONGEST_STAY_NS))
         flush_slot(timeline, slot);
     if (slot->used == 0) slot->first_ns = event->end_ns;
-    line_t line = {slot->bytes + slot->used};
-    put_event(&line, event);
-    slot->used = (size_t)(line.at - slot->bytes);
+    char *end = put_event(slot->bytes + slot->used, event, caller, &slot->second);
+    slot->used = (size_t)(end - slot->bytes);
 }
 
 void gantry__timeline_tell(gantry__timeline_t *timeline) {
@@ -293,10 +345,11 @@ void gantry__timeline_tell(gantry__timeline_t *timeline) {
 
 void gantry__timeline_write(gantry__timeline_t *timeline, const gantry__timeline_event_t *event) {
     const uint32_t before = gantry__failures();
-    timeline_slot_t *slot = &timeline->slots[this_thread() % GANTRY__TIMELINE_SLOTS];
+    const uint64_t caller = this_thread();
+    timeline_slot_t *slot = &timeline->slots[caller % GANTRY__TIMELINE_SLOTS];
     gantry__mutex_lock(&slot->lock);
     if (atomic_load_explicit(&timeline->is_on, memory_order_acquire))
-        keep_event(timeline, slot, event);
+        keep_event(timeline, slot, event, caller);
     gantry__mutex_unlock(&slot->lock);
     gantry__forget_since(before);
 }

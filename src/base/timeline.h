@@ -18,8 +18,8 @@
 #include "base/thread.h"
 
 #define GANTRY__TIMELINE_SLOTS 8
-#define GANTRY__TIMELINE_SLOT_BYTES 65536
-#define GANTRY__TIMELINE_ARGS 16 /* of an event, at most */
+#define GANTRY__TIMELINE_SLOT_BYTES 262144 /* fewer and larger writes cost the kernel less */
+#define GANTRY__TIMELINE_ARGS 16           /* of an event, at most */
 #define GANTRY__TIMELINE_PATH_BYTES 1024
 
 /* The process of events that name none of a device: the threads of this one. Devices have
@@ -29,7 +29,7 @@
 
 /* Left out if the text is "" or, without a text, the number is 0 and the event is no counter. */
 typedef struct gantry__timeline_arg_t {
-    const char *name;
+    const char *name; /* constant, with plain characters alone */
     const char *text; /* NULL: the number */
     uint64_t number;
 } gantry__timeline_arg_t;
@@ -38,7 +38,7 @@ typedef struct gantry__timeline_event_t {
     char phase; /* 'X': complete, 'C': counter, 'M': names a process or thread, without a time */
     uint32_t process;
     uint64_t thread;      /* 0: the calling one */
-    const char *category; /* NULL: none */
+    const char *category; /* likewise; NULL: none */
     const char *name;     /* any text */
     uint64_t begin_ns, end_ns;
     const gantry__timeline_arg_t *args;

@@ -353,7 +353,8 @@ void gantry__timed_end_slowly(const gantry__timed_t *timed, uint64_t bytes) {
 
 /* ---- the device ---- */
 
-void gantry__device_times_level(gantry_logical_device_t *device, gantry__timeline_t *timeline) {
+void gantry__device_times_level(gantry_logical_device_t *device, gantry__timeline_t *timeline,
+                                uint64_t now_ns) {
     gantry__bfc_stats_t stats;
     gantry__allocator_stats(&device->allocator, &stats);
     times_t *times = enter_times(timeline, device);
@@ -363,7 +364,6 @@ void gantry__device_times_level(gantry_logical_device_t *device, gantry__timelin
     gantry__mutex_unlock(&times->lock);
     if (!is_new) return;
     const gantry__timeline_arg_t args[] = {{"bytes", NULL, stats.bytes_in_use}};
-    const uint64_t now_ns = gantry__now_ns();
     gantry__timeline_write(
         timeline, &(gantry__timeline_event_t){.phase = 'C',
                                               .process = GANTRY__TIMELINE_DEVICE + device->position,

@@ -43,8 +43,9 @@ static inline void gantry__timed_end(const gantry__timed_t *timed, uint64_t byte
     if (timed->timeline) gantry__timed_end_slowly(timed, bytes);
 }
 
-/* Writes the bytes in use, if they changed. The device is open. */
-void gantry__device_times_level(gantry_logical_device_t *device, gantry__timeline_t *timeline);
+/* Writes the bytes in use, if they changed; now_ns is the present time. The device is open. */
+void gantry__device_times_level(gantry_logical_device_t *device, gantry__timeline_t *timeline,
+                                uint64_t now_ns);
 /* Writes what is not written yet, after waiting for it. No timed work begins any more. */
 void gantry__device_times_finish(gantry_logical_device_t *device);
 /* Before the streams are closed. */

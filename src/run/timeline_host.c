@@ -21,11 +21,12 @@ static const char *refused_name(const gantry__plan_t *plan) {
 }
 
 /* The levels of all devices whose timeline has begun. */
-static void write_levels(gantry__timeline_t *timeline, const gantry__device_table_t *devices) {
+static void write_levels(gantry__timeline_t *timeline, const gantry__device_table_t *devices,
+                         uint64_t now_ns) {
     for (size_t i = 0; i < devices->logical_count; ++i) {
         gantry_logical_device_t *device = devices->logical[i];
         if (atomic_load(&device->is_open) && atomic_load(&device->times))
-            gantry__device_times_level(device, timeline);
+            gantry__device_times_level(device, timeline, now_ns);
     }
 }
 
@@ -65,20 +66,21 @@ void gantry__host_times_write(gantry__timeline_t *timeline, const gantry__device
                                               .end_ns = frame->since_ns,
                                               .args = args,
                                               .arg_count = sizeof args / sizeof args[0]});
-    if (is_scope || numbers->allocations > 0) write_levels(timeline, devices);
+    if (is_scope || numbers->allocations > 0) write_levels(timeline, devices, frame->since_ns);
 }
 
 void gantry__host_times_function(const gantry__device_table_t *devices, const char *name,
                                  uint64_t begun_ns) {
     gantry__timeline_t *timeline = gantry__device_timeline(devices);
     if (!timeline) return;
+    const uint64_t now_ns = gantry__now_ns();
     gantry__timeline_write(timeline, &(gantry__timeline_event_t){.phase = 'X',
                                                                  .process = GANTRY__TIMELINE_HOST,
                                                                  .category = "function",
                                                                  .name = name,
                                                                  .begin_ns = begun_ns,
-                                                                 .end_ns = gantry__now_ns()});
-    write_levels(timeline, devices);
+                                                                 .end_ns = now_ns});
+    write_levels(timeline, devices, now_ns);
 }
 
 void gantry__host_times_program(const gantry__device_table_t *devices, const char *name,

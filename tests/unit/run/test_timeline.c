@@ -298,7 +298,7 @@ static void option_that_cannot_be_written_is_a_warning(void **state) {
     gantry_runtime_options_t options = runtime_fixture_options(&f);
     options.trace = "/nowhere/at/all.json";
     runtime_fixture_open_with(&f, &options);
-    run_ops(&f, "CPU:0", 600); /* more than a buffer */
+    run_ops(&f, "CPU:0", 2400); /* more than a buffer */
     run_ops(&f, "CPU:0", 1);
     assert_int_equal(log_lines_with(&f.log, "The timeline ends here", "/nowhere/at/all.json"), 1);
     runtime_fixture_close(&f);
@@ -355,7 +355,7 @@ static void name_with_p_has_the_process_number(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* The disk is full from 100,000 bytes on. */
+/* The disk is full from 400,000 bytes on. */
 static void full_disk_is_told_and_leaves_a_valid_file(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -365,9 +365,9 @@ static void full_disk_is_told_and_leaves_a_valid_file(void **state) {
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     limit = before;
-    limit.rlim_cur = 100000;
+    limit.rlim_cur = 400000;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    run_ops(&f, "CPU:0", 1000);
+    run_ops(&f, "CPU:0", 4000);
     const gantry_status_t status = gantry_trace_stop(f.runtime);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     (void)signal(SIGXFSZ, handler);
@@ -441,7 +441,7 @@ static void process_that_ends_early_leaves_a_valid_file(void **state) {
         runtime_fixture_t f;
         runtime_fixture_open(&f, 0);
         if (gantry_trace_start(f.runtime, path) != GANTRY_OK) _exit(1);
-        run_ops(&f, "CPU:0", 1000);
+        run_ops(&f, "CPU:0", 2500);
         (void)kill(getpid(), SIGKILL);
     }
     int status;

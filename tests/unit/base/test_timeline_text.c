@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lines of a timeline have exact times, from the first nanosecond to the last, and texts that
+ * JSON takes. */
+#define _XOPEN_SOURCE 700
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/timeline.h"
+
+static char path[] = "/tmp/gantry_timeline_XXXXXX";
+static char text[1 << 16];
+
+/* Writes the events to a file, and reads it. */
+static void write_events(const gantry__timeline_event_t *events, size_t count) {
+    const gantry__log_t log = {.write = NULL};
+    gantry__timeline_t *timeline;
+    assert_int_equal(gantry__timeline_create(&gantry__heap_default, &log, &timeline), GANTRY_OK);
+    assert_int_equal(gantry__timeline_start(timeline, path, false), GANTRY_OK);
+    for (size_t i = 0; i < count; ++i) gantry__timeline_write(timeline, &events[i]);
+    assert_int_equal(gantry__timeline_stop(timeline), GANTRY_OK);
+    gantry__timeline_destroy(timeline);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    (void)fclose(file);
+}
+
+static void expect_line(const char *line) {
+    if (!strstr(text, line)) fail_msg("%s is not in\n%s", line, text);
+}
+
+/* The seconds of an event are copied from the event before it if they are the same. */
+static void times_have_all_their_digits(void **state) {
+    static const uint64_t moments[] = {0,
+                                       1,
+                                       999,
+                                       1000,
+                                       999999999,
+                                       1000000000,
+                                       1000000001,
+                                       1999999999,
+                                       2000012345,
+                                       1500000000,
+                                       9999999999,
+                                       10000000000,
+                                       10000000010,
+                                       99,
+                                       123456789012345678,
+                                       123456789912345678,
+                                       UINT64_MAX};
+    enum { COUNT = sizeof moments / sizeof moments[0] };
+    gantry__timeline_event_t events[COUNT];
+    (void)state;
+    for (size_t i = 0; i < COUNT; ++i)
+        events[i] = (gantry__timeline_event_t){.phase = 'X',
+                                               .process = 1,
+                                               .thread = 7,
+                                               .name = "a",
+                                               .begin_ns = moments[i],
+                                               .end_ns = moments[i] + moments[COUNT - 1 - i] / 7};
+    write_events(events, COUNT);
+    const char *at = text;
+    for (size_t i = 0; i < COUNT; ++i) {
+        char line[256];
+        const uint64_t begin = events[i].begin_ns, end = events[i].end_ns,
+                       length = end > begin ? end - begin : 0;
+        (void)snprintf(line, sizeof line,
+                       ",\n{\"name\":\"a\",\"ph\":\"X\",\"pid\":1,\"tid\":7,\"ts\":%" PRIu64
+                       ".%03u,\"dur\":%" PRIu64 ".%03u}",
+                       begin / 1000, (unsigned)(begin % 1000), length / 1000,
+                       (unsigned)(length % 1000));
+        at = strstr(at, line);
+        if (!at) fail_msg("event %zu is not %s in\n%s", i, line, text);
+        ++at;
+    }
+}
+
+static void numbers_and_texts_are_json(void **state) {
+    const gantry__timeline_arg_t args[] = {
+        {"nothing", "", 0},     {"zero", NULL, 0},           {"one", NULL, 9},
+        {"two", NULL, 10},      {"three", NULL, 100},        {"most", NULL, UINT64_MAX},
+        {"quote", "a\"b\\", 0}, {"line", "\n\x7f\x1f ~", 0}, {"utf8", "\xc3\xa4\xff", 0}};
+    const gantry__timeline_event_t events[] = {
+        {.phase = 'X',
+         .process = 10,
+         .thread = 123456,
+         .category = "op",
+         .name = "b",
+         .args = args,
+         .arg_count = 9},
+        {.phase = 'C', .process = 2, .thread = 1, .name = "c", .args = &args[1], .arg_count = 1},
+        {.phase = 'M', .process = 2, .thread = 1, .name = "d", .args = &args[2], .arg_count = 1}};
+    (void)state;
+    write_events(events, 3);
+    expect_line(
+        "{\"name\":\"b\",\"cat\":\"op\",\"ph\":\"X\",\"pid\":10,\"tid\":123456,\"ts\":0.000,\"dur\":0.000,"
+        "\"args\":{\"one\":9,\"two\":10,\"three\":100,\"most\":18446744073709551615,"
+        "\"quote\":\"a\\u0022b\\u005c\",\"line\":\"\\u000a\\u007f\\u001f ~\",\"utf8\":\"\xc3\xa4\\ufffd\"}}");
+    expect_line(
+        "{\"name\":\"c\",\"ph\":\"C\",\"pid\":2,\"tid\":1,\"ts\":0.000,\"args\":{\"zero\":0}}");
+    expect_line("{\"name\":\"d\",\"ph\":\"M\",\"pid\":2,\"tid\":1,\"args\":{\"one\":9}}\n]\n");
+}
+
+static void long_texts_are_cut(void **state) {
+    static char name[2000];
+    (void)state;
+    memset(name, 'x', sizeof name - 1);
+    write_events(&(gantry__timeline_event_t){.phase = 'X', .process = 1, .thread = 1, .name = name},
+                 1);
+    const char *at = strstr(text, "\"xxx");
+    assert_non_null(at);
+    assert_int_equal(strspn(at + 1, "x"), 255);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_have_all_their_digits),
+        cmocka_unit_test(numbers_and_texts_are_json),
+        cmocka_unit_test(long_texts_are_cut),
+    };
+    const int file = mkstemp(path);
+    if (file < 0) return 1;
+    (void)close(file);
+    const int result = cmocka_run_group_tests(tests, NULL, NULL);
+    (void)unlink(path);
+    return result;
+}
