@@ -51,9 +51,8 @@ static const gantry_tensor_t *move_on(bridge_call_t *call, gantry_tensor_t **val
         bridge_fail(call, status, "%s", gantry_last_message());
         return NULL;
     }
-    const gantry_tensor_t *former =
-        gantry_constant(call->scope, GANTRY_INT64, GANTRY_SHAPE(PHILOX_WORDS), state,
-                        PHILOX_WORDS * sizeof *state);
+    const gantry_tensor_t *former = gantry_constant(
+        call->scope, GANTRY_INT64, GANTRY_SHAPE(PHILOX_WORDS), state, PHILOX_WORDS * sizeof *state);
     skip(state, delta * NUMBERS_EACH);
     const gantry_tensor_t *next = gantry_constant(call->scope, GANTRY_INT64, shape, state, bytes);
     if (!next) return NULL;
