@@ -107,7 +107,7 @@ static inline char *put_time(char *at, uint64_t ns, second_t *second) {
 }
 
 /* Copied as it is: printable ASCII but the quote and the backslash. */
-static inline bool is_plain(char c) {
+static inline bool timeline_is_plain(char c) {
     return (unsigned char)(c - 0x20) < 0x5f && c != '"' && c != '\\';
 }
 
@@ -124,7 +124,7 @@ static char *put_string(char *at, const char *text) {
     const char *const end = at + TEXT_BYTES;
     *at++ = '"';
     while (*text && at < end) {
-        if (is_plain(*text)) {
+        if (timeline_is_plain(*text)) {
             *at++ = *text++;
         } else {
             text += put_character(&at, text);
