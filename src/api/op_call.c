@@ -81,6 +81,8 @@ gantry_status_t gantry_op_call(gantry_scope_t *scope, const char *name,
 
 /* ---- prepared ops ---- */
 
+#define MOST_PREPARED_NUMBERS 65536 /* in a list; fused programs are the longest */
+
 /* One block of memory: the struct, the lists of attributes, their texts. */
 struct gantry_prepared_op_t {
     gantry_runtime_t *runtime; /* held */
@@ -95,14 +97,24 @@ static size_t length_of_list(const gantry_attr_t *attr) {
     return attr->kind == GANTRY_ATTR_INTS || attr->kind == GANTRY_ATTR_SHAPE ? (size_t)attr->i : 0;
 }
 
-/* Of the block for the attributes in the mask. No heap has room for a list of 2^32 numbers; the
- * sum of smaller ones cannot overflow. */
+/* The caller's list may be shorter than it says; no op takes so many numbers. */
+static gantry_status_t check_list_lengths(const gantry__infer_t *call) {
+    for (uint32_t i = 0; i < call->op->attr_count; ++i) {
+        if (length_of_list(&call->attrs[i]) <= MOST_PREPARED_NUMBERS) continue;
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "%s: attribute '%s' has %lld entries; accepted are 0 to %d",
+                            call->op->name, call->op->attrs[i].name, (long long)call->attrs[i].i,
+                            MOST_PREPARED_NUMBERS);
+    }
+    return GANTRY_OK;
+}
+
+/* Of the block for the attributes in the mask. */
 static size_t bytes_of_prepared(const gantry__infer_t *call, uint32_t seen) {
     size_t bytes = sizeof(gantry_prepared_op_t);
     for (uint32_t i = 0; i < call->op->attr_count; ++i) {
         const gantry_attr_t *attr = &call->attrs[i];
         if (!(seen >> i & 1)) continue;
-        if (length_of_list(attr) > UINT32_MAX) return SIZE_MAX / 2;
         bytes += length_of_list(attr) * sizeof *attr->list;
         if (attr->kind == GANTRY_ATTR_STRING) bytes += strlen(attr->s) + 1;
     }
@@ -151,6 +163,7 @@ gantry_status_t gantry_op_prepare(gantry_runtime_t *runtime, const char *name,
     GANTRY__TRY(gantry__runtime_check_well(runtime));
     GANTRY__TRY(find_op(name, "gantry_op_prepare", &call.op));
     GANTRY__TRY(gantry__op_check_attrs(&call, attrs, attr_count, &seen));
+    GANTRY__TRY(check_list_lengths(&call));
     const size_t bytes = bytes_of_prepared(&call, seen);
     gantry_prepared_op_t *prepared = gantry__heap_alloc(&runtime->heap, bytes);
     if (!prepared) return GANTRY_RESOURCE_EXHAUSTED;

@@ -126,8 +126,8 @@ static void op_that_cannot_be_prepared_is_refused(void **state) {
          "attribute 'squeeze_dims' has -1 entries"},
         {"Squeeze",
          {.name = "squeeze_dims", .kind = GANTRY_ATTR_INTS, .i = INT64_MAX, .list = one},
-         GANTRY_RESOURCE_EXHAUSTED,
-         ""},
+         GANTRY_INVALID_ARGUMENT,
+         "'squeeze_dims' has 9223372036854775807 entries; accepted are 0 to 65536"},
     };
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);

@@ -64,6 +64,27 @@ static void gradient_of_a_variable(void **state) {
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
+/* A view is no op; the same part by an op has a gradient. */
+static void views_of_memory_are_not_followed(void **state) {
+    (void)state;
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    tensor *x = vector(scope, 1, 2), *gradient;
+    const gantry_source_t source = of_tensor(x);
+    gantry_tape_t *tape = gantry_tape_begin(scope, &(gantry_tape_options_t){.persistent = true});
+    (void)gantry_tape_watch(tape, x);
+    tensor *view = gantry_tensor_view(scope, x, 4, GANTRY_FLOAT32, GANTRY_SHAPE(1));
+    tensor *part = gantry_slice(scope, x, (int64_t[]){1}, (int64_t[]){1});
+    tensor *by_view = gantry_square(scope, view), *by_op = gantry_square(scope, part);
+    assert_int_equal(gantry_tape_gradient(tape, by_view, NULL, &source, 1, NULL, &gradient),
+                     GANTRY_OK);
+    assert_null(gradient);
+    assert_int_equal(gantry_tape_gradient(tape, by_op, NULL, &source, 1, NULL, &gradient),
+                     GANTRY_OK);
+    expect_values(gradient, 0, 4);
+    gantry_tape_end(tape);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
 static void unconnected_sources_get_null_or_zeros(void **state) {
     (void)state;
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
@@ -276,6 +297,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(gradient_of_a_watched_tensor, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gradient_of_a_variable, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(views_of_memory_are_not_followed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unconnected_sources_get_null_or_zeros, set_up, tear_down),
         cmocka_unit_test_setup_teardown(second_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stop_gradient_stops_it, set_up, tear_down),
