@@ -92,13 +92,13 @@ static gantry_status_t submit_read(gantry_read_t *read, void *place) {
     gantry_status_t status =
         gantry__copy_to_host_later(place, tensor->buffer, tensor->offset_bytes, tensor->size_bytes,
                                    tensor->ready, &read->point);
-    gantry__stream_t *stream = read->point.stream;
-    if (!stream) return status;
-    if (status == GANTRY_OK && gantry__event_take(read->point, &read->event) == GANTRY_OK) {
-        gantry__stream_flush(stream);
+    if (!read->point.stream) return status;
+    if (status == GANTRY_OK) (void)gantry__event_take(read->point, &read->event);
+    if (read->event) {
+        gantry__stream_flush(read->point.stream);
         return GANTRY_OK;
     }
-    const gantry_status_t waited = gantry__stream_synchronize(stream);
+    const gantry_status_t waited = gantry__point_wait(read->point);
     return status != GANTRY_OK ? status : waited;
 }
 
@@ -150,6 +150,11 @@ static gantry_status_t check_read(const gantry_read_t *read) {
     return gantry__runtime_check_well(read->tensor->runtime);
 }
 
+static gantry_status_t finish_read(gantry_read_t *read) {
+    return read->event ? end_read(read, gantry__point_wait(read->point)) : result_of(read);
+}
+
+/* The event may come after later work: the point tells whether the read itself failed. */
 gantry_status_t gantry_read_poll(gantry_read_t *read, bool *out_has_ended) {
     if (out_has_ended) *out_has_ended = false;
     GANTRY__TRY(check_read(read));
@@ -159,11 +164,7 @@ gantry_status_t gantry_read_poll(gantry_read_t *read, bool *out_has_ended) {
     gantry_status_t status = read->event ? gantry__event_poll(read->event, &is_past) : GANTRY_OK;
     *out_has_ended = is_past;
     if (!is_past) return GANTRY_OK;
-    return read->event ? end_read(read, status) : result_of(read);
-}
-
-static gantry_status_t finish_read(gantry_read_t *read) {
-    return read->event ? end_read(read, gantry__point_wait(read->point)) : result_of(read);
+    return status != GANTRY_OK ? end_read(read, status) : finish_read(read);
 }
 
 gantry_status_t gantry_read_wait(gantry_read_t *read) {
