@@ -109,12 +109,12 @@ static gantry_status_t check_list_lengths(const gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* Of the block for the attributes in the mask. */
-static size_t bytes_of_prepared(const gantry__infer_t *call, uint32_t seen) {
+/* Of the block for the given attributes. */
+static size_t bytes_of_prepared(const gantry__infer_t *call) {
     size_t bytes = sizeof(gantry_prepared_op_t);
     for (uint32_t i = 0; i < call->op->attr_count; ++i) {
         const gantry_attr_t *attr = &call->attrs[i];
-        if (!(seen >> i & 1)) continue;
+        if (!(call->given >> i & 1)) continue;
         bytes += length_of_list(attr) * sizeof *attr->list;
         if (attr->kind == GANTRY_ATTR_STRING) bytes += strlen(attr->s) + 1;
     }
@@ -132,13 +132,12 @@ static void copy_prepared_texts(gantry_prepared_op_t *prepared, char *place) {
 }
 
 /* Copies the attributes, lists first, so that each is aligned. */
-static void copy_prepared_attrs(gantry_prepared_op_t *prepared, const gantry__infer_t *call,
-                                uint32_t seen) {
+static void copy_prepared_attrs(gantry_prepared_op_t *prepared, const gantry__infer_t *call) {
     int64_t *list = prepared->lists;
     for (uint32_t i = 0; i < call->op->attr_count; ++i) {
         const gantry_attr_t *attr = &call->attrs[i];
         const size_t length = length_of_list(attr);
-        if (!(seen >> i & 1)) continue;
+        if (!(call->given >> i & 1)) continue;
         gantry_attr_value_t *copy = &prepared->attrs[prepared->attr_count++];
         *copy = (gantry_attr_value_t){.name = call->op->attrs[i].name,
                                       .kind = (gantry_attr_kind_t)attr->kind,
@@ -155,23 +154,23 @@ static void copy_prepared_attrs(gantry_prepared_op_t *prepared, const gantry__in
 gantry_status_t gantry_op_prepare(gantry_runtime_t *runtime, const char *name,
                                   const gantry_attr_value_t *attrs, size_t attr_count,
                                   gantry_prepared_op_t **out_prepared) {
-    gantry__infer_t call;
-    uint32_t seen;
+    gantry__infer_t call = {.host_value = NULL};
     if (!out_prepared)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_prepare: out_prepared is NULL");
     *out_prepared = NULL;
     GANTRY__TRY(gantry__runtime_check_well(runtime));
     GANTRY__TRY(find_op(name, "gantry_op_prepare", &call.op));
-    GANTRY__TRY(gantry__op_check_attrs(&call, attrs, attr_count, &seen));
+    call.input_count = call.op->input_count;
+    GANTRY__TRY(gantry__op_infer(&call, attrs, attr_count));
     GANTRY__TRY(check_list_lengths(&call));
-    const size_t bytes = bytes_of_prepared(&call, seen);
+    const size_t bytes = bytes_of_prepared(&call);
     gantry_prepared_op_t *prepared = gantry__heap_alloc(&runtime->heap, bytes);
     if (!prepared) return GANTRY_RESOURCE_EXHAUSTED;
     prepared->runtime = gantry__runtime_retain(runtime);
     prepared->bytes = bytes;
     prepared->op = call.op;
     prepared->attr_count = 0;
-    copy_prepared_attrs(prepared, &call, seen);
+    copy_prepared_attrs(prepared, &call);
     *out_prepared = prepared;
     return GANTRY_OK;
 }

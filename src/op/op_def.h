@@ -72,6 +72,7 @@ typedef struct gantry__infer_t {
     gantry_dtype_t *dtypes;
     /* in definition order, complete: types resolved, defaults filled */
     gantry_attr_t attrs[GANTRY__MAX_ATTRS];
+    uint32_t given; /* bit i: the caller gave attribute i */
     /* The elements of a GANTRY__ARG_HOST input, packed; NULL, with the last message set, if they
      * cannot be read. */
     const void *(*host_value)(void *caller, uint32_t input);
@@ -140,14 +141,12 @@ const gantry__op_def_t *gantry__op_find(const char *name);
  * attributes from call->dtypes, checks counts, kinds and types, sets call->output_count and
  * out_dtypes, then runs infer. The caller sets call->op, input_count, host_value, caller, the
  * arrays, and the contents of shapes and dtypes. InvalidArgument names op, input or attribute, its
- * value and what is accepted. */
+ * value and what is accepted.
+ *
+ * host_value NULL: the attributes alone are checked, without arrays; then call->attrs and given are
+ * set. */
 gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_t *attrs,
                                  size_t attr_count);
-
-/* The part of it that needs no inputs: fills call->attrs, and sets bit i of *out_seen if attribute
- * i is given. Only call->op is set. */
-gantry_status_t gantry__op_check_attrs(gantry__infer_t *call, const gantry_attr_value_t *attrs,
-                                       size_t attr_count, uint32_t *out_seen);
 
 /* A size of the shape is not known: -1. */
 bool gantry__shape_is_open(const gantry_shape_t *shape);

@@ -113,9 +113,6 @@ static const struct {
 
 /* The attribute's index in the definition, or attr_count. */
 static uint32_t attr_place(const gantry__op_def_t *op, const char *name) {
-    for (uint32_t i = 0; i < op->attr_count; ++i) { /* a prepared op has the definition's names */
-        if (op->attrs[i].name == name) return i;
-    }
     for (size_t k = 0; k < sizeof attr_aliases / sizeof attr_aliases[0]; ++k) {
         if (attr_aliases[k].op == op->id && strcmp(attr_aliases[k].alias, name) == 0)
             name = attr_aliases[k].name;
@@ -343,23 +340,6 @@ static gantry_status_t check_results(const gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-static inline gantry_status_t take_attrs(gantry__infer_t *call, const gantry_attr_value_t *attrs,
-                                         size_t attr_count, uint32_t *seen) {
-    fill_defaults(call);
-    if (attr_count > 0 && !attrs) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: %zu attributes at NULL", call->op->name,
-                            attr_count);
-    }
-    for (size_t i = 0; i < attr_count; ++i) GANTRY__TRY(take_attr(call, &attrs[i], seen));
-    return check_required(call, *seen);
-}
-
-gantry_status_t gantry__op_check_attrs(gantry__infer_t *call, const gantry_attr_value_t *attrs,
-                                       size_t attr_count, uint32_t *out_seen) {
-    *out_seen = 0;
-    return take_attrs(call, attrs, attr_count, out_seen);
-}
-
 gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_t *attrs,
                                  size_t attr_count) {
     const gantry__op_def_t *op = call->op;
@@ -367,7 +347,15 @@ gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_
     call->piece_first = -1;
     call->known_bool = -1;
     GANTRY__TRY(check_counts(call));
-    GANTRY__TRY(take_attrs(call, attrs, attr_count, &seen));
+    fill_defaults(call);
+    if (attr_count > 0 && !attrs) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: %zu attributes at NULL", op->name,
+                            attr_count);
+    }
+    for (size_t i = 0; i < attr_count; ++i) GANTRY__TRY(take_attr(call, &attrs[i], &seen));
+    GANTRY__TRY(check_required(call, seen));
+    call->given = seen;
+    if (!call->host_value) return GANTRY_OK;
     if (call->input_count == op->input_count) {
         for (uint32_t i = 0; i < call->input_count; ++i)
             GANTRY__TRY(settle_input(call, i, &op->inputs[i]));
