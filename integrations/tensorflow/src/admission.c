@@ -61,8 +61,19 @@ static bool is_type_taken(void) {
     return is_taken;
 }
 
+bool gantry_tensorflow_refuses_version(const char *version, char *out, size_t out_bytes) {
+    if (is_known_version(version)) return false;
+    snprintf(out, out_bytes,
+             "this TensorFlow is version \"%s\"; gantry-tensorflow is tested with %d.%d to %d.%d. "
+             "Install one of them or a newer gantry-tensorflow, or set GANTRY_TF_ANY_VERSION=1 to "
+             "try this one",
+             version, ADMISSION_MAJOR, ADMISSION_FIRST_MINOR, ADMISSION_MAJOR,
+             ADMISSION_LAST_MINOR);
+    return true;
+}
+
 static void decide(char *out, size_t out_bytes) {
-    const char *version = admission_version(), *any = getenv("GANTRY_TF_ANY_VERSION");
+    const char *any = getenv("GANTRY_TF_ANY_VERSION");
     const bool takes_any = any && !strcmp(any, "1");
     if (is_type_taken()) {
         snprintf(out, out_bytes,
@@ -70,13 +81,8 @@ static void decide(char *out, size_t out_bytes) {
                  " already, from CUDA or from another plug-in, and it can have one set. Install "
                  "tensorflow-cpu instead of tensorflow, or remove the other file from the folder "
                  "tensorflow-plugins");
-    } else if (!is_known_version(version) && !takes_any) {
-        snprintf(out, out_bytes,
-                 "this TensorFlow is version \"%s\"; gantry-tensorflow is tested with %d.%d to "
-                 "%d.%d. Install one of them or a newer gantry-tensorflow, or set "
-                 "GANTRY_TF_ANY_VERSION=1 to try this one",
-                 version, ADMISSION_MAJOR, ADMISSION_FIRST_MINOR, ADMISSION_MAJOR,
-                 ADMISSION_LAST_MINOR);
+    } else if (!takes_any) {
+        (void)gantry_tensorflow_refuses_version(admission_version(), out, out_bytes);
     }
 }
 

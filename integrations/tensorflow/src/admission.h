@@ -11,4 +11,10 @@ const char *admission_version(void);
 /* Why the plug-in may not, with the remedy; "" if it may. The first call decides and logs. */
 const char *admission_refusal(void);
 
+/* Whether a version is none of those that the plug-in is tested with, and why, with the remedy. For
+ * Python, which can ask before a TensorFlow is installed. */
+__attribute__((visibility("default"))) bool gantry_tensorflow_refuses_version(const char *version,
+                                                                              char *out,
+                                                                              size_t out_bytes);
+
 #endif

@@ -117,13 +117,12 @@ static void fail_last(bridge_call_t *call, gantry_status_t status) {
 
 /* ---- inputs ---- */
 
-/* The call releases the tensor when it ends. */
+/* The call releases the tensor when it ends; a tensor too many is an alias that the scope owns. */
 static const gantry_tensor_t *hold(bridge_call_t *call, gantry_tensor_t *tensor) {
     if (tensor && call->held_count == BRIDGE_HELD) {
+        const gantry_tensor_t *alias = gantry_identity(call->scope, tensor);
         gantry_tensor_release(tensor);
-        bridge_fail(call, GANTRY_INVALID_ARGUMENT, "more than %d tensors in one kernel",
-                    BRIDGE_HELD);
-        return NULL;
+        return alias;
     }
     if (tensor) call->held[call->held_count++] = tensor;
     return tensor;
@@ -220,11 +219,19 @@ void bridge_copy(bridge_call_t *call, void *to, const void *from, uint64_t bytes
     if (status) fail_last(call, status);
 }
 
+/* An op without a kernel of the device ran on the CPU. Its result goes to the device once, not
+ * whenever an op takes it. */
+static const gantry_tensor_t *bring_output(bridge_call_t *call, const gantry_tensor_t *tensor) {
+    if (gantry_tensor_device(tensor) == device_logical(call->device)) return tensor;
+    return gantry_identity(call->scope, tensor);
+}
+
 static void fill_output(bridge_call_t *call, int i, TF_Tensor *output,
                         const gantry_tensor_t *tensor) {
     const size_t bytes = gantry_tensor_bytes(tensor);
     if (!bytes) return;
     if (!TF_IsHostMemoryOutput(call->context, i, call->status)) {
+        tensor = bring_output(call, tensor);
         bridge_bind(call, output, tensor);
         return;
     }

@@ -99,14 +99,16 @@ static gantry_status_t write_range(memory_t *memory, const range_t *range, part_
     return is_written ? GANTRY_OK : out_of_host_memory();
 }
 
-/* Writes a tensor in place of what was read at this version, unless someone wrote since. */
+/* Writes a tensor in place of what was read at this version, unless someone wrote since. A slice
+ * cuts no part in two: whoever reads the whole would have to join it again. */
 static void improve_range(memory_t *memory, const range_t *range, uint32_t version,
                           const gantry_tensor_t *tensor) {
     pthread_mutex_t *lock = cells_lock(memory, range->cell);
     part_t former = {.tensor = NULL};
     part_t part = {.begin = range->begin, .end = range->end};
     pthread_mutex_lock(lock);
-    if (range->cell->parts.version == version) {
+    const parts_t *parts = &range->cell->parts;
+    if (parts->version == version && parts_are_whole(parts, range->begin, range->end)) {
         part.tensor = gantry_tensor_retain(tensor);
         if (!parts_write(&range->cell->parts, part, &former)) former = part;
     }

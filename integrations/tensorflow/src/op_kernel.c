@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bridge.h"
+#include "op_many.h"
 #include "op_table.h"
 
 /* The values of a node's attributes, read when TensorFlow makes its kernel. */
@@ -92,6 +93,16 @@ static void read_attr(op_kernel_t *kernel, TF_OpKernelConstruction *construction
     }
 }
 
+/* A number of outputs that no call of Gantry takes: op_many.h. */
+static bool has_many_outputs(const op_kernel_t *kernel) {
+    for (size_t i = 0; i < kernel->attr_count; ++i) {
+        const gantry_attr_value_t *attr = &kernel->attrs[i];
+        const bool is_count = !strcmp(attr->name, "num") || !strcmp(attr->name, "num_split");
+        if (is_count && attr->i > GANTRY_MAX_OP_OUTPUTS) return true;
+    }
+    return false;
+}
+
 /* Finds the op and checks its attributes once for all calls. */
 static void prepare(op_kernel_t *kernel, TF_OpKernelConstruction *construction) {
     if (device_is_forked()) {
@@ -120,7 +131,8 @@ static void *op_kernel_create(TF_OpKernelConstruction *construction) {
         TF_OpKernelConstruction_Failure(construction, status);
         break;
     }
-    if (TF_GetCode(status) == TF_OK && !kernel->row->adapt) prepare(kernel, construction);
+    if (TF_GetCode(status) == TF_OK && !kernel->row->adapt && !has_many_outputs(kernel))
+        prepare(kernel, construction);
     TF_DeleteStatus(status);
     return kernel;
 }
@@ -158,9 +170,9 @@ static void op_kernel_compute(void *data, TF_OpKernelContext *context) {
     bridge_call_t call;
     if (!bridge_begin(&call, context)) return;
     const int input_count = TF_NumInputs(context), output_count = TF_NumOutputs(context);
-    if (input_count > GANTRY_MAX_OP_INPUTS) {
-        bridge_fail(&call, GANTRY_UNIMPLEMENTED, "%s has %d inputs; accepted are %d",
-                    kernel->row->op, input_count, GANTRY_MAX_OP_INPUTS);
+    if (op_many_is_needed(input_count, output_count)) {
+        op_many_compute(&call, kernel->row, kernel->attrs, kernel->attr_count, input_count,
+                        output_count);
         bridge_end(&call);
         return;
     }

@@ -93,6 +93,15 @@ bool parts_hold(const parts_t *parts, uint64_t begin, uint64_t end, parts_t *out
     return true;
 }
 
+bool parts_are_whole(const parts_t *parts, uint64_t begin, uint64_t end) {
+    for (uint32_t i = 0; i < parts->count; ++i) {
+        const part_t *part = parts_at(parts, i);
+        if (part->begin < begin && part->end > begin) return false;
+        if (part->begin < end && part->end > end) return false;
+    }
+    return true;
+}
+
 void parts_clear(parts_t *parts) {
     for (uint32_t i = 0; i < parts->count; ++i) {
         part_t part = *parts_at(parts, i);

@@ -209,6 +209,28 @@ static void slice_is_a_view(void **state) {
     end(&a);
 }
 
+/* The first to read a slice of bytes does not cut them. */
+static void slice_leaves_the_whole(void **state) {
+    (void)state;
+    addresses_t a;
+    begin(&a);
+    char *address = make_steps(&a, 0);
+    gantry_tensor_t *slice = tensor_at(&a, address + 400, GANTRY_FLOAT32, GANTRY_SHAPE(2));
+    uint64_t offset = 0;
+    const cell_t *cell = cells_find(a.memory, address + 400, &offset);
+    assert_int_equal(offset, 400);
+    assert_int_equal(cell->parts.count, 1);
+    gantry_tensor_t *whole = tensor_at(&a, address, GANTRY_FLOAT32, GANTRY_SHAPE(FLOATS));
+    gantry_tensor_t *again = tensor_at(&a, address + 404, GANTRY_FLOAT32, GANTRY_SHAPE(1));
+    gantry_tensor_t *whole_again = tensor_at(&a, address, GANTRY_FLOAT32, GANTRY_SHAPE(FLOATS));
+    EXPECT_F32(slice, 100, 101);
+    EXPECT_F32(again, 101);
+    assert_ptr_equal(whole, whole_again);
+    gantry_tensor_t *const all[] = {slice, whole, again, whole_again};
+    for (int i = 0; i < 4; ++i) gantry_tensor_release(all[i]);
+    end(&a);
+}
+
 static void written_part_leaves_the_rest(void **state) {
     (void)state;
     addresses_t a;
@@ -371,6 +393,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(bytes_become_bool, runtime_fixture_set_up,
                                         runtime_fixture_tear_down),
         cmocka_unit_test_setup_teardown(slice_is_a_view, runtime_fixture_set_up,
+                                        runtime_fixture_tear_down),
+        cmocka_unit_test_setup_teardown(slice_leaves_the_whole, runtime_fixture_set_up,
                                         runtime_fixture_tear_down),
         cmocka_unit_test_setup_teardown(written_part_leaves_the_rest, runtime_fixture_set_up,
                                         runtime_fixture_tear_down),
