@@ -341,7 +341,7 @@ def main():
                  "hide its own; run it by a Python with tensorflow-cpu alone")
     rows = make_rows(gantry, tensorflow)
     files = {"src/op_table.def": table_text(rows, tf.__version__),
-             "not_bridged.txt": op_classes.text(rows, gantry, tensorflow, tf.__version__, op_rules.SKIPPED)}
+             "not_bridged.txt": op_classes.text(rows, tensorflow, tf.__version__, op_rules.SKIPPED)}
     same = True
     for name, text in files.items():
         path = os.path.join(HERE, name)

@@ -88,8 +88,7 @@ static void slice_compute(void *kernel, TF_OpKernelContext *context) {
     for (int i = 1; i < 4; ++i) inputs[i] = bridge_input(&call, i);
     value = bridge_input(&call, 4);
     variables_begin(&variables, &call, 1, true);
-    if (!bridge_has_failed(&call))
-        assign_slice(&call, kernel, inputs, value, &variables.values[0]);
+    if (!bridge_has_failed(&call)) assign_slice(&call, kernel, inputs, value, &variables.values[0]);
     variables_end(&variables);
     bridge_end(&call);
 }
@@ -102,8 +101,7 @@ static void *slice_create(TF_OpKernelConstruction *construction) {
     }
     TF_Status *status = TF_NewStatus();
     for (size_t i = 0; i < MASK_COUNT; ++i) {
-        kernel->masks[i] =
-            (gantry_attr_value_t){.name = mask_names[i], .kind = GANTRY_ATTR_INT};
+        kernel->masks[i] = (gantry_attr_value_t){.name = mask_names[i], .kind = GANTRY_ATTR_INT};
         TF_OpKernelConstruction_GetAttrInt64(construction, mask_names[i], &kernel->masks[i].i,
                                              status);
     }
@@ -122,11 +120,11 @@ void variable_slice_register(void) {
     const uint64_t types = BIT(FLOAT16) | BIT(BFLOAT16) | BIT(FLOAT32) | BIT(FLOAT64) | BIT(INT8) |
                            BIT(INT16) | BIT(INT32) | BIT(INT64) | BIT(UINT8) | BIT(UINT16) |
                            BIT(UINT32) | BIT(UINT64) | BIT(BOOL);
-    register_kernel(&(register_kernel_t){
-        .op = "ResourceStridedSliceAssign",
-        .types = {{"T", types}, {"Index", BIT(INT32) | BIT(INT64)}},
-        .host_args = {"ref", "begin", "end", "strides"},
-        .create = slice_create,
-        .compute = slice_compute,
-        .destroy = slice_destroy});
+    register_kernel(
+        &(register_kernel_t){.op = "ResourceStridedSliceAssign",
+                             .types = {{"T", types}, {"Index", BIT(INT32) | BIT(INT64)}},
+                             .host_args = {"ref", "begin", "end", "strides"},
+                             .create = slice_create,
+                             .compute = slice_compute,
+                             .destroy = slice_destroy});
 }
