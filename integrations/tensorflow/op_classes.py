@@ -24,8 +24,8 @@ FAMILIES = [
 # What Keras's backend, its layers and TensorFlow's guides call most, in this order: the op, and how Gantry's ops
 # compute it. Counted in the sources of Keras 3 and of tensorflow/python.
 WANTED = [
-    ("ResizeNearestNeighbor", "two Gathers along rows and columns; the gradient is UnsortedSegmentSum"),
-    ("ResizeBilinear", "four Gathers, Sub, Mul, Add; the gradient is UnsortedSegmentSum"),
+    ("ImageProjectiveTransformV3", "GatherNd at indices made from the transforms, and the bilinear steps of "
+                                   "src/resize.c"),
     ("DynamicStitch", "Concat of the rows, then TensorScatterUpdate"),
     ("DynamicPartition", "Equal and BooleanMask for each partition; waits for the device"),
     ("Erfinv", "a kernel of its own: a rational approximation"),
@@ -96,12 +96,13 @@ PREFIXES = {"APPLY": "ResourceApply", "SPARSE": "ResourceSparseApply", "SCATTER"
 
 
 def by_hand():
-    """The ops that files of src/ register by themselves: a name behind `.op =`, or in variable_kernel.c's table."""
+    """The ops that files of src/ register by themselves: a name behind `.op =` or in a call of register_...(), or in
+    variable_kernel.c's table."""
     names = {}
     for path in sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "src", "*.c"))):
         with open(path, encoding="utf-8") as file:
             text_ = file.read()
-        for name in re.findall(r'\.op = "(\w+)"', text_):
+        for name in re.findall(r'(?:\.op = |register_\w+\()"(\w+)"', text_):
             names[name] = os.path.basename(path)
         if os.path.basename(path) == "variable_kernel.c":
             for macro, name in re.findall(r'^ +(\w+)\("(\w+)",', text_, re.MULTILINE):

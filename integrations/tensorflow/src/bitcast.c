@@ -14,8 +14,9 @@ static bool cast_shape(bridge_call_t *call, gantry_shape_t *shape, size_t from, 
     if (from == to) return true;
     if (from > to) {
         if (shape->rank == GANTRY_MAX_RANK) {
-            bridge_fail(call, GANTRY_UNIMPLEMENTED, "Bitcast to a tensor of %d dimensions; "
-                                                    "accepted are %d",
+            bridge_fail(call, GANTRY_UNIMPLEMENTED,
+                        "Bitcast to a tensor of %d dimensions; "
+                        "accepted are %d",
                         shape->rank + 1, GANTRY_MAX_RANK);
             return false;
         }
