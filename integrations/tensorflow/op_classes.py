@@ -21,27 +21,27 @@ FAMILIES = [
     ("clustering, search and optimizers of other libraries", r"KMC2|Kmeans|Nearest|Sdca|Isotonic"),
 ]
 
-# What Keras's backend, its layers and TensorFlow's guides call most, in this order: the op, and how Gantry's ops
-# compute it. Counted in the sources of Keras 3 and of tensorflow/python.
+# What Keras and TensorFlow's guides use most, in this order: the op, and how Gantry's ops could compute it. First those
+# that training runs of Keras's layers left on the CPU, then by their mentions in Keras 3 and tensorflow/python.
 WANTED = [
-    ("ImageProjectiveTransformV3", "GatherNd at indices made from the transforms, and the bilinear steps of "
-                                   "src/resize.c"),
+    ("Conv3D", "ExtractImagePatches for each depth, MatMul, AddN; MaxPool3D and AvgPool3D as two windows"),
+    ("ImageProjectiveTransformV3", "GatherNd at places made from the transforms, with the steps of src/resize.c"),
+    ("Qr", "a kernel of its own; Keras's Orthogonal initializer calls it once for each variable"),
     ("DynamicStitch", "Concat of the rows, then TensorScatterUpdate"),
     ("DynamicPartition", "Equal and BooleanMask for each partition; waits for the device"),
-    ("Erfinv", "a kernel of its own: a rational approximation"),
-    ("Bucketize", "UpperBound with the boundaries as a constant"),
-    ("CheckNumerics", "IsFinite and All; waits for the device"),
-    ("Cholesky", "a kernel of its own"),
-    ("Qr", "a kernel of its own; Keras's Orthogonal initializer calls it once for each variable"),
     ("Svd", "a kernel of its own"),
-    ("Conv3D", "ExtractImagePatches for each depth, MatMul, AddN; MaxPool3D and AvgPool3D as two MaxPools"),
-    ("MaxPoolWithArgmax", "a kernel of its own"),
+    ("Bucketize", "UpperBound with the boundaries as a constant"),
     ("CTCLoss", "a kernel of its own"),
-    ("LRN", "Square, Cumsum or AvgPool over channels, Pow, Mul"),
+    ("Complex", "no op of Gantry computes with complex numbers; Real, Imag, Conj and FFTs need that"),
+    ("Erfinv", "a kernel of its own: a rational approximation"),
+    ("Cholesky", "a kernel of its own"),
+    ("CheckNumerics", "IsFinite and All; waits for the device"),
+    ("DiagPart", "Reshape, MatrixDiagPart; Diag by MatrixDiag and Reshape"),
     ("Cross", "Slice, Mul, Sub, Pack"),
-    ("Diag", "Reshape, MatrixDiag, Reshape; DiagPart by MatrixDiagPart"),
+    ("MaxPoolWithArgmax", "a kernel of its own"),
+    ("SparseTensorDenseMatMul", "Gather, Mul, UnsortedSegmentSum"),
+    ("LRN", "Square, AvgPool over channels, Pow, Mul"),
     ("RandomGamma", "a kernel of its own; StatelessRandomGammaV3 as well"),
-    ("Complex", "no op of Gantry computes with complex numbers; FFTs need that"),
 ]
 
 STRING, RESOURCE, VARIANT, QUANTIZED = 7, 20, 21, {11, 12, 13, 15, 16}
