@@ -5,7 +5,7 @@
     PYTHON generate_op_table.py --library build/release/lib/libgantry.so [--check]
 
 PYTHON has TensorFlow, of the version that the table is made from, and no plug-in. --check writes nothing: it prints
-the differences and exits with 1 for any, and with 77 for another version of TensorFlow.
+the differences and exits with 1 for any, and with 77 for another TensorFlow.
 
 A row stands for an op that both have by name, or that op_rules.py maps onto an op of Gantry. Each input, attribute
 and output must have its counterpart. Otherwise the generator stops with the difference, and op_rules.py needs a
@@ -15,6 +15,7 @@ import copy
 import ctypes
 import difflib
 import os
+import platform
 import re
 import sys
 
@@ -332,8 +333,9 @@ def main():
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     import tensorflow as tf
-    if arguments.check and tf.__version__ != op_rules.TENSORFLOW:
-        print(f"SKIP: the table is made from TensorFlow {op_rules.TENSORFLOW}, and this is {tf.__version__}")
+    here = f"{tf.__version__} for {platform.machine()}"
+    if arguments.check and here != op_rules.TENSORFLOW:
+        print(f"SKIP: the table is made from TensorFlow {op_rules.TENSORFLOW}, and this is {here}")
         return 77
     gantry, tensorflow = gantry_ops(arguments.library), tensorflow_ops()
     if tensorflow["MatMul"].served("T", ("GPU",)):
@@ -341,7 +343,7 @@ def main():
                  "hide its own; run it by a Python with tensorflow-cpu alone")
     rows = make_rows(gantry, tensorflow)
     files = {"src/op_table.def": table_text(rows, tf.__version__),
-             "not_bridged.txt": op_classes.text(rows, gantry, tensorflow, tf.__version__, op_rules.SKIPPED)}
+             "not_bridged.txt": op_classes.text(rows, tensorflow, tf.__version__, op_rules.SKIPPED)}
     same = True
     for name, text in files.items():
         path = os.path.join(HERE, name)

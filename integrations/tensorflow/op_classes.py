@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The text of not_bridged.txt: TensorFlow's ops without a row, by the reason."""
+import glob
+import os
 import re
 
 # ---- ops that Gantry lacks: families by their names ----
@@ -19,29 +21,27 @@ FAMILIES = [
     ("clustering, search and optimizers of other libraries", r"KMC2|Kmeans|Nearest|Sdca|Isotonic"),
 ]
 
-# What Keras's backend, its layers and TensorFlow's guides call most, in this order: the op, and how Gantry's ops
-# compute it. Counted in the sources of Keras 3 and of tensorflow/python.
+# What Keras and TensorFlow's guides use most, in this order: the op, and how Gantry's ops could compute it. First those
+# that training runs of Keras's layers left on the CPU, then by their mentions in Keras 3 and tensorflow/python.
 WANTED = [
-    ("Bitcast", "a view of the tensor's memory under another type (gantry_tensor_view)"),
-    ("ResizeNearestNeighbor", "two Gathers along rows and columns; the gradient is UnsortedSegmentSum"),
-    ("ResizeBilinear", "four Gathers, Sub, Mul, Add; the gradient is UnsortedSegmentSum"),
-    ("ReverseSequence", "GatherNd with indices made from seq_lengths by Range, Sub, Less and Select"),
+    ("Conv3D", "ExtractImagePatches for each depth, MatMul, AddN; MaxPool3D and AvgPool3D as two windows"),
+    ("ImageProjectiveTransformV3", "GatherNd at places made from the transforms, with the steps of src/resize.c"),
+    ("Qr", "a kernel of its own; Keras's Orthogonal initializer calls it once for each variable"),
     ("DynamicStitch", "Concat of the rows, then TensorScatterUpdate"),
     ("DynamicPartition", "Equal and BooleanMask for each partition; waits for the device"),
-    ("Erfinv", "a kernel of its own: a rational approximation"),
-    ("Bucketize", "UpperBound with the boundaries as a constant"),
-    ("CheckNumerics", "IsFinite and All; waits for the device"),
-    ("Cholesky", "a kernel of its own"),
-    ("Qr", "a kernel of its own; Keras's Orthogonal initializer calls it once for each variable"),
     ("Svd", "a kernel of its own"),
-    ("Conv3D", "ExtractImagePatches for each depth, MatMul, AddN; MaxPool3D and AvgPool3D as two MaxPools"),
-    ("MaxPoolWithArgmax", "a kernel of its own"),
+    ("Bucketize", "UpperBound with the boundaries as a constant"),
     ("CTCLoss", "a kernel of its own"),
-    ("LRN", "Square, Cumsum or AvgPool over channels, Pow, Mul"),
+    ("Complex", "no op of Gantry computes with complex numbers; Real, Imag, Conj and FFTs need that"),
+    ("Erfinv", "a kernel of its own: a rational approximation"),
+    ("Cholesky", "a kernel of its own"),
+    ("CheckNumerics", "IsFinite and All; waits for the device"),
+    ("DiagPart", "Reshape, MatrixDiagPart; Diag by MatrixDiag and Reshape"),
     ("Cross", "Slice, Mul, Sub, Pack"),
-    ("Diag", "Reshape, MatrixDiag, Reshape; DiagPart by MatrixDiagPart"),
+    ("MaxPoolWithArgmax", "a kernel of its own"),
+    ("SparseTensorDenseMatMul", "Gather, Mul, UnsortedSegmentSum"),
+    ("LRN", "Square, AvgPool over channels, Pow, Mul"),
     ("RandomGamma", "a kernel of its own; StatelessRandomGammaV3 as well"),
-    ("Complex", "no op of Gantry computes with complex numbers; FFTs need that"),
 ]
 
 STRING, RESOURCE, VARIANT, QUANTIZED = 7, 20, 21, {11, 12, 13, 15, 16}
@@ -61,16 +61,16 @@ def only_strings(tf):
     return any(set(tf.attrs[a].allowed_values.list.type) == {STRING} for a in attrs if a)
 
 
-def reason(tf, gantry, names):
+def reason(tf):
     """The class of an op without a row."""
     name, types = tf.name, types_of(tf)
     is_ref = any(a.is_ref for a in list(tf.definition.input_arg) + list(tf.definition.output_arg))
-    if name in names and RESOURCE in types or name.endswith("VariableOp") or name.startswith("Resource"):
-        return "variables: src/variable_*.c bridges those that Gantry has"
     if tf.is_removed():
         return "removed: no graph of this TensorFlow may have them"
     if any(k.device_type == "DEFAULT" for k in tf.kernels):
         return "TensorFlow's own kernels serve every device"
+    if name.startswith(("Resource", "Stateful", "Rng")) and RESOURCE in types:
+        return "variables without a kernel: with a variable on a GPU, such an op fails"
     if name.startswith(("_", "Xla", "Tpu", "TPU", "Mkl", "Nccl", "Collective", "Debug", "Copy")):
         return "internal: TensorFlow's runtime, compiler, collectives and debugger make them"
     if is_ref or name in ("Variable", "VariableV2", "TemporaryVariable"):
@@ -91,6 +91,27 @@ def reason(tf, gantry, names):
     return "Gantry lacks: others"
 
 
+PREFIXES = {"APPLY": "ResourceApply", "SPARSE": "ResourceSparseApply", "SCATTER": "ResourceScatter",
+            "SCATTER_ND": "ResourceScatterNd"}
+
+
+def by_hand():
+    """The ops that files of src/ register by themselves: a name behind `.op =` or in a call of register_...(), or in
+    variable_kernel.c's table."""
+    names = {}
+    for path in sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "src", "*.c"))):
+        with open(path, encoding="utf-8") as file:
+            text_ = file.read()
+        for name in re.findall(r'(?:\.op = |register_\w+\()"(\w+)"', text_):
+            names[name] = os.path.basename(path)
+        if os.path.basename(path) == "variable_kernel.c":
+            for macro, name in re.findall(r'^ +(\w+)\("(\w+)",', text_, re.MULTILINE):
+                names[PREFIXES[macro] + name] = "variable_kernel.c"
+            for name in re.findall(r'^ +\{"(\w+)", "\w+", 1,', text_, re.MULTILINE):
+                names[name] = "variable_kernel.c"
+    return names
+
+
 def wrap(names):
     lines, line = [], " "
     for name in names:
@@ -101,12 +122,15 @@ def wrap(names):
     return "\n".join(lines + [line])
 
 
-def text(rows, gantry, tensorflow, version, skipped):
-    bridged, classes = {row.tf for row in rows}, {}
+def text(rows, tensorflow, version, skipped):
+    bridged, classes, files = {row.tf for row in rows}, {}, by_hand()
     for tf in tensorflow.values():
         if tf.name in bridged or not tf.has_cpu_kernel():
             continue
-        word = f"another meaning: {skipped[tf.name]}" if tf.name in skipped else reason(tf, gantry, set(gantry))
+        if tf.name in files:
+            classes.setdefault("kernels of their own: src/" + files[tf.name], []).append(tf.name)
+            continue
+        word = f"another meaning: {skipped[tf.name]}" if tf.name in skipped else reason(tf)
         classes.setdefault(word, []).append(tf.name)
     missing = {name for word, names in classes.items() if word.startswith("Gantry lacks") for name in names}
     total = sum(len(names) for names in classes.values())
@@ -114,7 +138,7 @@ def text(rows, gantry, tensorflow, version, skipped):
              f"op_table.def has not.", "",
              "The ops that programs want most, and how Gantry could compute them:"]
     for name, how in WANTED:
-        if name in bridged:
+        if name in bridged or name in files:
             raise SystemExit(f"op_classes.py: {name} is bridged; it is no wanted op any more")
         lines.append(f"  {name}: {how}")
     for word in sorted(classes):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What generate_op_table.py cannot read from the registries: names, attributes and types that differ."""
 
-# The version of TensorFlow that the table is made from.
-TENSORFLOW = "2.21.0"
+# The TensorFlow that the table is made from.
+TENSORFLOW = "2.21.0 for x86_64"
 
 # TensorFlow's op, and Gantry's op of the same meaning under another name.
 ALIASES = {
