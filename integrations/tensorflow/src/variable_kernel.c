@@ -247,4 +247,5 @@ void variable_kernel_register(void) {
         name_places(&kernel);
         register_kernel(&kernel);
     }
+    variable_slice_register(MOVED);
 }

@@ -282,6 +282,54 @@ class TestReads(VariablesCase):
                 raw.ResourceGather(resource=v.handle, indices=[3], dtype=F32).numpy()
 
 
+SLICES = {   # of a variable of shape (5, 4, 3)
+    "row": lambda v, x: v[2].assign(x((4, 3))),
+    "rows": lambda v, x: v[1:4].assign(x((3, 4, 3))),
+    "strides": lambda v, x: v[4:0:-2, ::3].assign(x((2, 2, 3))),
+    "element": lambda v, x: v[-1, 3, 0].assign(x(())),
+    "column": lambda v, x: v[..., 1].assign(x((5, 4))),
+    "new axis": lambda v, x: v[:, tf.newaxis, 2:3, 1:].assign(x((5, 1, 1, 2))),
+    "all": lambda v, x: v[:].assign(x((5, 4, 3))),
+    "nothing": lambda v, x: v[3:3].assign(x((0, 4, 3))),
+    "spread": lambda v, x: v[1, ::2].assign(x((1, 1, 3))),
+    "number": lambda v, x: v[1:3].assign(x(())),
+    "beyond": lambda v, x: v[3:99, -9:2].assign(x((2, 2, 3))),
+}
+
+
+class TestSlices(VariablesCase):
+    def test_slices(self):
+        for name, assign in SLICES.items():
+            for dtype in (F32, F16, tf.int64, tf.bool):
+                with self.subTest(slice=name, dtype=dtype.name):
+                    results = []
+                    for device in (CPU, GPU):
+                        with tf.device(device):
+                            v = tf.Variable(np.zeros((5, 4, 3), dtype.as_numpy_dtype))
+                            before = v.read_value()
+                            assign(v, lambda shape: np.asarray(values("x", shape) > 0).astype(dtype.as_numpy_dtype))
+                            results.append(v.numpy())
+                            self.assertFalse(before.numpy().any())
+                    np.testing.assert_array_equal(results[1], results[0])
+
+    def test_scalar(self):
+        with tf.device(GPU):
+            v = tf.Variable(1.0)
+            v[...].assign(2.5)
+            self.assertEqual(v.numpy(), 2.5)
+
+    def test_refused(self):
+        with tf.device(GPU):
+            v = tf.Variable(tf.zeros((3, 2)))
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "slice index 3 of dimension 0 out of bounds"):
+                v[3].assign([1.0, 2.0])
+            for device in (CPU, GPU):
+                with tf.device(device), self.assertRaisesRegex(tf.errors.InvalidArgumentError,
+                                                               r"Cannot broadcast input shape \[2,2\] into final shape \[2\]"):
+                    tf.Variable(tf.zeros((3, 2)))[0].assign([[1.0, 1.0], [2.0, 2.0]])
+            np.testing.assert_array_equal(v.numpy(), np.zeros((3, 2)))
+
+
 class TestThreads(VariablesCase):
     def test_all_updates_count(self):
         with tf.device(GPU):
