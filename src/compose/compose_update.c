@@ -8,6 +8,8 @@
  *     1         the number
  *     + - * /   of the last two values, M: the larger one
  *     S R Q A   square root, its reciprocal, square, absolute value of the last value
+ *     E N _ P   power of e, sign, negative of the last value; power of the last two
+ *     > ?       whether the first of two is greater; of three, the second where the first holds
  *     =b        the last value takes the place of b
  *
  *     var - alpha * delta    acb*-=a       with var, alpha, delta as a, b, c
@@ -31,8 +33,8 @@
 
 typedef struct formula_t {
     uint16_t op;      /* gantry__op_id_t */
-    char text[52];    /* with update_slots off, the part behind '|' */
-    char variant[22]; /* of use_nesterov, in place of the part behind '|' */
+    char text[80];    /* with update_slots off, the part behind '|' */
+    char variant[80]; /* of use_nesterov and the like, in place of the part behind '|' */
 } formula_t;
 
 static const formula_t formulas[] = {
@@ -68,6 +70,32 @@ static const formula_t formulas[] = {
     /* var ms mom lr rho momentum epsilon grad: ms += (grad^2 - ms) * (1 - rho),
      * mom = mom * momentum + grad * lr / sqrt(ms + epsilon), var -= mom */
     {GANTRY__OP_ID_ResourceApplyRMSProp, "bhQb-1e-*+=bcf*hd*bg+S/+=cac-=a", ""},
+    /* var m lr alpha sign_decay beta grad: m = m * beta + grad * (1 - beta),
+     * var -= lr * (alpha + sign_decay * sign(grad) * sign(m)) * grad */
+    {GANTRY__OP_ID_ResourceApplyAddSign, "bf*g1f-*+=bacdegNbN**+*g*-=a", ""},
+    /* Adam of var m v vhat ...: vhat = max(vhat, v) takes the place of v in the step */
+    {GANTRY__OP_ID_ResourceApplyAdamWithAmsgrad,
+     "bkb-1h-*+=bckQc-1i-*+=cdcM=dg1f-S*1e-/=uabu*dSj+/-=a", ""},
+    /* var accum linear grad lr l1 l2 lr_power, with n = accum + grad^2, p = -lr_power:
+     * linear += grad - (n^p - accum^p) / lr * var, accum = n,
+     * var = |linear| > l1 ? (l1 * sign(linear) - linear) / (n^p / lr + 2 * l2) : 0;
+     * multiply_linear_by_lr: linear, l1 and l2 times lr, and no division by it */
+    {GANTRY__OP_ID_ResourceApplyFtrl,
+     "|bdQ+=nnh_P=ybh_P=zcdyz-e/a*-+=ccAf>fcN*c-ye/11+g*+/11-?=an=b",
+     "bdQ+=nnh_P=ybh_P=zcde*yz-a*-+=cfe*=vcAv>vcN*c-y11+g*e*+/11-?=an=b"},
+    /* the same with l2_shrinkage before lr_power; linear gets grad + 2 * l2_shrinkage * var */
+    {GANTRY__OP_ID_ResourceApplyFtrlV2,
+     "|bdQ+=nni_P=ybi_P=zcd11+h*a*+yz-e/a*-+=ccAf>fcN*c-ye/11+g*+/11-?=an=b",
+     "bdQ+=nni_P=ybi_P=zcd11+h*a*+e*yz-a*-+=cfe*=vcAv>vcN*c-y11+g*e*+/11-?=an=b"},
+    /* var m lr logbase sign_decay beta grad: m = m * beta + grad * (1 - beta),
+     * var -= lr * e^(logbase * sign_decay * sign(grad) * sign(m)) * grad */
+    {GANTRY__OP_ID_ResourceApplyPowerSign, "bf*g1f-*+=bacde*gNbN**E*g*-=a", ""},
+    /* var accum lr l1 l2 grad: accum += grad^2, v = lr * rsqrt(accum), u = var - grad * v,
+     * var = sign(u) * max(|u| - v * max(l1, 0), 0) / (1 + l2 * v) */
+    {GANTRY__OP_ID_ResourceApplyProximalAdagrad, "bfQ+=bbRc*=vafv*-=uuNuAvd11-M*-11-M*1ev*+/=a",
+     ""},
+    /* var alpha l1 l2 delta: the same with v = alpha */
+    {GANTRY__OP_ID_ResourceApplyProximalGradientDescent, "aeb*-=uuNuAbc11-M*-11-M*1db*+/=a", ""},
 };
 
 typedef struct word_t {
@@ -78,9 +106,10 @@ typedef struct word_t {
 
 #define WORD(letter, name) \
     { letter, GANTRY__OP_ID_##name, GANTRY__FUSED_##name }
-static const word_t words[] = {WORD('+', Add),    WORD('-', Sub),  WORD('*', Mul),
-                               WORD('/', Div),    WORD('S', Sqrt), WORD('R', Rsqrt),
-                               WORD('Q', Square), WORD('A', Abs),  WORD('M', Maximum)};
+static const word_t words[] = {
+    WORD('+', Add),   WORD('-', Sub),    WORD('*', Mul), WORD('/', Div),     WORD('S', Sqrt),
+    WORD('R', Rsqrt), WORD('Q', Square), WORD('A', Abs), WORD('M', Maximum), WORD('E', Exp),
+    WORD('N', Sign),  WORD('_', Neg),    WORD('P', Pow), WORD('>', Greater), WORD('?', Select)};
 #undef WORD
 
 /* A formula as instructions, whose operands are as in a fused program. */
@@ -105,7 +134,7 @@ static void add_word(step_t *step, const word_t *word) {
     instruction[1] = step->dtype;
     instruction[2] = step->stack[step->depth];
     instruction[3] = operands > 1 ? step->stack[step->depth + 1] : 0;
-    instruction[4] = 0;
+    instruction[4] = operands > 2 ? step->stack[step->depth + 2] : 0;
     step->can_fuse = step->can_fuse && gantry__fused_takes(id, step->dtype);
     step->ops[step->count++] = word->op;
     step->stack[step->depth++] = -(int64_t)step->count;
@@ -128,9 +157,10 @@ static void read_formula(step_t *step, const char *text, int64_t one) {
     }
 }
 
-static bool has_nesterov(const gantry__compose_t *c) {
+static bool has_variant(const gantry__compose_t *c) {
     const gantry_attr_t *nesterov = gantry__infer_attr(c->call, "use_nesterov");
-    return nesterov && nesterov->i != 0;
+    const gantry_attr_t *multiplied = gantry__infer_attr(c->call, "multiply_linear_by_lr");
+    return (nesterov && nesterov->i != 0) || (multiplied && multiplied->i != 0);
 }
 
 static bool keeps_slots(const gantry__compose_t *c) {
@@ -157,7 +187,7 @@ static void read_step(step_t *step, const gantry__compose_t *c) {
     *step = (step_t){.c = c, .dtype = c->call->dtypes[0], .can_fuse = has_fused_kernel(c)};
     for (uint32_t i = 0; i < c->call->input_count; ++i) step->places[i] = i;
     if (!keeps_slots(c)) read_formula(step, formula->text, one);
-    if (rest) read_formula(step, has_nesterov(c) ? formula->variant : rest + 1, one);
+    if (rest) read_formula(step, has_variant(c) ? formula->variant : rest + 1, one);
 }
 
 /* ---- running it ---- */
@@ -172,7 +202,7 @@ static const gantry_tensor_t *run_instruction(const step_t *step, uint32_t k,
                                               const gantry_tensor_t *const *results) {
     const int64_t *instruction = step->program + k * GANTRY__FUSED_WORDS;
     const uint32_t operands = gantry__fused_operands((gantry__fused_id_t)instruction[0]);
-    const gantry_tensor_t *given[2];
+    const gantry_tensor_t *given[3];
     for (uint32_t i = 0; i < operands; ++i) {
         const int64_t operand = instruction[2 + i];
         given[i] = operand >= 0 ? inputs[operand] : results[-1 - operand];

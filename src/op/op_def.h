@@ -106,7 +106,7 @@ enum {
 };
 
 struct gantry__op_def_t {
-    char name[36];
+    char name[40];
     uint16_t flags;
     uint16_t id;         /* position in the table */
     uint8_t input_count; /* of definitions in inputs */

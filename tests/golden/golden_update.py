@@ -13,16 +13,29 @@ STEPS = {
     "Adagrad": ("var accum", "lr grad", "update_slots"),
     "AdagradV2": ("var accum", "lr epsilon grad", "update_slots"),
     "AdaMax": ("var m v", "beta1_power lr beta1 beta2 epsilon grad", None),
+    "AdamWithAmsgrad": ("var m v vhat", "beta1_power beta2_power lr beta1 beta2 epsilon grad", None),
+    "AddSign": ("var m", "lr alpha sign_decay beta grad", None),
     "Adam": ("var m v", "beta1_power beta2_power lr beta1 beta2 epsilon grad", "use_nesterov"),
     "CenteredRMSProp": ("var mg ms mom", "lr rho momentum epsilon grad", None),
+    "Ftrl": ("var accum linear", "grad lr l1 l2 lr_power", "multiply_linear_by_lr"),
+    "FtrlV2": ("var accum linear", "grad lr l1 l2 l2_shrinkage lr_power", "multiply_linear_by_lr"),
     "GradientDescent": ("var", "alpha delta", None),
     "KerasMomentum": ("var accum", "lr grad momentum", "use_nesterov"),
     "Momentum": ("var accum", "lr grad momentum", "use_nesterov"),
+    "PowerSign": ("var m", "lr logbase sign_decay beta grad", None),
+    "ProximalAdagrad": ("var accum", "lr l1 l2 grad", None),
+    "ProximalGradientDescent": ("var", "alpha l1 l2 delta", None),
     "RMSProp": ("var ms mom", "lr rho momentum epsilon grad", None),
 }
 NUMBERS = {"lr": 0.01, "alpha": 0.25, "rho": 0.875, "epsilon": 0.001, "momentum": 0.75, "beta1": 0.875, "beta2": 0.96875,
-           "beta1_power": 0.75, "beta2_power": 0.9375}
-POSITIVE = ("accum", "accum_update", "v", "ms")
+           "beta1_power": 0.75, "beta2_power": 0.9375, "beta": 0.875, "sign_decay": 0.5, "logbase": 1, "l1": 0.125, "l2": 0.0625,
+           "l2_shrinkage": 0.03125, "lr_power": -0.5}
+POSITIVE = ("accum", "accum_update", "v", "vhat", "ms")
+# shapes that TensorFlow does not look at, and inputs that its messages call otherwise
+NOT_LOOKED_AT = {"Adadelta": ("accum_update",), "AdamWithAmsgrad": ("vhat",), "AddSign": ("sign_decay",), "PowerSign": ("sign_decay",)}
+NAMED_OTHERWISE = ("l1", "l2", "l2_shrinkage", "logbase")
+# TensorFlow has no kernel of these for one half or for both
+FEW_TYPES = {"AdaMax": (F16,), "ProximalAdagrad": (), "ProximalGradientDescent": ()}
 # of a step of a few operations
 NEAR = {F32: {"abs": 1e-6, "rel": 2e-6}, F64: {"abs": 2e-15, "rel": 4e-15}, F16: {"abs": 0.004, "rel": 0.008},
         BF16: {"abs": 0.03, "rel": 0.06}}
@@ -61,12 +74,15 @@ def step(name):
     r = Recorder("ResourceApply" + name, tf_op=apply(name))
     states, others, form = STEPS[name]
     words = states.split() + others.split()
-    for dtype in FLOATS + (HALVES if name != "AdaMax" else (F16,)):     # TensorFlow has no AdaMax of bfloat16
+    for dtype in FLOATS + FEW_TYPES.get(name, HALVES):
         for shape in ((5,), (3, 7), (), (0, 3), (40, 33)) if dtype == F32 else ((2, 9),):
             for variant in (False, True) if form else (None,):
                 attrs = {} if variant is None else {form: variant}
                 label = f"{dtype.name}_{text(shape)}" + ("" if variant is None else f"_{form}_{variant}")
-                r.add(label, step_inputs(name, dtype, shape), attrs, tolerance=NEAR[dtype])
+                # of FTRL the difference of two powers, which TensorFlow computes as roots, is divided by lr
+                scale = 16 if name.startswith("Ftrl") else 1
+                r.add(label, step_inputs(name, dtype, shape), attrs,
+                      tolerance={key: scale * bound for key, bound in NEAR[dtype].items()})
     inputs = step_inputs(name, F32, (2, 3))
     wide = [np.array([value], F32) for value in inputs]
     for i, word in enumerate(words):
@@ -75,7 +91,9 @@ def step(name):
         changed = list(inputs)
         changed[i] = wide[i] if word in NUMBERS else inputs[i][:1]
         contains = f"{word} is not a scalar" if word in NUMBERS else f"var and {word} do not have the same shape"
-        if word == "accum_update":  # TensorFlow does not look at it
+        if word in NAMED_OTHERWISE or (name, word) == ("ProximalAdagrad", "lr"):
+            contains = " scalar"
+        if word in NOT_LOOKED_AT.get(name, ()):
             r.our_error(f"{word}_shape", changed, contains=contains)
         else:
             r.error(f"{word}_shape", changed, contains=contains)

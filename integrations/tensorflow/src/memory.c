@@ -311,7 +311,9 @@ static gantry_tensor_t *tensor_of_parts(memory_t *memory, gantry_scope_t *scope,
     if (!tensor) return NULL;
     const bool had_type = is_one && part->tensor && gantry_tensor_dtype(part->tensor) == dtype;
     if (!had_type) improve_range(memory, range, parts->version, tensor);
-    return gantry_tensor_retain(tensor);
+    gantry_tensor_t *held = gantry_tensor_retain(tensor);
+    if (!is_one || tensor != part->tensor) gantry_tensor_drop(scope, tensor);
+    return held;
 }
 
 gantry_tensor_t *memory_tensor(memory_t *memory, gantry_scope_t *scope, const void *from,

@@ -46,16 +46,6 @@ static void take_tensor(variables_t *variables, const variable_functions_t *func
     }
 }
 
-/* One variable in two places: TensorFlow's functions do not look for that. */
-static bool is_given_twice(const variables_t *variables, int i) {
-    for (int k = 0; k < i; ++k) {
-        if (TF_TensorByteSize(variables->tensors[i]) > 0 &&
-            TF_TensorData(variables->tensors[k]) == TF_TensorData(variables->tensors[i]))
-            return true;
-    }
-    return false;
-}
-
 static gantry_tensor_t *value_at(const variables_t *variables, const TF_Tensor *tensor,
                                  gantry_dtype_t dtype, const gantry_shape_t *shape) {
     gantry_scope_t *scope = variables->call->scope;
@@ -71,11 +61,6 @@ static void take_value(variables_t *variables, int i) {
     const TF_Tensor *tensor = variables->tensors[i];
     gantry_shape_t shape;
     if (bridge_has_failed(call) || !bridge_shape(call, tensor, &shape)) return;
-    if (is_given_twice(variables, i)) {
-        bridge_fail(call, GANTRY_INVALID_ARGUMENT,
-                    "A variable is given to the op twice; different variables are accepted.");
-        return;
-    }
     gantry_dtype_t dtype = (gantry_dtype_t)TF_TensorType(tensor);
     const gantry_dtype_t part = variables_arithmetic_type(dtype);
     if (variables->is_update && part != dtype) {

@@ -3,10 +3,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "memory.h"
 
-static void read_numbers(indices_t *indices, bridge_call_t *call, const TF_Tensor *tensor) {
+static void read_numbers(indices_t *indices, bridge_call_t *call, const TF_Tensor *tensor,
+                         bool is_on_host) {
     const size_t bytes = TF_TensorByteSize(tensor);
     const bool is_wide = TF_TensorType(tensor) == TF_INT64;
     indices->count = gantry_shape_elements(&indices->shape);
@@ -17,7 +19,12 @@ static void read_numbers(indices_t *indices, bridge_call_t *call, const TF_Tenso
     }
     /* narrow numbers come to the end of the list, and are widened from the front */
     char *to = (char *)indices->list + (is_wide ? 0 : bytes);
-    const gantry_status_t status = memory_read(device_memory(), to, TF_TensorData(tensor), bytes);
+    gantry_status_t status = GANTRY_OK;
+    if (!is_on_host) {
+        status = memory_read(device_memory(), to, TF_TensorData(tensor), bytes);
+    } else if (bytes > 0) {
+        memcpy(to, TF_TensorData(tensor), bytes);
+    }
     if (status) bridge_fail(call, status, "%s", gantry_last_message());
     for (int64_t i = 0; i < indices->count && !is_wide; ++i)
         indices->list[i] = ((const int32_t *)(const void *)to)[i];
@@ -33,7 +40,9 @@ bool indices_read(indices_t *indices, bridge_call_t *call, int input) {
                     TF_Message(call->status));
         return false;
     }
-    if (bridge_shape(call, tensor, &indices->shape)) read_numbers(indices, call, tensor);
+    const bool is_on_host = TF_IsHostMemoryInput(call->context, input, call->status);
+    if (bridge_shape(call, tensor, &indices->shape))
+        read_numbers(indices, call, tensor, is_on_host);
     TF_DeleteTensor(tensor);
     return !bridge_has_failed(call);
 }

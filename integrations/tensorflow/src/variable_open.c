@@ -22,11 +22,37 @@ static void (*get_tensor)(TF_OpKernelContext *context, int input, bool lock_held
                           bool sparse, variable_copy_t copy, TF_Tensor **out, TF_Status *status);
 static void (*release_holder)(TF_VariableInputLockHolder *holder);
 
+#define MOST_LOCKED 4
+
+/* TensorFlow's function would lock one mutex twice, and wait for itself. A handle's tensor is its
+ * serialized form. */
+static bool has_equal_handles(TF_OpKernelContext *context, int count, TF_Status *status) {
+    TF_Tensor *handles[MOST_LOCKED] = {NULL};
+    bool is_twice = false;
+    for (int i = 0; i < count && TF_GetCode(status) == TF_OK; ++i)
+        TF_GetInput(context, i, &handles[i], status);
+    for (int i = 1; i < count && TF_GetCode(status) == TF_OK; ++i) {
+        for (int k = 0; k < i; ++k) {
+            const size_t bytes = TF_TensorByteSize(handles[i]);
+            is_twice |= TF_TensorByteSize(handles[k]) == bytes &&
+                        memcmp(TF_TensorData(handles[k]), TF_TensorData(handles[i]), bytes) == 0;
+        }
+    }
+    for (int i = 0; i < count; ++i) {
+        if (handles[i]) TF_DeleteTensor(handles[i]);
+    }
+    return is_twice;
+}
+
 /* These functions read a variable only as if to update it, so a reader locks exclusively, too. */
 static void *own_lock(TF_OpKernelContext *context, int count, bool is_update, TF_Status *status) {
-    static const int inputs[] = {0, 1, 2, 3};
+    static const int inputs[MOST_LOCKED] = {0, 1, 2, 3};
     TF_VariableInputLockHolder *holder = NULL;
     (void)is_update;
+    if (count > 1 && has_equal_handles(context, count, status))
+        TF_SetStatus(status, TF_INVALID_ARGUMENT,
+                     "A variable is given to the op twice; different variables are accepted.");
+    if (TF_GetCode(status) != TF_OK) return NULL;
     lock_in_order(context, true, false, inputs, (size_t)count, NULL, &holder, status);
     return holder;
 }

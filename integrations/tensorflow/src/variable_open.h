@@ -10,8 +10,8 @@ typedef void (*variable_copy_t)(TF_OpKernelContext *context, TF_Tensor *from, TF
 
 /* The functions; constant. */
 typedef struct variable_functions_t {
-    /* Locks the variables of the first inputs; NULL after an error, which TensorFlow or the status
-     * has. */
+    /* Locks the variables of the first inputs, which differ; NULL after an error, which TensorFlow
+     * or the status has. */
     void *(*lock)(TF_OpKernelContext *context, int count, bool is_update, TF_Status *status);
     /* The tensor of a locked variable; of an update, its memory is the variable's alone. NULL as
      * above. */

@@ -40,5 +40,7 @@ void variable_scatter_nd_compute(void *kernel, TF_OpKernelContext *context);
 /* Read rows and slices of a variable, in variable_read.c. */
 void variable_gather_compute(void *kernel, TF_OpKernelContext *context);
 void variable_gather_nd_compute(void *kernel, TF_OpKernelContext *context);
+/* Registers ResourceStridedSliceAssign for these types, in variable_slice.c. Init-only. */
+void variable_slice_register(uint64_t types);
 
 #endif

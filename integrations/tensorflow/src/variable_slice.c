@@ -1,130 +1,262 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ResourceStridedSliceAssign: variable[1:3].assign(value). Gantry has no such op; three others give
- * the variable's new value:
+/* Values that are assigned to a strided slice of a variable.
  *
- *     taken     StridedSliceGrad of trues: where the slice lies
- *     spread    StridedSliceGrad of value: value there, zeros elsewhere
- *     result    taken ? spread : variable
+ *     v[1:7:2, :, 3] = x        places (1, 0, 3) (1, 1, 3) ... of the first three dimensions
  *
- * The value broadcasts to the shape of the slice, which StridedSlice tells. */
+ * The leading dimensions that the slice cuts are enumerated on the host; what follows them is taken
+ * whole, so rows of a table are one place each. Gantry's ResourceScatterNdUpdate writes the value's
+ * slices to these places, in place. Nothing else of the variable is read or written. */
 #include <stdlib.h>
+#include <string.h>
 
-#include "variable_access.h"
+#include "variable_indices.h"
+#include "variable_row.h"
 
-#define MASK_COUNT 5
+/* Numbers and masks of the op. */
+typedef struct slice_spec_t {
+    int64_t begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask;
+} slice_spec_t;
 
-static const char *const mask_names[MASK_COUNT] = {"begin_mask", "end_mask", "ellipsis_mask",
-                                                   "new_axis_mask", "shrink_axis_mask"};
+/* What is assigned of one dimension: places begin, begin + stride, ... */
+typedef struct slice_range_t {
+    int64_t begin, stride, count;
+} slice_range_t;
 
-/* A node's kernel. */
-typedef struct slice_kernel_t {
-    gantry_attr_value_t masks[MASK_COUNT];
-} slice_kernel_t;
-
-/* StridedSlice or StridedSliceGrad, with begin, end and strides of the call. */
-static const gantry_tensor_t *call_slice(bridge_call_t *call, const slice_kernel_t *kernel,
-                                         const char *op, const gantry_tensor_t *const *inputs,
-                                         size_t input_count) {
-    const gantry_tensor_t *result = NULL;
-    size_t count = 1;
-    (void)gantry_op_call(call->scope, op, inputs, input_count, kernel->masks, MASK_COUNT, &result,
-                         &count);
-    return result;
-}
-
-/* The value in the shape of the slice that the variable has there. NULL after an error. */
-static const gantry_tensor_t *fit_value(bridge_call_t *call, const slice_kernel_t *kernel,
-                                        const gantry_tensor_t *const inputs[5],
-                                        const gantry_tensor_t *variable,
-                                        const gantry_tensor_t *value) {
-    const gantry_tensor_t *const sliced[] = {variable, inputs[1], inputs[2], inputs[3]};
-    const gantry_tensor_t *slice = call_slice(call, kernel, "StridedSlice", sliced, 4);
-    if (!slice) return NULL;
-    if (gantry_shape_equal(gantry_tensor_shape(slice), gantry_tensor_shape(value))) return value;
-    return gantry_broadcast_to(call->scope, value, *gantry_tensor_shape(slice));
-}
-
-static const gantry_tensor_t *spread(bridge_call_t *call, const slice_kernel_t *kernel,
-                                     const gantry_tensor_t *inputs[5],
-                                     const gantry_tensor_t *value) {
-    inputs[4] = value;
-    return call_slice(call, kernel, "StridedSliceGrad", inputs, 5);
-}
-
-/* A shape as a vector of the type of begin. */
-static const gantry_tensor_t *shape_vector(bridge_call_t *call, const gantry_shape_t *shape,
-                                           gantry_dtype_t dtype) {
-    int32_t narrow[GANTRY_MAX_RANK];
-    for (int32_t i = 0; i < shape->rank; ++i) narrow[i] = (int32_t)shape->dims[i];
-    const bool is_wide = dtype == GANTRY_INT64;
-    return gantry_constant(call->scope, dtype, GANTRY_SHAPE(shape->rank),
-                           is_wide ? (const void *)shape->dims : narrow,
-                           (size_t)shape->rank * (is_wide ? sizeof *shape->dims : sizeof *narrow));
-}
-
-static void assign_slice(bridge_call_t *call, const slice_kernel_t *kernel,
-                         const gantry_tensor_t *inputs[5], const gantry_tensor_t *value,
-                         gantry_tensor_t **variable) {
-    const bool yes = true;
-    value = fit_value(call, kernel, inputs, *variable, value);
-    if (!value) return;
-    inputs[0] = shape_vector(call, gantry_tensor_shape(*variable), gantry_tensor_dtype(inputs[1]));
-    const gantry_tensor_t *trues =
-        gantry_fill(call->scope, *gantry_tensor_shape(value),
-                    gantry_constant(call->scope, GANTRY_BOOL, GANTRY_SCALAR, &yes, sizeof yes));
-    const gantry_tensor_t *taken = spread(call, kernel, inputs, trues);
-    const gantry_tensor_t *result =
-        gantry_select(call->scope, taken, spread(call, kernel, inputs, value), *variable);
-    if (!result) return;
-    gantry_tensor_release(*variable);
-    *variable = gantry_tensor_retain(result);
-}
-
-static void slice_compute(void *kernel, TF_OpKernelContext *context) {
-    bridge_call_t call;
+typedef struct slice_call_t {
+    bridge_call_t *call;
+    const slice_spec_t *spec;
     variables_t variables;
-    const gantry_tensor_t *inputs[5] = {NULL}, *value;
+    const int64_t *begin, *end, *strides;
+    int64_t entries; /* of the three lists */
+    slice_range_t ranges[GANTRY_MAX_RANK];
+    gantry_shape_t result; /* of the slice, as the program sees it */
+} slice_call_t;
+
+static bool is_set(int64_t mask, int64_t bit) { return mask >> bit & 1; }
+
+/* ---- from the lists to ranges ---- */
+
+static int64_t clamp_place(int64_t place, int64_t size, int64_t least, int64_t most) {
+    if (place < 0) place += size;
+    return place < least ? least : place > most ? most : place;
+}
+
+static bool take_range(slice_call_t *slice, int64_t entry, int64_t size, slice_range_t *out) {
+    const slice_spec_t *spec = slice->spec;
+    const int64_t stride = slice->strides[entry], begin = slice->begin[entry];
+    if (stride == 0) {
+        bridge_fail(slice->call, GANTRY_INVALID_ARGUMENT, "strides[%lld] must be non-zero",
+                    (long long)entry);
+        return false;
+    }
+    if (is_set(spec->shrink_axis_mask, entry)) {
+        const int64_t place = begin < 0 ? begin + size : begin;
+        *out = (slice_range_t){.begin = place, .stride = 1, .count = 1};
+        if (place >= 0 && place < size) return true;
+        bridge_fail(slice->call, GANTRY_INVALID_ARGUMENT,
+                    "slice index %lld of dimension %lld out of bounds.", (long long)begin,
+                    (long long)entry);
+        return false;
+    }
+    const bool is_up = stride > 0;
+    const int64_t least = is_up ? 0 : -1, most = is_up ? size : size - 1;
+    const int64_t first = is_set(spec->begin_mask, entry) ? (is_up ? 0 : size - 1)
+                                                          : clamp_place(begin, size, least, most);
+    const int64_t last = is_set(spec->end_mask, entry)
+                             ? (is_up ? size : -1)
+                             : clamp_place(slice->end[entry], size, least, most);
+    const int64_t length = is_up ? last - first : first - last, step = is_up ? stride : -stride;
+    *out = (slice_range_t){
+        .begin = first, .stride = stride, .count = length > 0 ? (length - 1) / step + 1 : 0};
+    return true;
+}
+
+static void add_result(slice_call_t *slice, int64_t size) {
+    if (slice->result.rank < GANTRY_MAX_RANK) slice->result.dims[slice->result.rank++] = size;
+}
+
+/* Dimensions of the variable that an entry of the lists stands for: an ellipsis for many. */
+static int32_t dimensions_of(const slice_call_t *slice, int64_t entry, int32_t rank) {
+    int64_t named = 0;
+    if (!is_set(slice->spec->ellipsis_mask, entry))
+        return is_set(slice->spec->new_axis_mask, entry) ? 0 : 1;
+    for (int64_t i = 0; i < slice->entries; ++i)
+        named += !is_set(slice->spec->ellipsis_mask | slice->spec->new_axis_mask, i);
+    return (int32_t)(rank - named);
+}
+
+static void take_whole(slice_call_t *slice, int32_t *dimension, int32_t end,
+                       const gantry_shape_t *shape) {
+    for (; *dimension < end && *dimension < shape->rank; ++*dimension) {
+        const int64_t size = shape->dims[*dimension];
+        slice->ranges[*dimension] = (slice_range_t){.begin = 0, .stride = 1, .count = size};
+        add_result(slice, size);
+    }
+}
+
+static bool take_ranges(slice_call_t *slice, const gantry_shape_t *shape) {
+    int32_t dimension = 0;
+    for (int64_t i = 0; i < slice->entries; ++i) {
+        const int32_t count = dimensions_of(slice, i, shape->rank);
+        if (dimension + count > shape->rank) {
+            bridge_fail(slice->call, GANTRY_INVALID_ARGUMENT,
+                        "Attempting to slice %lld dimensions of a variable that has %d",
+                        (long long)slice->entries, shape->rank);
+            return false;
+        }
+        if (is_set(slice->spec->ellipsis_mask, i)) {
+            take_whole(slice, &dimension, dimension + count, shape);
+        } else if (count == 0) {
+            add_result(slice, 1);
+        } else {
+            slice_range_t *range = &slice->ranges[dimension];
+            if (!take_range(slice, i, shape->dims[dimension++], range)) return false;
+            if (!is_set(slice->spec->shrink_axis_mask, i)) add_result(slice, range->count);
+        }
+    }
+    take_whole(slice, &dimension, shape->rank, shape);
+    return true;
+}
+
+/* ---- from ranges to places ---- */
+
+/* Leading dimensions up to the last one that is not taken whole, and at least one. */
+static int32_t count_leading(const slice_call_t *slice, const gantry_shape_t *shape) {
+    int32_t leading = shape->rank;
+    while (leading > 1 && slice->ranges[leading - 1].count == shape->dims[leading - 1] &&
+           slice->ranges[leading - 1].stride == 1)
+        --leading;
+    return leading;
+}
+
+static const gantry_tensor_t *list_slices(const slice_call_t *slice, int32_t leading,
+                                          int64_t count) {
+    int64_t *list = malloc((size_t)(count * leading) * sizeof *list + 1);
+    if (!list) {
+        bridge_fail(slice->call, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        return NULL;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        int64_t rest = i;
+        for (int32_t d = leading; d-- > 0; rest /= slice->ranges[d].count)
+            list[i * leading + d] =
+                slice->ranges[d].begin + rest % slice->ranges[d].count * slice->ranges[d].stride;
+    }
+    const gantry_tensor_t *places =
+        gantry_constant(slice->call->scope, GANTRY_INT64, GANTRY_SHAPE(count, leading), list,
+                        (size_t)(count * leading) * sizeof *list);
+    free(list);
+    return places;
+}
+
+static void write_slice(slice_call_t *slice, const gantry_shape_t *shape,
+                        const gantry_tensor_t *value) {
+    static const gantry_attr_value_t ignored = {
+        .name = "bad_indices_policy", .kind = GANTRY_ATTR_STRING, .s = "IGNORE"};
+    const int32_t leading = count_leading(slice, shape);
+    gantry_shape_t parts = GANTRY_SHAPE(1);
+    for (int32_t d = 0; d < leading; ++d) parts.dims[0] *= slice->ranges[d].count;
+    for (int32_t d = leading; d < shape->rank; ++d) parts.dims[parts.rank++] = shape->dims[d];
+    if (gantry_shape_elements(&parts) == 0) return;
+    const gantry_tensor_t *const inputs[] = {list_slices(slice, leading, parts.dims[0]),
+                                             gantry_reshape(slice->call->scope, value, parts)};
+    (void)gantry_op_update(slice->call->scope, "ResourceScatterNdUpdate", slice->variables.values,
+                           1, inputs, 2, &ignored, 1);
+}
+
+/* The value in the slice's shape; leading dimensions of size 1 that it has more do not count. NULL:
+ * the call has failed. */
+static const gantry_tensor_t *fit_value(const slice_call_t *slice, const gantry_tensor_t *value) {
+    const gantry_shape_t *wanted = &slice->result;
+    gantry_shape_t given = *gantry_tensor_shape(value);
+    int32_t extra = 0;
+    while (given.rank - extra > wanted->rank && given.dims[extra] == 1) ++extra;
+    given.rank -= extra;
+    memmove(given.dims, given.dims + extra, (size_t)given.rank * sizeof *given.dims);
+    bool fits = given.rank <= wanted->rank;
+    for (int32_t d = 1; fits && d <= given.rank; ++d)
+        fits = given.dims[given.rank - d] == 1 ||
+               given.dims[given.rank - d] == wanted->dims[wanted->rank - d];
+    if (!fits) {
+        char into[256], from[256];
+        (void)gantry_shape_format(wanted, into, sizeof into);
+        (void)gantry_shape_format(gantry_tensor_shape(value), from, sizeof from);
+        bridge_fail(slice->call, GANTRY_INVALID_ARGUMENT,
+                    "Cannot broadcast input shape %s into final shape %s", from, into);
+        return NULL;
+    }
+    if (extra > 0) value = gantry_reshape(slice->call->scope, value, given);
+    return gantry_shape_equal(&given, wanted)
+               ? value
+               : gantry_broadcast_to(slice->call->scope, value, *wanted);
+}
+
+static void assign_slice(slice_call_t *slice, const gantry_tensor_t *value) {
+    gantry_tensor_t **variable = &slice->variables.values[0];
+    const gantry_shape_t *shape = gantry_tensor_shape(*variable);
+    if (!take_ranges(slice, shape)) return;
+    value = fit_value(slice, value);
+    if (!value) return;
+    if (shape->rank > 0) {
+        write_slice(slice, shape, value);
+        return;
+    }
+    value = gantry_reshape(slice->call->scope, value, *shape);
+    if (!value) return;
+    gantry_tensor_release(*variable);
+    *variable = gantry_tensor_retain(value);
+}
+
+/* ---- the kernel ---- */
+
+static void slice_compute(void *data, TF_OpKernelContext *context) {
+    bridge_call_t call;
+    indices_t lists[3] = {{.list = NULL}, {.list = NULL}, {.list = NULL}};
     if (!bridge_begin(&call, context)) return;
-    for (int i = 1; i < 4; ++i) inputs[i] = bridge_input(&call, i);
-    value = bridge_input(&call, 4);
-    variables_begin(&variables, &call, 1, true);
-    if (!bridge_has_failed(&call)) assign_slice(&call, kernel, inputs, value, &variables.values[0]);
-    variables_end(&variables);
+    slice_call_t slice = {.call = &call, .spec = data};
+    bool is_read = true;
+    for (int i = 0; i < 3; ++i) is_read = is_read && indices_read(&lists[i], &call, i + 1);
+    const gantry_tensor_t *value = bridge_input(&call, 4);
+    slice.begin = lists[0].list;
+    slice.end = lists[1].list;
+    slice.strides = lists[2].list;
+    slice.entries = lists[0].count;
+    variables_begin(&slice.variables, &call, 1, true);
+    if (is_read && !bridge_has_failed(&call)) assign_slice(&slice, value);
+    variables_end(&slice.variables);
     bridge_end(&call);
+    for (int i = 0; i < 3; ++i) indices_free(&lists[i]);
 }
 
 static void *slice_create(TF_OpKernelConstruction *construction) {
-    slice_kernel_t *kernel = calloc(1, sizeof *kernel);
-    if (!kernel) {
+    slice_spec_t *spec = calloc(1, sizeof *spec);
+    if (!spec) {
         bridge_refuse(construction, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
         return NULL;
     }
+    const struct {
+        const char *name;
+        int64_t *out;
+    } masks[] = {{"begin_mask", &spec->begin_mask},
+                 {"end_mask", &spec->end_mask},
+                 {"ellipsis_mask", &spec->ellipsis_mask},
+                 {"new_axis_mask", &spec->new_axis_mask},
+                 {"shrink_axis_mask", &spec->shrink_axis_mask}};
     TF_Status *status = TF_NewStatus();
-    for (size_t i = 0; i < MASK_COUNT; ++i) {
-        kernel->masks[i] = (gantry_attr_value_t){.name = mask_names[i], .kind = GANTRY_ATTR_INT};
-        TF_OpKernelConstruction_GetAttrInt64(construction, mask_names[i], &kernel->masks[i].i,
-                                             status);
-    }
-    if (TF_GetCode(status) != TF_OK) TF_OpKernelConstruction_Failure(construction, status);
+    for (size_t i = 0; i < sizeof masks / sizeof masks[0]; ++i)
+        TF_OpKernelConstruction_GetAttrInt64(construction, masks[i].name, masks[i].out, status);
     TF_DeleteStatus(status);
-    return kernel;
+    return spec;
 }
 
-static void slice_destroy(void *kernel) { free(kernel); }
+static void slice_destroy(void *spec) { free(spec); }
 
-#define BIT(type) GANTRY_DTYPE_BIT(GANTRY_##type)
-
-void variable_slice_register(void);
-
-void variable_slice_register(void) {
-    const uint64_t types = BIT(FLOAT16) | BIT(BFLOAT16) | BIT(FLOAT32) | BIT(FLOAT64) | BIT(INT8) |
-                           BIT(INT16) | BIT(INT32) | BIT(INT64) | BIT(UINT8) | BIT(UINT16) |
-                           BIT(UINT32) | BIT(UINT64) | BIT(BOOL);
-    register_kernel(
-        &(register_kernel_t){.op = "ResourceStridedSliceAssign",
-                             .types = {{"T", types}, {"Index", BIT(INT32) | BIT(INT64)}},
-                             .host_args = {"ref", "begin", "end", "strides"},
-                             .create = slice_create,
-                             .compute = slice_compute,
-                             .destroy = slice_destroy});
+void variable_slice_register(uint64_t types) {
+    const register_kernel_t kernel = {.op = "ResourceStridedSliceAssign",
+                                      .types = {{"T", types}},
+                                      .host_args = {"ref", "begin", "end", "strides"},
+                                      .create = slice_create,
+                                      .compute = slice_compute,
+                                      .destroy = slice_destroy};
+    register_kernel(&kernel);
 }

@@ -140,7 +140,7 @@ static void table_flags_mark_aliases_and_variables(void **state) {
     }
     assert_int_equal(alias_count, COUNT(aliases));
     assert_int_equal(variable_count, COUNT(variables));
-    assert_int_equal(update_count, 20);
+    assert_int_equal(update_count, 27);
     assert_int_equal(sequenced_count, COUNT(variables) + 1); /* plus Const */
     assert_true(gantry__op_find("Const")->flags & GANTRY__OP_SEQUENCED);
 }

@@ -93,7 +93,7 @@ static void large_and_small_steps_have_the_bits_of_a_function(void **state) {
         expect_same_bits(&f, &info, MANY);
         ++ops;
     }
-    assert_int_equal(ops, 10);
+    assert_int_equal(ops, 17);
     runtime_fixture_close(&f);
 }
 

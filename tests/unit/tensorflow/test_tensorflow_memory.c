@@ -10,6 +10,7 @@
 
 #include "cells.h"
 #include "memory.h"
+#include "run/tensor_state.h"
 
 #define GPU "/device:GPU:0"
 #define FLOATS 1024 /* more bytes than those that wait on the host */
@@ -160,6 +161,31 @@ static void bound_tensor_is_found_without_a_copy(void **state) {
     found = tensor_at(&a, address, GANTRY_FLOAT32, GANTRY_SHAPE(1, 3, 1));
     assert_true(gantry_shape_equal(gantry_tensor_shape(found), &GANTRY_SHAPE(1, 3, 1)));
     gantry_tensor_release(found);
+    end(&a);
+}
+
+/* A variable's value is overwritten only if nothing else holds it. */
+static void taken_tensor_is_held_by_nobody_else(void **state) {
+    (void)state;
+    addresses_t a;
+    begin(&a);
+    char *address = make_steps(&a, 0), *other = memory_allocate(a.memory, 0, FLOATS * 4);
+    for (int i = 0; i < 2; ++i) { /* as written, then as bound */
+        gantry_tensor_t *taken =
+            memory_take(a.memory, a.scope, address, GANTRY_FLOAT32, &GANTRY_SHAPE(FLOATS));
+        assert_non_null(taken);
+        assert_true(gantry__tensor_is_sole(taken));
+        expect_floats(&a, address, FLOATS, 0, 0);
+        assert_int_equal(memory_bind(a.memory, address, taken), GANTRY_OK);
+        gantry_tensor_release(taken);
+        expect_floats(&a, address, FLOATS, 0, 1);
+    }
+    assert_int_equal(memory_copy(a.memory, a.scope, other, address, FLOATS * 4), GANTRY_OK);
+    gantry_tensor_t *taken =
+        memory_take(a.memory, a.scope, address, GANTRY_FLOAT32, &GANTRY_SHAPE(FLOATS));
+    assert_false(gantry__tensor_is_sole(taken));
+    gantry_tensor_release(taken);
+    expect_floats(&a, other, FLOATS, 0, 1);
     end(&a);
 }
 
@@ -388,6 +414,8 @@ int main(void) {
                                         runtime_fixture_tear_down),
         cmocka_unit_test_setup_teardown(bound_tensor_is_found_without_a_copy,
                                         runtime_fixture_set_up, runtime_fixture_tear_down),
+        cmocka_unit_test_setup_teardown(taken_tensor_is_held_by_nobody_else, runtime_fixture_set_up,
+                                        runtime_fixture_tear_down),
         cmocka_unit_test_setup_teardown(bytes_get_their_type_once, runtime_fixture_set_up,
                                         runtime_fixture_tear_down),
         cmocka_unit_test_setup_teardown(bytes_become_bool, runtime_fixture_set_up,
