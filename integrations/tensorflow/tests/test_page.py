@@ -83,7 +83,7 @@ class Workflow(unittest.TestCase):
 
     def test_doctor_and_the_users_tests_run(self):
         workflow = read("examples/ci/tensorflow.yml")
-        variables = dict(re.findall(r"^      (\w+): ([^#\n]*\S)", workflow, re.MULTILINE))
+        variables = dict(re.findall(r"^      (\w+): ([^#\n]*[^#\s])", workflow, re.MULTILINE))
         self.assertEqual(variables["POCL_DEVICES"], "pthread pthread")
         found = steps(workflow)
         doctor = next(script for name, script in found.items() if name.startswith("Two GPUs"))
