@@ -288,7 +288,7 @@ def parse_options():
     options = parser.parse_args()
     options.program, _, options.case = options.select.partition(".")
     options.plugin = os.path.abspath(options.plugin) if options.plugin else None
-    options.timeout = options.timeout or {"quick": 120, "full": 900, "nightly": 4 * 3600}[options.size]
+    options.timeout = options.timeout or {"quick": 300, "full": 900, "nightly": 4 * 3600}[options.size]
     return options
 
 
