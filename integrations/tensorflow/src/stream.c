@@ -244,21 +244,6 @@ void stream_fill_timer(SP_TimerFns *functions) {
 
 /* ---- copies ---- */
 
-static void copy_to_host(const SP_Device *device, void *to, const SP_DeviceMemoryBase *from,
-                         uint64_t bytes, TF_Status *status) {
-    if (!is_usable(status)) return;
-    report_add_copy(REPORT_TO_HOST, (uint32_t)device->ordinal, bytes);
-    status_set_last(status, memory_read(device_memory(), to, from->opaque, bytes));
-}
-
-static void copy_from_host(const SP_Device *device, SP_DeviceMemoryBase *to, const void *from,
-                           uint64_t bytes, TF_Status *status) {
-    if (!is_usable(status)) return;
-    const gantry_logical_device_t *logical = device_logical((uint32_t)device->ordinal);
-    report_add_copy(REPORT_TO_DEVICE, (uint32_t)device->ordinal, bytes);
-    status_set_last(status, memory_write(device_memory(), logical, to->opaque, from, bytes));
-}
-
 /* TensorFlow hands in one device, that of the source, for copies between devices too. The address
  * of the target says its device. */
 static void copy_on_devices(const SP_Device *device, SP_DeviceMemoryBase *to,
@@ -275,6 +260,38 @@ static void copy_on_devices(const SP_Device *device, SP_DeviceMemoryBase *to,
     }
     status_set_last(status, memory_copy(device_memory(), scope, to->opaque, from->opaque, bytes));
     (void)gantry_scope_end(scope);
+}
+
+/* An int32 input of TensorFlow's own kernels may lie on the device where the graph says host, as for
+ * ZerosLike(shape). Its address then comes as that of the host's side. */
+static bool lies_on_device(const void *host) {
+    uint32_t device;
+    return memory_device(device_memory(), host, &device);
+}
+
+static void copy_to_host(const SP_Device *device, void *to, const SP_DeviceMemoryBase *from,
+                         uint64_t bytes, TF_Status *status) {
+    if (!is_usable(status)) return;
+    if (lies_on_device(to)) {
+        SP_DeviceMemoryBase target = {.opaque = to};
+        copy_on_devices(device, &target, from, bytes, status);
+        return;
+    }
+    report_add_copy(REPORT_TO_HOST, (uint32_t)device->ordinal, bytes);
+    status_set_last(status, memory_read(device_memory(), to, from->opaque, bytes));
+}
+
+static void copy_from_host(const SP_Device *device, SP_DeviceMemoryBase *to, const void *from,
+                           uint64_t bytes, TF_Status *status) {
+    if (!is_usable(status)) return;
+    if (lies_on_device(from)) {
+        const SP_DeviceMemoryBase source = {.opaque = (void *)(uintptr_t)from};
+        copy_on_devices(device, to, &source, bytes, status);
+        return;
+    }
+    const gantry_logical_device_t *logical = device_logical((uint32_t)device->ordinal);
+    report_add_copy(REPORT_TO_DEVICE, (uint32_t)device->ordinal, bytes);
+    status_set_last(status, memory_write(device_memory(), logical, to->opaque, from, bytes));
 }
 
 static void enqueue_to_host(const SP_Device *device, SP_Stream stream, void *to,

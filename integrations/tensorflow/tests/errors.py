@@ -141,6 +141,19 @@ def many_tensors(record):
     record.exact("add_n", tf.add_n(rows))
 
 
+@program.case()
+def integers_of_the_host(record):
+    """Shapes lie on the host, and TensorFlow hands them to kernels that want them on the device."""
+    import tensorflow as tf
+
+    shape = tf.shape(tf.ones((2, 3)))
+    record.exact("zeros of a shape", tf.zeros_like(shape))
+    record.exact("ones of a shape", tf.ones_like(shape))
+    record.exact("of a result", tf.zeros_like(tf.argmax(tf.ones((2, 3)), output_type=tf.int32)))
+    record.within("linspace", tf.linspace(-1.0, 1.0, 9), 1e-6)
+    record.exact("on the other device", tf.zeros_like(shape) + shape)
+
+
 @program.case(gantry_only=True)
 def out_of_memory(record):
     """TensorFlow's class, with Gantry's report behind it; a smaller tensor fits afterwards."""
