@@ -45,7 +45,7 @@ def _text(value):
 
 
 def _is_pipeline(op):
-    return "Dataset" in op or "Iterator" in op
+    return "Dataset" in op or "Iterator" in op or op == "GetOptions"
 
 
 class _Reasons:
