@@ -9,7 +9,8 @@ GANTRY_TF_REPORT=1 is set when TensorFlow is imported:
               for each device, after all optimizations (run metadata). A node counts once for each
               call of its function.
 
-Both belong to the thread that imported TensorFlow. Steps of a loop inside a function count as one;
+Both cost about 4 us for each eager op, and belong to the thread that runs the first op. While they
+are on, tf.summary.trace_on(graph=True) finds no graphs: the run metadata is taken already. Steps of a loop inside a function count as one;
 ops of input pipelines (tf.data) are not told by TensorFlow. The report says so.
 """
 
