@@ -10,8 +10,10 @@ GANTRY_TF_REPORT=1 is set when TensorFlow is imported:
               call of its function.
 
 Both cost about 4 us for each eager op, and belong to the thread that runs the first op. While they
-are on, tf.summary.trace_on(graph=True) finds no graphs: the run metadata is taken already. Steps of a loop inside a function count as one;
-ops of input pipelines (tf.data) are not told by TensorFlow. The report says so.
+are on, tf.summary.trace_on(graph=True) finds no graphs: the run metadata is taken already.
+
+Steps of a loop inside a function count as one; ops of input pipelines (tf.data) are not told by
+TensorFlow. The report says so.
 """
 
 import atexit
