@@ -118,6 +118,25 @@ if len(tf.config.list_logical_devices("GPU")) > 1:
             _, err = run(PROGRAM, GANTRY_TF_REPORT=off)
             self.assertNotIn("where this program's ops ran", err)
 
+    def test_a_forked_child_prints_no_report(self):
+        _, err = run(
+            PROGRAM + "import os, sys\nif os.fork() == 0:\n    sys.exit()\nos.wait()",
+            GANTRY_TF_REPORT="1",
+        )
+        self.assertEqual(err.count("where this program's ops ran"), 1)
+
+    def test_a_failure_of_the_report_leaves_the_program_alone(self):
+        found = run_report(
+            """
+from gantry_tensorflow import op_report
+op_report._counter._reasons = None
+"""
+            + PROGRAM,
+            GANTRY_TF_REPORT="1",
+        )
+        self.assertIn("NoneType", found["failure"])
+        self.assertEqual(found["cpu_ops"], [])
+
     def test_results_are_those_without_the_report(self):
         program = PROGRAM + "print(train(x * 2).numpy().tobytes().hex())"
         self.assertEqual(run(program, GANTRY_TF_REPORT="1")[0], run(program)[0])
