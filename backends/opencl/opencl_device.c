@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "opencl/matmul/opencl_matmul.h"
-#include "opencl/opencl_layer.h"
+#include "opencl/opencl_all_devices.h"
 #include "kernels/common/kernel_types.h"
 #include "kernels/common/launch.h"
 #include "driver/process_limit.h"
@@ -239,9 +239,9 @@ static int32_t find_devices(gantry_backend_instance_t *instance) {
 
 int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance) {
     gantry__host_driver_enter(instance->host, instance->cl.name);
-    gantry__opencl_layer_begin(&instance->cl);
+    gantry__opencl_all_devices_begin(&instance->cl);
     const int32_t status = find_devices(instance);
-    gantry__opencl_layer_end();
+    gantry__opencl_all_devices_end();
     return status;
 }
 

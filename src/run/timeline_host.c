@@ -57,6 +57,7 @@ void gantry__host_times_write(gantry__timeline_t *timeline, const gantry__device
         {"launch_ns", NULL, numbers->ns[GANTRY__STEP_LAUNCH]},
         {"kernel_ns", NULL, numbers->ns[GANTRY__STEP_KERNEL]},
         {"wait_ns", NULL, numbers->ns[GANTRY__STEP_WAIT]}};
+    enum { MOST_ARGS = sizeof args / sizeof args[0] };
     gantry__timeline_write(
         timeline, &(gantry__timeline_event_t){.phase = 'X',
                                               .process = GANTRY__TIMELINE_HOST,
@@ -65,7 +66,7 @@ void gantry__host_times_write(gantry__timeline_t *timeline, const gantry__device
                                               .begin_ns = frame->begun_ns,
                                               .end_ns = frame->since_ns,
                                               .args = args,
-                                              .arg_count = sizeof args / sizeof args[0]});
+                                              .arg_count = frame->has_steps ? MOST_ARGS : 9});
     if (is_scope || numbers->allocations > 0) write_levels(timeline, devices, frame->since_ns);
 }
 

@@ -73,6 +73,7 @@ int main(void) {
         (void)CALL(clGetContextInfo)(context, CL_CONTEXT_DEVICES, sizeof devices, devices, &bytes);
     (void)printf("; context:");
     print_devices(devices, (cl_uint)(bytes / sizeof devices[0]));
+    if (context) (void)CALL(clReleaseContext)(context);
     error = CALL(clGetDeviceIDs)(NULL, CL_DEVICE_TYPE_DEFAULT, 1, devices, NULL);
     (void)printf("; default:");
     print_devices(devices, error == CL_SUCCESS);

@@ -198,6 +198,47 @@ static void compressed_archives_are_read(void **state) {
     expect_run(0, "$BIN/gantry convert z.npz z.npy && test $(wc -c <z.npy) = 384");
 }
 
+/* ---- more than 4 GiB ---- */
+
+#define NPY                                                                                      \
+    "h = \"{\\\"descr\\\": \\\"|u1\\\", \\\"fortran_order\\\": False, \\\"shape\\\": (%d,), }\"" \
+    ".replace(chr(34), chr(39)); npy = lambda n: b\"\\x93NUMPY\\x01\\x00v\\x00\" + "             \
+    "((h % n).ljust(117) + chr(10)).encode(); "
+
+/* The file has a hole, so it takes little of the disk, and only its entries are read. */
+static void entries_beyond_4_gib_are_read(void **state) {
+    (void)state;
+    if (run("python3 -c 'import zipfile'") != 0) SKIP_BECAUSE("no python3 here");
+    if (run("%s",
+            "python3 -c 'import zipfile; " NPY
+            "z = zipfile.ZipFile(\"far.npz\", \"w\"); z.writestr(\"a.npy\", npy(3) + b\"abc\"); "
+            "z.start_dir = 5 << 30; z.writestr(\"b.npy\", npy(4) + b\"defg\"); z.close(); "
+            "open(\"b.npy\", \"wb\").write(npy(4) + b\"defg\")' && test -s far.npz") != 0)
+        SKIP_BECAUSE("no file of 5 GiB with a hole can be made here");
+    expect_run(0, "test $(wc -c <far.npz) -gt 5368709120 && $BIN/gantry convert far.npz");
+    expect_in_output("far.npz: 2 tensors");
+    expect_run(0, "$BIN/gantry convert far.npz c.npy --tensor b && cmp b.npy c.npy");
+    expect_run(0, "$BIN/gantry convert far.npz near.npz && test $(wc -c <near.npz) -lt 1000");
+    expect_run(0, "rm far.npz");
+}
+
+static void tensors_of_more_than_4_gib_are_written(void **state) {
+    (void)state;
+    if (!getenv("GANTRY_TEST_LARGE_FILES"))
+        SKIP_BECAUSE("GANTRY_TEST_LARGE_FILES=1 writes 9 GiB, and takes 5 GiB of memory");
+    expect_run(0, "python3 -c '" NPY
+                  "f = open(\"w.npy\", \"wb\"); f.write(npy(4300000000)); "
+                  "f.truncate(128 + 4300000000)' && printf x >x && "
+                  "dd if=x of=w.npy bs=1 seek=4299999999 conv=notrunc 2>/dev/null");
+    expect_run(0, "$BIN/gantry convert w.npy w.npz");
+    expect_run(0,
+               "python3 -c 'import zipfile; z = zipfile.ZipFile(\"w.npz\"); "
+               "print(z.infolist()[0].file_size); assert z.testzip() is None'");
+    assert_string_equal(output, "4300000128\n");
+    expect_run(
+        0, "$BIN/gantry convert w.npz v.npy && cmp w.npy v.npy; code=$?; rm w.* v.*; exit $code");
+}
+
 /* ---- types and texts ---- */
 
 static void types_that_a_format_lacks_are_named(void **state) {
@@ -372,6 +413,8 @@ int main(void) {
         cmocka_unit_test(every_direction_keeps_names_types_and_bytes),
         cmocka_unit_test(python_reads_and_unpacks_what_is_written),
         cmocka_unit_test(compressed_archives_are_read),
+        cmocka_unit_test(entries_beyond_4_gib_are_read),
+        cmocka_unit_test(tensors_of_more_than_4_gib_are_written),
         cmocka_unit_test(types_that_a_format_lacks_are_named),
         cmocka_unit_test(texts_stay_where_there_is_a_place_for_them),
         cmocka_unit_test(hostile_archives_are_refused),

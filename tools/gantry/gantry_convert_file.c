@@ -9,10 +9,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "gantry_convert.h"
+
+#define MAPPED_FROM ((size_t)64 << 20)
 
 /* ---- the set ---- */
 
@@ -113,20 +116,43 @@ bool convert_detect(const char *path, convert_format_t *out) {
     return true;
 }
 
-/* The whole file; free it. NULL after a failure. */
-static unsigned char *read_file(const char *path, size_t *out_size) {
-    int file = open_plain(path, out_size);
-    if (file < 0) return NULL;
-    unsigned char *bytes = allocate(*out_size);
-    if (!bytes) (void)gantry_tool_fail("%s: there is no memory for its %zu bytes", path, *out_size);
-    const ssize_t got = bytes ? read_fully(file, bytes, *out_size) : 0;
+static unsigned char *read_small_file(const char *path, int file, size_t size) {
+    unsigned char *bytes = allocate(size);
+    if (!bytes) (void)gantry_tool_fail("%s: there is no memory for its %zu bytes", path, size);
+    const ssize_t got = bytes ? read_fully(file, bytes, size) : 0;
     if (bytes && got < 0) (void)fail_errno("read", path, errno);
-    if (bytes && got >= 0 && (size_t)got < *out_size)
+    if (bytes && got >= 0 && (size_t)got < size)
         (void)gantry_tool_fail("%s: it became shorter while it was read", path);
-    (void)close(file);
-    if (bytes && got >= 0 && (size_t)got == *out_size) return bytes;
+    if (bytes && got >= 0 && (size_t)got == size) return bytes;
     free(bytes);
     return NULL;
+}
+
+/* A large file is mapped, so that it does not take memory beside its tensors. Who cuts it meanwhile
+ * ends this program by SIGBUS; no output is there yet. */
+static unsigned char *map_file(const char *path, int file, size_t size) {
+    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (bytes != MAP_FAILED) return bytes;
+    (void)fail_errno("map", path, errno);
+    return NULL;
+}
+
+/* The whole file, for close_file. NULL after a failure. */
+static unsigned char *open_file(const char *path, size_t *out_size) {
+    int file = open_plain(path, out_size);
+    if (file < 0) return NULL;
+    unsigned char *bytes = *out_size < MAPPED_FROM ? read_small_file(path, file, *out_size)
+                                                   : map_file(path, file, *out_size);
+    (void)close(file);
+    return bytes;
+}
+
+static void close_file(unsigned char *bytes, size_t size) {
+    if (size < MAPPED_FROM) {
+        free(bytes);
+    } else {
+        (void)munmap(bytes, size);
+    }
 }
 
 static bool read_npy(const char *path, const unsigned char *bytes, size_t size,
@@ -204,11 +230,11 @@ static bool read_safetensors(const char *path, convert_set_t *out) {
 bool convert_read(const char *path, convert_format_t format, convert_set_t *out) {
     size_t size;
     if (format == CONVERT_SAFETENSORS) return read_safetensors(path, out);
-    unsigned char *bytes = read_file(path, &size);
+    unsigned char *bytes = open_file(path, &size);
     if (!bytes) return false;
     const bool good = format == CONVERT_NPY ? read_npy(path, bytes, size, out)
                                             : convert_zip_read(path, bytes, size, out);
-    free(bytes);
+    close_file(bytes, size);
     return good;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* RTLD_NOLOAD */
-#include "opencl/opencl_layer.h"
+#include "opencl/opencl_all_devices.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -22,10 +22,10 @@ static void mark(int is_on) {
 }
 
 /* This call is refused, but first it starts the loader, which opens its layers. */
-void gantry__opencl_layer_begin(const gantry__opencl_symbols_t *cl) {
+void gantry__opencl_all_devices_begin(const gantry__opencl_symbols_t *cl) {
     const char *names = getenv("GANTRY_OPENCL_LAYER_DEVICES");
     if (names && *names) (void)cl->clGetPlatformIDs(0, NULL, NULL);
     mark(1);
 }
 
-void gantry__opencl_layer_end(void) { mark(0); }
+void gantry__opencl_all_devices_end(void) { mark(0); }
