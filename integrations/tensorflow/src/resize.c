@@ -43,16 +43,15 @@ static void fill_nearest(const resize_kernel_t *kernel, resize_axis_t *axis) {
     const float scale = axis_scale(kernel, axis->source, axis->result);
     for (int64_t i = 0; i < axis->result; ++i) {
         const float at = ((float)i + (kernel->has_half_pixel_centers ? 0.5f : 0.0f)) * scale;
-        axis->low[i] =
-            clamp_place(kernel->aligns_corners ? roundf(at) : floorf(at), axis->source);
+        axis->low[i] = clamp_place(kernel->aligns_corners ? roundf(at) : floorf(at), axis->source);
     }
 }
 
 static void fill_bilinear(const resize_kernel_t *kernel, resize_axis_t *axis) {
     const float scale = axis_scale(kernel, axis->source, axis->result);
     for (int64_t i = 0; i < axis->result; ++i) {
-        const float at = kernel->has_half_pixel_centers ? ((float)i + 0.5f) * scale - 0.5f
-                                                        : (float)i * scale;
+        const float at =
+            kernel->has_half_pixel_centers ? ((float)i + 0.5f) * scale - 0.5f : (float)i * scale;
         axis->low[i] = clamp_place(floorf(at), axis->source);
         axis->high[i] = clamp_place(ceilf(at), axis->source);
         axis->part[i] = at - floorf(at);
@@ -129,8 +128,9 @@ static void resize_forward(const resize_kernel_t *kernel, TF_OpKernelContext *co
     const int32_t *size = bridge_host_input(&call, 1, &tensor);
     if (images && tensor && TF_TensorElementCount(tensor) != 2)
         bridge_fail(&call, GANTRY_INVALID_ARGUMENT, "shape_t must have two elements");
-    if (!bridge_has_failed(&call) && open_axes(&call, kernel, is_bilinear,
-                                               gantry_tensor_shape(images), size[0], size[1], axes)) {
+    if (!bridge_has_failed(&call) &&
+        open_axes(&call, kernel, is_bilinear, gantry_tensor_shape(images), size[0], size[1],
+                  axes)) {
         if (is_bilinear && gantry_tensor_dtype(images) != GANTRY_FLOAT32)
             images = gantry_cast(call.scope, images, GANTRY_FLOAT32);
         const gantry_tensor_t *wide = resize_axis(&call, images, &axes[1], 2);
@@ -201,8 +201,7 @@ static void resize_gradient(const resize_kernel_t *kernel, bridge_call_t *call, 
     }
     if (gantry_tensor_dtype(gradient) != GANTRY_FLOAT32)
         gradient = gantry_cast(call->scope, gradient, GANTRY_FLOAT32);
-    const gantry_tensor_t *result =
-        resize_back(call, kernel, is_bilinear, gradient, rows, columns);
+    const gantry_tensor_t *result = resize_back(call, kernel, is_bilinear, gradient, rows, columns);
     if (result && dtype != GANTRY_FLOAT32) result = gantry_cast(call->scope, result, dtype);
     bridge_output(call, 0, result);
 }
@@ -256,8 +255,7 @@ static void resize_destroy(void *kernel) { free(kernel); }
 
 #define BIT(type) GANTRY_DTYPE_BIT(GANTRY_##type)
 #define FLOATS (BIT(FLOAT16) | BIT(BFLOAT16) | BIT(FLOAT32))
-#define INTEGERS                                                                                \
-    (BIT(INT8) | BIT(INT16) | BIT(INT32) | BIT(INT64) | BIT(UINT8) | BIT(UINT16))
+#define INTEGERS (BIT(INT8) | BIT(INT16) | BIT(INT32) | BIT(INT64) | BIT(UINT8) | BIT(UINT16))
 
 static void register_resize(const char *op, uint64_t types, const char *host_arg,
                             void (*compute)(void *kernel, TF_OpKernelContext *context)) {
