@@ -66,7 +66,8 @@ gantry_status_t memory_bind(memory_t *memory, void *to, const gantry_tensor_t *t
  * error, which the scope keeps. */
 gantry_tensor_t *memory_tensor(memory_t *memory, gantry_scope_t *scope, const void *from,
                                gantry_dtype_t dtype, const gantry_shape_t *shape);
-/* The same, away from the address, which holds zeros until memory_bind: for values that are
+/* The same, away from the address, which holds zeros until memory_bind, if the tensor is all that lies
+ * in the allocation: for values that are
  * overwritten, which nothing else may hold. NULL as above; the address then keeps what it has. */
 gantry_tensor_t *memory_take(memory_t *memory, gantry_scope_t *scope, void *from,
                              gantry_dtype_t dtype, const gantry_shape_t *shape);

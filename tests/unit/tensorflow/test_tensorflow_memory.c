@@ -186,6 +186,11 @@ static void taken_tensor_is_held_by_nobody_else(void **state) {
     assert_false(gantry__tensor_is_sole(taken));
     gantry_tensor_release(taken);
     expect_floats(&a, second, FLOATS, 0, 1);
+    gantry_tensor_t *begins = /* a part leaves the rest where it lies */
+        memory_take(a.memory, a.scope, second, GANTRY_FLOAT32, &GANTRY_SHAPE(4));
+    EXPECT_F32(begins, 0, 1, 2, 3);
+    gantry_tensor_release(begins);
+    expect_floats(&a, second, FLOATS, 0, 1);
     end(&a);
 }
 
