@@ -160,7 +160,8 @@ static TF_Tensor *get_input(bridge_call_t *call, int i) {
     return check_status(call) ? tensor : NULL;
 }
 
-/* Gantry reads such an input, an axis or a shape, on the host: on the device it would wait for it. */
+/* Gantry reads such an input, an axis or a shape, on the host: from the device it would come with a
+ * wait. */
 static const gantry_tensor_t *host_constant(bridge_call_t *call, const TF_Tensor *tensor) {
     gantry_shape_t shape;
     if (!bridge_shape(call, tensor, &shape)) return NULL;

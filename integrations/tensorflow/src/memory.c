@@ -337,7 +337,7 @@ gantry_tensor_t *memory_take(memory_t *memory, gantry_scope_t *scope, void *from
     gantry_tensor_t *tensor = memory_tensor(memory, scope, from, dtype, shape);
     uint64_t offset = 0;
     cell_t *cell = tensor ? cells_find(memory, from, &offset) : NULL;
-    if (cell && !offset) empty_cell(memory, cell);
+    if (cell && !offset && cell->bytes == gantry_tensor_bytes(tensor)) empty_cell(memory, cell);
     return tensor;
 }
 

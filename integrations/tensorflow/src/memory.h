@@ -4,8 +4,8 @@
  * TensorFlow's C API wants an address for each tensor of a device. Gantry's tensors have none. An
  * allocation is therefore a range of reserved addresses without pages; this room knows, for every
  * address, which tensor lies there. A kernel puts its result there (memory_bind) and gets its
- * inputs from there (memory_tensor); no element is copied. A slice of an allocation is a view of its
- * tensor, and a write to a part replaces that part (parts.h).
+ * inputs from there (memory_tensor); no element is copied. A slice of an allocation is a view of
+ * its tensor, and a write to a part replaces that part (parts.h).
  *
  * Gantry alone decides about device memory: an allocation takes none, the op that computes the
  * tensor does, or fails with Gantry's report.
@@ -67,7 +67,8 @@ gantry_status_t memory_bind(memory_t *memory, void *to, const gantry_tensor_t *t
 gantry_tensor_t *memory_tensor(memory_t *memory, gantry_scope_t *scope, const void *from,
                                gantry_dtype_t dtype, const gantry_shape_t *shape);
 /* The same, away from the address, which holds zeros until memory_bind: for values that are
- * overwritten, which nothing else may hold. NULL as above; the address then keeps what it has. */
+ * overwritten, which nothing else may hold. If other bytes lie in the allocation, too, nothing is
+ * taken away. NULL as above; the address then keeps what it has. */
 gantry_tensor_t *memory_take(memory_t *memory, gantry_scope_t *scope, void *from,
                              gantry_dtype_t dtype, const gantry_shape_t *shape);
 

@@ -48,7 +48,8 @@ const part_t *parts_at(const parts_t *parts, uint32_t index);
  * part that the caller releases, after its lock. false: no host memory is left; the caller still
  * owns part. */
 bool parts_write(parts_t *parts, part_t part, part_t *out_former);
-/* Copies the parts of a range, cut to it, with references of their own. false: no host memory is left. */
+/* Copies the parts of a range, cut to it, with references of their own. false: no host memory is
+ * left. */
 bool parts_hold(const parts_t *parts, uint64_t begin, uint64_t end, parts_t *out);
 /* Is no part cut by the ends of the range? */
 bool parts_are_whole(const parts_t *parts, uint64_t begin, uint64_t end);

@@ -7,9 +7,9 @@
  * it, on whatever stream. An event is therefore complete when it is recorded: work that TensorFlow
  * enqueues behind it waits for the tensors that it takes.
  *
- * Copies to the host wait on the calling thread, though Gantry could read without a wait. TensorFlow
- * ends the process when an event reports an error, but raises the error that a copy returns: the
- * user of a bad index gets InvalidArgument with the index. */
+ * Copies to the host wait on the calling thread, though Gantry could read without a wait.
+ * TensorFlow ends the process when an event reports an error, but raises the error that a copy
+ * returns: the user of a bad index gets InvalidArgument with the index. */
 #ifndef GANTRY_TENSORFLOW_STREAM_H
 #define GANTRY_TENSORFLOW_STREAM_H
 
