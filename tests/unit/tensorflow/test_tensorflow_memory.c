@@ -169,7 +169,7 @@ static void taken_tensor_is_held_by_nobody_else(void **state) {
     (void)state;
     addresses_t a;
     begin(&a);
-    char *address = make_steps(&a, 0), *other = memory_allocate(a.memory, 0, FLOATS * 4);
+    char *address = make_steps(&a, 0), *second = memory_allocate(a.memory, 0, FLOATS * 4);
     for (int i = 0; i < 2; ++i) { /* as written, then as bound */
         gantry_tensor_t *taken =
             memory_take(a.memory, a.scope, address, GANTRY_FLOAT32, &GANTRY_SHAPE(FLOATS));
@@ -180,12 +180,12 @@ static void taken_tensor_is_held_by_nobody_else(void **state) {
         gantry_tensor_release(taken);
         expect_floats(&a, address, FLOATS, 0, 1);
     }
-    assert_int_equal(memory_copy(a.memory, a.scope, other, address, FLOATS * 4), GANTRY_OK);
+    assert_int_equal(memory_copy(a.memory, a.scope, second, address, FLOATS * 4), GANTRY_OK);
     gantry_tensor_t *taken =
         memory_take(a.memory, a.scope, address, GANTRY_FLOAT32, &GANTRY_SHAPE(FLOATS));
     assert_false(gantry__tensor_is_sole(taken));
     gantry_tensor_release(taken);
-    expect_floats(&a, other, FLOATS, 0, 1);
+    expect_floats(&a, second, FLOATS, 0, 1);
     end(&a);
 }
 
