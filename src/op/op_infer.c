@@ -355,7 +355,7 @@ gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_
     for (size_t i = 0; i < attr_count; ++i) GANTRY__TRY(take_attr(call, &attrs[i], &seen));
     GANTRY__TRY(check_required(call, seen));
     call->given = seen;
-    if (!call->host_value) return GANTRY_OK;
+    if (!call->shapes) return GANTRY_OK;
     if (call->input_count == op->input_count) {
         for (uint32_t i = 0; i < call->input_count; ++i)
             GANTRY__TRY(settle_input(call, i, &op->inputs[i]));
