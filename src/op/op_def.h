@@ -143,7 +143,8 @@ const gantry__op_def_t *gantry__op_find(const char *name);
  * arrays, and the contents of shapes and dtypes. InvalidArgument names op, input or attribute, its
  * value and what is accepted.
  *
- * shapes NULL: the attributes alone are checked, without arrays; call->attrs and given are set. */
+*shapes NULL : the attributes alone are checked, without arrays;
+then call->attrs and given are *set.*/
 gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_t *attrs,
                                  size_t attr_count);
 

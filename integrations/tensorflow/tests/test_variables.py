@@ -11,6 +11,7 @@ import unittest
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.framework import kernels
 
 CPU, GPU = "/device:CPU:0", "/device:GPU:0"
 F16, BF16, F32, F64 = tf.float16, tf.bfloat16, tf.float32, tf.float64
@@ -159,6 +160,15 @@ class TestAssign(VariablesCase):
                             getattr(raw, op)(resource=v.handle, value=tf.cast([[1, 2], [3, 4]], dtype))
                             results.append(v.numpy())
                     np.testing.assert_array_equal(results[1], results[0])
+
+    def test_no_kernel_of_tensorflow_reads_an_address(self):
+        for op in ("AssignAddVariableOp", "AssignSubVariableOp"):
+            types = {"DEFAULT": set(), "GPU": set()}
+            for kernel in kernels.get_registered_kernels_for_op(op).kernel:
+                if kernel.device_type in types:
+                    types[kernel.device_type].update(t for c in kernel.constraint for t in c.allowed_values.list.type)
+            self.assertTrue(types["DEFAULT"])
+            self.assertEqual(types["DEFAULT"] - types["GPU"], set(), op)
 
     def test_shapes_that_differ(self):
         with tf.device(GPU):
