@@ -97,6 +97,14 @@ class Doctor(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("GANTRY_OPENCL_CPU=gpu", checks["failed"][0]["remedy"])
 
+    def test_without_the_file_for_variables_the_remedy_is_to_build_it(self):
+        if places.installed_tensorflow()[0][1].startswith("2.18."):
+            self.skipTest("TensorFlow 2.18 exports the functions for variables")
+        code, checks = doctor(GANTRY_TF_VARIABLES="none")
+        self.assertEqual(code, 1)
+        failed = [check for check in checks["failed"] if check["text"].startswith("variables")]
+        self.assertEqual([check["remedy"] for check in failed], ["python -m gantry_tensorflow build-variables"])
+
     def test_without_tensorflow_the_remedy_is_pip(self):
         with tempfile.TemporaryDirectory() as folder:
             shutil.copytree(places.PACKAGE, os.path.join(folder, "gantry_tensorflow"))
