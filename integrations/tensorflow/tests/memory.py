@@ -109,7 +109,8 @@ def errors_leak_nothing(record):
             return
         record.check(False, "no error")
 
-    steady(record, tf, step, "errors")
+    # TensorFlow's CPU loses 0.65 KB with each such error, too
+    steady(record, tf, step, "errors", 6000 + STEPS[record.size])
 
 
 @program.case(size="quick", gantry_only=True)
