@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seeds that Keras draws itself: random.randint(1, 10**9) of Python's module random, whose generator
- * is MT19937 (Matsumoto and Nishimura, Mersenne Twister, 1998; initialised by an array of words,
- * 2002). randint takes 30 bits of a word and draws again from 10**9 on. */
+/* Seeds that Keras draws itself: random.randint(1, 10**9) of Python's module random, whose
+ * generator is MT19937 (Matsumoto and Nishimura, Mersenne Twister, 1998; initialised by an array
+ * of words, 2002). randint takes 30 bits of a word and draws again from 10**9 on. */
 #include <gantry_train/initializer.h>
 
 enum { MT_WORDS = 624, MT_MIDDLE = 397 };

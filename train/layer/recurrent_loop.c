@@ -7,12 +7,12 @@
  *
  * So the trace has one segment for each direction, however long the sequence is, and memory holds
  * the intermediate values of one segment: the price is that each step runs forward twice. A segment
- * of several steps makes the cost of the loop itself small, above all on devices with a queue, whose
- * host waits for the condition.
+ * of several steps makes the cost of the loop itself small, above all on devices with a queue,
+ * whose host waits for the condition.
  *
- * Rows are written into tensors of all segments (TensorScatterUpdate), in place: the loop's variable
- * is the only owner. A gradient of the program's own replaces that of the general loop, which would
- * keep each variable of each step and add gradients of the whole sequence in each step.
+ * Rows are written into tensors of all segments (TensorScatterUpdate), in place: the loop's
+ * variable is the only owner. A gradient of the program's own replaces that of the general loop,
+ * which would keep each variable of each step and add gradients of the whole sequence in each step.
  *
  * Variables of the loops, in this order; n: states (1 or 2), w: weights that a step reads
  *
@@ -20,9 +20,9 @@
  *     backward    number, n dstates, dx, w dweights, n kept states, doutputs?, n dkept?, operands
  *     operands    x, mask?, the tensors of list_places
  *
- * The gradient of a weight is that of its products: the states of all steps of a segment, one behind
- * another, times the gradients of the products. That is one large product in place of a small one,
- * and a sum, for each step.
+ * The gradient of a weight is that of its products: the states of all steps of a segment, one
+ * behind another, times the gradients of the products. That is one large product in place of a
+ * small one, and a sum, for each step.
  *
  * The bodies get a pointer into the layer's `forms`, for they run again when a tape of second order
  * differentiates the way back. */

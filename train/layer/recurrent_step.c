@@ -26,7 +26,8 @@ static tensor *multiply(recurrence_t *r, tensor *state, tensor *weight) {
     return product;
 }
 
-/* h times the recurrent kernel of the first gates. With dropout each gate has elements of its own. */
+/* h times the recurrent kernel of the first gates. With dropout each gate has elements of its
+ * own. */
 static tensor *recur(recurrence_t *r, size_t gates, tensor *kernel) {
     gantry_scope_t *s = r->scope;
     tensor *parts[GANTRY__RNN_MOST_GATES];

@@ -39,7 +39,8 @@ static void end_watch(gantry__logits_t *logits) {
     logits->scope = NULL;
 }
 
-/* Of [n, 1] and [n] the labels get a dimension; of others with 1 at their end, the output loses it. */
+/* Of [n, 1] and [n] the labels get a dimension; of others with 1 at their end, the output loses
+ * it. */
 static bool loses_dimension(const gantry_tensor_t *output, const gantry_tensor_t *labels) {
     const int32_t rank = gantry_tensor_shape(labels)->rank;
     return rank != 1 && gantry_tensor_shape(output)->rank == rank + 1 &&

@@ -48,8 +48,8 @@ gantry_metric_t *gantry__train_metric_create(const gantry__train_metric_kind_t *
                                              const char *call, const char *name,
                                              const gantry_metric_options_t *options);
 
-/* gantry_metric_update with the mask of predictions, NULL: none. As in Keras, means count the places
- * that it has, and AUC counts all. */
+/* gantry_metric_update with the mask of predictions, NULL: none. As in Keras, means count the
+ * places that it has, and AUC counts all. */
 void gantry__train_metric_update_masked(gantry_metric_t *metric, gantry_scope_t *scope,
                                         const gantry_tensor_t *labels,
                                         const gantry_tensor_t *predictions,

@@ -4,7 +4,8 @@
  * them.
  *
  * How many slices there are depends on the batch. A step is traced for batches of any size, so the
- * batch for which it is traced decides. An embedding gives a slice for each element of its input. */
+ * batch for which it is traced decides. An embedding gives a slice for each element of its
+ * input. */
 #include "train/base/memory.h"
 #include "train/model/step.h"
 #include "train/optimizer/optimizer_slices.h"

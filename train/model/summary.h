@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of a model's summary: a table whose cells are wrapped as Keras's (rich's), and the order
- * of its rows. */
+/* The parts of a model's summary: a table whose cells are wrapped as Keras's (rich's), and the
+ * order of its rows. */
 #ifndef GANTRY_TRAIN_SUMMARY_H
 #define GANTRY_TRAIN_SUMMARY_H
 
@@ -48,9 +48,9 @@ void gantry__table_put_row(const gantry__table_t *table, const char *const *cell
 
 /* ---- rows: summary_order.c ---- */
 
-/* The rows of a functional model, in Keras's order: for each row the first value of its layer, or an
- * input. rows has room for value_count entries. Keras leaves out layers that the output does not
- * need; here they are part of the model, and have rows. */
+/* The rows of a functional model, in Keras's order: for each row the first value of its layer,
+ * or an input. rows has room for value_count entries. Keras leaves out layers that the output
+ * does not need; here they are part of the model, and have rows. */
 gantry_status_t gantry__summary_order(const gantry_model_t *model, size_t *rows, size_t *out_count,
                                       bool *out_is_chain);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of the rows of a functional model, as Keras's map_graph finds it. A walk from the output
- * visits the inputs of each call before the call. The depth of a call is one more than that of the
- * deepest call that takes its output; a layer has the depth of its deepest call. Rows go from deep
- * to shallow; layers of one depth follow each other as the walk reached them. */
+/* The order of the rows of a functional model, as Keras's map_graph finds it. A walk from the
+ * output visits the inputs of each call before the call. The depth of a call is one more than
+ * that of the deepest call that takes its output; a layer has the depth of its deepest call.
+ * Rows go from deep to shallow; layers of one depth follow each other as the walk reached them. */
 #include "train/base/memory.h"
 #include "train/model/summary.h"
 

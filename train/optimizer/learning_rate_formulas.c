@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The formulas of schedules, as ops on scalars. In a function they are elementwise ops of one shape,
- * so that a schedule and the numbers of an optimizer's step are few fused nodes.
+/* The formulas of schedules, as ops on scalars. In a function they are elementwise ops of one
+ * shape, so that a schedule and the numbers of an optimizer's step are few fused nodes.
  *
  * t is the step, in the type of the rate. */
 #include "train/optimizer/learning_rate_state.h"

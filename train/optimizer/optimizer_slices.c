@@ -3,8 +3,8 @@
  * their sizes (squares, absolute values) another one: Keras's formulas, where a square of slices is
  * slices of squares. Else the update touches the rows that slices name, in the variables' memory.
  *
- * A clip by the norm of all gradients adds slices of one row before they are squared, as in Keras on
- * TensorFlow, whose IndexedSlices become dense when they are multiplied by the scale. */
+ * A clip by the norm of all gradients adds slices of one row before they are squared, as in
+ * Keras on TensorFlow, whose IndexedSlices become dense when they are multiplied by the scale. */
 #include "train/base/fail.h"
 #include "train/optimizer/optimizer_slices.h"
 #include "train/optimizer/optimizer_state.h"

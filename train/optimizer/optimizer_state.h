@@ -12,8 +12,8 @@
  * the result to the variables. In a function these parts are views. A group of one variable has its
  * shape, and copies nothing.
  *
- * Joining costs a copy of the weights and of the gradients, and saves launches. Nadam as a function,
- * microseconds a step on 2 threads of a Zen 5 that other work shared:
+ * Joining costs a copy of the weights and of the gradients, and saves launches. Nadam as a
+ * function, microseconds a step on 2 threads of a Zen 5 that other work shared:
  *
  *                                           CPU backend         PoCL
  *                                          apart   joined   apart   joined

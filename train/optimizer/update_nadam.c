@@ -6,7 +6,9 @@
  *     v = v + (g^2 - v) (1 - beta_2)
  *     w = w - (m a + g b) / (sqrt(v c) + epsilon)
  *
- *     a = rate u(t + 1) / (1 - p u(t + 1)),  b = rate (1 - u(t)) / (1 - p),  c = 1 / (1 - beta_2^t) */
+ *     a = rate u(t + 1) / (1 - p u(t + 1))
+ *     b = rate (1 - u(t)) / (1 - p)
+ *     c = 1 / (1 - beta_2^t) */
 #include "train/optimizer/update_rule.h"
 
 enum { OF_MEAN, OF_GRADIENT, OF_SQUARES, REST_1, REST_2, EPSILON };

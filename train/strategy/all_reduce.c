@@ -10,7 +10,8 @@
  *                 replica 1   a1 b1 c1  ->                 b0 + b1 + b2   ->  all three sums
  *                 replica 2   a2 b2 c2                       c0 + c1 + c2     all three sums
  *
- *             Of n replicas each receives 2 (n - 1) / n of the vector; whole vectors would be n - 1.
+ *             Of n replicas each receives 2 (n - 1) / n of the vector; of whole vectors it would
+ *             be n - 1.
  *             Parts are cut into chunks, so that the copies of one run while another is added
  *
  * Both add element by element, in the order of the replicas, so they have the same bits. */

@@ -331,8 +331,8 @@ static gantry__forward_t find_forward(const gantry__record_t *record) {
                                .output_count = record->output_count};
 }
 
-/* Of a way back: the gradients of variables that do not change, or are sums themselves, and the sums
- * for other sources. */
+/* Of a way back: the gradients of variables that do not change, or are sums themselves, and the
+ * sums for other sources. */
 static void mark_sums(gantry__block_t *block) {
     const gantry__block_t *below = block->below;
     size_t at = 1;

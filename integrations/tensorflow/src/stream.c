@@ -262,8 +262,8 @@ static void copy_on_devices(const SP_Device *device, SP_DeviceMemoryBase *to,
     (void)gantry_scope_end(scope);
 }
 
-/* An int32 input of TensorFlow's own kernels may lie on the device where the graph says host, as for
- * ZerosLike(shape). Its address then comes as that of the host's side. */
+/* An int32 input of TensorFlow's own kernels may lie on the device where the graph says host, as
+ * for ZerosLike(shape). Its address then comes as that of the host's side. */
 static bool lies_on_device(const void *host) {
     uint32_t device;
     return memory_device(device_memory(), host, &device);

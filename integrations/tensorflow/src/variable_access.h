@@ -37,7 +37,8 @@ void variables_begin(variables_t *variables, bridge_call_t *call, int count, boo
 /* Gives the values back to the variables and unlocks them. */
 void variables_end(variables_t *variables);
 
-/* Elements of complex numbers, which Gantry only moves, are pairs of this type; others their own. */
+/* Elements of complex numbers, which Gantry only moves, are pairs of this type; others their
+ * own. */
 gantry_dtype_t variables_arithmetic_type(gantry_dtype_t dtype);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Indices into variables, read on the host before a variable is touched: a wrong one is an error of
- * the op, as on TensorFlow's CPU, and the variable keeps its value. Indices that the program made on
- * the host are read without a wait. Belongs to the call's thread. */
+ * the op, as on TensorFlow's CPU, and the variable keeps its value. Indices that the program
+ * made on the host are read without a wait. Belongs to the call's thread. */
 #ifndef GANTRY_TENSORFLOW_VARIABLE_INDICES_H
 #define GANTRY_TENSORFLOW_VARIABLE_INDICES_H
 
