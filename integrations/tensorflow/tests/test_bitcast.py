@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.bitcast between all types on a GPU gives the bytes, the shape or the error that it gives on the CPU."""
 
-import os
-import subprocess
-import sys
 import unittest
+
+from child import expect_done
 
 PROGRAM = """
 import numpy as np
@@ -38,14 +37,7 @@ print("done")
 
 class Bitcast(unittest.TestCase):
     def test_bitcast_on_gpu_equals_the_cpu(self):
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM],
-            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.assertEqual((done.returncode, done.stdout.strip()), (0, "done"), done.stderr)
+        expect_done(self, PROGRAM)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.random.Generator draws on a GPU what it draws on the CPU, and its state moves on alike."""
 
-import os
-import subprocess
-import sys
 import unittest
+
+from child import expect_done
 
 PROGRAM = r"""
 import re
@@ -55,14 +54,7 @@ print("done")
 
 class Generator(unittest.TestCase):
     def test_generator_on_gpu_draws_what_the_cpu_draws(self):
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM],
-            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.assertEqual((done.returncode, done.stdout.strip()), (0, "done"), done.stderr)
+        expect_done(self, PROGRAM)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,9 @@
 
 One process traces and runs all functions, as the plug-in's settings hold from `import tensorflow` on."""
 
-import os
-import subprocess
-import sys
 import unittest
+
+from child import expect_done
 
 PROGRAM = """
 import numpy as np
@@ -48,14 +47,7 @@ print("done")
 
 class GraphPasses(unittest.TestCase):
     def test_functions_run_with_their_own_ops(self):
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM],
-            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.assertEqual((done.returncode, done.stdout.strip()), (0, "done"), done.stderr)
+        expect_done(self, PROGRAM)
 
 
 if __name__ == "__main__":

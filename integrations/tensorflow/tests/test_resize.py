@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images resized on a GPU, and their gradients, equal those of the CPU."""
 
-import os
-import subprocess
-import sys
 import unittest
+
+from child import expect_done
 
 PROGRAM = """
 import itertools
@@ -59,14 +58,7 @@ print("done")
 
 class Resize(unittest.TestCase):
     def test_images_resized_on_gpu_equal_the_cpu(self):
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM],
-            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.assertEqual((done.returncode, done.stdout.strip()), (0, "done"), done.stderr)
+        expect_done(self, PROGRAM)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """variable[1:3].assign(value) on a GPU gives what it gives on the CPU, or an error of the same class."""
 
-import os
-import subprocess
-import sys
 import unittest
+
+from child import expect_done
 
 PROGRAM = r"""
 import numpy as np
@@ -43,14 +42,7 @@ print("done")
 
 class Slice(unittest.TestCase):
     def test_assign_to_a_slice_on_gpu_equals_the_cpu(self):
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM],
-            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.assertEqual((done.returncode, done.stdout.strip()), (0, "done"), done.stderr)
+        expect_done(self, PROGRAM)
 
 
 if __name__ == "__main__":
