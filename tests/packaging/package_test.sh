@@ -107,7 +107,8 @@ $work/stage
         quiet cmake --install "$work/parent" --prefix "$work/prefix"
         bare "$work/prefix/bin/gantry" devices --verbose | grep "vector code: $set"
         [ -f "$work/prefix/lib64/libgantry.a" ] || { echo "FAILED: CMAKE_INSTALL_LIBDIR=lib64 has no libgantry.a"; exit 1; }
-        ! find "$work/prefix" -name '*.so*' | grep . || { echo "FAILED: a static library is installed with these"; exit 1; }
+        # The layer belongs to the command: `gantry run` gives it to other programs.
+        ! find "$work/prefix" -name '*.so*' ! -name libgantry_opencl_layer.so | grep . || { echo "FAILED: a static library is installed with these"; exit 1; }
         rm -rf "$work/parent"
         FOREIGN="$source
 $work/parent"
