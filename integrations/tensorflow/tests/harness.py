@@ -89,7 +89,7 @@ class Program:
     def main(self):
         arguments = parse_arguments()
         wanted = SIZES.index(arguments.size)
-        prepare_side(arguments.side)
+        check_side(arguments.side)
         with open(arguments.out, "ab") as out:
             for name, size, gantry_only, function in self.cases:
                 if size > wanted or name in arguments.done or not re.search(arguments.select, name):
@@ -112,13 +112,13 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def prepare_side(side):
-    """A wheel of the plug-in may be installed: the CPU's side hides its devices."""
+def check_side(side):
     import tensorflow as tf
 
-    if side == "cpu":
-        tf.config.set_visible_devices([], "GPU")
-    elif not tf.config.list_physical_devices("GPU"):
+    gpus = tf.config.list_physical_devices("GPU")
+    if side == "cpu" and gpus:
+        raise SystemExit(f"the CPU's side lists {gpus}")
+    if side == "gantry" and not gpus:
         raise SystemExit("no GPU is listed: the plug-in was not loaded, or found no device")
 
 

@@ -55,6 +55,10 @@ def environment(side, options, **changes):
     if side == "gantry":
         values.setdefault("GANTRY_OPENCL_CPU", "gpu")
         values.setdefault("POCL_DEVICES", "pthread pthread")
+    else:
+        # An installed plug-in then lists no GPU. Hidden ones would not do: Keras chooses XLA where a GPU is listed,
+        # visible or not, and XLA draws other random numbers.
+        values["GANTRY_BACKENDS"] = "cpu"
     if options.plugin:
         values.pop("TF_PLUGGABLE_DEVICE_LIBRARY_PATH", None)
         if side == "gantry":

@@ -63,7 +63,7 @@ def worker(side):
     """Reads a work a line, and answers with its wall and CPU microseconds."""
     import harness
 
-    harness.prepare_side(side)
+    harness.check_side(side)
     import tensorflow as tf
 
     made = {}
