@@ -3,6 +3,7 @@
 
 import glob
 import os
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -18,10 +19,15 @@ def plugin_file():
     return installed[0] if installed else None
 
 
+def take_interrupts():
+    """A shell lets its background jobs ignore SIGINT, and their children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start(code, **environment):
     """A Python process that runs `code`; its output can be read line by line."""
     return subprocess.Popen([sys.executable, "-u", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                            text=True, env=dict(os.environ, **environment))
+                            text=True, env=dict(os.environ, **environment), preexec_fn=take_interrupts)
 
 
 def run(code, **environment):
