@@ -64,6 +64,7 @@ static bool is_lacking(conformance_t *c) {
  * device declines one with float64. */
 static bool is_part_lacking(conformance_t *c) {
     const gantry_dtype_t dtype = c->record.dtype;
+    if (is_lacking(c)) return true;
     return c->lacks_float64 &&
            (dtype == GANTRY_DTYPE_NONE || (dtype == GANTRY_FLOAT64 && computes(c)));
 }
