@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "device/device_table.h"
-#include "device/logical_device.h"
 #include "run/eager.h"
 #include "run/runtime_state.h"
 #include "run/variable_state.h"
@@ -108,23 +106,10 @@ static gantry_status_t replace_values(gantry_scope_t *inner, const replacement_t
     return status;
 }
 
-/* The op runs where the first value lies, whatever the scope requests. */
-static gantry_status_t begin_at_value(gantry_scope_t *inner, gantry_scope_t *outer,
-                                      const replacement_t *call) {
-    gantry_runtime_t *runtime = outer->runtime;
-    gantry__device_reference_t home;
-    gantry__scope_begin_parts(inner, outer, call->op);
-    inner->composed = NULL;
-    inner->called = outer->called;
-    inner->chooser = NULL;
-    GANTRY__TRY(gantry__device_reference_from_user(&runtime->devices,
-                                                   call->values[0]->device->full_name, &home));
-    return gantry__runtime_wish(runtime, &home, &inner->wish);
-}
-
 static gantry_status_t run_replacement(gantry_scope_t *scope, const replacement_t *call) {
     gantry_scope_t inner;
-    gantry_status_t status = begin_at_value(&inner, scope, call);
+    gantry_status_t status =
+        gantry__scope_begin_update(&inner, scope, call->op, call->values[0]->device);
     if (status == GANTRY_OK) status = replace_values(&inner, call);
     if (inner.status != GANTRY_OK)
         status = gantry__fail(inner.status, "%s", gantry_scope_message(&inner));

@@ -412,6 +412,21 @@ void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer,
                        *outer->next_name ? outer->next_name : composed->name);
 }
 
+gantry_status_t gantry__scope_begin_update(gantry_scope_t *inner, gantry_scope_t *outer,
+                                           const gantry__op_def_t *op,
+                                           const gantry_logical_device_t *device) {
+    gantry__device_reference_t home;
+    gantry__scope_begin_parts(inner, outer, op);
+    inner->composed = NULL;
+    inner->called = outer->called;
+    inner->chooser = NULL;
+    inner->colocated = NULL;
+    inner->next_name[0] = '\0';
+    GANTRY__TRY(
+        gantry__device_reference_from_user(&outer->runtime->devices, device->full_name, &home));
+    return gantry__runtime_wish(outer->runtime, &home, &inner->wish);
+}
+
 void gantry__scope_end_parts(gantry_scope_t *inner) {
     release_tensors(inner);
     gantry__heap_free_text(&inner->runtime->heap, inner->message);

@@ -166,25 +166,10 @@ static gantry_status_t update_now(gantry_scope_t *inner, update_t *update) {
     return status;
 }
 
-/* The op runs where the variables live, whatever the scope requests. */
-static gantry_status_t begin_at_home(gantry_scope_t *inner, gantry_scope_t *outer,
-                                     const update_t *update) {
-    gantry_runtime_t *runtime = outer->runtime;
-    gantry__device_reference_t home;
-    gantry__scope_begin_parts(inner, outer, update->op);
-    inner->composed = NULL;
-    inner->called = outer->called;
-    inner->chooser = NULL;
-    inner->colocated = NULL;
-    inner->next_name[0] = '\0';
-    GANTRY__TRY(gantry__device_reference_from_user(&runtime->devices,
-                                                   update->variables[0]->device->full_name, &home));
-    return gantry__runtime_wish(runtime, &home, &inner->wish);
-}
-
 static gantry_status_t update_all(gantry_scope_t *scope, update_t *update) {
     gantry_scope_t inner;
-    gantry_status_t status = begin_at_home(&inner, scope, update);
+    gantry_status_t status =
+        gantry__scope_begin_update(&inner, scope, update->op, update->variables[0]->device);
     if (status == GANTRY_OK)
         status = scope->trace ? record_update(scope, &inner, update) : update_now(&inner, update);
     if (inner.status != GANTRY_OK)

@@ -172,6 +172,29 @@ static void failure_leaves_the_values(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* The op runs where its value lies, also in a scope that follows a tensor of another device. */
+static void value_stays_at_home_in_a_colocated_scope(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *cpu = runtime_fixture_scope(&f, "CPU:0");
+    gantry_scope_t *gpu = runtime_fixture_scope(&f, "GPU:0");
+    gantry_tensor_t *value = alone(gpu, MANY, 3);
+    const gantry_logical_device_t *home = gantry_tensor_device(value);
+    const uint64_t place = place_of(value);
+    const gantry_tensor_t *one = gantry_fill(cpu, GANTRY_SHAPE(MANY), gantry_scalar_f32(cpu, 1));
+    gantry_scope_t *follows = gantry_scope_begin_with(cpu, one);
+    assert_int_equal(gantry_op_update(follows, "Sub", &value, 1, &one, 1, NULL, 0), GANTRY_OK);
+    expect_filled(value, 2);
+    assert_ptr_equal(gantry_tensor_device(value), home);
+    assert_int_equal(place_of(value), place);
+    gantry_tensor_release(value);
+    expect_ended_well(follows);
+    expect_ended_well(cpu);
+    expect_ended_well(gpu);
+    runtime_fixture_close(&f);
+}
+
 /* In a trace nothing runs, so there is no new tensor. */
 static void updating_in_a_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                const gantry_tensor_t **outputs, void *user) {
@@ -206,6 +229,7 @@ int main(void) {
         TEST(several_values_are_replaced_at_once),
         TEST(value_is_overwritten_again_and_again),
         TEST(failure_leaves_the_values),
+        TEST(value_stays_at_home_in_a_colocated_scope),
         TEST(trace_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
