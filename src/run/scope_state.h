@@ -90,8 +90,8 @@ static inline gantry_status_t gantry__scope_wish(const gantry_scope_t *scope,
  * ends before the call does. */
 void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer,
                                const gantry__op_def_t *composed);
-/* The same for one op that updates values: it runs on their device, whatever the scope requests, and
- * is no part. */
+/* The same for one op that updates values: it runs on their device, whatever the scope requests,
+ * and is no part. */
 gantry_status_t gantry__scope_begin_update(gantry_scope_t *inner, gantry_scope_t *outer,
                                            const gantry__op_def_t *op,
                                            const gantry_logical_device_t *device);

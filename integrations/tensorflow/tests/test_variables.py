@@ -9,8 +9,10 @@ import threading
 import unittest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../tests/golden"))
 import numpy as np
 import tensorflow as tf
+from optimizer_steps import NUMBERS, STEPS
 from tensorflow.python.framework import kernels
 
 CPU, GPU = "/device:CPU:0", "/device:GPU:0"
@@ -18,31 +20,9 @@ F16, BF16, F32, F64 = tf.float16, tf.bfloat16, tf.float32, tf.float64
 NEAR = {F16: 6e-3, BF16: 5e-2, F32: 3e-6, F64: 1e-12}
 raw = tf.raw_ops
 
-# op: variables, other inputs, attribute with two forms. The indices of a sparse step follow the gradient.
-STEPS = {
-    "Adadelta": ("var accum accum_update", "lr rho epsilon grad", None),
-    "Adagrad": ("var accum", "lr grad", "update_slots"),
-    "AdagradV2": ("var accum", "lr epsilon grad", "update_slots"),
-    "AdaMax": ("var m v", "beta1_power lr beta1 beta2 epsilon grad", None),
-    "Adam": ("var m v", "beta1_power beta2_power lr beta1 beta2 epsilon grad", "use_nesterov"),
-    "AdamWithAmsgrad": ("var m v vhat", "beta1_power beta2_power lr beta1 beta2 epsilon grad", None),
-    "AddSign": ("var m", "lr alpha sign_decay beta grad", None),
-    "CenteredRMSProp": ("var mg ms mom", "lr rho momentum epsilon grad", None),
-    "Ftrl": ("var accum linear", "grad lr l1 l2 lr_power", "multiply_linear_by_lr"),
-    "FtrlV2": ("var accum linear", "grad lr l1 l2 l2_shrinkage lr_power", "multiply_linear_by_lr"),
-    "GradientDescent": ("var", "alpha delta", None),
-    "KerasMomentum": ("var accum", "lr grad momentum", "use_nesterov"),
-    "Momentum": ("var accum", "lr grad momentum", "use_nesterov"),
-    "PowerSign": ("var m", "lr logbase sign_decay beta grad", None),
-    "ProximalAdagrad": ("var accum", "lr l1 l2 grad", None),
-    "ProximalGradientDescent": ("var", "alpha l1 l2 delta", None),
-    "RMSProp": ("var ms mom", "lr rho momentum epsilon grad", None),
-}
+# The indices of a sparse step follow the gradient.
 DENSE_ONLY = ("AdaMax", "Adam", "AdamWithAmsgrad", "AddSign", "GradientDescent", "PowerSign")
 FEW_TYPES = {"AdaMax": (F32, F64, F16), "ProximalAdagrad": (F32, F64), "ProximalGradientDescent": (F32, F64)}
-NUMBERS = {"lr": 0.01, "alpha": 0.25, "rho": 0.875, "epsilon": 0.001, "momentum": 0.75, "beta1": 0.875, "beta2": 0.96875,
-           "beta1_power": 0.75, "beta2_power": 0.9375, "beta": 0.875, "sign_decay": 0.5, "logbase": 1, "l1": 0.125, "l2": 0.0625,
-           "l2_shrinkage": 0.03125, "lr_power": -0.5}
 POSITIVE = ("accum", "accum_update", "v", "vhat", "ms")
 # the difference of two powers, which TensorFlow computes as roots, is divided by lr
 WIDE = {"Ftrl": 50, "FtrlV2": 50}
