@@ -16,7 +16,10 @@ import harness
 STEPS = {"quick": 300, "full": 2000, "nightly": 10000}
 
 LIMIT = 64 << 20
-os.environ["GANTRY_MEMORY_LIMIT"] = str(LIMIT)
+if "GANTRY_LOGICAL_DEVICES" in os.environ:  # one card serves as two GPUs
+    os.environ["GANTRY_LOGICAL_DEVICES"] = f"GPU:0={LIMIT},{LIMIT}"
+else:
+    os.environ["GANTRY_MEMORY_LIMIT"] = str(LIMIT)
 
 program = harness.Program()
 
