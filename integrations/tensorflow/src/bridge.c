@@ -240,15 +240,21 @@ static void fill_output(bridge_call_t *call, int i, TF_Tensor *output,
     if (status) fail_last(call, status);
 }
 
-void bridge_output(bridge_call_t *call, int i, const gantry_tensor_t *tensor) {
+void bridge_output_as(bridge_call_t *call, int i, const gantry_tensor_t *tensor,
+                      const int64_t *dims, int rank) {
     if (!tensor || bridge_has_failed(call)) return;
-    const gantry_shape_t *shape = gantry_tensor_shape(tensor);
     TF_Tensor *output =
-        TF_AllocateOutput(call->context, i, (TF_DataType)gantry_tensor_dtype(tensor), shape->dims,
-                          shape->rank, gantry_tensor_bytes(tensor), call->status);
+        TF_AllocateOutput(call->context, i, (TF_DataType)gantry_tensor_dtype(tensor), dims, rank,
+                          gantry_tensor_bytes(tensor), call->status);
     if (!check_status(call)) return;
     fill_output(call, i, output, tensor);
     TF_DeleteTensor(output);
+}
+
+void bridge_output(bridge_call_t *call, int i, const gantry_tensor_t *tensor) {
+    if (!tensor) return;
+    const gantry_shape_t *shape = gantry_tensor_shape(tensor);
+    bridge_output_as(call, i, tensor, shape->dims, shape->rank);
 }
 
 void bridge_output_in_place(bridge_call_t *call, int i, int input, const gantry_tensor_t *tensor) {

@@ -77,6 +77,9 @@ bool bridge_shape(bridge_call_t *call, const TF_Tensor *tensor, gantry_shape_t *
 /* Output i is this tensor. Its memory is TensorFlow's name for the tensor; if the output lies on
  * the host, the elements are read. NULL, as a failed call of Gantry returns it, does nothing. */
 void bridge_output(bridge_call_t *call, int i, const gantry_tensor_t *tensor);
+/* The same under other dimensions, which may be more than Gantry's. */
+void bridge_output_as(bridge_call_t *call, int i, const gantry_tensor_t *tensor,
+                      const int64_t *dims, int rank);
 /* The same, in the memory of an input with this number if TensorFlow allows it. Collectives demand
  * that of their Add and Div. */
 void bridge_output_in_place(bridge_call_t *call, int i, int input, const gantry_tensor_t *tensor);

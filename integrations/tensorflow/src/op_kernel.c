@@ -7,11 +7,13 @@
 
 #include "bridge.h"
 #include "op_many.h"
+#include "op_rank.h"
 #include "op_table.h"
 
 /* The values of a node's attributes, read when TensorFlow makes its kernel. */
 typedef struct op_kernel_t {
     const op_row_t *row;
+    bool is_reduction;
     gantry_prepared_op_t *prepared; /* NULL: an adapter changes the attributes of each call */
     size_t attr_count;
     gantry_attr_value_t attrs[OP_ATTRS];
@@ -124,6 +126,7 @@ static void *op_kernel_create(TF_OpKernelConstruction *construction) {
         return NULL;
     }
     kernel->row = op_row_find(op);
+    kernel->is_reduction = op_rank_is_reduction(kernel->row);
     TF_Status *status = TF_NewStatus();
     for (const op_attr_t *attr = kernel->row->attrs; attr->name; ++attr) {
         read_attr(kernel, construction, attr, status);
@@ -173,6 +176,11 @@ static void op_kernel_compute(void *data, TF_OpKernelContext *context) {
     if (op_many_is_needed(input_count, output_count)) {
         op_many_compute(&call, kernel->row, kernel->attrs, kernel->attr_count, input_count,
                         output_count);
+        bridge_end(&call);
+        return;
+    }
+    if (kernel->is_reduction && op_rank_is_needed(&call)) {
+        op_rank_compute(&call, kernel->row, kernel->attrs, kernel->attr_count);
         bridge_end(&call);
         return;
     }
