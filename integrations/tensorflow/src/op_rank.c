@@ -16,8 +16,9 @@ typedef struct reduction_t {
 } reduction_t;
 
 bool op_rank_is_reduction(const op_row_t *row) {
-    return row->host_args[0] && (!strcmp(row->host_args[0], "reduction_indices") ||
-                                 (row->host_args[1] && !strcmp(row->host_args[1], "reduction_indices")));
+    return row->host_args[0] &&
+           (!strcmp(row->host_args[0], "reduction_indices") ||
+            (row->host_args[1] && !strcmp(row->host_args[1], "reduction_indices")));
 }
 
 bool op_rank_is_needed(bridge_call_t *call) {

@@ -48,7 +48,7 @@ static void put_types(proto_t *proto, const register_types_t *types) {
     put_field(proto, 3, constraint.bytes, constraint.count);
 }
 
-/* KernelDef: op = 1, device_type = 2, constraint = 3, host_memory_arg = 4. */
+/* KernelDef: op = 1, device_type = 2, constraint = 3, host_memory_arg = 4, priority = 6. */
 static void put_kernel(proto_t *proto, const register_kernel_t *kernel) {
     put_text(proto, 1, kernel->op);
     put_text(proto, 2, REGISTER_DEVICE_TYPE);
@@ -57,6 +57,10 @@ static void put_kernel(proto_t *proto, const register_kernel_t *kernel) {
     }
     for (size_t i = 0; i < REGISTER_HOST_ARGS && kernel->host_args[i]; ++i) {
         put_text(proto, 4, kernel->host_args[i]);
+    }
+    if (kernel->priority) {
+        put_number(proto, 6 << 3);
+        put_number(proto, kernel->priority);
     }
 }
 

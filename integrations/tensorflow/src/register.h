@@ -24,6 +24,7 @@ typedef struct register_kernel_t {
     const char *op;                            /* TensorFlow's name: "AddV2" */
     register_types_t types[REGISTER_TYPES];    /* none: every type */
     const char *host_args[REGISTER_HOST_ARGS]; /* inputs and outputs that lie on the host */
+    uint32_t priority; /* 1: before a kernel that TensorFlow itself has for such devices */
     void *(*create)(TF_OpKernelConstruction *construction);
     void (*compute)(void *kernel, TF_OpKernelContext *context);
     void (*destroy)(void *kernel);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dynamic_slice.h"
+
+#include <gantry/ops.h>
+
+#include "bridge.h"
+
+#define BIT(type) GANTRY_DTYPE_BIT(GANTRY_##type)
+#define DYNAMIC_SLICE_TYPES \
+    (BIT(FLOAT16) | BIT(BFLOAT16) | BIT(FLOAT32) | BIT(FLOAT64) | BIT(INT8) | BIT(INT16) | \
+     BIT(INT32) | BIT(INT64) | BIT(UINT8) | BIT(UINT16) | BIT(UINT32) | BIT(UINT64) | BIT(BOOL))
+
+/* A slice of an input: where it begins in each dimension, and its shape. */
+typedef struct dynamic_slice_t {
+    int64_t begin[GANTRY_MAX_RANK];
+    gantry_shape_t shape;
+} dynamic_slice_t;
+
+/* Reads the list of input i: one number for each dimension. */
+static void read_numbers(bridge_call_t *call, int i, const char *name, int32_t rank,
+                         int64_t *out_numbers) {
+    TF_Tensor *tensor;
+    const void *elements = bridge_host_input(call, i, &tensor);
+    if (bridge_has_failed(call)) return;
+    const int64_t count = TF_TensorElementCount(tensor);
+    if (TF_NumDims(tensor) != 1 || count != rank) {
+        bridge_fail(call, GANTRY_INVALID_ARGUMENT,
+                    "%s has %lld numbers in %d dimensions; a vector of %d is accepted, the number "
+                    "of the input's dimensions",
+                    name, (long long)count, TF_NumDims(tensor), rank);
+        return;
+    }
+    for (int32_t d = 0; d < rank; ++d)
+        out_numbers[d] = TF_TensorType(tensor) == TF_INT64 ? ((const int64_t *)elements)[d]
+                                                           : ((const int32_t *)elements)[d];
+}
+
+/* XLA's rule: a slice that would end outside begins earlier. */
+static void move_inside(bridge_call_t *call, dynamic_slice_t *slice, const gantry_shape_t *input) {
+    for (int32_t d = 0; d < input->rank; ++d) {
+        const int64_t last = input->dims[d] - slice->shape.dims[d];
+        if (slice->shape.dims[d] < 0 || last < 0) {
+            bridge_fail(call, GANTRY_INVALID_ARGUMENT,
+                        "a slice of %lld in dimension %d, which has %lld elements",
+                        (long long)slice->shape.dims[d], d, (long long)input->dims[d]);
+            return;
+        }
+        if (slice->begin[d] > last) slice->begin[d] = last;
+        if (slice->begin[d] < 0) slice->begin[d] = 0;
+    }
+}
+
+/* ---- XlaDynamicSlice ---- */
+
+static void dynamic_slice_compute(void *kernel, TF_OpKernelContext *context) {
+    (void)kernel;
+    bridge_call_t call;
+    if (!bridge_begin(&call, context)) return;
+    const gantry_tensor_t *input = bridge_input(&call, 0);
+    if (input) {
+        const gantry_shape_t *shape = gantry_tensor_shape(input);
+        dynamic_slice_t slice = {.shape.rank = shape->rank};
+        read_numbers(&call, 1, "start_indices", shape->rank, slice.begin);
+        if (!bridge_has_failed(&call))
+            read_numbers(&call, 2, "size_indices", shape->rank, slice.shape.dims);
+        if (!bridge_has_failed(&call)) move_inside(&call, &slice, shape);
+        if (!bridge_has_failed(&call))
+            bridge_output(&call, 0,
+                          gantry_slice(call.scope, input, slice.begin, slice.shape.dims));
+    }
+    bridge_end(&call);
+}
+
+/* ---- XlaDynamicUpdateSlice ---- */
+
+/* The update at its place in a tensor of the input's shape. The mask is true around the place. */
+static const gantry_tensor_t *put_update(bridge_call_t *call, const dynamic_slice_t *slice,
+                                         const gantry_tensor_t *input,
+                                         const gantry_tensor_t *update) {
+    static const uint8_t yes = 1;
+    const gantry_shape_t *shape = gantry_tensor_shape(input);
+    int64_t paddings[2 * GANTRY_MAX_RANK];
+    for (int32_t d = 0; d < shape->rank; ++d) {
+        paddings[2 * d] = slice->begin[d];
+        paddings[2 * d + 1] = shape->dims[d] - slice->begin[d] - slice->shape.dims[d];
+    }
+    const gantry_pad_options_t around = {
+        .value = gantry_constant(call->scope, GANTRY_BOOL, GANTRY_SCALAR, &yes, sizeof yes)};
+    const gantry_tensor_t *mask = gantry_pad(
+        call->scope, gantry_zeros(call->scope, GANTRY_BOOL, slice->shape), paddings, &around);
+    return gantry_select(call->scope, mask, input, gantry_pad(call->scope, update, paddings, NULL));
+}
+
+static void dynamic_update_slice_compute(void *kernel, TF_OpKernelContext *context) {
+    (void)kernel;
+    bridge_call_t call;
+    if (!bridge_begin(&call, context)) return;
+    const gantry_tensor_t *input = bridge_input(&call, 0), *update = bridge_input(&call, 1);
+    if (input && update) {
+        const gantry_shape_t *shape = gantry_tensor_shape(input);
+        dynamic_slice_t slice = {.shape = *gantry_tensor_shape(update)};
+        if (slice.shape.rank != shape->rank) {
+            bridge_fail(&call, GANTRY_INVALID_ARGUMENT,
+                        "update has %d dimensions; accepted are %d, as many as the input's",
+                        slice.shape.rank, shape->rank);
+        } else {
+            read_numbers(&call, 2, "indices", shape->rank, slice.begin);
+        }
+        if (!bridge_has_failed(&call)) move_inside(&call, &slice, shape);
+        if (!bridge_has_failed(&call))
+            bridge_output(&call, 0, put_update(&call, &slice, input, update));
+    }
+    bridge_end(&call);
+}
+
+/* ---- the kernels ---- */
+
+static void *dynamic_slice_create(TF_OpKernelConstruction *construction) {
+    (void)construction;
+    return NULL;
+}
+
+static void dynamic_slice_destroy(void *kernel) { (void)kernel; }
+
+void dynamic_slice_register(void) {
+    const uint64_t indices = GANTRY_DTYPE_BIT(GANTRY_INT32) | GANTRY_DTYPE_BIT(GANTRY_INT64);
+    register_kernel_t kernel = {.op = "XlaDynamicSlice",
+                                .types = {{"T", DYNAMIC_SLICE_TYPES}, {"Tindices", indices}},
+                                .host_args = {"start_indices", "size_indices"},
+                                .priority = 1, /* TensorFlow's kernel compiles by XLA */
+                                .create = dynamic_slice_create,
+                                .compute = dynamic_slice_compute,
+                                .destroy = dynamic_slice_destroy};
+    register_kernel(&kernel);
+    kernel.op = "XlaDynamicUpdateSlice";
+    kernel.host_args[0] = "indices";
+    kernel.host_args[1] = NULL;
+    kernel.compute = dynamic_update_slice_compute;
+    register_kernel(&kernel);
+}
