@@ -144,18 +144,49 @@ static const gantry_tensor_t *split_groups(const conv_t *conv, const gantry_tens
     return gantry_reshape(conv->scope, parts, GANTRY_SHAPE(conv->groups, rows, columns));
 }
 
+/* Patches as [groups, places, window * channels]. */
+static const gantry_tensor_t *patch_groups(const conv_t *conv, const gantry_tensor_t *patches,
+                                           int64_t places) {
+    static const int32_t order[] = {2, 0, 1, 3};
+    const int64_t window = conv->rows * conv->columns;
+    return split_groups(conv, patches, GANTRY_SHAPE(places, window, conv->groups, conv->channels),
+                        order, places, window * conv->channels);
+}
+
+/* The filter as [groups, window * channels, outputs of a group]. */
+static const gantry_tensor_t *filter_groups(const conv_t *conv, const gantry_tensor_t *filter) {
+    static const int32_t order[] = {2, 0, 1, 3};
+    const int64_t window = conv->rows * conv->columns, each = conv->outputs / conv->groups;
+    return split_groups(conv, filter, GANTRY_SHAPE(window, conv->channels, conv->groups, each),
+                        order, window * conv->channels, each);
+}
+
+/* [places, outputs] as [groups, places, outputs of a group]. */
+static const gantry_tensor_t *result_groups(const conv_t *conv, const gantry_tensor_t *result,
+                                            int64_t places) {
+    static const int32_t order[] = {1, 0, 2};
+    const int64_t each = conv->outputs / conv->groups;
+    return gantry_transpose(
+        conv->scope, gantry_reshape(conv->scope, result, GANTRY_SHAPE(places, conv->groups, each)),
+        order);
+}
+
+/* [groups, a * b, x] as [a, b, groups, x]. */
+static const gantry_tensor_t *compose_conv_join_groups(const conv_t *conv,
+                                                       const gantry_tensor_t *parts, int64_t a,
+                                                       int64_t b, int64_t x) {
+    static const int32_t order[] = {1, 2, 0, 3};
+    return gantry_transpose(conv->scope,
+                            gantry_reshape(conv->scope, parts, GANTRY_SHAPE(conv->groups, a, b, x)),
+                            order);
+}
+
 static const gantry_tensor_t *multiply_groups(const conv_t *conv, const gantry_tensor_t *patches,
                                               const gantry_tensor_t *filter, int64_t places) {
-    static const int32_t patch_order[] = {2, 0, 1, 3}, filter_order[] = {2, 0, 1, 3},
-                         back[] = {1, 0, 2};
-    const int64_t window = conv->rows * conv->columns, each = conv->outputs / conv->groups;
-    const gantry_tensor_t *a =
-        split_groups(conv, patches, GANTRY_SHAPE(places, window, conv->groups, conv->channels),
-                     patch_order, places, window * conv->channels);
-    const gantry_tensor_t *b =
-        split_groups(conv, filter, GANTRY_SHAPE(window, conv->channels, conv->groups, each),
-                     filter_order, window * conv->channels, each);
-    return gantry_transpose(conv->scope, gantry_matmul(conv->scope, a, b, NULL), back);
+    static const int32_t back[] = {1, 0, 2};
+    const gantry_tensor_t *product = gantry_matmul(conv->scope, patch_groups(conv, patches, places),
+                                                   filter_groups(conv, filter), NULL);
+    return gantry_transpose(conv->scope, product, back);
 }
 
 static const gantry_tensor_t *compose_conv_convolve(const conv_t *conv,
@@ -313,13 +344,22 @@ static const gantry_tensor_t *compose_conv_transposed(const conv_t *conv,
         goes_without_patches(&around, result->dtype)) {
         return convolve_turned(&around, filter, result);
     }
-    const int64_t *p = conv->places.dims, each = conv->rows * conv->columns * conv->channels;
-    const gantry_tensor_t *a =
-        gantry_reshape(conv->scope, result, GANTRY_SHAPE(p[0] * p[1] * p[2], conv->outputs));
-    const gantry_tensor_t *b =
-        gantry_reshape(conv->scope, filter, GANTRY_SHAPE(each, conv->outputs));
-    const gantry_tensor_t *patches = gantry_matmul(conv->scope, a, b, &turned);
-    patches = gantry_reshape(conv->scope, patches, GANTRY_SHAPE(p[0], p[1], p[2], each));
+    const int64_t *p = conv->places.dims, places = p[0] * p[1] * p[2],
+                  window = conv->rows * conv->columns, each = window * conv->channels;
+    const gantry_tensor_t *patches;
+    if (conv->groups > 1) {
+        patches = gantry_matmul(conv->scope, result_groups(conv, result, places),
+                                filter_groups(conv, filter), &turned);
+        patches = compose_conv_join_groups(conv, patches, places, window, conv->channels);
+    } else {
+        const gantry_tensor_t *a =
+            gantry_reshape(conv->scope, result, GANTRY_SHAPE(places, conv->outputs));
+        const gantry_tensor_t *b =
+            gantry_reshape(conv->scope, filter, GANTRY_SHAPE(each, conv->outputs));
+        patches = gantry_matmul(conv->scope, a, b, &turned);
+    }
+    patches =
+        gantry_reshape(conv->scope, patches, GANTRY_SHAPE(p[0], p[1], p[2], each * conv->groups));
     return sees_each_pixel_once(conv) ? patches : fold(conv, patches);
 }
 
@@ -352,8 +392,15 @@ static const gantry_tensor_t *compose_conv_filter_part(const conv_t *conv,
     const gantry_matmul_options_t turned = {.transpose_a = true};
     const int64_t places = batch * conv->places.dims[1] * conv->places.dims[2],
                   each = conv->rows * conv->columns * conv->channels;
-    const gantry_tensor_t *a = gantry_reshape(conv->scope, make_patches(conv, images),
-                                              GANTRY_SHAPE(places, each)),
+    const gantry_tensor_t *patches = make_patches(conv, images);
+    if (conv->groups > 1) {
+        const gantry_tensor_t *product =
+            gantry_matmul(conv->scope, patch_groups(conv, patches, places),
+                          result_groups(conv, result, places), &turned);
+        return compose_conv_join_groups(conv, product, conv->rows * conv->columns, conv->channels,
+                                        conv->outputs / conv->groups);
+    }
+    const gantry_tensor_t *a = gantry_reshape(conv->scope, patches, GANTRY_SHAPE(places, each)),
                           *b = gantry_reshape(conv->scope, result,
                                               GANTRY_SHAPE(places, conv->outputs));
     return gantry_matmul(conv->scope, a, b, &turned);

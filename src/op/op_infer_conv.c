@@ -38,14 +38,19 @@ gantry_status_t gantry__infer_conv_2d(gantry__infer_t *call) {
     return conv_shape(call, call->shapes[0], call->shapes[1], &call->out_shapes[0]);
 }
 
-gantry_status_t gantry__infer_convolve_images(gantry__infer_t *call) {
-    const gantry_shape_t *images = call->shapes[0], *filter = call->shapes[1];
-    GANTRY__TRY(conv_shape(call, images, filter, &call->out_shapes[0]));
+static gantry_status_t expect_no_groups(const gantry__infer_t *call, const gantry_shape_t *images,
+                                        const gantry_shape_t *filter) {
     if (images->dims[3] == filter->dims[2]) return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
                         "images have %" PRId64 " channels and the filter %" PRId64
-                        ": there are no groups in ConvolveImages",
-                        images->dims[3], filter->dims[2]);
+                        ": there are no groups in %s",
+                        images->dims[3], filter->dims[2], call->op->name);
+}
+
+gantry_status_t gantry__infer_convolve_images(gantry__infer_t *call) {
+    const gantry_shape_t *images = call->shapes[0], *filter = call->shapes[1];
+    GANTRY__TRY(conv_shape(call, images, filter, &call->out_shapes[0]));
+    return expect_no_groups(call, images, filter);
 }
 
 /* Used before the format is checked. */
@@ -85,21 +90,9 @@ static gantry_status_t expect_result(const gantry__infer_t *call, uint32_t place
         gantry__shape_text(filter).text);
 }
 
-/* Groups are not supported, as in TensorFlow. */
-static gantry_status_t check_groups(int64_t channels, const gantry_shape_t *filter) {
-    if (channels == filter->dims[2]) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "filter has %" PRId64 " channels and the images %" PRId64
-                        ": gradients of grouped convolutions are not supported",
-                        filter->dims[2], channels);
-}
-
 static gantry_status_t check_gradient(const gantry__infer_t *call, uint32_t place,
                                       const gantry_shape_t *image, const gantry_shape_t *filter) {
-    const int channel = infer_conv_is_channels_first(call) ? 1 : 3;
     gantry_shape_t wanted;
-    if (filter->rank == 4 && image->rank == 4)
-        GANTRY__TRY(check_groups(image->dims[channel], filter));
     GANTRY__TRY(conv_shape(call, image, filter, &wanted));
     return expect_result(call, place, &wanted, image, filter);
 }
@@ -129,7 +122,7 @@ gantry_status_t gantry__infer_images_filter_gradient(gantry__infer_t *call) {
     gantry_shape_t *filter = &call->out_shapes[0], wanted;
     GANTRY__TRY(gantry__infer_dims(call, 1, false, filter));
     GANTRY__TRY(conv_shape(call, images, filter, &wanted));
-    GANTRY__TRY(check_groups(images->dims[3], filter));
+    GANTRY__TRY(expect_no_groups(call, images, filter));
     return expect_result(call, 2, &wanted, images, filter);
 }
 

@@ -127,6 +127,16 @@ def conv_2d():
 
 
 def transposed_reference(sizes, f, y, attrs):
+    """With groups, each group's part of the result by itself: its filters are neighbours."""
+    axis = 1 if attrs.get("data_format") == "NCHW" else 3
+    groups = int(sizes[axis]) // f.shape[2] if len(sizes) == 4 else 1
+    own = [*sizes[:axis], f.shape[2], *sizes[axis + 1:]] if groups > 1 else sizes
+    parts = [transposed_group(own, part, grad, attrs)
+             for part, grad in zip(np.split(f, groups, axis=3), np.split(y, groups, axis=axis))]
+    return np.concatenate(parts, axis=axis)
+
+
+def transposed_group(sizes, f, y, attrs):
     first = attrs.get("data_format") == "NCHW"
     sizes = tuple(int(s) for s in sizes)
     y = y.transpose(0, 2, 3, 1) if first else y
@@ -174,6 +184,14 @@ def transposed(op, order, attr_names, tf_op=None):
     f, y = values(F32, (3, 2, 3, 4)), values(F32, (2, 4, 5, 6))
     r.add("nchw_dilated", inputs((2, 3, 5, 6), f, y), {"strides": [1, 1, 1, 1], "padding": "SAME", "data_format": "NCHW",
                                                        "dilations": [1, 1, 2, 1]}, tolerance=bound(F32, 24), numpy_only=True)
+    # TensorFlow's CPU has no groups here; its GPUs have
+    for name, image, window, step in (("groups", (2, 5, 6, 4), (3, 2, 2, 6), (2, 1)), ("groups_of_one", (1, 4, 5, 3), (2, 3, 1, 6), (1, 1)),
+                                      ("groups_of_one_pixel", (2, 3, 3, 4), (1, 1, 2, 4), (1, 1))):
+        places = [geometry(s, k, t, 1, "SAME", (0, 0))[0] for s, k, t in zip(image[1:3], window, step)]
+        r.add(name, inputs(image, values(F32, window), values(F32, (image[0], *places, window[3]))),
+              {"strides": four(step), "padding": "SAME"}, tolerance=bound(F32, 36), numpy_only=True)
+    r.add("groups_nchw", inputs((2, 4, 5, 6), values(F32, (3, 2, 2, 6)), values(F32, (2, 6, 3, 5))),
+          {"strides": [1, 1, 1, 1], "padding": "VALID", "data_format": "NCHW"}, tolerance=bound(F32, 36), numpy_only=True)
     return r
 
 
@@ -194,7 +212,7 @@ def backprop_input():
     r.error("sizes_do_not_fit", [np.array((1, 5, 4, 2), I32), f, y], good, contains="doesn't match computed")
     r.error("three_sizes", [np.array((1, 4, 4), I32), f, y], good, contains="4 values or 2 values, but got: 3")
     r.error("depths", [np.array((1, 4, 4, 2), I32), f, values(F32, (1, 4, 4, 3))], good)
-    r.error("groups", [np.array((1, 4, 4, 4), I32), f, y], good, contains="not supported")
+    r.error("groups_of_outputs", [np.array((1, 4, 4, 4), I32), f, y], good)
     return r
 
 

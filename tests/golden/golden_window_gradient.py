@@ -180,7 +180,10 @@ def filter_reference(inputs, attrs):
     spread = (lists("dilations") or [1, 1, 1, 1])[1:3]
     shape = tuple(int(s) for s in inputs[1])
     patches = patch_matrix(x, np.zeros(shape), lists("strides")[1:3], spread, attrs["padding"], explicit_of(lists))
-    return np.einsum("nyxrcd,nyxe->rcde", patches, grad).astype(x.dtype)
+    groups = patches.shape[-1] // shape[2]
+    parts = [np.einsum("nyxrcd,nyxe->rcde", images, part)
+             for images, part in zip(np.split(patches, groups, axis=-1), np.split(grad, groups, axis=-1))]
+    return np.concatenate(parts, axis=-1).astype(x.dtype)
 
 
 FILTERS = [   # image, filter, step, padding
@@ -216,11 +219,17 @@ def conv_filter():
           tolerance=bound(F32, 84), numpy_only=True)
     r.add("nchw", [x.transpose(0, 3, 1, 2).copy(), sizes, values(F32, (2, 6, 4, 6))],
           {"strides": [1, 1, 2, 1], "padding": "SAME", "data_format": "NCHW"}, tolerance=bound(F32, 48), numpy_only=True)
+    # TensorFlow's CPU has no groups here; its GPUs have
+    for name, window, step in (("groups", (3, 2, 2, 6), (1, 2)), ("groups_of_one", (2, 3, 1, 8), (1, 1)), ("groups_of_one_pixel", (1, 1, 2, 4), (1, 1))):
+        r.add(name, [x, np.array(window, I32), repeated(F32, result_shape(x.shape, window, step, "SAME", window[3]), 61)],
+              {"strides": four(step), "padding": "SAME"}, tolerance=bound(F32, 84), numpy_only=True)
+    r.add("groups_nchw", [x.transpose(0, 3, 1, 2).copy(), np.array((3, 2, 2, 6), I32), values(F32, (2, 6, 5, 5))],
+          {"strides": [1, 1, 1, 1], "padding": "VALID", "data_format": "NCHW"}, tolerance=bound(F32, 50), numpy_only=True)
     x, g, good = np.ones((2, 7, 6, 4), F32), np.ones((2, 7, 6, 6), F32), {"strides": four((1, 1)), "padding": "SAME"}
     r.error("result_of_other_shape", [x, sizes, g[:, 1:]], good, contains="Size of out_backprop doesn't match computed")
     r.error("three_sizes", [x, sizes[:3], g], good, contains="filter must be 4-dimensional")
     r.error("depths", [x, np.array((3, 2, 3, 6), I32), g], good)
-    r.error("groups", [x, np.array((3, 2, 2, 6), I32), g], good)
+    r.error("groups_of_outputs", [x, np.array((3, 2, 1, 6), I32), g], good)
     r.error("outputs", [x, np.array((3, 2, 4, 5), I32), g], good)
     r.error("input_of_rank_3", [x[0], sizes, g], good, contains="input must be 4-dimensional")
     r.error("negative_size", [x, np.array((3, -2, 4, 6), I32), g], good)
