@@ -112,25 +112,23 @@ static void compile(gantry_model_t *m, gantry_loss_t loss, gantry_metric_t *metr
 
 static gantry_model_t *make_words(const gantry_strategy_t *strategy) {
     gantry_model_t *m = gantry_sequential(
-        fixture.runtime,
-        &(gantry_model_options_t){.dtype = GANTRY_FLOAT64, .strategy = strategy});
+        fixture.runtime, &(gantry_model_options_t){.dtype = GANTRY_FLOAT64, .strategy = strategy});
     (void)gantry_model_add(m, gantry_embedding(TRAIN_LAYER_TABLE, 3, NULL, NULL));
     (void)gantry_model_add(m, gantry_conv1d_layer(4, 3, GANTRY_RELU, NULL));
     (void)gantry_model_add(m, gantry_max_pool1d_layer(2, NULL));
     (void)gantry_model_add(m, gantry_global_max_pool(NULL));
     (void)gantry_model_add(m, gantry_dense(3, GANTRY_SOFTMAX, NULL));
     must(gantry_model_build(m, GANTRY_INT64, GANTRY_SHAPE(-1)));
-    compile(m, GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY,
-            gantry_sparse_categorical_accuracy(
-                &(gantry_metric_options_t){.dtype = GANTRY_FLOAT64}));
+    compile(
+        m, GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY,
+        gantry_sparse_categorical_accuracy(&(gantry_metric_options_t){.dtype = GANTRY_FLOAT64}));
     return m;
 }
 
 static gantry_model_t *make_steps(const gantry_strategy_t *strategy) {
     const gantry_recurrent_options_t all = {.return_sequences = true};
     gantry_model_t *m = gantry_sequential(
-        fixture.runtime,
-        &(gantry_model_options_t){.dtype = GANTRY_FLOAT64, .strategy = strategy});
+        fixture.runtime, &(gantry_model_options_t){.dtype = GANTRY_FLOAT64, .strategy = strategy});
     (void)gantry_model_add(m, gantry_lstm(3, &all));
     (void)gantry_model_add(m, gantry_dense(2, GANTRY_TANH, NULL));
     must(gantry_model_build(m, GANTRY_FLOAT64, GANTRY_SHAPE(-1, 2)));
@@ -147,8 +145,7 @@ static const struct {
 static void set_weights(gantry_model_t *model, uint32_t *state) {
     static double bytes[MOST_NUMBERS];
     for (size_t i = 0; i < gantry_model_variable_count(model); ++i) {
-        const gantry_shape_t *shape =
-            gantry_variable_shape(gantry_model_variable(model, i, NULL));
+        const gantry_shape_t *shape = gantry_variable_shape(gantry_model_variable(model, i, NULL));
         const size_t count = train_layer_fill(state, GANTRY_FLOAT64, *shape, 4096, bytes);
         must(gantry_model_set_variable(model, i, bytes, count));
     }
@@ -196,9 +193,8 @@ static void train_two_epochs(gantry_model_t *model, gantry_dataset_t *data, loss
     const gantry_callback_t noting = {
         .struct_size = sizeof noting, .user = losses, .epoch_end = note_loss};
     const gantry_callback_t *const list[] = {&noting};
-    must(gantry_model_fit(model, data,
-                          &(gantry_fit_options_t){
-                              .epochs = 2, .callbacks = list, .callback_count = 1}));
+    must(gantry_model_fit(
+        model, data, &(gantry_fit_options_t){.epochs = 2, .callbacks = list, .callback_count = 1}));
 }
 
 static void follow(size_t index, const gantry_strategy_t *strategy) {
@@ -377,7 +373,8 @@ static void layers_that_need_a_size_are_named(void **state) {
     expect_no_build(gantry_flatten(NULL), dense(), GANTRY_SHAPE(-1, 4),
                     "layer dense: gantry_layer_add_weight: weight kernel has shape [-1,2], in "
                     "which a dimension is not known");
-    expect_no_build(dense(), NULL, GANTRY_SHAPE(-1), "layer dense: gantry_layer_add_weight: weight");
+    expect_no_build(dense(), NULL, GANTRY_SHAPE(-1),
+                    "layer dense: gantry_layer_add_weight: weight");
     expect_no_build(gantry_conv1d_layer(2, 3, GANTRY_LINEAR, NULL), NULL, GANTRY_SHAPE(4, -1),
                     "layer conv1d: gantry_layer_add_weight: weight kernel has shape [3,-1,2]");
     expect_no_build(gantry_lstm(2, NULL), NULL, GANTRY_SHAPE(4, -1),
