@@ -11,10 +11,12 @@ import make_layer_cases as cases  # first: it sets the environment
 
 import keras
 import numpy as np
+import tensorflow as tf
 from keras import layers
 
 CLASSES = 3
 BATCHES = ((4, 5), (4, 8), (4, 5), (3, 12))  # rows, steps
+LENGTHS = (3, 5, 2, 4, 6, 1, 7)  # of sequences that padded_batch joins
 
 
 class Batches(keras.utils.PyDataset):
@@ -48,6 +50,18 @@ def steps(draw):
     return model, [(draw.floats((*b, 2), 1024), draw.floats((*b, 2), 4096)) for b in BATCHES]
 
 
+def padded(draw):
+    """A mask over batches of padded_batch."""
+    model = keras.Sequential([
+        keras.Input((None,), dtype="int64"), layers.Embedding(cases.TABLE, 3, mask_zero=True), layers.GRU(2),
+        layers.Dense(CLASSES, activation="softmax")])
+    model.compile(keras.optimizers.SGD(0.5), "sparse_categorical_crossentropy", run_eagerly=True)
+    rows = [(draw.ints((length,)), draw.next(CLASSES)) for length in LENGTHS]
+    data = tf.data.Dataset.from_generator(
+        lambda: iter(rows), output_signature=(tf.TensorSpec((None,), "int64"), tf.TensorSpec((), "int64")))
+    return model, [(x.numpy(), y.numpy()) for x, y in data.padded_batch(3)]
+
+
 def numbers_of(make, seed):
     draw = cases.Draw(seed)
     model, batches = make(draw)
@@ -67,7 +81,7 @@ def main():
     print("/* SPDX-License-Identifier: Apache-2.0 */")
     print(f"/* Made by tests/golden/make_open_cases.py with Keras {keras.__version__}; do not edit. */")
     print("/* clang-format off */")
-    for seed, make in enumerate((words, steps)):
+    for seed, make in enumerate((words, steps, padded)):
         numbers = numbers_of(make, 300 + seed)
         text = ", ".join(f"{x:.15g}" for x in numbers)
         print(f"{{{len(numbers)}, {{{text}}}}},")

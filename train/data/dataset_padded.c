@@ -34,12 +34,12 @@ static const padded_t *padded_of(const padded_stage_t *self) {
 
 /* ---- padding values ---- */
 
-#define PUT(type, least, end)                                               \
-    {                                                                       \
-        if (!(value >= (least) && value < (end))) return false;             \
-        const type number = (type)value;                                    \
-        memcpy(out, &number, sizeof number);                                \
-        return (double)number <= value && (double)number >= value;          \
+#define PUT(type, least, end)                                      \
+    {                                                              \
+        if (!(value >= (least) && value < (end))) return false;    \
+        const type number = (type)value;                           \
+        memcpy(out, &number, sizeof number);                       \
+        return (double)number <= value && (double)number >= value; \
     }
 
 /* Writes an element of the type; false: the type does not hold the value. All types hold 0. */
@@ -250,8 +250,7 @@ static gantry_status_t padded_next(gantry__train_stage_t *stage, gantry__train_i
 
 static void padded_close(gantry__train_stage_t *stage) {
     padded_stage_t *self = (padded_stage_t *)stage;
-    for (size_t i = 0; i < self->capacity; ++i)
-        gantry__train_element_deinit(&self->elements[i]);
+    for (size_t i = 0; i < self->capacity; ++i) gantry__train_element_deinit(&self->elements[i]);
     gantry__train_free(self->elements);
 }
 
@@ -260,13 +259,12 @@ static const gantry__train_kind_t padded_kind = {.name = "padded_batch",
                                                  .next = padded_next,
                                                  .close = padded_close};
 
-static gantry_status_t check_options(int64_t batch_size,
-                                     const gantry_padded_batch_options_t *o) {
+static gantry_status_t check_options(int64_t batch_size, const gantry_padded_batch_options_t *o) {
     if (batch_size < 1)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_dataset_padded_batch: batch_size is %" PRId64 "; 1 and more are accepted",
-            batch_size);
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "gantry_dataset_padded_batch: batch_size is %" PRId64
+                                  "; 1 and more are accepted",
+                                  batch_size);
     if (o->count > GANTRY_MAX_COMPONENTS || (o->count == 0 && (o->shapes || o->values)))
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,

@@ -99,6 +99,15 @@ static void add_steps(int64_t rows, int64_t steps, uint32_t *state) {
     fill(&batch->y, batch->y_elements, GANTRY_FLOAT64, shape, 4096, state);
 }
 
+/* One sequence and its label, which gantry_dataset_padded_batch joins with others. */
+static void add_sequence(int64_t rows, int64_t steps, uint32_t *state) {
+    batch_t *batch = &batches.list[batches.count];
+    assert_int_equal(rows, 1);
+    add_words(1, steps, state);
+    batch->x.shape = GANTRY_SHAPE(steps);
+    batch->y.shape = GANTRY_SCALAR;
+}
+
 /* ---- the models of make_open_cases.py ---- */
 
 static void compile(gantry_model_t *m, gantry_loss_t loss, gantry_metric_t *metric) {
@@ -136,11 +145,30 @@ static gantry_model_t *make_steps(const gantry_strategy_t *strategy) {
     return m;
 }
 
+static gantry_model_t *make_padded(const gantry_strategy_t *strategy) {
+    gantry_model_t *m = gantry_sequential(
+        fixture.runtime, &(gantry_model_options_t){.dtype = GANTRY_FLOAT64, .strategy = strategy});
+    (void)gantry_model_add(m, gantry_masked_embedding(TRAIN_LAYER_TABLE, 3, NULL, NULL));
+    (void)gantry_model_add(m, gantry_gru(2, NULL));
+    (void)gantry_model_add(m, gantry_dense(3, GANTRY_SOFTMAX, NULL));
+    must(gantry_model_build(m, GANTRY_INT64, GANTRY_SHAPE(-1)));
+    compile(m, GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY, NULL);
+    return m;
+}
+
 static const struct {
     gantry_model_t *(*make)(const gantry_strategy_t *strategy);
     void (*add)(int64_t rows, int64_t steps, uint32_t *state);
     size_t values; /* of evaluate */
-} programs[] = {{make_words, add_words, 2}, {make_steps, add_steps, 1}};
+    int64_t sizes[8][2];
+    int64_t padded; /* sequences of a batch; 0: elements are batches */
+} programs[] = {
+    {make_words, add_words, 2, {{4, 5}, {4, 8}, {4, 5}, {3, 12}}, 0},
+    {make_steps, add_steps, 1, {{4, 5}, {4, 8}, {4, 5}, {3, 12}}, 0},
+    {make_padded, add_sequence, 1, {{1, 3}, {1, 5}, {1, 2}, {1, 4}, {1, 6}, {1, 1}, {1, 7}}, 3},
+};
+
+enum { PROGRAMS = sizeof programs / sizeof programs[0] };
 
 static void set_weights(gantry_model_t *model, uint32_t *state) {
     static double bytes[MOST_NUMBERS];
@@ -198,16 +226,18 @@ static void train_two_epochs(gantry_model_t *model, gantry_dataset_t *data, loss
 }
 
 static void follow(size_t index, const gantry_strategy_t *strategy) {
-    static const int64_t sizes[][2] = {{4, 5}, {4, 8}, {4, 5}, {3, 12}};
     const open_case_t *c = &open_cases[index];
     double numbers[MOST_NUMBERS];
     size_t bytes, at;
     losses_t losses = {.count = 0};
     uint32_t state = 300 + (uint32_t)index;
     batches.count = 0;
-    for (size_t i = 0; i < 4; ++i) programs[index].add(sizes[i][0], sizes[i][1], &state);
+    for (const int64_t(*size)[2] = programs[index].sizes; (*size)[0] > 0; ++size)
+        programs[index].add((*size)[0], (*size)[1], &state);
     gantry_model_t *model = programs[index].make(strategy);
     gantry_dataset_t *data = open_batches();
+    if (programs[index].padded > 0)
+        data = gantry_dataset_padded_batch(data, programs[index].padded, NULL);
     set_weights(model, &state);
     must(gantry_model_evaluate(model, data, numbers, programs[index].values));
     at = expect_numbers(c, 0, numbers, programs[index].values);
@@ -223,7 +253,7 @@ static void follow(size_t index, const gantry_strategy_t *strategy) {
 
 static void losses_outputs_and_weights_are_those_of_keras(void **state) {
     (void)state;
-    for (size_t i = 0; i < 2; ++i) follow(i, NULL);
+    for (size_t i = 0; i < PROGRAMS; ++i) follow(i, NULL);
 }
 
 static void two_devices_have_the_numbers_of_one(void **state) {
@@ -231,7 +261,7 @@ static void two_devices_have_the_numbers_of_one(void **state) {
     (void)state;
     assert_int_equal(gantry_set_logical_cpu_devices(fixture.runtime, 2), GANTRY_OK);
     gantry_strategy_t *strategy = gantry_mirrored_strategy(fixture.runtime, devices, 2);
-    for (size_t i = 0; i < 2; ++i) follow(i, strategy);
+    for (size_t i = 0; i < PROGRAMS; ++i) follow(i, strategy);
     gantry_strategy_release(strategy);
 }
 

@@ -47,9 +47,12 @@ static gantry_status_t next(void *state, gantry_element_t *element, bool *out_en
 }
 
 static gantry_dataset_t *elements_of(source_t *source) {
-    return gantry_dataset_from_callback(&(gantry_dataset_source_t){
-        .struct_size = sizeof(gantry_dataset_source_t), .begin = begin, .next = next,
-        .user = source, .count = source->count});
+    return gantry_dataset_from_callback(
+        &(gantry_dataset_source_t){.struct_size = sizeof(gantry_dataset_source_t),
+                                   .begin = begin,
+                                   .next = next,
+                                   .user = source,
+                                   .count = source->count});
 }
 
 /* ---- batches ---- */
@@ -171,8 +174,9 @@ static void elements_that_do_not_fit_are_refused(void **state) {
     gantry_padded_batch_options_t o = {.shapes = small, .count = 2};
     expect_no_batch(odd, NULL,
                     "component 0 of element 3 is uint8 [1]; the type and the rank of int32 [3]");
-    expect_no_batch(good, &o, "component 0 of element 2 is int32 [3]; the type and the rank of "
-                              "int32 [2] are accepted, and no larger size");
+    expect_no_batch(good, &o,
+                    "component 0 of element 2 is int32 [3]; the type and the rank of "
+                    "int32 [2] are accepted, and no larger size");
     o.shapes = flat;
     expect_no_batch(good, &o, "component 1 of element 0 is float32 [1,3]; the type and the rank");
     o.count = 1;
