@@ -112,10 +112,30 @@ GANTRY_API gantry_dataset_t *gantry_dataset_from_callback(const gantry_dataset_s
 GANTRY_API gantry_dataset_t *gantry_dataset_shuffle(gantry_dataset_t *input, int64_t buffer_size,
                                                     uint64_t seed, bool reshuffle);
 /** Joins batch_size elements along a new first dimension. The last batch is smaller, or is dropped
- * with drop_remainder. Elements of a batch agree in types and shapes; gantry_pad_sequences gives
- * sequences one length. */
+ * with drop_remainder. Elements of a batch agree in types and shapes; gantry_dataset_padded_batch
+ * and gantry_pad_sequences give sequences one length. */
 GANTRY_API gantry_dataset_t *gantry_dataset_batch(gantry_dataset_t *input, int64_t batch_size,
                                                   bool drop_remainder);
+
+/** Options of gantry_dataset_padded_batch; zero-filled means TensorFlow's defaults. */
+typedef struct gantry_padded_batch_options_t {
+    uint32_t struct_size; /**< Its sizeof, or 0 for all fields of version 0.1. */
+    bool drop_remainder;  /**< Leaves out a last batch that is smaller. */
+    /** Of each component the shape of an element, padded; a size of -1 is the largest of the batch.
+     * An element that is larger is InvalidArgument. NULL: all sizes are -1. */
+    const gantry_shape_t *shapes;
+    /** Of each component what it is padded with; NULL: 0. Types other than integers, float32 and
+     * float64 have 0 alone. */
+    const double *values;
+    size_t count; /**< Entries of shapes and of values: the number of components. */
+} gantry_padded_batch_options_t;
+
+/** Joins batch_size elements of different sizes along a new first dimension, as padded_batch: each
+ * dimension gets the largest size of the batch, and smaller elements a padding value behind their
+ * own. So a batch is as long as its longest sequence. Elements of a batch agree in types and ranks.
+ * options may be NULL. */
+GANTRY_API gantry_dataset_t *gantry_dataset_padded_batch(
+    gantry_dataset_t *input, int64_t batch_size, const gantry_padded_batch_options_t *options);
 
 /** A function of map: makes an element from the input's components. It runs on several threads at
  * the same time. The input is valid during the call. */

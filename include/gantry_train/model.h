@@ -75,7 +75,8 @@ GANTRY_API gantry_status_t gantry_model_add(gantry_model_t *model, gantry_layer_
  * gantry_model_apply return. */
 GANTRY_API gantry_model_t *gantry_functional(gantry_runtime_t *runtime,
                                              const gantry_model_options_t *options);
-/** Adds an input: the type and the shape of one sample. Returns its value, -1 after a failure. */
+/** Adds an input: the type and the shape of one sample. A size of -1 is open, Keras's None: batches
+ * may have different sizes there, from 1 on. Returns its value, -1 after a failure. */
 GANTRY_API int32_t gantry_model_input(gantry_model_t *model, gantry_dtype_t dtype,
                                       gantry_shape_t sample);
 /** Applies a layer to values, and returns the value of its output, -1 after a failure. The model
@@ -87,7 +88,12 @@ GANTRY_API int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *lay
 GANTRY_API gantry_status_t gantry_model_set_output(gantry_model_t *model, int32_t value);
 
 /** Makes the weights: of a sequential model for samples of this type and shape, of a functional
- * model for its inputs (sample is ignored). gantry_model_fit does it by itself, from its data. */
+ * model for its inputs (sample is ignored). gantry_model_fit does it by itself, from its data, with
+ * no open sizes. sample may have open sizes, as an input of gantry_model_input has.
+ *
+ * A layer whose weights or output need a size that is open is InvalidArgument, which names it:
+ * Dense behind Flatten, Reshape to a shape without -1, a recurrent layer with unroll GANTRY_ON. A
+ * layer's build gets -1 for open sizes; its call runs with numbers. */
 GANTRY_API gantry_status_t gantry_model_build(gantry_model_t *model, gantry_dtype_t dtype,
                                               gantry_shape_t sample);
 /** Sets the kept states of all stateful layers to zeros. */
@@ -205,7 +211,8 @@ typedef struct gantry_fit_options_t {
 } gantry_fit_options_t;
 
 /** Trains on a data set of batches: elements of the inputs, then the labels, then (perhaps) weights
- * of the samples. options may be NULL. */
+ * of the samples. options may be NULL. Of a model with open sizes, the step is traced for each
+ * combination of sizes, and the last 16 traces are kept. */
 GANTRY_API gantry_status_t gantry_model_fit(gantry_model_t *model, gantry_dataset_t *batches,
                                             const gantry_fit_options_t *options);
 /** Ends the training of the model after the step that runs, or the next training before its first
@@ -218,8 +225,8 @@ GANTRY_API void gantry_model_stop(gantry_model_t *model);
 GANTRY_API gantry_status_t gantry_model_evaluate(gantry_model_t *model, gantry_dataset_t *batches,
                                                  double *out_values, size_t capacity);
 /** Computes the outputs for batches of inputs (further components are ignored), one after another,
- * to `out` of out_bytes; out NULL: to nowhere. *out_needed (may be NULL) is the number of bytes of
- * all. */
+ * also if their shapes differ, to `out` of out_bytes; out NULL: to nowhere. *out_needed (may be
+ * NULL) is the number of bytes of all. */
 GANTRY_API gantry_status_t gantry_model_predict(gantry_model_t *model, gantry_dataset_t *batches,
                                                 void *out, size_t out_bytes, size_t *out_needed);
 /** The name of value `index` of gantry_model_evaluate: "loss", then the metrics; NULL beyond. */

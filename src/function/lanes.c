@@ -15,6 +15,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/id_map.h"
 #include "device/logical_device.h"
 
 /* A second thread costs the caller some ten microseconds. */
@@ -163,10 +164,41 @@ static void wait_for(const gantry__schedule_t *schedule, const gantry__act_t *ac
         list->counts[before->lane] = before->position + 1;
 }
 
-static bool act_has_effect(const gantry__schedule_t *schedule, const gantry__act_t *act) {
+/* What came so far, in program order; UINT32_MAX: nothing. */
+typedef struct effects_t {
+    gantry__id_map_t variables;         /* the last use of each, plus 1 */
+    uint32_t lasts[GANTRY__MOST_LANES]; /* of each lane the last act with an effect */
+    uint32_t draw, block;
+} effects_t;
+
+static bool act_has_effect(const gantry__act_t *act) {
     return act->kind == GANTRY__DO_READ || act->kind == GANTRY__DO_ASSIGN ||
-           act->kind == GANTRY__DO_BLOCK || act->kind == GANTRY__DO_DRAW ||
-           schedule->graph->nodes[act->node].control_count > 0;
+           act->kind == GANTRY__DO_BLOCK || act->kind == GANTRY__DO_DRAW;
+}
+
+/* Uses of one variable keep their order, and draws keep theirs. The bodies of a block may use any
+ * variable, and draw. So replicas update their own variables at the same time. */
+static gantry_status_t wait_for_effects(const gantry__schedule_t *schedule, uint32_t index,
+                                        effects_t *effects, wait_list_t *list) {
+    const gantry__act_t *act = &schedule->acts[index];
+    const gantry_variable_t *variable = schedule->graph->nodes[act->node].variable;
+    if (!act_has_effect(act)) return GANTRY_OK;
+    wait_for(schedule, act, effects->block, list);
+    if (act->kind == GANTRY__DO_BLOCK) {
+        for (uint32_t i = 0; i < schedule->lane_count; ++i)
+            wait_for(schedule, act, effects->lasts[i], list);
+        effects->block = index;
+    } else if (act->kind == GANTRY__DO_DRAW) {
+        wait_for(schedule, act, effects->draw, list);
+        effects->draw = index;
+    } else {
+        uint32_t *last = gantry__id_map_at(&effects->variables, (uint64_t)(uintptr_t)variable);
+        if (!last) return GANTRY_RESOURCE_EXHAUSTED;
+        wait_for(schedule, act, *last > 0 ? *last - 1 : UINT32_MAX, list);
+        *last = index + 1;
+    }
+    effects->lasts[act->lane] = index;
+    return GANTRY_OK;
 }
 
 static gantry_status_t keep_waits(gantry__schedule_t *schedule, gantry__act_t *act,
@@ -180,10 +212,9 @@ static gantry_status_t keep_waits(gantry__schedule_t *schedule, gantry__act_t *a
     return act->waits ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
-/* Acts with effects, or with control inputs, keep their order among themselves, and follow what
- * their nodes name. */
-static gantry_status_t find_waits(gantry__schedule_t *schedule, uint32_t *node_acts) {
-    uint32_t last_effect = UINT32_MAX;
+/* An act follows what its inputs and control inputs name, and effects before its own. */
+static gantry_status_t find_waits(gantry__schedule_t *schedule, uint32_t *node_acts,
+                                  effects_t *effects) {
     for (uint32_t i = 0; i < schedule->act_count; ++i) {
         gantry__act_t *act = &schedule->acts[i];
         const gantry__node_t *node = &schedule->graph->nodes[act->node];
@@ -192,10 +223,7 @@ static gantry_status_t find_waits(gantry__schedule_t *schedule, uint32_t *node_a
             wait_for(schedule, act, maker_of(schedule, act->inputs[k]), &list);
         for (uint32_t k = 0; k < node->control_count; ++k)
             wait_for(schedule, act, node_acts[node->controls[k]], &list);
-        if (act_has_effect(schedule, act)) {
-            wait_for(schedule, act, last_effect, &list);
-            last_effect = i;
-        }
+        GANTRY__TRY(wait_for_effects(schedule, i, effects, &list));
         node_acts[act->node] = i;
         GANTRY__TRY(keep_waits(schedule, act, &list));
     }
@@ -243,7 +271,11 @@ static gantry_status_t use_lanes(gantry__schedule_t *schedule) {
     uint32_t *node_acts = gantry__heap_alloc(heap, (nodes + 1) * sizeof *node_acts);
     if (!node_acts) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < nodes; ++i) node_acts[i] = UINT32_MAX;
-    gantry_status_t status = find_waits(schedule, node_acts);
+    effects_t effects = {.draw = UINT32_MAX, .block = UINT32_MAX};
+    for (uint32_t i = 0; i < GANTRY__MOST_LANES; ++i) effects.lasts[i] = UINT32_MAX;
+    gantry__id_map_init(&effects.variables, heap);
+    gantry_status_t status = find_waits(schedule, node_acts, &effects);
+    gantry__id_map_deinit(&effects.variables);
     gantry__heap_free(heap, node_acts, (nodes + 1) * sizeof *node_acts);
     return status;
 }

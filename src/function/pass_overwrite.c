@@ -6,7 +6,8 @@
  *
  * The kernel is the last to use what was read, and nothing between the read and the assignment
  * uses the variable. Whether another owner holds the value is known in each call only
- * (frame_overwrite.c). Lanes would need another order of their work. */
+ * (frame_overwrite.c). Where lanes run at the same time, one lane has all acts that use the value
+ * and the result: their order is that of the program. */
 #include <gantry/function.h>
 
 #include "function/schedule.h"
@@ -36,7 +37,8 @@ static bool is_own_value(const gantry__schedule_t *schedule, uint32_t call, uint
                           *made = &schedule->graph->values[result->value];
     if (slot->root != act->inputs[k] || slot->kind != GANTRY__SLOT_TENSOR ||
         slot->last_step != call || slot->made_by == UINT32_MAX || slot->device != act->device ||
-        value->dtype != made->dtype || value->bytes != made->bytes || made->bytes == 0 ||
+        slot->lane != act->lane || result->lane != act->lane || value->dtype != made->dtype ||
+        value->bytes != made->bytes || made->bytes == 0 ||
         gantry__schedule_is_read_in_part(schedule, act, k))
         return false;
     const gantry__act_t *read = &schedule->acts[slot->made_by];
@@ -98,11 +100,10 @@ static gantry_status_t visit_assign(gantry__schedule_t *schedule, uint32_t assig
 }
 
 gantry_status_t gantry__pass_overwrite(gantry__schedule_t *schedule) {
-    if (schedule->lane_count > 1) return GANTRY_OK;
     for (uint32_t i = 0; i < schedule->act_count; ++i) {
         if (schedule->acts[i].kind == GANTRY__DO_ASSIGN) GANTRY__TRY(visit_assign(schedule, i));
     }
-    for (uint32_t i = 0; i < schedule->graph->output_count; ++i)
+    for (uint32_t i = 0; schedule->lane_count == 1 && i < schedule->graph->output_count; ++i)
         GANTRY__TRY(visit_result(schedule, schedule->outputs[i], UINT32_MAX, NULL));
     return GANTRY_OK;
 }

@@ -60,11 +60,20 @@ def shared_at_two_depths():
     return keras.Model(given, layers.Add(name="sum")([layers.Activation("relu", name="short")(x), z, x]))
 
 
+def open_sizes():
+    """An open number of steps, and an open number of rows and columns."""
+    words, image = keras.Input((None,)), keras.Input((None, None, 3))
+    x = layers.MaxPooling1D(2)(layers.Conv1D(8, 5)(layers.Embedding(100, 4)(words)))
+    x = layers.GlobalMaxPooling1D(name="most")(layers.LSTM(6, return_sequences=True)(x))
+    y = layers.GlobalAveragePooling2D(name="mean")(layers.Reshape((-1, 1, 4))(layers.Conv2D(4, 3)(image)))
+    return keras.Model([words, image], layers.Concatenate()([x, y]))
+
+
 def main():
     print("/* SPDX-License-Identifier: Apache-2.0 */")
     print(f"/* Made by tests/golden/make_summary_cases.py with Keras {keras.__version__}; do not edit. */")
     print("/* clang-format off */")
-    for make in (sequential, chain, connections, branches, shared_at_two_depths):
+    for make in (sequential, chain, connections, branches, shared_at_two_depths, open_sizes):
         keras.utils.clear_session()
         text = []
         make().summary(print_fn=lambda line: text.append(line))

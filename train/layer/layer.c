@@ -35,11 +35,18 @@ gantry_layer_t *gantry_layer_create(const gantry_layer_kind_t *kind, void *user,
     return layer;
 }
 
+void gantry__layer_forget(gantry_layer_t *layer) {
+    for (size_t i = 0; i < layer->weight_count; ++i) gantry__train_free(layer->weights[i].name);
+    layer->weight_count = 0;
+    layer->state_count = 0;
+    layer->is_built = false;
+}
+
 void gantry_layer_release(gantry_layer_t *layer) {
     if (!layer) return;
     if (layer->kind.release) layer->kind.release(layer->user);
     gantry__layer_release_states(layer);
-    for (size_t i = 0; i < layer->weight_count; ++i) gantry__train_free(layer->weights[i].name);
+    gantry__layer_forget(layer);
     gantry__train_free(layer->weights);
     gantry__train_free(layer->name);
     gantry__train_free(layer);
@@ -53,14 +60,22 @@ size_t gantry__layer_outputs(const gantry_layer_t *layer) {
     return layer->kind.output_count ? layer->kind.output_count : 1;
 }
 
+static gantry_status_t refuse_shape(const char *name, const gantry_shape_t *shape) {
+    char text[256];
+    (void)gantry_shape_format(shape, text, sizeof text);
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "gantry_layer_add_weight: weight %s has shape %s, in which a dimension is not known", name,
+        text);
+}
+
 gantry_status_t gantry_layer_add_weight(gantry_layer_t *layer, const char *name,
                                         gantry_shape_t shape,
                                         const gantry_initializer_t *initializer, bool trainable) {
-    if (!layer || !name || !*name || gantry_shape_elements(&shape) < 0)
+    if (!layer || !name || !*name)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_layer_add_weight: %s",
-                                  !layer            ? "the layer is NULL"
-                                  : !name || !*name ? "the name is empty"
-                                                    : "a dimension is not known");
+                                  layer ? "the name is empty" : "the layer is NULL");
+    if (gantry_shape_elements(&shape) < 0) return refuse_shape(name, &shape);
     if (layer->is_built)
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                                   "layer %s: weight %s is added after build",

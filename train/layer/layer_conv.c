@@ -13,16 +13,22 @@ static gantry_window_options_t window_of(const gantry__kernel_t *k) {
         .padding = k->is_same ? GANTRY_PADDING_SAME : GANTRY_PADDING_VALID};
 }
 
+/* rank: of the window. */
+static gantry_status_t check_window(const char *kind, const gantry__kernel_t *k,
+                                    const gantry_shape_t *input, int32_t rank) {
+    const int64_t spread[] = {(k->size - 1) * k->dilations[0] + 1,
+                              (k->size - 1) * k->dilations[1] + 1};
+    return k->is_same ? GANTRY_OK : gantry__layer_check_window(kind, input, rank, spread);
+}
+
 /* rank: of the window. The kernel has `filters` outputs, of all channels or of each. */
 static gantry_status_t conv_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                   size_t input_count, int32_t rank, int64_t filters,
                                   bool is_depthwise) {
     const gantry__kernel_t *k = layer->user;
-    const int64_t spread[] = {(k->size - 1) * k->dilations[0] + 1,
-                              (k->size - 1) * k->dilations[1] + 1};
     const char *kind = layer->kind.name;
     GANTRY__TRAIN_TRY(gantry__layer_check_rank(kind, inputs, input_count, rank + 2, rank + 2));
-    if (!k->is_same) GANTRY__TRAIN_TRY(gantry__layer_check_window(kind, inputs, rank, spread));
+    GANTRY__TRAIN_TRY(check_window(kind, k, inputs, rank));
     const int64_t channels = inputs[0].dims[rank + 1];
     const gantry_shape_t shape = rank == 1 ? GANTRY_SHAPE(k->size, channels, filters)
                                            : GANTRY_SHAPE(k->size, k->size, channels, filters);
@@ -52,22 +58,27 @@ static gantry_status_t depthwise_build(gantry_layer_t *layer, const gantry_shape
 typedef tensor *(*conv_fn)(gantry_scope_t *scope, tensor *x, tensor *filter,
                            const gantry_window_options_t *options);
 
-static tensor *conv_call(const gantry_layer_call_t *call, const gantry__kernel_t *k, conv_fn op) {
+/* An open size may be smaller than the window. */
+static tensor *conv_call(const gantry_layer_call_t *call, const gantry__kernel_t *k, conv_fn op,
+                         const char *kind) {
     const gantry_window_options_t window = window_of(k);
+    const gantry_shape_t *input = gantry_tensor_shape(call->inputs[0]);
+    const gantry_status_t status = check_window(kind, k, input, input->rank - 2);
+    if (gantry__train_hand_on(call->scope, status) != GANTRY_OK) return NULL;
     return gantry__kernel_finish(call, k,
                                  op(call->scope, call->inputs[0], call->weights[0], &window));
 }
 
 static tensor *conv1d_call(const gantry_layer_call_t *call, void *user) {
-    return conv_call(call, user, gantry_conv1d);
+    return conv_call(call, user, gantry_conv1d, "Conv1D");
 }
 
 static tensor *conv2d_call(const gantry_layer_call_t *call, void *user) {
-    return conv_call(call, user, gantry_conv2d);
+    return conv_call(call, user, gantry_conv2d, "Conv2D");
 }
 
 static tensor *depthwise_call(const gantry_layer_call_t *call, void *user) {
-    return conv_call(call, user, gantry_depthwise_conv2d);
+    return conv_call(call, user, gantry_depthwise_conv2d, "DepthwiseConv2D");
 }
 
 /* ---- constructors ---- */

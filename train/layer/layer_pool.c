@@ -7,39 +7,50 @@
 typedef const gantry_tensor_t tensor;
 
 typedef struct pool_t {
+    const char *kind; /* "MaxPooling1D" */
     int64_t size;
     gantry_window_options_t window;
     int32_t rank; /* of its inputs */
 } pool_t;
 
+static gantry_status_t check_window(const pool_t *p, const gantry_shape_t *input) {
+    const int64_t spread[] = {p->size, p->size};
+    if (p->window.padding == GANTRY_PADDING_SAME) return GANTRY_OK;
+    return gantry__layer_check_window(p->kind, input, p->rank - 2, spread);
+}
+
 static gantry_status_t pool_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                   size_t input_count, void *user) {
     const pool_t *p = user;
-    const int64_t spread[] = {p->size, p->size};
     GANTRY__TRAIN_TRY(
         gantry__layer_check_rank(layer->kind.name, inputs, input_count, p->rank, p->rank));
-    if (p->window.padding == GANTRY_PADDING_SAME) return GANTRY_OK;
-    return gantry__layer_check_window(layer->kind.name, inputs, p->rank - 2, spread);
+    return check_window(p, inputs);
+}
+
+/* The input; NULL: it is smaller than the window, where its size was open. */
+static tensor *take_input(const gantry_layer_call_t *call, const pool_t *p) {
+    const gantry_status_t status = check_window(p, gantry_tensor_shape(call->inputs[0]));
+    return gantry__train_hand_on(call->scope, status) == GANTRY_OK ? call->inputs[0] : NULL;
 }
 
 static tensor *max_pool1d_call(const gantry_layer_call_t *call, void *user) {
     const pool_t *p = user;
-    return gantry_max_pool1d(call->scope, call->inputs[0], p->size, &p->window);
+    return gantry_max_pool1d(call->scope, take_input(call, p), p->size, &p->window);
 }
 
 static tensor *avg_pool1d_call(const gantry_layer_call_t *call, void *user) {
     const pool_t *p = user;
-    return gantry_avg_pool1d(call->scope, call->inputs[0], p->size, &p->window);
+    return gantry_avg_pool1d(call->scope, take_input(call, p), p->size, &p->window);
 }
 
 static tensor *max_pool2d_call(const gantry_layer_call_t *call, void *user) {
     const pool_t *p = user;
-    return gantry_max_pool2d(call->scope, call->inputs[0], p->size, p->size, &p->window);
+    return gantry_max_pool2d(call->scope, take_input(call, p), p->size, p->size, &p->window);
 }
 
 static tensor *avg_pool2d_call(const gantry_layer_call_t *call, void *user) {
     const pool_t *p = user;
-    return gantry_avg_pool2d(call->scope, call->inputs[0], p->size, p->size, &p->window);
+    return gantry_avg_pool2d(call->scope, take_input(call, p), p->size, p->size, &p->window);
 }
 
 static gantry_layer_t *make_pool(const char *name,
@@ -65,6 +76,7 @@ static gantry_layer_t *make_pool(const char *name,
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof(pool_t), o.name);
     if (layer)
         *(pool_t *)layer->user = (pool_t){
+            .kind = name,
             .size = size,
             .rank = rank,
             .window = {.strides = {strides, strides},

@@ -70,7 +70,12 @@ gantry_status_t gantry__rnn_check_inputs(const char *kind, const recurrent_t *k,
             "layer %s has %zu inputs; 1, or %zu with the first states, are accepted", kind,
             input_count, 1 + states);
     GANTRY__TRAIN_TRY(gantry__layer_check_rank(kind, inputs, 1, 3, 3));
-    if (inputs[0].dims[1] <= 0)
+    if (inputs[0].dims[1] < 0 && k->unroll == GANTRY_ON)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "layer %s: the number of time steps is not known; one that is known is accepted if they are unrolled",
+            kind);
+    if (inputs[0].dims[1] == 0)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
             "layer %s: the input has %lld time steps; 1 and more are accepted", kind,

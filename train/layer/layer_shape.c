@@ -57,10 +57,29 @@ static tensor *reshape_call(const gantry_layer_call_t *call, void *user) {
     return gantry_reshape(call->scope, call->inputs[0], shape);
 }
 
+static bool has_open_size(const gantry_shape_t *shape, int32_t first) {
+    for (int32_t d = first; d < shape->rank; ++d) {
+        if (shape->dims[d] < 0) return true;
+    }
+    return false;
+}
+
+static gantry_status_t reshape_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                     size_t input_count, void *user) {
+    char text[256];
+    GANTRY__TRAIN_TRY(build_with_one(layer, inputs, input_count, user));
+    if (!has_open_size(&inputs[0], 1) || has_open_size(user, 0)) return GANTRY_OK;
+    (void)gantry_shape_format(&inputs[0], text, sizeof text);
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "layer Reshape: the input has shape %s, whose elements are not known; a shape with a size of -1 is accepted",
+        text);
+}
+
 gantry_layer_t *gantry_reshape_layer(gantry_shape_t shape, const char *name) {
     static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
                                              .name = "Reshape",
-                                             .build = build_with_one,
+                                             .build = reshape_build,
                                              .call = reshape_call,
                                              .release = gantry__layer_free_user};
     if (shape.rank < 0 || shape.rank >= GANTRY_MAX_RANK) {

@@ -38,8 +38,10 @@ struct gantry_layer_t {
 
 /* The states that the layer of a call keeps; NULL: none, or its model is being built. */
 gantry_variable_t *const *gantry__layer_states(const gantry_layer_call_t *call);
-/* Whether a model runs the layer, which checks the numbers of each op. */
+/* Whether a model runs the layer that checks the numbers of each op, and is not being built. */
 bool gantry__layer_checks_numerics(const gantry_layer_call_t *call);
+/* Takes back what build added, so that the layer is built anew. */
+void gantry__layer_forget(gantry_layer_t *layer);
 /* Releases the states. */
 void gantry__layer_release_states(gantry_layer_t *layer);
 

@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builds a model: a trace with weights of zeros finds all shapes, and the layers add their weights
- * on the way; then each weight becomes a variable on each replica. */
+ * on the way; then each weight becomes a variable on each replica.
+ *
+ * Inputs may have open sizes, Keras's None. The trace then runs each layer twice, on inputs of two
+ * sizes; a size of an output that differs is open, too:
+ *
+ *     input [?,?,8]   Conv1D(16, 5)      MaxPooling1D(2)    GlobalMaxPooling1D
+ *     [2,960,8]   ->  [2,956,16]     ->  [2,478,16]     ->  [2,16]
+ *     [2,1920,8]  ->  [2,1916,16]    ->  [2,958,16]     ->  [2,16]
+ *     shape           [?,?,16]           [?,?,16]           [?,16]
+ *
+ * A layer needs no rule for open sizes that way, one of a program's own included. */
 #include <stdio.h>
 
 #include "train/base/fail.h"
@@ -9,6 +19,37 @@
 
 #define BUILD_BATCH 2
 
+/* ---- sizes that stand for open ones ---- */
+
+enum { OPEN_TRIES = 2 };
+
+/* Divisible by what pools and Reshape divide by. The second try is for windows that are wide. */
+static const int64_t open_lines[OPEN_TRIES] = {960, 61440}, open_images[OPEN_TRIES] = {240, 3840};
+
+static int count_open(const gantry_shape_t *shape) {
+    int count = 0;
+    for (int32_t d = 1; d < shape->rank; ++d) count += shape->dims[d] < 0;
+    return count;
+}
+
+/* NULL: no input has open sizes. */
+static const int64_t *find_open_sizes(const gantry_model_t *model) {
+    int most = 0;
+    for (size_t i = 0; i < model->input_count; ++i) {
+        const int count = count_open(&model->values[i].shape);
+        if (count > most) most = count;
+    }
+    return most == 0 ? NULL : most == 1 ? open_lines : open_images;
+}
+
+static gantry_shape_t build_shape(gantry_shape_t shape, int64_t open) {
+    shape.dims[0] = BUILD_BATCH;
+    for (int32_t d = 1; d < shape.rank; ++d) {
+        if (shape.dims[d] < 0) shape.dims[d] = open;
+    }
+    return shape;
+}
+
 /* ---- shapes ---- */
 
 static void trace_shapes(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
@@ -16,35 +57,62 @@ static void trace_shapes(gantry_scope_t *scope, const gantry_tensor_t *const *in
     gantry__model_run_t *run = user;
     run->scope = scope;
     run->inputs = inputs;
+    if (run->twin) run->twin->scope = scope;
+    if (run->twin) run->twin->inputs = inputs + run->model->input_count;
     outputs[0] = gantry__run_layers(run);
 }
 
-static gantry_status_t trace_with(gantry_model_t *model, gantry__model_run_t *run) {
+/* open: a size that stands for open ones; the twin's is twice as large. */
+static gantry_status_t trace_with(gantry_model_t *model, gantry__model_run_t *run, int64_t open) {
     const gantry_function_options_t options = {.struct_size = sizeof options,
                                                .passes_off = GANTRY_PASS_ALL};
     gantry_function_t *function = NULL;
-    gantry_input_spec_t *specs = gantry__train_alloc(model->input_count, sizeof *specs);
+    const size_t inputs = model->input_count, count = run->twin ? 2 * inputs : inputs;
+    gantry_input_spec_t *specs = gantry__train_alloc(count, sizeof *specs);
     if (!specs) return GANTRY_RESOURCE_EXHAUSTED;
-    for (size_t i = 0; i < model->input_count; ++i) {
+    for (size_t i = 0; i < count; ++i) {
+        const gantry__value_t *value = &model->values[i % inputs];
         specs[i] =
-            (gantry_input_spec_t){.dtype = model->values[i].dtype, .shape = model->values[i].shape};
-        specs[i].shape.dims[0] = BUILD_BATCH;
+            (gantry_input_spec_t){.dtype = value->dtype,
+                                  .shape = build_shape(value->shape, i < inputs ? open : 2 * open)};
     }
     run->builds = true;
-    gantry_status_t status =
-        gantry_function_trace(model->runtime, model->name, trace_shapes, run, specs,
-                              model->input_count, 1, &options, &function);
+    gantry_status_t status = gantry_function_trace(model->runtime, model->name, trace_shapes, run,
+                                                   specs, count, 1, &options, &function);
     gantry_function_release(function);
     gantry__train_free(specs);
     return status;
 }
 
-static gantry_status_t find_shapes(gantry_model_t *model) {
+static gantry_status_t find_shapes_with(gantry_model_t *model, gantry__model_run_t *twin,
+                                        int64_t open) {
     gantry__model_run_t run;
     gantry_status_t status = gantry__run_init(&run, model);
-    if (status == GANTRY_OK) status = trace_with(model, &run);
+    run.twin = twin;
+    if (status == GANTRY_OK) status = trace_with(model, &run, open);
     gantry__run_deinit(&run);
     return status;
+}
+
+static gantry_status_t find_open_shapes(gantry_model_t *model, int64_t open) {
+    gantry__model_run_t twin;
+    gantry_status_t status = gantry__run_init(&twin, model);
+    twin.builds = true;
+    if (status == GANTRY_OK) status = find_shapes_with(model, &twin, open);
+    gantry__run_deinit(&twin);
+    return status;
+}
+
+static gantry_status_t find_shapes(gantry_model_t *model) {
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    const int64_t *open = find_open_sizes(model);
+    if (!open) return find_shapes_with(model, NULL, 0);
+    const gantry_status_t first = find_open_shapes(model, open[0]);
+    if (first != GANTRY_INVALID_ARGUMENT) return first;
+    (void)snprintf(text, sizeof text, "%s", gantry_last_message());
+    for (size_t i = 0; i < model->layer_count; ++i) gantry__layer_forget(model->layers[i]);
+    if (find_open_shapes(model, open[1]) == GANTRY_OK) return GANTRY_OK;
+    return gantry__train_fail(first, "%s", text);
 }
 
 /* ---- variables ---- */

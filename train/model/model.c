@@ -235,7 +235,14 @@ static gantry_status_t add_input(gantry_model_t *model, gantry_dtype_t dtype,
             "model %s: an input has type %s and rank %d; a type and ranks from 0 to %d are accepted",
             model->name, gantry_dtype_name(dtype), sample->rank, GANTRY_MAX_RANK - 1);
     gantry__value_t value = {.dtype = dtype, .shape = {.rank = sample->rank + 1, .dims = {-1}}};
-    for (int32_t d = 0; d < sample->rank; ++d) value.shape.dims[d + 1] = sample->dims[d];
+    for (int32_t d = 0; d < sample->rank; ++d) {
+        if (sample->dims[d] < -1)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "model %s: dimension %d of an input is %lld; a size, or -1 for any, is accepted",
+                model->name, d, (long long)sample->dims[d]);
+        value.shape.dims[d + 1] = sample->dims[d];
+    }
     GANTRY__TRAIN_TRY(add_value(model, &value));
     ++model->input_count;
     return GANTRY_OK;

@@ -16,7 +16,7 @@ typedef struct gantry__value_t {
     int32_t *inputs;
     size_t input_count;
     gantry_dtype_t dtype; /* of an input */
-    gantry_shape_t shape; /* batch -1; of outputs known when built */
+    gantry_shape_t shape; /* batch and open sizes -1; of outputs known when built */
     size_t part;          /* of its layer's outputs; parts follow part 0, and have no inputs */
 } gantry__value_t;
 
@@ -78,7 +78,8 @@ struct gantry_model_t {
 };
 
 /* One run of the layers. */
-typedef struct gantry__model_run_t {
+typedef struct gantry__model_run_t gantry__model_run_t;
+struct gantry__model_run_t {
     gantry_model_t *model;
     gantry_scope_t *scope;
     const gantry_tensor_t *const *inputs;
@@ -92,7 +93,9 @@ typedef struct gantry__model_run_t {
     /* of one layer, with room for the widest */
     const gantry_tensor_t **layer_inputs, **layer_masks;
     bool builds; /* layers add their weights, which are zeros */
-} gantry__model_run_t;
+    /* Of a build with open sizes: the same layers on inputs of other sizes; else NULL. */
+    gantry__model_run_t *twin;
+};
 
 /* Keeps the first error; returns the model's status. */
 gantry_status_t gantry__model_fail(gantry_model_t *model, gantry_status_t status);

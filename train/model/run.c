@@ -72,10 +72,14 @@ static void call_layer(gantry__model_run_t *run, size_t v, const gantry_tensor_t
 
 /* ---- building ---- */
 
-/* A build runs with a batch of 2; shapes are shown with -1. */
-static gantry_shape_t as_open(const gantry_tensor_t *tensor) {
+/* A build runs with a batch of 2; shapes are shown with -1. So are sizes that differ from those of
+ * the twin: they follow from an open size. */
+static gantry_shape_t as_open(const gantry_tensor_t *tensor, const gantry_tensor_t *twin) {
     gantry_shape_t shape = *gantry_tensor_shape(tensor);
     if (shape.rank > 0) shape.dims[0] = -1;
+    for (int32_t d = 1; twin && d < shape.rank && d < gantry_tensor_shape(twin)->rank; ++d) {
+        if (gantry_tensor_shape(twin)->dims[d] != shape.dims[d]) shape.dims[d] = -1;
+    }
     return shape;
 }
 
@@ -108,8 +112,14 @@ static void build_value(gantry__model_run_t *run, size_t v) {
     gantry_status_t status = build_layer(run, value);
     if (status == GANTRY_OK) status = make_zeros(run, layer, &weights);
     if (status == GANTRY_OK) call_layer(run, v, weights, weights + layer->weight_count);
+    if (run->twin && run->values[v]) {
+        call_layer(run->twin, v, weights, weights + layer->weight_count);
+        if (!run->twin->values[v]) run->values[v] = NULL;
+    }
     for (size_t i = 0; i < gantry__layer_outputs(layer); ++i) {
-        if (run->values[v + i]) value[i].shape = as_open(run->values[v + i]);
+        if (run->values[v + i])
+            value[i].shape =
+                as_open(run->values[v + i], run->twin ? run->twin->values[v + i] : NULL);
     }
     gantry__train_free((void *)weights);
     layer->is_built = true;
@@ -118,27 +128,49 @@ static void build_value(gantry__model_run_t *run, size_t v) {
 
 /* ---- all values ---- */
 
+/* Texts of ops have the sizes of a build, which the program does not know. */
+static void say_sizes(const gantry__model_run_t *run, char *out, size_t room) {
+    *out = '\0';
+    for (size_t i = 0; run->twin && i < run->model->input_count; ++i) {
+        const gantry_shape_t *shape = &run->model->values[i].shape;
+        for (int32_t d = 1; d < shape->rank; ++d) {
+            if (shape->dims[d] >= 0) continue;
+            (void)snprintf(out, room, " (%lld and %lld stand for sizes that are not known)",
+                           (long long)gantry_tensor_shape(run->inputs[i])->dims[d],
+                           (long long)gantry_tensor_shape(run->twin->inputs[i])->dims[d]);
+            return;
+        }
+    }
+}
+
 static void say_layer(gantry__model_run_t *run, const gantry__value_t *value) {
-    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    char text[GANTRY__TRAIN_MESSAGE_BYTES], sizes[128];
     const gantry_status_t status = gantry_scope_status(run->scope);
     if (status == GANTRY_OK) {
         (void)gantry__train_refuse(run->scope, "layer %s returns no tensor",
                                    gantry_layer_name(value->layer));
         return;
     }
-    (void)snprintf(text, sizeof text, "layer %s: %s", gantry_layer_name(value->layer),
-                   gantry_scope_message(run->scope));
+    say_sizes(run, sizes, sizeof sizes);
+    (void)snprintf(text, sizeof text, "layer %s: %s%s", gantry_layer_name(value->layer),
+                   gantry_scope_message(run->scope), sizes);
     gantry_scope_clear(run->scope);
     (void)gantry_scope_fail(run->scope, status, text);
 }
 
-static void run_value(gantry__model_run_t *run, size_t v) {
+static void take_inputs(gantry__model_run_t *run, size_t v) {
     const gantry__value_t *value = &run->model->values[v];
     run->value = v;
     for (size_t i = 0; i < value->input_count; ++i) {
         run->layer_inputs[i] = run->values[value->inputs[i]];
         run->layer_masks[i] = run->masks[value->inputs[i]];
     }
+}
+
+static void run_value(gantry__model_run_t *run, size_t v) {
+    const gantry__value_t *value = &run->model->values[v];
+    take_inputs(run, v);
+    if (run->twin) take_inputs(run->twin, v);
     if (run->builds)
         build_value(run, v);
     else
@@ -152,6 +184,7 @@ const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run) {
         const gantry__value_t *value = &model->values[v];
         if (!value->layer) {
             run->values[v] = run->inputs[v];
+            if (run->twin) run->twin->values[v] = run->twin->inputs[v];
             continue;
         }
         gantry__numerics_set_layer(model->numerics, gantry_layer_name(value->layer));

@@ -58,7 +58,7 @@ gantry_variable_t *const *gantry__layer_states(const gantry_layer_call_t *call) 
 }
 
 bool gantry__layer_checks_numerics(const gantry_layer_call_t *call) {
-    return call->run && call->run->model->checks_numerics;
+    return call->run && !call->run->builds && call->run->model->checks_numerics;
 }
 
 static gantry_status_t reset_states(const gantry_layer_t *layer) {

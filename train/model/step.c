@@ -364,6 +364,19 @@ static size_t output_count(const gantry_model_t *model, gantry__step_t step) {
     return step == GANTRY__STEP_PREDICT || (step == GANTRY__STEP_TRAIN && model->worker) ? 1 : 0;
 }
 
+/* Rows are open, and what is open in the model: of labels and weights, sizes of its output. */
+static gantry_input_spec_t spec_of(const gantry_model_t *model, const gantry_array_t *array,
+                                   size_t component) {
+    const gantry__value_t *value =
+        &model->values[component < model->input_count ? component : (size_t)model->output];
+    gantry_input_spec_t spec = {.dtype = array->dtype, .shape = array->shape};
+    spec.shape.dims[0] = -1;
+    for (int32_t d = 1; d < spec.shape.rank && d < value->shape.rank; ++d) {
+        if (value->shape.dims[d] < 0) spec.shape.dims[d] = -1;
+    }
+    return spec;
+}
+
 static gantry_status_t trace_step(gantry_model_t *model, gantry__step_t step,
                                   const gantry_array_t *batch, size_t count) {
     static const char *const names[] = {"train_step", "test_step", "predict_step"};
@@ -375,14 +388,31 @@ static gantry_status_t trace_step(gantry_model_t *model, gantry__step_t step,
                                   .step = step,
                                   .has_weights = count > model->input_count + 1,
                                   .rows = batch[0].shape.dims[0]};
-    for (size_t i = 0; i < count; ++i) {
-        specs[i] = (gantry_input_spec_t){.dtype = batch[i].dtype, .shape = batch[i].shape};
-        specs[i].shape.dims[0] = -1;
-    }
+    for (size_t i = 0; i < count; ++i) specs[i] = spec_of(model, &batch[i], i);
     if (model->worker && step != GANTRY__STEP_PREDICT)
         specs[count++] = (gantry_input_spec_t){.name = "share", .dtype = model->dtype};
     return gantry_function_trace(model->runtime, names[step], step_body, body, specs, count,
                                  output_count(model, step), &options, &model->steps[step]);
+}
+
+/* Of an input with open sizes. */
+static gantry_status_t check_sizes(const gantry_model_t *model, const gantry_array_t *array,
+                                   size_t input) {
+    const gantry_shape_t *accepted = &model->values[input].shape, *given = &array->shape;
+    char text[256], wanted[256];
+    bool is_open = false, is_good = given->rank == accepted->rank;
+    for (int32_t d = 1; d < accepted->rank; ++d) {
+        const int64_t size = d < given->rank ? given->dims[d] : 0;
+        is_open = is_open || accepted->dims[d] < 0;
+        is_good = is_good && (accepted->dims[d] < 0 ? size > 0 : size == accepted->dims[d]);
+    }
+    if (is_good || !is_open) return GANTRY_OK;
+    (void)gantry_shape_format(given, text, sizeof text);
+    (void)gantry_shape_format(accepted, wanted, sizeof wanted);
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "model %s: component %zu of a batch has shape %s; %s is accepted, where -1 is any size from 1 on",
+        model->name, input, text, wanted);
 }
 
 gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__step_t step,
@@ -402,6 +432,8 @@ gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__s
                 model->name, i, (long long)(batch[i].shape.rank < 1 ? -1 : batch[i].shape.dims[0]),
                 (long long)batch[0].shape.dims[0]);
     }
+    for (size_t i = 0; i < model->input_count && model->is_built; ++i)
+        GANTRY__TRAIN_TRY(check_sizes(model, &batch[i], i));
     return gantry__model_check_ranges(model, step, batch);
 }
 

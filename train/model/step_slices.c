@@ -4,8 +4,8 @@
  * them.
  *
  * How many slices there are depends on the batch. A step is traced for batches of any size, so the
- * batch for which it is traced decides. An embedding gives a slice for each element of its
- * input. */
+ * rows of the batch for which it is traced decide. An embedding gives a slice for each element of
+ * its input. */
 #include "train/base/memory.h"
 #include "train/model/step.h"
 #include "train/optimizer/optimizer_slices.h"
@@ -14,8 +14,22 @@ typedef const gantry_tensor_t tensor;
 
 /* ---- where slices pay ---- */
 
+/* Of a value; open sizes of an input are those of its tensor, others are not known yet. */
+static int64_t elements_per_row(const gantry__step_call_t *c, int32_t value) {
+    const bool is_input = value < (int32_t)c->model->input_count;
+    const gantry_shape_t *shape =
+        is_input ? gantry_tensor_shape(c->batch[value]) : &c->model->values[value].shape;
+    int64_t elements = 1;
+    for (int32_t d = 1; d < shape->rank; ++d) {
+        if (shape->dims[d] < 0) return INT32_MAX; /* many: gradients are dense */
+        elements *= shape->dims[d];
+    }
+    return elements;
+}
+
 /* The slices of a variable's gradient for each row of the batch, by the inputs of its layer. */
-static int64_t slices_per_row(const gantry_model_t *model, size_t variable) {
+static int64_t slices_per_row(const gantry__step_call_t *c, size_t variable) {
+    const gantry_model_t *model = c->model;
     int64_t slices = 0;
     for (size_t v = 0; v < model->value_count; ++v) {
         const gantry__value_t *value = &model->values[v];
@@ -23,10 +37,7 @@ static int64_t slices_per_row(const gantry_model_t *model, size_t variable) {
         if (!layer || value->input_count == 0 || variable < layer->first_variable ||
             variable >= layer->first_variable + layer->weight_count)
             continue;
-        const gantry_shape_t *input = &model->values[value->inputs[0]].shape;
-        int64_t each = 1;
-        for (int32_t d = 1; d < input->rank; ++d) each *= input->dims[d];
-        slices += each;
+        slices += elements_per_row(c, value->inputs[0]);
     }
     return slices;
 }
@@ -40,7 +51,7 @@ void gantry__step_choose_slices(gantry__step_call_t *c, int64_t rows) {
     for (size_t i = 0; i < model->variable_count; ++i) {
         if (!model->variables[i].weight->is_trained) continue;
         c->slice_use[trained] = gantry__train_use_of_slices(
-            model->optimizer, model->variables[i].copies[0], rows * slices_per_row(model, i));
+            model->optimizer, model->variables[i].copies[0], rows * slices_per_row(c, i));
         c->uses_slices |= c->slice_use[trained++] != GANTRY__SLICES_DENSE;
     }
 }

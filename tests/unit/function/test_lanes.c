@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of a function run at the same time and give the values of the body run op by op: on request
- * on one device, unasked on several; the first failure stops them all. */
+ * on one device, unasked on several; they update different variables at the same time; the first
+ * failure stops them all. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -139,6 +140,108 @@ static void cpu_and_gpu_exchange_values_between_lanes(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* ---- variables ---- */
+
+typedef struct own_t {
+    gantry_variable_t *own[2], *shared; /* a variable of each part, and one of both */
+} own_t;
+
+/* Each part changes its variable; the shared one is doubled, raised by 1 on the other part, and
+ * read. */
+static void update_own(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                       const gantry_tensor_t **outputs, void *user) {
+    const own_t *o = user;
+    gantry_scope_t *scopes[2];
+    for (int d = 0; d < 2; ++d) scopes[d] = gantry_scope_begin_in(scope, d ? "CPU:1" : "CPU:0");
+    const gantry_tensor_t *count = gantry_variable_read(scopes[0], o->shared);
+    (void)gantry_variable_assign(scopes[0], o->shared, gantry_add(scopes[0], count, count));
+    for (int d = 0; d < 2; ++d) {
+        const gantry_tensor_t *x = inputs[0];
+        for (int i = 0; i < DEPTH; ++i)
+            x = gantry_mul(scopes[d], gantry_add(scopes[d], x, inputs[0]),
+                           gantry_scalar_f32(scope, 0.25f));
+        const gantry_tensor_t *now = gantry_variable_read(scopes[d], o->own[d]);
+        (void)gantry_variable_assign(scopes[d], o->own[d], gantry_sub(scopes[d], now, x));
+    }
+    count = gantry_variable_read(scopes[1], o->shared);
+    (void)gantry_variable_assign(scopes[1], o->shared,
+                                 gantry_add(scopes[1], count, gantry_scalar_f32(scope, 1)));
+    outputs[0] = gantry_identity(scope, gantry_variable_read(scopes[0], o->shared));
+    for (int d = 1; d >= 0; --d) (void)gantry_scope_end(scopes[d]);
+}
+
+static void make_own(gantry_scope_t *scope, own_t *o) {
+    for (int d = 0; d < 2; ++d) {
+        gantry_scope_t *on = gantry_scope_begin_in(scope, d ? "CPU:1" : "CPU:0");
+        const gantry_tensor_t *zeros = gantry_zeros(on, GANTRY_FLOAT32, GANTRY_SHAPE(ELEMENTS));
+        o->own[d] = gantry_variable_create(on, zeros, d ? "second" : "first");
+        (void)gantry_scope_end(on);
+    }
+    o->shared = gantry_variable_create(scope, gantry_scalar_f32(scope, 1), "shared");
+}
+
+static void release_own(own_t *o) {
+    for (int d = 0; d < 2; ++d) gantry_variable_release(o->own[d]);
+    gantry_variable_release(o->shared);
+}
+
+/* The other part's assignments are none of its waits. */
+static void expect_free_assigns(const gantry__schedule_t *schedule, const own_t *o) {
+    uint32_t found = 0;
+    assert_int_equal(schedule->lane_count, 2);
+    assert_int_equal(schedule->overwrite_count, 3); /* own ones, and the shared one once */
+    for (uint32_t i = 0; i < schedule->act_count; ++i) {
+        const gantry__act_t *act = &schedule->acts[i];
+        const gantry_variable_t *variable = schedule->graph->nodes[act->node].variable;
+        if (act->kind != GANTRY__DO_ASSIGN || (variable != o->own[0] && variable != o->own[1]))
+            continue;
+        assert_int_equal(act->wait_count, 0);
+        ++found;
+    }
+    assert_int_equal(found, 2);
+}
+
+static void check_updates(int32_t threads) {
+    runtime_fixture_t f;
+    own_t lanes, eager;
+    runtime_fixture_open(&f, 0);
+    assert_int_equal(gantry_set_logical_cpu_devices(f.runtime, 2), GANTRY_OK);
+    gantry_scope_t *scope = gantry_scope_begin(f.runtime, "CPU:0");
+    make_own(scope, &lanes);
+    make_own(scope, &eager);
+    gantry_function_t *function = trace(f.runtime, update_own, &lanes, 1, threads, false);
+    gantry__traced_t *traced = gantry__function_newest(function);
+    if (threads == 0) expect_free_assigns(&traced->schedule, &lanes);
+    gantry__function_leave(function, traced);
+    const gantry_tensor_t *given = ramp(scope), *out;
+    float expected = 1;
+    for (int round = 0; round < ROUNDS; ++round) {
+        assert_int_equal(gantry_function_call(scope, function, &given, 1, &out, 1), GANTRY_OK);
+        expected = 2 * expected + 1;
+        EXPECT_F32(out, expected);
+        update_own(scope, &given, &out, &eager);
+        for (int d = 0; d < 2; ++d)
+            expect_same(gantry_variable_read(scope, lanes.own[d]),
+                        gantry_variable_read(scope, eager.own[d]));
+    }
+    gantry_function_release(function);
+    release_own(&lanes);
+    release_own(&eager);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void parts_update_their_variables_at_the_same_time(void **state) {
+    (void)state;
+    check_updates(0);
+}
+
+static void lanes_on_request_keep_the_order_of_a_variables_uses(void **state) {
+    (void)state;
+    check_updates(2);
+    check_updates(5);
+}
+
 /* ---- several callers ---- */
 
 typedef struct caller_t {
@@ -238,6 +341,8 @@ int main(int argc, char **argv) {
         TEST(parts_of_the_cpu_run_at_the_same_time_unasked),
         TEST(parts_of_the_cpu_copy_nothing_for_each_other),
         TEST(cpu_and_gpu_exchange_values_between_lanes),
+        TEST(parts_update_their_variables_at_the_same_time),
+        TEST(lanes_on_request_keep_the_order_of_a_variables_uses),
         TEST(several_threads_call_one_function),
         TEST(first_failure_stops_all_lanes),
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Summaries of models are Keras's texts: names that are too long, connections, the order of
- * layers. */
+ * layers, open sizes. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>
@@ -87,6 +87,22 @@ static gantry_model_t *make_shared_at_two_depths(void) {
     const int32_t z = apply(m, shared, apply(m, dense(4, "between"), x));
     const int32_t s = apply(m, gantry_activation_layer(GANTRY_RELU, "short"), x);
     (void)gantry_model_apply(m, gantry_add_layer("sum"), (int32_t[]){s, z, x}, 3);
+    return m;
+}
+
+static gantry_model_t *make_open_sizes(void) {
+    gantry_model_t *m = gantry_functional(fixture.runtime, NULL);
+    const int32_t words = gantry_model_input(m, GANTRY_INT64, GANTRY_SHAPE(-1)),
+                  image = input(m, GANTRY_SHAPE(-1, -1, 3));
+    int32_t x = apply(m, gantry_embedding(100, 4, NULL, NULL), words);
+    x = apply(m, gantry_conv1d_layer(8, 5, GANTRY_LINEAR, NULL), x);
+    x = apply(m, gantry_max_pool1d_layer(2, NULL), x);
+    x = apply(m, gantry_lstm(6, &(gantry_recurrent_options_t){.return_sequences = true}), x);
+    x = apply(m, gantry_global_max_pool("most"), x);
+    int32_t y = apply(m, gantry_conv2d_layer(4, 3, GANTRY_LINEAR, NULL), image);
+    y = apply(m, gantry_reshape_layer(GANTRY_SHAPE(-1, 1, 4), NULL), y);
+    y = apply(m, gantry_global_avg_pool("mean"), y);
+    (void)gantry_model_apply(m, gantry_concatenate_layer(-1, NULL), (int32_t[]){x, y}, 2);
     return m;
 }
 

@@ -91,6 +91,16 @@ READS(dataset, source, gantry_dataset_from_callback(p))
 READS(strategy, communicator, gantry_multi_worker_strategy(w->runtime, NULL, 0, p))
 READS(model, model, gantry_sequential(w->runtime, p))
 
+static gantry_status_t read_padded_batch(const world_t *w, const void *p) {
+    static const float rows[] = {1, 2};
+    const gantry_array_t array = {GANTRY_FLOAT32, GANTRY_SHAPE(2), rows};
+    (void)w;
+    gantry_dataset_t *dataset =
+        gantry_dataset_padded_batch(gantry_dataset_from_arrays(&array, 1, false), 2, p);
+    gantry_dataset_release(dataset);
+    return dataset ? GANTRY_OK : GANTRY_INVALID_ARGUMENT;
+}
+
 static gantry_status_t read_pad_sequences(const world_t *w, const void *p) {
     const int32_t number = 1;
     int32_t out[1];
@@ -168,6 +178,7 @@ static const read_row_t read_rows[] = {
     READ(gantry_nadam_options_t, true, read_nadam),
     READ(gantry_norm_options_t, true, read_norm),
     READ(gantry_pad_sequences_options_t, true, read_pad_sequences),
+    READ(gantry_padded_batch_options_t, true, read_padded_batch),
     READ(gantry_piecewise_constant_decay_options_t, true, read_piecewise),
     READ(gantry_polynomial_decay_options_t, true, read_polynomial),
     READ(gantry_pool_options_t, true, read_pool),
