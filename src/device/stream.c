@@ -337,8 +337,8 @@ static bool is_sibling(const gantry__stream_t *a, const gantry__stream_t *b) {
     return a->owner.device == b->owner.device;
 }
 
-/* Whether the stream already waits for the point, or for a later one. Without the lock: the count is
- * raised after the driver has the wait, so whoever sees it submits behind that wait. */
+/* Whether the stream already waits for the point, or for a later one. Without the lock: the count
+ * is raised after the driver has the wait, so whoever sees it submits behind that wait. */
 static bool follows_already(gantry__stream_t *stream, gantry__point_t point) {
     return !stream->synchronous && is_sibling(stream, point.stream) &&
            atomic_load_explicit(&stream->waited[point.stream->index], memory_order_acquire) >=

@@ -311,7 +311,7 @@ static gantry_status_t get_program(gantry__program_cache_t *cache,
 #define MADE_SEED UINT64_C(0x6d616465)
 
 /* Word by word: a text's comparison tells equal hashes apart. */
-static uint64_t hash_text(const char *text, uint64_t hash) {
+static uint64_t hash_words(const char *text, uint64_t hash) {
     const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
     const size_t length = strlen(text);
     uint64_t word = 0;
@@ -332,7 +332,7 @@ static uint64_t slot_hash(const gantry_program_source_t *source, const char *opt
     uint64_t hash = is_made(source)
                         ? gantry__hash64(source->key, (size_t)source->key_bytes, MADE_SEED)
                         : (uint64_t)(uintptr_t)source;
-    return hash_text(name, hash_text(options, hash)) | 1; /* 0 marks an empty slot */
+    return hash_words(name, hash_words(options, hash)) | 1; /* 0 marks an empty slot */
 }
 
 /* The slot of the key, or the empty one for it; the table is not full. An empty slot may be filled
