@@ -61,11 +61,13 @@ static inline void gantry__k_define_type(gantry__k_options_t *options, const cha
 
 /* The options of all programs: whether work-items are loops or lanes. */
 static inline gantry__k_options_t gantry__k_options(const gantry_op_call_t *call) {
-    gantry__k_options_t options = {.length = 0};
+    static const char serial[] = "-DGANTRY_SERIAL=1", lanes[] = "-DGANTRY_SERIAL=0";
+    const bool is_serial = gantry__k_is_serial(call);
+    gantry__k_options_t options;
 
-    options.text[0] = '\0';
-    gantry__k_define(&options, "SERIAL", (uint32_t)gantry__k_is_serial(call));
-    if (!gantry__k_is_serial(call) && call->device_info->type == GANTRY_DEVICE_TYPE_CPU) {
+    memcpy(options.text, is_serial ? serial : lanes, sizeof serial);
+    options.length = sizeof serial - 1;
+    if (!is_serial && call->device_info->type == GANTRY_DEVICE_TYPE_CPU) {
         gantry__k_define(&options, "COPY_PARAMETERS", 1);
     }
     return options;

@@ -143,24 +143,25 @@ typedef uint16 gantry__stream_line_t;
 
 /* outs[i] = value(x) with x = xs[i], for the work-item's elements; both types hold `elements` of
  * them. */
-#define GANTRY_MAP_ALL(S_, in_type, out_type, elements, xs, outs, p, value)                        \
-    {                                                                                              \
-        const int aligned = GANTRY_IS_ALIGNED(xs, in_type) && GANTRY_IS_ALIGNED(outs, out_type);   \
-        const GANTRY_LONG wide = aligned ? (p).count / elements : 0;                               \
-        for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {                        \
-            in_type in;                                                                            \
-            out_type out;                                                                          \
-            GANTRY_WIDE_LOAD(in_type, xs, g, in)                                                   \
-            GANTRY_UNROLLED for (int e = 0; e < elements; ++e) {                                   \
-                const S_ x = in.e[e];                                                              \
-                out.e[e] = (value);                                                                \
-            }                                                                                      \
-            GANTRY_WIDE_STORE(out_type, outs, g, out)                                              \
-        }                                                                                          \
-        for (GANTRY_LONG i = wide * elements + GANTRY_FIRST(p); i < (p).count; i += GANTRY_STEP) { \
-            const S_ x = (xs)[i];                                                                  \
-            (outs)[i] = (value);                                                                   \
-        }                                                                                          \
+#define GANTRY_MAP_ALL(S_, in_type, out_type, elements, xs, outs, p, value)                      \
+    {                                                                                            \
+        const int aligned = GANTRY_IS_ALIGNED(xs, in_type) && GANTRY_IS_ALIGNED(outs, out_type); \
+        const GANTRY_LONG wide = aligned ? (p).count / elements : 0;                             \
+        GANTRY_ROLLED for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {        \
+            in_type in;                                                                          \
+            out_type out;                                                                        \
+            GANTRY_WIDE_LOAD(in_type, xs, g, in)                                                 \
+            GANTRY_UNROLLED for (int e = 0; e < elements; ++e) {                                 \
+                const S_ x = in.e[e];                                                            \
+                out.e[e] = (value);                                                              \
+            }                                                                                    \
+            GANTRY_WIDE_STORE(out_type, outs, g, out)                                            \
+        }                                                                                        \
+        GANTRY_ROLLED for (GANTRY_LONG i = wide * elements + GANTRY_FIRST(p); i < (p).count;     \
+                           i += GANTRY_STEP) {                                                   \
+            const S_ x = (xs)[i];                                                                \
+            (outs)[i] = (value);                                                                 \
+        }                                                                                        \
     }
 #endif
 

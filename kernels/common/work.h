@@ -39,6 +39,9 @@ typedef struct gantry__k_device_plan_t {
 #define GANTRY_K_WIDE_BYTES 16
 /* work-items for each compute unit that fill a GPU */
 #define GANTRY_K_ITEMS_PER_UNIT 4096
+/* the same where an item costs little beside its memory: a loop of several rounds then costs more
+ * than new items. An H100 adds 256 MiB 1.05 times as fast with one round. */
+#define GANTRY_K_CHEAP_ITEMS_PER_UNIT (64 * GANTRY_K_ITEMS_PER_UNIT)
 
 #define GANTRY_K_MOST_UNITS 64
 
@@ -85,10 +88,13 @@ static inline uint32_t gantry__k_math_lanes(const gantry_op_call_t *call) {
                : 1;
 }
 
-/* each: elements that a work-item of a GPU takes at once. */
-static inline int32_t gantry__k_launch_wide(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
-                                            const gantry__k_work_t *work, int64_t each,
-                                            const gantry_launch_arg_t *args, uint32_t arg_count) {
+/* each: elements that a work-item of a GPU takes at once. most: of its work-items for each compute
+ * unit. */
+static inline int32_t gantry__k_launch_items(gantry_op_call_t *call,
+                                             gantry_backend_kernel_t *kernel,
+                                             const gantry__k_work_t *work, int64_t each,
+                                             int64_t most, const gantry_launch_arg_t *args,
+                                             uint32_t arg_count) {
     const int64_t units =
         call->device_info->compute_units > 0 ? call->device_info->compute_units : 1;
     int64_t items = (work->count + each - 1) / each;
@@ -98,11 +104,18 @@ static inline int32_t gantry__k_launch_wide(gantry_op_call_t *call, gantry_backe
                                    (uint64_t)((work->count + work->run - 1) / work->run), 1, args,
                                    arg_count);
     }
-    if (items > units * GANTRY_K_ITEMS_PER_UNIT) {
-        items = units * GANTRY_K_ITEMS_PER_UNIT; /* the kernel's loop does the rest */
+    if (items > units * most) {
+        items = units * most; /* the kernel's loop does the rest */
     }
     return gantry__k_launch_1d(call, kernel, (uint64_t)items,
                                gantry__k_local_for(call, (uint64_t)items), args, arg_count);
+}
+
+static inline int32_t gantry__k_launch_wide(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
+                                            const gantry__k_work_t *work, int64_t each,
+                                            const gantry_launch_arg_t *args, uint32_t arg_count) {
+    return gantry__k_launch_items(call, kernel, work, each, GANTRY_K_ITEMS_PER_UNIT, args,
+                                  arg_count);
 }
 
 static inline int32_t gantry__k_launch_work(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,

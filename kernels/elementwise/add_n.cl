@@ -16,12 +16,14 @@ GANTRY_KERNEL add_n(GANTRY_SPAN_IN(first), GANTRY_SPAN_IN(r0), GANTRY_SPAN_IN(r1
     if (p.rest == 1) { /* the common sum of two */
         GANTRY_GLOBAL const T *b = GANTRY_IN(T, r0);
 
-        for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < GANTRY_END(p.work); i += GANTRY_STEP) {
+        GANTRY_ROLLED for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < GANTRY_END(p.work);
+                           i += GANTRY_STEP) {
             outs[i] = GANTRY_NARROW((C)((U)GANTRY_WIDEN(a[i]) + (U)GANTRY_WIDEN(b[i])));
         }
         return;
     }
-    for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < GANTRY_END(p.work); i += GANTRY_STEP) {
+    GANTRY_ROLLED for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < GANTRY_END(p.work);
+                       i += GANTRY_STEP) {
         U sum = (U)GANTRY_WIDEN(a[i]);
 
         sum = p.rest > 0 ? sum + (U)GANTRY_WIDEN(GANTRY_IN(T, r0)[i]) : sum;

@@ -323,7 +323,7 @@ GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out),
                         GANTRY_IS_ALIGNED(outs, gantry__wide_result_t);
     const GANTRY_LONG wide = aligned ? p.count / GANTRY_ELEMENTS : 0;
 
-    for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {
+    GANTRY_ROLLED for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {
         gantry__wide_t x, y;
         gantry__wide_result_t out;
 
@@ -335,7 +335,8 @@ GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out),
         }
         GANTRY_WIDE_STORE(gantry__wide_result_t, outs, g, out)
     }
-    for (GANTRY_LONG i = wide * GANTRY_ELEMENTS + GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) {
+    GANTRY_ROLLED for (GANTRY_LONG i = wide * GANTRY_ELEMENTS + GANTRY_FIRST(p); i < p.count;
+                       i += GANTRY_STEP) {
         bad = bad < 0 && GANTRY_CHECK(ys[i]) ? i : bad;
         outs[i] = gantry__apply(xs[i], ys[i]);
     }
@@ -358,13 +359,13 @@ GANTRY_FN GANTRY_LONG gantry__repeat_place(const GANTRY_LONG i, const GANTRY_LON
 }
 
 /* The elements that do not fill 16 bytes, from `from` on, or all of them. */
-#define GANTRY_REPEAT_REST(from)                                                    \
-    for (GANTRY_LONG i = (from) + GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) { \
-        const GANTRY_LONG at = gantry__repeat_place(i, r.inner, r.size);            \
-        const T y = ys[r.is_y ? at : i];                                            \
-        bad = bad < 0 && GANTRY_CHECK(y) ? (r.is_y ? at : i) : bad;                 \
-        outs[i] = gantry__apply(xs[r.is_y ? i : at], y);                            \
-    }                                                                               \
+#define GANTRY_REPEAT_REST(from)                                                                  \
+    GANTRY_ROLLED for (GANTRY_LONG i = (from) + GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) { \
+        const GANTRY_LONG at = gantry__repeat_place(i, r.inner, r.size);                          \
+        const T y = ys[r.is_y ? at : i];                                                          \
+        bad = bad < 0 && GANTRY_CHECK(y) ? (r.is_y ? at : i) : bad;                               \
+        outs[i] = gantry__apply(xs[r.is_y ? i : at], y);                                          \
+    }                                                                                             \
     GANTRY_REPORT(bad >= 0, bad)
 
 /* inner is 1: rows of `size` elements. 16 bytes at a time, if none crosses the end of a row. */
@@ -378,7 +379,7 @@ GANTRY_KERNEL repeat_rows(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(
     const GANTRY_LONG wide = aligned ? p.count / GANTRY_ELEMENTS : 0;
     const GANTRY_LONG wide_row = aligned ? r.size / GANTRY_ELEMENTS : 1;
 
-    for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {
+    GANTRY_ROLLED for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {
         const GANTRY_LONG at = g - gantry__divide_position(g, wide_row) * wide_row;
         const GANTRY_LONG y_at = r.is_y ? at : g;
         gantry__wide_t x, y;
@@ -397,31 +398,31 @@ GANTRY_KERNEL repeat_rows(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(
 
 /* Any inner, a scalar included. 16 bytes at a time, if they have one element of the other operand
  * in common. all and few: xs and ys, or ys and xs; X and Y: the operands of an element. */
-#define GANTRY_REPEAT_EACH_KERNEL(name, all, few, X, Y, bad_place)                 \
-    GANTRY_KERNEL name(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out), \
-                       const gantry__repeat_t r GANTRY_FAULT_PARAMETER) {          \
-        GANTRY_DENSE_BINARY(r.dense)                                               \
-        GANTRY_LONG bad = -1;                                                      \
-        const int aligned = (r.size == 1 || r.inner % GANTRY_ELEMENTS == 0) &&     \
-                            GANTRY_IS_ALIGNED(all, gantry__wide_t) &&              \
-                            GANTRY_IS_ALIGNED(outs, gantry__wide_result_t);        \
-        const GANTRY_LONG wide = aligned ? p.count / GANTRY_ELEMENTS : 0;          \
-                                                                                   \
-        for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {        \
-            const GANTRY_LONG i = g * GANTRY_ELEMENTS;                             \
-            const GANTRY_LONG at = gantry__repeat_place(i, r.inner, r.size);       \
-            const T one = few[at];                                                 \
-            gantry__wide_t each;                                                   \
-            gantry__wide_result_t out;                                             \
-                                                                                   \
-            GANTRY_WIDE_LOAD(gantry__wide_t, all, g, each)                         \
-            GANTRY_UNROLLED for (int e = 0; e < GANTRY_ELEMENTS; ++e) {            \
-                bad = bad < 0 && GANTRY_CHECK(Y) ? (bad_place) : bad;              \
-                out.e[e] = gantry__apply(X, Y);                                    \
-            }                                                                      \
-            GANTRY_WIDE_STORE(gantry__wide_result_t, outs, g, out)                 \
-        }                                                                          \
-        GANTRY_REPEAT_REST(wide *GANTRY_ELEMENTS)                                  \
+#define GANTRY_REPEAT_EACH_KERNEL(name, all, few, X, Y, bad_place)                        \
+    GANTRY_KERNEL name(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out),        \
+                       const gantry__repeat_t r GANTRY_FAULT_PARAMETER) {                 \
+        GANTRY_DENSE_BINARY(r.dense)                                                      \
+        GANTRY_LONG bad = -1;                                                             \
+        const int aligned = (r.size == 1 || r.inner % GANTRY_ELEMENTS == 0) &&            \
+                            GANTRY_IS_ALIGNED(all, gantry__wide_t) &&                     \
+                            GANTRY_IS_ALIGNED(outs, gantry__wide_result_t);               \
+        const GANTRY_LONG wide = aligned ? p.count / GANTRY_ELEMENTS : 0;                 \
+                                                                                          \
+        GANTRY_ROLLED for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) { \
+            const GANTRY_LONG i = g * GANTRY_ELEMENTS;                                    \
+            const GANTRY_LONG at = gantry__repeat_place(i, r.inner, r.size);              \
+            const T one = few[at];                                                        \
+            gantry__wide_t each;                                                          \
+            gantry__wide_result_t out;                                                    \
+                                                                                          \
+            GANTRY_WIDE_LOAD(gantry__wide_t, all, g, each)                                \
+            GANTRY_UNROLLED for (int e = 0; e < GANTRY_ELEMENTS; ++e) {                   \
+                bad = bad < 0 && GANTRY_CHECK(Y) ? (bad_place) : bad;                     \
+                out.e[e] = gantry__apply(X, Y);                                           \
+            }                                                                             \
+            GANTRY_WIDE_STORE(gantry__wide_result_t, outs, g, out)                        \
+        }                                                                                 \
+        GANTRY_REPEAT_REST(wide *GANTRY_ELEMENTS)                                         \
     }
 
 GANTRY_REPEAT_EACH_KERNEL(repeat_y, xs, ys, each.e[e], one, at)
@@ -431,7 +432,7 @@ GANTRY_REPEAT_EACH_KERNEL(repeat_x, ys, xs, one, each.e[e], i + e)
 GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out),
                         GANTRY_VALUE(gantry__item_plan_t, p) GANTRY_FAULT_PARAMETER) {
     GANTRY_TAKE(gantry__item_plan_t, p)
-    for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < p.work.count; i += GANTRY_STEP) {
+    GANTRY_ROLLED for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < p.work.count; i += GANTRY_STEP) {
         GANTRY_LONG rest = i;
         GANTRY_LONG x_at = 0;
         GANTRY_LONG y_at = 0;

@@ -64,7 +64,9 @@ static int32_t elementwise_device_launch(gantry_op_call_t *call, const portable_
     args[count++] = gantry__k_scalar(&dense, sizeof dense);
     GANTRY__TRY(add_fault(call, op->fault_code != 0, args, &count));
     GANTRY__TRY(call->services->kernel(call, op->source, options->text, kernel_name, &kernel));
-    return gantry__k_launch_wide(call, kernel, &dense.work, each, args, count);
+    return gantry__k_launch_items(
+        call, kernel, &dense.work, each,
+        op->costly ? GANTRY_K_ITEMS_PER_UNIT : GANTRY_K_CHEAP_ITEMS_PER_UNIT, args, count);
 }
 
 static int32_t launch_dense(gantry_op_call_t *call, const portable_op_t *op,

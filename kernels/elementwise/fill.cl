@@ -19,10 +19,11 @@ GANTRY_KERNEL fill(GANTRY_SPAN_IN(value), GANTRY_SPAN_OUT(out), const gantry__wo
     gantry__wide_t values;
 
     GANTRY_UNROLLED for (int e = 0; e < GANTRY_ELEMENTS; ++e) { values.e[e] = value; }
-    for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {
-        GANTRY_WIDE_STORE(gantry__wide_t, outs, g, values)
-    }
-    for (GANTRY_LONG i = wide * GANTRY_ELEMENTS + GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) {
+    GANTRY_ROLLED for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP){
+        GANTRY_WIDE_STORE(gantry__wide_t, outs, g,
+                          values)} GANTRY_ROLLED for (GANTRY_LONG i =
+                                                          wide * GANTRY_ELEMENTS + GANTRY_FIRST(p);
+                                                      i < p.count; i += GANTRY_STEP) {
         outs[i] = value;
     }
 #endif

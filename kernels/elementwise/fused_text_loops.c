@@ -301,7 +301,8 @@ static void put_word_loads(writer_t *w, int64_t width) {
 
 static void put_wide_loop(writer_t *w, int64_t width) {
     put_word_count(w, width);
-    PUT(w, "    for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {\n");
+    PUT(w,
+        "    GANTRY_ROLLED for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {\n");
     if (w->key->rank > 1) {
         FORMAT(w, "        const GANTRY_LONG i = g * %d;\n", (int)width);
         put_coordinates(w);
@@ -324,9 +325,10 @@ static void put_wide_loop(writer_t *w, int64_t width) {
 /* Words, and the elements behind them; or elements alone. */
 static void put_words(writer_t *w, int64_t width) {
     if (width > 1) put_wide_loop(w, width);
-    FORMAT(w,
-           "    for (GANTRY_LONG i = %s * %d + GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) {\n",
-           width > 1 ? "wide" : "0", (int)width);
+    FORMAT(
+        w,
+        "    GANTRY_ROLLED for (GANTRY_LONG i = %s * %d + GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) {\n",
+        width > 1 ? "wide" : "0", (int)width);
     if (w->key->rank > 1) {
         put_coordinates(w);
         put_positions(w);

@@ -21,7 +21,7 @@ GANTRY_KERNEL dense(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN
         GANTRY_IS_ALIGNED(xs, gantry__wide_t) && GANTRY_IS_ALIGNED(ys, gantry__wide_t) &&
         GANTRY_IS_ALIGNED(outs, gantry__wide_t)) {
         const GANTRY_LONG wide = p.count / GANTRY_ELEMENTS;
-        for (; i < wide; i += GANTRY_STEP) {
+        GANTRY_ROLLED for (; i < wide; i += GANTRY_STEP) {
             gantry__wide_condition_t c;
             gantry__wide_t t, e, result;
             GANTRY_WIDE_LOAD(gantry__wide_condition_t, conditions, i, c)
@@ -35,7 +35,7 @@ GANTRY_KERNEL dense(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN
         i = wide * GANTRY_ELEMENTS + GANTRY_FIRST(p);
     }
 #endif
-    for (; i < GANTRY_END(p); i += GANTRY_STEP) {
+    GANTRY_ROLLED for (; i < GANTRY_END(p); i += GANTRY_STEP) {
         const T t = xs[i];
         const T e = ys[i];
         outs[i] = conditions[i] ? t : e;

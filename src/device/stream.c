@@ -337,13 +337,12 @@ static bool is_sibling(const gantry__stream_t *a, const gantry__stream_t *b) {
     return a->owner.device == b->owner.device;
 }
 
-/* Whether the stream already waits for the point, or for a later one. */
+/* Whether the stream already waits for the point, or for a later one. Without the lock: the count
+ * is raised after the driver has the wait, so whoever sees it submits behind that wait. */
 static bool follows_already(gantry__stream_t *stream, gantry__point_t point) {
-    if (stream->synchronous || !is_sibling(stream, point.stream)) return false;
-    gantry__mutex_lock(&stream->lock);
-    bool is_known = stream->waited[point.stream->index] >= point.count;
-    gantry__mutex_unlock(&stream->lock);
-    return is_known;
+    return !stream->synchronous && is_sibling(stream, point.stream) &&
+           atomic_load_explicit(&stream->waited[point.stream->index], memory_order_acquire) >=
+               point.count;
 }
 
 /* Makes one stream wait for an event of another, on the device if possible. */
@@ -351,15 +350,16 @@ static gantry_status_t wait_on_device(gantry__stream_t *stream, gantry__point_t 
                                       gantry__event_t *event) {
     gantry_status_t status = GANTRY_OK;
     gantry__mutex_lock(&stream->lock);
-    uint64_t *known =
+    atomic_uint_fast64_t *known =
         is_sibling(stream, point.stream) ? &stream->waited[point.stream->index] : NULL;
     if (!known)
         (void)atomic_fetch_or(&stream->waited_for, UINT64_C(1)
                                                        << (point.stream->owner.position % 64));
-    if (!known || *known < point.count) {
+    if (!known || atomic_load_explicit(known, memory_order_relaxed) < point.count) {
         status =
             (gantry_status_t)stream->backend->stream->wait_event(stream->handle, event->handle);
-        if (status == GANTRY_OK && known) *known = event->count;
+        if (status == GANTRY_OK && known)
+            atomic_store_explicit(known, event->count, memory_order_release);
     }
     gantry__mutex_unlock(&stream->lock);
     return status;

@@ -69,8 +69,9 @@ struct gantry__stream_t {
     atomic_uint_fast64_t completed; /* known to have ended */
     atomic_uint_fast64_t flushed;   /* certainly handed to the device */
     uint32_t unflushed;             /* submissions of calls since then; under lock */
-    /* of the device's own streams: their count that this one already waits for; under lock */
-    uint64_t waited[GANTRY__STREAMS];
+    /* of the device's own streams: their count that this one already waits for; raised under
+     * lock */
+    atomic_uint_fast64_t waited[GANTRY__STREAMS];
     /* bit (position % 64) of each other device whose events it has waited for */
     atomic_uint_fast64_t waited_for;
     gantry__event_t *last_event; /* the newest; under lock */

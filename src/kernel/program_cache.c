@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two tables behind one lock: programs by (source, options), in a list, and kernels by (source,
- * options, name), by open addressing, since every call of an op asks for one.
+ * options, name), by open addressing. Every launch searches the second one, so a search takes no
+ * lock: a slot never changes once its hash is set, and a table that was outgrown stays until the
+ * cache ends.
  *
  * kernel?  found -> done program? found -> create the kernel
  *            else binary from disk -> else build, and store the binary
@@ -26,7 +28,20 @@ struct gantry__program_t {
     gantry__program_t *next;
 };
 
-typedef struct gantry__kernel_slot_t slot_t;
+typedef struct slot_t {
+    atomic_uint_fast64_t hash; /* 0: empty; set last */
+    const gantry_program_source_t *source;
+    char *options, *name;
+    gantry_backend_kernel_t *kernel;
+} slot_t;
+
+struct gantry__kernel_table_t {
+    gantry__kernel_table_t *outgrown; /* the table before this one */
+    size_t count;                     /* a power of two */
+    slot_t slots[];
+};
+
+#define FEWEST_SLOTS 64
 
 gantry_status_t gantry__program_cache_init(gantry__program_cache_t *cache,
                                            const gantry__heap_t *heap, const gantry__log_t *log,
@@ -54,14 +69,23 @@ static void release_program(gantry__program_cache_t *cache, gantry__program_t *p
     gantry__heap_free(cache->heap, program, sizeof *program);
 }
 
+static size_t table_bytes(size_t count) {
+    return sizeof(gantry__kernel_table_t) + count * sizeof(slot_t);
+}
+
 static void release_slot(gantry__program_cache_t *cache, slot_t *slot) {
     gantry__heap_free_text(cache->heap, slot->options);
     gantry__heap_free_text(cache->heap, slot->name);
 }
 
 void gantry__program_cache_deinit(gantry__program_cache_t *cache) {
-    for (size_t i = 0; i < cache->slot_count; ++i) release_slot(cache, &cache->slots[i]);
-    gantry__heap_free(cache->heap, cache->slots, cache->slot_count * sizeof *cache->slots);
+    gantry__kernel_table_t *table = atomic_load(&cache->kernels);
+    for (size_t i = 0; table && i < table->count; ++i) release_slot(cache, &table->slots[i]);
+    while (table) {
+        gantry__kernel_table_t *outgrown = table->outgrown;
+        gantry__heap_free(cache->heap, table, table_bytes(table->count));
+        table = outgrown;
+    }
     while (cache->programs) {
         gantry__program_t *program = cache->programs;
         cache->programs = program->next;
@@ -286,75 +310,114 @@ static gantry_status_t get_program(gantry__program_cache_t *cache,
 
 #define MADE_SEED UINT64_C(0x6d616465)
 
+/* Word by word: a text's comparison tells equal hashes apart. */
+static uint64_t hash_words(const char *text, uint64_t hash) {
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+    const size_t length = strlen(text);
+    uint64_t word = 0;
+    for (size_t i = 0; i + sizeof word <= length; i += sizeof word) {
+        memcpy(&word, text + i, sizeof word);
+        hash = (hash ^ word) * odd;
+        hash ^= hash >> 29;
+    }
+    word = length;
+    for (size_t i = length - length % sizeof word; i < length; ++i)
+        word = word << 8 | (unsigned char)text[i];
+    hash = (hash ^ word) * odd;
+    return hash ^ hash >> 32;
+}
+
 static uint64_t slot_hash(const gantry_program_source_t *source, const char *options,
                           const char *name) {
     uint64_t hash = is_made(source)
                         ? gantry__hash64(source->key, (size_t)source->key_bytes, MADE_SEED)
                         : (uint64_t)(uintptr_t)source;
-    hash = gantry__hash64(options, strlen(options), hash);
-    return gantry__hash64(name, strlen(name), hash) | 1; /* 0 marks an empty slot */
+    return hash_words(name, hash_words(options, hash)) | 1; /* 0 marks an empty slot */
 }
 
-/* The slot of the key, or the empty one for it; the table is not full. The lock is held. */
-static slot_t *find_slot(const gantry__program_cache_t *cache, uint64_t hash,
+/* The slot of the key, or the empty one for it; the table is not full. An empty slot may be filled
+ * meanwhile, for any key, unless the lock is held. */
+static slot_t *find_slot(gantry__kernel_table_t *table, uint64_t hash,
                          const gantry_program_source_t *source, const char *options,
-                         const char *name) {
-    for (size_t i = hash % cache->slot_count;; i = (i + 1) % cache->slot_count) {
-        slot_t *slot = &cache->slots[i];
-        if (slot->hash == 0) return slot;
-        if (slot->hash == hash && is_same_source(slot->source, source) &&
+                         const char *name, bool *out_is_filled) {
+    for (size_t i = hash >> 1;; ++i) {
+        slot_t *slot = &table->slots[i & (table->count - 1)];
+        const uint64_t seen = atomic_load_explicit(&slot->hash, memory_order_acquire);
+        *out_is_filled = seen != 0;
+        if (seen == 0) return slot;
+        if (seen == hash && is_same_source(slot->source, source) &&
             strcmp(slot->options, options) == 0 && strcmp(slot->name, name) == 0)
             return slot;
     }
 }
 
-static bool grow_slots(gantry__program_cache_t *cache) {
-    size_t count = cache->slot_count ? cache->slot_count * 2 : 64;
-    slot_t *slots = gantry__heap_zalloc(cache->heap, count * sizeof *slots);
-    if (!slots) return false;
-    for (size_t i = 0; i < cache->slot_count; ++i) {
-        if (cache->slots[i].hash == 0) continue;
-        size_t place = cache->slots[i].hash % count;
-        while (slots[place].hash != 0) place = (place + 1) % count;
-        slots[place] = cache->slots[i];
-    }
-    gantry__heap_free(cache->heap, cache->slots, cache->slot_count * sizeof *slots);
-    cache->slots = slots;
-    cache->slot_count = count;
-    return true;
+static void fill_slot(slot_t *slot, const slot_t *from) {
+    slot->source = from->source;
+    slot->options = from->options;
+    slot->name = from->name;
+    slot->kernel = from->kernel;
+    atomic_store_explicit(&slot->hash, atomic_load(&from->hash), memory_order_release);
 }
 
-static gantry_status_t add_slot(gantry__program_cache_t *cache, slot_t wanted, const char *options,
+/* A table with room for one more kernel, or NULL without memory. The lock is held. */
+static gantry__kernel_table_t *table_with_room(gantry__program_cache_t *cache) {
+    gantry__kernel_table_t *table = atomic_load(&cache->kernels);
+    if (table && cache->kernels_used * 4 < table->count * 3) return table;
+    const size_t count = table ? table->count * 2 : FEWEST_SLOTS;
+    gantry__kernel_table_t *larger = gantry__heap_zalloc(cache->heap, table_bytes(count));
+    if (!larger) return NULL;
+    larger->outgrown = table;
+    larger->count = count;
+    for (size_t i = 0; table && i < table->count; ++i) {
+        const slot_t *slot = &table->slots[i];
+        const uint64_t hash = atomic_load(&slot->hash);
+        bool is_filled;
+        if (hash != 0)
+            fill_slot(find_slot(larger, hash, slot->source, slot->options, slot->name, &is_filled),
+                      slot);
+    }
+    atomic_store_explicit(&cache->kernels, larger, memory_order_release);
+    return larger;
+}
+
+static gantry_status_t add_slot(gantry__program_cache_t *cache, slot_t *wanted, const char *options,
                                 const char *name) {
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
-    wanted.options = gantry__heap_strdup(cache->heap, options);
-    wanted.name = gantry__heap_strdup(cache->heap, name);
-    bool taken = false;
+    wanted->options = gantry__heap_strdup(cache->heap, options);
+    wanted->name = gantry__heap_strdup(cache->heap, name);
+    bool is_filled = true;
     gantry__mutex_lock(&cache->lock);
-    if (wanted.options && wanted.name &&
-        (cache->slots_used * 4 < cache->slot_count * 3 || grow_slots(cache))) {
-        slot_t *slot = find_slot(cache, wanted.hash, wanted.source, options, name);
-        taken = slot->hash == 0;
-        if (taken) {
-            *slot = wanted;
-            ++cache->slots_used;
+    gantry__kernel_table_t *table = wanted->options && wanted->name ? table_with_room(cache) : NULL;
+    if (table) {
+        slot_t *slot =
+            find_slot(table, atomic_load(&wanted->hash), wanted->source, options, name, &is_filled);
+        if (!is_filled) {
+            fill_slot(slot, wanted);
+            ++cache->kernels_used;
         }
         status = GANTRY_OK;
     }
     gantry__mutex_unlock(&cache->lock);
-    if (!taken) release_slot(cache, &wanted);
+    if (is_filled) release_slot(cache, wanted);
     return status;
+}
+
+static gantry_backend_kernel_t *find_kernel(gantry__program_cache_t *cache, uint64_t hash,
+                                            const gantry_program_source_t *source,
+                                            const char *options, const char *name) {
+    gantry__kernel_table_t *table = atomic_load_explicit(&cache->kernels, memory_order_acquire);
+    bool is_filled;
+    if (!table) return NULL;
+    const slot_t *slot = find_slot(table, hash, source, options, name, &is_filled);
+    return is_filled ? slot->kernel : NULL;
 }
 
 gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache,
                                              const gantry_program_source_t *source,
                                              const char *options, const char *name,
                                              gantry_backend_kernel_t **out_kernel) {
-    uint64_t hash = slot_hash(source, options, name);
-    gantry__mutex_lock(&cache->lock);
-    slot_t *slot = cache->slot_count ? find_slot(cache, hash, source, options, name) : NULL;
-    *out_kernel = slot && slot->hash != 0 ? slot->kernel : NULL;
-    gantry__mutex_unlock(&cache->lock);
+    const uint64_t hash = slot_hash(source, options, name);
+    *out_kernel = find_kernel(cache, hash, source, options, name);
     if (*out_kernel) {
         atomic_fetch_add_explicit(&cache->counters->reused, 1, memory_order_relaxed);
         return GANTRY_OK;
@@ -365,20 +428,22 @@ gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache,
     if (code != 0)
         return gantry__fail_prefix((gantry_status_t)code,
                                    "program %s has no usable kernel %s: ", source->label, name);
-    return add_slot(cache, (slot_t){.hash = hash, .source = program->source, .kernel = *out_kernel},
-                    options, name);
+    slot_t wanted = {.source = program->source, .kernel = *out_kernel};
+    atomic_init(&wanted.hash, hash);
+    return add_slot(cache, &wanted, options, name);
 }
 
 void gantry__program_cache_name(gantry__program_cache_t *cache,
                                 const gantry_backend_kernel_t *kernel, char *out,
                                 size_t out_bytes) {
     (void)snprintf(out, out_bytes, "?");
-    gantry__mutex_lock(&cache->lock);
-    for (size_t i = 0; i < cache->slot_count; ++i) {
-        const slot_t *slot = &cache->slots[i];
-        if (slot->hash == 0 || slot->kernel != kernel) continue;
+    const gantry__kernel_table_t *table =
+        atomic_load_explicit(&cache->kernels, memory_order_acquire);
+    for (size_t i = 0; table && i < table->count; ++i) {
+        const slot_t *slot = &table->slots[i];
+        if (atomic_load_explicit(&slot->hash, memory_order_acquire) == 0 || slot->kernel != kernel)
+            continue;
         (void)snprintf(out, out_bytes, "%s of %s", slot->name, slot->source->label);
         break;
     }
-    gantry__mutex_unlock(&cache->lock);
 }

@@ -20,6 +20,7 @@ typedef struct gantry__program_counters_t {
 } gantry__program_counters_t;
 
 typedef struct gantry__program_t gantry__program_t;
+typedef struct gantry__kernel_table_t gantry__kernel_table_t;
 
 typedef struct gantry__program_cache_t {
     const gantry__heap_t *heap;
@@ -30,14 +31,9 @@ typedef struct gantry__program_cache_t {
     gantry_backend_device_t *device;
     const gantry_device_info_t *info;
     gantry__mutex_t lock;
-    gantry__program_t *programs; /* most recently added first */
-    struct gantry__kernel_slot_t {
-        uint64_t hash;
-        const gantry_program_source_t *source;
-        char *options, *name;
-        gantry_backend_kernel_t *kernel;
-    } * slots; /* open addressing */
-    size_t slot_count, slots_used;
+    gantry__program_t *programs;               /* most recently added first */
+    _Atomic(gantry__kernel_table_t *) kernels; /* NULL: none yet */
+    size_t kernels_used;                       /* slots of the table */
 } gantry__program_cache_t;
 
 gantry_status_t gantry__program_cache_init(gantry__program_cache_t *cache,

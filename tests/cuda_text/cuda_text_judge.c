@@ -167,6 +167,17 @@ static void judge_arithmetic(const text_program_t *program, int architecture, co
     }
 }
 
+/* A small launch has one round of the loop over a work-item's elements; a division that counts the
+ * rounds would be most of its time. */
+static void judge_small_add(const text_program_t *program, int architecture, const char *ptx,
+                            text_report_t *report) {
+    const char *at = strstr(ptx, ".entry dense(");
+    if (!at || strcmp(program->source->label, "portable/elementwise/Add") != 0) return;
+    const char *end = strstr(at, "\n}"), *division = strstr(at, "div.");
+    if (division && (!end || division < end))
+        fail(program, architecture, "dense", "divisions in an addition, at least:", 1, report);
+}
+
 void cuda_text_judge(const text_list_t *list, const text_program_t *program, int architecture,
                      const char *log, const char *ptx, text_report_t *report) {
     char kernel[TEXT_NAME_BYTES] = "", line[512];
@@ -177,6 +188,7 @@ void cuda_text_judge(const text_list_t *list, const text_program_t *program, int
         at += length;
     }
     judge_arithmetic(program, architecture, ptx, report);
+    judge_small_add(program, architecture, ptx, report);
     if (report->kernels == 0) fail(program, architecture, "log", "kernels in it:", 0, report);
     for (uint32_t i = 0; i < program->kernel_count; ++i)
         judge_entry(program, architecture, &program->kernels[i], ptx, report);

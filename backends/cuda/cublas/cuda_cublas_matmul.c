@@ -180,17 +180,18 @@ static void tell_library_took(gantry_op_call_t *call, uint64_t bytes) {
         services->library_took(call, bytes);
 }
 
-/* The context is current meanwhile: scratch is the core's, which pushes it once more. */
+/* The context is current meanwhile, for the library and for scratch. */
 static int32_t cuda_cublas_matmul_compute_product(product_t *product) {
     gantry_backend_device_t *device = product->call->device;
-    gantry__cu_result_t native = gantry__cuda_enter(device);
+    const bool is_inside = gantry__cuda_is_inside(device);
+    gantry__cu_result_t native = is_inside ? GANTRY__CU_SUCCESS : gantry__cuda_enter(device);
     if (native != GANTRY__CU_SUCCESS) {
         return gantry__driver_check(device->host, native, "%s on \"%.200s\"", product->call->op,
                                     device->record->hardware_name);
     }
     int32_t status = cuda_cublas_matmul_run(product);
     uint64_t took = gantry__cublas_took(device);
-    gantry__cuda_leave(device);
+    if (!is_inside) gantry__cuda_leave(device);
     tell_library_took(product->call, took);
     return status;
 }
@@ -336,11 +337,14 @@ static bool has_algorithm(const gantry_op_call_t *call, const gantry__matmul_sha
     read_form(shape, call->outputs[0]->dtype, &form);
     form.epilogue = epilogue;
     form.left.alignment = form.right.alignment = form.out.alignment = gantry__k_size(form.dtype);
-    if (gantry__cuda_enter(device) != GANTRY__CU_SUCCESS) {
-        return true; /* compute() finds that out, too, and says so */
+    gantry__cublas_status_t native;
+    if (!gantry__cublas_plan_knows(device, &form, &native)) {
+        if (gantry__cuda_enter(device) != GANTRY__CU_SUCCESS) {
+            return true; /* compute() finds that out, too, and says so */
+        }
+        native = gantry__cublas_plan_ask(device, &form);
+        gantry__cuda_leave(device);
     }
-    gantry__cublas_status_t native = gantry__cublas_plan_ask(device, &form);
-    gantry__cuda_leave(device);
     return native != GANTRY__CUBLAS_NOT_SUPPORTED && native != GANTRY__CUBLAS_ARCH_MISMATCH;
 }
 

@@ -218,6 +218,18 @@ static bool is_answer(gantry__cublas_status_t native) {
            native == GANTRY__CUBLAS_ARCH_MISMATCH;
 }
 
+bool gantry__cublas_plan_knows(gantry_backend_device_t *device, const gantry__cublas_form_t *form,
+                               gantry__cublas_status_t *out_answer) {
+    pthread_mutex_lock(&device->lock);
+    gantry__cublas_plan_t *plan = gantry__cublas_table_find(&device->answers, form);
+    if (plan) {
+        *out_answer = plan->answer;
+        --plan->users; /* kept by the table */
+    }
+    pthread_mutex_unlock(&device->lock);
+    return plan;
+}
+
 /* A form is asked about at any address and without a workspace, which no call has: its plan would
  * take another's place. */
 gantry__cublas_status_t gantry__cublas_plan_ask(gantry_backend_device_t *device,

@@ -22,6 +22,9 @@
 gantry__cublas_status_t gantry__cublas_plan_take(gantry_backend_device_t *device,
                                                  const gantry__cublas_form_t *form,
                                                  gantry__cublas_plan_t **out_plan);
+/* Whether the form's answer is known; needs no context. */
+bool gantry__cublas_plan_knows(gantry_backend_device_t *device, const gantry__cublas_form_t *form,
+                               gantry__cublas_status_t *out_answer);
 /* What the library says to a form: SUCCESS, NOT_SUPPORTED or ARCH_MISMATCH are asked for once. For
  * the same device. */
 gantry__cublas_status_t gantry__cublas_plan_ask(gantry_backend_device_t *device,

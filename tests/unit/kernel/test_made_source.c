@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program whose text a call makes is built from its parts and that text, found again by its key,
- * and leaves nothing behind when memory runs out. */
+ * by several threads at once, and leaves nothing behind when memory runs out. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -147,11 +149,81 @@ static void each_failed_allocation_leaves_nothing(void **state) {
     assert_true(failures >= 5); /* program, options, key, text, slots */
 }
 
+/* Kernels beyond the first table's room. */
+enum { MANY = 200, READERS = 2 };
+
+static void ask_many(test_t *t, gantry_backend_kernel_t **out_kernels) {
+    char key[16];
+    for (int i = 0; i < MANY; ++i) {
+        (void)snprintf(key, sizeof key, "k%d", i);
+        assert_int_equal(ask(&t->cache, key, &out_kernels[i]), GANTRY_OK);
+    }
+}
+
+static void a_table_that_grows_keeps_its_kernels(void **state) {
+    (void)state;
+    static test_t t;
+    static gantry_backend_kernel_t *first[MANY], *again[MANY];
+    begin(&t, -1);
+    ask_many(&t, first);
+    ask_many(&t, again);
+    assert_int_equal(built, MANY);
+    assert_memory_equal(first, again, sizeof first);
+    end(&t);
+}
+
+typedef struct reader_t {
+    pthread_t thread;
+    test_t *test;
+    gantry_backend_kernel_t *wanted;
+    atomic_bool *is_over;
+    uint64_t found, missed;
+} reader_t;
+
+static void *read_on(void *argument) {
+    reader_t *reader = argument;
+    do {
+        gantry_backend_kernel_t *kernel = NULL;
+        const gantry_status_t status = ask(&reader->test->cache, "first", &kernel);
+        if (status == GANTRY_OK && kernel == reader->wanted)
+            ++reader->found;
+        else
+            ++reader->missed;
+    } while (!atomic_load(reader->is_over));
+    return NULL;
+}
+
+static void threads_find_a_kernel_while_others_are_added(void **state) {
+    (void)state;
+    static test_t t;
+    static gantry_backend_kernel_t *others[MANY];
+    atomic_bool is_over = false;
+    reader_t readers[READERS];
+    gantry_backend_kernel_t *wanted;
+    begin(&t, -1);
+    assert_int_equal(ask(&t.cache, "first", &wanted), GANTRY_OK);
+    for (int i = 0; i < READERS; ++i) {
+        readers[i] = (reader_t){.test = &t, .wanted = wanted, .is_over = &is_over};
+        assert_int_equal(pthread_create(&readers[i].thread, NULL, read_on, &readers[i]), 0);
+    }
+    ask_many(&t, others);
+    atomic_store(&is_over, true);
+    for (int i = 0; i < READERS; ++i) {
+        assert_int_equal(pthread_join(readers[i].thread, NULL), 0);
+        assert_true(readers[i].found > 0);
+        assert_int_equal(readers[i].missed, 0);
+    }
+    assert_int_equal(built, MANY + 1);
+    end(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(made_text_is_the_last_part),
         cmocka_unit_test(equal_keys_share_a_program),
         cmocka_unit_test(each_failed_allocation_leaves_nothing),
+        cmocka_unit_test(a_table_that_grows_keeps_its_kernels),
+        cmocka_unit_test(threads_find_a_kernel_while_others_are_added),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
