@@ -27,8 +27,8 @@ int32_t gantry__opencl_compile_begin(const gantry_host_t *host, gantry__opencl_c
 }
 
 int32_t gantry__opencl_compile_begin_launch(const gantry_host_t *host,
-                                            gantry__opencl_compiler_t *compiler,
-                                            const char *kernel, const char *program,
+                                            gantry__opencl_compiler_t *compiler, const char *kernel,
+                                            const char *program,
                                             gantry__opencl_compile_t *out_compile) {
     char what[256];
     *out_compile = (gantry__opencl_compile_t){NULL, 0};

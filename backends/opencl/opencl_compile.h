@@ -35,8 +35,8 @@ int32_t gantry__opencl_compile_begin(const gantry_host_t *host, gantry__opencl_c
  * is checked where memory and disk are plenty. What is compiled is complete only when the launch
  * is. */
 int32_t gantry__opencl_compile_begin_launch(const gantry_host_t *host,
-                                            gantry__opencl_compiler_t *compiler,
-                                            const char *kernel, const char *program,
+                                            gantry__opencl_compiler_t *compiler, const char *kernel,
+                                            const char *program,
                                             gantry__opencl_compile_t *out_compile);
 void gantry__opencl_compile_end(gantry__opencl_compile_t *compile);
 

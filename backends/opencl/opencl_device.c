@@ -296,6 +296,7 @@ static int32_t make_context(gantry_backend_device_t *device) {
     const gantry__opencl_record_t *record = device->record;
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                           (cl_context_properties)record->platform, 0};
+    if (device->is_pocl) GANTRY__TRY(gantry__pocl_check_opening(device->host));
     cl_int native = CL_SUCCESS;
     device->context =
         device->cl->clCreateContext(properties, 1, &record->device, NULL, NULL, &native);

@@ -40,6 +40,7 @@
 #define THREAD_BYTES (72 * MIB)
 #define START_BYTES (144 * MIB)
 #define COMPILER_BYTES (64 * MIB)
+#define OPENING_BYTES (16 * MIB) /* a context registers LLVM's passes, which took 1 MiB */
 #define MOST_THREADS 512
 
 bool gantry__pocl_is(const char *platform_name) {
@@ -234,6 +235,17 @@ bool gantry__pocl_is_tight(const gantry__pocl_folder_t *folder) {
            (uint64_t)room.f_bavail * room.f_frsize < TIGHT_FOLDER_BYTES;
 }
 
+static int32_t check_memory(const gantry_host_t *host, uint64_t needed_bytes, const char *what) {
+    char reason[GANTRY__POCL_REASON_BYTES];
+    if (gantry__process_has_room(needed_bytes, reason, sizeof reason)) return GANTRY_OK;
+    return gantry__driver_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
+                               "%sPoCL's compiler has no memory: %s", what, reason);
+}
+
+int32_t gantry__pocl_check_opening(const gantry_host_t *host) {
+    return check_memory(host, OPENING_BYTES, "");
+}
+
 int32_t gantry__pocl_check_compiling(const gantry_host_t *host, const gantry__pocl_folder_t *folder,
                                      uint64_t grown_bytes, const char *what) {
     const uint64_t needed_bytes =
@@ -241,11 +253,7 @@ int32_t gantry__pocl_check_compiling(const gantry_host_t *host, const gantry__po
     char reason[GANTRY__POCL_REASON_BYTES];
     if (!check_folder(folder, reason, sizeof reason))
         return gantry__driver_fail(host, GANTRY_FAILED_PRECONDITION, 0, "%s%s", what, reason);
-    if (!gantry__process_has_room(needed_bytes, reason, sizeof reason)) {
-        return gantry__driver_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
-                                   "%sPoCL's compiler has no memory: %s", what, reason);
-    }
-    return GANTRY_OK;
+    return check_memory(host, needed_bytes, what);
 }
 
 /* ---- the linker ---- */

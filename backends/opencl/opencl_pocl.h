@@ -38,6 +38,8 @@ bool gantry__pocl_can_link(char *reason, size_t reason_bytes);
 /* Whether memory is limited or the folder's disk nearly full, so that compilations must not share
  * them; a few calls of the system. */
 bool gantry__pocl_is_tight(const gantry__pocl_folder_t *folder);
+/* Before a device is opened, which starts the compiler: ResourceExhausted with the reason. */
+int32_t gantry__pocl_check_opening(const gantry_host_t *host);
 /* Before something is compiled, which for machine code is a kernel's first launch: the folder,
  * FailedPrecondition, and memory, ResourceExhausted, with the reason. grown_bytes: that earlier
  * compilations took and later ones use again. what: "launch of ...: ", or "". */

@@ -8,6 +8,7 @@
  *                                      on /CPU:0; groups lets the GPU have groups of work-items;
  *                                      sh:LINE runs a shell line between; limit:N leaves the
  *                                      process N MiB of address space
+ *   test_pocl_machine sweep            every limit of address space and every size of disk; minutes
  *
  * A test that needs an unprivileged user, a mount or ulimit is skipped, with the reason, on systems
  * without one. */
@@ -366,12 +367,12 @@ static void first_program_without_memory_ends_no_process(void **state) {
         (void)printf("skipped: sanitizers take more address space than any limit leaves\n");
         skip();
     }
-    static const int mib[] = {20, 70, 100, 140};
+    static const int mib[] = {0, 20, 70, 100, 140};
     for (size_t i = 0; i < sizeof mib / sizeof mib[0]; ++i) {
         int code = run("rm -rf new; POCL_CACHE_DIR=$PWD/new $SELF op cpu limit:%d exp", mib[i]);
         if (code != 0) fail_msg("exit %d with %d MiB: %s", code, mib[i], output);
         expect_in_output("exp on no device: 0, ResourceExhausted");
-        expect_in_output("144 MiB are needed");
+        expect_in_output(mib[i] == 0 ? "16 MiB are needed" : "144 MiB are needed");
     }
     int code = run("GANTRY_OOM_FALLBACK=cpu POCL_CACHE_DIR=$PWD/new $SELF op cpu limit:70 exp");
     if (code != 0) fail_msg("exit %d: %s", code, output);
@@ -536,6 +537,51 @@ static void pocl_serves_beside_another_driver(void **state) {
     expect_in_output("add on /device:GPU:0: 2, OK");
 }
 
+/* ---- every limit ---- */
+
+/* Expects each op's result, or the reason why there is none. */
+static void expect_survived(int code, const char *limit, int amount) {
+    static const char *const results[] = {": 2.71828, OK", ": 10, OK", ": 700, OK",
+                                          "ResourceExhausted", "FailedPrecondition"};
+    size_t found = 0;
+    for (size_t i = 0; i < sizeof results / sizeof results[0]; ++i) {
+        for (const char *at = output; (at = strstr(at, results[i])); ++at) ++found;
+    }
+    if (code != 0 || found < 3) fail_msg("exit %d with %s %d: %s", code, limit, amount, output);
+}
+
+static void address_space_of_any_size_ends_no_process(void **state) {
+    (void)state;
+    for (int mib = 200; mib <= 2000; mib += mib < 560 ? 60 : mib < 720 ? 10 : 160)
+        expect_survived(run("rm -rf any; ulimit -v %d; POCL_CACHE_DIR=$PWD/any "
+                            "$SELF op exp sum product",
+                            mib * 1024),
+                        "ulimit -v", mib);
+}
+
+static void space_that_is_left_of_any_size_ends_no_process(void **state) {
+    (void)state;
+    for (int mib = 0; mib <= 240; mib += 10) {
+        expect_survived(
+            run("rm -rf any; POCL_CACHE_DIR=$PWD/any $SELF op cpu limit:%d exp sum product", mib),
+            "MiB left", mib);
+        expect_survived(run("rm -rf any; POCL_CACHE_DIR=$PWD/any "
+                            "$SELF op groups add limit:%d wide exp sum product",
+                            mib),
+                        "MiB left behind a program", mib);
+    }
+}
+
+static void disk_of_any_size_ends_no_process(void **state) {
+    (void)state;
+    if (!has_mounts()) skip();
+    for (int kib = 4; kib <= 8192; kib += kib < 1024 ? 100 : 512)
+        expect_survived(run("unshare -m sh -c 'mount -t tmpfs -o size=%dk tmpfs mounted && "
+                            "POCL_CACHE_DIR=$PWD/mounted $SELF op exp sum product'",
+                            kib),
+                        "KiB of disk", kib);
+}
+
 /* ---- words ---- */
 
 static void devices_that_nobody_named_are_explained(void **state) {
@@ -587,7 +633,14 @@ int main(int argc, char **argv) {
         cmocka_unit_test(pocl_serves_beside_another_driver),
         cmocka_unit_test(devices_that_nobody_named_are_explained),
     };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest sweep[] = {
+        cmocka_unit_test(address_space_of_any_size_ends_no_process),
+        cmocka_unit_test(space_that_is_left_of_any_size_ends_no_process),
+        cmocka_unit_test(disk_of_any_size_ends_no_process),
+    };
+    int failed = argc > 1 && strcmp(argv[1], "sweep") == 0
+                     ? cmocka_run_group_tests(sweep, NULL, NULL)
+                     : cmocka_run_group_tests(tests, NULL, NULL);
     (void)run("cd / && rm -rf %s", folder);
     return failed;
 }
