@@ -23,29 +23,38 @@ static bool in_use(uint64_t *out_space, uint64_t *out_data) {
 typedef struct {
     const char *name; /* NULL: none */
     uint64_t bytes;
+    uint64_t used;
     uint64_t left;
 } limit_t;
 
+static bool has_limit(int resource, struct rlimit *out_set) {
+    return getrlimit(resource, out_set) == 0 && out_set->rlim_cur != RLIM_INFINITY;
+}
+
+bool gantry__process_is_limited(void) {
+    struct rlimit set;
+    return has_limit(RLIMIT_AS, &set) || has_limit(RLIMIT_DATA, &set);
+}
+
 static void tighten(limit_t *limit, const char *name, uint64_t bytes, uint64_t used) {
     const uint64_t left = bytes > used ? bytes - used : 0;
-    if (left < limit->left) {
-        *limit = (limit_t){name, bytes, left};
-    }
+    if (left < limit->left) *limit = (limit_t){name, bytes, used, left};
 }
 
 /* The limit that leaves the fewest bytes. */
 static limit_t tightest(void) {
-    limit_t limit = {NULL, 0, UINT64_MAX};
+    limit_t limit = {NULL, 0, 0, UINT64_MAX};
     uint64_t space;
     uint64_t data;
-    if (!in_use(&space, &data)) return limit;
     struct rlimit set;
-    if (getrlimit(RLIMIT_AS, &set) == 0 && set.rlim_cur != RLIM_INFINITY)
+    if (!gantry__process_is_limited() || !in_use(&space, &data)) return limit;
+    if (has_limit(RLIMIT_AS, &set))
         tighten(&limit, "the address space (ulimit -v)", set.rlim_cur, space);
-    if (getrlimit(RLIMIT_DATA, &set) == 0 && set.rlim_cur != RLIM_INFINITY)
-        tighten(&limit, "the memory (ulimit -d)", set.rlim_cur, data);
+    if (has_limit(RLIMIT_DATA, &set)) tighten(&limit, "the memory (ulimit -d)", set.rlim_cur, data);
     return limit;
 }
+
+uint64_t gantry__process_counted_bytes(void) { return tightest().used; }
 
 static unsigned long long mib(uint64_t bytes) { return bytes >> 20; }
 
@@ -56,6 +65,16 @@ bool gantry__process_has_room(uint64_t bytes, char *reason, size_t reason_bytes)
         reason, reason_bytes,
         "%s of this process is limited to %llu MiB, of which %llu MiB are left and %llu MiB are needed",
         limit.name, mib(limit.bytes), mib(limit.left), mib(bytes));
+    return false;
+}
+
+bool gantry__process_may_write(uint64_t bytes, char *reason, size_t reason_bytes) {
+    struct rlimit set;
+    if (!has_limit(RLIMIT_FSIZE, &set) || set.rlim_cur >= bytes) return true;
+    (void)snprintf(
+        reason, reason_bytes,
+        "a file of this process is limited to %llu KiB (ulimit -f) and may take %llu KiB",
+        (unsigned long long)(set.rlim_cur / 1024), (unsigned long long)(bytes / 1024));
     return false;
 }
 

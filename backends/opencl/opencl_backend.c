@@ -56,8 +56,17 @@ static int32_t opencl_backend_find_devices(gantry_backend_instance_t *instance) 
 static void opencl_backend_close_instance(gantry_backend_instance_t *instance) {
     gantry__opencl_devices_forget(instance);
     gantry__clblast_rows_close(instance->host, instance->clblast_rows);
+    pthread_mutex_destroy(&instance->compiler.lock);
     pthread_mutex_destroy(&instance->lock);
     gantry__host_free(instance->host, instance, sizeof *instance);
+}
+
+static int32_t opencl_backend_make_locks(const gantry_host_t *host,
+                                         gantry_backend_instance_t *instance) {
+    GANTRY__TRY(gantry__driver_mutex_init(host, &instance->lock, "the OpenCL backend"));
+    int32_t status = gantry__driver_mutex_init(host, &instance->compiler.lock, "OpenCL's compiler");
+    if (status != GANTRY_OK) pthread_mutex_destroy(&instance->lock);
+    return status;
 }
 
 static int32_t opencl_backend_open_instance(const gantry_host_t *host,
@@ -66,7 +75,7 @@ static int32_t opencl_backend_open_instance(const gantry_host_t *host,
     *out_instance = NULL;
     if (!instance) return GANTRY_RESOURCE_EXHAUSTED;
     instance->host = host;
-    int32_t status = gantry__driver_mutex_init(host, &instance->lock, "the OpenCL backend");
+    int32_t status = opencl_backend_make_locks(host, instance);
     if (status != GANTRY_OK) {
         gantry__host_free(host, instance, sizeof *instance);
         return status;

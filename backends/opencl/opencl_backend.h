@@ -19,7 +19,7 @@
 #include "opencl/matmul/opencl_clblast_parameters.h"
 #include "opencl/matmul/opencl_cpu_blocks.h"
 #include "opencl/opencl_drivers.h"
-#include "opencl/opencl_pocl.h"
+#include "opencl/opencl_compile.h"
 #include "opencl/opencl_status.h"
 #include "opencl/opencl_symbols.h"
 #include "opencl/opencl_wait.h"
@@ -66,7 +66,7 @@ struct gantry_backend_instance_t {
     gantry__clblast_rows_t *clblast_rows; /* of a file; NULL */
     gantry__opencl_notes_t notes;
     bool has_platforms; /* a driver was called: from then on it lives as long as the process */
-    gantry__pocl_folder_t pocl_folder; /* where there is a PoCL */
+    gantry__opencl_compiler_t compiler;
     char libraries[sizeof(gantry__opencl_notes_t) + 512];
     char libraries_failed[sizeof(gantry__opencl_notes_t) + 1024]; /* with CLBlast's failure */
 };
@@ -84,6 +84,7 @@ struct gantry_backend_device_t {
     const gantry__opencl_symbols_t *cl;
     const gantry__opencl_record_t *record;
     cl_context context;
+    bool is_pocl;
     int32_t matmul; /* resolved: never AUTO */
     /* of products of float32 and of float64 where matmul is CPU */
     gantry__opencl_cpu_blocks_t cpu_blocks[2];
@@ -165,11 +166,6 @@ void gantry__opencl_pinned_release_all(gantry_backend_device_t *device);
 /* Makes queue (of device) wait for the event, which may belong to another device. */
 int32_t gantry__opencl_event_wait_on(gantry_backend_device_t *device, cl_command_queue queue,
                                      gantry_backend_event_t *event);
-
-/* ---- opencl_program.c ---- */
-
-/* Before the driver compiles something for the device: whether it can, where that is known. */
-int32_t gantry__opencl_check_compiling(const gantry_backend_device_t *device);
 
 /* ---- opencl_kernel.c ---- */
 

@@ -124,7 +124,8 @@ static cl_uint list_devices(gantry_backend_instance_t *instance, cl_platform_id 
                             const char *name, cl_device_id *devices, char *reason,
                             size_t reason_bytes) {
     bool is_pocl = gantry__pocl_is(name);
-    if (is_pocl && !gantry__pocl_can_start(&instance->pocl_folder, reason, reason_bytes)) return 0;
+    if (is_pocl && !gantry__pocl_can_start(&instance->compiler.folder, reason, reason_bytes))
+        return 0;
     cl_int native;
     cl_uint count = 0;
     native =
@@ -295,6 +296,7 @@ static int32_t make_context(gantry_backend_device_t *device) {
     const gantry__opencl_record_t *record = device->record;
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                           (cl_context_properties)record->platform, 0};
+    if (device->is_pocl) GANTRY__TRY(gantry__pocl_check_opening(device->host));
     cl_int native = CL_SUCCESS;
     device->context =
         device->cl->clCreateContext(properties, 1, &record->device, NULL, NULL, &native);
@@ -320,6 +322,7 @@ static gantry_backend_device_t *opencl_device_make(gantry_backend_instance_t *in
     device->host = instance->host;
     device->cl = &instance->cl;
     device->record = record;
+    device->is_pocl = gantry__pocl_is(record->platform_name);
     atomic_init(&device->used_clblast, 0);
     atomic_init(&device->released_regions, 0);
     for (int i = 0; i < 4; ++i) atomic_init(&device->clblast_failed[i / 2][i % 2], 0);

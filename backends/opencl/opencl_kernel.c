@@ -12,8 +12,11 @@
  * one's, so all is set again. */
 #include "opencl/opencl_backend.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+
+#define COMPILED_SHAPES 8 /* a kernel has one to three */
 
 /* What an argument was set to; bytes 0: nothing, or more than there is room for. */
 typedef struct {
@@ -32,6 +35,8 @@ struct gantry_backend_kernel_t {
     gantry__kernel_head_t head; /* first: a kernel of its program's list */
     gantry_backend_program_t *program;
     cl_uint argument_count;
+    atomic_uint_fast64_t compiled[COMPILED_SHAPES]; /* of launches; 0: none */
+    atomic_uint_fast32_t compiled_count;
     pthread_mutex_t lock; /* guards the stack */
     ready_t *idle;
     uint32_t idle_count;
@@ -183,9 +188,14 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
         (gantry_backend_kernel_t *)gantry__kernel_list_find(&program->head.kernels, name);
     *out_kernel = kernel;
     if (kernel) return GANTRY_OK;
-    GANTRY__TRY(gantry__opencl_check_compiling(program->head.device));
+    gantry_backend_device_t *device = program->head.device;
+    gantry__opencl_compile_t compile = {NULL, 0};
+    if (device->is_pocl)
+        GANTRY__TRY(
+            gantry__opencl_compile_begin(device->host, &device->instance->compiler, &compile));
     cl_int native = CL_SUCCESS;
-    cl_kernel handle = program->head.device->cl->clCreateKernel(program->handle, name, &native);
+    cl_kernel handle = device->cl->clCreateKernel(program->handle, name, &native);
+    gantry__opencl_compile_end(&compile);
     if (native != CL_SUCCESS) return no_such_kernel(program, name, native);
     kernel = opencl_kernel_make(program, name);
     if (!kernel) {
@@ -308,25 +318,79 @@ static int32_t check_group(const gantry_backend_kernel_t *kernel, const size_t *
         kernel->head.name, kernel->program->head.label, items, device->record->hardware_name, most);
 }
 
-static int32_t enqueue(gantry_backend_stream_t *stream, const gantry_backend_kernel_t *kernel,
-                       cl_kernel handle, const gantry_launch_t *launch) {
-    size_t global[3] = {1, 1, 1};
-    size_t local[3] = {1, 1, 1};
-    bool has_local = false;
+typedef struct launch_size_t {
+    size_t global[3], local[3];
+    bool has_local;
+} launch_size_t;
+
+static launch_size_t launch_size_of(const gantry_launch_t *launch) {
+    launch_size_t size = {{1, 1, 1}, {1, 1, 1}, false};
     for (uint32_t d = 0; d < launch->dimensions && d < 3; ++d) {
-        global[d] = (size_t)launch->global_size[d];
-        local[d] = (size_t)launch->local_size[d];
-        has_local |= local[d] != 0;
+        size.global[d] = (size_t)launch->global_size[d];
+        size.local[d] = (size_t)launch->local_size[d];
+        size.has_local |= size.local[d] != 0;
     }
-    GANTRY__TRY(check_group(kernel, local));
-    cl_int native =
-        stream->device->cl->clEnqueueNDRangeKernel(stream->queue, handle, launch->dimensions, NULL,
-                                                   global, has_local ? local : NULL, 0, NULL, NULL);
+    return size;
+}
+
+static int32_t enqueue(gantry_backend_stream_t *stream, const gantry_backend_kernel_t *kernel,
+                       cl_kernel handle, const gantry_launch_t *launch, const launch_size_t *size) {
+    const size_t *global = size->global, *local = size->local;
+    cl_int native = stream->device->cl->clEnqueueNDRangeKernel(
+        stream->queue, handle, launch->dimensions, NULL, global, size->has_local ? local : NULL, 0,
+        NULL, NULL);
     return gantry__driver_check(
         stream->device->host, native,
         "launch of \"%.100s\" of \"%.100s\": %zu x %zu x %zu work-items in groups of %zu x %zu x %zu, %u arguments",
         kernel->head.name, kernel->program->head.label, global[0], global[1], global[2], local[0],
         local[1], local[2], launch->arg_count);
+}
+
+/* ---- launches that compile ----
+ *
+ * PoCL compiles machine code for each size of groups, and apart for small grids. A worker thread
+ * does it when it begins the first such launch. */
+
+/* Stands for all launches that share machine code; never 0. */
+static uint64_t launch_shape_of(const launch_size_t *size) {
+    const uint64_t prime = UINT64_C(1099511628211);
+    uint64_t shape = UINT64_C(14695981039346656037);
+    bool is_small = true;
+    for (int d = 0; d < 3; ++d) {
+        is_small = is_small && size->global[d] <= UINT16_MAX;
+        shape = (shape ^ (size->has_local ? size->local[d] : size->global[d])) * prime;
+    }
+    return ((shape ^ is_small) * prime) | 1;
+}
+
+static bool is_compiled(const gantry_backend_kernel_t *kernel, uint64_t shape) {
+    for (int i = 0; i < COMPILED_SHAPES; ++i) {
+        if (atomic_load_explicit(&kernel->compiled[i], memory_order_relaxed) == shape) return true;
+    }
+    return false;
+}
+
+static void keep_compiled(gantry_backend_kernel_t *kernel, uint64_t shape) {
+    uint_fast32_t at = atomic_fetch_add(&kernel->compiled_count, 1) % COMPILED_SHAPES;
+    atomic_store_explicit(&kernel->compiled[at], shape, memory_order_relaxed);
+}
+
+/* Where memory or disk is scarce, the launch is complete when this returns. */
+static int32_t enqueue_compiling(gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
+                                 cl_kernel handle, const gantry_launch_t *launch,
+                                 const launch_size_t *size) {
+    const uint64_t shape = launch_shape_of(size);
+    if (is_compiled(kernel, shape)) return enqueue(stream, kernel, handle, launch, size);
+    const gantry_backend_device_t *device = stream->device;
+    gantry__opencl_compile_t compile;
+    GANTRY__TRY(gantry__opencl_compile_begin_launch(device->host, &device->instance->compiler,
+                                                    kernel->head.name, kernel->program->head.label,
+                                                    &compile));
+    int32_t status = enqueue(stream, kernel, handle, launch, size);
+    if (status == GANTRY_OK && compile.compiler) (void)device->cl->clFinish(stream->queue);
+    gantry__opencl_compile_end(&compile);
+    if (status == GANTRY_OK) keep_compiled(kernel, shape);
+    return status;
 }
 
 int32_t gantry__opencl_kernel_launch(gantry_backend_stream_t *stream,
@@ -343,8 +407,14 @@ int32_t gantry__opencl_kernel_launch(gantry_backend_stream_t *stream,
         }
         ready = make_ready(kernel, handle);
     }
+    const launch_size_t size = launch_size_of(launch);
     int32_t status = set_arguments(kernel, &ready, launch);
-    if (status == GANTRY_OK) status = enqueue(stream, kernel, ready.handle, launch);
+    if (status == GANTRY_OK) status = check_group(kernel, size.local);
+    if (status == GANTRY_OK) {
+        status = stream->device->is_pocl
+                     ? enqueue_compiling(stream, kernel, ready.handle, launch, &size)
+                     : enqueue(stream, kernel, ready.handle, launch, &size);
+    }
     put_idle(kernel, ready);
     return status;
 }

@@ -62,9 +62,12 @@ static int32_t opencl_memory_region_alloc(gantry_backend_device_t *device, uint6
             (unsigned long long)size_bytes, info->hardware_name,
             (unsigned long long)info->largest_allocation_bytes);
     }
+    gantry__opencl_compiler_t *compiler = &device->instance->compiler;
+    bool is_kept_out = device->is_pocl && gantry__opencl_compile_keep_out(compiler);
     cl_int native = CL_SUCCESS;
     cl_mem buffer = device->cl->clCreateBuffer(device->context, CL_MEM_READ_WRITE,
                                                (size_t)size_bytes, NULL, &native);
+    gantry__opencl_compile_let_in(compiler, is_kept_out);
     if (native != CL_SUCCESS) {
         return gantry__driver_check(device->host, native, "taking %llu bytes on \"%.200s\"",
                                     (unsigned long long)size_bytes, info->hardware_name);

@@ -7,8 +7,8 @@
  *                           it; on a worker thread, so that a failure has nobody to go to and PoCL
  *                           aborts
  *
- * Nothing of this is asked of the launches: the looks below stand before a program is built and
- * a kernel is made. */
+ * The checks below stand before a program is built and a kernel is made. Where memory or disk is
+ * scarce they stand before a launch, too (opencl_compile.h). */
 #define _GNU_SOURCE
 #include "opencl/opencl_pocl.h"
 
@@ -32,12 +32,15 @@
 #define PATH_BYTES GANTRY__POCL_PATH_BYTES
 #define MIB (UINT64_C(1) << 20)
 /* What compiling takes. A program with OpenCL's headers is up to 1 MiB of text, twice. Of address
- * space each of its threads takes a stack and an arena of malloc's, the first program took 130 MiB,
- * and Clang and LLVM throw or abort where they do not get it. Later programs use what is there. */
+ * space each of its threads takes a stack and an arena of malloc's. The first program that is not
+ * in the folder took 130 MiB, and Clang and LLVM throw or abort where they do not get it. Later
+ * programs use what is there, and took up to 10 MiB more. */
 #define FOLDER_BYTES (4 * MIB)
+#define TIGHT_FOLDER_BYTES (64 * MIB) /* less: one compilation at a time */
 #define THREAD_BYTES (72 * MIB)
 #define START_BYTES (144 * MIB)
 #define COMPILER_BYTES (64 * MIB)
+#define OPENING_BYTES (16 * MIB) /* a context registers LLVM's passes, which took 1 MiB */
 #define MOST_THREADS 512
 
 bool gantry__pocl_is(const char *platform_name) {
@@ -124,11 +127,15 @@ static int try_file(const char *path, uint64_t *out_free_bytes, bool *out_runs) 
 static bool check_folder(const gantry__pocl_folder_t *folder, char *reason, size_t reason_bytes) {
     char problem[512];
     const char *cure = "name a folder that can be written with POCL_CACHE_DIR";
+    char limit[160];
     uint64_t free_bytes = 0;
     bool runs = false;
     size_t length = 0;
     int code;
-    if ((code = opencl_pocl_make_folder(folder->path, &length)) != 0) {
+    if (!gantry__process_may_write(FOLDER_BYTES, limit, sizeof limit)) {
+        cure = "raise this limit";
+        (void)snprintf(problem, sizeof problem, "where %s", limit);
+    } else if ((code = opencl_pocl_make_folder(folder->path, &length)) != 0) {
         (void)snprintf(problem, sizeof problem, "and %.*s cannot be made: %s",
                        (int)(length < 300 ? length : 300), folder->path, strerror(code));
     } else if ((code = try_file(folder->path, &free_bytes, &runs)) != 0) {
@@ -222,16 +229,31 @@ bool gantry__pocl_can_start(gantry__pocl_folder_t *out_folder, char *reason, siz
            has_memory_and_threads(reason, reason_bytes);
 }
 
-int32_t gantry__pocl_check_compiling(const gantry_host_t *host,
-                                     const gantry__pocl_folder_t *folder) {
+bool gantry__pocl_is_tight(const gantry__pocl_folder_t *folder) {
+    struct statvfs room;
+    return gantry__process_is_limited() || statvfs(folder->path, &room) != 0 ||
+           (uint64_t)room.f_bavail * room.f_frsize < TIGHT_FOLDER_BYTES;
+}
+
+static int32_t check_memory(const gantry_host_t *host, uint64_t needed_bytes, const char *what) {
+    char reason[GANTRY__POCL_REASON_BYTES];
+    if (gantry__process_has_room(needed_bytes, reason, sizeof reason)) return GANTRY_OK;
+    return gantry__driver_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
+                               "%sPoCL's compiler has no memory: %s", what, reason);
+}
+
+int32_t gantry__pocl_check_opening(const gantry_host_t *host) {
+    return check_memory(host, OPENING_BYTES, "");
+}
+
+int32_t gantry__pocl_check_compiling(const gantry_host_t *host, const gantry__pocl_folder_t *folder,
+                                     uint64_t grown_bytes, const char *what) {
+    const uint64_t needed_bytes =
+        grown_bytes < START_BYTES - COMPILER_BYTES ? START_BYTES - grown_bytes : COMPILER_BYTES;
     char reason[GANTRY__POCL_REASON_BYTES];
     if (!check_folder(folder, reason, sizeof reason))
-        return gantry__driver_fail(host, GANTRY_FAILED_PRECONDITION, 0, "%s", reason);
-    if (!gantry__process_has_room(COMPILER_BYTES, reason, sizeof reason)) {
-        return gantry__driver_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
-                                   "PoCL's compiler has no memory: %s", reason);
-    }
-    return GANTRY_OK;
+        return gantry__driver_fail(host, GANTRY_FAILED_PRECONDITION, 0, "%s%s", what, reason);
+    return check_memory(host, needed_bytes, what);
 }
 
 /* ---- the linker ---- */

@@ -47,12 +47,6 @@ static int32_t opencl_program_build_failed(gantry_backend_device_t *device, cl_p
     return code;
 }
 
-int32_t gantry__opencl_check_compiling(const gantry_backend_device_t *device) {
-    return gantry__pocl_is(device->record->platform_name)
-               ? gantry__pocl_check_compiling(device->host, &device->instance->pocl_folder)
-               : GANTRY_OK;
-}
-
 /* ---- making ---- */
 
 static void opencl_program_destroy(gantry_backend_program_t *program) {
@@ -87,9 +81,13 @@ static int32_t opencl_program_finish(gantry_backend_program_t *program, const ch
                           options[0] != '\0' ? " " : "", options);
     GANTRY__TRY(gantry__program_check_options(device->host, &GANTRY__DRIVER_ERRORS,
                                               program->head.label, (size_t)length));
-    GANTRY__TRY(gantry__opencl_check_compiling(device));
+    gantry__opencl_compile_t compile = {NULL, 0};
+    if (device->is_pocl)
+        GANTRY__TRY(
+            gantry__opencl_compile_begin(device->host, &device->instance->compiler, &compile));
     cl_int native =
         device->cl->clBuildProgram(program->handle, 1, &device->record->device, all, NULL, NULL);
+    gantry__opencl_compile_end(&compile);
     return native == CL_SUCCESS ? GANTRY_OK
                                 : opencl_program_build_failed(device, program->handle,
                                                               program->head.label, all, native);

@@ -189,7 +189,7 @@ void gantry__quarantine_enter(const gantry__driver_trial_t *trial, const char *d
     char text[DRIVER_BYTES];
     if (trial->lock < 0) return;
     (void)snprintf(text, sizeof text, "%s\n", driver);
-    (void)!pwrite(trial->lock, text, strlen(text), VERSION_DIGITS);
+    (void)gantry__file_put(trial->lock, text, strlen(text), VERSION_DIGITS);
 }
 
 static gantry_status_t count_notes(const gantry__quarantine_t *quarantine, const char *backend,
@@ -231,7 +231,8 @@ static void write_note(const gantry__quarantine_t *quarantine, const char *backe
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0) return;
     if (flock(file, LOCK_EX | LOCK_NB) == 0 &&
-        write(file, version, VERSION_DIGITS) == VERSION_DIGITS && rename(path, trial->note) == 0) {
+        gantry__file_put(file, version, VERSION_DIGITS, GANTRY__FILE_NEXT) == VERSION_DIGITS &&
+        rename(path, trial->note) == 0) {
         trial->lock = file;
         return;
     }

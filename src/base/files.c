@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -219,9 +220,33 @@ fail:
 
 /* ---- writing ---- */
 
+static bool is_pending(int number) {
+    sigset_t pending;
+    return sigpending(&pending) == 0 && sigismember(&pending, number) == 1;
+}
+
+ssize_t gantry__file_put(int file, const void *bytes, size_t size, int64_t place) {
+    const struct timespec now = {0, 0};
+    sigset_t beyond, before;
+    (void)sigemptyset(&beyond);
+    (void)sigaddset(&beyond, SIGXFSZ);
+    bool is_blocked = pthread_sigmask(SIG_BLOCK, &beyond, &before) == 0;
+    bool was_pending = is_pending(SIGXFSZ);
+    ssize_t done = place == GANTRY__FILE_NEXT ? write(file, bytes, size)
+                                              : pwrite(file, bytes, size, (off_t)place);
+    const int error = errno;
+    /* the system sends the signal to the thread that writes */
+    if (done < 0 && error == EFBIG && is_blocked && !was_pending)
+        (void)sigtimedwait(&beyond, NULL, &now);
+    if (is_blocked) (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return done;
+}
+
 static bool write_fully(int fd, const char *bytes, size_t size) {
     while (size > 0) {
-        ssize_t done = write(fd, bytes, size < LONGEST_TRANSFER ? size : LONGEST_TRANSFER);
+        ssize_t done = gantry__file_put(
+            fd, bytes, size < LONGEST_TRANSFER ? size : LONGEST_TRANSFER, GANTRY__FILE_NEXT);
         if (done < 0 && errno == EINTR) continue;
         if (done < 0) return false;
         bytes += done;

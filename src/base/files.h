@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <gantry/status.h>
 
@@ -40,6 +41,13 @@ typedef struct gantry__file_piece_t {
     const void *bytes;
     size_t size;
 } gantry__file_piece_t;
+
+#define GANTRY__FILE_NEXT (-1)
+
+/* One write at this place, or at the file's position for GANTRY__FILE_NEXT; as pwrite and write
+ * return it. A file beyond the limit of sizes (ulimit -f) is EFBIG: the signal SIGXFSZ, which would
+ * end the process, is taken away. */
+ssize_t gantry__file_put(int file, const void *bytes, size_t size, int64_t place);
 
 enum {
     /* writes the content to the disk before the name appears: for files that a user would miss

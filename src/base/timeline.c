@@ -227,7 +227,7 @@ enum { CLOSING_BYTES = sizeof closing - 1 };
 
 static bool write_at(int file, const char *bytes, size_t size, uint64_t at) {
     while (size > 0) {
-        const ssize_t done = pwrite(file, bytes, size, (off_t)at);
+        const ssize_t done = gantry__file_put(file, bytes, size, (int64_t)at);
         if (done < 0 && errno == EINTR) continue;
         if (done < 0) return false;
         bytes += done;

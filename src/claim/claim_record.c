@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/files.h"
+
 #define RECORD_BYTES 1024
 #if defined(CLOCK_BOOTTIME)
 #define RECORD_CLOCK CLOCK_BOOTTIME
@@ -60,7 +62,7 @@ void gantry__claim_record_write(int file, const char *command) {
                  "process %ld\nuser %ld\nhost %s\nsince %s\nboot %" PRIu64 "\ncommand %s\n",
                  (long)getpid(), (long)getuid(), host, since, seconds_since_boot(), line);
     if (ftruncate(file, 0) != 0 || length < 0) return;
-    (void)!pwrite(file, text, (size_t)length, 0);
+    (void)gantry__file_put(file, text, (size_t)length, 0);
 }
 
 /* ---- reading ---- */

@@ -4,7 +4,11 @@
  * environment once.
  *
  *   test_pocl_machine op ACTION...     runs ops on /GPU:0, for the tests: add, exp, sum, product;
- *                                      big takes 1.2 GB; sh:LINE runs a shell line between
+ *                                      wide is add of more elements; big takes 1.2 GB; cpu is add
+ *                                      on /CPU:0; groups lets the GPU have groups of work-items;
+ *                                      sh:LINE runs a shell line between; limit:N leaves the
+ *                                      process N MiB of address space
+ *   test_pocl_machine sweep            every limit of address space and every size of disk; minutes
  *
  * A test that needs an unprivileged user, a mount or ulimit is skipped, with the reason, on systems
  * without one. */
@@ -14,6 +18,7 @@
 
 #include <dlfcn.h>
 #include <gantry/gantry.h>
+#include <sys/resource.h>
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define IS_SANITIZED true
@@ -22,6 +27,8 @@
 #endif
 
 /* ---- the program ---- */
+
+#define WIDE 30000 /* elements */
 
 static const gantry_tensor_t *make(gantry_scope_t *scope, const char *action) {
     const float values[] = {1, 2, 3, 4};
@@ -34,6 +41,14 @@ static const gantry_tensor_t *make(gantry_scope_t *scope, const char *action) {
             gantry_fill(scope, GANTRY_SHAPE(700, 700), gantry_scalar_f32(scope, 1));
         return gantry_max(scope, gantry_matmul(scope, ones, ones, NULL), NULL);
     }
+    if (strcmp(action, "wide") == 0) {
+        float *ones = malloc(WIDE * sizeof *ones);
+        for (int i = 0; ones && i < WIDE; ++i) ones[i] = 1;
+        const gantry_tensor_t *all =
+            gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(WIDE), ones, WIDE * sizeof *ones);
+        free(ones);
+        return gantry_add(scope, all, all);
+    }
     const gantry_tensor_t *x =
         gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(4), values, sizeof values);
     if (strcmp(action, "add") == 0) return gantry_add(scope, x, x);
@@ -42,9 +57,11 @@ static const gantry_tensor_t *make(gantry_scope_t *scope, const char *action) {
 }
 
 static void compute(gantry_runtime_t *runtime, const char *action) {
-    float got[4] = {0};
-    gantry_scope_t *scope = gantry_scope_begin(runtime, "/GPU:0");
-    const gantry_tensor_t *result = make(scope, action);
+    float *got = calloc(WIDE, sizeof *got);
+    if (!got) return;
+    bool is_cpu = strcmp(action, "cpu") == 0;
+    gantry_scope_t *scope = gantry_scope_begin(runtime, is_cpu ? "/CPU:0" : "/GPU:0");
+    const gantry_tensor_t *result = make(scope, is_cpu ? "add" : action);
     const char *device = "no device";
     if (result) {
         device = strrchr(gantry_logical_device_name(gantry_tensor_device(result)), '/');
@@ -53,6 +70,34 @@ static void compute(gantry_runtime_t *runtime, const char *action) {
     gantry_status_t status = gantry_scope_end(scope);
     (void)printf("%s on %s: %g, %s %s\n", action, device, (double)got[0],
                  gantry_status_name(status), status == GANTRY_OK ? "" : gantry_last_message());
+    free(got);
+}
+
+/* As a card has them, so that launches have groups of several sizes. */
+static int have_groups(gantry_runtime_t *runtime) {
+    const gantry_logical_device_config_t part = {.max_work_group_size = 256};
+    const gantry_physical_device_t *device = NULL;
+    size_t count = 0;
+    return gantry_list_physical_devices(runtime, "GPU", 1, &device, &count) != GANTRY_OK ||
+           count == 0 ||
+           gantry_set_logical_device_configuration(runtime, device, &part, 1) != GANTRY_OK;
+}
+
+static int leave_space(unsigned long mib) {
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%lu", &pages) != 1) return 1;
+    (void)fclose(file);
+    const rlim_t bytes = pages * (rlim_t)sysconf(_SC_PAGESIZE) + mib * ((rlim_t)1 << 20);
+    return setrlimit(RLIMIT_AS, &(struct rlimit){bytes, bytes});
+}
+
+static int act(gantry_runtime_t *runtime, const char *action) {
+    if (strncmp(action, "sh:", 3) == 0) return system(action + 3);
+    if (strncmp(action, "limit:", 6) == 0) return leave_space(strtoul(action + 6, NULL, 10));
+    if (strcmp(action, "groups") == 0) return have_groups(runtime);
+    compute(runtime, action);
+    return 0;
 }
 
 static int run_ops(int count, char **actions) {
@@ -62,11 +107,7 @@ static int run_ops(int count, char **actions) {
         return 1;
     }
     for (int i = 0; i < count; ++i) {
-        if (strncmp(actions[i], "sh:", 3) != 0) {
-            compute(runtime, actions[i]);
-        } else if (system(actions[i] + 3) != 0) {
-            return 1;
-        }
+        if (act(runtime, actions[i]) != 0) return 1;
         (void)fflush(stdout);
     }
     gantry_runtime_release(runtime);
@@ -173,6 +214,24 @@ static void folder_that_is_full_fails_the_op_with_the_cause(void **state) {
     expect_in_output("exp on no device: 0, FailedPrecondition");
     expect_in_output("KiB are free and one program may take 4096 KiB; make room there");
     expect_in_output("exp on /device:GPU:0: 2.7");
+}
+
+/* A longer write than the limit allows would end the process by SIGXFSZ: PoCL's, and Gantry's own
+ * of a note, of a claim and of a program. */
+static void files_that_are_limited_refuse_the_device(void **state) {
+    (void)state;
+    static const int blocks[] = {0, 2, 1000}; /* of 512 or 1024 bytes: shells differ */
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; ++i) {
+        char line[256];
+        (void)snprintf(line, sizeof line,
+                       "rm -rf short; ulimit -f %d; GANTRY_KERNEL_CACHE=$PWD/short "
+                       "POCL_CACHE_DIR=$PWD/short/pocl $SELF op add",
+                       blocks[i]);
+        expect_run(0, line);
+        expect_in_output("add on /device:CPU:0: 2, OK");
+    }
+    expect_run(0, "ulimit -f 0; POCL_CACHE_DIR=$PWD/short/pocl $BIN/gantry devices");
+    expect_in_output("where a file of this process is limited to 0 KiB (ulimit -f)");
 }
 
 static void folder_that_nothing_runs_from_is_named(void **state) {
@@ -299,6 +358,50 @@ static void compiler_without_memory_is_exhausted_and_falls_back(void **state) {
     code = run(line, "GANTRY_OOM_FALLBACK=cpu");
     if (code != 0) fail_msg("exit %d: %s", code, output);
     expect_in_output("exp on /device:CPU:0: 2.7");
+}
+
+/* The first program that is not in PoCL's folder takes 130 MiB, and the device is open by then. */
+static void first_program_without_memory_ends_no_process(void **state) {
+    (void)state;
+    if (IS_SANITIZED) {
+        (void)printf("skipped: sanitizers take more address space than any limit leaves\n");
+        skip();
+    }
+    static const int mib[] = {0, 20, 70, 100, 140};
+    for (size_t i = 0; i < sizeof mib / sizeof mib[0]; ++i) {
+        int code = run("rm -rf new; POCL_CACHE_DIR=$PWD/new $SELF op cpu limit:%d exp", mib[i]);
+        if (code != 0) fail_msg("exit %d with %d MiB: %s", code, mib[i], output);
+        expect_in_output("exp on no device: 0, ResourceExhausted");
+        expect_in_output(mib[i] == 0 ? "16 MiB are needed" : "144 MiB are needed");
+    }
+    int code = run("GANTRY_OOM_FALLBACK=cpu POCL_CACHE_DIR=$PWD/new $SELF op cpu limit:70 exp");
+    if (code != 0) fail_msg("exit %d: %s", code, output);
+    expect_in_output("exp on /device:CPU:0: 2.7");
+    code = run("POCL_CACHE_DIR=$PWD/new $SELF op cpu limit:300 exp sum");
+    if (code != 0) fail_msg("exit %d: %s", code, output);
+    expect_in_output("exp on /device:GPU:0: 2.7");
+    expect_in_output("sum on /device:GPU:0: 10");
+}
+
+/* PoCL compiles a kernel again for groups of another size, when the launch begins. */
+static void launch_that_compiles_without_memory_ends_no_process(void **state) {
+    (void)state;
+    if (IS_SANITIZED) {
+        (void)printf("skipped: sanitizers take more address space than any limit leaves\n");
+        skip();
+    }
+    const char *line = "rm -rf new; %s POCL_CACHE_DIR=$PWD/new $SELF op groups add limit:%s wide";
+    int code = run(line, "", "0");
+    if (code != 0) fail_msg("exit %d: %s", code, output);
+    expect_in_output("add on /device:GPU:0: 2, OK");
+    expect_in_output(
+        "wide on no device: 0, ResourceExhausted launch of \"dense\" of \"portable/elementwise/Add\": PoCL's compiler has no memory: the address space (ulimit -v)");
+    code = run(line, "GANTRY_OOM_FALLBACK=cpu", "30");
+    if (code != 0) fail_msg("exit %d: %s", code, output);
+    expect_in_output("wide on /device:CPU:0: 2, OK");
+    code = run(line, "", "300");
+    if (code != 0) fail_msg("exit %d: %s", code, output);
+    expect_in_output("wide on /device:GPU:0: 2, OK");
 }
 
 static void threads_that_cannot_be_made_refuse_the_device(void **state) {
@@ -434,6 +537,51 @@ static void pocl_serves_beside_another_driver(void **state) {
     expect_in_output("add on /device:GPU:0: 2, OK");
 }
 
+/* ---- every limit ---- */
+
+/* Expects each op's result, or the reason why there is none. */
+static void expect_survived(int code, const char *limit, int amount) {
+    static const char *const results[] = {": 2.71828, OK", ": 10, OK", ": 700, OK",
+                                          "ResourceExhausted", "FailedPrecondition"};
+    size_t found = 0;
+    for (size_t i = 0; i < sizeof results / sizeof results[0]; ++i) {
+        for (const char *at = output; (at = strstr(at, results[i])); ++at) ++found;
+    }
+    if (code != 0 || found < 3) fail_msg("exit %d with %s %d: %s", code, limit, amount, output);
+}
+
+static void address_space_of_any_size_ends_no_process(void **state) {
+    (void)state;
+    for (int mib = 200; mib <= 2000; mib += mib < 560 ? 60 : mib < 720 ? 10 : 160)
+        expect_survived(run("rm -rf any; ulimit -v %d; POCL_CACHE_DIR=$PWD/any "
+                            "$SELF op exp sum product",
+                            mib * 1024),
+                        "ulimit -v", mib);
+}
+
+static void space_that_is_left_of_any_size_ends_no_process(void **state) {
+    (void)state;
+    for (int mib = 0; mib <= 240; mib += 10) {
+        expect_survived(
+            run("rm -rf any; POCL_CACHE_DIR=$PWD/any $SELF op cpu limit:%d exp sum product", mib),
+            "MiB left", mib);
+        expect_survived(run("rm -rf any; POCL_CACHE_DIR=$PWD/any "
+                            "$SELF op groups add limit:%d wide exp sum product",
+                            mib),
+                        "MiB left behind a program", mib);
+    }
+}
+
+static void disk_of_any_size_ends_no_process(void **state) {
+    (void)state;
+    if (!has_mounts()) skip();
+    for (int kib = 4; kib <= 8192; kib += kib < 1024 ? 100 : 512)
+        expect_survived(run("unshare -m sh -c 'mount -t tmpfs -o size=%dk tmpfs mounted && "
+                            "POCL_CACHE_DIR=$PWD/mounted $SELF op exp sum product'",
+                            kib),
+                        "KiB of disk", kib);
+}
+
 /* ---- words ---- */
 
 static void devices_that_nobody_named_are_explained(void **state) {
@@ -465,6 +613,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(folder_that_was_removed_is_made_again),
         cmocka_unit_test(folder_that_is_lost_fails_the_op_with_the_cause),
         cmocka_unit_test(folder_that_is_full_fails_the_op_with_the_cause),
+        cmocka_unit_test(files_that_are_limited_refuse_the_device),
         cmocka_unit_test(folder_that_nothing_runs_from_is_named),
         cmocka_unit_test(linker_that_is_missing_refuses_the_device),
         cmocka_unit_test(linker_without_its_libraries_refuses_the_device),
@@ -472,6 +621,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(tensor_beyond_the_limit_is_refused_with_its_cause),
         cmocka_unit_test(libraries_of_the_cpu_are_left_alone_where_they_would_not_survive),
         cmocka_unit_test(compiler_without_memory_is_exhausted_and_falls_back),
+        cmocka_unit_test(first_program_without_memory_ends_no_process),
+        cmocka_unit_test(launch_that_compiles_without_memory_ends_no_process),
         cmocka_unit_test(threads_that_cannot_be_made_refuse_the_device),
         cmocka_unit_test(folder_without_a_name_refuses_every_driver_that_is_sorted),
         cmocka_unit_test(memory_that_is_limited_refuses_every_driver_that_is_sorted),
@@ -482,7 +633,14 @@ int main(int argc, char **argv) {
         cmocka_unit_test(pocl_serves_beside_another_driver),
         cmocka_unit_test(devices_that_nobody_named_are_explained),
     };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest sweep[] = {
+        cmocka_unit_test(address_space_of_any_size_ends_no_process),
+        cmocka_unit_test(space_that_is_left_of_any_size_ends_no_process),
+        cmocka_unit_test(disk_of_any_size_ends_no_process),
+    };
+    int failed = argc > 1 && strcmp(argv[1], "sweep") == 0
+                     ? cmocka_run_group_tests(sweep, NULL, NULL)
+                     : cmocka_run_group_tests(tests, NULL, NULL);
     (void)run("cd / && rm -rf %s", folder);
     return failed;
 }

@@ -35,6 +35,7 @@ static const struct {
     {"ulimit -u", "raise the limit of processes: ulimit -u, or pids.max of the container"},
     {"ulimit -v", "raise the limit of address space: ulimit -v unlimited"},
     {"ulimit -d", "raise the limit of data: ulimit -d unlimited"},
+    {"ulimit -f", "raise the limit of file sizes: ulimit -f unlimited"},
     {"POCL_DEVICES, which names them, is", "unset POCL_DEVICES"},
 
     /* OpenCL */

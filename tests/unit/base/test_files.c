@@ -6,12 +6,14 @@
 #include <errno.h>
 #include <limits.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -244,6 +246,27 @@ static void write_to_full_device_reports_and_leaves_it(void **state) {
     assert_true(S_ISCHR(info.st_mode));
 }
 
+/* The system sends SIGXFSZ, which ends a process that does not expect it. */
+static void write_beyond_the_limit_is_reported_and_ends_no_process(void **state) {
+    (void)state;
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(write_text(in_root("short"), "four"), GANTRY_OK);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){4, before.rlim_max}), 0);
+    gantry_status_t fits = write_text(in_root("short"), "fits"),
+                    refused = write_text(in_root("short"), "longer");
+    sigset_t pending, blocked;
+    (void)sigpending(&pending);
+    (void)pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(fits, GANTRY_OK);
+    assert_int_equal(refused, GANTRY_RESOURCE_EXHAUSTED);
+    expect_message("/short'", "File too large");
+    expect_content(in_root("short"), "fits");
+    assert_false(sigismember(&pending, SIGXFSZ));
+    assert_false(sigismember(&blocked, SIGXFSZ));
+}
+
 static void write_through_link_keeps_the_link(void **state) {
     (void)state;
     char target[PATH_MAX], link[PATH_MAX];
@@ -372,6 +395,7 @@ int main(void) {
         TEST(directory_in_place_of_file_is_refused),
         TEST(empty_or_null_path_is_refused),
         TEST(write_to_full_device_reports_and_leaves_it),
+        TEST(write_beyond_the_limit_is_reported_and_ends_no_process),
         TEST(write_through_link_keeps_the_link),
         TEST(failed_write_keeps_the_old_file),
         TEST(directory_chain_is_made_private),

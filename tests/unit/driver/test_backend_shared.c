@@ -324,6 +324,8 @@ static void limit_of_the_process_is_told_with_what_is_left(void **state) {
         printf("skipped: the address space is limited already\n");
         skip();
     }
+    assert_false(gantry__process_is_limited());
+    assert_int_equal(gantry__process_counted_bytes(), 0);
     assert_true(gantry__process_has_room(UINT64_C(1) << 50, text, sizeof text));
     assert_string_equal(text, "as it was");
     gantry__process_limit_text(text, sizeof text);
@@ -331,6 +333,8 @@ static void limit_of_the_process_is_told_with_what_is_left(void **state) {
     set = before;
     set.rlim_cur = UINT64_C(1) << 46; /* 64 TiB: sanitizers reserve some */
     assert_int_equal(setrlimit(RLIMIT_AS, &set), 0);
+    assert_true(gantry__process_is_limited());
+    assert_true(gantry__process_counted_bytes() > UINT64_C(1) << 20);
     assert_true(gantry__process_has_room(1, text, sizeof text));
     assert_false(gantry__process_has_room(UINT64_C(1) << 50, text, sizeof text));
     assert_non_null(strstr(
@@ -341,6 +345,21 @@ static void limit_of_the_process_is_told_with_what_is_left(void **state) {
     assert_non_null(
         strstr(text, "; the address space (ulimit -v) of this process is limited to 67108864 MiB"));
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+}
+
+static void limit_of_files_is_told(void **state) {
+    struct rlimit before;
+    char text[256] = "as it was";
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 20, before.rlim_max}), 0);
+    assert_true(gantry__process_may_write(1 << 20, text, sizeof text));
+    assert_string_equal(text, "as it was");
+    assert_false(gantry__process_may_write(4 << 20, text, sizeof text));
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_string_equal(
+        text, "a file of this process is limited to 1024 KiB (ulimit -f) and may take 4096 KiB");
 }
 
 /* ---- kernels ---- */
@@ -395,6 +414,7 @@ int main(void) {
         cmocka_unit_test(refusal_shows_a_long_log_from_its_first_error_on),
         cmocka_unit_test(refusal_for_lack_of_memory_is_exhausted),
         cmocka_unit_test(limit_of_the_process_is_told_with_what_is_left),
+        cmocka_unit_test(limit_of_files_is_told),
         cmocka_unit_test(kernel_list_finds_by_name_and_gives_all_back),
         cmocka_unit_test(kernel_info_of_an_older_caller_is_not_written_beyond),
     };
