@@ -32,7 +32,7 @@ void gantry__profile_close(gantry__profile_frame_t *frame) {
 }
 
 void gantry__profile_count_launch(gantry__profile_frame_t *frame) {
-    if (frame->launched_ns == 0) frame->launched_ns = gantry__now_ns();
+    if (frame->times_launches && frame->launched_ns == 0) frame->launched_ns = gantry__now_ns();
     ++frame->numbers.launches;
 }
 
@@ -40,7 +40,7 @@ gantry__step_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__st
     gantry__step_t before = frame->step;
     bool is_part = step == GANTRY__STEP_WAIT &&
                    (before == GANTRY__STEP_KERNEL || before == GANTRY__STEP_ALLOCATION);
-    if (before == step || is_part || !frame->has_steps) return before;
+    if (before == step || is_part) return before;
     profile_charge(frame, gantry__now_ns());
     frame->step = step;
     return before;

@@ -316,17 +316,26 @@ static gantry_status_t open_timeline(gantry__timeline_t *timeline) {
 /* The slot's lock is held. */
 static void flush_slot(gantry__timeline_t *timeline, timeline_slot_t *slot) {
     if (slot->used == 0) return;
+    const uint32_t before = gantry__failures();
     gantry__mutex_lock(&timeline->lock);
     if (open_timeline(timeline) == GANTRY_OK) (void)write_block(timeline, slot->bytes, slot->used);
     gantry__mutex_unlock(&timeline->lock);
     slot->used = 0;
+    gantry__forget_since(before);
+}
+
+/* The slot's lock is held. False: no memory. */
+static bool open_slot(const gantry__timeline_t *timeline, timeline_slot_t *slot) {
+    const uint32_t before = gantry__failures();
+    slot->bytes = gantry__heap_alloc(timeline->heap, GANTRY__TIMELINE_SLOT_BYTES);
+    gantry__forget_since(before);
+    return slot->bytes;
 }
 
 /* The slot's lock is held. */
 static void keep_event(gantry__timeline_t *timeline, timeline_slot_t *slot,
                        const gantry__timeline_event_t *event, uint64_t caller) {
-    if (!slot->bytes) slot->bytes = gantry__heap_alloc(timeline->heap, GANTRY__TIMELINE_SLOT_BYTES);
-    if (!slot->bytes) return; /* the event is lost */
+    if (!slot->bytes && !open_slot(timeline, slot)) return; /* the event is lost */
     if (slot->used + LINE_BYTES > GANTRY__TIMELINE_SLOT_BYTES ||
         (slot->used > 0 && event->end_ns > slot->first_ns + LONGEST_STAY_NS))
         flush_slot(timeline, slot);
@@ -344,14 +353,12 @@ void gantry__timeline_tell(gantry__timeline_t *timeline) {
 }
 
 void gantry__timeline_write(gantry__timeline_t *timeline, const gantry__timeline_event_t *event) {
-    const uint32_t before = gantry__failures();
     const uint64_t caller = this_thread();
     timeline_slot_t *slot = &timeline->slots[caller % GANTRY__TIMELINE_SLOTS];
     gantry__mutex_lock(&slot->lock);
     if (atomic_load_explicit(&timeline->is_on, memory_order_acquire))
         keep_event(timeline, slot, event, caller);
     gantry__mutex_unlock(&slot->lock);
-    gantry__forget_since(before);
 }
 
 /* ---- life ---- */
