@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file of a timeline, in this order: the text of an event, the file, the buffers.
+/* The file of a timeline, in this order: the text of an event, its pieces that are kept, the file,
+ * the buffers.
  *
  * The file is one JSON array, and valid after each write: a block of events ends with the array's
  * bracket, and the next block begins on top of it.
@@ -142,18 +143,23 @@ static inline char *put_name(char *at, const char *name) {
     return at;
 }
 
-static char *put_args(char *at, const gantry__timeline_event_t *event) {
-    at = PUT(at, ",\"args\":{");
-    const char *const first = at;
-    for (uint32_t i = 0; i < event->arg_count && i < GANTRY__TIMELINE_ARGS; ++i) {
+static inline bool is_left_out(const gantry__timeline_event_t *event,
+                               const gantry__timeline_arg_t *arg) {
+    return arg->text ? !*arg->text : arg->number == 0 && event->phase != 'C';
+}
+
+/* Args from `first` on; is_behind: others stand before them. */
+static inline char *put_args(char *at, const gantry__timeline_event_t *event, uint32_t first,
+                             bool is_behind) {
+    for (uint32_t i = first; i < event->arg_count && i < GANTRY__TIMELINE_ARGS; ++i) {
         const gantry__timeline_arg_t *arg = &event->args[i];
-        if (arg->text ? !*arg->text : arg->number == 0 && event->phase != 'C') continue;
-        if (at > first) *at++ = ',';
+        if (is_left_out(event, arg)) continue;
+        if (is_behind) *at++ = ',';
+        is_behind = true;
         at = put_name(at, arg->name);
         *at++ = ':';
         at = arg->text ? put_string(at, arg->text) : put_digits(at, arg->number);
     }
-    *at++ = '}';
     return at;
 }
 
@@ -168,8 +174,8 @@ static uint64_t this_thread(void) {
     return number;
 }
 
-static char *put_event(char *at, const gantry__timeline_event_t *event, uint64_t caller,
-                       second_t *second) {
+/* A line, up to its time. */
+static char *put_head(char *at, const gantry__timeline_event_t *event, uint64_t caller) {
     at = PUT(at, ",\n{\"name\":");
     at = put_string(at, event->name);
     if (event->category) {
@@ -182,23 +188,144 @@ static char *put_event(char *at, const gantry__timeline_event_t *event, uint64_t
     at = put_digits(at, event->process);
     at = PUT(at, ",\"tid\":");
     at = put_digits(at, event->thread ? event->thread : caller);
-    if (event->phase != 'M') {
-        at = PUT(at, ",\"ts\":");
-        at = put_time(at, event->begin_ns, second);
-    }
-    if (event->phase == 'X') {
-        at = PUT(at, ",\"dur\":");
-        at =
-            put_duration(at, event->end_ns > event->begin_ns ? event->end_ns - event->begin_ns : 0);
-    }
-    if (event->arg_count > 0) at = put_args(at, event);
-    *at++ = '}';
-    return at;
+    return event->phase == 'M' ? at : PUT(at, ",\"ts\":");
 }
+
+static inline char *put_times(char *at, const gantry__timeline_event_t *event, second_t *second) {
+    if (event->phase == 'M') return at;
+    at = put_time(at, event->begin_ns, second);
+    if (event->phase != 'X') return at;
+    at = PUT(at, ",\"dur\":");
+    return put_duration(at, event->end_ns > event->begin_ns ? event->end_ns - event->begin_ns : 0);
+}
+
+static char *put_event(char *at, const gantry__timeline_event_t *event, uint64_t caller,
+                       second_t *second) {
+    at = put_times(put_head(at, event, caller), event, second);
+    if (event->arg_count == 0) return PUT(at, "}");
+    at = PUT(at, ",\"args\":{");
+    at = put_args(at, event, 0, false);
+    return PUT(at, "}}");
+}
+
+/* ---- pieces of lines ----
+ *
+ * Most lines differ from an earlier one in their numbers alone:
+ *
+ *     ,\n{"name":"Add","cat":"op","ph":"X","pid":1,"tid":7,"ts":  1.500  ,"dur":  0.250
+ *     |----------------------- head --------------------------|
+ *     ,"args":{"device":"/device:CPU:0","reason":"..."  ,"launches":1}}
+ *     |-------------------- tail ---------------------|
+ *
+ * A slot keeps heads and tails by the addresses of their texts: one line for each value of a hash,
+ * the latest. */
+
+enum { FORMS = 128, FORM_TEXTS = 4, FORM_HEAD = 128, FORM_TAIL = 192 };
+
+typedef struct form_t {
+    const char *name, *category; /* name NULL: no line is kept here */
+    uint64_t caller, thread;
+    uint32_t process, text_count;
+    struct {
+        const char *name, *text;
+    } texts[FORM_TEXTS];
+    char phase;
+    bool has_args; /* in the tail */
+    uint16_t head_bytes, tail_bytes;
+    char head[FORM_HEAD], tail[FORM_TAIL];
+} form_t;
+
+static inline uint32_t count_texts(const gantry__timeline_event_t *event) {
+    uint32_t count = 0;
+    while (count < event->arg_count && event->args[count].text) ++count;
+    return count;
+}
+
+static inline bool is_form_of(const form_t *form, const gantry__timeline_event_t *event,
+                              uint64_t caller, uint32_t text_count) {
+    if (form->name != event->name || form->category != event->category || form->caller != caller ||
+        form->thread != event->thread || form->process != event->process ||
+        form->phase != event->phase || form->text_count != text_count)
+        return false;
+    for (uint32_t i = 0; i < text_count; ++i)
+        if (form->texts[i].text != event->args[i].text ||
+            form->texts[i].name != event->args[i].name)
+            return false;
+    return true;
+}
+
+static inline uint32_t hash_event(const gantry__timeline_event_t *event, uint64_t caller,
+                                  uint32_t text_count) {
+    uint64_t mix = (uintptr_t)event->name ^ caller << 32 ^ event->thread << 40 ^
+                   (uint64_t)event->process << 48 ^ (uint64_t)text_count << 56;
+    for (uint32_t i = 0; i < text_count; ++i)
+        mix = mix * UINT64_C(0x9e3779b97f4a7c15) + (uintptr_t)event->args[i].text;
+    return (uint32_t)((mix * UINT64_C(0x9e3779b97f4a7c15)) >> 57);
+}
+_Static_assert(FORMS == 1 << (64 - 57), "hash_event gives the position of a form");
+
+/* False: the line's pieces are too long to be kept. text has room for a line. */
+static bool make_form(form_t *form, const gantry__timeline_event_t *event, uint64_t caller,
+                      uint32_t text_count, char *text) {
+    form->name = NULL;
+    const size_t head = (size_t)(put_head(text, event, caller) - text);
+    if (head > FORM_HEAD) return false;
+    memcpy(form->head, text, head);
+    gantry__timeline_event_t texts = *event;
+    texts.arg_count = text_count;
+    char *end = event->arg_count > 0 ? PUT(text, ",\"args\":{") : text;
+    char *const first = end;
+    end = put_args(end, &texts, 0, false);
+    if (end > text + FORM_TAIL) return false;
+    memcpy(form->tail, text, (size_t)(end - text));
+    form->head_bytes = (uint16_t)head;
+    form->tail_bytes = (uint16_t)(end - text);
+    form->has_args = end > first;
+    for (uint32_t i = 0; i < text_count; ++i) {
+        form->texts[i].text = event->args[i].text;
+        form->texts[i].name = event->args[i].name;
+    }
+    form->category = event->category;
+    form->caller = caller;
+    form->thread = event->thread;
+    form->process = event->process;
+    form->phase = event->phase;
+    form->text_count = text_count;
+    form->name = event->name;
+    return true;
+}
+
+/* The piece lies in an array of whole steps, and the line has room for one step more: copies of a
+ * constant size need no call. */
+static inline char *put_piece(char *at, const char *piece, unsigned bytes) {
+    enum { STEP = 32 };
+    for (unsigned i = 0; i < bytes; i += STEP) memcpy(at + i, piece + i, STEP);
+    return at + bytes;
+}
+
+static inline char *put_formed(char *at, const gantry__timeline_event_t *event, uint64_t caller,
+                               second_t *second, form_t *forms) {
+    const uint32_t text_count = count_texts(event);
+    if (!event->has_constant_texts || text_count > FORM_TEXTS)
+        return put_event(at, event, caller, second);
+    form_t *form = &forms[hash_event(event, caller, text_count)];
+    if (!is_form_of(form, event, caller, text_count) &&
+        !make_form(form, event, caller, text_count, at))
+        return put_event(at, event, caller, second);
+    at = put_piece(at, form->head, form->head_bytes);
+    at = put_times(at, event, second);
+    at = put_piece(at, form->tail, form->tail_bytes);
+    if (event->arg_count == 0) return PUT(at, "}");
+    at = put_args(at, event, text_count, form->has_args);
+    return PUT(at, "}}");
+}
+
+#define SLOT_TEXT_BYTES (GANTRY__TIMELINE_SLOT_BYTES - FORMS * sizeof(form_t))
 
 typedef struct timeline_slot_t {
     gantry__mutex_t lock;
-    char *bytes; /* NULL until the first event */
+    char *bytes; /* NULL until the first event; of SLOT_TEXT_BYTES, behind the forms */
+    form_t *forms;
     size_t used;
     uint64_t first_ns; /* of the oldest event */
     second_t second;
@@ -327,7 +454,8 @@ static void flush_slot(gantry__timeline_t *timeline, timeline_slot_t *slot) {
 /* The slot's lock is held. False: no memory. */
 static bool open_slot(const gantry__timeline_t *timeline, timeline_slot_t *slot) {
     const uint32_t before = gantry__failures();
-    slot->bytes = gantry__heap_alloc(timeline->heap, GANTRY__TIMELINE_SLOT_BYTES);
+    slot->forms = gantry__heap_zalloc(timeline->heap, GANTRY__TIMELINE_SLOT_BYTES);
+    slot->bytes = slot->forms ? (char *)(slot->forms + FORMS) : NULL;
     gantry__forget_since(before);
     return slot->bytes;
 }
@@ -336,11 +464,11 @@ static bool open_slot(const gantry__timeline_t *timeline, timeline_slot_t *slot)
 static void keep_event(gantry__timeline_t *timeline, timeline_slot_t *slot,
                        const gantry__timeline_event_t *event, uint64_t caller) {
     if (!slot->bytes && !open_slot(timeline, slot)) return; /* the event is lost */
-    if (slot->used + LINE_BYTES > GANTRY__TIMELINE_SLOT_BYTES ||
+    if (slot->used + LINE_BYTES > SLOT_TEXT_BYTES ||
         (slot->used > 0 && event->end_ns > slot->first_ns + LONGEST_STAY_NS))
         flush_slot(timeline, slot);
     if (slot->used == 0) slot->first_ns = event->end_ns;
-    char *end = put_event(slot->bytes + slot->used, event, caller, &slot->second);
+    char *end = put_formed(slot->bytes + slot->used, event, caller, &slot->second, slot->forms);
     slot->used = (size_t)(end - slot->bytes);
 }
 
@@ -386,8 +514,8 @@ void gantry__timeline_destroy(gantry__timeline_t *timeline) {
     gantry__forget_since(before);
     for (int i = 0; i < GANTRY__TIMELINE_SLOTS; ++i) {
         timeline_slot_t *slot = &timeline->slots[i];
-        if (slot->bytes)
-            gantry__heap_free(timeline->heap, slot->bytes, GANTRY__TIMELINE_SLOT_BYTES);
+        if (slot->forms)
+            gantry__heap_free(timeline->heap, slot->forms, GANTRY__TIMELINE_SLOT_BYTES);
         gantry__mutex_deinit(&slot->lock);
     }
     gantry__mutex_deinit(&timeline->lock);

@@ -171,8 +171,8 @@ static void write_device_head(gantry__timeline_t *timeline, const gantry_logical
 /* thread 0: the calling one. has_times: begin and end are the device's. */
 static void write_work(const gantry__timed_t *timed, uint64_t bytes, uint64_t thread,
                        uint64_t begin_ns, uint64_t end_ns, bool has_times) {
-    const gantry__timeline_arg_t args[] = {{"bytes", NULL, bytes},
-                                           {"times", has_times ? "" : "launch", 0}};
+    const gantry__timeline_arg_t args[] = {{"times", has_times ? "" : "launch", 0},
+                                           {"bytes", NULL, bytes}};
     gantry__timeline_write(
         timed->timeline,
         &(gantry__timeline_event_t){.phase = 'X',
@@ -183,7 +183,8 @@ static void write_work(const gantry__timed_t *timed, uint64_t bytes, uint64_t th
                                     .begin_ns = begin_ns,
                                     .end_ns = end_ns,
                                     .args = args,
-                                    .arg_count = 2});
+                                    .arg_count = 2,
+                                    .has_constant_texts = true});
 }
 
 /* ---- submissions; the lock is held ---- */
@@ -385,7 +386,8 @@ void gantry__device_times_level(gantry_logical_device_t *device, gantry__timelin
                                               .begin_ns = now_ns,
                                               .end_ns = now_ns,
                                               .args = args,
-                                              .arg_count = 1});
+                                              .arg_count = 1,
+                                              .has_constant_texts = true});
 }
 
 void gantry__device_times_finish(gantry_logical_device_t *device) {

@@ -63,6 +63,13 @@ static void add_steps(host_args_t *args, const uint64_t *ns) {
     add_number(args, "wait_ns", ns[GANTRY__STEP_WAIT]);
 }
 
+/* Names of ops and devices, and reasons, are; wishes and nodes may end before the timeline. */
+static bool are_constant(const gantry__profile_key_t *key) {
+    const gantry__plan_t *plan = key->plan;
+    if (key->node || (plan && plan->refusal_count > 0)) return false;
+    return key->reason == GANTRY_PLACED_EXPLICIT || !plan || !plan->wish;
+}
+
 void gantry__host_times_write(gantry__timeline_t *timeline, const gantry__device_table_t *devices,
                               const gantry__profile_frame_t *frame,
                               const gantry__profile_key_t *key) {
@@ -88,7 +95,8 @@ void gantry__host_times_write(gantry__timeline_t *timeline, const gantry__device
                                     .begin_ns = frame->begun_ns,
                                     .end_ns = frame->since_ns,
                                     .args = args.list,
-                                    .arg_count = args.count});
+                                    .arg_count = args.count,
+                                    .has_constant_texts = are_constant(key)});
     if (is_scope || numbers->allocations > 0) write_levels(timeline, devices, frame->since_ns);
 }
 
