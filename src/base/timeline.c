@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #if defined(__linux__)
 #include <sys/syscall.h>
@@ -217,10 +218,10 @@ static char *put_event(char *at, const gantry__timeline_event_t *event, uint64_t
  *     ,"args":{"device":"/device:CPU:0","reason":"..."  ,"launches":1}}
  *     |-------------------- tail ---------------------|
  *
- * A slot keeps heads and tails by the addresses of their texts: one line for each value of a hash,
- * the latest. */
+ * A slot keeps heads and tails in a hash table by the addresses of their texts. A line that finds
+ * no room replaces another. */
 
-enum { FORMS = 128, FORM_TEXTS = 4, FORM_HEAD = 128, FORM_TAIL = 192 };
+enum { FORMS = 128, FORM_PROBES = 8, FORM_TEXTS = 4, FORM_HEAD = 128, FORM_TAIL = 192 };
 
 typedef struct form_t {
     const char *name, *category; /* name NULL: no line is kept here */
@@ -295,6 +296,23 @@ static bool make_form(form_t *form, const gantry__timeline_event_t *event, uint6
     return true;
 }
 
+/* The pieces of the event's line, made if they are not kept; NULL: they cannot be kept. text has
+ * room for a line. */
+static inline const form_t *find_form(form_t *forms, const gantry__timeline_event_t *event,
+                                      uint64_t caller, uint32_t text_count, char *text) {
+    const uint32_t first = hash_event(event, caller, text_count);
+    form_t *form = &forms[first];
+    for (uint32_t i = 0; i < FORM_PROBES; ++i) {
+        form_t *next = &forms[(first + i) % FORMS];
+        if (is_form_of(next, event, caller, text_count)) return next;
+        if (!next->name) {
+            form = next;
+            break;
+        }
+    }
+    return make_form(form, event, caller, text_count, text) ? form : NULL;
+}
+
 /* The piece lies in an array of whole steps, and the line has room for one step more: copies of a
  * constant size need no call. */
 static inline char *put_piece(char *at, const char *piece, unsigned bytes) {
@@ -308,10 +326,8 @@ static inline char *put_formed(char *at, const gantry__timeline_event_t *event, 
     const uint32_t text_count = count_texts(event);
     if (!event->has_constant_texts || text_count > FORM_TEXTS)
         return put_event(at, event, caller, second);
-    form_t *form = &forms[hash_event(event, caller, text_count)];
-    if (!is_form_of(form, event, caller, text_count) &&
-        !make_form(form, event, caller, text_count, at))
-        return put_event(at, event, caller, second);
+    const form_t *form = find_form(forms, event, caller, text_count, at);
+    if (!form) return put_event(at, event, caller, second);
     at = put_piece(at, form->head, form->head_bytes);
     at = put_times(at, event, second);
     at = put_piece(at, form->tail, form->tail_bytes);
@@ -394,6 +410,9 @@ static gantry_status_t take_file(const gantry__timeline_t *timeline, int file) {
             GANTRY_FAILED_PRECONDITION,
             "cannot write a timeline to '%s': another runtime writes it; in a name with %%p each process has its own file",
             timeline->path);
+    /* ext4 writes a file to the disk at its close if it was ever truncated, even when empty */
+    struct stat info;
+    if (fstat(file, &info) == 0 && info.st_size == 0) return GANTRY_OK;
     return ftruncate(file, 0) == 0 ? GANTRY_OK : gantry__file_fail("empty", timeline->path, errno);
 }
 

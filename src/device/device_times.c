@@ -336,7 +336,7 @@ void gantry__timed_begin_slowly(gantry__timed_t *timed, gantry_logical_device_t 
     } else if (!find_times(timed->timeline, device)) {
         timed->timeline = NULL;
     }
-    timed->since_ns = gantry__now_ns();
+    timed->since_ns = gantry__event_ns();
 }
 
 /* False: the driver has no event for it. */
@@ -355,7 +355,7 @@ static bool keep_submission(times_t *times, submission_t *work) {
 }
 
 void gantry__timed_end_slowly(const gantry__timed_t *timed, uint64_t bytes) {
-    const uint64_t now_ns = gantry__now_ns();
+    const uint64_t now_ns = gantry__event_ns();
     if (timed->device->synchronous) {
         write_work(timed, bytes, 0, timed->since_ns, now_ns, true);
         return;

@@ -84,7 +84,7 @@ void gantry__host_times_write(gantry__timeline_t *timeline, const gantry__device
         add_text(&args, "part_of", gantry__profile_subject_name(key->part_of));
     add_place(&args, key);
     add_number(&args, "bytes_moved", numbers->bytes_moved);
-    add_number(&args, "launches", numbers->launches);
+    if (numbers->launches > 1) add_number(&args, "launches", numbers->launches);
     if (frame->has_steps) add_steps(&args, numbers->ns);
     gantry__timeline_write(
         timeline,
@@ -104,7 +104,7 @@ void gantry__host_times_function(const gantry__device_table_t *devices, const ch
                                  uint64_t begun_ns) {
     gantry__timeline_t *timeline = gantry__device_timeline(devices);
     if (!timeline) return;
-    const uint64_t now_ns = gantry__now_ns();
+    const uint64_t now_ns = gantry__event_ns();
     gantry__timeline_write(timeline, &(gantry__timeline_event_t){.phase = 'X',
                                                                  .process = GANTRY__TIMELINE_HOST,
                                                                  .category = "function",
