@@ -62,8 +62,8 @@ void gantry__profile_close(gantry__profile_frame_t *frame);
 /* Counts a kernel that is about to be submitted. */
 void gantry__profile_count_launch(gantry__profile_frame_t *frame) GANTRY__RECORDING;
 
-/* Returns the previous step of a frame with steps. Waits for a timed kernel, and for new memory to be committed, do not
- * change the step. */
+/* Returns the previous step of a frame with steps. Waits for a timed kernel, and for new memory to
+ * be committed, do not change the step. */
 gantry__step_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__step_t step);
 
 /* Returns the previous step, to be entered again. Does nothing if frame is NULL or has no steps. */

@@ -80,11 +80,18 @@ static inline char *put_digits(char *at, uint64_t number) {
     return put_exactly(at, number, count_digits(number));
 }
 
-/* Microseconds, with the nanoseconds behind the point. */
+/* Nanoseconds behind the point of microseconds. */
+static inline char *put_rest(char *at, uint32_t ns) {
+    at[0] = '.';
+    at[1] = (char)('0' + ns / 100);
+    put_pair(at + 2, ns % 100);
+    return at + 4;
+}
+
 static inline char *put_duration(char *at, uint64_t ns) {
-    at = put_digits(at, ns / 1000);
-    *at++ = '.';
-    return put_exactly(at, ns % 1000, 3);
+    if (ns >= 10000) return put_rest(put_digits(at, ns / 1000), (uint32_t)(ns % 1000));
+    *at = (char)('0' + (uint32_t)ns / 1000);
+    return put_rest(at + 1, (uint32_t)ns % 1000);
 }
 
 /* A moment's whole seconds stay the same for many events, so their text is kept. */
@@ -103,9 +110,11 @@ static inline char *put_time(char *at, uint64_t ns, second_t *second) {
         second->digits = (unsigned)(put_digits(second->text, number) - second->text);
     }
     memcpy(at, second->text, sizeof second->text);
-    at = put_exactly(at + second->digits, rest / 1000, 6);
-    *at++ = '.';
-    return put_exactly(at, rest % 1000, 3);
+    at += second->digits;
+    put_pair(at, rest / 10000000);
+    put_pair(at + 2, rest / 100000 % 100);
+    put_pair(at + 4, rest / 1000 % 100);
+    return put_rest(at + 6, rest % 1000);
 }
 
 /* Copied as it is: printable ASCII but the quote and the backslash. */

@@ -301,7 +301,7 @@ static gantry_backend_event_t *record_begin(gantry_logical_device_t *device, tim
     return NULL;
 }
 
-static void begin_submission(gantry__timed_t *timed, gantry_logical_device_t *device) {
+static void begin_timed_submission(gantry__timed_t *timed, gantry_logical_device_t *device) {
     const uint32_t before = gantry__failures();
     times_t *times = enter_times(timed->timeline, device);
     if (!times) timed->timeline = NULL;
@@ -332,7 +332,7 @@ void gantry__timed_begin_slowly(gantry__timed_t *timed, gantry_logical_device_t 
     timed->name = op ? op : kinds[kind].name;
     timed->begin = NULL;
     if (!device->synchronous) {
-        begin_submission(timed, device);
+        begin_timed_submission(timed, device);
     } else if (!find_times(timed->timeline, device)) {
         timed->timeline = NULL;
     }

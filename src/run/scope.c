@@ -278,8 +278,8 @@ static GANTRY__RECORDING void drop_recorded(gantry_scope_t *scope, const gantry_
     drop(scope, tensor);
 }
 
-/* Ends nearly every op: the frame's memory is only used while a profile is recorded. A timeline does
- * not show it: the event would take longer than the drop. */
+/* Ends nearly every op: the frame's memory is only used while a profile is recorded. A timeline
+ * does not show it: the event would take longer than the drop. */
 void gantry_tensor_drop(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     if (!scope || !tensor || tensor->scope != scope || !gantry__runtime_is_ours(scope->runtime))
         return;

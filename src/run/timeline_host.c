@@ -35,32 +35,32 @@ typedef struct host_args_t {
     uint32_t count;
 } host_args_t;
 
-static void add_text(host_args_t *args, const char *name, const char *text) {
+static void put_host_text(host_args_t *args, const char *name, const char *text) {
     if (*text) args->list[args->count++] = (gantry__timeline_arg_t){name, text, 0};
 }
 
-static void add_number(host_args_t *args, const char *name, uint64_t number) {
+static void put_host_number(host_args_t *args, const char *name, uint64_t number) {
     if (number > 0) args->list[args->count++] = (gantry__timeline_arg_t){name, NULL, number};
 }
 
-static void add_place(host_args_t *args, const gantry__profile_key_t *key) {
+static void put_host_place(host_args_t *args, const gantry__profile_key_t *key) {
     const gantry__plan_t *plan = key->plan;
-    if (key->device) add_text(args, "device", key->device->name);
-    if (key->reason != GANTRY_PLACED_EXPLICIT) add_text(args, "requested", wish_text(plan));
-    if (key->reason) add_text(args, "reason", gantry_placement_reason_text(key->reason));
+    if (key->device) put_host_text(args, "device", key->device->name);
+    if (key->reason != GANTRY_PLACED_EXPLICIT) put_host_text(args, "requested", wish_text(plan));
+    if (key->reason) put_host_text(args, "reason", gantry_placement_reason_text(key->reason));
     if (!plan || plan->refusal_count == 0) return;
-    add_text(args, "refused", refused_name(plan));
-    add_text(args, "refusal", gantry_refusal_text(plan->refusals[0].why));
+    put_host_text(args, "refused", refused_name(plan));
+    put_host_text(args, "refusal", gantry_refusal_text(plan->refusals[0].why));
 }
 
-static void add_steps(host_args_t *args, const uint64_t *ns) {
-    add_number(args, "placement_ns", ns[GANTRY__STEP_PLACEMENT]);
-    add_number(args, "copy_ns", ns[GANTRY__STEP_COPY]);
-    add_number(args, "allocation_ns", ns[GANTRY__STEP_ALLOCATION]);
-    add_number(args, "program_ns", ns[GANTRY__STEP_PROGRAM]);
-    add_number(args, "launch_ns", ns[GANTRY__STEP_LAUNCH]);
-    add_number(args, "kernel_ns", ns[GANTRY__STEP_KERNEL]);
-    add_number(args, "wait_ns", ns[GANTRY__STEP_WAIT]);
+static void put_host_steps(host_args_t *args, const uint64_t *ns) {
+    put_host_number(args, "placement_ns", ns[GANTRY__STEP_PLACEMENT]);
+    put_host_number(args, "copy_ns", ns[GANTRY__STEP_COPY]);
+    put_host_number(args, "allocation_ns", ns[GANTRY__STEP_ALLOCATION]);
+    put_host_number(args, "program_ns", ns[GANTRY__STEP_PROGRAM]);
+    put_host_number(args, "launch_ns", ns[GANTRY__STEP_LAUNCH]);
+    put_host_number(args, "kernel_ns", ns[GANTRY__STEP_KERNEL]);
+    put_host_number(args, "wait_ns", ns[GANTRY__STEP_WAIT]);
 }
 
 /* Names of ops and devices, and reasons, are; wishes and nodes may end before the timeline. */
@@ -79,13 +79,13 @@ void gantry__host_times_write(gantry__timeline_t *timeline, const gantry__device
     if (is_scope && frame->since_ns < frame->begun_ns + LEAST_SCOPE_NS) return;
     host_args_t args;
     args.count = 0;
-    if (key->node) add_text(&args, "node", key->node);
+    if (key->node) put_host_text(&args, "node", key->node);
     if (key->part_of != GANTRY__PROFILE_NONE)
-        add_text(&args, "part_of", gantry__profile_subject_name(key->part_of));
-    add_place(&args, key);
-    add_number(&args, "bytes_moved", numbers->bytes_moved);
-    if (numbers->launches > 1) add_number(&args, "launches", numbers->launches);
-    if (frame->has_steps) add_steps(&args, numbers->ns);
+        put_host_text(&args, "part_of", gantry__profile_subject_name(key->part_of));
+    put_host_place(&args, key);
+    put_host_number(&args, "bytes_moved", numbers->bytes_moved);
+    if (numbers->launches > 1) put_host_number(&args, "launches", numbers->launches);
+    if (frame->has_steps) put_host_steps(&args, numbers->ns);
     gantry__timeline_write(
         timeline,
         &(gantry__timeline_event_t){.phase = 'X',
