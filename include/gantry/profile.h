@@ -4,7 +4,7 @@
  *
  * A profile is off until gantry_profile_start, the option profile or GANTRY_PROFILE starts it.
  * While it is off, an op checks one flag. While it is on, an op reads the clock about ten times,
- * some 25 ns each, and the profile includes that time: the smallest ops show two to three times
+ * 10 to 25 ns each, and the profile includes that time: the smallest ops show up to three times
  * their time.
  *
  * Each moment of a call belongs to one row and one step of it, so that rows and steps add up. A

@@ -13,7 +13,7 @@ static void profile_charge(gantry__profile_frame_t *frame, uint64_t now_ns) {
 }
 
 void gantry__profile_open(gantry__profile_frame_t *frame, bool has_steps) {
-    uint64_t now_ns = gantry__now_ns();
+    uint64_t now_ns = gantry__event_ns();
     if (innermost) profile_charge(innermost, now_ns);
     *frame = (gantry__profile_frame_t){.outer = innermost,
                                        .step = GANTRY__STEP_SCOPE,
@@ -25,14 +25,14 @@ void gantry__profile_open(gantry__profile_frame_t *frame, bool has_steps) {
 }
 
 void gantry__profile_close(gantry__profile_frame_t *frame) {
-    uint64_t now_ns = gantry__now_ns();
+    uint64_t now_ns = gantry__event_ns();
     profile_charge(frame, now_ns);
     innermost = frame->outer;
     if (innermost) innermost->since_ns = now_ns;
 }
 
 void gantry__profile_count_launch(gantry__profile_frame_t *frame) {
-    if (frame->launched_ns == 0) frame->launched_ns = gantry__now_ns();
+    if (frame->times_launches && frame->launched_ns == 0) frame->launched_ns = gantry__event_ns();
     ++frame->numbers.launches;
 }
 
@@ -40,8 +40,8 @@ gantry__step_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__st
     gantry__step_t before = frame->step;
     bool is_part = step == GANTRY__STEP_WAIT &&
                    (before == GANTRY__STEP_KERNEL || before == GANTRY__STEP_ALLOCATION);
-    if (before == step || is_part || !frame->has_steps) return before;
-    profile_charge(frame, gantry__now_ns());
+    if (before == step || is_part) return before;
+    profile_charge(frame, gantry__event_ns());
     frame->step = step;
     return before;
 }

@@ -44,10 +44,11 @@ typedef struct gantry__profile_numbers_t {
 typedef struct gantry__profile_frame_t {
     struct gantry__profile_frame_t *outer; /* the call that this one is a part of, or NULL */
     gantry__step_t step;
-    bool has_steps; /* false: a timeline needs its beginning and end alone */
+    bool has_steps;      /* false: a timeline needs its beginning and end alone */
+    bool times_launches; /* the timeline asks for launched_ns */
     uint64_t since_ns;
     uint64_t begun_ns;
-    uint64_t launched_ns; /* its first launch; 0: none */
+    uint64_t launched_ns; /* its first launch; 0: none, or nobody asks */
     gantry__profile_numbers_t numbers;
 } gantry__profile_frame_t;
 
@@ -61,14 +62,14 @@ void gantry__profile_close(gantry__profile_frame_t *frame);
 /* Counts a kernel that is about to be submitted. */
 void gantry__profile_count_launch(gantry__profile_frame_t *frame) GANTRY__RECORDING;
 
-/* Returns the previous step. Waits for a timed kernel, and for new memory to be committed, do not
- * change the step. */
+/* Returns the previous step of a frame with steps. Waits for a timed kernel, and for new memory to
+ * be committed, do not change the step. */
 gantry__step_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__step_t step);
 
-/* Returns the previous step, to be entered again; frame may be NULL. */
+/* Returns the previous step, to be entered again. Does nothing if frame is NULL or has no steps. */
 static inline gantry__step_t gantry__profile_enter(gantry__profile_frame_t *frame,
                                                    gantry__step_t step) {
-    return frame ? gantry__profile_switch(frame, step) : step;
+    return frame && frame->has_steps ? gantry__profile_switch(frame, step) : step;
 }
 
 /* ---- a step for a block ---- */
@@ -83,7 +84,7 @@ static inline gantry__step_block_t gantry__step_begin(gantry__profile_frame_t *f
     return (gantry__step_block_t){frame, gantry__profile_enter(frame, step)};
 }
 static inline void gantry__step_end(const gantry__step_block_t *block) {
-    if (block->frame) (void)gantry__profile_switch(block->frame, block->before);
+    (void)gantry__profile_enter(block->frame, block->before);
 }
 
 /* GANTRY__STEP(frame, COPY); runs the frame's clock for that step until the block ends in any way,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file of a timeline, in this order: the text of an event, the file, the buffers.
+/* The file of a timeline, in this order: the text of an event, its pieces that are kept, the file,
+ * the buffers.
  *
  * The file is one JSON array, and valid after each write: a block of events ends with the array's
  * bracket, and the next block begins on top of it.
@@ -23,6 +24,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #if defined(__linux__)
 #include <sys/syscall.h>
@@ -78,11 +80,18 @@ static inline char *put_digits(char *at, uint64_t number) {
     return put_exactly(at, number, count_digits(number));
 }
 
-/* Microseconds, with the nanoseconds behind the point. */
+/* Nanoseconds behind the point of microseconds. */
+static inline char *put_rest(char *at, uint32_t ns) {
+    at[0] = '.';
+    at[1] = (char)('0' + ns / 100);
+    put_pair(at + 2, ns % 100);
+    return at + 4;
+}
+
 static inline char *put_duration(char *at, uint64_t ns) {
-    at = put_digits(at, ns / 1000);
-    *at++ = '.';
-    return put_exactly(at, ns % 1000, 3);
+    if (ns >= 10000) return put_rest(put_digits(at, ns / 1000), (uint32_t)(ns % 1000));
+    *at = (char)('0' + (uint32_t)ns / 1000);
+    return put_rest(at + 1, (uint32_t)ns % 1000);
 }
 
 /* A moment's whole seconds stay the same for many events, so their text is kept. */
@@ -101,9 +110,11 @@ static inline char *put_time(char *at, uint64_t ns, second_t *second) {
         second->digits = (unsigned)(put_digits(second->text, number) - second->text);
     }
     memcpy(at, second->text, sizeof second->text);
-    at = put_exactly(at + second->digits, rest / 1000, 6);
-    *at++ = '.';
-    return put_exactly(at, rest % 1000, 3);
+    at += second->digits;
+    put_pair(at, rest / 10000000);
+    put_pair(at + 2, rest / 100000 % 100);
+    put_pair(at + 4, rest / 1000 % 100);
+    return put_rest(at + 6, rest % 1000);
 }
 
 /* Copied as it is: printable ASCII but the quote and the backslash. */
@@ -142,18 +153,23 @@ static inline char *put_name(char *at, const char *name) {
     return at;
 }
 
-static char *put_args(char *at, const gantry__timeline_event_t *event) {
-    at = PUT(at, ",\"args\":{");
-    const char *const first = at;
-    for (uint32_t i = 0; i < event->arg_count && i < GANTRY__TIMELINE_ARGS; ++i) {
+static inline bool is_left_out(const gantry__timeline_event_t *event,
+                               const gantry__timeline_arg_t *arg) {
+    return arg->text ? !*arg->text : arg->number == 0 && event->phase != 'C';
+}
+
+/* Args from `first` on; is_behind: others stand before them. */
+static inline char *put_args(char *at, const gantry__timeline_event_t *event, uint32_t first,
+                             bool is_behind) {
+    for (uint32_t i = first; i < event->arg_count && i < GANTRY__TIMELINE_ARGS; ++i) {
         const gantry__timeline_arg_t *arg = &event->args[i];
-        if (arg->text ? !*arg->text : arg->number == 0 && event->phase != 'C') continue;
-        if (at > first) *at++ = ',';
+        if (is_left_out(event, arg)) continue;
+        if (is_behind) *at++ = ',';
+        is_behind = true;
         at = put_name(at, arg->name);
         *at++ = ':';
         at = arg->text ? put_string(at, arg->text) : put_digits(at, arg->number);
     }
-    *at++ = '}';
     return at;
 }
 
@@ -168,8 +184,8 @@ static uint64_t this_thread(void) {
     return number;
 }
 
-static char *put_event(char *at, const gantry__timeline_event_t *event, uint64_t caller,
-                       second_t *second) {
+/* A line, up to its time. */
+static char *put_head(char *at, const gantry__timeline_event_t *event, uint64_t caller) {
     at = PUT(at, ",\n{\"name\":");
     at = put_string(at, event->name);
     if (event->category) {
@@ -182,23 +198,159 @@ static char *put_event(char *at, const gantry__timeline_event_t *event, uint64_t
     at = put_digits(at, event->process);
     at = PUT(at, ",\"tid\":");
     at = put_digits(at, event->thread ? event->thread : caller);
-    if (event->phase != 'M') {
-        at = PUT(at, ",\"ts\":");
-        at = put_time(at, event->begin_ns, second);
-    }
-    if (event->phase == 'X') {
-        at = PUT(at, ",\"dur\":");
-        at =
-            put_duration(at, event->end_ns > event->begin_ns ? event->end_ns - event->begin_ns : 0);
-    }
-    if (event->arg_count > 0) at = put_args(at, event);
-    *at++ = '}';
-    return at;
+    return event->phase == 'M' ? at : PUT(at, ",\"ts\":");
 }
+
+static inline char *put_times(char *at, const gantry__timeline_event_t *event, second_t *second) {
+    if (event->phase == 'M') return at;
+    at = put_time(at, event->begin_ns, second);
+    if (event->phase != 'X') return at;
+    at = PUT(at, ",\"dur\":");
+    return put_duration(at, event->end_ns > event->begin_ns ? event->end_ns - event->begin_ns : 0);
+}
+
+static char *put_event(char *at, const gantry__timeline_event_t *event, uint64_t caller,
+                       second_t *second) {
+    at = put_times(put_head(at, event, caller), event, second);
+    if (event->arg_count == 0) return PUT(at, "}");
+    at = PUT(at, ",\"args\":{");
+    at = put_args(at, event, 0, false);
+    return PUT(at, "}}");
+}
+
+/* ---- pieces of lines ----
+ *
+ * Most lines differ from an earlier one in their numbers alone:
+ *
+ *     ,\n{"name":"Add","cat":"op","ph":"X","pid":1,"tid":7,"ts":  1.500  ,"dur":  0.250
+ *     |----------------------- head --------------------------|
+ *     ,"args":{"device":"/device:CPU:0","reason":"..."  ,"launches":1}}
+ *     |-------------------- tail ---------------------|
+ *
+ * A slot keeps heads and tails in a hash table by the addresses of their texts. A line that finds
+ * no room replaces another. */
+
+enum { FORMS = 128, FORM_PROBES = 8, FORM_TEXTS = 4, FORM_HEAD = 128, FORM_TAIL = 192 };
+
+typedef struct form_t {
+    const char *name, *category; /* name NULL: no line is kept here */
+    uint64_t caller, thread;
+    uint32_t process, text_count;
+    struct {
+        const char *name, *text;
+    } texts[FORM_TEXTS];
+    char phase;
+    bool has_args; /* in the tail */
+    uint16_t head_bytes, tail_bytes;
+    char head[FORM_HEAD], tail[FORM_TAIL];
+} form_t;
+
+static inline uint32_t count_texts(const gantry__timeline_event_t *event) {
+    uint32_t count = 0;
+    while (count < event->arg_count && event->args[count].text) ++count;
+    return count;
+}
+
+static inline bool is_form_of(const form_t *form, const gantry__timeline_event_t *event,
+                              uint64_t caller, uint32_t text_count) {
+    if (form->name != event->name || form->category != event->category || form->caller != caller ||
+        form->thread != event->thread || form->process != event->process ||
+        form->phase != event->phase || form->text_count != text_count)
+        return false;
+    for (uint32_t i = 0; i < text_count; ++i)
+        if (form->texts[i].text != event->args[i].text ||
+            form->texts[i].name != event->args[i].name)
+            return false;
+    return true;
+}
+
+static inline uint32_t hash_event(const gantry__timeline_event_t *event, uint64_t caller,
+                                  uint32_t text_count) {
+    uint64_t mix = (uintptr_t)event->name ^ caller << 32 ^ event->thread << 40 ^
+                   (uint64_t)event->process << 48 ^ (uint64_t)text_count << 56;
+    for (uint32_t i = 0; i < text_count; ++i)
+        mix = mix * UINT64_C(0x9e3779b97f4a7c15) + (uintptr_t)event->args[i].text;
+    return (uint32_t)((mix * UINT64_C(0x9e3779b97f4a7c15)) >> 57);
+}
+_Static_assert(FORMS == 1 << (64 - 57), "hash_event gives the position of a form");
+
+/* False: the line's pieces are too long to be kept. text has room for a line. */
+static bool make_form(form_t *form, const gantry__timeline_event_t *event, uint64_t caller,
+                      uint32_t text_count, char *text) {
+    form->name = NULL;
+    const size_t head = (size_t)(put_head(text, event, caller) - text);
+    if (head > FORM_HEAD) return false;
+    memcpy(form->head, text, head);
+    gantry__timeline_event_t texts = *event;
+    texts.arg_count = text_count;
+    char *end = event->arg_count > 0 ? PUT(text, ",\"args\":{") : text;
+    char *const first = end;
+    end = put_args(end, &texts, 0, false);
+    if (end > text + FORM_TAIL) return false;
+    memcpy(form->tail, text, (size_t)(end - text));
+    form->head_bytes = (uint16_t)head;
+    form->tail_bytes = (uint16_t)(end - text);
+    form->has_args = end > first;
+    for (uint32_t i = 0; i < text_count; ++i) {
+        form->texts[i].text = event->args[i].text;
+        form->texts[i].name = event->args[i].name;
+    }
+    form->category = event->category;
+    form->caller = caller;
+    form->thread = event->thread;
+    form->process = event->process;
+    form->phase = event->phase;
+    form->text_count = text_count;
+    form->name = event->name;
+    return true;
+}
+
+/* The pieces of the event's line, made if they are not kept; NULL: they cannot be kept. text has
+ * room for a line. */
+static inline const form_t *find_form(form_t *forms, const gantry__timeline_event_t *event,
+                                      uint64_t caller, uint32_t text_count, char *text) {
+    const uint32_t first = hash_event(event, caller, text_count);
+    form_t *form = &forms[first];
+    for (uint32_t i = 0; i < FORM_PROBES; ++i) {
+        form_t *next = &forms[(first + i) % FORMS];
+        if (is_form_of(next, event, caller, text_count)) return next;
+        if (!next->name) {
+            form = next;
+            break;
+        }
+    }
+    return make_form(form, event, caller, text_count, text) ? form : NULL;
+}
+
+/* The piece lies in an array of whole steps, and the line has room for one step more: copies of a
+ * constant size need no call. */
+static inline char *put_piece(char *at, const char *piece, unsigned bytes) {
+    enum { STEP = 32 };
+    for (unsigned i = 0; i < bytes; i += STEP) memcpy(at + i, piece + i, STEP);
+    return at + bytes;
+}
+
+static inline char *put_formed(char *at, const gantry__timeline_event_t *event, uint64_t caller,
+                               second_t *second, form_t *forms) {
+    const uint32_t text_count = count_texts(event);
+    if (!event->has_constant_texts || text_count > FORM_TEXTS)
+        return put_event(at, event, caller, second);
+    const form_t *form = find_form(forms, event, caller, text_count, at);
+    if (!form) return put_event(at, event, caller, second);
+    at = put_piece(at, form->head, form->head_bytes);
+    at = put_times(at, event, second);
+    at = put_piece(at, form->tail, form->tail_bytes);
+    if (event->arg_count == 0) return PUT(at, "}");
+    at = put_args(at, event, text_count, form->has_args);
+    return PUT(at, "}}");
+}
+
+#define SLOT_TEXT_BYTES (GANTRY__TIMELINE_SLOT_BYTES - FORMS * sizeof(form_t))
 
 typedef struct timeline_slot_t {
     gantry__mutex_t lock;
-    char *bytes; /* NULL until the first event */
+    char *bytes; /* NULL until the first event; of SLOT_TEXT_BYTES, behind the forms */
+    form_t *forms;
     size_t used;
     uint64_t first_ns; /* of the oldest event */
     second_t second;
@@ -267,6 +419,9 @@ static gantry_status_t take_file(const gantry__timeline_t *timeline, int file) {
             GANTRY_FAILED_PRECONDITION,
             "cannot write a timeline to '%s': another runtime writes it; in a name with %%p each process has its own file",
             timeline->path);
+    /* ext4 writes a file to the disk at its close if it was ever truncated, even when empty */
+    struct stat info;
+    if (fstat(file, &info) == 0 && info.st_size == 0) return GANTRY_OK;
     return ftruncate(file, 0) == 0 ? GANTRY_OK : gantry__file_fail("empty", timeline->path, errno);
 }
 
@@ -316,22 +471,32 @@ static gantry_status_t open_timeline(gantry__timeline_t *timeline) {
 /* The slot's lock is held. */
 static void flush_slot(gantry__timeline_t *timeline, timeline_slot_t *slot) {
     if (slot->used == 0) return;
+    const uint32_t before = gantry__failures();
     gantry__mutex_lock(&timeline->lock);
     if (open_timeline(timeline) == GANTRY_OK) (void)write_block(timeline, slot->bytes, slot->used);
     gantry__mutex_unlock(&timeline->lock);
     slot->used = 0;
+    gantry__forget_since(before);
+}
+
+/* The slot's lock is held. False: no memory. */
+static bool open_slot(const gantry__timeline_t *timeline, timeline_slot_t *slot) {
+    const uint32_t before = gantry__failures();
+    slot->forms = gantry__heap_zalloc(timeline->heap, GANTRY__TIMELINE_SLOT_BYTES);
+    slot->bytes = slot->forms ? (char *)(slot->forms + FORMS) : NULL;
+    gantry__forget_since(before);
+    return slot->bytes;
 }
 
 /* The slot's lock is held. */
 static void keep_event(gantry__timeline_t *timeline, timeline_slot_t *slot,
                        const gantry__timeline_event_t *event, uint64_t caller) {
-    if (!slot->bytes) slot->bytes = gantry__heap_alloc(timeline->heap, GANTRY__TIMELINE_SLOT_BYTES);
-    if (!slot->bytes) return; /* the event is lost */
-    if (slot->used + LINE_BYTES > GANTRY__TIMELINE_SLOT_BYTES ||
+    if (!slot->bytes && !open_slot(timeline, slot)) return; /* the event is lost */
+    if (slot->used + LINE_BYTES > SLOT_TEXT_BYTES ||
         (slot->used > 0 && event->end_ns > slot->first_ns + LONGEST_STAY_NS))
         flush_slot(timeline, slot);
     if (slot->used == 0) slot->first_ns = event->end_ns;
-    char *end = put_event(slot->bytes + slot->used, event, caller, &slot->second);
+    char *end = put_formed(slot->bytes + slot->used, event, caller, &slot->second, slot->forms);
     slot->used = (size_t)(end - slot->bytes);
 }
 
@@ -344,14 +509,12 @@ void gantry__timeline_tell(gantry__timeline_t *timeline) {
 }
 
 void gantry__timeline_write(gantry__timeline_t *timeline, const gantry__timeline_event_t *event) {
-    const uint32_t before = gantry__failures();
     const uint64_t caller = this_thread();
     timeline_slot_t *slot = &timeline->slots[caller % GANTRY__TIMELINE_SLOTS];
     gantry__mutex_lock(&slot->lock);
     if (atomic_load_explicit(&timeline->is_on, memory_order_acquire))
         keep_event(timeline, slot, event, caller);
     gantry__mutex_unlock(&slot->lock);
-    gantry__forget_since(before);
 }
 
 /* ---- life ---- */
@@ -379,8 +542,8 @@ void gantry__timeline_destroy(gantry__timeline_t *timeline) {
     gantry__forget_since(before);
     for (int i = 0; i < GANTRY__TIMELINE_SLOTS; ++i) {
         timeline_slot_t *slot = &timeline->slots[i];
-        if (slot->bytes)
-            gantry__heap_free(timeline->heap, slot->bytes, GANTRY__TIMELINE_SLOT_BYTES);
+        if (slot->forms)
+            gantry__heap_free(timeline->heap, slot->forms, GANTRY__TIMELINE_SLOT_BYTES);
         gantry__mutex_deinit(&slot->lock);
     }
     gantry__mutex_deinit(&timeline->lock);

@@ -43,6 +43,9 @@ typedef struct gantry__timeline_event_t {
     uint64_t begin_ns, end_ns;
     const gantry__timeline_arg_t *args;
     uint32_t arg_count;
+    /* All texts stay where they are, unchanged, until the timeline is destroyed; args with texts
+     * come first. The line is then made of pieces of earlier lines. */
+    bool has_constant_texts;
 } gantry__timeline_event_t;
 
 typedef struct gantry__timeline_t gantry__timeline_t;

@@ -41,12 +41,12 @@ typedef struct stream_times_t {
 
 typedef struct gantry__device_times_t {
     gantry__mutex_t lock;
+    atomic_bool is_ready; /* the timeline has the device's head; set under lock */
+    atomic_uint_fast64_t level_bytes;
     /* under lock */
-    bool is_ready; /* the timeline has the device's head */
     bool has_times;
     gantry_backend_event_t *base; /* ended at base_ns of the host's clock */
     uint64_t base_ns, sampled_ns;
-    uint64_t level_bytes;
     stream_times_t streams[GANTRY__STREAMS];
 } times_t;
 
@@ -171,8 +171,8 @@ static void write_device_head(gantry__timeline_t *timeline, const gantry_logical
 /* thread 0: the calling one. has_times: begin and end are the device's. */
 static void write_work(const gantry__timed_t *timed, uint64_t bytes, uint64_t thread,
                        uint64_t begin_ns, uint64_t end_ns, bool has_times) {
-    const gantry__timeline_arg_t args[] = {{"bytes", NULL, bytes},
-                                           {"times", has_times ? "" : "launch", 0}};
+    const gantry__timeline_arg_t args[] = {{"times", has_times ? "" : "launch", 0},
+                                           {"bytes", NULL, bytes}};
     gantry__timeline_write(
         timed->timeline,
         &(gantry__timeline_event_t){.phase = 'X',
@@ -183,7 +183,8 @@ static void write_work(const gantry__timed_t *timed, uint64_t bytes, uint64_t th
                                     .begin_ns = begin_ns,
                                     .end_ns = end_ns,
                                     .args = args,
-                                    .arg_count = 2});
+                                    .arg_count = 2,
+                                    .has_constant_texts = true});
 }
 
 /* ---- submissions; the lock is held ---- */
@@ -243,14 +244,14 @@ static bool has_unread(const times_t *times) {
 
 static void prepare_times(gantry__timeline_t *timeline, gantry_logical_device_t *device,
                           times_t *times) {
-    if (times->is_ready) return;
+    if (atomic_load(&times->is_ready)) return;
     times->has_times = can_time(device);
     if (times->has_times) {
         time_streams(device, 1);
         times->has_times = sample_clock(device, times);
     }
-    times->level_bytes = UINT64_MAX;
-    times->is_ready = true;
+    atomic_store(&times->level_bytes, UINT64_MAX);
+    atomic_store(&times->is_ready, true);
     write_device_head(timeline, device, times);
 }
 
@@ -273,6 +274,15 @@ static times_t *enter_times(gantry__timeline_t *timeline, gantry_logical_device_
     return times;
 }
 
+/* The device's times, without the lock; NULL: no memory for them. */
+static times_t *find_times(gantry__timeline_t *timeline, gantry_logical_device_t *device) {
+    times_t *times = atomic_load_explicit(&device->times, memory_order_acquire);
+    if (times && atomic_load_explicit(&times->is_ready, memory_order_relaxed)) return times;
+    times = enter_times(timeline, device);
+    if (times) gantry__mutex_unlock(&times->lock);
+    return times;
+}
+
 /* ---- timed work ---- */
 
 /* The event in front of work on a stream that was made to wait since the last work. */
@@ -291,6 +301,20 @@ static gantry_backend_event_t *record_begin(gantry_logical_device_t *device, tim
     return NULL;
 }
 
+static void begin_timed_submission(gantry__timed_t *timed, gantry_logical_device_t *device) {
+    const uint32_t before = gantry__failures();
+    times_t *times = enter_times(timed->timeline, device);
+    if (!times) timed->timeline = NULL;
+    if (times && times->has_times) {
+        for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) settle_stream(device, times, i, 0);
+        if (gantry__now_ns() > times->sampled_ns + RESAMPLE_NS && !has_unread(times))
+            times->has_times = sample_clock(device, times);
+        if (times->has_times) timed->begin = record_begin(device, times, timed->stream);
+    }
+    if (times) gantry__mutex_unlock(&times->lock);
+    gantry__forget_since(before);
+}
+
 void gantry__timed_begin_slowly(gantry__timed_t *timed, gantry_logical_device_t *device,
                                 gantry__timed_kind_t kind, const char *op) {
     static const struct {
@@ -302,23 +326,17 @@ void gantry__timed_begin_slowly(gantry__timed_t *timed, gantry_logical_device_t 
                  {"to host", GANTRY_STREAM_TO_HOST},
                  {"on the device", GANTRY_STREAM_TO_DEVICE},
                  {"from another card", GANTRY_STREAM_TO_DEVICE}};
-    const uint32_t stream = kinds[kind].stream;
-    const uint32_t before = gantry__failures();
-    times_t *times = enter_times(timed->timeline, device);
-    *timed = (gantry__timed_t){.timeline = times ? timed->timeline : NULL,
-                               .device = device,
-                               .stream = stream,
-                               .category = op ? "kernel" : "copy",
-                               .name = op ? op : kinds[kind].name};
-    if (times && times->has_times) {
-        for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) settle_stream(device, times, i, 0);
-        if (gantry__now_ns() > times->sampled_ns + RESAMPLE_NS && !has_unread(times))
-            times->has_times = sample_clock(device, times);
-        if (times->has_times) timed->begin = record_begin(device, times, stream);
+    timed->device = device;
+    timed->stream = kinds[kind].stream;
+    timed->category = op ? "kernel" : "copy";
+    timed->name = op ? op : kinds[kind].name;
+    timed->begin = NULL;
+    if (!device->synchronous) {
+        begin_timed_submission(timed, device);
+    } else if (!find_times(timed->timeline, device)) {
+        timed->timeline = NULL;
     }
-    if (times) gantry__mutex_unlock(&times->lock);
-    timed->since_ns = gantry__now_ns();
-    gantry__forget_since(before);
+    timed->since_ns = gantry__event_ns();
 }
 
 /* False: the driver has no event for it. */
@@ -337,15 +355,16 @@ static bool keep_submission(times_t *times, submission_t *work) {
 }
 
 void gantry__timed_end_slowly(const gantry__timed_t *timed, uint64_t bytes) {
-    submission_t work = {.timed = *timed, .returned_ns = gantry__now_ns(), .bytes = bytes};
-    const uint32_t before = gantry__failures();
+    const uint64_t now_ns = gantry__event_ns();
     if (timed->device->synchronous) {
-        write_work(timed, bytes, 0, timed->since_ns, work.returned_ns, true);
+        write_work(timed, bytes, 0, timed->since_ns, now_ns, true);
         return;
     }
+    const uint32_t before = gantry__failures();
+    submission_t work = {.timed = *timed, .returned_ns = now_ns, .bytes = bytes};
     times_t *times = atomic_load_explicit(&timed->device->times, memory_order_acquire);
     gantry__mutex_lock(&times->lock);
-    if (!times->is_ready || !times->has_times || !keep_submission(times, &work))
+    if (!atomic_load(&times->is_ready) || !times->has_times || !keep_submission(times, &work))
         write_submission(times, &work, NULL);
     gantry__mutex_unlock(&times->lock);
     gantry__forget_since(before);
@@ -355,15 +374,10 @@ void gantry__timed_end_slowly(const gantry__timed_t *timed, uint64_t bytes) {
 
 void gantry__device_times_level(gantry_logical_device_t *device, gantry__timeline_t *timeline,
                                 uint64_t now_ns) {
-    gantry__bfc_stats_t stats;
-    gantry__allocator_stats(&device->allocator, &stats);
-    times_t *times = enter_times(timeline, device);
-    if (!times) return;
-    const bool is_new = times->level_bytes != stats.bytes_in_use;
-    times->level_bytes = stats.bytes_in_use;
-    gantry__mutex_unlock(&times->lock);
-    if (!is_new) return;
-    const gantry__timeline_arg_t args[] = {{"bytes", NULL, stats.bytes_in_use}};
+    const uint64_t bytes = gantry__allocator_bytes_in_use(&device->allocator);
+    times_t *times = find_times(timeline, device);
+    if (!times || atomic_exchange(&times->level_bytes, bytes) == bytes) return;
+    const gantry__timeline_arg_t args[] = {{"bytes", NULL, bytes}};
     gantry__timeline_write(
         timeline, &(gantry__timeline_event_t){.phase = 'C',
                                               .process = GANTRY__TIMELINE_DEVICE + device->position,
@@ -372,7 +386,8 @@ void gantry__device_times_level(gantry_logical_device_t *device, gantry__timelin
                                               .begin_ns = now_ns,
                                               .end_ns = now_ns,
                                               .args = args,
-                                              .arg_count = 1});
+                                              .arg_count = 1,
+                                              .has_constant_texts = true});
 }
 
 void gantry__device_times_finish(gantry_logical_device_t *device) {
@@ -384,8 +399,8 @@ void gantry__device_times_finish(gantry_logical_device_t *device) {
         settle_by_wait(device, times, i, 0);
         times->streams[i].ended_ns = 0;
     }
-    if (times->is_ready && times->has_times) time_streams(device, 0);
-    times->is_ready = false;
+    if (atomic_load(&times->is_ready) && times->has_times) time_streams(device, 0);
+    atomic_store(&times->is_ready, false);
     gantry__mutex_unlock(&times->lock);
     gantry__forget_since(before);
 }

@@ -36,6 +36,7 @@ static gantry_status_t call_recorded(gantry__frame_t *frame, const gantry__act_t
     gantry__timed_t timed;
     gantry__timed_begin(&timed, act->device, GANTRY__TIMED_OP,
                         frame->schedule->graph->nodes[act->node].op->name);
+    record->times_launches = timed.timeline && !act->device->synchronous;
     gantry_status_t status = gantry__frame_do_silently(frame, act, arguments);
     call->frame = NULL;
     count_arguments(frame, act, &record->numbers);

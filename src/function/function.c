@@ -371,7 +371,7 @@ static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *fun
     gantry_status_t status = take_frame(function, traced, &frame);
     if (status == GANTRY_OK) {
         const uint64_t begun_ns =
-            gantry__device_timeline(&function->runtime->devices) ? gantry__now_ns() : 0;
+            gantry__device_timeline(&function->runtime->devices) ? gantry__event_ns() : 0;
         status = gantry__frame_run(frame, scope, inputs, made);
         if (begun_ns)
             gantry__host_times_function(&function->runtime->devices, function->name, begun_ns);

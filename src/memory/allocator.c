@@ -118,6 +118,13 @@ void gantry__allocator_stats(gantry__allocator_t *allocator, gantry__bfc_stats_t
     gantry__mutex_unlock(&allocator->lock);
 }
 
+uint64_t gantry__allocator_bytes_in_use(gantry__allocator_t *allocator) {
+    gantry__mutex_lock(&allocator->lock);
+    const uint64_t bytes = allocator->bfc.stats.bytes_in_use;
+    gantry__mutex_unlock(&allocator->lock);
+    return bytes;
+}
+
 void gantry__allocator_clear_stats(gantry__allocator_t *allocator) {
     gantry__mutex_lock(&allocator->lock);
     gantry__bfc_clear_stats(&allocator->bfc);

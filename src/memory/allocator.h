@@ -86,6 +86,7 @@ void gantry__allocator_trim(gantry__allocator_t *allocator, uint64_t target_byte
                             uint64_t *out_pool_bytes);
 
 void gantry__allocator_stats(gantry__allocator_t *allocator, gantry__bfc_stats_t *out_stats);
+uint64_t gantry__allocator_bytes_in_use(gantry__allocator_t *allocator);
 void gantry__allocator_clear_stats(gantry__allocator_t *allocator);
 /* Counts of the ladder's outcomes. */
 void gantry__allocator_counts(gantry__allocator_t *allocator, gantry__ladder_counts_t *out_counts);

@@ -28,6 +28,7 @@ gantry_status_t gantry__eager_call_recorded(gantry__eager_t *eager) {
     if (eager->device->synchronous) (void)gantry__profile_enter(eager->frame, GANTRY__STEP_KERNEL);
     gantry__timed_t timed;
     gantry__timed_begin(&timed, eager->device, GANTRY__TIMED_OP, eager->op->name);
+    eager->frame->times_launches = timed.timeline && !eager->device->synchronous;
     gantry_status_t status = gantry__eager_call(eager);
     if (numbers->launches == launches) ++numbers->launches;
     for (uint32_t i = 0; i < eager->input_count; ++i)

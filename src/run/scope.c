@@ -278,11 +278,12 @@ static GANTRY__RECORDING void drop_recorded(gantry_scope_t *scope, const gantry_
     drop(scope, tensor);
 }
 
-/* Ends nearly every op: the frame's memory is only used while a profile is recorded. */
+/* Ends nearly every op: the frame's memory is only used while a profile is recorded. A timeline
+ * does not show it: the event would take longer than the drop. */
 void gantry_tensor_drop(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     if (!scope || !tensor || tensor->scope != scope || !gantry__runtime_is_ours(scope->runtime))
         return;
-    if (gantry__profile_is_on(&scope->runtime->devices)) {
+    if (gantry__device_profile_mode(&scope->runtime->devices) != GANTRY_PROFILE_DEFAULT) {
         drop_recorded(scope, tensor);
     } else {
         drop(scope, tensor);

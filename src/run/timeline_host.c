@@ -30,43 +30,73 @@ static void write_levels(gantry__timeline_t *timeline, const gantry__device_tabl
     }
 }
 
+typedef struct host_args_t {
+    gantry__timeline_arg_t list[GANTRY__TIMELINE_ARGS];
+    uint32_t count;
+} host_args_t;
+
+static void put_host_text(host_args_t *args, const char *name, const char *text) {
+    if (*text) args->list[args->count++] = (gantry__timeline_arg_t){name, text, 0};
+}
+
+static void put_host_number(host_args_t *args, const char *name, uint64_t number) {
+    if (number > 0) args->list[args->count++] = (gantry__timeline_arg_t){name, NULL, number};
+}
+
+static void put_host_place(host_args_t *args, const gantry__profile_key_t *key) {
+    const gantry__plan_t *plan = key->plan;
+    if (key->device) put_host_text(args, "device", key->device->name);
+    if (key->reason != GANTRY_PLACED_EXPLICIT) put_host_text(args, "requested", wish_text(plan));
+    if (key->reason) put_host_text(args, "reason", gantry_placement_reason_text(key->reason));
+    if (!plan || plan->refusal_count == 0) return;
+    put_host_text(args, "refused", refused_name(plan));
+    put_host_text(args, "refusal", gantry_refusal_text(plan->refusals[0].why));
+}
+
+static void put_host_steps(host_args_t *args, const uint64_t *ns) {
+    put_host_number(args, "placement_ns", ns[GANTRY__STEP_PLACEMENT]);
+    put_host_number(args, "copy_ns", ns[GANTRY__STEP_COPY]);
+    put_host_number(args, "allocation_ns", ns[GANTRY__STEP_ALLOCATION]);
+    put_host_number(args, "program_ns", ns[GANTRY__STEP_PROGRAM]);
+    put_host_number(args, "launch_ns", ns[GANTRY__STEP_LAUNCH]);
+    put_host_number(args, "kernel_ns", ns[GANTRY__STEP_KERNEL]);
+    put_host_number(args, "wait_ns", ns[GANTRY__STEP_WAIT]);
+}
+
+/* Names of ops and devices, and reasons, are; wishes and nodes may end before the timeline. */
+static bool are_constant(const gantry__profile_key_t *key) {
+    const gantry__plan_t *plan = key->plan;
+    if (key->node || (plan && plan->refusal_count > 0)) return false;
+    return key->reason == GANTRY_PLACED_EXPLICIT || !plan || !plan->wish;
+}
+
 void gantry__host_times_write(gantry__timeline_t *timeline, const gantry__device_table_t *devices,
                               const gantry__profile_frame_t *frame,
                               const gantry__profile_key_t *key) {
     const gantry__profile_numbers_t *numbers = &frame->numbers;
-    const gantry__plan_t *plan = key->plan;
     const bool is_scope = key->subject == GANTRY__PROFILE_SCOPE;
-    const bool is_op = key->subject < GANTRY__OP_COUNT;
     gantry__timeline_tell(timeline);
     if (is_scope && frame->since_ns < frame->begun_ns + LEAST_SCOPE_NS) return;
-    const gantry__timeline_arg_t args[] = {
-        {"node", key->node ? key->node : "", 0},
-        {"part_of", gantry__profile_subject_name(key->part_of), 0},
-        {"device", key->device ? key->device->name : "", 0},
-        {"requested", key->reason == GANTRY_PLACED_EXPLICIT ? "" : wish_text(plan), 0},
-        {"reason", key->reason ? gantry_placement_reason_text(key->reason) : "", 0},
-        {"refused", refused_name(plan), 0},
-        {"refusal",
-         plan && plan->refusal_count > 0 ? gantry_refusal_text(plan->refusals[0].why) : "", 0},
-        {"bytes_moved", NULL, numbers->bytes_moved},
-        {"launches", NULL, numbers->launches},
-        {"placement_ns", NULL, numbers->ns[GANTRY__STEP_PLACEMENT]},
-        {"copy_ns", NULL, numbers->ns[GANTRY__STEP_COPY]},
-        {"allocation_ns", NULL, numbers->ns[GANTRY__STEP_ALLOCATION]},
-        {"program_ns", NULL, numbers->ns[GANTRY__STEP_PROGRAM]},
-        {"launch_ns", NULL, numbers->ns[GANTRY__STEP_LAUNCH]},
-        {"kernel_ns", NULL, numbers->ns[GANTRY__STEP_KERNEL]},
-        {"wait_ns", NULL, numbers->ns[GANTRY__STEP_WAIT]}};
-    enum { MOST_ARGS = sizeof args / sizeof args[0] };
+    host_args_t args;
+    args.count = 0;
+    if (key->node) put_host_text(&args, "node", key->node);
+    if (key->part_of != GANTRY__PROFILE_NONE)
+        put_host_text(&args, "part_of", gantry__profile_subject_name(key->part_of));
+    put_host_place(&args, key);
+    put_host_number(&args, "bytes_moved", numbers->bytes_moved);
+    if (numbers->launches > 1) put_host_number(&args, "launches", numbers->launches);
+    if (frame->has_steps) put_host_steps(&args, numbers->ns);
     gantry__timeline_write(
-        timeline, &(gantry__timeline_event_t){.phase = 'X',
-                                              .process = GANTRY__TIMELINE_HOST,
-                                              .category = is_op ? "op" : "call",
-                                              .name = gantry__profile_subject_name(key->subject),
-                                              .begin_ns = frame->begun_ns,
-                                              .end_ns = frame->since_ns,
-                                              .args = args,
-                                              .arg_count = frame->has_steps ? MOST_ARGS : 9});
+        timeline,
+        &(gantry__timeline_event_t){.phase = 'X',
+                                    .process = GANTRY__TIMELINE_HOST,
+                                    .category = key->subject < GANTRY__OP_COUNT ? "op" : "call",
+                                    .name = gantry__profile_subject_name(key->subject),
+                                    .begin_ns = frame->begun_ns,
+                                    .end_ns = frame->since_ns,
+                                    .args = args.list,
+                                    .arg_count = args.count,
+                                    .has_constant_texts = are_constant(key)});
     if (is_scope || numbers->allocations > 0) write_levels(timeline, devices, frame->since_ns);
 }
 
@@ -74,7 +104,7 @@ void gantry__host_times_function(const gantry__device_table_t *devices, const ch
                                  uint64_t begun_ns) {
     gantry__timeline_t *timeline = gantry__device_timeline(devices);
     if (!timeline) return;
-    const uint64_t now_ns = gantry__now_ns();
+    const uint64_t now_ns = gantry__event_ns();
     gantry__timeline_write(timeline, &(gantry__timeline_event_t){.phase = 'X',
                                                                  .process = GANTRY__TIMELINE_HOST,
                                                                  .category = "function",

@@ -18,7 +18,7 @@
 #include "base/timeline.h"
 
 static char path[] = "/tmp/gantry_timeline_XXXXXX";
-static char text[1 << 16];
+static char text[1 << 18];
 
 /* Writes the events to a file, and reads it. */
 static void write_events(const gantry__timeline_event_t *events, size_t count) {
@@ -111,6 +111,58 @@ static void numbers_and_texts_are_json(void **state) {
     expect_line("{\"name\":\"d\",\"ph\":\"M\",\"pid\":2,\"tid\":1,\"args\":{\"one\":9}}\n]\n");
 }
 
+/* Lines whose pieces are kept are those that are written anew. */
+static void kept_pieces_give_the_same_lines(void **state) {
+    enum { NAMES = 300, ROUNDS = 2, COUNT = NAMES * ROUNDS * 2 };
+    static char names[NAMES][8], longest[200], first[sizeof text];
+    static gantry__timeline_event_t events[COUNT];
+    static gantry__timeline_arg_t args[COUNT][4];
+    (void)state;
+    memset(longest, 'x', sizeof longest - 1);
+    for (int i = 0; i < NAMES; ++i) (void)snprintf(names[i], sizeof names[i], "n\"%d", i);
+    for (int i = 0; i < COUNT; ++i) {
+        /* few names return at once, and many after all others */
+        const int name = i < COUNT / 2 ? i % 7 : i % NAMES;
+        args[i][0] = (gantry__timeline_arg_t){"device", names[name % 3], 0};
+        args[i][1] = (gantry__timeline_arg_t){i % 5 ? "reason" : "why", i % 2 ? "" : "r", 0};
+        args[i][2] = (gantry__timeline_arg_t){"bytes", NULL, (uint64_t)(i % 4)};
+        args[i][3] = (gantry__timeline_arg_t){"launches", NULL, (uint64_t)i};
+        events[i] = (gantry__timeline_event_t){.phase = i % 11 ? 'X' : 'C',
+                                               .process = 1 + (uint32_t)i % 2,
+                                               .thread = (uint64_t)i % 3,
+                                               .category = i % 4 ? "op" : NULL,
+                                               .name = i % 50 ? names[name] : longest,
+                                               .begin_ns = (uint64_t)i * 1000,
+                                               .end_ns = (uint64_t)i * 1234,
+                                               .args = i % 6 ? args[i] : NULL,
+                                               .arg_count = i % 6 ? 1 + (uint32_t)i % 4 : 0};
+    }
+    write_events(events, COUNT);
+    memcpy(first, text, sizeof text);
+    for (int i = 0; i < COUNT; ++i) events[i].has_constant_texts = true;
+    write_events(events, COUNT);
+    assert_string_equal(text, first);
+    assert_non_null(strstr(text, "launches"));
+}
+
+/* The times of events lie on the clock, a little late, and go forward. */
+static void clock_of_events_follows_the_clock(void **state) {
+    enum { READINGS = 300000, LATEST_NS = 20000 };
+    uint64_t last_ns = 0, late = 0;
+    (void)state;
+    for (int i = 0; i < READINGS; ++i) {
+        const uint64_t before_ns = gantry__now_ns(), event_ns = gantry__event_ns(),
+                       after_ns = gantry__now_ns();
+        if (event_ns > after_ns || event_ns + LATEST_NS < before_ns)
+            fail_msg("%" PRIu64 " is not from %" PRIu64 " to %" PRIu64, event_ns, before_ns,
+                     after_ns);
+        if (event_ns < last_ns) fail_msg("%" PRIu64 " is behind %" PRIu64, event_ns, last_ns);
+        last_ns = event_ns;
+        late += event_ns < before_ns;
+    }
+    print_message("%" PRIu64 " of %d readings are late\n", late, READINGS);
+}
+
 static void long_texts_are_cut(void **state) {
     static char name[2000];
     (void)state;
@@ -126,6 +178,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_have_all_their_digits),
         cmocka_unit_test(numbers_and_texts_are_json),
+        cmocka_unit_test(kept_pieces_give_the_same_lines),
+        cmocka_unit_test(clock_of_events_follows_the_clock),
         cmocka_unit_test(long_texts_are_cut),
     };
     const int file = mkstemp(path);
