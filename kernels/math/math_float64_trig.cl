@@ -25,13 +25,6 @@
  */
 #if GANTRY_HAS_FLOAT64
 
-/* constants: made by scripts/make_math_coefficients.py */
-#define GANTRY_QUARTER_0_F64 1.5707963267341256e0
-#define GANTRY_QUARTER_1_F64 6.0771005063039660e-11
-#define GANTRY_QUARTER_2_F64 2.0222662487111665e-21
-#define GANTRY_QUARTER_3_F64 8.4784276603688996e-32
-/* constants end */
-
 #define GANTRY_NEAR_LIMIT_F64 1048576.0
 
 /* An angle modulo 2 pi: (high + low) + quarter pi/2, of quarter only the last two bits. */
@@ -42,43 +35,23 @@ typedef struct gantry__angle_f64_t {
 } gantry__angle_f64_t;
 
 GANTRY_FN gantry__angle_f64_t gantry__reduce_near_f64(GANTRY_F64 x) {
-    GANTRY_F64 shifted = x * GANTRY_TWO_OVER_PI_F64 + GANTRY_ROUNDER_F64;
-    GANTRY_F64 n = shifted - GANTRY_ROUNDER_F64;
-    GANTRY_F64 first = x - n * GANTRY_QUARTER_0_F64;
-    GANTRY_F64 second = n * GANTRY_QUARTER_1_F64;
-    GANTRY_F64 third = n * GANTRY_QUARTER_2_F64;
-    GANTRY_F64 middle = first - second;
+    GANTRY_F64 shifted = GANTRY_FMA_F64(x, GANTRY_TWO_OVER_PI_F64, GANTRY_ROUNDER_F64);
     gantry__angle_f64_t angle;
 
-    angle.high = middle - third;
-    angle.low =
-        (((middle - angle.high) - third) + ((first - middle) - second)) - n * GANTRY_QUARTER_3_F64;
+    angle.high = gantry__quarter_high_f64(x, shifted);
+    angle.low = gantry__quarter_low_f64(x, shifted, angle.high);
     angle.quarter = GANTRY_AS_ULONG(shifted);
     return angle;
 }
 
-#define GANTRY_TURN_F64(index)                                              \
-    gantry__of_quarter_f64(quarter, (GANTRY_F64)(GANTRY_SIN_##index##_F64), \
-                           (GANTRY_F64)(GANTRY_COS_##index##_F64))
-
-/* sin((high + low) + quarter pi/2). Chosen by masks: as branches, compilers compute both. */
+/* sin((high + low) + quarter pi/2) */
 GANTRY_FN GANTRY_F64 gantry__sin_of_angle_f64(GANTRY_F64 high, GANTRY_F64 low, GANTRY_U64 quarter) {
-    GANTRY_F64 u = high * high;
-    GANTRY_F64 h = 0.5 * u;
-    GANTRY_F64 w = 1.0 - h;
-    GANTRY_F64 square = u * u;
-    GANTRY_F64 lead = gantry__of_quarter_f64(quarter, high, w);
-    GANTRY_F64 rest = gantry__of_quarter_f64(quarter, low - h * low, ((1.0 - w) - h) - high * low);
-    GANTRY_F64 factor = u * gantry__of_quarter_f64(quarter, high, u);
-    GANTRY_F64 p = (GANTRY_TURN_F64(5) * u + GANTRY_TURN_F64(4)) * square +
-                   (GANTRY_TURN_F64(3) * u + GANTRY_TURN_F64(2));
+    GANTRY_F64 s = gantry__sin_tail_f64(high, low);
+    GANTRY_F64 c = gantry__cos_tail_f64(high, low);
+    GANTRY_F64 y = gantry__of_quarter_f64(quarter, s, c);
 
-    p = p * square + (GANTRY_TURN_F64(1) * u + GANTRY_TURN_F64(0));
-    p = lead + (factor * p + rest);
-    return GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(p) ^ ((quarter & (ulong)2) << 62));
+    return GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(y) ^ ((quarter & (ulong)2) << 62));
 }
-
-#undef GANTRY_TURN_F64
 
 /* sin(x) for |x| < GANTRY_NEAR_LIMIT_F64; unspecified beyond. */
 GANTRY_FN GANTRY_F64 gantry__sin_near_f64(GANTRY_F64 x) {
