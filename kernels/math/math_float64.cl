@@ -4,7 +4,7 @@
  * dialect.cl and is empty if GANTRY_HAS_FLOAT64 is 0.
  *
  * The methods are those of math_float32.cl, which explains them, and so are the promises: IEEE
- * operations alone, no fused multiply-add, no table, no branch, a NaN result is always
+ * operations alone, fused where GANTRY_FMA_F64 says so, no table, no branch, a NaN result is always
  * 0x7ff8000000000000.
  *
  * Largest error seen over 80 million random inputs a function (for the last two: |v| <= 4 pi), in
@@ -12,18 +12,18 @@
  * is 1 ulp, 0.5 for sqrt):
  *
  *     function   largest error   at
- *     exp        0.7925 ulp      -708.75257412530459   (a denormal result; normal results: 0.68)
- *     log        0.8687 ulp      0.7045261031760538
- *     tanh       0.9819 ulp      -0.17344030533652077
- *     sigmoid    0.8162 ulp      -708.755610087474     (a denormal result; normal results: 0.81)
+ *     exp        0.7671 ulp      -708.78065780265911    (a denormal result; normal results: 0.64)
+ *     log        0.7441 ulp      0.69877892445888012
+ *     tanh       0.8701 ulp      -0.17596771821865947   (another seed)
+ *     sigmoid    0.8027 ulp      -708.75184495567021    (a denormal result; normal results: 0.80)
  *     sqrt       0.5 ulp         (correctly rounded)
- *     sin_4pi    0.7817 ulp      2.340251303531808     (another seed; with the test's: 0.7788)
- *     cos_4pi    0.7935 ulp      -0.78646780633284463
+ *     sin_4pi    0.7148 ulp      0.76755191035495041
+ *     cos_4pi    0.7251 ulp      -0.7896241576688896
  *
  * Three differences: log takes s = f / (2 + f) and log(1 + f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2)),
  * since a polynomial in f would need some twenty terms; tanh, for the same reason, is a careful
- * quotient everywhere; sin multiplies the low part of its reduced argument by 1 - r^2 / 2, the
- * cosine's start.
+ * quotient everywhere; exp's and log's polynomials are two, of even and of odd powers: a shorter
+ * chain of as many steps. pi/2 has parts of 53, 33 and 53 bits, and so serves up to 2^20 quarters.
  */
 #if GANTRY_HAS_FLOAT64
 

@@ -12,16 +12,16 @@
  * glibc's):
  *
  *     function   largest error   at
- *     sin        0.8164 ulp      220474.60387070733
- *     cos        0.8115 ulp      0.78598295016029129
+ *     sin        0.7207 ulp      307181.01773050148
+ *     cos        0.7280 ulp      0.78602537887608714
  *
- * x = n pi/2 + r, |r| <= pi/4, with r as a sum high + low: n is at most 2^20, so it times each of
- * the first three parts of pi/2, of 33 bits, is exact, and what the subtractions round goes into
- * low. Only n mod 4 matters. Odd n take the cosine's polynomial of r, even n the sine's, and the
- * two differ in their coefficients alone:
+ * x = n pi/2 + r, |r| <= pi/4, with r as a sum high + low. x less n times the first part of pi/2 is
+ * exact, a multiple of 2^-53 below 1. n is below 2^20, so n times the second part, of 33 bits, is
+ * exact, too; what its subtraction rounds goes into low. Only n mod 4 matters. Odd n take the
+ * cosine's polynomial of r, even n the sine's, and the two differ in their coefficients alone:
  *
  *     sine     high + (r^3 P(r^2) + low (1 - r^2 / 2))
- *     cosine   (1 - r^2 / 2) + (r^4 P(r^2) + (what that rounds - high low))
+ *     cosine   (1 - r^2 / 2) + (r^4 P(r^2) + (the rest of 1 - r^2 / 2 - high low))
  */
 #if GANTRY_HAS_FLOAT64
 
@@ -44,14 +44,31 @@ GANTRY_FN gantry__angle_f64_t gantry__reduce_near_f64(GANTRY_F64 x) {
     return angle;
 }
 
-/* sin((high + low) + quarter pi/2) */
-GANTRY_FN GANTRY_F64 gantry__sin_of_angle_f64(GANTRY_F64 high, GANTRY_F64 low, GANTRY_U64 quarter) {
-    GANTRY_F64 s = gantry__sin_tail_f64(high, low);
-    GANTRY_F64 c = gantry__cos_tail_f64(high, low);
-    GANTRY_F64 y = gantry__of_quarter_f64(quarter, s, c);
+#define GANTRY_TURN_F64(index)                                              \
+    gantry__of_quarter_f64(quarter, (GANTRY_F64)(GANTRY_SIN_##index##_F64), \
+                           (GANTRY_F64)(GANTRY_COS_##index##_F64))
 
-    return GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(y) ^ ((quarter & (ulong)2) << 62));
+/* sin((high + low) + quarter pi/2). Chosen by masks: as branches, compilers compute both. */
+GANTRY_FN GANTRY_F64 gantry__sin_of_angle_f64(GANTRY_F64 high, GANTRY_F64 low, GANTRY_U64 quarter) {
+    GANTRY_F64 u = high * high;
+    GANTRY_F64 halved = -0.5 * high;
+    GANTRY_F64 w = GANTRY_FMA_F64(halved, high, 1.0);
+    GANTRY_F64 lead = gantry__of_quarter_f64(quarter, high, w);
+    GANTRY_F64 rest =
+        gantry__of_quarter_f64(quarter, GANTRY_FMA_F64(-0.5 * low, u, low),
+                               GANTRY_FMA_F64(-high, low, GANTRY_FMA_F64(halved, high, 1.0 - w)));
+    GANTRY_F64 factor = u * gantry__of_quarter_f64(quarter, high, u);
+    GANTRY_F64 p = GANTRY_FMA_F64(u, GANTRY_TURN_F64(5), GANTRY_TURN_F64(4));
+
+    p = GANTRY_FMA_F64(p, u, GANTRY_TURN_F64(3));
+    p = GANTRY_FMA_F64(p, u, GANTRY_TURN_F64(2));
+    p = GANTRY_FMA_F64(p, u, GANTRY_TURN_F64(1));
+    p = GANTRY_FMA_F64(p, u, GANTRY_TURN_F64(0));
+    p = lead + GANTRY_FMA_F64(factor, p, rest);
+    return GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(p) ^ ((quarter & (ulong)2) << 62));
 }
+
+#undef GANTRY_TURN_F64
 
 /* sin(x) for |x| < GANTRY_NEAR_LIMIT_F64; unspecified beyond. */
 GANTRY_FN GANTRY_F64 gantry__sin_near_f64(GANTRY_F64 x) {
