@@ -132,8 +132,8 @@ GANTRY_FN GANTRY_F64 gantry__exp_inverse_f64(GANTRY_F64 shifted) {
     return gantry__exp_first_f64(biased) * gantry__exp_second_f64(biased);
 }
 
-/* Beyond both ends what is computed has no meaning: the end's result replaces it. Of bounds for x gcc
- * makes five steps more. */
+/* Beyond both ends the computed value has no meaning: the end's result replaces it. With bounds for
+ * x gcc takes five more steps. */
 GANTRY_FN GANTRY_F64 gantry__exp_f64(GANTRY_F64 x) {
     GANTRY_F64 shifted = gantry__exp_shifted_f64(x);
     GANTRY_U64 biased = gantry__exp_biased_f64(shifted);

@@ -3,9 +3,9 @@
  * through OPENCL_LAYERS. Thread-safe.
  *
  * ROUGH     words: "contract" lets the compiler round a * b + c once, whatever a program's pragma
- *           says; "split" rounds the product of an fma(), too; "flush" takes denormals as zero; "crash" ends the process when a context is made
- *           for PoCL's second device; "gone": that device was taken away; "idle": kernels do
- *           nothing on that device
+ *           says; "split" rounds the product of an fma(), too; "flush" takes denormals as zero;
+ *           "crash" ends the process when a context is made for PoCL's second device; "gone": that
+ *           device was taken away; "idle": kernels do nothing on that device
  * ROUGH_LOG a file that gets a line for each context */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <stdbool.h>
