@@ -256,19 +256,13 @@ def hyperbolic_block():
 def float64_block():
     block = Block(DOUBLE, "F64")
     block.constant("LOG2E", DOUBLE.round(1 / log(mpf(2))))
-    block.parts("LN2_HI LN2_LO", log(mpf(2)), 40)
+    block.parts("LN2_HI LN2_LO", log(mpf(2)), 53)
     block.constant("TWO_OVER_PI", DOUBLE.round(2 / pi))
-    block.parts("PIO2_HI PIO2_MID PIO2_LO", pi / 2, 48, 48)
+    block.parts("PIO2_HI PIO2_MID PIO2_LO", pi / 2, 53, 33)
     block.polynomial("EXP", exp_fit(11, DOUBLE))
     block.polynomial("LOG", atanh_fit(7, DOUBLE))
     block.polynomial("SIN", sin_fit(6, DOUBLE))
     block.polynomial("COS", cos_fit(6, DOUBLE))
-    return block
-
-
-def trig64_block():
-    block = Block(DOUBLE, "F64")
-    block.parts("QUARTER_0 QUARTER_1 QUARTER_2 QUARTER_3", pi / 2, 33, 33, 33)
     return block
 
 
@@ -277,7 +271,6 @@ FILES = (
     ("math_float32_trig.cl", trig_block),
     ("math_float32_hyperbolic.cl", hyperbolic_block),
     ("math_float64.cl", float64_block),
-    ("math_float64_trig.cl", trig64_block),
 )
 
 

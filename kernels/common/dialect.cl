@@ -23,7 +23,7 @@
  *   GANTRY_AS_ULONG            the bits of a GANTRY_F64 as GANTRY_U64
  *   GANTRY_AS_FLOAT, _DOUBLE   the GANTRY_F32, GANTRY_F64 that has these bits
  *   GANTRY_SQRT_F32, _F64      the correctly rounded square root
- *   GANTRY_FMA_F32(a, b, c)    a b + c, rounded once (fused multiply-add)
+ *   GANTRY_FMA_F32, _F64(a, b, c)   a b + c, rounded once (fused multiply-add)
  *   GANTRY_MUL_HIGH_U32(a, b)  the upper half of the 64-bit product of two GANTRY_U32
  *   GANTRY_ANY_LANE(condition) 0 only if no lane has the condition: a text may then skip what such
  *                              lanes need. In C always 1, because a branch would keep the loop from
@@ -41,7 +41,7 @@
  * The text is written so that its results have the same bits everywhere, which holds under these
  * conditions:
  *   C      -ffp-contract=off, no fast-math, float evaluated as float (checked below); the compiler
- *          fuses where GANTRY_FMA_F32 says so and nowhere else;
+ *          fuses where GANTRY_FMA_F32 or _F64 says so and nowhere else;
  *          -fno-math-errno and -fno-trapping-math change no result and are what lets loops over
  *          these functions become vector code
  *   OpenCL -cl-std=CL1.2, and -cl-fp32-correctly-rounded-divide-sqrt where the device has it
@@ -99,6 +99,7 @@
 #define GANTRY_AS_ULONG(x) GANTRY_OF_LANES(as_ulong)((GANTRY_F64)(x))
 #define GANTRY_AS_DOUBLE(bits) GANTRY_OF_LANES(as_double)((GANTRY_U64)(bits))
 #define GANTRY_SQRT_F64(x) sqrt((GANTRY_F64)(x))
+#define GANTRY_FMA_F64(a, b, c) fma((GANTRY_F64)(a), (GANTRY_F64)(b), (GANTRY_F64)(c))
 #else
 #define GANTRY_HAS_FLOAT64 0
 #endif
@@ -132,6 +133,7 @@ typedef unsigned long long gantry__cuda_ulong_t;
 #define GANTRY_MUL_HIGH_U32(a, b) __umulhi(a, b)
 #define GANTRY_ANY_LANE(condition) (condition)
 #define GANTRY_SQRT_F64(x) __dsqrt_rn(x)
+#define GANTRY_FMA_F64(a, b, c) __fma_rn(a, b, c)
 
 #else
 
@@ -195,6 +197,11 @@ typedef uint64_t ulong;
 #define GANTRY_MUL_HIGH_U32(a, b) ((uint)(((ulong)(a) * (ulong)(b)) >> 32))
 #define GANTRY_ANY_LANE(condition) 1
 #define GANTRY_SQRT_F64(x) sqrt(x)
+#if defined(__FMA__) || defined(__aarch64__) || defined(__FP_FAST_FMA)
+#define GANTRY_FMA_F64(a, b, c) fma(a, b, c)
+#else
+#define GANTRY_FMA_F64(a, b, c) gantry__emulated_fma_f64(a, b, c)
+#endif
 
 GANTRY_FN uint gantry__bits_of_float(float x) {
     uint32_t bits;
@@ -246,6 +253,39 @@ GANTRY_FN float gantry__emulated_fma_f32(float a, float b, float c) {
     const int32_t is_small = (bits >> 52 & 0x7ffu) <= 1023u - 126u;
 
     return is_half_way | is_small ? gantry__float_of_sum(product, (double)c) : (float)sum;
+}
+
+/* The upper 27 bits of a's fraction; what is left has 26. */
+GANTRY_FN double gantry__upper_f64(double a) {
+    return gantry__double_of_bits((gantry__bits_of_double(a) + 0x4000000u) &
+                                  UINT64_C(0xfffffffff8000000));
+}
+
+/* a b + c, rounded once, on a processor without that instruction. The product is a sum of two
+ * doubles (Dekker), and so is the upper one's sum with c (Knuth). The sum of the two lower ones is
+ * exact if c lost nothing; else both its neighbours must lead to the same result. In all other
+ * cases, and if the lower part of the product may be denormal or the upper one overflow, the C
+ * library computes the result; it takes twenty times as long. */
+GANTRY_SHARED_FN double gantry__emulated_fma_f64(double a, double b, double c) {
+    const double product = a * b;
+    const double a_upper = gantry__upper_f64(a), a_rest = a - a_upper;
+    const double b_upper = gantry__upper_f64(b), b_rest = b - b_upper;
+    const double product_low =
+        (((a_upper * b_upper - product) + a_upper * b_rest) + a_rest * b_upper) + a_rest * b_rest;
+    const double sum = product + c;
+    const double share = sum - product;
+    const double lost = (product - (sum - share)) + (c - share);
+    const double low = lost + product_low;
+    const ulong bits = gantry__bits_of_double(low);
+    const double above = sum + gantry__double_of_bits(bits + 1u);
+    const double below = sum + gantry__double_of_bits(bits - 1u);
+    const double size = fabs(product);
+    const int32_t is_exact = lost == 0.0 && low == low; /* NaN: the upper part overflowed */
+
+    if (size > 0x1p-900 && size < 0x1p1000 && (is_exact || above == below)) {
+        return sum + low;
+    }
+    return a == 0.0 || b == 0.0 ? product + c : fma(a, b, c);
 }
 
 #endif

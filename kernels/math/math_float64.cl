@@ -4,7 +4,7 @@
  * dialect.cl and is empty if GANTRY_HAS_FLOAT64 is 0.
  *
  * The methods are those of math_float32.cl, which explains them, and so are the promises: IEEE
- * operations alone, no fused multiply-add, no table, no branch, a NaN result is always
+ * operations alone, fused where GANTRY_FMA_F64 says so, no table, no branch, a NaN result is always
  * 0x7ff8000000000000.
  *
  * Largest error seen over 80 million random inputs a function (for the last two: |v| <= 4 pi), in
@@ -12,29 +12,29 @@
  * is 1 ulp, 0.5 for sqrt):
  *
  *     function   largest error   at
- *     exp        0.7925 ulp      -708.75257412530459   (a denormal result; normal results: 0.68)
- *     log        0.8687 ulp      0.7045261031760538
- *     tanh       0.9819 ulp      -0.17344030533652077
- *     sigmoid    0.8162 ulp      -708.755610087474     (a denormal result; normal results: 0.81)
+ *     exp        0.7671 ulp      -708.78065780265911    (a denormal result; normal results: 0.64)
+ *     log        0.7441 ulp      0.69877892445888012
+ *     tanh       0.8701 ulp      -0.17596771821865947   (another seed)
+ *     sigmoid    0.8027 ulp      -708.75184495567021    (a denormal result; normal results: 0.80)
  *     sqrt       0.5 ulp         (correctly rounded)
- *     sin_4pi    0.7817 ulp      2.340251303531808     (another seed; with the test's: 0.7788)
- *     cos_4pi    0.7935 ulp      -0.78646780633284463
+ *     sin_4pi    0.7148 ulp      0.76755191035495041
+ *     cos_4pi    0.7251 ulp      -0.7896241576688896
  *
  * Three differences: log takes s = f / (2 + f) and log(1 + f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2)),
  * since a polynomial in f would need some twenty terms; tanh, for the same reason, is a careful
- * quotient everywhere; sin multiplies the low part of its reduced argument by 1 - r^2 / 2, the
- * cosine's start.
+ * quotient everywhere; exp's and log's polynomials are two, of even and of odd powers: a shorter
+ * chain of as many steps. pi/2 has parts of 53, 33 and 53 bits, and so serves up to 2^20 quarters.
  */
 #if GANTRY_HAS_FLOAT64
 
 /* constants: made by scripts/make_math_coefficients.py */
 #define GANTRY_LOG2E_F64 1.4426950408889634e0
-#define GANTRY_LN2_HI_F64 6.9314718056011770e-1
-#define GANTRY_LN2_LO_F64 -1.7239444525614835e-13
+#define GANTRY_LN2_HI_F64 6.9314718055994529e-1
+#define GANTRY_LN2_LO_F64 2.3190468138462996e-17
 #define GANTRY_TWO_OVER_PI_F64 6.3661977236758138e-1
-#define GANTRY_PIO2_HI_F64 1.5707963267948983e0
-#define GANTRY_PIO2_MID_F64 -1.7151244994428829e-15
-#define GANTRY_PIO2_LO_F64 8.4784276603688996e-32
+#define GANTRY_PIO2_HI_F64 1.5707963267948966e0
+#define GANTRY_PIO2_MID_F64 6.1232339953846099e-17
+#define GANTRY_PIO2_LO_F64 3.5215598651832002e-27
 #define GANTRY_EXP_0_F64 5.0000000000000000e-1
 #define GANTRY_EXP_1_F64 1.6666666666666674e-1
 #define GANTRY_EXP_2_F64 4.1666666666666373e-2
@@ -71,20 +71,33 @@
 #define GANTRY_ROUNDER_F64 6755399441055744.0
 #define GANTRY_ROUNDER_BITS_F64 ((ulong)0x4338000000000000)
 #define GANTRY_ONE_BITS_F64 ((ulong)0x3ff0000000000000)
-/* 1.5 * 2^31: adding it rounds to a multiple of 2^-21 */
-#define GANTRY_SPLITTER_F64 3221225472.0
 #define GANTRY_SQRT_HALF_BITS_F64 ((ulong)0x3fe6a09e667f3bcd) /* sqrt(1/2), the least m */
 #define GANTRY_NAN_F64 GANTRY_AS_DOUBLE((ulong)0x7ff8000000000000)
 #define GANTRY_INFINITY_F64 GANTRY_AS_DOUBLE((ulong)0x7ff0000000000000)
 
 /* x / ln 2 rounded to an integer n, as the double 1.5 * 2^52 + n. */
 GANTRY_FN GANTRY_F64 gantry__exp_shifted_f64(GANTRY_F64 x) {
-    return x * GANTRY_LOG2E_F64 + GANTRY_ROUNDER_F64;
+    return GANTRY_FMA_F64(x, GANTRY_LOG2E_F64, GANTRY_ROUNDER_F64);
 }
 
-/* x minus the high part of n ln 2, which is exact, for the n of shifted, |n| <= 2047. */
+/* x minus n times the high part of ln 2, which is exact, for the n of shifted, |n| <= 2047. */
 GANTRY_FN GANTRY_F64 gantry__exp_high_f64(GANTRY_F64 x, GANTRY_F64 shifted) {
-    return x - (shifted - GANTRY_ROUNDER_F64) * GANTRY_LN2_HI_F64;
+    return GANTRY_FMA_F64(shifted - GANTRY_ROUNDER_F64, -GANTRY_LN2_HI_F64, x);
+}
+
+/* (exp(r) - 1 - r - r^2 / 2) / r^3, square = r^2: the even and the odd terms, which do not wait for
+ * each other */
+GANTRY_FN GANTRY_F64 gantry__exp_terms_f64(GANTRY_F64 r, GANTRY_F64 square) {
+    GANTRY_F64 even = GANTRY_FMA_F64(square, GANTRY_EXP_9_F64, GANTRY_EXP_7_F64);
+    GANTRY_F64 odd = GANTRY_FMA_F64(square, GANTRY_EXP_10_F64, GANTRY_EXP_8_F64);
+
+    even = GANTRY_FMA_F64(even, square, GANTRY_EXP_5_F64);
+    odd = GANTRY_FMA_F64(odd, square, GANTRY_EXP_6_F64);
+    even = GANTRY_FMA_F64(even, square, GANTRY_EXP_3_F64);
+    odd = GANTRY_FMA_F64(odd, square, GANTRY_EXP_4_F64);
+    even = GANTRY_FMA_F64(even, square, GANTRY_EXP_1_F64);
+    odd = GANTRY_FMA_F64(odd, square, GANTRY_EXP_2_F64);
+    return GANTRY_FMA_F64(odd, r, even);
 }
 
 /* exp(x - n ln 2) - 1 - high, where high is gantry__exp_high_f64(x, shifted). */
@@ -92,14 +105,9 @@ GANTRY_FN GANTRY_F64 gantry__exp_low_f64(GANTRY_F64 high, GANTRY_F64 shifted) {
     GANTRY_F64 rest = (shifted - GANTRY_ROUNDER_F64) * GANTRY_LN2_LO_F64;
     GANTRY_F64 r = high - rest;
     GANTRY_F64 square = r * r;
-    GANTRY_F64 fourth = square * square;
-    GANTRY_F64 p = GANTRY_EXP_10_F64 * square + (GANTRY_EXP_9_F64 * r + GANTRY_EXP_8_F64);
+    GANTRY_F64 p = GANTRY_FMA_F64(r * square, gantry__exp_terms_f64(r, square), -rest);
 
-    p = p * fourth + ((GANTRY_EXP_7_F64 * r + GANTRY_EXP_6_F64) * square +
-                      (GANTRY_EXP_5_F64 * r + GANTRY_EXP_4_F64));
-    p = p * fourth + ((GANTRY_EXP_3_F64 * r + GANTRY_EXP_2_F64) * square +
-                      (GANTRY_EXP_1_F64 * r + GANTRY_EXP_0_F64));
-    return p * square - rest;
+    return GANTRY_FMA_F64(square, GANTRY_EXP_0_F64, p);
 }
 
 /* n + 2046, from which 2^n is made as two factors: the double whose exponent is half of n, and
@@ -124,26 +132,39 @@ GANTRY_FN GANTRY_F64 gantry__exp_inverse_f64(GANTRY_F64 shifted) {
     return gantry__exp_first_f64(biased) * gantry__exp_second_f64(biased);
 }
 
-/* 1 / (d + d_low) within 0.6 ulp, for 1/2 <= d < 4 and d_low below d's last place. */
-GANTRY_FN GANTRY_F64 gantry__reciprocal_f64(GANTRY_F64 d, GANTRY_F64 d_low) {
-    GANTRY_F64 upper = (d + GANTRY_SPLITTER_F64) - GANTRY_SPLITTER_F64;
-    GANTRY_F64 q = GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(1.0 / d) & (ulong)0xffffffffff800000);
-    GANTRY_F64 rest = (1.0 - q * upper) - q * ((d - upper) + d_low);
+/* Beyond both ends the computed value has no meaning: the end's result replaces it. With bounds for
+ * x gcc takes five more steps. */
+GANTRY_FN GANTRY_F64 gantry__exp_f64(GANTRY_F64 x) {
+    GANTRY_F64 shifted = gantry__exp_shifted_f64(x);
+    GANTRY_U64 biased = gantry__exp_biased_f64(shifted);
+    GANTRY_F64 high = gantry__exp_high_f64(x, shifted);
+    GANTRY_F64 p = 1.0 + high;
+    GANTRY_F64 p_low = (high - (p - 1.0)) + gantry__exp_low_f64(high, shifted);
+    GANTRY_F64 y = ((p + p_low) * gantry__exp_first_f64(biased)) * gantry__exp_second_f64(biased);
 
-    return q + q * rest;
+    y = x < 710.0 ? y : GANTRY_INFINITY_F64;
+    y = x > -746.0 ? y : 0.0;
+    return x == x ? y : GANTRY_NAN_F64;
 }
 
-GANTRY_FN GANTRY_F64 gantry__exp_f64(GANTRY_F64 x) {
-    GANTRY_F64 least = x < -746.0 ? -746.0 : x;
-    GANTRY_F64 bounded = least > 710.0 ? 710.0 : least;
-    GANTRY_F64 shifted = gantry__exp_shifted_f64(bounded);
-    GANTRY_U64 biased = gantry__exp_biased_f64(shifted);
-    GANTRY_F64 high = gantry__exp_high_f64(bounded, shifted);
-    GANTRY_F64 p = 1.0 + high;
-    GANTRY_F64 y = p + ((high - (p - 1.0)) + gantry__exp_low_f64(high, shifted));
+/* k ln 2 + log(1 + f) + correction, for sqrt(1/2) <= 1 + f < sqrt(2). */
+GANTRY_FN GANTRY_F64 gantry__log_parts_f64(GANTRY_F64 k, GANTRY_F64 f, GANTRY_F64 correction) {
+    GANTRY_F64 halved = -0.5 * f;
+    GANTRY_F64 sum = GANTRY_FMA_F64(k, GANTRY_LN2_HI_F64, f);
+    GANTRY_F64 lost = f - GANTRY_FMA_F64(k, -GANTRY_LN2_HI_F64, sum);
+    GANTRY_F64 rest = GANTRY_FMA_F64(k, GANTRY_LN2_LO_F64, correction) + lost;
+    GANTRY_F64 s = f / (2.0 + f);
+    GANTRY_F64 z = s * s;
+    GANTRY_F64 square = z * z;
+    GANTRY_F64 even = GANTRY_FMA_F64(square, GANTRY_LOG_6_F64, GANTRY_LOG_4_F64);
+    GANTRY_F64 odd = GANTRY_FMA_F64(square, GANTRY_LOG_5_F64, GANTRY_LOG_3_F64);
 
-    y = (y * gantry__exp_first_f64(biased)) * gantry__exp_second_f64(biased);
-    return x == x ? y : GANTRY_NAN_F64;
+    even = GANTRY_FMA_F64(even, square, GANTRY_LOG_2_F64);
+    odd = GANTRY_FMA_F64(odd, square, GANTRY_LOG_1_F64);
+    even = GANTRY_FMA_F64(even, square, GANTRY_LOG_0_F64);
+    even = GANTRY_FMA_F64(odd, z, even);
+    even = GANTRY_FMA_F64(even, z, -halved * f);
+    return sum + GANTRY_FMA_F64(halved, f, GANTRY_FMA_F64(s, even, rest));
 }
 
 GANTRY_FN GANTRY_F64 gantry__log_f64(GANTRY_F64 x) {
@@ -155,26 +176,15 @@ GANTRY_FN GANTRY_F64 gantry__log_f64(GANTRY_F64 x) {
     GANTRY_F64 k = GANTRY_AS_DOUBLE((bits >> 52) | (ulong)0x4330000000000000) - bias;
     GANTRY_F64 f =
         GANTRY_AS_DOUBLE((bits & (ulong)0x000fffffffffffff) + GANTRY_SQRT_HALF_BITS_F64) - 1.0;
-    GANTRY_F64 half_square = 0.5 * f * f;
-    GANTRY_F64 high = k * GANTRY_LN2_HI_F64;
-    GANTRY_F64 sum = high + f;
-    GANTRY_F64 lost = f - (sum - high);
-    GANTRY_F64 s = f / (2.0 + f);
-    GANTRY_F64 z = s * s;
-    GANTRY_F64 square = z * z;
-    GANTRY_F64 p = GANTRY_LOG_6_F64 * square + (GANTRY_LOG_5_F64 * z + GANTRY_LOG_4_F64);
-    GANTRY_F64 y;
+    GANTRY_F64 y = gantry__log_parts_f64(k, f, 0.0);
 
-    p = p * square + (GANTRY_LOG_3_F64 * z + GANTRY_LOG_2_F64);
-    p = p * square + (GANTRY_LOG_1_F64 * z + GANTRY_LOG_0_F64);
-    y = sum + ((s * (half_square + p * z) + (k * GANTRY_LN2_LO_F64 + lost)) - half_square);
     y = x < GANTRY_INFINITY_F64 ? y : GANTRY_INFINITY_F64;
     y = x >= 0.0 ? y : GANTRY_NAN_F64;
     return x == 0.0 ? -GANTRY_INFINITY_F64 : y;
 }
 
 /* N / D for N = p - s and D = p + s, where exp(2 |x|) = p / s and s = 2^-n, both with what rounding
- * took from them. The quotient's rest is exact: q has 29 bits and the upper part of D 23. */
+ * took from them. */
 GANTRY_FN GANTRY_F64 gantry__tanh_f64(GANTRY_F64 x) {
     GANTRY_U64 sign = GANTRY_AS_ULONG(x) & (ulong)0x8000000000000000;
     GANTRY_F64 a = GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) & (ulong)0x7fffffffffffffff);
@@ -190,12 +200,12 @@ GANTRY_FN GANTRY_F64 gantry__tanh_f64(GANTRY_F64 x) {
     GANTRY_F64 n_low = ((p - n) - scale) + p_low;
     GANTRY_F64 d = p + scale;
     GANTRY_F64 d_low = (scale - (d - p)) + p_low;
-    GANTRY_F64 d_upper = (d + GANTRY_SPLITTER_F64) - GANTRY_SPLITTER_F64;
     GANTRY_F64 inverse = 1.0 / d;
-    GANTRY_F64 q = GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(n * inverse) & (ulong)0xffffffffff800000);
-    GANTRY_F64 rest = ((n - q * d_upper) - q * ((d - d_upper) + d_low)) + n_low;
-    GANTRY_F64 y = GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(q + rest * inverse) | sign);
+    GANTRY_F64 q = n * inverse;
+    GANTRY_F64 rest = GANTRY_FMA_F64(-q, d, n) + GANTRY_FMA_F64(-q, d_low, n_low);
+    GANTRY_F64 y = GANTRY_FMA_F64(rest, inverse, q);
 
+    y = GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(y) | sign);
     return x == x ? y : GANTRY_NAN_F64;
 }
 
@@ -211,7 +221,9 @@ GANTRY_FN GANTRY_F64 gantry__sigmoid_f64(GANTRY_F64 x) {
     GANTRY_F64 p = 1.0 + (high + low);
     GANTRY_F64 d = p + scale;
     GANTRY_F64 d_low = (scale - (d - p)) + ((high - (p - 1.0)) + low);
-    GANTRY_F64 v = gantry__reciprocal_f64(d, d_low) * scale;
+    GANTRY_F64 q = 1.0 / d;
+    GANTRY_F64 rest = GANTRY_FMA_F64(-q, d_low, GANTRY_FMA_F64(-q, d, 1.0));
+    GANTRY_F64 v = GANTRY_FMA_F64(q, rest, q) * scale;
     GANTRY_F64 above = 1.0 - v;
     GANTRY_F64 y = x < 0.0 ? v : above;
 
@@ -227,45 +239,49 @@ GANTRY_FN GANTRY_F64 gantry__sqrt_f64(GANTRY_F64 x) {
     return GANTRY_AS_DOUBLE(size > (ulong)0x7ff0000000000000 ? (ulong)0x7ff8000000000000 : bits);
 }
 
-/* v - n pi/2 for the n of shifted = 1.5 * 2^52 + n, |n| <= 8. */
+/* v - n pi/2 for the n of shifted = 1.5 * 2^52 + n, |n| <= 2^20. The difference from n times the
+ * first part is exact, as is n times the second, which has 33 bits. */
 GANTRY_FN GANTRY_F64 gantry__quarter_high_f64(GANTRY_F64 v, GANTRY_F64 shifted) {
     GANTRY_F64 n = shifted - GANTRY_ROUNDER_F64;
 
-    return (v - n * GANTRY_PIO2_HI_F64) - n * GANTRY_PIO2_MID_F64;
+    return GANTRY_FMA_F64(n, -GANTRY_PIO2_MID_F64, GANTRY_FMA_F64(n, -GANTRY_PIO2_HI_F64, v));
 }
 
 /* The rounding error of gantry__quarter_high_f64(v, shifted) = high. */
 GANTRY_FN GANTRY_F64 gantry__quarter_low_f64(GANTRY_F64 v, GANTRY_F64 shifted, GANTRY_F64 high) {
     GANTRY_F64 n = shifted - GANTRY_ROUNDER_F64;
+    GANTRY_F64 first = GANTRY_FMA_F64(n, -GANTRY_PIO2_HI_F64, v);
+    GANTRY_F64 rest = GANTRY_FMA_F64(n, -GANTRY_PIO2_MID_F64, first - high);
 
-    return (((v - n * GANTRY_PIO2_HI_F64) - high) - n * GANTRY_PIO2_MID_F64) -
-           n * GANTRY_PIO2_LO_F64;
+    return GANTRY_FMA_F64(n, -GANTRY_PIO2_LO_F64, rest);
 }
 
 /* sin(high + low) for |high| <= pi/4 and low far below high */
 GANTRY_FN GANTRY_F64 gantry__sin_tail_f64(GANTRY_F64 high, GANTRY_F64 low) {
     GANTRY_F64 u = high * high;
-    GANTRY_F64 p = GANTRY_SIN_5_F64;
+    GANTRY_F64 p = GANTRY_FMA_F64(u, GANTRY_SIN_5_F64, GANTRY_SIN_4_F64);
+    GANTRY_F64 rest = GANTRY_FMA_F64(-0.5 * low, u, low);
 
-    p = p * u + GANTRY_SIN_4_F64;
-    p = p * u + GANTRY_SIN_3_F64;
-    p = p * u + GANTRY_SIN_2_F64;
-    p = p * u + GANTRY_SIN_1_F64;
-    p = p * u + GANTRY_SIN_0_F64;
-    return high + (high * u * p + (low - 0.5 * u * low));
+    p = GANTRY_FMA_F64(p, u, GANTRY_SIN_3_F64);
+    p = GANTRY_FMA_F64(p, u, GANTRY_SIN_2_F64);
+    p = GANTRY_FMA_F64(p, u, GANTRY_SIN_1_F64);
+    p = GANTRY_FMA_F64(p, u, GANTRY_SIN_0_F64);
+    return high + GANTRY_FMA_F64(high * u, p, rest);
 }
 
 /* cos(high + low) for |high| <= pi/4 and low far below high */
 GANTRY_FN GANTRY_F64 gantry__cos_tail_f64(GANTRY_F64 high, GANTRY_F64 low) {
     GANTRY_F64 u = high * high;
-    GANTRY_F64 h = 0.5 * u;
-    GANTRY_F64 w = 1.0 - h;
-    GANTRY_F64 square = u * u;
-    GANTRY_F64 p = (GANTRY_COS_5_F64 * u + GANTRY_COS_4_F64) * square +
-                   (GANTRY_COS_3_F64 * u + GANTRY_COS_2_F64);
+    GANTRY_F64 halved = -0.5 * high;
+    GANTRY_F64 w = GANTRY_FMA_F64(halved, high, 1.0);
+    GANTRY_F64 rest = GANTRY_FMA_F64(-high, low, GANTRY_FMA_F64(halved, high, 1.0 - w));
+    GANTRY_F64 p = GANTRY_FMA_F64(u, GANTRY_COS_5_F64, GANTRY_COS_4_F64);
 
-    p = p * square + (GANTRY_COS_1_F64 * u + GANTRY_COS_0_F64);
-    return w + (((1.0 - w) - h) + (square * p - high * low));
+    p = GANTRY_FMA_F64(p, u, GANTRY_COS_3_F64);
+    p = GANTRY_FMA_F64(p, u, GANTRY_COS_2_F64);
+    p = GANTRY_FMA_F64(p, u, GANTRY_COS_1_F64);
+    p = GANTRY_FMA_F64(p, u, GANTRY_COS_0_F64);
+    return w + GANTRY_FMA_F64(u * u, p, rest);
 }
 
 /* odd for odd quarters, else even; chosen by a mask, since SSE2 cannot compare 64-bit integers. */
@@ -278,7 +294,7 @@ GANTRY_FN GANTRY_F64 gantry__of_quarter_f64(GANTRY_U64 quarter, GANTRY_F64 even,
 
 /* sin(v) for |v| <= 4 pi; unspecified beyond (NaN for NaN and infinities). */
 GANTRY_FN GANTRY_F64 gantry__sin_4pi_f64(GANTRY_F64 v) {
-    GANTRY_F64 shifted = v * GANTRY_TWO_OVER_PI_F64 + GANTRY_ROUNDER_F64;
+    GANTRY_F64 shifted = GANTRY_FMA_F64(v, GANTRY_TWO_OVER_PI_F64, GANTRY_ROUNDER_F64);
     GANTRY_U64 quarter = GANTRY_AS_ULONG(shifted);
     GANTRY_F64 high = gantry__quarter_high_f64(v, shifted);
     GANTRY_F64 low = gantry__quarter_low_f64(v, shifted, high);
@@ -293,7 +309,7 @@ GANTRY_FN GANTRY_F64 gantry__sin_4pi_f64(GANTRY_F64 v) {
 
 /* cos(v) for |v| <= 4 pi; unspecified beyond (NaN for NaN and infinities). */
 GANTRY_FN GANTRY_F64 gantry__cos_4pi_f64(GANTRY_F64 v) {
-    GANTRY_F64 shifted = v * GANTRY_TWO_OVER_PI_F64 + GANTRY_ROUNDER_F64;
+    GANTRY_F64 shifted = GANTRY_FMA_F64(v, GANTRY_TWO_OVER_PI_F64, GANTRY_ROUNDER_F64);
     GANTRY_U64 quarter = GANTRY_AS_ULONG(shifted);
     GANTRY_F64 high = gantry__quarter_high_f64(v, shifted);
     GANTRY_F64 low = gantry__quarter_low_f64(v, shifted, high);

@@ -12,25 +12,18 @@
  * glibc's):
  *
  *     function   largest error   at
- *     sin        0.8164 ulp      220474.60387070733
- *     cos        0.8115 ulp      0.78598295016029129
+ *     sin        0.7207 ulp      307181.01773050148
+ *     cos        0.7280 ulp      0.78602537887608714
  *
- * x = n pi/2 + r, |r| <= pi/4, with r as a sum high + low: n is at most 2^20, so it times each of
- * the first three parts of pi/2, of 33 bits, is exact, and what the subtractions round goes into
- * low. Only n mod 4 matters. Odd n take the cosine's polynomial of r, even n the sine's, and the
- * two differ in their coefficients alone:
+ * x = n pi/2 + r, |r| <= pi/4, with r as a sum high + low. x less n times the first part of pi/2 is
+ * exact, a multiple of 2^-53 below 1. n is below 2^20, so n times the second part, of 33 bits, is
+ * exact, too; what its subtraction rounds goes into low. Only n mod 4 matters. Odd n take the
+ * cosine's polynomial of r, even n the sine's, and the two differ in their coefficients alone:
  *
  *     sine     high + (r^3 P(r^2) + low (1 - r^2 / 2))
- *     cosine   (1 - r^2 / 2) + (r^4 P(r^2) + (what that rounds - high low))
+ *     cosine   (1 - r^2 / 2) + (r^4 P(r^2) + (the rest of 1 - r^2 / 2 - high low))
  */
 #if GANTRY_HAS_FLOAT64
-
-/* constants: made by scripts/make_math_coefficients.py */
-#define GANTRY_QUARTER_0_F64 1.5707963267341256e0
-#define GANTRY_QUARTER_1_F64 6.0771005063039660e-11
-#define GANTRY_QUARTER_2_F64 2.0222662487111665e-21
-#define GANTRY_QUARTER_3_F64 8.4784276603688996e-32
-/* constants end */
 
 #define GANTRY_NEAR_LIMIT_F64 1048576.0
 
@@ -42,17 +35,11 @@ typedef struct gantry__angle_f64_t {
 } gantry__angle_f64_t;
 
 GANTRY_FN gantry__angle_f64_t gantry__reduce_near_f64(GANTRY_F64 x) {
-    GANTRY_F64 shifted = x * GANTRY_TWO_OVER_PI_F64 + GANTRY_ROUNDER_F64;
-    GANTRY_F64 n = shifted - GANTRY_ROUNDER_F64;
-    GANTRY_F64 first = x - n * GANTRY_QUARTER_0_F64;
-    GANTRY_F64 second = n * GANTRY_QUARTER_1_F64;
-    GANTRY_F64 third = n * GANTRY_QUARTER_2_F64;
-    GANTRY_F64 middle = first - second;
+    GANTRY_F64 shifted = GANTRY_FMA_F64(x, GANTRY_TWO_OVER_PI_F64, GANTRY_ROUNDER_F64);
     gantry__angle_f64_t angle;
 
-    angle.high = middle - third;
-    angle.low =
-        (((middle - angle.high) - third) + ((first - middle) - second)) - n * GANTRY_QUARTER_3_F64;
+    angle.high = gantry__quarter_high_f64(x, shifted);
+    angle.low = gantry__quarter_low_f64(x, shifted, angle.high);
     angle.quarter = GANTRY_AS_ULONG(shifted);
     return angle;
 }
@@ -64,17 +51,20 @@ GANTRY_FN gantry__angle_f64_t gantry__reduce_near_f64(GANTRY_F64 x) {
 /* sin((high + low) + quarter pi/2). Chosen by masks: as branches, compilers compute both. */
 GANTRY_FN GANTRY_F64 gantry__sin_of_angle_f64(GANTRY_F64 high, GANTRY_F64 low, GANTRY_U64 quarter) {
     GANTRY_F64 u = high * high;
-    GANTRY_F64 h = 0.5 * u;
-    GANTRY_F64 w = 1.0 - h;
-    GANTRY_F64 square = u * u;
+    GANTRY_F64 halved = -0.5 * high;
+    GANTRY_F64 w = GANTRY_FMA_F64(halved, high, 1.0);
     GANTRY_F64 lead = gantry__of_quarter_f64(quarter, high, w);
-    GANTRY_F64 rest = gantry__of_quarter_f64(quarter, low - h * low, ((1.0 - w) - h) - high * low);
+    GANTRY_F64 rest =
+        gantry__of_quarter_f64(quarter, GANTRY_FMA_F64(-0.5 * low, u, low),
+                               GANTRY_FMA_F64(-high, low, GANTRY_FMA_F64(halved, high, 1.0 - w)));
     GANTRY_F64 factor = u * gantry__of_quarter_f64(quarter, high, u);
-    GANTRY_F64 p = (GANTRY_TURN_F64(5) * u + GANTRY_TURN_F64(4)) * square +
-                   (GANTRY_TURN_F64(3) * u + GANTRY_TURN_F64(2));
+    GANTRY_F64 p = GANTRY_FMA_F64(u, GANTRY_TURN_F64(5), GANTRY_TURN_F64(4));
 
-    p = p * square + (GANTRY_TURN_F64(1) * u + GANTRY_TURN_F64(0));
-    p = lead + (factor * p + rest);
+    p = GANTRY_FMA_F64(p, u, GANTRY_TURN_F64(3));
+    p = GANTRY_FMA_F64(p, u, GANTRY_TURN_F64(2));
+    p = GANTRY_FMA_F64(p, u, GANTRY_TURN_F64(1));
+    p = GANTRY_FMA_F64(p, u, GANTRY_TURN_F64(0));
+    p = lead + GANTRY_FMA_F64(factor, p, rest);
     return GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(p) ^ ((quarter & (ulong)2) << 62));
 }
 

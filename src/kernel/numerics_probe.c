@@ -6,7 +6,7 @@
 /* One text for OpenCL C and CUDA C. Each operand depends on the argument `one`, so that the
  * compiler can compute nothing in advance. */
 static const char *const numerics_text[] = {
-    "/* kernel gantry_numerics (of one work-item): writes 34 words */\n"
+    "/* kernel gantry_numerics (of one work-item): writes 40 words */\n"
     "#if defined(__OPENCL_VERSION__)\n"
     "#pragma OPENCL FP_CONTRACT OFF\n"
     "#define FLOAT(bits) as_float((uint)(bits) ^ twist)\n"
@@ -14,6 +14,11 @@ static const char *const numerics_text[] = {
     "#define FLAG(condition) *out++ = (condition) ? 1u : 0u\n"
     "#define ROOT(value) sqrt(value)\n"
     "#define FUSED(a, b, c) fma(a, b, c)\n"
+    "#if defined(cl_khr_fp64)\n"
+    "#define DOUBLE(bits) as_double((ulong)(bits) ^ (ulong)twist)\n"
+    "#define WORDS(value) *out++ = (uint)(as_ulong(value) >> 32), *out++ = (uint)as_ulong(value)\n"
+    "#define FUSED_DOUBLE(a, b, c) fma(a, b, c)\n"
+    "#endif\n"
     "__kernel void gantry_numerics(__global uchar *base, const ulong offset, const uint one) {\n"
     "    __global uint *out = (__global uint *)(base + offset);\n"
     "    const uint twist = one ^ 0x3f800000u;\n"
@@ -23,6 +28,10 @@ static const char *const numerics_text[] = {
     "#define FLAG(condition) *out++ = (condition) ? 1u : 0u\n"
     "#define ROOT(value) sqrtf(value)\n"
     "#define FUSED(a, b, c) __fmaf_rn(a, b, c)\n"
+    "#define DOUBLE(bits) __longlong_as_double((long long)(bits) ^ (long long)twist)\n"
+    "#define BITS(value) ((unsigned long long)__double_as_longlong(value))\n"
+    "#define WORDS(value) *out++ = (unsigned int)(BITS(value) >> 32), *out++ = (unsigned int)BITS(value)\n"
+    "#define FUSED_DOUBLE(a, b, c) __fma_rn(a, b, c)\n"
     "extern \"C\" __global__ void gantry_numerics(unsigned char *base, const unsigned long long offset, const unsigned int one) {\n"
     "    unsigned int *out = (unsigned int *)(base + offset);\n"
     "    const unsigned int twist = one ^ 0x3f800000u;\n"
@@ -63,6 +72,14 @@ static const char *const numerics_text[] = {
     "    WORD(FLOAT(0x4b800000) + FLOAT(0x3f800000));\n"
     "    WORD(FUSED(a, a, FLOAT(0xbf801000)));\n"
     "    WORD(FUSED(FLOAT(0x3f800001), FLOAT(0x3ffffffe), FLOAT(0x4c000001)));\n"
+    "#if defined(DOUBLE)\n"
+    "    const double d = DOUBLE(0x3ff0000002000000), m = DOUBLE(0xbff0000004000000);\n"
+    "    WORDS(d * d + m);\n"
+    "    WORDS(FUSED_DOUBLE(d, d, m));\n"
+    "    WORDS(FUSED_DOUBLE(DOUBLE(0x3ff0000000000001), DOUBLE(0x3ffffffffffffffe), DOUBLE(0x4350000000000001)));\n"
+    "#else\n"
+    "    *out++ = 0; *out++ = 0; *out++ = 0x3c900000u; *out++ = 0; *out++ = 0x43500000u; *out++ = 1;\n"
+    "#endif\n"
     "}\n"};
 
 const gantry_program_source_t gantry__numerics_source = {
@@ -86,6 +103,8 @@ static const struct {
     {2, "zero loses its sign"},
     {2, "sums are not rounded to nearest"},
     {2, "fma is not rounded once"},
+    {2, "a * b + c of float64 is rounded once"},
+    {4, "fma of float64 is not rounded once"},
 };
 
 static const uint32_t right[GANTRY__NUMERICS_WORDS] =
@@ -97,7 +116,9 @@ static const uint32_t right[GANTRY__NUMERICS_WORDS] =
         0x000116c2, 1,          0x00400000, 1,          0,
         1,          1,          0x7f800000, 0x7f800000, /* infinity, NaN */
         0x80000000, 0,          0x4b800002, 0x4b800000, 0x33800000,
-        0x4c000001, /* fma; the second is 0x4c000002 if computed in double */
+        0x4c000001,    /* fma; the second is 0x4c000002 if computed in double */
+        0,          0, /* float64: not fused */
+        0x3c900000, 0,          0x43500000, 1, /* fma; the second is more if rounded twice */
 };
 
 void gantry__numerics_judge(const uint32_t words[GANTRY__NUMERICS_WORDS], char *out,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks that a device computes as equal bits require: one work-item makes 34 words of float32
- * arithmetic, which are compared with those of IEEE 754.
+/* Checks that a device computes as equal bits require: one work-item makes 40 words of float32
+ * and float64 arithmetic, which are compared with those of IEEE 754. Devices without float64 write
+ * the right words.
  *
  * Knows no device: the code that launches the kernel passes the words. Thread-safe. */
 #ifndef GANTRY_KERNEL_NUMERICS_PROBE_H
@@ -11,7 +12,7 @@
 
 #include <gantry/backend_abi.h>
 
-#define GANTRY__NUMERICS_WORDS 34u
+#define GANTRY__NUMERICS_WORDS 40u
 #define GANTRY__NUMERICS_KERNEL "gantry_numerics"
 /* The kernel's last argument, which no compiler can know: the bits of 1.0f. */
 #define GANTRY__NUMERICS_ONE UINT32_C(0x3f800000)

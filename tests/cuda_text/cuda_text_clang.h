@@ -39,6 +39,7 @@ __device__ float floorf(float x);
 __device__ float rintf(float x);
 __device__ float truncf(float x);
 __device__ double fma(double a, double b, double c);
+__device__ double __fma_rn(double a, double b, double c);
 __device__ double atan2(double x, double y);
 __device__ double fmod(double x, double y);
 __device__ double pow(double x, double y);

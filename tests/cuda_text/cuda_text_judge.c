@@ -135,14 +135,14 @@ static bool uses_library(const text_program_t *program) {
     return includes && strstr(program->options, "-DGANTRY_T=f64") != NULL;
 }
 
-/* Whether a line calls fma() or the dialect's macro; the line that defines it does not count. */
+/* Whether a line calls fma() or the dialect's macros; the lines that define them do not count. */
 static bool calls_fma(const char *text) {
-    static const char *const names[] = {"fma(", "GANTRY_FMA_F32("};
+    static const char *const names[] = {"fma(", "GANTRY_FMA_F32(", "GANTRY_FMA_F64("};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
         for (const char *at = strstr(text, names[i]); at; at = strstr(at + 1, names[i])) {
             const char *line = at;
             while (line > text && line[-1] != '\n') --line;
-            if (strncmp(line, "#define GANTRY_FMA_F32", 22) != 0) return true;
+            if (strncmp(line, "#define GANTRY_FMA_F", 20) != 0) return true;
         }
     }
     return false;

@@ -3,9 +3,9 @@
  * through OPENCL_LAYERS. Thread-safe.
  *
  * ROUGH     words: "contract" lets the compiler round a * b + c once, whatever a program's pragma
- *           says; "flush" takes denormals as zero; "crash" ends the process when a context is made
- *           for PoCL's second device; "gone": that device was taken away; "idle": kernels do
- *           nothing on that device
+ *           says; "split" rounds the product of an fma(), too; "flush" takes denormals as zero;
+ *           "crash" ends the process when a context is made for PoCL's second device; "gone": that
+ *           device was taken away; "idle": kernels do nothing on that device
  * ROUGH_LOG a file that gets a line for each context */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <stdbool.h>
@@ -20,14 +20,18 @@ static int has_habit(const char *word) {
     return habits && strstr(habits, word) != NULL;
 }
 
-/* The text with the pragma inverted, at the same length; NULL: no memory. */
-static char *loosen(const char *text, size_t length) {
+/* The text as the habits make it; NULL: no memory. */
+static char *copy_text(const char *text, size_t length, int is_first) {
     static const char off[] = "FP_CONTRACT OFF", on[] = "FP_CONTRACT ON ";
-    char *copy = malloc(length + 1);
+    static const char split[] = "#define fma(a, b, c) ((a) * (b) + (c))\n";
+    const size_t head = is_first && has_habit("split") ? sizeof split - 1 : 0;
+    char *copy = malloc(head + length + 1);
     if (!copy) return NULL;
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    for (char *at = strstr(copy, off); at; at = strstr(at, off)) memcpy(at, on, sizeof on - 1);
+    memcpy(copy, split, head);
+    memcpy(copy + head, text, length);
+    copy[head + length] = '\0';
+    for (char *at = strstr(copy, off); at && has_habit("contract"); at = strstr(at, off))
+        memcpy(at, on, sizeof on - 1);
     return copy;
 }
 
@@ -35,12 +39,13 @@ static CL_API_ENTRY cl_program CL_API_CALL layer_clCreateProgramWithSource(
     cl_context context, cl_uint count, const char **texts, const size_t *lengths, cl_int *code) {
     char **copies;
     cl_program program = NULL;
-    if (!has_habit("contract"))
+    if (!has_habit("contract") && !has_habit("split"))
         return target->clCreateProgramWithSource(context, count, texts, lengths, code);
     copies = calloc(count, sizeof *copies);
     if (code) *code = CL_OUT_OF_HOST_MEMORY;
     for (cl_uint i = 0; copies && i < count; ++i)
-        copies[i] = loosen(texts[i], lengths && lengths[i] ? lengths[i] : strlen(texts[i]));
+        copies[i] =
+            copy_text(texts[i], lengths && lengths[i] ? lengths[i] : strlen(texts[i]), i == 0);
     if (copies)
         program =
             target->clCreateProgramWithSource(context, count, (const char **)copies, NULL, code);

@@ -123,11 +123,23 @@ static void expect_note(const char *habits, const char *part, const char *other)
 }
 
 #define CONTRACTED "a * b + c is rounded once"
+#define CONTRACTED_64 "a * b + c of float64 is rounded once"
 #define FLUSHED "denormals are flushed"
+#define SPLIT "fma is not rounded once, fma of float64 is not rounded once"
 
 static void contraction_is_noted(void **state) {
     (void)state;
     expect_note("contract", CONTRACTED, FLUSHED);
+    gantry_runtime_t *runtime = open_runtime(folder.path);
+    char note[1024];
+    note_of(runtime, "opencl:0", note, sizeof note);
+    assert_non_null(strstr(note, CONTRACTED_64));
+    close_runtime(runtime);
+}
+
+static void split_fma_is_noted(void **state) {
+    (void)state;
+    expect_note("split", SPLIT, CONTRACTED);
 }
 
 static void flushed_denormals_are_noted(void **state) {
@@ -276,6 +288,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_device_is_tried_once_and_has_no_note),
         cmocka_unit_test(contraction_is_noted),
+        cmocka_unit_test(split_fma_is_noted),
         cmocka_unit_test(flushed_denormals_are_noted),
         cmocka_unit_test(both_are_noted),
         cmocka_unit_test(probe_in_this_process_notes_the_same),
