@@ -55,6 +55,19 @@ bool faults_write_files(const char *folder);
 /* The first small case of every op, for the scenario "ops". */
 bool faults_load_cases(void);
 
+/* ---- cases of the conformance program within a scenario ---- */
+
+/* Where an event came: in which case (0: before the first) and which event of its site in there. */
+typedef struct faults_place_t {
+    uint64_t number, occurrence;
+} faults_place_t;
+
+/* Before a run. With a place, only its case and the next one run: before the first case, the first
+ * two. */
+void faults_cases_begin(const faults_place_t *place);
+uint64_t faults_cases_now(void);
+bool faults_cases_have_skipped(void);
+
 /* ---- sites: shared by parent and children ---- */
 
 #define FAULTS_SITES 8192
@@ -68,6 +81,7 @@ typedef struct faults_frame_t {
 typedef struct faults_site_t {
     uint64_t number; /* 0: free */
     uint64_t events;
+    faults_place_t first, second, last; /* of the events */
     char name[36];
     uint32_t frame_count;
     faults_frame_t frames[FAULTS_FRAMES];
@@ -77,8 +91,8 @@ typedef struct faults_site_t {
 void faults_sites_begin(faults_site_t *table);
 /* Counts events into the table until stopped. */
 void faults_sites_count(void);
-/* The occurrence-th event (from 1) of the site from now on fails. */
-void faults_sites_aim(uint64_t site, uint64_t occurrence);
+/* The occurrence-th event (from 1) of the site from now on fails; with a place, the event there. */
+void faults_sites_aim(uint64_t site, uint64_t occurrence, const faults_place_t *place);
 void faults_sites_stop(void);
 bool faults_sites_is_aimed(void);
 bool faults_sites_fired(void);
@@ -176,7 +190,9 @@ typedef struct faults_child_t {
 /* The run without a fault; learning: counts sites and fills notes. False with the reason on
  * failure. */
 bool faults_run_plain(faults_child_t *child, bool learning, char *out_why, size_t why_bytes);
-char faults_run_one(faults_child_t *child, uint64_t site, uint64_t occurrence, char *out_why,
-                    size_t why_bytes);
+/* The first, second and last event of a site come in runs without the cases that the fault does not
+ * concern. A run of every case follows when the event did not come there. */
+char faults_run_one(faults_child_t *child, const faults_site_t *site, uint64_t occurrence,
+                    char *out_why, size_t why_bytes);
 
 #endif

@@ -116,7 +116,7 @@ static _Noreturn void run_in_child(job_t *job) {
     while (shared->next < job->plan_count) {
         plan_t *plan = &job->plans[shared->next];
         shared->why[0] = '\0';
-        plan->result = faults_run_one(&child, shared->sites[plan->site].number, plan->occurrence,
+        plan->result = faults_run_one(&child, &shared->sites[plan->site], plan->occurrence,
                                       shared->why, WHY_BYTES);
         if (plan->result == 'f') _exit(1);
         if (child.settings->verbose && plan->result == 'o') print_other_way(job, plan);

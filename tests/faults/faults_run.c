@@ -118,6 +118,7 @@ bool faults_run_plain(faults_child_t *child, bool learning, char *out_why, size_
     memset(scratch, 0, sizeof scratch);
     faults_heap_reset();
     faults_source_reset();
+    faults_cases_begin(NULL);
     faults_calls_begin(child->scenario, learning ? child->notes : scratch, true);
     if (learning) faults_sites_count();
     int code = run_program(child);
@@ -230,12 +231,13 @@ static char judge(faults_child_t *child, const faults_said_t *said, bool fired, 
     return 'o';
 }
 
-char faults_run_one(faults_child_t *child, uint64_t site, uint64_t occurrence, char *out_why,
-                    size_t why_bytes) {
+static char run_aimed(faults_child_t *child, const faults_site_t *site, uint64_t occurrence,
+                      const faults_place_t *place, char *out_why, size_t why_bytes) {
     faults_heap_reset();
     faults_source_reset();
+    faults_cases_begin(place);
     faults_calls_begin(child->scenario, child->notes, false);
-    faults_sites_aim(site, occurrence);
+    faults_sites_aim(site->number, occurrence, place);
     int code = run_program(child);
     faults_sites_stop();
     bool fired = faults_sites_fired();
@@ -247,4 +249,15 @@ char faults_run_one(faults_child_t *child, uint64_t site, uint64_t occurrence, c
                       code, fired ? "came" : "did not come", said->call, said->place,
                       gantry_status_name(said->status), said->message);
     return judge(child, said, fired, code, out_why, why_bytes);
+}
+
+char faults_run_one(faults_child_t *child, const faults_site_t *site, uint64_t occurrence,
+                    char *out_why, size_t why_bytes) {
+    const faults_place_t *place = occurrence == 1              ? &site->first
+                                  : occurrence == 2            ? &site->second
+                                  : occurrence == site->events ? &site->last
+                                                               : NULL;
+    char result = run_aimed(child, site, occurrence, place, out_why, why_bytes);
+    if (result != 'u' || !place || !faults_cases_have_skipped()) return result;
+    return run_aimed(child, site, occurrence, NULL, out_why, why_bytes);
 }

@@ -26,7 +26,7 @@ static struct {
     pthread_mutex_t lock;
     int mode;
     faults_site_t *table;
-    uint64_t aim_site, aim_left, aim_occurrence;
+    uint64_t aim_site, aim_case, aim_left, aim_occurrence;
     bool fired;
     const void *program_base;
     address_t addresses[ADDRESSES];
@@ -63,10 +63,12 @@ static void set_mode(int mode) {
 
 void faults_sites_count(void) { set_mode(COUNTING); }
 
-void faults_sites_aim(uint64_t site, uint64_t occurrence) {
+void faults_sites_aim(uint64_t site, uint64_t occurrence, const faults_place_t *place) {
     (void)pthread_mutex_lock(&self.lock);
     self.aim_site = site;
-    self.aim_left = self.aim_occurrence = occurrence;
+    self.aim_occurrence = occurrence;
+    self.aim_case = place ? place->number : 0;
+    self.aim_left = place ? place->occurrence : occurrence;
     (void)pthread_mutex_unlock(&self.lock);
     set_mode(AIMING);
 }
@@ -138,17 +140,25 @@ static uint64_t gather(const char *name, void *const *frames, int depth, faults_
 
 /* ---- events ---- */
 
+static void count_at(faults_site_t *site) {
+    const uint64_t now = faults_cases_now();
+    if (site->last.number != now) site->last = (faults_place_t){.number = now};
+    ++site->last.occurrence;
+    ++site->events;
+    if (site->events == 1) site->first = site->last;
+    if (site->events == 2) site->second = site->last;
+}
+
 static void count_event(uint64_t number, const char *name, const faults_site_t *gathered) {
     for (uint64_t i = 0; i < FAULTS_SITES; ++i) {
         faults_site_t *site = &self.table[(number + i) % FAULTS_SITES];
         if (site->number == 0) {
             *site = *gathered;
             site->number = number;
-            site->events = 0;
             (void)snprintf(site->name, sizeof site->name, "%s", name);
         }
         if (site->number == number) {
-            ++site->events;
+            count_at(site);
             return;
         }
     }
@@ -156,7 +166,7 @@ static void count_event(uint64_t number, const char *name, const faults_site_t *
 
 bool faults_event(const char *name) {
     void *frames[DEPTH];
-    faults_site_t site;
+    faults_site_t site = {0};
     bool fails = false;
     if (__atomic_load_n(&self.mode, __ATOMIC_RELAXED) == STOPPED) return false;
     int depth = backtrace(frames, DEPTH);
@@ -165,7 +175,8 @@ bool faults_event(const char *name) {
         uint64_t number = gather(name, frames, depth, &site);
         if (self.mode == COUNTING) {
             count_event(number, name, &site);
-        } else if (number == self.aim_site && --self.aim_left == 0) {
+        } else if (number == self.aim_site && faults_cases_now() >= self.aim_case &&
+                   --self.aim_left == 0) {
             fails = self.fired = true;
             self.mode = STOPPED;
         }

@@ -8,8 +8,10 @@
 
 #include "function/function.h"
 #include "runtime_fixture.h"
+#include "sanitized.h"
 
-enum { WIDTH = 6, DEPTH = 20, ELEMENTS = 40000, ROUNDS = 20, CALLERS = 3 };
+enum { WIDTH = 6, DEPTH = 20, ELEMENTS = 40000, CALLERS = 3 };
+enum { ROUNDS = FEWER_FOR_THREAD_SANITIZER(20, 4) };
 
 #define SPEC_F32(...) \
     (gantry_input_spec_t) { NULL, GANTRY_FLOAT32, GANTRY_SHAPE(__VA_ARGS__) }
