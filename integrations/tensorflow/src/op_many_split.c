@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "op_many_split.h"
 
-
 /* A tensor that is cut along an axis. */
 typedef struct cut_t {
     bridge_call_t *call;
     const gantry_tensor_t *x;
     int32_t axis;
-    int count;         /* of outputs */
-    bool is_unpacked;  /* the outputs lack the dimension */
-    int64_t size;      /* of the dimension */
-    int64_t rest;      /* of SplitV: the size that -1 stands for */
-    TF_Tensor *sizes;  /* of SplitV, on the host; NULL: equal parts */
-    const void *ints;  /* its elements */
+    int count;        /* of outputs */
+    bool is_unpacked; /* the outputs lack the dimension */
+    int64_t size;     /* of the dimension */
+    int64_t rest;     /* of SplitV: the size that -1 stands for */
+    TF_Tensor *sizes; /* of SplitV, on the host; NULL: equal parts */
+    const void *ints; /* its elements */
 } cut_t;
 
 /* ---- inputs ---- */
