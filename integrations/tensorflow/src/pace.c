@@ -29,8 +29,7 @@ static pace_mark_t *make_mark(uint32_t device) {
     pace_mark_t *mark = calloc(1, sizeof *mark);
     gantry_scope_t *scope =
         mark ? gantry_scope_begin_on(device_runtime(), device_logical(device)) : NULL;
-    const gantry_tensor_t *zero =
-        scope ? gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SCALAR) : NULL;
+    const gantry_tensor_t *zero = scope ? gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SCALAR) : NULL;
     if (zero) (void)gantry_tensor_read_async(zero, &mark->zero, sizeof mark->zero, &mark->read);
     if (scope) (void)gantry_scope_end(scope);
     return mark;

@@ -8,7 +8,8 @@
 
 #include <stdint.h>
 
-/* A kernel was enqueued on this device. Waits while more than a thousand older ones have not ended. */
+/* A kernel was enqueued on this device. Waits while more than a thousand older ones have not
+ * ended. */
 void pace_count(uint32_t device);
 
 #endif
