@@ -44,6 +44,7 @@ static void release_mark(pace_mark_t *mark) {
 
 void pace_count(uint32_t device) {
     pace_t *pace = &paces[device];
-    if (atomic_fetch_add_explicit(&pace->calls, 1, memory_order_relaxed) % PACE_CALLS) return;
+    const uint64_t before = atomic_fetch_add_explicit(&pace->calls, 1, memory_order_relaxed);
+    if ((before + 1) % PACE_CALLS) return; /* a short program has no mark in its memory */
     release_mark(atomic_exchange(&pace->mark, make_mark(device)));
 }
