@@ -34,6 +34,32 @@ static const char *file_of(const void *address) {
     return address && dladdr(address, &info) != 0 && info.dli_fname ? info.dli_fname : "";
 }
 
+#if defined(RTLD_DEEPBIND) && defined(__GLIBC__)
+/* Does the loaded file define malloc itself? */
+static bool defines_malloc(const char *path) {
+    void *handle = path[0] ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (!handle) return false;
+    const bool is_own = strcmp(file_of(dlsym(handle, "malloc")), path) == 0;
+    (void)dlclose(handle); /* it stays loaded by its user */
+    return is_own;
+}
+
+/* The file whose malloc the process calls. A program that is not position-independent, as Debian's
+ * python3 is not, has a stub at the address that its malloc has for everybody. The definition is
+ * that of the first file behind the program, and files from its start on are never unloaded. */
+static const char *find_malloc(void) {
+    Dl_info info;
+    const void *address = dlsym(RTLD_DEFAULT, "malloc");
+    const ElfW(Sym) *symbol = NULL;
+    const struct link_map *map = NULL;
+    if (!address || !dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT)) return "";
+    if (symbol && symbol->st_shndx != SHN_UNDEF) return info.dli_fname;
+    if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP)) return "";
+    while (map && !defines_malloc(map->l_name)) map = map->l_next;
+    return map ? map->l_name : "";
+}
+#endif
+
 /* The file that exports it, NULL when there is none. */
 static const char *find_llvm(void) {
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; ++i) {
@@ -50,7 +76,7 @@ bool gantry__foreign_llvm_evade(int *out_flag, char *reason, size_t reason_bytes
     if (!llvm) return true;
 #if defined(RTLD_DEEPBIND) && defined(__GLIBC__)
     const char *whose = "";
-    whose = file_of(dlsym(RTLD_DEFAULT, "malloc"));
+    whose = find_malloc();
     if (strcmp(whose, file_of(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"))) == 0) {
         *out_flag = RTLD_DEEPBIND;
         return true;

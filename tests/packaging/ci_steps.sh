@@ -1,16 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# ci_steps.sh BUILD_DIR | --root: runs the steps of examples/ci/github.yml, which users copy.
+# ci_steps.sh BUILD_DIR | --root [tensorflow]: runs the steps of examples/ci/github.yml, which users copy; with the word
+# tensorflow, those of examples/ci/tensorflow.yml.
 #
 # With a build: checks that each step is a shell script and that the page docs/ci.md names the file, then runs the step
 # that starts `gantry doctor`, with the programs of the build. The other steps need root or minutes.
 # --root: debootstrap makes a clean root, as the workflow's container is one, with a clone of this tree's last commit as the user's copy of Gantry
-# and the README's program as the user's project; there every step runs. Some fifteen minutes. Environment: CI_MIRROR (by
-# default debootstrap's own), CI_SUITE (by default bookworm, which is the container's Debian 12).
+# and the README's program, or a test in TensorFlow, as the user's project; there every step runs. Some fifteen minutes.
+# Environment: CI_MIRROR (by default debootstrap's own), CI_SUITE (by default bookworm, which is the container's Debian
+# 12), CI_CERTIFICATES (a file with certificates that the root trusts as well, where a proxy signs for other hosts).
 set -eu
 
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
-workflow=$ROOT/examples/ci/github.yml
+kind=github
+[ "${1:-}" != --root ] || kind=${2:-github}
+workflow=$ROOT/examples/ci/$kind.yml
 
 fail() {
     echo "ci_steps: FAILED: $*"
@@ -45,7 +49,7 @@ step() {
 if [ "${1:-}" = inside ]; then # HOME: the second part, in the root
     steps=$HOME/steps
     cd "$HOME/project"
-    for number in 1 2 3 4; do step $number; done
+    for script in "$steps"/[1-9].sh; do step "$(basename "$script" .sh)"; done
     exit 0
 fi
 
@@ -83,19 +87,51 @@ mkdir -p "$root/root/steps" "$root/root/project"
 unpack "$root/root/steps"
 git clone -q "$ROOT" "$root/root/project/gantry"
 # The user's project: the README's program.
-awk -v out="$root/root/project" '
+first_program() {
+    awk -v out="$root/root/project" '
     /^```(c|cmake)$/ { first = 1; next }
     /^```/ { file = ""; next }
     first { first = 0; file = /^\/\* first\.c \*\/$/ ? "first.c" : /^# CMakeLists\.txt$/ ? "CMakeLists.txt" : "" }
     file { print >(out "/" file) }' "$ROOT/README.md"
-[ -s "$root/root/project/first.c" ] && [ -s "$root/root/project/CMakeLists.txt" ] || fail "the README has no program first.c"
+    [ -s "$root/root/project/first.c" ] && [ -s "$root/root/project/CMakeLists.txt" ] || fail "the README has no program first.c"
+}
+# The user's project: a test of both GPUs.
+tensorflow_test() {
+    cat >"$root/root/project/test_gpus.py" <<'EOF'
+import unittest
+import tensorflow as tf
+
+
+class Gpus(unittest.TestCase):
+    def test_both_train(self):
+        strategy = tf.distribute.MirroredStrategy()
+        self.assertEqual(strategy.num_replicas_in_sync, 2)
+        with strategy.scope():
+            model = tf.keras.Sequential([tf.keras.Input((3,)), tf.keras.layers.Dense(2)])
+            model.compile("sgd", "mse")
+        losses = model.fit(tf.ones((8, 3)), tf.ones((8, 2)), epochs=5, verbose=0).history["loss"]
+        self.assertLess(losses[-1], losses[0])
+EOF
+}
+case $kind in
+    github) first_program ;;
+    tensorflow) tensorflow_test ;;
+esac
+certificates=
+if [ -n "${CI_CERTIFICATES:-}" ]; then
+    cp "$CI_CERTIFICATES" "$root/root/certificates.pem"
+    certificates=PIP_CERT=/root/certificates.pem
+fi
 cp "$ROOT/tests/packaging/ci_steps.sh" "$root/root/ci_steps.sh"
-export root
+export root certificates
 # The mounts end with the command.
 unshare -m -p -f sh -c '
     mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount --rbind /sys "$root/sys" || exit 1
-    exec chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
+    exec chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive $certificates \
         sh /root/ci_steps.sh inside' >"$work/steps.log" 2>&1 || { tail -40 "$work/steps.log"; fail "see above"; }
-grep -E '^==|^(failed|not possible|[0-9]+ passed)|^MatMul|^passed +(opencl|required)' "$work/steps.log"
-grep -q '^MatMul: .*GPU:0$' "$work/steps.log" || fail "the program did not compute on /GPU:0"
+grep -E '^==|^(failed|not possible|[0-9]+ passed)|^MatMul|^passed +(opencl|required)|^test_|^OK' "$work/steps.log"
+case $kind in
+    github) grep -q '^MatMul: .*GPU:0$' "$work/steps.log" || fail "the program did not compute on /GPU:0" ;;
+    tensorflow) grep -q '^OK$' "$work/steps.log" || fail "the user's test did not run" ;;
+esac
 echo "every step went well"

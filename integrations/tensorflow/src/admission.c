@@ -80,7 +80,7 @@ static void decide(char *out, size_t out_bytes) {
                  "TensorFlow has kernels for " REGISTER_DEVICE_TYPE
                  " already, from CUDA or from another plug-in, and it can have one set. Install "
                  "tensorflow-cpu instead of tensorflow, or remove the other file from the folder "
-                 "tensorflow-plugins");
+                 "tensorflow-plugins and from TF_PLUGGABLE_DEVICE_LIBRARY_PATH");
     } else if (!takes_any) {
         (void)gantry_tensorflow_refuses_version(admission_version(), out, out_bytes);
     }

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "log.h"
+#include "pace.h"
 #include "status.h"
 #include "stream.h"
 
@@ -96,6 +97,7 @@ void bridge_end(bridge_call_t *call) {
     }
     if (call->has_failed) TF_OpKernelContext_Failure(call->context, call->status);
     if (status == GANTRY_RESOURCE_EXHAUSTED) log_oom_report(call->device);
+    pace_count(call->device);
     (void)gantry_scope_end(call->scope);
     if (call->host_scope) (void)gantry_scope_end(call->host_scope);
     TF_DeleteStatus(call->status);

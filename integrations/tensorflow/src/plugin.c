@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The three functions that TensorFlow calls when it loads the plug-in, and the platform. */
+#include <string.h>
 #include <tensorflow/c/experimental/stream_executor/stream_executor.h>
 #include "tf_kernels.h"
 
@@ -17,9 +18,9 @@
 
 /* A machine without a usable device has count 0; the log says why. TensorFlow then uses its CPU. */
 static void get_count(const SP_Platform *platform, int *out_count, TF_Status *status) {
-    (void)platform;
-    if (!admission_refusal()[0]) (void)device_open();
-    *out_count = (int)device_count();
+    const bool is_gantry = !strcmp(platform->type, REGISTER_DEVICE_TYPE);
+    if (is_gantry) (void)device_open();
+    *out_count = is_gantry ? (int)device_count() : 0;
     status_set(status, GANTRY_OK, NULL);
 }
 
@@ -99,14 +100,36 @@ static void fill_functions(SP_PlatformFns *functions) {
     functions->destroy_timer_fns = destroy_timer_functions;
 }
 
-/* A name and type that no other plug-in has: TensorFlow ends the process when two have one type. */
+/* ---- loads: TensorFlow loads one file again for each folder that has it ---- */
+
+/* The most loads with a name of their own. */
+#define PLUGIN_LOADS 64
+
+static uint32_t load_count;
+
+/* The first load serves, and the others step aside. */
+static bool is_offered(void) { return load_count == 1 && !admission_refusal()[0]; }
+
+/* A name and type that no other plug-in and no other load has, of the letters that TensorFlow
+ * accepts: TensorFlow ends the process when two have one type. It keeps the pointer. */
 static const char *unique_name(void) {
-    static char name[] = "GANTRY_OFF_AAAAAAAAAAAAAAAA";
+    static char names[PLUGIN_LOADS][sizeof "GANTRY_OFF_AAAAAAAAAAAAAAAA"];
+    char *name = names[load_count < PLUGIN_LOADS ? load_count : PLUGIN_LOADS - 1];
     const uintptr_t address = (uintptr_t)name;
+    strcpy(name, "GANTRY_OFF_AAAAAAAAAAAAAAAA");
     for (size_t i = 0; i < 16; ++i) {
         name[sizeof "GANTRY_OFF_" - 1 + i] = (char)('A' + (address >> 4 * i & 15));
     }
     return name;
+}
+
+static void count_load(void) {
+    ++load_count;
+    if (load_count != 2 || admission_refusal()[0]) return;
+    log_line(GANTRY_LEVEL_WARNING,
+             "TensorFlow loads gantry-tensorflow twice, and the first one serves. Unset "
+             "TF_PLUGGABLE_DEVICE_LIBRARY_PATH, or remove one of the files in the folders "
+             "tensorflow-plugins.");
 }
 
 PLUGIN_EXPORT void SE_InitPlugin(SE_PlatformRegistrationParams *params, TF_Status *status) {
@@ -117,11 +140,12 @@ PLUGIN_EXPORT void SE_InitPlugin(SE_PlatformRegistrationParams *params, TF_Statu
                    "2.21, or a newer gantry-tensorflow.");
         return;
     }
-    const bool is_offered = !admission_refusal()[0];
+    count_load();
+    const bool is_first = is_offered();
     /* Gantry's own allocator serves every tensor, so TensorFlow's BFC is off. */
     params->platform->struct_size = SP_PLATFORM_STRUCT_SIZE;
-    params->platform->name = is_offered ? "GANTRY" : unique_name();
-    params->platform->type = is_offered ? REGISTER_DEVICE_TYPE : unique_name();
+    params->platform->name = is_first ? "GANTRY" : unique_name();
+    params->platform->type = is_first ? REGISTER_DEVICE_TYPE : unique_name();
     params->platform->supports_unified_memory = 0;
     params->platform->use_bfc_allocator = 0;
     params->platform->force_memory_growth = 1;
@@ -132,7 +156,7 @@ PLUGIN_EXPORT void SE_InitPlugin(SE_PlatformRegistrationParams *params, TF_Statu
 }
 
 PLUGIN_EXPORT void TF_InitGraph(TP_OptimizerRegistrationParams *params, TF_Status *status) {
-    graph_fill(params, admission_refusal()[0] ? unique_name() : REGISTER_DEVICE_TYPE);
+    graph_fill(params, is_offered() ? REGISTER_DEVICE_TYPE : unique_name());
     status_set(status, GANTRY_OK, NULL);
 }
 
@@ -140,7 +164,7 @@ PLUGIN_EXPORT void TF_InitGraph(TP_OptimizerRegistrationParams *params, TF_Statu
 PLUGIN_EXPORT void TF_InitKernel(void);
 
 void TF_InitKernel(void) {
-    if (admission_refusal()[0]) return;
+    if (!is_offered()) return;
     register_all();
     python_hook_attach();
 }

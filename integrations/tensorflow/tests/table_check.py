@@ -165,7 +165,7 @@ def default_of(attr):
 # ---- comparison ----
 
 EPSILON = {"float16": 2.0 ** -10, "bfloat16": 2.0 ** -7, "float32": 2.0 ** -23, "float64": 2.0 ** -52,
-           "complex64": 2.0 ** -23}
+           "complex64": 2.0 ** -23, "complex128": 2.0 ** -52}
 
 
 def compare(here, there):
@@ -180,7 +180,7 @@ def compare(here, there):
             if not np.array_equal(a, b):
                 return "different", values(a, b)
             continue
-        wide = np.complex128 if a.dtype.name == "complex64" else np.float64
+        wide = np.complex128 if a.dtype.kind == "c" else np.float64
         x, y = a.astype(wide), b.astype(wide)
         same = (x == y) | (np.isnan(x) & np.isnan(y))
         if same.all():

@@ -56,6 +56,23 @@ class Generator(unittest.TestCase):
     def test_generator_on_gpu_draws_what_the_cpu_draws(self):
         expect_done(self, PROGRAM)
 
+    def test_binomial_needs_a_generator_on_the_cpu(self):
+        """As docs/tensorflow.md says of ops on variables without a kernel."""
+        expect_done(self, """
+import tensorflow as tf
+draw = lambda generator: generator.binomial([4, 1], [8.0], [0.5], tf.int32)
+try:
+    draw(tf.random.Generator.from_seed(7))
+except tf.errors.InvalidArgumentError as error:
+    assert "StatefulRandomBinomial" in error.message and "no supported kernel for GPU" in error.message, error
+else:
+    raise AssertionError("docs/tensorflow.md says that it has no kernel")
+with tf.device("CPU"):
+    generator = tf.random.Generator.from_seed(7)
+assert 0 <= tf.reduce_min(draw(generator)) and tf.reduce_max(draw(generator)) <= 8
+print("done")
+""")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -66,6 +66,13 @@ class Page(unittest.TestCase):
         self.assertGreaterEqual(len(names), 4)
         self.assertEqual([name for name in names if f"`{name}" not in page], [])
 
+    def test_ops_on_variables_without_a_kernel_are_on_the_page(self):
+        page = read("docs/tensorflow.md").replace("`...", "`ResourceAccumulator")
+        found = re.search(r"^variables without a kernel:.* \((\d+)\):\n((?:  .*\n)+)", read("integrations/tensorflow/not_bridged.txt"),
+                          re.MULTILINE)
+        self.assertEqual([name for name in found.group(2).split() if f"`{name}`" not in page], [])
+        self.assertIn(f"These {found.group(1)} have no\nkernel", page)
+
 
 def steps(workflow):
     """The script of each named step."""

@@ -1,34 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two copies of the plug-in in one process: TensorFlow takes one, or says what is wrong; it does not die."""
+"""The plug-in twice in one process, as two copies and as one file that two folders name: the first one serves, and one
+line says what is wrong."""
 
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 
-from _process import FOUND, plugin_file
+from _process import FOUND, plugin_file, run
 
 CODE = """
-try:
-    import tensorflow as tf
-    print(len(tf.config.list_physical_devices("GPU")), "GPUs")
-    print("sum", float(tf.reduce_sum(tf.ones((3, 3)))))
-except Exception as error:
-    print("refused:", type(error).__name__, error)
+import tensorflow as tf
+print(len(tf.config.list_physical_devices("GPU")), "GPUs")
+with tf.device("/GPU:0"):
+    y = tf.reduce_sum(tf.ones((3, 3)))
+print("sum", float(y), y.device[-5:])
 """
+
+
+def output_of(**environment):
+    """What the program prints; it computes on two GPUs."""
+    code, output = run(CODE, TF_CPP_MIN_LOG_LEVEL="1", **environment)
+    print(output)
+    assert code == 0, code
+    assert "2 GPUs\n" in output and "sum 9.0 GPU:0" in output
+    return output
+
 
 plugin = plugin_file()
 if not plugin:
     print(FOUND)
     sys.exit()
 with tempfile.TemporaryDirectory() as folder:
+    copies, packages = os.path.join(folder, "copies"), os.path.join(folder, "site-packages")
+    os.makedirs(copies)
+    os.makedirs(os.path.join(packages, "tensorflow-plugins"))
     for name in ("libfirst.so", "libsecond.so"):
-        shutil.copy(plugin, os.path.join(folder, name))
+        shutil.copy(plugin, os.path.join(copies, name))
     path = os.pathsep.join([os.path.dirname(os.path.realpath(plugin)), os.environ.get("LD_LIBRARY_PATH", "")])
-    child = subprocess.run([sys.executable, "-c", CODE], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                           env=dict(os.environ, TF_PLUGGABLE_DEVICE_LIBRARY_PATH=folder, LD_LIBRARY_PATH=path))
-print(child.stdout)
-assert child.returncode == 0, child.returncode
-assert "sum 9.0" in child.stdout or "refused:" in child.stdout
+    installed = 0 if os.environ.get("TF_PLUGGABLE_DEVICE_LIBRARY_PATH") else 1
+    # of the copies, one serves unless an installed plug-in does
+    output = output_of(TF_PLUGGABLE_DEVICE_LIBRARY_PATH=copies, LD_LIBRARY_PATH=path)
+    for text in ("Gantry's devices are not offered: TensorFlow has kernels for GPU already",
+                 "remove the other file from the folder tensorflow-plugins"):
+        assert output.count(text) == 1 + installed, (text, output.count(text))
+    # one file by two ways
+    os.symlink(plugin, os.path.join(packages, "tensorflow-plugins", "libgantry_tensorflow.so"))
+    output = output_of(TF_PLUGGABLE_DEVICE_LIBRARY_PATH=plugin,
+                       PYTHONPATH=os.pathsep.join([packages, os.environ.get("PYTHONPATH", "")]))
+    text = "TensorFlow loads gantry-tensorflow twice, and the first one serves. Unset TF_PLUGGABLE_DEVICE_LIBRARY_PATH"
+    assert output.count(text) == 1, output.count(text)
 print("ok")

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "op_many_split.h"
+
+/* A tensor that is cut along an axis. */
+typedef struct cut_t {
+    bridge_call_t *call;
+    const gantry_tensor_t *x;
+    int32_t axis;
+    int count;        /* of outputs */
+    bool is_unpacked; /* the outputs lack the dimension */
+    int64_t size;     /* of the dimension */
+    int64_t rest;     /* of SplitV: the size that -1 stands for */
+    TF_Tensor *sizes; /* of SplitV, on the host; NULL: equal parts */
+    const void *ints; /* its elements */
+} cut_t;
+
+/* ---- inputs ---- */
+
+/* Sets the tensor. false after an error. */
+static bool take_tensor(cut_t *cut, int input) {
+    cut->x = bridge_input(cut->call, input);
+    return cut->x && !bridge_has_failed(cut->call);
+}
+
+/* Sets the axis, counted from the front, and the dimension's size; false if it is out of range. */
+static bool set_axis(cut_t *cut, int64_t axis) {
+    const gantry_shape_t *shape = gantry_tensor_shape(cut->x);
+    if (axis < -shape->rank || axis >= shape->rank) return false;
+    cut->axis = (int32_t)(axis + (axis < 0 ? shape->rank : 0));
+    cut->size = shape->dims[cut->axis];
+    return true;
+}
+
+/* The axis in an input on the host. false after an error. */
+static bool take_split_dim(cut_t *cut, const char *op, int input) {
+    TF_Tensor *tensor = NULL;
+    const int32_t *axis = bridge_host_input(cut->call, input, &tensor);
+    if (bridge_has_failed(cut->call)) return false;
+    if (!axis || TF_TensorElementCount(tensor) != 1) {
+        bridge_fail(cut->call, GANTRY_INVALID_ARGUMENT,
+                    "%s: split_dim must be a scalar but has rank %d", op, TF_NumDims(tensor));
+        return false;
+    }
+    if (set_axis(cut, *axis)) return true;
+    const int rank = gantry_tensor_shape(cut->x)->rank;
+    bridge_fail(cut->call, GANTRY_INVALID_ARGUMENT,
+                "%s: -input rank(-%d) <= split_dim < input rank (%d), but got %d", op, rank, rank,
+                (int)*axis);
+    return false;
+}
+
+/* ---- sizes ---- */
+
+/* The size of output i as SplitV's input has it. */
+static int64_t given_size(const cut_t *cut, int i) {
+    if (TF_TensorType(cut->sizes) == TF_INT64) return ((const int64_t *)cut->ints)[i];
+    return ((const int32_t *)cut->ints)[i];
+}
+
+static int64_t size_of(const cut_t *cut, int i) {
+    if (!cut->sizes) return cut->size / cut->count;
+    const int64_t size = given_size(cut, i);
+    return size == -1 ? cut->rest : size;
+}
+
+/* Reads the sizes' input. false after an error. */
+static bool take_sizes(cut_t *cut, int input) {
+    cut->ints = bridge_host_input(cut->call, input, &cut->sizes);
+    if (bridge_has_failed(cut->call)) return false;
+    const int64_t count = TF_TensorElementCount(cut->sizes);
+    if (TF_NumDims(cut->sizes) == 1 && count == cut->count) return true;
+    bridge_fail(cut->call, GANTRY_INVALID_ARGUMENT,
+                "SplitV: size of the split_tensor must be 1-D and have the same elements as "
+                "outputs got %d -D and %lld elements",
+                TF_NumDims(cut->sizes), (long long)count);
+    return false;
+}
+
+/* Sums the sizes, at most one more than the dimension, and counts -1. false after an error. */
+static bool sum_sizes(const cut_t *cut, int64_t *out_sum, int *out_rests) {
+    *out_sum = *out_rests = 0;
+    for (int i = 0; i < cut->count; ++i) {
+        const int64_t size = given_size(cut, i);
+        if (size < -1) {
+            bridge_fail(cut->call, GANTRY_INVALID_ARGUMENT,
+                        "SplitV: Split size at index %d must be >= 0. Got: %lld", i,
+                        (long long)size);
+            return false;
+        }
+        *out_rests += size == -1;
+        if (size > 0) *out_sum += size <= cut->size - *out_sum ? size : cut->size + 1 - *out_sum;
+    }
+    if (*out_rests < 2) return true;
+    bridge_fail(cut->call, GANTRY_INVALID_ARGUMENT,
+                "SplitV: There can only be one -1 in the input.");
+    return false;
+}
+
+/* Do the sizes fit the dimension? Sets the rest. false after an error. */
+static bool check_sizes(cut_t *cut) {
+    int64_t sum;
+    int rests;
+    if (!sum_sizes(cut, &sum, &rests)) return false;
+    cut->rest = cut->size - sum;
+    if (rests ? cut->rest >= 0 : !cut->rest) return true;
+    const bool is_more = cut->rest < 0;
+    bridge_fail(cut->call, GANTRY_INVALID_ARGUMENT,
+                "SplitV: Determined shape must either match input shape along split_dim exactly "
+                "if fully specified, or be less than the size of the input along split_dim if "
+                "not fully specified.  Got: %s%lld",
+                is_more ? "more than " : "", (long long)(is_more ? cut->size : sum));
+    return false;
+}
+
+/* ---- outputs ---- */
+
+static void set_outputs(const cut_t *cut) {
+    int64_t begin[GANTRY_MAX_RANK] = {0};
+    gantry_shape_t part = *gantry_tensor_shape(cut->x), unpacked = {.rank = part.rank - 1};
+    for (int32_t i = 0; i < unpacked.rank; ++i) unpacked.dims[i] = part.dims[i + (i >= cut->axis)];
+    for (int i = 0; i < cut->count && !bridge_has_failed(cut->call); ++i) {
+        part.dims[cut->axis] = size_of(cut, i);
+        const gantry_tensor_t *slice = gantry_slice(cut->call->scope, cut->x, begin, part.dims);
+        if (cut->is_unpacked) slice = gantry_reshape(cut->call->scope, slice, unpacked);
+        bridge_output(cut->call, i, slice);
+        begin[cut->axis] += part.dims[cut->axis];
+    }
+}
+
+void op_many_unpack(bridge_call_t *call, int64_t axis, int count) {
+    cut_t cut = {.call = call, .count = count, .is_unpacked = true};
+    if (!take_tensor(&cut, 0)) return;
+    const gantry_shape_t *shape = gantry_tensor_shape(cut.x);
+    if (!set_axis(&cut, axis)) {
+        bridge_fail(call, GANTRY_INVALID_ARGUMENT, "Unpack: axis = %lld not in [%d, %d)",
+                    (long long)axis, -shape->rank, shape->rank);
+        return;
+    }
+    if (cut.size != count) {
+        char text[256];
+        (void)gantry_shape_format(shape, text, sizeof text);
+        bridge_fail(call, GANTRY_INVALID_ARGUMENT,
+                    "Unpack: Input shape axis %d must equal %d, got shape %s", (int)cut.axis, count,
+                    text);
+        return;
+    }
+    set_outputs(&cut);
+}
+
+void op_many_split(bridge_call_t *call, int count) {
+    cut_t cut = {.call = call, .count = count};
+    if (!take_tensor(&cut, 1) || !take_split_dim(&cut, "Split", 0)) return;
+    if (cut.size % count) {
+        bridge_fail(call, GANTRY_INVALID_ARGUMENT,
+                    "Split: Number of ways to split should evenly divide the split dimension, but "
+                    "got split_dim %d (size = %lld) and num_split %d",
+                    (int)cut.axis, (long long)cut.size, count);
+        return;
+    }
+    set_outputs(&cut);
+}
+
+void op_many_split_v(bridge_call_t *call, int count) {
+    cut_t cut = {.call = call, .count = count};
+    if (!take_tensor(&cut, 0) || !take_sizes(&cut, 1) || !take_split_dim(&cut, "SplitV", 2)) return;
+    if (check_sizes(&cut)) set_outputs(&cut);
+}
