@@ -6,7 +6,7 @@
 #include "bridge.h"
 
 #define BIT(type) GANTRY_DTYPE_BIT(GANTRY_##type)
-#define DYNAMIC_SLICE_TYPES \
+#define DYNAMIC_SLICE_TYPES                                                                \
     (BIT(FLOAT16) | BIT(BFLOAT16) | BIT(FLOAT32) | BIT(FLOAT64) | BIT(INT8) | BIT(INT16) | \
      BIT(INT32) | BIT(INT64) | BIT(UINT8) | BIT(UINT16) | BIT(UINT32) | BIT(UINT64) | BIT(BOOL))
 
@@ -65,8 +65,7 @@ static void dynamic_slice_compute(void *kernel, TF_OpKernelContext *context) {
             read_numbers(&call, 2, "size_indices", shape->rank, slice.shape.dims);
         if (!bridge_has_failed(&call)) move_inside(&call, &slice, shape);
         if (!bridge_has_failed(&call))
-            bridge_output(&call, 0,
-                          gantry_slice(call.scope, input, slice.begin, slice.shape.dims));
+            bridge_output(&call, 0, gantry_slice(call.scope, input, slice.begin, slice.shape.dims));
     }
     bridge_end(&call);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ThreadSanitizer follows each access, at some twenty times the cost. The first rounds show it every
- * pair of accesses, so a loop that repeats them for other timings may be shorter under it. */
+/* ThreadSanitizer follows each access, at some twenty times the cost. The first rounds show it
+ * every pair of accesses, so a loop that repeats them for other timings may be shorter under it. */
 #ifndef GANTRY_TESTS_SANITIZED_H
 #define GANTRY_TESTS_SANITIZED_H
 
