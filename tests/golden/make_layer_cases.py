@@ -44,6 +44,13 @@ class Draw:
         return np.array([self.next(TABLE) for _ in range(int(np.prod(shape)))], "int64").reshape(shape)
 
 
+def print_head(script):
+    """The first lines of a file that a script of tests/golden writes to standard output."""
+    print("/* SPDX-License-Identifier: Apache-2.0 */")
+    print(f"/* Made by tests/golden/{script} with Keras {keras.__version__}; do not edit. */")
+    print("/* clang-format off */")
+
+
 def set_weights(layer, draw):
     values = []
     for weight in layer.weights:

@@ -58,9 +58,7 @@ def train(index, loss, make_loss, activation, outputs, make_metrics, reduction, 
 
 def main():
     keras.config.set_floatx("float64")
-    print("/* SPDX-License-Identifier: Apache-2.0 */")
-    print(f"/* Made by tests/golden/make_masked_trainings.py with Keras {keras.__version__}; do not edit. */")
-    print("/* clang-format off */")
+    cases.print_head("make_masked_trainings.py")
     index = 0
     for loss, make_loss, activation, outputs, make_metrics in LOSSES:
         for keras_reduction, reduction in REDUCTIONS:

@@ -78,9 +78,7 @@ def numbers_of(make, seed):
 
 def main():
     keras.config.set_floatx("float64")
-    print("/* SPDX-License-Identifier: Apache-2.0 */")
-    print(f"/* Made by tests/golden/make_open_cases.py with Keras {keras.__version__}; do not edit. */")
-    print("/* clang-format off */")
+    cases.print_head("make_open_cases.py")
     for seed, make in enumerate((words, steps, padded)):
         numbers = numbers_of(make, 300 + seed)
         text = ", ".join(f"{x:.15g}" for x in numbers)

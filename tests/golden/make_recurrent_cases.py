@@ -96,9 +96,7 @@ def write_stateful():
 
 def main():
     keras.config.set_floatx("float64")
-    print("/* SPDX-License-Identifier: Apache-2.0 */")
-    print(f"/* Made by tests/golden/make_recurrent_cases.py with Keras {keras.__version__}; do not edit. */")
-    print("/* clang-format off */")
+    cases.print_head("make_recurrent_cases.py")
     write_long()
     write_stateful()
     return 0
