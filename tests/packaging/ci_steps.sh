@@ -86,14 +86,14 @@ cp /etc/resolv.conf "$root/etc/resolv.conf"
 mkdir -p "$root/root/steps" "$root/root/project"
 unpack "$root/root/steps"
 git clone -q "$ROOT" "$root/root/project/gantry"
-# The user's project: the README's program.
+# The user's project: the README's program, and first_program.md's CMakeLists.txt.
 first_program() {
     awk -v out="$root/root/project" '
     /^```(c|cmake)$/ { first = 1; next }
     /^```/ { file = ""; next }
     first { first = 0; file = /^\/\* first\.c \*\/$/ ? "first.c" : /^# CMakeLists\.txt$/ ? "CMakeLists.txt" : "" }
-    file { print >(out "/" file) }' "$ROOT/README.md"
-    [ -s "$root/root/project/first.c" ] && [ -s "$root/root/project/CMakeLists.txt" ] || fail "the README has no program first.c"
+    file { print >(out "/" file) }' "$ROOT/README.md" "$ROOT/docs/first_program.md"
+    [ -s "$root/root/project/first.c" ] && [ -s "$root/root/project/CMakeLists.txt" ] || fail "README.md has no program first.c, or docs/first_program.md no CMakeLists.txt"
 }
 # The user's project: a test of both GPUs.
 tensorflow_test() {
