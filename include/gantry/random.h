@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 /** Seeds the ops with a state of this runtime (ops_random.h), and restarts all their sequences.
- * Generators keep their state. */
+ * Generators keep their state; so do draws without a seed in functions that were traced before. */
 GANTRY_API gantry_status_t gantry_set_seed(gantry_runtime_t *runtime, int64_t seed);
 
 /** A generator. The caller that created it releases it. */

@@ -12,16 +12,14 @@
 
 /* ---- with a state ---- */
 
-/* In a trace the op has a stream of its own, as a node of TensorFlow's graphs has, which begins
- * here. */
+/* In a trace the op is a node that draws in each call. */
 static bool compose_random_take(const gantry__compose_t *c, uint64_t blocks,
                                 gantry__draw_t *out_draw) {
     gantry_runtime_t *runtime = c->scope->runtime;
     *out_draw = (gantry__draw_t){.blocks = blocks};
     gantry_status_t status =
-        gantry__random_take(&runtime->random, c->call, blocks, &out_draw->place);
-    if (status == GANTRY_OK && c->scope->trace)
-        status = gantry__draws_create(&runtime->heap, out_draw->place, &out_draw->draws);
+        c->scope->trace ? gantry__random_draws(&runtime->random, c->call, &out_draw->draws)
+                        : gantry__random_take(&runtime->random, c->call, blocks, &out_draw->place);
     if (status != GANTRY_OK) (void)gantry__scope_fail(c->scope, status);
     return status == GANTRY_OK;
 }

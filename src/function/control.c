@@ -12,7 +12,18 @@
 
 #define MOST_BODIES 64
 
-/* ---- checks ---- */
+/* ---- checks: block_fail_at puts the op in front of the messages ---- */
+
+gantry__body_name_t gantry__body_name(const gantry__op_def_t *op, uint32_t body) {
+    gantry__body_name_t name;
+    if (op == &gantry__op_if)
+        (void)snprintf(name.text, sizeof name.text, "%s", body == 0 ? "then_body" : "else_body");
+    else if (op == &gantry__op_while)
+        (void)snprintf(name.text, sizeof name.text, "%s", body == 0 ? "condition" : "body");
+    else
+        (void)snprintf(name.text, sizeof name.text, "bodies[%u]", body);
+    return name;
+}
 
 gantry_status_t gantry__block_run_body(const gantry__block_call_t *call, uint32_t body,
                                        gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
@@ -24,23 +35,22 @@ gantry_status_t gantry__block_run_body(const gantry__block_call_t *call, uint32_
     for (uint32_t i = 0; i < output_count; ++i) {
         if (!outputs[i] || outputs[i]->runtime != scope->runtime)
             return gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
-                "op %s: body %u %s output %u; a tensor of its scope is accepted", call->op->name,
-                body, outputs[i] ? "sets a tensor of another runtime as" : "does not set", i);
+                GANTRY_INVALID_ARGUMENT, "%s %s output %u; a tensor of its scope is accepted",
+                gantry__body_name(call->op, body).text,
+                outputs[i] ? "sets a tensor of another runtime as" : "does not set", i);
         if (outputs[i]->is_symbolic)
             GANTRY__TRY(gantry__trace_check_input(scope, outputs[i], call->op->name, i));
     }
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__block_check_condition(const gantry__block_call_t *call,
-                                              const gantry_tensor_t *output) {
+gantry_status_t gantry__block_check_condition(const gantry_tensor_t *output) {
     if (output->dtype == GANTRY_BOOL && output->elements == 1) return GANTRY_OK;
     char shape[GANTRY_MAX_RANK * 21 + 3];
     (void)gantry_shape_format(&output->shape, shape, sizeof shape);
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "op %s: the condition is %s%s; a bool of one element is accepted",
-                        call->op->name, gantry_dtype_name(output->dtype), shape);
+                        "the condition is %s%s; a bool of one element is accepted",
+                        gantry_dtype_name(output->dtype), shape);
 }
 
 gantry_status_t gantry__block_check_output(const gantry__block_call_t *call, uint32_t body,
@@ -50,52 +60,50 @@ gantry_status_t gantry__block_check_output(const gantry__block_call_t *call, uin
     char got[GANTRY_MAX_RANK * 21 + 3], accepted[GANTRY_MAX_RANK * 21 + 3];
     (void)gantry_shape_format(&given->shape, got, sizeof got);
     (void)gantry_shape_format(shape, accepted, sizeof accepted);
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "op %s: body %u sets output %u to %s%s; %s%s is accepted, as %s",
-                        call->op->name, body, output, gantry_dtype_name(given->dtype), got,
-                        gantry_dtype_name(dtype), accepted,
-                        call->selector ? "body 0 sets it" : "the loop's variable has");
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT, "%s sets output %u to %s%s; %s%s is accepted, as %s%s",
+        gantry__body_name(call->op, body).text, output, gantry_dtype_name(given->dtype), got,
+        gantry_dtype_name(dtype), accepted,
+        call->selector ? gantry__body_name(call->op, 0).text : "the loop's variable",
+        call->selector ? " sets it" : " has");
 }
 
 static gantry_status_t check_selector(const gantry_scope_t *scope, const gantry__block_call_t *call,
                                       gantry_dtype_t dtype) {
     const gantry_tensor_t *given = call->selector;
     if (!given || given->runtime != scope->runtime)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "op %s: the %s is %s; a tensor of the scope's runtime is accepted",
-                            call->op->name, dtype == GANTRY_BOOL ? "predicate" : "index",
-                            given ? "of another runtime" : "NULL");
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT, "the %s is %s; a tensor of the scope's runtime is accepted",
+            dtype == GANTRY_BOOL ? "predicate" : "index", given ? "of another runtime" : "NULL");
     if (given->is_symbolic) GANTRY__TRY(gantry__trace_check_input(scope, given, call->op->name, 0));
     if (given->dtype == dtype && given->elements == 1) return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
-        "op %s: the %s has type %s and %lld elements; a %s of one element is accepted",
-        call->op->name, dtype == GANTRY_BOOL ? "predicate" : "index",
-        gantry_dtype_name(given->dtype), (long long)given->elements, gantry_dtype_name(dtype));
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "the %s has type %s and %lld elements; a %s of one element is accepted",
+                        dtype == GANTRY_BOOL ? "predicate" : "index",
+                        gantry_dtype_name(given->dtype), (long long)given->elements,
+                        gantry_dtype_name(dtype));
 }
 
 static gantry_status_t check_lists(const gantry__block_call_t *call) {
     if (call->input_count > GANTRY_MAX_FUNCTION_VALUES ||
         call->output_count > GANTRY_MAX_FUNCTION_VALUES)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "op %s: %u inputs and %u outputs; at most %d of each are accepted",
-                            call->op->name, call->input_count, call->output_count,
-                            GANTRY_MAX_FUNCTION_VALUES);
+                            "%u inputs and %u outputs; at most %d of each are accepted",
+                            call->input_count, call->output_count, GANTRY_MAX_FUNCTION_VALUES);
     if ((!call->inputs && call->input_count > 0) || (!call->outputs && call->output_count > 0))
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: the array of %s is NULL",
-                            call->op->name, call->inputs ? "outputs" : "inputs");
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the array of %s is NULL",
+                            call->inputs ? "outputs" : "inputs");
     if (!call->bodies)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "op %s: the array of bodies is NULL; 1 to %d functions are accepted",
-                            call->op->name, MOST_BODIES);
+                            "the array of bodies is NULL; 1 to %d functions are accepted",
+                            MOST_BODIES);
     if (call->body_count == 0 || call->body_count > MOST_BODIES)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: %u bodies; 1 to %d are accepted",
-                            call->op->name, call->body_count, MOST_BODIES);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%u bodies; 1 to %d are accepted",
+                            call->body_count, MOST_BODIES);
     for (uint32_t i = 0; i < call->body_count; ++i) {
         if (!call->bodies[i])
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "op %s: body %u is NULL; a function is accepted", call->op->name,
-                                i);
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is NULL; a function is accepted",
+                                gantry__body_name(call->op, i).text);
     }
     return GANTRY_OK;
 }
@@ -105,10 +113,9 @@ static gantry_status_t control_check_inputs(const gantry_scope_t *scope,
     for (uint32_t i = 0; i < call->input_count; ++i) {
         const gantry_tensor_t *input = call->inputs[i];
         if (!input || input->runtime != scope->runtime)
-            return gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
-                "op %s: input %u is %s; a tensor of the scope's runtime is accepted",
-                call->op->name, i, input ? "of another runtime" : "NULL");
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "input %u is %s; a tensor of the scope's runtime is accepted", i,
+                                input ? "of another runtime" : "NULL");
         if (input->is_symbolic)
             GANTRY__TRY(gantry__trace_check_input(scope, input, call->op->name, i));
     }
@@ -188,7 +195,7 @@ static gantry_status_t control_ask_condition(gantry_scope_t *scope,
                                              unsigned char *out_goes_on) {
     gantry_tensor_t *answer;
     GANTRY__TRY(run_body_apart(scope, call, 0, (const gantry_tensor_t *const *)values, 1, &answer));
-    gantry_status_t status = gantry__block_check_condition(call, answer);
+    gantry_status_t status = gantry__block_check_condition(answer);
     if (status == GANTRY_OK) status = gantry_tensor_read(answer, out_goes_on, 1);
     gantry_tensor_release(answer);
     return status;
@@ -287,13 +294,21 @@ static gantry_status_t block_fail(gantry_scope_t *scope, const gantry_tensor_t *
     return scope ? gantry__scope_fail(scope, status) : status;
 }
 
+/* A name that the program gave is that of the block. */
+static gantry_status_t block_fail_at(const gantry_scope_t *scope, const gantry__block_call_t *call,
+                                     gantry_status_t status) {
+    if (!scope->trace || scope->composed || !*scope->next_name)
+        return gantry__fail_prefix(status, "%s: ", call->op->name);
+    return gantry__fail_prefix(status, "node %s (%s): ", scope->next_name, call->op->name);
+}
+
 static gantry_status_t block_call(gantry_scope_t *scope, const gantry__block_call_t *call,
                                   gantry_dtype_t selector) {
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return block_fail(scope, call->outputs, call->output_count, status);
     status = block_do(scope, call, selector);
     if (status == GANTRY_OK) return GANTRY_OK;
-    status = gantry__fail_prefix(status, "%s: ", call->op->name);
+    status = block_fail_at(scope, call, status);
     return block_fail(scope, call->outputs, call->output_count, status);
 }
 

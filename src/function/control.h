@@ -20,13 +20,18 @@ typedef struct gantry__block_call_t {
     uint64_t most_steps;
 } gantry__block_call_t;
 
+/* What the API calls a body: "then_body", "condition", "bodies[2]". */
+typedef struct gantry__body_name_t {
+    char text[24];
+} gantry__body_name_t;
+gantry__body_name_t gantry__body_name(const gantry__op_def_t *op, uint32_t body);
+
 /* Calls a body in a scope; an error if the scope failed or an output is not set. */
 gantry_status_t gantry__block_run_body(const gantry__block_call_t *call, uint32_t body,
                                        gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                        const gantry_tensor_t **outputs, uint32_t output_count);
 /* InvalidArgument unless the condition's output is one bool. */
-gantry_status_t gantry__block_check_condition(const gantry__block_call_t *call,
-                                              const gantry_tensor_t *output);
+gantry_status_t gantry__block_check_condition(const gantry_tensor_t *output);
 /* InvalidArgument unless an output of a body has this type and shape. */
 gantry_status_t gantry__block_check_output(const gantry__block_call_t *call, uint32_t body,
                                            uint32_t output, const gantry_tensor_t *given,

@@ -112,11 +112,14 @@ static gantry_status_t frame_make_arrays(gantry__frame_t *frame) {
     }
     frame->block_inputs =
         gantry__arena_zalloc(memory, schedule->most_inputs, sizeof(gantry_tensor_t *));
+    frame->block_arguments =
+        gantry__arena_zalloc(memory, schedule->graph->input_count, sizeof(gantry_tensor_t *));
     frame->overwritten =
         gantry__arena_zalloc(memory, schedule->overwrite_count, sizeof *frame->overwritten);
     frame->blocks = gantry__arena_zalloc(memory, schedule->block_count, sizeof *frame->blocks);
-    return frame->block_inputs && frame->overwritten && frame->blocks && frame->arenas &&
-                   frame->args && frame->tensors && frame->host_copies && frame->calls
+    return frame->block_inputs && frame->block_arguments && frame->overwritten && frame->blocks &&
+                   frame->arenas && frame->args && frame->tensors && frame->host_copies &&
+                   frame->calls
                ? GANTRY_OK
                : GANTRY_RESOURCE_EXHAUSTED;
 }

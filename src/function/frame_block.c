@@ -3,6 +3,7 @@
  * Tensors go in and come out; the selector and a loop's condition are read on the host. */
 #include <string.h>
 
+#include "function/control.h"
 #include "function/frame.h"
 
 /* Room for the tensors of one block on the stack. */
@@ -34,11 +35,7 @@ static gantry_status_t take_inputs(const block_run_t *run) {
 
 static gantry_status_t run_body(const block_run_t *run, uint32_t body, gantry_tensor_t **results) {
     const gantry__body_t *made = &run->node->bodies[body];
-    const gantry_tensor_t *arguments[MOST_VALUES];
-    if (made->graph.input_count > MOST_VALUES)
-        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
-                            "body %u uses %u tensors from outside; at most %d are accepted", body,
-                            made->graph.input_count, MOST_VALUES);
+    const gantry_tensor_t **arguments = run->bodies[body]->block_arguments;
     for (uint32_t i = 0; i < made->graph.input_count; ++i)
         arguments[i] = run->frame->block_inputs[made->sources[i]];
     const gantry__loop_values_t loop = {.values = run->frame->block_inputs,
@@ -50,7 +47,8 @@ static gantry_status_t run_body(const block_run_t *run, uint32_t body, gantry_te
     gantry_status_t status =
         gantry__frame_run(run->bodies[body], run->frame->scope, arguments, results);
     run->bodies[body]->loop = NULL;
-    return status == GANTRY_OK ? GANTRY_OK : gantry__fail_prefix(status, "body %u: ", body);
+    if (status == GANTRY_OK) return GANTRY_OK;
+    return gantry__fail_prefix(status, "%s: ", gantry__body_name(run->node->op, body).text);
 }
 
 static gantry_status_t put_results(const block_run_t *run, gantry_tensor_t **results) {

@@ -2,6 +2,9 @@
 /* Functions: made, called, released. Traces are in traces.c. */
 #include "function/function.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/struct_size.h"
 #include "function/trace.h"
 #include "run/observe.h"
@@ -212,6 +215,13 @@ const char *gantry_function_name(const gantry_function_t *function) {
     return function ? function->name : "";
 }
 
+gantry_status_t gantry__function_fail(const gantry_function_t *function, gantry_status_t status) {
+    char prefix[GANTRY__MESSAGE_BYTES];
+    (void)snprintf(prefix, sizeof prefix, "function %s: ", function->name);
+    if (strstr(gantry__message(), prefix)) return status;
+    return gantry__fail_prefix(status, "%s", prefix);
+}
+
 /* ---- the body ---- */
 
 static gantry_status_t check_body_output(const gantry_function_t *function,
@@ -331,7 +341,7 @@ static gantry_status_t call_inline(gantry_scope_t *scope, const gantry_function_
     gantry_status_t status = gantry__function_run_body(function, inner, inputs, results);
     for (uint32_t i = 0; status == GANTRY_OK && i < function->output_count; ++i)
         status = adopt_result(scope, results[i], &outputs[i]);
-    if (status != GANTRY_OK) status = gantry__fail_prefix(status, "function %s: ", function->name);
+    if (status != GANTRY_OK) status = gantry__function_fail(function, status);
     gantry_scope_clear(inner);
     (void)gantry_scope_end(inner);
     return status;
@@ -377,7 +387,7 @@ static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *fun
             gantry__host_times_function(&function->runtime->devices, function->name, begun_ns);
         return_frame(function, traced, frame);
     }
-    if (status != GANTRY_OK) status = gantry__fail_prefix(status, "function %s: ", function->name);
+    if (status != GANTRY_OK) status = gantry__function_fail(function, status);
     for (uint32_t i = 0; status == GANTRY_OK && i < function->output_count; ++i) {
         gantry__scope_adopt(scope, made[i]);
         outputs[i] = made[i];

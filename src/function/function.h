@@ -64,6 +64,10 @@ void gantry__function_leave(gantry_function_t *function, gantry__traced_t *trace
 /* Frees the frames that no call runs; returns the bytes of their blocks. */
 uint64_t gantry__function_trim(gantry_function_t *function);
 
+/* Puts the function's name in front of the failure, unless it is there: a function that calls
+ * itself is named once. Returns status. */
+gantry_status_t gantry__function_fail(const gantry_function_t *function, gantry_status_t status);
+
 /* Runs the body in a scope and checks the tensors that it sets. */
 gantry_status_t gantry__function_run_body(const gantry_function_t *function, gantry_scope_t *scope,
                                           const gantry_tensor_t *const *inputs,

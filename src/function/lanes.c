@@ -212,6 +212,16 @@ static gantry_status_t keep_waits(gantry__schedule_t *schedule, gantry__act_t *a
     return act->waits ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
+/* A view has no act: what makes its elements counts. */
+static uint32_t act_of_control(const gantry__schedule_t *schedule, const uint32_t *node_acts,
+                               uint32_t index) {
+    const gantry__graph_t *graph = schedule->graph;
+    while (node_acts[index] == UINT32_MAX && graph->nodes[index].kind == GANTRY__NODE_OP &&
+           graph->nodes[index].input_count > 0)
+        index = graph->values[graph->nodes[index].inputs[0]].node;
+    return node_acts[index];
+}
+
 /* An act follows what its inputs and control inputs name, and effects before its own. */
 static gantry_status_t find_waits(gantry__schedule_t *schedule, uint32_t *node_acts,
                                   effects_t *effects) {
@@ -222,7 +232,7 @@ static gantry_status_t find_waits(gantry__schedule_t *schedule, uint32_t *node_a
         for (uint32_t k = 0; k < act->input_count; ++k)
             wait_for(schedule, act, maker_of(schedule, act->inputs[k]), &list);
         for (uint32_t k = 0; k < node->control_count; ++k)
-            wait_for(schedule, act, node_acts[node->controls[k]], &list);
+            wait_for(schedule, act, act_of_control(schedule, node_acts, node->controls[k]), &list);
         GANTRY__TRY(wait_for_effects(schedule, i, effects, &list));
         node_acts[act->node] = i;
         GANTRY__TRY(keep_waits(schedule, act, &list));

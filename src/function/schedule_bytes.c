@@ -18,6 +18,27 @@ static void schedule_add_results(const gantry__schedule_t *schedule, const gantr
             graph->values[graph->nodes[act->node].inputs[0]].bytes;
 }
 
+static bool takes_over(const gantry__act_t *act, uint32_t root) {
+    for (uint32_t i = 0; i < act->overwrite_count; ++i) {
+        if (act->outputs[act->overwrites[i].output] == root) return true;
+    }
+    return false;
+}
+
+/* A step makes the next value of a loop's variable while it holds the former one, unless its
+ * kernel overwrites that. */
+static void add_former_values(const gantry__schedule_t *body, gantry__device_bytes_t *all) {
+    for (uint32_t i = 0; i < body->graph->output_count; ++i) {
+        const uint32_t root = body->slots[body->outputs[i]].root;
+        const gantry__slot_t *slot = &body->slots[root];
+        if (slot->kind != GANTRY__SLOT_TENSOR || slot->made_by == UINT32_MAX) continue;
+        const gantry__act_t *act = &body->acts[slot->made_by];
+        if (act->kind != GANTRY__DO_ARGUMENT && act->kind != GANTRY__DO_READ &&
+            !takes_over(act, root))
+            all[slot->device->position].result_bytes += body->graph->values[slot->value].bytes;
+    }
+}
+
 void gantry__schedule_sum_bytes(const gantry__schedule_t *schedule, gantry__device_bytes_t *all) {
     for (size_t i = 0; i < schedule->slot_count; ++i) {
         const gantry__slot_t *slot = &schedule->slots[i];
@@ -37,6 +58,8 @@ void gantry__schedule_sum_bytes(const gantry__schedule_t *schedule, gantry__devi
     for (size_t i = 0; i < schedule->block_count; ++i) {
         for (uint32_t k = 0; k < schedule->blocks[i].body_count; ++k)
             gantry__schedule_sum_bytes(&schedule->blocks[i].bodies[k], all);
+        if (schedule->graph->nodes[schedule->blocks[i].node].kind == GANTRY__NODE_WHILE)
+            add_former_values(&schedule->blocks[i].bodies[1], all);
     }
 }
 

@@ -46,12 +46,14 @@ static uint32_t *trace_name_count(gantry__trace_t *trace, const char *text) {
     return gantry__id_map_at(&trace->names, gantry__hash64(text, strlen(text), 0) | 1);
 }
 
-/* The base, or base_1, base_2... */
-static gantry_status_t trace_make_unique(gantry__trace_t *trace, const char *base,
+/* The base, or base_1, base_2... A long base is cut before it is compared. */
+static gantry_status_t trace_make_unique(gantry__trace_t *trace, const char *given,
                                          node_name_t *out_name) {
+    char base[GANTRY__NODE_NAME_BYTES];
+    (void)snprintf(base, sizeof base, "%s", given);
     uint32_t *count = trace_name_count(trace, base);
     if (!count) return GANTRY_RESOURCE_EXHAUSTED;
-    (void)snprintf(out_name->text, sizeof out_name->text, "%s", base);
+    memcpy(out_name->text, base, sizeof base);
     for (uint32_t number = (*count)++; number > 0; ++number) {
         (void)snprintf(out_name->text, sizeof out_name->text, "%.100s_%u", base, number);
         uint32_t *taken = trace_name_count(trace, out_name->text);
@@ -101,6 +103,7 @@ static gantry_status_t trace_add(const gantry_scope_t *scope, gantry__node_t *no
     if (status != GANTRY_OK) {
         gantry_tensor_release(node->tensor);
         gantry_variable_release(node->variable);
+        gantry__draws_release(node->draws);
         return status;
     }
     return gantry__graph_add(scope->trace->graph, node, dtypes, shapes, out_node);

@@ -85,7 +85,7 @@ static bool merge_open(const gantry__block_call_t *call, const gantry_tensor_t *
 static gantry_status_t check_outputs(block_record_t *record, uint32_t body,
                                      const gantry_tensor_t *const *outputs) {
     const gantry__block_call_t *call = record->call;
-    if (!call->selector && body == 0) return gantry__block_check_condition(call, outputs[0]);
+    if (!call->selector && body == 0) return gantry__block_check_condition(outputs[0]);
     for (uint32_t i = 0; i < call->output_count; ++i) {
         if (call->selector && body == 0) {
             record->dtypes[i] = outputs[i]->dtype;

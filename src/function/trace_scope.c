@@ -39,7 +39,9 @@ static gantry_status_t add_controls(gantry_scope_t *scope, const gantry_tensor_t
                 GANTRY_INVALID_ARGUMENT,
                 "gantry_scope_begin_after: tensor %zu is the symbolic tensor %s of another function; one of the function that is traced in this scope is accepted",
                 i, (const char *)tensors[i]->inline_data);
-        controls->nodes[controls->count++] = graph->values[tensors[i]->value].node;
+        uint32_t value; /* in a body, one from outside is an input: the whole block waits for it */
+        GANTRY__TRY(gantry__trace_value(scope, tensors[i], &value));
+        controls->nodes[controls->count++] = graph->values[value].node;
     }
     scope->controls = controls;
     return GANTRY_OK;

@@ -204,8 +204,7 @@ static gantry_status_t make_traced(gantry_function_t *function, const gantry__wi
                                    gantry__traced_t **out_traced) {
     const gantry__heap_t *heap = &function->runtime->heap;
     gantry__traced_t *traced = gantry__heap_zalloc(heap, sizeof *traced);
-    if (!traced)
-        return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "function %s: ", function->name);
+    if (!traced) return gantry__function_fail(function, GANTRY_RESOURCE_EXHAUSTED);
     gantry__graph_init(&traced->graph, heap);
     traced->wish = wish;
     traced->losses = atomic_load_explicit(&function->runtime->devices.losses, memory_order_acquire);
@@ -221,7 +220,7 @@ static gantry_status_t make_traced(gantry_function_t *function, const gantry__wi
     if (status == GANTRY_OK) status = plan_traced(function, traced);
     if (status != GANTRY_OK) {
         traced_destroy(function, traced);
-        return gantry__fail_prefix(status, "function %s: ", function->name);
+        return gantry__function_fail(function, status);
     }
     traced->references = 2; /* the list's and the caller's */
     gantry__traced_t *evicted = put_first(function, traced);

@@ -39,6 +39,10 @@ void gantry__draws_release(gantry__draws_t *draws) {
     gantry__heap_free(draws->heap, draws, sizeof *draws);
 }
 
+bool gantry__draws_is_shared(const gantry__draws_t *draws) {
+    return atomic_load(&draws->references) > 1;
+}
+
 gantry__philox_t gantry__draws_take(gantry__draws_t *draws, uint64_t blocks) {
     gantry__mutex_lock(&draws->lock);
     gantry__philox_t place = draws->place;

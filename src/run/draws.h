@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stream of random numbers and the position of its next draw: a generator's, or that of an op in
- * a function.
+/* A stream of random numbers and the position of its next draw: a generator's, that of ops with one
+ * seed, or that of an op in a function.
  *
- * Counted: a graph that draws from a generator holds its stream. Thread-safe. */
+ * Counted: a graph that draws from a stream holds it. Thread-safe. */
 #ifndef GANTRY_RUN_DRAWS_H
 #define GANTRY_RUN_DRAWS_H
+
+#include <stdbool.h>
 
 #include "base/failure.h"
 #include "base/heap.h"
@@ -16,6 +18,8 @@ gantry_status_t gantry__draws_create(const gantry__heap_t *heap, gantry__philox_
                                      gantry__draws_t **out_draws);
 gantry__draws_t *gantry__draws_retain(gantry__draws_t *draws);
 void gantry__draws_release(gantry__draws_t *draws); /* NULL is allowed */
+/* Whether there are other references than the caller's. */
+bool gantry__draws_is_shared(const gantry__draws_t *draws);
 
 /* The position; advances it by `blocks` counter steps. */
 gantry__philox_t gantry__draws_take(gantry__draws_t *draws, uint64_t blocks);

@@ -20,7 +20,7 @@ typedef struct stream_key_t {
 typedef struct gantry__random_stream_t {
     struct gantry__random_stream_t *next;
     stream_key_t key;
-    gantry__philox_t place; /* of the next draw */
+    gantry__draws_t *draws;
 } stream_t;
 
 gantry_status_t gantry__random_state_init(gantry__random_state_t *state,
@@ -32,24 +32,38 @@ gantry_status_t gantry__random_state_init(gantry__random_state_t *state,
     return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
 }
 
-static void forget_streams(gantry__random_state_t *state) {
-    for (size_t i = 0; i < GANTRY__RANDOM_BUCKETS; ++i) {
-        while (state->streams[i]) {
-            stream_t *stream = state->streams[i];
-            state->streams[i] = stream->next;
-            gantry__heap_free(state->heap, stream, sizeof *stream);
+static gantry__philox_t begin_of(const int64_t seeds[2]) {
+    return (gantry__philox_t){.counter = {0, (uint64_t)seeds[1]}, .key = (uint64_t)seeds[0]};
+}
+
+/* A stream from which a function draws stays, and begins again. */
+static void restart_bucket(const gantry__random_state_t *state, stream_t **at, bool forgets_all) {
+    while (*at) {
+        stream_t *stream = *at;
+        if (!forgets_all && gantry__draws_is_shared(stream->draws)) {
+            gantry__draws_put(stream->draws, begin_of(stream->key.seeds));
+            at = &stream->next;
+            continue;
         }
+        *at = stream->next;
+        gantry__draws_release(stream->draws);
+        gantry__heap_free(state->heap, stream, sizeof *stream);
     }
 }
 
+static void restart_streams(gantry__random_state_t *state, bool forgets_all) {
+    for (size_t i = 0; i < GANTRY__RANDOM_BUCKETS; ++i)
+        restart_bucket(state, &state->streams[i], forgets_all);
+}
+
 void gantry__random_state_deinit(gantry__random_state_t *state) {
-    forget_streams(state);
+    restart_streams(state, true);
     gantry__mutex_deinit(&state->lock);
 }
 
 void gantry__random_set_seed(gantry__random_state_t *state, int64_t seed) {
     gantry__mutex_lock(&state->lock);
-    forget_streams(state);
+    restart_streams(state, false);
     state->has_seed = true;
     state->seed = seed;
     gantry__op_seeds_init(&state->op_seeds, seed);
@@ -75,10 +89,6 @@ void gantry__random_op_seeds(gantry__random_state_t *state, int64_t op_seed, int
     gantry__mutex_unlock(&state->lock);
 }
 
-static gantry__philox_t begin_of(const int64_t seeds[2]) {
-    return (gantry__philox_t){.counter = {0, (uint64_t)seeds[1]}, .key = (uint64_t)seeds[0]};
-}
-
 static gantry_status_t take_unseeded(gantry__random_state_t *state, gantry__philox_t *out_place) {
     int64_t seeds[2];
     gantry__mutex_lock(&state->lock);
@@ -90,36 +100,68 @@ static gantry_status_t take_unseeded(gantry__random_state_t *state, gantry__phil
     return GANTRY_OK;
 }
 
+static stream_t *make_stream(const gantry__random_state_t *state, const stream_key_t *key) {
+    stream_t *made = gantry__heap_alloc(state->heap, sizeof *made);
+    if (!made) return NULL;
+    *made = (stream_t){.key = *key};
+    if (gantry__draws_create(state->heap, begin_of(key->seeds), &made->draws) == GANTRY_OK)
+        return made;
+    gantry__heap_free(state->heap, made, sizeof *made);
+    return NULL;
+}
+
 /* The stream of this key, created if needed; NULL when memory is out. The lock is held. */
-static stream_t *find_stream(gantry__random_state_t *state, const stream_key_t *key) {
+static const stream_t *find_stream(gantry__random_state_t *state, const stream_key_t *key) {
     stream_t **bucket =
         &state->streams[gantry__hash64(key, sizeof *key, 0) % GANTRY__RANDOM_BUCKETS];
     for (stream_t *stream = *bucket; stream; stream = stream->next) {
         if (memcmp(&stream->key, key, sizeof *key) == 0) return stream;
     }
-    stream_t *made = gantry__heap_alloc(state->heap, sizeof *made);
+    stream_t *made = make_stream(state, key);
     if (!made) return NULL;
-    *made = (stream_t){.next = *bucket, .key = *key, .place = begin_of(key->seeds)};
+    made->next = *bucket;
     *bucket = made;
     return made;
 }
 
-gantry_status_t gantry__random_take(gantry__random_state_t *state, const gantry__infer_t *call,
-                                    uint64_t blocks, gantry__philox_t *out_place) {
+static stream_key_t stream_key_of(const gantry__infer_t *call) {
     stream_key_t key = {
         .op = call->op->id,
         .seeds = {gantry__infer_attr(call, "seed")->i, gantry__infer_attr(call, "seed2")->i}};
-    if (key.seeds[0] == 0 && key.seeds[1] == 0) return take_unseeded(state, out_place);
     for (uint32_t i = 0; i < call->op->attr_count; ++i) {
         if (call->attrs[i].kind == GANTRY_ATTR_TYPE)
             key.types = key.types << 8 | (uint64_t)call->attrs[i].i;
     }
+    return key;
+}
+
+static bool is_unseeded(const stream_key_t *key) {
+    return key->seeds[0] == 0 && key->seeds[1] == 0;
+}
+
+gantry_status_t gantry__random_take(gantry__random_state_t *state, const gantry__infer_t *call,
+                                    uint64_t blocks, gantry__philox_t *out_place) {
+    const stream_key_t key = stream_key_of(call);
+    if (is_unseeded(&key)) return take_unseeded(state, out_place);
     gantry__mutex_lock(&state->lock);
-    stream_t *stream = find_stream(state, &key);
-    if (stream) {
-        *out_place = stream->place;
-        stream->place = gantry__philox_skip(stream->place, blocks);
+    const stream_t *stream = find_stream(state, &key);
+    if (stream) *out_place = gantry__draws_take(stream->draws, blocks);
+    gantry__mutex_unlock(&state->lock);
+    return stream ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+gantry_status_t gantry__random_draws(gantry__random_state_t *state, const gantry__infer_t *call,
+                                     gantry__draws_t **out_draws) {
+    const stream_key_t key = stream_key_of(call);
+    gantry__philox_t place;
+    *out_draws = NULL;
+    if (is_unseeded(&key)) {
+        GANTRY__TRY(take_unseeded(state, &place));
+        return gantry__draws_create(state->heap, place, out_draws);
     }
+    gantry__mutex_lock(&state->lock);
+    const stream_t *stream = find_stream(state, &key);
+    if (stream) *out_draws = gantry__draws_retain(stream->draws);
     gantry__mutex_unlock(&state->lock);
     return stream ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }

@@ -2,10 +2,11 @@
 /* The state of random ops: the global seed, and the position in each stream.
  *
  * A stream belongs to an op, its types and its two seeds, like an op's kernel in TensorFlow's eager
- * mode; setting the global seed forgets all streams. A draw takes its part of a stream before it
- * runs, so that it waits for nothing, and no two draws share numbers on any devices. Without any
+ * mode; setting the global seed begins all streams again. A draw takes its part of a stream before
+ * it runs, so that it waits for nothing, and no two draws share numbers on any devices. Without any
  * seed, each draw has a stream of its own, from the operating system's generator. Streams are kept
- * after their first draw (64 bytes each) until a seed is set.
+ * after their first draw (some 150 bytes each) until a seed is set, and as long as a function
+ * draws from them.
  *
  * Owned by the runtime. Thread-safe. */
 #ifndef GANTRY_RUN_RANDOM_STATE_H
@@ -17,6 +18,7 @@
 #include "base/philox.h"
 #include "base/thread.h"
 #include "op/op_def.h"
+#include "run/draws.h"
 #include "run/op_seeds.h"
 
 /* Counter steps of a draw of this many values: 256 each, as TensorFlow reserves them, modulo
@@ -48,5 +50,9 @@ void gantry__random_op_seeds(gantry__random_state_t *state, int64_t op_seed, int
  * ResourceExhausted, or Unavailable if the operating system has no random numbers. */
 gantry_status_t gantry__random_take(gantry__random_state_t *state, const gantry__infer_t *call,
                                     uint64_t blocks, gantry__philox_t *out_place);
+/* The stream from which a node of a function draws in each call: that of the call's seeds, which
+ * ops outside share; without an op's own seed, a new one. The caller owns the reference. */
+gantry_status_t gantry__random_draws(gantry__random_state_t *state, const gantry__infer_t *call,
+                                     gantry__draws_t **out_draws);
 
 #endif

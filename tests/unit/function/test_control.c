@@ -335,9 +335,96 @@ static void loops_that_change_shapes_or_never_end_are_refused(void **state) {
         assert_int_equal(trace_and_call(&f, c, growing), GANTRY_INVALID_ARGUMENT);
         assert_non_null(strstr(
             gantry_last_message(),
-            "While: op While: body 1 sets output 0 to float32[2]; float32[1] is accepted, as the loop's variable has"));
+            "While: body sets output 0 to float32[2]; float32[1] is accepted, as the loop's variable has"));
         assert_int_equal(trace_and_call(&f, c, endless), GANTRY_OUT_OF_RANGE);
         assert_non_null(strstr(gantry_last_message(), "the loop takes more than most_steps, 5"));
+        runtime_fixture_close(&f);
+    }
+}
+
+/* ---- values from outside ---- */
+
+enum { OUTSIDE = 300 }; /* more than a block may be given */
+
+typedef struct many_outside_t {
+    gantry_variable_t *variable;
+    const gantry_tensor_t *tensors[OUTSIDE];
+} many_outside_t;
+
+static void sum_outside(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                        const gantry_tensor_t **outputs, void *user) {
+    const many_outside_t *outside = user;
+    outputs[0] = inputs[0];
+    for (int i = 0; i < OUTSIDE; ++i)
+        outputs[0] = gantry_add(scope, outputs[0], outside->tensors[i]);
+}
+
+static void use_many(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    many_outside_t *outside = user;
+    for (int i = 0; i < OUTSIDE; ++i)
+        outside->tensors[i] =
+            gantry_mul(scope, inputs[0], gantry_scalar_f32(scope, (float)(i % 2)));
+    (void)gantry_cond(scope, gantry_less(scope, inputs[0], gantry_scalar_f32(scope, 3)),
+                      sum_outside, keep_it, user, inputs, 1, outputs, 1);
+}
+
+static void bodies_use_as_many_tensors_from_outside_as_they_like(void **state) {
+    (void)state;
+    EACH_CASE(c) {
+        runtime_fixture_t f;
+        many_outside_t outside;
+        runtime_fixture_open(&f, 1);
+        const gantry_input_spec_t input = SPEC_F32(1);
+        gantry_function_t *function = trace(&f, c, use_many, &outside, &input, 1, 1);
+        gantry_scope_t *scope = runtime_fixture_scope(&f, c->device);
+        const gantry_tensor_t *given = F32(scope, 2), *got;
+        function_fixture_call(scope, function, &given, 1, &got, 1);
+        EXPECT_F32(got, 2 + 2 * OUTSIDE / 2);
+        expect_ended_well(scope);
+        gantry_function_release(function);
+        runtime_fixture_close(&f);
+    }
+}
+
+/* The one output of 20 ops that the block's assignment must follow. */
+static void assign_after(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                         const gantry_tensor_t **outputs, void *user) {
+    const many_outside_t *outside = user;
+    gantry_scope_t *after = gantry_scope_begin_after(scope, outside->tensors, 1);
+    assert_int_equal(gantry_variable_assign(after, outside->variable, inputs[0]), GANTRY_OK);
+    outputs[0] = gantry_scope_keep(after, gantry_neg(after, inputs[0]));
+    assert_int_equal(gantry_scope_end(after), GANTRY_OK);
+}
+
+static void waiting(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                    const gantry_tensor_t **outputs, void *user) {
+    many_outside_t *outside = user;
+    const gantry_tensor_t *at = inputs[0];
+    for (int i = 0; i < 20; ++i) at = gantry_reverse(scope, at, (const int32_t[]){0}, 1);
+    outside->tensors[0] = at;
+    const gantry_tensor_t *sum = gantry_sum(scope, inputs[0], NULL);
+    (void)gantry_cond(scope, gantry_less(scope, sum, gantry_scalar_f32(scope, 9)), assign_after,
+                      keep_it, user, inputs, 1, outputs, 1);
+}
+
+static void bodies_wait_for_tensors_from_outside(void **state) {
+    (void)state;
+    EACH_CASE(c) {
+        runtime_fixture_t f;
+        many_outside_t outside;
+        runtime_fixture_open(&f, 1);
+        const gantry_input_spec_t input = SPEC_F32(2);
+        gantry_scope_t *scope = runtime_fixture_scope(&f, c->device);
+        outside.variable = gantry_variable_create(scope, F32(scope, 7, 7), "v");
+        gantry_function_t *function = trace(&f, c, waiting, &outside, &input, 1, 1);
+        const gantry_tensor_t *given = F32(scope, 2, 3), *got;
+        function_fixture_call(scope, function, &given, 1, &got, 1);
+        EXPECT_F32(got, -2, -3);
+        EXPECT_F32(gantry_variable_read(scope, outside.variable), 2, 3);
+        expect_ended_well(scope);
+        gantry_function_release(function);
+        gantry_variable_release(outside.variable);
         runtime_fixture_close(&f);
     }
 }
@@ -389,6 +476,8 @@ int main(int argc, char **argv) {
         TEST(loops_write_rows_in_place),
         TEST(blocks_nest_and_capture_through_levels),
         TEST(loops_that_change_shapes_or_never_end_are_refused),
+        TEST(bodies_use_as_many_tensors_from_outside_as_they_like),
+        TEST(bodies_wait_for_tensors_from_outside),
         TEST(nothing_leaks_when_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,12 +67,14 @@ static const struct {
 } bad_branches[] = {
     {branch_on_floats, "the predicate has type float32 and 2 elements; a bool of one element",
      true},
-    {branch_without_a_body, "body 1 is NULL; a function is accepted", true},
-    {branch_that_sets_nothing, "body 1 does not set output 0; a tensor of its scope", true},
+    {branch_without_a_body, "else_body is NULL; a function is accepted", true},
+    {branch_that_sets_nothing, "else_body does not set output 0; a tensor of its scope", true},
     {case_on_two_numbers, "the index has type int32 and 2 elements; a int32 of one element", true},
     {case_of_no_body, "0 bodies; 1 to 64 are accepted", true},
     {loop_on_floats, "the condition is float32[2]; a bool of one element is accepted", true},
-    {branch_of_two_shapes, "body 1 sets output 0 to float32[1,2]; float32[2] is accepted", false},
+    {branch_of_two_shapes,
+     "else_body sets output 0 to float32[1,2]; float32[2] is accepted, as then_body sets it",
+     false},
 };
 
 static void calling_branch(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,

@@ -222,7 +222,7 @@ static void branches_and_loops_take_open_sizes(void **state) {
     }
     gantry_function_release(function);
     expect_refusal(function_fixture_try(&f, growing_open, NULL), GANTRY_INVALID_ARGUMENT,
-                   "body 1 sets output 1 to float32[-1]; float32[2] is accepted, as the loop's");
+                   "body sets output 1 to float32[-1]; float32[2] is accepted, as the loop's");
     runtime_fixture_close(&f);
 }
 

@@ -506,6 +506,46 @@ static void each_call_draws_the_next_numbers(void **state) {
     }
 }
 
+static const gantry_tensor_t *draw_seeded(gantry_scope_t *scope) {
+    const int64_t seed = 3;
+    return gantry_random_uniform(scope, GANTRY_SHAPE(2), GANTRY_FLOAT32, &seed);
+}
+
+static void drawing_twice(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                          const gantry_tensor_t **outputs, void *user) {
+    (void)inputs, (void)user;
+    outputs[0] = draw_seeded(scope);
+    outputs[1] = draw_seeded(scope);
+}
+
+/* Nothing is drawn while the body is traced, and no number twice. */
+static void draws_with_a_seed_continue_its_sequence(void **state) {
+    (void)state;
+    float expected[5][2], values[2];
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    assert_int_equal(gantry_set_seed(f.runtime, 99), GANTRY_OK);
+    for (int i = 0; i < 5; ++i)
+        assert_int_equal(gantry_tensor_read(draw_seeded(scope), expected[i], sizeof expected[i]),
+                         GANTRY_OK);
+    gantry_function_t *function = NULL;
+    for (int begin = 0; begin < 2; ++begin) { /* a seed restarts functions that are there, too */
+        const gantry_tensor_t *got[4];
+        assert_int_equal(gantry_set_seed(f.runtime, 99), GANTRY_OK);
+        if (begin == 0)
+            function = function_fixture_trace(f.runtime, drawing_twice, NULL, NULL, 0, 2, NULL);
+        function_fixture_call(scope, function, NULL, 0, got, 2);
+        function_fixture_call(scope, function, NULL, 0, got + 2, 2);
+        for (int i = 0; i < 4; ++i) expect_f32(got[i], 2, expected[i]);
+        assert_int_equal(gantry_tensor_read(draw_seeded(scope), values, sizeof values), GANTRY_OK);
+        assert_memory_equal(values, expected[4], sizeof values);
+    }
+    expect_ended_well(scope);
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
 /* ---- memory that runs out ---- */
 
 static gantry_status_t trace_and_call(gantry_runtime_t *runtime, const gantry_tensor_t *given,
@@ -550,13 +590,21 @@ int main(int argc, char **argv) {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(call_gives_the_values_of_the_body),    TEST(results_may_be_inputs_captures_and_views),
-        TEST(nodes_run_where_their_scopes_ask),     TEST(variables_change_in_program_order),
-        TEST(requests_are_traced_within_the_bound), TEST(idle_memory_is_given_back),
-        TEST(requests_are_traced_within_the_bound), TEST(data_lives_as_long_as_the_function),
-        TEST(open_sizes_are_traced_once_each),      TEST(functions_inside_functions_are_inlined),
-        TEST(eager_bodies_run_in_each_call),        TEST(budget_is_met_by_another_order_or_refused),
-        TEST(profile_has_the_steps_of_each_call),   TEST(each_call_draws_the_next_numbers),
+        TEST(call_gives_the_values_of_the_body),
+        TEST(results_may_be_inputs_captures_and_views),
+        TEST(nodes_run_where_their_scopes_ask),
+        TEST(variables_change_in_program_order),
+        TEST(requests_are_traced_within_the_bound),
+        TEST(idle_memory_is_given_back),
+        TEST(requests_are_traced_within_the_bound),
+        TEST(data_lives_as_long_as_the_function),
+        TEST(open_sizes_are_traced_once_each),
+        TEST(functions_inside_functions_are_inlined),
+        TEST(eager_bodies_run_in_each_call),
+        TEST(budget_is_met_by_another_order_or_refused),
+        TEST(profile_has_the_steps_of_each_call),
+        TEST(each_call_draws_the_next_numbers),
+        TEST(draws_with_a_seed_continue_its_sequence),
         TEST(nothing_leaks_when_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -446,7 +446,7 @@ static void recursion_is_refused(void **state) {
                          GANTRY_OK);
         (void)gantry_function_call(scope, recursion.function, &given, 1, &got, 1);
         expect_scope_failure(scope, GANTRY_FAILED_PRECONDITION,
-                             "function f is called inside 32 others; a function that calls itself");
+                             "function f: function f is called inside 32 others; a function that");
         gantry_function_release(recursion.function);
     }
     recursion.runtime = f.runtime;
@@ -459,6 +459,35 @@ static void recursion_is_refused(void **state) {
     EXPECT_F32(got, 1, 2);
     gantry_function_release(recursion.function);
     expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* A node that draws, and for which the device function has a bad text. */
+static const char *refusing_draws(const gantry_device_choice_t *choice, void *user) {
+    (void)user;
+    return strcmp(choice->op, "RngReadAndSkip") == 0 ? "/GPU:x" : NULL;
+}
+
+static void drawing_nowhere(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                            const gantry_tensor_t **outputs, void *user) {
+    gantry_scope_t *chosen = gantry_scope_begin_choosing(scope, refusing_draws, NULL);
+    outputs[0] = inputs[0];
+    assert_null(gantry_generator_uniform(chosen, user, GANTRY_SHAPE(2), GANTRY_FLOAT32));
+    (void)gantry_scope_fail(scope, gantry_scope_status(chosen), gantry_scope_message(chosen));
+    gantry_scope_clear(chosen);
+    (void)gantry_scope_end(chosen);
+}
+
+static void draw_without_a_device_leaves_nothing(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    gantry_generator_t *generator;
+    runtime_fixture_open(&f, 0);
+    assert_int_equal(gantry_generator_from_seed(f.runtime, 7, GANTRY_RANDOM_PHILOX, &generator),
+                     GANTRY_OK);
+    expect_refusal(function_fixture_try(&f, drawing_nowhere, generator), GANTRY_INVALID_ARGUMENT,
+                   "op RngReadAndSkip: its device function returned a text: Malformed device");
+    gantry_generator_release(generator);
     runtime_fixture_close(&f);
 }
 
@@ -577,6 +606,7 @@ int main(int argc, char **argv) {
         TEST(failed_call_names_the_node_and_the_next_succeeds),
         TEST(failed_trace_leaves_the_function_usable),
         TEST(recursion_is_refused),
+        TEST(draw_without_a_device_leaves_nothing),
         TEST(running_call_outlives_its_function),
         TEST(lost_device_is_named_and_others_go_on),
         TEST(child_of_fork_cannot_use_the_function),

@@ -286,6 +286,31 @@ static void doubling(gantry_scope_t *scope, const gantry_tensor_t *const *inputs
     outputs[1] = gantry_mul(scope, inputs[0], inputs[0]);
 }
 
+/* Names that differ behind the 127 bytes that are kept. */
+static void long_names_are_cut_and_differ(void **state) {
+    (void)state;
+    char first[200], second[200], expected[140];
+    memset(first, 'n', sizeof first);
+    first[sizeof first - 1] = '\0';
+    memcpy(second, first, sizeof second);
+    second[sizeof second - 2] = 'm';
+    const gantry_input_spec_t inputs[] = {SPEC_F32(first, 2), SPEC_F32(second, 2)};
+    gantry_function_t *function;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    assert_int_equal(
+        gantry_function_trace(f.runtime, "f", doubling, NULL, inputs, 2, 2, NULL, &function),
+        GANTRY_OK);
+    char *text = explain(function, GANTRY_EXPLAIN_JSON);
+    (void)snprintf(expected, sizeof expected, "\"%.127s\"", first);
+    assert_true(json_has(text, "nodes.0.name", expected));
+    (void)snprintf(expected, sizeof expected, "\"%.100s_1\"", first);
+    assert_true(json_has(text, "nodes.1.name", expected));
+    free(text);
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
 static void names_of_any_bytes_are_written_safely(void **state) {
     (void)state;
     const gantry_input_spec_t input = SPEC_F32("x", 1 << 20);
@@ -467,7 +492,7 @@ int main(int argc, char **argv) {
         TEST(memory_is_told_before_a_call),          TEST(colocation_is_told),
         TEST(fused_nodes_name_their_members),        TEST(bodies_are_explained),
         TEST(names_of_any_bytes_are_written_safely), TEST(bad_calls_are_refused),
-        TEST(nothing_leaks_when_memory_runs_out),
+        TEST(nothing_leaks_when_memory_runs_out),    TEST(long_names_are_cut_and_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

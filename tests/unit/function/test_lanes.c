@@ -333,6 +333,53 @@ static void first_failure_stops_all_lanes(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* The control input is a view: what makes its elements comes first. */
+static void assign_behind_a_view(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                                 const gantry_tensor_t **outputs, void *user) {
+    gantry_variable_t *const *variables = user; /* index, done */
+    gantry_scope_t *left = gantry_scope_begin_in(scope, "/CPU:0");
+    const gantry_tensor_t *slow = inputs[0];
+    for (int i = 0; i < DEPTH; ++i) slow = gantry_sin(left, slow);
+    slow = gantry_gather(left, slow, gantry_variable_read(left, variables[0]), 0);
+    slow = gantry_scope_keep(left, gantry_reshape(left, slow, GANTRY_SHAPE(1, 1)));
+    (void)gantry_scope_end(left);
+    gantry_scope_t *right = gantry_scope_begin_in(scope, "/CPU:1");
+    const gantry_tensor_t *quick = inputs[0];
+    for (int i = 0; i < 4; ++i) quick = gantry_sin(right, quick);
+    outputs[1] = quick = gantry_scope_keep(right, gantry_max(right, quick, NULL));
+    gantry_scope_t *after = gantry_scope_begin_after(right, &slow, 1);
+    (void)gantry_variable_assign(after, variables[1], gantry_ones_like(after, quick));
+    (void)gantry_scope_end(after);
+    (void)gantry_scope_end(right);
+    outputs[0] = slow;
+}
+
+static void lanes_keep_control_inputs_that_are_views(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    assert_int_equal(gantry_set_logical_cpu_devices(f.runtime, 2), GANTRY_OK);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:1");
+    gantry_variable_t *variables[] = {
+        gantry_variable_create(scope, I32(scope, ELEMENTS), "index"),
+        gantry_variable_create(scope, gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SCALAR), "done")};
+    gantry_function_t *function = trace(f.runtime, assign_behind_a_view, variables, 2, 0, false);
+    assert_int_equal(lanes_of(function), 2);
+    const gantry_tensor_t *given = ramp(scope), *got[2];
+    for (int round = 0; round < ROUNDS; ++round) {
+        gantry_scope_t *inner = gantry_scope_begin_in(scope, NULL);
+        assert_int_equal(gantry_function_call(inner, function, &given, 1, got, 2),
+                         GANTRY_INVALID_ARGUMENT);
+        gantry_scope_clear(inner);
+        expect_ended_well(inner);
+        EXPECT_F32(gantry_variable_read(scope, variables[1]), 0); /* the gather failed before */
+    }
+    gantry_function_release(function);
+    for (int i = 0; i < 2; ++i) gantry_variable_release(variables[i]);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
@@ -347,6 +394,7 @@ int main(int argc, char **argv) {
         TEST(lanes_on_request_keep_the_order_of_a_variables_uses),
         TEST(several_threads_call_one_function),
         TEST(first_failure_stops_all_lanes),
+        TEST(lanes_keep_control_inputs_that_are_views),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -235,6 +235,55 @@ static void random_bodies_take_at_most_what_their_ops_take(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* ---- loops ---- */
+
+static void is_small(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_less(scope, inputs[1], gantry_scalar_i32(scope, 5));
+}
+
+/* A Reverse cannot overwrite its input. */
+static void turn(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                 const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const gantry_tensor_t *turned = gantry_reverse(scope, inputs[0], (const int32_t[]){0}, 1);
+    turned = gantry_add(scope, turned, inputs[0]);
+    outputs[0] = gantry_reverse(scope, turned, (const int32_t[]){0}, 1);
+    outputs[1] = gantry_add(scope, inputs[1], gantry_scalar_i32(scope, 1));
+}
+
+static void turn_often(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                       const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *values[] = {inputs[0], gantry_scalar_i32(scope, 0)};
+    (void)gantry_while(scope, is_small, turn, user, values, 2, NULL, values);
+    outputs[0] = values[0];
+}
+
+static void a_loop_takes_at_most_what_the_query_tells(void **state) {
+    (void)state;
+    const gantry_input_spec_t input = SPEC_F32(1 << 16);
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_function_t *function =
+        function_fixture_trace(f.runtime, turn_often, NULL, &input, 1, 1, NULL);
+    gantry_function_memory_t memory = {.struct_size = sizeof memory};
+    gantry_memory_info_t before = {.struct_size = sizeof before}, after = before;
+    size_t count;
+    assert_int_equal(gantry_function_get_memory(function, 1, &memory, &count), GANTRY_OK);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    const gantry_tensor_t *given = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1 << 16)), *got;
+    assert_int_equal(gantry_get_memory_info(f.runtime, "CPU:0", &before), GANTRY_OK);
+    assert_int_equal(gantry_reset_memory_stats(f.runtime, "CPU:0"), GANTRY_OK);
+    function_fixture_call(scope, function, &given, 1, &got, 1);
+    assert_int_equal(gantry_get_memory_info(f.runtime, "CPU:0", &after), GANTRY_OK);
+    assert_true(after.peak_bytes - before.current_bytes <=
+                memory.planned_bytes + memory.result_bytes + 4096); /* padding of small values */
+    expect_ended_well(scope);
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     /* an argument: how many random bodies */
     if (argc > 1) graphs = strtoull(argv[1], NULL, 10);
@@ -243,6 +292,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         TEST(mlp_takes_at_most_what_its_ops_take),
         TEST(random_bodies_take_at_most_what_their_ops_take),
+        TEST(a_loop_takes_at_most_what_the_query_tells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
