@@ -131,6 +131,20 @@ class Doctor(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertTrue(any("libother.so" in check["text"] for check in checks["failed"]), checks)
 
+    def test_a_plugin_that_the_variable_names_is_looked_at(self):
+        for named, text in (("/nonexistent/libother.so", "which does not exist"), (places.LIBRARY, "others are installed")):
+            code, checks = doctor(TF_PLUGGABLE_DEVICE_LIBRARY_PATH=named)
+            self.assertEqual(code, 1)
+            failed = [check for check in checks["failed"] if text in check["text"]]
+            self.assertTrue(failed and named in failed[0]["text"], checks)
+            self.assertIn("unset TF_PLUGGABLE_DEVICE_LIBRARY_PATH", failed[0]["remedy"])
+
+    def test_the_plugin_loaded_twice_passes(self):
+        for named in (places.PLUGIN, places.PLUGIN_FOLDER):
+            code, checks = doctor("--require", "2", TF_PLUGGABLE_DEVICE_LIBRARY_PATH=named)
+            self.assertEqual((code, checks["failed"]), (0, []))
+            self.assertTrue(any("TensorFlow loads it 2 times" in check["text"] for check in checks["passed"]), checks)
+
 
 if __name__ == "__main__":
     unittest.main()
