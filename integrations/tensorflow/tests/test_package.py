@@ -14,13 +14,15 @@ import sys
 import tempfile
 import unittest
 
+from child import LONGEST_SECONDS
 from gantry_tensorflow import places
 
 
 def run(*arguments, **variables):
     values = dict(os.environ, GANTRY_OPENCL_CPU="gpu", POCL_DEVICES="pthread pthread")
     values.update(variables)
-    return subprocess.run([*arguments], env=values, text=True, timeout=300, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.run([*arguments], env=values, text=True, timeout=LONGEST_SECONDS, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE)
 
 
 def doctor(*options, python=(sys.executable,), **variables):
