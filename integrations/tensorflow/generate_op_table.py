@@ -14,6 +14,7 @@ import argparse
 import copy
 import ctypes
 import difflib
+import functools
 import os
 import platform
 import re
@@ -98,6 +99,12 @@ def gantry_ops(path):
     return ops
 
 
+@functools.cache
+def elementwise_ops():
+    with open(os.path.join(HERE, "../../ops/elementwise.def"), encoding="utf-8") as file:
+        return op_rules.ELEMENTWISE.union(re.findall(r"^GANTRY_ELEMENTWISE\((\w+)", file.read(), re.M))
+
+
 # ---- TensorFlow's registry ----
 
 class TensorFlowOp:
@@ -173,6 +180,8 @@ class Row:
             yield f'.gantry = "{self.gantry}"'
             if self.adapter:
                 yield f".adapt = {self.adapter}"
+            elif self.gantry in elementwise_ops():
+                yield ".is_elementwise = true"
             types = [f'{{"{attr}", {set_text(numbers)}}}'
                      for attr, numbers in self.types]
             attrs = [f'{{"{attr[0]}", GANTRY_ATTR_{attr[1]}' + (f', "{attr[2]}"}}' if len(attr) > 2 else "}")

@@ -88,6 +88,11 @@ ADAPTERS = {
     "Select": ("adapt_select", []),
 }
 
+# Ops of Gantry whose inputs have one shape, or broadcast, besides the rows of ops/elementwise.def.
+ELEMENTWISE = {"AddN", "Cast", "ClipByValue", "EluGrad", "LeakyReluGrad", "OnesLike", "ReciprocalGrad", "Relu6Grad",
+               "ReluGrad", "RsqrtGrad", "Select", "SeluGrad", "SigmoidGrad", "SoftplusGrad", "SoftsignGrad", "SqrtGrad",
+               "TanhGrad", "ZerosLike"}
+
 
 def type_attr(op, name):
     return RENAMED_TYPES.get((op, name), name)

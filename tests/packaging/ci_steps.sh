@@ -5,8 +5,10 @@
 #
 # With a build: checks that each step is a shell script and that the page docs/ci.md names the file, then runs the step
 # that starts `gantry doctor`, with the programs of the build. The other steps need root or minutes.
-# --root: debootstrap makes a clean root, as the workflow's container is one, with a clone of this tree's last commit as the user's copy of Gantry
-# and the README's program, or a test in TensorFlow, as the user's project; there every step runs. Some fifteen minutes.
+# --root: debootstrap makes a clean root, as the workflow's container is one, with a clone of this tree's last commit as
+# the user's copy of Gantry and the README's program, or a test in TensorFlow, as the user's project; there every step
+# runs. Some fifteen minutes on a quiet machine. Each step is named when it begins; build/ci_steps_github.log, or
+# build/ci_steps_tensorflow.log, has all output. A failure names the step and shows the end of its output.
 # Environment: CI_MIRROR (by default debootstrap's own), CI_SUITE (by default bookworm, which is the container's Debian
 # 12), CI_CERTIFICATES (a file with certificates that the root trusts as well, where a proxy signs for other hosts).
 set -eu
@@ -40,9 +42,11 @@ unpack() {
         END { exit count < 4 }' "$workflow" || fail "$workflow has fewer than four steps"
 }
 
-# step NUMBER: as GitHub runs it, in this folder.
+# step NUMBER: as GitHub runs it, in this folder. Descriptor 3 is the user's terminal.
 step() {
-    printf '\n== step %s: %s\n' "$1" "$(sed -n "$1p" "$steps/names")"
+    heading="== step $1: $(sed -n "$1p" "$steps/names")"
+    printf '\n%s\n' "$heading"
+    echo "$heading" >&3
     sh -c ". '$steps/env.sh' && exec sh -e '$steps/$1.sh'" || fail "step $1 ends with exit code $?"
 }
 
@@ -53,6 +57,7 @@ if [ "${1:-}" = inside ]; then # HOME: the second part, in the root
     exit 0
 fi
 
+exec 3>/dev/null
 work=$(mktemp -d "${TMPDIR:-/tmp}/gantry_ci.XXXXXX")
 if [ "${1:-}" != --root ]; then
     build=$1 steps=$work/steps
@@ -73,15 +78,22 @@ if [ "${1:-}" != --root ]; then
     exit 0
 fi
 
-[ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null 2>&1 && unshare -m -p -f true 2>/dev/null ||
-    { echo "SKIP: a clean root needs debootstrap, root and mounts"; exit 77; }
+skip() {
+    echo "SKIP: a clean root needs $*"
+    exit 77
+}
+[ "$(id -u)" = 0 ] || skip "the user root"
+command -v debootstrap >/dev/null 2>&1 || skip "debootstrap: apt-get install debootstrap"
+unshare -m -p -f true 2>/dev/null || skip "mounts of its own, which this container does not allow"
 suite=${CI_SUITE:-bookworm}
 root=$work/root
 trap 'rm -rf --one-file-system "$work"' EXIT
 mkdir -p "$root"
-echo "== a clean root of Debian $suite"
-debootstrap --variant=minbase "$suite" "$root" ${CI_MIRROR:+"$CI_MIRROR"} >"$work/debootstrap.log" 2>&1 ||
-    { tail -20 "$work/debootstrap.log"; fail "debootstrap"; }
+log=$ROOT/build/ci_steps_$kind.log
+mkdir -p "$ROOT/build"
+echo "== a clean root of Debian $suite, with commit $(git -C "$ROOT" log -1 --format=%h)"
+debootstrap --variant=minbase "$suite" "$root" ${CI_MIRROR:+"$CI_MIRROR"} >"$log" 2>&1 ||
+    { tail -20 "$log"; fail "debootstrap; the whole output is $log"; }
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 mkdir -p "$root/root/steps" "$root/root/project"
 unpack "$root/root/steps"
@@ -124,14 +136,22 @@ if [ -n "${CI_CERTIFICATES:-}" ]; then
 fi
 cp "$ROOT/tests/packaging/ci_steps.sh" "$root/root/ci_steps.sh"
 export root certificates
+# The last lines of the step that failed; the last but one names it.
+show_failure() {
+    awk '/^== step / { count = 0 } { line[count++] = $0 }
+        END { for (i = count > 40 ? count - 40 : 0; i < count; ++i) print line[i] }' "$log"
+    fail "the whole output is $log"
+}
+
 # The mounts end with the command.
+exec 3>&1
 unshare -m -p -f sh -c '
     mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount --rbind /sys "$root/sys" || exit 1
     exec chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive $certificates \
-        sh /root/ci_steps.sh inside' >"$work/steps.log" 2>&1 || { tail -40 "$work/steps.log"; fail "see above"; }
-grep -E '^==|^(failed|not possible|[0-9]+ passed)|^MatMul|^passed +(opencl|required)|^test_|^OK' "$work/steps.log"
+        sh /root/ci_steps.sh inside' >"$log" 2>&1 || show_failure
+grep -E '^(failed|not possible|[0-9]+ passed)|^MatMul|^passed +(opencl|required)|^test_|^OK' "$log"
 case $kind in
-    github) grep -q '^MatMul: .*GPU:0$' "$work/steps.log" || fail "the program did not compute on /GPU:0" ;;
-    tensorflow) grep -q '^OK$' "$work/steps.log" || fail "the user's test did not run" ;;
+    github) grep -q '^MatMul: .*GPU:0$' "$log" || fail "the program did not compute on /GPU:0: $log" ;;
+    tensorflow) grep -q '^OK$' "$log" || fail "the user's test did not run: $log" ;;
 esac
 echo "every step went well"

@@ -41,6 +41,8 @@ bool bridge_begin(bridge_call_t *call, TF_OpKernelContext *context) {
     call->scope = NULL;
     call->host_scope = NULL;
     call->has_failed = false;
+    call->takes_any_rank = false;
+    call->is_deep = false;
     call->held_count = 0;
     call->host_count = 0;
     const SP_Stream stream = TF_GetStream(context, call->status);
@@ -133,6 +135,8 @@ static const gantry_tensor_t *hold(bridge_call_t *call, gantry_tensor_t *tensor)
 bool bridge_shape(bridge_call_t *call, const TF_Tensor *tensor, gantry_shape_t *out) {
     out->rank = TF_NumDims(tensor);
     if (out->rank > GANTRY_MAX_RANK) {
+        call->is_deep = true;
+        if (call->takes_any_rank) return false;
         bridge_fail(call, GANTRY_UNIMPLEMENTED, "a tensor has %d dimensions; accepted are %d",
                     out->rank, GANTRY_MAX_RANK);
         return false;
@@ -187,6 +191,15 @@ const gantry_tensor_t *bridge_input(bridge_call_t *call, int i) {
         is_on_host ? host_constant(call, tensor) : bridge_tensor(call, tensor);
     TF_DeleteTensor(tensor);
     return input;
+}
+
+const gantry_tensor_t *bridge_input_as(bridge_call_t *call, int i, const TF_Tensor *tensor,
+                                       const gantry_shape_t *shape) {
+    const gantry_dtype_t dtype = (gantry_dtype_t)TF_TensorType(tensor);
+    if (TF_IsHostMemoryInput(call->context, i, call->status))
+        return gantry_constant(call->scope, dtype, *shape, TF_TensorData(tensor),
+                               TF_TensorByteSize(tensor));
+    return bridge_tensor_at(call, TF_TensorData(tensor), dtype, shape);
 }
 
 const void *bridge_host_input(bridge_call_t *call, int i, TF_Tensor **out_tensor) {

@@ -28,6 +28,8 @@
 
 /* Tensors that a call holds until it ends. */
 #define BRIDGE_HELD 64
+/* TensorFlow's own bound of a tensor's dimensions */
+#define BRIDGE_MOST_DIMS 254
 
 /* A call of a kernel. Only scope and device are for kernels. */
 typedef struct bridge_call_t {
@@ -38,6 +40,8 @@ typedef struct bridge_call_t {
     TF_OpKernelContext *context;
     TF_Status *status;
     bool has_failed;
+    bool takes_any_rank; /* an input with more dimensions than Gantry's is NULL and no error */
+    bool is_deep;        /* there was one */
     uint32_t held_count;
     gantry_tensor_t *held[BRIDGE_HELD];
     TF_Tensor *host[BRIDGE_HELD];
@@ -66,10 +70,14 @@ const gantry_tensor_t *bridge_input(bridge_call_t *call, int i);
 const void *bridge_host_input(bridge_call_t *call, int i, TF_Tensor **out_tensor);
 /* The tensor behind a TF_Tensor of the device, such as the value of a variable. */
 const gantry_tensor_t *bridge_tensor(bridge_call_t *call, const TF_Tensor *tensor);
+/* The elements of input i, which is this TF_Tensor, under another shape of as many elements. */
+const gantry_tensor_t *bridge_input_as(bridge_call_t *call, int i, const TF_Tensor *tensor,
+                                       const gantry_shape_t *shape);
 /* The tensor at an address of the device. */
 const gantry_tensor_t *bridge_tensor_at(bridge_call_t *call, const void *address,
                                         gantry_dtype_t dtype, const gantry_shape_t *shape);
-/* The shape of a TF_Tensor. false: it has more dimensions than Gantry; the call has failed. */
+/* The shape of a TF_Tensor. false: it has more dimensions than Gantry; the call has failed, or is
+ * deep. */
 bool bridge_shape(bridge_call_t *call, const TF_Tensor *tensor, gantry_shape_t *out);
 
 /* ---- outputs ---- */

@@ -6,14 +6,19 @@
 #include <string.h>
 
 #include "bridge.h"
+#include "op_flat.h"
 #include "op_many.h"
 #include "op_rank.h"
 #include "op_table.h"
 
+/* A computation with TensorFlow's inputs, which sets output 0. attrs are Gantry's. */
+typedef void op_deep_t(bridge_call_t *call, const op_row_t *row, const gantry_attr_value_t *attrs,
+                       size_t attr_count);
+
 /* The values of a node's attributes, read when TensorFlow makes its kernel. */
 typedef struct op_kernel_t {
     const op_row_t *row;
-    bool is_reduction;
+    op_deep_t *deep; /* for tensors of more dimensions than Gantry's; NULL: they are an error */
     gantry_prepared_op_t *prepared; /* NULL: an adapter changes the attributes of each call */
     size_t attr_count;
     gantry_attr_value_t attrs[OP_ATTRS];
@@ -117,6 +122,12 @@ static void prepare(op_kernel_t *kernel, TF_OpKernelConstruction *construction) 
     if (status) bridge_refuse(construction, status, gantry_last_message());
 }
 
+static op_deep_t *find_deep(const op_row_t *row) {
+    if (op_rank_is_reduction(row)) return op_rank_compute;
+    if (row->is_elementwise) return op_flat_compute;
+    return strcmp(row->op, "Fill") ? NULL : op_flat_fill;
+}
+
 static void *op_kernel_create(TF_OpKernelConstruction *construction) {
     char op[128];
     if (!bridge_op_name(construction, op, sizeof op)) return NULL;
@@ -126,7 +137,7 @@ static void *op_kernel_create(TF_OpKernelConstruction *construction) {
         return NULL;
     }
     kernel->row = op_row_find(op);
-    kernel->is_reduction = op_rank_is_reduction(kernel->row);
+    kernel->deep = find_deep(kernel->row);
     TF_Status *status = TF_NewStatus();
     for (const op_attr_t *attr = kernel->row->attrs; attr->name; ++attr) {
         read_attr(kernel, construction, attr, status);
@@ -167,6 +178,14 @@ static void call_gantry(const op_kernel_t *kernel, bridge_call_t *call,
                          args.attr_count, outputs, count);
 }
 
+/* Has an input, or the result of Fill, more dimensions than Gantry's? */
+static bool is_deep(const op_kernel_t *kernel, const bridge_call_t *call,
+                    const gantry_tensor_t *const *inputs) {
+    if (kernel->deep != op_flat_fill || !inputs[0]) return call->is_deep;
+    const gantry_shape_t *list = gantry_tensor_shape(inputs[0]);
+    return list->rank == 1 && list->dims[0] > GANTRY_MAX_RANK;
+}
+
 static void op_kernel_compute(void *data, TF_OpKernelContext *context) {
     const op_kernel_t *kernel = data;
     const gantry_tensor_t *inputs[GANTRY_MAX_OP_INPUTS], *outputs[GANTRY_MAX_OP_OUTPUTS];
@@ -179,12 +198,13 @@ static void op_kernel_compute(void *data, TF_OpKernelContext *context) {
         bridge_end(&call);
         return;
     }
-    if (kernel->is_reduction && op_rank_is_needed(&call)) {
-        op_rank_compute(&call, kernel->row, kernel->attrs, kernel->attr_count);
+    call.takes_any_rank = kernel->deep && kernel->deep != op_flat_fill;
+    for (int i = 0; i < input_count; ++i) inputs[i] = bridge_input(&call, i);
+    if (kernel->deep && is_deep(kernel, &call, inputs)) {
+        kernel->deep(&call, kernel->row, kernel->attrs, kernel->attr_count);
         bridge_end(&call);
         return;
     }
-    for (int i = 0; i < input_count; ++i) inputs[i] = bridge_input(&call, i);
     size_t count = GANTRY_MAX_OP_OUTPUTS;
     call_gantry(kernel, &call, inputs, (size_t)input_count, outputs, &count);
     for (int i = 0; !bridge_has_failed(&call) && i < output_count && i < (int)count; ++i) {

@@ -3,31 +3,19 @@
 
 #include <string.h>
 
-/* TensorFlow's own bound of a tensor's dimensions */
-#define MOST_DIMS 254
-
 /* The shape of input 0, and which of its dimensions go. */
 typedef struct reduction_t {
     const op_row_t *row;
     bool keeps_dims;
     int rank;
-    int64_t dims[MOST_DIMS];
-    bool is_reduced[MOST_DIMS];
+    int64_t dims[BRIDGE_MOST_DIMS];
+    bool is_reduced[BRIDGE_MOST_DIMS];
 } reduction_t;
 
 bool op_rank_is_reduction(const op_row_t *row) {
     return row->host_args[0] &&
            (!strcmp(row->host_args[0], "reduction_indices") ||
             (row->host_args[1] && !strcmp(row->host_args[1], "reduction_indices")));
-}
-
-bool op_rank_is_needed(bridge_call_t *call) {
-    TF_Tensor *tensor = NULL;
-    TF_GetInput(call->context, 0, &tensor, call->status);
-    if (TF_GetCode(call->status) != TF_OK || !tensor) return false;
-    const int rank = TF_NumDims(tensor);
-    TF_DeleteTensor(tensor);
-    return rank > GANTRY_MAX_RANK && rank <= MOST_DIMS;
 }
 
 /* ---- arguments ---- */
@@ -99,16 +87,6 @@ static const gantry_tensor_t *reduce_last(bridge_call_t *call, reduction_t *redu
     return output;
 }
 
-/* The elements of input 0 in one row, wherever they lie. */
-static const gantry_tensor_t *read_row(bridge_call_t *call, const TF_Tensor *tensor) {
-    const gantry_dtype_t dtype = (gantry_dtype_t)TF_TensorType(tensor);
-    const gantry_shape_t row = GANTRY_SHAPE(TF_TensorElementCount(tensor));
-    if (TF_IsHostMemoryInput(call->context, 0, call->status))
-        return gantry_constant(call->scope, dtype, row, TF_TensorData(tensor),
-                               TF_TensorByteSize(tensor));
-    return bridge_tensor_at(call, TF_TensorData(tensor), dtype, &row);
-}
-
 /* The result's dimensions in TensorFlow; returns their number. */
 static int result_dims(const reduction_t *reduction, int64_t *out_dims) {
     int rank = 0;
@@ -130,9 +108,10 @@ static bool has_reduced(const reduction_t *reduction) {
 }
 
 static void reduce(bridge_call_t *call, reduction_t *reduction, const TF_Tensor *tensor) {
-    int64_t dims[MOST_DIMS];
+    int64_t dims[BRIDGE_MOST_DIMS];
     const int rank = result_dims(reduction, dims);
-    const gantry_tensor_t *result = read_row(call, tensor);
+    const gantry_shape_t row = GANTRY_SHAPE(TF_TensorElementCount(tensor));
+    const gantry_tensor_t *result = bridge_input_as(call, 0, tensor, &row);
     merge_dims(reduction);
     if (reduction->rank > GANTRY_MAX_RANK && !strcmp(reduction->row->gantry, "Mean")) {
         bridge_fail(call, GANTRY_UNIMPLEMENTED,

@@ -15,8 +15,6 @@
 
 /* Is the row an op that reduces input 0 along the axes of input 1? */
 bool op_rank_is_reduction(const op_row_t *row);
-/* Has input 0 too many dimensions for Gantry? */
-bool op_rank_is_needed(bridge_call_t *call);
 /* Computes the reduction with TensorFlow's inputs, and sets output 0. attrs are Gantry's. */
 void op_rank_compute(bridge_call_t *call, const op_row_t *row, const gantry_attr_value_t *attrs,
                      size_t attr_count);

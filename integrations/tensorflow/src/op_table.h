@@ -34,6 +34,7 @@ typedef struct op_row_t {
     const char *op;                                      /* TensorFlow's name: "AddV2" */
     const char *gantry;                                  /* Gantry's: "Add" */
     void (*adapt)(bridge_call_t *call, op_args_t *args); /* of op_adapters.h; NULL: no change */
+    bool is_elementwise;                                 /* inputs have one shape, or broadcast */
     register_types_t types[REGISTER_TYPES];    /* attributes and the types that Gantry takes */
     op_attr_t attrs[OP_ATTRS];                 /* handed to Gantry */
     const char *host_args[REGISTER_HOST_ARGS]; /* inputs and outputs in host memory */

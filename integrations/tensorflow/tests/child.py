@@ -5,6 +5,9 @@ import os
 import subprocess
 import sys
 
+# The longest that a program may take. It ends one that hangs; a busy machine takes long, and no test judges a time.
+LONGEST_SECONDS = 3600
+
 
 def expect_done(case, program):
     """Fails the test case with the program's messages unless it ends well and prints "done" alone."""
@@ -14,5 +17,6 @@ def expect_done(case, program):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        timeout=LONGEST_SECONDS,
     )
     case.assertEqual((done.returncode, done.stdout.strip()), (0, "done"), done.stderr)

@@ -21,6 +21,8 @@ import time
 
 import numpy
 
+from child import LONGEST_SECONDS
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = ("errors.py", "training.py", "random_graphs.py", "memory.py")
 QUICK_MISUSE = ("no_device.py",)
@@ -292,7 +294,7 @@ def parse_options():
     options = parser.parse_args()
     options.program, _, options.case = options.select.partition(".")
     options.plugin = os.path.abspath(options.plugin) if options.plugin else None
-    options.timeout = options.timeout or {"quick": 300, "full": 900, "nightly": 4 * 3600}[options.size]
+    options.timeout = options.timeout or LONGEST_SECONDS * (4 if options.size == "nightly" else 1)
     return options
 
 

@@ -11,6 +11,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+from child import LONGEST_SECONDS
+
 SHIM = Path(__file__).resolve().parent.parent / "shim" / "build_variables.py"
 spec = importlib.util.spec_from_file_location("build_variables", SHIM)
 build_variables = importlib.util.module_from_spec(spec)
@@ -81,7 +83,7 @@ class TestWrongFile(unittest.TestCase):
     """A file that is none, or one of another version, is named and not used."""
 
     def check_file(self, path, text):
-        done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120,
+        done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=LONGEST_SECONDS,
                               env=dict(os.environ, GANTRY_TF_VARIABLES=path, TF_CPP_MIN_LOG_LEVEL="1"))
         self.assertIn(done.stdout.strip(), ("updated", "refused True"), done.stderr[-2000:])
         self.assertIn(path, done.stderr)

@@ -12,6 +12,8 @@ import sys
 import tempfile
 import unittest
 
+from child import LONGEST_SECONDS
+
 HEAD = """
 import json, os, sys, warnings
 import tensorflow as tf
@@ -36,7 +38,7 @@ def run(program, **variables):
     """The program's answer, and all that it printed."""
     values = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="1", GANTRY_OPENCL_CPU="gpu", POCL_DEVICES="pthread pthread")
     values.update(variables)
-    done = subprocess.run([sys.executable, "-c", HEAD + program], env=values, text=True, timeout=300,
+    done = subprocess.run([sys.executable, "-c", HEAD + program], env=values, text=True, timeout=LONGEST_SECONDS,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     answers = [line[7:] for line in done.stdout.splitlines() if line.startswith("ANSWER ")]
     if done.returncode or not answers:

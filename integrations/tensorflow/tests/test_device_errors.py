@@ -11,6 +11,8 @@ import subprocess
 import sys
 import unittest
 
+from child import LONGEST_SECONDS
+
 HEAD = """
 import sys
 import tensorflow as tf
@@ -25,7 +27,7 @@ def error_of(make):
 def run(program, **variables):
     values = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="1", GANTRY_OPENCL_CPU="gpu", POCL_DEVICES="pthread")
     values.update(variables)
-    done = subprocess.run([sys.executable, "-c", HEAD + program], env=values, text=True, timeout=300,
+    done = subprocess.run([sys.executable, "-c", HEAD + program], env=values, text=True, timeout=LONGEST_SECONDS,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return done.returncode, done.stdout
 

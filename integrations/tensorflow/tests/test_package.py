@@ -14,13 +14,15 @@ import sys
 import tempfile
 import unittest
 
+from child import LONGEST_SECONDS
 from gantry_tensorflow import places
 
 
 def run(*arguments, **variables):
     values = dict(os.environ, GANTRY_OPENCL_CPU="gpu", POCL_DEVICES="pthread pthread")
     values.update(variables)
-    return subprocess.run([*arguments], env=values, text=True, timeout=300, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.run([*arguments], env=values, text=True, timeout=LONGEST_SECONDS, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE)
 
 
 def doctor(*options, python=(sys.executable,), **variables):
@@ -130,6 +132,20 @@ class Doctor(unittest.TestCase):
             code, checks = doctor(PYTHONPATH=os.path.dirname(plugins))
         self.assertEqual(code, 1)
         self.assertTrue(any("libother.so" in check["text"] for check in checks["failed"]), checks)
+
+    def test_a_plugin_that_the_variable_names_is_looked_at(self):
+        for named, text in (("/nonexistent/libother.so", "which does not exist"), (places.LIBRARY, "others are installed")):
+            code, checks = doctor(TF_PLUGGABLE_DEVICE_LIBRARY_PATH=named)
+            self.assertEqual(code, 1)
+            failed = [check for check in checks["failed"] if text in check["text"]]
+            self.assertTrue(failed and named in failed[0]["text"], checks)
+            self.assertIn("unset TF_PLUGGABLE_DEVICE_LIBRARY_PATH", failed[0]["remedy"])
+
+    def test_the_plugin_loaded_twice_passes(self):
+        for named in (places.PLUGIN, places.PLUGIN_FOLDER):
+            code, checks = doctor("--require", "2", TF_PLUGGABLE_DEVICE_LIBRARY_PATH=named)
+            self.assertEqual((code, checks["failed"]), (0, []))
+            self.assertTrue(any("TensorFlow loads it 2 times" in check["text"] for check in checks["passed"]), checks)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ import sys
 import tempfile
 import unittest
 
+from child import LONGEST_SECONDS
+
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 MESSAGE = re.compile(r"^([IWE]\d{4} |[IWE] gantry: |WARNING: All log messages|To enable the following)")
 
@@ -30,7 +32,7 @@ def shell(script, folder, **variables):
     for name in ("GANTRY_OPENCL_CPU", "POCL_DEVICES", "TF_CPP_MIN_LOG_LEVEL"):
         if name not in variables:
             values.pop(name, None)  # the page sets them
-    done = subprocess.run(["sh", "-c", script], cwd=folder, env=values, text=True, timeout=600,
+    done = subprocess.run(["sh", "-c", script], cwd=folder, env=values, text=True, timeout=LONGEST_SECONDS,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return done.returncode, done.stdout
 

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions of tensors with more dimensions than Gantry's eight, as gradients of tf.tile and tf.repeat make them."""
+"""Reductions, elementwise ops and Fill of tensors with more dimensions than Gantry's eight. Gradients of tf.tile and
+tf.repeat make such reductions."""
 
 import unittest
 
 from child import expect_done
 
-PROGRAM = """
+START = """
 import numpy as np
 import tensorflow as tf
 assert tf.config.list_physical_devices("GPU"), "no GPU"
 tf.config.set_soft_device_placement(False)
-
-OPS = [tf.reduce_sum, tf.reduce_mean, tf.reduce_prod, tf.reduce_max, tf.reduce_min, tf.math.reduce_euclidean_norm]
+numbers = np.random.default_rng(1)
 SHAPE = (2, 1, 3, 2, 1, 2, 3, 1, 2, 1, 2)  # of 11 dimensions
-AXES = [(0,), (1, 3), (0, 1, 2), (3, 4, 5), (2, -1, 6), (), tuple(range(11)), (0, 3, 6, 8, 10), tuple(range(0, 11, 2))]
 
 def on(device, work):
     with tf.device(device):
@@ -26,7 +25,27 @@ def same(work, bound):
     assert (kind, shape) == (other_kind, other_shape), (shape, other_shape)
     np.testing.assert_allclose(mine.astype("float64"), theirs.astype("float64"), bound, bound)
 
-numbers = np.random.default_rng(1)
+def fails(kind, text, work, devices=("GPU:0",)):
+    for device in devices:
+        try:
+            on(device, work)
+        except kind as error:
+            assert text in str(error), error
+        else:
+            raise SystemExit(f"no error on {device}: {text}")
+
+def gradient(work, *arrays):
+    inputs = [tf.constant(array) for array in arrays]
+    with tf.GradientTape() as tape:
+        tape.watch(inputs)
+        y = work(*inputs)
+    return tape.gradient(y, inputs)[0]
+"""
+
+REDUCTIONS = """
+OPS = [tf.reduce_sum, tf.reduce_mean, tf.reduce_prod, tf.reduce_max, tf.reduce_min, tf.math.reduce_euclidean_norm]
+AXES = [(0,), (1, 3), (0, 1, 2), (3, 4, 5), (2, -1, 6), (), tuple(range(11)), (0, 3, 6, 8, 10), tuple(range(0, 11, 2))]
+
 for dtype, bound in (("float32", 1e-6), ("float64", 1e-14), ("int32", 0), ("int64", 0)):
     x = (numbers.random(SHAPE) * 3 + 1).astype(dtype)
     for op in OPS[:-1] if dtype.startswith("int") else OPS:
@@ -42,36 +61,60 @@ same(lambda: tf.reduce_sum(tf.constant(np.zeros((0,) + SHAPE)), (0, 2)), 0)
 x = numbers.random((2,) * 10).astype("float32")
 for axes in (range(0, 10, 2), range(1, 10, 2)):
     same(lambda: tf.reduce_sum(tf.constant(x), list(axes)), 1e-6)
-try:
-    on("GPU:0", lambda: tf.reduce_mean(tf.constant(x), list(range(0, 10, 2))))
-    raise SystemExit("a mean over ten dimensions in turn")
-except tf.errors.UnimplementedError as error:
-    assert "no neighbours" in str(error), error
+fails(tf.errors.UnimplementedError, "no neighbours", lambda: tf.reduce_mean(tf.constant(x), list(range(0, 10, 2))))
 for axes in ((10,), (1, 1)):
-    for device in ("CPU:0", "GPU:0"):
-        try:
-            on(device, lambda: tf.reduce_sum(tf.constant(x), axes))
-            raise SystemExit(f"axes {axes}")
-        except tf.errors.InvalidArgumentError as error:
-            assert "nvalid reduction" in str(error), error
+    fails(tf.errors.InvalidArgumentError, "nvalid reduction", lambda: tf.reduce_sum(tf.constant(x), axes),
+          ("CPU:0", "GPU:0"))
 
-def gradient(work):
-    x = tf.constant(numbers_of_gradient)
-    with tf.GradientTape() as tape:
-        tape.watch(x)
-        y = work(x)
-    return tape.gradient(y, x)
+x = numbers.random((2, 3, 4, 5, 2)).astype("float32")
+same(lambda: gradient(lambda x: tf.repeat(tf.repeat(x, 2, axis=1), 3, axis=2) ** 2, x), 1e-6)
+same(lambda: gradient(lambda x: tf.tile(x, (2, 3, 2, 1, 2)) ** 3, x), 1e-5)
+print("done")
+"""
 
-numbers_of_gradient = numbers.random((2, 3, 4, 5, 2)).astype("float32")
-same(lambda: gradient(lambda x: tf.repeat(tf.repeat(x, 2, axis=1), 3, axis=2) ** 2), 1e-6)
-same(lambda: gradient(lambda x: tf.tile(x, (2, 3, 2, 1, 2)) ** 3), 1e-5)
+ELEMENTWISE = """
+x, y = (numbers.random(SHAPE).astype("float32") + 0.5 for _ in range(2))
+wide = numbers.random((2, 1, 3, 2, 2, 2, 3, 1, 2, 5, 2)).astype("float32")
+row = numbers.random((3, 1, 2, 4, 2)).astype("float32")
+column = numbers.random((2,) + (1,) * 10).astype("float32")
+nothing = np.zeros((0,) + SHAPE, "float32")
+
+for op in (tf.exp, tf.negative, tf.nn.relu, tf.math.is_nan, tf.zeros_like, tf.ones_like, tf.nn.leaky_relu,
+           lambda a: tf.cast(a, tf.int64), lambda a: tf.clip_by_value(a, 0.6, 0.9)):
+    same(lambda: op(tf.constant(x)), 1e-6)
+for op in (tf.add, tf.multiply, tf.pow, tf.greater, tf.equal, tf.math.squared_difference):
+    for a, b in ((x, y), (x, np.float32(2)), (x, wide), (wide, x), (x, row), (row, x), (column, x), (nothing, x)):
+        same(lambda: op(tf.constant(a), tf.constant(b)), 1e-5)
+for dtype in ("int32", "int64", "float64", "uint8"):
+    same(lambda: tf.constant((x * 9).astype(dtype)) + tf.constant((y * 9).astype(dtype)), 0)
+chosen = on("GPU:0", lambda: tf.where(tf.constant(x > 0.9), tf.constant(x), tf.constant(row)))  # the CPU takes 8
+np.testing.assert_array_equal(chosen[2], np.where(x > 0.9, x, row))
+same(lambda: tf.add_n([tf.constant(x), tf.constant(y), tf.constant(x)]), 1e-6)
+same(lambda: gradient(lambda a, b: tf.tanh(a) * tf.nn.relu(b) + a ** 3, x, row), 1e-5)
+same(lambda: tf.function(lambda: tf.sigmoid(tf.constant(x)) * tf.constant(y))(), 1e-6)
+fails(tf.errors.InvalidArgumentError, "ncompatible shapes", lambda: tf.constant(x) + np.ones((3,), "float32"),
+      ("CPU:0", "GPU:0"))
+fails(tf.errors.UnimplementedError, "alternate",
+      lambda: tf.ones((2, 1) * 5) + tf.ones((1, 2) * 5))
+
+for kind in (tf.int32, tf.int64):
+    for shape in (SHAPE, (0,) + SHAPE):
+        same(lambda: tf.fill(tf.constant(shape, kind), tf.constant(3.5)), 0)
+same(lambda: tf.zeros((2, 3, 4) * 4), 0)
+fails(tf.errors.InvalidArgumentError, "must be >= 0", lambda: tf.fill((2,) * 8 + (-1,), tf.constant(1.0)),
+      ("CPU:0", "GPU:0"))
+fails(tf.errors.InvalidArgumentError, "", lambda: tf.fill((1,) * 300, tf.constant(1.0)), ("CPU:0", "GPU:0"))
+fails(tf.errors.InvalidArgumentError, "", lambda: tf.fill((2 ** 31 - 1,) * 9, tf.constant(1.0)), ("CPU:0", "GPU:0"))
 print("done")
 """
 
 
 class Rank(unittest.TestCase):
     def test_reductions_of_many_dimensions_equal_the_cpu(self):
-        expect_done(self, PROGRAM)
+        expect_done(self, START + REDUCTIONS)
+
+    def test_elementwise_ops_of_many_dimensions_equal_the_cpu(self):
+        expect_done(self, START + ELEMENTWISE)
 
 
 if __name__ == "__main__":

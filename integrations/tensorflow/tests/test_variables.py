@@ -12,6 +12,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../tests/golden"))
 import numpy as np
 import tensorflow as tf
+from child import LONGEST_SECONDS
 from optimizer_steps import NUMBERS, STEPS
 from tensorflow.python.framework import kernels
 
@@ -453,7 +454,7 @@ with tf.device('GPU:0'):
 
 class TestProcesses(unittest.TestCase):
     def run_program(self, program, **environment):
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120,
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=LONGEST_SECONDS,
                               env=dict(os.environ, **environment))
         return done.stdout, done.stderr
 

@@ -17,6 +17,7 @@
 typedef struct row_t {
     const char *op, *gantry;
     int adapt;
+    bool is_elementwise;
     struct {
         const char *attr;
         uint64_t types;
@@ -142,12 +143,32 @@ static void table_no_two_rows_serve_one_type(void **state) {
     assert_true(ROW_COUNT > 200);
 }
 
+/* Their dimensions may be merged: no axis, no window, no second result. */
+static void table_elementwise_rows_know_no_dimension(void **state) {
+    (void)state;
+    size_t count = 0;
+    for (size_t i = 0; i < ROW_COUNT; ++i) {
+        const row_t *row = &rows[i];
+        if (!row->is_elementwise) continue;
+        ++count;
+        const gantry_op_info_t info = info_of(row);
+        if (info.host_inputs || info.output_count != 1 || info.has_data_shape || row->adapt)
+            fail_msg("%s looks at dimensions", row->op);
+        for (size_t k = 0; row->attrs[k].name; ++k) {
+            if (row->attrs[k].kind == GANTRY_ATTR_INTS || row->attrs[k].kind == GANTRY_ATTR_INT)
+                fail_msg("%s: attribute %s", row->op, row->attrs[k].name);
+        }
+    }
+    assert_true(count > 80);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table_every_attribute_is_the_ops),
         cmocka_unit_test(table_every_host_input_is_a_host_argument),
         cmocka_unit_test(table_every_type_has_a_kernel),
         cmocka_unit_test(table_no_two_rows_serve_one_type),
+        cmocka_unit_test(table_elementwise_rows_know_no_dimension),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

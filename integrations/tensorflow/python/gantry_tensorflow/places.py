@@ -66,5 +66,13 @@ def plugin_folders():
     return wanted
 
 
+def plugin_files():
+    """The files that TensorFlow loads as plug-ins, one for each load: those of the folders, and what the variable names."""
+    named = os.environ.get("TF_PLUGGABLE_DEVICE_LIBRARY_PATH", "")
+    files = [os.path.join(folder, file) for folder in plugin_folders() + ([named] if os.path.isdir(named) else [])
+             for file in sorted(os.listdir(folder)) if ".so" in file]
+    return files + ([named] if os.path.isfile(named) else [])
+
+
 def is_tested(version):
     return ".".join(version.split(".")[:2]) in TESTED

@@ -8,6 +8,9 @@ import subprocess
 import sys
 import sysconfig
 
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from child import LONGEST_SECONDS  # noqa: E402
+
 FOUND = "skipped: no file of the plug-in was found beside this Python's TensorFlow"
 
 
@@ -34,7 +37,7 @@ def run(code, **environment):
     """Exit code and output of a Python process; a hang is an error."""
     child = start(code, **environment)
     try:
-        output, _ = child.communicate(timeout=120)
+        output, _ = child.communicate(timeout=LONGEST_SECONDS)
     except subprocess.TimeoutExpired:
         child.kill()
         raise AssertionError(f"hangs: {child.communicate()[0]}") from None

@@ -4,7 +4,7 @@
 import signal
 import time
 
-from _process import run, start
+from _process import LONGEST_SECONDS, run, start
 
 TRAIN = """
 import tensorflow as tf
@@ -29,7 +29,7 @@ def end_with(number):
         output += line
     time.sleep(0.5)
     child.send_signal(number)
-    rest, _ = child.communicate(timeout=60)
+    rest, _ = child.communicate(timeout=LONGEST_SECONDS)
     return child.returncode, output + rest
 
 
