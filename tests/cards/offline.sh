@@ -28,7 +28,7 @@ ptxas=$(command -v ptxas || true)
 [ -n "$ptxas" ] || [ ! -x /usr/local/cuda/bin/ptxas ] || ptxas=/usr/local/cuda/bin/ptxas
 
 # ---- the texts ----
-export GANTRY_TEST_HOSTILE_TEXTS="$work/texts" POCL_CACHE_DIR="$work/pocl" GANTRY_KERNEL_CACHE= GANTRY_TUNING_FILE=
+export GANTRY_TEST_HOSTILE_TEXTS="$work/texts" POCL_CACHE_DIR="${POCL_CACHE_DIR:-$work/pocl}" GANTRY_KERNEL_CACHE= GANTRY_TUNING_FILE=
 if [ "$all" = --all ]; then
     # No kernel runs, so results are wrong; only the texts matter.
     OPENCL_LAYERS="$build/lib/tests/opencl/hostile_layer.so" GANTRY_TEST_HOSTILE="gpu=1;units=48;dry=1" POCL_DEVICES=pthread \

@@ -21,6 +21,14 @@
 #define CONFORMANCE_MAX_ATTRS 16
 #define CONFORMANCE_MAX_GROUPS 400
 
+/* How often a case repeats one call. The fault tool (tests/faults) runs a case again for each fault
+ * in it; a few calls reach the same call sites. */
+#ifdef CONFORMANCE_FOR_FAULTS
+#define CONFORMANCE_TIMES(usually, for_faults) (for_faults)
+#else
+#define CONFORMANCE_TIMES(usually, for_faults) (usually)
+#endif
+
 /* ---- options ---- */
 
 typedef struct conformance_options_t {

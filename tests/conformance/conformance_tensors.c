@@ -353,11 +353,13 @@ static void write_counting_file(const char *path, bool fortran, int32_t rows, in
     (void)fputc(length, file);
     (void)fputc(0, file);
     (void)fwrite(header, 1, (size_t)length, file);
-    for (int32_t i = 0; i < rows * columns; ++i) {
-        int32_t number = fortran ? i % rows * columns + i / rows : i;
-        (void)fwrite(&number, sizeof number, 1, file);
-    }
+    const int32_t count = rows * columns;
+    int32_t *numbers = malloc((size_t)count * sizeof *numbers);
+    if (!numbers) exit(2);
+    for (int32_t i = 0; i < count; ++i) numbers[i] = fortran ? i % rows * columns + i / rows : i;
+    (void)fwrite(numbers, sizeof *numbers, (size_t)count, file);
     (void)fclose(file);
+    free(numbers);
 }
 
 /* Larger than one block of reading. */

@@ -37,14 +37,7 @@ quiet() {
     "$@" >"$work/log" 2>&1 || { code=$? && cat "$work/log" && echo "FAILED: $*: exit code $code" && exit 1; }
 }
 
-# has FLAG...: whether the compiler makes code of x86-64, and this machine's processor has all of them.
-has() {
-    "$CC" -dumpmachine | grep -q '^x86_64' || return 1
-    for flag; do grep -qw "$flag" /proc/cpuinfo 2>/dev/null || return 1; done
-}
-set=base
-if has avx2 fma bmi2 f16c; then set=avx2; fi
-if [ $set = avx2 ] && has avx512f avx512bw avx512dq avx512vl; then set=avx512; fi
+set=$("$source/scripts/simd-set")
 
 # Relative relocations are packed, as docs/embedding.md says, where linker and C library can; else they take a quarter
 # of a mebibyte.
