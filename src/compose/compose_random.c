@@ -18,8 +18,8 @@ static bool compose_random_take(const gantry__compose_t *c, uint64_t blocks,
                                 gantry__draw_t *out_draw) {
     gantry_runtime_t *runtime = c->scope->runtime;
     *out_draw = (gantry__draw_t){.blocks = blocks};
-    gantry_status_t status =
-        gantry__random_take(&runtime->random, c->call, blocks, &out_draw->place);
+    gantry_status_t status = gantry__random_take(&runtime->random, c->call, c->scope->own_draws,
+                                                 blocks, &out_draw->place);
     if (status == GANTRY_OK && c->scope->trace)
         status = gantry__draws_create(&runtime->heap, out_draw->place, &out_draw->draws);
     if (status != GANTRY_OK) (void)gantry__scope_fail(c->scope, status);

@@ -27,6 +27,7 @@ gantry_status_t gantry__random_state_init(gantry__random_state_t *state,
                                           const gantry__heap_t *heap) {
     state->heap = heap;
     state->has_seed = false;
+    state->seeds_set = 0;
     memset(state->streams, 0, sizeof state->streams);
     if (gantry__mutex_init(&state->lock) == 0) return GANTRY_OK;
     return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
@@ -51,6 +52,7 @@ void gantry__random_set_seed(gantry__random_state_t *state, int64_t seed) {
     gantry__mutex_lock(&state->lock);
     forget_streams(state);
     state->has_seed = true;
+    ++state->seeds_set;
     state->seed = seed;
     gantry__op_seeds_init(&state->op_seeds, seed);
     gantry__mutex_unlock(&state->lock);
@@ -90,22 +92,33 @@ static gantry_status_t take_unseeded(gantry__random_state_t *state, gantry__phil
     return GANTRY_OK;
 }
 
-/* The stream of this key, created if needed; NULL when memory is out. The lock is held. */
-static stream_t *find_stream(gantry__random_state_t *state, const stream_key_t *key) {
+/* The next place of this key's stream, created if needed; NULL when memory is out. The lock is
+ * held. */
+static gantry__philox_t *find_shared_place(gantry__random_state_t *state, const stream_key_t *key) {
     stream_t **bucket =
         &state->streams[gantry__hash64(key, sizeof *key, 0) % GANTRY__RANDOM_BUCKETS];
     for (stream_t *stream = *bucket; stream; stream = stream->next) {
-        if (memcmp(&stream->key, key, sizeof *key) == 0) return stream;
+        if (memcmp(&stream->key, key, sizeof *key) == 0) return &stream->place;
     }
     stream_t *made = gantry__heap_alloc(state->heap, sizeof *made);
     if (!made) return NULL;
     *made = (stream_t){.next = *bucket, .key = *key, .place = begin_of(key->seeds)};
     *bucket = made;
-    return made;
+    return &made->place;
+}
+
+/* The next place of a prepared op's stream. The lock is held. */
+static gantry__philox_t *find_own_place(const gantry__random_state_t *state,
+                                        gantry__own_draws_t *own, const int64_t seeds[2]) {
+    if (!own->has_begun || own->seeds_set != state->seeds_set) own->place = begin_of(seeds);
+    own->has_begun = true;
+    own->seeds_set = state->seeds_set;
+    return &own->place;
 }
 
 gantry_status_t gantry__random_take(gantry__random_state_t *state, const gantry__infer_t *call,
-                                    uint64_t blocks, gantry__philox_t *out_place) {
+                                    gantry__own_draws_t *own, uint64_t blocks,
+                                    gantry__philox_t *out_place) {
     stream_key_t key = {
         .op = call->op->id,
         .seeds = {gantry__infer_attr(call, "seed")->i, gantry__infer_attr(call, "seed2")->i}};
@@ -115,11 +128,12 @@ gantry_status_t gantry__random_take(gantry__random_state_t *state, const gantry_
             key.types = key.types << 8 | (uint64_t)call->attrs[i].i;
     }
     gantry__mutex_lock(&state->lock);
-    stream_t *stream = find_stream(state, &key);
-    if (stream) {
-        *out_place = stream->place;
-        stream->place = gantry__philox_skip(stream->place, blocks);
+    gantry__philox_t *place =
+        own ? find_own_place(state, own, key.seeds) : find_shared_place(state, &key);
+    if (place) {
+        *out_place = *place;
+        *place = gantry__philox_skip(*place, blocks);
     }
     gantry__mutex_unlock(&state->lock);
-    return stream ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    return place ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
