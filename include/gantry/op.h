@@ -39,8 +39,9 @@ GANTRY_API gantry_status_t gantry_op_call(gantry_scope_t *scope, const char *nam
                                           const gantry_attr_value_t *attrs, size_t attr_count,
                                           const gantry_tensor_t **outputs, size_t *output_count);
 
-/** An op with its attributes, found and checked once for many calls. It does not change, so that
- * any thread may call it. */
+/** An op with its attributes, found and checked once for many calls. Any thread may call it. An op
+ * that draws by its attributes seed and seed2 has a stream of its own, which begins anew with each
+ * prepared op and with gantry_set_seed. */
 typedef struct gantry_prepared_op_t gantry_prepared_op_t;
 
 /** Prepares calls of the op with this name. The attributes are copied. The errors of names and

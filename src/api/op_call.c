@@ -88,6 +88,8 @@ struct gantry_prepared_op_t {
     gantry_runtime_t *runtime; /* held */
     size_t bytes;              /* of the block */
     const gantry__op_def_t *op;
+    gantry__own_draws_t *draws; /* own: a prepared op is const, its draws go on */
+    gantry__own_draws_t own;
     size_t attr_count;
     gantry_attr_value_t attrs[GANTRY__MAX_ATTRS];
     int64_t lists[];
@@ -169,6 +171,8 @@ gantry_status_t gantry_op_prepare(gantry_runtime_t *runtime, const char *name,
     prepared->runtime = gantry__runtime_retain(runtime);
     prepared->bytes = bytes;
     prepared->op = call.op;
+    prepared->draws = &prepared->own;
+    prepared->own = (gantry__own_draws_t){.draws = NULL};
     prepared->attr_count = 0;
     copy_prepared_attrs(prepared, &call);
     *out_prepared = prepared;
@@ -189,12 +193,16 @@ gantry_status_t gantry_op_call_prepared(gantry_scope_t *scope, const gantry_prep
                 prepared ? "belongs to another runtime" : "is NULL"));
     const op_call_t call = {prepared->op, inputs, input_count, prepared->attrs,
                             prepared->attr_count};
-    return run_call(scope, &call, room, outputs, output_count);
+    scope->own_draws = prepared->draws;
+    const gantry_status_t status = run_call(scope, &call, room, outputs, output_count);
+    scope->own_draws = NULL;
+    return status;
 }
 
 void gantry_prepared_op_release(gantry_prepared_op_t *prepared) {
     if (!prepared || !gantry__runtime_is_ours(prepared->runtime)) return;
     gantry_runtime_t *runtime = prepared->runtime;
+    gantry__draws_release(prepared->own.draws);
     gantry__heap_free(&runtime->heap, prepared, prepared->bytes);
     gantry__runtime_drop(runtime);
 }

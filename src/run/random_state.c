@@ -27,6 +27,7 @@ gantry_status_t gantry__random_state_init(gantry__random_state_t *state,
                                           const gantry__heap_t *heap) {
     state->heap = heap;
     state->has_seed = false;
+    state->seeds_set = 0;
     memset(state->streams, 0, sizeof state->streams);
     if (gantry__mutex_init(&state->lock) == 0) return GANTRY_OK;
     return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
@@ -65,6 +66,7 @@ void gantry__random_set_seed(gantry__random_state_t *state, int64_t seed) {
     gantry__mutex_lock(&state->lock);
     restart_streams(state, false);
     state->has_seed = true;
+    ++state->seeds_set;
     state->seed = seed;
     gantry__op_seeds_init(&state->op_seeds, seed);
     gantry__mutex_unlock(&state->lock);
@@ -110,18 +112,29 @@ static stream_t *make_stream(const gantry__random_state_t *state, const stream_k
     return NULL;
 }
 
-/* The stream of this key, created if needed; NULL when memory is out. The lock is held. */
-static const stream_t *find_stream(gantry__random_state_t *state, const stream_key_t *key) {
+/* The draws of this key's stream, created if needed; NULL when memory is out. The lock is held. */
+static gantry__draws_t *find_shared(gantry__random_state_t *state, const stream_key_t *key) {
     stream_t **bucket =
         &state->streams[gantry__hash64(key, sizeof *key, 0) % GANTRY__RANDOM_BUCKETS];
     for (stream_t *stream = *bucket; stream; stream = stream->next) {
-        if (memcmp(&stream->key, key, sizeof *key) == 0) return stream;
+        if (memcmp(&stream->key, key, sizeof *key) == 0) return stream->draws;
     }
     stream_t *made = make_stream(state, key);
     if (!made) return NULL;
     made->next = *bucket;
     *bucket = made;
-    return made;
+    return made->draws;
+}
+
+/* The same of a prepared op. */
+static gantry__draws_t *find_own(const gantry__random_state_t *state, gantry__own_draws_t *own,
+                                 const stream_key_t *key) {
+    if (!own->draws)
+        (void)gantry__draws_create(state->heap, begin_of(key->seeds), &own->draws);
+    else if (own->seeds_set != state->seeds_set)
+        gantry__draws_put(own->draws, begin_of(key->seeds));
+    own->seeds_set = state->seeds_set;
+    return own->draws;
 }
 
 static stream_key_t stream_key_of(const gantry__infer_t *call) {
@@ -139,19 +152,25 @@ static bool is_unseeded(const stream_key_t *key) {
     return key->seeds[0] == 0 && key->seeds[1] == 0;
 }
 
+static gantry__draws_t *find_draws(gantry__random_state_t *state, gantry__own_draws_t *own,
+                                   const stream_key_t *key) {
+    return own ? find_own(state, own, key) : find_shared(state, key);
+}
+
 gantry_status_t gantry__random_take(gantry__random_state_t *state, const gantry__infer_t *call,
-                                    uint64_t blocks, gantry__philox_t *out_place) {
+                                    gantry__own_draws_t *own, uint64_t blocks,
+                                    gantry__philox_t *out_place) {
     const stream_key_t key = stream_key_of(call);
     if (is_unseeded(&key)) return take_unseeded(state, out_place);
     gantry__mutex_lock(&state->lock);
-    const stream_t *stream = find_stream(state, &key);
-    if (stream) *out_place = gantry__draws_take(stream->draws, blocks);
+    gantry__draws_t *draws = find_draws(state, own, &key);
+    if (draws) *out_place = gantry__draws_take(draws, blocks);
     gantry__mutex_unlock(&state->lock);
-    return stream ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    return draws ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
 gantry_status_t gantry__random_draws(gantry__random_state_t *state, const gantry__infer_t *call,
-                                     gantry__draws_t **out_draws) {
+                                     gantry__own_draws_t *own, gantry__draws_t **out_draws) {
     const stream_key_t key = stream_key_of(call);
     gantry__philox_t place;
     *out_draws = NULL;
@@ -160,8 +179,8 @@ gantry_status_t gantry__random_draws(gantry__random_state_t *state, const gantry
         return gantry__draws_create(state->heap, place, out_draws);
     }
     gantry__mutex_lock(&state->lock);
-    const stream_t *stream = find_stream(state, &key);
-    if (stream) *out_draws = gantry__draws_retain(stream->draws);
+    gantry__draws_t *draws = find_draws(state, own, &key);
+    if (draws) *out_draws = gantry__draws_retain(draws);
     gantry__mutex_unlock(&state->lock);
-    return stream ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    return draws ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }

@@ -407,6 +407,7 @@ void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer,
                               .trace = outer->trace,
                               .controls = outer->controls,
                               .colocated = outer->colocated,
+                              .own_draws = outer->own_draws,
                               .called = outer->called ? outer->called : composed};
     if (outer->trace)
         (void)snprintf(inner->next_name, sizeof inner->next_name, "%s",

@@ -137,6 +137,30 @@ op_report._counter._reasons = None
         self.assertIn("NoneType", found["failure"])
         self.assertEqual(found["cpu_ops"], [])
 
+    def test_other_callbacks_of_ops_and_ops_of_many_outputs_work_beside_the_report(self):
+        program = """
+from tensorflow.python.ops import gen_array_ops
+@tf.function
+def root(x):
+    parts = gen_array_ops.split(0, x, 2)
+    assert isinstance(parts, list), parts
+    a, b = tf.nn.top_k(x, 1)
+    return tf.sqrt(x) * 2 + parts[0] + a
+
+print(tf.add(1.0, 2.0).numpy(), root(tf.constant([1.0, 4.0])).numpy())
+tf.debugging.enable_check_numerics()
+print(tf.exp(tf.constant([0.0])).numpy())
+for call in (lambda x: tf.sqrt(x), tf.function(lambda x: tf.sqrt(x) * 2)):
+    try:
+        call(tf.constant([-1.0]))
+        print("no error")
+    except tf.errors.InvalidArgumentError as error:
+        print("NaN" in str(error))
+"""
+        out = run(program, GANTRY_TF_REPORT="1")[0]
+        self.assertEqual(out.splitlines()[1:], ["[1.]", "True", "True"])
+        self.assertEqual(out, run(program)[0])
+
     def test_results_are_those_without_the_report(self):
         program = PROGRAM + "print(train(x * 2).numpy().tobytes().hex())"
         self.assertEqual(run(program, GANTRY_TF_REPORT="1")[0], run(program)[0])

@@ -175,6 +175,42 @@ static void prepared_op_outlives_the_programs_runtime(void **state) {
     locked_heap_deinit(&f.heap);
 }
 
+/* ---- random numbers ---- */
+
+static float draw(gantry_scope_t *scope, const gantry_prepared_op_t *op) {
+    float number;
+    const int32_t one = 1;
+    const gantry_tensor_t *shape =
+        gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(1), &one, sizeof one);
+    assert_int_equal(gantry_tensor_read(call(scope, op, shape, NULL), &number, sizeof number),
+                     GANTRY_OK);
+    return number;
+}
+
+/* As kernels of TensorFlow do: two nodes with the same seeds draw the same numbers. */
+static void prepared_op_draws_from_a_stream_of_its_own(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    const gantry_attr_value_t attrs[] = {
+        {.name = "dtype", .kind = GANTRY_ATTR_TYPE, .i = GANTRY_FLOAT32},
+        {.name = "seed", .kind = GANTRY_ATTR_INT, .i = 3},
+        {.name = "seed2", .kind = GANTRY_ATTR_INT, .i = 5}};
+    gantry_prepared_op_t *first = prepare(&f, "RandomUniform", attrs, 3);
+    const float a = draw(scope, first), b = draw(scope, first);
+    assert_true(a != b);
+    gantry_prepared_op_t *second = prepare(&f, "RandomUniform", attrs, 3);
+    assert_true(draw(scope, second) == a && draw(scope, second) == b);
+    assert_true(draw(scope, first) != a);
+    assert_int_equal(gantry_set_seed(f.runtime, 9), GANTRY_OK);
+    assert_true(draw(scope, first) == a && draw(scope, first) == b);
+    gantry_prepared_op_release(first);
+    gantry_prepared_op_release(second);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 /* ---- scopes on a device ---- */
 
 static void scope_on_a_device_is_a_scope_on_its_name(void **state) {
@@ -241,6 +277,7 @@ int main(void) {
         TEST(op_that_cannot_be_prepared_is_refused),
         TEST(prepared_op_without_host_memory_fails_and_leaks_nothing),
         TEST(prepared_op_outlives_the_programs_runtime),
+        TEST(prepared_op_draws_from_a_stream_of_its_own),
         TEST(scope_on_a_device_is_a_scope_on_its_name),
         TEST(handles_of_another_runtime_are_refused),
     };

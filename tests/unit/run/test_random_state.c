@@ -137,7 +137,7 @@ static gantry_status_t take(fixture_t *f, gantry__op_id_t op, gantry_dtype_t dty
         if (strcmp(attr->name, "seed") == 0) call.attrs[i].i = seed;
         if (strcmp(attr->name, "seed2") == 0) call.attrs[i].i = seed2;
     }
-    return gantry__random_take(&f->random, &call, blocks, out_place);
+    return gantry__random_take(&f->random, &call, NULL, blocks, out_place);
 }
 
 #define TAKE(f, dtype, seed, seed2, blocks, place)                                            \

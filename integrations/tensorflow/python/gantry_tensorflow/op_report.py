@@ -115,13 +115,15 @@ class Counter:
         op_callbacks.add_op_callback(self._see)
 
     def _see(self, op_type, inputs, attrs, outputs, op_name=None, graph=None):
-        """TensorFlow's callback for each op. A failure of the report is none of the program."""
-        if graph is not None or self.failure:
-            return
-        try:
-            self._count(_text(op_type), attrs, outputs)
-        except Exception as error:  # whatever it is, the program continues
-            self.failure = repr(error)
+        """TensorFlow's callback for each op. A failure of the report is none of the program. The
+        next callback, such as tf.debugging.enable_check_numerics, takes what this one returns. The
+        op of a graph has a list of outputs, which TensorFlow hands over as a tuple."""
+        if graph is None and not self.failure:
+            try:
+                self._count(_text(op_type), attrs, outputs)
+            except Exception as error:  # whatever it is, the program continues
+                self.failure = repr(error)
+        return list(outputs)
 
     def _count(self, op, attrs, outputs):
         device = getattr(outputs[0], "device", "") if outputs else ""
