@@ -140,7 +140,7 @@ GANTRY_FN void FILTER_NAME(pack_filter_place)(const gantry__windows_t *w,
 }
 
 GANTRY_FN void FILTER_NAME(multiply_filter_places)(const gantry__filter_t *q,
-                                                   const FILTER_NAME(filter_panel_t) *panel,
+                                                   const FILTER_NAME(filter_panel_t) * panel,
                                                    FILTER_SPACE const FILTER_T *a,
                                                    GANTRY_LONG a_step, GANTRY_LONG place,
                                                    GANTRY_LONG count) {
@@ -151,15 +151,15 @@ GANTRY_FN void FILTER_NAME(multiply_filter_places)(const gantry__filter_t *q,
 
 /* Places [x, end) of a line, packed. */
 GANTRY_SHARED_FN void FILTER_NAME(sum_filter_packed)(const gantry__filter_t *q,
-                                                     const FILTER_NAME(filter_panel_t) *panel,
-                                                     const gantry__filter_line_t *at,
-                                                     GANTRY_LONG x, GANTRY_LONG end) {
+                                                     const FILTER_NAME(filter_panel_t) * panel,
+                                                     const gantry__filter_line_t *at, GANTRY_LONG x,
+                                                     GANTRY_LONG end) {
     const gantry__windows_t *w = &q->window;
 
     for (GANTRY_LONG k = x; k < end; ++k) {
         const GANTRY_LONG left = k * w->step_x - w->left,
-                          start = ((at->image * w->height + at->top) * w->width + left) *
-                                  w->channels;
+                          start =
+                              ((at->image * w->height + at->top) * w->width + left) * w->channels;
         FILTER_SPACE FILTER_T *to = panel->packed + (k - x) * q->panel_rows,
                               *line_end = to + q->panel_rows;
 
@@ -187,7 +187,7 @@ GANTRY_SHARED_FN void FILTER_NAME(sum_filter_packed)(const gantry__filter_t *q,
 /* The same for a panel of one run, read from the images as far as all its columns are inside. The
  * product reads whole panels, which must not reach beyond the images' end. */
 GANTRY_FN void FILTER_NAME(sum_filter_inside)(const gantry__filter_t *q,
-                                              const FILTER_NAME(filter_panel_t) *panel,
+                                              const FILTER_NAME(filter_panel_t) * panel,
                                               const gantry__filter_line_t *at, GANTRY_LONG x,
                                               GANTRY_LONG end) {
     const gantry__windows_t *w = &q->window;
@@ -202,10 +202,9 @@ GANTRY_FN void FILTER_NAME(sum_filter_inside)(const gantry__filter_t *q,
     gantry__find_reach(run->last * w->spread_x - w->left, w->step_x, end, w->width, &to);
     const GANTRY_LONG first = from.first < x ? x : gantry__filter_least(from.first, end),
                       last = to.end < first ? first : to.end;
-    const GANTRY_LONG begin = ((at->image * w->height + at->top) * w->width + first * w->step_x -
-                               w->left) *
-                                  w->channels +
-                              run->offset;
+    const GANTRY_LONG begin =
+        ((at->image * w->height + at->top) * w->width + first * w->step_x - w->left) * w->channels +
+        run->offset;
     const GANTRY_LONG room = q->elements - q->panel_rows - begin,
                       whole = room < 0 ? first
                                        : gantry__filter_least(
@@ -223,7 +222,7 @@ GANTRY_FN void FILTER_NAME(sum_filter_inside)(const gantry__filter_t *q,
 }
 
 GANTRY_FN void FILTER_NAME(sum_filter_panel)(const gantry__filter_t *q,
-                                             const FILTER_NAME(filter_panel_t) *panel) {
+                                             const FILTER_NAME(filter_panel_t) * panel) {
     const GANTRY_LONG width = q->window.out_width, last = panel->place + panel->count;
 
     for (GANTRY_LONG k = panel->place, some; k < last; k += some) {
@@ -276,8 +275,7 @@ GANTRY_FN void FILTER_NAME(sum_filter_unit)(const gantry__filter_t *q,
             }
             for (GANTRY_LONG row = first; row < end; row += q->panel_rows) {
                 panel.rows = gantry__filter_least(q->panel_rows, end - row);
-                panel.run_count =
-                    gantry__find_filter_runs(&q->window, row, panel.rows, panel.runs);
+                panel.run_count = gantry__find_filter_runs(&q->window, row, panel.rows, panel.runs);
                 panel.c = c + row * q->n + j;
                 FILTER_NAME(sum_filter_panel)(q, &panel);
             }

@@ -18,21 +18,21 @@ typedef struct filter_t {
     bool is_double;
 } filter_t;
 
-static const gantry__cpu_gemm_loops_t *loops_of(const gantry__filter_t *shape) {
+static const gantry__cpu_gemm_loops_t *filter_loops_of(const gantry__filter_t *shape) {
     return ((const filter_t *)(const void *)shape)->loops;
 }
 
 static void pack_filter_grad(const gantry__filter_t *shape, const void *grad, int64_t columns,
                              int64_t places, void *to) {
     const gantry__cpu_gemm_t gemm = {.b = grad, .b_row = shape->n, .b_column = 1};
-    loops_of(shape)->pack_b(&gemm, 0, columns, 0, places, to);
+    filter_loops_of(shape)->pack_b(&gemm, 0, columns, 0, places, to);
 }
 
 #define GANTRY_FILTER_SPACE
 #define GANTRY_FILTER_PACK(q, grad, columns, places, to) \
     pack_filter_grad(q, grad, columns, places, to)
 #define GANTRY_FILTER_MULTIPLY(q, a, a_step, b, b_panel, places, c, rows, columns) \
-    loops_of(q)->multiply_steps(a, a_step, b, b_panel, places, c, (q)->n, rows, columns)
+    filter_loops_of(q)->multiply_steps(a, a_step, b, b_panel, places, c, (q)->n, rows, columns)
 
 #define GANTRY_FILTER_T float
 #define GANTRY_FILTER_NAME(name) name##_of_float

@@ -13,7 +13,7 @@
  * lanes. */
 void gantry__filter_fill(const gantry_op_call_t *call, int64_t panel_rows, int64_t panel_columns,
                          int64_t most_lanes, gantry__filter_t *out);
-/* Elements of the memory of all lanes; the parts of the chunks lie behind it if there are several. */
+/* Elements of the memory of all lanes, and of the parts of the chunks: 0 if there is one chunk. */
 int64_t gantry__filter_lane_memory(const gantry__filter_t *filter);
 int64_t gantry__filter_part_memory(const gantry__filter_t *filter);
 

@@ -233,8 +233,8 @@ static void sum_thin_rows(void *context, int64_t begin, int64_t end) {
 }
 
 /* A thread that reads some columns of each short row uses a part of its cache alone: lines at such
- * distances share few of the cache's sets. Whole rows use all of it. The sums of the parts are added
- * up by a product with a row of ones. Not inlined, for its stack frame. */
+ * distances share few of the cache's sets. Whole rows use all of it. A product with a row of ones
+ * adds the sums of the parts up. Not inlined, for its stack frame. */
 static __attribute__((noinline)) void multiply_thin_rows(gantry_backend_device_t *device,
                                                          const gantry__cpu_gemm_t *gemm,
                                                          const gantry__cpu_gemm_loops_t *loops,

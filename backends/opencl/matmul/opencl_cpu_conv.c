@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's half of kernels/opencl_cpu_conv.cl: ConvolveImages on processors, and _FusedConvolveImages with a
- * bias, a Relu, or both. */
+/* The host's half of kernels/opencl_cpu_conv.cl: ConvolveImages on processors, and
+ * _FusedConvolveImages with a bias, a Relu, or both. */
 #include <stdio.h>
 
 #include "opencl/opencl_backend.h"

@@ -233,8 +233,8 @@ static void fill_strips(const gantry__windows_t *w, const gantry__panel_t *panel
 
 GANTRY_DEFINE_SUM_AGAIN(T, __global, sum_again)
 
-/* Places [begin, end) by `columns` columns of the filter, which are packed; filter, c and bias begin
- * with the first of them. */
+/* Places [begin, end) by `columns` columns of the filter, which are packed; filter, c and bias
+ * begin with the first of them. */
 static void convolve(const problem_t *q, __global const T *images, __global const T *filter,
                      __global const T *packed, __global const T *zeros, __global T *strips,
                      __global T *c, __global const T *bias, long begin, long end, long columns) {

@@ -48,8 +48,8 @@ static int32_t opencl_cpu_filter_compute(gantry_op_call_t *call) {
                         ((double)call->inputs[2]->element_count / (double)out->dims[3]);
     gantry__filter_fill(call, tile.mr, tile.nr, gantry__opencl_tile_items(call->device_info, work),
                         &shape);
-    const int64_t lanes = (gantry__filter_lane_memory(&shape) + LINE_ELEMENTS - 1) / LINE_ELEMENTS *
-                          LINE_ELEMENTS;
+    const int64_t lanes =
+        (gantry__filter_lane_memory(&shape) + LINE_ELEMENTS - 1) / LINE_ELEMENTS * LINE_ELEMENTS;
     GANTRY__TRY(call->services->scratch(
         call, (uint64_t)((lanes + gantry__filter_part_memory(&shape)) * size), &memory));
     gantry_span_t parts = memory;
@@ -64,10 +64,9 @@ static int32_t opencl_cpu_filter_compute(gantry_op_call_t *call) {
     if (shape.chunks == 1) return GANTRY_OK;
     gantry_launch_arg_t sums[] = {filter_span(&parts), filter_span(&out->span),
                                   filter_span(&memory)};
-    return launch_filter(
-        call, "opencl_cpu_filter_chunks", options, &shape, sums, 3,
-        gantry__opencl_tile_items(call->device_info,
-                                  (double)out->element_count * (double)shape.chunks));
+    return launch_filter(call, "opencl_cpu_filter_chunks", options, &shape, sums, 3,
+                         gantry__opencl_tile_items(
+                             call->device_info, (double)out->element_count * (double)shape.chunks));
 }
 
 static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_DTYPES_FLOATS}};

@@ -77,8 +77,8 @@ static void add_plainly(const filter_case_t *c, const double *images, const doub
                   width = places_of(c->width, c->columns, c, c->left);
     for (int64_t place = 0; place < c->batch * height * width; ++place) {
         const int64_t image = place / width / height;
-        add_place(c, images + image * c->height * c->width * c->channels,
-                  grad + place * c->outputs, place / width % height, place % width, out);
+        add_place(c, images + image * c->height * c->width * c->channels, grad + place * c->outputs,
+                  place / width % height, place % width, out);
     }
 }
 
