@@ -14,6 +14,8 @@ extern const unsigned char gantry__text_opencl_cpu_types[];
 extern const unsigned char gantry__text_opencl_cpu_tile[];
 extern const unsigned char gantry__text_opencl_cpu_matmul[];
 extern const unsigned char gantry__text_opencl_cpu_conv[];
+extern const unsigned char gantry__text_opencl_cpu_filter[];
+extern const unsigned char gantry__text_opencl_cpu_filter_kernels[];
 extern const unsigned char gantry__text_opencl_cpu_dots[];
 extern const unsigned char gantry__text_opencl_cpu_rows[];
 extern const unsigned char gantry__text_opencl_tensor_matmul[];

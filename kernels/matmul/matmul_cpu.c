@@ -6,7 +6,8 @@
  *
  * A product uses the first of these algorithms that fits:
  *   tiny      a few multiplications: plain loops
- *   thin      at most six rows (or columns) of C: the time is that of reading B once
+ *   thin      at most six rows (or columns) of C: the time is that of reading B once. Threads share
+ *             the columns of C, or, if the rows of B are short, the rows of B
  *   library   float32 and large: stripes of C, one call of the library for each
  *   blocked   packed panels. K is cut into blocks of about 256. For each block all threads pack A's
  *             and B's panels, and then compute C's tiles:
@@ -39,6 +40,11 @@
  * if the product takes microseconds */
 #define THIN_PIECE 512
 #define STACK_BYTES 40960
+/* Rows of B are short if this many sums of C's rows fit so many bytes. Then threads share the rows,
+ * if these are so many. */
+#define THIN_PARTS 8
+#define THIN_SUM_BYTES 32768
+#define THIN_ROWS 256
 /* Multiplications that pay for another thread, and those that pay for a library's call. */
 #define PARALLEL_MULTIPLICATIONS (INT64_C(1) << 20)
 #define LIBRARY_MULTIPLICATIONS (INT64_C(1) << 16)
@@ -182,11 +188,7 @@ typedef struct {
     int64_t piece; /* columns */
 } thin_t;
 
-static void thin_pieces(void *context, int64_t begin, int64_t end) {
-    const thin_t *thin = context;
-    const gantry__cpu_gemm_t *gemm = thin->gemm;
-    const int64_t first = begin * thin->piece, last = gantry__least(end * thin->piece, gemm->n);
-    thin->loops->thin(gemm, first, last);
+static void finish_thin(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t last) {
     if (!gemm->epilogue) return;
     if (gemm->c_column == 1) {
         gantry__cpu_epilogue_run(gemm->epilogue, 0, gemm->m, first, last - first);
@@ -195,9 +197,81 @@ static void thin_pieces(void *context, int64_t begin, int64_t end) {
     }
 }
 
+static void thin_pieces(void *context, int64_t begin, int64_t end) {
+    const thin_t *thin = context;
+    const gantry__cpu_gemm_t *gemm = thin->gemm;
+    const int64_t first = begin * thin->piece, last = gantry__least(end * thin->piece, gemm->n);
+    thin->loops->thin(gemm, first, last);
+    finish_thin(gemm, first, last);
+}
+
+/* Part i of the threads' work: the product of a THIN_PARTS-th of B's rows. */
+typedef struct {
+    const gantry__cpu_gemm_t *gemm;
+    const gantry__cpu_gemm_loops_t *loops;
+    float *sums; /* [THIN_PARTS, m, n] */
+} thin_rows_t;
+
+/* Whole groups of eight rows, which the loop takes at a time. */
+static int64_t thin_part_begin(int64_t k, int64_t part) {
+    return part == THIN_PARTS ? k : k * part / THIN_PARTS / 8 * 8;
+}
+
+static void sum_thin_rows(void *context, int64_t begin, int64_t end) {
+    const thin_rows_t *thin = context;
+    for (int64_t part = begin; part < end; ++part) {
+        gantry__cpu_gemm_t gemm = *thin->gemm;
+        const int64_t first = thin_part_begin(gemm.k, part);
+        gemm.k = thin_part_begin(gemm.k, part + 1) - first;
+        gemm.a = (const float *)gemm.a + first * gemm.a_column;
+        gemm.b = (const float *)gemm.b + first * gemm.b_row;
+        gemm.c = thin->sums + part * gemm.m * gemm.n;
+        gemm.c_row = gemm.n;
+        gemm.c_column = 1;
+        thin->loops->thin(&gemm, 0, gemm.n);
+    }
+}
+
+/* A thread that reads some columns of each short row uses a part of its cache alone: lines at such
+ * distances share few of the cache's sets. Whole rows use all of it. A product with a row of ones
+ * adds the sums of the parts up. Not inlined, for its stack frame. */
+static __attribute__((noinline)) void multiply_thin_rows(gantry_backend_device_t *device,
+                                                         const gantry__cpu_gemm_t *gemm,
+                                                         const gantry__cpu_gemm_loops_t *loops,
+                                                         bool is_short) {
+    static const float ones[THIN_PARTS] = {1, 1, 1, 1, 1, 1, 1, 1};
+    float sums[THIN_SUM_BYTES / sizeof(float)];
+    thin_rows_t thin = {gemm, loops, sums};
+    if (is_short)
+        gantry__cpu_parallel_for_short(device, THIN_PARTS, sum_thin_rows, &thin);
+    else
+        matmul_cpu_run(device, THIN_PARTS, 1, sum_thin_rows, &thin);
+    for (int64_t i = 0; i < gemm->m; ++i) {
+        const gantry__cpu_gemm_t sum = {.m = 1,
+                                        .n = gemm->n,
+                                        .k = THIN_PARTS,
+                                        .a = ones,
+                                        .a_row = THIN_PARTS,
+                                        .a_column = 1,
+                                        .b = sums + i * gemm->n,
+                                        .b_row = gemm->m * gemm->n,
+                                        .b_column = 1,
+                                        .c = (float *)gemm->c + i * gemm->c_row,
+                                        .c_row = gemm->c_row,
+                                        .c_column = gemm->c_column};
+        loops->thin(&sum, 0, gemm->n);
+    }
+}
+
+static bool has_short_rows(const gantry__cpu_gemm_t *gemm) {
+    return gemm->b_column == 1 && gemm->k >= THIN_ROWS &&
+           gemm->m * gemm->n * THIN_PARTS * (int64_t)sizeof(float) <= THIN_SUM_BYTES;
+}
+
 /* Computes a product with few rows or, by transposing both sides, few columns. False: not thin. */
 static bool try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
-                     const gantry__cpu_gemm_loops_t *loops, matmul_threads_t threads) {
+                     const gantry__cpu_gemm_loops_t *loops, int32_t dtype,
+                     matmul_threads_t threads) {
     if (threads == ONE_THREAD) device = NULL;
     gantry__cpu_gemm_t transposed = {gemm->n,        gemm->m,     gemm->k,        gemm->b,
                                      gemm->b_column, gemm->b_row, gemm->a,        gemm->a_column,
@@ -207,6 +281,11 @@ static bool try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *
                    matmul_cpu_round_up(65536 / gemm->k + 1, 64)};
     if (thin.gemm->m > GANTRY_CPU_THIN || (thin.gemm->b_row != 1 && thin.gemm->b_column != 1))
         return false;
+    if (dtype == GANTRY_FLOAT32 && threads != ONE_THREAD && has_short_rows(thin.gemm)) {
+        multiply_thin_rows(device, thin.gemm, loops, threads == AWAKE_THREADS);
+        finish_thin(thin.gemm, 0, thin.gemm->n);
+        return true;
+    }
     const int64_t parts = threads == AWAKE_THREADS ? threads_of(device) : 2 * threads_of(device);
     const int64_t longer = gantry__least(THIN_PIECE, matmul_cpu_round_up(thin.gemm->n / parts, 64));
     thin.piece = thin.gemm->b_column == 1 && thin.piece < longer ? longer : thin.piece;
@@ -309,7 +388,7 @@ static bool try_without_memory(gantry_backend_device_t *device, const gantry__cp
         if (gemm->epilogue) gantry__cpu_epilogue_run(gemm->epilogue, 0, gemm->m, 0, gemm->n);
         return true;
     }
-    if (try_thin(device, gemm, loops, threads)) return true;
+    if (try_thin(device, gemm, loops, dtype, threads)) return true;
     int library = library_for(device, gemm, dtype);
     if (library != GANTRY_CPU_BLAS_OWN &&
         try_library(device, gemm, library, threads == ALL_THREADS))

@@ -9,8 +9,8 @@
  * product makes. On processors with steps of 1 it is instead a convolution of the result with the
  * filter after half a turn.
  *
- * The gradient of a filter is the product of the patches, turned, and the result's gradient; the
- * CPU backend needs no patches for it (_ImagesFilterGradient). A depthwise convolution's image
+ * The gradient of a filter is the product of the patches, turned, and the result's gradient;
+ * processors need no patches for it (_ImagesFilterGradient). A depthwise convolution's image
  * gets its gradient by a depthwise convolution, or by patches that are added up. AvgPool is a
  * depthwise convolution whose weights are 1 / the number of elements inside the image.
  *
@@ -412,7 +412,7 @@ static const gantry_tensor_t *compose_conv_piece(const conv_t *conv, const gantr
     return gantry__compose_widen(conv->c, gantry_slice(conv->scope, x, begin, sizes));
 }
 
-/* The whole gradient without patches, on the CPU backend. */
+/* The whole gradient without patches, on processors. */
 static const gantry_tensor_t *compose_conv_filter_at_once(const conv_t *conv,
                                                           const gantry_tensor_t *images,
                                                           const gantry_tensor_t *result) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's half of kernels/opencl_cpu_conv.cl: ConvolveImages on processors. */
+/* The host's half of kernels/opencl_cpu_conv.cl: ConvolveImages on processors, and
+ * _FusedConvolveImages with a bias, a Relu, or both. */
 #include <stdio.h>
 
 #include "opencl/opencl_backend.h"
@@ -48,7 +49,7 @@ static problem_t opencl_cpu_conv_make_problem(const gantry_op_call_t *call,
 }
 
 static int32_t opencl_cpu_conv_launch(gantry_op_call_t *call, const problem_t *q, int64_t items,
-                                      gantry_backend_kernel_t *kernel) {
+                                      const gantry_arg_t *bias, gantry_backend_kernel_t *kernel) {
     gantry_span_t scratch;
     const int32_t status = call->services->scratch(
         call, (uint64_t)(items * q->slot * (int64_t)gantry__k_size(call->outputs[0]->dtype)),
@@ -59,6 +60,7 @@ static int32_t opencl_cpu_conv_launch(gantry_op_call_t *call, const problem_t *q
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->outputs[0]->span},
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = scratch},
         {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof *q, .as.value = q},
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = bias ? bias->span : scratch},
     };
     gantry_launch_t launch = {
         .struct_size = sizeof launch,
@@ -66,7 +68,7 @@ static int32_t opencl_cpu_conv_launch(gantry_op_call_t *call, const problem_t *q
         .global_size = {(uint64_t)items, 1, 1},
         .local_size = {1, 1, 1},
         .args = args,
-        .arg_count = sizeof args / sizeof args[0],
+        .arg_count = sizeof args / sizeof args[0] - !bias,
     };
     return status == GANTRY_OK ? call->services->launch(call, kernel, &launch) : status;
 }
@@ -79,31 +81,41 @@ static void opencl_cpu_conv_make_narrow(gantry__opencl_tile_t *tile, int64_t n) 
     }
 }
 
-static int32_t opencl_cpu_conv_compute(gantry_op_call_t *call) {
-    gantry__opencl_tile_t tile = gantry__opencl_tile(call->device_info, call->outputs[0]->dtype);
+static int32_t convolve_on_processor(gantry_op_call_t *call, const gantry__epilogue_t *epilogue) {
+    const int32_t dtype = call->outputs[0]->dtype;
+    gantry__opencl_tile_t tile = gantry__opencl_tile(call->device_info, dtype);
     const bool is_few = gantry__has_few_outputs(call->inputs[1]->dims[3], call->inputs[0]->dims[3],
-                                                (int64_t)gantry__k_size(call->outputs[0]->dtype));
-    char tile_options[GANTRY__OPENCL_TILE_OPTION_BYTES],
+                                                (int64_t)gantry__k_size(dtype));
+    char tile_options[GANTRY__OPENCL_EPILOGUE_OPTION_BYTES],
         options[sizeof tile_options + sizeof " -DGANTRY_FEW=0"];
-    int32_t status;
-
-    if (call->inputs[1]->element_count == 0) return gantry__opencl_matmul_clear(call);
-
     if (!is_few) opencl_cpu_conv_make_narrow(&tile, call->inputs[1]->dims[3]);
-
     const problem_t q = opencl_cpu_conv_make_problem(call, &tile);
-
-    gantry__opencl_tile_options(&tile, call->outputs[0]->dtype, tile_options);
+    const double work = (double)q.m * (double)q.n * (double)q.k;
+    gantry__opencl_epilogue_options(&tile, dtype, epilogue, tile_options);
     (void)snprintf(options, sizeof options, "%s -DGANTRY_FEW=%d", tile_options, is_few);
     gantry_backend_kernel_t *kernel = NULL;
-    status = call->services->kernel(call, &source, options, "opencl_cpu_conv", &kernel);
-    return status == GANTRY_OK
-               ? opencl_cpu_conv_launch(
-                     call, &q,
-                     gantry__opencl_tile_items(call->device_info,
-                                               (double)q.m * (double)q.n * (double)q.k),
-                     kernel)
-               : status;
+    GANTRY__TRY(call->services->kernel(call, &source, options, "opencl_cpu_conv", &kernel));
+    return opencl_cpu_conv_launch(call, &q, gantry__opencl_tile_items(call->device_info, work),
+                                  epilogue->bias, kernel);
+}
+
+static int32_t opencl_cpu_conv_compute(gantry_op_call_t *call) {
+    const gantry__epilogue_t none = {.bias = NULL};
+    if (call->inputs[1]->element_count == 0) return gantry__opencl_matmul_clear(call);
+    return convolve_on_processor(call, &none);
+}
+
+/* Without padding, sums with a NaN are made again, which must come first. */
+static int32_t opencl_cpu_conv_supports_fused(const gantry_op_call_t *call) {
+    gantry__epilogue_t epilogue;
+    return gantry__opencl_suits_processor(call) && gantry__epilogue_read(call, &epilogue) &&
+           call->inputs[1]->element_count > 0 && !gantry__window_is_without_padding(call);
+}
+
+static int32_t opencl_cpu_conv_compute_fused(gantry_op_call_t *call) {
+    gantry__epilogue_t epilogue;
+    (void)gantry__epilogue_read(call, &epilogue);
+    return convolve_on_processor(call, &epilogue);
 }
 
 static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_DTYPES_FLOATS}};
@@ -111,3 +123,8 @@ static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_DTYPES_FLOAT
 const gantry_kernel_def_t gantry__opencl_cpu_conv_kernel = GANTRY_K_DEFINITION(
     "ConvolveImages", float_types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK,
     .supports = gantry__opencl_suits_processor, .compute = opencl_cpu_conv_compute);
+
+const gantry_kernel_def_t gantry__opencl_cpu_fused_conv_kernel = GANTRY_K_DEFINITION(
+    "_FusedConvolveImages", float_types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK,
+    .supports = opencl_cpu_conv_supports_fused, .compute = opencl_cpu_conv_compute_fused,
+    .data = &gantry__opencl_cpu_conv_kernel);

@@ -40,7 +40,13 @@ typedef struct {
 /* MR x NR of c, or as much of it as there is. */
 static void lines_tile(__global const T *images, __global const T *zeros,
                        const gantry__lines_piece_t *pieces, long count, __global const T *b,
-                       __global T *c, long c_row, long rows, long columns, int is_first) {
+                       __global T *c, long c_row, long rows, long columns,
+                       int is_first EPILOGUE_PARAMETERS) {
+    const long c_col = 1;
+#if GANTRY_EPILOGUE
+    const long bias_row = 0, bias_col = 1;
+#endif
+
     ROWS(ROW_CLEAR)
     for (const gantry__lines_piece_t *piece = pieces; piece < pieces + count; ++piece) {
         ROWS(LINE)
@@ -52,18 +58,24 @@ static void lines_tile(__global const T *images, __global const T *zeros,
             LINES_STEP
         }
     }
-    TILE_STORE(c, c_row, 1, rows, columns, is_first)
+    TILE_END
 }
+
+#if GANTRY_EPILOGUE
+#define PANEL_EPILOGUE(j) , bias + (j), is_last
+#else
+#define PANEL_EPILOGUE(j)
+#endif
 
 /* The panel of places from `i` on by all columns. Pieces are of the sum from element `k` on;
  * images: what their lines count from. */
 static void convolve_panel(const problem_t *q, __global const T *images,
                            const gantry__lines_piece_t *pieces, long count,
                            __global const T *packed, __global const T *zeros, __global T *c, long i,
-                           long columns, long k, T *chains, int is_last) {
+                           long columns, long k, T *chains, __global const T *bias, int is_last) {
     for (long j = 0; j < columns; j += NR) {
         lines_tile(images, zeros, pieces, count, packed + j * q->k + k * NR, c + i * q->n + j, q->n,
-                   q->m - i, columns - j, k == 0);
+                   q->m - i, columns - j, k == 0 PANEL_EPILOGUE(j));
     }
 }
 
@@ -147,7 +159,8 @@ static T add_chains(CHAINS x) {
 static void convolve_panel(const problem_t *q, __global const T *images,
                            const gantry__lines_piece_t *pieces, long count,
                            __global const T *packed, __global const T *zeros, __global T *c,
-                           long first, long columns, long k, T *chains, int is_last) {
+                           long first, long columns, long k, T *chains, __global const T *bias,
+                           int is_last) {
     const long places = min((long)MR, q->m - first);
 
     for (long i = 0; i < places; i += FEW_LINES) {
@@ -158,7 +171,9 @@ static void convolve_panel(const problem_t *q, __global const T *images,
     }
     for (long i = 0; is_last && i < places; ++i) {
         for (long j = 0; j < columns; ++j) {
-            c[(first + i) * q->n + j] = add_chains(LOAD_CHAINS(0, chains + (i * FEW + j) * CHAIN));
+            const T sum = add_chains(LOAD_CHAINS(0, chains + (i * FEW + j) * CHAIN));
+
+            c[(first + i) * q->n + j] = finished(sum, bias + j);
         }
     }
 }
@@ -218,11 +233,11 @@ static void fill_strips(const gantry__windows_t *w, const gantry__panel_t *panel
 
 GANTRY_DEFINE_SUM_AGAIN(T, __global, sum_again)
 
-/* Places [begin, end) by `columns` columns of the filter, which are packed; filter and c begin
- * with the first of them. */
+/* Places [begin, end) by `columns` columns of the filter, which are packed; filter, c and bias
+ * begin with the first of them. */
 static void convolve(const problem_t *q, __global const T *images, __global const T *filter,
                      __global const T *packed, __global const T *zeros, __global T *strips,
-                     __global T *c, long begin, long end, long columns) {
+                     __global T *c, __global const T *bias, long begin, long end, long columns) {
     gantry__panel_t panel;
     gantry__lines_piece_t pieces[GANTRY_PANEL_PIECES], inside[GANTRY_PANEL_PIECES];
     T chains[GANTRY_FEW ? MR * GANTRY_FEW_COLUMNS * CHAIN : 1];
@@ -251,7 +266,7 @@ static void convolve(const problem_t *q, __global const T *images, __global cons
                 count = gantry__find_pieces(&q->window, &panel, q->k, &k, pieces);
             }
             convolve_panel(q, from, is_inside ? inside : pieces, count, packed, zeros, c, i,
-                           columns, start, chains, k >= q->k);
+                           columns, start, chains, bias, k >= q->k);
         }
         if (q->without_padding && !panel.is_inside) {
             sum_again(&q->window, images, filter, c, q->n, columns, i, min(q->m, i + MR));
@@ -262,7 +277,7 @@ static void convolve(const problem_t *q, __global const T *images, __global cons
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void opencl_cpu_conv(
     __global const uchar *images_base, const ulong images_offset, __global const uchar *filter_base,
     const ulong filter_offset, __global uchar *c_base, const ulong c_offset,
-    __global uchar *scratch_base, const ulong scratch_offset, const problem_t q) {
+    __global uchar *scratch_base, const ulong scratch_offset, const problem_t q BIAS_PARAMETERS) {
     const long item = (long)get_global_id(0), items = (long)get_global_size(0);
     const long begin = part_begin(q.m, MR, item, items), end = part_begin(q.m, MR, item + 1, items);
     __global T *packed = (__global T *)(scratch_base + scratch_offset) + item * q.slot;
@@ -277,6 +292,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void opencl_cpu_conv(
 
         pack_filter(&q, packed, filter, columns);
         convolve(&q, (__global const T *)(images_base + images_offset), filter, packed, zeros,
-                 strips, (__global T *)(c_base + c_offset) + j, begin, end, columns);
+                 strips, (__global T *)(c_base + c_offset) + j, BIAS + j, begin, end, columns);
     }
 }

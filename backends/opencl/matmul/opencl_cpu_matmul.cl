@@ -38,45 +38,15 @@ typedef struct {
 
 /* ---- the epilogue of a tile ---- */
 
-#define FINISH(i, v) ADD_BIAS(i, v) TAKE_RELU(i, v)
-#define ROW_FINISH(i) VECTORS(FINISH, i)
-
 /* What tiles and blocks are told of it. bias: of the first element. */
 #if GANTRY_EPILOGUE
-#define EPILOGUE_PARAMETERS , __global const T *bias, int is_last
 #define EPILOGUE_ARGUMENTS(i, j) , bias + (i)*q->bias_row + (j)*q->bias_col, is_last
 #define TILE_PARAMETERS EPILOGUE_PARAMETERS, long bias_row, long bias_col
 #define TILE_ARGUMENTS(i, j) EPILOGUE_ARGUMENTS(i, j), q->bias_row, q->bias_col
-/* TILE_STORE with the epilogue of finished elements. */
-#define TILE_END                                                                              \
-    if (rows >= MR && columns >= NR && c_col == 1 && bias_col == 1) {                         \
-        if (!is_first) {                                                                      \
-            ROWS(ROW_ADD)                                                                     \
-        }                                                                                     \
-        if (is_last) {                                                                        \
-            VECTORS(READ_BIAS, 0)                                                             \
-            ROWS(ROW_FINISH)                                                                  \
-        }                                                                                     \
-        ROWS(ROW_STORE)                                                                       \
-    } else {                                                                                  \
-        T tile[MR * NR];                                                                      \
-                                                                                              \
-        ROWS(ROW_SPILL)                                                                       \
-        for (long i = 0; i < MR && i < rows; ++i) {                                           \
-            for (long j = 0; j < NR && j < columns; ++j) {                                    \
-                __global T *element = c + i * c_row + j * c_col;                              \
-                const T sum = is_first ? tile[i * NR + j] : *element + tile[i * NR + j];      \
-                                                                                              \
-                *element = is_last ? finished(sum, bias + i * bias_row + j * bias_col) : sum; \
-            }                                                                                 \
-        }                                                                                     \
-    }
 #else
-#define EPILOGUE_PARAMETERS
 #define EPILOGUE_ARGUMENTS(i, j)
 #define TILE_PARAMETERS
 #define TILE_ARGUMENTS(i, j)
-#define TILE_END TILE_STORE(c, c_row, c_col, rows, columns, is_first)
 #endif
 
 /* ---- MR x NR of c ---- */

@@ -198,12 +198,46 @@ static void pack_columns(__global T *to, __global const T *from, long columns, l
 #define WITH_RELU(x) (x)
 #endif
 
+#define FINISH(i, v) ADD_BIAS(i, v) TAKE_RELU(i, v)
+#define ROW_FINISH(i) VECTORS(FINISH, i)
+
+/* Ends a tile of c, whose rows are c_row apart and whose columns c_col: TILE_STORE with the
+ * epilogue of elements that is_last finishes. */
 #if GANTRY_EPILOGUE
 static T finished(const T sum, __global const T *bias) {
     const T x = WITH_BIAS(sum, *bias);
 
     return WITH_RELU(x);
 }
+
+#define EPILOGUE_PARAMETERS , __global const T *bias, int is_last
+#define TILE_END                                                                              \
+    if (rows >= MR && columns >= NR && c_col == 1 && bias_col == 1) {                         \
+        if (!is_first) {                                                                      \
+            ROWS(ROW_ADD)                                                                     \
+        }                                                                                     \
+        if (is_last) {                                                                        \
+            VECTORS(READ_BIAS, 0)                                                             \
+            ROWS(ROW_FINISH)                                                                  \
+        }                                                                                     \
+        ROWS(ROW_STORE)                                                                       \
+    } else {                                                                                  \
+        T tile[MR * NR];                                                                      \
+                                                                                              \
+        ROWS(ROW_SPILL)                                                                       \
+        for (long i = 0; i < MR && i < rows; ++i) {                                           \
+            for (long j = 0; j < NR && j < columns; ++j) {                                    \
+                __global T *element = c + i * c_row + j * c_col;                              \
+                const T sum = is_first ? tile[i * NR + j] : *element + tile[i * NR + j];      \
+                                                                                              \
+                *element = is_last ? finished(sum, bias + i * bias_row + j * bias_col) : sum; \
+            }                                                                                 \
+        }                                                                                     \
+    }
+#else
+#define finished(sum, bias) (sum)
+#define EPILOGUE_PARAMETERS
+#define TILE_END TILE_STORE(c, c_row, c_col, rows, columns, is_first)
 #endif
 
 /* Where part `index` of `parts` begins, in whole panels. */

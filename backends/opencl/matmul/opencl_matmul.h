@@ -87,6 +87,9 @@ bool gantry__opencl_tensor_fits(const gantry_device_info_t *info, int32_t choice
 extern const gantry_program_source_t gantry__opencl_tensor_source;
 
 extern const gantry_kernel_def_t gantry__opencl_cpu_conv_kernel;
+extern const gantry_kernel_def_t gantry__opencl_cpu_filter_kernel;
+/* _FusedConvolveImages with a bias, a Relu, or both, on processors. */
+extern const gantry_kernel_def_t gantry__opencl_cpu_fused_conv_kernel;
 
 /* MatMul and BatchMatMul by CLBlast, by the kernel for processors, and by tensor cores. */
 #define GANTRY__OPENCL_MATMUL_OPS 2

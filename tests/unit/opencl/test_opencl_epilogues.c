@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of a real driver take a bias and a Relu (PoCL as GPU:0), with the bits of the ops one by
- * one. GANTRY_TEST_BACKENDS names other backends, for a card. cuBLASLt may compute a product with
- * an epilogue by another algorithm. There, elements may differ in their last bits, and the test
- * says how many do. Libraries of a card take no epilogues of some types: counted on PoCL alone. */
+/* Products and convolutions of a real driver take a bias and a Relu (PoCL as GPU:0), with the bits
+ * of the ops one by one. GANTRY_TEST_BACKENDS names other backends, for a card. cuBLASLt may
+ * compute a product with an epilogue by another algorithm. There, elements may differ in their last
+ * bits, and the test says how many do. Libraries of a card take no epilogues of some types: counted
+ * on PoCL alone. */
 #define _XOPEN_SOURCE 700
 
 #include "epilogue_case.h"
@@ -59,10 +60,37 @@ static void products_of_other_types_keep_their_bits(void **state) {
     gantry_runtime_release(runtime);
 }
 
+/* Whole tiles and edges, places at borders, few outputs, an image larger than its pieces. */
+static void convolutions_take_bias_and_relu(void **state) {
+    epilogue_conv_t cases[] = {
+        {GANTRY_SHAPE(4, 300, 7),
+         GANTRY_SHAPE(5, 7, 64),
+         {.padding = GANTRY_PADDING_VALID},
+         true,
+         GANTRY_FLOAT32},
+        {GANTRY_SHAPE(2, 9, 7, 5), GANTRY_SHAPE(3, 3, 5, 40), {0}, false, GANTRY_FLOAT32},
+        {GANTRY_SHAPE(2, 12, 12, 16), GANTRY_SHAPE(3, 3, 16, 3), {0}, false, GANTRY_FLOAT32},
+        {GANTRY_SHAPE(1, 10, 11, 300), GANTRY_SHAPE(3, 3, 300, 9), {0}, false, GANTRY_FLOAT32},
+        {GANTRY_SHAPE(2, 9, 7, 5),
+         GANTRY_SHAPE(3, 3, 5, 20),
+         {.padding = GANTRY_PADDING_VALID},
+         false,
+         GANTRY_FLOAT64},
+    };
+    (void)state;
+    gantry_runtime_t *runtime = open_runtime();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        const bool is_joined = epilogue_check_convolution(runtime, "GPU:0", &cases[i]);
+        if (!getenv("GANTRY_TEST_BACKENDS")) assert_true(is_joined);
+    }
+    gantry_runtime_release(runtime);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_take_bias_and_relu),
         cmocka_unit_test(products_of_other_types_keep_their_bits),
+        cmocka_unit_test(convolutions_take_bias_and_relu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

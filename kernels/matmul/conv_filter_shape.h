@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the gradient of a convolution's filter is cut into units (kernels/matmul/conv_filter.cl).
+ *
+ * Owner: plain values. Threads: thread-safe. */
+#ifndef GANTRY_KERNELS_CONV_FILTER_SHAPE_H
+#define GANTRY_KERNELS_CONV_FILTER_SHAPE_H
+
+#include "kernels/window/window_shape.h"
+
+#include "kernels/matmul/conv_filter.cl"
+
+/* Of a call of _ImagesFilterGradient with places, for panels of those sizes and at most so many
+ * lanes. */
+void gantry__filter_fill(const gantry_op_call_t *call, int64_t panel_rows, int64_t panel_columns,
+                         int64_t most_lanes, gantry__filter_t *out);
+/* Elements of the memory of all lanes, and of the parts of the chunks: 0 if there is one chunk. */
+int64_t gantry__filter_lane_memory(const gantry__filter_t *filter);
+int64_t gantry__filter_part_memory(const gantry__filter_t *filter);
+
+#endif
