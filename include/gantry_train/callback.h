@@ -17,13 +17,37 @@ extern "C" {
 typedef struct gantry_early_stopping_options_t {
     uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
     const char *monitor;  /**< The value that is watched; copied. NULL: "val_loss". */
-    bool is_better_high;  /**< Whether a larger value is better, as of an accuracy. */
-    double min_delta;     /**< A smaller change counts as none. */
-    int64_t patience;     /**< Epochs without improvement before the training ends. 0: 1. */
+    /** Whether a larger value is better. Of names with "acc" or "auc" it always is. */
+    bool is_better_high;
+    double min_delta;         /**< A smaller change counts as none. */
+    int64_t patience;         /**< Epochs without improvement before the training ends. 0: 1. */
+    const double *baseline;   /**< Values that are no better count as no improvement. NULL: none. */
+    int64_t start_from_epoch; /**< Epochs before it are not watched. */
+    /** Whether the end of the training brings back the weights of the best epoch, which need the
+     * memory of the weights again. Of a training that goes on from a backup, epochs before the
+     * interruption are left out. */
+    bool restore_best_weights;
 } gantry_early_stopping_options_t;
 
 /** EarlyStopping: ends the training when a value does not improve any more. options may be NULL. */
 GANTRY_API gantry_callback_t *gantry_early_stopping(const gantry_early_stopping_options_t *options);
+/** Options of gantry_reduce_lr_on_plateau. */
+typedef struct gantry_reduce_lr_on_plateau_options_t {
+    uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
+    const char *monitor;  /**< The value that is watched; copied. NULL: "val_loss". */
+    /** Whether a larger value is better. Of names with "acc" or "auc" it always is. */
+    bool is_better_high;
+    double factor;            /**< The new rate is the old one times this, below 1. 0: 0.1. */
+    int64_t patience;         /**< Epochs without improvement before the rate falls. 0: 10. */
+    double min_delta;         /**< A smaller change counts as none. 0: 0.0001. */
+    int64_t cooldown;         /**< Epochs after a fall that do not count. */
+    double min_learning_rate; /**< The rate does not fall below it. */
+} gantry_reduce_lr_on_plateau_options_t;
+
+/** ReduceLROnPlateau: lowers the optimizer's learning rate when a value does not improve any more.
+ * options may be NULL. */
+GANTRY_API gantry_callback_t *gantry_reduce_lr_on_plateau(
+    const gantry_reduce_lr_on_plateau_options_t *options);
 /** ModelCheckpoint: saves the model after each epoch, by gantry_model_save. monitor NULL: always;
  * else only if that value improved. Of names with "acc" or "auc" larger is better, else smaller. */
 GANTRY_API gantry_callback_t *gantry_model_checkpoint(const char *path, const char *monitor);

@@ -29,20 +29,25 @@ typedef struct gantry_layer_t gantry_layer_t;
 
 /** An activation. */
 typedef enum gantry_activation_t {
-    GANTRY_LINEAR = 0,      /**< x. */
-    GANTRY_RELU = 1,        /**< max(x, 0). */
-    GANTRY_SIGMOID = 2,     /**< 1 / (1 + exp(-x)). */
-    GANTRY_TANH = 3,        /**< The hyperbolic tangent. */
-    GANTRY_SOFTMAX = 4,     /**< exp(x) divided by its sum over the last dimension. */
-    GANTRY_ELU = 5,         /**< x, or exp(x) - 1 for negative x. */
-    GANTRY_SELU = 6,        /**< Elu, scaled. */
-    GANTRY_GELU = 7,        /**< x times the normal distribution function. */
-    GANTRY_SILU = 8,        /**< x times sigmoid(x). */
-    GANTRY_SOFTPLUS = 9,    /**< log(1 + exp(x)). */
-    GANTRY_SOFTSIGN = 10,   /**< x / (1 + |x|). */
-    GANTRY_RELU6 = 11,      /**< x clamped to [0, 6]. */
-    GANTRY_LEAKY_RELU = 12, /**< x, or 0.2 x for negative x. */
-    GANTRY_LOG_SOFTMAX = 13 /**< The logarithm of softmax. */
+    GANTRY_LINEAR = 0,        /**< x. */
+    GANTRY_RELU = 1,          /**< max(x, 0). */
+    GANTRY_SIGMOID = 2,       /**< 1 / (1 + exp(-x)). */
+    GANTRY_TANH = 3,          /**< The hyperbolic tangent. */
+    GANTRY_SOFTMAX = 4,       /**< exp(x) divided by its sum over the last dimension. */
+    GANTRY_ELU = 5,           /**< x, or exp(x) - 1 for negative x. */
+    GANTRY_SELU = 6,          /**< Elu, scaled. */
+    GANTRY_GELU = 7,          /**< x times the normal distribution function. */
+    GANTRY_SILU = 8,          /**< x times sigmoid(x). */
+    GANTRY_SOFTPLUS = 9,      /**< log(1 + exp(x)). */
+    GANTRY_SOFTSIGN = 10,     /**< x / (1 + |x|). */
+    GANTRY_RELU6 = 11,        /**< x clamped to [0, 6]. */
+    GANTRY_LEAKY_RELU = 12,   /**< x, or 0.2 x for negative x. */
+    GANTRY_LOG_SOFTMAX = 13,  /**< The logarithm of softmax. */
+    GANTRY_EXPONENTIAL = 14,  /**< exp(x). */
+    GANTRY_HARD_SIGMOID = 15, /**< x / 6 + 0.5 clamped to [0, 1]. */
+    GANTRY_HARD_SILU = 16,    /**< x times hard_sigmoid(x). */
+    GANTRY_MISH = 17,         /**< x times tanh(softplus(x)). */
+    GANTRY_LOG_SIGMOID = 18   /**< The logarithm of sigmoid. */
 } gantry_activation_t;
 
 /** Applies an activation to each element of a float tensor of any shape; softmax and log_softmax go
@@ -67,6 +72,8 @@ typedef struct gantry_kernel_options_t {
     int64_t dilations[2];                           /**< Of convolutions; 0: 1. */
     bool same_padding;                              /**< Of convolutions: "same"; else "valid". */
     int64_t depth_multiplier;                       /**< Of gantry_depthwise_conv2d_layer; 0: 1. */
+    int64_t kernel_columns; /**< Columns of a window of two dimensions; 0: as many as rows. */
+    bool causal_padding;    /**< Of Conv1D: "causal"; a window ends at its own place. */
 } gantry_kernel_options_t;
 
 /** Dense: [..., n] to [..., units]: activation(x kernel + bias). */
@@ -85,12 +92,14 @@ GANTRY_API gantry_layer_t *gantry_masked_embedding(int64_t input_dim, int64_t ou
  * the output's mask is false there. */
 GANTRY_API gantry_layer_t *gantry_masking_layer(double mask_value, const char *name);
 /** Conv1D: [batch, length, channels] to [batch, windows, filters]. windows is ceil(length / stride)
- * with same_padding, else ceil((length - (kernel_size - 1) dilation) / stride). */
+ * with same_padding or causal_padding, else ceil((length - (kernel_size - 1) dilation) /
+ * stride). */
 GANTRY_API gantry_layer_t *gantry_conv1d_layer(int64_t filters, int64_t kernel_size,
                                                gantry_activation_t activation,
                                                const gantry_kernel_options_t *options);
-/** Conv2D: [batch, rows, columns, channels] to [batch, window rows, window columns, filters], with
- * square windows; strides and dilations are those of rows and columns. */
+/** Conv2D: [batch, rows, columns, channels] to [batch, window rows, window columns, filters]. A
+ * window has kernel_size rows and kernel_columns; strides and dilations are those of rows and
+ * columns. */
 GANTRY_API gantry_layer_t *gantry_conv2d_layer(int64_t filters, int64_t kernel_size,
                                                gantry_activation_t activation,
                                                const gantry_kernel_options_t *options);
@@ -102,10 +111,12 @@ GANTRY_API gantry_layer_t *gantry_depthwise_conv2d_layer(int64_t kernel_size,
 
 /** Options of pools. */
 typedef struct gantry_pool_options_t {
-    uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
-    const char *name;     /**< The layer's name; NULL: Keras's. */
-    int64_t strides;      /**< 0: the size of the pool. */
-    bool same_padding;    /**< "same"; else "valid". */
+    uint32_t struct_size;   /**< Its sizeof; 0: that of version 0.1. */
+    const char *name;       /**< The layer's name; NULL: Keras's. */
+    int64_t strides;        /**< 0: the size of the pool. */
+    bool same_padding;      /**< "same"; else "valid". */
+    int64_t pool_columns;   /**< Columns of a window of two dimensions; 0: as many as rows. */
+    int64_t column_strides; /**< Of two dimensions; 0: strides, or if that is 0, the columns. */
 } gantry_pool_options_t;
 
 /** MaxPooling1D: [batch, length, channels] to [batch, windows, channels], the largest number of
@@ -117,7 +128,7 @@ GANTRY_API gantry_layer_t *gantry_max_pool1d_layer(int64_t pool_size,
 GANTRY_API gantry_layer_t *gantry_avg_pool1d_layer(int64_t pool_size,
                                                    const gantry_pool_options_t *options);
 /** MaxPooling2D: [batch, rows, columns, channels] to [batch, window rows, window columns,
- * channels], with square windows. */
+ * channels]. A window has pool_size rows and pool_columns. */
 GANTRY_API gantry_layer_t *gantry_max_pool2d_layer(int64_t pool_size,
                                                    const gantry_pool_options_t *options);
 /** AveragePooling2D: the same with the mean of each window; padding does not count. */
@@ -148,13 +159,20 @@ typedef struct gantry_norm_options_t {
     const char *name;     /**< The layer's name; NULL: Keras's. */
     double epsilon;       /**< Added to the variance. 0: 0.001. */
     double momentum;      /**< BatchNormalization: part of the old mean in the new; 0: 0.99. */
+    /** The dimensions with numbers of their own: of BatchNormalization one, whose statistics go
+     * over all others; of LayerNormalization those that are normalised together. Ascending, without
+     * the batch; a negative one counts from the end. Copied. NULL: the last. */
+    const int32_t *axes;
+    size_t axis_count; /**< Entries of axes. */
+    bool no_center;    /**< Adds no offset: there is no weight beta. */
+    bool no_scale;     /**< Multiplies by no scale: there is no weight gamma. */
 } gantry_norm_options_t;
 
-/** BatchNormalization over the last dimension, [..., n] to the same: by the batch's statistics in
- * training, else by moving means of them. Steps that the input's mask leaves out do not count in
+/** BatchNormalization of each element of a dimension, to the same shape: by the batch's statistics
+ * in training, else by moving means of them. Steps that the input's mask leaves out do not count in
  * the statistics. */
 GANTRY_API gantry_layer_t *gantry_batch_normalization(const gantry_norm_options_t *options);
-/** LayerNormalization over the last dimension, [..., n] to the same. */
+/** LayerNormalization over one dimension or several, to the same shape. */
 GANTRY_API gantry_layer_t *gantry_layer_normalization(const gantry_norm_options_t *options);
 
 /** Options of recurrent layers. */
@@ -265,6 +283,7 @@ typedef struct gantry_layer_call_t {
     /** Places of the outputs behind the first one, output_count - 1 of the kind. */
     const gantry_tensor_t **more_outputs;
     struct gantry__model_run_t *run; /**< The library's own. */
+    bool is_frozen; /**< The layer's weights are not trained: gantry_layer_set_trainable. */
 } gantry_layer_call_t;
 
 /** What a layer does. The struct is copied. */
@@ -296,6 +315,11 @@ GANTRY_API gantry_status_t gantry_layer_add_weight(gantry_layer_t *layer, const 
                                                    gantry_shape_t shape,
                                                    const gantry_initializer_t *initializer,
                                                    bool trainable);
+/** Says whether a layer's weights are trained, as Keras's `layer.trainable`; they are at first. It
+ * holds from the next gantry_model_build or gantry_model_compile of its model on. A
+ * BatchNormalization that is not trained normalises by its moving means in training, too, and keeps
+ * them. */
+GANTRY_API gantry_status_t gantry_layer_set_trainable(gantry_layer_t *layer, bool trainable);
 /** Sets the kept states of a stateful layer to zeros, as Keras's reset_state. The states of other
  * layers, and of layers whose model is not built, need no reset: nothing is done. */
 GANTRY_API gantry_status_t gantry_layer_reset_states(gantry_layer_t *layer);

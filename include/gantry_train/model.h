@@ -143,8 +143,9 @@ typedef struct gantry_compile_options_t {
     gantry_optimizer_t *optimizer; /**< The model takes it over, also after a failure. */
     gantry_loss_t loss;            /**< The loss. */
     const gantry_loss_options_t *loss_options; /**< Copied; NULL: defaults. */
-    gantry_metric_t *const *metrics; /**< The model takes them over, also after a failure. */
-    size_t metric_count;             /**< Entries of metrics. */
+    /** Not weighted by the weights of samples. The model takes them over, also after a failure. */
+    gantry_metric_t *const *metrics;
+    size_t metric_count; /**< Entries of metrics. */
     /** Runs each step op by op, to look at its values. */
     bool runs_eagerly;
     /** Ends a training, a test or a prediction at the first NaN or infinity: InvalidArgument names
@@ -152,6 +153,9 @@ typedef struct gantry_compile_options_t {
      * backward, the epoch and the step, shapes, counts and the ranges of the op's inputs
      * (gantry_train/numerics.h). Runs each step op by op and waits for each op. */
     bool check_numerics;
+    /** The same as metrics, weighted by the weights of samples and of classes. They come behind. */
+    gantry_metric_t *const *weighted_metrics;
+    size_t weighted_metric_count; /**< Entries of weighted_metrics. */
 } gantry_compile_options_t;
 
 /** Sets optimizer, loss and metrics. */
@@ -181,6 +185,11 @@ typedef struct gantry_callback_t {
     gantry_status_t (*get_state)(char *out, size_t bytes, void *user);
     /** Sets the state that get_state wrote, of a training that goes on. */
     gantry_status_t (*set_state)(const char *text, void *user);
+    /** Before the first epoch of a call of gantry_model_fit. */
+    gantry_status_t (*train_begin)(gantry_model_t *model, void *user);
+    /** After its last epoch, also if a callback ended the training; not after a failure, nor after
+     * gantry_model_stop. */
+    gantry_status_t (*train_end)(gantry_model_t *model, void *user);
 } gantry_callback_t;
 
 /** The room that get_state has. */
@@ -208,6 +217,15 @@ typedef struct gantry_fit_options_t {
      * made as before. gantry_model_load reads it, too. NULL: none. */
     const char *backup;
     int64_t backup_steps; /**< Writes it also after this many steps of an epoch; 0: it does not. */
+    /** The most batches of an epoch; the next epoch goes on behind them. A data set that ends ends
+     * the epoch, and begins anew in the next one. 0: all batches. Not with a backup. */
+    int64_t steps_per_epoch;
+    int64_t validation_freq; /**< Epochs from one validation to the next; 0: 1. */
+    /** A weight for each class: a sample counts in the loss and in weighted metrics by that of its
+     * label, which is a number of a class, or a row whose largest number names it. Not with weights
+     * of samples. NULL: all 1. */
+    const double *class_weights;
+    size_t class_weight_count; /**< Entries of class_weights. */
 } gantry_fit_options_t;
 
 /** Trains on a data set of batches: elements of the inputs, then the labels, then (perhaps) weights
@@ -219,8 +237,8 @@ GANTRY_API gantry_status_t gantry_model_fit(gantry_model_t *model, gantry_datase
  * step. gantry_model_fit then writes its backup, if it has one, and returns Cancelled, with the
  * epoch and the step in the text. A handler of signals and any thread may call it. */
 GANTRY_API void gantry_model_stop(gantry_model_t *model);
-/** Tests: writes the loss and each metric, 1 + metric_count numbers, to out_values, which has room
- * for capacity. A sample, or the step of a sequence, that the output's mask leaves out counts
+/** Tests: writes the loss, each metric and each weighted one to out_values, which has room for
+ * capacity. A sample, or the step of a sequence, that the output's mask leaves out counts
  * neither in the loss nor in metrics other than AUC. */
 GANTRY_API gantry_status_t gantry_model_evaluate(gantry_model_t *model, gantry_dataset_t *batches,
                                                  double *out_values, size_t capacity);

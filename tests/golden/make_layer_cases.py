@@ -121,7 +121,7 @@ def gelu(x):
 
 
 ACTIVATIONS = ("linear relu sigmoid tanh softmax elu selu gelu silu softplus softsign relu6 leaky_relu "
-               "log_softmax").split()
+               "log_softmax exponential hard_sigmoid hard_silu mish log_sigmoid").split()
 
 
 def write_dense():
@@ -179,6 +179,18 @@ def write_convolutions():
          f"gantry_conv1d_layer(3, 2, GANTRY_RELU, {kernel(no_bias='true')})", (2, 4, 1))
     case("Conv2D tanh", wide(layers.Conv2D, 3, 2, activation="tanh"), "gantry_conv2d_layer(3, 2, GANTRY_TANH, NULL)",
          (2, 3, 3, 1))
+    for stride, dilation in ((1, 1), (2, 1), (1, 2)):
+        case(f"Conv1D causal {stride} {dilation}",
+             wide(layers.Conv1D, 2, 3, strides=stride, dilation_rate=dilation, padding="causal"),
+             f"gantry_conv1d_layer(2, 3, GANTRY_LINEAR, "
+             f"{conv_options((stride,), (dilation,), 'causal', causal_padding='true')})", (2, 4, 2))
+    for padding in ("valid", "same"):
+        options = conv_options((1, 2), (1, 1), padding, kernel_columns=3)
+        case(f"Conv2D rows and columns {padding}", wide(layers.Conv2D, 2, (2, 3), strides=(1, 2), padding=padding),
+             f"gantry_conv2d_layer(2, 2, GANTRY_LINEAR, {options})", (1, 4, 5, 2))
+        options = conv_options((1, 1), (1, 1), padding, kernel_columns=1)
+        case(f"DepthwiseConv2D rows and columns {padding}", wide(layers.DepthwiseConv2D, (3, 1), padding=padding),
+             f"gantry_depthwise_conv2d_layer(3, GANTRY_LINEAR, {options})", (1, 4, 3, 2))
     case("DepthwiseConv2D relu no bias", wide(layers.DepthwiseConv2D, 3, activation="relu", use_bias=False),
          f"gantry_depthwise_conv2d_layer(3, GANTRY_RELU, {kernel(no_bias='true')})", (2, 3, 4, 2))
 
@@ -197,6 +209,11 @@ def write_pools():
                 case(f"{layer.__name__} {padding} {size} {strides}",
                      wide(layer, size, strides=strides, padding=padding),
                      f"gantry_{name}_layer({size}, {options_of('pool', **members)})", shape)
+        if len(shape) == 4:
+            for size, strides, members in (((2, 3), None, {"pool_columns": 3}),
+                                           ((3, 1), (1, 2), {"pool_columns": 1, "strides": 1, "column_strides": 2})):
+                case(f"{layer.__name__} rows and columns {size} {strides}", wide(layer, size, strides=strides),
+                     f"gantry_{name}_layer({size[0]}, {options_of('pool', **members)})", shape)
     case("MaxPooling1D same wide", wide(layers.MaxPooling1D, 4, padding="same"),
          f"gantry_max_pool1d_layer(4, {options_of('pool', same_padding='true')})", (2, 3, 2))
     case("AveragePooling2D same wide", wide(layers.AveragePooling2D, 3, strides=1, padding="same"),
@@ -234,6 +251,21 @@ def write_norms():
         case(f"BatchNormalization options {training}", wide(layers.BatchNormalization, momentum=0.75, epsilon=0.125),
              f"gantry_batch_normalization({options_of('norm', momentum=0.75, epsilon=0.125)})", (4, 2),
              training=training)
+        for axis, shape in ((1, (3, 2, 3)), (-2, (2, 2, 3, 2))):
+            options = options_of("norm", axes=f"(int32_t[]){{{axis}}}", axis_count=1)
+            case(f"BatchNormalization axis {axis} {training}", wide(layers.BatchNormalization, axis=axis),
+                 f"gantry_batch_normalization({options})", shape, training=training)
+        for given, members in (({"center": False}, {"no_center": "true"}), ({"scale": False}, {"no_scale": "true"}),
+                               ({"center": False, "scale": False}, {"no_center": "true", "no_scale": "true"})):
+            case(f"BatchNormalization {' '.join(given)} {training}", wide(layers.BatchNormalization, **given),
+                 f"gantry_batch_normalization({options_of('norm', **members)})", (4, 2), training=training)
+    for axes in ((1,), (-2, -1), (1, 3), (2,)):
+        options = options_of("norm", axes=f"(int32_t[]){{{', '.join(map(str, axes))}}}", axis_count=len(axes))
+        case(f"LayerNormalization axes {axes}", wide(layers.LayerNormalization, axis=list(axes)),
+             f"gantry_layer_normalization({options})", (2, 3, 2, 2))
+    for given, members in (({"center": False}, {"no_center": "true"}), ({"scale": False}, {"no_scale": "true"})):
+        case(f"LayerNormalization {' '.join(given)}", wide(layers.LayerNormalization, **given),
+             f"gantry_layer_normalization({options_of('norm', **members)})", (2, 3))
     for shape in ((3, 4), (2, 3, 4)):
         case(f"LayerNormalization {shape}", wide(layers.LayerNormalization), "gantry_layer_normalization(NULL)", shape)
     case("LayerNormalization options", wide(layers.LayerNormalization, epsilon=0.125),
@@ -496,6 +528,10 @@ def write_masked_layers():
         case(f"BatchNormalization {training}",
              lambda L, x, training: average(L, L(layers.BatchNormalization)(masked(L, x), training=training)),
              f"OF({AVERAGE}, OF(gantry_batch_normalization(NULL), {MASKED}))", training=training)
+        options = options_of("norm", axes="(int32_t[]){1}", axis_count=1)
+        case(f"BatchNormalization axis 1 {training}",
+             lambda L, x, training: average(L, L(layers.BatchNormalization, axis=1)(masked(L, x), training=training)),
+             f"OF({AVERAGE}, OF(gantry_batch_normalization({options}), {MASKED}))", training=training)
     both = ((2, 5, 3), (2, 5, 3))
     for kind, given, text in ((layers.Add, {}, "gantry_add_layer(NULL)"), (layers.Concatenate, {}, JOIN),
                               (layers.Concatenate, {"axis": 1}, "gantry_concatenate_layer(1, NULL)")):

@@ -64,8 +64,8 @@ def open_sizes():
     """An open number of steps, and an open number of rows and columns."""
     words, image = keras.Input((None,)), keras.Input((None, None, 3))
     x = layers.MaxPooling1D(2)(layers.Conv1D(8, 5)(layers.Embedding(100, 4)(words)))
-    x = layers.GlobalMaxPooling1D(name="most")(layers.LSTM(6, return_sequences=True)(x))
-    y = layers.GlobalAveragePooling2D(name="mean")(layers.Reshape((-1, 1, 4))(layers.Conv2D(4, 3)(image)))
+    x = layers.GlobalMaxPooling1D()(layers.LSTM(6, return_sequences=True)(x))
+    y = layers.GlobalAveragePooling2D()(layers.Reshape((-1, 1, 4))(layers.Conv2D(4, 3)(image)))
     return keras.Model([words, image], layers.Concatenate()([x, y]))
 
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/layer/layer_state.h"
 
 typedef const gantry_tensor_t tensor;
@@ -8,6 +9,23 @@ static tensor *elu(gantry_scope_t *scope, tensor *x) { return gantry_elu(scope, 
 static tensor *gelu(gantry_scope_t *scope, tensor *x) { return gantry_gelu(scope, x, false); }
 static tensor *leaky_relu(gantry_scope_t *scope, tensor *x) {
     return gantry_leaky_relu(scope, x, 0.2f);
+}
+
+static tensor *hard_sigmoid(gantry_scope_t *scope, tensor *x) {
+    const gantry_dtype_t dtype = gantry_tensor_dtype(x);
+    tensor *y = gantry_add(scope, gantry_div(scope, x, gantry__train_constant(scope, dtype, 6)),
+                           gantry__train_constant(scope, dtype, 0.5));
+    return gantry_clip_by_value(scope, y, gantry__train_constant(scope, dtype, 0),
+                                gantry__train_constant(scope, dtype, 1));
+}
+static tensor *hard_silu(gantry_scope_t *scope, tensor *x) {
+    return gantry_mul(scope, x, hard_sigmoid(scope, x));
+}
+static tensor *mish(gantry_scope_t *scope, tensor *x) {
+    return gantry_mul(scope, x, gantry_tanh(scope, gantry_softplus(scope, x)));
+}
+static tensor *log_sigmoid(gantry_scope_t *scope, tensor *x) {
+    return gantry_neg(scope, gantry_softplus(scope, gantry_neg(scope, x)));
 }
 
 static const struct {
@@ -28,6 +46,11 @@ static const struct {
     [GANTRY_RELU6] = {"relu6", gantry_relu6},
     [GANTRY_LEAKY_RELU] = {"leaky_relu", leaky_relu},
     [GANTRY_LOG_SOFTMAX] = {"log_softmax", gantry_log_softmax},
+    [GANTRY_EXPONENTIAL] = {"exponential", gantry_exp},
+    [GANTRY_HARD_SIGMOID] = {"hard_sigmoid", hard_sigmoid},
+    [GANTRY_HARD_SILU] = {"hard_silu", hard_silu},
+    [GANTRY_MISH] = {"mish", mish},
+    [GANTRY_LOG_SIGMOID] = {"log_sigmoid", log_sigmoid},
 };
 
 static bool is_known(gantry_activation_t activation) {

@@ -80,8 +80,9 @@ gantry_status_t gantry_layer_add_weight(gantry_layer_t *layer, const char *name,
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                                   "layer %s: weight %s is added after build",
                                   gantry_layer_name(layer), name);
-    gantry__weight_t weight = {
-        .shape = shape, .has_seed = initializer && initializer->seed != 0, .is_trained = trainable};
+    gantry__weight_t weight = {.shape = shape,
+                               .has_seed = initializer && initializer->seed != 0,
+                               .is_trainable = trainable};
     if (!gantry__layer_initializer(initializer, GANTRY_INIT_GLOROT_UNIFORM, &weight.initializer))
         return GANTRY_INVALID_ARGUMENT;
     if (!gantry__train_grow(&layer->weights, layer->weight_count, &layer->weight_capacity,
@@ -91,6 +92,20 @@ gantry_status_t gantry_layer_add_weight(gantry_layer_t *layer, const char *name,
     if (!weight.name) return GANTRY_RESOURCE_EXHAUSTED;
     layer->weights[layer->weight_count++] = weight;
     return GANTRY_OK;
+}
+
+gantry_status_t gantry_layer_set_trainable(gantry_layer_t *layer, bool trainable) {
+    if (!layer)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "gantry_layer_set_trainable: the layer is NULL");
+    layer->will_be_frozen = !trainable;
+    return GANTRY_OK;
+}
+
+void gantry__layer_settle_trainable(gantry_layer_t *layer) {
+    layer->is_frozen = layer->will_be_frozen;
+    for (size_t i = 0; i < layer->weight_count; ++i)
+        layer->weights[i].is_trained = layer->weights[i].is_trainable && !layer->is_frozen;
 }
 
 /* ---- for constructors ---- */

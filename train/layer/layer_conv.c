@@ -16,9 +16,10 @@ static gantry_window_options_t window_of(const gantry__kernel_t *k) {
 /* rank: of the window. */
 static gantry_status_t check_window(const char *kind, const gantry__kernel_t *k,
                                     const gantry_shape_t *input, int32_t rank) {
-    const int64_t spread[] = {(k->size - 1) * k->dilations[0] + 1,
-                              (k->size - 1) * k->dilations[1] + 1};
-    return k->is_same ? GANTRY_OK : gantry__layer_check_window(kind, input, rank, spread);
+    const int64_t spread[] = {(k->sizes[0] - 1) * k->dilations[0] + 1,
+                              (k->sizes[1] - 1) * k->dilations[1] + 1};
+    return k->is_same || k->is_causal ? GANTRY_OK
+                                      : gantry__layer_check_window(kind, input, rank, spread);
 }
 
 /* rank: of the window. The kernel has `filters` outputs, of all channels or of each. */
@@ -30,8 +31,9 @@ static gantry_status_t conv_build(gantry_layer_t *layer, const gantry_shape_t *i
     GANTRY__TRAIN_TRY(gantry__layer_check_rank(kind, inputs, input_count, rank + 2, rank + 2));
     GANTRY__TRAIN_TRY(check_window(kind, k, inputs, rank));
     const int64_t channels = inputs[0].dims[rank + 1];
-    const gantry_shape_t shape = rank == 1 ? GANTRY_SHAPE(k->size, channels, filters)
-                                           : GANTRY_SHAPE(k->size, k->size, channels, filters);
+    const gantry_shape_t shape = rank == 1
+                                     ? GANTRY_SHAPE(k->sizes[0], channels, filters)
+                                     : GANTRY_SHAPE(k->sizes[0], k->sizes[1], channels, filters);
     return gantry__kernel_add_weights(layer, k, shape, is_depthwise ? channels * filters : filters);
 }
 
@@ -58,6 +60,13 @@ static gantry_status_t depthwise_build(gantry_layer_t *layer, const gantry_shape
 typedef tensor *(*conv_fn)(gantry_scope_t *scope, tensor *x, tensor *filter,
                            const gantry_window_options_t *options);
 
+/* As many zeros in front as a window has elements before its last one. */
+static tensor *pad_front(const gantry_layer_call_t *call, const gantry__kernel_t *k) {
+    const int64_t paddings[] = {0, 0, (k->sizes[0] - 1) * k->dilations[0], 0, 0, 0};
+    return k->is_causal ? gantry_pad(call->scope, call->inputs[0], paddings, NULL)
+                        : call->inputs[0];
+}
+
 /* An open size may be smaller than the window. */
 static tensor *conv_call(const gantry_layer_call_t *call, const gantry__kernel_t *k, conv_fn op,
                          const char *kind) {
@@ -66,7 +75,7 @@ static tensor *conv_call(const gantry_layer_call_t *call, const gantry__kernel_t
     const gantry_status_t status = check_window(kind, k, input, input->rank - 2);
     if (gantry__train_hand_on(call->scope, status) != GANTRY_OK) return NULL;
     return gantry__kernel_finish(call, k,
-                                 op(call->scope, call->inputs[0], call->weights[0], &window));
+                                 op(call->scope, pad_front(call, k), call->weights[0], &window));
 }
 
 static tensor *conv1d_call(const gantry_layer_call_t *call, void *user) {

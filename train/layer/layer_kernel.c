@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/layer/layer_kernel.h"
 
+#include <string.h>
+
 #include "train/base/fail.h"
 
 static bool take_number(const char *kind, const char *what, int64_t given, int64_t otherwise,
@@ -13,6 +15,14 @@ static bool take_number(const char *kind, const char *what, int64_t given, int64
     return false;
 }
 
+static bool take_padding(const char *kind, const gantry__kernel_t *k) {
+    if (!k->is_causal || (!k->is_same && strcmp(kind, "Conv1D") == 0)) return true;
+    (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                             "layer %s has causal_padding%s; Conv1D alone accepts it, alone", kind,
+                             k->is_same ? " and same_padding" : "");
+    return false;
+}
+
 static bool take_options(const char *kind, const gantry_kernel_options_t *options,
                          gantry__kernel_t *k, const char **out_name) {
     gantry_kernel_options_t o;
@@ -22,12 +32,15 @@ static bool take_options(const char *kind, const gantry_kernel_options_t *option
     *out_name = o.name;
     k->has_bias = !o.no_bias;
     k->is_same = o.same_padding;
+    k->is_causal = o.causal_padding;
     for (size_t i = 0; i < 2; ++i) {
         if (!take_number(kind, "a stride", o.strides[i], 1, &k->strides[i]) ||
             !take_number(kind, "a dilation", o.dilations[i], 1, &k->dilations[i]))
             return false;
     }
-    return take_number(kind, "depth_multiplier", o.depth_multiplier, 1, &k->multiplier) &&
+    return take_padding(kind, k) &&
+           take_number(kind, "kernel_columns", o.kernel_columns, k->sizes[0], &k->sizes[1]) &&
+           take_number(kind, "depth_multiplier", o.depth_multiplier, 1, &k->multiplier) &&
            gantry__layer_initializer(o.kernel_initializer, GANTRY_INIT_GLOROT_UNIFORM,
                                      &k->kernel) &&
            gantry__layer_initializer(o.bias_initializer, GANTRY_INIT_ZEROS, &k->bias);
@@ -39,7 +52,7 @@ gantry_layer_t *gantry__kernel_layer(const gantry_layer_kind_t *kind, int64_t un
     gantry__kernel_t k = {.activation = activation};
     const char *name;
     if (!take_number(kind->name, "the number of outputs", units, 0, &k.units) ||
-        !take_number(kind->name, "the kernel's size", size, 0, &k.size) ||
+        !take_number(kind->name, "the kernel's size", size, 0, &k.sizes[0]) ||
         !gantry__layer_check_activation(kind->name, activation) ||
         !take_options(kind->name, options, &k, &name))
         return NULL;

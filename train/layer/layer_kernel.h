@@ -6,9 +6,9 @@
 #include "train/layer/layer_state.h"
 
 typedef struct gantry__kernel_t {
-    int64_t units, size; /* outputs; rows and columns of the window */
+    int64_t units, sizes[2]; /* outputs; rows and columns of the window */
     gantry_activation_t activation;
-    bool has_bias, is_same;
+    bool has_bias, is_same, is_causal;
     gantry_initializer_t kernel, bias;
     int64_t strides[2], dilations[2], multiplier;
 } gantry__kernel_t;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BatchNormalization and LayerNormalization over the last dimension. */
+/* BatchNormalization and LayerNormalization. */
+#include <string.h>
+
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/layer/layer_state.h"
@@ -8,16 +10,38 @@ typedef const gantry_tensor_t tensor;
 
 typedef struct norm_t {
     double epsilon, momentum;
+    bool has_scale, has_offset;
+    int32_t axes[GANTRY_MAX_RANK]; /* as given; of a built layer from 1 on */
+    size_t axis_count;
 } norm_t;
 
-static gantry_layer_t *make_norm(const gantry_layer_kind_t *kind,
+/* ---- made ---- */
+
+static bool take_axes(const char *kind, const gantry_norm_options_t *o, size_t most, norm_t *n) {
+    n->axes[0] = -1;
+    n->axis_count = 1;
+    if (!o->axes && o->axis_count == 0) return true;
+    if (!o->axes || o->axis_count == 0 || o->axis_count > most) {
+        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                 "layer %s: %zu axes%s; an array of 1 to %zu is accepted", kind,
+                                 o->axis_count, o->axes ? "" : " at NULL", most);
+        return false;
+    }
+    n->axis_count = o->axis_count;
+    memcpy(n->axes, o->axes, o->axis_count * sizeof n->axes[0]);
+    return true;
+}
+
+static gantry_layer_t *make_norm(const gantry_layer_kind_t *kind, size_t most_axes,
                                  const gantry_norm_options_t *options) {
     gantry_norm_options_t o;
     if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_norm_options_t") !=
         GANTRY_OK)
         return NULL;
-    const norm_t n = {.epsilon = o.epsilon == 0 ? 0.001 : o.epsilon,
-                      .momentum = o.momentum == 0 ? 0.99 : o.momentum};
+    norm_t n = {.epsilon = o.epsilon == 0 ? 0.001 : o.epsilon,
+                .momentum = o.momentum == 0 ? 0.99 : o.momentum,
+                .has_scale = !o.no_scale,
+                .has_offset = !o.no_center};
     if (!(n.epsilon > 0) || !(n.momentum >= 0 && n.momentum < 1)) {
         (void)gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -25,35 +49,87 @@ static gantry_layer_t *make_norm(const gantry_layer_kind_t *kind,
             kind->name, o.epsilon, o.momentum);
         return NULL;
     }
+    if (!take_axes(kind->name, &o, most_axes, &n)) return NULL;
     gantry_layer_t *layer = gantry__layer_make(kind, sizeof n, o.name);
     if (layer) *(norm_t *)layer->user = n;
     return layer;
 }
 
-static gantry_status_t add_vector(gantry_layer_t *layer, const char *name, int64_t size,
+/* ---- built: weights gamma, beta ---- */
+
+static gantry_status_t add_vector(gantry_layer_t *layer, const char *name, gantry_shape_t shape,
                                   gantry_init_t kind, bool trainable) {
     const gantry_initializer_t initializer = {.struct_size = sizeof initializer, .kind = kind};
-    return gantry_layer_add_weight(layer, name, GANTRY_SHAPE(size), &initializer, trainable);
+    return gantry_layer_add_weight(layer, name, shape, &initializer, trainable);
+}
+
+static gantry_status_t find_axes(const char *kind, const gantry_shape_t *input, norm_t *n) {
+    for (size_t i = 0; i < n->axis_count; ++i) {
+        const int32_t axis = n->axes[i] < 0 ? n->axes[i] + input->rank : n->axes[i],
+                      least = i == 0 ? 1 : n->axes[i - 1] + 1;
+        if (axis < least || axis >= input->rank)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "layer %s: axis %d of an input of rank %d; ascending ones from 1 to %d are accepted",
+                kind, n->axes[i], input->rank, input->rank - 1);
+        n->axes[i] = axis;
+    }
+    return GANTRY_OK;
 }
 
 static gantry_status_t add_scale_and_offset(gantry_layer_t *layer, const gantry_shape_t *inputs,
-                                            size_t input_count, int64_t *out_size) {
+                                            size_t input_count, gantry_shape_t *shape) {
+    norm_t *n = layer->user;
     GANTRY__TRAIN_TRY(
         gantry__layer_check_rank(layer->kind.name, inputs, input_count, 2, GANTRY_MAX_RANK));
-    *out_size = inputs[0].dims[inputs[0].rank - 1];
-    GANTRY__TRAIN_TRY(add_vector(layer, "gamma", *out_size, GANTRY_INIT_ONES, true));
-    return add_vector(layer, "beta", *out_size, GANTRY_INIT_ZEROS, true);
+    GANTRY__TRAIN_TRY(find_axes(layer->kind.name, inputs, n));
+    *shape = (gantry_shape_t){.rank = (int32_t)n->axis_count};
+    for (size_t i = 0; i < n->axis_count; ++i) shape->dims[i] = inputs[0].dims[n->axes[i]];
+    if (n->has_scale) GANTRY__TRAIN_TRY(add_vector(layer, "gamma", *shape, GANTRY_INIT_ONES, true));
+    if (!n->has_offset) return GANTRY_OK;
+    return add_vector(layer, "beta", *shape, GANTRY_INIT_ZEROS, true);
 }
 
-/* ---- BatchNormalization: weights gamma, beta, moving mean, moving variance ---- */
+/* ---- called ---- */
+
+/* A value for each element of the axes, to broadcast to x. */
+static tensor *spread(gantry_scope_t *s, const norm_t *n, tensor *x, tensor *value) {
+    const gantry_shape_t *from = gantry_tensor_shape(x);
+    const int32_t first = n->axes[0];
+    gantry_shape_t shape = {.rank = from->rank - first};
+    if (!value || (size_t)shape.rank == n->axis_count) return value;
+    for (int32_t d = 0; d < shape.rank; ++d) shape.dims[d] = 1;
+    for (size_t i = 0; i < n->axis_count; ++i)
+        shape.dims[n->axes[i] - first] = gantry_tensor_shape(value)->dims[i];
+    return gantry_reshape(s, value, shape);
+}
+
+static tensor *same_everywhere(gantry_scope_t *s, const norm_t *n, tensor *x, double value) {
+    const gantry_dtype_t dtype = gantry_tensor_dtype(x);
+    gantry_shape_t shape = {.rank = (int32_t)n->axis_count};
+    for (size_t i = 0; i < n->axis_count; ++i)
+        shape.dims[i] = gantry_tensor_shape(x)->dims[n->axes[i]];
+    return gantry_fill(s, shape, gantry__train_constant(s, dtype, value));
+}
+
+static tensor *scale_of(const gantry_layer_call_t *call, const norm_t *n) {
+    return n->has_scale ? call->weights[0] : same_everywhere(call->scope, n, call->inputs[0], 1);
+}
+
+static tensor *offset_of(const gantry_layer_call_t *call, const norm_t *n) {
+    return n->has_offset ? call->weights[n->has_scale]
+                         : same_everywhere(call->scope, n, call->inputs[0], 0);
+}
+
+/* ---- BatchNormalization: then weights moving mean, moving variance ---- */
 
 static gantry_status_t batch_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                    size_t input_count, void *user) {
-    int64_t size;
+    gantry_shape_t shape;
     (void)user;
-    GANTRY__TRAIN_TRY(add_scale_and_offset(layer, inputs, input_count, &size));
-    GANTRY__TRAIN_TRY(add_vector(layer, "moving_mean", size, GANTRY_INIT_ZEROS, false));
-    return add_vector(layer, "moving_variance", size, GANTRY_INIT_ONES, false);
+    GANTRY__TRAIN_TRY(add_scale_and_offset(layer, inputs, input_count, &shape));
+    GANTRY__TRAIN_TRY(add_vector(layer, "moving_mean", shape, GANTRY_INIT_ZEROS, false));
+    return add_vector(layer, "moving_variance", shape, GANTRY_INIT_ONES, false);
 }
 
 /* old momentum + new (1 - momentum) */
@@ -64,34 +140,51 @@ static tensor *blend(gantry_scope_t *s, tensor *old, tensor *new, double momentu
 }
 
 /* Mean and variance of the places that the mask has. Keras adds its epsilon to their number. */
-static void masked_moments(gantry_scope_t *s, tensor *x, tensor *mask,
+static void masked_moments(gantry_scope_t *s, const norm_t *n, tensor *x, tensor *mask,
                            const gantry_reduce_options_t *over, tensor **mean, tensor **variance) {
     const gantry_dtype_t dtype = gantry_tensor_dtype(x);
     tensor *seen = gantry_expand_dims(s, mask, -1), *zero = gantry__train_constant(s, dtype, 0);
-    tensor *count = gantry_add(s, gantry_sum(s, gantry_cast(s, seen, dtype), over),
-                               gantry__train_constant(s, dtype, 1e-7));
+    tensor *counted = gantry_cast(s, seen, dtype);
+    if (n->axes[0] != gantry_tensor_shape(x)->rank - 1)
+        counted = gantry_mul(s, counted, gantry_ones_like(s, x));
+    tensor *count =
+        gantry_add(s, gantry_sum(s, counted, over), gantry__train_constant(s, dtype, 1e-7));
     *mean = gantry_div(s, gantry_sum(s, gantry_select(s, seen, x, zero), over), count);
-    tensor *distance = gantry_select(s, seen, gantry_sub(s, x, *mean), zero);
+    tensor *distance = gantry_select(s, seen, gantry_sub(s, x, spread(s, n, x, *mean)), zero);
     *variance = gantry_div(s, gantry_sum(s, gantry_square(s, distance), over), count);
+}
+
+/* Statistics of the batch, and new moving ones. */
+static bool take_statistics(const gantry_layer_call_t *call, const norm_t *n, tensor **mean,
+                            tensor **variance) {
+    gantry_scope_t *s = call->scope;
+    tensor *x = call->inputs[0];
+    int32_t axes[GANTRY_MAX_RANK];
+    gantry_reduce_options_t over = {.axes = axes};
+    const size_t first = call->weight_count - 2;
+    for (int32_t d = 0; d < gantry_tensor_shape(x)->rank; ++d) {
+        if (d != n->axes[0]) axes[over.axis_count++] = d;
+    }
+    if (call->masks[0])
+        masked_moments(s, n, x, call->masks[0], &over, mean, variance);
+    else
+        (void)gantry_moments(s, x, &over, mean, variance);
+    if (gantry_scope_status(s) != GANTRY_OK) return false;
+    call->updates[first] = blend(s, call->weights[first], *mean, n->momentum);
+    call->updates[first + 1] = blend(s, call->weights[first + 1], *variance, n->momentum);
+    return true;
 }
 
 static tensor *batch_call(const gantry_layer_call_t *call, void *user) {
     const norm_t *n = user;
     gantry_scope_t *s = call->scope;
-    tensor *x = call->inputs[0], *mean = call->weights[2], *variance = call->weights[3];
-    if (call->training) {
-        static const int32_t axes[GANTRY_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
-        const gantry_reduce_options_t over = {
-            .axes = axes, .axis_count = (size_t)gantry_tensor_shape(x)->rank - 1};
-        if (call->masks[0])
-            masked_moments(s, x, call->masks[0], &over, &mean, &variance);
-        else
-            (void)gantry_moments(s, x, &over, &mean, &variance);
-        if (gantry_scope_status(s) != GANTRY_OK) return NULL;
-        call->updates[2] = blend(s, call->weights[2], mean, n->momentum);
-        call->updates[3] = blend(s, call->weights[3], variance, n->momentum);
-    }
-    return gantry_batch_norm(s, x, mean, variance, call->weights[1], call->weights[0], n->epsilon);
+    tensor *x = call->inputs[0], *mean = call->weights[call->weight_count - 2],
+           *variance = call->weights[call->weight_count - 1];
+    if (call->training && !call->is_frozen && !take_statistics(call, n, &mean, &variance))
+        return NULL;
+    return gantry_batch_norm(s, x, spread(s, n, x, mean), spread(s, n, x, variance),
+                             spread(s, n, x, offset_of(call, n)),
+                             spread(s, n, x, scale_of(call, n)), n->epsilon);
 }
 
 gantry_layer_t *gantry_batch_normalization(const gantry_norm_options_t *options) {
@@ -101,22 +194,31 @@ gantry_layer_t *gantry_batch_normalization(const gantry_norm_options_t *options)
                                              .call = batch_call,
                                              .passes_masks = true,
                                              .release = gantry__layer_free_user};
-    return make_norm(&kind, options);
+    return make_norm(&kind, 1, options);
 }
 
 /* ---- LayerNormalization ---- */
 
 static gantry_status_t layer_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                    size_t input_count, void *user) {
-    int64_t size;
+    gantry_shape_t shape;
     (void)user;
-    return add_scale_and_offset(layer, inputs, input_count, &size);
+    return add_scale_and_offset(layer, inputs, input_count, &shape);
 }
 
 static tensor *layer_call(const gantry_layer_call_t *call, void *user) {
     const norm_t *n = user;
-    return gantry_layer_norm(call->scope, call->inputs[0], call->weights[0], call->weights[1], -1,
-                             n->epsilon);
+    gantry_scope_t *s = call->scope;
+    tensor *x = call->inputs[0], *mean, *variance;
+    const gantry_reduce_options_t over = {
+        .axes = n->axes, .axis_count = n->axis_count, .keep_dims = true};
+    const int32_t rank = gantry_tensor_shape(x)->rank;
+    if ((size_t)(rank - n->axes[0]) == n->axis_count)
+        return gantry_layer_norm(s, x, scale_of(call, n), offset_of(call, n), n->axes[0],
+                                 n->epsilon);
+    if (gantry_moments(s, x, &over, &mean, &variance) != GANTRY_OK) return NULL;
+    return gantry_batch_norm(s, x, mean, variance, spread(s, n, x, offset_of(call, n)),
+                             spread(s, n, x, scale_of(call, n)), n->epsilon);
 }
 
 gantry_layer_t *gantry_layer_normalization(const gantry_norm_options_t *options) {
@@ -126,5 +228,5 @@ gantry_layer_t *gantry_layer_normalization(const gantry_norm_options_t *options)
                                              .call = layer_call,
                                              .passes_masks = true,
                                              .release = gantry__layer_free_user};
-    return make_norm(&kind, options);
+    return make_norm(&kind, GANTRY_MAX_RANK - 1, options);
 }

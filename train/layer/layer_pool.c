@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pools, channels last. */
+#include <stdio.h>
+#include <string.h>
+
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
+#include "train/base/memory.h"
 #include "train/layer/layer_state.h"
 
 typedef const gantry_tensor_t tensor;
 
 typedef struct pool_t {
     const char *kind; /* "MaxPooling1D" */
-    int64_t size;
+    int64_t sizes[2]; /* rows and columns of the window */
     gantry_window_options_t window;
     int32_t rank; /* of its inputs */
 } pool_t;
 
 static gantry_status_t check_window(const pool_t *p, const gantry_shape_t *input) {
-    const int64_t spread[] = {p->size, p->size};
     if (p->window.padding == GANTRY_PADDING_SAME) return GANTRY_OK;
-    return gantry__layer_check_window(p->kind, input, p->rank - 2, spread);
+    return gantry__layer_check_window(p->kind, input, p->rank - 2, p->sizes);
 }
 
 static gantry_status_t pool_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
@@ -35,22 +38,34 @@ static tensor *take_input(const gantry_layer_call_t *call, const pool_t *p) {
 
 static tensor *max_pool1d_call(const gantry_layer_call_t *call, void *user) {
     const pool_t *p = user;
-    return gantry_max_pool1d(call->scope, take_input(call, p), p->size, &p->window);
+    return gantry_max_pool1d(call->scope, take_input(call, p), p->sizes[0], &p->window);
 }
 
 static tensor *avg_pool1d_call(const gantry_layer_call_t *call, void *user) {
     const pool_t *p = user;
-    return gantry_avg_pool1d(call->scope, take_input(call, p), p->size, &p->window);
+    return gantry_avg_pool1d(call->scope, take_input(call, p), p->sizes[0], &p->window);
 }
 
 static tensor *max_pool2d_call(const gantry_layer_call_t *call, void *user) {
     const pool_t *p = user;
-    return gantry_max_pool2d(call->scope, take_input(call, p), p->size, p->size, &p->window);
+    return gantry_max_pool2d(call->scope, take_input(call, p), p->sizes[0], p->sizes[1],
+                             &p->window);
 }
 
 static tensor *avg_pool2d_call(const gantry_layer_call_t *call, void *user) {
     const pool_t *p = user;
-    return gantry_avg_pool2d(call->scope, take_input(call, p), p->size, p->size, &p->window);
+    return gantry_avg_pool2d(call->scope, take_input(call, p), p->sizes[0], p->sizes[1],
+                             &p->window);
+}
+
+static bool check_size(const char *name, const char *of, int64_t size, int64_t strides,
+                       int64_t given_strides) {
+    if (size > 0 && strides > 0) return true;
+    (void)gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "layer %s: %ssize %lld with strides %lld; positive numbers are accepted", name, of,
+        (long long)size, (long long)given_strides);
+    return false;
 }
 
 static gantry_layer_t *make_pool(const char *name,
@@ -65,21 +80,21 @@ static gantry_layer_t *make_pool(const char *name,
     if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_pool_options_t") !=
         GANTRY_OK)
         return NULL;
-    const int64_t strides = o.strides ? o.strides : size;
-    if (size <= 0 || strides <= 0) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "layer %s: size %lld with strides %lld; positive numbers are accepted", name,
-            (long long)size, (long long)o.strides);
+    const int64_t strides = o.strides ? o.strides : size,
+                  columns = o.pool_columns ? o.pool_columns : size,
+                  column_strides = o.column_strides ? o.column_strides
+                                   : o.strides      ? o.strides
+                                                    : columns;
+    if (!check_size(name, "", size, strides, o.strides) ||
+        !check_size(name, "columns of ", columns, column_strides, o.column_strides))
         return NULL;
-    }
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof(pool_t), o.name);
     if (layer)
         *(pool_t *)layer->user = (pool_t){
             .kind = name,
-            .size = size,
+            .sizes = {size, columns},
             .rank = rank,
-            .window = {.strides = {strides, strides},
+            .window = {.strides = {strides, column_strides},
                        .padding = o.same_padding ? GANTRY_PADDING_SAME : GANTRY_PADDING_VALID}};
     return layer;
 }
@@ -102,13 +117,27 @@ gantry_layer_t *gantry_avg_pool2d_layer(int64_t pool_size, const gantry_pool_opt
 
 /* ---- over all of a sample ---- */
 
+/* "global_max_pooling_1", which the model gave, becomes "global_max_pooling2d_1". */
+static gantry_status_t name_after_rank(gantry_layer_t *layer, int32_t rank) {
+    char name[128];
+    char *end = layer->name ? strstr(layer->name, "_pooling") : NULL;
+    if (layer->has_own_name || !end) return GANTRY_OK;
+    end += strlen("_pooling");
+    if (*end != '\0' && *end != '_') return GANTRY_OK; /* built again */
+    (void)snprintf(name, sizeof name, "%.*s%dd%s", (int)(end - layer->name), layer->name, rank - 2,
+                   end);
+    gantry__train_free(layer->name);
+    layer->name = gantry__train_strdup(name);
+    return layer->name ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
 /* From here on the layer has the name of Keras's class. */
 static gantry_status_t global_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                     size_t input_count, const char *of_lines,
                                     const char *of_images) {
     GANTRY__TRAIN_TRY(gantry__layer_check_rank(layer->kind.name, inputs, input_count, 3, 4));
     layer->kind.name = inputs[0].rank == 3 ? of_lines : of_images;
-    return GANTRY_OK;
+    return name_after_rank(layer, inputs[0].rank);
 }
 
 static gantry_status_t global_max_build(gantry_layer_t *layer, const gantry_shape_t *inputs,

@@ -10,7 +10,8 @@ typedef struct gantry__weight_t {
     char *name; /* "kernel" */
     gantry_shape_t shape;
     gantry_initializer_t initializer;
-    bool has_seed; /* else the model gives one */
+    bool has_seed;     /* else the model gives one */
+    bool is_trainable; /* of a layer that is trained */
     bool is_trained;
     uint8_t seeds_before; /* that Keras chooses between the weight before and this one */
     /* Makes its first values; NULL: gantry_initialize does. */
@@ -24,6 +25,7 @@ struct gantry_layer_t {
     char *name;        /* NULL until the model gives one */
     bool has_own_name; /* the program's */
     bool is_built;
+    bool is_frozen, will_be_frozen; /* since the model was built or compiled; from then on */
     gantry__weight_t *weights;
     size_t weight_count, weight_capacity;
     size_t first_variable; /* of the model's variables */
@@ -40,6 +42,9 @@ struct gantry_layer_t {
 gantry_variable_t *const *gantry__layer_states(const gantry_layer_call_t *call);
 /* Whether a model runs the layer that checks the numbers of each op, and is not being built. */
 bool gantry__layer_checks_numerics(const gantry_layer_call_t *call);
+/* Whether weights are trained becomes what gantry_layer_set_trainable said last. */
+void gantry__layer_settle_trainable(gantry_layer_t *layer);
+
 /* Takes back what build added, so that the layer is built anew. */
 void gantry__layer_forget(gantry_layer_t *layer);
 /* Releases the states. */

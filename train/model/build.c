@@ -162,6 +162,7 @@ static gantry_status_t make_variables(gantry_model_t *model) {
     for (size_t i = 0; i < model->layer_count; ++i) {
         gantry_layer_t *layer = model->layers[i];
         layer->first_variable = model->variable_count;
+        gantry__layer_settle_trainable(layer);
         for (size_t w = 0; w < layer->weight_count; ++w) {
             gantry__model_variable_t *variable = &model->variables[model->variable_count];
             variable->weight = &layer->weights[w];

@@ -14,6 +14,21 @@ void gantry__model_forget_steps(gantry_model_t *model) {
     gantry__worker_forget(model->worker);
 }
 
+static gantry_status_t check_metrics(const char *name, gantry_metric_t *const *metrics,
+                                     size_t count) {
+    if (!metrics && count > 0)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "gantry_model_compile: %s is NULL; an array of %zu is accepted",
+                                  name, count);
+    for (size_t i = 0; i < count; ++i) {
+        if (!metrics[i])
+            return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                      "gantry_model_compile: %s[%zu] is NULL; a metric is accepted",
+                                      name, i);
+    }
+    return GANTRY_OK;
+}
+
 static gantry_status_t check_options(const gantry_compile_options_t *o) {
     if (!o->optimizer)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
@@ -23,16 +38,8 @@ static gantry_status_t check_options(const gantry_compile_options_t *o) {
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
             "gantry_model_compile: the loss is %d; one of gantry_loss_t is accepted", (int)o->loss);
-    if (!o->metrics && o->metric_count > 0)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_model_compile: metrics is NULL; an array of %zu is accepted", o->metric_count);
-    for (size_t i = 0; i < o->metric_count; ++i) {
-        if (!o->metrics[i])
-            return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                      "gantry_model_compile: metric %zu is NULL", i);
-    }
-    return GANTRY_OK;
+    GANTRY__TRAIN_TRY(check_metrics("metrics", o->metrics, o->metric_count));
+    return check_metrics("weighted_metrics", o->weighted_metrics, o->weighted_metric_count);
 }
 
 /* A step has one loss, and its weights of samples come with each batch. */
@@ -50,7 +57,8 @@ static gantry_status_t read_loss_options(const gantry_compile_options_t *o,
 
 /* The mean of the loss comes first. */
 static gantry_status_t take_metrics(gantry_model_t *model, const gantry_compile_options_t *o) {
-    gantry_metric_t **metrics = gantry__train_alloc(o->metric_count + 1, sizeof *metrics);
+    const size_t weighted = o->metric_count + 1, count = weighted + o->weighted_metric_count;
+    gantry_metric_t **metrics = gantry__train_alloc(count, sizeof *metrics);
     if (!metrics) return GANTRY_RESOURCE_EXHAUSTED;
     const gantry_metric_options_t options = {
         .struct_size = sizeof options, .name = "loss", .dtype = model->dtype};
@@ -63,13 +71,17 @@ static gantry_status_t take_metrics(gantry_model_t *model, const gantry_compile_
     gantry__train_free((void *)model->metrics);
     for (size_t i = 0; i < o->metric_count; ++i) metrics[i + 1] = o->metrics[i];
     model->metrics = metrics;
-    model->metric_count = o->metric_count + 1;
+    for (size_t i = weighted; i < count; ++i) metrics[i] = o->weighted_metrics[i - weighted];
+    model->metric_count = count;
+    model->first_weighted = weighted;
     return GANTRY_OK;
 }
 
 static void release_given(const gantry_compile_options_t *o) {
     gantry_optimizer_release(o->optimizer);
     for (size_t i = 0; o->metrics && i < o->metric_count; ++i) gantry_metric_release(o->metrics[i]);
+    for (size_t i = 0; o->weighted_metrics && i < o->weighted_metric_count; ++i)
+        gantry_metric_release(o->weighted_metrics[i]);
 }
 
 static gantry_status_t model_compile(gantry_model_t *model, const gantry_compile_options_t *o) {
@@ -85,6 +97,8 @@ static gantry_status_t model_compile(gantry_model_t *model, const gantry_compile
     model->runs_eagerly = o->runs_eagerly || o->check_numerics;
     model->checks_numerics = o->check_numerics;
     model->is_compiled = true;
+    for (size_t i = 0; i < model->layer_count; ++i)
+        gantry__layer_settle_trainable(model->layers[i]);
     gantry__model_forget_steps(model);
     return GANTRY_OK;
 }

@@ -110,6 +110,10 @@ static gantry_status_t run_over(gantry_model_t *model, gantry__step_t step,
     if (!batches)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "%s: the data set is NULL; one is accepted", name_call(step));
+    if (gantry_dataset_cardinality(batches) == GANTRY_INFINITE_CARDINALITY)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "%s: the data set never ends; gantry_dataset_take is accepted",
+                                  name_call(step));
     GANTRY__TRAIN_TRY(gantry_dataset_iterator_create(batches, &iterator));
     gantry_status_t status = step_all(model, step, iterator, take, user);
     gantry_dataset_iterator_release(iterator);

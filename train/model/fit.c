@@ -4,12 +4,14 @@
  * A training with a backup goes on where an interrupted one was. Its first epoch begins as all do,
  * then its state is set, and the steps that were done are left out: the shuffles give the same
  * order, since their counts were kept when the epoch began. */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 #include "train/model/backup.h"
+#include "train/model/class_weights.h"
 #include "train/model/fit_progress.h"
 #include "train/model/worker.h"
 
@@ -22,6 +24,8 @@ typedef struct fit_t {
     char *val_names;    /* their texts */
     double *values;
     size_t value_count;
+    gantry_dataset_iterator_t *iterator; /* NULL: the next epoch begins one */
+    gantry__class_weights_t class_weights;
     gantry__worker_wishes_t agreed; /* by all processes, at the newest step */
     gantry__position_t position;
     gantry_checkpoint_t *resumed; /* the backup, until its state is set */
@@ -35,9 +39,8 @@ typedef struct fit_t {
 static gantry_status_t name_values(fit_t *fit) {
     const size_t count = fit->model->metric_count;
     enum { ROOM = 128 };
-    fit->value_count = fit->options.validation ? 2 * count : count;
-    fit->names = gantry__train_alloc(fit->value_count, sizeof *fit->names);
-    fit->values = gantry__train_alloc(fit->value_count, sizeof *fit->values);
+    fit->names = gantry__train_alloc(2 * count, sizeof *fit->names);
+    fit->values = gantry__train_alloc(2 * count, sizeof *fit->values);
     fit->val_names = gantry__train_alloc(count, ROOM);
     if (!fit->names || !fit->values || !fit->val_names) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < count; ++i) {
@@ -76,6 +79,20 @@ static gantry_status_t call_step_end(fit_t *fit, int64_t step) {
         const gantry_callback_t *callback = fit->options.callbacks[i];
         if (callback->step_end)
             GANTRY__TRAIN_TRY(callback->step_end(fit->model, step, &fit->stops, callback->user));
+    }
+    return GANTRY_OK;
+}
+
+/* Members from train_begin on were added later. */
+#define FIRST_CALLBACK_BYTES offsetof(gantry_callback_t, train_begin)
+
+static gantry_status_t call_train(fit_t *fit, bool begins) {
+    for (size_t i = 0; i < fit->options.callback_count; ++i) {
+        const gantry_callback_t *callback = fit->options.callbacks[i];
+        if (callback->struct_size < sizeof *callback) continue;
+        gantry_status_t (*call)(gantry_model_t *, void *) =
+            begins ? callback->train_begin : callback->train_end;
+        if (call) GANTRY__TRAIN_TRY(call(fit->model, callback->user));
     }
     return GANTRY_OK;
 }
@@ -159,19 +176,40 @@ static gantry_status_t check_end(const fit_t *fit, int64_t step, int64_t done) {
         "gantry_model_fit: the data set is empty; one with batches is accepted");
 }
 
+static void end_iteration(fit_t *fit) {
+    gantry_dataset_iterator_release(fit->iterator);
+    fit->iterator = NULL;
+}
+
+/* An epoch of a number of steps may begin where the data set has ended, which then begins anew. */
+static gantry_status_t next_batch(fit_t *fit, int64_t step, const gantry_array_t **batch,
+                                  size_t *count, bool *end) {
+    const bool goes_on = fit->iterator != NULL && step == 0;
+    if (!fit->iterator)
+        GANTRY__TRAIN_TRY(gantry_dataset_iterator_create(fit->batches, &fit->iterator));
+    GANTRY__TRAIN_TRY(gantry_dataset_iterator_next(fit->iterator, batch, count, end));
+    if (!*end) return GANTRY_OK;
+    end_iteration(fit);
+    return goes_on ? next_batch(fit, step, batch, count, end) : GANTRY_OK;
+}
+
 /* The first `done` steps were taken before. */
-static gantry_status_t run_steps(fit_t *fit, gantry_dataset_iterator_t *iterator, int64_t done) {
+static gantry_status_t run_steps(fit_t *fit, int64_t done) {
     const gantry_array_t *batch;
+    const int64_t most = fit->options.steps_per_epoch;
     size_t count;
     bool end = false;
     /* with other processes, a process goes on until all have agreed to stop */
-    for (int64_t step = 0; !fit->stops || fit->model->worker; ++step) {
+    for (int64_t step = 0; (!fit->stops || fit->model->worker) && (most == 0 || step < most);
+         ++step) {
         fit->is_interrupted = !fit->model->worker && gantry__model_is_stopped(fit->model);
         if (fit->is_interrupted) return GANTRY_OK;
-        GANTRY__TRAIN_TRY(gantry_dataset_iterator_next(iterator, &batch, &count, &end));
+        GANTRY__TRAIN_TRY(next_batch(fit, step, &batch, &count, &end));
         if (end) return check_end(fit, step, done);
         if (step < done) continue;
         GANTRY__TRAIN_TRY(prepare(fit, batch, count));
+        GANTRY__TRAIN_TRY(
+            gantry__class_weights_add(&fit->class_weights, fit->model, &batch, &count));
         GANTRY__TRAIN_TRY(take_step(fit, batch, count));
         fit->is_interrupted = fit->agreed.interrupts;
         if (fit->agreed.stops || fit->is_interrupted) return GANTRY_OK;
@@ -217,6 +255,12 @@ static gantry_status_t begin_resumed(fit_t *fit) {
     return fit->position.step > 0 ? GANTRY_OK : restore(fit);
 }
 
+static int64_t count_steps(const fit_t *fit) {
+    const int64_t all = gantry_dataset_cardinality(fit->batches),
+                  most = fit->options.steps_per_epoch;
+    return most > 0 && (all < 0 || all > most) ? most : all;
+}
+
 /* The callbacks of its begin were called for the epoch before the backup: its state is set after
  * them. */
 static gantry_status_t begin_epoch(fit_t *fit, int64_t epoch) {
@@ -225,8 +269,7 @@ static gantry_status_t begin_epoch(fit_t *fit, int64_t epoch) {
     if (fit->options.backup)
         GANTRY__TRAIN_TRY(
             gantry__position_take(&fit->position, fit->batches, fit->options.validation));
-    gantry__fit_progress_begin(&fit->progress, epoch, fit->options.epochs,
-                               gantry_dataset_cardinality(fit->batches));
+    gantry__fit_progress_begin(&fit->progress, epoch, fit->options.epochs, count_steps(fit));
     fit->progress.step = fit->position.step;
     GANTRY__TRAIN_TRY(call_epoch_begin(fit, epoch));
     GANTRY__TRAIN_TRY(gantry__model_reset_metrics(fit->model));
@@ -285,7 +328,6 @@ static gantry_status_t validate_between(fit_t *fit, gantry_scope_t *scope) {
 }
 
 static gantry_status_t validate(fit_t *fit) {
-    if (!fit->options.validation) return GANTRY_OK;
     if (!fit->options.backup) return run_validation(fit);
     gantry_scope_t *scope = gantry__model_scope(fit->model, NULL, 0);
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
@@ -306,8 +348,12 @@ static gantry_status_t agree_on_end(fit_t *fit, int64_t epoch, gantry_status_t s
 }
 
 static gantry_status_t end_epoch(fit_t *fit, int64_t epoch) {
+    fit->value_count = fit->model->metric_count;
     GANTRY__TRAIN_TRY(gantry__model_read_metrics(fit->model, fit->values));
-    GANTRY__TRAIN_TRY(validate(fit));
+    if (fit->options.validation && (epoch + 1) % fit->options.validation_freq == 0) {
+        GANTRY__TRAIN_TRY(validate(fit));
+        fit->value_count = 2 * fit->model->metric_count;
+    }
     if (fit->is_interrupted) return GANTRY_OK;
     gantry__fit_progress_show(&fit->progress, fit->names, fit->values, fit->value_count, true);
     gantry_status_t status = call_epoch_end(fit, epoch);
@@ -321,15 +367,14 @@ static gantry_status_t end_epoch(fit_t *fit, int64_t epoch) {
 }
 
 static gantry_status_t run_epoch(fit_t *fit, int64_t epoch) {
-    gantry_dataset_iterator_t *iterator;
     GANTRY__TRAIN_TRY(begin_epoch(fit, epoch));
-    GANTRY__TRAIN_TRY(gantry_dataset_iterator_create(fit->batches, &iterator));
-    gantry_status_t status = run_steps(fit, iterator, fit->position.step);
-    gantry_dataset_iterator_release(iterator);
+    gantry_status_t status = run_steps(fit, fit->position.step);
+    if (fit->options.steps_per_epoch == 0) end_iteration(fit);
     return status != GANTRY_OK || fit->is_interrupted ? status : end_epoch(fit, epoch);
 }
 
 static gantry_status_t run_epochs(fit_t *fit) {
+    GANTRY__TRAIN_TRY(call_train(fit, true));
     GANTRY__TRAIN_TRY(begin_resumed(fit));
     fit->position.epoch = fit->options.initial_epoch;
     for (int64_t epoch = fit->options.initial_epoch; epoch < fit->options.epochs && !fit->stops;
@@ -337,6 +382,7 @@ static gantry_status_t run_epochs(fit_t *fit) {
         GANTRY__TRAIN_TRY(run_epoch(fit, epoch));
         if (fit->is_interrupted) return end_interrupted(fit);
     }
+    GANTRY__TRAIN_TRY(call_train(fit, false));
     if (fit->has_backup && gantry__worker_writes(fit->model->worker))
         (void)remove(fit->options.backup);
     return GANTRY_OK;
@@ -353,6 +399,30 @@ static gantry_status_t agree_on_fit(const fit_t *fit) {
     call.values[2] = (uint64_t)gantry_dataset_cardinality(fit->batches);
     call.values[3] = (uint64_t)(o->validation ? gantry_dataset_cardinality(o->validation) : 0);
     return gantry__worker_agree(fit->model->worker, &call);
+}
+
+static gantry_status_t check_steps(const gantry_dataset_t *batches, const gantry_fit_options_t *o) {
+    const bool is_endless = gantry_dataset_cardinality(batches) == GANTRY_INFINITE_CARDINALITY;
+    if (o->steps_per_epoch < 0 || o->validation_freq < 0)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_fit: %lld steps_per_epoch and validation_freq %lld; 0 and more are accepted",
+            (long long)o->steps_per_epoch, (long long)o->validation_freq);
+    if (is_endless && o->steps_per_epoch == 0)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_fit: the data set never ends; steps_per_epoch or gantry_dataset_take is accepted");
+    if (o->backup && o->steps_per_epoch > 0)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_fit: steps_per_epoch %lld with a backup; gantry_dataset_take is accepted",
+            (long long)o->steps_per_epoch);
+    if ((o->class_weights != NULL) != (o->class_weight_count > 0))
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_fit: %zu class_weights %s; an array of 1 and more, or NULL and 0, are accepted",
+            o->class_weight_count, o->class_weights ? "in an array" : "at NULL");
+    return GANTRY_OK;
 }
 
 static gantry_status_t check_fit(const gantry_model_t *model, const gantry_dataset_t *batches,
@@ -373,6 +443,7 @@ static gantry_status_t check_fit(const gantry_model_t *model, const gantry_datas
             GANTRY_INVALID_ARGUMENT,
             "gantry_model_fit: backup is \"%s\", after %lld steps; NULL or the name of a file, and 0 and more, are accepted",
             o->backup ? o->backup : "", (long long)o->backup_steps);
+    GANTRY__TRAIN_TRY(check_steps(batches, o));
     if (o->callback_count > 0 && !o->callbacks)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -381,7 +452,8 @@ static gantry_status_t check_fit(const gantry_model_t *model, const gantry_datas
         if (!o->callbacks[i])
             return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                       "gantry_model_fit: callback %zu is NULL; one is accepted", i);
-        if (o->callbacks[i]->struct_size != sizeof *o->callbacks[i])
+        if (o->callbacks[i]->struct_size < FIRST_CALLBACK_BYTES ||
+            o->callbacks[i]->struct_size > sizeof *o->callbacks[i])
             return gantry__train_fail(
                 GANTRY_INVALID_ARGUMENT,
                 "gantry_model_fit: callback %zu: struct_size is %u; %zu is accepted", i,
@@ -395,6 +467,10 @@ static gantry_status_t run_fit(fit_t *fit, const gantry_fit_options_t *options) 
                                             sizeof fit->options, "gantry_model_fit: options"));
     GANTRY__TRAIN_TRY(check_fit(fit->model, fit->batches, &fit->options));
     if (fit->options.epochs == 0) fit->options.epochs = 1;
+    if (fit->options.validation_freq == 0) fit->options.validation_freq = 1;
+    fit->class_weights = (gantry__class_weights_t){.weights = fit->options.class_weights,
+                                                   .count = fit->options.class_weight_count};
+    fit->model->validates = fit->options.validation != NULL;
     gantry__fit_progress_init(&fit->progress,
                               gantry__worker_writes(fit->model->worker) ? fit->options.write : NULL,
                               fit->options.write_user, fit->options.is_terminal);
@@ -417,6 +493,8 @@ gantry_status_t gantry_model_fit(gantry_model_t *model, gantry_dataset_t *batche
     const gantry_status_t status = gantry__worker_end(model->worker, run_fit(&fit, options));
     atomic_store_explicit(&model->is_stopped, false, memory_order_relaxed);
     gantry_checkpoint_release(fit.resumed);
+    gantry_dataset_iterator_release(fit.iterator);
+    gantry__class_weights_deinit(&fit.class_weights);
     gantry__train_free((void *)fit.names);
     gantry__train_free(fit.values);
     gantry__train_free(fit.val_names);

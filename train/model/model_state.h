@@ -69,10 +69,12 @@ struct gantry_model_t {
     gantry_loss_options_t loss_options;
     gantry_metric_t **metrics; /* the mean loss, then the program's */
     size_t metric_count;
+    size_t first_weighted;       /* the metrics from here on count by weights of samples */
     gantry_function_t *steps[3]; /* by gantry__step_t; NULL: not traced yet */
     gantry__step_body_t bodies[3];
     atomic_bool is_stopped; /* gantry_model_stop asks a training to end */
     bool is_validated;      /* a training tests it, which a stop ends, too */
+    bool validates;         /* the training has a validation, in some epochs */
     bool checks_numerics;
     gantry_numerics_t *numerics; /* of the step that runs; NULL: it is not checked */
 };

@@ -2,6 +2,8 @@
 /* Runs the layers of a model in a scope: to compute, to record, or to build. */
 #include <stdio.h>
 
+#include <gantry_train/tape.h>
+
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 #include "train/model/model_state.h"
@@ -48,8 +50,9 @@ void gantry__run_read_weights(gantry__model_run_t *run) {
 
 /* ---- one value ---- */
 
-/* Fills the values and the mask of a call's outputs. */
-static void call_layer(gantry__model_run_t *run, size_t v, const gantry_tensor_t *const *weights,
+/* Fills the values and the mask of a call's outputs. A layer that is applied again has the weights
+ * that the call before left. */
+static void call_layer(gantry__model_run_t *run, size_t v, const gantry_tensor_t **weights,
                        const gantry_tensor_t **updates) {
     const gantry__value_t *value = &run->model->values[v];
     const gantry_layer_t *layer = value->layer;
@@ -61,11 +64,15 @@ static void call_layer(gantry__model_run_t *run, size_t v, const gantry_tensor_t
                                       .training = run->training,
                                       .updates = updates,
                                       .run = run,
+                                      .is_frozen = layer->is_frozen,
                                       .masks = run->layer_masks,
                                       .mask = &run->masks[v],
                                       .more_outputs = &run->values[v] + 1};
     if (layer->kind.passes_masks) run->masks[v] = run->layer_masks[0];
     run->values[v] = layer->kind.call(&call, layer->user);
+    for (size_t i = 0; i < layer->weight_count; ++i) {
+        if (updates[i]) weights[i] = gantry_stop_gradient(run->scope, updates[i]);
+    }
     for (size_t i = 0; i < value->input_count && layer->ends_masks; ++i)
         run->masks[value->inputs[i]] = NULL;
 }

@@ -207,8 +207,9 @@ static void update_metrics(gantry__step_call_t *c, gantry_scope_t *scope) {
     tensor *rows = gantry__train_constant(scope, GANTRY_FLOAT32, (double)c->rows);
     (void)gantry_metric_update(model->metrics[0], scope, NULL, loss, rows);
     for (size_t i = 1; i < model->metric_count; ++i)
-        gantry__train_metric_update_masked(model->metrics[i], scope, c->batch[model->input_count],
-                                           output, c->sample_weights, mask);
+        gantry__train_metric_update_masked(
+            model->metrics[i], scope, c->batch[model->input_count], output,
+            i < model->first_weighted ? NULL : c->sample_weights, mask);
 }
 
 /* Variables that are not trained get the mean of their new values, by rows. */

@@ -22,6 +22,20 @@ static void expect_no_layer(gantry_layer_t *layer, const char *text) {
         fail_msg("\"%s\" has no \"%s\"", gantry_last_message(), text);
 }
 
+static void expect_no_model(gantry_layer_t *layer, gantry_dtype_t dtype,
+                            const gantry_shape_t *samples, size_t count, const char *text) {
+    int32_t values[4];
+    gantry_model_t *model = gantry_functional(fixture.runtime, NULL);
+    if (!layer) fail_msg("%s", gantry_last_message());
+    for (size_t i = 0; i < count; ++i) values[i] = gantry_model_input(model, dtype, samples[i]);
+    (void)gantry_model_apply(model, layer, values, count);
+    if (gantry_model_build(model, GANTRY_DTYPE_NONE, GANTRY_SCALAR) == GANTRY_OK)
+        fail_msg("built; expected \"%s\"", text);
+    if (!strstr(gantry_last_message(), text))
+        fail_msg("\"%s\" has no \"%s\"", gantry_last_message(), text);
+    gantry_model_release(model);
+}
+
 static const gantry_activation_t no_activation = (gantry_activation_t)99;
 static const gantry_initializer_t no_initializer = {.struct_size = 4096};
 
@@ -41,6 +55,14 @@ static void kernels_and_embeddings_check_their_numbers(void **state) {
     o = (gantry_kernel_options_t){.depth_multiplier = -1};
     expect_no_layer(gantry_depthwise_conv2d_layer(2, GANTRY_LINEAR, &o), "depth_multiplier is -1");
     expect_no_layer(gantry_depthwise_conv2d_layer(0, GANTRY_LINEAR, NULL), "size is 0");
+    o = (gantry_kernel_options_t){.kernel_columns = -5};
+    expect_no_layer(gantry_conv2d_layer(1, 2, GANTRY_LINEAR, &o), "kernel_columns is -5");
+    o = (gantry_kernel_options_t){.causal_padding = true};
+    expect_no_layer(gantry_conv2d_layer(1, 2, GANTRY_LINEAR, &o),
+                    "layer Conv2D has causal_padding; Conv1D alone accepts it, alone");
+    o = (gantry_kernel_options_t){.causal_padding = true, .same_padding = true};
+    expect_no_layer(gantry_conv1d_layer(1, 2, GANTRY_LINEAR, &o),
+                    "layer Conv1D has causal_padding and same_padding");
     o = (gantry_kernel_options_t){.struct_size = 4096};
     expect_no_layer(gantry_dense(1, GANTRY_LINEAR, &o), "gantry_kernel_options_t: struct_size is");
     o = (gantry_kernel_options_t){.kernel_initializer = &no_initializer};
@@ -55,8 +77,27 @@ static void kernels_and_embeddings_check_their_numbers(void **state) {
 
 static void pools_and_norms_check_their_numbers(void **state) {
     (void)state;
-    const gantry_pool_options_t back = {.strides = -1}, large = {.struct_size = 4096};
+    static const int32_t descending[] = {2, 1}, batch[] = {0}, far[] = {3};
+    const gantry_pool_options_t back = {.strides = -1}, large = {.struct_size = 4096},
+                                narrow = {.pool_columns = -2};
+    const gantry_shape_t line = GANTRY_SHAPE(2, 3);
     gantry_norm_options_t o = {.epsilon = -1};
+    expect_no_layer(gantry_max_pool2d_layer(2, &narrow),
+                    "layer MaxPooling2D: columns of size -2 with strides 0; positive numbers");
+    o = (gantry_norm_options_t){.axes = descending, .axis_count = 2};
+    expect_no_layer(gantry_batch_normalization(&o),
+                    "layer BatchNormalization: 2 axes; an array of 1 to 1 is accepted");
+    expect_no_model(gantry_layer_normalization(&o), GANTRY_FLOAT32, &line, 1,
+                    "axis 1 of an input of rank 3; ascending ones from 1 to 2 are accepted");
+    o = (gantry_norm_options_t){.axis_count = 1};
+    expect_no_layer(gantry_layer_normalization(&o), "1 axes at NULL; an array of 1 to 7");
+    o = (gantry_norm_options_t){.axes = batch, .axis_count = 1};
+    expect_no_model(gantry_batch_normalization(&o), GANTRY_FLOAT32, &line, 1,
+                    "layer BatchNormalization: axis 0 of an input of rank 3");
+    o = (gantry_norm_options_t){.axes = far, .axis_count = 1};
+    expect_no_model(gantry_batch_normalization(&o), GANTRY_FLOAT32, &line, 1,
+                    "axis 3 of an input of rank 3; ascending ones from 1 to 2 are accepted");
+    o = (gantry_norm_options_t){.epsilon = -1};
     expect_no_layer(gantry_max_pool1d_layer(0, NULL), "layer MaxPooling1D: size 0");
     expect_no_layer(gantry_max_pool2d_layer(-1, NULL), "layer MaxPooling2D: size -1");
     expect_no_layer(gantry_avg_pool1d_layer(2, &back), "size 2 with strides -1; positive numbers");
@@ -165,7 +206,7 @@ static void activations_check_their_number_and_input(void **state) {
     const gantry_tensor_t *x = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2));
     assert_null(gantry_activate(scope, no_activation, x));
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
-                         "gantry_activate: the activation is 99; 0 to 13 are accepted");
+                         "gantry_activate: the activation is 99; 0 to 18 are accepted");
     assert_null(gantry_activate(scope, GANTRY_RELU, NULL));
     assert_int_not_equal(gantry_scope_status(scope), GANTRY_OK);
     gantry_scope_clear(scope);
@@ -173,20 +214,6 @@ static void activations_check_their_number_and_input(void **state) {
 }
 
 /* ---- inputs ---- */
-
-static void expect_no_model(gantry_layer_t *layer, gantry_dtype_t dtype,
-                            const gantry_shape_t *samples, size_t count, const char *text) {
-    int32_t values[4];
-    gantry_model_t *model = gantry_functional(fixture.runtime, NULL);
-    if (!layer) fail_msg("%s", gantry_last_message());
-    for (size_t i = 0; i < count; ++i) values[i] = gantry_model_input(model, dtype, samples[i]);
-    (void)gantry_model_apply(model, layer, values, count);
-    if (gantry_model_build(model, GANTRY_DTYPE_NONE, GANTRY_SCALAR) == GANTRY_OK)
-        fail_msg("built; expected \"%s\"", text);
-    if (!strstr(gantry_last_message(), text))
-        fail_msg("\"%s\" has no \"%s\"", gantry_last_message(), text);
-    gantry_model_release(model);
-}
 
 static void ranks_are_checked(void **state) {
     (void)state;

@@ -93,8 +93,8 @@ static gantry_model_t *make_model(const masked_case_t *c, const gantry_strategy_
                    .optimizer = gantry_sgd(&(gantry_sgd_options_t){.learning_rate = 0.5}),
                    .loss = c->loss,
                    .loss_options = &(gantry_loss_options_t){.reduction = c->reduction},
-                   .metrics = metrics,
-                   .metric_count = count}));
+                   .weighted_metrics = metrics,
+                   .weighted_metric_count = count}));
     *out_values = 1 + count;
     return model;
 }

@@ -328,6 +328,54 @@ static void options_that_a_step_cannot_follow_are_refused(void **state) {
     gantry_model_release(model);
 }
 
+static void steps_and_weights_of_classes_that_do_not_fit_are_refused(void **state) {
+    static const double weights[] = {1, 2};
+    const struct {
+        gantry_fit_options_t options;
+        const char *text;
+    } cases[] = {
+        {{.steps_per_epoch = -1}, "-1 steps_per_epoch and validation_freq 0; 0 and more"},
+        {{.validation_freq = -2}, "0 steps_per_epoch and validation_freq -2; 0 and more"},
+        {{.steps_per_epoch = 2, .backup = "backup"}, "steps_per_epoch 2 with a backup"},
+        {{.class_weights = weights}, "0 class_weights in an array; an array of 1 and more"},
+        {{.class_weight_count = 2}, "2 class_weights at NULL; an array of 1 and more"},
+        {{.class_weights = weights, .class_weight_count = 1},
+         "labels[0] is 1; class_weights has 1 classes, and a label from 0 to 0 is accepted"}};
+    gantry_model_t *model = make_model();
+    gantry_dataset_t *batches = make_batches();
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i)
+        expect_refusal(gantry_model_fit(model, batches, &cases[i].options), GANTRY_INVALID_ARGUMENT,
+                       cases[i].text);
+    gantry_dataset_release(batches);
+    const gantry_array_t arrays[] = {{GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, 2), points},
+                                     {GANTRY_INT32, GANTRY_SHAPE(ROWS), labels},
+                                     {GANTRY_FLOAT32, GANTRY_SHAPE(ROWS), points}};
+    batches = gantry_dataset_batch(gantry_dataset_from_arrays(arrays, 3, false), BATCH, false);
+    expect_refusal(gantry_model_fit(
+                       model, batches,
+                       &(gantry_fit_options_t){.class_weights = weights, .class_weight_count = 2}),
+                   GANTRY_INVALID_ARGUMENT, "which has weights of samples; 2 are accepted");
+    gantry_dataset_release(batches);
+    gantry_model_release(model);
+}
+
+static void endless_data_sets_are_refused(void **state) {
+    gantry_model_t *model = make_model();
+    gantry_dataset_t *batches = gantry_dataset_repeat(make_batches(), -1);
+    double values[2];
+    (void)state;
+    expect_refusal(gantry_model_fit(model, batches, NULL), GANTRY_INVALID_ARGUMENT,
+                   "the data set never ends; steps_per_epoch or gantry_dataset_take is accepted");
+    must(gantry_model_fit(model, batches, &(gantry_fit_options_t){.steps_per_epoch = 3}));
+    expect_refusal(gantry_model_evaluate(model, batches, values, 2), GANTRY_INVALID_ARGUMENT,
+                   "gantry_model_evaluate: the data set never ends; gantry_dataset_take is");
+    expect_refusal(gantry_model_predict(model, batches, NULL, 0, NULL), GANTRY_INVALID_ARGUMENT,
+                   "gantry_model_predict: the data set never ends; gantry_dataset_take is");
+    gantry_dataset_release(batches);
+    gantry_model_release(model);
+}
+
 static void other_layers_do_not_load(void **state) {
     char path[] = "/tmp/gantry_model_XXXXXX";
     gantry_model_t *model = make_model(), *second = gantry_sequential(fixture.runtime, NULL);
@@ -393,6 +441,8 @@ int main(void) {
         TEST(empty_data_and_missing_labels_are_refused),
         TEST(labels_out_of_range_are_refused),
         TEST(options_that_a_step_cannot_follow_are_refused),
+        TEST(steps_and_weights_of_classes_that_do_not_fit_are_refused),
+        TEST(endless_data_sets_are_refused),
         TEST(other_layers_do_not_load),
         TEST(devices_of_a_strategy_are_checked),
         TEST(failing_allocations_leak_nothing),

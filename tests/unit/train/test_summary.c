@@ -98,10 +98,10 @@ static gantry_model_t *make_open_sizes(void) {
     x = apply(m, gantry_conv1d_layer(8, 5, GANTRY_LINEAR, NULL), x);
     x = apply(m, gantry_max_pool1d_layer(2, NULL), x);
     x = apply(m, gantry_lstm(6, &(gantry_recurrent_options_t){.return_sequences = true}), x);
-    x = apply(m, gantry_global_max_pool("most"), x);
+    x = apply(m, gantry_global_max_pool(NULL), x);
     int32_t y = apply(m, gantry_conv2d_layer(4, 3, GANTRY_LINEAR, NULL), image);
     y = apply(m, gantry_reshape_layer(GANTRY_SHAPE(-1, 1, 4), NULL), y);
-    y = apply(m, gantry_global_avg_pool("mean"), y);
+    y = apply(m, gantry_global_avg_pool(NULL), y);
     (void)gantry_model_apply(m, gantry_concatenate_layer(-1, NULL), (int32_t[]){x, y}, 2);
     return m;
 }

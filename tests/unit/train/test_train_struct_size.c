@@ -87,6 +87,7 @@ READS(layer, recurrent, gantry_lstm(2, p))
 READS(metric, metric, gantry_accuracy(p))
 READS(metric, loss, gantry_loss_metric(GANTRY_HUBER, p, NULL))
 READS(callback, early_stopping, gantry_early_stopping(p))
+READS(callback, plateau, gantry_reduce_lr_on_plateau(p))
 READS(dataset, source, gantry_dataset_from_callback(p))
 READS(strategy, communicator, gantry_multi_worker_strategy(w->runtime, NULL, 0, p))
 READS(model, model, gantry_sequential(w->runtime, p))
@@ -165,6 +166,7 @@ static const read_row_t read_rows[] = {
     READ(gantry_cosine_decay_restarts_options_t, true, read_restarts),
     READ(gantry_dataset_source_t, true, read_source),
     READ(gantry_early_stopping_options_t, true, read_early_stopping),
+    READ(gantry_reduce_lr_on_plateau_options_t, true, read_plateau),
     READ(gantry_exponential_decay_options_t, true, read_exponential),
     READ(gantry_fit_options_t, true, read_fit),
     READ(gantry_gradient_options_t, true, read_gradient),
@@ -226,7 +228,8 @@ static const struct {
     size_t least, size;
     gantry_status_t (*give)(const world_t *w, uint32_t struct_size);
 } given_rows[] = {
-    {"gantry_callback_t", sizeof(gantry_callback_t), sizeof(gantry_callback_t), give_callback},
+    {"gantry_callback_t", offsetof(gantry_callback_t, train_begin), sizeof(gantry_callback_t),
+     give_callback},
     {"gantry_layer_kind_t", offsetof(gantry_layer_kind_t, passes_masks),
      sizeof(gantry_layer_kind_t), give_kind},
 };
