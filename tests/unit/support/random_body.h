@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bodies of functions made by a seed. Header only.
+/* The steps of random bodies (random_blocks.h) without branches and loops. Header only.
  *
  * A body keeps a pool of tensors and takes each step's operands from it: elementwise ops of four
  * types with broadcasting, comparisons, selects, casts, reductions, products, pieces, composed ops,
- * values of sizes that depend on data, constants, and reads and assignments of two variables. Steps
- * run in scopes on CPU:0, on GPU:0, without a request, and behind an earlier tensor. The same seed
- * makes the same calls.
+ * ops of several results, values of sizes that depend on data, constants, draws, calls of a
+ * function, and reads and assignments of two variables.
  *
  * Ops whose last bits differ between devices (products, softmax) get operands for which they are
  * exact, or that the placer does not move. */
@@ -24,6 +23,7 @@ enum {
     RANDOM_GRAPH_VARIABLES = 2,
     RANDOM_GRAPH_RESULTS = RANDOM_GRAPH_OUTPUTS + RANDOM_GRAPH_VARIABLES,
     RANDOM_GRAPH_SCOPES = 4,
+    RANDOM_GRAPH_DEPTH = 2,      /* of blocks in each other */
     RANDOM_GRAPH_ELEMENTS = 4096 /* the most of a tensor */
 };
 
@@ -38,6 +38,8 @@ typedef struct random_graph_t {
     gantry_shape_t shape; /* of the inputs and the variables */
     gantry_variable_t *variables[RANDOM_GRAPH_VARIABLES];
     const gantry_tensor_t *captured;
+    gantry_generator_t *generator;
+    gantry_function_t *called;         /* of a vector of any size */
     bool varies[RANDOM_GRAPH_OUTPUTS]; /* of the outputs */
     /* where a function without passes leaves them; passes move no result that varies */
     const gantry_logical_device_t *devices[RANDOM_GRAPH_OUTPUTS];
@@ -53,7 +55,7 @@ typedef struct random_body_t {
     gantry_scope_t *at;                          /* of this step */
     const gantry_tensor_t *pool[RANDOM_GRAPH_POOL];
     bool varies[RANDOM_GRAPH_POOL]; /* from call to call */
-    uint32_t count;
+    uint32_t count, depth;
     /* the newest step of its kind, to be repeated */
     random_unary_fn unary;
     random_binary_fn binary;
@@ -437,129 +439,57 @@ static inline void random_variable(random_body_t *body) {
     }
 }
 
-/* ---- branches and loops ---- */
+/* ---- several results, draws, calls ---- */
 
-typedef struct random_inner_t {
-    const random_graph_t *graph;
-    const gantry_tensor_t *outer; /* used without being an input */
-    bool assigns;
-} random_inner_t;
-
-static inline void random_then(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
-                               const gantry_tensor_t **outputs, void *user) {
-    const random_inner_t *inner = user;
-    const gantry_tensor_t *two = gantry_sqrt(scope, gantry_scalar_f32(scope, 4)),
-                          *bent = gantry_tanh(scope, gantry_mul(scope, inputs[0], two));
-    if (inner->assigns) (void)gantry_variable_assign_add(scope, inner->graph->variables[0], bent);
-    outputs[0] = gantry_add(scope, bent, inner->outer);
+static inline void random_results(random_body_t *body) {
+    const int x = random_pick(body, GANTRY_FLOAT32);
+    const gantry_tensor_t *tensor = body->pool[x], *parts[8], *indices;
+    const gantry_shape_t *shape = gantry_tensor_shape(tensor);
+    if (shape->rank == 0) return;
+    const int32_t axis = (int32_t)random_choose(body, (uint32_t)shape->rank);
+    const int64_t size = shape->dims[axis], last = shape->dims[shape->rank - 1];
+    uint32_t count = 0;
+    switch (random_choose(body, 3)) {
+        case 0:
+            if (size % 2 == 0 && gantry_split(body->at, tensor, axis, parts, 2) == GANTRY_OK)
+                count = 2;
+            break;
+        case 1:
+            if (size <= 8 &&
+                gantry_unpack(body->at, tensor, axis, parts, (size_t)size) == GANTRY_OK)
+                count = (uint32_t)size;
+            break;
+        default:
+            parts[0] = gantry_top_k(body->at, tensor, last < 3 ? (int32_t)last : 3, &indices);
+            parts[1] = indices;
+            count = 2;
+    }
+    for (uint32_t i = 0; i < count; ++i) random_add(body, parts[i], body->varies[x]);
 }
 
-static inline void random_else(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
-                               const gantry_tensor_t **outputs, void *user) {
-    const random_inner_t *inner = user;
-    const gantry_tensor_t *less = gantry_sub(scope, inputs[0], inner->outer);
-    if (inner->assigns) (void)gantry_variable_assign(scope, inner->graph->variables[1], less);
-    outputs[0] = gantry_maximum(scope, less, gantry_sub(scope, inputs[0], inner->outer));
+static inline void random_draw(random_body_t *body) {
+    random_add(body,
+               gantry_generator_uniform(body->at, body->graph->generator, body->graph->shape,
+                                        GANTRY_FLOAT32),
+               true);
 }
 
-static inline void random_while_less(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
-                                     const gantry_tensor_t **outputs, void *user) {
+static inline void random_called(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                                 const gantry_tensor_t **outputs, void *user) {
+    static const int32_t axis = 0;
     (void)user;
-    outputs[0] = gantry_less(scope, inputs[0], gantry_scalar_i32(scope, 3));
+    outputs[0] =
+        gantry_sub(scope, gantry_tanh(scope, inputs[0]), gantry_max(scope, inputs[0], NULL));
+    outputs[1] = gantry_reverse(scope, inputs[0], &axis, 1);
 }
 
-static inline void random_while_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
-                                     const gantry_tensor_t **outputs, void *user) {
-    outputs[0] = gantry_add(scope, inputs[0], gantry_scalar_i32(scope, 1));
-    random_then(scope, inputs + 1, outputs + 1, user);
-}
-
-static inline void random_control(random_body_t *body) {
-    const uint32_t x = (uint32_t)random_pick(body, GANTRY_FLOAT32);
-    uint32_t y = random_partner(body, x);
-    const gantry_shape_t *shape = gantry_tensor_shape(body->pool[x]);
-    if (!gantry_shape_equal(shape, gantry_tensor_shape(body->pool[y]))) y = x;
-    random_inner_t inner = {.graph = body->graph,
-                            .outer = body->pool[y],
-                            .assigns = gantry_shape_equal(shape, &body->graph->shape)};
-    const gantry_tensor_t *made[2];
-    if (random_is_one_of(body, 2)) {
-        const gantry_tensor_t *is_less = gantry_less(
-            body->at, gantry_sum(body->at, body->pool[x], NULL), gantry_scalar_f32(body->at, 0));
-        if (gantry_cond(body->at, is_less, random_then, random_else, &inner, &body->pool[x], 1,
-                        made, 1) == GANTRY_OK)
-            random_add(body, made[0], body->varies[x] || body->varies[y]);
-    } else {
-        const gantry_tensor_t *const values[] = {gantry_scalar_i32(body->at, 0), body->pool[x]};
-        if (gantry_while(body->at, random_while_less, random_while_body, &inner, values, 2, NULL,
-                         made) == GANTRY_OK)
-            random_add(body, made[1], body->varies[x] || body->varies[y]);
-    }
-}
-
-/* ---- the body ---- */
-
-static inline void random_step(random_body_t *body) {
-    const uint32_t choice = random_choose(body, 41);
-    body->at =
-        body->scopes[random_is_one_of(body, 3) ? random_choose(body, RANDOM_GRAPH_SCOPES) : 0];
-    if (choice < 9) {
-        random_unary(body);
-    } else if (choice < 17) {
-        random_binary(body);
-    } else if (choice < 18) {
-        random_sum(body);
-    } else if (choice < 21) {
-        random_repeat(body);
-    } else if (choice < 23) {
-        random_integer(body);
-    } else if (choice < 25) {
-        random_compare(body);
-    } else if (choice < 27) {
-        random_select(body);
-    } else if (choice < 29) {
-        random_cast(body);
-    } else if (choice < 30) {
-        random_cast_back(body);
-    } else if (choice < 32) {
-        if (choice == 30)
-            random_reduce(body);
-        else
-            random_rows(body);
-    } else if (choice < 33) {
-        random_product(body);
-    } else if (choice < 35) {
-        random_shape_step(body);
-    } else if (choice < 35 + (uint32_t)random_is_one_of(body, 2)) {
-        random_composed(body);
-    } else if (choice < 36) {
-        random_control(body);
-    } else if (choice < 38) {
-        random_constant(body);
-    } else if (choice < 40) {
-        random_variable(body);
-    } else {
-        random_open(body);
-    }
-}
-
-static inline void random_graph_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
-                                     const gantry_tensor_t **outputs, void *user) {
-    random_graph_t *graph = user;
-    random_body_t body = {.graph = graph, .state = graph->seed, .scope = scope, .at = scope};
-    for (uint32_t i = 0; i < RANDOM_GRAPH_INPUTS; ++i) random_add(&body, inputs[i], true);
-    random_add(&body, graph->captured, false);
-    body.scopes[0] = scope;
-    body.scopes[1] = gantry_scope_begin_in(scope, "CPU:0");
-    body.scopes[2] = gantry_scope_begin_in(scope, "GPU:0");
-    body.scopes[3] = gantry_scope_begin_after(scope, inputs, 1);
-    for (uint32_t i = 0; i < graph->steps; ++i) random_step(&body);
-    for (uint32_t i = 0; i < RANDOM_GRAPH_OUTPUTS; ++i) {
-        const uint32_t at = i < 2 ? body.count - 1 - i : random_choose(&body, body.count);
-        outputs[i] = body.pool[at];
-        graph->varies[i] = body.varies[at];
-    }
-    for (uint32_t i = RANDOM_GRAPH_SCOPES; i-- > 1;) (void)gantry_scope_end(body.scopes[i]);
+static inline void random_call_function(random_body_t *body) {
+    const int x = random_pick(body, GANTRY_FLOAT32);
+    const gantry_tensor_t *flat = gantry_reshape(body->at, body->pool[x], GANTRY_SHAPE(-1)),
+                          *made[2];
+    if (gantry_function_call(body->at, body->graph->called, &flat, 1, made, 2) != GANTRY_OK) return;
+    random_add(body, gantry_reshape(body->at, made[0], *gantry_tensor_shape(body->pool[x])), false);
+    random_add(body, made[1], false);
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A check that a traced random function (random_body.h) gives its eager bits. Header only. */
+/* A check that a traced random function (random_blocks.h) gives its eager bits. Header only. */
 #ifndef TESTS_RANDOM_GRAPH_H
 #define TESTS_RANDOM_GRAPH_H
 
@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "function/function.h"
-#include "random_body.h"
+#include "random_blocks.h"
 
 /* ---- results ---- */
 
@@ -58,7 +58,7 @@ static inline const gantry_tensor_t *random_input(gantry_scope_t *scope, uint64_
     return gantry_constant(scope, GANTRY_FLOAT32, *shape, bits, count * sizeof bits[0]);
 }
 
-/* Sets the variables, calls the function, and reads outputs and variables. */
+/* Sets the variables and the generator, calls the function, and reads outputs and variables. */
 static inline void random_call(gantry_runtime_t *runtime, const random_graph_t *graph,
                                gantry_function_t *function, const char *device, uint64_t data,
                                random_result_t *results) {
@@ -69,6 +69,7 @@ static inline void random_call(gantry_runtime_t *runtime, const random_graph_t *
         inputs[i] = random_input(scope, &data, &graph->shape);
     for (uint32_t i = 0; i < RANDOM_GRAPH_VARIABLES; ++i)
         (void)gantry_variable_assign(scope, graph->variables[i], inputs[i]);
+    assert_int_equal(gantry_generator_reset_from_seed(graph->generator, 7), GANTRY_OK);
     if (gantry_function_call(scope, function, inputs, RANDOM_GRAPH_INPUTS, outputs,
                              RANDOM_GRAPH_OUTPUTS) != GANTRY_OK)
         fail_msg("graph %llu: %s", (unsigned long long)graph->number, gantry_scope_message(scope));
@@ -249,11 +250,20 @@ static inline void random_graph_init(random_graph_t *graph, gantry_scope_t *scop
         graph->variables[i] = gantry_variable_create(home, graph->captured, i ? "b" : "a");
         assert_int_equal(gantry_scope_end(home), GANTRY_OK);
     }
+    const gantry_input_spec_t vector = {"vector", GANTRY_FLOAT32, GANTRY_SHAPE(-1)};
+    gantry_runtime_t *runtime = gantry_scope_runtime(scope);
+    assert_int_equal(
+        gantry_generator_from_seed(runtime, 7, GANTRY_RANDOM_PHILOX, &graph->generator), GANTRY_OK);
+    assert_int_equal(gantry_function_trace(runtime, "called", random_called, NULL, &vector, 1, 2,
+                                           NULL, &graph->called),
+                     GANTRY_OK);
 }
 
 static inline void random_graph_deinit(random_graph_t *graph) {
     for (uint32_t i = 0; i < RANDOM_GRAPH_VARIABLES; ++i)
         gantry_variable_release(graph->variables[i]);
+    gantry_generator_release(graph->generator);
+    gantry_function_release(graph->called);
 }
 
 /* Returns how many nodes were fused; adds those that were computed again. */
