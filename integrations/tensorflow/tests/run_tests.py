@@ -27,8 +27,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = ("errors.py", "training.py", "random_graphs.py", "memory.py")
 QUICK_MISUSE = ("no_device.py",)
 EXECUTING = re.compile(r"(Executing op \S+ in device \S+)$")
-# TensorFlow's and Gantry's messages, and the nodes of the small graphs that eager ops make
-MESSAGE = re.compile(r"^([IWEF]\d{4} |\d{4}-\d\d-\d\d |WARNING: |To enable the following|[IWEF] gantry|gantry|\S+: \(\S+\): /job:|$)")
+# TensorFlow's and Gantry's messages, the node that a message names in a line of its own, and the nodes of the small
+# graphs that eager ops make
+MESSAGE = re.compile(r"^([IWEF]\d{4} |\d{4}-\d\d-\d\d |WARNING: |To enable the following|[IWEF] gantry|gantry|\S+: \(\S+\): /job:|"
+                     r"\t \[\[.*\]\]$|$)")
 
 
 class Totals:

@@ -37,7 +37,10 @@ with tempfile.TemporaryDirectory() as folder:
     os.makedirs(os.path.join(packages, "tensorflow-plugins"))
     for name in ("libfirst.so", "libsecond.so"):
         shutil.copy(plugin, os.path.join(copies, name))
-    path = os.pathsep.join([os.path.dirname(os.path.realpath(plugin)), os.environ.get("LD_LIBRARY_PATH", "")])
+    # A copy or a link has no libgantry beside it, and TensorFlow loads the folders in the order of a set.
+    beside = os.path.dirname(os.path.realpath(plugin))
+    path = os.pathsep.join([beside, os.path.join(os.path.dirname(beside), "gantry_tensorflow", "lib"),
+                            os.environ.get("LD_LIBRARY_PATH", "")])
     installed = 0 if os.environ.get("TF_PLUGGABLE_DEVICE_LIBRARY_PATH") else 1
     # of the copies, one serves unless an installed plug-in does
     output = output_of(TF_PLUGGABLE_DEVICE_LIBRARY_PATH=copies, LD_LIBRARY_PATH=path)
@@ -46,7 +49,7 @@ with tempfile.TemporaryDirectory() as folder:
         assert output.count(text) == 1 + installed, (text, output.count(text))
     # one file by two ways
     os.symlink(plugin, os.path.join(packages, "tensorflow-plugins", "libgantry_tensorflow.so"))
-    output = output_of(TF_PLUGGABLE_DEVICE_LIBRARY_PATH=plugin,
+    output = output_of(TF_PLUGGABLE_DEVICE_LIBRARY_PATH=plugin, LD_LIBRARY_PATH=path,
                        PYTHONPATH=os.pathsep.join([packages, os.environ.get("PYTHONPATH", "")]))
     text = "TensorFlow loads gantry-tensorflow twice, and the first one serves. Unset TF_PLUGGABLE_DEVICE_LIBRARY_PATH"
     assert output.count(text) == 1, output.count(text)
