@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 /* For functions that run only while a profile is recorded: keeps them apart from hot code. */
-#define GANTRY__RECORDING __attribute__((cold, noinline))
+#define GANTRY__RECORDING __attribute__((noinline))
 
 typedef enum gantry__step_t {
     GANTRY__STEP_SCOPE = 0,

@@ -4,8 +4,8 @@
  *
  * Knows no device. docs/profile.md says which events there are.
  * Memory is bounded: threads share GANTRY__TIMELINE_SLOTS buffers of fixed size, each behind a lock
- * of its own, and a full buffer goes to the file. Owner: the runtime. Thread-safe; destroy is
- * externally synchronised. */
+ * of its own, and a thread writes full ones to the file. Owner: the runtime. Thread-safe; destroy
+ * is externally synchronised. */
 #ifndef GANTRY_BASE_TIMELINE_H
 #define GANTRY_BASE_TIMELINE_H
 
@@ -18,8 +18,9 @@
 #include "base/thread.h"
 
 #define GANTRY__TIMELINE_SLOTS 8
-#define GANTRY__TIMELINE_SLOT_BYTES 262144 /* fewer and larger writes cost the kernel less */
-#define GANTRY__TIMELINE_ARGS 16           /* of an event, at most */
+#define GANTRY__TIMELINE_SLOT_BYTES 131072
+#define GANTRY__TIMELINE_LINES_BYTES 262144 /* fewer and larger writes cost the kernel less */
+#define GANTRY__TIMELINE_ARGS 16            /* of an event, at most */
 #define GANTRY__TIMELINE_PATH_BYTES 1024
 
 /* The process of events that name none of a device: the threads of this one. Devices have

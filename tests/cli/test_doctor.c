@@ -158,6 +158,9 @@ static void folder_without_drivers_is_named(void **state) {
     expect_in_output("failed        opencl backend: no OpenCL platform: OCL_ICD_VENDORS is \"");
     expect_in_output("which holds no .icd file");
     expect_in_output("remedy: unset OCL_ICD_VENDORS, or name a folder with .icd files in it");
+    expect_run(0, "mkdir -p blank && : >blank/x.icd && OCL_ICD_VENDORS=$PWD/blank " DOCTOR
+                  "; rm -r blank");
+    expect_in_output("remedy: name an OpenCL driver in this file, or remove the file");
     expect_run(
         0,
         "mkdir -p bad && : >bad/libOpenCL.so.1 && : >bad/libOpenCL.so && LD_LIBRARY_PATH=$PWD/bad " DOCTOR);

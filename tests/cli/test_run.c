@@ -246,6 +246,9 @@ static void exit_codes_are_those_of_the_program(void **state) {
     expect_in_output("gantry: run: \"no-such-program\" is not found in the folders of PATH");
     expect_run(127, "$BIN/gantry run ./no/such/file");
     expect_run(127, "$BIN/gantry run ''");
+    write_file("lost", "#!/no/such/interpreter\n");
+    expect_run(127, "chmod +x lost; " RUN "--or-cpu ./lost");
+    expect_in_output("\"./lost\" cannot be run: the interpreter that it names");
     expect_run(126, "$BIN/gantry run ./folder");
     expect_in_output("\"./folder\" cannot be run: Is a directory");
     expect_run(2, "$BIN/gantry run");

@@ -126,6 +126,16 @@ static void a_pipe_gets_one_frame_and_the_reason(void **state) {
     expect_in_output("\nCPU:0 ");
 }
 
+static void a_dumb_terminal_gets_one_frame_without_sequences(void **state) {
+    (void)state;
+    if (run("command -v script >/dev/null") != 0) SKIP_BECAUSE("no script(1) here: no terminal");
+    expect_run(
+        0, "GANTRY_BACKENDS=cpu TERM=dumb timeout 20 script -qec \"$BIN/gantry top\" /dev/null");
+    expect_in_output("the terminal cannot move its cursor (TERM=dumb): this is one frame");
+    expect_in_output("\nCPU:0 ");
+    assert_null(strchr(output, '\033'));
+}
+
 static void wrong_options_are_refused(void **state) {
     (void)state;
     expect_run(2, "$BIN/gantry top --interval 5ms");
@@ -406,6 +416,7 @@ int main(void) {
         cmocka_unit_test(without_nvml_the_table_says_why),
         cmocka_unit_test(an_unreadable_folder_of_claims_is_unknown_not_free),
         cmocka_unit_test(a_pipe_gets_one_frame_and_the_reason),
+        cmocka_unit_test(a_dumb_terminal_gets_one_frame_without_sequences),
         cmocka_unit_test(wrong_options_are_refused),
         cmocka_unit_test(programs_that_opt_in_are_shown),
         cmocka_unit_test(files_of_no_living_program_are_ignored),

@@ -218,10 +218,30 @@ static void file_without_its_end_is_read_and_told(void **state) {
     write_file("open.json", "[\n" X("\"ts\":1,\"dur\":5") ",\n");
     expect_run(0, "$BIN/gantry trace open.json");
     expect_in_output("1 events in 0.005 ms; the file has no end");
+    write_file("cut.json", "[\n" X("\"ts\":1,\"dur\":5") ",\n{\"name\":\"Mu");
+    expect_run(0, "$BIN/gantry trace cut.json");
+    expect_in_output("1 events in 0.005 ms; the file has no end");
     write_file("object.json", "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[" X(
                                   "\"ts\":1,\"dur\":5") ",{\"ph\":\"B\"}],\"other\":[}");
     expect_run(0, "$BIN/gantry trace object.json");
     expect_in_output("1 events of other kinds are left out");
+}
+
+/* A work without a length divides the time between two others, which counts once. */
+static void idle_time_is_counted_once(void **state) {
+    (void)state;
+    write_file(
+        "idle.json",
+        "[{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":\"/device:GPU:0\","
+        "\"backend\":\"x\"}}," X("\"ts\":0,\"dur\":1") "," X("\"ts\":5,\"dur\":0") "," X(
+            "\"ts\":9,\"dur\":1") "]");
+    expect_run(0, "$BIN/gantry trace idle.json --json");
+    cJSON *all = parse_output();
+    const cJSON *gpu = find_row(all, "devices", "device", "/device:GPU:0");
+    assert_int_equal((int)number_of(gpu, "idle_ns"), 8000);
+    assert_int_equal((int)number_of(gpu, "busy_ns"), 2000);
+    assert_int_equal((int)number_of(gpu, "gaps"), 2);
+    cJSON_Delete(all);
 }
 
 static void hostile_names_are_shown_harmlessly(void **state) {
@@ -270,6 +290,7 @@ int main(void) {
         cmocka_unit_test(broken_files_are_refused_with_the_line),
         cmocka_unit_test(damaged_files_never_crash),
         cmocka_unit_test(file_without_its_end_is_read_and_told),
+        cmocka_unit_test(idle_time_is_counted_once),
         cmocka_unit_test(hostile_names_are_shown_harmlessly),
         cmocka_unit_test(wrong_usage_is_told),
     };

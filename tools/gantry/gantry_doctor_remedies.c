@@ -42,7 +42,7 @@ static const struct {
     {"no OpenCL loader", "apt-get install ocl-icd-libopencl1"},
     {"GANTRY_OPENCL_LIBRARY", "unset GANTRY_OPENCL_LIBRARY"},
     {"RUSTICL_ENABLE, which names them",
-     "export RUSTICL_ENABLE=radeonsi (AMD), iris (Intel) or nouveau (NVIDIA)"},
+     "export RUSTICL_ENABLE=radeonsi (AMD), iris (Intel), nouveau (NVIDIA) or llvmpipe (no card)"},
     {"OpenCL 1.2 or newer is needed", "install this card's newest driver: OpenCL 1.2 is needed"},
     {"the driver says that it is not available",
      "end the programs that use this device, or restart the machine"},
@@ -50,6 +50,7 @@ static const struct {
     {"which cannot be opened",
      "install this driver's package again, or remove the .icd file that names it"},
     {"which is no OpenCL driver", "name an OpenCL driver in this file, or remove the file"},
+    {"is empty: its first line", "name an OpenCL driver in this file, or remove the file"},
     {"OCL_ICD_VENDORS", "unset OCL_ICD_VENDORS, or name a folder with .icd files in it"},
     {"no OpenCL platform", "apt-get install pocl-opencl-icd, or the driver of your card"},
 

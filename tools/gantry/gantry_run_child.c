@@ -33,6 +33,12 @@ typedef struct signals_t {
 
 static int refuse_program(const char *command, int error) {
     const bool is_missing = error == ENOENT || error == ENOTDIR;
+    if (is_missing && strchr(command, '/') && access(command, X_OK) == 0) {
+        (void)gantry_tool_fail(
+            "run: \"%s\" cannot be run: the interpreter that it names, or its loader, is not found",
+            command);
+        return GANTRY_RUN_NOT_FOUND;
+    }
     (void)gantry_tool_fail(
         "run: \"%s\" %s%s%s", command,
         is_missing ? "is not found" : "cannot be run: ", is_missing ? "" : strerror(error),

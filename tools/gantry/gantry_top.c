@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "gantry_tool.h"
@@ -31,9 +32,14 @@ static int print_once(gantry_top_t *top, bool is_json) {
 
 /* False, and the reason is told: the live view needs a keyboard and a screen. */
 static bool has_terminal(void) {
-    if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) return true;
-    (void)gantry_tool_fail("%s is no terminal: this is one frame, as with --once",
-                           isatty(STDOUT_FILENO) ? "standard input" : "standard output");
+    const char *kind = getenv("TERM");
+    const bool is_input = isatty(STDIN_FILENO), is_output = isatty(STDOUT_FILENO),
+               is_dumb = kind && strcmp(kind, "dumb") == 0;
+    if (is_input && is_output && !is_dumb) return true;
+    (void)gantry_tool_fail("%s: this is one frame, as with --once",
+                           !is_output  ? "standard output is no terminal"
+                           : !is_input ? "standard input is no terminal"
+                                       : "the terminal cannot move its cursor (TERM=dumb)");
     return false;
 }
 
@@ -60,7 +66,7 @@ const gantry_command_t gantry_command_top = {
     .description =
         "A live view of memory, utilisation, temperature, power, clocks, memory errors and "
         "processes, from the drivers' monitors; no device is opened. q or Control-C ends it. "
-        "Without a terminal, one frame is printed.\n\n"
+        "Without a terminal, or with TERM=dumb, one frame is printed.\n\n"
         "A program that is started with GANTRY_STATUS=1 also shows the memory that it holds through "
         "Gantry. If GANTRY_STATUS is a folder, the program writes its file there, and gantry top "
         "reads that folder.",

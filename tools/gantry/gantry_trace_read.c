@@ -31,6 +31,7 @@ typedef struct scan_t {
     uint64_t event_line;
     char *event;
     size_t event_bytes, event_room;
+    bool is_cut; /* the file ends inside an event */
 } scan_t;
 
 static bool trace_fail(gantry_trace_t *trace, const char *format, ...)
@@ -311,12 +312,17 @@ static bool keep_character(scan_t *scan, int character) {
     return true;
 }
 
+static bool cut_fail(scan_t *scan) {
+    scan->is_cut = true;
+    return line_fail(scan, "the file ends inside an event");
+}
+
 /* The rest of a string, whose quotation mark was kept. */
 static bool scan_string(scan_t *scan) {
     bool is_escaped = false;
     for (;;) {
         const int character = next(scan);
-        if (character == EOF) return line_fail(scan, "the file ends inside an event");
+        if (character == EOF) return cut_fail(scan);
         if (character == '\0') return line_fail(scan, "not JSON: a zero byte");
         if (!keep_character(scan, character)) return false;
         if (character == '"' && !is_escaped) return true;
@@ -331,7 +337,7 @@ static bool scan_object(scan_t *scan) {
     if (!keep_character(scan, '{')) return false;
     while (depth > 0) {
         const int character = next(scan);
-        if (character == EOF) return line_fail(scan, "the file ends inside an event");
+        if (character == EOF) return cut_fail(scan);
         if (character == '\0') return line_fail(scan, "not JSON: a zero byte");
         if (!keep_character(scan, character)) return false;
         if (character == '"' && !scan_string(scan)) return false;
@@ -344,17 +350,22 @@ static bool scan_object(scan_t *scan) {
     return true;
 }
 
+/* The program was killed while it wrote: what stands before the cut event is good. */
+static bool scan_end_early(const scan_t *scan) {
+    scan->trace->is_open_ended = true;
+    return true;
+}
+
 /* The events of an array whose first bracket was read. */
 static bool scan_array(scan_t *scan) {
     int character = next_visible(scan);
     if (character == ']') return true;
     for (;;) {
-        if (character == EOF) {
-            scan->trace->is_open_ended = true;
-            return true;
-        }
+        if (character == EOF) return scan_end_early(scan);
         if (character != '{') return line_fail(scan, "an event, '{', is expected here");
-        if (!scan_object(scan) || !parse_event(scan)) return false;
+        if (!scan_object(scan))
+            return scan->is_cut && scan->trace->process_count > 0 && scan_end_early(scan);
+        if (!parse_event(scan)) return false;
         character = next_visible(scan);
         if (character == ']') return true;
         if (character == ',') {

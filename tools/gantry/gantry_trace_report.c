@@ -206,9 +206,9 @@ static bool add_device(gantry_trace_report_t *report, const work_t *works, size_
         const work_t *work = &works[count];
         if (work->begin_ns > end_ns && !add_gap(report, &device, end_ns, work->begin_ns))
             return false;
-        const int64_t from_ns = work->begin_ns > end_ns ? work->begin_ns : end_ns;
-        if (work->end_ns <= from_ns) continue;
-        device.busy_ns += work->end_ns - from_ns;
+        if (work->begin_ns > end_ns) end_ns = work->begin_ns;
+        if (work->end_ns <= end_ns) continue;
+        device.busy_ns += work->end_ns - end_ns;
         end_ns = work->end_ns;
     }
     device.works = count;

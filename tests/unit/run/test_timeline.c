@@ -421,8 +421,9 @@ static void many_threads_share_a_bounded_file_writer(void **state) {
     for (int i = 0; i < THREADS; ++i)
         assert_int_equal(pthread_create(&threads[i], NULL, run_thread, &f), 0);
     for (int i = 0; i < THREADS; ++i) assert_int_equal(pthread_join(threads[i], NULL), 0);
-    /* the buffers, what is kept of the device, and room for rows and plans */
-    const long most = GANTRY__TIMELINE_SLOTS * GANTRY__TIMELINE_SLOT_BYTES + (1 << 18);
+    /* the buffers, what is kept of lines and of the device, and room for rows and plans */
+    const long most = GANTRY__TIMELINE_SLOTS * GANTRY__TIMELINE_SLOT_BYTES +
+                      GANTRY__TIMELINE_LINES_BYTES + (1 << 18);
     assert_true(f.heap.inner.live_bytes - before < most);
     stop(&f);
     cJSON *all = parse_file(path);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text of a timeline's event: one line of JSON.
+ *
+ * Knows no file. Externally synchronised. */
+#ifndef GANTRY_BASE_TIMELINE_LINE_H
+#define GANTRY_BASE_TIMELINE_LINE_H
+
+#include <stddef.h>
+
+#include "base/timeline.h"
+
+#define GANTRY__TIMELINE_TEXT_BYTES 256 /* longest text of an event; the rest is cut */
+/* the longest line: its texts and numbers with their punctuation */
+#define GANTRY__TIMELINE_LINE_BYTES \
+    ((GANTRY__TIMELINE_ARGS + 3) * 2 * (GANTRY__TIMELINE_TEXT_BYTES + 16))
+
+/* What is kept of earlier lines. All zero: nothing. */
+typedef struct gantry__timeline_kept_t gantry__timeline_kept_t;
+extern const size_t gantry__timeline_kept_bytes;
+
+/* Writes ",\n" and the event's line; returns its end. at has room for GANTRY__TIMELINE_LINE_BYTES.
+ * event->thread is not 0. */
+char *gantry__timeline_put_line(char *at, const gantry__timeline_event_t *event,
+                                gantry__timeline_kept_t *kept);
+
+/* The same for a text in quotation marks, and for a number. */
+char *gantry__timeline_put_text(char *at, const char *text);
+char *gantry__timeline_put_number(char *at, uint64_t number);
+
+#endif
