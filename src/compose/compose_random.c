@@ -20,9 +20,8 @@ static bool compose_random_take(const gantry__compose_t *c, uint64_t blocks,
     gantry__random_state_t *state = &runtime->random;
     gantry__own_draws_t *own = c->scope->own_draws;
     gantry_status_t status =
-        c->scope->trace
-            ? gantry__random_draws(state, c->call, own, &out_draw->draws)
-            : gantry__random_take(state, c->call, own, blocks, &out_draw->place);
+        c->scope->trace ? gantry__random_draws(state, c->call, own, &out_draw->draws)
+                        : gantry__random_take(state, c->call, own, blocks, &out_draw->place);
     if (status != GANTRY_OK) (void)gantry__scope_fail(c->scope, status);
     return status == GANTRY_OK;
 }

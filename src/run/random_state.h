@@ -3,10 +3,10 @@
  *
  * A stream belongs to an op, its types and its two seeds, like an op's kernel in TensorFlow's eager
  * mode; setting the global seed begins all streams again. A prepared op has a stream of its own, as
- * a kernel of TensorFlow has. A draw takes its part of a stream before it runs, so that it waits for
- * nothing. Draws of one stream share no numbers on any devices. Without any seed, each draw has a
- * stream of its own, from the operating system's generator. Streams are kept after their first draw
- * (some 150 bytes each) until a seed is set, and as long as a function draws from them.
+ * a kernel of TensorFlow has. A draw takes its part of a stream before it runs, so that it waits
+ * for nothing. Draws of one stream share no numbers on any devices. Without any seed, each draw has
+ * a stream of its own, from the operating system's generator. Streams are kept after their first
+ * draw (some 150 bytes each) until a seed is set, and as long as a function draws from them.
  *
  * Owned by the runtime. Thread-safe. */
 #ifndef GANTRY_RUN_RANDOM_STATE_H

@@ -27,7 +27,7 @@ static bool read_label(const gantry_array_t *a, int64_t i, double *out) {
 /* The label, or the place of the largest one of a row. */
 static bool find_class(const gantry_array_t *labels, int64_t row, double *out_class) {
     const int64_t width = labels->shape.rank == 2 ? labels->shape.dims[1] : 1;
-    double largest, value;
+    double largest, value = 0;
     if (!read_label(labels, row * width, &largest)) return false;
     *out_class = width == 1 ? largest : 0;
     for (int64_t i = 1; i < width; ++i) {
@@ -71,11 +71,14 @@ static gantry_status_t check_batch(const gantry_model_t *model, const gantry_arr
             GANTRY_INVALID_ARGUMENT,
             "gantry_model_fit: class_weights with a batch of %zu components, which has weights of samples; %zu are accepted",
             count, labels + 1);
-    if (batch[labels].shape.rank == 1 || batch[labels].shape.rank == 2) return GANTRY_OK;
+    const gantry_shape_t *shape = &batch[labels].shape;
+    if (shape->rank == 1 || (shape->rank == 2 && shape->dims[1] > 0)) return GANTRY_OK;
+    char text[GANTRY_MAX_RANK * 21 + 3];
+    (void)gantry_shape_format(shape, text, sizeof text);
     return gantry__train_fail(
         GANTRY_INVALID_ARGUMENT,
-        "gantry_model_fit: class_weights with labels of rank %d; [batch], [batch, 1] and [batch, classes] are accepted",
-        batch[labels].shape.rank);
+        "gantry_model_fit: class_weights with labels of shape %s; [batch], [batch, 1] and [batch, classes] are accepted",
+        text);
 }
 
 gantry_status_t gantry__class_weights_add(gantry__class_weights_t *c, const gantry_model_t *model,

@@ -31,9 +31,8 @@ gantry__own_callback_t *gantry__callback_make(const char *text, const char *moni
 void gantry__callback_keep_state(gantry__own_callback_t *own);
 /* Sets *out_found to false in an epoch without a validation, whose value is watched. */
 gantry_status_t gantry__callback_find_value(const gantry__own_callback_t *own,
-                                            const gantry_model_t *model,
-                                            const gantry_logs_t *logs, double *out_value,
-                                            bool *out_found);
+                                            const gantry_model_t *model, const gantry_logs_t *logs,
+                                            double *out_value, bool *out_found);
 /* Keeps the value if it is better than the best so far. */
 bool gantry__callback_improves(gantry__own_callback_t *own, double value);
 void gantry__callback_forget_weights(gantry__own_callback_t *own);

@@ -46,9 +46,8 @@ void gantry__callback_keep_state(gantry__own_callback_t *own) {
 /* ---- values ---- */
 
 gantry_status_t gantry__callback_find_value(const gantry__own_callback_t *own,
-                                            const gantry_model_t *model,
-                                            const gantry_logs_t *logs, double *out_value,
-                                            bool *out_found) {
+                                            const gantry_model_t *model, const gantry_logs_t *logs,
+                                            double *out_value, bool *out_found) {
     *out_found = true;
     for (size_t i = 0; i < logs->count; ++i) {
         if (strcmp(logs->names[i], own->monitor) != 0) continue;
@@ -157,8 +156,7 @@ gantry_callback_t *gantry_early_stopping(const gantry_early_stopping_options_t *
             o.min_delta, (long long)o.patience, (long long)o.start_from_epoch);
         return NULL;
     }
-    gantry__own_callback_t *own =
-        gantry__callback_make(NULL, o.monitor ? o.monitor : "val_loss");
+    gantry__own_callback_t *own = gantry__callback_make(NULL, o.monitor ? o.monitor : "val_loss");
     if (!own) return NULL;
     own->is_better_high = own->is_better_high || o.is_better_high;
     own->min_delta = o.min_delta;
@@ -220,8 +218,7 @@ gantry_callback_t *gantry_reduce_lr_on_plateau(
             o.min_learning_rate);
         return NULL;
     }
-    gantry__own_callback_t *own =
-        gantry__callback_make(NULL, o.monitor ? o.monitor : "val_loss");
+    gantry__own_callback_t *own = gantry__callback_make(NULL, o.monitor ? o.monitor : "val_loss");
     if (!own) return NULL;
     own->is_better_high = own->is_better_high || o.is_better_high;
     own->min_delta = o.min_delta == 0 ? 1e-4 : o.min_delta;

@@ -99,8 +99,7 @@ static void fit_to(gantry_model_t *model, gantry_dataset_t *batches, gantry_call
 }
 
 static void fit(gantry_model_t *model, gantry_callback_t *callback, gantry_fit_options_t options) {
-    options.validation =
-        gantry_dataset_batch(make_rows(tested_x, tested_y, TESTED), BATCH, false);
+    options.validation = gantry_dataset_batch(make_rows(tested_x, tested_y, TESTED), BATCH, false);
     fit_to(model, gantry_dataset_batch(make_rows(x, y, ROWS), BATCH, false), callback, options);
     gantry_dataset_release(options.validation);
 }
@@ -137,9 +136,7 @@ static void best_weights(void) {
 static void best_of_all(void) {
     gantry_model_t *model = compiled(make_model(NULL, NULL), 2, false);
     gantry_callback_t *stopping = gantry_early_stopping(&(gantry_early_stopping_options_t){
-        .monitor = "val_sparse_categorical_accuracy",
-        .patience = 4,
-        .restore_best_weights = true});
+        .monitor = "val_sparse_categorical_accuracy", .patience = 4, .restore_best_weights = true});
     train_for(model, stopping, 4);
     end(model, stopping);
 }
@@ -163,13 +160,9 @@ static void twice(void) {
 
 static void plateau(void) {
     gantry_model_t *model = compiled(make_model(NULL, NULL), 4, false);
-    gantry_callback_t *lowering =
-        gantry_reduce_lr_on_plateau(&(gantry_reduce_lr_on_plateau_options_t){
-            .factor = 0.5,
-            .patience = 1,
-            .cooldown = 1,
-            .min_learning_rate = 0.75,
-            .min_delta = 0.01});
+    gantry_callback_t *lowering = gantry_reduce_lr_on_plateau(&(
+        gantry_reduce_lr_on_plateau_options_t){
+        .factor = 0.5, .patience = 1, .cooldown = 1, .min_learning_rate = 0.75, .min_delta = 0.01});
     train_for(model, lowering, 12);
     end(model, lowering);
 }
