@@ -357,6 +357,15 @@ static void steps_and_weights_of_classes_that_do_not_fit_are_refused(void **stat
                        &(gantry_fit_options_t){.class_weights = weights, .class_weight_count = 2}),
                    GANTRY_INVALID_ARGUMENT, "which has weights of samples; 2 are accepted");
     gantry_dataset_release(batches);
+    const gantry_array_t without_classes[] = {{GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, 2), points},
+                                              {GANTRY_INT32, GANTRY_SHAPE(ROWS, 0), labels}};
+    batches =
+        gantry_dataset_batch(gantry_dataset_from_arrays(without_classes, 2, false), BATCH, false);
+    expect_refusal(gantry_model_fit(
+                       model, batches,
+                       &(gantry_fit_options_t){.class_weights = weights, .class_weight_count = 2}),
+                   GANTRY_INVALID_ARGUMENT, "class_weights with labels of shape [");
+    gantry_dataset_release(batches);
     gantry_model_release(model);
 }
 
