@@ -11,43 +11,16 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "base/heap.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "base/timeline_event.h"
 
 #define GANTRY__TIMELINE_SLOTS 8
 #define GANTRY__TIMELINE_SLOT_BYTES 131072
 #define GANTRY__TIMELINE_LINES_BYTES 262144 /* fewer and larger writes cost the kernel less */
-#define GANTRY__TIMELINE_ARGS 16            /* of an event, at most */
 #define GANTRY__TIMELINE_PATH_BYTES 1024
-
-/* The process of events that name none of a device: the threads of this one. Devices have
- * GANTRY__TIMELINE_DEVICE + their position. */
-#define GANTRY__TIMELINE_HOST 1u
-#define GANTRY__TIMELINE_DEVICE 2u
-
-/* Left out if the text is "" or, without a text, the number is 0 and the event is no counter. */
-typedef struct gantry__timeline_arg_t {
-    const char *name; /* constant, with plain characters alone */
-    const char *text; /* NULL: the number */
-    uint64_t number;
-} gantry__timeline_arg_t;
-
-typedef struct gantry__timeline_event_t {
-    char phase; /* 'X': complete, 'C': counter, 'M': names a process or thread, without a time */
-    uint32_t process;
-    uint64_t thread;      /* 0: the calling one */
-    const char *category; /* likewise; NULL: none */
-    const char *name;     /* any text */
-    uint64_t begin_ns, end_ns;
-    const gantry__timeline_arg_t *args;
-    uint32_t arg_count;
-    /* All texts stay where they are, unchanged, until the timeline is destroyed; args with texts
-     * come first. The line is then made of pieces of earlier lines. */
-    bool has_constant_texts;
-} gantry__timeline_event_t;
 
 typedef struct gantry__timeline_t gantry__timeline_t;
 

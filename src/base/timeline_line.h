@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "base/timeline.h"
+#include "base/timeline_event.h"
 
 #define GANTRY__TIMELINE_TEXT_BYTES 256 /* longest text of an event; the rest is cut */
 /* the longest line: its texts and numbers with their punctuation */

@@ -3,7 +3,6 @@
  * An op over all elements must have the same bits as the op over pieces, which are too small for
  * streaming stores. Sizes are odd, so that every loop has a remainder. Large sums must have the
  * bits of their chunks' sums, and scans of many rows the bits of scans of a few rows. */
-#include "../unit/support/sanitized.h"
 #include "conformance.h"
 
 #include <math.h>

@@ -10,11 +10,4 @@
 #define FEWER_FOR_THREAD_SANITIZER(all, some) (all)
 #endif
 
-/* Of calls that differ in their numbers, for a sanitizer that looks at their accesses. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define FEWER_FOR_SANITIZERS(all, some) (some)
-#else
-#define FEWER_FOR_SANITIZERS(all, some) (all)
-#endif
-
 #endif
