@@ -4,10 +4,11 @@
  *     w/read    ->  kernel  ->  w/Assign    the new value takes the memory of the one that was read
  *     argument  ->  kernel  ->  result
  *
- * The kernel is the last to use what was read, and nothing between the read and the assignment
- * uses the variable. Whether another owner holds the value is known in each call only
- * (frame_overwrite.c). Where lanes run at the same time, one lane has all acts that use the value
- * and the result: their order is that of the program. */
+ * The kernel is the last to use what was read. Nothing between the read and the assignment uses the
+ * variable, and no later act takes the argument, for a result or another device. Whether another
+ * owner holds the value is known in each call only (frame_overwrite.c). Where lanes run at the same
+ * time, one lane has all acts that use the value and the result: their order is that of the
+ * program. */
 #include <gantry/function.h>
 
 #include "function/schedule.h"
@@ -27,6 +28,15 @@ static bool is_untouched(const gantry__schedule_t *schedule, const gantry_variab
     return true;
 }
 
+/* Whether an act behind this one takes the argument. */
+static bool is_taken_behind(const gantry__schedule_t *schedule, uint32_t at, uint32_t argument) {
+    for (uint32_t i = at + 1; i < schedule->act_count; ++i) {
+        const gantry__act_t *act = &schedule->acts[i];
+        if (act->kind == GANTRY__DO_ARGUMENT && act->call == argument) return true;
+    }
+    return false;
+}
+
 /* Whether input k of the kernel's act is a value of the variable that ends there; assign
  * UINT32_MAX: an argument. */
 static bool is_own_value(const gantry__schedule_t *schedule, uint32_t call, uint32_t k,
@@ -42,7 +52,8 @@ static bool is_own_value(const gantry__schedule_t *schedule, uint32_t call, uint
         gantry__schedule_is_read_in_part(schedule, act, k))
         return false;
     const gantry__act_t *read = &schedule->acts[slot->made_by];
-    if (assign == UINT32_MAX) return read->kind == GANTRY__DO_ARGUMENT;
+    if (assign == UINT32_MAX)
+        return read->kind == GANTRY__DO_ARGUMENT && !is_taken_behind(schedule, call, read->call);
     const gantry_variable_t *variable =
         schedule->graph->nodes[schedule->acts[assign].node].variable;
     return read->kind == GANTRY__DO_READ &&

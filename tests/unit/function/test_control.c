@@ -233,6 +233,69 @@ static void loops_write_rows_in_place(void **state) {
     }
 }
 
+static void is_early(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_less(scope, inputs[0], gantry_scalar_i32(scope, 3));
+}
+
+/* The kernels on the CPU may not write over their operands, which the step uses later. */
+static void double_and_keep(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                            const gantry_tensor_t **outputs, void *user) {
+    gantry_scope_t *cpu = gantry_scope_begin_in(scope, "CPU:0"),
+                   *gpu = gantry_scope_begin_in(scope, "GPU:0");
+    (void)user;
+    outputs[0] = gantry_add(scope, inputs[0], gantry_scalar_i32(scope, 1));
+    outputs[1] = gantry_scope_keep(cpu, gantry_add(cpu, inputs[1], inputs[1]));
+    outputs[2] = inputs[1];
+    outputs[3] = gantry_scope_keep(cpu, gantry_add(cpu, inputs[3], inputs[3]));
+    outputs[4] = gantry_scope_keep(gpu, gantry_add(gpu, inputs[3], inputs[4]));
+    (void)gantry_scope_end(gpu);
+    (void)gantry_scope_end(cpu);
+}
+
+static void doubling(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *first = gantry_neg(scope, inputs[0]),
+                          *second = gantry_neg(scope, inputs[1]),
+                          *values[] = {gantry_scalar_i32(scope, 0), first, second, first, second};
+    (void)gantry_while(scope, is_early, double_and_keep, user, values, 5, NULL, outputs);
+}
+
+/* Without early copies, a step takes an argument where it uses it: once for a kernel, and later for
+ * a result or another device. */
+static void a_step_keeps_a_value_that_it_uses_again(void **state) {
+    (void)state;
+    const gantry_input_spec_t inputs[] = {SPEC_F32(ROWS, COLUMNS), SPEC_F32(ROWS, COLUMNS)};
+    const uint32_t early = GANTRY_PASS_EARLY_COPIES, in_place = GANTRY_PASS_IN_PLACE,
+                   off[] = {0, early, in_place, GANTRY_PASS_ALL & ~in_place, GANTRY_PASS_ALL};
+    for (uint32_t gpus = 0; gpus < 2; ++gpus) {
+        for (size_t i = 0; i < sizeof off / sizeof off[0]; ++i) {
+            const gantry_function_options_t options = {.struct_size = sizeof options,
+                                                       .passes_off = off[i]};
+            const gantry_tensor_t *given[2], *got[5];
+            runtime_fixture_t f;
+            runtime_fixture_open(&f, gpus);
+            gantry_function_t *function =
+                function_fixture_trace(f.runtime, doubling, NULL, inputs, 2, 5, &options);
+            gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+            for (int round = 0; round < 2; ++round) {
+                for (int k = 0; k < 2; ++k)
+                    given[k] = gantry_fill(scope, GANTRY_SHAPE(ROWS, COLUMNS),
+                                           gantry_scalar_f32(scope, k ? 0 : -1));
+                function_fixture_call(scope, function, given, 2, got, 5);
+                expect_rows(got[1], 0, 8);
+                expect_rows(got[2], 0, 4);
+                expect_rows(got[3], 0, 8);
+                expect_rows(got[4], 0, 7); /* 1 + 2 + 4 */
+            }
+            expect_ended_well(scope);
+            gantry_function_release(function);
+            runtime_fixture_close(&f);
+        }
+    }
+}
+
 /* ---- one inside the other ---- */
 
 static void is_positive(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
@@ -474,6 +537,7 @@ int main(int argc, char **argv) {
         TEST(index_chooses_the_body),
         TEST(loop_runs_until_its_condition_is_false),
         TEST(loops_write_rows_in_place),
+        TEST(a_step_keeps_a_value_that_it_uses_again),
         TEST(blocks_nest_and_capture_through_levels),
         TEST(loops_that_change_shapes_or_never_end_are_refused),
         TEST(bodies_use_as_many_tensors_from_outside_as_they_like),
