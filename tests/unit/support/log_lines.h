@@ -16,7 +16,7 @@ typedef struct log_lines_t {
     pthread_mutex_t lock;
     int count; /* all lines; the kept ones are the first */
     gantry_log_level_t levels[LOG_LINES];
-    char lines[LOG_LINES][512];
+    char lines[LOG_LINES][1024];
 } log_lines_t;
 
 static inline void log_lines_write(void *user, gantry_log_level_t level, const char *text) {
