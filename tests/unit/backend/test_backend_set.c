@@ -205,6 +205,21 @@ static void second_module_of_a_name_is_refused(void **state) {
     assert_int_equal(fake->calls("open"), 0);
 }
 
+/* By a setting and an option, say, or because the setting names the library's own folder. */
+static void folder_that_is_named_twice_has_its_modules_once(void **state) {
+    (void)state;
+    fixture_t f;
+    assert_int_equal(
+        setenv("GANTRY_BACKEND_PATH", FAKE_FOLDER("fake") ":" FAKE_FILE("fake", "fake"), 1), 0);
+    open_set(&f, FAKE_FOLDER("fake"), NULL);
+    expect_state(only_module(&f), GANTRY_BACKEND_USABLE, "");
+    close_set(&f);
+    fake->set_open_result(GANTRY_UNAVAILABLE, "no driver was found");
+    open_set(&f, FAKE_FOLDER("fake"), NULL);
+    expect_state(only_module(&f), GANTRY_BACKEND_UNAVAILABLE, "no driver was found");
+    close_set(&f);
+}
+
 static void unavailable_backend_keeps_its_name(void **state) {
     (void)state;
     fixture_t f;
@@ -604,6 +619,7 @@ int main(void) {
         TEST(file_named_directly_is_usable),
         TEST(environment_path_is_searched),
         TEST(second_module_of_a_name_is_refused),
+        TEST(folder_that_is_named_twice_has_its_modules_once),
         TEST(unavailable_backend_keeps_its_name),
         TEST(folder_with_other_files_has_no_modules),
         TEST(link_to_module_is_the_same_module),
