@@ -204,9 +204,9 @@ static gantry_status_t open_backend(gantry__backend_set_t *set, const gantry_bac
     return backend_set_append(set, item, table->name, path, "");
 }
 
-/* A folder may be named twice, by a setting and as the library's own: its files are loaded once, and
- * so have one table. */
-static bool is_listed(const gantry__backend_set_t *set, const gantry_backend_t *table) {
+/* A folder may be named twice, by a setting and as the library's own: its files are loaded once,
+ * and so have one table. */
+static bool backend_set_has(const gantry__backend_set_t *set, const gantry_backend_t *table) {
     for (size_t i = 0; i < set->count; ++i) {
         if (set->items[i].table == table) return true;
     }
@@ -226,7 +226,7 @@ static gantry_status_t visit_module(void *user, const char *file) {
         return backend_set_refuse(search->set, slash ? slash + 1 : file, file,
                                   GANTRY_BACKEND_REFUSED, NULL);
     }
-    if (is_listed(search->set, table)) return GANTRY_OK;
+    if (backend_set_has(search->set, table)) return GANTRY_OK;
     return open_backend(search->set, table, file, search->only);
 }
 
