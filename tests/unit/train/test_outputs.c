@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Models of several outputs, and losses and metrics that are functions of the program's own, have
- * Keras's names, losses, metrics, predictions and weights: on the CPU backend, on PoCL, and
- * mirrored over virtual devices. */
+ * Keras's names, losses, metrics, predictions and weights: on the CPU backend, on PoCL,
+ * mirrored over virtual devices, and in two processes, which are threads here. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>
@@ -14,6 +14,7 @@
 
 #include <math.h>
 
+#include "thread_workers.h"
 #include "train_case.h"
 #include "train_fixture.h"
 
@@ -25,8 +26,8 @@ static double x[ROWS * FEATURES], values[ROWS * 2], weights[ROWS], others[ROWS];
 static int32_t classes[ROWS];
 
 /* What a training gives: values of epochs and a test, then predictions, then weights. */
-static double given[MOST];
-static size_t given_count;
+static _Thread_local double given[MOST];
+static _Thread_local size_t given_count;
 
 static void must(gantry_status_t status) {
     if (status != GANTRY_OK) fail_msg("%s", gantry_last_message());
@@ -95,8 +96,8 @@ static const gantry_tensor_t *quartic(gantry_scope_t *scope, const gantry_tensor
         .struct_size = sizeof last, .axes = (const int32_t[]){-1}, .axis_count = 1};
     *(int *)user += 1;
     return gantry_mean(
-        scope,
-        gantry_square(scope, gantry_square(scope, gantry_sub(scope, labels, predictions))), &last);
+        scope, gantry_square(scope, gantry_square(scope, gantry_sub(scope, labels, predictions))),
+        &last);
 }
 
 static const gantry_tensor_t *largest(gantry_scope_t *scope, const gantry_tensor_t *labels,
@@ -134,14 +135,13 @@ static size_t two(gantry_model_t *model) {
 static size_t weighted(gantry_model_t *model) {
     gantry_metric_t *a[] = {make_metric("accuracy")}, *weighted_a[] = {make_metric("accuracy")},
                     *b[] = {make_metric("mae"), make_metric("mae")};
-    const gantry_compile_output_t outputs[] = {{.loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY,
-                                                .metrics = a,
-                                                .metric_count = 1,
-                                                .weighted_metrics = weighted_a,
-                                                .weighted_metric_count = 1},
-                                               {.loss = GANTRY_MEAN_SQUARED_ERROR,
-                                                .weighted_metrics = b,
-                                                .weighted_metric_count = 2}};
+    const gantry_compile_output_t outputs[] = {
+        {.loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY,
+         .metrics = a,
+         .metric_count = 1,
+         .weighted_metrics = weighted_a,
+         .weighted_metric_count = 1},
+        {.loss = GANTRY_MEAN_SQUARED_ERROR, .weighted_metrics = b, .weighted_metric_count = 2}};
     compile(model, outputs, (const double[]){0.5, 2});
     return 1;
 }
@@ -234,9 +234,9 @@ static void train_one(gantry_runtime_t *runtime, gantry_model_options_t options,
     gantry_model_t *model = make_model(runtime, options);
     gantry_dataset_t *batches = make_batches(c->compile(model));
     given_count = 0;
-    must(gantry_model_fit(model, batches,
-                          &(gantry_fit_options_t){
-                              .epochs = EPOCHS, .callbacks = callbacks, .callback_count = 1}));
+    must(gantry_model_fit(
+        model, batches,
+        &(gantry_fit_options_t){.epochs = EPOCHS, .callbacks = callbacks, .callback_count = 1}));
     must(gantry_model_evaluate(model, batches, tested, MOST_NAMES));
     for (size_t i = 0; i < c->name_count; ++i) {
         assert_string_equal(gantry_model_value_name(model, i), c->names[i]);
@@ -277,6 +277,29 @@ static void mirrored_outputs_follow_keras(void **state) {
     }
     gantry_strategy_release(strategy);
     gantry_runtime_release(runtime);
+}
+
+static gantry_status_t train_worker(thread_worker_t *worker) {
+    gantry_runtime_t *runtime = NULL;
+    const gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .backends = "cpu", .cpu_threads = 1};
+    must(gantry_runtime_create(&options, &runtime));
+    gantry_strategy_t *strategy = gantry_multi_worker_strategy(
+        runtime, (const char *const[]){"CPU:0"}, 1, &worker->communicator);
+    for (size_t i = 0; i < 3; ++i)
+        train_one(runtime, (gantry_model_options_t){.strategy = strategy}, i);
+    gantry_strategy_release(strategy);
+    gantry_runtime_release(runtime);
+    return GANTRY_OK;
+}
+
+static void outputs_in_processes_follow_keras(void **state) {
+    thread_workers_t group;
+    (void)state;
+    make_data();
+    thread_workers_run(&group, 2, -1, train_worker, NULL);
+    for (size_t r = 0; r < group.size; ++r) assert_int_equal(group.workers[r].status, GANTRY_OK);
+    assert_int_equal(group.mixed, 0);
 }
 
 static void outputs_on_pocl_follow_keras(void **state) {
@@ -374,25 +397,23 @@ static void bad_options_are_refused(void **state) {
         &(gantry_compile_options_t){
             .outputs = with_metric, .output_count = 2, .loss = GANTRY_MEAN_SQUARED_ERROR},
         GANTRY_INVALID_ARGUMENT, "a loss or metrics beside it");
-    refuse_compile(&(gantry_compile_options_t){.outputs = good,
-                                               .output_count = 2,
-                                               .loss_weights = infinite,
-                                               .loss_weight_count = 2},
-                   GANTRY_INVALID_ARGUMENT, "loss_weights[1] is inf");
-    refuse_compile(&(gantry_compile_options_t){.outputs = good,
-                                               .output_count = 2,
-                                               .loss_weights = infinite,
-                                               .loss_weight_count = 1},
-                   GANTRY_INVALID_ARGUMENT, "1 loss_weights; one for each of 2 outputs");
+    refuse_compile(
+        &(gantry_compile_options_t){
+            .outputs = good, .output_count = 2, .loss_weights = infinite, .loss_weight_count = 2},
+        GANTRY_INVALID_ARGUMENT, "loss_weights[1] is inf");
+    refuse_compile(
+        &(gantry_compile_options_t){
+            .outputs = good, .output_count = 2, .loss_weights = infinite, .loss_weight_count = 1},
+        GANTRY_INVALID_ARGUMENT, "1 loss_weights; one for each of 2 outputs");
     refuse_compile(
         &(gantry_compile_options_t){.loss = GANTRY_HUBER,
                                     .loss_options = &(gantry_loss_options_t){.function = quartic}},
         GANTRY_INVALID_ARGUMENT, "huber: function is given");
     gantry_metric_t *named[] = {make_metric("mae")};
-    refuse_compile(&(gantry_compile_options_t){.loss = GANTRY_MEAN_SQUARED_ERROR,
-                                               .metrics = named,
-                                               .metric_count = 1},
-                   GANTRY_INVALID_ARGUMENT, "metrics name none");
+    refuse_compile(
+        &(gantry_compile_options_t){
+            .loss = GANTRY_MEAN_SQUARED_ERROR, .metrics = named, .metric_count = 1},
+        GANTRY_INVALID_ARGUMENT, "metrics name none");
 }
 
 static void bad_outputs_are_refused(void **state) {
@@ -501,6 +522,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(outputs_follow_keras),
         TEST(mirrored_outputs_follow_keras),
+        TEST(outputs_in_processes_follow_keras),
         TEST(outputs_on_pocl_follow_keras),
         TEST(progress_has_the_names_of_outputs),
         TEST(a_call_gives_all_outputs),
