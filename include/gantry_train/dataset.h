@@ -160,6 +160,27 @@ GANTRY_API gantry_dataset_t *gantry_dataset_take(gantry_dataset_t *input, int64_
 /** The elements behind the first `count`; -1: none. */
 GANTRY_API gantry_dataset_t *gantry_dataset_skip(gantry_dataset_t *input, int64_t count);
 
+/** A function of filter: *out_keep, false before the call, says whether an element stays. The input
+ * is valid during the call. Any status but OK ends the iteration with it and the text that
+ * gantry_fail left. */
+typedef gantry_status_t (*gantry_dataset_filter_fn)(void *user, const gantry_array_t *input,
+                                                    size_t input_count, bool *out_keep);
+/** The elements that the predicate keeps. It runs on the thread that asks for elements, which may
+ * be the library's. The cardinality is unknown. user lives as long as the data set. */
+GANTRY_API gantry_dataset_t *gantry_dataset_filter(gantry_dataset_t *input,
+                                                   gantry_dataset_filter_fn predicate, void *user);
+/** Puts the element's number, an int64 scalar, in front of its components. It counts from start,
+ * and ends in front of INT64_MAX. */
+GANTRY_API gantry_dataset_t *gantry_dataset_enumerate(gantry_dataset_t *input, int64_t start);
+/** The elements of the input, then those of the second data set. It takes over both. Their elements
+ * agree in number and types of components. */
+GANTRY_API gantry_dataset_t *gantry_dataset_concatenate(gantry_dataset_t *input,
+                                                        gantry_dataset_t *second);
+/** Elements with the components of one element of each input, in their order, at most
+ * GANTRY_MAX_COMPONENTS together. Ends with the shortest input. It takes over all inputs; if one is
+ * NULL, it releases the others and returns NULL. */
+GANTRY_API gantry_dataset_t *gantry_dataset_zip(gantry_dataset_t *const *inputs, size_t count);
+
 /* ---- data sets ---- */
 
 /** Adds a reference and returns the same data set; NULL for NULL. */

@@ -12,27 +12,40 @@
 #include "train/data/stage.h"
 
 /* Stages call each other as deep as their chain. */
-#define DEEPEST_CHAIN 256
+#define LONGEST_CHAIN 256
 
 /* ---- data sets ---- */
 
 void *gantry__train_dataset_make(const gantry__train_kind_t *kind, size_t bytes,
                                  gantry_dataset_t *input, int64_t cardinality) {
-    const uint32_t depth = input ? input->depth + 1 : 1;
-    if (depth > DEEPEST_CHAIN) {
+    return gantry__train_dataset_join(kind, bytes, input, NULL, cardinality);
+}
+
+static gantry_dataset_t *refuse_both(gantry_dataset_t *input, gantry_dataset_t *second) {
+    gantry_dataset_release(second);
+    return gantry__train_dataset_refuse(input);
+}
+
+void *gantry__train_dataset_join(const gantry__train_kind_t *kind, size_t bytes,
+                                 gantry_dataset_t *input, gantry_dataset_t *second,
+                                 int64_t cardinality) {
+    const uint32_t count = 1 + (input ? input->count : 0) + (second ? second->count : 0);
+    if (count > LONGEST_CHAIN) {
         (void)gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
             "gantry_dataset_%s: the chain has %u data sets; at most %d are accepted", kind->name,
-            depth, DEEPEST_CHAIN);
-        return gantry__train_dataset_refuse(input);
+            count, LONGEST_CHAIN);
+        return refuse_both(input, second);
     }
     gantry_dataset_t *dataset = gantry__train_alloc(1, bytes);
-    if (!dataset) return gantry__train_dataset_refuse(input);
+    if (!dataset) return refuse_both(input, second);
     dataset->kind = kind;
     dataset->input = input;
+    dataset->second = second;
     dataset->rows = input && kind->gives_rows ? input->rows : NULL;
+    if (second && second->rows != dataset->rows) dataset->rows = NULL;
     dataset->cardinality = cardinality;
-    dataset->depth = depth;
+    dataset->count = count;
     atomic_init(&dataset->references, 1);
     return dataset;
 }
@@ -51,6 +64,7 @@ void gantry_dataset_release(gantry_dataset_t *dataset) {
     while (dataset &&
            atomic_fetch_sub_explicit(&dataset->references, 1, memory_order_acq_rel) == 1) {
         gantry_dataset_t *input = dataset->input;
+        gantry_dataset_release(dataset->second);
         if (dataset->kind->deinit) dataset->kind->deinit(dataset);
         gantry__train_free(dataset);
         dataset = input;
@@ -68,6 +82,7 @@ gantry_status_t gantry_dataset_set_iteration(gantry_dataset_t *dataset, uint64_t
     for (; dataset; dataset = dataset->input) {
         if (dataset->kind == &gantry__train_shuffle_kind)
             gantry__train_shuffle_set_iteration(dataset, iteration);
+        if (dataset->second) (void)gantry_dataset_set_iteration(dataset->second, iteration);
     }
     return GANTRY_OK;
 }
@@ -118,8 +133,8 @@ gantry_status_t gantry__train_stage_next(gantry__train_stage_t *stage, gantry__t
     return GANTRY_OK;
 }
 
-static gantry_status_t point_at_row(const gantry__train_rows_t *rows, int64_t row,
-                                    gantry_element_t *element) {
+gantry_status_t gantry__train_point_at_row(const gantry__train_rows_t *rows, int64_t row,
+                                           gantry_element_t *element) {
     GANTRY__TRAIN_TRY(gantry__train_element_resize(element, rows->count));
     for (size_t i = 0; i < rows->count; ++i) {
         const unsigned char *data = rows->arrays[i].data;
@@ -134,7 +149,7 @@ gantry_status_t gantry__train_stage_element(gantry__train_stage_t *stage, gantry
     const gantry__train_rows_t *rows = stage->dataset->rows;
     gantry__train_item_t item = {.element = element};
     GANTRY__TRAIN_TRY(gantry__train_stage_next(stage, &item, out_end));
-    return rows && !*out_end ? point_at_row(rows, item.row, element) : GANTRY_OK;
+    return rows && !*out_end ? gantry__train_point_at_row(rows, item.row, element) : GANTRY_OK;
 }
 
 /* ---- iterators ---- */

@@ -3,22 +3,40 @@
 
 #include "train/data/stage.h"
 
-size_t gantry__train_get_iterations(gantry_dataset_t *dataset, uint64_t *out, size_t capacity) {
-    bool is_cached = false;
-    size_t count = 0;
+typedef struct counts_t {
+    uint64_t *out;
+    size_t count, capacity;
+} counts_t;
+
+/* is_cached: behind a cache that is filled. */
+static void get_counts(gantry_dataset_t *dataset, bool is_cached, counts_t *counts) {
     for (; dataset; dataset = dataset->input) {
         is_cached |= gantry__train_is_filled_cache(dataset);
+        if (dataset->second) get_counts(dataset->second, is_cached, counts);
         if (dataset->kind != &gantry__train_shuffle_kind) continue;
-        if (count < capacity)
-            out[count] = is_cached ? 0 : gantry__train_shuffle_get_iteration(dataset);
-        ++count;
+        if (counts->count < counts->capacity)
+            counts->out[counts->count] =
+                is_cached ? 0 : gantry__train_shuffle_get_iteration(dataset);
+        ++counts->count;
     }
-    return count;
 }
 
-void gantry__train_set_iterations(gantry_dataset_t *dataset, const uint64_t *counts) {
+size_t gantry__train_get_iterations(gantry_dataset_t *dataset, uint64_t *out, size_t capacity) {
+    counts_t counts = {out, 0, capacity};
+    get_counts(dataset, false, &counts);
+    return counts.count;
+}
+
+/* Returns the counts behind those that it set. */
+static const uint64_t *set_counts(gantry_dataset_t *dataset, const uint64_t *counts) {
     for (; dataset; dataset = dataset->input) {
+        if (dataset->second) counts = set_counts(dataset->second, counts);
         if (dataset->kind == &gantry__train_shuffle_kind)
             gantry__train_shuffle_set_iteration(dataset, *counts++);
     }
+    return counts;
+}
+
+void gantry__train_set_iterations(gantry_dataset_t *dataset, const uint64_t *counts) {
+    (void)set_counts(dataset, counts);
 }

@@ -6,7 +6,7 @@
  *     stage     arrays <- shuffle <- batch <- prefetch      of one iterator
  *
  * A stage pulls items from its input. An item is an element, or, while nothing but sources,
- * shuffle, take, skip and repeat were passed, the number of a row of the arrays: batch then
+ * shuffle, take, skip, filter and repeat were passed, the number of a row of the arrays: batch then
  * gathers rows directly into its buffer, and a shuffle moves 8 bytes per item. Other stages get a
  * row's element by gantry__train_stage_element: components that point at the row.
  *
@@ -54,9 +54,10 @@ typedef struct gantry__train_rows_t {
 struct gantry_dataset_t {
     const gantry__train_kind_t *kind;
     gantry_dataset_t *input;          /* owned; NULL for sources */
+    gantry_dataset_t *second;         /* owned; NULL but for joins of two data sets */
     const gantry__train_rows_t *rows; /* not NULL: its items are rows of these */
     int64_t cardinality;
-    uint32_t depth; /* data sets of the chain so far */
+    uint32_t count; /* data sets of the chain so far, both sides of a join included */
     atomic_size_t references;
 };
 
@@ -79,6 +80,11 @@ struct gantry__train_stage_t {
  * Returns NULL after a failure. */
 void *gantry__train_dataset_make(const gantry__train_kind_t *kind, size_t bytes,
                                  gantry_dataset_t *input, int64_t cardinality);
+/* The same for a join of two data sets. It gives rows if both inputs give rows of the same arrays.
+ * The kind opens the stages of the second one, and closes them. */
+void *gantry__train_dataset_join(const gantry__train_kind_t *kind, size_t bytes,
+                                 gantry_dataset_t *input, gantry_dataset_t *second,
+                                 int64_t cardinality);
 /* Releases input and returns NULL, for a transformation that refuses its arguments. */
 gantry_dataset_t *gantry__train_dataset_refuse(gantry_dataset_t *input);
 
@@ -92,6 +98,9 @@ void gantry__train_stage_close(gantry__train_stage_t *stage);
 /* The next item; Cancelled when the pass was cancelled. */
 gantry_status_t gantry__train_stage_next(gantry__train_stage_t *stage, gantry__train_item_t *item,
                                          bool *out_end);
+/* Makes the element's components point at a row. */
+gantry_status_t gantry__train_point_at_row(const gantry__train_rows_t *rows, int64_t row,
+                                           gantry_element_t *element);
 /* The next item as an element. */
 gantry_status_t gantry__train_stage_element(gantry__train_stage_t *stage, gantry_element_t *element,
                                             bool *out_end);

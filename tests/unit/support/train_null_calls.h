@@ -177,6 +177,18 @@ static inline const gantry_tensor_t *given_schedule_rate(gantry_scope_t *scope,
     (void)user;
     return gantry_cast(scope, step, dtype);
 }
+/* Data sets, which a call takes over. */
+static inline gantry_dataset_t *const *given_datasets(void) {
+    static gantry_dataset_t *list[2];
+    list[0] = given_batches();
+    list[1] = given_batches();
+    return list;
+}
+static inline gantry_status_t given_filter(void *user, const gantry_array_t *input, size_t count,
+                                           bool *out_keep) {
+    (void)user, (void)input, (void)count, (void)out_keep;
+    return GANTRY_UNIMPLEMENTED;
+}
 static inline gantry_status_t given_map(void *user, const gantry_array_t *input, size_t count,
                                         gantry_element_t *output) {
     (void)user, (void)input, (void)count, (void)output;
@@ -244,6 +256,7 @@ GIVEN(gantry_layer_t *, gantry_layer_t_p, gantry_dense(1, GANTRY_LINEAR, NULL))
 GIVEN(const gantry_layer_t *, const_gantry_layer_t_p, gantry_dense(1, GANTRY_LINEAR, NULL))
 GIVEN(const gantry_layer_kind_t *, const_gantry_layer_kind_t_p, &given_kind)
 GIVEN(gantry_dataset_t *, gantry_dataset_t_p, given_batches())
+GIVEN(gantry_dataset_t *const *, gantry_dataset_t_p_const_p, given_datasets())
 GIVEN(const gantry_dataset_t *, const_gantry_dataset_t_p, given_batches())
 GIVEN(gantry_dataset_iterator_t *, gantry_dataset_iterator_t_p, given_iterator())
 GIVEN(const gantry_dataset_source_t *, const_gantry_dataset_source_t_p, &given_dataset_source)
@@ -293,6 +306,7 @@ static inline const double *given_const_double_p(null_call_t *c, const char *nam
 
 #define given_gantry_schedule_fn(c, name) given_schedule_rate
 #define given_gantry_learning_rate_fn(c, name) given_rate
+#define given_gantry_dataset_filter_fn(c, name) given_filter
 #define given_gantry_dataset_map_fn(c, name) given_map
 #define given_gantry_backward_fn(c, name) given_backward
 #define given_gantry_replica_fn(c, name) given_run
