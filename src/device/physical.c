@@ -117,7 +117,7 @@ static void note_emulated_fma(physical_t *device) {
     const size_t length = strlen(device->note);
     if (device->info.flags & GANTRY_DEVICE_EMULATES_FMA)
         (void)snprintf(device->note + length, sizeof device->note - length,
-                       "%sit emulates fma of float32: exp, log and tanh take longer",
+                       "%sits driver names no fma of float32 in hardware: exp, log and tanh may take longer",
                        length > 0 ? "; " : "");
 }
 
