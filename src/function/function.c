@@ -251,7 +251,9 @@ gantry_status_t gantry__function_run_body(const gantry_function_t *function, gan
                                           const gantry_tensor_t *const *inputs,
                                           const gantry_tensor_t **outputs) {
     for (uint32_t i = 0; i < function->output_count; ++i) outputs[i] = NULL;
+    scope->is_lent = true;
     function->body(scope, inputs, outputs, function->user);
+    scope->is_lent = false;
     if (scope->status != GANTRY_OK)
         return gantry__fail(scope->status, "%s", gantry_scope_message(scope));
     for (uint32_t i = 0; i < function->output_count; ++i)

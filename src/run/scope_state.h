@@ -51,6 +51,7 @@ struct gantry_scope_t {
     gantry__chooser_t own_chooser;              /* of the scope that begins with one */
     const struct gantry__controls_t *controls;  /* of a trace: nodes that come first; NULL: none */
     const struct gantry__controls_t *colocated; /* of a trace: nodes that share its device */
+    bool is_lent;                               /* to a body, which does not end it */
     uint32_t depth;                          /* of functions whose bodies run inside each other */
     char next_name[GANTRY__NODE_NAME_BYTES]; /* of a trace: the next node's name; "": none */
     char *message;       /* heap text; NULL without an error, or when there was no memory for it */
