@@ -201,11 +201,14 @@ static void open_sizes_are_traced_once_each(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* Each request of a calling scope has a trace of its own, and all share the bound. */
+/* Each request of a calling scope has a trace of its own, whatever its spelling, and all share the
+ * bound. */
 static void requests_are_traced_within_the_bound(void **state) {
     (void)state;
-    static const char *const devices[] = {"CPU:0", "GPU:0", "CPU:0", "GPU:0", NULL,   "GPU:1",
-                                          "GPU:0", "CPU:0", NULL,    "GPU:1", "CPU:0"};
+    static const char *const devices[] = {
+        "CPU:0", "GPU:0", "/device:CPU:0", "/gpu:0",
+        NULL,    "GPU:1", "GPU:0",         "/job:localhost/device:CPU:0",
+        NULL,    "GPU:1", "cpu:0"};
     static const uint32_t runs[] = {1, 2, 2, 2, 3, 4, 4, 5, 6, 7, 7}; /* the bound is 3 */
     const gantry_input_spec_t input = SPEC_F32(-1);
     const gantry_function_options_t options = {.struct_size = sizeof options, .most_traces = 3};
