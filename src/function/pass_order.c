@@ -114,7 +114,7 @@ static int64_t added_bytes(const order_t *order, uint32_t index) {
 
 /* ---- demand ---- */
 
-static uint32_t maker_of(const order_t *order, const gantry__node_t *node, uint32_t input) {
+static uint32_t order_maker_of(const order_t *order, const gantry__node_t *node, uint32_t input) {
     return order->graph->values[node->inputs[input]].node;
 }
 
@@ -122,7 +122,7 @@ static void find_depths(const order_t *order) {
     for (uint32_t i = 0; i < order->graph->node_count; ++i) {
         const gantry__node_t *node = &order->graph->nodes[i];
         for (uint32_t k = 0; k < node->input_count; ++k) {
-            const uint32_t depth = order->depths[maker_of(order, node, k)] + 1;
+            const uint32_t depth = order->depths[order_maker_of(order, node, k)] + 1;
             if (depth > order->depths[i]) order->depths[i] = depth;
         }
     }
@@ -132,7 +132,7 @@ static void find_depths(const order_t *order) {
 static bool find_needed(const order_t *order, const gantry__node_t *node, uint32_t *out_index) {
     bool found = false;
     for (uint32_t k = 0; k < node->input_count; ++k) {
-        const uint32_t index = maker_of(order, node, k);
+        const uint32_t index = order_maker_of(order, node, k);
         if (order->ranks[index] > 0) continue;
         if (!found || order->depths[index] > order->depths[*out_index]) *out_index = index;
         found = true;

@@ -2,11 +2,12 @@
 /* The state of random ops: the global seed, and the position in each stream.
  *
  * A stream belongs to an op, its types and its two seeds, like an op's kernel in TensorFlow's eager
- * mode; setting the global seed begins all streams again, also those of functions. A prepared op has a stream of its own, as
- * a kernel of TensorFlow has. A draw takes its part of a stream before it runs, so that it waits
- * for nothing. Draws of one stream share no numbers on any devices. Without any seed, each draw has
- * a stream of its own, from the operating system's generator. Streams are kept after their first
- * draw (some 150 bytes each) until a seed is set, and as long as a function draws from them.
+ * mode; setting the global seed begins all streams again, also those of functions. A prepared op
+ * has a stream of its own, as a kernel of TensorFlow has. A draw takes its part of a stream before
+ * it runs, so that it waits for nothing. Draws of one stream share no numbers on any devices.
+ * Without any seed, each draw has a stream of its own, from the operating system's generator.
+ * Streams are kept after their first draw (some 150 bytes each) until a seed is set, and as long as
+ * a function draws from them.
  *
  * Owned by the runtime. Thread-safe. */
 #ifndef GANTRY_RUN_RANDOM_STATE_H
@@ -48,10 +49,10 @@ void gantry__random_set_seed(gantry__random_state_t *state, int64_t seed);
 /* The attributes seed and seed2 for an op's own seed, TensorFlow's get_seed: never both 0. */
 void gantry__random_op_seeds(gantry__random_state_t *state, int64_t op_seed, int64_t out_seeds[2]);
 
-/* Takes `blocks` counter steps of the stream of this call (an op with attributes seed and seed2):
- * of *own if own is not NULL: the stream of a prepared op, which releases it; *own is NULL before the
- * first draw, and under the state's lock. ResourceExhausted, or Unavailable if the operating system has no random
- * numbers. */
+/* Takes `blocks` counter steps of the stream of this call (an op with attributes seed and seed2),
+ * or of *own if own is not NULL: the stream of a prepared op, which releases it. *own is NULL
+ * before the first draw, and under the state's lock. ResourceExhausted, or Unavailable if the
+ * operating system has no random numbers. */
 gantry_status_t gantry__random_take(gantry__random_state_t *state, const gantry__infer_t *call,
                                     gantry__draws_t **own, uint64_t blocks,
                                     gantry__philox_t *out_place);
