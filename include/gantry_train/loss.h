@@ -35,8 +35,18 @@ typedef enum gantry_loss_t {
     GANTRY_MEAN_ABSOLUTE_ERROR = 5,
     /** With e = p - y: the mean of e squared / 2 where |e| <= delta, and of delta |e| - delta
      * squared / 2 elsewhere. */
-    GANTRY_HUBER = 6
+    GANTRY_HUBER = 6,
+    /** A loss of the program's own: gantry_loss_options_t.function. */
+    GANTRY_OWN_LOSS = 7
 } gantry_loss_t;
+
+/** A loss of a program's own, of ops in a scope that runs or records: the loss of each sample, in
+ * any shape, or one number, of a floating type. labels have their own type; a last dimension of
+ * size 1 that only one of labels and predictions has is put right before, as in Keras. Returns NULL
+ * with the scope failed after a failure. It runs when a step is traced, once for each replica. */
+typedef const gantry_tensor_t *(*gantry_loss_fn)(gantry_scope_t *scope,
+                                                 const gantry_tensor_t *labels,
+                                                 const gantry_tensor_t *predictions, void *user);
 
 /** How the losses of samples become one. */
 typedef enum gantry_reduction_t {
@@ -62,6 +72,8 @@ typedef struct gantry_loss_options_t {
     /** A weight for each loss; NULL: all 1. Their shape is that of the losses, or broadcasts to it:
      * [n] or [n, 1] for [n], [n, 1] for [n, steps], a scalar for any. Any number type. */
     const gantry_tensor_t *sample_weights;
+    gantry_loss_fn function; /**< Of GANTRY_OWN_LOSS, else NULL. */
+    void *user;              /**< Its last argument. It outlives what uses the loss. */
 } gantry_loss_options_t;
 
 /** Computes a loss: of each sample, then weighted, then reduced. options may be NULL.
@@ -79,7 +91,8 @@ GANTRY_API const gantry_tensor_t *gantry_loss(gantry_scope_t *scope, gantry_loss
                                               const gantry_tensor_t *predictions,
                                               const gantry_loss_options_t *options);
 
-/** Keras's name of a loss: "sparse_categorical_crossentropy"; "" for no loss. */
+/** Keras's name of a loss: "sparse_categorical_crossentropy"; "loss" of GANTRY_OWN_LOSS; "" for no
+ * loss. */
 GANTRY_API const char *gantry_loss_name(gantry_loss_t loss);
 
 #ifdef __cplusplus

@@ -59,8 +59,9 @@ GANTRY_API gantry_metric_t *gantry_auc(int32_t thresholds, const gantry_metric_o
 /** The mean of values, "mean": updates take them as predictions, with labels NULL. */
 GANTRY_API gantry_metric_t *gantry_mean_metric(const gantry_metric_options_t *options);
 /** The mean of a loss over all samples, under the loss's name: GANTRY_MEAN_SQUARED_ERROR,
- * GANTRY_MEAN_ABSOLUTE_ERROR, cross-entropies. loss_options may be NULL; their sample_weights must
- * be NULL, and their reduction is ignored. */
+ * GANTRY_MEAN_ABSOLUTE_ERROR, cross-entropies. With GANTRY_OWN_LOSS it is the mean of any function
+ * of labels and predictions, as a function among Keras's metrics. loss_options may be NULL; their
+ * sample_weights must be NULL, and their reduction is ignored. */
 GANTRY_API gantry_metric_t *gantry_loss_metric(gantry_loss_t loss,
                                                const gantry_loss_options_t *loss_options,
                                                const gantry_metric_options_t *options);

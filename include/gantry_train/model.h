@@ -84,8 +84,12 @@ GANTRY_API int32_t gantry_model_input(gantry_model_t *model, gantry_dtype_t dtyp
  * as the states of return_state, are the values behind the returned one: returned + 1 and so on. */
 GANTRY_API int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer,
                                       const int32_t *values, size_t count);
-/** Says which value is the model's output. */
+/** Says which value is the model's output; without it, the last one is. */
 GANTRY_API gantry_status_t gantry_model_set_output(gantry_model_t *model, int32_t value);
+/** Says which values are the model's outputs, 1 to GANTRY_MAX_COMPONENTS of them, in this order. An
+ * output is named by its layer. */
+GANTRY_API gantry_status_t gantry_model_set_outputs(gantry_model_t *model, const int32_t *values,
+                                                    size_t count);
 
 /** Makes the weights: of a sequential model for samples of this type and shape, of a functional
  * model for its inputs (sample is ignored). gantry_model_fit does it by itself, from its data, with
@@ -134,8 +138,28 @@ GANTRY_API gantry_status_t gantry_model_summary(const gantry_model_t *model, cha
 GANTRY_API const gantry_tensor_t *gantry_model_call(gantry_model_t *model, gantry_scope_t *scope,
                                                     const gantry_tensor_t *const *inputs,
                                                     size_t input_count, bool training);
+/** The same of a model with several outputs: writes output_count of them, which is the number that
+ * it has, NULLs after a failure. Returns the scope's status. */
+GANTRY_API gantry_status_t gantry_model_call_outputs(gantry_model_t *model, gantry_scope_t *scope,
+                                                     const gantry_tensor_t *const *inputs,
+                                                     size_t input_count, bool training,
+                                                     const gantry_tensor_t **out_outputs,
+                                                     size_t output_count);
 
 /* ---- training ---- */
+
+/** What one of several outputs is trained for, and by what it is judged. The fields are those of
+ * gantry_compile_options_t. */
+typedef struct gantry_compile_output_t {
+    uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. The first one's holds for all. */
+    gantry_loss_t loss;   /**< The loss; 0: none. */
+    const gantry_loss_options_t *loss_options; /**< Copied; NULL: defaults. */
+    /** Not weighted. The model takes them over, also after a failure. */
+    gantry_metric_t *const *metrics;
+    size_t metric_count;                      /**< Entries of metrics. */
+    gantry_metric_t *const *weighted_metrics; /**< Weighted; taken over, too. */
+    size_t weighted_metric_count;             /**< Entries of weighted_metrics. */
+} gantry_compile_output_t;
 
 /** What a model is trained for. */
 typedef struct gantry_compile_options_t {
@@ -156,17 +180,31 @@ typedef struct gantry_compile_options_t {
     /** The same as metrics, weighted by the weights of samples and of classes. They come behind. */
     gantry_metric_t *const *weighted_metrics;
     size_t weighted_metric_count; /**< Entries of weighted_metrics. */
+    /** Loss and metrics of each output, in the order of gantry_model_set_outputs; loss,
+     * loss_options, metrics and weighted_metrics are then unset. NULL: loss is that of every
+     * output, and metrics are those of the one output. */
+    const gantry_compile_output_t *outputs;
+    size_t output_count; /**< Entries of outputs. */
+    /** By how much the loss of each output counts in the one that is trained; NULL: all 1. */
+    const double *loss_weights;
+    size_t loss_weight_count; /**< Entries of loss_weights: the number of outputs. */
 } gantry_compile_options_t;
 
-/** Sets optimizer, loss and metrics. */
+/** Sets optimizer, loss and metrics. With several outputs that have a loss, "loss" is their
+ * weighted sum, and the loss of each, not weighted, stands behind it under its output's name:
+ * "a_loss". Metrics then have their output's name in front, too: "a_accuracy". A second metric of a
+ * name gets a number behind it, and a weighted one "weighted_" in front, as in Keras.
+ * FailedPrecondition for a number of outputs that the model does not have. */
 GANTRY_API gantry_status_t gantry_model_compile(gantry_model_t *model,
                                                 const gantry_compile_options_t *options);
 
 /** The losses and metrics of an epoch. */
 typedef struct gantry_logs_t {
-    const char *const *names; /**< "loss", then the metrics; with "val_" in front, of validation. */
-    const double *values;     /**< Their values. */
-    size_t count;             /**< Entries of names and of values. */
+    /** "loss", then the losses of several outputs, then the metrics; then, with "val_" in front,
+     * those of the validation. */
+    const char *const *names;
+    const double *values; /**< Their values. */
+    size_t count;         /**< Entries of names and of values. */
 } gantry_logs_t;
 
 /** Functions that a training calls; each may be NULL. Any status but OK ends the training with it,
@@ -223,13 +261,14 @@ typedef struct gantry_fit_options_t {
     int64_t validation_freq; /**< Epochs from one validation to the next; 0: 1. */
     /** A weight for each class: a sample counts in the loss and in weighted metrics by that of its
      * label, which is a number of a class, or a row whose largest number names it. Not with weights
-     * of samples. NULL: all 1. */
+     * of samples, nor with several outputs. NULL: all 1. */
     const double *class_weights;
     size_t class_weight_count; /**< Entries of class_weights. */
 } gantry_fit_options_t;
 
-/** Trains on a data set of batches: elements of the inputs, then the labels, then (perhaps) weights
- * of the samples. options may be NULL. Of a model with open sizes, the step is traced for each
+/** Trains on a data set of batches: elements of the inputs, then the labels of each output that has
+ * a loss or metrics, then (perhaps) weights of the samples: one component for all of these outputs,
+ * or one for each. options may be NULL. Of a model with open sizes, the step is traced for each
  * combination of sizes, and the last 16 traces are kept. */
 GANTRY_API gantry_status_t gantry_model_fit(gantry_model_t *model, gantry_dataset_t *batches,
                                             const gantry_fit_options_t *options);
@@ -237,9 +276,9 @@ GANTRY_API gantry_status_t gantry_model_fit(gantry_model_t *model, gantry_datase
  * step. gantry_model_fit then writes its backup, if it has one, and returns Cancelled, with the
  * epoch and the step in the text. A handler of signals and any thread may call it. */
 GANTRY_API void gantry_model_stop(gantry_model_t *model);
-/** Tests: writes the loss, each metric and each weighted one to out_values, which has room for
- * capacity. A sample, or the step of a sequence, that the output's mask leaves out counts
- * neither in the loss nor in metrics other than AUC. */
+/** Tests: writes the loss, the losses of several outputs, each metric and each weighted one to
+ * out_values, which has room for capacity. A sample, or the step of a sequence, that the output's
+ * mask leaves out counts neither in the loss nor in metrics other than AUC. */
 GANTRY_API gantry_status_t gantry_model_evaluate(gantry_model_t *model, gantry_dataset_t *batches,
                                                  double *out_values, size_t capacity);
 /** Computes the outputs for batches of inputs (further components are ignored), one after another,
@@ -247,7 +286,15 @@ GANTRY_API gantry_status_t gantry_model_evaluate(gantry_model_t *model, gantry_d
  * NULL) is the number of bytes of all. */
 GANTRY_API gantry_status_t gantry_model_predict(gantry_model_t *model, gantry_dataset_t *batches,
                                                 void *out, size_t out_bytes, size_t *out_needed);
-/** The name of value `index` of gantry_model_evaluate: "loss", then the metrics; NULL beyond. */
+/** The same of a model with several outputs: those of output i of all batches to outs[i] of
+ * out_bytes[i]; outs NULL, or an entry: to nowhere. out_needed (may be NULL) has the number of
+ * bytes of each. output_count is the number of outputs that the model has. */
+GANTRY_API gantry_status_t gantry_model_predict_outputs(gantry_model_t *model,
+                                                        gantry_dataset_t *batches,
+                                                        void *const *outs, const size_t *out_bytes,
+                                                        size_t output_count, size_t *out_needed);
+/** The name of value `index` of gantry_model_evaluate: "loss", then the losses of several outputs,
+ * then the metrics; NULL beyond. */
 GANTRY_API const char *gantry_model_value_name(const gantry_model_t *model, size_t index);
 
 #ifdef __cplusplus

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "train/base/memory.h"
 #include "train/loss/fit.h"
 
 static void keep_tensor(gantry_tensor_t **kept, const gantry_tensor_t *tensor) {
@@ -11,30 +12,51 @@ static void keep_tensor(gantry_tensor_t **kept, const gantry_tensor_t *tensor) {
     *kept = retained;
 }
 
+static gantry_status_t keep_pair(gantry__logits_t *logits, const gantry_tensor_t *input,
+                                 const gantry_tensor_t *output) {
+    if (!gantry__train_grow(&logits->pairs, logits->pair_count, &logits->pair_capacity,
+                            sizeof *logits->pairs))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    gantry__logits_pair_t *pair = &logits->pairs[logits->pair_count++];
+    *pair = (gantry__logits_pair_t){.input = NULL};
+    keep_tensor(&pair->input, input);
+    keep_tensor(&pair->output, output);
+    return GANTRY_OK;
+}
+
+static gantry__logits_pair_t *find_pair(const gantry__logits_t *logits,
+                                        const gantry_tensor_t *output) {
+    for (size_t i = logits->pair_count; i-- > 0;) {
+        if (logits->pairs[i].output == output) return &logits->pairs[i];
+    }
+    return NULL;
+}
+
 /* Identity tells that the result got another object. */
 static gantry_status_t logits_observe(gantry_scope_t *scope,
                                       const gantry_observation_t *observation, void *user) {
     gantry__logits_t *logits = user;
     (void)scope;
-    if (strcmp(observation->op, "Softmax") == 0 || strcmp(observation->op, "Sigmoid") == 0) {
-        keep_tensor(&logits->input, observation->inputs[0]);
-        keep_tensor(&logits->output, observation->outputs[0]);
-    } else if (logits->output && strcmp(observation->op, "Identity") == 0 &&
-               observation->inputs[0] == logits->output) {
-        keep_tensor(&logits->output, observation->outputs[0]);
+    if (strcmp(observation->op, "Softmax") == 0 || strcmp(observation->op, "Sigmoid") == 0)
+        return keep_pair(logits, observation->inputs[0], observation->outputs[0]);
+    if (strcmp(observation->op, "Identity") == 0) {
+        gantry__logits_pair_t *pair = find_pair(logits, observation->inputs[0]);
+        if (pair) keep_tensor(&pair->output, observation->outputs[0]);
     }
     return GANTRY_OK;
 }
 
-void gantry__logits_watch(gantry__logits_t *logits, gantry_scope_t *scope, gantry_loss_t loss) {
+bool gantry__logits_has(gantry_loss_t loss) {
+    return loss == GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY ||
+           loss == GANTRY_CATEGORICAL_CROSSENTROPY || loss == GANTRY_BINARY_CROSSENTROPY;
+}
+
+void gantry__logits_watch(gantry__logits_t *logits, gantry_scope_t *scope) {
     *logits = (gantry__logits_t){.observer = {.observe = logits_observe, .user = logits}};
-    if (loss != GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY && loss != GANTRY_CATEGORICAL_CROSSENTROPY &&
-        loss != GANTRY_BINARY_CROSSENTROPY)
-        return;
     if (gantry_scope_observe(scope, &logits->observer) == GANTRY_OK) logits->scope = scope;
 }
 
-static void end_watch(gantry__logits_t *logits) {
+void gantry__logits_end_watch(gantry__logits_t *logits) {
     if (logits->scope) gantry_scope_unobserve(logits->scope, &logits->observer);
     logits->scope = NULL;
 }
@@ -47,17 +69,20 @@ static bool loses_dimension(const gantry_tensor_t *output, const gantry_tensor_t
            gantry__train_last_dim(output) == 1;
 }
 
-const gantry_tensor_t *gantry__logits_find(gantry__logits_t *logits, const gantry_tensor_t *output,
+const gantry_tensor_t *gantry__logits_find(const gantry__logits_t *logits,
+                                           const gantry_tensor_t *output,
                                            const gantry_tensor_t *labels) {
-    end_watch(logits);
-    if (!labels || !output || output != logits->output || loses_dimension(output, labels))
-        return NULL;
-    return logits->input;
+    if (!labels || !output || loses_dimension(output, labels)) return NULL;
+    const gantry__logits_pair_t *pair = find_pair(logits, output);
+    return pair ? pair->input : NULL;
 }
 
 void gantry__logits_deinit(gantry__logits_t *logits) {
-    end_watch(logits);
-    gantry_tensor_release(logits->input);
-    gantry_tensor_release(logits->output);
+    gantry__logits_end_watch(logits);
+    for (size_t i = 0; i < logits->pair_count; ++i) {
+        gantry_tensor_release(logits->pairs[i].input);
+        gantry_tensor_release(logits->pairs[i].output);
+    }
+    gantry__train_free(logits->pairs);
     *logits = (gantry__logits_t){.scope = NULL};
 }

@@ -19,6 +19,7 @@ static const struct {
     [GANTRY_MEAN_SQUARED_ERROR] = {"mean_squared_error", gantry__train_squared_error},
     [GANTRY_MEAN_ABSOLUTE_ERROR] = {"mean_absolute_error", gantry__train_absolute_error},
     [GANTRY_HUBER] = {"huber", gantry__train_huber},
+    [GANTRY_OWN_LOSS] = {"loss", gantry__train_own_loss},
 };
 
 static bool loss_exists(gantry_loss_t loss) {
@@ -47,12 +48,22 @@ static gantry_status_t loss_check_numbers(gantry_loss_t loss,
     return GANTRY_OK;
 }
 
+gantry_status_t gantry__train_loss_function(gantry_loss_t loss,
+                                            const gantry_loss_options_t *options) {
+    if ((loss == GANTRY_OWN_LOSS) == (options->function != NULL)) return GANTRY_OK;
+    return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: function is %s; %s is accepted",
+                              loss_rows[loss].name, options->function ? "given" : "NULL",
+                              options->function
+                                  ? "GANTRY_OWN_LOSS with a function, and another loss without one,"
+                                  : "the function of GANTRY_OWN_LOSS");
+}
+
 gantry_status_t gantry__train_loss_options(gantry_loss_t loss, const gantry_loss_options_t *given,
                                            gantry_loss_options_t *out) {
     if (!loss_exists(loss))
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
-            "gantry_loss: %d is no loss; GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY to GANTRY_HUBER are accepted",
+            "gantry_loss: %d is no loss; GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY to GANTRY_OWN_LOSS are accepted",
             (int)loss);
     GANTRY__TRAIN_TRY(
         gantry__train_options(given, sizeof *out, out, sizeof *out, "gantry_loss: options"));
@@ -62,6 +73,7 @@ gantry_status_t gantry__train_loss_options(gantry_loss_t loss, const gantry_loss
             "%s: %d is no reduction; GANTRY_REDUCTION_SUM_OVER_BATCH_SIZE, ..._SUM, ..._NONE and ..._MEAN_WITH_SAMPLE_WEIGHT are accepted",
             loss_rows[loss].name, (int)out->reduction);
     GANTRY__TRAIN_TRY(loss_check_numbers(loss, out));
+    GANTRY__TRAIN_TRY(gantry__train_loss_function(loss, out));
     if (out->delta <= 0) out->delta = 1;
     return GANTRY_OK;
 }

@@ -3,6 +3,7 @@
  * that gradients at 0 are TensorFlow's. */
 #include "train/loss/loss_formula.h"
 
+#include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/loss/fit.h"
 
@@ -188,4 +189,18 @@ const gantry_tensor_t *gantry__train_huber(gantry_scope_t *scope, const char *na
                    gantry_mul(scope, half, gantry_square(scope, bound)));
     return mean_of_last(
         scope, gantry_select(scope, gantry_less_equal(scope, size, bound), inside, outside));
+}
+
+const gantry_tensor_t *gantry__train_own_loss(gantry_scope_t *scope, const char *name,
+                                              const gantry_tensor_t *labels,
+                                              const gantry_tensor_t *predictions,
+                                              const gantry_loss_options_t *options) {
+    const gantry_tensor_t *losses = options->function(scope, labels, predictions, options->user);
+    if (losses && gantry__train_is_float(gantry_tensor_dtype(losses)))
+        return gantry__train_cast(scope, losses, gantry_tensor_dtype(predictions));
+    if (gantry_scope_status(scope) != GANTRY_OK) return NULL;
+    (void)gantry__train_refuse(
+        scope, "%s: the program's function returns %s; a tensor of a floating type is accepted",
+        name, losses ? gantry_dtype_name(gantry_tensor_dtype(losses)) : "NULL");
+    return NULL;
 }

@@ -38,6 +38,16 @@ const gantry_tensor_t *gantry__train_huber(gantry_scope_t *scope, const char *na
                                            const gantry_tensor_t *predictions,
                                            const gantry_loss_options_t *options);
 
+/* The program's own: calls its function. */
+const gantry_tensor_t *gantry__train_own_loss(gantry_scope_t *scope, const char *name,
+                                              const gantry_tensor_t *labels,
+                                              const gantry_tensor_t *predictions,
+                                              const gantry_loss_options_t *options);
+
+/* A function is given for GANTRY_OWN_LOSS, and for no other. */
+gantry_status_t gantry__train_loss_function(gantry_loss_t loss,
+                                            const gantry_loss_options_t *options);
+
 /* Reads and checks options, defaults filled in; an error is the thread's last message. */
 gantry_status_t gantry__train_loss_options(gantry_loss_t loss, const gantry_loss_options_t *given,
                                            gantry_loss_options_t *out);

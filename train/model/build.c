@@ -186,9 +186,10 @@ static gantry_status_t build_alone(gantry_model_t *model, gantry_dtype_t dtype,
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                                   "model %s has no layers; it is built when it has some",
                                   model->name);
-    if (model->output < 0) {
+    if (model->output_count == 0) {
         const size_t last = model->value_count - 1;
-        model->output = (int32_t)(last - model->values[last].part);
+        model->outputs[0] = (int32_t)(last - model->values[last].part);
+        model->output_count = 1;
     }
     GANTRY__TRAIN_TRY(find_shapes(model));
     GANTRY__TRAIN_TRY(make_variables(model));

@@ -73,7 +73,7 @@ gantry_callback_t *gantry_model_checkpoint(const char *path, const char *monitor
 /* Values of a validation that an epoch leaves out are "NA". */
 static void write_line(FILE *file, bool is_new, int64_t epoch, const gantry_model_t *model,
                        const gantry_logs_t *logs) {
-    const size_t missing = model->validates ? 2 * model->metric_count - logs->count : 0;
+    const size_t missing = model->validates ? 2 * model->judge_count - logs->count : 0;
     if (is_new) {
         (void)fputs("epoch", file);
         for (size_t i = 0; i < logs->count; ++i) (void)fprintf(file, ",%s", logs->names[i]);

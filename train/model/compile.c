@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a model is trained for. */
+/* What a model is trained for: a loss of each output, and the numbers that judge it. */
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
+#include "train/loss/loss_formula.h"
 #include "train/model/worker.h"
+
+/* What is asked for: each output's part, and the number of outputs that the model has. */
+typedef struct wanted_t {
+    gantry_compile_options_t options;
+    gantry_compile_output_t outputs[GANTRY_MAX_COMPONENTS];
+    size_t output_count;
+    bool is_listed; /* the options have a list of outputs */
+} wanted_t;
 
 void gantry__model_forget_steps(gantry_model_t *model) {
     for (size_t i = 0; i < sizeof model->steps / sizeof model->steps[0]; ++i) {
@@ -13,6 +24,51 @@ void gantry__model_forget_steps(gantry_model_t *model) {
     }
     gantry__worker_forget(model->worker);
 }
+
+/* ---- reading the options ---- */
+
+static gantry_compile_output_t common_part(const gantry_compile_options_t *o) {
+    return (gantry_compile_output_t){.loss = o->loss,
+                                     .loss_options = o->loss_options,
+                                     .metrics = o->metrics,
+                                     .metric_count = o->metric_count,
+                                     .weighted_metrics = o->weighted_metrics,
+                                     .weighted_metric_count = o->weighted_metric_count};
+}
+
+/* The first struct's size is that of all. */
+static gantry_status_t read_list(wanted_t *w) {
+    const gantry_compile_options_t *o = &w->options;
+    const uint32_t given = o->outputs->struct_size,
+                   size = given ? given : (uint32_t)sizeof *o->outputs;
+    if (o->output_count == 0 || o->output_count > GANTRY_MAX_COMPONENTS)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "gantry_model_compile: %zu outputs; 1 to %d are accepted",
+                                  o->output_count, GANTRY_MAX_COMPONENTS);
+    GANTRY__TRAIN_TRY(gantry__train_options(o->outputs, sizeof w->outputs[0], &w->outputs[0],
+                                            sizeof w->outputs[0], "gantry_model_compile: outputs"));
+    for (size_t i = 1; i < o->output_count; ++i)
+        memcpy(&w->outputs[i], (const char *)o->outputs + i * size, size);
+    w->output_count = o->output_count;
+    w->is_listed = true;
+    if (o->loss == 0 && !o->loss_options && o->metric_count == 0 && o->weighted_metric_count == 0)
+        return GANTRY_OK;
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "gantry_model_compile: outputs is given, and a loss or metrics beside it; they are accepted in the entries of outputs");
+}
+
+static gantry_status_t read_wanted(const gantry_model_t *model, wanted_t *w) {
+    if (w->options.outputs) return read_list(w);
+    w->output_count = model && model->output_count > 0 ? model->output_count : 1;
+    for (size_t i = 0; i < w->output_count; ++i)
+        w->outputs[i] = (gantry_compile_output_t){.loss = w->options.loss,
+                                                  .loss_options = w->options.loss_options};
+    w->outputs[0] = common_part(&w->options);
+    return GANTRY_OK;
+}
+
+/* ---- checks ---- */
 
 static gantry_status_t check_metrics(const char *name, gantry_metric_t *const *metrics,
                                      size_t count) {
@@ -29,21 +85,72 @@ static gantry_status_t check_metrics(const char *name, gantry_metric_t *const *m
     return GANTRY_OK;
 }
 
-static gantry_status_t check_options(const gantry_compile_options_t *o) {
-    if (!o->optimizer)
+static bool has_metrics(const gantry_compile_output_t *output) {
+    return output->metric_count + output->weighted_metric_count > 0;
+}
+
+static gantry_status_t check_outputs(const gantry_model_t *model, const wanted_t *w) {
+    const size_t has = model->output_count > 0 ? model->output_count : 1;
+    bool has_loss = false;
+    if (w->output_count != has)
+        return gantry__train_fail(
+            GANTRY_FAILED_PRECONDITION,
+            "gantry_model_compile: %zu outputs are given, and model %s has %zu; gantry_model_set_outputs comes before",
+            w->output_count, model->name, has);
+    if (!w->is_listed && w->output_count > 1 && has_metrics(&w->outputs[0]))
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_compile: model %s has %zu outputs, and metrics name none; they are accepted in the entries of outputs",
+            model->name, has);
+    for (size_t i = 0; i < w->output_count; ++i) {
+        const gantry_loss_t loss = w->outputs[i].loss;
+        has_loss = has_loss || loss != 0;
+        if (!*gantry_loss_name(loss) && (loss != 0 || !w->is_listed))
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "gantry_model_compile: the loss is %d; one of gantry_loss_t is accepted",
+                (int)loss);
+        GANTRY__TRAIN_TRY(
+            check_metrics("metrics", w->outputs[i].metrics, w->outputs[i].metric_count));
+        GANTRY__TRAIN_TRY(check_metrics("weighted_metrics", w->outputs[i].weighted_metrics,
+                                        w->outputs[i].weighted_metric_count));
+    }
+    if (has_loss) return GANTRY_OK;
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "gantry_model_compile: no output has a loss; one of gantry_loss_t is accepted");
+}
+
+static gantry_status_t check_weights(const gantry_compile_options_t *o, size_t outputs) {
+    if (!o->loss_weights && o->loss_weight_count == 0) return GANTRY_OK;
+    if (!o->loss_weights || o->loss_weight_count != outputs)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_compile: %zu loss_weights%s; one for each of %zu outputs is accepted",
+            o->loss_weight_count, o->loss_weights ? "" : " at NULL", outputs);
+    for (size_t i = 0; i < outputs; ++i) {
+        if (!isfinite(o->loss_weights[i]))
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "gantry_model_compile: loss_weights[%zu] is %g; a finite number is accepted", i,
+                o->loss_weights[i]);
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t check_wanted(const gantry_model_t *model, const wanted_t *w) {
+    if (!w->options.optimizer)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_model_compile: the optimizer is NULL; one from "
                                   "gantry_sgd or another constructor is accepted");
-    if (!*gantry_loss_name(o->loss))
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_model_compile: the loss is %d; one of gantry_loss_t is accepted", (int)o->loss);
-    GANTRY__TRAIN_TRY(check_metrics("metrics", o->metrics, o->metric_count));
-    return check_metrics("weighted_metrics", o->weighted_metrics, o->weighted_metric_count);
+    GANTRY__TRAIN_TRY(check_outputs(model, w));
+    return check_weights(&w->options, w->output_count);
 }
 
-/* A step has one loss, and its weights of samples come with each batch. */
-static gantry_status_t read_loss_options(const gantry_compile_options_t *o,
+/* ---- targets ---- */
+
+/* A step has one number of each loss, and its weights of samples come with each batch. */
+static gantry_status_t read_loss_options(const gantry_compile_output_t *o,
                                          gantry_loss_options_t *out) {
     GANTRY__TRAIN_TRY(gantry__train_options(o->loss_options, sizeof *out, out, sizeof *out,
                                             "gantry_model_compile: loss_options"));
@@ -52,48 +159,188 @@ static gantry_status_t read_loss_options(const gantry_compile_options_t *o,
             GANTRY_INVALID_ARGUMENT,
             "gantry_model_compile: loss_options have %s; a reduction to one loss, and weights as a component of each batch, are accepted",
             out->sample_weights ? "sample_weights" : "GANTRY_REDUCTION_NONE");
-    return GANTRY_OK;
+    return o->loss == 0 ? GANTRY_OK : gantry__train_loss_function(o->loss, out);
 }
 
-/* The mean of the loss comes first. */
-static gantry_status_t take_metrics(gantry_model_t *model, const gantry_compile_options_t *o) {
-    const size_t weighted = o->metric_count + 1, count = weighted + o->weighted_metric_count;
-    gantry_metric_t **metrics = gantry__train_alloc(count, sizeof *metrics);
-    if (!metrics) return GANTRY_RESOURCE_EXHAUSTED;
-    const gantry_metric_options_t options = {
-        .struct_size = sizeof options, .name = "loss", .dtype = model->dtype};
-    metrics[0] = gantry_mean_metric(&options);
-    if (!metrics[0]) {
-        gantry__train_free((void *)metrics);
-        return GANTRY_RESOURCE_EXHAUSTED;
+static gantry_status_t make_targets(const wanted_t *w, gantry__target_t **out_targets) {
+    gantry__target_t *targets = gantry__train_alloc(w->output_count, sizeof *targets);
+    size_t labels = 0;
+    *out_targets = targets;
+    if (!targets) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < w->output_count; ++i) {
+        targets[i].loss = w->outputs[i].loss;
+        targets[i].loss_weight = w->options.loss_weights ? w->options.loss_weights[i] : 1;
+        targets[i].has_labels = targets[i].loss != 0 || has_metrics(&w->outputs[i]);
+        targets[i].label = targets[i].has_labels ? labels++ : 0;
+        GANTRY__TRAIN_TRY(read_loss_options(&w->outputs[i], &targets[i].loss_options));
     }
-    for (size_t i = 0; i < model->metric_count; ++i) gantry_metric_release(model->metrics[i]);
-    gantry__train_free((void *)model->metrics);
-    for (size_t i = 0; i < o->metric_count; ++i) metrics[i + 1] = o->metrics[i];
-    model->metrics = metrics;
-    for (size_t i = weighted; i < count; ++i) metrics[i] = o->weighted_metrics[i - weighted];
-    model->metric_count = count;
-    model->first_weighted = weighted;
     return GANTRY_OK;
 }
 
-static void release_given(const gantry_compile_options_t *o) {
-    gantry_optimizer_release(o->optimizer);
+/* ---- judges ---- */
+
+/* A list that grows; its room is enough for all. */
+typedef struct judges_t {
+    const gantry_model_t *model;
+    gantry__judge_t *list;
+    size_t count;
+    bool has_outputs; /* names of metrics begin with those of their outputs */
+} judges_t;
+
+static bool is_judge_named(const judges_t *j, const char *name) {
+    for (size_t i = 0; i < j->count; ++i) {
+        if (strcmp(j->list[i].name, name) == 0) return true;
+    }
+    return false;
+}
+
+/* Keras's: a second one of a name gets a number, or if it is weighted, that in front. */
+static gantry_status_t name_judge(judges_t *j, gantry__judge_t *judge) {
+    char stem[256], name[288];
+    const char *plain = gantry_metric_name(judge->metric);
+    const char *output = j->has_outputs ? gantry__model_output_name(j->model, judge->target) : "";
+    const char *line = *output ? "_" : "";
+    (void)snprintf(stem, sizeof stem, "%s%s%s", output, line, plain);
+    if (judge->is_weighted && is_judge_named(j, stem))
+        (void)snprintf(stem, sizeof stem, "%s%sweighted_%s", output, line, plain);
+    (void)snprintf(name, sizeof name, "%s", stem);
+    for (int number = 1; is_judge_named(j, name); ++number)
+        (void)snprintf(name, sizeof name, "%s_%d", stem, number);
+    judge->name = gantry__train_strdup(name);
+    return judge->name ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+/* The mean of a loss. */
+static gantry_status_t add_loss(judges_t *j, bool is_of_target, size_t target) {
+    const gantry_metric_options_t options = {
+        .struct_size = sizeof options, .name = "loss", .dtype = j->model->dtype};
+    judges_t named = *j;
+    gantry__judge_t judge = {.metric = gantry_mean_metric(&options),
+                             .target = target,
+                             .is_loss = true,
+                             .is_of_target = is_of_target};
+    if (!judge.metric) return GANTRY_RESOURCE_EXHAUSTED;
+    named.has_outputs = is_of_target;
+    const gantry_status_t status = name_judge(&named, &judge);
+    if (status == GANTRY_OK)
+        j->list[j->count++] = judge;
+    else
+        gantry_metric_release(judge.metric);
+    return status;
+}
+
+static gantry_status_t add_losses(judges_t *j, const gantry__target_t *targets, size_t count) {
+    size_t losses = 0;
+    GANTRY__TRAIN_TRY(add_loss(j, false, 0));
+    for (size_t i = 0; i < count; ++i) losses += targets[i].loss != 0;
+    for (size_t i = 0; i < count && losses > 1; ++i) {
+        if (targets[i].loss != 0) GANTRY__TRAIN_TRY(add_loss(j, true, i));
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t add_metrics(judges_t *j, gantry_metric_t *const *metrics, size_t count,
+                                   size_t target, bool is_weighted) {
+    for (size_t i = 0; i < count; ++i) {
+        gantry__judge_t judge = {
+            .metric = metrics[i], .target = target, .is_weighted = is_weighted};
+        GANTRY__TRAIN_TRY(name_judge(j, &judge));
+        j->list[j->count++] = judge;
+    }
+    return GANTRY_OK;
+}
+
+static size_t count_judges(const wanted_t *w) {
+    size_t count = 1 + w->output_count;
+    for (size_t i = 0; i < w->output_count; ++i)
+        count += w->outputs[i].metric_count + w->outputs[i].weighted_metric_count;
+    return count;
+}
+
+static gantry_status_t add_judges(judges_t *j, const wanted_t *w, const gantry__target_t *targets) {
+    GANTRY__TRAIN_TRY(add_losses(j, targets, w->output_count));
+    for (size_t i = 0; i < w->output_count; ++i)
+        GANTRY__TRAIN_TRY(
+            add_metrics(j, w->outputs[i].metrics, w->outputs[i].metric_count, i, false));
+    for (size_t i = 0; i < w->output_count; ++i)
+        GANTRY__TRAIN_TRY(add_metrics(j, w->outputs[i].weighted_metrics,
+                                      w->outputs[i].weighted_metric_count, i, true));
+    return GANTRY_OK;
+}
+
+/* After a failure the program's metrics are released with what was given. */
+static void drop_judges(judges_t *j) {
+    for (size_t i = 0; j->list && i < j->count; ++i) {
+        if (j->list[i].is_loss) gantry_metric_release(j->list[i].metric);
+        gantry__train_free(j->list[i].name);
+    }
+    gantry__train_free(j->list);
+}
+
+static gantry_status_t make_judges(judges_t *j, const wanted_t *w,
+                                   const gantry__target_t *targets) {
+    j->list = gantry__train_alloc(count_judges(w), sizeof *j->list);
+    if (!j->list) return GANTRY_RESOURCE_EXHAUSTED;
+    return add_judges(j, w, targets);
+}
+
+/* ---- the call ---- */
+
+void gantry__model_release_targets(gantry_model_t *model) {
+    for (size_t i = 0; i < model->judge_count; ++i) {
+        gantry_metric_release(model->judges[i].metric);
+        gantry__train_free(model->judges[i].name);
+    }
+    gantry__train_free(model->judges);
+    gantry__train_free(model->targets);
+}
+
+static void set_targets(gantry_model_t *model, const wanted_t *w, const judges_t *j,
+                        gantry__target_t *targets) {
+    gantry__model_release_targets(model);
+    model->judges = j->list;
+    model->judge_count = j->count;
+    model->targets = targets;
+    model->target_count = w->output_count;
+    model->label_count = 0;
+    for (size_t i = 0; i < w->output_count; ++i) model->label_count += targets[i].has_labels;
+}
+
+static gantry_status_t take_targets(gantry_model_t *model, const wanted_t *w) {
+    judges_t j = {.model = model, .has_outputs = w->output_count > 1};
+    gantry__target_t *targets = NULL;
+    gantry_status_t status = make_targets(w, &targets);
+    if (status == GANTRY_OK) status = make_judges(&j, w, targets);
+    if (status == GANTRY_OK) {
+        set_targets(model, w, &j, targets);
+        return GANTRY_OK;
+    }
+    drop_judges(&j);
+    gantry__train_free(targets);
+    return status;
+}
+
+static void release_metrics(const gantry_compile_output_t *o) {
     for (size_t i = 0; o->metrics && i < o->metric_count; ++i) gantry_metric_release(o->metrics[i]);
     for (size_t i = 0; o->weighted_metrics && i < o->weighted_metric_count; ++i)
         gantry_metric_release(o->weighted_metrics[i]);
 }
 
-static gantry_status_t model_compile(gantry_model_t *model, const gantry_compile_options_t *o) {
+static void release_given(const wanted_t *w) {
+    const gantry_compile_output_t common = common_part(&w->options);
+    gantry_optimizer_release(w->options.optimizer);
+    release_metrics(&common);
+    for (size_t i = 0; w->is_listed && i < w->output_count; ++i) release_metrics(&w->outputs[i]);
+}
+
+static gantry_status_t model_compile(gantry_model_t *model, wanted_t *w) {
+    const gantry_compile_options_t *o = &w->options;
+    GANTRY__TRAIN_TRY(read_wanted(model, w));
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_compile"));
-    GANTRY__TRAIN_TRY(check_options(o));
-    gantry_loss_options_t loss_options;
-    GANTRY__TRAIN_TRY(read_loss_options(o, &loss_options));
-    GANTRY__TRAIN_TRY(take_metrics(model, o));
+    GANTRY__TRAIN_TRY(check_wanted(model, w));
+    GANTRY__TRAIN_TRY(take_targets(model, w));
     gantry_optimizer_release(model->optimizer);
     model->optimizer = o->optimizer;
-    model->loss = o->loss;
-    model->loss_options = loss_options;
     model->runs_eagerly = o->runs_eagerly || o->check_numerics;
     model->checks_numerics = o->check_numerics;
     model->is_compiled = true;
@@ -105,14 +352,14 @@ static gantry_status_t model_compile(gantry_model_t *model, const gantry_compile
 
 gantry_status_t gantry_model_compile(gantry_model_t *model,
                                      const gantry_compile_options_t *options) {
-    gantry_compile_options_t o;
+    wanted_t w = {.output_count = 0};
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
-    GANTRY__TRAIN_TRY(
-        gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_model_compile: options"));
-    gantry_status_t status = model_compile(model, &o);
+    GANTRY__TRAIN_TRY(gantry__train_options(options, sizeof w.options, &w.options, sizeof w.options,
+                                            "gantry_model_compile: options"));
+    gantry_status_t status = model_compile(model, &w);
     if (status == GANTRY_OK) return GANTRY_OK;
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
-    release_given(&o);
+    release_given(&w);
     status = gantry_fail(status, text);
     return model ? gantry__model_fail(model, status) : status;
 }

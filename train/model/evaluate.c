@@ -9,9 +9,9 @@
 /* ---- metrics ---- */
 
 static gantry_status_t reset_in(const gantry_model_t *model, gantry_scope_t *scope) {
-    for (size_t i = 0; i < model->metric_count; ++i) {
-        (void)gantry_metric_build(model->metrics[i], scope);
-        (void)gantry_metric_reset(model->metrics[i], scope);
+    for (size_t i = 0; i < model->judge_count; ++i) {
+        (void)gantry_metric_build(model->judges[i].metric, scope);
+        (void)gantry_metric_reset(model->judges[i].metric, scope);
     }
     return gantry_scope_status(scope);
 }
@@ -35,7 +35,7 @@ static gantry_status_t read_metrics(gantry_model_t *model, double *out_values, s
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = GANTRY_OK;
     for (size_t i = 0; i < count && status == GANTRY_OK; ++i)
-        status = read_one(model->metrics[i], scope, &out_values[i]);
+        status = read_one(model->judges[i].metric, scope, &out_values[i]);
     if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
     return gantry_scope_end(scope);
 }
@@ -48,7 +48,7 @@ static gantry_status_t read_joined(gantry_model_t *model, double *out_values, si
 }
 
 gantry_status_t gantry__model_read_metrics(gantry_model_t *model, double *out_values) {
-    return read_joined(model, out_values, model->metric_count);
+    return read_joined(model, out_values, model->judge_count);
 }
 
 gantry_status_t gantry__model_read_loss(gantry_model_t *model, double *out_value) {
@@ -56,22 +56,22 @@ gantry_status_t gantry__model_read_loss(gantry_model_t *model, double *out_value
 }
 
 const char *gantry_model_value_name(const gantry_model_t *model, size_t index) {
-    return model && index < model->metric_count ? gantry_metric_name(model->metrics[index]) : NULL;
+    return model && index < model->judge_count ? model->judges[index].name : NULL;
 }
 
 /* ---- batches ---- */
 
-/* Takes a batch's result; scope owns it. */
-typedef gantry_status_t (*take_fn)(const gantry_tensor_t *result, void *user);
+/* Takes a batch's results; scope owns them. */
+typedef gantry_status_t (*take_fn)(const gantry_tensor_t *const *results, void *user);
 
 static gantry_status_t step_on(gantry_model_t *model, gantry__step_t step,
                                const gantry_array_t *batch, size_t count, take_fn take,
                                void *user) {
-    const gantry_tensor_t *result = NULL;
+    const gantry_tensor_t *results[GANTRY_MAX_COMPONENTS] = {NULL};
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status = gantry__model_step(model, step, scope, batch, count, &result);
-    if (status == GANTRY_OK && take) status = take(result, user);
+    gantry_status_t status = gantry__model_step(model, step, scope, batch, count, results);
+    if (status == GANTRY_OK && take) status = take(results, user);
     if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
     return gantry_scope_end(scope);
 }
@@ -96,6 +96,8 @@ static gantry_status_t step_all(gantry_model_t *model, gantry__step_t step,
             return gantry__train_fail(GANTRY_CANCELLED, "the validation of model %s was stopped",
                                       model->name);
         GANTRY__TRAIN_TRY(gantry__model_build_for(model, batch, count));
+        if (step == GANTRY__STEP_TEST)
+            GANTRY__TRAIN_TRY(gantry__model_check_compiled(model, "gantry_model_evaluate"));
         GANTRY__TRAIN_TRY(step_on(model, step, batch, count, take, user));
         if (model->worker) {
             ++model->worker->tested_batches;
@@ -124,15 +126,13 @@ static gantry_status_t run_over(gantry_model_t *model, gantry__step_t step,
 
 static gantry_status_t model_evaluate(gantry_model_t *model, gantry_dataset_t *batches,
                                       double *out_values, size_t capacity) {
-    if (!model->is_compiled)
-        return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
-                                  "gantry_model_evaluate: model %s is not compiled", model->name);
-    if (!out_values || capacity < model->metric_count)
+    GANTRY__TRAIN_TRY(gantry__model_check_compiled(model, "gantry_model_evaluate"));
+    if (!out_values || capacity < model->judge_count)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
             "gantry_model_evaluate: %s room for %zu values; %zu are accepted, the loss and the metrics",
             out_values ? "out_values has" : "out_values is NULL, with", capacity,
-            model->metric_count);
+            model->judge_count);
     GANTRY__TRAIN_TRY(gantry__model_reset_metrics(model));
     GANTRY__TRAIN_TRY(run_over(model, GANTRY__STEP_TEST, batches, NULL, NULL));
     return gantry__model_read_metrics(model, out_values);
@@ -147,28 +147,75 @@ gantry_status_t gantry_model_evaluate(gantry_model_t *model, gantry_dataset_t *b
 
 /* ---- predict ---- */
 
-typedef struct output_t {
+typedef struct predicted_t {
     unsigned char *out;
     size_t room, needed;
-} output_t;
+} predicted_t;
 
-static gantry_status_t take_output(const gantry_tensor_t *result, void *user) {
-    output_t *o = user;
-    const size_t bytes = gantry_tensor_bytes(result), at = o->needed;
-    o->needed += bytes;
-    if (o->needed > o->room) return GANTRY_OK;
-    return gantry_tensor_read(result, o->out + at, bytes);
+typedef struct predictions_t {
+    predicted_t *outputs;
+    size_t count;
+} predictions_t;
+
+static gantry_status_t take_output(predicted_t *output, const gantry_tensor_t *result) {
+    const size_t bytes = gantry_tensor_bytes(result), at = output->needed;
+    output->needed += bytes;
+    if (output->needed > output->room) return GANTRY_OK;
+    return gantry_tensor_read(result, output->out + at, bytes);
+}
+
+static gantry_status_t take_outputs(const gantry_tensor_t *const *results, void *user) {
+    const predictions_t *p = user;
+    for (size_t i = 0; i < p->count; ++i)
+        GANTRY__TRAIN_TRY(take_output(&p->outputs[i], results[i]));
+    return GANTRY_OK;
+}
+
+static gantry_status_t check_output_count(const gantry_model_t *model, size_t count,
+                                          const char *call) {
+    const size_t has = model->output_count > 0 ? model->output_count : 1;
+    if (count == has) return GANTRY_OK;
+    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                              "%s: room for %zu output%s, and model %s has %zu; that is accepted",
+                              call, count, count == 1 ? "" : "s", model->name, has);
+}
+
+static gantry_status_t predict(gantry_model_t *model, gantry_dataset_t *batches,
+                               predicted_t *outputs, size_t count, size_t *out_needed,
+                               const char *call) {
+    predictions_t predictions = {.outputs = outputs, .count = count};
+    GANTRY__TRAIN_TRY(check_output_count(model, count, call));
+    GANTRY__TRAIN_TRY(run_over(model, GANTRY__STEP_PREDICT, batches, take_outputs, &predictions));
+    for (size_t i = 0; i < count && out_needed; ++i) out_needed[i] = outputs[i].needed;
+    for (size_t i = 0; i < count; ++i) {
+        if (outputs[i].out && outputs[i].needed > outputs[i].room)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "%s: the values of output %zu take %zu bytes; room for %zu is given", call, i,
+                outputs[i].needed, outputs[i].room);
+    }
+    return GANTRY_OK;
 }
 
 gantry_status_t gantry_model_predict(gantry_model_t *model, gantry_dataset_t *batches, void *out,
                                      size_t out_bytes, size_t *out_needed) {
-    output_t output = {.out = out, .room = out ? out_bytes : 0};
+    predicted_t output = {.out = out, .room = out ? out_bytes : 0};
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_predict"));
-    GANTRY__TRAIN_TRY(run_over(model, GANTRY__STEP_PREDICT, batches, take_output, &output));
-    if (out_needed) *out_needed = output.needed;
-    if (!out || output.needed <= output.room) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "gantry_model_predict: the outputs take %zu bytes; room for %zu is given", output.needed,
-        output.room);
+    return predict(model, batches, &output, 1, out_needed, "gantry_model_predict");
+}
+
+gantry_status_t gantry_model_predict_outputs(gantry_model_t *model, gantry_dataset_t *batches,
+                                             void *const *outs, const size_t *out_bytes,
+                                             size_t output_count, size_t *out_needed) {
+    static const char call[] = "gantry_model_predict_outputs";
+    predicted_t outputs[GANTRY_MAX_COMPONENTS] = {{.out = NULL}};
+    GANTRY__TRAIN_TRY(gantry__model_check(model, call));
+    if (!batches || (outs && !out_bytes))
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: %s is NULL; %s is accepted", call,
+                                  batches ? "out_bytes" : "the data set",
+                                  batches ? "a size for each output" : "one");
+    GANTRY__TRAIN_TRY(check_output_count(model, output_count, call));
+    for (size_t i = 0; i < output_count && outs; ++i)
+        outputs[i] = (predicted_t){.out = outs[i], .room = outs[i] ? out_bytes[i] : 0};
+    return predict(model, batches, outputs, output_count, out_needed, call);
 }

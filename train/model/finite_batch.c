@@ -7,16 +7,21 @@
 #include "train/numerics/finite.h"
 
 static void name_component(const gantry_model_t *model, size_t i, char *out, size_t bytes) {
-    if (i < model->input_count)
+    if (i < model->input_count) {
         (void)snprintf(out, bytes, "input %zu", i);
-    else
-        (void)snprintf(out, bytes, i == model->input_count ? "the labels" : "sample weights");
+        return;
+    }
+    const bool is_label = i < model->input_count + model->label_count;
+    const bool is_named = model->target_count > 1;
+    (void)snprintf(
+        out, bytes, "%s%s%s", is_label ? "the labels" : "sample weights", is_named ? " of " : "",
+        is_named ? gantry__model_output_name(model, gantry__model_output_of(model, i)) : "");
 }
 
 gantry_status_t gantry__model_check_finite(const gantry_model_t *model, const gantry_array_t *batch,
                                            size_t count) {
     for (size_t i = 0; i < count; ++i) {
-        char name[32], shape[256];
+        char name[160], shape[256];
         const int64_t elements = gantry_shape_elements(&batch[i].shape);
         if (!gantry__train_is_float(batch[i].dtype)) continue;
         const gantry__finite_t counts =

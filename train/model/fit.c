@@ -37,7 +37,7 @@ typedef struct fit_t {
 /* ---- logs ---- */
 
 static gantry_status_t name_values(fit_t *fit) {
-    const size_t count = fit->model->metric_count;
+    const size_t count = fit->model->judge_count;
     enum { ROOM = 128 };
     fit->names = gantry__train_alloc(2 * count, sizeof *fit->names);
     fit->values = gantry__train_alloc(2 * count, sizeof *fit->values);
@@ -105,6 +105,7 @@ static gantry_status_t prepare(fit_t *fit, const gantry_array_t *batch, size_t c
     if (model->steps[GANTRY__STEP_TRAIN]) return GANTRY_OK;
     const size_t inputs = model->is_sequential ? 1 : model->input_count;
     GANTRY__TRAIN_TRY(gantry__model_build_for(model, batch, count < inputs ? count : inputs));
+    GANTRY__TRAIN_TRY(gantry__model_check_compiled(model, "gantry_model_fit"));
     return gantry__model_build_optimizer(model);
 }
 
@@ -142,7 +143,7 @@ static gantry_status_t show_step(fit_t *fit) {
         fit->model->worker ? fit->agreed.shows : gantry__fit_progress_is_due(&fit->progress);
     if (!is_due) return GANTRY_OK;
     GANTRY__TRAIN_TRY(gantry__model_read_metrics(fit->model, fit->values));
-    gantry__fit_progress_show(&fit->progress, fit->names, fit->values, fit->model->metric_count,
+    gantry__fit_progress_show(&fit->progress, fit->names, fit->values, fit->model->judge_count,
                               false);
     return GANTRY_OK;
 }
@@ -293,7 +294,7 @@ static gantry_status_t end_interrupted(fit_t *fit) {
 
 static gantry_status_t run_validation(fit_t *fit) {
     gantry_model_t *model = fit->model;
-    const size_t count = model->metric_count;
+    const size_t count = model->judge_count;
     model->is_validated = !model->worker; /* processes end a validation together */
     gantry_status_t status =
         gantry_model_evaluate(model, fit->options.validation, fit->values + count, count);
@@ -304,9 +305,9 @@ static gantry_status_t run_validation(fit_t *fit) {
 
 /* The metrics' variables; NULL behind the last. */
 static gantry_variable_t *metric_variable(const gantry_model_t *model, size_t index) {
-    for (size_t i = 0; i < model->metric_count; ++i) {
-        const size_t count = gantry_metric_variable_count(model->metrics[i]);
-        if (index < count) return gantry_metric_variable(model->metrics[i], index);
+    for (size_t i = 0; i < model->judge_count; ++i) {
+        const size_t count = gantry_metric_variable_count(model->judges[i].metric);
+        if (index < count) return gantry_metric_variable(model->judges[i].metric, index);
         index -= count;
     }
     return NULL;
@@ -348,11 +349,11 @@ static gantry_status_t agree_on_end(fit_t *fit, int64_t epoch, gantry_status_t s
 }
 
 static gantry_status_t end_epoch(fit_t *fit, int64_t epoch) {
-    fit->value_count = fit->model->metric_count;
+    fit->value_count = fit->model->judge_count;
     GANTRY__TRAIN_TRY(gantry__model_read_metrics(fit->model, fit->values));
     if (fit->options.validation && (epoch + 1) % fit->options.validation_freq == 0) {
         GANTRY__TRAIN_TRY(validate(fit));
-        fit->value_count = 2 * fit->model->metric_count;
+        fit->value_count = 2 * fit->model->judge_count;
     }
     if (fit->is_interrupted) return GANTRY_OK;
     gantry__fit_progress_show(&fit->progress, fit->names, fit->values, fit->value_count, true);
@@ -427,9 +428,7 @@ static gantry_status_t check_steps(const gantry_dataset_t *batches, const gantry
 
 static gantry_status_t check_fit(const gantry_model_t *model, const gantry_dataset_t *batches,
                                  const gantry_fit_options_t *o) {
-    if (!model->is_compiled)
-        return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
-                                  "gantry_model_fit: model %s is not compiled", model->name);
+    GANTRY__TRAIN_TRY(gantry__model_check_compiled(model, "gantry_model_fit"));
     if (!batches)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_model_fit: the data set is NULL; one is accepted");

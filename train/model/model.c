@@ -88,7 +88,6 @@ static gantry_model_t *begin(gantry_runtime_t *runtime, const gantry_model_optio
     if (!model) return NULL;
     model->runtime = runtime;
     model->is_sequential = is_sequential;
-    model->output = -1;
     if (take_options(model, options) == GANTRY_OK) return model;
     gantry_model_release(model);
     return NULL;
@@ -118,8 +117,7 @@ void gantry_model_release(gantry_model_t *model) {
     for (size_t i = 0; i < sizeof model->steps / sizeof model->steps[0]; ++i)
         gantry_function_release(model->steps[i]);
     gantry_optimizer_release(model->optimizer);
-    for (size_t i = 0; i < model->metric_count; ++i) gantry_metric_release(model->metrics[i]);
-    gantry__train_free((void *)model->metrics);
+    gantry__model_release_targets(model);
     release_variables(model);
     gantry__model_release_draws(model);
     for (size_t i = 0; i < model->layer_count; ++i) gantry_layer_release(model->layers[i]);
@@ -248,18 +246,19 @@ static gantry_status_t add_input(gantry_model_t *model, gantry_dtype_t dtype,
     return GANTRY_OK;
 }
 
-static gantry_status_t check_values(const gantry_model_t *model, const int32_t *values,
-                                    size_t count) {
-    if (!values || count == 0)
+static gantry_status_t check_values(const gantry_model_t *model, const char *call,
+                                    const int32_t *values, size_t count) {
+    if (!values)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_model_apply: %zu values; 1 and more are accepted",
-                                  values ? count : 0);
+                                  "%s: values is NULL; an array of %zu is accepted", call, count);
+    if (count == 0)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: 0 values; 1 and more are accepted",
+                                  call);
     for (size_t i = 0; i < count; ++i) {
         if (values[i] < 0 || (size_t)values[i] >= model->value_count)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
-                "gantry_model_apply: value %d is none of the model's; 0 to %zu are accepted",
-                values[i], model->value_count - 1);
+            return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                      "%s: value %d is none of the model's; 0 to %zu are accepted",
+                                      call, values[i], model->value_count - 1);
     }
     return GANTRY_OK;
 }
@@ -267,7 +266,7 @@ static gantry_status_t check_values(const gantry_model_t *model, const int32_t *
 static gantry_status_t apply(gantry_model_t *model, gantry_layer_t *layer, const int32_t *values,
                              size_t count) {
     gantry__value_t value = {.layer = layer, .input_count = count};
-    GANTRY__TRAIN_TRY(check_values(model, values, count));
+    GANTRY__TRAIN_TRY(check_values(model, "gantry_model_apply", values, count));
     value.inputs = gantry__train_alloc(count, sizeof *value.inputs);
     if (!value.inputs) return GANTRY_RESOURCE_EXHAUSTED;
     memcpy(value.inputs, values, count * sizeof *values);
@@ -331,11 +330,32 @@ int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer, const i
     return -1;
 }
 
+static gantry_status_t set_outputs(gantry_model_t *model, const int32_t *values, size_t count) {
+    GANTRY__TRAIN_TRY(check_values(model, "gantry_model_set_outputs", values, count));
+    if (count > GANTRY_MAX_COMPONENTS)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "gantry_model_set_outputs: %zu values; 1 to %d are accepted",
+                                  count, GANTRY_MAX_COMPONENTS);
+    for (size_t i = 0; i < count && count > 1; ++i) {
+        if (!model->values[values[i]].layer)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "gantry_model_set_outputs: value %d is an input; results of layers are accepted",
+                values[i]);
+    }
+    memcpy(model->outputs, values, count * sizeof *values);
+    model->output_count = count;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry_model_set_outputs(gantry_model_t *model, const int32_t *values,
+                                         size_t count) {
+    GANTRY__TRAIN_TRY(check_open(model, "gantry_model_set_outputs"));
+    return gantry__model_fail(model, set_outputs(model, values, count));
+}
+
 gantry_status_t gantry_model_set_output(gantry_model_t *model, int32_t value) {
-    GANTRY__TRAIN_TRY(check_open(model, "gantry_model_set_output"));
-    gantry_status_t status = check_values(model, &value, 1);
-    if (status == GANTRY_OK) model->output = value;
-    return gantry__model_fail(model, status);
+    return gantry_model_set_outputs(model, &value, 1);
 }
 
 /* ---- a sequential model's chain ---- */

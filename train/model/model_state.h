@@ -26,6 +26,25 @@ typedef struct gantry__model_variable_t {
     gantry_variable_t **copies; /* one for each replica */
 } gantry__model_variable_t;
 
+/* What an output is trained for. */
+typedef struct gantry__target_t {
+    gantry_loss_t loss; /* 0: none */
+    gantry_loss_options_t loss_options;
+    double loss_weight;
+    bool has_labels; /* it has a loss or metrics */
+    size_t label;    /* the place of its labels among those of a batch, if it has any */
+} gantry__target_t;
+
+/* A number that judges a model. */
+typedef struct gantry__judge_t {
+    gantry_metric_t *metric;
+    char *name;
+    size_t target;
+    bool is_loss;      /* the mean of a loss, which the step has computed: */
+    bool is_of_target; /* of its target; else of all together */
+    bool is_weighted;  /* by weights of samples */
+} gantry__judge_t;
+
 typedef enum gantry__step_t {
     GANTRY__STEP_TRAIN = 0,
     GANTRY__STEP_TEST = 1,
@@ -36,8 +55,8 @@ typedef enum gantry__step_t {
 typedef struct gantry__step_body_t {
     gantry_model_t *model;
     gantry__step_t step;
-    bool has_weights; /* of samples */
-    int64_t rows;     /* of the batch for which the step is traced; 0: not known */
+    size_t weight_count; /* components that are weights of samples */
+    int64_t rows;        /* of the batch for which the step is traced; 0: not known */
 } gantry__step_body_t;
 
 typedef struct gantry__worker_t gantry__worker_t;
@@ -60,16 +79,17 @@ struct gantry_model_t {
     size_t layer_count, layer_capacity;
     gantry__value_t *values;
     size_t value_count, value_capacity, input_count; /* inputs come first */
-    int32_t output;                                  /* -1: the last value */
+    int32_t outputs[GANTRY_MAX_COMPONENTS];
+    size_t output_count; /* 0: the last value, which a build makes the output */
     gantry__model_variable_t *variables;
     size_t variable_count;
     gantry_generator_t **generators; /* by value and replica, or NULL; draws.h */
     gantry_optimizer_t *optimizer;
-    gantry_loss_t loss;
-    gantry_loss_options_t loss_options;
-    gantry_metric_t **metrics; /* the mean loss, then the program's */
-    size_t metric_count;
-    size_t first_weighted;       /* the metrics from here on count by weights of samples */
+    gantry__target_t *targets; /* one for each output, when it was compiled */
+    size_t target_count;
+    size_t label_count;      /* of targets that have labels */
+    gantry__judge_t *judges; /* the mean loss, those of several outputs, then metrics */
+    size_t judge_count;
     gantry_function_t *steps[3]; /* by gantry__step_t; NULL: not traced yet */
     gantry__step_body_t bodies[3];
     atomic_bool is_stopped; /* gantry_model_stop asks a training to end */
@@ -111,7 +131,7 @@ gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,
 /* Allocates what a run needs; the caller frees it by gantry__run_deinit. */
 gantry_status_t gantry__run_init(gantry__model_run_t *run, gantry_model_t *model);
 void gantry__run_deinit(gantry__model_run_t *run);
-/* The output; NULL after a failure, which the scope keeps. */
+/* Computes all values; the first output. NULL after a failure, which the scope keeps. */
 const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run);
 /* Reads all variables of the run's replica. */
 void gantry__run_read_weights(gantry__model_run_t *run);
@@ -130,6 +150,26 @@ gantry_status_t gantry__model_make_states(gantry_model_t *model);
 /* Makes the optimizer's variables beside the model's; again, it does nothing. */
 gantry_status_t gantry__model_build_optimizer(gantry_model_t *model);
 
+/* ---- outputs and what they are trained for: outputs.c, compile.c ---- */
+
+/* The name of an output's layer. */
+const char *gantry__model_output_name(const gantry_model_t *model, size_t output);
+/* The outputs are those for which the model is compiled; `call` needs it. */
+gantry_status_t gantry__model_check_compiled(const gantry_model_t *model, const char *call);
+/* The component of a batch with the weights of a target's samples; 0: there is none. */
+size_t gantry__model_weights_of(const gantry_model_t *model, size_t target, size_t weight_count);
+/* The components that a step reads, of those of a batch. */
+size_t gantry__model_used_components(const gantry_model_t *model, gantry__step_t step,
+                                     size_t count);
+/* The number of components that are weights of samples. */
+size_t gantry__model_weight_count(const gantry_model_t *model, gantry__step_t step, size_t count);
+/* Whether a batch has the components that a step needs. */
+gantry_status_t gantry__model_check_count(const gantry_model_t *model, gantry__step_t step,
+                                          size_t count);
+/* The output whose labels, or weights of samples, a component has. */
+size_t gantry__model_output_of(const gantry_model_t *model, size_t component);
+void gantry__model_release_targets(gantry_model_t *model);
+
 /* Functions of steps are traced again. */
 void gantry__model_forget_steps(gantry_model_t *model);
 static inline bool gantry__model_is_stopped(gantry_model_t *model) {
@@ -141,13 +181,12 @@ static inline bool gantry__model_is_stopped(gantry_model_t *model) {
 /* Whether a step can run on it. */
 gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__step_t step,
                                           const gantry_array_t *batch, size_t count);
-/* Runs one step on a batch; of several processes, on this one's rows, if it has any. *out_result
- * belongs to the scope: of PREDICT the outputs; of TRAIN in several processes the vector to add,
+/* Runs one step on a batch; of several processes, on this one's rows, if it has any. out_results
+ * belong to the scope: of PREDICT the outputs; of TRAIN in several processes the vector to add,
  * which is not applied. */
 gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
                                    gantry_scope_t *scope, const gantry_array_t *batch, size_t count,
-                                   const gantry_tensor_t **out_result);
-
+                                   const gantry_tensor_t **out_results);
 /* Refuses labels that name no class, and words that an embedding does not have. */
 gantry_status_t gantry__model_check_ranges(const gantry_model_t *model, gantry__step_t step,
                                            const gantry_array_t *batch);
@@ -159,7 +198,7 @@ gantry_status_t gantry__model_check_finite(const gantry_model_t *model, const ga
 
 /* Sets all metrics to their start. */
 gantry_status_t gantry__model_reset_metrics(gantry_model_t *model);
-/* Reads them: metric_count numbers. */
+/* Reads them: judge_count numbers. */
 gantry_status_t gantry__model_read_metrics(gantry_model_t *model, double *out_values);
 /* Reads the first one, the loss. */
 gantry_status_t gantry__model_read_loss(gantry_model_t *model, double *out_value);

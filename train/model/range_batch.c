@@ -32,17 +32,21 @@ static int64_t find_outside(const gantry_array_t *a, int64_t limit, int64_t *out
     return -1;
 }
 
-static gantry_status_t check_labels(const gantry_model_t *model, const gantry_array_t *labels) {
-    const gantry_shape_t *output = &model->values[model->output].shape;
+static gantry_status_t check_labels(const gantry_model_t *model, size_t target,
+                                    const gantry_array_t *batch) {
+    const gantry_shape_t *output = &model->values[model->outputs[target]].shape;
+    const gantry__target_t *t = &model->targets[target];
     const int64_t classes = output->rank > 0 ? output->dims[output->rank - 1] : 0;
+    const bool is_named = model->target_count > 1;
     int64_t value = 0;
-    if (model->loss != GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY || classes <= 0) return GANTRY_OK;
-    const int64_t index = find_outside(labels, classes, &value);
+    if (t->loss != GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY || classes <= 0) return GANTRY_OK;
+    const int64_t index = find_outside(&batch[model->input_count + t->label], classes, &value);
     if (index < 0) return GANTRY_OK;
     return gantry__train_fail(
         GANTRY_INVALID_ARGUMENT,
-        "model %s: labels[%lld]: Received a label value of %lld which is outside the valid range of [0, %lld).",
-        model->name, (long long)index, (long long)value, (long long)classes);
+        "model %s: %s%slabels[%lld]: Received a label value of %lld which is outside the valid range of [0, %lld).",
+        model->name, is_named ? gantry__model_output_name(model, target) : "", is_named ? ": " : "",
+        (long long)index, (long long)value, (long long)classes);
 }
 
 /* "0,5": a place, as TensorFlow writes it. */
@@ -81,6 +85,7 @@ gantry_status_t gantry__model_check_ranges(const gantry_model_t *model, gantry__
         if (model->values[v].input_count > 0)
             GANTRY__TRAIN_TRY(check_words(model, &model->values[v], batch));
     }
-    return step == GANTRY__STEP_PREDICT ? GANTRY_OK
-                                        : check_labels(model, &batch[model->input_count]);
+    for (size_t t = 0; t < model->target_count && step != GANTRY__STEP_PREDICT; ++t)
+        GANTRY__TRAIN_TRY(check_labels(model, t, batch));
+    return GANTRY_OK;
 }

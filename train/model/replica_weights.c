@@ -54,7 +54,7 @@ gantry_status_t gantry_model_set_replica_weights(gantry_model_t *model, const do
 typedef struct measured_t {
     gantry_model_t *model;
     size_t replica;
-    bool has_weights; /* of samples */
+    size_t weight_count; /* components that are weights of samples */
 } measured_t;
 
 static size_t count_results(const gantry_model_t *model) {
@@ -80,8 +80,9 @@ static void take_whole_batch(gantry__step_call_t *c, const measured_t *measured)
 static void measured_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                           void *user) {
     const measured_t *measured = user;
-    const gantry__step_body_t body = {
-        .model = measured->model, .step = GANTRY__STEP_TRAIN, .has_weights = measured->has_weights};
+    const gantry__step_body_t body = {.model = measured->model,
+                                      .step = GANTRY__STEP_TRAIN,
+                                      .weight_count = measured->weight_count};
     gantry__step_call_t c;
     gantry_status_t status = gantry__step_init(&c, &body, scope, inputs);
     if (gantry__train_hand_on(scope, status) == GANTRY_OK) {
@@ -143,7 +144,9 @@ static gantry_status_t time_replica(gantry_model_t *model, size_t replica,
                                     const gantry_array_t *batch, size_t count,
                                     double *out_seconds) {
     measured_t measured = {
-        .model = model, .replica = replica, .has_weights = count > model->input_count + 1};
+        .model = model,
+        .replica = replica,
+        .weight_count = gantry__model_weight_count(model, GANTRY__STEP_TRAIN, count)};
     gantry_input_spec_t specs[GANTRY_MAX_COMPONENTS + 1] = {{.name = NULL}};
     gantry_function_t *function = NULL;
     const size_t results = count_results(model), shares = model->worker ? 1 : 0;
@@ -171,7 +174,7 @@ static gantry_status_t time_all(gantry_model_t *model, const gantry_array_t *bat
                                 double *weights) {
     double sum = 0;
     GANTRY__TRAIN_TRY(gantry__model_check_batch(model, GANTRY__STEP_TRAIN, batch, count));
-    if (count > model->input_count + 2) count = model->input_count + 2;
+    count = gantry__model_used_components(model, GANTRY__STEP_TRAIN, count);
     for (size_t r = 0; r < model->replica_count; ++r) {
         double seconds;
         GANTRY__TRAIN_TRY(time_replica(model, r, batch, count, &seconds));
@@ -201,10 +204,7 @@ static gantry_status_t time_first_batch(gantry_model_t *model, gantry_dataset_it
 static gantry_status_t check_measure(const gantry_model_t *model, const double *out_weights,
                                      size_t count) {
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_measure_replicas"));
-    if (!model->is_compiled)
-        return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
-                                  "gantry_model_measure_replicas: model %s is not compiled",
-                                  model->name);
+    GANTRY__TRAIN_TRY(gantry__model_check_compiled(model, "gantry_model_measure_replicas"));
     if (out_weights && count != model->replica_count)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,

@@ -202,7 +202,7 @@ const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run) {
         }
     }
     gantry__numerics_set_layer(model->numerics, NULL);
-    return run->values[model->output];
+    return run->values[model->outputs[0]];
 }
 
 /* ---- the public call ---- */
@@ -230,28 +230,62 @@ static void assign_updates(gantry__model_run_t *run) {
     }
 }
 
-const gantry_tensor_t *gantry_model_call(gantry_model_t *model, gantry_scope_t *scope,
-                                         const gantry_tensor_t *const *inputs, size_t input_count,
-                                         bool training) {
+/* Runs the layers, and takes the outputs; returns the scope's status. */
+static gantry_status_t run_call(gantry_model_t *model, gantry_scope_t *scope,
+                                const gantry_tensor_t *const *inputs, bool training,
+                                const gantry_tensor_t **out_outputs) {
     gantry__model_run_t run;
-    if (gantry_scope_status(scope) != GANTRY_OK) return NULL;
-    gantry_status_t status = gantry__model_check(model, "gantry_model_call");
-    if (status == GANTRY_OK && !model->is_built)
-        status = gantry__train_fail(GANTRY_FAILED_PRECONDITION,
-                                    "gantry_model_call: model %s is not built", model->name);
-    if (gantry__train_hand_on(scope, status) != GANTRY_OK ||
-        check_inputs(model, scope, inputs, input_count) != GANTRY_OK)
-        return NULL;
-    const gantry_tensor_t *output = NULL;
-    status = gantry__run_init(&run, model);
+    gantry_status_t status = gantry__run_init(&run, model);
     if (gantry__train_hand_on(scope, status) == GANTRY_OK) {
         run.scope = scope;
         run.inputs = inputs;
         run.training = training;
         gantry__run_read_weights(&run);
-        output = gantry__run_layers(&run);
+        const bool is_done = gantry__run_layers(&run) != NULL;
         assign_updates(&run);
+        for (size_t i = 0; i < model->output_count && is_done; ++i)
+            out_outputs[i] = run.values[model->outputs[i]];
     }
     gantry__run_deinit(&run);
-    return output;
+    return gantry_scope_status(scope);
+}
+
+static gantry_status_t check_call(const gantry_model_t *model, gantry_scope_t *scope,
+                                  const char *call, const gantry_tensor_t *const *inputs,
+                                  size_t input_count) {
+    gantry_status_t status = gantry__model_check(model, call);
+    if (status == GANTRY_OK && !model->is_built)
+        status = gantry__train_fail(GANTRY_FAILED_PRECONDITION, "%s: model %s is not built", call,
+                                    model->name);
+    GANTRY__TRAIN_TRY(gantry__train_hand_on(scope, status));
+    return check_inputs(model, scope, inputs, input_count);
+}
+
+const gantry_tensor_t *gantry_model_call(gantry_model_t *model, gantry_scope_t *scope,
+                                         const gantry_tensor_t *const *inputs, size_t input_count,
+                                         bool training) {
+    const gantry_tensor_t *outputs[GANTRY_MAX_COMPONENTS] = {NULL};
+    if (gantry_scope_status(scope) != GANTRY_OK ||
+        check_call(model, scope, "gantry_model_call", inputs, input_count) != GANTRY_OK)
+        return NULL;
+    (void)run_call(model, scope, inputs, training, outputs);
+    return outputs[0];
+}
+
+gantry_status_t gantry_model_call_outputs(gantry_model_t *model, gantry_scope_t *scope,
+                                          const gantry_tensor_t *const *inputs, size_t input_count,
+                                          bool training, const gantry_tensor_t **out_outputs,
+                                          size_t output_count) {
+    static const char call[] = "gantry_model_call_outputs";
+    for (size_t i = 0; i < output_count && out_outputs; ++i) out_outputs[i] = NULL;
+    GANTRY__TRAIN_TRY(gantry_scope_status(scope));
+    if (!out_outputs || output_count == 0)
+        return gantry__train_refuse(scope,
+                                    "%s: out_outputs is %s; room for each output is accepted", call,
+                                    out_outputs ? "empty" : "NULL");
+    GANTRY__TRAIN_TRY(check_call(model, scope, call, inputs, input_count));
+    if (output_count != model->output_count)
+        return gantry__train_refuse(scope, "%s: room for %zu outputs; model %s has %zu", call,
+                                    output_count, model->name, model->output_count);
+    return run_call(model, scope, inputs, training, out_outputs);
 }

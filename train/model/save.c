@@ -61,16 +61,16 @@ static void add_numbered(entries_t *e, char *name, const char *prefix, size_t nu
 
 static size_t count_metric_variables(const gantry_model_t *model) {
     size_t count = 0;
-    for (size_t i = 0; i < model->metric_count; ++i)
-        count += gantry_metric_variable_count(model->metrics[i]);
+    for (size_t i = 0; i < model->judge_count; ++i)
+        count += gantry_metric_variable_count(model->judges[i].metric);
     return count;
 }
 
 static void add_metrics(const gantry_model_t *model, entries_t *e, char *names) {
-    for (size_t i = 0, number = 0; i < model->metric_count; ++i) {
-        for (size_t k = 0; k < gantry_metric_variable_count(model->metrics[i]); ++k, ++number)
+    for (size_t i = 0, number = 0; i < model->judge_count; ++i) {
+        for (size_t k = 0; k < gantry_metric_variable_count(model->judges[i].metric); ++k, ++number)
             add_numbered(e, names + number * NAME_BYTES, "metrics", number,
-                         gantry_metric_variable(model->metrics[i], k));
+                         gantry_metric_variable(model->judges[i].metric, k));
     }
 }
 

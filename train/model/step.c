@@ -7,8 +7,6 @@
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
-#include "train/loss/mask.h"
-#include "train/metric/metric_state.h"
 #include "train/model/worker.h"
 
 typedef const gantry_tensor_t tensor;
@@ -41,8 +39,8 @@ static int64_t first_row(const gantry__step_call_t *c, size_t replica) {
     return r * (rows / parts) + (r < rows % parts ? r : rows % parts);
 }
 
-static tensor *part_of(const gantry__step_call_t *c, gantry_scope_t *scope, tensor *x,
-                       const gantry__replica_t *replica) {
+tensor *gantry__step_part_of(const gantry__step_call_t *c, gantry_scope_t *scope, tensor *x,
+                             const gantry__replica_t *replica) {
     int64_t begin[GANTRY_MAX_RANK] = {replica->first}, size[GANTRY_MAX_RANK];
     if (replica->rows == c->rows) return x;
     const gantry_shape_t *shape = gantry_tensor_shape(x);
@@ -57,41 +55,18 @@ static void run_layers(gantry__step_call_t *c, gantry__replica_t *replica) {
     gantry_scope_t *scope = replica->scope;
     gantry__model_run_t *run = &replica->run;
     const size_t count = c->model->input_count;
-    for (size_t i = 0; i < count; ++i) replica->inputs[i] = part_of(c, scope, c->batch[i], replica);
+    for (size_t i = 0; i < count; ++i)
+        replica->inputs[i] = gantry__step_part_of(c, scope, c->batch[i], replica);
     run->scope = scope;
     run->inputs = replica->inputs;
     run->training = c->step == GANTRY__STEP_TRAIN;
     gantry__numerics_enter(c->model->numerics, "forward");
     gantry__run_read_weights(run);
-    replica->output = gantry__run_layers(run);
-    replica->mask = replica->output ? run->masks[c->model->output] : NULL;
-}
-
-/* The part's share of the batch's loss: parts of unlike sizes count by their rows. A mask counts in
- * its part. */
-static void compute_loss(gantry__step_call_t *c, gantry__replica_t *replica) {
-    gantry_scope_t *scope = replica->scope;
-    const gantry_model_t *model = c->model;
-    gantry_loss_options_t options = model->loss_options;
-    gantry__numerics_enter(model->numerics, "the loss");
-    tensor *labels = part_of(c, scope, c->batch[model->input_count], replica);
-    tensor *logits = gantry__logits_find(&replica->logits, replica->output, labels);
-    options.struct_size = sizeof options;
-    if (logits) options.from_logits = true;
-    if (c->sample_weights) options.sample_weights = part_of(c, scope, c->sample_weights, replica);
-    if (replica->mask)
-        options.sample_weights = gantry__train_apply_mask(
-            scope, options.sample_weights, replica->mask, gantry_tensor_dtype(replica->output),
-            options.reduction == GANTRY_REDUCTION_SUM_OVER_BATCH_SIZE);
-    tensor *loss =
-        gantry_loss(scope, model->loss, labels, logits ? logits : replica->output, &options);
-    if (loss && replica->rows != c->rows && options.reduction != GANTRY_REDUCTION_SUM)
-        loss = gantry_mul(scope, loss,
-                          gantry__train_constant(scope, gantry_tensor_dtype(loss),
-                                                 (double)replica->rows / (double)c->rows));
-    if (loss && c->share && options.reduction != GANTRY_REDUCTION_SUM)
-        loss = gantry_mul(scope, loss, c->share);
-    replica->loss = loss;
+    if (!gantry__run_layers(run)) return;
+    for (size_t i = 0; i < c->model->output_count; ++i) {
+        replica->outputs[i] = run->values[c->model->outputs[i]];
+        replica->masks[i] = run->masks[c->model->outputs[i]];
+    }
 }
 
 static void differentiate_to_tensors(gantry__step_call_t *c, gantry__replica_t *replica) {
@@ -113,18 +88,27 @@ static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica) {
     gantry__numerics_set_tape(numerics, NULL);
 }
 
+static void keep(gantry_scope_t *scope, tensor **part) {
+    if (*part) *part = gantry_scope_keep(scope, *part);
+}
+
+/* A tensor that may be the caller's. */
+static void keep_same(gantry_scope_t *scope, tensor **part) {
+    if (*part) *part = gantry_scope_keep(scope, gantry_identity(scope, *part));
+}
+
 /* What outlives the replica's scope moves to the step's. */
 static void keep_results(gantry__step_call_t *c, gantry__replica_t *replica) {
     gantry_scope_t *scope = replica->scope;
     const gantry_model_t *model = c->model;
-    replica->output = gantry_scope_keep(scope, gantry_identity(scope, replica->output));
-    if (replica->loss) replica->loss = gantry_scope_keep(scope, replica->loss);
-    if (replica->mask)
-        replica->mask = gantry_scope_keep(scope, gantry_identity(scope, replica->mask));
-    for (size_t i = 0; i < model->variable_count; ++i) {
-        tensor **update = &replica->run.updates[i];
-        if (*update) *update = gantry_scope_keep(scope, gantry_identity(scope, *update));
+    for (size_t i = 0; i < model->output_count; ++i) {
+        const bool is_sum = replica->losses[i] == replica->loss;
+        keep_same(scope, &replica->outputs[i]);
+        keep_same(scope, &replica->masks[i]);
+        if (!is_sum) keep(scope, &replica->losses[i]);
     }
+    keep(scope, &replica->loss);
+    for (size_t i = 0; i < model->variable_count; ++i) keep_same(scope, &replica->run.updates[i]);
 }
 
 void gantry__step_note(gantry__step_call_t *c, gantry_status_t status) {
@@ -135,17 +119,25 @@ bool gantry__step_has_failed(const gantry__step_call_t *c) {
     return gantry_scope_status(c->scope) != GANTRY_OK;
 }
 
+static bool has_logits(const gantry_model_t *model) {
+    for (size_t t = 0; t < model->target_count; ++t) {
+        if (gantry__logits_has(model->targets[t].loss)) return true;
+    }
+    return false;
+}
+
 void gantry__step_begin_replica(gantry__step_call_t *c, gantry__replica_t *replica) {
     replica->scope = gantry__model_scope(c->model, c->scope, replica->run.replica);
     if (!replica->scope) {
         gantry__step_note(c, GANTRY_RESOURCE_EXHAUSTED);
         return;
     }
-    if (c->step != GANTRY__STEP_PREDICT)
-        gantry__logits_watch(&replica->logits, replica->scope, c->model->loss);
+    if (c->step != GANTRY__STEP_PREDICT && has_logits(c->model))
+        gantry__logits_watch(&replica->logits, replica->scope);
     if (c->step == GANTRY__STEP_TRAIN) replica->tape = gantry_tape_begin(replica->scope, NULL);
     run_layers(c, replica);
-    if (c->step != GANTRY__STEP_PREDICT && replica->output) compute_loss(c, replica);
+    if (c->step != GANTRY__STEP_PREDICT && replica->outputs[0])
+        gantry__step_compute_losses(c, replica);
 }
 
 void gantry__step_end_replica(gantry__step_call_t *c, gantry__replica_t *replica) {
@@ -175,41 +167,6 @@ static void run_replicas(gantry__step_call_t *c) {
     }
     for (size_t r = 0; r < c->replica_count && !gantry__step_has_failed(c); ++r)
         run_replica(c, &c->replicas[r]);
-}
-
-static tensor *join_outputs(gantry__step_call_t *c, gantry_scope_t *scope) {
-    if (c->replica_count == 1) return c->replicas[0].output;
-    for (size_t r = 0; r < c->replica_count; ++r) c->list[r] = c->replicas[r].output;
-    return gantry_concat(scope, c->list, c->replica_count, 0);
-}
-
-static tensor *join_masks(gantry__step_call_t *c, gantry_scope_t *scope) {
-    if (c->replica_count == 1) return c->replicas[0].mask;
-    for (size_t r = 0; r < c->replica_count; ++r) {
-        if (!c->replicas[r].mask) return NULL;
-        c->list[r] = c->replicas[r].mask;
-    }
-    return gantry_concat(scope, c->list, c->replica_count, 0);
-}
-
-static tensor *add_losses(gantry__step_call_t *c, gantry_scope_t *scope) {
-    tensor *sum = c->replicas[0].loss;
-    for (size_t r = 1; r < c->replica_count; ++r) sum = gantry_add(scope, sum, c->replicas[r].loss);
-    return sum;
-}
-
-static void update_metrics(gantry__step_call_t *c, gantry_scope_t *scope) {
-    gantry_model_t *model = c->model;
-    tensor *loss = add_losses(c, scope), *output = join_outputs(c, scope);
-    tensor *mask = join_masks(c, scope);
-    /* the mean over processes counts by their rows, too */
-    if (c->share) loss = gantry_div(scope, loss, c->share);
-    tensor *rows = gantry__train_constant(scope, GANTRY_FLOAT32, (double)c->rows);
-    (void)gantry_metric_update(model->metrics[0], scope, NULL, loss, rows);
-    for (size_t i = 1; i < model->metric_count; ++i)
-        gantry__train_metric_update_masked(
-            model->metrics[i], scope, c->batch[model->input_count], output,
-            i < model->first_weighted ? NULL : c->sample_weights, mask);
 }
 
 /* Variables that are not trained get the mean of their new values, by rows. */
@@ -254,15 +211,15 @@ static void finish_step(gantry__step_call_t *c) {
     gantry_scope_t *scope = gantry__model_scope(c->model, c->scope, 0);
     if (!scope) return;
     gantry__numerics_enter(c->model->numerics, "the metrics");
-    if (c->step == GANTRY__STEP_PREDICT)
-        c->result = gantry_scope_keep(scope, gantry_identity(scope, join_outputs(c, scope)));
-    else
-        update_metrics(c, scope);
+    for (size_t i = 0; c->step == GANTRY__STEP_PREDICT && i < c->model->output_count; ++i)
+        c->results[i] = gantry_scope_keep(
+            scope, gantry_identity(scope, gantry__step_join_outputs(c, scope, i)));
+    if (c->step != GANTRY__STEP_PREDICT) gantry__step_update_metrics(c, scope);
     gantry_status_t status = gantry_scope_end(scope);
     if (status != GANTRY_OK) (void)gantry__train_hand_on(c->scope, status);
     if (c->step != GANTRY__STEP_TRAIN || gantry__step_has_failed(c)) return;
     if (c->share) {
-        c->result = gantry__worker_flatten(c);
+        c->results[0] = gantry__worker_flatten(c);
         return;
     }
     apply_gradients(c);
@@ -281,7 +238,8 @@ static void step_body(gantry_scope_t *scope, tensor *const *inputs, tensor **out
     if (gantry__train_hand_on(scope, status) == GANTRY_OK) {
         run_replicas(&call);
         if (!gantry__step_has_failed(&call)) finish_step(&call);
-        if (call.result) outputs[0] = call.result;
+        for (size_t i = 0; i < GANTRY_MAX_COMPONENTS && call.results[i]; ++i)
+            outputs[i] = call.results[i];
     }
     gantry__step_deinit(&call);
     gantry_check_numerics_end(model->numerics);
@@ -316,9 +274,9 @@ gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_bod
     gantry_model_t *model = body->model;
     const size_t all = model->replica_count, variables = model->variable_count;
     *c = (gantry__step_call_t){.model = model, .step = body->step, .scope = scope, .batch = inputs};
-    c->sample_weights = body->has_weights ? inputs[model->input_count + 1] : NULL;
+    c->weight_count = body->weight_count;
     if (model->worker && body->step != GANTRY__STEP_PREDICT)
-        c->share = inputs[model->input_count + 1 + body->has_weights];
+        c->share = inputs[model->input_count + model->label_count + body->weight_count];
     c->rows = batch_of(inputs[0]);
     for (size_t i = 0; i < variables; ++i)
         c->trained_count += model->variables[i].weight->is_trained;
@@ -362,14 +320,18 @@ void gantry__step_deinit(gantry__step_call_t *c) {
 /* ---- tracing and calling ---- */
 
 static size_t output_count(const gantry_model_t *model, gantry__step_t step) {
-    return step == GANTRY__STEP_PREDICT || (step == GANTRY__STEP_TRAIN && model->worker) ? 1 : 0;
+    if (step == GANTRY__STEP_PREDICT) return model->output_count;
+    return step == GANTRY__STEP_TRAIN && model->worker ? 1 : 0;
 }
 
-/* Rows are open, and what is open in the model: of labels and weights, sizes of its output. */
+/* Rows are open, and what is open in the model: of labels and weights, sizes of their output. */
 static gantry_input_spec_t spec_of(const gantry_model_t *model, const gantry_array_t *array,
                                    size_t component) {
+    const bool is_input = component < model->input_count;
     const gantry__value_t *value =
-        &model->values[component < model->input_count ? component : (size_t)model->output];
+        &model
+             ->values[is_input ? component
+                               : (size_t)model->outputs[gantry__model_output_of(model, component)]];
     gantry_input_spec_t spec = {.dtype = array->dtype, .shape = array->shape};
     spec.shape.dims[0] = -1;
     for (int32_t d = 1; d < spec.shape.rank && d < value->shape.rank; ++d) {
@@ -387,7 +349,7 @@ static gantry_status_t trace_step(gantry_model_t *model, gantry__step_t step,
     gantry_input_spec_t specs[GANTRY_MAX_COMPONENTS + 1];
     *body = (gantry__step_body_t){.model = model,
                                   .step = step,
-                                  .has_weights = count > model->input_count + 1,
+                                  .weight_count = gantry__model_weight_count(model, step, count),
                                   .rows = batch[0].shape.dims[0]};
     for (size_t i = 0; i < count; ++i) specs[i] = spec_of(model, &batch[i], i);
     if (model->worker && step != GANTRY__STEP_PREDICT)
@@ -418,12 +380,7 @@ static gantry_status_t check_sizes(const gantry_model_t *model, const gantry_arr
 
 gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__step_t step,
                                           const gantry_array_t *batch, size_t count) {
-    const size_t least = model->input_count + (step == GANTRY__STEP_PREDICT ? 0 : 1);
-    if (count < least)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "model %s: a batch has %zu components; %zu inputs%s are accepted",
-                                  model->name, count, model->input_count,
-                                  step == GANTRY__STEP_PREDICT ? "" : ", and labels,");
+    GANTRY__TRAIN_TRY(gantry__model_check_count(model, step, count));
     for (size_t i = 0; i < count; ++i) {
         if (batch[i].shape.rank < 1 || batch[i].shape.dims[0] != batch[0].shape.dims[0] ||
             batch[i].shape.dims[0] == 0)
@@ -451,14 +408,13 @@ static void make_inputs(const gantry_model_t *model, gantry_scope_t *scope,
 
 gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
                                    gantry_scope_t *scope, const gantry_array_t *batch, size_t count,
-                                   const gantry_tensor_t **out_result) {
+                                   const gantry_tensor_t **out_results) {
     tensor *inputs[GANTRY_MAX_COMPONENTS + 1];
     gantry_array_t part[GANTRY_MAX_COMPONENTS];
     const bool is_shared = model->worker && step != GANTRY__STEP_PREDICT;
     double share;
     GANTRY__TRAIN_TRY(gantry__model_check_batch(model, step, batch, count));
-    const size_t most = model->input_count + (step == GANTRY__STEP_PREDICT ? 0 : 2);
-    if (count > most) count = most;
+    count = gantry__model_used_components(model, step, count);
     if (is_shared) {
         if (gantry__worker_take_rows(model->worker, batch, count, part, &share) == 0)
             return GANTRY_OK;
@@ -467,6 +423,6 @@ gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
     if (model->checks_numerics) GANTRY__TRAIN_TRY(gantry__model_check_finite(model, batch, count));
     if (!model->steps[step]) GANTRY__TRAIN_TRY(trace_step(model, step, batch, count));
     make_inputs(model, scope, batch, is_shared ? &share : NULL, &count, inputs);
-    return gantry_function_call(scope, model->steps[step], inputs, count, out_result,
+    return gantry_function_call(scope, model->steps[step], inputs, count, out_results,
                                 output_count(model, step));
 }

@@ -15,9 +15,11 @@ typedef struct gantry__replica_t {
     gantry__model_run_t run;
     int64_t first, rows;            /* its part of the batch */
     const gantry_tensor_t **inputs; /* its part of the model's inputs */
-    const gantry_tensor_t *output, *loss;
-    gantry__logits_t logits;           /* behind the output */
-    const gantry_tensor_t *mask;       /* of the output; NULL: none */
+    const gantry_tensor_t *outputs[GANTRY_MAX_COMPONENTS];
+    const gantry_tensor_t *masks[GANTRY_MAX_COMPONENTS]; /* of outputs; NULL: none */
+    gantry__logits_t logits;                             /* behind the outputs */
+    /* of each target, NULL: none; and weighted together */
+    const gantry_tensor_t *losses[GANTRY_MAX_COMPONENTS], *loss;
     const gantry_tensor_t **gradients; /* of trained variables; NULL: none, or slices */
     gantry_gradient_t *slices;         /* the same of a step that uses slices */
     /* of TRAIN, while it is recorded */
@@ -32,8 +34,8 @@ typedef struct gantry__step_call_t {
     gantry_model_t *model;
     gantry__step_t step;
     gantry_scope_t *scope;
-    const gantry_tensor_t *const *batch; /* inputs, labels */
-    const gantry_tensor_t *sample_weights;
+    const gantry_tensor_t *const *batch; /* inputs, labels, weights of samples */
+    size_t weight_count;                 /* of components that are weights */
     const gantry_tensor_t *share; /* of this process of several, of all rows; NULL: one process */
     int64_t rows;
     gantry__replica_t *replicas;
@@ -48,7 +50,8 @@ typedef struct gantry__step_call_t {
     const gantry_tensor_t **list;
     const gantry_tensor_t **reduced;
     gantry_variable_t **variables;
-    const gantry_tensor_t *result; /* of PREDICT; of TRAIN in several processes */
+    /* of PREDICT the outputs; of TRAIN in several processes one */
+    const gantry_tensor_t *results[GANTRY_MAX_COMPONENTS];
 } gantry__step_call_t;
 
 /* After a failure gantry__step_deinit is called, too. */
@@ -62,9 +65,22 @@ void gantry__step_deinit(gantry__step_call_t *c);
 void gantry__step_begin_replica(gantry__step_call_t *c, gantry__replica_t *replica);
 /* Ends its scope; what is needed of it moves to the step's. */
 void gantry__step_end_replica(gantry__step_call_t *c, gantry__replica_t *replica);
+/* A replica's rows of a tensor. */
+const gantry_tensor_t *gantry__step_part_of(const gantry__step_call_t *c, gantry_scope_t *scope,
+                                            const gantry_tensor_t *x,
+                                            const gantry__replica_t *replica);
 /* A failure, once for each, becomes the step's. */
 void gantry__step_note(gantry__step_call_t *c, gantry_status_t status);
 bool gantry__step_has_failed(const gantry__step_call_t *c);
+
+/* ---- losses and metrics: step_losses.c ---- */
+
+/* The losses of a replica's outputs; replica->loss is NULL after a failure. */
+void gantry__step_compute_losses(gantry__step_call_t *c, gantry__replica_t *replica);
+/* An output of all replicas. */
+const gantry_tensor_t *gantry__step_join_outputs(gantry__step_call_t *c, gantry_scope_t *scope,
+                                                 size_t output);
+void gantry__step_update_metrics(gantry__step_call_t *c, gantry_scope_t *scope);
 
 /* ---- forward, backward and all-reduce of all replicas: reduce.c ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of the rows of a functional model, as Keras's map_graph finds it. A walk from the
+/* The order of the rows of a functional model, as Keras's map_graph finds it. A walk from each
  * output visits the inputs of each call before the call. The depth of a call is one more than
  * that of the deepest call that takes its output; a layer has the depth of its deepest call.
  * Rows go from deep to shallow; layers of one depth follow each other as the walk reached them. */
@@ -104,7 +104,10 @@ gantry_status_t gantry__summary_order(const gantry_model_t *model, size_t *rows,
                 .stack = room + 3 * count,
                 .layer_depths = room + 4 * count,
                 .layer_places = room + 5 * count};
-    walk_from(&w, call_of(model, (size_t)model->output));
+    for (size_t i = 0; i < model->output_count; ++i) {
+        const size_t output = call_of(model, (size_t)model->outputs[i]);
+        if (w.next[output] == 0) walk_from(&w, output);
+    }
     find_depths(&w);
     *out_count = sort_rows(&w, rows);
     *out_is_chain = is_chain(&w, *out_count);

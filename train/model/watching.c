@@ -55,7 +55,7 @@ gantry_status_t gantry__callback_find_value(const gantry__own_callback_t *own,
         return GANTRY_OK;
     }
     *out_found = false;
-    if (model->validates && logs->count == model->metric_count &&
+    if (model->validates && logs->count == model->judge_count &&
         strncmp(own->monitor, "val_", 4) == 0)
         return GANTRY_OK;
     return gantry__train_fail(

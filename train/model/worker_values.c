@@ -174,10 +174,10 @@ gantry_status_t gantry__worker_share_draws(gantry_model_t *model) {
 
 static int64_t metric_elements(const gantry_model_t *model) {
     int64_t elements = 0;
-    for (size_t m = 0; m < model->metric_count; ++m) {
-        for (size_t i = 0; i < gantry_metric_variable_count(model->metrics[m]); ++i)
+    for (size_t m = 0; m < model->judge_count; ++m) {
+        for (size_t i = 0; i < gantry_metric_variable_count(model->judges[m].metric); ++i)
             elements += gantry_shape_elements(
-                gantry_variable_shape(gantry_metric_variable(model->metrics[m], i)));
+                gantry_variable_shape(gantry_metric_variable(model->judges[m].metric, i)));
     }
     return elements;
 }
@@ -207,9 +207,9 @@ static void write_metric(gantry_scope_t *scope, gantry_variable_t *variable, dou
 static gantry_status_t for_metrics(gantry_model_t *model, double *numbers, metric_fn call) {
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
-    for (size_t m = 0; m < model->metric_count; ++m) {
-        for (size_t i = 0; i < gantry_metric_variable_count(model->metrics[m]); ++i) {
-            gantry_variable_t *variable = gantry_metric_variable(model->metrics[m], i);
+    for (size_t m = 0; m < model->judge_count; ++m) {
+        for (size_t i = 0; i < gantry_metric_variable_count(model->judges[m].metric); ++i) {
+            gantry_variable_t *variable = gantry_metric_variable(model->judges[m].metric, i);
             const int64_t elements = gantry_shape_elements(gantry_variable_shape(variable));
             call(scope, variable, numbers, elements);
             numbers += elements;
@@ -239,7 +239,7 @@ gantry_status_t gantry__worker_part_metrics(gantry_model_t *model) {
     if (model->worker->communicator.rank == 0) return GANTRY_OK;
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
-    for (size_t i = 0; i < model->metric_count; ++i)
-        (void)gantry_metric_reset(model->metrics[i], scope);
+    for (size_t i = 0; i < model->judge_count; ++i)
+        (void)gantry_metric_reset(model->judges[i].metric, scope);
     return gantry_scope_end(scope);
 }

@@ -283,6 +283,7 @@ static inline void *given_pointers(void) {
 #define given_void_p(c, name) ((void *)(c)->text)
 #define given_gantry_release_fn(c, name) given_release
 #define given_char_p(c, name) ((c)->text)
+#define given_void_p_const_p(c, name) ((void *const *)given_pointers())
 #define given_void_p_p(c, name) ((void **)given_pointers())
 #define given_const_char_p_p(c, name) ((const char **)given_pointers())
 #define given_gantry_runtime_t_p_p(c, name) ((gantry_runtime_t **)given_pointers())
@@ -313,6 +314,7 @@ static inline const gantry_physical_device_t *const *given_physical_list(null_ca
 static const int64_t given_i64[4] = {1, 1, 1, 1};
 static const int32_t given_i32[4] = {0, 0, 0, 0};
 static const uint64_t given_u64[4] = {1, 1, 1, 1};
+static const size_t given_sizes[4] = {1, 1, 1, 1};
 static const float given_floats[2] = {1, 2};
 static const gantry_shape_t given_two = {.rank = 1, .dims = {2}};
 static const gantry_attr_value_t given_attrs[2] = {
@@ -326,6 +328,7 @@ static const gantry_logical_device_config_t given_configs[2];
 #define given_const_int64_t_p(c, name) given_i64
 #define given_const_int32_t_p(c, name) given_i32
 #define given_const_uint64_t_p(c, name) given_u64
+#define given_const_size_t_p(c, name) given_sizes
 /* A .npy file without elements. */
 #define GIVEN_NPY_BYTES 128
 static inline const void *given_bytes(const char *name) {

@@ -95,7 +95,8 @@ static inline gantry_model_t *given_model(null_call_t *c) {
     const gantry_shape_t sample = {.rank = 1, .dims = {2}};
     const char *name = c->function->name;
     const bool is_functional =
-        strcmp(name, "gantry_model_apply") == 0 || strcmp(name, "gantry_model_set_output") == 0;
+        strcmp(name, "gantry_model_apply") == 0 ||
+        strncmp(name, "gantry_model_set_output", strlen("gantry_model_set_output")) == 0;
     gantry_model_t *model = is_functional || strcmp(name, "gantry_model_input") == 0
                                 ? gantry_functional(given_runtime(c), NULL)
                                 : gantry_sequential(given_runtime(c), NULL);

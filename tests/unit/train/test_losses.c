@@ -210,7 +210,8 @@ static void bad_arguments_are_refused(void **state) {
     const gantry_tensor_t *p = F32(scope, 0.5F, 0.5F), *ints = I32(scope, 0, 1);
     const gantry_loss_t mse = GANTRY_MEAN_SQUARED_ERROR, sparse = 1;
     expect_refused(scope, 0, p, p, NULL, "gantry_loss: 0 is no loss");
-    expect_refused(scope, 7, p, p, NULL, "gantry_loss: 7 is no loss");
+    expect_refused(scope, 8, p, p, NULL, "gantry_loss: 8 is no loss");
+    expect_refused(scope, GANTRY_OWN_LOSS, p, p, NULL, "loss: function is NULL");
     expect_refused(scope, (gantry_loss_t)-1, p, p, NULL, "-1 is no loss");
     expect_refused(scope, mse, NULL, p, NULL, "mean_squared_error: the labels are NULL");
     expect_refused(scope, mse, p, NULL, NULL, "mean_squared_error: the predictions are NULL");

@@ -135,6 +135,10 @@ static gantry_status_t read_compile(const world_t *w, const void *p) {
     return status;
 }
 
+static gantry_status_t read_compile_output(const world_t *w, const void *p) {
+    return read_compile(w, &(gantry_compile_options_t){.outputs = p, .output_count = 1});
+}
+
 static gantry_status_t read_fit(const world_t *w, const void *p) {
     static const float features[2] = {1, 2};
     const gantry_array_t arrays[] = {{GANTRY_FLOAT32, {.rank = 2, .dims = {2, 1}}, features},
@@ -162,6 +166,7 @@ static const read_row_t read_rows[] = {
     READ(gantry_attention_options_t, true, read_attention),
     READ(gantry_communicator_t, true, read_communicator),
     READ(gantry_compile_options_t, true, read_compile),
+    READ(gantry_compile_output_t, true, read_compile_output),
     READ(gantry_cosine_decay_options_t, true, read_cosine),
     READ(gantry_cosine_decay_restarts_options_t, true, read_restarts),
     READ(gantry_dataset_source_t, true, read_source),
