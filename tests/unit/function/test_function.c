@@ -80,6 +80,32 @@ static void results_may_be_inputs_captures_and_views(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* A kernel is not called for a result without elements, also where all its values lie in the
+ * function's own memory. */
+static void pad_nothing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                        const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const int64_t paddings[] = {0, 0, 0, 0};
+    const gantry_tensor_t *padded = gantry_pad(scope, gantry_neg(scope, inputs[0]), paddings, NULL);
+    outputs[0] = gantry_sum(scope, gantry_sin(scope, padded), NULL);
+}
+
+static void results_without_elements_run_no_kernel(void **state) {
+    (void)state;
+    const gantry_input_spec_t input = SPEC_F32(0, 3);
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_function_t *function =
+        function_fixture_trace(f.runtime, pad_nothing, NULL, &input, 1, 1, NULL);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    const gantry_tensor_t *given = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(0, 3)), *got;
+    function_fixture_call(scope, function, &given, 1, &got, 1);
+    EXPECT_F32(got, 0);
+    gantry_function_release(function);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 /* ---- devices ---- */
 
 /* Parts of the body ask for devices: the values cross between them. */
@@ -645,6 +671,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         TEST(call_gives_the_values_of_the_body),
         TEST(results_may_be_inputs_captures_and_views),
+        TEST(results_without_elements_run_no_kernel),
         TEST(nodes_run_where_their_scopes_ask),
         TEST(variables_change_in_program_order),
         TEST(requests_are_traced_within_the_bound),
