@@ -51,9 +51,9 @@ static problem_t opencl_cpu_conv_make_problem(const gantry_op_call_t *call,
 static int32_t opencl_cpu_conv_launch(gantry_op_call_t *call, const problem_t *q, int64_t items,
                                       const gantry_arg_t *bias, gantry_backend_kernel_t *kernel) {
     gantry_span_t scratch;
-    const int32_t status = call->services->scratch(
+    GANTRY__TRY(call->services->scratch(
         call, (uint64_t)(items * q->slot * (int64_t)gantry__k_size(call->outputs[0]->dtype)),
-        &scratch);
+        &scratch));
     gantry_launch_arg_t args[] = {
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[0]->span},
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[1]->span},
@@ -62,15 +62,8 @@ static int32_t opencl_cpu_conv_launch(gantry_op_call_t *call, const problem_t *q
         {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof *q, .as.value = q},
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = bias ? bias->span : scratch},
     };
-    gantry_launch_t launch = {
-        .struct_size = sizeof launch,
-        .dimensions = 1,
-        .global_size = {(uint64_t)items, 1, 1},
-        .local_size = {1, 1, 1},
-        .args = args,
-        .arg_count = sizeof args / sizeof args[0] - !bias,
-    };
-    return status == GANTRY_OK ? call->services->launch(call, kernel, &launch) : status;
+    return gantry__opencl_launch_items(call, kernel, items, args,
+                                       sizeof args / sizeof args[0] - !bias);
 }
 
 /* Outputs that one vector holds: a panel of one, by as many places as accumulators fit. As the

@@ -84,15 +84,7 @@ static int32_t opencl_cpu_dots_launch(gantry_op_call_t *call, const problem_t *q
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = scratch},
         {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof *q, .as.value = q},
     };
-    gantry_launch_t what = {
-        .struct_size = sizeof what,
-        .dimensions = 1,
-        .global_size = {(uint64_t)items, 1, 1},
-        .local_size = {1, 1, 1},
-        .args = args,
-        .arg_count = sizeof args / sizeof args[0],
-    };
-    return call->services->launch(call, kernel, &what);
+    return gantry__opencl_launch_items(call, kernel, items, args, sizeof args / sizeof args[0]);
 }
 
 int32_t gantry__opencl_dots_compute(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul) {

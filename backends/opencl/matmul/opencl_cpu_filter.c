@@ -20,20 +20,12 @@ static gantry_launch_arg_t filter_span(const gantry_span_t *span) {
 /* The kernel of that name, over spans and the shape, which is the last argument. */
 static int32_t launch_filter(gantry_op_call_t *call, const char *name, const char *options,
                              const gantry__filter_t *shape, gantry_launch_arg_t *args,
-                             uint32_t arg_count, int64_t items) {
+                             size_t arg_count, int64_t items) {
     gantry_backend_kernel_t *kernel = NULL;
     args[arg_count - 1] = (gantry_launch_arg_t){
         .kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof *shape, .as.value = shape};
-    gantry_launch_t launch = {
-        .struct_size = sizeof launch,
-        .dimensions = 1,
-        .global_size = {(uint64_t)items, 1, 1},
-        .local_size = {1, 1, 1},
-        .args = args,
-        .arg_count = arg_count,
-    };
     GANTRY__TRY(call->services->kernel(call, &source, options, name, &kernel));
-    return call->services->launch(call, kernel, &launch);
+    return gantry__opencl_launch_items(call, kernel, items, args, arg_count);
 }
 
 static int32_t opencl_cpu_filter_compute(gantry_op_call_t *call) {

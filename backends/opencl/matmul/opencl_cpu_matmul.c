@@ -279,13 +279,20 @@ static int32_t launch_plan(gantry_op_call_t *call, const plan_t *plan, const gan
          .as.value = &plan->problem},
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = bias ? bias->span : *a},
     };
+    return gantry__opencl_launch_items(call, kernel, plan->items, args,
+                                       sizeof args / sizeof args[0] - !bias);
+}
+
+int32_t gantry__opencl_launch_items(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
+                                    int64_t items, const gantry_launch_arg_t *args,
+                                    size_t arg_count) {
     gantry_launch_t launch = {
         .struct_size = sizeof launch,
         .dimensions = 1,
-        .global_size = {(uint64_t)plan->items, 1, 1},
+        .global_size = {(uint64_t)items, 1, 1},
         .local_size = {1, 1, 1},
         .args = args,
-        .arg_count = sizeof args / sizeof args[0] - !bias,
+        .arg_count = (uint32_t)arg_count,
     };
     return call->services->launch(call, kernel, &launch);
 }

@@ -73,19 +73,12 @@ int32_t gantry__opencl_rows_compute(gantry_op_call_t *call, const gantry__opencl
         {.kind = GANTRY_LAUNCH_SPAN,
          .as.span = epilogue->bias ? epilogue->bias->span : call->inputs[0]->span},
     };
-    gantry_launch_t launch = {
-        .struct_size = sizeof launch,
-        .dimensions = 1,
-        .global_size = {(uint64_t)gantry__opencl_tile_items(call->device_info,
-                                                            (double)(q.columns * q.k * MOST_ROWS)),
-                        1, 1},
-        .local_size = {1, 1, 1},
-        .args = args,
-        .arg_count = sizeof args / sizeof args[0] - !epilogue->bias,
-    };
     char options[GANTRY__OPENCL_EPILOGUE_OPTION_BYTES];
     gantry__opencl_epilogue_options(&tile, matmul->dtype, epilogue, options);
     gantry_backend_kernel_t *kernel = NULL;
-    int32_t status = call->services->kernel(call, &source, options, "opencl_cpu_rows", &kernel);
-    return status == GANTRY_OK ? call->services->launch(call, kernel, &launch) : status;
+    GANTRY__TRY(call->services->kernel(call, &source, options, "opencl_cpu_rows", &kernel));
+    return gantry__opencl_launch_items(
+        call, kernel,
+        gantry__opencl_tile_items(call->device_info, (double)(q.columns * q.k * MOST_ROWS)), args,
+        sizeof args / sizeof args[0] - !epilogue->bias);
 }

@@ -58,6 +58,10 @@ void gantry__opencl_epilogue_options(const gantry__opencl_tile_t *tile, int32_t 
                                      char options[GANTRY__OPENCL_EPILOGUE_OPTION_BYTES]);
 /* How many work-items so much work is shared out to; at least 1. */
 int64_t gantry__opencl_tile_items(const gantry_device_info_t *info, double multiplications);
+/* Launches a kernel over that many work-items, each a group of its own. */
+int32_t gantry__opencl_launch_items(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
+                                    int64_t items, const gantry_launch_arg_t *args,
+                                    size_t arg_count);
 /* supports() of their kernels. */
 int32_t gantry__opencl_suits_processor(const gantry_op_call_t *call);
 

@@ -2,6 +2,8 @@
 /* Timelines are valid JSON whose events nest and lie on one clock, also after a full disk, without
  * memory, with many threads, and when the process ends early; their memory is bounded. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -26,6 +28,21 @@
 
 static char folder[] = "/tmp/gantry_timeline_XXXXXX";
 static char path[128];
+
+/* ---- threads that cannot be made ---- */
+
+static bool refuses_threads;
+static int refused;
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*begin)(void *),
+                   void *argument) {
+    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    void *symbol = dlsym(RTLD_NEXT, "pthread_create");
+    memcpy(&real, &symbol, sizeof real);
+    if (!refuses_threads) return real(thread, attributes, begin, argument);
+    ++refused;
+    return EAGAIN;
+}
 
 /* ---- reading a file ---- */
 
@@ -433,6 +450,24 @@ static void many_threads_share_a_bounded_file_writer(void **state) {
     runtime_fixture_close(&f);
 }
 
+static void without_a_thread_calls_write_themselves(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    start(&f);
+    run_ops(&f, "CPU:0", 1);
+    refuses_threads = true;
+    refused = 0;
+    run_ops(&f, "CPU:0", 4000);
+    stop(&f);
+    refuses_threads = false;
+    assert_true(refused > 1);
+    cJSON *all = parse_file(path);
+    assert_int_equal(count_events(all, "X", "op", "Add"), 4001);
+    cJSON_Delete(all);
+    runtime_fixture_close(&f);
+}
+
 static void process_that_ends_early_leaves_a_valid_file(void **state) {
     (void)state;
     (void)unlink(path);
@@ -494,6 +529,7 @@ int main(void) {
         TEST(full_disk_is_told_and_leaves_a_valid_file),
         TEST(without_memory_ops_go_on),
         TEST(many_threads_share_a_bounded_file_writer),
+        TEST(without_a_thread_calls_write_themselves),
         TEST(process_that_ends_early_leaves_a_valid_file),
         TEST(timeline_leaves_profiles_alone),
     };
