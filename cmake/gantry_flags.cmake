@@ -23,12 +23,12 @@ if(NOT GANTRY_HAS_VECT_COST_MODEL)
   set(GANTRY_VECTOR_FLAGS -O3)
 endif()
 
-# -O1 -g1 builds in half the time of -O2 -g, and reports name the same lines.
+# -Og -g1 builds in a third of the time of -O2 -g, and reports name the same lines.
 if(GANTRY_SANITIZE STREQUAL "address")
-  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined -O1 -g1)
+  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined -Og -g1)
   add_link_options(-fsanitize=address,undefined)
 elseif(GANTRY_SANITIZE STREQUAL "thread")
-  add_compile_options(-fsanitize=thread -O1 -g1)
+  add_compile_options(-fsanitize=thread -Og -g1)
   add_link_options(-fsanitize=thread)
 elseif(NOT GANTRY_SANITIZE STREQUAL "")
   message(FATAL_ERROR "GANTRY_SANITIZE is \"${GANTRY_SANITIZE}\"; accepted are address, thread, or nothing")

@@ -18,8 +18,9 @@
 extern "C" {
 #endif
 
-/** Seeds the ops with a state of this runtime (ops_random.h), and restarts all their sequences.
- * Generators keep their state; so do draws without a seed in functions that were traced before. */
+/** Seeds the ops with a state of this runtime (ops_random.h), and restarts all their sequences,
+ * also in functions that were traced before, whose ops keep the seeds that they had then.
+ * Generators keep their state. */
 GANTRY_API gantry_status_t gantry_set_seed(gantry_runtime_t *runtime, int64_t seed);
 
 /** A generator. The caller that created it releases it. */

@@ -49,7 +49,7 @@ static gantry_status_t generator_create(gantry_runtime_t *runtime, gantry__philo
                                         gantry_generator_t **out_generator) {
     gantry_generator_t *generator = gantry__heap_zalloc(&runtime->heap, sizeof *generator);
     if (!generator) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status = gantry__draws_create(&runtime->heap, place, &generator->draws);
+    gantry_status_t status = gantry__draws_create(&runtime->heap, place, NULL, &generator->draws);
     if (status != GANTRY_OK) {
         gantry__heap_free(&runtime->heap, generator, sizeof *generator);
         return status;

@@ -88,8 +88,8 @@ struct gantry_prepared_op_t {
     gantry_runtime_t *runtime; /* held */
     size_t bytes;              /* of the block */
     const gantry__op_def_t *op;
-    gantry__own_draws_t *draws; /* own: a prepared op is const, its draws go on */
-    gantry__own_draws_t own;
+    gantry__draws_t **draws; /* &own: a prepared op is const, its draws go on */
+    gantry__draws_t *own;    /* NULL: it did not draw */
     size_t attr_count;
     gantry_attr_value_t attrs[GANTRY__MAX_ATTRS];
     int64_t lists[];
@@ -172,7 +172,7 @@ gantry_status_t gantry_op_prepare(gantry_runtime_t *runtime, const char *name,
     prepared->bytes = bytes;
     prepared->op = call.op;
     prepared->draws = &prepared->own;
-    prepared->own = (gantry__own_draws_t){.draws = NULL};
+    prepared->own = NULL;
     prepared->attr_count = 0;
     copy_prepared_attrs(prepared, &call);
     *out_prepared = prepared;
@@ -202,7 +202,7 @@ gantry_status_t gantry_op_call_prepared(gantry_scope_t *scope, const gantry_prep
 void gantry_prepared_op_release(gantry_prepared_op_t *prepared) {
     if (!prepared || !gantry__runtime_is_ours(prepared->runtime)) return;
     gantry_runtime_t *runtime = prepared->runtime;
-    gantry__draws_release(prepared->own.draws);
+    gantry__draws_release(prepared->own);
     gantry__heap_free(&runtime->heap, prepared, prepared->bytes);
     gantry__runtime_drop(runtime);
 }

@@ -18,7 +18,7 @@ static bool compose_random_take(const gantry__compose_t *c, uint64_t blocks,
     gantry_runtime_t *runtime = c->scope->runtime;
     *out_draw = (gantry__draw_t){.blocks = blocks};
     gantry__random_state_t *state = &runtime->random;
-    gantry__own_draws_t *own = c->scope->own_draws;
+    gantry__draws_t **own = c->scope->own_draws;
     gantry_status_t status =
         c->scope->trace ? gantry__random_draws(state, c->call, own, &out_draw->draws)
                         : gantry__random_take(state, c->call, own, blocks, &out_draw->place);

@@ -43,15 +43,17 @@ static void compose_split_cut(const gantry__compose_t *c, const gantry_tensor_t 
     }
 }
 
-/* The dimension along which a piece may be shorter than the whole; any dimension if there is
- * none. */
+/* The dimension along which a piece may be shorter than the whole. If all pieces are as long, they
+ * are one, or the dimension has size 0: any such dimension will do. */
 static int32_t cut_axis(const gantry__compose_t *c, const gantry_shape_t *whole) {
     for (int32_t axis = 0; axis < whole->rank; ++axis) {
         for (uint32_t k = 0; k < c->call->output_count; ++k) {
             if (c->call->out_shapes[k].dims[axis] != whole->dims[axis]) return axis;
         }
     }
-    return 0;
+    int32_t axis = 0;
+    while (axis + 1 < whole->rank && whole->dims[axis] != 0) ++axis;
+    return axis;
 }
 
 void gantry__compose_split(const gantry__compose_t *c) {

@@ -116,9 +116,10 @@ static void physical_classify(physical_t *device, bool opencl_cpu_as_gpu) {
 static void note_emulated_fma(physical_t *device) {
     const size_t length = strlen(device->note);
     if (device->info.flags & GANTRY_DEVICE_EMULATES_FMA)
-        (void)snprintf(device->note + length, sizeof device->note - length,
-                       "%sit emulates fma of float32: exp, log and tanh take longer",
-                       length > 0 ? "; " : "");
+        (void)snprintf(
+            device->note + length, sizeof device->note - length,
+            "%sits driver names no fma of float32 in hardware: exp, log and tanh may take longer",
+            length > 0 ? "; " : "");
 }
 
 void gantry__physical_device_release(gantry_physical_device_t *device) {

@@ -29,7 +29,9 @@ gantry_status_t gantry__block_run_body(const gantry__block_call_t *call, uint32_
                                        gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                        const gantry_tensor_t **outputs, uint32_t output_count) {
     for (uint32_t i = 0; i < output_count; ++i) outputs[i] = NULL;
+    scope->is_lent = true;
     call->bodies[body](scope, inputs, outputs, call->user);
+    scope->is_lent = false;
     if (scope->status != GANTRY_OK)
         return gantry__fail(scope->status, "%s", gantry_scope_message(scope));
     for (uint32_t i = 0; i < output_count; ++i) {

@@ -18,13 +18,16 @@ static gantry_status_t check_input(const gantry_input_spec_t *input, size_t i) {
             GANTRY_INVALID_ARGUMENT,
             "gantry_function_trace: input %zu has type %d; a gantry_dtype_t is accepted", i,
             (int)input->dtype);
-    bool is_possible = input->shape.rank >= 0 && input->shape.rank <= GANTRY_MAX_RANK;
-    for (int32_t k = 0; is_possible && k < input->shape.rank; ++k)
-        is_possible = input->shape.dims[k] >= -1;
-    if (is_possible) return GANTRY_OK;
+    gantry_shape_t least = input->shape; /* that the input may have */
+    bool is_possible = least.rank >= 0 && least.rank <= GANTRY_MAX_RANK;
+    for (int32_t k = 0; is_possible && k < least.rank; ++k) {
+        is_possible = least.dims[k] >= -1;
+        if (least.dims[k] == -1) least.dims[k] = 0;
+    }
+    if (is_possible && gantry_shape_elements(&least) >= 0) return GANTRY_OK;
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,
-        "gantry_function_trace: input %zu has a shape of rank %d that is not possible; rank 0 to %d, and sizes of 0 or more or -1 for any, are accepted",
+        "gantry_function_trace: input %zu has a shape of rank %d that is not possible; rank 0 to %d, sizes of 0 or more or -1 for any, and fewer than 2^63 elements are accepted",
         i, input->shape.rank, GANTRY_MAX_RANK);
 }
 
@@ -248,7 +251,9 @@ gantry_status_t gantry__function_run_body(const gantry_function_t *function, gan
                                           const gantry_tensor_t *const *inputs,
                                           const gantry_tensor_t **outputs) {
     for (uint32_t i = 0; i < function->output_count; ++i) outputs[i] = NULL;
+    scope->is_lent = true;
     function->body(scope, inputs, outputs, function->user);
+    scope->is_lent = false;
     if (scope->status != GANTRY_OK)
         return gantry__fail(scope->status, "%s", gantry_scope_message(scope));
     for (uint32_t i = 0; i < function->output_count; ++i)

@@ -2,7 +2,8 @@
 /* An order of the nodes in which fewer bytes live at a time, for a function with a memory budget.
  *
  * Of the nodes whose inputs are there, the one that adds least is next: the bytes of its outputs
- * less those of the inputs that it uses last. Of equals, the first in program order. Nodes with
+ * less those of the inputs that it uses last. Of equals, the first in the order of demand: results
+ * and effects in program order, each behind the nodes that it needs, the deepest first. Nodes with
  * effects (variables, draws, branches and loops) keep their order among themselves. Greedy: not
  * always the best order. The time grows with nodes times nodes that are ready. */
 #include "function/pass.h"
@@ -17,8 +18,10 @@ typedef struct order_t {
     uint32_t *missing; /* of each node: nodes that come first and are not there */
     uint32_t *starts;  /* of each node: where its followers begin; one more entry */
     uint32_t *followers;
+    uint32_t *ranks;  /* of each node: its place in the order of demand, from 1; 0: none yet */
+    uint32_t *depths; /* of each node: the longest way from an argument */
     uint32_t *ready;
-    uint32_t *done; /* the order */
+    uint32_t *done; /* the order; before that, a stack */
     size_t ready_count, done_count;
 } order_t;
 
@@ -109,6 +112,61 @@ static int64_t added_bytes(const order_t *order, uint32_t index) {
     return bytes;
 }
 
+/* ---- demand ---- */
+
+static uint32_t order_maker_of(const order_t *order, const gantry__node_t *node, uint32_t input) {
+    return order->graph->values[node->inputs[input]].node;
+}
+
+static void find_depths(const order_t *order) {
+    for (uint32_t i = 0; i < order->graph->node_count; ++i) {
+        const gantry__node_t *node = &order->graph->nodes[i];
+        for (uint32_t k = 0; k < node->input_count; ++k) {
+            const uint32_t depth = order->depths[order_maker_of(order, node, k)] + 1;
+            if (depth > order->depths[i]) order->depths[i] = depth;
+        }
+    }
+}
+
+/* The deepest of the node's inputs that have no rank; false if there is none. */
+static bool find_needed(const order_t *order, const gantry__node_t *node, uint32_t *out_index) {
+    bool found = false;
+    for (uint32_t k = 0; k < node->input_count; ++k) {
+        const uint32_t index = order_maker_of(order, node, k);
+        if (order->ranks[index] > 0) continue;
+        if (!found || order->depths[index] > order->depths[*out_index]) *out_index = index;
+        found = true;
+    }
+    return found;
+}
+
+/* A way from a node to its inputs is no longer than there are nodes. */
+static void demand(order_t *order, uint32_t index, uint32_t *rank) {
+    size_t height = 0;
+    if (order->ranks[index] == 0) order->done[height++] = index;
+    while (height > 0) {
+        const uint32_t top = order->done[height - 1];
+        if (find_needed(order, &order->graph->nodes[top], &order->done[height])) {
+            ++height;
+        } else {
+            order->ranks[top] = ++*rank;
+            --height;
+        }
+    }
+}
+
+static void find_ranks(order_t *order) {
+    const gantry__graph_t *graph = order->graph;
+    uint32_t rank = 0;
+    find_depths(order);
+    for (uint32_t i = 0; i < graph->node_count; ++i) {
+        if (has_effect(&graph->nodes[i])) demand(order, i, &rank);
+    }
+    for (uint32_t i = 0; i < graph->output_count; ++i)
+        demand(order, graph->values[graph->outputs[i]].node, &rank);
+    for (uint32_t i = 0; i < graph->node_count; ++i) demand(order, i, &rank);
+}
+
 /* ---- the walk ---- */
 
 static size_t find_next(const order_t *order) {
@@ -116,7 +174,8 @@ static size_t find_next(const order_t *order) {
     int64_t best_bytes = INT64_MAX;
     for (size_t i = 0; i < order->ready_count; ++i) {
         const int64_t bytes = added_bytes(order, order->ready[i]);
-        if (bytes > best_bytes || (bytes == best_bytes && order->ready[i] > order->ready[best]))
+        if (bytes > best_bytes || (bytes == best_bytes && order->ranks[order->ready[i]] >
+                                                              order->ranks[order->ready[best]]))
             continue;
         best = i;
         best_bytes = bytes;
@@ -140,6 +199,7 @@ static void finish_node(order_t *order, size_t at) {
 static gantry_status_t order_walk(order_t *order) {
     GANTRY__TRY(find_followers(order));
     find_roots(order);
+    find_ranks(order);
     for (uint32_t i = 0; i < order->graph->node_count; ++i) {
         if (order->missing[i] == 0) order->ready[order->ready_count++] = i;
     }
@@ -150,7 +210,7 @@ static gantry_status_t order_walk(order_t *order) {
 gantry_status_t gantry__pass_order(gantry__graph_t *graph) {
     const size_t nodes = graph->node_count + 1, values = graph->value_count + 1;
     uint32_t *numbers =
-        gantry__heap_zalloc(graph->heap, (4 * nodes + 2 * values) * sizeof *numbers);
+        gantry__heap_zalloc(graph->heap, (6 * nodes + 2 * values) * sizeof *numbers);
     if (!numbers) return GANTRY_RESOURCE_EXHAUSTED;
     order_t order = {.graph = graph,
                      .roots = numbers,
@@ -158,8 +218,10 @@ gantry_status_t gantry__pass_order(gantry__graph_t *graph) {
                      .missing = numbers + 2 * values,
                      .starts = numbers + 2 * values + nodes,
                      .ready = numbers + 2 * values + 2 * nodes,
-                     .done = numbers + 2 * values + 3 * nodes};
+                     .done = numbers + 2 * values + 3 * nodes,
+                     .ranks = numbers + 2 * values + 4 * nodes,
+                     .depths = numbers + 2 * values + 5 * nodes};
     gantry_status_t status = order_walk(&order);
-    gantry__heap_free(graph->heap, numbers, (4 * nodes + 2 * values) * sizeof *numbers);
+    gantry__heap_free(graph->heap, numbers, (6 * nodes + 2 * values) * sizeof *numbers);
     return status;
 }

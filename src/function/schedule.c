@@ -450,8 +450,8 @@ static bool is_prebound(const gantry__schedule_t *schedule, uint32_t slot) {
 }
 
 static void find_plain(const gantry__schedule_t *schedule, gantry__act_t *act) {
-    act->is_plain =
-        act->kind == GANTRY__DO_CALL && act->device->synchronous && act->ended_count == 0;
+    act->is_plain = act->kind == GANTRY__DO_CALL && !act->is_empty && act->device->synchronous &&
+                    act->ended_count == 0;
     for (uint32_t i = 0; i < act->input_count && act->is_plain; ++i)
         act->is_plain = is_prebound(schedule, act->inputs[i]);
     for (uint32_t i = 0; i < act->output_count && act->is_plain; ++i)

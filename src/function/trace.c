@@ -8,6 +8,7 @@
  *   nodes      the four kinds */
 #include "function/trace.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,8 +43,12 @@ typedef struct node_name_t {
     char text[GANTRY__NODE_NAME_BYTES];
 } node_name_t;
 
+/* As in TensorFlow, names that differ by case alone are the same. */
 static uint32_t *trace_name_count(gantry__trace_t *trace, const char *text) {
-    return gantry__id_map_at(&trace->names, gantry__hash64(text, strlen(text), 0) | 1);
+    char key[GANTRY__NODE_NAME_BYTES];
+    size_t length = 0;
+    for (; text[length]; ++length) key[length] = (char)tolower((unsigned char)text[length]);
+    return gantry__id_map_at(&trace->names, gantry__hash64(key, length, 0) | 1);
 }
 
 /* The base, or base_1, base_2... A long base is cut before it is compared. */

@@ -8,11 +8,20 @@
 struct gantry__draws_t {
     atomic_uint references;
     const gantry__heap_t *heap;
+    gantry__philox_t begin;
+    const gantry__restarts_t *restarts;
     gantry__mutex_t lock;
-    gantry__philox_t place; /* under lock */
+    /* under lock */
+    gantry__philox_t place;
+    uint64_t restarts_seen;
 };
 
+static uint64_t count_of_restarts(const gantry__draws_t *draws) {
+    return draws->restarts ? atomic_load_explicit(draws->restarts, memory_order_acquire) : 0;
+}
+
 gantry_status_t gantry__draws_create(const gantry__heap_t *heap, gantry__philox_t place,
+                                     const gantry__restarts_t *restarts,
                                      gantry__draws_t **out_draws) {
     gantry__draws_t *draws = gantry__heap_zalloc(heap, sizeof *draws);
     *out_draws = NULL;
@@ -23,7 +32,9 @@ gantry_status_t gantry__draws_create(const gantry__heap_t *heap, gantry__philox_
     }
     atomic_init(&draws->references, 1);
     draws->heap = heap;
-    draws->place = place;
+    draws->begin = draws->place = place;
+    draws->restarts = restarts;
+    draws->restarts_seen = count_of_restarts(draws);
     *out_draws = draws;
     return GANTRY_OK;
 }
@@ -45,7 +56,9 @@ bool gantry__draws_is_shared(const gantry__draws_t *draws) {
 
 gantry__philox_t gantry__draws_take(gantry__draws_t *draws, uint64_t blocks) {
     gantry__mutex_lock(&draws->lock);
-    gantry__philox_t place = draws->place;
+    const uint64_t restarts = count_of_restarts(draws);
+    const gantry__philox_t place = restarts == draws->restarts_seen ? draws->place : draws->begin;
+    draws->restarts_seen = restarts;
     draws->place = gantry__philox_skip(place, blocks);
     gantry__mutex_unlock(&draws->lock);
     return place;

@@ -7,14 +7,18 @@
 #define GANTRY_RUN_DRAWS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/failure.h"
 #include "base/heap.h"
 #include "base/philox.h"
 
 typedef struct gantry__draws_t gantry__draws_t;
+typedef _Atomic uint64_t gantry__restarts_t; /* how often streams were told to begin again */
 
+/* restarts (NULL: none) outlives the draws: when its count changes, they begin again at place. */
 gantry_status_t gantry__draws_create(const gantry__heap_t *heap, gantry__philox_t place,
+                                     const gantry__restarts_t *restarts,
                                      gantry__draws_t **out_draws);
 gantry__draws_t *gantry__draws_retain(gantry__draws_t *draws);
 void gantry__draws_release(gantry__draws_t *draws); /* NULL is allowed */

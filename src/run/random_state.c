@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/random_state.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/entropy.h"
@@ -27,7 +28,7 @@ gantry_status_t gantry__random_state_init(gantry__random_state_t *state,
                                           const gantry__heap_t *heap) {
     state->heap = heap;
     state->has_seed = false;
-    state->seeds_set = 0;
+    atomic_init(&state->seeds_set, 0);
     memset(state->streams, 0, sizeof state->streams);
     if (gantry__mutex_init(&state->lock) == 0) return GANTRY_OK;
     return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
@@ -37,12 +38,11 @@ static gantry__philox_t begin_of(const int64_t seeds[2]) {
     return (gantry__philox_t){.counter = {0, (uint64_t)seeds[1]}, .key = (uint64_t)seeds[0]};
 }
 
-/* A stream from which a function draws stays, and begins again. */
+/* A stream from which a function draws stays. */
 static void restart_bucket(const gantry__random_state_t *state, stream_t **at, bool forgets_all) {
     while (*at) {
         stream_t *stream = *at;
         if (!forgets_all && gantry__draws_is_shared(stream->draws)) {
-            gantry__draws_put(stream->draws, begin_of(stream->key.seeds));
             at = &stream->next;
             continue;
         }
@@ -66,7 +66,7 @@ void gantry__random_set_seed(gantry__random_state_t *state, int64_t seed) {
     gantry__mutex_lock(&state->lock);
     restart_streams(state, false);
     state->has_seed = true;
-    ++state->seeds_set;
+    atomic_fetch_add(&state->seeds_set, 1); /* all draws that remain begin again */
     state->seed = seed;
     gantry__op_seeds_init(&state->op_seeds, seed);
     gantry__mutex_unlock(&state->lock);
@@ -102,12 +102,16 @@ static gantry_status_t take_unseeded(gantry__random_state_t *state, gantry__phil
     return GANTRY_OK;
 }
 
+static gantry_status_t make_draws(const gantry__random_state_t *state, gantry__philox_t place,
+                                  gantry__draws_t **out_draws) {
+    return gantry__draws_create(state->heap, place, &state->seeds_set, out_draws);
+}
+
 static stream_t *make_stream(const gantry__random_state_t *state, const stream_key_t *key) {
     stream_t *made = gantry__heap_alloc(state->heap, sizeof *made);
     if (!made) return NULL;
     *made = (stream_t){.key = *key};
-    if (gantry__draws_create(state->heap, begin_of(key->seeds), &made->draws) == GANTRY_OK)
-        return made;
+    if (make_draws(state, begin_of(key->seeds), &made->draws) == GANTRY_OK) return made;
     gantry__heap_free(state->heap, made, sizeof *made);
     return NULL;
 }
@@ -127,14 +131,10 @@ static gantry__draws_t *find_shared(gantry__random_state_t *state, const stream_
 }
 
 /* The same of a prepared op. */
-static gantry__draws_t *find_own(const gantry__random_state_t *state, gantry__own_draws_t *own,
+static gantry__draws_t *find_own(const gantry__random_state_t *state, gantry__draws_t **own,
                                  const stream_key_t *key) {
-    if (!own->draws)
-        (void)gantry__draws_create(state->heap, begin_of(key->seeds), &own->draws);
-    else if (own->seeds_set != state->seeds_set)
-        gantry__draws_put(own->draws, begin_of(key->seeds));
-    own->seeds_set = state->seeds_set;
-    return own->draws;
+    if (!*own) (void)make_draws(state, begin_of(key->seeds), own);
+    return *own;
 }
 
 static stream_key_t stream_key_of(const gantry__infer_t *call) {
@@ -152,13 +152,13 @@ static bool is_unseeded(const stream_key_t *key) {
     return key->seeds[0] == 0 && key->seeds[1] == 0;
 }
 
-static gantry__draws_t *find_draws(gantry__random_state_t *state, gantry__own_draws_t *own,
+static gantry__draws_t *find_draws(gantry__random_state_t *state, gantry__draws_t **own,
                                    const stream_key_t *key) {
     return own ? find_own(state, own, key) : find_shared(state, key);
 }
 
 gantry_status_t gantry__random_take(gantry__random_state_t *state, const gantry__infer_t *call,
-                                    gantry__own_draws_t *own, uint64_t blocks,
+                                    gantry__draws_t **own, uint64_t blocks,
                                     gantry__philox_t *out_place) {
     const stream_key_t key = stream_key_of(call);
     if (is_unseeded(&key)) return take_unseeded(state, out_place);
@@ -170,13 +170,13 @@ gantry_status_t gantry__random_take(gantry__random_state_t *state, const gantry_
 }
 
 gantry_status_t gantry__random_draws(gantry__random_state_t *state, const gantry__infer_t *call,
-                                     gantry__own_draws_t *own, gantry__draws_t **out_draws) {
+                                     gantry__draws_t **own, gantry__draws_t **out_draws) {
     const stream_key_t key = stream_key_of(call);
     gantry__philox_t place;
     *out_draws = NULL;
     if (is_unseeded(&key)) {
         GANTRY__TRY(take_unseeded(state, &place));
-        return gantry__draws_create(state->heap, place, out_draws);
+        return make_draws(state, place, out_draws);
     }
     gantry__mutex_lock(&state->lock);
     gantry__draws_t *draws = find_draws(state, own, &key);

@@ -387,6 +387,12 @@ gantry_status_t gantry_scope_end(gantry_scope_t *scope) {
                             "the scope is NULL; one from gantry_scope_begin is accepted");
     gantry_runtime_t *runtime = scope->runtime;
     if (!gantry__fork_guard_ask(&runtime->fork)) return gantry__fork_guard_fail(&runtime->fork);
+    if (scope->is_lent)
+        return gantry__scope_fail(
+            scope,
+            gantry__fail(
+                GANTRY_FAILED_PRECONDITION,
+                "a body ends the scope that it was given; scopes that it began are accepted"));
     if (!gantry__profile_is_on(&runtime->devices)) return end_scope(scope);
     (void)gantry__runtime_retain(runtime); /* the scope may hold the last reference */
     gantry_status_t status = end_recorded(scope);

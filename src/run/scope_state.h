@@ -12,7 +12,7 @@
 #define GANTRY__MOST_INLINED 32
 
 struct gantry__controls_t;
-struct gantry__own_draws_t;
+struct gantry__draws_t;
 struct gantry__trace_t;
 
 /* A device function, and the requests around it. */
@@ -42,7 +42,7 @@ struct gantry_scope_t {
     const gantry__op_def_t *composed; /* the composed op whose parts run here, or NULL */
     /* the composed op that the program called: that one, or one that it is a part of; or NULL */
     const gantry__op_def_t *called;
-    struct gantry__own_draws_t *own_draws; /* of the prepared op that runs; NULL: it has none */
+    struct gantry__draws_t **own_draws; /* of the prepared op that runs; NULL: it has none */
     gantry_scope_t *parent;
     gantry_scope_t *first_child;
     gantry_scope_t *next_sibling, *previous_sibling;
@@ -51,6 +51,7 @@ struct gantry_scope_t {
     gantry__chooser_t own_chooser;              /* of the scope that begins with one */
     const struct gantry__controls_t *controls;  /* of a trace: nodes that come first; NULL: none */
     const struct gantry__controls_t *colocated; /* of a trace: nodes that share its device */
+    bool is_lent;                               /* to a body, which does not end it */
     uint32_t depth;                          /* of functions whose bodies run inside each other */
     char next_name[GANTRY__NODE_NAME_BYTES]; /* of a trace: the next node's name; "": none */
     char *message;       /* heap text; NULL without an error, or when there was no memory for it */

@@ -7,18 +7,19 @@
 #include "train/base/memory.h"
 #include "train/tape/block.h"
 
-static gantry_status_t copy_list(gantry_attr_value_t *attr) {
-    int64_t *list = gantry__train_alloc((size_t)attr->i, sizeof *list);
-    if (list) memcpy(list, attr->list, (size_t)attr->i * sizeof *list);
-    attr->list = list;
+static gantry_status_t copy_list(gantry_attr_value_t *out, const gantry_attr_value_t *given) {
+    int64_t *list = gantry__train_alloc((size_t)given->i, sizeof *list);
+    if (list) memcpy(list, given->list, (size_t)given->i * sizeof *list);
+    out->list = list;
     return list ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
 static gantry_status_t copy_attr(gantry_attr_value_t *out, const gantry_attr_value_t *given) {
     *out = *given;
     out->s = NULL;
+    out->list = NULL;
     if (given->s && !(out->s = gantry__train_strdup(given->s))) return GANTRY_RESOURCE_EXHAUSTED;
-    return given->list && given->i > 0 ? copy_list(out) : GANTRY_OK;
+    return given->list && given->i > 0 ? copy_list(out, given) : GANTRY_OK;
 }
 
 static gantry_status_t copy_attrs(gantry__record_t *record, const gantry_observation_t *given) {

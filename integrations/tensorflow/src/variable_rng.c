@@ -12,6 +12,7 @@
 #define NUMBERS_EACH 256
 /* The words of the state that an algorithm uses. */
 #define PHILOX 1
+#define THREEFRY 2
 #define PHILOX_WORDS 3
 
 static void skip(int64_t state[2], uint64_t count) {
@@ -69,7 +70,10 @@ static void rng_compute(void *kernel, TF_OpKernelContext *context) {
     if (!bridge_begin(&call, context)) return;
     const int32_t *algorithm = bridge_host_input(&call, 1, NULL);
     const uint64_t *delta = bridge_host_input(&call, 2, NULL);
-    if (algorithm && *algorithm != PHILOX)
+    if (algorithm && *algorithm == THREEFRY)
+        bridge_fail(&call, GANTRY_UNIMPLEMENTED,
+                    "Non-XLA devices don't support the ThreeFry algorithm.");
+    else if (algorithm && *algorithm != PHILOX)
         bridge_fail(&call, GANTRY_INVALID_ARGUMENT, "Unsupported algorithm id: %d; accepted is %d",
                     (int)*algorithm, PHILOX);
     variables_begin(&variables, &call, 1, true);

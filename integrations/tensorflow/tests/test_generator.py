@@ -38,6 +38,12 @@ def refusals():
             tf.raw_ops.RngReadAndSkip(resource=variable.handle, alg=alg, delta=tf.constant(1, tf.uint64))
         except tf.errors.InvalidArgumentError as error:
             yield np.array(re.search(r"(For the Philox|RNG state)[^\[]*\d", error.message).group())
+    try:
+        tf.random.Generator.from_seed(3, "threefry").uniform([2])
+    except tf.errors.UnimplementedError as error:
+        yield np.array(re.search("Non-XLA.*algorithm", error.message).group())
+    else:
+        raise AssertionError("neither device has ThreeFry")
 
 for numbers in draws, states, refusals:
     results = []

@@ -45,6 +45,12 @@ static void pieces(gantry_scope_t *scope) {
     EXPECT_F32(columns[2], 3, 6);
     assert_int_equal(gantry_split_v(scope, x, (const int64_t[]){-1, 1}, 1, parts, 2), GANTRY_OK);
     EXPECT_F32(parts[0], 1, 2, 4, 5);
+    /* All pieces are as long as the whole, in a dimension of size 0. */
+    const gantry_tensor_t *empty = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 0, 2));
+    assert_int_equal(gantry_split_v(scope, empty, (const int64_t[]){0, 0}, 1, parts, 2), GANTRY_OK);
+    assert_true(gantry_shape_equal(gantry_tensor_shape(parts[1]), &GANTRY_SHAPE(3, 0, 2)));
+    assert_int_equal(gantry_split(scope, empty, 1, parts, 2), GANTRY_OK);
+    assert_true(gantry_shape_equal(gantry_tensor_shape(parts[1]), &GANTRY_SHAPE(3, 0, 2)));
 }
 
 static void shapes(gantry_scope_t *scope) {

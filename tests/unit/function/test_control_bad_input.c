@@ -108,9 +108,41 @@ static void wrong_branches_are_refused(void **state) {
     runtime_fixture_close(&f);
 }
 
+static void ending_its_scope(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                             const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = inputs[0];
+    (void)gantry_scope_end(scope);
+}
+
+static void branching_to_the_end(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                                 const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    (void)branch(scope, inputs, outputs, ending_its_scope, ending_its_scope);
+}
+
+/* In a trace, and where the body runs at once. */
+static void a_body_does_not_end_its_scope(void **state) {
+    (void)state;
+    static const char *const text = "If: a body ends the scope that it was given";
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    const gantry_tensor_t *x = F32(scope, 1, 2), *y;
+    expect_refusal(function_fixture_try(&f, branching_to_the_end, NULL), GANTRY_FAILED_PRECONDITION,
+                   text);
+    assert_int_equal(branch(scope, &x, &y, negating, ending_its_scope), GANTRY_FAILED_PRECONDITION);
+    assert_null(y);
+    expect_scope_failure(scope, GANTRY_FAILED_PRECONDITION, text);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(wrong_branches_are_refused, runtime_fixture_set_up,
+                                        runtime_fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_body_does_not_end_its_scope, runtime_fixture_set_up,
                                         runtime_fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,45 @@ static void functions_give_the_eager_bits(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* ---- no elements ---- */
+
+/* Each kernel but the last one has nothing to do. */
+static void emptying(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const gantry_tensor_t *one = gantry_max(scope, inputs[0], NULL),
+                          *wide = gantry_broadcast_to(scope, one, GANTRY_SHAPE(0, 3)),
+                          *turned = gantry_transpose(scope, wide, (int32_t[]){1, 0}),
+                          *tiled = gantry_tile(scope, turned, (int64_t[]){2, 1}),
+                          *softened = gantry_softmax(scope, gantry_add(scope, tiled, one));
+    const gantry_reduce_options_t middle = {sizeof middle, (int32_t[]){1}, 1, false};
+    outputs[0] = gantry_sum(scope, softened, &middle);
+    outputs[1] = tiled;
+}
+
+static void kernels_without_elements_do_not_run(void **state) {
+    (void)state;
+    static const uint32_t passes[] = {0, GANTRY_PASS_ALL};
+    const gantry_input_spec_t input = SPEC_F32(2);
+    const float zeros[6] = {0};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    for (size_t i = 0; i < 2; ++i) {
+        const gantry_function_options_t options = {.struct_size = sizeof options,
+                                                   .passes_off = passes[i]};
+        gantry_function_t *function =
+            function_fixture_trace(f.runtime, emptying, NULL, &input, 1, 2, &options);
+        gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+        const gantry_tensor_t *given = F32(scope, 1, 2), *got[2];
+        function_fixture_call(scope, function, &given, 1, got, 2);
+        expect_f32(got[0], 6, zeros);
+        assert_true(gantry_shape_equal(gantry_tensor_shape(got[1]), &GANTRY_SHAPE(6, 0)));
+        expect_ended_well(scope);
+        gantry_function_release(function);
+    }
+    runtime_fixture_close(&f);
+}
+
 /* ---- draws ---- */
 
 static void shuffling(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
@@ -398,13 +437,10 @@ int main(int argc, char **argv) {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(functions_give_the_eager_bits),
-        TEST(random_shuffle_continues_its_stream),
-        TEST(bodies_see_the_sizes_that_are_known),
-        TEST(explanations_have_open_shapes),
-        TEST(values_of_open_sizes_cross_devices),
-        TEST(branches_and_loops_take_open_sizes),
-        TEST(what_depends_on_data_too_much_is_refused),
+        TEST(functions_give_the_eager_bits),       TEST(kernels_without_elements_do_not_run),
+        TEST(random_shuffle_continues_its_stream), TEST(bodies_see_the_sizes_that_are_known),
+        TEST(explanations_have_open_shapes),       TEST(values_of_open_sizes_cross_devices),
+        TEST(branches_and_loops_take_open_sizes),  TEST(what_depends_on_data_too_much_is_refused),
         TEST(nothing_leaks_when_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

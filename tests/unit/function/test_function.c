@@ -80,6 +80,32 @@ static void results_may_be_inputs_captures_and_views(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* A kernel is not called for a result without elements, also where all its values lie in the
+ * function's own memory. */
+static void pad_nothing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                        const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const int64_t paddings[] = {0, 0, 0, 0};
+    const gantry_tensor_t *padded = gantry_pad(scope, gantry_neg(scope, inputs[0]), paddings, NULL);
+    outputs[0] = gantry_sum(scope, gantry_sin(scope, padded), NULL);
+}
+
+static void results_without_elements_run_no_kernel(void **state) {
+    (void)state;
+    const gantry_input_spec_t input = SPEC_F32(0, 3);
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_function_t *function =
+        function_fixture_trace(f.runtime, pad_nothing, NULL, &input, 1, 1, NULL);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    const gantry_tensor_t *given = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(0, 3)), *got;
+    function_fixture_call(scope, function, &given, 1, &got, 1);
+    EXPECT_F32(got, 0);
+    gantry_function_release(function);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 /* ---- devices ---- */
 
 /* Parts of the body ask for devices: the values cross between them. */
@@ -201,11 +227,14 @@ static void open_sizes_are_traced_once_each(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* Each request of a calling scope has a trace of its own, and all share the bound. */
+/* Each request of a calling scope has a trace of its own, whatever its spelling, and all share the
+ * bound. */
 static void requests_are_traced_within_the_bound(void **state) {
     (void)state;
-    static const char *const devices[] = {"CPU:0", "GPU:0", "CPU:0", "GPU:0", NULL,   "GPU:1",
-                                          "GPU:0", "CPU:0", NULL,    "GPU:1", "CPU:0"};
+    static const char *const devices[] = {
+        "CPU:0", "GPU:0", "/device:CPU:0", "/gpu:0",
+        NULL,    "GPU:1", "GPU:0",         "/job:localhost/device:CPU:0",
+        NULL,    "GPU:1", "cpu:0"};
     static const uint32_t runs[] = {1, 2, 2, 2, 3, 4, 4, 5, 6, 7, 7}; /* the bound is 3 */
     const gantry_input_spec_t input = SPEC_F32(-1);
     const gantry_function_options_t options = {.struct_size = sizeof options, .most_traces = 3};
@@ -546,6 +575,56 @@ static void draws_with_a_seed_continue_its_sequence(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* A prepared op's draw, one without a seed, and one with a seed. */
+static void drawing_all_ways(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                             const gantry_tensor_t **outputs, void *user) {
+    (void)inputs;
+    const gantry_tensor_t *shape = I32(scope, 2);
+    size_t count = 1;
+    (void)gantry_op_call_prepared(scope, user, &shape, 1, &outputs[0], &count);
+    outputs[1] = gantry_random_uniform(scope, GANTRY_SHAPE(2), GANTRY_FLOAT32, NULL);
+    outputs[2] = draw_seeded(scope);
+}
+
+/* As TensorFlow's: each draw begins again with the seeds that it had when the body was traced. */
+static void set_seed_restarts_all_draws_of_functions(void **state) {
+    (void)state;
+    const gantry_attr_value_t attrs[] = {
+        {.name = "dtype", .kind = GANTRY_ATTR_TYPE, .i = GANTRY_FLOAT32},
+        {.name = "seed", .kind = GANTRY_ATTR_INT, .i = 3},
+        {.name = "seed2", .kind = GANTRY_ATTR_INT, .i = 5}};
+    for (int has_seed = 0; has_seed < 2; ++has_seed) {
+        float first[2][3][2];
+        runtime_fixture_t f;
+        gantry_prepared_op_t *op;
+        runtime_fixture_open(&f, 0);
+        if (has_seed) assert_int_equal(gantry_set_seed(f.runtime, 7), GANTRY_OK);
+        assert_int_equal(gantry_op_prepare(f.runtime, "RandomUniform", attrs, 3, &op), GANTRY_OK);
+        gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+        gantry_function_t *function =
+            function_fixture_trace(f.runtime, drawing_all_ways, op, NULL, 0, 3, NULL);
+        for (int round = 0; round < 6; ++round) {
+            const gantry_tensor_t *got[3];
+            if (round % 2 == 0 && round > 0)
+                assert_int_equal(gantry_set_seed(f.runtime, 7 + round), GANTRY_OK);
+            function_fixture_call(scope, function, NULL, 0, got, 3);
+            for (int i = 0; i < 3; ++i) {
+                float *values = first[round % 2][i];
+                if (round >= 2)
+                    expect_f32(got[i], 2, values);
+                else
+                    assert_int_equal(gantry_tensor_read(got[i], values, sizeof first[0][0]),
+                                     GANTRY_OK);
+            }
+        }
+        assert_memory_not_equal(first[0], first[1], sizeof first[0]);
+        expect_ended_well(scope);
+        gantry_function_release(function);
+        gantry_prepared_op_release(op);
+        runtime_fixture_close(&f);
+    }
+}
+
 /* ---- memory that runs out ---- */
 
 static gantry_status_t trace_and_call(gantry_runtime_t *runtime, const gantry_tensor_t *given,
@@ -592,6 +671,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         TEST(call_gives_the_values_of_the_body),
         TEST(results_may_be_inputs_captures_and_views),
+        TEST(results_without_elements_run_no_kernel),
         TEST(nodes_run_where_their_scopes_ask),
         TEST(variables_change_in_program_order),
         TEST(requests_are_traced_within_the_bound),
@@ -605,6 +685,7 @@ int main(int argc, char **argv) {
         TEST(profile_has_the_steps_of_each_call),
         TEST(each_call_draws_the_next_numbers),
         TEST(draws_with_a_seed_continue_its_sequence),
+        TEST(set_seed_restarts_all_draws_of_functions),
         TEST(nothing_leaks_when_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,7 @@ static void impossible_signatures_are_refused(void **state) {
         {{NULL, GANTRY_FLOAT32, {.rank = -1}}, "input 0 has a shape of rank -1"},
         {{NULL, GANTRY_FLOAT32, {.rank = GANTRY_MAX_RANK + 1}}, "rank 0 to "},
         {{NULL, GANTRY_FLOAT32, {.rank = 1, .dims = {-2}}}, "-1 for any"},
+        {{NULL, GANTRY_FLOAT32, {.rank = 3, .dims = {INT64_MAX, -1, 4}}}, "fewer than 2^63"},
     };
     gantry_function_options_t options = {.struct_size = sizeof options + 1};
     gantry_function_t *function;
@@ -81,6 +82,13 @@ static void naming_badly(gantry_scope_t *scope, const gantry_tensor_t *const *in
     (void)gantry_scope_name_next(scope, user);
 }
 
+static void ending_its_scope(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                             const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = inputs[0];
+    assert_int_equal(gantry_scope_end(scope), GANTRY_FAILED_PRECONDITION);
+}
+
 static void waiting_for_null(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                              const gantry_tensor_t **outputs, void *user) {
     const gantry_tensor_t *const tensors[] = {inputs[0], NULL};
@@ -110,6 +118,8 @@ static void bodies_that_cannot_be_recorded_are_refused(void **state) {
         {creating, NULL, GANTRY_FAILED_PRECONDITION,
          "variable w is created while a function is traced; create variables before"},
         {naming_badly, NULL, GANTRY_INVALID_ARGUMENT, "gantry_scope_name_next: the name is NULL"},
+        {ending_its_scope, NULL, GANTRY_FAILED_PRECONDITION,
+         "function f: a body ends the scope that it was given"},
         {naming_badly, "", GANTRY_INVALID_ARGUMENT, "the name is empty; 1 to 63 bytes"},
         {naming_badly, long_name, GANTRY_INVALID_ARGUMENT, "the name is too long; 1 to 63 bytes"},
     };

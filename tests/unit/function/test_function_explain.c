@@ -311,6 +311,40 @@ static void long_names_are_cut_and_differ(void **state) {
     runtime_fixture_close(&f);
 }
 
+static void naming_alike(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                         const gantry_tensor_t **outputs, void *user) {
+    static const char *const names[] = {"a", "A", "a_1", "p/q/a", "P/q/A"};
+    (void)user;
+    outputs[0] = inputs[0];
+    for (int i = 0; i < 5; ++i) {
+        (void)gantry_scope_name_next(scope, names[i]);
+        outputs[0] = gantry_sub(scope, outputs[0], inputs[0]);
+    }
+}
+
+/* TensorFlow's names for the same calls. */
+static void names_are_made_unique_as_in_tensorflow(void **state) {
+    (void)state;
+    static const char *const expected[] = {"\"A\"",     "\"a_1\"",   "\"A_2\"",
+                                           "\"a_1_1\"", "\"p/q/a\"", "\"P/q/A_1\""};
+    const gantry_input_spec_t input = SPEC_F32("A", 2);
+    gantry_function_t *function;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    assert_int_equal(gantry_function_trace(f.runtime, "f", naming_alike, NULL, &input, 1, 1,
+                                           &as_written, &function),
+                     GANTRY_OK);
+    char *text = explain(function, GANTRY_EXPLAIN_JSON);
+    for (int i = 0; i < 6; ++i) {
+        char path[32];
+        (void)snprintf(path, sizeof path, "nodes.%d.name", i);
+        assert_true(json_has(text, path, expected[i]));
+    }
+    free(text);
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
 static void names_of_any_bytes_are_written_safely(void **state) {
     (void)state;
     const gantry_input_spec_t input = SPEC_F32("x", 1 << 20);
@@ -487,12 +521,13 @@ int main(int argc, char **argv) {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(text_has_nodes_copies_and_memory),      TEST(json_parses_and_has_the_same),
-        TEST(drawing_has_colours_and_bold_copies),   TEST(drawing_is_accepted_by_dot),
-        TEST(memory_is_told_before_a_call),          TEST(colocation_is_told),
-        TEST(fused_nodes_name_their_members),        TEST(bodies_are_explained),
-        TEST(names_of_any_bytes_are_written_safely), TEST(bad_calls_are_refused),
-        TEST(nothing_leaks_when_memory_runs_out),    TEST(long_names_are_cut_and_differ),
+        TEST(text_has_nodes_copies_and_memory),       TEST(json_parses_and_has_the_same),
+        TEST(drawing_has_colours_and_bold_copies),    TEST(drawing_is_accepted_by_dot),
+        TEST(memory_is_told_before_a_call),           TEST(colocation_is_told),
+        TEST(fused_nodes_name_their_members),         TEST(bodies_are_explained),
+        TEST(names_of_any_bytes_are_written_safely),  TEST(bad_calls_are_refused),
+        TEST(nothing_leaks_when_memory_runs_out),     TEST(long_names_are_cut_and_differ),
+        TEST(names_are_made_unique_as_in_tensorflow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

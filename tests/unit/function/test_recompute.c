@@ -187,6 +187,43 @@ static void without_memory_it_fails_and_leaks_nothing(void **state) {
     runtime_fixture_starve_each(0, NULL, trace_in_budget);
 }
 
+/* ---- order ---- */
+
+enum { PARTS = 8 };
+
+/* The last product is used first: no product need be there before its use. */
+static void products_backwards(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                               const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *parts[PARTS];
+    (void)user;
+    for (int i = 0; i < PARTS; ++i)
+        parts[i] =
+            gantry_softmax(scope, gantry_mul(scope, inputs[0], gantry_scalar_f32(scope, (float)i)));
+    outputs[0] = parts[PARTS - 1];
+    for (int i = PARTS - 2; i >= 0; --i)
+        outputs[0] =
+            gantry_matmul(scope, parts[i], gantry_matmul(scope, outputs[0], inputs[1], NULL), NULL);
+}
+
+static void values_are_made_when_they_are_needed(void **state) {
+    (void)state;
+    const gantry_input_spec_t inputs[2] = {SPEC_F32(SIDE, SIDE), SPEC_F32(SIDE, SIDE)};
+    gantry_function_options_t options = {.struct_size = sizeof options};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_function_t *free_order =
+        function_fixture_trace(f.runtime, products_backwards, NULL, inputs, 2, 1, &options);
+    assert_true(bytes_of(free_order) >= PARTS * ONE);
+    options.memory_budget_bytes = 4 * ONE;
+    gantry_function_t *function =
+        function_fixture_trace(f.runtime, products_backwards, NULL, inputs, 2, 1, &options);
+    assert_true(bytes_of(function) <= 4 * ONE);
+    expect_same_bits(&f, free_order, function);
+    gantry_function_release(function);
+    gantry_function_release(free_order);
+    runtime_fixture_close(&f);
+}
+
 int main(void) {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
@@ -195,6 +232,7 @@ int main(void) {
         TEST(nothing_is_computed_again_without_need),
         TEST(a_small_input_is_held_for_it),
         TEST(products_are_not_computed_again),
+        TEST(values_are_made_when_they_are_needed),
         TEST(a_budget_that_is_too_small_is_refused_with_the_numbers),
         TEST(without_memory_it_fails_and_leaks_nothing),
     };

@@ -267,6 +267,28 @@ static void second_gradient_of_a_plain_tape_is_refused(void **state) {
     assert_int_equal(gantry_scope_end(scope), GANTRY_FAILED_PRECONDITION);
 }
 
+/* An attribute that is an empty list, at an address that is the caller's. */
+static void attributes_may_be_empty_lists(void **state) {
+    (void)state;
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    const int64_t none[1] = {0};
+    const gantry_attr_value_t axes = {
+        .name = "squeeze_dims", .kind = GANTRY_ATTR_INTS, .i = 0, .list = none};
+    const float values[] = {3, 4};
+    tensor *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 1), values, 8);
+    tensor *y = NULL, *gradient;
+    size_t count = 1;
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    assert_int_equal(gantry_tape_watch(tape, x), GANTRY_OK);
+    assert_int_equal(gantry_op_call(scope, "Squeeze", &x, 1, &axes, 1, &y, &count), GANTRY_OK);
+    const gantry_source_t source = of_tensor(x);
+    y = gantry_square(scope, y);
+    assert_int_equal(gantry_tape_gradient(tape, y, NULL, &source, 1, NULL, &gradient), GANTRY_OK);
+    expect_values(gradient, 6, 8);
+    gantry_tape_end(tape);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
 /* ---- memory ---- */
 
 static gantry_status_t compute_once(void) {
@@ -307,6 +329,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(op_without_a_gradient_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(second_gradient_of_a_plain_tape_is_refused, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(attributes_may_be_empty_lists, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failing_allocations_leak_nothing, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
