@@ -357,9 +357,9 @@ static gantry_status_t join_everything(void *user) {
     gantry_dataset_t *first = gantry_dataset_from_arrays(rows, 2, false);
     first = gantry_dataset_concatenate(gantry_dataset_filter(first, keep_even, NULL),
                                        gantry_dataset_from_callback(&source));
+    gantry_dataset_t *numbered = gantry_dataset_enumerate(gantry_dataset_retain(first), 1);
     gantry_dataset_t *dataset =
-        gantry_dataset_cache(zip2(gantry_dataset_enumerate(gantry_dataset_retain(first), 1),
-                                  gantry_dataset_shuffle(first, 4, 3, true)));
+        gantry_dataset_cache(zip2(numbered, gantry_dataset_shuffle(first, 4, 3, true)));
     gantry_status_t status = dataset ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     for (int pass = 0; status == GANTRY_OK && pass < 2; ++pass) {
         gantry_dataset_iterator_t *iterator;
