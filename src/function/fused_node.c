@@ -391,8 +391,9 @@ static gantry_status_t add_alpha_constant(const gantry__fusing_t *fusing,
                                           const gantry__node_t *user, uint32_t *out_value) {
     const gantry_shape_t scalar = {.rank = 0};
     const gantry_dtype_t dtype = program->alpha_types[input];
-    const float narrow = (float)program->alphas[input];
-    const void *data = dtype == GANTRY_FLOAT32 ? (const void *)&narrow : &program->alphas[input];
+    const float narrow = (float)program->alphas[input]; /* as the attribute's type is */
+    const double wide = narrow;
+    const void *data = dtype == GANTRY_FLOAT32 ? (const void *)&narrow : &wide;
     gantry_runtime_t *runtime = fusing->runtime;
     char name[GANTRY__NODE_NAME_BYTES];
     gantry__node_t node = {.kind = GANTRY__NODE_CONST,

@@ -391,7 +391,7 @@ def windows():
     for op, shape in (("MaxPoolGrad", (1, 3, 2, 1)), ("MaxPoolGradGrad", (1, 3, 3, 1))):
         image = apart(1, 3, 3, 1).make(F64, "pooled")
         pooled = tf.nn.max_pool2d(image, [2, 2], [1, 2], "SAME").numpy()
-        add(op, [at(image), at(pooled), any_(*shape)], pool, none=[0, 1])
+        add(op, [at(image), at(pooled), any_(*shape)], pool)
     add("AvgPool1D", [any_(1, 4, 1)], {"ksize": 2, "strides": 1, "padding": "SAME"},
         function=lambda x: tf.nn.avg_pool1d(x, 2, 1, "SAME"))
     add("MaxPool1D", [apart(1, 4, 1)], {"ksize": 2, "strides": 1, "padding": "SAME"},
@@ -431,7 +431,7 @@ def fused_norm(x, scale, offset, mean, variance, attrs):
 def gradient_ops():
     """Gradients of these are gradients of the second order."""
     for op in ("ReluGrad", "Relu6Grad", "LeakyReluGrad"):
-        add(op, [any_(2, 3), off(2, 3)], none=[1])
+        add(op, [any_(2, 3), off(2, 3)])
     for op in ("EluGrad", "SeluGrad"):
         add(op, [any_(2, 3), unit(2, 3)])
     add("SoftplusGrad", [any_(2, 3), any_(2, 3)], tolerance=(8e-6, 4e-13))

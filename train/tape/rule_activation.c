@@ -24,6 +24,15 @@ static void rule_leaky_relu(gantry__rule_call_t *c) {
                                gantry__rule_attr(c, "alpha"), 1);
 }
 
+/* The slope is a step: its own is 0, and TensorFlow has zeros, not None. */
+static void rule_of_steps(gantry__rule_call_t *c) {
+    const gantry_attr_value_t *alpha = gantry__rule_attr(c, "alpha");
+    if (c->wants[0])
+        c->dx[0] = gantry__rule_op(c, c->record->op, (tensor *[]){c->dy[0], c->x[1]}, 2, alpha,
+                                   alpha != NULL);
+    if (c->wants[1]) c->dx[1] = gantry_zeros_like(c->scope, c->x[1]);
+}
+
 static void rule_elu(gantry__rule_call_t *c) {
     c->dx[0] = gantry__rule_op2(c, "EluGrad", c->dy[0], c->y[0]);
 }
@@ -86,8 +95,17 @@ static void rule_gelu(gantry__rule_call_t *c) {
         gelu_exact(c);
 }
 
-const gantry__rule_t gantry__rules_activation[] = {
-    {"Elu", rule_elu},           {"Gelu", rule_gelu},   {"LeakyRelu", rule_leaky_relu},
-    {"Relu", rule_relu},         {"Relu6", rule_relu6}, {"Selu", rule_selu},
-    {"Sigmoid", rule_sigmoid},   {"Silu", rule_silu},   {"Softplus", rule_softplus},
-    {"Softsign", rule_softsign}, {NULL, NULL}};
+const gantry__rule_t gantry__rules_activation[] = {{"Elu", rule_elu},
+                                                   {"Gelu", rule_gelu},
+                                                   {"LeakyRelu", rule_leaky_relu},
+                                                   {"LeakyReluGrad", rule_of_steps},
+                                                   {"Relu", rule_relu},
+                                                   {"Relu6", rule_relu6},
+                                                   {"Relu6Grad", rule_of_steps},
+                                                   {"ReluGrad", rule_of_steps},
+                                                   {"Selu", rule_selu},
+                                                   {"Sigmoid", rule_sigmoid},
+                                                   {"Silu", rule_silu},
+                                                   {"Softplus", rule_softplus},
+                                                   {"Softsign", rule_softsign},
+                                                   {NULL, NULL}};

@@ -72,14 +72,17 @@ static void rule_max_pool(gantry__rule_call_t *c) {
     c->dx[0] = call(c, "MaxPoolGrad", c->x[0], c->y[0], c->dy[0]);
 }
 
-/* Inputs: MaxPool's input and output, which choose the elements, and their gradient. */
-static void rule_max_pool_grad(gantry__rule_call_t *c) {
-    if (c->wants[2]) c->dx[2] = call(c, "MaxPoolGradGrad", c->x[0], c->x[1], c->dy[0]);
+/* Inputs: MaxPool's input and output, which choose the elements, and their gradient. What is
+ * chosen does not change: zeros, as in TensorFlow. */
+static void rule_of_choices(gantry__rule_call_t *c, const char *op) {
+    for (int i = 0; i < 2; ++i)
+        if (c->wants[i]) c->dx[i] = gantry_zeros_like(c->scope, c->x[i]);
+    if (c->wants[2]) c->dx[2] = call(c, op, c->x[0], c->x[1], c->dy[0]);
 }
 
-static void rule_max_pool_grad_grad(gantry__rule_call_t *c) {
-    if (c->wants[2]) c->dx[2] = call(c, "MaxPoolGrad", c->x[0], c->x[1], c->dy[0]);
-}
+static void rule_max_pool_grad(gantry__rule_call_t *c) { rule_of_choices(c, "MaxPoolGradGrad"); }
+
+static void rule_max_pool_grad_grad(gantry__rule_call_t *c) { rule_of_choices(c, "MaxPoolGrad"); }
 
 static void rule_avg_pool(gantry__rule_call_t *c) {
     c->dx[0] = call(c, "AvgPoolGrad", shape_of(c, c->x[0]), c->dy[0], NULL);

@@ -125,6 +125,31 @@ static void second_order(void **state) {
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
+/* The slope of relu is a step. TensorFlow has zeros there, not None. */
+static void slope_of_a_step_is_zero(void **state) {
+    static const char *const ops[] = {"Relu", "Relu6", "LeakyRelu"};
+    (void)state;
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; ++i) {
+        gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+        tensor *x = vector(scope, 1, -2), *y = NULL, *first, *second;
+        const gantry_source_t source = of_tensor(x);
+        size_t count = 1;
+        gantry_tape_t *outer = gantry_tape_begin(scope, NULL), *inner;
+        (void)gantry_tape_watch(outer, x);
+        inner = gantry_tape_begin(scope, NULL);
+        (void)gantry_tape_watch(inner, x);
+        assert_int_equal(gantry_op_call(scope, ops[i], &x, 1, NULL, 0, &y, &count), GANTRY_OK);
+        assert_int_equal(gantry_tape_gradient(inner, y, NULL, &source, 1, NULL, &first), GANTRY_OK);
+        assert_int_equal(gantry_tape_gradient(outer, first, NULL, &source, 1, NULL, &second),
+                         GANTRY_OK);
+        if (!second) fail_msg("%s has no second gradient", ops[i]);
+        expect_values(second, 0, 0);
+        gantry_tape_end(inner);
+        gantry_tape_end(outer);
+        assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    }
+}
+
 static void stop_gradient_stops_it(void **state) {
     (void)state;
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
@@ -322,6 +347,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(views_of_memory_are_not_followed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unconnected_sources_get_null_or_zeros, set_up, tear_down),
         cmocka_unit_test_setup_teardown(second_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(slope_of_a_step_is_zero, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stop_gradient_stops_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(pause_and_named_variables, set_up, tear_down),
         cmocka_unit_test_setup_teardown(custom_gradient_replaces_the_ops, set_up, tear_down),
