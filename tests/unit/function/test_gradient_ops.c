@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TensorFlow's gradient ops in a function become their parts and give the bits that they give op by
- * op; those whose shapes depend on data are recorded whole; StopGradient keeps its name. */
+ * op, as LeakyRelu does; those whose shapes depend on data are recorded whole; StopGradient keeps
+ * its name. */
 #define _XOPEN_SOURCE 700
 
 #include <math.h>
@@ -118,6 +119,23 @@ static void expect_eager_bits(runtime_fixture_t *f, const gradient_case_t *it,
     }
     expect_ended_well(scope);
     gantry_function_release(function);
+}
+
+/* An alpha is a float32, as TensorFlow's attribute; 0.2 is none. */
+static void of_wide_leaky(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                          const gantry_tensor_t **outputs, void *user) {
+    const gantry_attr_value_t alpha = {.name = "alpha", .kind = GANTRY_ATTR_FLOAT, .f = 0.2};
+    const gantry_tensor_t *wide = gantry_neg(scope, gantry_cast(scope, inputs[0], GANTRY_FLOAT64));
+    gradient_call(scope, user, &wide, 1, &alpha, outputs);
+}
+
+static void fused_alpha_is_rounded_as_elsewhere(void **state) {
+    static const gradient_case_t leaky = {"LeakyRelu", of_wide_leaky, 0};
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    expect_eager_bits(&f, &leaky, 0);
+    runtime_fixture_close(&f);
 }
 
 static void functions_give_the_eager_bits_of_gradients(void **state) {
@@ -240,6 +258,7 @@ int main(int argc, char **argv) {
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(functions_give_the_eager_bits_of_gradients),
+        TEST(fused_alpha_is_rounded_as_elsewhere),
         TEST(gradients_of_open_sizes_are_recorded_whole),
         TEST(stop_gradient_is_a_node_of_its_name_and_an_alias),
         TEST(gradients_leak_nothing_when_memory_runs_out),

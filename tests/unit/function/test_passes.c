@@ -268,38 +268,6 @@ static void a_fused_node_has_at_most_four_results(void **state) {
     assert_int_equal(count_ops(wide_body, (case_t){.length = 8}, 8, 0), 2);
 }
 
-/* An alpha is a float32, as TensorFlow's attribute; 0.2 is none. */
-static void leaky_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
-                       const gantry_tensor_t **outputs, void *user) {
-    const gantry_attr_value_t alpha = {.name = "alpha", .kind = GANTRY_ATTR_FLOAT, .f = 0.2};
-    const gantry_tensor_t *wide = gantry_neg(scope, gantry_cast(scope, inputs[0], GANTRY_FLOAT64));
-    size_t count = 1;
-    (void)user;
-    (void)gantry_op_call(scope, "LeakyRelu", &wide, 1, &alpha, 1, outputs, &count);
-}
-
-static void a_fused_alpha_is_rounded_as_elsewhere(void **state) {
-    (void)state;
-    runtime_fixture_t f;
-    runtime_fixture_open(&f, 0);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
-    const gantry_tensor_t *ones = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(COLUMNS)),
-                          *given[] = {ones, ones}, *got, *eager;
-    static double values[2][COLUMNS];
-    case_t c = {0};
-    gantry_function_t *function = trace(&f, leaky_body, &c, 1, all);
-    assert_int_equal(count_kind(function, GANTRY__NODE_OP), 1);
-    assert_int_equal(gantry_function_call(scope, function, given, 2, &got, 1), GANTRY_OK);
-    leaky_body(scope, given, &eager, NULL);
-    assert_int_equal(gantry_tensor_read(got, values[0], sizeof values[0]), GANTRY_OK);
-    assert_int_equal(gantry_tensor_read(eager, values[1], sizeof values[1]), GANTRY_OK);
-    assert_true(values[1][0] == -(double)0.2F);
-    assert_memory_equal(values[0], values[1], sizeof values[0]);
-    gantry_function_release(function);
-    expect_ended_well(scope);
-    runtime_fixture_close(&f);
-}
-
 /* BiasAdd and AddN are sums, too. */
 static void summing_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                          const gantry_tensor_t **outputs, void *user) {
@@ -694,7 +662,6 @@ int main(int argc, char **argv) {
         TEST(chains_are_cut_at_the_limit),
         TEST(a_fused_node_names_its_members),
         TEST(a_fused_node_has_at_most_four_results),
-        TEST(a_fused_alpha_is_rounded_as_elsewhere),
         TEST(sums_of_several_are_fused),
         TEST(a_use_from_outside_ends_a_group),
         TEST(reductions_of_rows_are_fused_with_their_elementwise_ops),
