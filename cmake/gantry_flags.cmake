@@ -23,7 +23,7 @@ if(NOT GANTRY_HAS_VECT_COST_MODEL)
   set(GANTRY_VECTOR_FLAGS -O3)
 endif()
 
-# -Og -g1 builds in a third of the time of -O2 -g, and reports name the same lines.
+# -Og builds in two thirds of the time of -O1, and with -g1 reports name the same lines.
 if(GANTRY_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined -Og -g1)
   add_link_options(-fsanitize=address,undefined)

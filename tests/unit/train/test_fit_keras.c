@@ -13,37 +13,14 @@
 
 #include <math.h>
 
-#include "train_fixture.h"
+#include "train_given.h"
 
 #include <gantry_train/train.h>
 
-enum { ROWS = 20, TESTED = 7, FEATURES = 3, BATCH = 6, MOST = 256 };
+enum { ROWS = 20, TESTED = 7, FEATURES = 3, BATCH = 6 };
 
 static double x[ROWS * FEATURES], tested_x[TESTED * FEATURES];
 static int32_t y[ROWS], tested_y[TESTED];
-
-/* What a training gives: values of epochs, then weights. */
-static double given[MOST];
-static size_t given_count;
-
-static void must(gantry_status_t status) {
-    if (status != GANTRY_OK) fail_msg("%s", gantry_last_message());
-}
-
-static void give(double value) {
-    assert_true(given_count < MOST);
-    given[given_count++] = value;
-}
-
-static gantry_status_t record(gantry_model_t *model, int64_t epoch, const gantry_logs_t *logs,
-                              bool *stop, void *user) {
-    (void)model;
-    (void)epoch;
-    (void)stop;
-    (void)user;
-    for (size_t i = 0; i < logs->count; ++i) give(logs->values[i]);
-    return GANTRY_OK;
-}
 
 /* ---- data and models: those of make_fit_cases.py ---- */
 

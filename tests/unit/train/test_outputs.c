@@ -16,34 +16,14 @@
 
 #include "thread_workers.h"
 #include "train_case.h"
-#include "train_fixture.h"
+#include "train_given.h"
 
 #include <gantry_train/train.h>
 
-enum { ROWS = 20, FEATURES = 3, BATCH = 6, EPOCHS = 3, MOST = 256, MOST_NAMES = 8 };
+enum { ROWS = 20, FEATURES = 3, BATCH = 6, EPOCHS = 3, MOST_NAMES = 8 };
 
 static double x[ROWS * FEATURES], values[ROWS * 2], weights[ROWS], others[ROWS];
 static int32_t classes[ROWS];
-
-/* What a training gives: values of epochs and a test, then predictions, then weights. */
-static _Thread_local double given[MOST];
-static _Thread_local size_t given_count;
-
-static void must(gantry_status_t status) {
-    if (status != GANTRY_OK) fail_msg("%s", gantry_last_message());
-}
-
-static void give(double value) {
-    assert_true(given_count < MOST);
-    given[given_count++] = value;
-}
-
-static gantry_status_t record(gantry_model_t *model, int64_t epoch, const gantry_logs_t *logs,
-                              bool *stop, void *user) {
-    (void)model, (void)epoch, (void)stop, (void)user;
-    for (size_t i = 0; i < logs->count; ++i) give(logs->values[i]);
-    return GANTRY_OK;
-}
 
 /* ---- data and models: those of make_output_cases.py ---- */
 
