@@ -38,9 +38,10 @@ static int create_thread(pthread_t *thread, const pthread_attr_t *attributes, vo
 }
 
 /* The pool's clock and its calls to workers: a test sets the one and counts the others. */
-static bool is_clock_set, are_calls_lost;
+static bool is_clock_set;
 static int64_t clock_ns;
-static int calls_to_workers;
+static pthread_cond_t *lost_calls; /* calls of this condition wake nobody */
+static _Atomic int calls_to_workers;
 
 static int read_clock(clockid_t id, struct timespec *time) {
     if (!is_clock_set) return clock_gettime(id, time);
@@ -50,7 +51,7 @@ static int read_clock(clockid_t id, struct timespec *time) {
 
 static int signal_condition(pthread_cond_t *condition) {
     ++calls_to_workers;
-    return are_calls_lost ? 0 : pthread_cond_signal(condition);
+    return condition == lost_calls ? 0 : pthread_cond_signal(condition);
 }
 
 #define clock_gettime read_clock
@@ -64,6 +65,15 @@ static int signal_condition(pthread_cond_t *condition) {
 #undef pthread_attr_init
 #undef pthread_attr_setstacksize
 #undef pthread_create
+
+/* A worker counts itself as a sleeper before it waits, and holds the lock until it does. */
+static void await_sleepers(gantry__cpu_pool_t *pool, int count) {
+    while (atomic_load(&pool->sleepers) != count) {
+        pause_core();
+    }
+    pthread_mutex_lock(&pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+}
 
 #define MOST 200000
 
@@ -339,9 +349,7 @@ static void pool_loop_does_not_wait_for_threads_that_have_not_begun(void **state
     memset(&marks, 0, sizeof marks);
     marks.grain = 1;
     gantry__cpu_parallel_for(&device.device, 3, 1, mark, &marks); /* starts the workers */
-    while (atomic_load(&pool->sleepers) != 2) {
-        pause_core();
-    }
+    await_sleepers(pool, 2);
     atomic_store(&pool->sleepers, 0); /* the caller sees this while workers start */
     for (int round = 1; round <= 100; ++round) {
         memset(&marks, 0, sizeof marks);
@@ -371,16 +379,16 @@ static void take_time(void *context, int64_t begin, int64_t end) {
 static void open_asleep(cpu_call_t *device) {
     cpu_call_open(device, 0, 2);
     gantry__cpu_parallel_for(&device->device, 2, 1, count_calls, &(atomic_int){0});
-    while (atomic_load(&device->device.pool->sleepers) != 1) {
-        pause_core();
-    }
-    is_clock_set = are_calls_lost = true;
+    await_sleepers(device->device.pool, 1);
+    is_clock_set = true;
+    lost_calls = &device->device.pool->work;
     clock_ns = INT64_C(1000000000);
     calls_to_workers = 0;
 }
 
 static void close_asleep(cpu_call_t *device) {
-    is_clock_set = are_calls_lost = false;
+    is_clock_set = false;
+    lost_calls = NULL;
     cpu_call_close(device);
 }
 
@@ -545,9 +553,7 @@ static void series_worker_that_is_called_ends_its_sleep_without_a_loop(void **st
     cpu_call_open(&device, 0, 2);
     gantry__cpu_pool_t *pool = device.device.pool;
     assert_int_equal(pthread_create(&thread, NULL, await_any_loop, pool), 0);
-    while (atomic_load(&pool->sleepers) != 1) {
-        pause_core();
-    }
+    await_sleepers(pool, 1);
     pool->worker_count = 1;
     wake_workers(pool, 1);
     pthread_join(thread, NULL);
