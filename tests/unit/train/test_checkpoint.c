@@ -28,6 +28,7 @@
 
 #include "checkpoint_cases.inc"
 #include "train_heap.h"
+#include "train_system.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
 
@@ -468,31 +469,18 @@ static void reads_expect_type_shape_and_size(void **state) {
 
 /* ---- saving that fails ---- */
 
-static atomic_int flushes, flush_error;
-
-int __real_fsync(int file);
-int __wrap_fsync(int file);
-
-/* The linker puts this in place of the C library's function. */
-int __wrap_fsync(int file) {
-    ++flushes;
-    if (!flush_error) return __real_fsync(file);
-    errno = flush_error;
-    return -1;
-}
-
 static void a_disk_that_fails_to_flush_leaves_the_old_checkpoint(void **state) {
     (void)state;
     write_bytes(every_type, sizeof every_type);
-    flush_error = EIO;
+    train_flush_error = EIO;
     assert_int_equal(gantry_checkpoint_save(NULL, folder.file, NULL, 0, NULL, 0), GANTRY_DATA_LOSS);
-    flush_error = 0;
+    train_flush_error = 0;
     expect_message("cannot save the checkpoint '");
     expect_file(every_type, sizeof every_type);
     assert_int_equal(files_in_folder(), 1);
-    flushes = 0;
+    train_flushes = 0;
     assert_int_equal(gantry_checkpoint_save(NULL, folder.file, NULL, 0, NULL, 0), GANTRY_OK);
-    assert_int_equal(flushes, 2); /* the file and its folder */
+    assert_int_equal(train_flushes, 2); /* the file and its folder */
 }
 
 /* A disk that is full after `bytes`: the limit of this process's files. */

@@ -18,6 +18,7 @@
 #include <gantry/gantry.h>
 
 #include "train_heap.h"
+#include "train_system.h"
 
 static int32_t labels[CASE_MOST];
 
@@ -28,21 +29,6 @@ static void expect_message(const char *part) {
 
 static void pause_us(long microseconds) {
     (void)nanosleep(&(struct timespec){.tv_nsec = microseconds * 1000}, NULL);
-}
-
-/* ---- threads that do not start ---- */
-
-static atomic_long starts_left = -1; /* starts that succeed; -1: all */
-
-int __real_gantry__train_thread_start(pthread_t *thread, void *(*body)(void *), void *argument);
-int __wrap_gantry__train_thread_start(pthread_t *thread, void *(*body)(void *), void *argument);
-
-/* The linker puts this in place of the library's function. */
-int __wrap_gantry__train_thread_start(pthread_t *thread, void *(*body)(void *), void *argument) {
-    const long left = atomic_load(&starts_left);
-    if (left == 0) return EAGAIN;
-    if (left > 0) atomic_store(&starts_left, left - 1);
-    return __real_gantry__train_thread_start(thread, body, argument);
 }
 
 /* ---- map ---- */
@@ -222,9 +208,9 @@ static void threads_that_do_not_start_are_an_error(void **state) {
         map_user_t user = {.pauses = false};
         gantry_dataset_t *dataset = gantry_dataset_map(case_rows(50), map_double, &user, 4);
         size_t count, elements;
-        atomic_store(&starts_left, left);
+        atomic_store(&train_starts_left, left);
         assert_int_equal(case_pass(dataset, labels, &count, &elements), GANTRY_RESOURCE_EXHAUSTED);
-        atomic_store(&starts_left, -1);
+        atomic_store(&train_starts_left, -1);
         char part[40];
         (void)snprintf(part, sizeof part, "thread %ld of 4 does not start", left + 1);
         expect_message(part);
