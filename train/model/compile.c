@@ -8,6 +8,7 @@
 #include "train/base/memory.h"
 #include "train/loss/loss_formula.h"
 #include "train/model/worker.h"
+#include "train/optimizer/optimizer_state.h"
 
 /* What is asked for: each output's part, and the number of outputs that the model has. */
 typedef struct wanted_t {
@@ -343,6 +344,7 @@ static gantry_status_t model_compile(gantry_model_t *model, wanted_t *w) {
     model->optimizer = o->optimizer;
     model->runs_eagerly = o->runs_eagerly || o->check_numerics;
     model->checks_numerics = o->check_numerics;
+    if (model->optimizer) model->optimizer->checks_numerics = o->check_numerics;
     model->is_compiled = true;
     for (size_t i = 0; i < model->layer_count; ++i)
         gantry__layer_settle_trainable(model->layers[i]);

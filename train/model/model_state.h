@@ -57,6 +57,8 @@ typedef struct gantry__step_body_t {
     gantry__step_t step;
     size_t weight_count; /* components that are weights of samples */
     int64_t rows;        /* of the batch for which the step is traced; 0: not known */
+    gantry_input_spec_t specs[GANTRY_MAX_COMPONENTS + 1]; /* of components */
+    size_t spec_count;
 } gantry__step_body_t;
 
 typedef struct gantry__worker_t gantry__worker_t;
@@ -166,6 +168,8 @@ size_t gantry__model_weight_count(const gantry_model_t *model, gantry__step_t st
 /* Whether a batch has the components that a step needs. */
 gantry_status_t gantry__model_check_count(const gantry_model_t *model, gantry__step_t step,
                                           size_t count);
+/* "input 0", "the labels of a", "sample weights": the name of a component, for texts. */
+void gantry__model_name_component(const gantry_model_t *model, size_t i, char *out, size_t bytes);
 /* The output whose labels, or weights of samples, a component has. */
 size_t gantry__model_output_of(const gantry_model_t *model, size_t component);
 void gantry__model_release_targets(gantry_model_t *model);

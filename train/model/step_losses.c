@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a step computes behind the outputs: their losses, weighted and added to the one that is
  * trained, and the numbers that judge the model. */
+#include <stdio.h>
+
+#include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/loss/mask.h"
 #include "train/metric/metric_state.h"
 #include "train/model/step.h"
 
 typedef const gantry_tensor_t tensor;
+
+/* Of several outputs, a failure names the one whose labels or weights do not fit. */
+static void say_output(const gantry_model_t *model, gantry_scope_t *scope, size_t target) {
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    const gantry_status_t status = gantry_scope_status(scope);
+    if (status == GANTRY_OK || model->target_count == 1) return;
+    (void)snprintf(text, sizeof text, "output %s: %s", gantry__model_output_name(model, target),
+                   gantry_scope_message(scope));
+    gantry_scope_clear(scope);
+    (void)gantry_scope_fail(scope, status, text);
+}
 
 /* ---- losses of one replica ---- */
 
@@ -63,6 +77,7 @@ void gantry__step_compute_losses(gantry__step_call_t *c, gantry__replica_t *repl
     for (size_t t = 0; t < model->target_count; ++t) {
         if (model->targets[t].loss == 0) continue;
         tensor *loss = replica->losses[t] = target_loss(c, replica, t);
+        if (!loss) say_output(model, replica->scope, t);
         loss = weigh_loss(replica->scope, loss, model->targets[t].loss_weight);
         if (!loss) return;
         sum = sum ? gantry_add(replica->scope, sum, loss) : loss;
@@ -118,5 +133,9 @@ void gantry__step_update_metrics(gantry__step_call_t *c, gantry_scope_t *scope) 
         }
         gantry__train_metric_update_masked(judge->metric, scope, labels_of(c, t), outputs[t],
                                            judge->is_weighted ? weights_of(c, t) : NULL, masks[t]);
+        if (gantry_scope_status(scope) != GANTRY_OK) {
+            say_output(model, scope, t);
+            return;
+        }
     }
 }
