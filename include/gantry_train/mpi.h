@@ -44,9 +44,9 @@ typedef struct gantry_mpi_options_t {
 
 /** Whether mpirun, or another starter of MPI, has started this process. */
 GANTRY_API bool gantry_mpi_is_launched(void);
-/** Joins the processes that were started together; all call it with the same options. Initialises MPI, unless the program
- * has done so. options may be NULL. NULL after a failure, with its text in gantry_last_message; it
- * is then NULL in all processes. */
+/** Joins the processes that were started together; all call it with the same options. Initialises
+ * MPI, unless the program has done so. options may be NULL. NULL after a failure, with its text in
+ * gantry_last_message; it is then NULL in all processes. */
 GANTRY_API gantry_communicator_t *gantry_mpi_communicator(const gantry_mpi_options_t *options);
 /** Leaves the processes; NULL does no harm. Finalises MPI if gantry_mpi_communicator initialised
  * it, and no process was lost. Models and strategies that use it are released before. */

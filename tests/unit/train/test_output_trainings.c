@@ -91,9 +91,8 @@ static gantry_model_t *make_model(const gantry_model_options_t *options, compile
     must(gantry_model_compile(
         model,
         &(gantry_compile_options_t){
-            .optimizer = how.optimizer
-                             ? how.optimizer
-                             : gantry_sgd(&(gantry_sgd_options_t){.learning_rate = 0.05}),
+            .optimizer = how.optimizer ? how.optimizer
+                                       : gantry_sgd(&(gantry_sgd_options_t){.learning_rate = 0.05}),
             .outputs = outputs,
             .output_count = 2,
             .loss_weights = (const double[]){1, 0.5},
@@ -173,12 +172,12 @@ static gantry_status_t train(gantry_model_t *model, const char *backup, const ch
     const gantry_callback_t *callbacks[] = {logger, &counter};
     gantry_dataset_t *batches = make_batches(2, STEPS, 2);
     gantry_dataset_t *validation = gantry_dataset_take(make_batches(2, STEPS, 2), 2);
-    const gantry_status_t status = gantry_model_fit(model, batches,
-                                                    &(gantry_fit_options_t){.epochs = 3,
-                                                                            .validation = validation,
-                                                                            .callbacks = callbacks,
-                                                                            .callback_count = 2,
-                                                                            .backup = backup});
+    const gantry_fit_options_t options = {.epochs = 3,
+                                          .validation = validation,
+                                          .callbacks = callbacks,
+                                          .callback_count = 2,
+                                          .backup = backup};
+    const gantry_status_t status = gantry_model_fit(model, batches, &options);
     gantry_dataset_release(validation);
     gantry_dataset_release(batches);
     gantry_callback_release(logger);
@@ -240,9 +239,9 @@ static void backup_goes_on_to_the_same_bits(void **state) {
 static void expect_refused(gantry_model_t *model, gantry_dataset_t *batches, const char *text) {
     double numbers[VALUES];
     for (int i = 0; i < 2; ++i) {
-        const gantry_status_t status =
-            i == 0 ? gantry_model_fit(model, batches, NULL)
-                   : gantry_model_evaluate(model, batches, numbers, VALUES);
+        const gantry_status_t status = i == 0
+                                           ? gantry_model_fit(model, batches, NULL)
+                                           : gantry_model_evaluate(model, batches, numbers, VALUES);
         assert_int_equal(status, GANTRY_INVALID_ARGUMENT);
         if (!strstr(gantry_last_message(), text))
             fail_msg("\"%s\" lacks \"%s\"", gantry_last_message(), text);
