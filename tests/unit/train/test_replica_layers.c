@@ -146,14 +146,14 @@ static void dropout_draws_on_each_device(void **state) {
     (void)state;
     for (int i = 0; i < 2 * WIDTH; ++i) x[i] = i < WIDTH ? 1 : 2;
     gantry_strategy_t *strategy = gantry_mirrored_strategy(runtime, NULL, 0);
-    gantry_model_t *model = gantry_sequential(
-        runtime, &(gantry_model_options_t){.seed = 3, .strategy = strategy});
+    gantry_model_t *model =
+        gantry_sequential(runtime, &(gantry_model_options_t){.seed = 3, .strategy = strategy});
     (void)gantry_model_add(model, gantry_dropout_layer(0.5, NULL));
     (void)gantry_model_add(model, gantry_layer_create(&kind, NULL, NULL));
     (void)gantry_model_add(model, gantry_dense(WIDTH, GANTRY_LINEAR, NULL));
-    must(gantry_model_compile(
-        model, &(gantry_compile_options_t){.optimizer = gantry_sgd(NULL),
-                                           .loss = GANTRY_MEAN_SQUARED_ERROR}));
+    must(gantry_model_compile(model,
+                              &(gantry_compile_options_t){.optimizer = gantry_sgd(NULL),
+                                                          .loss = GANTRY_MEAN_SQUARED_ERROR}));
     gantry_dataset_t *batches =
         gantry_dataset_batch(gantry_dataset_from_arrays(arrays, 2, false), 2, false);
     must(gantry_model_fit(model, batches, NULL));
