@@ -179,6 +179,11 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
     return status;
 }
 
+gantry_function_t *gantry_function_retain(gantry_function_t *function) {
+    if (function) atomic_fetch_add(&function->references, 1);
+    return function;
+}
+
 void gantry_function_release(gantry_function_t *function) {
     if (!function || !gantry__fork_guard_ask(&function->runtime->fork)) return;
     if (atomic_fetch_sub(&function->references, 1) == 1) function_destroy(function);
