@@ -111,8 +111,8 @@ GANTRY_API gantry_status_t gantry_tape_gradient_slices(
  * in a trace too: a target of 100 elements costs 100 gradients. The tape counts it as one gradient.
  * options may be NULL.
  *
- * InvalidArgument for more than GANTRY_MAX_RANK dimensions of both together; Unimplemented for sizes
- * that depend on data; else as gantry_tape_gradient. Returns the scope's status. */
+ * InvalidArgument for more than GANTRY_MAX_RANK dimensions of both together; Unimplemented for
+ * sizes that depend on data; else as gantry_tape_gradient. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_tape_jacobian(gantry_tape_t *tape, const gantry_tensor_t *target,
                                                 const gantry_source_t *sources, size_t source_count,
                                                 const gantry_gradient_options_t *options,

@@ -60,6 +60,12 @@ def shared_at_two_depths():
     return keras.Model(given, layers.Add(name="sum")([layers.Activation("relu", name="short")(x), z, x]))
 
 
+def attention():
+    given = keras.Input((4, 8))
+    s = layers.Add()([given, layers.MultiHeadAttention(2, 4)(given, given)])
+    return keras.Model(given, layers.Add()([s, s]))
+
+
 def open_sizes():
     """An open number of steps, and an open number of rows and columns."""
     words, image = keras.Input((None,)), keras.Input((None, None, 3))
@@ -73,7 +79,7 @@ def main():
     print("/* SPDX-License-Identifier: Apache-2.0 */")
     print(f"/* Made by tests/golden/make_summary_cases.py with Keras {keras.__version__}; do not edit. */")
     print("/* clang-format off */")
-    for make in (sequential, chain, connections, branches, shared_at_two_depths, open_sizes):
+    for make in (sequential, chain, connections, branches, shared_at_two_depths, open_sizes, attention):
         keras.utils.clear_session()
         text = []
         make().summary(print_fn=lambda line: text.append(line))

@@ -23,6 +23,18 @@ static bool take_padding(const char *kind, const gantry__kernel_t *k) {
     return false;
 }
 
+static bool check_groups(const char *kind, const gantry__kernel_t *k) {
+    enum { MOST = GANTRY_MAX_OP_INPUTS - 1 }; /* which an op joins */
+    const bool has_groups = strcmp(kind, "Conv1D") == 0 || strcmp(kind, "Conv2D") == 0;
+    if (k->groups == 1 || (has_groups && k->groups <= MOST && k->units % k->groups == 0))
+        return true;
+    (void)gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "layer %s: %lld filters in %lld groups; Conv1D and Conv2D accept up to %d groups, whose number divides the filters",
+        kind, (long long)k->units, (long long)k->groups, MOST);
+    return false;
+}
+
 static bool take_options(const char *kind, const gantry_kernel_options_t *options,
                          gantry__kernel_t *k, const char **out_name) {
     gantry_kernel_options_t o;
@@ -41,6 +53,7 @@ static bool take_options(const char *kind, const gantry_kernel_options_t *option
     return take_padding(kind, k) &&
            take_number(kind, "kernel_columns", o.kernel_columns, k->sizes[0], &k->sizes[1]) &&
            take_number(kind, "depth_multiplier", o.depth_multiplier, 1, &k->multiplier) &&
+           take_number(kind, "groups", o.groups, 1, &k->groups) && check_groups(kind, k) &&
            gantry__layer_initializer(o.kernel_initializer, GANTRY_INIT_GLOROT_UNIFORM,
                                      &k->kernel) &&
            gantry__layer_initializer(o.bias_initializer, GANTRY_INIT_ZEROS, &k->bias);

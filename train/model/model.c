@@ -311,6 +311,16 @@ int32_t gantry_model_input(gantry_model_t *model, gantry_dtype_t dtype, gantry_s
     return -1;
 }
 
+/* Attention of one value is that of a query that is its own value, as in Keras, also in the
+ * summary. */
+static gantry_status_t apply_given(gantry_model_t *model, gantry_layer_t *layer,
+                                   const int32_t *values, size_t count) {
+    if (count == 0 || count > 2 || count != layer->repeats_first || !values)
+        return apply(model, layer, values, count);
+    const int32_t repeated[] = {values[0], values[0], values[count - 1]};
+    return apply(model, layer, repeated, count + 1);
+}
+
 int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer, const int32_t *values,
                            size_t count) {
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
@@ -323,7 +333,7 @@ int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer, const i
         if (!model || !has_layer(model, layer)) gantry_layer_release(layer);
     } else {
         status = own_layer(model, layer);
-        if (status == GANTRY_OK) status = apply(model, layer, values, count);
+        if (status == GANTRY_OK) status = apply_given(model, layer, values, count);
     }
     if (status == GANTRY_OK) return (int32_t)(model->value_count - gantry__layer_outputs(layer));
     if (model) (void)gantry__model_fail(model, status);

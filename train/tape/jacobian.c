@@ -156,9 +156,9 @@ static gantry_status_t check_target(jacobian_t *j, bool is_batch) {
             "%s: the target has shape %s; a first dimension of samples, 1 and more, is accepted",
             j->call, text);
     if (elements > INT32_MAX)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: the target has shape %s; fewer than 2^31 elements are accepted",
-                                  j->call, text);
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "%s: the target has shape %s; fewer than 2^31 elements are accepted", j->call, text);
     j->samples = is_batch ? shape->dims[0] : 0;
     j->passes = is_batch ? elements / j->samples : elements;
     return GANTRY_OK;
@@ -168,11 +168,10 @@ static gantry_status_t check_sources(const jacobian_t *j) {
     for (size_t i = 0; i < j->source_count; ++i) {
         const gantry_source_t *source = &j->sources[i];
         if (!source->tensor == !source->variable)
-            return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                      "%s: source %zu has %s; a tensor or a variable is accepted",
-                                      j->call, i,
-                                      source->tensor ? "both a tensor and a variable"
-                                                     : "neither tensor nor variable");
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "%s: source %zu has %s; a tensor or a variable is accepted", j->call, i,
+                source->tensor ? "both a tensor and a variable" : "neither tensor nor variable");
         GANTRY__TRAIN_TRY(check_result(j, i));
     }
     return GANTRY_OK;
@@ -216,9 +215,9 @@ static gantry_status_t check_call(jacobian_t *j, bool is_batch, tensor **out_jac
         status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: the target is NULL; %s", j->call,
                                     what);
     else if (j->source_count > 0 && (!j->sources || !out_jacobians))
-        status = gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT, "%s: %s is NULL; an array of %zu is accepted", j->call,
-            j->sources ? "out_jacobians" : "sources", j->source_count);
+        status = gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                    "%s: %s is NULL; an array of %zu is accepted", j->call,
+                                    j->sources ? "out_jacobians" : "sources", j->source_count);
     if (status == GANTRY_OK) status = check_target(j, is_batch);
     if (status == GANTRY_OK) status = check_sources(j);
     return gantry__train_hand_on(j->outer, status);
@@ -247,8 +246,7 @@ const gantry_tensor_t *gantry_tape_batch_jacobian(gantry_tape_t *tape,
     tensor *out = NULL;
     if (tape && !source) {
         (void)gantry__train_refuse(
-            tape->scope,
-            "gantry_tape_batch_jacobian: the source is NULL; a tensor is accepted");
+            tape->scope, "gantry_tape_batch_jacobian: the source is NULL; a tensor is accepted");
         return NULL;
     }
     jacobian_t j = {.tape = tape,

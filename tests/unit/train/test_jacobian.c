@@ -69,9 +69,8 @@ static void compute_all(gantry_scope_t *scope, tensor *const *inputs, tensor **o
 }
 
 static void expect_all(tensor *const *outputs) {
-    const gantry_shape_t shapes[RESULTS] = {
-        GANTRY_SHAPE(3, 4, 3, 2), GANTRY_SHAPE(3, 4, 2, 4), GANTRY_SHAPE(3, 2, 3, 2),
-        GANTRY_SHAPE(3, 4, 2)};
+    const gantry_shape_t shapes[RESULTS] = {GANTRY_SHAPE(3, 4, 3, 2), GANTRY_SHAPE(3, 4, 2, 4),
+                                            GANTRY_SHAPE(3, 2, 3, 2), GANTRY_SHAPE(3, 4, 2)};
     for (int i = 0; i < RESULTS; ++i) {
         double numbers[12 * 8];
         assert_non_null(outputs[i]);
@@ -157,8 +156,8 @@ static void many_rows_are_joined(void **state) {
     (void)state;
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
     for (int i = 0; i < MANY; ++i) values[i] = i + 1;
-    tensor *x = gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SHAPE(1, MANY), values,
-                                sizeof values),
+    tensor *x =
+               gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SHAPE(1, MANY), values, sizeof values),
            *got;
     for (int batch = 0; batch < 2; ++batch) {
         gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
@@ -199,7 +198,8 @@ static void wrong_calls_are_refused(void **state) {
     (void)gantry_tape_jacobian(tape, y, &of_none, 1, NULL, &got);
     expect_kept_failure(scope, GANTRY_INVALID_ARGUMENT, "source 0 has neither tensor nor variable");
     (void)gantry_tape_jacobian(tape, z, &of_x, 1, NULL, &got);
-    expect_kept_failure(scope, GANTRY_INVALID_ARGUMENT, "8 dimensions of both together are accepted");
+    expect_kept_failure(scope, GANTRY_INVALID_ARGUMENT,
+                        "8 dimensions of both together are accepted");
     assert_null(gantry_tape_batch_jacobian(tape, y, wide));
     expect_kept_failure(scope, GANTRY_INVALID_ARGUMENT, "the same first dimension is accepted");
     assert_null(gantry_tape_batch_jacobian(tape, gantry_sum(scope, y, NULL), x));

@@ -90,6 +90,15 @@ static gantry_model_t *make_shared_at_two_depths(void) {
     return m;
 }
 
+static gantry_model_t *make_attention(void) {
+    gantry_model_t *m = gantry_functional(fixture.runtime, NULL);
+    const int32_t given = input(m, GANTRY_SHAPE(4, 8));
+    const int32_t a = apply(m, gantry_multi_head_attention(2, 4, NULL), given);
+    const int32_t s = gantry_model_apply(m, gantry_add_layer(NULL), (int32_t[]){given, a}, 2);
+    (void)gantry_model_apply(m, gantry_add_layer(NULL), (int32_t[]){s, s}, 2);
+    return m;
+}
+
 static gantry_model_t *make_open_sizes(void) {
     gantry_model_t *m = gantry_functional(fixture.runtime, NULL);
     const int32_t words = gantry_model_input(m, GANTRY_INT64, GANTRY_SHAPE(-1)),
