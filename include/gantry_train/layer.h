@@ -74,8 +74,8 @@ typedef struct gantry_kernel_options_t {
     int64_t depth_multiplier;                       /**< Of gantry_depthwise_conv2d_layer; 0: 1. */
     int64_t kernel_columns; /**< Columns of a window of two dimensions; 0: as many as rows. */
     bool causal_padding;    /**< Of Conv1D: "causal"; a window ends at its own place. */
-    /** Of Conv1D and Conv2D: so many groups of channels, each with filters of its own, which divides
-     * channels and filters; 0: 1. Each group is a convolution of its own. */
+    /** Of Conv1D and Conv2D: so many groups of channels, each with filters of its own; the number
+     * divides channels and filters. 0: 1. Each group is a convolution of its own. */
     int64_t groups;
 } gantry_kernel_options_t;
 
@@ -153,8 +153,8 @@ GANTRY_API gantry_layer_t *gantry_reshape_layer(gantry_shape_t shape, const char
  * 1 - rate. The draws follow from the model's seed. */
 GANTRY_API gantry_layer_t *gantry_dropout_layer(double rate, const char *name);
 /** Dropout with noise_shape: the same, with one draw for all elements along the dimensions whose
- * size is 1. noise_shape has the input's rank, with the batch; each size is 1, or the input's, which
- * -1 stands for. GANTRY_SHAPE(-1, 1, -1) is Keras's SpatialDropout1D. */
+ * size is 1. noise_shape has the input's rank, with the batch; each size is 1, or the input's, for
+ * which -1 stands. GANTRY_SHAPE(-1, 1, -1) is Keras's SpatialDropout1D. */
 GANTRY_API gantry_layer_t *gantry_shaped_dropout_layer(double rate, gantry_shape_t noise_shape,
                                                        const char *name);
 /** Activation: gantry_activate of the input, whose shape stays. */
@@ -253,15 +253,16 @@ typedef struct gantry_attention_options_t {
     bool no_bias;                                   /**< Adds no biases. */
     bool causal;                                    /**< A query sees keys up to its place alone. */
     const gantry_initializer_t *kernel_initializer; /**< Copied. NULL: glorot_uniform. */
-    /** The last input is Keras's attention_mask, of any type: [batch, T, S], or [batch, heads, T, S],
-     * where sizes of 1 are repeated. A query sees the keys where it is not 0 (false). */
+    /** The last input is Keras's attention_mask, of any type: [batch, T, S], or [batch, heads, T,
+     * S], where sizes of 1 are repeated. A query sees the keys where it is not 0 (false). */
     bool attention_mask;
 } gantry_attention_options_t;
 
 /** MultiHeadAttention: inputs query [batch, T, n], value and key [batch, S, m] to [batch, T, n].
- * Without a key the value is the key, too; one input is query, value and key. Queries and keys that
- * their masks leave out are not seen. With attention_mask a mask follows as the last input. The output has the query's mask. As in Keras 3, layers that
- * are applied later to its inputs do not get the masks of these. */
+ * Without a key the value is the key, too; one input is query, value and key. With attention_mask a
+ * mask follows as the last input. Queries and keys that their masks leave out are not seen. The
+ * output has the query's mask. As in Keras 3, layers that are applied later to its inputs do not
+ * get the masks of these. */
 GANTRY_API gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
                                                        const gantry_attention_options_t *options);
 

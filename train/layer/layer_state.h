@@ -33,6 +33,7 @@ struct gantry_layer_t {
     uint8_t seeds_after;   /* that Keras chooses for the layer after its initialisers' */
     uint8_t repeats_first; /* applied to so many values, it takes the first one twice; 0: never */
     bool ends_masks;       /* layers that are applied later do not get its inputs' masks */
+    size_t nested;         /* 1 + the place of its block in its model; 0: it is of no block */
     size_t state_count;    /* kept from batch to batch, [batch, state_width] each */
     int64_t state_width;
     gantry_variable_t **states; /* NULL until its model is built: train/model/states.c */

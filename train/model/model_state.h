@@ -18,7 +18,21 @@ typedef struct gantry__value_t {
     gantry_dtype_t dtype; /* of an input */
     gantry_shape_t shape; /* batch and open sizes -1; of outputs known when built */
     size_t part;          /* of its layer's outputs; parts follow part 0, and have no inputs */
+    size_t nested_call;   /* 1 + the application of a block that made it; 0: none did */
 } gantry__value_t;
+
+/* A model that is a layer of another one: its layers are the other one's; nested.c. */
+typedef struct gantry__nested_t {
+    gantry_model_t *model; /* what remains: how the layers follow each other */
+    char *name;
+} gantry__nested_t;
+
+/* An application of a block. Its values follow each other. */
+typedef struct gantry__nested_call_t {
+    size_t nested;
+    int32_t *inputs; /* then the outputs */
+    size_t input_count, output_count;
+} gantry__nested_call_t;
 
 /* A variable: a weight of a layer, once for each replica. */
 typedef struct gantry__model_variable_t {
@@ -79,6 +93,11 @@ struct gantry_model_t {
     double *replica_weights; /* shares of a batch; NULL: equal */
     gantry_layer_t **layers;
     size_t layer_count, layer_capacity;
+    gantry_model_t *nested_in; /* the model that has its layers; NULL: it has them itself */
+    gantry__nested_t *nested;
+    size_t nested_count, nested_capacity;
+    gantry__nested_call_t *nested_calls;
+    size_t nested_call_count, nested_call_capacity;
     gantry__value_t *values;
     size_t value_count, value_capacity, input_count; /* inputs come first */
     int32_t outputs[GANTRY_MAX_COMPONENTS];
@@ -129,6 +148,22 @@ gantry_status_t gantry__model_check(const gantry_model_t *model, const char *cal
 /* Applies all layers of a sequential model, one after another. */
 gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,
                                     const gantry_shape_t *sample);
+
+/* ---- blocks: nested.c ---- */
+
+/* Whether layers may be added. */
+gantry_status_t gantry__model_check_open(const gantry_model_t *model, const char *call);
+bool gantry__model_is_name_taken(const gantry_model_t *model, const char *name);
+/* Takes a layer over that has its name. */
+gantry_status_t gantry__model_take_layer(gantry_model_t *model, gantry_layer_t *layer);
+/* The value is the model's last one, or the first of its parts. */
+gantry_status_t gantry__model_apply(gantry_model_t *model, gantry_layer_t *layer,
+                                    const int32_t *values, size_t count);
+/* Of a sequential model, when it is put together: notes the values of blocks. */
+gantry_status_t gantry__nested_note_chain(gantry_model_t *model);
+/* The name of the block that made a value; NULL: none did. */
+const char *gantry__nested_name(const gantry_model_t *model, size_t value);
+void gantry__nested_release(gantry_model_t *model);
 
 /* Allocates what a run needs; the caller frees it by gantry__run_deinit. */
 gantry_status_t gantry__run_init(gantry__model_run_t *run, gantry_model_t *model);

@@ -176,6 +176,15 @@ static gantry_status_t put_layers(gantry__page_t *page, const gantry_model_t *mo
     return status;
 }
 
+static gantry_status_t put_view(gantry__page_t *page, const gantry_model_t *model) {
+    gantry__summary_view_t view;
+    if (model->nested_count == 0) return put_layers(page, model);
+    gantry_status_t status = gantry__summary_view_init(&view, model);
+    if (status == GANTRY_OK) status = put_layers(page, &view.model);
+    gantry__summary_view_deinit(&view);
+    return status;
+}
+
 /* ---- the summary ---- */
 
 static void put_total(gantry__page_t *page, const gantry_model_t *model, const char *what,
@@ -202,7 +211,7 @@ gantry_status_t gantry_model_summary(const gantry_model_t *model, char *out, siz
     gantry__page_put(&page, "Model: \"");
     gantry__page_put(&page, model->name);
     gantry__page_put(&page, "\"\n");
-    GANTRY__TRAIN_TRY(put_layers(&page, model));
+    GANTRY__TRAIN_TRY(put_view(&page, model));
     put_total(&page, model, "Total params", true, true);
     put_total(&page, model, "Trainable params", true, false);
     put_total(&page, model, "Non-trainable params", false, true);

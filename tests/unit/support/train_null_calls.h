@@ -129,6 +129,7 @@ static inline gantry_dataset_iterator_t *given_iterator(void) {
 }
 
 static gantry_array_t split_arrays[2];
+static int32_t out_numbers[64];
 static const gantry_array_t given_arrays[2] = {
     {GANTRY_FLOAT32, {.rank = 1, .dims = {2}}, given_floats},
     {GANTRY_FLOAT32, {.rank = 1, .dims = {2}}, given_floats}};
@@ -264,6 +265,7 @@ GIVEN(const gantry_dataset_source_t *, const_gantry_dataset_source_t_p, &given_d
 /* An element lives in a callback alone. */
 GIVEN(gantry_element_t *, gantry_element_t_p, NULL)
 GIVEN(const gantry_array_t *, const_gantry_array_t_p, given_arrays)
+GIVEN(int32_t *, int32_t_p, out_numbers)
 GIVEN(gantry_array_t *, gantry_array_t_p, split_arrays)
 GIVEN(const gantry_array_t **, const_gantry_array_t_p_p, (const gantry_array_t **)given_pointers())
 GIVEN(gantry_metric_t *, gantry_metric_t_p, gantry_binary_accuracy(0.5, NULL))
