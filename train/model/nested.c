@@ -51,8 +51,8 @@ static gantry_status_t check_block(const gantry_model_t *model, const gantry_mod
     if (block->is_built || block->layer_count == 0)
         return gantry__train_fail(
             GANTRY_FAILED_PRECONDITION,
-            "%s: block %s %s; a model with layers that is not built is accepted", call,
-            block->name, block->is_built ? "is built" : "has no layers");
+            "%s: block %s %s; a model with layers that is not built is accepted", call, block->name,
+            block->is_built ? "is built" : "has no layers");
     return GANTRY_OK;
 }
 
@@ -221,9 +221,9 @@ static gantry_status_t check_application(const gantry_model_t *model, gantry_mod
     static const char call[] = "gantry_model_apply_model";
     const size_t inputs = block->is_sequential ? 1 : block->input_count;
     if (model->is_sequential)
-        return gantry__train_fail(
-            GANTRY_FAILED_PRECONDITION,
-            "%s: model %s is sequential; gantry_model_add_model is accepted", call, model->name);
+        return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
+                                  "%s: model %s is sequential; gantry_model_add_model is accepted",
+                                  call, model->name);
     if (block->output_count == 0 && !block->is_sequential) {
         const size_t last = block->value_count - 1;
         block->outputs[0] = (int32_t)(last - block->values[last].part);
@@ -240,8 +240,7 @@ static gantry_status_t apply_block(gantry_model_t *model, gantry_model_t *block,
                                    const int32_t *values, size_t count, int32_t *out_values,
                                    size_t output_count) {
     const size_t first = model->value_count;
-    GANTRY__TRAIN_TRY(
-        check_application(model, block, count, output_count));
+    GANTRY__TRAIN_TRY(check_application(model, block, count, output_count));
     for (size_t i = 0; i < count; ++i) {
         if (values[i] < 0 || (size_t)values[i] >= first)
             return gantry__train_fail(

@@ -258,8 +258,10 @@ static void note_gone(gantry__watch_t *watch, size_t rank, uint32_t reason) {
     if (atomic_load(&watch->gone) != 0) return;
     atomic_store(&watch->reason, reason);
     atomic_store(&watch->gone, rank + 1);
-    for (size_t i = 1; watch->rank == 0 && i < watch->size; ++i)
-        send_notice(watch->sockets[i], (notice_t){.what = reason, .rank = (uint32_t)rank});
+    for (size_t i = 1; watch->rank == 0 && i < watch->size; ++i) {
+        if (i != rank || reason >= GANTRY__WATCH_SILENT) /* a late one may go on */
+            send_notice(watch->sockets[i], (notice_t){.what = reason, .rank = (uint32_t)rank});
+    }
 }
 
 static void note_report(gantry__watch_t *watch, size_t i, const notice_t *notice) {

@@ -159,8 +159,8 @@ static void expect_given(const nested_case_t *c, size_t first) {
     for (size_t i = 0; i < given_count; ++i) {
         const double wanted = c->numbers[first + i];
         if (!(fabs(given[i] - wanted) <= 1e-9 * (1 + fabs(wanted))))
-            fail_msg("case %zu: number %zu is %.12g; Keras has %.12g",
-                     (size_t)(c - nested_cases), first + i, given[i], wanted);
+            fail_msg("case %zu: number %zu is %.12g; Keras has %.12g", (size_t)(c - nested_cases),
+                     first + i, given[i], wanted);
     }
 }
 
@@ -258,7 +258,8 @@ static void refuse_application(gantry_model_t *block, int32_t value, size_t coun
 
 static void what_does_not_fit_is_refused(void **state) {
     (void)state;
-    gantry_model_t *built = make_block(), *inside = make_block(), *empty = named(fixture.runtime, "none", true),
+    gantry_model_t *built = make_block(), *inside = make_block(),
+                   *empty = named(fixture.runtime, "none", true),
                    *outer = named(fixture.runtime, "outer", true);
     must(gantry_model_build(built, GANTRY_FLOAT32, GANTRY_SHAPE(3)));
     refuse_application(make_block(), 0, 2, 1, GANTRY_INVALID_ARGUMENT,
@@ -322,9 +323,9 @@ static void memory_may_be_out(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(blocks_train_as_in_keras),         TEST(blocks_on_pocl_train_as_in_keras),
+        TEST(blocks_train_as_in_keras),          TEST(blocks_on_pocl_train_as_in_keras),
         TEST(weights_are_named_by_their_blocks), TEST(what_does_not_fit_is_refused),
-        TEST(names_of_blocks_get_numbers),      TEST(memory_may_be_out),
+        TEST(names_of_blocks_get_numbers),       TEST(memory_may_be_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
