@@ -324,10 +324,12 @@ static bool is_later(const gantry__watch_t *watch, size_t a, size_t b) {
 
 /* Of rank 0: whether a process has waited for too long, and for whom. */
 static void name_late(gantry__watch_t *watch) {
+    /* so long that a process that stopped with the call has missed reports */
+    const double most = watch->timeout + report_period(watch) + LATENESS_OF_REPORTS;
     size_t latest = 0;
     bool is_late = false;
     for (size_t i = 0; i < watch->size; ++i) {
-        is_late |= watch->peers[i].waits > watch->timeout && !is_silent(watch, i);
+        is_late |= watch->peers[i].waits > most && !is_silent(watch, i);
         if (is_later(watch, i, latest)) latest = i;
     }
     if (is_late)
