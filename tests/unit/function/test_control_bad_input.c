@@ -124,7 +124,7 @@ static void branching_to_the_end(gantry_scope_t *scope, const gantry_tensor_t *c
 /* In a trace, and where the body runs at once. */
 static void a_body_does_not_end_its_scope(void **state) {
     (void)state;
-    static const char *const text = "If: a body ends the scope that it was given";
+    static const char *const text = "If: a body ends a scope that it did not begin";
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
