@@ -9,9 +9,7 @@
 static inline bool gantry__ascii_is_lower(char c) { return c >= 'a' && c <= 'z'; }
 static inline bool gantry__ascii_is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 static inline bool gantry__ascii_is_digit(char c) { return c >= '0' && c <= '9'; }
-static inline bool gantry__ascii_is_control(char c) {
-    return (unsigned char)c < 0x20 || c == 0x7f;
-}
+static inline bool gantry__ascii_is_control(char c) { return (unsigned char)c < 0x20 || c == 0x7f; }
 static inline char gantry__ascii_lower(char c) {
     return gantry__ascii_is_upper(c) ? (char)(c + ('a' - 'A')) : c;
 }
