@@ -55,9 +55,8 @@ static void *call_each_size(void *argument) {
 
 static void check_many_sizes(uint32_t gpus, uint32_t most_traces, int32_t threads) {
     const gantry_input_spec_t input = SPEC_F32(-1);
-    const gantry_function_options_t options = {.struct_size = sizeof options,
-                                               .most_traces = most_traces,
-                                               .inter_op_threads = threads};
+    const gantry_function_options_t options = {
+        .struct_size = sizeof options, .most_traces = most_traces, .inter_op_threads = threads};
     runtime_fixture_t f;
     runtime_fixture_open(&f, gpus);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
