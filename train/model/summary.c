@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "train/base/c_locale.h"
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 
@@ -26,7 +27,9 @@ static void format_bytes(double bytes, char *out, size_t room) {
     static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
     size_t unit = 0;
     for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof units[0]; ++unit) bytes /= 1024;
+    const gantry__train_locale_t locale = gantry__train_locale_begin();
     (void)snprintf(out, room, "%.2f %s", bytes, units[unit]);
+    gantry__train_locale_end(&locale);
 }
 
 static int64_t count_parameters(const gantry_layer_t *layer, bool trained, bool others) {
