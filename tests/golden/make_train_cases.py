@@ -35,7 +35,7 @@ def c_tensor(array):
 
 
 def c_number(value):
-    return float(value).hex()
+    return "-INFINITY" if value == -np.inf else float(value).hex()
 
 
 def write(name, lines):
@@ -200,7 +200,7 @@ def with_dtype(made, dtype):
     return type(made).from_config({k: v for k, v in config.items() if k != "fn"})
 
 
-def metric_case(name, kind, make, updates, dtype="float32", number=0.0, from_logits=False):
+def metric_case(name, kind, make, updates, dtype="float32", number=0.0, from_logits=False, **members):
     made = make()
     lines = f'{{"{name} {dtype}", {kind}, GANTRY_{dtype.upper()}, {c_number(number)}, {str(from_logits).lower()}, {len(updates)}, {{\n'
     for labels, predictions, weights in updates:
@@ -210,7 +210,8 @@ def metric_case(name, kind, make, updates, dtype="float32", number=0.0, from_log
             made.update_state(labels, predictions, sample_weight=weights)
         lines += f"  {{{c_tensor(labels)},\n   {c_tensor(predictions)},\n   {c_tensor(weights)},\n"
         lines += f"   {c_tensor(np.asarray(made.result(), dtype))}}},\n"
-    return lines + " }},\n"
+    given = "".join(f", .{name} = {value}" for name, value in ({"curve": "GANTRY_CURVE_ROC"} | members).items())
+    return f"{lines} }}{given}}},\n"
 
 
 def metrics_of(dtype):
@@ -284,11 +285,15 @@ def metrics_of(dtype):
     yield metric_case("mean no weight", "TRAIN_MEAN", lambda: m.Mean(dtype=dtype),
                       [(None, narrow[0], np.zeros(4, dtype))], dtype)
     real = [scores((4, 3)) for _ in range(2)]
-    for kind, make in (("TRAIN_MEAN_SQUARED_ERROR", m.MeanSquaredError), ("TRAIN_MEAN_ABSOLUTE_ERROR", m.MeanAbsoluteError)):
+    for kind, make in (("TRAIN_MEAN_SQUARED_ERROR", m.MeanSquaredError), ("TRAIN_MEAN_ABSOLUTE_ERROR", m.MeanAbsoluteError),
+                       ("TRAIN_ROOT_MEAN_SQUARED_ERROR", m.RootMeanSquaredError)):
         yield metric_case("matrix", kind, lambda: make(dtype=dtype), updates(real, narrow), dtype)
         yield metric_case("weighted", kind, lambda: make(dtype=dtype), updates(real, narrow, weights), dtype)
         yield metric_case("column", kind, lambda: make(dtype=dtype), updates([r[:, 0] for r in real], [n[:, :1] for n in narrow]), dtype)
+        yield metric_case("rank 3", kind, lambda: make(dtype=dtype), updates([c[::-1] for c in cube], cube, [np.array([1, 3], dtype)] * 2), dtype)
     yield from curves(dtype)
+    yield from confusions(dtype)
+    yield from scores_of_classes(dtype)
 
 
 def dtype_half(dtype):
@@ -322,7 +327,62 @@ def curves(dtype):
     yield metric_case("auc of logits", "TRAIN_AUC", auc(from_logits=True), logits, dtype, 200, True)
     edge = [(np.array([0, 1, 1, 0, 1], "int32"), np.array([0, 1, 0.5, 1.5, -0.5], dtype), None)]
     yield metric_case("auc at the ends", "TRAIN_AUC", auc(), edge, dtype, 200)
+    for name, options, batches in (("", {}, two), (" of 3 thresholds", {"num_thresholds": 3}, two), (" weighted", {}, weighted),
+                                   (" of a matrix", {}, matrix), (" at the ends", {}, edge)):
+        yield metric_case(f"pr auc{name}", "TRAIN_AUC", auc(curve="PR", **options), batches, dtype,
+                          options.get("num_thresholds", 200), curve="GANTRY_CURVE_PR")
+    yield metric_case("pr auc of one class", "TRAIN_AUC", auc(curve="PR"), [(np.zeros(3, "int32"), np.array([0.1, 0.5, 0.9], dtype), None)],
+                      dtype, 200, curve="GANTRY_CURVE_PR")
     yield metric_case("auc of one class", "TRAIN_AUC", auc(), [(np.ones(3, "int32"), np.array([0.1, 0.5, 0.9], dtype), None)], dtype, 200)
+
+
+def confusions(dtype):
+    """Counts of right and wrong predictions, and their rates."""
+    rng = rng_for("confusion", dtype)
+    m = keras.metrics
+    labels = [rng.randint(0, 2, (n, 3)).astype("int32") for n in (5, 4)]
+    scores = [np.round(rng.uniform(0, 1, (n, 3)), 1).astype(dtype) for n in (5, 4)]  # with equals
+    rows = [rng.uniform(0, 2, (n,)).astype(dtype) for n in (5, 4)]
+    plain = [None, None]
+    for kind, make in (("PRECISION", m.Precision), ("RECALL", m.Recall), ("TRUE_POSITIVES", m.TruePositives),
+                       ("TRUE_NEGATIVES", m.TrueNegatives), ("FALSE_POSITIVES", m.FalsePositives), ("FALSE_NEGATIVES", m.FalseNegatives)):
+        kind = "TRAIN_" + kind
+        for threshold in (0.5, 0.0, 0.25, 1.0):
+            yield metric_case(f"at {threshold}", kind, lambda: make(thresholds=threshold, dtype=dtype), list(zip(labels, scores, plain)),
+                              dtype, threshold)
+        yield metric_case("weighted", kind, lambda: make(dtype=dtype), list(zip(labels, scores, rows)), dtype, 0.5)
+        yield metric_case("weights of places", kind, lambda: make(dtype=dtype),
+                          [(y[:, 0], p[:, 0], w) for y, p, w in zip(labels, scores, rows)], dtype, 0.5)
+        yield metric_case("column", kind, lambda: make(dtype=dtype), [(y[:, 0], p[:, :1], None) for y, p in zip(labels, scores)], dtype, 0.5)
+        yield metric_case("bool", kind, lambda: make(dtype=dtype), [(y.astype(bool), p, None) for y, p in zip(labels, scores)], dtype, 0.5)
+    for kind, make in (("TRAIN_PRECISION", m.Precision), ("TRAIN_RECALL", m.Recall)):
+        for k in (1, 2, 3):
+            yield metric_case(f"top {k}", kind, lambda: make(top_k=k, dtype=dtype), list(zip(labels, scores, plain)), dtype, -np.inf, top_k=k)
+        yield metric_case("top 2 at 0.5", kind, lambda: make(thresholds=0.5, top_k=2, dtype=dtype), list(zip(labels, scores, rows)),
+                          dtype, 0.5, top_k=2)
+        yield metric_case("top 2 of a vector", kind, lambda: make(top_k=2, dtype=dtype), [(y[:, 0], p[:, 0], None) for y, p in zip(labels, scores)],
+                          dtype, -np.inf, top_k=2)
+
+
+def scores_of_classes(dtype):
+    rng = rng_for("fbeta", dtype)
+    m = keras.metrics
+    classes = 4
+    labels = [rng.randint(0, 2, (n, classes)).astype("int32") for n in (6, 5)]
+    hot = [np.eye(classes, dtype="int32")[rng.randint(0, classes, n)] for n in (6, 5)]
+    soft = [rng.uniform(0, 1, (n, classes)).astype(dtype) for n in (6, 5)]
+    scores = [rng.uniform(0, 1, (n, classes)).astype(dtype) for n in (6, 5)]
+    scores[0][2] = 0  # no class
+    rows = [rng.uniform(0, 2, (n,)).astype(dtype) for n in (6, 5)]
+    for average in (None, "micro", "macro", "weighted"):
+        given = {"average": f"GANTRY_AVERAGE_{str(average).upper()}", "classes": classes}
+        for name, threshold, y, w in (("largest", None, hot, [None, None]), ("above 0.5", 0.5, labels, [None, None]),
+                                      ("weighted", 0.25, labels, rows), ("largest weighted", None, hot, rows), ("shares", 0.5, soft, rows)):
+            yield metric_case(f"{name} {average}", "TRAIN_F1_SCORE", lambda: m.F1Score(average=average, threshold=threshold, dtype=dtype),
+                              list(zip(y, scores, w)), dtype, threshold or 0, **given)
+        yield metric_case(f"beta 2 {average}", "TRAIN_FBETA_SCORE",
+                          lambda: m.FBetaScore(average=average, beta=2.0, threshold=0.5, dtype=dtype),
+                          list(zip(labels, scores, rows)), dtype, 0.5, beta=2.0, **given)
 
 
 def metrics():

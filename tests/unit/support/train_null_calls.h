@@ -311,6 +311,7 @@ static inline const double *given_const_double_p(null_call_t *c, const char *nam
 #define given_gantry_backward_fn(c, name) given_backward
 #define given_gantry_replica_fn(c, name) given_run
 #define given_gantry_activation_t(c, name) GANTRY_TANH
+#define given_gantry_average_t(c, name) GANTRY_AVERAGE_MACRO
 #define given_gantry_loss_t(c, name) GANTRY_MEAN_SQUARED_ERROR
 #define given_gantry_init_t(c, name) GANTRY_INIT_ONES
 #define given_gantry_merge_t(c, name) GANTRY_MERGE_SUM
