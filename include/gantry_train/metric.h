@@ -114,9 +114,12 @@ GANTRY_API gantry_metric_t *gantry_mean_metric(const gantry_metric_options_t *op
 /** The root of the mean squared error of all samples, "root_mean_squared_error". A mask leaves no
  * place out, as in Keras. */
 GANTRY_API gantry_metric_t *gantry_root_mean_squared_error(const gantry_metric_options_t *options);
+/** The mean of the cosine of the angle between labels and predictions, over the last dimension,
+ * "cosine_similarity": 1 for one direction, as the metric of Keras; its loss has the other sign. */
+GANTRY_API gantry_metric_t *gantry_cosine_similarity(const gantry_metric_options_t *options);
 /** The mean of a loss over all samples, under the loss's name: GANTRY_MEAN_SQUARED_ERROR,
- * GANTRY_MEAN_ABSOLUTE_ERROR, cross-entropies. With GANTRY_OWN_LOSS it is the mean of any function
- * of labels and predictions, as a function among Keras's metrics. loss_options may be NULL; their
+ * GANTRY_KL_DIVERGENCE, cross-entropies. With GANTRY_OWN_LOSS it is the mean of any function of
+ * labels and predictions, as a function among Keras's metrics. loss_options may be NULL; their
  * sample_weights must be NULL, and their reduction is ignored. */
 GANTRY_API gantry_metric_t *gantry_loss_metric(gantry_loss_t loss,
                                                const gantry_loss_options_t *loss_options,

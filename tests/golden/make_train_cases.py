@@ -58,6 +58,17 @@ LOSSES = {
     "MEAN_SQUARED_ERROR": keras.losses.MeanSquaredError,
     "MEAN_ABSOLUTE_ERROR": keras.losses.MeanAbsoluteError,
     "HUBER": keras.losses.Huber,
+    "KL_DIVERGENCE": keras.losses.KLDivergence,
+    "POISSON": keras.losses.Poisson,
+    "LOG_COSH": keras.losses.LogCosh,
+    "MEAN_ABSOLUTE_PERCENTAGE_ERROR": keras.losses.MeanAbsolutePercentageError,
+    "MEAN_SQUARED_LOGARITHMIC_ERROR": keras.losses.MeanSquaredLogarithmicError,
+    "COSINE_SIMILARITY": keras.losses.CosineSimilarity,
+    "HINGE": keras.losses.Hinge,
+    "SQUARED_HINGE": keras.losses.SquaredHinge,
+    "CATEGORICAL_HINGE": keras.losses.CategoricalHinge,
+    "BINARY_FOCAL_CROSSENTROPY": keras.losses.BinaryFocalCrossentropy,
+    "CATEGORICAL_FOCAL_CROSSENTROPY": keras.losses.CategoricalFocalCrossentropy,
 }
 
 
@@ -77,6 +88,9 @@ def loss_line(name, loss, labels, predictions, weights=None, reduction="none", *
     flags = f".from_logits = {str(options.get('from_logits', False)).lower()}"
     flags += f", .label_smoothing = {c_number(options.get('label_smoothing', 0))}"
     flags += f", .delta = {c_number(options.get('delta', 0))}, .reduction = GANTRY_REDUCTION_{reduction.upper()}"
+    for member in ("gamma", "alpha"):
+        flags += f", .{member} = {c_number(options[member])}" if member in options else ""
+    flags += ", .balances_classes = true" if options.get("apply_class_balancing") else ""
     return (f'{{"{name} {predictions.dtype.name}", GANTRY_{loss}, {{.struct_size = sizeof(gantry_loss_options_t), {flags}}},\n'
             f" {c_tensor(labels)},\n {c_tensor(predictions)},\n {c_tensor(weights)},\n {c_tensor(expected)},\n {c_tensor(gradient)}}},\n")
 
@@ -179,10 +193,56 @@ def regressions(dtype):
     yield loss_line("at delta", "HUBER", np.array([[0, 0, 0]], dtype), np.array([[1, -1, 0]], dtype))
 
 
+def divergences(dtype):
+    rng = rng_for("divergence", dtype)
+    predictions, labels = rng.uniform(0.1, 3, (4, 3)).astype(dtype), rng.uniform(0.1, 3, (4, 3)).astype(dtype)
+    shares, signs = softmax(predictions), np.where(rng.uniform(-1, 1, (4, 3)) > 0, 1, -1).astype("int32")
+    weights = np.array([1, 0.5, 0, 3], dtype)
+    for loss in ("KL_DIVERGENCE", "POISSON", "LOG_COSH", "MEAN_ABSOLUTE_PERCENTAGE_ERROR", "MEAN_SQUARED_LOGARITHMIC_ERROR",
+                 "COSINE_SIMILARITY"):
+        y, p = (softmax(labels), shares) if loss == "KL_DIVERGENCE" else (labels, predictions)
+        yield loss_line("matrix", loss, y, p)
+        yield loss_line("weights mean", loss, y, p, weights, "sum_over_batch_size")
+        yield loss_line("rank 3 sum", loss, np.stack([y, y[::-1]]), np.stack([p, p]), reduction="sum")
+        yield loss_line("rank 1", loss, y[0], p[0])
+    yield loss_line("zeros and ones", "KL_DIVERGENCE", np.eye(3, dtype="int32"), np.eye(3, dtype=dtype)[[0, 2, 1]])
+    yield loss_line("zero labels", "MEAN_ABSOLUTE_PERCENTAGE_ERROR", np.zeros((2, 3), "int32"), predictions[:2] * np.array(1e-6, dtype))
+    yield loss_line("negative", "MEAN_SQUARED_LOGARITHMIC_ERROR", labels, predictions - np.array(1.5, dtype))
+    yield loss_line("far", "LOG_COSH", labels, predictions * np.array(30, dtype))
+    for loss in ("HINGE", "SQUARED_HINGE"):
+        yield loss_line("signs", loss, signs, predictions - np.array(1, dtype))
+        yield loss_line("binary", loss, (signs + 1) // 2, predictions - np.array(1, dtype))
+        yield loss_line("numbers", loss, labels, predictions - np.array(1, dtype), weights, "sum_over_batch_size")
+    yield loss_line("classes", "CATEGORICAL_HINGE", np.eye(3, dtype="int32")[[0, 2, 1, 1]], predictions)
+    yield loss_line("mean", "CATEGORICAL_HINGE", np.eye(3, dtype="int32")[[0, 2, 1, 1]], predictions - np.array(1, dtype), weights,
+                    "sum_over_batch_size")
+
+
+def focal_losses(dtype):
+    rng = rng_for("focal", dtype)
+    logits = rng.uniform(-3, 3, (4, 3)).astype(dtype)
+    binary, hot = rng.randint(0, 2, (4, 3)).astype("int32"), np.eye(3, dtype="int32")[[0, 2, 1, 1]]
+    weights = np.array([1, 0.5, 0, 3], dtype)
+    for loss, labels, p in (("BINARY_FOCAL_CROSSENTROPY", binary, (1 / (1 + np.exp(-logits))).astype(dtype)),
+                            ("CATEGORICAL_FOCAL_CROSSENTROPY", hot, softmax(logits))):
+        yield loss_line("probabilities", loss, labels, p)
+        yield loss_line("logits", loss, labels, logits, from_logits=True)
+        yield loss_line("gamma", loss, labels, p, gamma=0.5)
+        yield loss_line("alpha", loss, labels, p, alpha=0.75)
+        yield loss_line("smoothing mean", loss, labels, p, weights, "sum_over_batch_size", label_smoothing=0.25)
+    yield loss_line("balanced", "BINARY_FOCAL_CROSSENTROPY", binary, logits, apply_class_balancing=True, from_logits=True)
+    yield loss_line("balanced alpha", "BINARY_FOCAL_CROSSENTROPY", binary, (1 / (1 + np.exp(-logits))).astype(dtype),
+                    apply_class_balancing=True, alpha=0.75, gamma=3.0)
+
+
 def losses():
     for dtype in FLOATS:
         for make in (sparse_losses, categorical_losses, binary_losses, regressions):
             yield from make(dtype)
+        keras.config.set_floatx(dtype)  # some constants have this type, whatever the predictions have
+        for make in (divergences, focal_losses):
+            yield from make(dtype)
+        keras.config.set_floatx("float32")
 
 
 # ---- metrics ----
@@ -286,10 +346,12 @@ def metrics_of(dtype):
                       [(None, narrow[0], np.zeros(4, dtype))], dtype)
     real = [scores((4, 3)) for _ in range(2)]
     for kind, make in (("TRAIN_MEAN_SQUARED_ERROR", m.MeanSquaredError), ("TRAIN_MEAN_ABSOLUTE_ERROR", m.MeanAbsoluteError),
-                       ("TRAIN_ROOT_MEAN_SQUARED_ERROR", m.RootMeanSquaredError)):
+                       ("TRAIN_ROOT_MEAN_SQUARED_ERROR", m.RootMeanSquaredError), ("TRAIN_COSINE_SIMILARITY", m.CosineSimilarity),
+                       ("TRAIN_KL_DIVERGENCE", m.KLDivergence)):
         yield metric_case("matrix", kind, lambda: make(dtype=dtype), updates(real, narrow), dtype)
         yield metric_case("weighted", kind, lambda: make(dtype=dtype), updates(real, narrow, weights), dtype)
-        yield metric_case("column", kind, lambda: make(dtype=dtype), updates([r[:, 0] for r in real], [n[:, :1] for n in narrow]), dtype)
+        if kind != "TRAIN_KL_DIVERGENCE":  # Keras's broadcasts a vector against a column
+            yield metric_case("column", kind, lambda: make(dtype=dtype), updates([r[:, 0] for r in real], [n[:, :1] for n in narrow]), dtype)
         yield metric_case("rank 3", kind, lambda: make(dtype=dtype), updates([c[::-1] for c in cube], cube, [np.array([1, 3], dtype)] * 2), dtype)
     yield from curves(dtype)
     yield from confusions(dtype)

@@ -122,6 +122,24 @@ gantry_metric_t *gantry_loss_metric(gantry_loss_t loss, const gantry_loss_option
     return metric;
 }
 
+/* The loss is the smaller, the more alike the directions are. */
+static const gantry_tensor_t *values_cosine(const gantry_metric_t *metric, gantry_scope_t *scope,
+                                            const gantry_tensor_t *labels,
+                                            const gantry_tensor_t *predictions) {
+    return gantry_neg(scope, values_of_loss(metric, scope, labels, predictions));
+}
+
+gantry_metric_t *gantry_cosine_similarity(const gantry_metric_options_t *options) {
+    static const gantry__train_metric_kind_t kind = GANTRY__TRAIN_MEAN_KIND(values_cosine);
+    gantry_metric_t *metric = gantry__train_metric_create(&kind, "gantry_cosine_similarity",
+                                                          "cosine_similarity", options);
+    if (!metric) return NULL;
+    metric->loss = GANTRY_COSINE_SIMILARITY;
+    metric->loss_options = (gantry_loss_options_t){.struct_size = sizeof metric->loss_options,
+                                                   .reduction = GANTRY_REDUCTION_NONE};
+    return metric;
+}
+
 /* ---- the root of the mean of squares ---- */
 
 static const gantry_tensor_t *values_squared(const gantry_metric_t *metric, gantry_scope_t *scope,

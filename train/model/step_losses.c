@@ -28,9 +28,7 @@ static tensor *target_loss(gantry__step_call_t *c, gantry__replica_t *replica, s
     gantry_loss_options_t options = target->loss_options;
     tensor *output = replica->outputs[t], *weights = weights_of(c, t);
     tensor *labels = gantry__step_part_of(c, scope, labels_of(c, t), replica);
-    tensor *logits = gantry__logits_has(target->loss)
-                         ? gantry__logits_find(&replica->logits, output, labels)
-                         : NULL;
+    tensor *logits = gantry__logits_find(&replica->logits, target->loss, output, labels);
     options.struct_size = sizeof options;
     if (logits) options.from_logits = true;
     if (weights) options.sample_weights = gantry__step_part_of(c, scope, weights, replica);

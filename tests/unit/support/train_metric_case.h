@@ -30,6 +30,8 @@ typedef enum train_metric_kind_t {
     TRAIN_FALSE_NEGATIVES,
     TRAIN_F1_SCORE,
     TRAIN_FBETA_SCORE,
+    TRAIN_COSINE_SIMILARITY,
+    TRAIN_KL_DIVERGENCE,
     TRAIN_METRIC_KINDS
 } train_metric_kind_t;
 
@@ -87,6 +89,8 @@ static inline gantry_metric_t *train_metric_make(train_metric_kind_t kind, doubl
         case TRAIN_F1_SCORE: return gantry_f1_score(3, GANTRY_AVERAGE_MACRO, threshold, options);
         case TRAIN_FBETA_SCORE:
             return gantry_fbeta_score(3, 2, GANTRY_AVERAGE_MACRO, threshold, options);
+        case TRAIN_COSINE_SIMILARITY: return gantry_cosine_similarity(options);
+        case TRAIN_KL_DIVERGENCE: return gantry_loss_metric(GANTRY_KL_DIVERGENCE, NULL, options);
         case TRAIN_METRIC_KINDS: break;
     }
     return NULL;

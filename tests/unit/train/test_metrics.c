@@ -274,7 +274,9 @@ static void metrics_have_names(void **state) {
                                         "false_positives",
                                         "false_negatives",
                                         "f1_score",
-                                        "fbeta_score"};
+                                        "fbeta_score",
+                                        "cosine_similarity",
+                                        "kl_divergence"};
     for (train_metric_kind_t kind = TRAIN_ACCURACY; kind < TRAIN_METRIC_KINDS; ++kind) {
         gantry_metric_t *metric = train_metric_make(kind, 2, NULL);
         assert_string_equal(gantry_metric_name(metric), names[kind]);
