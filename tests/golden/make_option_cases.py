@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a model by Keras's fit with metrics that keep their own state, and writes losses, metrics and weights for
+"""Trains a model by Keras's fit with metrics that keep their own state, regularizers and constraints, and writes losses, metrics and weights for
 test_fit_options.c: make_option_cases.py > tests/unit/support/train_option_cases.inc
 
 Needs Keras 3.15 and TensorFlow 2.21. A row has the values of each epoch, of an evaluation, and all weights. Values
@@ -40,6 +40,7 @@ def train(model, optimizer, names=("loss",), epochs=EPOCHS, **more):
 
 
 def sgd(**options):
+    # numbers that are exact in float32: Keras rounds options to it, also for float64
     return keras.optimizers.SGD(0.5, **options)
 
 
@@ -58,7 +59,34 @@ def judged():
     return train(make(), sgd(), ["loss", *names, *("w_" + name for name in names)], metrics=metrics(), weighted_metrics=metrics("w_"))
 
 
-CASES = [judged]
+# ---- regularizers and constraints ----
+
+def regularized():
+    r = keras.regularizers
+    model = make({"kernel_regularizer": r.L1L2(0.015625, 0.03125), "bias_regularizer": r.L1(0.0625)}, {"kernel_regularizer": r.L2(0.125)})
+    return train(model, sgd())
+
+
+def frozen():
+    model = make({"kernel_regularizer": keras.regularizers.L2(0.125)}, {"bias_regularizer": keras.regularizers.L2(0.125)})
+    model.layers[0].trainable = False
+    return train(model, sgd())
+
+
+def constrained():
+    c = keras.constraints
+    model = make({"kernel_constraint": c.MaxNorm(0.5), "bias_constraint": c.NonNeg()},
+                 {"kernel_constraint": c.MinMaxNorm(0.2, 0.6, 0.5, axis=1), "bias_constraint": c.UnitNorm()})
+    return train(model, sgd())
+
+
+def both():
+    r, c = keras.regularizers, keras.constraints
+    model = make({"kernel_regularizer": r.L2(0.125), "kernel_constraint": c.UnitNorm([0, 1])}, {"kernel_constraint": c.MaxNorm()})
+    return train(model, sgd(momentum=0.5, weight_decay=0.0078125))
+
+
+CASES = [judged, regularized, frozen, constrained, both]
 
 
 def main():

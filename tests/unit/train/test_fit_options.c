@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trainings with metrics that keep their own state have Keras's losses, metrics and weights, in
- * fit and evaluate, with weights of samples and a smaller last batch: on the CPU backend, on PoCL,
- * and mirrored over two devices. */
+/* Trainings with metrics that keep their own state, with regularizers and with constraints have
+ * Keras's losses, metrics and weights, in fit and evaluate, with weights of samples and a smaller
+ * last batch: on the CPU backend, on PoCL, and mirrored over two devices. */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
 #include <stdarg.h>
@@ -137,6 +137,70 @@ static void judged(world_t *w) {
                                      .weighted_metrics = weighted,
                                      .weighted_metric_count = JUDGES},
           EPOCHS);
+}
+
+static void regularized(world_t *w) {
+    const gantry_regularizer_t both = {.l1 = 0.015625, .l2 = 0.03125}, one = {.l1 = 0.0625},
+                               two = {.l2 = 0.125};
+    train(w,
+          make_model(w,
+                     &(gantry_kernel_options_t){.struct_size = sizeof(gantry_kernel_options_t),
+                                                .kernel_regularizer = &both,
+                                                .bias_regularizer = &one},
+                     &(gantry_kernel_options_t){.struct_size = sizeof(gantry_kernel_options_t),
+                                                .kernel_regularizer = &two}),
+          (gantry_compile_options_t){.optimizer = sgd()}, EPOCHS);
+}
+
+/* Weights that are not trained have no loss. */
+static void frozen(world_t *w) {
+    const gantry_regularizer_t two = {.l2 = 0.125};
+    gantry_model_t *model = gantry_sequential(w->runtime, &w->options);
+    gantry_layer_t *first = gantry_dense(5, GANTRY_TANH, NULL),
+                   *last = gantry_dense(LABELS, GANTRY_SIGMOID, NULL);
+    must(gantry_layer_set_regularizer(first, "kernel", &two));
+    must(gantry_layer_set_regularizer(last, "bias", &two));
+    must(gantry_layer_set_trainable(first, false));
+    (void)gantry_model_add(model, first);
+    (void)gantry_model_add(model, last);
+    train(w, model, (gantry_compile_options_t){.optimizer = sgd()}, EPOCHS);
+}
+
+static void constrained(world_t *w) {
+    const gantry_constraint_t most = {.kind = GANTRY_MAX_NORM, .max_value = 0.5},
+                              positive = {.kind = GANTRY_NON_NEG},
+                              between = {.kind = GANTRY_MIN_MAX_NORM,
+                                         .min_value = 0.2,
+                                         .max_value = 0.6,
+                                         .rate = 0.5,
+                                         .axes = {1},
+                                         .axis_count = 1},
+                              unit = {.kind = GANTRY_UNIT_NORM};
+    train(w,
+          make_model(w,
+                     &(gantry_kernel_options_t){.struct_size = sizeof(gantry_kernel_options_t),
+                                                .kernel_constraint = &most,
+                                                .bias_constraint = &positive},
+                     &(gantry_kernel_options_t){.struct_size = sizeof(gantry_kernel_options_t),
+                                                .kernel_constraint = &between,
+                                                .bias_constraint = &unit}),
+          (gantry_compile_options_t){.optimizer = sgd()}, EPOCHS);
+}
+
+static void both(world_t *w) {
+    const gantry_regularizer_t two = {.l2 = 0.125};
+    const gantry_constraint_t unit = {.kind = GANTRY_UNIT_NORM, .axes = {0, 1}, .axis_count = 2},
+                              most = {.kind = GANTRY_MAX_NORM};
+    gantry_optimizer_t *optimizer = gantry_sgd(
+        &(gantry_sgd_options_t){.learning_rate = 0.5, .momentum = 0.5, .weight_decay = 0.0078125});
+    train(w,
+          make_model(w,
+                     &(gantry_kernel_options_t){.struct_size = sizeof(gantry_kernel_options_t),
+                                                .kernel_regularizer = &two,
+                                                .kernel_constraint = &unit},
+                     &(gantry_kernel_options_t){.struct_size = sizeof(gantry_kernel_options_t),
+                                                .kernel_constraint = &most}),
+          (gantry_compile_options_t){.optimizer = optimizer}, EPOCHS);
 }
 
 static const struct {
