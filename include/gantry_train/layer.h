@@ -17,6 +17,7 @@
 #define GANTRY_TRAIN_LAYER_H
 
 #include <gantry_train/initializer.h>
+#include <gantry_train/regularizer.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -77,6 +78,10 @@ typedef struct gantry_kernel_options_t {
     /** Of Conv1D and Conv2D: so many groups of channels, each with filters of its own; the number
      * divides channels and filters. 0: 1. Each group is a convolution of its own. */
     int64_t groups;
+    const gantry_regularizer_t *kernel_regularizer; /**< Copied. NULL: none. */
+    const gantry_regularizer_t *bias_regularizer;   /**< Copied. NULL: none. */
+    const gantry_constraint_t *kernel_constraint;   /**< Copied. NULL: none. */
+    const gantry_constraint_t *bias_constraint;     /**< Copied. NULL: none. */
 } gantry_kernel_options_t;
 
 /** Dense: [..., n] to [..., units]: activation(x kernel + bias). */
@@ -332,6 +337,16 @@ GANTRY_API gantry_status_t gantry_layer_add_weight(gantry_layer_t *layer, const 
  * BatchNormalization that is not trained normalises by its moving means in training, too, and keeps
  * them. */
 GANTRY_API gantry_status_t gantry_layer_set_trainable(gantry_layer_t *layer, bool trainable);
+/** Sets the regularizer of all weights of a name, such as "kernel", "recurrent_kernel" or
+ * "embeddings", before its model is built. It is copied; NULL: none. The weights' losses are added
+ * to the model's own while the layer is trained. A name that the layer does not have fails the
+ * build. */
+GANTRY_API gantry_status_t gantry_layer_set_regularizer(gantry_layer_t *layer, const char *weight,
+                                                        const gantry_regularizer_t *regularizer);
+/** Sets their constraint in the same way: after each update, weights that have a gradient are
+ * replaced by gantry_constrain of them. */
+GANTRY_API gantry_status_t gantry_layer_set_constraint(gantry_layer_t *layer, const char *weight,
+                                                       const gantry_constraint_t *constraint);
 /** Sets the kept states of a stateful layer to zeros, as Keras's reset_state. The states of other
  * layers, and of layers whose model is not built, need no reset: nothing is done. */
 GANTRY_API gantry_status_t gantry_layer_reset_states(gantry_layer_t *layer);

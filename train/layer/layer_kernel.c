@@ -36,12 +36,12 @@ static bool check_groups(const char *kind, const gantry__kernel_t *k) {
 }
 
 static bool take_options(const char *kind, const gantry_kernel_options_t *options,
-                         gantry__kernel_t *k, const char **out_name) {
+                         gantry__kernel_t *k, gantry_kernel_options_t *out) {
     gantry_kernel_options_t o;
     if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_kernel_options_t") !=
         GANTRY_OK)
         return false;
-    *out_name = o.name;
+    *out = o;
     k->has_bias = !o.no_bias;
     k->is_same = o.same_padding;
     k->is_causal = o.causal_padding;
@@ -63,15 +63,17 @@ gantry_layer_t *gantry__kernel_layer(const gantry_layer_kind_t *kind, int64_t un
                                      gantry_activation_t activation,
                                      const gantry_kernel_options_t *options) {
     gantry__kernel_t k = {.activation = activation};
-    const char *name;
+    gantry_kernel_options_t o;
     if (!take_number(kind->name, "the number of outputs", units, 0, &k.units) ||
         !take_number(kind->name, "the kernel's size", size, 0, &k.sizes[0]) ||
         !gantry__layer_check_activation(kind->name, activation) ||
-        !take_options(kind->name, options, &k, &name))
+        !take_options(kind->name, options, &k, &o))
         return NULL;
-    gantry_layer_t *layer = gantry__layer_make(kind, sizeof k, name);
+    gantry_layer_t *layer = gantry__layer_make(kind, sizeof k, o.name);
     if (layer) *(gantry__kernel_t *)layer->user = k;
-    return layer;
+    layer = gantry__layer_with_rules(layer, "kernel", o.kernel_regularizer, o.kernel_constraint);
+    if (!k.has_bias) return layer;
+    return gantry__layer_with_rules(layer, "bias", o.bias_regularizer, o.bias_constraint);
 }
 
 gantry_status_t gantry__kernel_add_weights(gantry_layer_t *layer, const gantry__kernel_t *k,

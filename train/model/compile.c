@@ -7,6 +7,7 @@
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 #include "train/loss/loss_formula.h"
+#include "train/metric/metric_state.h"
 #include "train/model/worker.h"
 #include "train/optimizer/optimizer_state.h"
 
@@ -245,6 +246,11 @@ static gantry_status_t add_metrics(judges_t *j, gantry_metric_t *const *metrics,
     for (size_t i = 0; i < count; ++i) {
         gantry__judge_t judge = {
             .metric = metrics[i], .target = target, .is_weighted = is_weighted};
+        if (metrics[i]->has_vector)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "gantry_model_compile: metric %s has a number for each class; one with an average is accepted",
+                gantry_metric_name(metrics[i]));
         GANTRY__TRAIN_TRY(name_judge(j, &judge));
         j->list[j->count++] = judge;
     }

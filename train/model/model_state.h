@@ -233,6 +233,13 @@ gantry_status_t gantry__model_check_ranges(const gantry_model_t *model, gantry__
 gantry_status_t gantry__model_check_finite(const gantry_model_t *model, const gantry_array_t *batch,
                                            size_t count);
 
+/* ---- after an update: constrain.c ---- */
+
+/* Bounds the trained variables of a replica that have constraints and a gradient. gradients: of all
+ * trained variables, NULL: none of one; NULL itself: all have one. */
+void gantry__model_constrain(const gantry_model_t *model, gantry_scope_t *scope, size_t replica,
+                             const gantry_tensor_t *const *gradients);
+
 /* ---- metrics: evaluate.c ---- */
 
 /* Sets all metrics to their start. */

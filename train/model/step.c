@@ -195,6 +195,8 @@ static void apply_gradients(gantry__step_call_t *c) {
         else
             (void)gantry_optimizer_apply(model->optimizer, c->scope, c->variables,
                                          c->reduced + r * c->trained_count, count);
+        gantry__model_constrain(model, c->scope, r,
+                                c->uses_slices ? NULL : c->reduced + r * c->trained_count);
     }
 }
 

@@ -42,9 +42,7 @@ static tensor *target_loss(gantry__step_call_t *c, gantry__replica_t *replica, s
     gantry_loss_options_t options = target->loss_options;
     tensor *output = replica->outputs[t], *weights = weights_of(c, t);
     tensor *labels = gantry__step_part_of(c, scope, labels_of(c, t), replica);
-    tensor *logits = gantry__logits_has(target->loss)
-                         ? gantry__logits_find(&replica->logits, output, labels)
-                         : NULL;
+    tensor *logits = gantry__logits_find(&replica->logits, target->loss, output, labels);
     options.struct_size = sizeof options;
     if (logits) options.from_logits = true;
     if (weights) options.sample_weights = gantry__step_part_of(c, scope, weights, replica);
@@ -69,9 +67,29 @@ static tensor *weigh_loss(gantry_scope_t *scope, tensor *loss, double weight) {
                       gantry__train_constant(scope, gantry_tensor_dtype(loss), weight));
 }
 
+/* The part's share of the losses of trained weights, which all replicas have alike; NULL: there are
+ * none. */
+static tensor *weights_loss(const gantry__step_call_t *c, const gantry__replica_t *replica) {
+    const gantry_model_t *model = c->model;
+    gantry_scope_t *scope = replica->scope;
+    tensor *sum = NULL;
+    for (size_t i = 0; i < model->variable_count; ++i) {
+        const gantry__weight_t *weight = model->variables[i].weight;
+        if (!weight->is_trained || !gantry__regularizes(&weight->regularizer)) continue;
+        tensor *loss =
+            gantry_regularizer_loss(scope, &weight->regularizer, replica->run.weights[i]);
+        sum = sum ? gantry_add(scope, sum, loss) : loss;
+    }
+    if (sum && replica->rows != c->rows)
+        sum = gantry_mul(scope, sum,
+                         gantry__train_constant(scope, gantry_tensor_dtype(sum),
+                                                (double)replica->rows / (double)c->rows));
+    return sum && c->share ? gantry_mul(scope, sum, c->share) : sum;
+}
+
 void gantry__step_compute_losses(gantry__step_call_t *c, gantry__replica_t *replica) {
     const gantry_model_t *model = c->model;
-    tensor *sum = NULL;
+    tensor *sum = NULL, *of_weights;
     gantry__numerics_enter(model->numerics, "the loss");
     gantry__logits_end_watch(&replica->logits);
     for (size_t t = 0; t < model->target_count; ++t) {
@@ -82,7 +100,8 @@ void gantry__step_compute_losses(gantry__step_call_t *c, gantry__replica_t *repl
         if (!loss) return;
         sum = sum ? gantry_add(replica->scope, sum, loss) : loss;
     }
-    replica->loss = sum;
+    of_weights = weights_loss(c, replica);
+    replica->loss = of_weights && sum ? gantry_add(replica->scope, sum, of_weights) : sum;
 }
 
 /* ---- all replicas together ---- */

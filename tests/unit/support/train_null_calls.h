@@ -55,12 +55,14 @@ GIVEN_OPTIONS(gantry_early_stopping_options_t)
 GIVEN_OPTIONS(gantry_exponential_decay_options_t)
 GIVEN_OPTIONS(gantry_fit_options_t)
 GIVEN_OPTIONS(gantry_gradient_options_t)
+GIVEN_OPTIONS(gantry_constraint_t)
 GIVEN_OPTIONS(gantry_initializer_t)
 GIVEN_OPTIONS(gantry_inverse_time_decay_options_t)
 GIVEN_OPTIONS(gantry_kernel_options_t)
 GIVEN_OPTIONS(gantry_lion_options_t)
 GIVEN_OPTIONS(gantry_loss_options_t)
 GIVEN_OPTIONS(gantry_metric_options_t)
+GIVEN_OPTIONS(gantry_regularizer_t)
 GIVEN_OPTIONS(gantry_model_options_t)
 GIVEN_OPTIONS(gantry_nadam_options_t)
 GIVEN_OPTIONS(gantry_norm_options_t)
@@ -315,6 +317,7 @@ static inline const double *given_const_double_p(null_call_t *c, const char *nam
 #define given_gantry_backward_fn(c, name) given_backward
 #define given_gantry_replica_fn(c, name) given_run
 #define given_gantry_activation_t(c, name) GANTRY_TANH
+#define given_gantry_average_t(c, name) GANTRY_AVERAGE_MACRO
 #define given_gantry_loss_t(c, name) GANTRY_MEAN_SQUARED_ERROR
 #define given_gantry_init_t(c, name) GANTRY_INIT_ONES
 #define given_gantry_merge_t(c, name) GANTRY_MERGE_SUM
