@@ -87,17 +87,17 @@ static void join_chain(bridge_call_t *call, const chain_t *chain, int first) {
     for (int i = 0; i < chain->count; ++i) {
         const TF_Tensor *tensor = chain->tensors[i];
         const int64_t step = chain->has_axis ? TF_Dim(tensor, chain->axis) : 1;
-        const gantry_shape_t shape = GANTRY_SHAPE(
-            product_of(tensor, 0, chain->axis), step,
-            product_of(tensor, chain->axis + chain->has_axis, TF_NumDims(tensor)));
+        const gantry_shape_t shape =
+            GANTRY_SHAPE(product_of(tensor, 0, chain->axis), step,
+                         product_of(tensor, chain->axis + chain->has_axis, TF_NumDims(tensor)));
         list[i] = bridge_input_as(call, first + i, tensor, &shape);
         size += step;
     }
     const TF_Tensor *tensor = chain->tensors[0];
     const int rank = TF_NumDims(tensor) + !chain->has_axis;
     for (int k = 0; k < rank; ++k)
-        dims[k] = k == chain->axis ? size
-                                   : TF_Dim(tensor, k - (!chain->has_axis && k > chain->axis));
+        dims[k] =
+            k == chain->axis ? size : TF_Dim(tensor, k - (!chain->has_axis && k > chain->axis));
     if (bridge_has_failed(call)) return;
     bridge_output_as(call, 0, gantry_concat(call->scope, list, (size_t)chain->count, 1), dims,
                      rank);
