@@ -2,11 +2,10 @@
 /* One device's description. Vendor extensions are asked only when the device lists them: a driver
  * may answer an unknown question with an error or with nonsense. */
 #define _POSIX_C_SOURCE 200809L
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
+#include "driver/driver_letters.h"
 #include "opencl/opencl_backend.h"
 
 /* cl_khr_pci_bus_info, cl_khr_device_uuid, cl_nv_device_attribute_query,
@@ -43,9 +42,9 @@ typedef struct asked_t {
 
 /* A copy of bytes without blanks at its ends. */
 static char *trimmed_copy(const gantry_host_t *host, const char *bytes) {
-    while (isspace((unsigned char)*bytes)) bytes++;
+    while (gantry__driver_is_blank(*bytes)) bytes++;
     size_t length = strlen(bytes);
-    while (length > 0 && isspace((unsigned char)bytes[length - 1])) length--;
+    while (length > 0 && gantry__driver_is_blank(bytes[length - 1])) length--;
     char *copy = gantry__driver_alloc(host, length + 1);
     if (copy) memcpy(copy, bytes, length);
     return copy;
@@ -212,8 +211,8 @@ static bool is_makers_driver(const asked_t *asked) {
     if (driver_text(asked->instance, asked->record->platform, NULL, CL_PLATFORM_VENDOR, &vendor) !=
         CL_SUCCESS)
         return false;
-    bool is_same =
-        word > 0 && strncasecmp(vendor, maker, word) == 0 && strcspn(vendor, " ,") == word;
+    bool is_same = word > 0 && gantry__driver_same_letters(vendor, maker, word) &&
+                   strcspn(vendor, " ,") == word;
     gantry__host_text_free(asked->instance->host, vendor);
     return is_same;
 }

@@ -100,7 +100,12 @@ GANTRY_API gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, cons
                                                  size_t input_count, size_t output_count,
                                                  const gantry_function_options_t *options,
                                                  gantry_function_t **out_function);
-/** Releases a function; NULL does no harm. Calls that run keep what they need. */
+/** Adds a reference, which gantry_function_release ends, and returns the function; NULL for NULL.
+ * Body and user live until the last one. */
+GANTRY_API gantry_function_t *gantry_function_retain(gantry_function_t *function);
+/** Releases a reference; NULL does no harm. Calls that run, also in other threads, keep what they
+ * need. No call begins after the last one: a program that releases a function has told its other
+ * threads. */
 GANTRY_API void gantry_function_release(gantry_function_t *function);
 
 /** Calls a function: computes its outputs, which the scope owns. The scope's device is the request

@@ -62,6 +62,13 @@ typedef struct gantry_array_t {
  * the data set and its iterators are released. copy true copies it now. */
 GANTRY_API gantry_dataset_t *gantry_dataset_from_arrays(const gantry_array_t *arrays, size_t count,
                                                         bool copy);
+/** Splits the rows of arrays as the validation_split of Keras's fit: the last part of them, in
+ * their order, is for validation. Of n rows, floor(n (1 - validation_split)) stay to train.
+ * out_train and out_validation have room for count arrays, and
+ * point into the memory of arrays. InvalidArgument if a part has no row. */
+GANTRY_API gantry_status_t gantry_arrays_split(const gantry_array_t *arrays, size_t count,
+                                               double validation_split, gantry_array_t *out_train,
+                                               gantry_array_t *out_validation);
 /** The rows of .npy files, one for each component; the files are loaded now, by the runtime of the
  * scope. Failures are those of gantry_load_npy and gantry_dataset_from_arrays; the scope keeps
  * them, too. */

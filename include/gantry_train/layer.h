@@ -17,6 +17,7 @@
 #define GANTRY_TRAIN_LAYER_H
 
 #include <gantry_train/initializer.h>
+#include <gantry_train/regularizer.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -74,6 +75,13 @@ typedef struct gantry_kernel_options_t {
     int64_t depth_multiplier;                       /**< Of gantry_depthwise_conv2d_layer; 0: 1. */
     int64_t kernel_columns; /**< Columns of a window of two dimensions; 0: as many as rows. */
     bool causal_padding;    /**< Of Conv1D: "causal"; a window ends at its own place. */
+    /** Of Conv1D and Conv2D: so many groups of channels, each with filters of its own; the number
+     * divides channels and filters. 0: 1. Each group is a convolution of its own. */
+    int64_t groups;
+    const gantry_regularizer_t *kernel_regularizer; /**< Copied. NULL: none. */
+    const gantry_regularizer_t *bias_regularizer;   /**< Copied. NULL: none. */
+    const gantry_constraint_t *kernel_constraint;   /**< Copied. NULL: none. */
+    const gantry_constraint_t *bias_constraint;     /**< Copied. NULL: none. */
 } gantry_kernel_options_t;
 
 /** Dense: [..., n] to [..., units]: activation(x kernel + bias). */
@@ -149,6 +157,11 @@ GANTRY_API gantry_layer_t *gantry_reshape_layer(gantry_shape_t shape, const char
 /** Dropout: in training, elements become 0 with probability rate, and the others are divided by
  * 1 - rate. The draws follow from the model's seed. */
 GANTRY_API gantry_layer_t *gantry_dropout_layer(double rate, const char *name);
+/** Dropout with noise_shape: the same, with one draw for all elements along the dimensions whose
+ * size is 1. noise_shape has the input's rank, with the batch; each size is 1, or the input's, for
+ * which -1 stands. GANTRY_SHAPE(-1, 1, -1) is Keras's SpatialDropout1D. */
+GANTRY_API gantry_layer_t *gantry_shaped_dropout_layer(double rate, gantry_shape_t noise_shape,
+                                                       const char *name);
 /** Activation: gantry_activate of the input, whose shape stays. */
 GANTRY_API gantry_layer_t *gantry_activation_layer(gantry_activation_t activation,
                                                    const char *name);
@@ -245,12 +258,16 @@ typedef struct gantry_attention_options_t {
     bool no_bias;                                   /**< Adds no biases. */
     bool causal;                                    /**< A query sees keys up to its place alone. */
     const gantry_initializer_t *kernel_initializer; /**< Copied. NULL: glorot_uniform. */
+    /** The last input is Keras's attention_mask, of any type: [batch, T, S], or [batch, heads, T,
+     * S], where sizes of 1 are repeated. A query sees the keys where it is not 0 (false). */
+    bool attention_mask;
 } gantry_attention_options_t;
 
 /** MultiHeadAttention: inputs query [batch, T, n], value and key [batch, S, m] to [batch, T, n].
- * Without a key the value is the key, too; one input is query, value and key. Queries and keys that
- * their masks leave out are not seen. The output has the query's mask. As in Keras 3, layers that
- * are applied later to its inputs do not get the masks of these. */
+ * Without a key the value is the key, too; one input is query, value and key. With attention_mask a
+ * mask follows as the last input. Queries and keys that their masks leave out are not seen. The
+ * output has the query's mask. As in Keras 3, layers that are applied later to its inputs do not
+ * get the masks of these. */
 GANTRY_API gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
                                                        const gantry_attention_options_t *options);
 
@@ -320,6 +337,16 @@ GANTRY_API gantry_status_t gantry_layer_add_weight(gantry_layer_t *layer, const 
  * BatchNormalization that is not trained normalises by its moving means in training, too, and keeps
  * them. */
 GANTRY_API gantry_status_t gantry_layer_set_trainable(gantry_layer_t *layer, bool trainable);
+/** Sets the regularizer of all weights of a name, such as "kernel", "recurrent_kernel" or
+ * "embeddings", before its model is built. It is copied; NULL: none. The weights' losses are added
+ * to the model's own while the layer is trained. A name that the layer does not have fails the
+ * build. */
+GANTRY_API gantry_status_t gantry_layer_set_regularizer(gantry_layer_t *layer, const char *weight,
+                                                        const gantry_regularizer_t *regularizer);
+/** Sets their constraint in the same way: after each update, weights that have a gradient are
+ * replaced by gantry_constrain of them. */
+GANTRY_API gantry_status_t gantry_layer_set_constraint(gantry_layer_t *layer, const char *weight,
+                                                       const gantry_constraint_t *constraint);
 /** Sets the kept states of a stateful layer to zeros, as Keras's reset_state. The states of other
  * layers, and of layers whose model is not built, need no reset: nothing is done. */
 GANTRY_API gantry_status_t gantry_layer_reset_states(gantry_layer_t *layer);

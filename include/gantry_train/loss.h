@@ -37,7 +37,32 @@ typedef enum gantry_loss_t {
      * squared / 2 elsewhere. */
     GANTRY_HUBER = 6,
     /** A loss of the program's own: gantry_loss_options_t.function. */
-    GANTRY_OWN_LOSS = 7
+    GANTRY_OWN_LOSS = 7,
+    /** sum(y log(y / p)), both clamped to [1e-7, 1]. */
+    GANTRY_KL_DIVERGENCE = 8,
+    /** mean(p - y log(p + 1e-7)). */
+    GANTRY_POISSON = 9,
+    /** The mean of log(cosh(e)) = e + log(1 + exp(-2 e)) - log(2), where e = p - y. log(2) is
+     * rounded to float32, as in Keras. */
+    GANTRY_LOG_COSH = 10,
+    /** 100 mean(|y - p| / max(|y|, 1e-7)). */
+    GANTRY_MEAN_ABSOLUTE_PERCENTAGE_ERROR = 11,
+    /** The mean square of the difference of log(1 + max(p, 1e-7)) and that of y. */
+    GANTRY_MEAN_SQUARED_LOGARITHMIC_ERROR = 12,
+    /** -sum(y p), both divided by their Euclidean norms: -1 for one direction. */
+    GANTRY_COSINE_SIMILARITY = 13,
+    /** mean(max(1 - y p, 0)). If all labels are 0 or 1, y becomes 2 y - 1. */
+    GANTRY_HINGE = 14,
+    /** mean(max(1 - y p, 0) squared), with labels as HINGE. */
+    GANTRY_SQUARED_HINGE = 15,
+    /** max(max((1 - y) p) - sum(y p) + 1, 0), [n, classes] for [n, classes]. */
+    GANTRY_CATEGORICAL_HINGE = 16,
+    /** BINARY_CROSSENTROPY of each place, times (1 - q) to the power of gamma, where q = y p + (1 -
+     * y) (1 - p) and p is the probability; the mean of it. */
+    GANTRY_BINARY_FOCAL_CROSSENTROPY = 17,
+    /** -sum(alpha (1 - q) to the power of gamma, y log(q)), where q is the clipped p / sum(p), [n,
+     * classes] for [n, classes]. */
+    GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY = 18
 } gantry_loss_t;
 
 /** A loss of a program's own, of ops in a scope that runs or records: the loss of each sample, in
@@ -61,12 +86,13 @@ typedef enum gantry_reduction_t {
 typedef struct gantry_loss_options_t {
     uint32_t struct_size;         /**< Its sizeof; 0: that of version 0.1. */
     gantry_reduction_t reduction; /**< 0: the mean. */
-    /** Cross-entropies: predictions are logits, not probabilities. Of a model whose output is the
-     * result of a softmax or a sigmoid, gantry_model_fit and gantry_model_evaluate find the logits
-     * and compute from them, as Keras on TensorFlow does, whatever this option is. */
+    /** Cross-entropies, FOCAL included: predictions are logits, not probabilities. Of a model whose
+     * output is the result of a softmax or a sigmoid, gantry_model_fit and gantry_model_evaluate
+     * find the logits and compute from them, as Keras on TensorFlow does, whatever this option is.
+     */
     bool from_logits;
-    /** CATEGORICAL and BINARY: labels y become y (1 - s) + s / classes, in [0, 1]; BINARY: s / 2.
-     * 0: none. */
+    /** CATEGORICAL and BINARY, and their FOCAL: labels y become y (1 - s) + s / classes, in [0, 1];
+     * BINARY: s / 2. 0: none. */
     double label_smoothing;
     double delta; /**< HUBER: where the square ends, above 0; 0: 1. */
     /** A weight for each loss; NULL: all 1. Their shape is that of the losses, or broadcasts to it:
@@ -74,6 +100,10 @@ typedef struct gantry_loss_options_t {
     const gantry_tensor_t *sample_weights;
     gantry_loss_fn function; /**< Of GANTRY_OWN_LOSS, else NULL. */
     void *user;              /**< Its last argument. It outlives what uses the loss. */
+    double gamma;            /**< FOCAL: 0 or more; 0: 2. */
+    double alpha;            /**< FOCAL: a weight from 0 to 1; 0: 0.25. */
+    /** BINARY_FOCAL: places count alpha y + (1 - alpha) (1 - y), Keras's apply_class_balancing. */
+    bool balances_classes;
 } gantry_loss_options_t;
 
 /** Computes a loss: of each sample, then weighted, then reduced. options may be NULL.

@@ -17,12 +17,30 @@ extern "C" {
 /** A metric. */
 typedef struct gantry_metric_t gantry_metric_t;
 
+/** A curve whose area gantry_auc computes. */
+typedef enum gantry_curve_t {
+    GANTRY_CURVE_ROC = 0, /**< True positives over false positives. */
+    GANTRY_CURVE_PR = 1   /**< Precision over recall, with Davis and Goadrich's interpolation. */
+} gantry_curve_t;
+
+/** How the scores of classes become one. */
+typedef enum gantry_average_t {
+    GANTRY_AVERAGE_NONE = 0,    /**< They stay apart. */
+    GANTRY_AVERAGE_MICRO = 1,   /**< The score of all classes' counts together. */
+    GANTRY_AVERAGE_MACRO = 2,   /**< Their mean. */
+    GANTRY_AVERAGE_WEIGHTED = 3 /**< Their mean, weighted by the labels of each class. */
+} gantry_average_t;
+
 /** Options of metrics. */
 typedef struct gantry_metric_options_t {
     uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
     const char *name;     /**< Its name, which is copied; NULL: Keras's. */
     gantry_dtype_t dtype; /**< The type of its state and result, a float; 0: float32. */
     bool from_logits;     /**< gantry_auc: predictions are logits. */
+    gantry_curve_t curve; /**< gantry_auc: the curve; 0: ROC. */
+    /** gantry_precision, gantry_recall and the counts: only the k largest predictions of each row
+     * are positive, of equals the first ones; 0: all. */
+    int32_t top_k;
 } gantry_metric_options_t;
 
 /* ---- making: options may be NULL; NULL after a failure, see gantry_last_message ---- */
@@ -51,16 +69,57 @@ GANTRY_API gantry_metric_t *gantry_top_k_categorical_accuracy(
  * "sparse_top_k_categorical_accuracy". A label that names no class is never right. */
 GANTRY_API gantry_metric_t *gantry_sparse_top_k_categorical_accuracy(
     int32_t k, const gantry_metric_options_t *options);
-/** The area under the ROC curve, "auc", from confusion counts at `thresholds` thresholds, evenly
- * from 0 to 1, added up by the trapezoidal rule. thresholds is at least 2; 0: 200. Labels that are
+/** The share of positive labels among positive predictions, "precision". Labels that are not 0 are
+ * positive; so are predictions above the threshold, 0 to 1. Labels have the predictions' shape, and
+ * all places count together, each by its sample's weight. Without positive predictions it is 0.
+ *
+ * Keras's default is 0.5; with top_k of the options it has no threshold, here -INFINITY. */
+GANTRY_API gantry_metric_t *gantry_precision(double threshold,
+                                             const gantry_metric_options_t *options);
+/** The share of positive predictions among positive labels, "recall", as gantry_precision. */
+GANTRY_API gantry_metric_t *gantry_recall(double threshold, const gantry_metric_options_t *options);
+/** The weight of positive predictions whose label is positive, "true_positives", as
+ * gantry_precision. */
+GANTRY_API gantry_metric_t *gantry_true_positives(double threshold,
+                                                  const gantry_metric_options_t *options);
+/** The same of other predictions whose label is not positive, "true_negatives". */
+GANTRY_API gantry_metric_t *gantry_true_negatives(double threshold,
+                                                  const gantry_metric_options_t *options);
+/** The same of positive predictions whose label is not positive, "false_positives". */
+GANTRY_API gantry_metric_t *gantry_false_positives(double threshold,
+                                                   const gantry_metric_options_t *options);
+/** The same of other predictions whose label is positive, "false_negatives". */
+GANTRY_API gantry_metric_t *gantry_false_negatives(double threshold,
+                                                   const gantry_metric_options_t *options);
+/** The F1 score, "f1_score": 2 precision recall / (precision + recall) of each class, [n, classes]
+ * for [n, classes]. Predicted are the classes above the threshold, up to 1; 0: the largest one of
+ * each row, if it is not 0. GANTRY_AVERAGE_NONE gives a vector, which gantry_model_compile does not
+ * take. */
+GANTRY_API gantry_metric_t *gantry_f1_score(int64_t classes, gantry_average_t average,
+                                            double threshold,
+                                            const gantry_metric_options_t *options);
+/** The F-beta score, "fbeta_score": (1 + b) precision recall / (b precision + recall), where b is
+ * beta squared, as gantry_f1_score. beta is above 0. */
+GANTRY_API gantry_metric_t *gantry_fbeta_score(int64_t classes, double beta,
+                                               gantry_average_t average, double threshold,
+                                               const gantry_metric_options_t *options);
+/** The area under the ROC curve, or with `curve` of the options that of precision and recall,
+ * "auc", from confusion counts at `thresholds` thresholds, evenly
+ * from 0 to 1, and interpolation between them. thresholds is at least 2; 0: 200. Labels that are
  * not 0 are positive; predictions are clamped to [0, 1]. Matrices count as one list; without
  * positive or negative labels the area is 0. */
 GANTRY_API gantry_metric_t *gantry_auc(int32_t thresholds, const gantry_metric_options_t *options);
 /** The mean of values, "mean": updates take them as predictions, with labels NULL. */
 GANTRY_API gantry_metric_t *gantry_mean_metric(const gantry_metric_options_t *options);
+/** The root of the mean squared error of all samples, "root_mean_squared_error". A mask leaves no
+ * place out, as in Keras. */
+GANTRY_API gantry_metric_t *gantry_root_mean_squared_error(const gantry_metric_options_t *options);
+/** The mean of the cosine of the angle between labels and predictions, over the last dimension,
+ * "cosine_similarity": 1 for one direction, as the metric of Keras; its loss has the other sign. */
+GANTRY_API gantry_metric_t *gantry_cosine_similarity(const gantry_metric_options_t *options);
 /** The mean of a loss over all samples, under the loss's name: GANTRY_MEAN_SQUARED_ERROR,
- * GANTRY_MEAN_ABSOLUTE_ERROR, cross-entropies. With GANTRY_OWN_LOSS it is the mean of any function
- * of labels and predictions, as a function among Keras's metrics. loss_options may be NULL; their
+ * GANTRY_KL_DIVERGENCE, cross-entropies. With GANTRY_OWN_LOSS it is the mean of any function of
+ * labels and predictions, as a function among Keras's metrics. loss_options may be NULL; their
  * sample_weights must be NULL, and their reduction is ignored. */
 GANTRY_API gantry_metric_t *gantry_loss_metric(gantry_loss_t loss,
                                                const gantry_loss_options_t *loss_options,
@@ -85,7 +144,8 @@ GANTRY_API gantry_status_t gantry_metric_update(gantry_metric_t *metric, gantry_
                                                 const gantry_tensor_t *labels,
                                                 const gantry_tensor_t *predictions,
                                                 const gantry_tensor_t *sample_weights);
-/** The metric of all batches since the last reset, a scalar of its type; 0 before the first. NULL
+/** The metric of all batches since the last reset, a scalar of its type, or a vector of
+ * GANTRY_AVERAGE_NONE; 0 before the first. NULL
  * after a failure, which the scope keeps. */
 GANTRY_API const gantry_tensor_t *gantry_metric_result(gantry_metric_t *metric,
                                                        gantry_scope_t *scope);

@@ -84,6 +84,21 @@ GANTRY_API int32_t gantry_model_input(gantry_model_t *model, gantry_dtype_t dtyp
  * as the states of return_state, are the values behind the returned one: returned + 1 and so on. */
 GANTRY_API int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer,
                                       const int32_t *values, size_t count);
+/** Applies a whole model as one layer, as Keras's model(x), and writes the values of its outputs to
+ * out_values, output_count of them. The model takes the block over at its first application: its
+ * layers become this model's. Applied again, it has the same weights. The block is released with
+ * the model; the program may release it before, which then does nothing, and releases a block that
+ * was refused. count is the number of the block's inputs; a sequential block has one.
+ *
+ * The block is not built; of its options the name counts alone, which gets a number if it is taken:
+ * "sequential", "sequential_1". Its layers are named behind it: "sequential/dense", and so are
+ * weights in files. The summary has one row for it. Calls of the block itself are refused from then
+ * on; gantry_layer_set_trainable of its layers is accepted. */
+GANTRY_API gantry_status_t gantry_model_apply_model(gantry_model_t *model, gantry_model_t *block,
+                                                    const int32_t *values, size_t count,
+                                                    int32_t *out_values, size_t output_count);
+/** The same behind the last layer of a sequential model, once; the block is sequential, too. */
+GANTRY_API gantry_status_t gantry_model_add_model(gantry_model_t *model, gantry_model_t *block);
 /** Says which value is the model's output; without it, the last one is. */
 GANTRY_API gantry_status_t gantry_model_set_output(gantry_model_t *model, int32_t value);
 /** Says which values are the model's outputs, 1 to GANTRY_MAX_COMPONENTS of them, in this order. An

@@ -34,13 +34,19 @@ typedef struct gantry_mpi_options_t {
     /** Leaves out the watch, where machines cannot reach each other by TCP. Then calls wait for a
      * process that has ended, until mpirun ends all. */
     bool is_unwatched;
+    /** How long a call waits for other processes. Then it is DeadlineExceeded in all processes that
+     * wait, with the rank, machine and process number of the one that did not come: it is stopped,
+     * its machine does not answer, or it does other work for so long. So it is longer than what one
+     * process alone may do between two steps: a first trace, a checkpoint on a slow disk. 0: 600
+     * seconds; negative: without end. */
+    double timeout_seconds;
 } gantry_mpi_options_t;
 
 /** Whether mpirun, or another starter of MPI, has started this process. */
 GANTRY_API bool gantry_mpi_is_launched(void);
-/** Joins the processes that were started together; all call it. Initialises MPI, unless the program
- * has done so. options may be NULL. NULL after a failure, with its text in gantry_last_message; it
- * is then NULL in all processes. */
+/** Joins the processes that were started together; all call it with the same options. Initialises
+ * MPI, unless the program has done so. options may be NULL. NULL after a failure, with its text in
+ * gantry_last_message; it is then NULL in all processes. */
 GANTRY_API gantry_communicator_t *gantry_mpi_communicator(const gantry_mpi_options_t *options);
 /** Leaves the processes; NULL does no harm. Finalises MPI if gantry_mpi_communicator initialised
  * it, and no process was lost. Models and strategies that use it are released before. */

@@ -18,7 +18,7 @@
  * runs the bodies again:
  *
  *   - The bodies, their user data and the tensors that they use live until the gradient is
- *     computed; a function lives as long as the tapes of the scope.
+ *     computed; a tape keeps the functions that it recorded, whose user data lives as long.
  *   - A body that draws numbers or assigns a variable has no gradient: Unimplemented, with the name
  *     of the op. Nor has one that reads a variable that was assigned since: FailedPrecondition.
  *   - A branch runs its body once more. A loop runs its n steps twice more, and keeps the loop
@@ -104,6 +104,27 @@ GANTRY_API gantry_status_t gantry_tape_gradient_slices(
     gantry_tape_t *tape, const gantry_tensor_t *target, const gantry_tensor_t *target_gradient,
     const gantry_source_t *sources, size_t source_count, const gantry_gradient_options_t *options,
     gantry_gradient_t *out_gradients);
+
+/** Computes the Jacobian of a target with regard to each source, as tape.jacobian: out_jacobians[i]
+ * has the shape of the target, then that of the source, and the scope owns it; NULL where the
+ * target does not depend on the source. Runs the backward pass once for each element of the target,
+ * in a trace too: a target of 100 elements costs 100 gradients. The tape counts it as one gradient.
+ * options may be NULL.
+ *
+ * InvalidArgument for more than GANTRY_MAX_RANK dimensions of both together; Unimplemented for
+ * sizes that depend on data; else as gantry_tape_gradient. Returns the scope's status. */
+GANTRY_API gantry_status_t gantry_tape_jacobian(gantry_tape_t *tape, const gantry_tensor_t *target,
+                                                const gantry_source_t *sources, size_t source_count,
+                                                const gantry_gradient_options_t *options,
+                                                const gantry_tensor_t **out_jacobians);
+/** Computes the Jacobian of each sample, as tape.batch_jacobian: target [batch, ...] and source
+ * [batch, ...] give [batch, ..., ...]. Sample i of the target depends on sample i of the source
+ * alone, which is not checked. Runs the backward pass once for each element of one sample. Zeros
+ * where the target does not depend on the source, as TensorFlow. NULL after a failure, which the
+ * scope keeps. */
+GANTRY_API const gantry_tensor_t *gantry_tape_batch_jacobian(gantry_tape_t *tape,
+                                                             const gantry_tensor_t *target,
+                                                             const gantry_tensor_t *source);
 
 /** The tensor, through which no gradient flows. */
 GANTRY_API const gantry_tensor_t *gantry_stop_gradient(gantry_scope_t *scope,

@@ -17,6 +17,7 @@
 #include <gantry_train/model.h>
 #include <gantry_train/numerics.h>
 #include <gantry_train/optimizer.h>
+#include <gantry_train/regularizer.h>
 #include <gantry_train/strategy.h>
 #include <gantry_train/tape.h>
 

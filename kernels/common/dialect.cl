@@ -100,6 +100,7 @@
 #define GANTRY_AS_DOUBLE(bits) GANTRY_OF_LANES(as_double)((GANTRY_U64)(bits))
 #define GANTRY_SQRT_F64(x) sqrt((GANTRY_F64)(x))
 #define GANTRY_FMA_F64(a, b, c) fma((GANTRY_F64)(a), (GANTRY_F64)(b), (GANTRY_F64)(c))
+#define GANTRY_LGAMMA_F64(x) lgamma((GANTRY_F64)(x))
 #else
 #define GANTRY_HAS_FLOAT64 0
 #endif
@@ -133,6 +134,7 @@ typedef unsigned long long gantry__cuda_ulong_t;
 #define GANTRY_MUL_HIGH_U32(a, b) __umulhi(a, b)
 #define GANTRY_ANY_LANE(condition) (condition)
 #define GANTRY_SQRT_F64(x) __dsqrt_rn(x)
+#define GANTRY_LGAMMA_F64(x) lgamma(x)
 #define GANTRY_FMA_F64(a, b, c) __fma_rn(a, b, c)
 
 #else
@@ -197,11 +199,20 @@ typedef uint64_t ulong;
 #define GANTRY_MUL_HIGH_U32(a, b) ((uint)(((ulong)(a) * (ulong)(b)) >> 32))
 #define GANTRY_ANY_LANE(condition) 1
 #define GANTRY_SQRT_F64(x) sqrt(x)
+#define GANTRY_LGAMMA_F64(x) gantry__lgamma_alone(x)
 #if defined(__FMA__) || defined(__aarch64__) || defined(__FP_FAST_FMA)
 #define GANTRY_FMA_F64(a, b, c) fma(a, b, c)
 #else
 #define GANTRY_FMA_F64(a, b, c) gantry__emulated_fma_f64(a, b, c)
 #endif
+
+/* The C library's lgamma writes the program's variable signgam; lgamma_r, which POSIX has and C11
+ * has not, does not. */
+extern double lgamma_r(double x, int *out_sign);
+GANTRY_FN double gantry__lgamma_alone(double x) {
+    int sign;
+    return lgamma_r(x, &sign);
+}
 
 GANTRY_FN uint gantry__bits_of_float(float x) {
     uint32_t bits;

@@ -46,7 +46,9 @@ GANTRY_LIBRARY_1(atanh)
 GANTRY_LIBRARY_1(erfc)
 GANTRY_LIBRARY_1(expm1)
 GANTRY_LIBRARY_1(log1p)
-GANTRY_LIBRARY_1(lgamma)
+GANTRY_FN GANTRY_F64 gantry__lgamma_f64(GANTRY_F64 x) {
+    return gantry__canonical_f64(GANTRY_LGAMMA_F64(x));
+}
 #if !defined(GANTRY_MATH_LANES)
 GANTRY_LIBRARY_2(atan2)
 GANTRY_LIBRARY_2(pow)

@@ -2,14 +2,14 @@
 /* The slots that a backend's table must have before any of them is called. */
 #include "backend/backend_set.h"
 
-#include <ctype.h>
+#include "base/ascii.h"
 
 static bool is_name_good(const char *name) {
-    if (!name || !islower((unsigned char)*name)) return false;
+    if (!name || !gantry__ascii_is_lower(*name)) return false;
     size_t length = 0;
     for (; name[length]; ++length) {
-        unsigned char c = (unsigned char)name[length];
-        if (!islower(c) && !isdigit(c) && c != '_') return false;
+        const char c = name[length];
+        if (!gantry__ascii_is_lower(c) && !gantry__ascii_is_digit(c) && c != '_') return false;
     }
     return length < 32;
 }

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/amount.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/decimal.h"
 
 static bool equals_ignoring_case(const char *text, size_t length, const char *word) {
     for (size_t i = 0; i < length; ++i) {
-        if (tolower((unsigned char)text[i]) != tolower((unsigned char)word[i]) || !word[i])
-            return false;
+        if (gantry__ascii_lower(text[i]) != gantry__ascii_lower(word[i]) || !word[i]) return false;
     }
     return !word[length];
 }
@@ -59,8 +58,7 @@ bool gantry__parse_signed(const char *text, size_t length, int32_t *out) {
 bool gantry__parse_bytes(const char *text, size_t length, uint64_t *out) {
     static const char units[] = "KMGT";
     const char *unit =
-        length > 0 ? memchr(units, toupper((unsigned char)text[length - 1]), sizeof units - 1)
-                   : NULL;
+        length > 0 ? memchr(units, gantry__ascii_upper(text[length - 1]), sizeof units - 1) : NULL;
     uint64_t number = 0;
     unsigned shift = unit ? 10u * (unsigned)(unit - units + 1) : 0;
     if (!gantry__parse_number(text, length - (unit != NULL), UINT64_MAX >> shift, &number))
@@ -79,7 +77,7 @@ bool gantry__parse_decimal(const char *text, size_t length, double *out) {
             places = 0;
             continue;
         }
-        if (!isdigit((unsigned char)text[i])) return false;
+        if (!gantry__ascii_is_digit(text[i])) return false;
         ++digits;
         if (places >= 0) ++places;
         if (number >= UINT64_C(100000000000000000)) { /* 18 digits: more than a double holds */

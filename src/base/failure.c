@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/c_locale.h"
+
 static _Thread_local char last_message[GANTRY__MESSAGE_BYTES];
 static _Thread_local uint32_t failures;
 
@@ -12,7 +14,9 @@ gantry_status_t(gantry__fail)(gantry_status_t code, const char *format, ...) {
     char text[GANTRY__MESSAGE_BYTES]; /* the arguments may point into the old message */
     va_list args;
     va_start(args, format);
+    const gantry__c_locale_t locale = gantry__c_locale_begin();
     (void)vsnprintf(text, sizeof text, format, args);
+    gantry__c_locale_end(&locale);
     va_end(args);
     memcpy(last_message, text, strlen(text) + 1);
     ++failures;
@@ -23,7 +27,9 @@ gantry_status_t gantry__fail_prefix(gantry_status_t code, const char *format, ..
     char text[GANTRY__MESSAGE_BYTES];
     va_list args;
     va_start(args, format);
+    const gantry__c_locale_t locale = gantry__c_locale_begin();
     int length = vsnprintf(text, sizeof text, format, args);
+    gantry__c_locale_end(&locale);
     va_end(args);
     size_t used = length < 0 ? 0 : (size_t)length;
     if (used < sizeof text) (void)snprintf(text + used, sizeof text - used, "%s", last_message);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/setting_check.h"
 
-#include <ctype.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/nearest.h"
 
 #define PREFIX "GANTRY_"
@@ -30,7 +30,7 @@ static bool is_of_backend(const char *name, const char *backend) {
     if (!begins_with(name, PREFIX)) return false;
     name += strlen(PREFIX);
     for (; *backend; ++backend, ++name) {
-        if (*name != (char)toupper((unsigned char)*backend)) return false;
+        if (*name != gantry__ascii_upper(*backend)) return false;
     }
     return *name == '_';
 }

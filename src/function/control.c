@@ -35,6 +35,7 @@ gantry_status_t gantry__block_run_body(const gantry__block_call_t *call, uint32_
     if (scope->status != GANTRY_OK)
         return gantry__fail(scope->status, "%s", gantry_scope_message(scope));
     for (uint32_t i = 0; i < output_count; ++i) {
+        if (!outputs[i]) GANTRY__TRY(gantry__scope_ignored(scope));
         if (!outputs[i] || outputs[i]->runtime != scope->runtime)
             return gantry__fail(
                 GANTRY_INVALID_ARGUMENT, "%s %s output %u; a tensor of its scope is accepted",
@@ -146,11 +147,7 @@ static gantry_status_t run_body_apart(gantry_scope_t *scope, const gantry__block
     gantry_status_t status =
         gantry__block_run_body(call, body, inner, inputs, results, output_count);
     if (status == GANTRY_OK) keep_all(results, output_count, out_results);
-    char why[GANTRY__MESSAGE_BYTES];
-    (void)snprintf(why, sizeof why, "%s", status == GANTRY_OK ? "" : gantry__message());
-    gantry_scope_clear(inner);
-    (void)gantry_scope_end(inner);
-    return status == GANTRY_OK ? GANTRY_OK : gantry__fail(status, "%s", why);
+    return gantry__scope_end_body(inner, status);
 }
 
 /* An object of the scope's own over each result. */

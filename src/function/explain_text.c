@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "device/logical_device.h"
 #include "function/explain.h"
 
@@ -84,10 +85,12 @@ static void write_cells(const cells_t *cells, const int *widths, const char *las
 static void fill_reason(const gantry__node_place_t *place, char *out) {
     const char *reason = gantry_placement_reason_text(place->reason);
     (void)snprintf(out, MOST_CELL, "%s", reason);
-    if (place->other)
-        (void)snprintf(out, MOST_CELL, "%s: %.2f us beside %.2f us on %s", reason,
-                       1e-3 * place->cost_ns, 1e-3 * place->other_cost_ns,
-                       gantry__explained_short(place->other));
+    if (!place->other) return;
+    const gantry__c_locale_t locale = gantry__c_locale_begin();
+    (void)snprintf(out, MOST_CELL, "%s: %.2f us beside %.2f us on %s", reason,
+                   1e-3 * place->cost_ns, 1e-3 * place->other_cost_ns,
+                   gantry__explained_short(place->other));
+    gantry__c_locale_end(&locale);
 }
 
 /* The nodes that come first though the node takes no value of them. */

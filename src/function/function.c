@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/struct_size.h"
 #include "function/trace.h"
 #include "run/observe.h"
@@ -80,6 +81,17 @@ static gantry_status_t copy_inputs(gantry_function_t *function, const gantry_inp
                 gantry__runtime_word(function->runtime, inputs[i].name, &function->inputs[i].name));
     }
     return GANTRY_OK;
+}
+
+/* The name stands in lines of explanations and logs. */
+static gantry_status_t name_function(gantry_function_t *function, const char *given) {
+    gantry_runtime_t *runtime = function->runtime;
+    char *line = gantry__heap_strdup(&runtime->heap, given && *given ? given : "function");
+    if (!line) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry__ascii_one_line(line);
+    gantry_status_t status = gantry__runtime_word(runtime, line, &function->name);
+    gantry__heap_free_text(&runtime->heap, line);
+    return status;
 }
 
 static bool function_is_known(const gantry_function_t *function) {
@@ -166,8 +178,7 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
     function->memory_budget_bytes = chosen.memory_budget_bytes;
     function->passes_off = chosen.passes_off;
     function->is_never_replayed = chosen.device_graphs == GANTRY_OFF;
-    gantry_status_t status =
-        gantry__runtime_word(runtime, name && *name ? name : "function", &function->name);
+    gantry_status_t status = name_function(function, name);
     if (status == GANTRY_OK) status = copy_inputs(function, inputs);
     if (status == GANTRY_OK && !function->runs_eagerly && function_is_known(function))
         status = trace_known(function);
@@ -177,6 +188,11 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
         function_destroy(function);
     }
     return status;
+}
+
+gantry_function_t *gantry_function_retain(gantry_function_t *function) {
+    if (function) atomic_fetch_add(&function->references, 1);
+    return function;
 }
 
 void gantry_function_release(gantry_function_t *function) {
@@ -230,10 +246,12 @@ gantry_status_t gantry__function_fail(const gantry_function_t *function, gantry_
 static gantry_status_t check_body_output(const gantry_function_t *function,
                                          const gantry_scope_t *scope, const gantry_tensor_t *output,
                                          uint32_t i) {
-    if (!output)
+    if (!output) {
+        GANTRY__TRY(gantry__scope_ignored(scope));
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "the body of function %s does not set output %u; it sets all %u",
                             function->name, i, function->output_count);
+    }
     if (output->runtime != function->runtime)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "the body of function %s sets output %u to a tensor of another runtime",
@@ -347,9 +365,7 @@ static gantry_status_t call_inline(gantry_scope_t *scope, const gantry_function_
     for (uint32_t i = 0; status == GANTRY_OK && i < function->output_count; ++i)
         status = adopt_result(scope, results[i], &outputs[i]);
     if (status != GANTRY_OK) status = gantry__function_fail(function, status);
-    gantry_scope_clear(inner);
-    (void)gantry_scope_end(inner);
-    return status;
+    return gantry__scope_end_body(inner, status);
 }
 
 static gantry_status_t take_frame(gantry_function_t *function, gantry__traced_t *traced,
@@ -411,6 +427,21 @@ static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *fun
     return status;
 }
 
+/* The body may know the scope of the call by other ways, and may not end it either. */
+static gantry_status_t call_lent(gantry_scope_t *scope, gantry_function_t *function,
+                                 const gantry_tensor_t *const *inputs,
+                                 const gantry_tensor_t **outputs) {
+    const bool was_lent = scope->is_lent;
+    scope->is_lent = true;
+    gantry_status_t status = scope->trace || function->runs_eagerly
+                                 ? call_inline(scope, function, inputs, outputs)
+                                 : call_traced(scope, function, inputs, outputs);
+    scope->is_lent = was_lent;
+    if (status != GANTRY_OK || scope->status == GANTRY_OK) return status;
+    (void)gantry__fail(scope->status, "%s", gantry_scope_message(scope));
+    return gantry__function_fail(function, scope->status);
+}
+
 gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_function_t *function,
                                      const gantry_tensor_t *const *inputs, size_t input_count,
                                      const gantry_tensor_t **outputs, size_t output_count) {
@@ -419,9 +450,7 @@ gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_function_t *f
         status = function_check_call(scope, function, inputs, input_count, outputs, output_count);
     if (status == GANTRY_OK) {
         atomic_fetch_add(&function->references, 1); /* a release meanwhile ends nothing */
-        status = scope->trace || function->runs_eagerly
-                     ? call_inline(scope, function, inputs, outputs)
-                     : call_traced(scope, function, inputs, outputs);
+        status = call_lent(scope, function, inputs, outputs);
         /* an op that failed in the scope, for a variable, did not know its node */
         if (status != GANTRY_OK) gantry_scope_clear(scope);
         gantry_function_release(function);

@@ -28,8 +28,10 @@ gantry_status_t gantry__passes_run(gantry_runtime_t *runtime, gantry__graph_t *g
 gantry_status_t gantry__pass_fold(gantry_runtime_t *runtime, gantry__graph_t *graph);
 gantry_status_t gantry__pass_common(gantry__graph_t *graph);
 gantry_status_t gantry__pass_dead(gantry__graph_t *graph);
-/* Puts the nodes in an order in which fewer bytes live at a time; effects keep their order. */
-gantry_status_t gantry__pass_order(gantry__graph_t *graph);
+/* Puts the nodes in an order in which fewer bytes live at a time; effects keep their order.
+ * out_places, as many as nodes: where each node stands now. gantry__graph_rebuild with them puts
+ * the nodes back. */
+gantry_status_t gantry__pass_order(gantry__graph_t *graph, uint32_t *out_places);
 gantry_status_t gantry__pass_pool(gantry__graph_t *graph);
 gantry_status_t gantry__pass_epilogues(gantry_runtime_t *runtime, gantry__graph_t *graph);
 /* Makes cheap values again in front of late uses, until wanted_bytes fewer live at a time, or until

@@ -4,8 +4,8 @@
  * Of the nodes whose inputs are there, the one that adds least is next: the bytes of its outputs
  * less those of the inputs that it uses last. Of equals, the first in the order of demand: results
  * and effects in program order, each behind the nodes that it needs, the deepest first. Nodes with
- * effects (variables, draws, branches and loops) keep their order among themselves. Greedy: not
- * always the best order. The time grows with nodes times nodes that are ready. */
+ * effects (variables, draws, branches and loops) keep their order among themselves. Greedy: it may
+ * take more than the order that was there. The time grows with nodes times nodes that are ready. */
 #include "function/pass.h"
 #include "function/place_parts.h"
 
@@ -196,7 +196,7 @@ static void finish_node(order_t *order, size_t at) {
     }
 }
 
-static gantry_status_t order_walk(order_t *order) {
+static gantry_status_t order_walk(order_t *order, uint32_t *out_places) {
     GANTRY__TRY(find_followers(order));
     find_roots(order);
     find_ranks(order);
@@ -204,10 +204,11 @@ static gantry_status_t order_walk(order_t *order) {
         if (order->missing[i] == 0) order->ready[order->ready_count++] = i;
     }
     while (order->ready_count > 0) finish_node(order, find_next(order));
+    for (uint32_t i = 0; i < order->done_count; ++i) out_places[order->done[i]] = i;
     return gantry__graph_rebuild(order->graph, order->done, order->done_count);
 }
 
-gantry_status_t gantry__pass_order(gantry__graph_t *graph) {
+gantry_status_t gantry__pass_order(gantry__graph_t *graph, uint32_t *out_places) {
     const size_t nodes = graph->node_count + 1, values = graph->value_count + 1;
     uint32_t *numbers =
         gantry__heap_zalloc(graph->heap, (6 * nodes + 2 * values) * sizeof *numbers);
@@ -221,7 +222,7 @@ gantry_status_t gantry__pass_order(gantry__graph_t *graph) {
                      .done = numbers + 2 * values + 3 * nodes,
                      .ranks = numbers + 2 * values + 4 * nodes,
                      .depths = numbers + 2 * values + 5 * nodes};
-    gantry_status_t status = order_walk(&order);
+    gantry_status_t status = order_walk(&order, out_places);
     gantry__heap_free(graph->heap, numbers, (6 * nodes + 2 * values) * sizeof *numbers);
     return status;
 }

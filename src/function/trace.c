@@ -8,10 +8,10 @@
  *   nodes      the four kinds */
 #include "function/trace.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/hash.h"
 #include "device/device_open.h"
 #include "op/op_infer.h"
@@ -47,15 +47,17 @@ typedef struct node_name_t {
 static uint32_t *trace_name_count(gantry__trace_t *trace, const char *text) {
     char key[GANTRY__NODE_NAME_BYTES];
     size_t length = 0;
-    for (; text[length]; ++length) key[length] = (char)tolower((unsigned char)text[length]);
+    for (; text[length]; ++length) key[length] = gantry__ascii_lower(text[length]);
     return gantry__id_map_at(&trace->names, gantry__hash64(key, length, 0) | 1);
 }
 
-/* The base, or base_1, base_2... A long base is cut before it is compared. */
+/* The base, or base_1, base_2... A long base is cut before it is compared. Names stand in lines of
+ * explanations and logs. */
 static gantry_status_t trace_make_unique(gantry__trace_t *trace, const char *given,
                                          node_name_t *out_name) {
     char base[GANTRY__NODE_NAME_BYTES];
     (void)snprintf(base, sizeof base, "%s", given);
+    gantry__ascii_one_line(base);
     uint32_t *count = trace_name_count(trace, base);
     if (!count) return GANTRY_RESOURCE_EXHAUSTED;
     memcpy(out_name->text, base, sizeof base);

@@ -4,8 +4,6 @@
  * Each body is traced with a trace of its own inside the outer one. Its inputs are those that the
  * call gives, and after them the values of outer traces that it uses. The node's inputs are the
  * selector, the given inputs, and the captures of each body in turn. */
-#include <stdio.h>
-
 #include "function/control.h"
 #include "run/observe.h"
 
@@ -45,9 +43,9 @@ static gantry_status_t add_given_inputs(block_record_t *record) {
     return GANTRY_OK;
 }
 
-/* The body's inputs: the given ones, then its captures. */
+/* The body's inputs: the given ones, whose values are the graph's first, then its captures. */
 static gantry_status_t connect_inputs(block_record_t *record, const gantry__trace_t *trace,
-                                      gantry__body_t *body, const gantry_tensor_t *const *inputs) {
+                                      gantry__body_t *body) {
     gantry__graph_t *graph = &body->graph;
     const uint32_t given = record->call->input_count, first = record->call->selector ? 1 : 0;
     const size_t count = given + trace->capture_count;
@@ -55,7 +53,7 @@ static gantry_status_t connect_inputs(block_record_t *record, const gantry__trac
     body->sources = gantry__arena_zalloc(&graph->arena, count, sizeof *body->sources);
     if (!graph->inputs || !body->sources) return GANTRY_RESOURCE_EXHAUSTED;
     for (uint32_t i = 0; i < given; ++i) {
-        graph->inputs[i] = inputs[i]->value;
+        graph->inputs[i] = i; /* the tensor may be gone: the body may drop it */
         body->sources[i] = first + i;
     }
     for (size_t i = 0; i < trace->capture_count; ++i) {
@@ -121,7 +119,7 @@ static gantry_status_t record_in(block_record_t *record, uint32_t index, gantry_
         GANTRY__TRY(gantry__trace_value(inner, outputs[i], &graph->outputs[i]));
     graph->output_count = output_count;
     record->has_state |= gantry__graph_effect(graph) != NULL;
-    return connect_inputs(record, inner->trace, body, inputs);
+    return connect_inputs(record, inner->trace, body);
 }
 
 static gantry_status_t trace_record_body(block_record_t *record, uint32_t index) {
@@ -135,13 +133,9 @@ static gantry_status_t trace_record_body(block_record_t *record, uint32_t index)
     gantry__trace_init(&trace, scope->runtime, &body->graph, scope->trace);
     inner->trace = &trace;
     inner->controls = inner->colocated = NULL; /* they are nodes of the outer graph */
-    gantry_status_t status = record_in(record, index, inner, body);
-    char why[GANTRY__MESSAGE_BYTES];
-    (void)snprintf(why, sizeof why, "%s", status == GANTRY_OK ? "" : gantry__message());
-    gantry_scope_clear(inner);
-    (void)gantry_scope_end(inner);
+    gantry_status_t status = gantry__scope_end_body(inner, record_in(record, index, inner, body));
     gantry__trace_deinit(&trace);
-    return status == GANTRY_OK ? GANTRY_OK : gantry__fail(status, "%s", why);
+    return status;
 }
 
 static gantry_status_t record_all(block_record_t *record) {

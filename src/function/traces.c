@@ -86,11 +86,7 @@ static gantry_status_t record(const gantry_function_t *function, gantry__traced_
     gantry__trace_init(&trace, runtime, &traced->graph, NULL);
     scope->trace = &trace;
     scope->wish = traced->wish;
-    gantry_status_t status = record_body(function, scope, traced);
-    gantry_scope_clear(scope);
-    const uint32_t before = gantry__failures();
-    (void)gantry_scope_end(scope); /* also of inner scopes that the body left open */
-    gantry__forget_since(before);
+    gantry_status_t status = gantry__scope_end_body(scope, record_body(function, scope, traced));
     gantry__trace_deinit(&trace);
     return status;
 }
@@ -168,6 +164,23 @@ static gantry_status_t plan_again(const gantry_function_t *function, gantry__tra
     return gantry__schedule_most_bytes(&traced->schedule, &needed->best, &needed->device);
 }
 
+/* In the better one of the pass's order and the body's. */
+static gantry_status_t order_nodes(const gantry_function_t *function, gantry__traced_t *traced,
+                                   needed_bytes_t *needed) {
+    gantry__graph_t *graph = &traced->graph;
+    const size_t count = graph->node_count, bytes = (count + 1) * sizeof(uint32_t);
+    uint32_t *places = gantry__heap_zalloc(graph->heap, bytes);
+    if (!places) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = gantry__pass_order(graph, places);
+    if (status == GANTRY_OK) status = plan_again(function, traced, needed);
+    if (status == GANTRY_OK && needed->best > needed->first) {
+        status = gantry__graph_rebuild(graph, places, count);
+        if (status == GANTRY_OK) status = plan_again(function, traced, needed);
+    }
+    gantry__heap_free(graph->heap, places, bytes);
+    return status;
+}
+
 /* The pass does not know what blocks and devices add: each round asks for what is still missing.
  * All rounds together make at most as many nodes again as there are. */
 static gantry_status_t recompute_nodes(const gantry_function_t *function, gantry__traced_t *traced,
@@ -195,8 +208,7 @@ static gantry_status_t plan_traced(const gantry_function_t *function, gantry__tr
     if (budget == 0) return GANTRY_OK;
     GANTRY__TRY(gantry__schedule_most_bytes(&traced->schedule, &needed.first, &needed.device));
     if (needed.first <= budget) return GANTRY_OK;
-    GANTRY__TRY(gantry__pass_order(&traced->graph));
-    GANTRY__TRY(plan_again(function, traced, &needed));
+    GANTRY__TRY(order_nodes(function, traced, &needed));
     if (needed.best > budget) GANTRY__TRY(recompute_nodes(function, traced, &needed));
     return needed.best <= budget ? GANTRY_OK : fail_budget(function, &needed);
 }

@@ -53,6 +53,34 @@ gantry_status_t gantry__scope_check(gantry_scope_t *scope) {
     return status == GANTRY_OK ? GANTRY_OK : gantry__scope_fail(scope, status);
 }
 
+/* The scope after `at`, of all inside the scope; NULL after the last one. at: the scope itself for
+ * the first one. */
+static gantry_scope_t *next_inside(const gantry_scope_t *scope, const gantry_scope_t *at) {
+    if (at->first_child) return at->first_child;
+    while (at != scope && !at->next_sibling) at = at->parent;
+    return at == scope ? NULL : at->next_sibling;
+}
+
+gantry_status_t gantry__scope_ignored(const gantry_scope_t *scope) {
+    if (scope->inner_status != GANTRY_OK)
+        return gantry__fail(scope->inner_status, "%s",
+                            scope->inner_message ? scope->inner_message : "");
+    for (const gantry_scope_t *at = next_inside(scope, scope); at; at = next_inside(scope, at)) {
+        if (at->status != GANTRY_OK)
+            return gantry__fail(at->status, "%s", gantry_scope_message(at));
+    }
+    return GANTRY_OK;
+}
+
+/* A scope inside a lent one ends with an error: the body may not hand it on. */
+static void note_inner_error(const gantry_scope_t *scope) {
+    gantry_scope_t *lent = scope->parent;
+    while (lent && !lent->is_lent) lent = lent->parent;
+    if (!lent || lent->inner_status != GANTRY_OK) return;
+    lent->inner_status = scope->status;
+    lent->inner_message = gantry__heap_strdup(&scope->runtime->heap, gantry_scope_message(scope));
+}
+
 gantry_status_t gantry_scope_status(const gantry_scope_t *scope) {
     if (!scope)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
@@ -338,6 +366,7 @@ static void destroy_scope(gantry_scope_t *scope) {
     unlink_scope(scope);
     gantry_runtime_t *runtime = scope->runtime;
     gantry__heap_free_text(&runtime->heap, scope->message);
+    gantry__heap_free_text(&runtime->heap, scope->inner_message);
     gantry__heap_free(&runtime->heap, scope, sizeof *scope);
     gantry__runtime_drop(runtime);
 }
@@ -371,7 +400,10 @@ static gantry_status_t end_scope(gantry_scope_t *scope) {
     }
     flush_devices(scope->runtime);
     gantry_status_t status = scope->status;
-    if (status != GANTRY_OK) (void)gantry__fail(status, "%s", gantry_scope_message(scope));
+    if (status != GANTRY_OK) {
+        note_inner_error(scope);
+        (void)gantry__fail(status, "%s", gantry_scope_message(scope));
+    }
     destroy_scope(scope);
     return status;
 }
@@ -381,23 +413,44 @@ static GANTRY__RECORDING gantry_status_t end_recorded(gantry_scope_t *scope) {
     return end_scope(scope);
 }
 
+/* The innermost scope that would end with this one and that a body or a call still uses; NULL:
+ * none. Open scopes inside one that ends are an error: the search costs other programs nothing. */
+static gantry_scope_t *find_lent(gantry_scope_t *scope) {
+    gantry_scope_t *lent = scope->is_lent ? scope : NULL;
+    for (gantry_scope_t *at = next_inside(scope, scope); at; at = next_inside(scope, at))
+        if (at->is_lent) lent = at;
+    return lent;
+}
+
 gantry_status_t gantry_scope_end(gantry_scope_t *scope) {
     if (!scope)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "the scope is NULL; one from gantry_scope_begin is accepted");
     gantry_runtime_t *runtime = scope->runtime;
     if (!gantry__fork_guard_ask(&runtime->fork)) return gantry__fork_guard_fail(&runtime->fork);
-    if (scope->is_lent)
+    gantry_scope_t *lent = find_lent(scope);
+    if (lent)
         return gantry__scope_fail(
-            scope,
+            lent,
             gantry__fail(
                 GANTRY_FAILED_PRECONDITION,
-                "a body ends the scope that it was given; scopes that it began are accepted"));
+                "a body ends a scope that it did not begin; scopes that it began are accepted"));
     if (!gantry__profile_is_on(&runtime->devices)) return end_scope(scope);
     (void)gantry__runtime_retain(runtime); /* the scope may hold the last reference */
     gantry_status_t status = end_recorded(scope);
     gantry__runtime_drop(runtime);
     return status;
+}
+
+gantry_status_t gantry__scope_end_body(gantry_scope_t *scope, gantry_status_t status) {
+    char why[GANTRY__MESSAGE_BYTES] = "";
+    if (status != GANTRY_OK) (void)snprintf(why, sizeof why, "%s", gantry__message());
+    const uint32_t before = gantry__failures();
+    gantry_scope_clear(scope);
+    (void)gantry_scope_end(scope);
+    if (status != GANTRY_OK) return gantry__fail(status, "%s", why);
+    gantry__forget_since(before);
+    return GANTRY_OK;
 }
 
 /* ---- scopes of parts ---- */

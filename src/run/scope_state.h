@@ -51,7 +51,10 @@ struct gantry_scope_t {
     gantry__chooser_t own_chooser;              /* of the scope that begins with one */
     const struct gantry__controls_t *controls;  /* of a trace: nodes that come first; NULL: none */
     const struct gantry__controls_t *colocated; /* of a trace: nodes that share its device */
-    bool is_lent;                               /* to a body, which does not end it */
+    bool is_lent;                               /* to a body or to a call, which do not end it */
+    /* of a lent scope: the first error with which a scope inside it ended */
+    gantry_status_t inner_status;
+    char *inner_message;
     uint32_t depth;                          /* of functions whose bodies run inside each other */
     char next_name[GANTRY__NODE_NAME_BYTES]; /* of a trace: the next node's name; "": none */
     char *message;       /* heap text; NULL without an error, or when there was no memory for it */
@@ -62,6 +65,12 @@ struct gantry_scope_t {
 gantry_status_t gantry__scope_check(gantry_scope_t *scope);
 /* Keeps the first error, with the thread's last message; returns the scope's status. */
 gantry_status_t gantry__scope_fail(gantry_scope_t *scope, gantry_status_t status);
+/* The first error of the scopes inside a lent one, which the body has not handed on, with its
+ * message; OK: none. */
+gantry_status_t gantry__scope_ignored(const gantry_scope_t *scope);
+/* Ends the scope of a body, with the scopes that it left open, and returns the body's status with
+ * its message. */
+gantry_status_t gantry__scope_end_body(gantry_scope_t *scope, gantry_status_t status);
 /* Transfers the caller's reference to the scope. */
 void gantry__scope_adopt(gantry_scope_t *scope, gantry_tensor_t *tensor);
 /* Transfers the scope's reference to the caller; the tensor belongs to this scope. */

@@ -124,11 +124,29 @@ static void powers(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
         outputs[0] = gantry_add(scope, outputs[0], gantry_sum(scope, wide[i], NULL));
 }
 
+/* Values without elements, a draw with a seed of its own, a name of two lines, and an error in a
+ * scope of the body, which ignores it. */
+static void scopes(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                   const gantry_tensor_t **outputs, void *user) {
+    static const int64_t begin[] = {0, 0}, size[] = {0, 2}, paddings[] = {0, 0, 1, 1}, seed = 3;
+    (void)user;
+    (void)gantry_scope_name_next(scope, "first\nline");
+    const gantry_tensor_t *none = gantry_slice(scope, inputs[0], begin, size);
+    gantry_scope_t *inner = gantry_scope_begin_in(scope, NULL);
+    (void)gantry_matmul(inner, inputs[0], none, NULL);
+    if (inner) (void)gantry_scope_end(inner);
+    const gantry_tensor_t *padded =
+        gantry_pad(scope, gantry_transpose(scope, none, NULL), paddings, NULL);
+    outputs[0] = gantry_add(
+        scope, padded, gantry_random_uniform(scope, GANTRY_SHAPE(2, 2), GANTRY_FLOAT32, &seed));
+    outputs[1] = gantry_neg(scope, inputs[0]);
+}
+
 /* ---- one call ---- */
 
-/* Variable and generator as before the first call. */
+/* Variable, generator and seeds as before the first call. */
 static gantry_status_t reset_state(const state_t *state, gantry_scope_t *scope) {
-    if (!state->variable) return GANTRY_OK;
+    if (!state->variable) return gantry_set_seed(state->runtime, 7);
     const gantry_tensor_t *ones = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2));
     if (!ones) return gantry_scope_status(scope);
     gantry_status_t status = gantry_variable_assign(scope, state->variable, ones);
@@ -298,6 +316,10 @@ int faults_program_function_devices(int argc, char **argv) {
 int faults_program_function_lanes(int argc, char **argv) {
     RUN(.body = weaving, INPUT(ELEMENTS), .output_count = 2, .cpu_parts = 2,
         .passes_off = GANTRY_PASS_ELEMENTWISE_FUSION);
+}
+
+int faults_program_function_scopes(int argc, char **argv) {
+    RUN(.body = scopes, INPUT(2, 2), .output_count = 2, .reads_text = true);
 }
 
 int faults_program_function_budget(int argc, char **argv) {

@@ -36,6 +36,7 @@ int faults_program_function_flow(int argc, char **argv);
 int faults_program_function_effects(int argc, char **argv);
 int faults_program_function_devices(int argc, char **argv);
 int faults_program_function_lanes(int argc, char **argv);
+int faults_program_function_scopes(int argc, char **argv);
 int faults_program_function_budget(int argc, char **argv);
 
 /* Reads the golden cases that the ops program runs; before any fork. */

@@ -194,7 +194,7 @@ def unary():
         add(op, [at([0, 1])], name="zero", smooth=False)
     for op in ("Sqrt", "Rsqrt", "Reciprocal"):
         add(op, [at([0, 0, 4])], name="quiet", smooth=False, weights=at([0, 1, 0]))
-    add("Lgamma", [positive(2, 3)], tolerance=(8e-6, 4e-13))
+    add("Lgamma", [positive(2, 3)], second=True, tolerance=(8e-6, 4e-13))
     for op in ("Asin", "Acos", "Atanh"):
         add(op, [unit(2, 3)], second=True, tolerance=(8e-6, 4e-13))
         add(op, [at([1, -1, 0])], name="ends", smooth=False)
@@ -443,6 +443,16 @@ def gradient_ops():
     add("MirrorPadGrad", [any_(4, 3), ints([[1, 1], [0, 1]])], {"mode": "REFLECT"})
 
 
+def gamma():
+    """Digamma's gradient is polygamma(1, x), infinite at 0 and at negative integers."""
+    above_zero = at([0.01, 0.3, 0.5, 0.75, 1, 1.5, 2.25, 3, 5.5, 9, 10.5, 33, 1000])
+    add("Digamma", [positive(2, 3)], second=True, tolerance=(2e-5, 2e-12))
+    for op in ("Digamma", "Lgamma"):
+        add(op, [above_zero], name="ends", smooth=False, tolerance=(2e-5, 2e-12))
+    add("Digamma", [at([-0.25, -0.5, -1.25, 0, -1])], name="below", smooth=False, tolerance=(2e-5, 2e-12))
+    add("Digamma", [at([-7.75, -20.5])], name="far", second=True, untold=any_(2))  # TensorFlow errs in float32
+
+
 def empty():
     for op in ("Sum", "Mean", "Prod", "Max", "Min"):
         add(op, [any_(0, 3), ints([0])], {"keep_dims": False}, name="empty", smooth=False)
@@ -471,7 +481,7 @@ def empty():
 
 def write(path):
     for family in (arithmetic, unary, activations, reductions, shapes, indices, products, windows, norms,
-                   gradient_ops, empty):
+                   gradient_ops, gamma, empty):
         family()
     lines, numbers = [], {}
     for case in CASES:

@@ -350,7 +350,8 @@ def use_drops(seed):
     draw = Draw(seed ^ DROPS)
 
     def dropout(inputs, rate, noise_shape=None, seed=None):
-        kept = np.array([draw.next(4096) for _ in range(int(np.prod(inputs.shape)))]).reshape(inputs.shape) >= rate * 4096
+        shape = [n if m is None else m for n, m in zip(inputs.shape, noise_shape or [None] * len(inputs.shape))]
+        kept = np.array([draw.next(4096) for _ in range(int(np.prod(shape)))]).reshape(shape) >= rate * 4096
         return inputs * tf.constant(kept / (1 - rate), inputs.dtype)
 
     keras.src.backend.random.dropout = dropout
@@ -580,6 +581,58 @@ def write_masked_attention():
                f"a = {MASKED}, OF({AVERAGE}, OF(gantry_add_layer(NULL), a, OF({text()}, a)))", one, pad=0)
 
 
+def write_more_options():
+    """attention_mask, noise_shape, groups."""
+    def attention(L, *values, mask, **given):
+        return L(layers.MultiHeadAttention, 2, 4, **given)(*values, attention_mask=mask)
+
+    text = "gantry_multi_head_attention(2, 4, &(gantry_attention_options_t){{.attention_mask = true{}}})".format
+    plain = f"OF(gantry_embedding({TABLE}, 3, NULL, NULL), X0)"
+
+    def plain_embed(L, x):
+        return L(layers.Embedding, TABLE, 3)(x)
+
+    def itself(L, x, m, **given):
+        return attention(L, x, x, mask=m, **given)
+
+    def causal(L, x, m):
+        return L(layers.MultiHeadAttention, 2, 4)(x, x, attention_mask=m, use_causal_mask=True)
+
+    one, three, four = (2, 4), (2, 4, 4), (2, 2, 4, 4)
+    model_case("attention_mask", lambda L, x, m: itself(L, plain_embed(L, x), m),
+               f"a = {plain}, OF({text('')}, a, X1)", one, three, dtype="int64")
+    model_case("attention_mask of heads", lambda L, x, m: itself(L, plain_embed(L, x), m),
+               f"a = {plain}, OF({text('')}, a, a, X1)", one, four, dtype="int64")
+    model_case("attention_mask of queries", lambda L, x, m: itself(L, plain_embed(L, x), m),
+               f"a = {plain}, OF({text('')}, a, a, a, X1)", one, (2, 4, 1), dtype="int64")
+    model_case("attention_mask of other keys",
+               lambda L, x, y, m: attention(L, plain_embed(L, x), embed(L, y), mask=m),
+               f"a = {plain}, OF({text('')}, a, OF(gantry_masked_embedding({TABLE}, 3, NULL, NULL), X1), X2)",
+               one, (2, 3), (2, 4, 3), dtype="int64")
+    model_case("attention_mask and masks", lambda L, x, m: itself(L, embed(L, x), m),
+               f"a = {EMBEDDED}, OF({text('')}, a, a, X1)", one, three, dtype="int64")
+    model_case("attention_mask causal",
+               lambda L, x, m: causal(L, plain_embed(L, x), m),
+               f"a = {plain}, OF({text(', .causal = true')}, a, a, X1)", one, three, dtype="int64")
+    model_case("attention_mask dropout", lambda L, x, m: itself(L, plain_embed(L, x), m, dropout=0.5),
+               f"a = {plain}, OF({text(', .dropout = 0.5')}, a, a, X1)", one, three, dtype="int64")
+    for shape, noise in (((2, 3, 4), (None, 1, None)), ((2, 3, 4), (1, None, 4)), ((3, 4), (3, 1)), ((2, 2, 2, 3), (None, 1, 1, None))):
+        sizes = ", ".join("-1" if n is None else str(n) for n in noise)
+        model_case(f"Dropout {shape} {noise}",
+                   lambda L, x, training: L(layers.Dropout, 0.25, noise_shape=noise)(x, training=training),
+                   f"OF(gantry_shaped_dropout_layer(0.25, GANTRY_SHAPE({sizes}), NULL), X0)", shape, training=True)
+    for given, members in (({"groups": 2}, {"groups": 2}),
+                           ({"groups": 2, "padding": "same", "strides": 2}, {"groups": 2, "same_padding": "true", "strides": "{2, 2}"}),
+                           ({"groups": 4, "dilation_rate": 2, "use_bias": False}, {"groups": 4, "dilations": "{2, 2}", "no_bias": "true"})):
+        title = " ".join(f"{k} {v}" for k, v in given.items())
+        model_case(f"Conv1D {title}", lambda L, x: L(layers.Conv1D, 4, 2, activation="tanh", **given)(x),
+                   f"OF(gantry_conv1d_layer(4, 2, GANTRY_TANH, {kernel(**members)}), X0)", (2, 5, 4))
+        model_case(f"Conv2D {title}", lambda L, x: L(layers.Conv2D, 4, 2, activation="tanh", **given)(x),
+                   f"OF(gantry_conv2d_layer(4, 2, GANTRY_TANH, {kernel(**members)}), X0)", (1, 4, 5, 4))
+    model_case("Conv1D causal groups", lambda L, x: L(layers.Conv1D, 6, 3, groups=3, padding="causal")(x),
+               f"OF(gantry_conv1d_layer(6, 3, GANTRY_LINEAR, {kernel(groups=3, causal_padding='true')}), X0)", (2, 4, 3))
+
+
 # ---- first weights after keras.utils.set_random_seed ----
 
 SEEDS = (7, 12345)
@@ -626,7 +679,7 @@ def write(name, lines):
 def main():
     for part in (write_dense, write_convolutions, write_pools, write_shapes, write_norms, write_recurrent,
                  write_attention, write_masked_recurrent, write_bidirectional, write_masked_layers, write_masked_attention,
-                 write_recurrent_dropout):
+                 write_recurrent_dropout, write_more_options):
         part()
     write("train_layer_cases.inc", rows)
     write("train_layer_model_cases.inc", model_rows)

@@ -60,6 +60,26 @@ def shared_at_two_depths():
     return keras.Model(given, layers.Add(name="sum")([layers.Activation("relu", name="short")(x), z, x]))
 
 
+def attention():
+    given = keras.Input((4, 8))
+    s = layers.Add()([given, layers.MultiHeadAttention(2, 4)(given, given)])
+    return keras.Model(given, layers.Add()([s, s]))
+
+
+def blocks():
+    """A sequential block that is applied twice, and a functional one of two outputs."""
+    first, second, given = keras.Input((4,)), keras.Input((4,)), keras.Input((2,))
+    twice = keras.Sequential([keras.Input((4,)), layers.Dense(3, name="one"), layers.Dense(2, name="two")], name="twice")
+    both = keras.Model(given, [layers.Dense(3, name="p")(given), layers.Dense(2, name="q")(given)], name="both")
+    p, q = both(twice(first))
+    return keras.Model([first, second], layers.Concatenate()([p, twice(second), q]), name="functional")
+
+
+def sequential_block():
+    block = keras.Sequential([keras.Input((4,)), layers.Dense(3), layers.BatchNormalization()], name="block")
+    return keras.Sequential([keras.Input((2,)), layers.Dense(4, name="first"), block, layers.Dense(5, name="last")])
+
+
 def open_sizes():
     """An open number of steps, and an open number of rows and columns."""
     words, image = keras.Input((None,)), keras.Input((None, None, 3))
@@ -73,7 +93,8 @@ def main():
     print("/* SPDX-License-Identifier: Apache-2.0 */")
     print(f"/* Made by tests/golden/make_summary_cases.py with Keras {keras.__version__}; do not edit. */")
     print("/* clang-format off */")
-    for make in (sequential, chain, connections, branches, shared_at_two_depths, open_sizes):
+    for make in (sequential, chain, connections, branches, shared_at_two_depths, open_sizes, attention, blocks,
+                 sequential_block):
         keras.utils.clear_session()
         text = []
         make().summary(print_fn=lambda line: text.append(line))

@@ -35,7 +35,7 @@ def c_tensor(array):
 
 
 def c_number(value):
-    return float(value).hex()
+    return "-INFINITY" if value == -np.inf else float(value).hex()
 
 
 def write(name, lines):
@@ -58,6 +58,17 @@ LOSSES = {
     "MEAN_SQUARED_ERROR": keras.losses.MeanSquaredError,
     "MEAN_ABSOLUTE_ERROR": keras.losses.MeanAbsoluteError,
     "HUBER": keras.losses.Huber,
+    "KL_DIVERGENCE": keras.losses.KLDivergence,
+    "POISSON": keras.losses.Poisson,
+    "LOG_COSH": keras.losses.LogCosh,
+    "MEAN_ABSOLUTE_PERCENTAGE_ERROR": keras.losses.MeanAbsolutePercentageError,
+    "MEAN_SQUARED_LOGARITHMIC_ERROR": keras.losses.MeanSquaredLogarithmicError,
+    "COSINE_SIMILARITY": keras.losses.CosineSimilarity,
+    "HINGE": keras.losses.Hinge,
+    "SQUARED_HINGE": keras.losses.SquaredHinge,
+    "CATEGORICAL_HINGE": keras.losses.CategoricalHinge,
+    "BINARY_FOCAL_CROSSENTROPY": keras.losses.BinaryFocalCrossentropy,
+    "CATEGORICAL_FOCAL_CROSSENTROPY": keras.losses.CategoricalFocalCrossentropy,
 }
 
 
@@ -77,6 +88,9 @@ def loss_line(name, loss, labels, predictions, weights=None, reduction="none", *
     flags = f".from_logits = {str(options.get('from_logits', False)).lower()}"
     flags += f", .label_smoothing = {c_number(options.get('label_smoothing', 0))}"
     flags += f", .delta = {c_number(options.get('delta', 0))}, .reduction = GANTRY_REDUCTION_{reduction.upper()}"
+    for member in ("gamma", "alpha"):
+        flags += f", .{member} = {c_number(options[member])}" if member in options else ""
+    flags += ", .balances_classes = true" if options.get("apply_class_balancing") else ""
     return (f'{{"{name} {predictions.dtype.name}", GANTRY_{loss}, {{.struct_size = sizeof(gantry_loss_options_t), {flags}}},\n'
             f" {c_tensor(labels)},\n {c_tensor(predictions)},\n {c_tensor(weights)},\n {c_tensor(expected)},\n {c_tensor(gradient)}}},\n")
 
@@ -179,10 +193,56 @@ def regressions(dtype):
     yield loss_line("at delta", "HUBER", np.array([[0, 0, 0]], dtype), np.array([[1, -1, 0]], dtype))
 
 
+def divergences(dtype):
+    rng = rng_for("divergence", dtype)
+    predictions, labels = rng.uniform(0.1, 3, (4, 3)).astype(dtype), rng.uniform(0.1, 3, (4, 3)).astype(dtype)
+    shares, signs = softmax(predictions), np.where(rng.uniform(-1, 1, (4, 3)) > 0, 1, -1).astype("int32")
+    weights = np.array([1, 0.5, 0, 3], dtype)
+    for loss in ("KL_DIVERGENCE", "POISSON", "LOG_COSH", "MEAN_ABSOLUTE_PERCENTAGE_ERROR", "MEAN_SQUARED_LOGARITHMIC_ERROR",
+                 "COSINE_SIMILARITY"):
+        y, p = (softmax(labels), shares) if loss == "KL_DIVERGENCE" else (labels, predictions)
+        yield loss_line("matrix", loss, y, p)
+        yield loss_line("weights mean", loss, y, p, weights, "sum_over_batch_size")
+        yield loss_line("rank 3 sum", loss, np.stack([y, y[::-1]]), np.stack([p, p]), reduction="sum")
+        yield loss_line("rank 1", loss, y[0], p[0])
+    yield loss_line("zeros and ones", "KL_DIVERGENCE", np.eye(3, dtype="int32"), np.eye(3, dtype=dtype)[[0, 2, 1]])
+    yield loss_line("zero labels", "MEAN_ABSOLUTE_PERCENTAGE_ERROR", np.zeros((2, 3), "int32"), predictions[:2] * np.array(1e-6, dtype))
+    yield loss_line("negative", "MEAN_SQUARED_LOGARITHMIC_ERROR", labels, predictions - np.array(1.5, dtype))
+    yield loss_line("far", "LOG_COSH", labels, predictions * np.array(30, dtype))
+    for loss in ("HINGE", "SQUARED_HINGE"):
+        yield loss_line("signs", loss, signs, predictions - np.array(1, dtype))
+        yield loss_line("binary", loss, (signs + 1) // 2, predictions - np.array(1, dtype))
+        yield loss_line("numbers", loss, labels, predictions - np.array(1, dtype), weights, "sum_over_batch_size")
+    yield loss_line("classes", "CATEGORICAL_HINGE", np.eye(3, dtype="int32")[[0, 2, 1, 1]], predictions)
+    yield loss_line("mean", "CATEGORICAL_HINGE", np.eye(3, dtype="int32")[[0, 2, 1, 1]], predictions - np.array(1, dtype), weights,
+                    "sum_over_batch_size")
+
+
+def focal_losses(dtype):
+    rng = rng_for("focal", dtype)
+    logits = rng.uniform(-3, 3, (4, 3)).astype(dtype)
+    binary, hot = rng.randint(0, 2, (4, 3)).astype("int32"), np.eye(3, dtype="int32")[[0, 2, 1, 1]]
+    weights = np.array([1, 0.5, 0, 3], dtype)
+    for loss, labels, p in (("BINARY_FOCAL_CROSSENTROPY", binary, (1 / (1 + np.exp(-logits))).astype(dtype)),
+                            ("CATEGORICAL_FOCAL_CROSSENTROPY", hot, softmax(logits))):
+        yield loss_line("probabilities", loss, labels, p)
+        yield loss_line("logits", loss, labels, logits, from_logits=True)
+        yield loss_line("gamma", loss, labels, p, gamma=0.5)
+        yield loss_line("alpha", loss, labels, p, alpha=0.75)
+        yield loss_line("smoothing mean", loss, labels, p, weights, "sum_over_batch_size", label_smoothing=0.25)
+    yield loss_line("balanced", "BINARY_FOCAL_CROSSENTROPY", binary, logits, apply_class_balancing=True, from_logits=True)
+    yield loss_line("balanced alpha", "BINARY_FOCAL_CROSSENTROPY", binary, (1 / (1 + np.exp(-logits))).astype(dtype),
+                    apply_class_balancing=True, alpha=0.75, gamma=3.0)
+
+
 def losses():
     for dtype in FLOATS:
         for make in (sparse_losses, categorical_losses, binary_losses, regressions):
             yield from make(dtype)
+        keras.config.set_floatx(dtype)  # some constants have this type, whatever the predictions have
+        for make in (divergences, focal_losses):
+            yield from make(dtype)
+        keras.config.set_floatx("float32")
 
 
 # ---- metrics ----
@@ -200,7 +260,7 @@ def with_dtype(made, dtype):
     return type(made).from_config({k: v for k, v in config.items() if k != "fn"})
 
 
-def metric_case(name, kind, make, updates, dtype="float32", number=0.0, from_logits=False):
+def metric_case(name, kind, make, updates, dtype="float32", number=0.0, from_logits=False, **members):
     made = make()
     lines = f'{{"{name} {dtype}", {kind}, GANTRY_{dtype.upper()}, {c_number(number)}, {str(from_logits).lower()}, {len(updates)}, {{\n'
     for labels, predictions, weights in updates:
@@ -210,7 +270,8 @@ def metric_case(name, kind, make, updates, dtype="float32", number=0.0, from_log
             made.update_state(labels, predictions, sample_weight=weights)
         lines += f"  {{{c_tensor(labels)},\n   {c_tensor(predictions)},\n   {c_tensor(weights)},\n"
         lines += f"   {c_tensor(np.asarray(made.result(), dtype))}}},\n"
-    return lines + " }},\n"
+    given = "".join(f", .{name} = {value}" for name, value in ({"curve": "GANTRY_CURVE_ROC"} | members).items())
+    return f"{lines} }}{given}}},\n"
 
 
 def metrics_of(dtype):
@@ -284,11 +345,17 @@ def metrics_of(dtype):
     yield metric_case("mean no weight", "TRAIN_MEAN", lambda: m.Mean(dtype=dtype),
                       [(None, narrow[0], np.zeros(4, dtype))], dtype)
     real = [scores((4, 3)) for _ in range(2)]
-    for kind, make in (("TRAIN_MEAN_SQUARED_ERROR", m.MeanSquaredError), ("TRAIN_MEAN_ABSOLUTE_ERROR", m.MeanAbsoluteError)):
+    for kind, make in (("TRAIN_MEAN_SQUARED_ERROR", m.MeanSquaredError), ("TRAIN_MEAN_ABSOLUTE_ERROR", m.MeanAbsoluteError),
+                       ("TRAIN_ROOT_MEAN_SQUARED_ERROR", m.RootMeanSquaredError), ("TRAIN_COSINE_SIMILARITY", m.CosineSimilarity),
+                       ("TRAIN_KL_DIVERGENCE", m.KLDivergence)):
         yield metric_case("matrix", kind, lambda: make(dtype=dtype), updates(real, narrow), dtype)
         yield metric_case("weighted", kind, lambda: make(dtype=dtype), updates(real, narrow, weights), dtype)
-        yield metric_case("column", kind, lambda: make(dtype=dtype), updates([r[:, 0] for r in real], [n[:, :1] for n in narrow]), dtype)
+        if kind != "TRAIN_KL_DIVERGENCE":  # Keras's broadcasts a vector against a column
+            yield metric_case("column", kind, lambda: make(dtype=dtype), updates([r[:, 0] for r in real], [n[:, :1] for n in narrow]), dtype)
+        yield metric_case("rank 3", kind, lambda: make(dtype=dtype), updates([c[::-1] for c in cube], cube, [np.array([1, 3], dtype)] * 2), dtype)
     yield from curves(dtype)
+    yield from confusions(dtype)
+    yield from scores_of_classes(dtype)
 
 
 def dtype_half(dtype):
@@ -322,7 +389,62 @@ def curves(dtype):
     yield metric_case("auc of logits", "TRAIN_AUC", auc(from_logits=True), logits, dtype, 200, True)
     edge = [(np.array([0, 1, 1, 0, 1], "int32"), np.array([0, 1, 0.5, 1.5, -0.5], dtype), None)]
     yield metric_case("auc at the ends", "TRAIN_AUC", auc(), edge, dtype, 200)
+    for name, options, batches in (("", {}, two), (" of 3 thresholds", {"num_thresholds": 3}, two), (" weighted", {}, weighted),
+                                   (" of a matrix", {}, matrix), (" at the ends", {}, edge)):
+        yield metric_case(f"pr auc{name}", "TRAIN_AUC", auc(curve="PR", **options), batches, dtype,
+                          options.get("num_thresholds", 200), curve="GANTRY_CURVE_PR")
+    yield metric_case("pr auc of one class", "TRAIN_AUC", auc(curve="PR"), [(np.zeros(3, "int32"), np.array([0.1, 0.5, 0.9], dtype), None)],
+                      dtype, 200, curve="GANTRY_CURVE_PR")
     yield metric_case("auc of one class", "TRAIN_AUC", auc(), [(np.ones(3, "int32"), np.array([0.1, 0.5, 0.9], dtype), None)], dtype, 200)
+
+
+def confusions(dtype):
+    """Counts of right and wrong predictions, and their rates."""
+    rng = rng_for("confusion", dtype)
+    m = keras.metrics
+    labels = [rng.randint(0, 2, (n, 3)).astype("int32") for n in (5, 4)]
+    scores = [np.round(rng.uniform(0, 1, (n, 3)), 1).astype(dtype) for n in (5, 4)]  # with equals
+    rows = [rng.uniform(0, 2, (n,)).astype(dtype) for n in (5, 4)]
+    plain = [None, None]
+    for kind, make in (("PRECISION", m.Precision), ("RECALL", m.Recall), ("TRUE_POSITIVES", m.TruePositives),
+                       ("TRUE_NEGATIVES", m.TrueNegatives), ("FALSE_POSITIVES", m.FalsePositives), ("FALSE_NEGATIVES", m.FalseNegatives)):
+        kind = "TRAIN_" + kind
+        for threshold in (0.5, 0.0, 0.25, 1.0):
+            yield metric_case(f"at {threshold}", kind, lambda: make(thresholds=threshold, dtype=dtype), list(zip(labels, scores, plain)),
+                              dtype, threshold)
+        yield metric_case("weighted", kind, lambda: make(dtype=dtype), list(zip(labels, scores, rows)), dtype, 0.5)
+        yield metric_case("weights of places", kind, lambda: make(dtype=dtype),
+                          [(y[:, 0], p[:, 0], w) for y, p, w in zip(labels, scores, rows)], dtype, 0.5)
+        yield metric_case("column", kind, lambda: make(dtype=dtype), [(y[:, 0], p[:, :1], None) for y, p in zip(labels, scores)], dtype, 0.5)
+        yield metric_case("bool", kind, lambda: make(dtype=dtype), [(y.astype(bool), p, None) for y, p in zip(labels, scores)], dtype, 0.5)
+    for kind, make in (("TRAIN_PRECISION", m.Precision), ("TRAIN_RECALL", m.Recall)):
+        for k in (1, 2, 3):
+            yield metric_case(f"top {k}", kind, lambda: make(top_k=k, dtype=dtype), list(zip(labels, scores, plain)), dtype, -np.inf, top_k=k)
+        yield metric_case("top 2 at 0.5", kind, lambda: make(thresholds=0.5, top_k=2, dtype=dtype), list(zip(labels, scores, rows)),
+                          dtype, 0.5, top_k=2)
+        yield metric_case("top 2 of a vector", kind, lambda: make(top_k=2, dtype=dtype), [(y[:, 0], p[:, 0], None) for y, p in zip(labels, scores)],
+                          dtype, -np.inf, top_k=2)
+
+
+def scores_of_classes(dtype):
+    rng = rng_for("fbeta", dtype)
+    m = keras.metrics
+    classes = 4
+    labels = [rng.randint(0, 2, (n, classes)).astype("int32") for n in (6, 5)]
+    hot = [np.eye(classes, dtype="int32")[rng.randint(0, classes, n)] for n in (6, 5)]
+    soft = [rng.uniform(0, 1, (n, classes)).astype(dtype) for n in (6, 5)]
+    scores = [rng.uniform(0, 1, (n, classes)).astype(dtype) for n in (6, 5)]
+    scores[0][2] = 0  # no class
+    rows = [rng.uniform(0, 2, (n,)).astype(dtype) for n in (6, 5)]
+    for average in (None, "micro", "macro", "weighted"):
+        given = {"average": f"GANTRY_AVERAGE_{str(average).upper()}", "classes": classes}
+        for name, threshold, y, w in (("largest", None, hot, [None, None]), ("above 0.5", 0.5, labels, [None, None]),
+                                      ("weighted", 0.25, labels, rows), ("largest weighted", None, hot, rows), ("shares", 0.5, soft, rows)):
+            yield metric_case(f"{name} {average}", "TRAIN_F1_SCORE", lambda: m.F1Score(average=average, threshold=threshold, dtype=dtype),
+                              list(zip(y, scores, w)), dtype, threshold or 0, **given)
+        yield metric_case(f"beta 2 {average}", "TRAIN_FBETA_SCORE",
+                          lambda: m.FBetaScore(average=average, beta=2.0, threshold=0.5, dtype=dtype),
+                          list(zip(labels, scores, rows)), dtype, 0.5, beta=2.0, **given)
 
 
 def metrics():

@@ -7,6 +7,7 @@
  *                                  rank kills itself after step KILL, -1: never
  *   ranks differ                   rank 1 has another model
  *   ranks leave                    rank 1 releases its communicator before the others
+ *   ranks late WHO HOW EACH        rank WHO is stopped (HOW "stop"), or does other work ("work")
  *   ranks shared                   whether they share memory
  *   ranks apart                    sums of processes that cannot share memory
  *   ranks heap                     allocations of rank 1 fail, one at a time */
@@ -236,6 +237,35 @@ static int leave(void) {
     return processes->all_reduce(processes->user, &number, 1, GANTRY_FLOAT64, "a sum") == GANTRY_OK;
 }
 
+#define LATE_SECONDS 1.0
+
+/* Rank `who` is late by far. */
+static void be_late(bool stops) {
+    if (stops)
+        (void)raise(SIGSTOP);
+    else
+        (void)sleep((unsigned)LATE_SECONDS * 5);
+}
+
+/* The others do not end it, and mpirun would wait for a process that is stopped. */
+static void end_stopped(uint64_t pid) {
+    (void)sleep(2);
+    (void)kill((pid_t)pid, SIGKILL);
+}
+
+static int late(size_t who, bool stops) {
+    double number = 1;
+    uint64_t pid = processes->rank == who ? (uint64_t)getpid() : 0;
+    if (processes->all_reduce(processes->user, &pid, 1, GANTRY_UINT64, "pids") != GANTRY_OK)
+        return fail();
+    if (processes->rank == who) be_late(stops);
+    const gantry_status_t status =
+        processes->all_reduce(processes->user, &number, 1, GANTRY_FLOAT64, "a sum");
+    say(gantry_last_message());
+    if (stops && processes->rank == (who == 1 ? 2 : 1)) end_stopped(pid);
+    return status == GANTRY_DEADLINE_EXCEEDED ? 3 : 1;
+}
+
 static int heap(int rank) {
     bool has_failed = true;
     for (long i = 0; has_failed; ++i) {
@@ -288,8 +318,10 @@ int main(int count, char **arguments) {
     int result = 2;
     if (strcmp(mode, "heap") == 0) return heap_with_mpi();
     if (strcmp(mode, "apart") == 0) return apart();
-    const gantry_mpi_options_t options = {.ranks_per_machine =
-                                              count == 3 ? strtoul(arguments[2], NULL, 10) : 0};
+    const bool is_late = strcmp(mode, "late") == 0 && count == 5;
+    const gantry_mpi_options_t options = {
+        .ranks_per_machine = count == 3 || is_late ? strtoul(arguments[count - 1], NULL, 10) : 0,
+        .timeout_seconds = is_late ? LATE_SECONDS : 0};
     processes = gantry_mpi_communicator(&options);
     if (!processes) return fail();
     if (strcmp(mode, "follow") == 0) result = follow();
@@ -298,6 +330,7 @@ int main(int count, char **arguments) {
     if (strcmp(mode, "train") == 0 && count == 6) result = train(arguments + 2, 5);
     if (strcmp(mode, "differ") == 0) result = differ();
     if (strcmp(mode, "leave") == 0) result = leave();
+    if (is_late) result = late(strtoul(arguments[2], NULL, 10), strcmp(arguments[3], "stop") == 0);
     /* after a failure MPI_Finalize could wait for ever, and mpirun ends the others by itself */
     if (result == 0) gantry_mpi_communicator_release(processes);
     return result;

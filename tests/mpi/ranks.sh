@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Training in processes that mpirun starts: ranks.sh RANKS WORK [TEXT_CLASSIFIER]. Keras's trajectory in two and four
-# processes, sums, a killed rank, the way on from its checkpoint, unlike models, and failing allocations.
+# processes, sums, a killed and a late rank, the way on from its checkpoint, unlike models, and failing allocations.
 set -u
 RANKS=$1 WORK=$2 CLASSIFIER=${3:-}
 command -v mpirun >/dev/null 2>&1 || { echo "SKIP: there is no mpirun (install openmpi-bin)"; exit 77; }
@@ -65,6 +65,22 @@ has 1 "[1-9][0-9]* allocations have failed"
 run any 3 "$RANKS" leave
 has 1 "rank 1 (.*pid [0-9]*) released its communicator during a sum"
 echo "differences and failures are errors in all processes"
+
+# A rank that does not come: stopped, or at work; rank 0 too; on one machine, and on two.
+OPTIONS=--enable-recovery
+mpirun --version 2>&1 | grep -q 'Open MPI) 4' || OPTIONS=
+for each in 0 2; do
+    run any 3 "$RANKS" late 2 stop $each
+    has 2 "rank 2 (.*pid [0-9]*) did not come to a sum within 1 seconds .*: its process is stopped"
+    run any 3 "$RANKS" late 1 work $each
+    has 3 "rank 1 (.*pid [0-9]*) did not come to a sum within 1 seconds .*: its process runs"
+done
+run any 3 "$RANKS" late 0 work 0
+has 3 "rank 0 (.*pid [0-9]*) did not come to a sum within 1 seconds .*: its process runs"
+run any 3 "$RANKS" late 0 stop 0
+has 2 "rank 0 (.*pid [0-9]*) did not come to a sum within 1 seconds .*: its process is stopped"
+OPTIONS=
+echo "a rank that is late is named"
 
 # Four epochs; and the same, cut off in the third, and on from the checkpoint.
 run 0 3 "$RANKS" train whole.safetensors 0 4 -1

@@ -5,11 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "train/base/c_locale.h"
+
 gantry_status_t gantry__train_fail(gantry_status_t status, const char *format, ...) {
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
+    const gantry__train_locale_t locale = gantry__train_locale_begin();
     (void)vsnprintf(text, sizeof text, format, arguments);
+    gantry__train_locale_end(&locale);
     va_end(arguments);
     return gantry_fail(status, text);
 }
@@ -18,7 +22,9 @@ gantry_status_t gantry__train_refuse(gantry_scope_t *scope, const char *format, 
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
+    const gantry__train_locale_t locale = gantry__train_locale_begin();
     (void)vsnprintf(text, sizeof text, format, arguments);
+    gantry__train_locale_end(&locale);
     va_end(arguments);
     if (!scope) return gantry_fail(GANTRY_INVALID_ARGUMENT, text);
     return gantry_scope_fail(scope, GANTRY_INVALID_ARGUMENT, text);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sources of rows: arrays in memory, and .npy files, which are loaded into memory. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,32 +53,34 @@ static gantry_status_t check_count(const char *call, const void *list, const cha
                               things);
 }
 
-static gantry_status_t check_array(const gantry_array_t *array, size_t index, size_t *out_bytes) {
+static gantry_status_t check_array(const char *call, const gantry_array_t *array, size_t index,
+                                   size_t *out_bytes) {
     if (!gantry__train_array_bytes(array->dtype, &array->shape, out_bytes)) {
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
-            "gantry_dataset_from_arrays: array %zu is %s; a type of gantry_dtype_t, at most %d dimensions, none negative, and a size that fits into memory are accepted",
-            index, gantry__train_array_text(array->dtype, &array->shape).text, GANTRY_MAX_RANK);
+            "%s: array %zu is %s; a type of gantry_dtype_t, at most %d dimensions, none negative, and a size that fits into memory are accepted",
+            call, index, gantry__train_array_text(array->dtype, &array->shape).text,
+            GANTRY_MAX_RANK);
     }
     if (array->shape.rank == 0) {
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
-            "gantry_dataset_from_arrays: array %zu is a scalar; arrays with a first dimension are accepted, whose rows are the elements",
-            index);
+            "%s: array %zu is a scalar; arrays with a first dimension are accepted, whose rows are the elements",
+            call, index);
     }
     if (array->data || *out_bytes == 0) return GANTRY_OK;
     return gantry__train_fail(
         GANTRY_INVALID_ARGUMENT,
-        "gantry_dataset_from_arrays: the data of array %zu is NULL; the address of %zu bytes is accepted",
-        index, *out_bytes);
+        "%s: the data of array %zu is NULL; the address of %zu bytes is accepted", call, index,
+        *out_bytes);
 }
 
-static gantry_status_t check_rows(const gantry_array_t *arrays, size_t index) {
+static gantry_status_t check_rows(const char *call, const gantry_array_t *arrays, size_t index) {
     if (arrays[index].shape.dims[0] == arrays[0].shape.dims[0]) return GANTRY_OK;
     return gantry__train_fail(
         GANTRY_INVALID_ARGUMENT,
-        "gantry_dataset_from_arrays: array %zu has %lld rows, and array 0 has %lld; arrays with the same first dimension are accepted",
-        index, (long long)arrays[index].shape.dims[0], (long long)arrays[0].shape.dims[0]);
+        "%s: array %zu has %lld rows, and array 0 has %lld; arrays with the same first dimension are accepted",
+        call, index, (long long)arrays[index].shape.dims[0], (long long)arrays[0].shape.dims[0]);
 }
 
 /* ---- making ---- */
@@ -101,10 +104,11 @@ static gantry_status_t copy_array(arrays_t *self, size_t index, size_t bytes) {
 /* Takes over the arrays whose memory `self` owns already. */
 static gantry_status_t arrays_fill(arrays_t *self, const gantry_array_t *arrays, size_t count,
                                    bool copy) {
+    static const char call[] = "gantry_dataset_from_arrays";
     for (size_t i = 0; i < count; ++i) {
         size_t bytes;
-        GANTRY__TRAIN_TRY(check_array(&arrays[i], i, &bytes));
-        GANTRY__TRAIN_TRY(check_rows(arrays, i));
+        GANTRY__TRAIN_TRY(check_array(call, &arrays[i], i, &bytes));
+        GANTRY__TRAIN_TRY(check_rows(call, arrays, i));
         set_row(&self->content, i, &arrays[i], bytes);
         if (copy) GANTRY__TRAIN_TRY(copy_array(self, i, bytes));
     }
@@ -128,6 +132,59 @@ gantry_dataset_t *gantry_dataset_from_arrays(const gantry_array_t *arrays, size_
     if (arrays_fill(self, arrays, count, copy) == GANTRY_OK) return &self->base;
     gantry_dataset_release(&self->base);
     return NULL;
+}
+
+/* ---- splitting ---- */
+
+/* `rows` rows of an array from `first` on. */
+static gantry_array_t part_of(const gantry_array_t *array, size_t bytes, int64_t first,
+                              int64_t rows) {
+    gantry_array_t part = *array;
+    const size_t row_bytes = bytes > 0 ? bytes / (size_t)array->shape.dims[0] : 0;
+    part.shape.dims[0] = rows;
+    if (bytes > 0) part.data = (const unsigned char *)array->data + (size_t)first * row_bytes;
+    return part;
+}
+
+/* Keras's rule. */
+static gantry_status_t find_split(double validation_split, int64_t rows, int64_t *out_first) {
+    static const char call[] = "gantry_arrays_split";
+    if (!(validation_split > 0 && validation_split < 1))
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "%s: validation_split is %g; a number between 0 and 1 is accepted", call,
+            validation_split);
+    *out_first = (int64_t)floor((double)rows * (1 - validation_split));
+    if (*out_first > 0 && *out_first < rows) return GANTRY_OK;
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "%s: validation_split %g of %lld rows leaves %lld to train; 1 row and more in each part are accepted",
+        call, validation_split, (long long)rows, (long long)*out_first);
+}
+
+gantry_status_t gantry_arrays_split(const gantry_array_t *arrays, size_t count,
+                                    double validation_split, gantry_array_t *out_train,
+                                    gantry_array_t *out_validation) {
+    static const char call[] = "gantry_arrays_split";
+    gantry_array_t train[GANTRY_MAX_COMPONENTS], validation[GANTRY_MAX_COMPONENTS];
+    GANTRY__TRAIN_TRY(check_count(call, arrays, "arrays", count));
+    if (!out_train || !out_validation)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "%s: %s is NULL; room for %zu arrays is accepted", call,
+                                  out_train ? "out_validation" : "out_train", count);
+    for (size_t i = 0; i < count; ++i) {
+        size_t bytes;
+        GANTRY__TRAIN_TRY(check_array(call, &arrays[i], i, &bytes));
+        GANTRY__TRAIN_TRY(check_rows(call, arrays, i));
+        const int64_t rows = arrays[i].shape.dims[0];
+        int64_t first = 0;
+        GANTRY__TRAIN_TRY(find_split(validation_split, rows, &first));
+        train[i] = part_of(&arrays[i], bytes, 0, first);
+        validation[i] = part_of(&arrays[i], bytes, first, rows - first);
+    }
+    memcpy(out_train, train, count * sizeof *train);
+    memcpy(out_validation, validation, count * sizeof *validation);
+    return GANTRY_OK;
 }
 
 /* ---- .npy files ---- */

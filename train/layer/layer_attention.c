@@ -12,12 +12,18 @@ typedef const gantry_tensor_t tensor;
 typedef struct attention_t {
     int64_t heads, key_dim, value_dim;
     double dropout;
-    bool has_bias, is_causal;
+    bool has_bias, is_causal, takes_mask;
     gantry_initializer_t kernel;
 } attention_t;
 
-/* Its inputs: query, value, key. Without a key, the value is the key, too; one input is all. */
+/* Its inputs: query, value, key, then the attention mask, if it takes one. Without a key, the value
+ * is the key, too; one input is all. */
 enum { QUERY = 0, VALUE = 1, KEY = 2 };
+
+/* Inputs without the attention mask. */
+static size_t role_count(const attention_t *a, size_t input_count) {
+    return input_count - (a->takes_mask && input_count > 0 ? 1 : 0);
+}
 
 static size_t input_of(size_t input_count, size_t role) {
     if (role < input_count) return role;
@@ -35,21 +41,45 @@ static gantry_status_t add_pair(gantry_layer_t *layer, const attention_t *a, con
     return gantry_layer_add_weight(layer, bias, bias_shape, &zeros, true);
 }
 
-static gantry_status_t check_inputs(const gantry_shape_t *inputs, size_t input_count) {
+/* [batch, queries, keys] or [batch, heads, queries, keys]; sizes of 1 are repeated. */
+static gantry_status_t check_mask(const attention_t *a, const gantry_shape_t *mask,
+                                  const gantry_shape_t *scores) {
+    const int32_t skipped = scores->rank - mask->rank;
+    bool fits = mask->rank == 3 || mask->rank == 4;
+    char text[256], wanted[256];
+    for (int32_t d = 1; fits && d < mask->rank; ++d) {
+        const int64_t size = mask->dims[d], all = scores->dims[mask->rank == 3 ? d + skipped : d];
+        fits = size == all || size == 1 || size < 0 || all < 0;
+    }
+    if (fits) return GANTRY_OK;
+    (void)gantry_shape_format(mask, text, sizeof text);
+    (void)gantry_shape_format(scores, wanted, sizeof wanted);
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "layer MultiHeadAttention: the attention mask has shape %s; a shape that repeats to %s of batch, %lld heads, queries and keys is accepted, with or without heads",
+        text, wanted, (long long)a->heads);
+}
+
+static gantry_status_t check_inputs(const attention_t *a, const gantry_shape_t *inputs,
+                                    size_t all_count) {
+    const size_t input_count = role_count(a, all_count);
     if (input_count < 1 || input_count > 3)
         return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "layer MultiHeadAttention has %zu inputs; 1 to 3 are accepted: query, value, key",
-            input_count);
+            GANTRY_INVALID_ARGUMENT, "layer MultiHeadAttention has %zu inputs; %s", all_count,
+            a->takes_mask ? "2 to 4 are accepted: query, value, key, attention mask"
+                          : "1 to 3 are accepted: query, value, key");
     for (size_t i = 0; i < input_count; ++i)
         GANTRY__TRAIN_TRY(gantry__layer_check_rank("MultiHeadAttention", inputs + i, 1, 3, 3));
     const int64_t values = inputs[input_of(input_count, VALUE)].dims[1],
                   keys = inputs[input_of(input_count, KEY)].dims[1];
-    if (values == keys) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "layer MultiHeadAttention: %lld values with %lld keys; as many keys are accepted",
-        (long long)values, (long long)keys);
+    if (values != keys)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "layer MultiHeadAttention: %lld values with %lld keys; as many keys are accepted",
+            (long long)values, (long long)keys);
+    if (!a->takes_mask) return GANTRY_OK;
+    const gantry_shape_t scores = GANTRY_SHAPE(-1, a->heads, inputs[QUERY].dims[1], keys);
+    return check_mask(a, &inputs[input_count], &scores);
 }
 
 /* The fans of a kernel are its rows and columns as a matrix; an initialiser would take the first
@@ -85,9 +115,10 @@ static void refine_kernels(gantry_layer_t *layer, const attention_t *a) {
 }
 
 static gantry_status_t attention_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
-                                       size_t input_count, void *user) {
+                                       size_t all_count, void *user) {
     const attention_t *a = user;
-    GANTRY__TRAIN_TRY(check_inputs(inputs, input_count));
+    const size_t input_count = role_count(a, all_count);
+    GANTRY__TRAIN_TRY(check_inputs(a, inputs, all_count));
     const int64_t query = inputs[QUERY].dims[2], key = inputs[input_of(input_count, KEY)].dims[2],
                   value = inputs[input_of(input_count, VALUE)].dims[2];
     const gantry_shape_t key_bias = GANTRY_SHAPE(a->heads, a->key_dim),
@@ -159,18 +190,27 @@ static tensor *mask_at(gantry_scope_t *s, tensor *mask, int64_t axis) {
                           axis == 2 ? GANTRY_SHAPE(-1, 1, n, 1) : GANTRY_SHAPE(-1, 1, 1, n));
 }
 
+/* The attention mask, of any type, for all heads. */
+static tensor *given_mask(gantry_scope_t *s, tensor *mask) {
+    if (gantry_tensor_dtype(mask) != GANTRY_BOOL) mask = gantry_cast(s, mask, GANTRY_BOOL);
+    return mask && gantry_tensor_shape(mask)->rank == 3 ? gantry_expand_dims(s, mask, 1) : mask;
+}
+
 /* Which keys a query sees, true, to broadcast to the scores [batch, heads, queries, keys]; NULL:
  * all. */
 static tensor *find_seen(const gantry_layer_call_t *call, const attention_t *a, tensor *scores) {
     gantry_scope_t *s = call->scope;
     tensor *const *masks = call->masks;
-    tensor *seen = see_both(s, mask_at(s, masks[QUERY], 2),
-                            mask_at(s, masks[input_of(call->input_count, VALUE)], 3));
-    if (call->input_count > KEY) seen = see_both(s, seen, mask_at(s, masks[KEY], 3));
+    const size_t count = role_count(a, call->input_count);
+    tensor *seen =
+        see_both(s, mask_at(s, masks[QUERY], 2), mask_at(s, masks[input_of(count, VALUE)], 3));
+    if (count > KEY) seen = see_both(s, seen, mask_at(s, masks[KEY], 3));
+    if (a->takes_mask) seen = see_both(s, seen, given_mask(s, call->inputs[count]));
     return a->is_causal ? see_both(s, seen, see_earlier(s, scores)) : seen;
 }
 
-static bool has_masks(const gantry_layer_call_t *call) {
+static bool has_masks(const gantry_layer_call_t *call, const attention_t *a) {
+    if (a->takes_mask) return true;
     for (size_t i = 0; i < call->input_count; ++i) {
         if (call->masks[i]) return true;
     }
@@ -186,7 +226,7 @@ static tensor *weigh_keys(const gantry_layer_call_t *call, const attention_t *a,
     tensor *seen = find_seen(call, a, scores);
     if (seen) scores = gantry_select(s, seen, scores, gantry__train_constant(s, dtype, -1e9));
     tensor *parts = gantry_softmax(s, scores);
-    if (seen && a->dropout > 0 && has_masks(call))
+    if (seen && a->dropout > 0 && has_masks(call, a))
         parts = gantry_select(s, seen, parts, gantry__train_constant(s, dtype, 0));
     return gantry__layer_dropout(call, parts, a->dropout);
 }
@@ -197,11 +237,12 @@ static tensor *attention_call(const gantry_layer_call_t *call, void *user) {
     const attention_t *a = user;
     gantry_scope_t *s = call->scope;
     tensor *const *x = call->inputs, *query = x[QUERY];
+    const size_t count = role_count(a, call->input_count);
     const gantry_shape_t shape = *gantry_tensor_shape(query);
     const int64_t width = a->heads * a->value_dim;
     tensor *q = to_heads(call, query, 0, a->heads, a->key_dim);
-    tensor *k = to_heads(call, x[input_of(call->input_count, KEY)], 1, a->heads, a->key_dim);
-    tensor *v = to_heads(call, x[input_of(call->input_count, VALUE)], 2, a->heads, a->value_dim);
+    tensor *k = to_heads(call, x[input_of(count, KEY)], 1, a->heads, a->key_dim);
+    tensor *v = to_heads(call, x[input_of(count, VALUE)], 2, a->heads, a->value_dim);
     if (gantry_scope_status(s) != GANTRY_OK) return NULL;
     tensor *scale = gantry__train_constant(s, gantry_tensor_dtype(q), 1 / sqrt((double)a->key_dim));
     tensor *scores = gantry_matmul(s, gantry_mul(s, q, scale), k, &by_rows);
@@ -247,7 +288,8 @@ gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
                      .value_dim = o.value_dim ? o.value_dim : key_dim,
                      .dropout = o.dropout,
                      .has_bias = !o.no_bias,
-                     .is_causal = o.causal};
+                     .is_causal = o.causal,
+                     .takes_mask = o.attention_mask};
     if (!check_numbers(&a) ||
         !gantry__layer_initializer(o.kernel_initializer, GANTRY_INIT_GLOROT_UNIFORM, &a.kernel))
         return NULL;
@@ -255,5 +297,6 @@ gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
     if (!layer) return NULL;
     *(attention_t *)layer->user = a;
     layer->ends_masks = true;
+    layer->repeats_first = o.attention_mask ? 2 : 1;
     return layer;
 }

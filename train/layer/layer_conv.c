@@ -30,7 +30,12 @@ static gantry_status_t conv_build(gantry_layer_t *layer, const gantry_shape_t *i
     const char *kind = layer->kind.name;
     GANTRY__TRAIN_TRY(gantry__layer_check_rank(kind, inputs, input_count, rank + 2, rank + 2));
     GANTRY__TRAIN_TRY(check_window(kind, k, inputs, rank));
-    const int64_t channels = inputs[0].dims[rank + 1];
+    const int64_t channels = inputs[0].dims[rank + 1] / k->groups;
+    if (channels * k->groups != inputs[0].dims[rank + 1])
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "layer %s: %lld channels in %lld groups; a number that divides the channels is accepted",
+            kind, (long long)inputs[0].dims[rank + 1], (long long)k->groups);
     const gantry_shape_t shape = rank == 1
                                      ? GANTRY_SHAPE(k->sizes[0], channels, filters)
                                      : GANTRY_SHAPE(k->sizes[0], k->sizes[1], channels, filters);
@@ -67,6 +72,19 @@ static tensor *pad_front(const gantry_layer_call_t *call, const gantry__kernel_t
                         : call->inputs[0];
 }
 
+/* Each group of channels with its filters. */
+static tensor *conv_groups(gantry_scope_t *s, tensor *x, tensor *filter, conv_fn op, int64_t groups,
+                           const gantry_window_options_t *window) {
+    tensor *parts[GANTRY_MAX_OP_INPUTS], *filters[GANTRY_MAX_OP_INPUTS];
+    const size_t count = (size_t)groups;
+    if (count == 1) return op(s, x, filter, window);
+    if (gantry_split(s, x, -1, parts, count) != GANTRY_OK ||
+        gantry_split(s, filter, -1, filters, count) != GANTRY_OK)
+        return NULL;
+    for (size_t i = 0; i < count; ++i) parts[i] = op(s, parts[i], filters[i], window);
+    return gantry_concat(s, parts, count, -1);
+}
+
 /* An open size may be smaller than the window. */
 static tensor *conv_call(const gantry_layer_call_t *call, const gantry__kernel_t *k, conv_fn op,
                          const char *kind) {
@@ -74,8 +92,9 @@ static tensor *conv_call(const gantry_layer_call_t *call, const gantry__kernel_t
     const gantry_shape_t *input = gantry_tensor_shape(call->inputs[0]);
     const gantry_status_t status = check_window(kind, k, input, input->rank - 2);
     if (gantry__train_hand_on(call->scope, status) != GANTRY_OK) return NULL;
-    return gantry__kernel_finish(call, k,
-                                 op(call->scope, pad_front(call, k), call->weights[0], &window));
+    tensor *y =
+        conv_groups(call->scope, pad_front(call, k), call->weights[0], op, k->groups, &window);
+    return gantry__kernel_finish(call, k, y);
 }
 
 static tensor *conv1d_call(const gantry_layer_call_t *call, void *user) {

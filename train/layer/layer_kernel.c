@@ -23,13 +23,25 @@ static bool take_padding(const char *kind, const gantry__kernel_t *k) {
     return false;
 }
 
+static bool check_groups(const char *kind, const gantry__kernel_t *k) {
+    enum { MOST = GANTRY_MAX_OP_INPUTS - 1 }; /* which an op joins */
+    const bool has_groups = strcmp(kind, "Conv1D") == 0 || strcmp(kind, "Conv2D") == 0;
+    if (k->groups == 1 || (has_groups && k->groups <= MOST && k->units % k->groups == 0))
+        return true;
+    (void)gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "layer %s: %lld filters in %lld groups; Conv1D and Conv2D accept up to %d groups, whose number divides the filters",
+        kind, (long long)k->units, (long long)k->groups, MOST);
+    return false;
+}
+
 static bool take_options(const char *kind, const gantry_kernel_options_t *options,
-                         gantry__kernel_t *k, const char **out_name) {
+                         gantry__kernel_t *k, gantry_kernel_options_t *out) {
     gantry_kernel_options_t o;
     if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_kernel_options_t") !=
         GANTRY_OK)
         return false;
-    *out_name = o.name;
+    *out = o;
     k->has_bias = !o.no_bias;
     k->is_same = o.same_padding;
     k->is_causal = o.causal_padding;
@@ -41,6 +53,7 @@ static bool take_options(const char *kind, const gantry_kernel_options_t *option
     return take_padding(kind, k) &&
            take_number(kind, "kernel_columns", o.kernel_columns, k->sizes[0], &k->sizes[1]) &&
            take_number(kind, "depth_multiplier", o.depth_multiplier, 1, &k->multiplier) &&
+           take_number(kind, "groups", o.groups, 1, &k->groups) && check_groups(kind, k) &&
            gantry__layer_initializer(o.kernel_initializer, GANTRY_INIT_GLOROT_UNIFORM,
                                      &k->kernel) &&
            gantry__layer_initializer(o.bias_initializer, GANTRY_INIT_ZEROS, &k->bias);
@@ -50,15 +63,17 @@ gantry_layer_t *gantry__kernel_layer(const gantry_layer_kind_t *kind, int64_t un
                                      gantry_activation_t activation,
                                      const gantry_kernel_options_t *options) {
     gantry__kernel_t k = {.activation = activation};
-    const char *name;
+    gantry_kernel_options_t o;
     if (!take_number(kind->name, "the number of outputs", units, 0, &k.units) ||
         !take_number(kind->name, "the kernel's size", size, 0, &k.sizes[0]) ||
         !gantry__layer_check_activation(kind->name, activation) ||
-        !take_options(kind->name, options, &k, &name))
+        !take_options(kind->name, options, &k, &o))
         return NULL;
-    gantry_layer_t *layer = gantry__layer_make(kind, sizeof k, name);
+    gantry_layer_t *layer = gantry__layer_make(kind, sizeof k, o.name);
     if (layer) *(gantry__kernel_t *)layer->user = k;
-    return layer;
+    layer = gantry__layer_with_rules(layer, "kernel", o.kernel_regularizer, o.kernel_constraint);
+    if (!k.has_bias) return layer;
+    return gantry__layer_with_rules(layer, "bias", o.bias_regularizer, o.bias_constraint);
 }
 
 gantry_status_t gantry__kernel_add_weights(gantry_layer_t *layer, const gantry__kernel_t *k,

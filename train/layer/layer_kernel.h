@@ -10,7 +10,7 @@ typedef struct gantry__kernel_t {
     gantry_activation_t activation;
     bool has_bias, is_same, is_causal;
     gantry_initializer_t kernel, bias;
-    int64_t strides[2], dilations[2], multiplier;
+    int64_t strides[2], dilations[2], multiplier, groups;
 } gantry__kernel_t;
 
 /* The layer; NULL after a failure. */

@@ -99,6 +99,13 @@ static tensor *dropout_call(const gantry_layer_call_t *call, void *user) {
     return gantry__layer_dropout(call, call->inputs[0], *(const double *)user);
 }
 
+static bool check_rate(const char *call, double rate) {
+    if (rate >= 0 && rate < 1) return true;
+    (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: the rate is %g; [0, 1) is accepted",
+                             call, rate);
+    return false;
+}
+
 gantry_layer_t *gantry_dropout_layer(double rate, const char *name) {
     static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
                                              .name = "Dropout",
@@ -106,14 +113,69 @@ gantry_layer_t *gantry_dropout_layer(double rate, const char *name) {
                                              .call = dropout_call,
                                              .passes_masks = true,
                                              .release = gantry__layer_free_user};
-    if (!(rate >= 0 && rate < 1)) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "gantry_dropout_layer: the rate is %g; [0, 1) is accepted", rate);
-        return NULL;
-    }
+    if (!check_rate("gantry_dropout_layer", rate)) return NULL;
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof rate, name);
     if (!layer) return NULL;
     *(double *)layer->user = rate;
+    layer->seeds_after = rate > 0 ? 1 : 0;
+    return layer;
+}
+
+/* ---- Dropout with a noise shape ---- */
+
+typedef struct shaped_dropout_t {
+    double rate;
+    gantry_shape_t noise;
+} shaped_dropout_t;
+
+static gantry_status_t check_noise(const shaped_dropout_t *d, const gantry_shape_t *input) {
+    bool fits = d->noise.rank == input->rank;
+    char text[256], wanted[256];
+    for (int32_t k = 0; fits && k < input->rank; ++k) {
+        const int64_t size = d->noise.dims[k];
+        fits = size == -1 || size == 1 || size == input->dims[k] || input->dims[k] < 0;
+    }
+    if (fits) return GANTRY_OK;
+    (void)gantry_shape_format(&d->noise, text, sizeof text);
+    (void)gantry_shape_format(input, wanted, sizeof wanted);
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "layer Dropout: noise_shape is %s, the input has shape %s; that rank, and 1, -1 or the input's size are accepted",
+        text, wanted);
+}
+
+static gantry_status_t shaped_dropout_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                            size_t input_count, void *user) {
+    GANTRY__TRAIN_TRY(build_with_one(layer, inputs, input_count, user));
+    return check_noise(user, inputs);
+}
+
+/* One factor for the elements that share a draw: 0, or 1 / (1 - rate). */
+static tensor *shaped_dropout_call(const gantry_layer_call_t *call, void *user) {
+    const shaped_dropout_t *d = user;
+    gantry_scope_t *s = call->scope;
+    tensor *x = call->inputs[0];
+    gantry_shape_t noise = *gantry_tensor_shape(x);
+    if (!call->training || d->rate == 0) return x;
+    for (int32_t k = 0; k < noise.rank; ++k) {
+        if (d->noise.dims[k] >= 0 && d->noise.dims[k] != noise.dims[k]) noise.dims[k] = 1;
+    }
+    tensor *ones = gantry_ones(s, gantry_tensor_dtype(x), noise);
+    return gantry_mul(s, x, gantry__layer_dropout(call, ones, d->rate));
+}
+
+gantry_layer_t *gantry_shaped_dropout_layer(double rate, gantry_shape_t noise_shape,
+                                            const char *name) {
+    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
+                                             .name = "Dropout",
+                                             .build = shaped_dropout_build,
+                                             .call = shaped_dropout_call,
+                                             .passes_masks = true,
+                                             .release = gantry__layer_free_user};
+    if (!check_rate("gantry_shaped_dropout_layer", rate)) return NULL;
+    gantry_layer_t *layer = gantry__layer_make(&kind, sizeof(shaped_dropout_t), name);
+    if (!layer) return NULL;
+    *(shaped_dropout_t *)layer->user = (shaped_dropout_t){.rate = rate, .noise = noise_shape};
     layer->seeds_after = rate > 0 ? 1 : 0;
     return layer;
 }

@@ -5,6 +5,8 @@
 
 #include <gantry_train/layer.h>
 
+#include "train/layer/regularizer.h"
+
 /* A weight, before it becomes a variable. */
 typedef struct gantry__weight_t {
     char *name; /* "kernel" */
@@ -13,11 +15,20 @@ typedef struct gantry__weight_t {
     bool has_seed;     /* else the model gives one */
     bool is_trainable; /* of a layer that is trained */
     bool is_trained;
+    gantry_regularizer_t regularizer;
+    gantry_constraint_t constraint;
     uint8_t seeds_before; /* that Keras chooses between the weight before and this one */
     /* Makes its first values; NULL: gantry_initialize does. */
     const gantry_tensor_t *(*make)(gantry_scope_t *scope, const gantry_initializer_t *initializer,
                                    gantry_dtype_t dtype, const gantry_shape_t *shape);
 } gantry__weight_t;
+
+/* What a program asked of the weights of a name. */
+typedef struct gantry__weight_rule_t {
+    char *weight;
+    gantry_regularizer_t regularizer;
+    gantry_constraint_t constraint;
+} gantry__weight_rule_t;
 
 struct gantry_layer_t {
     gantry_layer_kind_t kind;
@@ -28,10 +39,14 @@ struct gantry_layer_t {
     bool is_frozen, will_be_frozen; /* since the model was built or compiled; from then on */
     gantry__weight_t *weights;
     size_t weight_count, weight_capacity;
+    gantry__weight_rule_t *rules;
+    size_t rule_count, rule_capacity;
     size_t first_variable; /* of the model's variables */
     bool takes_indices;    /* numbers below the first dimension of its first weight */
     uint8_t seeds_after;   /* that Keras chooses for the layer after its initialisers' */
+    uint8_t repeats_first; /* applied to so many values, it takes the first one twice; 0: never */
     bool ends_masks;       /* layers that are applied later do not get its inputs' masks */
+    size_t nested;         /* 1 + the place of its block in its model; 0: it is of no block */
     size_t state_count;    /* kept from batch to batch, [batch, state_width] each */
     int64_t state_width;
     gantry_variable_t **states; /* NULL until its model is built: train/model/states.c */
@@ -49,6 +64,20 @@ void gantry__layer_settle_trainable(gantry_layer_t *layer);
 void gantry__layer_forget(gantry_layer_t *layer);
 /* Releases the states. */
 void gantry__layer_release_states(gantry_layer_t *layer);
+
+/* ---- regularizers and constraints: weight_rules.c ---- */
+
+/* For constructors: the layer with those of a weight, each of which may be NULL. NULL after a
+ * failure, when it has released the layer. */
+gantry_layer_t *gantry__layer_with_rules(gantry_layer_t *layer, const char *weight,
+                                         const gantry_regularizer_t *regularizer,
+                                         const gantry_constraint_t *constraint);
+/* Gives a weight that is added what the program asked of its name. */
+gantry_status_t gantry__layer_rule_weight(const gantry_layer_t *layer, gantry__weight_t *weight,
+                                          const char *name);
+/* Refuses names that the layer, which is built, does not have. */
+gantry_status_t gantry__layer_check_rules(const gantry_layer_t *layer);
+void gantry__layer_release_rules(gantry_layer_t *layer);
 
 /* For constructors of layers: a layer whose user is `bytes` of zeroed memory, which is freed with
  * it. NULL after a failure. */

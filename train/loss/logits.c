@@ -13,12 +13,12 @@ static void keep_tensor(gantry_tensor_t **kept, const gantry_tensor_t *tensor) {
 }
 
 static gantry_status_t keep_pair(gantry__logits_t *logits, const gantry_tensor_t *input,
-                                 const gantry_tensor_t *output) {
+                                 const gantry_tensor_t *output, bool is_sigmoid) {
     if (!gantry__train_grow(&logits->pairs, logits->pair_count, &logits->pair_capacity,
                             sizeof *logits->pairs))
         return GANTRY_RESOURCE_EXHAUSTED;
     gantry__logits_pair_t *pair = &logits->pairs[logits->pair_count++];
-    *pair = (gantry__logits_pair_t){.input = NULL};
+    *pair = (gantry__logits_pair_t){.is_sigmoid = is_sigmoid};
     keep_tensor(&pair->input, input);
     keep_tensor(&pair->output, output);
     return GANTRY_OK;
@@ -37,8 +37,9 @@ static gantry_status_t logits_observe(gantry_scope_t *scope,
                                       const gantry_observation_t *observation, void *user) {
     gantry__logits_t *logits = user;
     (void)scope;
-    if (strcmp(observation->op, "Softmax") == 0 || strcmp(observation->op, "Sigmoid") == 0)
-        return keep_pair(logits, observation->inputs[0], observation->outputs[0]);
+    const bool is_sigmoid = strcmp(observation->op, "Sigmoid") == 0;
+    if (is_sigmoid || strcmp(observation->op, "Softmax") == 0)
+        return keep_pair(logits, observation->inputs[0], observation->outputs[0], is_sigmoid);
     if (strcmp(observation->op, "Identity") == 0) {
         gantry__logits_pair_t *pair = find_pair(logits, observation->inputs[0]);
         if (pair) keep_tensor(&pair->output, observation->outputs[0]);
@@ -46,10 +47,13 @@ static gantry_status_t logits_observe(gantry_scope_t *scope,
     return GANTRY_OK;
 }
 
-bool gantry__logits_has(gantry_loss_t loss) {
+static bool takes_logits(gantry_loss_t loss, bool of_sigmoid) {
     return loss == GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY ||
-           loss == GANTRY_CATEGORICAL_CROSSENTROPY || loss == GANTRY_BINARY_CROSSENTROPY;
+           loss == GANTRY_CATEGORICAL_CROSSENTROPY || loss == GANTRY_BINARY_CROSSENTROPY ||
+           (loss == GANTRY_BINARY_FOCAL_CROSSENTROPY && of_sigmoid);
 }
+
+bool gantry__logits_has(gantry_loss_t loss) { return takes_logits(loss, true); }
 
 void gantry__logits_watch(gantry__logits_t *logits, gantry_scope_t *scope) {
     *logits = (gantry__logits_t){.observer = {.observe = logits_observe, .user = logits}};
@@ -69,12 +73,12 @@ static bool loses_dimension(const gantry_tensor_t *output, const gantry_tensor_t
            gantry__train_last_dim(output) == 1;
 }
 
-const gantry_tensor_t *gantry__logits_find(const gantry__logits_t *logits,
+const gantry_tensor_t *gantry__logits_find(const gantry__logits_t *logits, gantry_loss_t loss,
                                            const gantry_tensor_t *output,
                                            const gantry_tensor_t *labels) {
     if (!labels || !output || loses_dimension(output, labels)) return NULL;
     const gantry__logits_pair_t *pair = find_pair(logits, output);
-    return pair ? pair->input : NULL;
+    return pair && takes_logits(loss, pair->is_sigmoid) ? pair->input : NULL;
 }
 
 void gantry__logits_deinit(gantry__logits_t *logits) {

@@ -11,6 +11,7 @@
 /* An op's tensors; references of its own. */
 typedef struct gantry__logits_pair_t {
     gantry_tensor_t *input, *output;
+    bool is_sigmoid; /* else a softmax */
 } gantry__logits_pair_t;
 
 typedef struct gantry__logits_t {
@@ -20,16 +21,17 @@ typedef struct gantry__logits_t {
     size_t pair_count, pair_capacity;
 } gantry__logits_t;
 
-/* Whether a loss takes logits: the cross-entropies. */
+/* Whether a loss may take logits: the cross-entropies. */
 bool gantry__logits_has(gantry_loss_t loss);
 /* Begins to watch a scope. It comes before a tape, since the innermost observer decides about
  * composed ops. */
 void gantry__logits_watch(gantry__logits_t *logits, gantry_scope_t *scope);
 /* Ends the watch; what was found stays. */
 void gantry__logits_end_watch(gantry__logits_t *logits);
-/* The logits behind an output, which live until deinit; NULL: there are none, or the loss removes
- * the last dimension of the output to fit the labels: then Keras finds none. */
-const gantry_tensor_t *gantry__logits_find(const gantry__logits_t *logits,
+/* The logits behind an output for a loss that takes them, a cross-entropy; a binary focal one takes
+ * those of a sigmoid. They live until deinit. NULL: there are none, or the loss removes the last
+ * dimension of the output to fit the labels: then Keras finds none. */
+const gantry_tensor_t *gantry__logits_find(const gantry__logits_t *logits, gantry_loss_t loss,
                                            const gantry_tensor_t *output,
                                            const gantry_tensor_t *labels);
 void gantry__logits_deinit(gantry__logits_t *logits);

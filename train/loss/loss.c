@@ -20,6 +20,21 @@ static const struct {
     [GANTRY_MEAN_ABSOLUTE_ERROR] = {"mean_absolute_error", gantry__train_absolute_error},
     [GANTRY_HUBER] = {"huber", gantry__train_huber},
     [GANTRY_OWN_LOSS] = {"loss", gantry__train_own_loss},
+    [GANTRY_KL_DIVERGENCE] = {"kl_divergence", gantry__train_kl_divergence},
+    [GANTRY_POISSON] = {"poisson", gantry__train_poisson},
+    [GANTRY_LOG_COSH] = {"log_cosh", gantry__train_log_cosh},
+    [GANTRY_MEAN_ABSOLUTE_PERCENTAGE_ERROR] = {"mean_absolute_percentage_error",
+                                               gantry__train_absolute_percentage_error},
+    [GANTRY_MEAN_SQUARED_LOGARITHMIC_ERROR] = {"mean_squared_logarithmic_error",
+                                               gantry__train_squared_logarithmic_error},
+    [GANTRY_COSINE_SIMILARITY] = {"cosine_similarity", gantry__train_cosine_similarity},
+    [GANTRY_HINGE] = {"hinge", gantry__train_hinge},
+    [GANTRY_SQUARED_HINGE] = {"squared_hinge", gantry__train_squared_hinge},
+    [GANTRY_CATEGORICAL_HINGE] = {"categorical_hinge", gantry__train_categorical_hinge},
+    [GANTRY_BINARY_FOCAL_CROSSENTROPY] = {"binary_focal_crossentropy",
+                                          gantry__train_binary_focal_crossentropy},
+    [GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY] = {"categorical_focal_crossentropy",
+                                               gantry__train_categorical_focal_crossentropy},
 };
 
 static bool loss_exists(gantry_loss_t loss) {
@@ -32,11 +47,16 @@ const char *gantry_loss_name(gantry_loss_t loss) {
 
 /* ---- checks ---- */
 
+static bool loss_smooths(gantry_loss_t loss) {
+    return loss == GANTRY_CATEGORICAL_CROSSENTROPY || loss == GANTRY_BINARY_CROSSENTROPY ||
+           loss == GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY ||
+           loss == GANTRY_BINARY_FOCAL_CROSSENTROPY;
+}
+
 static gantry_status_t loss_check_numbers(gantry_loss_t loss,
                                           const gantry_loss_options_t *options) {
     const double smoothing = options->label_smoothing;
-    const bool smooths =
-        loss == GANTRY_CATEGORICAL_CROSSENTROPY || loss == GANTRY_BINARY_CROSSENTROPY;
+    const bool smooths = loss_smooths(loss);
     if (!(smoothing >= 0 && smoothing <= (smooths ? 1 : 0)))
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "%s: label_smoothing is %g; %s is accepted", loss_rows[loss].name,
@@ -45,6 +65,15 @@ static gantry_status_t loss_check_numbers(gantry_loss_t loss,
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "%s: delta is %g; a number above 0, or 0 for 1, is accepted",
                                   loss_rows[loss].name, options->delta);
+    if (!(options->gamma >= 0 && options->gamma < 1e100))
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "%s: gamma is %g; a number above 0, or 0 for 2, is accepted",
+                                  loss_rows[loss].name, options->gamma);
+    if (!(options->alpha >= 0 && options->alpha <= 1))
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "%s: alpha is %g; a number above 0, up to 1, or 0 for 0.25, is accepted",
+            loss_rows[loss].name, options->alpha);
     return GANTRY_OK;
 }
 
@@ -63,7 +92,7 @@ gantry_status_t gantry__train_loss_options(gantry_loss_t loss, const gantry_loss
     if (!loss_exists(loss))
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
-            "gantry_loss: %d is no loss; GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY to GANTRY_OWN_LOSS are accepted",
+            "gantry_loss: %d is no loss; GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY to GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY are accepted",
             (int)loss);
     GANTRY__TRAIN_TRY(
         gantry__train_options(given, sizeof *out, out, sizeof *out, "gantry_loss: options"));
@@ -75,6 +104,8 @@ gantry_status_t gantry__train_loss_options(gantry_loss_t loss, const gantry_loss
     GANTRY__TRAIN_TRY(loss_check_numbers(loss, out));
     GANTRY__TRAIN_TRY(gantry__train_loss_function(loss, out));
     if (out->delta <= 0) out->delta = 1;
+    if (out->gamma <= 0) out->gamma = 2;
+    if (out->alpha <= 0) out->alpha = 0.25;
     return GANTRY_OK;
 }
 

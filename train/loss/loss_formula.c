@@ -9,6 +9,8 @@
 
 /* What keeps the logarithm of a probability finite. */
 #define LOSS_EPSILON 1e-7
+/* log(2) as a float32, which Keras takes for float64, too. */
+#define LOSS_LOG_2 0.693147182464599609375
 
 static const int32_t last_axis = -1;
 
@@ -190,6 +192,222 @@ const gantry_tensor_t *gantry__train_huber(gantry_scope_t *scope, const char *na
     return mean_of_last(
         scope, gantry_select(scope, gantry_less_equal(scope, size, bound), inside, outside));
 }
+
+/* ---- divergences and relative errors ---- */
+
+static const gantry_tensor_t *sum_of_last(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    const gantry_reduce_options_t options = over_last(false);
+    return gantry_sum(scope, x, &options);
+}
+
+static const gantry_tensor_t *clip_to_one(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    return gantry_clip_by_value(scope, x, number_like(scope, x, LOSS_EPSILON),
+                                number_like(scope, x, 1));
+}
+
+const gantry_tensor_t *gantry__train_kl_divergence(gantry_scope_t *scope, const char *name,
+                                                   const gantry_tensor_t *labels,
+                                                   const gantry_tensor_t *predictions,
+                                                   const gantry_loss_options_t *options) {
+    (void)options;
+    labels = dense_labels(scope, name, labels, predictions);
+    if (!labels) return NULL;
+    const gantry_tensor_t *y = clip_to_one(scope, labels), *p = clip_to_one(scope, predictions);
+    return sum_of_last(scope, gantry_mul(scope, y, gantry_log(scope, gantry_div(scope, y, p))));
+}
+
+const gantry_tensor_t *gantry__train_poisson(gantry_scope_t *scope, const char *name,
+                                             const gantry_tensor_t *labels,
+                                             const gantry_tensor_t *predictions,
+                                             const gantry_loss_options_t *options) {
+    (void)options;
+    labels = dense_labels(scope, name, labels, predictions);
+    if (!labels) return NULL;
+    const gantry_tensor_t *p =
+        gantry_add(scope, predictions, number_like(scope, predictions, LOSS_EPSILON));
+    const gantry_tensor_t *expected = gantry_mul(scope, labels, gantry_log(scope, p));
+    return mean_of_last(scope, gantry_sub(scope, predictions, expected));
+}
+
+/* x + log(1 + exp(-2 x)) - log(2). */
+const gantry_tensor_t *gantry__train_log_cosh(gantry_scope_t *scope, const char *name,
+                                              const gantry_tensor_t *labels,
+                                              const gantry_tensor_t *predictions,
+                                              const gantry_loss_options_t *options) {
+    (void)options;
+    labels = dense_labels(scope, name, labels, predictions);
+    if (!labels) return NULL;
+    const gantry_tensor_t *error = gantry_sub(scope, predictions, labels);
+    const gantry_tensor_t *doubled = gantry_mul(scope, error, number_like(scope, predictions, -2));
+    const gantry_tensor_t *sum = gantry_add(scope, error, gantry_softplus(scope, doubled));
+    return mean_of_last(scope, gantry_sub(scope, sum, number_like(scope, predictions, LOSS_LOG_2)));
+}
+
+const gantry_tensor_t *gantry__train_absolute_percentage_error(
+    gantry_scope_t *scope, const char *name, const gantry_tensor_t *labels,
+    const gantry_tensor_t *predictions, const gantry_loss_options_t *options) {
+    (void)options;
+    labels = dense_labels(scope, name, labels, predictions);
+    if (!labels) return NULL;
+    const gantry_tensor_t *size =
+        gantry_maximum(scope, gantry_abs(scope, labels), number_like(scope, labels, LOSS_EPSILON));
+    const gantry_tensor_t *error =
+        gantry_abs(scope, gantry_div(scope, gantry_sub(scope, labels, predictions), size));
+    return gantry_mul(scope, mean_of_last(scope, error), number_like(scope, labels, 100));
+}
+
+static const gantry_tensor_t *log_of_more(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    x = gantry_maximum(scope, x, number_like(scope, x, LOSS_EPSILON));
+    return x ? gantry_log(scope, gantry_add(scope, x, number_like(scope, x, 1))) : NULL;
+}
+
+const gantry_tensor_t *gantry__train_squared_logarithmic_error(
+    gantry_scope_t *scope, const char *name, const gantry_tensor_t *labels,
+    const gantry_tensor_t *predictions, const gantry_loss_options_t *options) {
+    (void)options;
+    labels = dense_labels(scope, name, labels, predictions);
+    if (!labels) return NULL;
+    return mean_of_last(scope, gantry_squared_difference(scope, log_of_more(scope, predictions),
+                                                         log_of_more(scope, labels)));
+}
+
+static const gantry_tensor_t *direction_of(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    const gantry_reduce_options_t kept = over_last(true);
+    const gantry_tensor_t *norm =
+        gantry_rsqrt(scope, gantry_sum(scope, gantry_square(scope, x), &kept));
+    return gantry_mul(scope, x,
+                      gantry_minimum(scope, norm, number_like(scope, x, 1 / LOSS_EPSILON)));
+}
+
+const gantry_tensor_t *gantry__train_cosine_similarity(gantry_scope_t *scope, const char *name,
+                                                       const gantry_tensor_t *labels,
+                                                       const gantry_tensor_t *predictions,
+                                                       const gantry_loss_options_t *options) {
+    (void)options;
+    labels = dense_labels(scope, name, labels, predictions);
+    if (!labels) return NULL;
+    const gantry_tensor_t *product =
+        gantry_mul(scope, direction_of(scope, labels), direction_of(scope, predictions));
+    return gantry_neg(scope, sum_of_last(scope, product));
+}
+
+/* ---- hinges ---- */
+
+/* 0 and 1 become -1 and 1, if there is no other. */
+static const gantry_tensor_t *signs_of(gantry_scope_t *scope, const gantry_tensor_t *labels) {
+    const gantry_tensor_t *one = number_like(scope, labels, 1);
+    const gantry_tensor_t *is_zero = gantry_equal(scope, labels, number_like(scope, labels, 0));
+    const gantry_tensor_t *is_binary = gantry_all(
+        scope, gantry_logical_or(scope, is_zero, gantry_equal(scope, labels, one)), NULL);
+    const gantry_tensor_t *doubled = gantry_mul(scope, labels, number_like(scope, labels, 2));
+    return gantry_select(scope, is_binary, gantry_sub(scope, doubled, one), labels);
+}
+
+/* max(1 - y p, 0). */
+static const gantry_tensor_t *hinges_of(gantry_scope_t *scope, const gantry_tensor_t *labels,
+                                        const gantry_tensor_t *predictions) {
+    const gantry_tensor_t *product = gantry_mul(scope, signs_of(scope, labels), predictions);
+    return gantry_maximum(scope, gantry_sub(scope, number_like(scope, predictions, 1), product),
+                          number_like(scope, predictions, 0));
+}
+
+const gantry_tensor_t *gantry__train_hinge(gantry_scope_t *scope, const char *name,
+                                           const gantry_tensor_t *labels,
+                                           const gantry_tensor_t *predictions,
+                                           const gantry_loss_options_t *options) {
+    (void)options;
+    labels = dense_labels(scope, name, labels, predictions);
+    if (!labels) return NULL;
+    return mean_of_last(scope, hinges_of(scope, labels, predictions));
+}
+
+const gantry_tensor_t *gantry__train_squared_hinge(gantry_scope_t *scope, const char *name,
+                                                   const gantry_tensor_t *labels,
+                                                   const gantry_tensor_t *predictions,
+                                                   const gantry_loss_options_t *options) {
+    (void)options;
+    labels = dense_labels(scope, name, labels, predictions);
+    if (!labels) return NULL;
+    return mean_of_last(scope, gantry_square(scope, hinges_of(scope, labels, predictions)));
+}
+
+const gantry_tensor_t *gantry__train_categorical_hinge(gantry_scope_t *scope, const char *name,
+                                                       const gantry_tensor_t *labels,
+                                                       const gantry_tensor_t *predictions,
+                                                       const gantry_loss_options_t *options) {
+    (void)options;
+    labels = dense_labels(scope, name, labels, predictions);
+    if (!labels) return NULL;
+    const gantry_reduce_options_t gone = over_last(false);
+    const gantry_tensor_t *one = number_like(scope, predictions, 1);
+    const gantry_tensor_t *positive = sum_of_last(scope, gantry_mul(scope, labels, predictions));
+    const gantry_tensor_t *others = gantry_mul(scope, gantry_sub(scope, one, labels), predictions);
+    const gantry_tensor_t *margin = gantry_sub(scope, gantry_max(scope, others, &gone), positive);
+    return gantry_maximum(scope, gantry_add(scope, margin, one),
+                          number_like(scope, predictions, 0));
+}
+
+/* ---- focal cross-entropies ---- */
+
+/* (1 - x) to the power of gamma. */
+static const gantry_tensor_t *focus_of(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                       double gamma) {
+    if (!x) return NULL;
+    return gantry_pow(scope, gantry_sub(scope, number_like(scope, x, 1), x),
+                      number_like(scope, x, gamma));
+}
+
+/* a y + b (1 - y). */
+static const gantry_tensor_t *mix_by(gantry_scope_t *scope, const gantry_tensor_t *labels,
+                                     const gantry_tensor_t *a, const gantry_tensor_t *b) {
+    const gantry_tensor_t *others = gantry_sub(scope, number_like(scope, labels, 1), labels);
+    return gantry_add(scope, gantry_mul(scope, labels, a), gantry_mul(scope, others, b));
+}
+
+const gantry_tensor_t *gantry__train_binary_focal_crossentropy(
+    gantry_scope_t *scope, const char *name, const gantry_tensor_t *labels,
+    const gantry_tensor_t *predictions, const gantry_loss_options_t *options) {
+    const double smoothing = options->label_smoothing;
+    labels = dense_labels(scope, name, labels, predictions);
+    if (labels) labels = smooth_labels(scope, labels, smoothing, 0.5 * smoothing);
+    if (!labels) return NULL;
+    const gantry_tensor_t *p =
+        options->from_logits ? gantry_sigmoid(scope, predictions) : predictions;
+    const gantry_tensor_t *losses = options->from_logits
+                                        ? binary_of_logits(scope, labels, predictions)
+                                        : binary_of_probabilities(scope, labels, predictions);
+    const gantry_tensor_t *other = gantry_sub(scope, number_like(scope, predictions, 1), p);
+    losses =
+        gantry_mul(scope, losses, focus_of(scope, mix_by(scope, labels, p, other), options->gamma));
+    if (options->balances_classes)
+        losses = gantry_mul(scope, losses,
+                            mix_by(scope, labels, number_like(scope, labels, options->alpha),
+                                   number_like(scope, labels, 1 - options->alpha)));
+    return mean_of_last(scope, losses);
+}
+
+const gantry_tensor_t *gantry__train_categorical_focal_crossentropy(
+    gantry_scope_t *scope, const char *name, const gantry_tensor_t *labels,
+    const gantry_tensor_t *predictions, const gantry_loss_options_t *options) {
+    const double smoothing = options->label_smoothing;
+    const gantry_reduce_options_t kept = over_last(true);
+    labels = dense_labels(scope, name, labels, predictions);
+    if (labels)
+        labels = smooth_labels(scope, labels, smoothing,
+                               smoothing / (double)gantry__train_last_dim(predictions));
+    if (!labels) return NULL;
+    const gantry_tensor_t *p =
+        options->from_logits ? gantry_softmax(scope, predictions) : predictions;
+    const gantry_tensor_t *shares = gantry_div(scope, p, gantry_sum(scope, p, &kept));
+    if (!shares) return NULL;
+    shares = clip_probabilities(scope, shares);
+    const gantry_tensor_t *weights = gantry_mul(scope, focus_of(scope, shares, options->gamma),
+                                                number_like(scope, labels, options->alpha));
+    const gantry_tensor_t *losses = gantry_mul(scope, labels, gantry_log(scope, shares));
+    return gantry_neg(scope, sum_of_last(scope, gantry_mul(scope, weights, losses)));
+}
+
+/* ---- of the program ---- */
 
 const gantry_tensor_t *gantry__train_own_loss(gantry_scope_t *scope, const char *name,
                                               const gantry_tensor_t *labels,

@@ -38,6 +38,47 @@ const gantry_tensor_t *gantry__train_huber(gantry_scope_t *scope, const char *na
                                            const gantry_tensor_t *predictions,
                                            const gantry_loss_options_t *options);
 
+const gantry_tensor_t *gantry__train_kl_divergence(gantry_scope_t *scope, const char *name,
+                                                   const gantry_tensor_t *labels,
+                                                   const gantry_tensor_t *predictions,
+                                                   const gantry_loss_options_t *options);
+const gantry_tensor_t *gantry__train_poisson(gantry_scope_t *scope, const char *name,
+                                             const gantry_tensor_t *labels,
+                                             const gantry_tensor_t *predictions,
+                                             const gantry_loss_options_t *options);
+const gantry_tensor_t *gantry__train_log_cosh(gantry_scope_t *scope, const char *name,
+                                              const gantry_tensor_t *labels,
+                                              const gantry_tensor_t *predictions,
+                                              const gantry_loss_options_t *options);
+const gantry_tensor_t *gantry__train_absolute_percentage_error(
+    gantry_scope_t *scope, const char *name, const gantry_tensor_t *labels,
+    const gantry_tensor_t *predictions, const gantry_loss_options_t *options);
+const gantry_tensor_t *gantry__train_squared_logarithmic_error(
+    gantry_scope_t *scope, const char *name, const gantry_tensor_t *labels,
+    const gantry_tensor_t *predictions, const gantry_loss_options_t *options);
+const gantry_tensor_t *gantry__train_cosine_similarity(gantry_scope_t *scope, const char *name,
+                                                       const gantry_tensor_t *labels,
+                                                       const gantry_tensor_t *predictions,
+                                                       const gantry_loss_options_t *options);
+const gantry_tensor_t *gantry__train_hinge(gantry_scope_t *scope, const char *name,
+                                           const gantry_tensor_t *labels,
+                                           const gantry_tensor_t *predictions,
+                                           const gantry_loss_options_t *options);
+const gantry_tensor_t *gantry__train_squared_hinge(gantry_scope_t *scope, const char *name,
+                                                   const gantry_tensor_t *labels,
+                                                   const gantry_tensor_t *predictions,
+                                                   const gantry_loss_options_t *options);
+const gantry_tensor_t *gantry__train_categorical_hinge(gantry_scope_t *scope, const char *name,
+                                                       const gantry_tensor_t *labels,
+                                                       const gantry_tensor_t *predictions,
+                                                       const gantry_loss_options_t *options);
+const gantry_tensor_t *gantry__train_binary_focal_crossentropy(
+    gantry_scope_t *scope, const char *name, const gantry_tensor_t *labels,
+    const gantry_tensor_t *predictions, const gantry_loss_options_t *options);
+const gantry_tensor_t *gantry__train_categorical_focal_crossentropy(
+    gantry_scope_t *scope, const char *name, const gantry_tensor_t *labels,
+    const gantry_tensor_t *predictions, const gantry_loss_options_t *options);
+
 /* The program's own: calls its function. */
 const gantry_tensor_t *gantry__train_own_loss(gantry_scope_t *scope, const char *name,
                                               const gantry_tensor_t *labels,

@@ -21,6 +21,21 @@ static gantry_status_t metric_check_dtype(const char *call, gantry_dtype_t dtype
         gantry_dtype_name(dtype));
 }
 
+static gantry_status_t metric_check_numbers(const char *call,
+                                            const gantry_metric_options_t *options) {
+    if (options->curve != GANTRY_CURVE_ROC && options->curve != GANTRY_CURVE_PR)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "%s: %d is no curve; GANTRY_CURVE_ROC and GANTRY_CURVE_PR are accepted", call,
+            (int)options->curve);
+    if (options->top_k < 0)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "%s: top_k is %d; a number of at least 1, or 0 for all classes, is accepted", call,
+            (int)options->top_k);
+    return GANTRY_OK;
+}
+
 gantry_metric_t *gantry__train_metric_create(const gantry__train_metric_kind_t *kind,
                                              const char *call, const char *name,
                                              const gantry_metric_options_t *options) {
@@ -28,13 +43,16 @@ gantry_metric_t *gantry__train_metric_create(const gantry__train_metric_kind_t *
     char what[96];
     (void)snprintf(what, sizeof what, "%s: options", call);
     if (gantry__train_options(options, sizeof read, &read, sizeof read, what) != GANTRY_OK ||
-        metric_check_dtype(call, read.dtype) != GANTRY_OK)
+        metric_check_dtype(call, read.dtype) != GANTRY_OK ||
+        metric_check_numbers(call, &read) != GANTRY_OK)
         return NULL;
     gantry_metric_t *metric = gantry__train_alloc(1, sizeof *metric);
     if (!metric) return NULL;
     metric->kind = kind;
     metric->dtype = read.dtype ? read.dtype : GANTRY_FLOAT32;
     metric->from_logits = read.from_logits;
+    metric->curve = read.curve;
+    metric->k = read.top_k;
     metric->name = gantry__train_strdup(read.name ? read.name : name);
     if (metric->name) return metric;
     gantry__train_free(metric);
@@ -61,8 +79,15 @@ const char *gantry_metric_name(const gantry_metric_t *metric) { return metric ? 
 
 static bool metric_is_built(const gantry_metric_t *metric) { return metric->variables[0]; }
 
+/* Of a metric that is built, or will be. */
+static size_t count_of(const gantry_metric_t *metric) {
+    size_t count = 0;
+    while (count < GANTRY__TRAIN_METRIC_VARIABLES && metric->kind->variables[count]) ++count;
+    return count;
+}
+
 size_t gantry_metric_variable_count(const gantry_metric_t *metric) {
-    return metric && metric_is_built(metric) ? GANTRY__TRAIN_METRIC_VARIABLES : 0;
+    return metric && metric_is_built(metric) ? count_of(metric) : 0;
 }
 
 gantry_variable_t *gantry_metric_variable(const gantry_metric_t *metric, size_t index) {
@@ -72,12 +97,12 @@ gantry_variable_t *gantry_metric_variable(const gantry_metric_t *metric, size_t 
 /* ---- variables ---- */
 
 static gantry_shape_t variable_shape(const gantry_metric_t *metric) {
-    return metric->thresholds ? GANTRY_SHAPE(metric->thresholds) : GANTRY_SCALAR;
+    return metric->size ? GANTRY_SHAPE(metric->size) : GANTRY_SCALAR;
 }
 
 static void create_variables(gantry_metric_t *metric, gantry_scope_t *scope) {
     const gantry_tensor_t *zeros = gantry_zeros(scope, metric->dtype, variable_shape(metric));
-    for (size_t i = 0; i < GANTRY__TRAIN_METRIC_VARIABLES; ++i) {
+    for (size_t i = 0; i < count_of(metric); ++i) {
         char name[256];
         (void)snprintf(name, sizeof name, "%s/%s", metric->name, metric->kind->variables[i]);
         metric->variables[i] = gantry_variable_create(scope, zeros, name);
@@ -148,7 +173,7 @@ static void metric_add(gantry_metric_t *metric, gantry_scope_t *scope,
     if (!update_has_inputs(metric, scope, labels, predictions)) return;
     metric->kind->sums(metric, scope, labels, predictions, weights, sums);
     if (gantry_scope_status(scope) != GANTRY_OK || !build_for_update(metric, scope)) return;
-    for (size_t i = 0; i < GANTRY__TRAIN_METRIC_VARIABLES; ++i)
+    for (size_t i = 0; i < count_of(metric); ++i)
         (void)gantry_variable_assign_add(scope, metric->variables[i], sums[i]);
 }
 
@@ -167,20 +192,23 @@ void gantry__train_metric_update_masked(gantry_metric_t *metric, gantry_scope_t 
                                         const gantry_tensor_t *predictions,
                                         const gantry_tensor_t *weights,
                                         const gantry_tensor_t *mask) {
-    if (mask && metric->kind->values && metric->kind->takes_labels)
+    if (mask && metric->kind->values && metric->kind->takes_labels && !metric->kind->counts_masked)
         weights = gantry__train_apply_mask(scope, weights, mask, metric->dtype, false);
     (void)gantry_metric_update(metric, scope, labels, predictions, weights);
 }
 
 const gantry_tensor_t *gantry_metric_result(gantry_metric_t *metric, gantry_scope_t *scope) {
-    const gantry_tensor_t *state[GANTRY__TRAIN_METRIC_VARIABLES];
+    const gantry_tensor_t *state[GANTRY__TRAIN_METRIC_VARIABLES] = {NULL};
     gantry_scope_t *inner = metric_begin(metric, scope, "gantry_metric_result");
     if (!inner) return NULL;
     if (!metric_is_built(metric))
-        return gantry__train_end(scope, inner, gantry_zeros(inner, metric->dtype, GANTRY_SCALAR));
-    for (size_t i = 0; i < GANTRY__TRAIN_METRIC_VARIABLES; ++i)
+        return gantry__train_end(
+            scope, inner,
+            gantry_zeros(inner, metric->dtype,
+                         metric->has_vector ? variable_shape(metric) : GANTRY_SCALAR));
+    for (size_t i = 0; i < count_of(metric); ++i)
         state[i] = gantry_variable_read(inner, metric->variables[i]);
-    return gantry__train_end(scope, inner, metric->kind->result(inner, state));
+    return gantry__train_end(scope, inner, metric->kind->result(metric, inner, state));
 }
 
 gantry_status_t gantry_metric_reset(gantry_metric_t *metric, gantry_scope_t *scope) {
@@ -188,7 +216,7 @@ gantry_status_t gantry_metric_reset(gantry_metric_t *metric, gantry_scope_t *sco
     if (!inner) return metric_no_scope(scope);
     if (metric_is_built(metric)) {
         const gantry_tensor_t *zeros = gantry_zeros(inner, metric->dtype, variable_shape(metric));
-        for (size_t i = 0; i < GANTRY__TRAIN_METRIC_VARIABLES; ++i)
+        for (size_t i = 0; i < count_of(metric); ++i)
             (void)gantry_variable_assign(inner, metric->variables[i], zeros);
     }
     return metric_end(scope, inner);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The area under the ROC curve. Thresholds divide [0, 1] evenly, so a prediction is above all
- * thresholds up to its bucket: an update adds the weights of positive and of negative labels to two
- * histograms, and the result's running sums from the last bucket on are the true and the false
- * positives of each threshold.
+/* The area under the ROC curve, or that of precision and recall. Thresholds divide [0, 1] evenly,
+ * so a prediction is above all thresholds up to its bucket: an update adds the weights of positive
+ * and of negative labels to two histograms, and the result's running sums from the last bucket on
+ * are the true and the false positives of each threshold.
  *
  *   bucket     0        1        2     ...  n - 2
  *   p      [0, 1 / (n - 1)], (.., 2 / (n - 1)], ..., (.., 1]
@@ -34,25 +34,6 @@ static const gantry_tensor_t *auc_buckets(const gantry_metric_t *metric, gantry_
     return gantry_cast(scope, gantry_relu(scope, place), GANTRY_INT32);
 }
 
-/* Weights of the predictions' shape. [n] and [n, 1] are one for each sample. */
-static const gantry_tensor_t *auc_weights(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                          const gantry_tensor_t *weights,
-                                          const gantry_tensor_t *predictions) {
-    const gantry_tensor_t *shaped = predictions;
-    weights = gantry_expand_dims(scope, gantry__train_cast(scope, weights, metric->dtype), -1);
-    if (weights) gantry__train_fit_ranks(scope, &shaped, &weights, false);
-    if (!weights) return NULL;
-    if (gantry_tensor_shape(weights)->rank <= gantry_tensor_shape(predictions)->rank &&
-        gantry__train_broadcasts(weights, predictions))
-        return gantry__train_spread(scope, weights, predictions);
-    (void)gantry__train_refuse(
-        scope,
-        "%s: sample_weights of shape %s do not fit predictions of shape %s; one for each sample is accepted",
-        metric->name, gantry__train_shape_text(weights).text,
-        gantry__train_shape_text(predictions).text);
-    return NULL;
-}
-
 /* 1 for labels that are not 0. */
 static const gantry_tensor_t *auc_positives(const gantry_metric_t *metric, gantry_scope_t *scope,
                                             const gantry_tensor_t *labels) {
@@ -73,7 +54,7 @@ static void auc_sums(const gantry_metric_t *metric, gantry_scope_t *scope,
     const gantry_tensor_t *no =
         gantry_sub(scope, gantry__train_constant(scope, metric->dtype, 1), yes);
     if (weights) {
-        weights = flat(scope, auc_weights(metric, scope, weights, predictions));
+        weights = flat(scope, gantry__train_metric_weights(metric, scope, weights, predictions));
         yes = gantry_mul(scope, yes, weights);
         no = gantry_mul(scope, no, weights);
     }
@@ -83,33 +64,73 @@ static void auc_sums(const gantry_metric_t *metric, gantry_scope_t *scope,
 
 /* ---- the result ---- */
 
-/* The share of a class above each threshold. */
-static const gantry_tensor_t *auc_rates(gantry_scope_t *scope, const gantry_tensor_t *histogram) {
-    const int64_t first = 0, one = 1;
+/* The weights of a class above each threshold. */
+static const gantry_tensor_t *auc_above(gantry_scope_t *scope, const gantry_tensor_t *histogram) {
     const gantry_scan_options_t from_the_end = {.struct_size = sizeof from_the_end,
                                                 .reverse = true};
-    const gantry_tensor_t *above = gantry_cumsum(scope, histogram, 0, &from_the_end);
-    return gantry_div_no_nan(scope, above, gantry_slice(scope, above, &first, &one));
+    return gantry_cumsum(scope, histogram, 0, &from_the_end);
+}
+
+/* All of a class, in a vector of size 1. */
+static const gantry_tensor_t *auc_all(gantry_scope_t *scope, const gantry_tensor_t *above) {
+    const int64_t first = 0, one = 1;
+    return gantry_slice(scope, above, &first, &one);
 }
 
 /* All but the first, or all but the last. */
-static const gantry_tensor_t *auc_part(gantry_scope_t *scope, const gantry_tensor_t *rates,
+static const gantry_tensor_t *auc_part(gantry_scope_t *scope, const gantry_tensor_t *x,
                                        int64_t first) {
-    if (!rates) return NULL;
-    const int64_t size = gantry_tensor_elements(rates) - 1;
-    return gantry_slice(scope, rates, &first, &size);
+    if (!x) return NULL;
+    const int64_t size = gantry_tensor_elements(x) - 1;
+    return gantry_slice(scope, x, &first, &size);
+}
+
+/* From each threshold to the next. */
+static const gantry_tensor_t *auc_steps(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    return gantry_sub(scope, auc_part(scope, x, 0), auc_part(scope, x, 1));
 }
 
 /* The sum of trapezoids between thresholds: widths along the false positives' rate. */
-static const gantry_tensor_t *auc_result(
-    gantry_scope_t *scope, const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]) {
-    const gantry_tensor_t *y = auc_rates(scope, state[0]), *x = auc_rates(scope, state[1]);
+static const gantry_tensor_t *auc_roc(gantry_scope_t *scope, const gantry_tensor_t *tp,
+                                      const gantry_tensor_t *fp) {
+    const gantry_tensor_t *y = gantry_div_no_nan(scope, tp, auc_all(scope, tp));
+    const gantry_tensor_t *x = gantry_div_no_nan(scope, fp, auc_all(scope, fp));
     if (!x || !y) return NULL;
-    const gantry_tensor_t *widths = gantry_sub(scope, auc_part(scope, x, 0), auc_part(scope, x, 1));
     const gantry_tensor_t *heights =
         gantry_add(scope, auc_part(scope, y, 0), auc_part(scope, y, 1));
     heights = gantry_div(scope, heights, gantry__train_constant(scope, gantry_tensor_dtype(y), 2));
-    return gantry_sum(scope, gantry_mul(scope, widths, heights), NULL);
+    return gantry_sum(scope, gantry_mul(scope, auc_steps(scope, x), heights), NULL);
+}
+
+/* Davis and Goadrich's: between thresholds true positives and predicted ones, p, go linearly, so
+ * precision is the integral of slope + intercept / p. */
+static const gantry_tensor_t *auc_pr(gantry_scope_t *scope, const gantry_tensor_t *tp,
+                                     const gantry_tensor_t *fp) {
+    const gantry_tensor_t *p = gantry_add(scope, tp, fp);
+    if (!p) return NULL;
+    const gantry_tensor_t *zero = gantry__train_constant(scope, gantry_tensor_dtype(p), 0);
+    const gantry_tensor_t *one = gantry__train_constant(scope, gantry_tensor_dtype(p), 1);
+    const gantry_tensor_t *from = auc_part(scope, p, 0), *to = auc_part(scope, p, 1);
+    const gantry_tensor_t *rise = auc_steps(scope, tp);
+    const gantry_tensor_t *run = gantry_maximum(scope, gantry_sub(scope, from, to), zero);
+    const gantry_tensor_t *slope = gantry_div_no_nan(scope, rise, run);
+    const gantry_tensor_t *intercept =
+        gantry_sub(scope, auc_part(scope, tp, 1), gantry_mul(scope, slope, to));
+    const gantry_tensor_t *has_ratio = gantry_logical_and(scope, gantry_greater(scope, from, zero),
+                                                          gantry_greater(scope, to, zero));
+    const gantry_tensor_t *ratio = gantry_div_no_nan(scope, from, gantry_maximum(scope, to, zero));
+    ratio = gantry_select(scope, has_ratio, ratio, one);
+    const gantry_tensor_t *areas =
+        gantry_add(scope, rise, gantry_mul(scope, intercept, gantry_log(scope, ratio)));
+    areas = gantry_div_no_nan(scope, gantry_mul(scope, slope, areas), auc_all(scope, tp));
+    return gantry_sum(scope, areas, NULL);
+}
+
+static const gantry_tensor_t *auc_result(
+    const gantry_metric_t *metric, gantry_scope_t *scope,
+    const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]) {
+    const gantry_tensor_t *tp = auc_above(scope, state[0]), *fp = auc_above(scope, state[1]);
+    return metric->curve == GANTRY_CURVE_PR ? auc_pr(scope, tp, fp) : auc_roc(scope, tp, fp);
 }
 
 gantry_metric_t *gantry_auc(int32_t thresholds, const gantry_metric_options_t *options) {
@@ -126,6 +147,6 @@ gantry_metric_t *gantry_auc(int32_t thresholds, const gantry_metric_options_t *o
         return NULL;
     }
     gantry_metric_t *metric = gantry__train_metric_create(&kind, "gantry_auc", "auc", options);
-    if (metric) metric->thresholds = thresholds ? thresholds : 200;
+    if (metric) metric->size = metric->thresholds = thresholds ? thresholds : 200;
     return metric;
 }

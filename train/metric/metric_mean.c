@@ -70,7 +70,9 @@ void gantry__train_mean_sums(const gantry_metric_t *metric, gantry_scope_t *scop
 }
 
 const gantry_tensor_t *gantry__train_mean_result(
-    gantry_scope_t *scope, const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]) {
+    const gantry_metric_t *metric, gantry_scope_t *scope,
+    const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]) {
+    (void)metric;
     return gantry_div_no_nan(scope, state[0], state[1]);
 }
 
@@ -118,4 +120,54 @@ gantry_metric_t *gantry_loss_metric(gantry_loss_t loss, const gantry_loss_option
     metric->loss_options.struct_size = sizeof read;
     metric->loss_options.reduction = GANTRY_REDUCTION_NONE;
     return metric;
+}
+
+/* The loss is the smaller, the more alike the directions are. */
+static const gantry_tensor_t *values_cosine(const gantry_metric_t *metric, gantry_scope_t *scope,
+                                            const gantry_tensor_t *labels,
+                                            const gantry_tensor_t *predictions) {
+    return gantry_neg(scope, values_of_loss(metric, scope, labels, predictions));
+}
+
+gantry_metric_t *gantry_cosine_similarity(const gantry_metric_options_t *options) {
+    static const gantry__train_metric_kind_t kind = GANTRY__TRAIN_MEAN_KIND(values_cosine);
+    gantry_metric_t *metric = gantry__train_metric_create(&kind, "gantry_cosine_similarity",
+                                                          "cosine_similarity", options);
+    if (!metric) return NULL;
+    metric->loss = GANTRY_COSINE_SIMILARITY;
+    metric->loss_options = (gantry_loss_options_t){.struct_size = sizeof metric->loss_options,
+                                                   .reduction = GANTRY_REDUCTION_NONE};
+    return metric;
+}
+
+/* ---- the root of the mean of squares ---- */
+
+static const gantry_tensor_t *values_squared(const gantry_metric_t *metric, gantry_scope_t *scope,
+                                             const gantry_tensor_t *labels,
+                                             const gantry_tensor_t *predictions) {
+    labels = gantry__train_cast(scope, labels, metric->dtype);
+    predictions = gantry__train_cast(scope, predictions, metric->dtype);
+    if (!labels || !predictions) return NULL;
+    gantry__train_fit_ranks(scope, &labels, &predictions, true);
+    if (!gantry__train_same_shape(scope, metric->name, labels, predictions)) return NULL;
+    return gantry_squared_difference(scope, labels, predictions);
+}
+
+static const gantry_tensor_t *root_result(
+    const gantry_metric_t *metric, gantry_scope_t *scope,
+    const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]) {
+    return gantry_sqrt(scope, gantry__train_mean_result(metric, scope, state));
+}
+
+gantry_metric_t *gantry_root_mean_squared_error(const gantry_metric_options_t *options) {
+    static const gantry__train_metric_kind_t kind = {
+        .variables = {"total", "count"},
+        .takes_labels = true,
+        .counts_masked = true,
+        .sums = gantry__train_mean_sums,
+        .result = root_result,
+        .values = values_squared,
+    };
+    return gantry__train_metric_create(&kind, "gantry_root_mean_squared_error",
+                                       "root_mean_squared_error", options);
 }

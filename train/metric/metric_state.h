@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a metric is made of: its kind (a table of functions), its numbers and its variables. Two
- * families keep different states: means (metric_mean.c) a total and a count, AUC (auc.c) two
- * histograms. */
+/* What a metric is made of: its kind (a table of functions), its numbers and its variables. The
+ * families keep different states: means (metric_mean.c) a total and a count, AUC (metric_auc.c) two
+ * histograms, counts of right and wrong predictions (metric_confusion.c, metric_fbeta.c) one to
+ * four sums. */
 #ifndef GANTRY_TRAIN_METRIC_STATE_H
 #define GANTRY_TRAIN_METRIC_STATE_H
 
 #include <gantry_train/metric.h>
 
-#define GANTRY__TRAIN_METRIC_VARIABLES 2
+/* The most variables of a metric. */
+#define GANTRY__TRAIN_METRIC_VARIABLES 4
 
 /* The values that a mean averages: of each sample, from labels and predictions. They are refused in
  * the scope where they do not fit; NULL after a failure. */
@@ -16,16 +18,25 @@ typedef const gantry_tensor_t *(*gantry__train_values_fn)(const gantry_metric_t 
                                                           const gantry_tensor_t *labels,
                                                           const gantry_tensor_t *predictions);
 
+/* The places that a variable counts: where label and prediction are positive as these bits say. */
+enum { GANTRY__TRAIN_LABEL = 1, GANTRY__TRAIN_PREDICTION = 2 };
+
+/* The result of a state. */
+typedef const gantry_tensor_t *(*gantry__train_result_fn)(
+    const gantry_metric_t *metric, gantry_scope_t *scope,
+    const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]);
+
 typedef struct gantry__train_metric_kind_t {
-    const char *variables[GANTRY__TRAIN_METRIC_VARIABLES];
+    const char *variables[GANTRY__TRAIN_METRIC_VARIABLES]; /* names; NULL: no more */
     bool takes_labels;
+    unsigned char counted[GANTRY__TRAIN_METRIC_VARIABLES]; /* of counts: by each variable */
+    bool counts_masked; /* a mean that leaves no place out for a mask */
     /* Computes the sums to add to the variables. out_sums are NULL after a failure. */
     void (*sums)(const gantry_metric_t *metric, gantry_scope_t *scope,
                  const gantry_tensor_t *labels, const gantry_tensor_t *predictions,
                  const gantry_tensor_t *weights,
                  const gantry_tensor_t *out_sums[GANTRY__TRAIN_METRIC_VARIABLES]);
-    const gantry_tensor_t *(*result)(
-        gantry_scope_t *scope, const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]);
+    gantry__train_result_fn result;
     gantry__train_values_fn values; /* of means */
 } gantry__train_metric_kind_t;
 
@@ -33,10 +44,16 @@ struct gantry_metric_t {
     const gantry__train_metric_kind_t *kind;
     char *name;
     gantry_dtype_t dtype;
-    double threshold;   /* binary accuracy */
-    int32_t k;          /* top k */
-    int32_t thresholds; /* AUC; 0: the variables are scalars */
-    bool from_logits;   /* AUC */
+    int64_t size;         /* of its variables, vectors; 0: they are scalars */
+    double threshold;     /* binary accuracy, counts */
+    int32_t k;            /* top k; counts: 0: all classes */
+    int32_t thresholds;   /* AUC */
+    bool from_logits;     /* AUC */
+    gantry_curve_t curve; /* AUC */
+    double beta;          /* F-beta, with: */
+    int64_t classes;
+    gantry_average_t average;
+    bool has_vector;    /* its result is one number for each class */
     gantry_loss_t loss; /* of loss metrics, with its options */
     gantry_loss_options_t loss_options;
     gantry_variable_t *variables[GANTRY__TRAIN_METRIC_VARIABLES]; /* all or none */
@@ -56,13 +73,25 @@ void gantry__train_metric_update_masked(gantry_metric_t *metric, gantry_scope_t 
                                         const gantry_tensor_t *weights,
                                         const gantry_tensor_t *mask);
 
+/* ---- counts: metric_confusion.c ---- */
+
+/* Weights of the predictions' shape, of the metric's type. [n] and [n, 1] are one for each sample.
+ * NULL after a refusal. */
+const gantry_tensor_t *gantry__train_metric_weights(const gantry_metric_t *metric,
+                                                    gantry_scope_t *scope,
+                                                    const gantry_tensor_t *weights,
+                                                    const gantry_tensor_t *predictions);
+
+/* ---- means: metric_mean.c ---- */
+
 /* Of the kinds that are means: the sum of values and of weights, by Keras's rules for shapes. */
 void gantry__train_mean_sums(const gantry_metric_t *metric, gantry_scope_t *scope,
                              const gantry_tensor_t *labels, const gantry_tensor_t *predictions,
                              const gantry_tensor_t *weights,
                              const gantry_tensor_t *out_sums[GANTRY__TRAIN_METRIC_VARIABLES]);
 const gantry_tensor_t *gantry__train_mean_result(
-    gantry_scope_t *scope, const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]);
+    const gantry_metric_t *metric, gantry_scope_t *scope,
+    const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]);
 
 /* The members of a kind that is a mean of these values, of labels and predictions. */
 #define GANTRY__TRAIN_MEAN_KIND(values_)                                                        \

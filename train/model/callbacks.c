@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train/base/c_locale.h"
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 #include "train/model/own_callback.h"
@@ -96,7 +97,9 @@ static gantry_status_t log_epoch(gantry_model_t *model, int64_t epoch, const gan
         return gantry__train_fail(GANTRY_NOT_FOUND, "gantry_csv_logger: %s cannot be opened: %s",
                                   own->text, strerror(errno));
     (void)fseek(file, 0, SEEK_END);
+    const gantry__train_locale_t locale = gantry__train_locale_begin();
     write_line(file, ftell(file) == 0, epoch, model, logs);
+    gantry__train_locale_end(&locale);
     const bool failed = ferror(file) != 0;
     if (fclose(file) == 0 && !failed) return GANTRY_OK;
     return gantry__train_fail(GANTRY_RESOURCE_EXHAUSTED,

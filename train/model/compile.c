@@ -7,7 +7,9 @@
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 #include "train/loss/loss_formula.h"
+#include "train/metric/metric_state.h"
 #include "train/model/worker.h"
+#include "train/optimizer/optimizer_state.h"
 
 /* What is asked for: each output's part, and the number of outputs that the model has. */
 typedef struct wanted_t {
@@ -244,6 +246,11 @@ static gantry_status_t add_metrics(judges_t *j, gantry_metric_t *const *metrics,
     for (size_t i = 0; i < count; ++i) {
         gantry__judge_t judge = {
             .metric = metrics[i], .target = target, .is_weighted = is_weighted};
+        if (metrics[i]->has_vector)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "gantry_model_compile: metric %s has a number for each class; one with an average is accepted",
+                gantry_metric_name(metrics[i]));
         GANTRY__TRAIN_TRY(name_judge(j, &judge));
         j->list[j->count++] = judge;
     }
@@ -343,6 +350,7 @@ static gantry_status_t model_compile(gantry_model_t *model, wanted_t *w) {
     model->optimizer = o->optimizer;
     model->runs_eagerly = o->runs_eagerly || o->check_numerics;
     model->checks_numerics = o->check_numerics;
+    if (model->optimizer) model->optimizer->checks_numerics = o->check_numerics;
     model->is_compiled = true;
     for (size_t i = 0; i < model->layer_count; ++i)
         gantry__layer_settle_trainable(model->layers[i]);

@@ -6,7 +6,7 @@
 #include "train/model/model_state.h"
 #include "train/numerics/finite.h"
 
-static void name_component(const gantry_model_t *model, size_t i, char *out, size_t bytes) {
+void gantry__model_name_component(const gantry_model_t *model, size_t i, char *out, size_t bytes) {
     if (i < model->input_count) {
         (void)snprintf(out, bytes, "input %zu", i);
         return;
@@ -27,7 +27,7 @@ gantry_status_t gantry__model_check_finite(const gantry_model_t *model, const ga
         const gantry__finite_t counts =
             gantry__finite_count(batch[i].dtype, batch[i].data, elements);
         if (gantry__finite_others(&counts) == 0) continue;
-        name_component(model, i, name, sizeof name);
+        gantry__model_name_component(model, i, name, sizeof name);
         (void)gantry_shape_format(&batch[i].shape, shape, sizeof shape);
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,

@@ -10,6 +10,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
+#include "train/metric/metric_state.h"
 #include "train/model/backup.h"
 #include "train/model/class_weights.h"
 #include "train/model/fit_progress.h"
@@ -315,7 +316,7 @@ static gantry_variable_t *metric_variable(const gantry_model_t *model, size_t in
 
 /* An interrupted validation leaves the metrics of the epoch, which the backup keeps. */
 static gantry_status_t validate_between(fit_t *fit, gantry_scope_t *scope) {
-    enum { MOST = 2 * GANTRY_MAX_FUNCTION_VALUES };
+    enum { MOST = GANTRY__TRAIN_METRIC_VARIABLES * GANTRY_MAX_FUNCTION_VALUES };
     const gantry_tensor_t *kept[MOST];
     gantry_variable_t *variable;
     size_t count = 0;

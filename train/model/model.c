@@ -26,6 +26,10 @@ gantry_status_t gantry__model_check(const gantry_model_t *model, const char *cal
                                   "%s: the model is NULL; one from gantry_sequential or "
                                   "gantry_functional is accepted",
                                   call);
+    if (model->nested_in)
+        return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
+                                  "%s: model %s is a layer of model %s; the other one is accepted",
+                                  call, model->name, model->nested_in->name);
     if (model->status == GANTRY_OK) return GANTRY_OK;
     return gantry__train_fail(model->status, "%s", model->message ? model->message : "");
 }
@@ -113,7 +117,7 @@ static void release_variables(gantry_model_t *model) {
 }
 
 void gantry_model_release(gantry_model_t *model) {
-    if (!model) return;
+    if (!model || model->nested_in) return;
     for (size_t i = 0; i < sizeof model->steps / sizeof model->steps[0]; ++i)
         gantry_function_release(model->steps[i]);
     gantry_optimizer_release(model->optimizer);
@@ -122,6 +126,7 @@ void gantry_model_release(gantry_model_t *model) {
     gantry__model_release_draws(model);
     for (size_t i = 0; i < model->layer_count; ++i) gantry_layer_release(model->layers[i]);
     gantry__train_free((void *)model->layers);
+    gantry__nested_release(model);
     for (size_t i = 0; i < model->value_count; ++i) gantry__train_free(model->values[i].inputs);
     gantry__train_free(model->values);
     for (size_t r = 0; model->devices && r < model->replica_count; ++r)
@@ -143,7 +148,10 @@ static bool has_layer(const gantry_model_t *model, const gantry_layer_t *layer) 
     return false;
 }
 
-static bool is_name_taken(const gantry_model_t *model, const char *name) {
+bool gantry__model_is_name_taken(const gantry_model_t *model, const char *name) {
+    for (size_t i = 0; i < model->nested_count; ++i) {
+        if (strcmp(model->nested[i].name, name) == 0) return true;
+    }
     for (size_t i = 0; i < model->layer_count; ++i) {
         if (model->layers[i]->name && strcmp(model->layers[i]->name, name) == 0) return true;
     }
@@ -179,7 +187,7 @@ static gantry_status_t name_layer(gantry_model_t *model, gantry_layer_t *layer) 
     char stem[96], name[128];
     layer->has_own_name = layer->name != NULL;
     if (layer->has_own_name) {
-        if (!is_name_taken(model, layer->name)) return GANTRY_OK;
+        if (!gantry__model_is_name_taken(model, layer->name)) return GANTRY_OK;
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "model %s has two layers of the name %s; each has its own",
                                   model->name, layer->name);
@@ -192,24 +200,26 @@ static gantry_status_t name_layer(gantry_model_t *model, gantry_layer_t *layer) 
         else
             (void)snprintf(name, sizeof name, "%s_%zu", stem, number);
         ++number;
-    } while (is_name_taken(model, name));
+    } while (gantry__model_is_name_taken(model, name));
     layer->name = gantry__train_strdup(name);
     return layer->name ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+gantry_status_t gantry__model_take_layer(gantry_model_t *model, gantry_layer_t *layer) {
+    if (!gantry__train_grow(&model->layers, model->layer_count, &model->layer_capacity,
+                            sizeof *model->layers))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    model->layers[model->layer_count++] = layer;
+    return GANTRY_OK;
 }
 
 /* Takes the layer over: it is released with the model, or now. */
 static gantry_status_t own_layer(gantry_model_t *model, gantry_layer_t *layer) {
     if (has_layer(model, layer)) return GANTRY_OK;
     gantry_status_t status = name_layer(model, layer);
-    if (status == GANTRY_OK && !gantry__train_grow(&model->layers, model->layer_count,
-                                                   &model->layer_capacity, sizeof *model->layers))
-        status = GANTRY_RESOURCE_EXHAUSTED;
-    if (status != GANTRY_OK) {
-        gantry_layer_release(layer);
-        return status;
-    }
-    model->layers[model->layer_count++] = layer;
-    return GANTRY_OK;
+    if (status == GANTRY_OK) status = gantry__model_take_layer(model, layer);
+    if (status != GANTRY_OK) gantry_layer_release(layer);
+    return status;
 }
 
 /* ---- values ---- */
@@ -263,8 +273,8 @@ static gantry_status_t check_values(const gantry_model_t *model, const char *cal
     return GANTRY_OK;
 }
 
-static gantry_status_t apply(gantry_model_t *model, gantry_layer_t *layer, const int32_t *values,
-                             size_t count) {
+gantry_status_t gantry__model_apply(gantry_model_t *model, gantry_layer_t *layer,
+                                    const int32_t *values, size_t count) {
     gantry__value_t value = {.layer = layer, .input_count = count};
     GANTRY__TRAIN_TRY(check_values(model, "gantry_model_apply", values, count));
     value.inputs = gantry__train_alloc(count, sizeof *value.inputs);
@@ -277,7 +287,7 @@ static gantry_status_t apply(gantry_model_t *model, gantry_layer_t *layer, const
     return status;
 }
 
-static gantry_status_t check_open(const gantry_model_t *model, const char *call) {
+gantry_status_t gantry__model_check_open(const gantry_model_t *model, const char *call) {
     GANTRY__TRAIN_TRY(gantry__model_check(model, call));
     if (!model->is_built) return GANTRY_OK;
     return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
@@ -287,7 +297,7 @@ static gantry_status_t check_open(const gantry_model_t *model, const char *call)
 gantry_status_t gantry_model_add(gantry_model_t *model, gantry_layer_t *layer) {
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
-    gantry_status_t status = check_open(model, "gantry_model_add");
+    gantry_status_t status = gantry__model_check_open(model, "gantry_model_add");
     if (status == GANTRY_OK && !layer) /* the constructor failed */
         status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_model_add: %s",
                                     *text ? text : "the layer is NULL");
@@ -304,18 +314,28 @@ gantry_status_t gantry_model_add(gantry_model_t *model, gantry_layer_t *layer) {
 }
 
 int32_t gantry_model_input(gantry_model_t *model, gantry_dtype_t dtype, gantry_shape_t sample) {
-    gantry_status_t status = check_open(model, "gantry_model_input");
+    gantry_status_t status = gantry__model_check_open(model, "gantry_model_input");
     if (status == GANTRY_OK) status = add_input(model, dtype, &sample);
     if (status == GANTRY_OK) return (int32_t)model->value_count - 1;
     if (model) (void)gantry__model_fail(model, status);
     return -1;
 }
 
+/* Attention of one value is that of a query that is its own value, as in Keras, also in the
+ * summary. */
+static gantry_status_t apply_given(gantry_model_t *model, gantry_layer_t *layer,
+                                   const int32_t *values, size_t count) {
+    if (count == 0 || count > 2 || count != layer->repeats_first || !values)
+        return gantry__model_apply(model, layer, values, count);
+    const int32_t repeated[] = {values[0], values[0], values[count - 1]};
+    return gantry__model_apply(model, layer, repeated, count + 1);
+}
+
 int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer, const int32_t *values,
                            size_t count) {
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
-    gantry_status_t status = check_open(model, "gantry_model_apply");
+    gantry_status_t status = gantry__model_check_open(model, "gantry_model_apply");
     if (status == GANTRY_OK && !layer)
         status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_model_apply: %s",
                                     *text ? text : "the layer is NULL");
@@ -323,7 +343,7 @@ int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer, const i
         if (!model || !has_layer(model, layer)) gantry_layer_release(layer);
     } else {
         status = own_layer(model, layer);
-        if (status == GANTRY_OK) status = apply(model, layer, values, count);
+        if (status == GANTRY_OK) status = apply_given(model, layer, values, count);
     }
     if (status == GANTRY_OK) return (int32_t)(model->value_count - gantry__layer_outputs(layer));
     if (model) (void)gantry__model_fail(model, status);
@@ -350,7 +370,7 @@ static gantry_status_t set_outputs(gantry_model_t *model, const int32_t *values,
 
 gantry_status_t gantry_model_set_outputs(gantry_model_t *model, const int32_t *values,
                                          size_t count) {
-    GANTRY__TRAIN_TRY(check_open(model, "gantry_model_set_outputs"));
+    GANTRY__TRAIN_TRY(gantry__model_check_open(model, "gantry_model_set_outputs"));
     return gantry__model_fail(model, set_outputs(model, values, count));
 }
 
@@ -371,7 +391,7 @@ gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,
                 GANTRY_INVALID_ARGUMENT,
                 "model %s: layer %s has %zu outputs; a sequential model accepts 1", model->name,
                 gantry_layer_name(model->layers[i]), outputs);
-        GANTRY__TRAIN_TRY(apply(model, model->layers[i], &last, 1));
+        GANTRY__TRAIN_TRY(gantry__model_apply(model, model->layers[i], &last, 1));
     }
-    return GANTRY_OK;
+    return gantry__nested_note_chain(model);
 }

@@ -18,7 +18,21 @@ typedef struct gantry__value_t {
     gantry_dtype_t dtype; /* of an input */
     gantry_shape_t shape; /* batch and open sizes -1; of outputs known when built */
     size_t part;          /* of its layer's outputs; parts follow part 0, and have no inputs */
+    size_t nested_call;   /* 1 + the application of a block that made it; 0: none did */
 } gantry__value_t;
+
+/* A model that is a layer of another one: its layers are the other one's; nested.c. */
+typedef struct gantry__nested_t {
+    gantry_model_t *model; /* what remains: how the layers follow each other */
+    char *name;
+} gantry__nested_t;
+
+/* An application of a block. Its values follow each other. */
+typedef struct gantry__nested_call_t {
+    size_t nested;
+    int32_t *inputs; /* then the outputs */
+    size_t input_count, output_count;
+} gantry__nested_call_t;
 
 /* A variable: a weight of a layer, once for each replica. */
 typedef struct gantry__model_variable_t {
@@ -57,6 +71,8 @@ typedef struct gantry__step_body_t {
     gantry__step_t step;
     size_t weight_count; /* components that are weights of samples */
     int64_t rows;        /* of the batch for which the step is traced; 0: not known */
+    gantry_input_spec_t specs[GANTRY_MAX_COMPONENTS + 1]; /* of components */
+    size_t spec_count;
 } gantry__step_body_t;
 
 typedef struct gantry__worker_t gantry__worker_t;
@@ -77,6 +93,11 @@ struct gantry_model_t {
     double *replica_weights; /* shares of a batch; NULL: equal */
     gantry_layer_t **layers;
     size_t layer_count, layer_capacity;
+    gantry_model_t *nested_in; /* the model that has its layers; NULL: it has them itself */
+    gantry__nested_t *nested;
+    size_t nested_count, nested_capacity;
+    gantry__nested_call_t *nested_calls;
+    size_t nested_call_count, nested_call_capacity;
     gantry__value_t *values;
     size_t value_count, value_capacity, input_count; /* inputs come first */
     int32_t outputs[GANTRY_MAX_COMPONENTS];
@@ -128,6 +149,22 @@ gantry_status_t gantry__model_check(const gantry_model_t *model, const char *cal
 gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,
                                     const gantry_shape_t *sample);
 
+/* ---- blocks: nested.c ---- */
+
+/* Whether layers may be added. */
+gantry_status_t gantry__model_check_open(const gantry_model_t *model, const char *call);
+bool gantry__model_is_name_taken(const gantry_model_t *model, const char *name);
+/* Takes a layer over that has its name. */
+gantry_status_t gantry__model_take_layer(gantry_model_t *model, gantry_layer_t *layer);
+/* The value is the model's last one, or the first of its parts. */
+gantry_status_t gantry__model_apply(gantry_model_t *model, gantry_layer_t *layer,
+                                    const int32_t *values, size_t count);
+/* Of a sequential model, when it is put together: notes the values of blocks. */
+gantry_status_t gantry__nested_note_chain(gantry_model_t *model);
+/* The name of the block that made a value; NULL: none did. */
+const char *gantry__nested_name(const gantry_model_t *model, size_t value);
+void gantry__nested_release(gantry_model_t *model);
+
 /* Allocates what a run needs; the caller frees it by gantry__run_deinit. */
 gantry_status_t gantry__run_init(gantry__model_run_t *run, gantry_model_t *model);
 void gantry__run_deinit(gantry__model_run_t *run);
@@ -166,6 +203,8 @@ size_t gantry__model_weight_count(const gantry_model_t *model, gantry__step_t st
 /* Whether a batch has the components that a step needs. */
 gantry_status_t gantry__model_check_count(const gantry_model_t *model, gantry__step_t step,
                                           size_t count);
+/* "input 0", "the labels of a", "sample weights": the name of a component, for texts. */
+void gantry__model_name_component(const gantry_model_t *model, size_t i, char *out, size_t bytes);
 /* The output whose labels, or weights of samples, a component has. */
 size_t gantry__model_output_of(const gantry_model_t *model, size_t component);
 void gantry__model_release_targets(gantry_model_t *model);
@@ -193,6 +232,13 @@ gantry_status_t gantry__model_check_ranges(const gantry_model_t *model, gantry__
 /* Of a model that checks numerics: refuses numbers of a batch that are not finite. */
 gantry_status_t gantry__model_check_finite(const gantry_model_t *model, const gantry_array_t *batch,
                                            size_t count);
+
+/* ---- after an update: constrain.c ---- */
+
+/* Bounds the trained variables of a replica that have constraints and a gradient. gradients: of all
+ * trained variables, NULL: none of one; NULL itself: all have one. */
+void gantry__model_constrain(const gantry_model_t *model, gantry_scope_t *scope, size_t replica,
+                             const gantry_tensor_t *const *gradients);
 
 /* ---- metrics: evaluate.c ---- */
 

@@ -8,7 +8,8 @@
 #include "train/model/model_state.h"
 
 const char *gantry__model_output_name(const gantry_model_t *model, size_t output) {
-    return gantry_layer_name(model->values[model->outputs[output]].layer);
+    const char *block = gantry__nested_name(model, (size_t)model->outputs[output]);
+    return block ? block : gantry_layer_name(model->values[model->outputs[output]].layer);
 }
 
 gantry_status_t gantry__model_check_compiled(const gantry_model_t *model, const char *call) {

@@ -117,6 +117,7 @@ static void build_value(gantry__model_run_t *run, size_t v) {
     gantry_layer_t *layer = value->layer;
     const gantry_tensor_t **weights = NULL;
     gantry_status_t status = build_layer(run, value);
+    if (status == GANTRY_OK) status = gantry__layer_check_rules(layer);
     if (status == GANTRY_OK) status = make_zeros(run, layer, &weights);
     if (status == GANTRY_OK) call_layer(run, v, weights, weights + layer->weight_count);
     if (run->twin && run->values[v]) {

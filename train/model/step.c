@@ -195,10 +195,12 @@ static void apply_gradients(gantry__step_call_t *c) {
         else
             (void)gantry_optimizer_apply(model->optimizer, c->scope, c->variables,
                                          c->reduced + r * c->trained_count, count);
+        gantry__model_constrain(model, c->scope, r,
+                                c->uses_slices ? NULL : c->reduced + r * c->trained_count);
     }
 }
 
-/* An optimizer's ops are not observed; the new values are. */
+/* Updates of rows write to their variable, so that no op shows the new values. */
 static void check_update(gantry__step_call_t *c) {
     const gantry_model_t *model = c->model;
     if (!model->numerics) return;
@@ -346,16 +348,38 @@ static gantry_status_t trace_step(gantry_model_t *model, gantry__step_t step,
     const gantry_function_options_t options = {.struct_size = sizeof options,
                                                .runs_eagerly = model->runs_eagerly};
     gantry__step_body_t *body = &model->bodies[step];
-    gantry_input_spec_t specs[GANTRY_MAX_COMPONENTS + 1];
     *body = (gantry__step_body_t){.model = model,
                                   .step = step,
                                   .weight_count = gantry__model_weight_count(model, step, count),
                                   .rows = batch[0].shape.dims[0]};
-    for (size_t i = 0; i < count; ++i) specs[i] = spec_of(model, &batch[i], i);
+    body->spec_count = count;
+    for (size_t i = 0; i < count; ++i) body->specs[i] = spec_of(model, &batch[i], i);
     if (model->worker && step != GANTRY__STEP_PREDICT)
-        specs[count++] = (gantry_input_spec_t){.name = "share", .dtype = model->dtype};
-    return gantry_function_trace(model->runtime, names[step], step_body, body, specs, count,
+        body->specs[count++] = (gantry_input_spec_t){.name = "share", .dtype = model->dtype};
+    return gantry_function_trace(model->runtime, names[step], step_body, body, body->specs, count,
                                  output_count(model, step), &options, &model->steps[step]);
+}
+
+/* Whether a later batch has the types and shapes of the first one. */
+static gantry_status_t check_specs(const gantry_model_t *model, gantry__step_t step,
+                                   const gantry_array_t *batch, size_t count) {
+    const gantry__step_body_t *body = &model->bodies[step];
+    for (size_t i = 0; i < count && i < body->spec_count; ++i) {
+        const gantry_input_spec_t *spec = &body->specs[i];
+        char name[160], text[256], wanted[256];
+        bool fits = batch[i].dtype == spec->dtype && batch[i].shape.rank == spec->shape.rank;
+        for (int32_t d = 0; fits && d < spec->shape.rank; ++d)
+            fits = spec->shape.dims[d] < 0 || spec->shape.dims[d] == batch[i].shape.dims[d];
+        if (fits) continue;
+        gantry__model_name_component(model, i, name, sizeof name);
+        (void)gantry_shape_format(&batch[i].shape, text, sizeof text);
+        (void)gantry_shape_format(&spec->shape, wanted, sizeof wanted);
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "model %s: %s of the batch: %s%s; %s%s is accepted, as of the first batch", model->name,
+            name, gantry_dtype_name(batch[i].dtype), text, gantry_dtype_name(spec->dtype), wanted);
+    }
+    return GANTRY_OK;
 }
 
 /* Of an input with open sizes. */
@@ -406,6 +430,12 @@ static void make_inputs(const gantry_model_t *model, gantry_scope_t *scope,
     if (share) out_inputs[(*count)++] = gantry__train_constant(scope, model->dtype, *share);
 }
 
+/* A first batch that does not fit says nothing about the next one. */
+static void forget_step(gantry_model_t *model, gantry__step_t step) {
+    gantry_function_release(model->steps[step]);
+    model->steps[step] = NULL;
+}
+
 gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
                                    gantry_scope_t *scope, const gantry_array_t *batch, size_t count,
                                    const gantry_tensor_t **out_results) {
@@ -421,8 +451,12 @@ gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
         batch = part;
     }
     if (model->checks_numerics) GANTRY__TRAIN_TRY(gantry__model_check_finite(model, batch, count));
-    if (!model->steps[step]) GANTRY__TRAIN_TRY(trace_step(model, step, batch, count));
+    const bool is_new = !model->steps[step];
+    GANTRY__TRAIN_TRY(is_new ? trace_step(model, step, batch, count)
+                             : check_specs(model, step, batch, count));
     make_inputs(model, scope, batch, is_shared ? &share : NULL, &count, inputs);
-    return gantry_function_call(scope, model->steps[step], inputs, count, out_results,
-                                output_count(model, step));
+    const gantry_status_t status = gantry_function_call(scope, model->steps[step], inputs, count,
+                                                        out_results, output_count(model, step));
+    if (status != GANTRY_OK && is_new) forget_step(model, step);
+    return status;
 }

@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a step computes behind the outputs: their losses, weighted and added to the one that is
  * trained, and the numbers that judge the model. */
+#include <stdio.h>
+
+#include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/loss/mask.h"
 #include "train/metric/metric_state.h"
 #include "train/model/step.h"
 
 typedef const gantry_tensor_t tensor;
+
+/* Of several outputs, a failure names the one whose labels or weights do not fit. */
+static void say_output(const gantry_model_t *model, gantry_scope_t *scope, size_t target) {
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    const gantry_status_t status = gantry_scope_status(scope);
+    if (status == GANTRY_OK || model->target_count == 1) return;
+    (void)snprintf(text, sizeof text, "output %s: %s", gantry__model_output_name(model, target),
+                   gantry_scope_message(scope));
+    gantry_scope_clear(scope);
+    (void)gantry_scope_fail(scope, status, text);
+}
 
 /* ---- losses of one replica ---- */
 
@@ -28,9 +42,7 @@ static tensor *target_loss(gantry__step_call_t *c, gantry__replica_t *replica, s
     gantry_loss_options_t options = target->loss_options;
     tensor *output = replica->outputs[t], *weights = weights_of(c, t);
     tensor *labels = gantry__step_part_of(c, scope, labels_of(c, t), replica);
-    tensor *logits = gantry__logits_has(target->loss)
-                         ? gantry__logits_find(&replica->logits, output, labels)
-                         : NULL;
+    tensor *logits = gantry__logits_find(&replica->logits, target->loss, output, labels);
     options.struct_size = sizeof options;
     if (logits) options.from_logits = true;
     if (weights) options.sample_weights = gantry__step_part_of(c, scope, weights, replica);
@@ -55,19 +67,41 @@ static tensor *weigh_loss(gantry_scope_t *scope, tensor *loss, double weight) {
                       gantry__train_constant(scope, gantry_tensor_dtype(loss), weight));
 }
 
+/* The part's share of the losses of trained weights, which all replicas have alike; NULL: there are
+ * none. */
+static tensor *weights_loss(const gantry__step_call_t *c, const gantry__replica_t *replica) {
+    const gantry_model_t *model = c->model;
+    gantry_scope_t *scope = replica->scope;
+    tensor *sum = NULL;
+    for (size_t i = 0; i < model->variable_count; ++i) {
+        const gantry__weight_t *weight = model->variables[i].weight;
+        if (!weight->is_trained || !gantry__regularizes(&weight->regularizer)) continue;
+        tensor *loss =
+            gantry_regularizer_loss(scope, &weight->regularizer, replica->run.weights[i]);
+        sum = sum ? gantry_add(scope, sum, loss) : loss;
+    }
+    if (sum && replica->rows != c->rows)
+        sum = gantry_mul(scope, sum,
+                         gantry__train_constant(scope, gantry_tensor_dtype(sum),
+                                                (double)replica->rows / (double)c->rows));
+    return sum && c->share ? gantry_mul(scope, sum, c->share) : sum;
+}
+
 void gantry__step_compute_losses(gantry__step_call_t *c, gantry__replica_t *replica) {
     const gantry_model_t *model = c->model;
-    tensor *sum = NULL;
+    tensor *sum = NULL, *of_weights;
     gantry__numerics_enter(model->numerics, "the loss");
     gantry__logits_end_watch(&replica->logits);
     for (size_t t = 0; t < model->target_count; ++t) {
         if (model->targets[t].loss == 0) continue;
         tensor *loss = replica->losses[t] = target_loss(c, replica, t);
+        if (!loss) say_output(model, replica->scope, t);
         loss = weigh_loss(replica->scope, loss, model->targets[t].loss_weight);
         if (!loss) return;
         sum = sum ? gantry_add(replica->scope, sum, loss) : loss;
     }
-    replica->loss = sum;
+    of_weights = weights_loss(c, replica);
+    replica->loss = of_weights && sum ? gantry_add(replica->scope, sum, of_weights) : sum;
 }
 
 /* ---- all replicas together ---- */
@@ -118,5 +152,9 @@ void gantry__step_update_metrics(gantry__step_call_t *c, gantry_scope_t *scope) 
         }
         gantry__train_metric_update_masked(judge->metric, scope, labels_of(c, t), outputs[t],
                                            judge->is_weighted ? weights_of(c, t) : NULL, masks[t]);
+        if (gantry_scope_status(scope) != GANTRY_OK) {
+            say_output(model, scope, t);
+            return;
+        }
     }
 }

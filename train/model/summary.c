@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "train/base/c_locale.h"
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 
@@ -26,7 +27,9 @@ static void format_bytes(double bytes, char *out, size_t room) {
     static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
     size_t unit = 0;
     for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof units[0]; ++unit) bytes /= 1024;
+    const gantry__train_locale_t locale = gantry__train_locale_begin();
     (void)snprintf(out, room, "%.2f %s", bytes, units[unit]);
+    gantry__train_locale_end(&locale);
 }
 
 static int64_t count_parameters(const gantry_layer_t *layer, bool trained, bool others) {
@@ -176,6 +179,15 @@ static gantry_status_t put_layers(gantry__page_t *page, const gantry_model_t *mo
     return status;
 }
 
+static gantry_status_t put_view(gantry__page_t *page, const gantry_model_t *model) {
+    gantry__summary_view_t view;
+    if (model->nested_count == 0) return put_layers(page, model);
+    gantry_status_t status = gantry__summary_view_init(&view, model);
+    if (status == GANTRY_OK) status = put_layers(page, &view.model);
+    gantry__summary_view_deinit(&view);
+    return status;
+}
+
 /* ---- the summary ---- */
 
 static void put_total(gantry__page_t *page, const gantry_model_t *model, const char *what,
@@ -202,7 +214,7 @@ gantry_status_t gantry_model_summary(const gantry_model_t *model, char *out, siz
     gantry__page_put(&page, "Model: \"");
     gantry__page_put(&page, model->name);
     gantry__page_put(&page, "\"\n");
-    GANTRY__TRAIN_TRY(put_layers(&page, model));
+    GANTRY__TRAIN_TRY(put_view(&page, model));
     put_total(&page, model, "Total params", true, true);
     put_total(&page, model, "Trainable params", true, false);
     put_total(&page, model, "Non-trainable params", false, true);

@@ -54,4 +54,19 @@ void gantry__table_put_row(const gantry__table_t *table, const char *const *cell
 gantry_status_t gantry__summary_order(const gantry_model_t *model, size_t *rows, size_t *out_count,
                                       bool *out_is_chain);
 
+/* ---- blocks: summary_view.c ---- */
+
+/* A model whose blocks are layers. */
+typedef struct gantry__summary_view_t {
+    gantry_model_t model;
+    gantry_layer_t *layers; /* of blocks */
+    size_t layer_count;
+    int32_t *map; /* of the values of the model, those of the view */
+} gantry__summary_view_t;
+
+/* gantry__summary_view_deinit follows, also after a failure. */
+gantry_status_t gantry__summary_view_init(gantry__summary_view_t *view,
+                                          const gantry_model_t *model);
+void gantry__summary_view_deinit(gantry__summary_view_t *view);
+
 #endif

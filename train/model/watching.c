@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train/base/c_locale.h"
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 #include "train/model/model_state.h"
@@ -14,8 +15,10 @@
 
 static gantry_status_t get_state(char *out, size_t bytes, void *user) {
     const gantry__own_callback_t *own = user;
+    const gantry__train_locale_t locale = gantry__train_locale_begin();
     (void)snprintf(out, bytes, "%d %a %lld %lld", own->has_best ? 1 : 0, own->best,
                    (long long)own->waited, (long long)own->cooling);
+    gantry__train_locale_end(&locale);
     return GANTRY_OK;
 }
 
@@ -23,7 +26,9 @@ static gantry_status_t set_state(const char *text, void *user) {
     gantry__own_callback_t *own = user;
     char *end;
     const bool has_best = strtol(text, &end, 10) != 0;
+    const gantry__train_locale_t locale = gantry__train_locale_begin();
     const double best = strtod(end, &end);
+    gantry__train_locale_end(&locale);
     const int64_t waited = strtoll(end, &end, 10), cooling = strtoll(end, &end, 10);
     if (*end || waited < 0 || cooling < 0)
         return gantry__train_fail(

@@ -121,6 +121,7 @@ static void apply_to(gantry_model_t *model, gantry_scope_t *scope, tensor *flat,
     }
     (void)gantry_optimizer_apply(model->optimizer, scope, worker->variables, worker->gradients,
                                  trained);
+    gantry__model_constrain(model, scope, replica, worker->gradients);
 }
 
 static void apply_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {

@@ -2,6 +2,7 @@
 /* Makes and releases a communicator. Each step that may fail in one process ends with an exchange
  * that tells all of them, so that it fails in all, and none waits. */
 #define _POSIX_C_SOURCE 200809L
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,8 @@
 
 #include "train/base/memory.h"
 #include "train/mpi/mpi_state.h"
+
+#define DEFAULT_TIMEOUT_SECONDS 600.0
 
 bool gantry_mpi_is_launched(void) {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"};
@@ -162,7 +165,8 @@ static gantry_status_t start_watch(gantry__mpi_t *mpi) {
     const size_t rank = mpi->communicator.rank;
     gantry__watch_place_t place = {.count = 0};
     mpi->is_watched = true;
-    gantry_status_t status = gantry__watch_init(&mpi->watch, rank, mpi->communicator.size);
+    gantry_status_t status =
+        gantry__watch_init(&mpi->watch, rank, mpi->communicator.size, mpi->timeout);
     if (status == GANTRY_OK && rank == 0)
         status = gantry__watch_open(&mpi->watch, is_one_host(mpi), &place);
     GANTRY__TRAIN_TRY(agree(mpi, status));
@@ -179,7 +183,15 @@ static gantry_status_t begin(gantry__mpi_t *mpi, const gantry_mpi_options_t *opt
         gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_mpi_communicator: options");
     if (status == GANTRY_OK && !(mpi->staging = gantry__train_alloc(GANTRY__MACHINE_CHUNK, 1)))
         status = GANTRY_RESOURCE_EXHAUSTED;
+    if (status == GANTRY_OK && isnan(o.timeout_seconds))
+        status = gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_mpi_communicator: timeout_seconds is NaN; seconds, 0 for %g, and negative numbers for no end are accepted",
+            DEFAULT_TIMEOUT_SECONDS);
     GANTRY__TRAIN_TRY(agree(mpi, status));
+    mpi->timeout = o.timeout_seconds == 0  ? DEFAULT_TIMEOUT_SECONDS
+                   : o.timeout_seconds < 0 ? 0
+                                           : o.timeout_seconds;
     GANTRY__TRAIN_TRY(name_ranks(mpi));
     GANTRY__TRAIN_TRY(split_machines(mpi, o.ranks_per_machine));
     return o.is_unwatched ? GANTRY_OK : start_watch(mpi);

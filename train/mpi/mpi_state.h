@@ -23,6 +23,7 @@ typedef struct gantry__mpi_t {
     int machine_count;
     gantry__mpi_rank_t *ranks;
     gantry__watch_t watch;
+    double timeout; /* seconds that a call waits; 0: without end */
     bool is_watched, finalizes;
     /* a copy of broadcast bytes: MPI may still touch it after a call that was given up */
     void *staging;

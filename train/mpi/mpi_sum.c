@@ -44,11 +44,29 @@ static gantry_status_t fail_of_mpi(gantry__mpi_t *mpi, int error, const char *wh
     return break_off(mpi, gantry__train_fail(GANTRY_ABORTED, "MPI: %s during %s", text, what));
 }
 
+/* A rank that is late, or without a watch (NULL) all of them. */
+static gantry_status_t fail_late(gantry__mpi_t *mpi, const char *who, const char *why,
+                                 const char *what) {
+    return break_off(
+        mpi,
+        gantry__train_fail(
+            GANTRY_DEADLINE_EXCEEDED,
+            "%s did not come to %s within %g seconds (timeout_seconds of the communicator): %s",
+            who, what, mpi->timeout, why));
+}
+
 static gantry_status_t fail_of_rank(gantry__mpi_t *mpi, size_t rank, const char *what) {
+    const unsigned reason = atomic_load(&mpi->watch.reason);
+    char who[160];
+    (void)snprintf(who, sizeof who, "rank %zu (%s)", rank, mpi->ranks[rank].text);
+    if (reason == GANTRY__WATCH_SILENT)
+        return fail_late(mpi, who, "its process is stopped, or its machine does not answer", what);
+    if (reason == GANTRY__WATCH_LATE)
+        return fail_late(mpi, who, "its process runs, and does other work", what);
     return break_off(
         mpi, gantry__train_fail(
-                 GANTRY_ABORTED, "rank %zu (%s) %s during %s", rank, mpi->ranks[rank].text,
-                 atomic_load(&mpi->watch.is_lost) ? "ended" : "released its communicator", what));
+                 GANTRY_ABORTED, "%s %s during %s", who,
+                 reason == GANTRY__WATCH_LOST ? "ended" : "released its communicator", what));
 }
 
 /* ---- waiting ---- */
@@ -59,17 +77,19 @@ typedef struct waiting_t {
 } waiting_t;
 
 /* Tests often; a process that waits for long leaves the processor to others. Where they have work,
- * it gets the processor back after a time slice, 4 ms, so it does not yield at once. */
-static void pause_between(waiting_t *waiting) {
+ * it gets the processor back after a time slice, 4 ms, so it does not yield at once. Returns how
+ * long it has waited, or 0 if it has not looked. */
+static double pause_between(waiting_t *waiting) {
     const struct timespec nap = {.tv_nsec = 200000};
-    if (++waiting->tests % 64 > 0) return;
+    if (++waiting->tests % 64 > 0) return 0;
     if (waiting->begin == 0) waiting->begin = now();
     const double seconds = now() - waiting->begin;
-    if (seconds < SHORT_SECONDS) return;
+    if (seconds < SHORT_SECONDS) return 0;
     if (seconds < LONG_SECONDS)
         (void)sched_yield();
     else
         (void)nanosleep(&nap, NULL);
+    return seconds;
 }
 
 /* A process that ended right behind its part of a call may have left all that the call needs, so
@@ -78,7 +98,13 @@ static gantry_status_t keep_waiting(gantry__mpi_t *mpi, waiting_t *waiting, cons
     const size_t gone = atomic_load(&mpi->watch.gone);
     if (gone && waiting->give_up == 0) waiting->give_up = now() + GRACE_SECONDS;
     if (gone && now() > waiting->give_up) return fail_of_rank(mpi, gone - 1, what);
-    pause_between(waiting);
+    const double waited = pause_between(waiting);
+    if (waited == 0 || mpi->timeout == 0) return GANTRY_OK;
+    if (!mpi->is_watched && waited > mpi->timeout)
+        return fail_late(mpi, "a process", "which one is not known, since is_unwatched is set",
+                         what);
+    gantry__watch_wait(&mpi->watch, waited);
+    gantry__watch_doubt_root(&mpi->watch, waited);
     return GANTRY_OK;
 }
 
@@ -86,19 +112,24 @@ static gantry_status_t wait_for(gantry__mpi_t *mpi, int error, MPI_Request *requ
                                 const char *what) {
     waiting_t waiting = {0};
     int is_done = 0;
+    gantry__watch_begin_call(&mpi->watch);
     while (error == MPI_SUCCESS) {
         error = MPI_Test(request, &is_done, MPI_STATUS_IGNORE);
-        if (is_done) return GANTRY_OK;
+        if (is_done) break;
         GANTRY__TRAIN_TRY(keep_waiting(mpi, &waiting, what));
     }
+    gantry__watch_wait(&mpi->watch, 0);
+    if (error == MPI_SUCCESS) return GANTRY_OK;
     return fail_of_mpi(mpi, error, what);
 }
 
 static gantry_status_t pass_barrier(gantry__mpi_t *mpi, const char *what) {
     waiting_t waiting = {0};
+    gantry__watch_begin_call(&mpi->watch);
     gantry__machine_arrive(&mpi->machine);
     while (!gantry__machine_is_complete(&mpi->machine))
         GANTRY__TRAIN_TRY(keep_waiting(mpi, &waiting, what));
+    gantry__watch_wait(&mpi->watch, 0);
     return GANTRY_OK;
 }
 

@@ -28,10 +28,13 @@ typedef struct greeting_t {
     uint64_t secret[2], rank;
 } greeting_t;
 
-/* What follows. */
+/* What follows: a rank is gone, for a gantry__watch_reason_t; or a report of the sender. */
+enum { REPORT = 100 };
+
 typedef struct notice_t {
-    uint32_t is_lost; /* 0: it leaves */
-    uint32_t rank;
+    uint32_t what, rank;
+    uint64_t calls;
+    double waits;
 } notice_t;
 
 static double now(void) {
@@ -50,12 +53,15 @@ static void close_at(int *file) {
     *file = -1;
 }
 
-gantry_status_t gantry__watch_init(gantry__watch_t *watch, size_t rank, size_t size) {
+gantry_status_t gantry__watch_init(gantry__watch_t *watch, size_t rank, size_t size,
+                                   double timeout) {
     const size_t count = rank == 0 ? size : 1;
-    *watch = (gantry__watch_t){.rank = rank, .size = size, .listener = -1, .wakes = {-1, -1}};
+    *watch = (gantry__watch_t){
+        .rank = rank, .size = size, .timeout = timeout, .listener = -1, .wakes = {-1, -1}};
     watch->sockets = gantry__train_alloc(count, sizeof *watch->sockets);
     watch->has_left = gantry__train_alloc(count, sizeof *watch->has_left);
-    if (!watch->sockets || !watch->has_left) return GANTRY_RESOURCE_EXHAUSTED;
+    watch->peers = gantry__train_alloc(count, sizeof *watch->peers);
+    if (!watch->sockets || !watch->has_left || !watch->peers) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < count; ++i) watch->sockets[i] = -1;
     if (pipe2(watch->wakes, O_CLOEXEC) != 0) return fail_with("pipe");
     return GANTRY_OK;
@@ -248,35 +254,115 @@ static void send_notice(int file, notice_t notice) {
 }
 
 /* The first one counts: others end because of it. Rank 0 tells the others. */
-static void note_gone(gantry__watch_t *watch, size_t rank, bool is_lost) {
+static void note_gone(gantry__watch_t *watch, size_t rank, uint32_t reason) {
     if (atomic_load(&watch->gone) != 0) return;
-    atomic_store(&watch->is_lost, is_lost);
+    atomic_store(&watch->reason, reason);
     atomic_store(&watch->gone, rank + 1);
     for (size_t i = 1; watch->rank == 0 && i < watch->size; ++i) {
-        if (i != rank)
-            send_notice(watch->sockets[i], (notice_t){.is_lost = is_lost, .rank = (uint32_t)rank});
+        if (i != rank || reason >= GANTRY__WATCH_SILENT) /* a late one may go on */
+            send_notice(watch->sockets[i], (notice_t){.what = reason, .rank = (uint32_t)rank});
     }
+}
+
+static void note_report(gantry__watch_t *watch, size_t i, const notice_t *notice) {
+    watch->peers[i] =
+        (gantry__watch_peer_t){.calls = notice->calls, .waits = notice->waits, .heard = now()};
 }
 
 static void read_from(gantry__watch_t *watch, size_t i) {
     notice_t notice;
     if (move_bytes(watch->sockets[i], &notice, sizeof notice, false, now() + 1)) {
+        if (notice.what == REPORT) {
+            note_report(watch, i, &notice);
+            return;
+        }
         if (notice.rank == (watch->rank == 0 ? i : 0)) watch->has_left[i] = true;
-        note_gone(watch, notice.rank, notice.is_lost);
+        note_gone(watch, notice.rank, notice.what);
         return;
     }
     close_at(&watch->sockets[i]);
-    if (!watch->has_left[i]) note_gone(watch, watch->rank == 0 ? i : 0, true);
+    if (!watch->has_left[i]) note_gone(watch, watch->rank == 0 ? i : 0, GANTRY__WATCH_LOST);
+}
+
+/* ---- late processes ---- */
+
+#define LONGEST_PERIOD 5.0
+#define LATENESS_OF_REPORTS 2.0
+
+static double report_period(const gantry__watch_t *watch) {
+    const double part = watch->timeout / 4;
+    return part < LONGEST_PERIOD ? part : LONGEST_PERIOD;
+}
+
+void gantry__watch_begin_call(gantry__watch_t *watch) {
+    const uint64_t calls = atomic_load_explicit(&watch->calls, memory_order_relaxed);
+    atomic_store_explicit(&watch->calls, calls + 1, memory_order_relaxed);
+}
+
+void gantry__watch_wait(gantry__watch_t *watch, double seconds) {
+    atomic_store_explicit(&watch->waits_ms, (uint64_t)(seconds * 1000), memory_order_relaxed);
+}
+
+void gantry__watch_doubt_root(gantry__watch_t *watch, double waited) {
+    const double answer = 2 * report_period(watch) + 2 * LATENESS_OF_REPORTS;
+    if (watch->timeout > 0 && watch->rank != 0 && waited > watch->timeout + answer)
+        note_gone(watch, 0, GANTRY__WATCH_SILENT);
+}
+
+static bool is_silent(const gantry__watch_t *watch, size_t rank) {
+    const double most = report_period(watch) + LATENESS_OF_REPORTS;
+    return rank != 0 && now() - watch->peers[rank].heard > most;
+}
+
+/* Whether rank `a` is more likely than `b` to be the one for which the others wait. */
+static bool is_later(const gantry__watch_t *watch, size_t a, size_t b) {
+    const gantry__watch_peer_t *x = &watch->peers[a], *y = &watch->peers[b];
+    if (is_silent(watch, a) != is_silent(watch, b)) return is_silent(watch, a);
+    if (x->calls != y->calls) return x->calls < y->calls;
+    return x->waits < y->waits;
+}
+
+/* Of rank 0: whether a process has waited for too long, and for whom. */
+static void name_late(gantry__watch_t *watch) {
+    /* so long that a process that stopped with the call has missed reports */
+    const double most = watch->timeout + report_period(watch) + LATENESS_OF_REPORTS;
+    size_t latest = 0;
+    bool is_late = false;
+    for (size_t i = 0; i < watch->size; ++i) {
+        is_late |= watch->peers[i].waits > most && !is_silent(watch, i);
+        if (is_later(watch, i, latest)) latest = i;
+    }
+    if (is_late)
+        note_gone(watch, latest,
+                  is_silent(watch, latest) ? GANTRY__WATCH_SILENT : GANTRY__WATCH_LATE);
+}
+
+/* Sends a report to rank 0, which looks at all of them. */
+static void report(gantry__watch_t *watch) {
+    const notice_t notice = {.what = REPORT,
+                             .rank = (uint32_t)watch->rank,
+                             .calls = atomic_load(&watch->calls),
+                             .waits = (double)atomic_load(&watch->waits_ms) / 1000};
+    if (watch->timeout <= 0 || now() - watch->reported < report_period(watch)) return;
+    watch->reported = now();
+    if (watch->rank == 0) {
+        note_report(watch, 0, &notice);
+        name_late(watch);
+    } else {
+        send_notice(watch->sockets[0], notice);
+    }
 }
 
 static void *watch_others(void *user) {
     gantry__watch_t *watch = user;
+    for (size_t i = 0; i < count_sockets(watch); ++i) watch->peers[i].heard = now();
     for (;;) {
         struct pollfd wake = {.fd = watch->wakes[0], .events = POLLIN};
         for (size_t i = 0; i < count_sockets(watch); ++i) {
             struct pollfd one = {.fd = watch->sockets[i], .events = POLLIN};
             if (one.fd >= 0 && poll(&one, 1, 0) > 0) read_from(watch, i);
         }
+        report(watch);
         if (poll(&wake, 1, 100) > 0) return NULL;
     }
 }
@@ -292,13 +378,22 @@ gantry_status_t gantry__watch_connect(gantry__watch_t *watch, const gantry__watc
     return GANTRY_OK;
 }
 
+/* What the others are told at the end: who is late, if this process ends for that. */
+static notice_t last_notice(gantry__watch_t *watch) {
+    const size_t gone = atomic_load(&watch->gone);
+    const uint32_t reason = atomic_load(&watch->reason);
+    if (gone > 0 && reason >= GANTRY__WATCH_SILENT)
+        return (notice_t){.what = reason, .rank = (uint32_t)(gone - 1)};
+    return (notice_t){.what = GANTRY__WATCH_LEAVES, .rank = (uint32_t)watch->rank};
+}
+
 void gantry__watch_deinit(gantry__watch_t *watch) {
     if (watch->has_thread) {
         (void)!write(watch->wakes[1], "", 1);
         (void)pthread_join(watch->thread, NULL);
     }
     for (size_t i = 0; watch->sockets && i < count_sockets(watch); ++i) {
-        send_notice(watch->sockets[i], (notice_t){.rank = (uint32_t)watch->rank});
+        send_notice(watch->sockets[i], last_notice(watch));
         close_at(&watch->sockets[i]);
     }
     close_at(&watch->listener);
@@ -306,6 +401,8 @@ void gantry__watch_deinit(gantry__watch_t *watch) {
     close_at(&watch->wakes[1]);
     gantry__train_free(watch->sockets);
     gantry__train_free(watch->has_left);
+    gantry__train_free(watch->peers);
     watch->sockets = NULL;
     watch->has_left = NULL;
+    watch->peers = NULL;
 }

@@ -7,7 +7,13 @@
  *     rank 3 ──┘               "2 is lost" to ranks 1 and 3
  *
  * A thread of its own reads, so that a process that computes for long tells, too; others read two
- * atomic numbers. A machine without power is noticed by keep-alive packets after 10 seconds. */
+ * atomic numbers. A machine without power is noticed by keep-alive packets after 10 seconds.
+ *
+ * A process may also stop without an end: by SIGSTOP, or in work of its own that never ends. So
+ * each process reports to rank 0, at regular times, how many calls it has begun and how long it
+ * waits in one. When a process waits for longer than the timeout, rank 0 names the process that is
+ * late: one that sends no reports any more, else the one with the fewest calls. A process that
+ * waits for longer without such a word knows that rank 0 itself is late. */
 #ifndef GANTRY_TRAIN_WATCH_H
 #define GANTRY_TRAIN_WATCH_H
 
@@ -28,25 +34,49 @@ typedef struct gantry__watch_place_t {
     char addresses[GANTRY__WATCH_ADDRESSES][GANTRY__WATCH_ADDRESS_BYTES];
 } gantry__watch_place_t;
 
+/* Why a process is gone. */
+typedef enum gantry__watch_reason_t {
+    GANTRY__WATCH_LEAVES = 0, /* it has said so */
+    GANTRY__WATCH_LOST,       /* it ended */
+    GANTRY__WATCH_SILENT,     /* it is late, and sends no reports */
+    GANTRY__WATCH_LATE        /* it is late */
+} gantry__watch_reason_t;
+
+/* What rank 0 knows of a process. */
+typedef struct gantry__watch_peer_t {
+    uint64_t calls;
+    double waits, heard; /* seconds; when it sent a report */
+} gantry__watch_peer_t;
+
 typedef struct gantry__watch_t {
     size_t rank, size;
-    int listener;   /* of rank 0, until all have come; -1 */
-    int wakes[2];   /* a pipe that ends the thread */
-    int *sockets;   /* of rank 0: by rank; else one, to rank 0. -1: none */
-    bool *has_left; /* by socket: it has said that it leaves */
+    double timeout;                        /* seconds; 0: none */
+    int listener;                          /* of rank 0, until all have come; -1 */
+    int wakes[2];                          /* a pipe that ends the thread */
+    int *sockets;                          /* of rank 0: by rank; else one, to rank 0. -1: none */
+    bool *has_left;                        /* by socket: it has said that it leaves */
+    gantry__watch_peer_t *peers;           /* of rank 0: by rank */
+    double reported;                       /* when the last report was sent */
+    atomic_uint_least64_t calls, waits_ms; /* of this process: begun; in the present one */
     bool has_thread;
     pthread_t thread;
-    atomic_size_t gone;  /* 1 + the first rank that ended, or left; 0: none */
-    atomic_bool is_lost; /* it has not said that it leaves */
+    atomic_size_t gone; /* 1 + the first rank that ended, left or is late; 0: none */
+    atomic_uint reason; /* a gantry__watch_reason_t */
 } gantry__watch_t;
 
 /* Rank 0 opens its place; local: all processes are on its machine. gantry__watch_deinit follows,
- * also after a failure. */
-gantry_status_t gantry__watch_init(gantry__watch_t *watch, size_t rank, size_t size);
+ * also after a failure. timeout: seconds; 0: none. */
+gantry_status_t gantry__watch_init(gantry__watch_t *watch, size_t rank, size_t size,
+                                   double timeout);
 gantry_status_t gantry__watch_open(gantry__watch_t *watch, bool local,
                                    gantry__watch_place_t *out_place);
 /* Others connect; rank 0 waits for all of them, and ignores strangers. Starts the thread. */
 gantry_status_t gantry__watch_connect(gantry__watch_t *watch, const gantry__watch_place_t *place);
+/* This process begins a call that waits for others; it has waited so long in it. */
+void gantry__watch_begin_call(gantry__watch_t *watch);
+void gantry__watch_wait(gantry__watch_t *watch, double seconds);
+/* Names rank 0, if it should have named another one since. */
+void gantry__watch_doubt_root(gantry__watch_t *watch, double waited);
 /* Leaves: tells the others, and ends the thread. */
 void gantry__watch_deinit(gantry__watch_t *watch);
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "train/base/fail.h"
+#include "train/numerics/numerics.h"
 #include "train/optimizer/optimizer_state.h"
 #include "train/tape/slices.h"
 
@@ -270,14 +271,35 @@ static void compute_group(gantry_scope_t *scope, const gantry_optimizer_t *optim
     set_members(scope, optimizer, group, weights);
 }
 
-static void update_group(const gantry_optimizer_t *optimizer, gantry__train_group_t *group) {
+/* "the update of dense/kernel and 3 more variables" */
+static void begin_check(gantry_optimizer_t *optimizer, const gantry__train_group_t *group,
+                        gantry_scope_t *scope) {
+    const gantry_variable_t *first = optimizer->members[group->first_member].variable;
+    char more[48] = "";
+    if (!optimizer->checks_numerics) return;
+    optimizer->numerics = gantry_check_numerics_begin(scope);
+    if (group->member_count > 1)
+        (void)snprintf(more, sizeof more, " and %u more variables", group->member_count - 1);
+    (void)snprintf(optimizer->part, sizeof optimizer->part, "the update of %.128s%s",
+                   gantry_variable_name(first), more);
+    gantry__numerics_enter(optimizer->numerics, optimizer->part);
+}
+
+static void end_check(gantry_optimizer_t *optimizer) {
+    gantry_check_numerics_end(optimizer->numerics);
+    optimizer->numerics = NULL;
+}
+
+static void update_group(gantry_optimizer_t *optimizer, gantry__train_group_t *group) {
     gantry_scope_t *outer = optimizer->homes[group->home].step.scope;
     gantry_scope_t *scope = gantry_scope_begin_in(outer, NULL);
     if (!scope) {
         (void)gantry__train_hand_on(outer, GANTRY_RESOURCE_EXHAUSTED);
         return;
     }
+    begin_check(optimizer, group, scope);
     compute_group(scope, optimizer, group);
+    end_check(optimizer);
     (void)gantry__train_hand_on(outer, gantry_scope_end(scope));
 }
 

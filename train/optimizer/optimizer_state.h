@@ -36,6 +36,7 @@
 #ifndef GANTRY_TRAIN_OPTIMIZER_STATE_H
 #define GANTRY_TRAIN_OPTIMIZER_STATE_H
 
+#include <gantry_train/numerics.h>
 #include <gantry_train/optimizer.h>
 
 #include "train/optimizer/update_rule.h"
@@ -92,6 +93,9 @@ struct gantry_optimizer_t {
     gantry__train_group_t *groups;
     gantry__train_member_t *members;
     size_t home_count, group_count, member_count;
+    bool checks_numerics; /* each op of a step, to name the first that makes NaN or infinity */
+    gantry_numerics_t *numerics; /* step; NULL: none */
+    char part[192];              /* step: of it, for texts */
 };
 
 static inline gantry_dtype_t gantry__train_scalar_dtype(gantry_dtype_t dtype) {

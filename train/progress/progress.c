@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "train/base/c_locale.h"
 #include "train/base/fail.h"
 
 #define BAR_COLUMNS 20
@@ -30,8 +31,10 @@ static void line_put(line_t *line, const char *format, ...) {
     const bool fits = line->used < line->bytes;
     va_list arguments;
     va_start(arguments, format);
+    const gantry__train_locale_t locale = gantry__train_locale_begin();
     const int length = vsnprintf(fits ? line->out + line->used : NULL,
                                  fits ? line->bytes - line->used : 0, format, arguments);
+    gantry__train_locale_end(&locale);
     va_end(arguments);
     if (length < 0) return;
     line->used += (size_t)length;

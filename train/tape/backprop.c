@@ -403,9 +403,7 @@ static gantry_status_t compute(gantry_tape_t *tape, const goal_t *goal) {
         backprop_deinit(&b);
     }
     tape->is_paused = was_paused;
-    if (tape->is_persistent) return status;
-    tape->is_spent = true;
-    gantry__tape_clear(tape);
+    if (!tape->is_persistent) gantry__tape_spend(tape);
     return status;
 }
 
@@ -458,6 +456,20 @@ static gantry_status_t check_sources(const gantry_tape_t *tape, const gantry_sou
     return GANTRY_OK;
 }
 
+gantry_status_t gantry__tape_check(const gantry_tape_t *tape, const char *call) {
+    if (!tape)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "%s: the tape is NULL; one from gantry_tape_begin is accepted",
+                                  call);
+    GANTRY__TRAIN_TRY(gantry_scope_status(tape->scope));
+    if (!tape->is_spent) return GANTRY_OK;
+    return gantry__train_hand_on(
+        tape->scope,
+        gantry__train_fail(GANTRY_FAILED_PRECONDITION,
+                           "%s: the tape computed its gradient; a persistent tape computes several",
+                           call));
+}
+
 static gantry_status_t check_and_compute(gantry_tape_t *tape, const gantry_tensor_t *target,
                                          const gantry_tensor_t *target_gradient,
                                          const gantry_source_t *sources, size_t source_count,
@@ -465,17 +477,7 @@ static gantry_status_t check_and_compute(gantry_tape_t *tape, const gantry_tenso
                                          const results_t *out, const char *call) {
     gantry_gradient_options_t chosen;
     char what[64];
-    if (!tape)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: the tape is NULL; one from gantry_tape_begin is accepted",
-                                  call);
-    GANTRY__TRAIN_TRY(gantry_scope_status(tape->scope));
-    if (tape->is_spent)
-        return gantry__train_hand_on(
-            tape->scope,
-            gantry__train_fail(
-                GANTRY_FAILED_PRECONDITION,
-                "%s: the tape computed its gradient; a persistent tape computes several", call));
+    GANTRY__TRAIN_TRY(gantry__tape_check(tape, call));
     GANTRY__TRAIN_TRY(check_target(tape, target, target_gradient, call));
     GANTRY__TRAIN_TRY(check_sources(tape, sources, source_count,
                                     out->any ? (const void *)out->any : (const void *)out->dense,
@@ -500,9 +502,18 @@ gantry_status_t gantry_tape_gradient(gantry_tape_t *tape, const gantry_tensor_t 
                                      const gantry_source_t *sources, size_t source_count,
                                      const gantry_gradient_options_t *options,
                                      const gantry_tensor_t **out_gradients) {
+    return gantry__tape_gradient_as(tape, target, target_gradient, sources, source_count, options,
+                                    out_gradients, "gantry_tape_gradient");
+}
+
+gantry_status_t gantry__tape_gradient_as(gantry_tape_t *tape, const gantry_tensor_t *target,
+                                         const gantry_tensor_t *target_gradient,
+                                         const gantry_source_t *sources, size_t source_count,
+                                         const gantry_gradient_options_t *options,
+                                         const gantry_tensor_t **out_gradients, const char *call) {
     for (size_t i = 0; out_gradients && i < source_count; ++i) out_gradients[i] = NULL;
     return check_and_compute(tape, target, target_gradient, sources, source_count, options,
-                             &(results_t){.dense = out_gradients}, "gantry_tape_gradient");
+                             &(results_t){.dense = out_gradients}, call);
 }
 
 gantry_status_t gantry_tape_gradient_slices(gantry_tape_t *tape, const gantry_tensor_t *target,

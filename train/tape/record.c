@@ -60,11 +60,12 @@ gantry_status_t gantry__record_init(gantry__record_t *record,
                                     const gantry_observation_t *observation) {
     *record = (gantry__record_t){.op = observation->op,
                                  .user = observation->user,
-                                 .function = observation->function,
+                                 .function = gantry_function_retain(observation->function),
                                  .most_steps = observation->most_steps};
+    gantry_status_t status = GANTRY_OK;
     if (observation->effect && !(record->effect = gantry__train_strdup(observation->effect)))
-        return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status = copy_tensors(record, observation);
+        status = GANTRY_RESOURCE_EXHAUSTED;
+    if (status == GANTRY_OK) status = copy_tensors(record, observation);
     if (status == GANTRY_OK) status = copy_bodies(record, observation);
     if (status == GANTRY_OK) status = copy_attrs(record, observation);
     if (status != GANTRY_OK) gantry__record_deinit(record);
@@ -118,5 +119,6 @@ void gantry__record_deinit(gantry__record_t *record) {
     gantry__train_free(record->assignments);
     gantry__train_free(record->effect);
     gantry__block_release(record->block);
+    gantry_function_release(record->function);
     *record = (gantry__record_t){.op = NULL};
 }

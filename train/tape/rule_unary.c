@@ -128,17 +128,29 @@ static void rule_erf(gantry__rule_call_t *c) { set_bell(c, two_over_root_pi); }
 
 static void rule_erfc(gantry__rule_call_t *c) { set_bell(c, -two_over_root_pi); }
 
-static void rule_lgamma(gantry__rule_call_t *c) {
-    gantry__rule_chain(c, gantry_digamma(c->scope, c->x[0]));
-}
-
-const gantry__rule_t gantry__rules_unary[] = {
-    {"Abs", rule_abs},     {"Acos", rule_acos},     {"Acosh", rule_acosh},
-    {"Asin", rule_asin},   {"Asinh", rule_asinh},   {"Atan", rule_atan},
-    {"Atanh", rule_atanh}, {"Cos", rule_cos},       {"Cosh", rule_cosh},
-    {"Erf", rule_erf},     {"Erfc", rule_erfc},     {"Exp", rule_exp},
-    {"Expm1", rule_expm1}, {"Lgamma", rule_lgamma}, {"Log", rule_log},
-    {"Log1p", rule_log1p}, {"Neg", rule_neg},       {"Reciprocal", rule_reciprocal},
-    {"Rsqrt", rule_rsqrt}, {"Sign", rule_sign},     {"Sin", rule_sin},
-    {"Sinh", rule_sinh},   {"Sqrt", rule_sqrt},     {"Square", rule_square},
-    {"Tan", rule_tan},     {"Tanh", rule_tanh},     {NULL, NULL}};
+const gantry__rule_t gantry__rules_unary[] = {{"Abs", rule_abs},
+                                              {"Acos", rule_acos},
+                                              {"Acosh", rule_acosh},
+                                              {"Asin", rule_asin},
+                                              {"Asinh", rule_asinh},
+                                              {"Atan", rule_atan},
+                                              {"Atanh", rule_atanh},
+                                              {"Cos", rule_cos},
+                                              {"Cosh", rule_cosh},
+                                              {"Erf", rule_erf},
+                                              {"Erfc", rule_erfc},
+                                              {"Exp", rule_exp},
+                                              {"Expm1", rule_expm1},
+                                              {"Log", rule_log},
+                                              {"Log1p", rule_log1p},
+                                              {"Neg", rule_neg},
+                                              {"Reciprocal", rule_reciprocal},
+                                              {"Rsqrt", rule_rsqrt},
+                                              {"Sign", rule_sign},
+                                              {"Sin", rule_sin},
+                                              {"Sinh", rule_sinh},
+                                              {"Sqrt", rule_sqrt},
+                                              {"Square", rule_square},
+                                              {"Tan", rule_tan},
+                                              {"Tanh", rule_tanh},
+                                              {NULL, NULL}};

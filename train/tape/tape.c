@@ -237,6 +237,11 @@ void gantry__tape_clear(gantry_tape_t *tape) {
     tape->record_count = tape->tensor_count = tape->read_count = tape->inside_count = 0;
 }
 
+void gantry__tape_spend(gantry_tape_t *tape) {
+    tape->is_spent = true;
+    gantry__tape_clear(tape);
+}
+
 void gantry_tape_end(gantry_tape_t *tape) {
     if (!tape) return;
     gantry_scope_unobserve(tape->scope, &tape->observer);

@@ -44,7 +44,16 @@ gantry_status_t gantry__tape_gradients(gantry_tape_t *tape, const gantry_tensor_
                                        const gantry_tensor_t *const *target_gradients,
                                        size_t target_count, const gantry_source_t *sources,
                                        size_t source_count, const gantry_tensor_t **out_gradients);
-/* Forgets all that was recorded. */
+/* gantry_tape_gradient for the public call of this name, which errors name. */
+gantry_status_t gantry__tape_gradient_as(gantry_tape_t *tape, const gantry_tensor_t *target,
+                                         const gantry_tensor_t *target_gradient,
+                                         const gantry_source_t *sources, size_t source_count,
+                                         const gantry_gradient_options_t *options,
+                                         const gantry_tensor_t **out_gradients, const char *call);
+/* Refuses a tape that cannot compute a gradient. */
+gantry_status_t gantry__tape_check(const gantry_tape_t *tape, const char *call);
+/* Forgets all that was recorded; then also for ever. */
 void gantry__tape_clear(gantry_tape_t *tape);
+void gantry__tape_spend(gantry_tape_t *tape);
 
 #endif

@@ -2,7 +2,6 @@
 #include "cuda/cublas/cuda_cublas_tuned.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cuda/cuda_backend.h"
@@ -22,18 +21,36 @@ static int class_of(const gantry__cublas_form_t *form) {
     return products <= MOST_OF_SMALL ? 1 : products <= MOST_OF_MIDDLE ? 2 : 3;
 }
 
+/* Digits, with a point among them or not; strtod would follow the program's locale. */
+static bool read_decimal(const char *text, double *out) {
+    double value = 0, scale = 0;
+    size_t digits = 0;
+    for (; *text; ++text) {
+        if (*text == '.' && scale == 0) {
+            scale = 1;
+            continue;
+        }
+        if (*text < '0' || *text > '9') return false;
+        value = value * 10 + (*text - '0');
+        scale *= 10;
+        ++digits;
+    }
+    *out = scale > 0 ? value / scale : value;
+    return digits > 0;
+}
+
 /* NULL, or what is wrong with the word. */
 static const char *cublas_tuned_read_word(const char *word, size_t length, size_t version_of,
                                           int *choice) {
-    char text[48], *end = text;
+    char text[48];
+    double value;
     if (length >= sizeof text) return "a word is too long";
     memcpy(text, word, length);
     text[length] = '\0';
     char *equals = strchr(text, '=');
     if (!equals || !equals[1]) return "a word is not NAME=VALUE";
     *equals = '\0';
-    double value = strtod(equals + 1, &end);
-    if (*end != '\0' || !(value >= 0)) return "a value is not a number";
+    if (!read_decimal(equals + 1, &value)) return "a value is not a number";
     if (strcmp(text, "use") == 0) {
         if (*choice >= 0 || value >= GANTRY__CUBLAS_CHOICES || value != (double)(int)value)
             return "use= stands once and is 0 to 7";

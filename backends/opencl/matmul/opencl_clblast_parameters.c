@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
+#include "driver/driver_letters.h"
 #include "opencl/opencl_backend.h"
 #include "opencl/matmul/opencl_tuned.h"
 
@@ -243,7 +243,7 @@ static bool is_for(const gantry__clblast_row_t *row, const gantry_device_info_t 
     const char *capability = info->compute_capability[0] != '\0' ? info->compute_capability : "-";
     return (strcmp(row->vendor, "*") == 0 ||
             (strlen(row->vendor) == length &&
-             strncasecmp(row->vendor, info->vendor, length) == 0)) &&
+             gantry__driver_same_letters(row->vendor, info->vendor, length))) &&
            (strcmp(row->capability, "*") == 0 || strcmp(row->capability, capability) == 0);
 }
 

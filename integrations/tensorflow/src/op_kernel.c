@@ -8,6 +8,7 @@
 #include "bridge.h"
 #include "op_flat.h"
 #include "op_many.h"
+#include "op_move.h"
 #include "op_rank.h"
 #include "op_table.h"
 
@@ -122,10 +123,20 @@ static void prepare(op_kernel_t *kernel, TF_OpKernelConstruction *construction) 
     if (status) bridge_refuse(construction, status, gantry_last_message());
 }
 
+static void cut_deep(bridge_call_t *call, const op_row_t *row, const gantry_attr_value_t *attrs,
+                     size_t attr_count) {
+    op_many_compute(call, row, attrs, attr_count, TF_NumInputs(call->context),
+                    TF_NumOutputs(call->context));
+}
+
 static op_deep_t *find_deep(const op_row_t *row) {
     if (op_rank_is_reduction(row)) return op_rank_compute;
     if (row->is_elementwise) return op_flat_compute;
-    return strcmp(row->op, "Fill") ? NULL : op_flat_fill;
+    if (!strcmp(row->op, "Fill")) return op_flat_fill;
+    if (!strcmp(row->gantry, "Concat")) return op_move_concat;
+    if (!strcmp(row->gantry, "Pack")) return op_move_pack;
+    if (!strcmp(row->gantry, "Unpack") || !strncmp(row->gantry, "Split", 5)) return cut_deep;
+    return strcmp(row->gantry, "Transpose") ? NULL : op_move_transpose;
 }
 
 static void *op_kernel_create(TF_OpKernelConstruction *construction) {
@@ -178,12 +189,13 @@ static void call_gantry(const op_kernel_t *kernel, bridge_call_t *call,
                          args.attr_count, outputs, count);
 }
 
-/* Has an input, or the result of Fill, more dimensions than Gantry's? */
+/* Has an input, or the result of Fill or Pack, more dimensions than Gantry's? */
 static bool is_deep(const op_kernel_t *kernel, const bridge_call_t *call,
                     const gantry_tensor_t *const *inputs) {
-    if (kernel->deep != op_flat_fill || !inputs[0]) return call->is_deep;
-    const gantry_shape_t *list = gantry_tensor_shape(inputs[0]);
-    return list->rank == 1 && list->dims[0] > GANTRY_MAX_RANK;
+    if (!inputs[0]) return call->is_deep;
+    const gantry_shape_t *shape = gantry_tensor_shape(inputs[0]);
+    if (kernel->deep == op_flat_fill) return shape->rank == 1 && shape->dims[0] > GANTRY_MAX_RANK;
+    return call->is_deep || (kernel->deep == op_move_pack && shape->rank == GANTRY_MAX_RANK);
 }
 
 static void op_kernel_compute(void *data, TF_OpKernelContext *context) {

@@ -164,9 +164,8 @@ static bool split_op(bridge_call_t *call, const char *op, int64_t axis, int coun
 void op_many_compute(bridge_call_t *call, const op_row_t *row, const gantry_attr_value_t *attrs,
                      size_t attr_count, int input_count, int output_count) {
     const int64_t axis = int_attr(attrs, attr_count, "axis");
-    const bool is_known = output_count > 1 ? split_op(call, row->op, axis, output_count)
-                                           : join_op(call, row->op, axis, input_count);
-    if (is_known) return;
+    if (split_op(call, row->op, axis, output_count) || join_op(call, row->op, axis, input_count))
+        return;
     bridge_fail(call, GANTRY_UNIMPLEMENTED,
                 "%s has %d inputs and %d outputs; Gantry takes %d of each", row->op, input_count,
                 output_count, GANTRY_MAX_OP_INPUTS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ops whose lists are longer than a call of Gantry takes (GANTRY_MAX_OP_INPUTS): tf.stack of a
- * hundred rows, tf.unstack into as many. Lists are joined in groups, and split by slices.
- * Thread-safe. */
+ * hundred rows, tf.unstack into as many. Lists are joined in groups, and split by slices. A tensor
+ * that is split may have more dimensions than Gantry's. Thread-safe. */
 #ifndef GANTRY_TENSORFLOW_OP_MANY_H
 #define GANTRY_TENSORFLOW_OP_MANY_H
 

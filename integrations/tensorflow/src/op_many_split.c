@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "op_many_split.h"
 
-/* A tensor that is cut along an axis. */
+#include <stdio.h>
+
+/* A tensor that is cut along an axis. For Gantry it has three dimensions: those before the axis,
+ * the axis, and those behind it. So it may have any number of them. */
 typedef struct cut_t {
     bridge_call_t *call;
-    const gantry_tensor_t *x;
-    int32_t axis;
+    int input; /* number of the tensor */
+    TF_Tensor *tensor;
+    int axis;
     int count;        /* of outputs */
     bool is_unpacked; /* the outputs lack the dimension */
     int64_t size;     /* of the dimension */
@@ -18,16 +22,17 @@ typedef struct cut_t {
 
 /* Sets the tensor. false after an error. */
 static bool take_tensor(cut_t *cut, int input) {
-    cut->x = bridge_input(cut->call, input);
-    return cut->x && !bridge_has_failed(cut->call);
+    cut->input = input;
+    (void)bridge_host_input(cut->call, input, &cut->tensor);
+    return cut->tensor;
 }
 
 /* Sets the axis, counted from the front, and the dimension's size; false if it is out of range. */
 static bool set_axis(cut_t *cut, int64_t axis) {
-    const gantry_shape_t *shape = gantry_tensor_shape(cut->x);
-    if (axis < -shape->rank || axis >= shape->rank) return false;
-    cut->axis = (int32_t)(axis + (axis < 0 ? shape->rank : 0));
-    cut->size = shape->dims[cut->axis];
+    const int rank = TF_NumDims(cut->tensor);
+    if (axis < -rank || axis >= rank) return false;
+    cut->axis = (int)(axis + (axis < 0 ? rank : 0));
+    cut->size = TF_Dim(cut->tensor, cut->axis);
     return true;
 }
 
@@ -42,7 +47,7 @@ static bool take_split_dim(cut_t *cut, const char *op, int input) {
         return false;
     }
     if (set_axis(cut, *axis)) return true;
-    const int rank = gantry_tensor_shape(cut->x)->rank;
+    const int rank = TF_NumDims(cut->tensor);
     bridge_fail(cut->call, GANTRY_INVALID_ARGUMENT,
                 "%s: -input rank(-%d) <= split_dim < input rank (%d), but got %d", op, rank, rank,
                 (int)*axis);
@@ -114,33 +119,56 @@ static bool check_sizes(cut_t *cut) {
 
 /* ---- outputs ---- */
 
-static void set_outputs(const cut_t *cut) {
-    int64_t begin[GANTRY_MAX_RANK] = {0};
-    gantry_shape_t part = *gantry_tensor_shape(cut->x), unpacked = {.rank = part.rank - 1};
-    for (int32_t i = 0; i < unpacked.rank; ++i) unpacked.dims[i] = part.dims[i + (i >= cut->axis)];
-    for (int i = 0; i < cut->count && !bridge_has_failed(cut->call); ++i) {
-        part.dims[cut->axis] = size_of(cut, i);
-        const gantry_tensor_t *slice = gantry_slice(cut->call->scope, cut->x, begin, part.dims);
-        if (cut->is_unpacked) slice = gantry_reshape(cut->call->scope, slice, unpacked);
-        bridge_output(cut->call, i, slice);
-        begin[cut->axis] += part.dims[cut->axis];
+/* The whole tensor as Gantry's three dimensions. */
+static gantry_shape_t three_dims(const cut_t *cut) {
+    gantry_shape_t shape = GANTRY_SHAPE(1, cut->size, 1);
+    for (int i = 0; i < TF_NumDims(cut->tensor); ++i) {
+        if (i != cut->axis) shape.dims[i < cut->axis ? 0 : 2] *= TF_Dim(cut->tensor, i);
     }
+    return shape;
+}
+
+static void set_outputs(const cut_t *cut) {
+    bridge_call_t *call = cut->call;
+    int64_t dims[BRIDGE_MOST_DIMS], begin[3] = {0};
+    gantry_shape_t part = three_dims(cut);
+    const gantry_tensor_t *x = bridge_input_as(call, cut->input, cut->tensor, &part);
+    int rank = 0, at = 0;
+    for (int i = 0; i < TF_NumDims(cut->tensor); ++i) {
+        if (i == cut->axis) at = rank;
+        if (i != cut->axis || !cut->is_unpacked) dims[rank++] = TF_Dim(cut->tensor, i);
+    }
+    for (int i = 0; i < cut->count && !bridge_has_failed(call); ++i) {
+        part.dims[1] = size_of(cut, i);
+        if (!cut->is_unpacked) dims[at] = part.dims[1];
+        bridge_output_as(call, i, gantry_slice(call->scope, x, begin, part.dims), dims, rank);
+        begin[1] += part.dims[1];
+    }
+}
+
+/* The dimensions as text, "[2,3]". */
+static void write_dims(const TF_Tensor *tensor, char *out, size_t bytes) {
+    size_t used = 0;
+    for (int i = 0; i < TF_NumDims(tensor) && used < bytes; ++i)
+        used += (size_t)snprintf(out + used, bytes - used, "%s%lld", i ? "," : "[",
+                                 (long long)TF_Dim(tensor, i));
+    if (used < bytes) (void)snprintf(out + used, bytes - used, "]");
 }
 
 void op_many_unpack(bridge_call_t *call, int64_t axis, int count) {
     cut_t cut = {.call = call, .count = count, .is_unpacked = true};
     if (!take_tensor(&cut, 0)) return;
-    const gantry_shape_t *shape = gantry_tensor_shape(cut.x);
     if (!set_axis(&cut, axis)) {
+        const int rank = TF_NumDims(cut.tensor);
         bridge_fail(call, GANTRY_INVALID_ARGUMENT, "Unpack: axis = %lld not in [%d, %d)",
-                    (long long)axis, -shape->rank, shape->rank);
+                    (long long)axis, -rank, rank);
         return;
     }
     if (cut.size != count) {
         char text[256];
-        (void)gantry_shape_format(shape, text, sizeof text);
+        write_dims(cut.tensor, text, sizeof text);
         bridge_fail(call, GANTRY_INVALID_ARGUMENT,
-                    "Unpack: Input shape axis %d must equal %d, got shape %s", (int)cut.axis, count,
+                    "Unpack: Input shape axis %d must equal %d, got shape %s", cut.axis, count,
                     text);
         return;
     }
@@ -154,7 +182,7 @@ void op_many_split(bridge_call_t *call, int count) {
         bridge_fail(call, GANTRY_INVALID_ARGUMENT,
                     "Split: Number of ways to split should evenly divide the split dimension, but "
                     "got split_dim %d (size = %lld) and num_split %d",
-                    (int)cut.axis, (long long)cut.size, count);
+                    cut.axis, (long long)cut.size, count);
         return;
     }
     set_outputs(&cut);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unpack, Split and SplitV into more outputs than a call of Gantry returns: one slice each. Errors
- * are those of Gantry's ops. Thread-safe. */
+/* Unpack, Split and SplitV into more outputs than a call of Gantry returns, or of tensors with more
+ * dimensions than Gantry's: one slice each. Errors are those of Gantry's ops. Thread-safe. */
 #ifndef GANTRY_TENSORFLOW_OP_MANY_SPLIT_H
 #define GANTRY_TENSORFLOW_OP_MANY_SPLIT_H
 

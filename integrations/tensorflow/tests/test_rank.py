@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions, elementwise ops and Fill of tensors with more dimensions than Gantry's eight. Gradients of tf.tile and
-tf.repeat make such reductions."""
+"""Reductions, elementwise ops, Fill, Concat, Pack, Transpose and splits of tensors with more dimensions than Gantry's eight.
+Gradients of tf.tile and tf.repeat make such reductions."""
 
 import unittest
 
@@ -108,6 +108,49 @@ fails(tf.errors.InvalidArgumentError, "", lambda: tf.fill((2 ** 31 - 1,) * 9, tf
 print("done")
 """
 
+MOVES = """
+x, y = (numbers.random(SHAPE).astype("float32") for _ in range(2))
+wide = numbers.random((2, 1, 3, 5, 1, 2, 3, 1, 2, 1, 2)).astype("float32")
+nothing = np.zeros((0,) + SHAPE, "float32")
+
+for dtype in ("float32", "int64", "int32", "bool", "complex64"):
+    a, b, c = ((array * 3).astype(dtype) for array in (x, y, wide))
+    for axis in (0, 3, 10, -1):
+        same(lambda: tf.concat([a, b, a], axis), 0) if dtype != "complex64" else None
+        np.testing.assert_array_equal(on("GPU:0", lambda: tf.stack([a, b, a], axis))[2], np.stack([a, b, a], axis))
+    np.testing.assert_array_equal(on("GPU:0", lambda: tf.concat([c, b], 3))[2], np.concatenate([c, b], 3))
+    for work in (lambda: tf.split(a, 3, 2)[1], lambda: tf.split(c, [2, 1, -1], 3)[2], lambda: tf.unstack(a, axis=6)[2],
+                 lambda: tf.split(a, 1, 3)[0]):
+        same(work, 0) if dtype != "complex64" else None
+    for perm in (range(11), range(10, -1, -1), (3, 4, 5, 6, 7, 8, 9, 10, 0, 1, 2), numbers.permutation(11)):
+        np.testing.assert_array_equal(on("GPU:0", lambda: tf.transpose(a, list(perm)))[2], a.transpose(*perm))
+eight = numbers.random((2, 1, 3, 2, 1, 2, 2, 3)).astype("float32")
+for axis in (0, 8, -1, -9, 4):
+    same(lambda: tf.stack([eight, eight + 1], axis), 0)
+for empty in (lambda: tf.concat([nothing, nothing], 0), lambda: tf.stack([nothing, nothing], 12),
+              lambda: tf.transpose(nothing)):
+    same(empty, 0)
+many = numbers.random((2, 3) * 5).astype("float32")  # of ten dimensions that all stay apart
+for perm in (range(9, -1, -1), numbers.permutation(10)):
+    same(lambda: tf.transpose(many, list(perm)), 0)
+same(lambda: tf.transpose(tf.ones((1,) * 12)), 0)
+same(lambda: gradient(lambda a: tf.transpose(tf.concat([a * a, a], 3)) ** 2, x), 1e-6)
+same(lambda: gradient(lambda a: tf.stack([a * a, a], 2) ** 2, x), 1e-6)
+same(lambda: gradient(lambda a: tf.split(a * a, [1, 2], 2)[1] ** 2, x), 1e-6)
+same(lambda: gradient(lambda a: tf.unstack(a)[1] ** 3, x), 1e-6)
+same(lambda: tf.function(lambda: tf.stack([tf.constant(x), tf.constant(y)], 2))(), 0)
+
+for axis in (11, -12):
+    fails(tf.errors.InvalidArgumentError, "", lambda: tf.raw_ops.ConcatV2(values=[x, y], axis=axis), ("CPU:0", "GPU:0"))
+for raw in (lambda: tf.raw_ops.ConcatV2(values=[x, wide], axis=0), lambda: tf.raw_ops.ConcatV2(values=[x, nothing], axis=0),
+            lambda: tf.raw_ops.Pack(values=[x, wide], axis=0), lambda: tf.raw_ops.Pack(values=[x, y], axis=12),
+            lambda: tf.split(x, 2, 2), lambda: tf.split(x, [1, 1], 2), lambda: tf.raw_ops.Unpack(value=x, num=3, axis=0),
+            lambda: tf.raw_ops.Unpack(value=x, num=2, axis=11), lambda: tf.raw_ops.Transpose(x=x, perm=[0] * 11), lambda: tf.raw_ops.Transpose(x=x, perm=[0, 1]),
+            lambda: tf.raw_ops.Transpose(x=x, perm=[11] + list(range(10)))):
+    fails(tf.errors.InvalidArgumentError, "", raw, ("CPU:0", "GPU:0"))
+print("done")
+"""
+
 
 class Rank(unittest.TestCase):
     def test_reductions_of_many_dimensions_equal_the_cpu(self):
@@ -115,6 +158,9 @@ class Rank(unittest.TestCase):
 
     def test_elementwise_ops_of_many_dimensions_equal_the_cpu(self):
         expect_done(self, START + ELEMENTWISE)
+
+    def test_moves_of_many_dimensions_equal_the_cpu(self):
+        expect_done(self, START + MOVES)
 
 
 if __name__ == "__main__":

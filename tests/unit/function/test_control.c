@@ -527,6 +527,39 @@ static void nothing_leaks_when_memory_runs_out(void **state) {
     }
 }
 
+static void dropping_its_inputs(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                                const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_sub(scope, inputs[0], inputs[1]);
+    gantry_tensor_drop(scope, inputs[0]);
+    gantry_tensor_drop(scope, inputs[1]);
+    for (int i = 0; i < 4; ++i) outputs[0] = gantry_neg(scope, outputs[0]); /* in their memory */
+}
+
+static void branching_to_dropping(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                                  const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *is_low =
+        gantry_less(scope, gantry_sum(scope, inputs[0], NULL), gantry_scalar_f32(scope, 0));
+    (void)gantry_cond(scope, is_low, dropping_its_inputs, dropping_its_inputs, user, inputs, 2,
+                      outputs, 1);
+}
+
+static void a_body_may_drop_its_inputs(void **state) {
+    (void)state;
+    const gantry_input_spec_t inputs[2] = {SPEC_F32(2), SPEC_F32(2)};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_function_t *function =
+        function_fixture_trace(f.runtime, branching_to_dropping, NULL, inputs, 2, 1, NULL);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    const gantry_tensor_t *const x[2] = {F32(scope, 3, 4), F32(scope, 1, 1)}, *y;
+    function_fixture_call(scope, function, x, 2, &y, 1);
+    EXPECT_F32(y, 2, 3);
+    gantry_function_release(function);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
@@ -542,6 +575,7 @@ int main(int argc, char **argv) {
         TEST(loops_that_change_shapes_or_never_end_are_refused),
         TEST(bodies_use_as_many_tensors_from_outside_as_they_like),
         TEST(bodies_wait_for_tensors_from_outside),
+        TEST(a_body_may_drop_its_inputs),
         TEST(nothing_leaks_when_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

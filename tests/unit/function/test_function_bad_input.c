@@ -119,7 +119,7 @@ static void bodies_that_cannot_be_recorded_are_refused(void **state) {
          "variable w is created while a function is traced; create variables before"},
         {naming_badly, NULL, GANTRY_INVALID_ARGUMENT, "gantry_scope_name_next: the name is NULL"},
         {ending_its_scope, NULL, GANTRY_FAILED_PRECONDITION,
-         "function f: a body ends the scope that it was given"},
+         "function f: a body ends a scope that it did not begin"},
         {naming_badly, "", GANTRY_INVALID_ARGUMENT, "the name is empty; 1 to 63 bytes"},
         {naming_badly, long_name, GANTRY_INVALID_ARGUMENT, "the name is too long; 1 to 63 bytes"},
     };

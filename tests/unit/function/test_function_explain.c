@@ -358,12 +358,13 @@ static void names_of_any_bytes_are_written_safely(void **state) {
                      GANTRY_OK);
     char *text = explain(function, GANTRY_EXPLAIN_JSON);
     assert_true(json_is_valid(text));
-    assert_true(json_has(text, "function", "\"\\\"\\ufffd\\u000a\""));
-    assert_true(json_has(text, "nodes.1.name", "\"a\\\\b\\\"c\\u000a\\ufffd\""));
+    assert_true(json_has(text, "function", "\"\\\"\\ufffd?\""));
+    assert_true(json_has(text, "nodes.1.name", "\"a\\\\b\\\"c?\\ufffd\""));
     assert_true(json_has(text, "threads", "2"));
     free(text);
     text = explain(function, GANTRY_EXPLAIN_TEXT);
-    assert_non_null(strstr(text, ": 3 nodes on 1 device and 2 threads; 0 bytes copied"));
+    assert_ptr_equal(strstr(text, "function \"\xc3?: 3 nodes on 1 device and 2 threads;"), text);
+    assert_non_null(strstr(text, "\na\\b\"c?")); /* one line */
     free(text);
     text = explain(function, GANTRY_EXPLAIN_GRAPHVIZ);
     assert_int_equal(strncmp(text, "digraph \"\\\"??\" {\n", 17), 0);

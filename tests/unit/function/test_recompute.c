@@ -224,6 +224,73 @@ static void values_are_made_when_they_are_needed(void **state) {
     runtime_fixture_close(&f);
 }
 
+enum { NARROW = 16, WIDE = 2 * SIDE };
+
+/* Each chain widens a narrow value and sums it up. To begin all chains adds least at each step, and
+ * takes more in the end than one chain after the other. */
+static void chains(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                   const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *skip = gantry_tanh(scope, inputs[0]), *sum = NULL;
+    (void)user;
+    for (int i = 0; i < PARTS; ++i) {
+        const gantry_tensor_t *narrow =
+            gantry_matmul(scope, i == 0 ? skip : inputs[0], inputs[1], NULL);
+        const gantry_tensor_t *wide = gantry_matmul(scope, narrow, inputs[2], NULL);
+        const gantry_tensor_t *part = gantry_matmul(scope, wide, inputs[3], NULL);
+        sum = sum ? gantry_add(scope, sum, part) : part;
+    }
+    outputs[0] = gantry_add(scope, sum, skip);
+}
+
+static gantry_function_t *try_chains(gantry_runtime_t *runtime, uint64_t budget) {
+    const gantry_input_spec_t inputs[] = {SPEC_F32(SIDE, SIDE), SPEC_F32(SIDE, NARROW),
+                                          SPEC_F32(NARROW, WIDE), SPEC_F32(WIDE, 1)};
+    const gantry_function_options_t options = {.struct_size = sizeof options,
+                                               .memory_budget_bytes = budget,
+                                               .passes_off = GANTRY_PASS_COMMON_SUBEXPRESSIONS};
+    gantry_function_t *function = NULL;
+    (void)gantry_function_trace(runtime, "f", chains, NULL, inputs, 4, 1, &options, &function);
+    return function;
+}
+
+static gantry_status_t trace_chains(gantry_scope_t *scope) {
+    gantry_function_t *function = try_chains(gantry_scope_runtime(scope), 209 * 1024);
+    gantry_function_release(function);
+    return function ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+static void without_memory_the_bodys_order_comes_back(void **state) {
+    (void)state;
+    runtime_fixture_starve_each(0, NULL, trace_chains);
+}
+
+static void a_worse_order_than_the_bodys_is_not_taken(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_function_t *all = try_chains(f.runtime, 0);
+    assert_non_null(all);
+    const uint64_t first = bytes_of(all);
+    gantry_function_t *fitting =
+        try_chains(f.runtime, first - ONE + 4096); /* without the skipped value */
+    if (!fitting) fail_msg("%s", gantry_last_message());
+    assert_true(bytes_of(fitting) <= first - ONE + 4096);
+    assert_int_equal(count_recomputed(fitting), 1);
+    assert_null(try_chains(f.runtime, 1));
+    unsigned long long of_body, of_best;
+    const char *numbers = strstr(gantry_last_message(), "takes ");
+    assert_non_null(numbers);
+    assert_int_equal(sscanf(numbers, "takes %llu", &of_body), 1);
+    numbers = strstr(numbers, "order, and ");
+    assert_non_null(numbers);
+    assert_int_equal(sscanf(numbers, "order, and %llu", &of_best), 1);
+    assert_int_equal(of_body, first);
+    assert_true(of_best < of_body);
+    gantry_function_release(all);
+    gantry_function_release(fitting);
+    runtime_fixture_close(&f);
+}
+
 int main(void) {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
@@ -233,6 +300,8 @@ int main(void) {
         TEST(a_small_input_is_held_for_it),
         TEST(products_are_not_computed_again),
         TEST(values_are_made_when_they_are_needed),
+        TEST(a_worse_order_than_the_bodys_is_not_taken),
+        TEST(without_memory_the_bodys_order_comes_back),
         TEST(a_budget_that_is_too_small_is_refused_with_the_numbers),
         TEST(without_memory_it_fails_and_leaks_nothing),
     };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cast, Select, Fill, ZerosLike, OnesLike, Range, AddN and BiasAdd of the CPU backend agree with
- * scalar C. */
+ * scalar C. Lgamma leaves the C library's global state to the program. */
+#define _DEFAULT_SOURCE /* signgam */
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>
@@ -304,6 +305,24 @@ static void bias_add_both_formats_adds_along_the_channel(void **state) {
     bias_is_added("NHWC", 2, (const int64_t[]){20, 1}, 1);
 }
 
+/* ---- Lgamma ---- */
+
+static void lgamma_leaves_the_programs_sign(void **state) {
+    const double x[2] = {-0.5, 0.5}; /* gamma(-0.5) is negative */
+    (void)state;
+    for (int level = 0; level < LEVELS; ++level) {
+        cpu_call_t device;
+        cpu_call_open(&device, level, 1);
+        const gantry_arg_t *in[1] = {tensor_of(&device, GANTRY_FLOAT64, 2, x)};
+        gantry_arg_t *out = cpu_tensor(&device, GANTRY_FLOAT64, 1, (int64_t[]){2});
+        signgam = 7;
+        assert_int_equal(cpu_compute(&device, find("Lgamma"), in, 1, out, NULL, 0), 0);
+        assert_int_equal(signgam, 7);
+        assert_true(fabs(((const double *)out->data)[0] - 1.2655121234846454) < 1e-14);
+        cpu_call_close(&device);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cast_float_out_of_range_saturates_and_nan_is_zero),
@@ -315,6 +334,7 @@ int main(void) {
         cmocka_unit_test(range_is_start_plus_index_times_delta),
         cmocka_unit_test(add_n_many_inputs_adds_from_left_to_right),
         cmocka_unit_test(bias_add_both_formats_adds_along_the_channel),
+        cmocka_unit_test(lgamma_leaves_the_programs_sign),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

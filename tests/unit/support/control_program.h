@@ -299,14 +299,14 @@ CONTROL_BODY(assigning_step) {
     out[1] = gantry_mul(s, in[1], e->x);
     (void)gantry_variable_assign(s, e->u, e->x);
 }
-CONTROL_BODY(digamma_step) {
+CONTROL_BODY(remainder_step) {
     CONTROL_USES;
     out[0] = control_next(s, in[0]);
-    out[1] = gantry_digamma(s, in[1]);
+    out[1] = gantry_truncate_mod(s, in[1], in[1]);
 }
-CONTROL_BODY(digamma_of_x) {
+CONTROL_BODY(remainder_of_x) {
     CONTROL_USES;
-    out[0] = gantry_digamma(s, e->x);
+    out[0] = gantry_truncate_mod(s, e->x, e->x);
 }
 CONTROL_BODY(growing_size_step) {
     CONTROL_USES;

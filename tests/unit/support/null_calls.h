@@ -85,6 +85,7 @@ static inline gantry_scope_t *well_begun(gantry_scope_t *scope) {
 #define RESULT_gantry_placement_mode_t(call) ((void)(call))
 #define RESULT_gantry_dtype_t(call) ((void)(call))
 #define RESULT_gantry_runtime_t_p(call) ((void)(call))
+#define RESULT_gantry_function_t_p(call) gantry_function_release(call)
 #define RESULT_gantry_tensor_t_p(call) ((void)(call))
 
 /* ---- objects ---- */
@@ -392,11 +393,11 @@ static inline gantry_observer_t *given_observer(void) {
 static inline const char *given_text(const null_call_t *c, const char *name) {
     static const struct {
         const char *name, *text;
-    } texts[] = {{"device", "CPU:0"},   {"type", "CPU"},   {"path", "/nowhere/no_such_file.npy"},
-                 {"equation", "i,i->"}, {"op", "MatMul"},  {"data_format", "NHWC"},
-                 {"what", "test.none"}, {"text", "text"},  {"values", "of=no"},
-                 {"tag", "tag"},        {"key", "AddN"},   {"monitor", "loss"},
-                 {"command", "test"},   {"detail", "text"}};
+    } texts[] = {{"device", "CPU:0"},   {"type", "CPU"},    {"path", "/nowhere/no_such_file.npy"},
+                 {"equation", "i,i->"}, {"op", "MatMul"},   {"data_format", "NHWC"},
+                 {"what", "test.none"}, {"text", "text"},   {"values", "of=no"},
+                 {"tag", "tag"},        {"key", "AddN"},    {"monitor", "loss"},
+                 {"command", "test"},   {"detail", "text"}, {"weight", "kernel"}};
     if (strcmp(name, "name") == 0 && strcmp(c->function->name, "gantry_find_logical_device") == 0)
         return "CPU:0";
     if (strcmp(c->function->name, "gantry_variable_update") == 0) return "ResourceApplyMomentum";

@@ -35,7 +35,9 @@ typedef struct random_graph_t {
     uint64_t number, seed;
     uint32_t steps;
     bool any_nan;         /* one NaN is as good as another: compilers of devices swap operands */
-    gantry_shape_t shape; /* of the inputs and the variables */
+    gantry_shape_t shape; /* of the variables, and of the inputs but for open ones */
+    gantry_shape_t given; /* of this call's inputs */
+    bool is_open;         /* the signature leaves all sizes of inputs open */
     gantry_variable_t *variables[RANDOM_GRAPH_VARIABLES];
     const gantry_tensor_t *captured;
     gantry_generator_t *generator;

@@ -66,9 +66,12 @@ static inline void random_call(gantry_runtime_t *runtime, const random_graph_t *
     gantry_scope_t *scope = gantry_scope_begin(runtime, device);
     assert_non_null(scope);
     for (uint32_t i = 0; i < RANDOM_GRAPH_INPUTS; ++i)
-        inputs[i] = random_input(scope, &data, &graph->shape);
-    for (uint32_t i = 0; i < RANDOM_GRAPH_VARIABLES; ++i)
-        (void)gantry_variable_assign(scope, graph->variables[i], inputs[i]);
+        inputs[i] = random_input(scope, &data, &graph->given);
+    for (uint32_t i = 0; i < RANDOM_GRAPH_VARIABLES; ++i) {
+        const bool fits = gantry_shape_equal(&graph->given, &graph->shape);
+        (void)gantry_variable_assign(scope, graph->variables[i],
+                                     fits ? inputs[i] : random_input(scope, &data, &graph->shape));
+    }
     assert_int_equal(gantry_generator_reset_from_seed(graph->generator, 7), GANTRY_OK);
     if (gantry_function_call(scope, function, inputs, RANDOM_GRAPH_INPUTS, outputs,
                              RANDOM_GRAPH_OUTPUTS) != GANTRY_OK)
@@ -132,13 +135,16 @@ static inline gantry_status_t random_try_trace(gantry_runtime_t *runtime, random
                                                uint64_t budget, gantry_function_t **out_function) {
     const gantry_function_options_t options = {
         .struct_size = sizeof options,
+        .most_traces = graph->is_open ? 2 : 0,
         .runs_eagerly = runs_eagerly,
         .inter_op_threads = (int32_t)(graph->number / 3 % 3) * 2 - 2, /* -2, 0, 2 */
         .memory_budget_bytes = budget,
         .passes_off = passes_off};
     gantry_input_spec_t inputs[RANDOM_GRAPH_INPUTS];
+    gantry_shape_t shape = graph->shape;
+    for (int32_t k = 0; graph->is_open && k < shape.rank; ++k) shape.dims[k] = -1;
     for (uint32_t i = 0; i < RANDOM_GRAPH_INPUTS; ++i)
-        inputs[i] = (gantry_input_spec_t){NULL, GANTRY_FLOAT32, graph->shape};
+        inputs[i] = (gantry_input_spec_t){NULL, GANTRY_FLOAT32, shape};
     return gantry_function_trace(runtime, "random", random_graph_body, graph, inputs,
                                  RANDOM_GRAPH_INPUTS, RANDOM_GRAPH_OUTPUTS, &options, out_function);
 }
@@ -242,6 +248,33 @@ static inline void random_check_order(gantry_runtime_t *runtime, random_graph_t 
         budget = budget * 7 / 8;
 }
 
+/* Of a function that takes any sizes: more of them in turn than it keeps traces of. */
+static inline void random_check_open(gantry_runtime_t *runtime, random_graph_t *graph,
+                                     const char *device, uint32_t passes_off) {
+    graph->is_open = true;
+    gantry_function_t *eager = random_trace(runtime, graph, 0, true),
+                      *function = random_trace(runtime, graph, passes_off, false);
+    for (uint32_t call = 0; call < 7; ++call) {
+        random_result_t expected[RANDOM_GRAPH_RESULTS], got[RANDOM_GRAPH_RESULTS];
+        graph->given = graph->shape;
+        for (int32_t k = 0; k < graph->shape.rank; ++k) {
+            int64_t *size = &graph->given.dims[k];
+            if (call % 4 == 1) *size = (*size + 1) / 2;
+            if (call % 4 == 2) *size += 1;
+            if (call % 4 == 3) *size = graph->number % 4 == 0 && k == 0 ? 0 : 1;
+        }
+        random_call(runtime, graph, eager, device, graph->seed + call, expected);
+        random_call(runtime, graph, function, device, graph->seed + call, got);
+        random_expect_same(graph, passes_off, got, expected);
+        random_free(expected);
+        random_free(got);
+    }
+    gantry_function_release(eager);
+    gantry_function_release(function);
+    graph->is_open = false;
+    graph->given = graph->shape;
+}
+
 /* The graph with this number, of `shape`, or of a shape of its own if that is NULL. The scope owns
  * what it captures. */
 static inline void random_graph_init(random_graph_t *graph, gantry_scope_t *scope, uint64_t number,
@@ -256,7 +289,7 @@ static inline void random_graph_init(random_graph_t *graph, gantry_scope_t *scop
     uint64_t state = number * UINT64_C(0x9E3779B97F4A7C15) + 1;
     *graph = (random_graph_t){.number = number, .seed = state};
     graph->steps = 8 + random_below(&state, 40);
-    graph->shape = shape ? *shape : shapes[random_below(&state, 7)];
+    graph->shape = graph->given = shape ? *shape : shapes[random_below(&state, 7)];
     graph->captured = random_input(scope, &state, &graph->shape);
     for (uint32_t i = 0; i < RANDOM_GRAPH_VARIABLES; ++i) {
         gantry_scope_t *home = gantry_scope_begin_in(scope, i ? "CPU:0" : "GPU:0");
@@ -299,6 +332,8 @@ static inline uint32_t random_graph_check(gantry_runtime_t *runtime, uint64_t nu
         random_check_passes(runtime, &graph, device, GANTRY_PASS_ALL & ~pass, eager);
     random_check_order(runtime, &graph, device, GANTRY_PASS_ALL, eager);
     random_check_order(runtime, &graph, device, 0, eager);
+    random_check_open(runtime, &graph, device, GANTRY_PASS_ALL);
+    random_check_open(runtime, &graph, device, 0);
     *recomputed += graph.recomputed;
     for (uint32_t k = 0; k < 2; ++k) random_free(eager[k]);
     random_graph_deinit(&graph);

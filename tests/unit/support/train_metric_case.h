@@ -4,6 +4,8 @@
 #ifndef TESTS_TRAIN_METRIC_CASE_H
 #define TESTS_TRAIN_METRIC_CASE_H
 
+#include <math.h>
+
 #include <gantry_train/metric.h>
 
 #include "train_case.h"
@@ -18,7 +20,19 @@ typedef enum train_metric_kind_t {
     TRAIN_AUC,
     TRAIN_MEAN,
     TRAIN_MEAN_SQUARED_ERROR,
-    TRAIN_MEAN_ABSOLUTE_ERROR
+    TRAIN_MEAN_ABSOLUTE_ERROR,
+    TRAIN_ROOT_MEAN_SQUARED_ERROR,
+    TRAIN_PRECISION,
+    TRAIN_RECALL,
+    TRAIN_TRUE_POSITIVES,
+    TRAIN_TRUE_NEGATIVES,
+    TRAIN_FALSE_POSITIVES,
+    TRAIN_FALSE_NEGATIVES,
+    TRAIN_F1_SCORE,
+    TRAIN_FBETA_SCORE,
+    TRAIN_COSINE_SIMILARITY,
+    TRAIN_KL_DIVERGENCE,
+    TRAIN_METRIC_KINDS
 } train_metric_kind_t;
 
 typedef struct train_update_t {
@@ -34,6 +48,11 @@ typedef struct train_metric_case_t {
     bool from_logits;
     size_t update_count;
     train_update_t updates[2];
+    gantry_curve_t curve;
+    int32_t top_k;
+    gantry_average_t average; /* of F-beta scores, with the next ones */
+    int64_t classes;
+    double beta;
 } train_metric_case_t;
 
 static const train_metric_case_t train_metric_cases[] = {
@@ -44,6 +63,8 @@ enum { TRAIN_METRIC_CASES = sizeof train_metric_cases / sizeof train_metric_case
 
 static inline gantry_metric_t *train_metric_make(train_metric_kind_t kind, double number,
                                                  const gantry_metric_options_t *options) {
+    /* A number that is no threshold stands for the first one. */
+    const double threshold = number > 1 ? 0.5 : number;
     switch (kind) {
         case TRAIN_ACCURACY: return gantry_accuracy(options);
         case TRAIN_BINARY_ACCURACY: return gantry_binary_accuracy(number, options);
@@ -58,14 +79,34 @@ static inline gantry_metric_t *train_metric_make(train_metric_kind_t kind, doubl
             return gantry_loss_metric(GANTRY_MEAN_SQUARED_ERROR, NULL, options);
         case TRAIN_MEAN_ABSOLUTE_ERROR:
             return gantry_loss_metric(GANTRY_MEAN_ABSOLUTE_ERROR, NULL, options);
+        case TRAIN_ROOT_MEAN_SQUARED_ERROR: return gantry_root_mean_squared_error(options);
+        case TRAIN_PRECISION: return gantry_precision(threshold, options);
+        case TRAIN_RECALL: return gantry_recall(threshold, options);
+        case TRAIN_TRUE_POSITIVES: return gantry_true_positives(threshold, options);
+        case TRAIN_TRUE_NEGATIVES: return gantry_true_negatives(threshold, options);
+        case TRAIN_FALSE_POSITIVES: return gantry_false_positives(threshold, options);
+        case TRAIN_FALSE_NEGATIVES: return gantry_false_negatives(threshold, options);
+        case TRAIN_F1_SCORE: return gantry_f1_score(3, GANTRY_AVERAGE_MACRO, threshold, options);
+        case TRAIN_FBETA_SCORE:
+            return gantry_fbeta_score(3, 2, GANTRY_AVERAGE_MACRO, threshold, options);
+        case TRAIN_COSINE_SIMILARITY: return gantry_cosine_similarity(options);
+        case TRAIN_KL_DIVERGENCE: return gantry_loss_metric(GANTRY_KL_DIVERGENCE, NULL, options);
+        case TRAIN_METRIC_KINDS: break;
     }
     return NULL;
 }
 
 static inline gantry_metric_t *train_metric_of(const train_metric_case_t *c) {
-    gantry_metric_t *metric = train_metric_make(
-        c->kind, c->number,
-        &(gantry_metric_options_t){.dtype = c->dtype, .from_logits = c->from_logits});
+    const gantry_metric_options_t options = {.struct_size = sizeof options,
+                                             .dtype = c->dtype,
+                                             .from_logits = c->from_logits,
+                                             .curve = c->curve,
+                                             .top_k = c->top_k};
+    gantry_metric_t *metric =
+        c->kind == TRAIN_F1_SCORE ? gantry_f1_score(c->classes, c->average, c->number, &options)
+        : c->kind == TRAIN_FBETA_SCORE
+            ? gantry_fbeta_score(c->classes, c->beta, c->average, c->number, &options)
+            : train_metric_make(c->kind, c->number, &options);
     if (!metric) fail_msg("%s: %s", c->name, gantry_last_message());
     return metric;
 }

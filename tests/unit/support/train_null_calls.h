@@ -55,12 +55,14 @@ GIVEN_OPTIONS(gantry_early_stopping_options_t)
 GIVEN_OPTIONS(gantry_exponential_decay_options_t)
 GIVEN_OPTIONS(gantry_fit_options_t)
 GIVEN_OPTIONS(gantry_gradient_options_t)
+GIVEN_OPTIONS(gantry_constraint_t)
 GIVEN_OPTIONS(gantry_initializer_t)
 GIVEN_OPTIONS(gantry_inverse_time_decay_options_t)
 GIVEN_OPTIONS(gantry_kernel_options_t)
 GIVEN_OPTIONS(gantry_lion_options_t)
 GIVEN_OPTIONS(gantry_loss_options_t)
 GIVEN_OPTIONS(gantry_metric_options_t)
+GIVEN_OPTIONS(gantry_regularizer_t)
 GIVEN_OPTIONS(gantry_model_options_t)
 GIVEN_OPTIONS(gantry_nadam_options_t)
 GIVEN_OPTIONS(gantry_norm_options_t)
@@ -128,6 +130,8 @@ static inline gantry_dataset_iterator_t *given_iterator(void) {
     return iterator;
 }
 
+static gantry_array_t split_arrays[2];
+static int32_t out_numbers[64];
 static const gantry_array_t given_arrays[2] = {
     {GANTRY_FLOAT32, {.rank = 1, .dims = {2}}, given_floats},
     {GANTRY_FLOAT32, {.rank = 1, .dims = {2}}, given_floats}};
@@ -263,6 +267,8 @@ GIVEN(const gantry_dataset_source_t *, const_gantry_dataset_source_t_p, &given_d
 /* An element lives in a callback alone. */
 GIVEN(gantry_element_t *, gantry_element_t_p, NULL)
 GIVEN(const gantry_array_t *, const_gantry_array_t_p, given_arrays)
+GIVEN(int32_t *, int32_t_p, out_numbers)
+GIVEN(gantry_array_t *, gantry_array_t_p, split_arrays)
 GIVEN(const gantry_array_t **, const_gantry_array_t_p_p, (const gantry_array_t **)given_pointers())
 GIVEN(gantry_metric_t *, gantry_metric_t_p, gantry_binary_accuracy(0.5, NULL))
 GIVEN(const gantry_metric_t *, const_gantry_metric_t_p, gantry_binary_accuracy(0.5, NULL))
@@ -311,6 +317,7 @@ static inline const double *given_const_double_p(null_call_t *c, const char *nam
 #define given_gantry_backward_fn(c, name) given_backward
 #define given_gantry_replica_fn(c, name) given_run
 #define given_gantry_activation_t(c, name) GANTRY_TANH
+#define given_gantry_average_t(c, name) GANTRY_AVERAGE_MACRO
 #define given_gantry_loss_t(c, name) GANTRY_MEAN_SQUARED_ERROR
 #define given_gantry_init_t(c, name) GANTRY_INIT_ONES
 #define given_gantry_merge_t(c, name) GANTRY_MERGE_SUM

@@ -282,10 +282,10 @@ static tensor *run_steps(gantry_scope_t *s, const control_env_t *e, gantry_funct
 }
 CONTROL_PROGRAM(noisy) { return run_steps(s, e, noisy_step); }
 CONTROL_PROGRAM(assigning) { return run_steps(s, e, assigning_step); }
-CONTROL_PROGRAM(digamma_in_loop) { return run_steps(s, e, digamma_step); }
-CONTROL_PROGRAM(digamma_in_branch) {
+CONTROL_PROGRAM(remainder_in_loop) { return run_steps(s, e, remainder_step); }
+CONTROL_PROGRAM(remainder_in_branch) {
     return control_total(
-        s, control_branch(s, control_is_positive(s, e->x), digamma_of_x, hand_out_b, e));
+        s, control_branch(s, control_is_positive(s, e->x), remainder_of_x, hand_out_b, e));
 }
 CONTROL_PROGRAM(growing_size) {
     tensor *some = gantry_boolean_mask(s, e->a, gantry_greater(s, e->x, control_number(s, 0)), 0);
@@ -320,8 +320,8 @@ static void what_must_run_once_is_refused(void **state) {
                    "the gradient of op While: it runs the body again, and RandomUniform in it must "
                    "run once");
     expect_refused(assigning, GANTRY_UNIMPLEMENTED, "and u/Assign in it must run once");
-    expect_refused(digamma_in_loop, GANTRY_UNIMPLEMENTED, "op Digamma has no gradient");
-    expect_refused(digamma_in_branch, GANTRY_UNIMPLEMENTED, "op Digamma has no gradient");
+    expect_refused(remainder_in_loop, GANTRY_UNIMPLEMENTED, "op TruncateMod has no gradient");
+    expect_refused(remainder_in_branch, GANTRY_UNIMPLEMENTED, "op TruncateMod has no gradient");
     expect_refused(growing_size, GANTRY_UNIMPLEMENTED,
                    "loop variable 1 changes and has shape [-1], of which a size depends on data");
     expect_refused(assigned_since, GANTRY_FAILED_PRECONDITION,

@@ -2,6 +2,7 @@
 /* Data sets give the right elements in the right order, count them, and refuse wrong arguments. */
 #include "dataset_case.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -461,6 +462,52 @@ static void a_batch_of_rank_8_is_refused(void **state) {
 
 /* ---- .npy files ---- */
 
+/* The rows of Keras's fit with validation_split. */
+static void a_split_leaves_the_last_rows(void **state) {
+    static const struct {
+        int64_t rows, left;
+        double split;
+    } cases[] = {{10, 9, 0.1}, {10, 7, 0.25}, {7, 5, 0.2}, {3, 1, 0.5}, {1000, 299, 0.7001}};
+    static int32_t x[1000], y[3000];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        const gantry_array_t arrays[] = {{GANTRY_INT32, GANTRY_SHAPE(cases[i].rows), x},
+                                         {GANTRY_INT32, GANTRY_SHAPE(cases[i].rows, 3), y}};
+        gantry_array_t left[2], right[2];
+        assert_int_equal(gantry_arrays_split(arrays, 2, cases[i].split, left, right), GANTRY_OK);
+        for (int k = 0; k < 2; ++k) {
+            assert_int_equal(left[k].shape.dims[0], cases[i].left);
+            assert_int_equal(right[k].shape.dims[0], cases[i].rows - cases[i].left);
+            assert_ptr_equal(left[k].data, arrays[k].data);
+        }
+        assert_ptr_equal(right[0].data, x + cases[i].left);
+        assert_ptr_equal(right[1].data, y + 3 * cases[i].left);
+        assert_int_equal(right[1].shape.dims[1], 3);
+    }
+}
+
+static void wrong_splits_are_refused(void **state) {
+    static const double splits[] = {0, 1, -0.5, NAN};
+    static int32_t x[2];
+    const gantry_array_t pair = {GANTRY_INT32, GANTRY_SHAPE(2), x},
+                         scalar = {GANTRY_INT32, GANTRY_SCALAR, x};
+    gantry_array_t left[1], right[1];
+    (void)state;
+    for (size_t i = 0; i < 4; ++i) {
+        assert_int_equal(gantry_arrays_split(&pair, 1, splits[i], left, right),
+                         GANTRY_INVALID_ARGUMENT);
+        expect_message("gantry_arrays_split: validation_split is ");
+    }
+    assert_int_equal(gantry_arrays_split(&pair, 1, 0.9, left, right), GANTRY_INVALID_ARGUMENT);
+    expect_message("validation_split 0.9 of 2 rows leaves 0 to train; 1 row and more");
+    assert_int_equal(gantry_arrays_split(&scalar, 1, 0.5, left, right), GANTRY_INVALID_ARGUMENT);
+    expect_message("gantry_arrays_split: array 0 is a scalar");
+    assert_int_equal(gantry_arrays_split(&pair, 17, 0.5, left, right), GANTRY_INVALID_ARGUMENT);
+    expect_message("17 arrays are given");
+    assert_int_equal(gantry_arrays_split(&pair, 1, 0.5, left, NULL), GANTRY_INVALID_ARGUMENT);
+    expect_message("out_validation is NULL");
+}
+
 static void npy_files_are_sources(void **state) {
     (void)state;
     gantry_runtime_t *runtime;
@@ -512,6 +559,8 @@ int main(void) {
         cmocka_unit_test(a_chain_is_bounded),
         cmocka_unit_test(null_is_refused_where_an_iterator_is_needed),
         cmocka_unit_test(a_batch_of_rank_8_is_refused),
+        cmocka_unit_test(a_split_leaves_the_last_rows),
+        cmocka_unit_test(wrong_splits_are_refused),
         cmocka_unit_test(npy_files_are_sources),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

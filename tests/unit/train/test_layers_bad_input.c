@@ -128,6 +128,35 @@ static void layers_without_weights_check_their_numbers(void **state) {
     gantry_layer_release(NULL);
 }
 
+static void groups_noise_and_attention_masks_are_checked(void **state) {
+    const gantry_shape_t image = GANTRY_SHAPE(6, 5, 4), steps = GANTRY_SHAPE(4, 3),
+                         attended[] = {GANTRY_SHAPE(4, 3), GANTRY_SHAPE(4, 5)};
+    const gantry_attention_options_t masked = {.attention_mask = true};
+    gantry_kernel_options_t o = {.groups = -1};
+    (void)state;
+    expect_no_layer(gantry_conv2d_layer(2, 1, GANTRY_LINEAR, &o), "layer Conv2D: groups is -1");
+    o.groups = 3;
+    expect_no_layer(gantry_conv1d_layer(4, 1, GANTRY_LINEAR, &o),
+                    "layer Conv1D: 4 filters in 3 groups; Conv1D and Conv2D accept up to 63");
+    expect_no_layer(gantry_dense(3, GANTRY_LINEAR, &o), "layer Dense: 3 filters in 3 groups");
+    o.groups = 64;
+    expect_no_layer(gantry_conv1d_layer(64, 1, GANTRY_LINEAR, &o), "64 filters in 64 groups");
+    o.groups = 3;
+    expect_no_model(gantry_conv2d_layer(3, 1, GANTRY_LINEAR, &o), GANTRY_FLOAT32, &image, 1,
+                    "layer Conv2D: 4 channels in 3 groups; a number that divides the channels");
+    expect_no_layer(gantry_shaped_dropout_layer(2, GANTRY_SHAPE(-1), NULL),
+                    "gantry_shaped_dropout_layer: the rate is 2");
+    expect_no_model(gantry_shaped_dropout_layer(0.5, GANTRY_SHAPE(-1, 1), NULL), GANTRY_FLOAT32,
+                    &steps, 1,
+                    "layer Dropout: noise_shape is [-1,1], the input has shape [-1,4,3]");
+    expect_no_model(gantry_shaped_dropout_layer(0.5, GANTRY_SHAPE(-1, 2, 3), NULL), GANTRY_FLOAT32,
+                    &steps, 1, "that rank, and 1, -1 or the input's size are accepted");
+    expect_no_model(gantry_multi_head_attention(2, 2, &masked), GANTRY_FLOAT32, attended, 2,
+                    "the attention mask has shape [-1,4,5]; a shape that repeats to [-1,2,4,4]");
+    expect_no_model(gantry_multi_head_attention(2, 2, &masked), GANTRY_FLOAT32, attended, 1,
+                    "layer MultiHeadAttention has 1 inputs; 2 to 4 are accepted");
+}
+
 static void recurrent_layers_and_attention_check_their_numbers(void **state) {
     (void)state;
     gantry_recurrent_options_t o = {.activation = &no_activation};
@@ -414,6 +443,7 @@ int main(void) {
         WITH(kernels_and_embeddings_check_their_numbers),
         WITH(pools_and_norms_check_their_numbers),
         WITH(layers_without_weights_check_their_numbers),
+        WITH(groups_noise_and_attention_masks_are_checked),
         WITH(recurrent_layers_and_attention_check_their_numbers),
         WITH(own_layers_check_their_kinds_and_weights),
         WITH(activations_check_their_number_and_input),

@@ -72,8 +72,9 @@ static void sizes_that_depend_on_data_are_divided_by(void **state) {
 static void loss_of_nothing_is_zero(void **state) {
     (void)state;
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
-    for (gantry_loss_t loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY; loss <= GANTRY_HUBER;
-         ++loss) {
+    for (gantry_loss_t loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY;
+         loss <= GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY; ++loss) {
+        if (loss == GANTRY_OWN_LOSS) continue;
         const gantry_tensor_t *none = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(0, 3));
         const gantry_tensor_t *labels = loss == GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY
                                             ? gantry_zeros(scope, GANTRY_INT32, GANTRY_SHAPE(0))
@@ -179,7 +180,9 @@ static void shapes_that_do_not_fit_are_refused(void **state) {
     const gantry_tensor_t *vector = F32(scope, 1, 2), *long_vector = F32(scope, 1, 2, 3);
     const gantry_tensor_t *turned = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2));
     const gantry_tensor_t *scalar = gantry_scalar_f32(scope, 1);
-    for (gantry_loss_t loss = GANTRY_CATEGORICAL_CROSSENTROPY; loss <= GANTRY_HUBER; ++loss) {
+    for (gantry_loss_t loss = GANTRY_CATEGORICAL_CROSSENTROPY;
+         loss <= GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY; ++loss) {
+        if (loss == GANTRY_OWN_LOSS) continue;
         char text[160];
         (void)snprintf(
             text, sizeof text,
@@ -210,7 +213,7 @@ static void bad_arguments_are_refused(void **state) {
     const gantry_tensor_t *p = F32(scope, 0.5F, 0.5F), *ints = I32(scope, 0, 1);
     const gantry_loss_t mse = GANTRY_MEAN_SQUARED_ERROR, sparse = 1;
     expect_refused(scope, 0, p, p, NULL, "gantry_loss: 0 is no loss");
-    expect_refused(scope, 8, p, p, NULL, "gantry_loss: 8 is no loss");
+    expect_refused(scope, 19, p, p, NULL, "gantry_loss: 19 is no loss");
     expect_refused(scope, GANTRY_OWN_LOSS, p, p, NULL, "loss: function is NULL");
     expect_refused(scope, (gantry_loss_t)-1, p, p, NULL, "-1 is no loss");
     expect_refused(scope, mse, NULL, p, NULL, "mean_squared_error: the labels are NULL");
@@ -232,6 +235,12 @@ static void bad_arguments_are_refused(void **state) {
                    "label_smoothing is 0.1; 0 is accepted");
     expect_refused(scope, GANTRY_HUBER, p, p, &(gantry_loss_options_t){.delta = -1},
                    "huber: delta is -1");
+    expect_refused(scope, GANTRY_BINARY_FOCAL_CROSSENTROPY, p, p,
+                   &(gantry_loss_options_t){.gamma = -1},
+                   "binary_focal_crossentropy: gamma is -1; a number above 0, or 0 for 2, is");
+    expect_refused(scope, GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY, p, p,
+                   &(gantry_loss_options_t){.alpha = 1.5},
+                   "categorical_focal_crossentropy: alpha is 1.5; a number above 0, up to 1,");
     assert_null(gantry_loss(NULL, mse, p, p, NULL));
     assert_string_equal(gantry_last_message(), "gantry_loss: the scope is NULL");
     expect_ended_well(scope);
@@ -250,6 +259,9 @@ static void failed_scope_computes_no_loss(void **state) {
 static void losses_have_names(void **state) {
     (void)state;
     assert_string_equal(gantry_loss_name(GANTRY_HUBER), "huber");
+    assert_string_equal(gantry_loss_name(GANTRY_KL_DIVERGENCE), "kl_divergence");
+    assert_string_equal(gantry_loss_name(GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY),
+                        "categorical_focal_crossentropy");
     assert_string_equal(gantry_loss_name(0), "");
     assert_string_equal(gantry_loss_name((gantry_loss_t)-5), "");
 }
@@ -258,8 +270,9 @@ static void losses_have_names(void **state) {
 
 static gantry_status_t all_losses(gantry_scope_t *scope) {
     const gantry_tensor_t *p = row(scope, 0.25F, 0.5F, 0.25F), *weights = F32(scope, 2);
-    for (gantry_loss_t loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY; loss <= GANTRY_HUBER;
-         ++loss) {
+    for (gantry_loss_t loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY;
+         loss <= GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY; ++loss) {
+        if (loss == GANTRY_OWN_LOSS) continue;
         const gantry_tensor_t *labels =
             loss == GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY ? I32(scope, 1) : p;
         for (int k = 0; k < 2; ++k)

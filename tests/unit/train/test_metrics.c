@@ -14,7 +14,7 @@
 #include "train_metric_case.h"
 #include "train_heap.h"
 
-#include <gantry_train/tape.h>
+#include <gantry_train/train.h>
 
 static runtime_fixture_t fixture;
 
@@ -44,10 +44,15 @@ static void metrics_in_functions_are_those_of_keras(void **state) {
     train_metric_check(fixture.runtime, "CPU:0", 1, train_update_captured);
 }
 
+static size_t variables_of(train_metric_kind_t kind) {
+    if (kind == TRAIN_F1_SCORE || kind == TRAIN_FBETA_SCORE) return 4;
+    return kind >= TRAIN_TRUE_POSITIVES && kind <= TRAIN_FALSE_NEGATIVES ? 1 : 2;
+}
+
 static void result_before_the_first_batch_is_zero(void **state) {
     (void)state;
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
-    for (train_metric_kind_t kind = TRAIN_ACCURACY; kind <= TRAIN_MEAN_ABSOLUTE_ERROR; ++kind) {
+    for (train_metric_kind_t kind = TRAIN_ACCURACY; kind < TRAIN_METRIC_KINDS; ++kind) {
         gantry_metric_t *metric = train_metric_make(kind, 2, NULL);
         assert_int_equal(gantry_metric_variable_count(metric), 0);
         assert_null(gantry_metric_variable(metric, 0));
@@ -55,7 +60,7 @@ static void result_before_the_first_batch_is_zero(void **state) {
         EXPECT_F32(gantry_metric_result(metric, scope), 0);
         assert_int_equal(gantry_metric_build(metric, scope), GANTRY_OK);
         EXPECT_F32(gantry_metric_result(metric, scope), 0);
-        assert_int_equal(gantry_metric_variable_count(metric), 2);
+        assert_int_equal(gantry_metric_variable_count(metric), variables_of(kind));
         gantry_metric_release(metric);
     }
     expect_ended_well(scope);
@@ -260,8 +265,19 @@ static void metrics_have_names(void **state) {
                                         "auc",
                                         "mean",
                                         "mean_squared_error",
-                                        "mean_absolute_error"};
-    for (train_metric_kind_t kind = TRAIN_ACCURACY; kind <= TRAIN_MEAN_ABSOLUTE_ERROR; ++kind) {
+                                        "mean_absolute_error",
+                                        "root_mean_squared_error",
+                                        "precision",
+                                        "recall",
+                                        "true_positives",
+                                        "true_negatives",
+                                        "false_positives",
+                                        "false_negatives",
+                                        "f1_score",
+                                        "fbeta_score",
+                                        "cosine_similarity",
+                                        "kl_divergence"};
+    for (train_metric_kind_t kind = TRAIN_ACCURACY; kind < TRAIN_METRIC_KINDS; ++kind) {
         gantry_metric_t *metric = train_metric_make(kind, 2, NULL);
         assert_string_equal(gantry_metric_name(metric), names[kind]);
         gantry_metric_release(metric);
@@ -305,6 +321,49 @@ static void bad_options_make_no_metric(void **state) {
     expect_ended_well(scope);
 }
 
+static void bad_options_make_no_count(void **state) {
+    (void)state;
+    const gantry_metric_options_t bad_k = {.struct_size = sizeof bad_k, .top_k = -1};
+    const gantry_metric_options_t bad_curve = {.struct_size = sizeof bad_curve, .curve = 2};
+    expect_not_made(gantry_precision(1.5, NULL),
+                    "gantry_precision: threshold is 1.5; a number from 0 to 1, or -INFINITY for "
+                    "none, is accepted");
+    expect_not_made(gantry_recall((double)NAN, NULL), "gantry_recall: threshold is ");
+    expect_not_made(gantry_true_positives(-0.5, NULL), "gantry_true_positives: threshold is -0.5");
+    expect_not_made(gantry_precision(0.5, &bad_k),
+                    "gantry_precision: top_k is -1; a number of at least 1, or 0 for all classes,");
+    expect_not_made(gantry_auc(0, &bad_curve),
+                    "gantry_auc: 2 is no curve; GANTRY_CURVE_ROC and GANTRY_CURVE_PR are");
+    expect_not_made(gantry_f1_score(0, GANTRY_AVERAGE_MACRO, 0.5, NULL),
+                    "gantry_f1_score: classes is 0; 1 to 2147483647 are accepted");
+    expect_not_made(gantry_f1_score(3, 4, 0.5, NULL),
+                    "gantry_f1_score: 4 is no average; GANTRY_AVERAGE_NONE, ..._MICRO,");
+    expect_not_made(gantry_f1_score(3, GANTRY_AVERAGE_MACRO, 1.5, NULL),
+                    "threshold is 1.5; a number above 0, up to 1, or 0 for the largest");
+    expect_not_made(gantry_fbeta_score(3, 0, GANTRY_AVERAGE_MACRO, 0.5, NULL),
+                    "gantry_fbeta_score: beta is 0; a number above 0 is accepted");
+}
+
+/* fit shows a number for each metric. */
+static void scores_of_each_class_are_not_for_fit(void **state) {
+    (void)state;
+    gantry_metric_t *metric = gantry_f1_score(3, GANTRY_AVERAGE_NONE, 0.5, NULL);
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
+    EXPECT_F32(gantry_metric_result(metric, scope), 0, 0, 0);
+    expect_ended_well(scope);
+    gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
+    (void)gantry_model_add(model, gantry_dense(3, GANTRY_SIGMOID, NULL));
+    expect_refusal(
+        gantry_model_compile(model, &(gantry_compile_options_t){.optimizer = gantry_sgd(NULL),
+                                                                .loss = GANTRY_HUBER,
+                                                                .metrics = &metric,
+                                                                .metric_count = 1}),
+        GANTRY_INVALID_ARGUMENT,
+        "gantry_model_compile: metric f1_score has a number for each class; one with an average is "
+        "accepted");
+    gantry_model_release(model);
+}
+
 static void expect_update_refused(gantry_scope_t *scope, train_metric_kind_t kind,
                                   const gantry_tensor_t *labels, const gantry_tensor_t *predictions,
                                   const gantry_tensor_t *weights, const char *text) {
@@ -324,9 +383,10 @@ static void shapes_that_do_not_fit_are_refused(void **state) {
     const gantry_tensor_t *turned = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2));
     const gantry_tensor_t *two = I32(scope, 0, 1), *three = I32(scope, 0, 1, 2);
     const gantry_tensor_t *scalar = gantry_scalar_f32(scope, 1);
-    static const train_metric_kind_t dense[] = {TRAIN_ACCURACY, TRAIN_CATEGORICAL_ACCURACY,
-                                                TRAIN_TOP_K,    TRAIN_BINARY_ACCURACY,
-                                                TRAIN_AUC,      TRAIN_MEAN_SQUARED_ERROR};
+    static const train_metric_kind_t dense[] = {
+        TRAIN_ACCURACY, TRAIN_CATEGORICAL_ACCURACY, TRAIN_TOP_K,  TRAIN_BINARY_ACCURACY,
+        TRAIN_AUC,      TRAIN_MEAN_SQUARED_ERROR,   TRAIN_RECALL, TRAIN_ROOT_MEAN_SQUARED_ERROR,
+        TRAIN_F1_SCORE};
     static const train_metric_kind_t sparse[] = {TRAIN_ACCURACY, TRAIN_SPARSE_CATEGORICAL_ACCURACY,
                                                  TRAIN_SPARSE_TOP_K};
     for (size_t i = 0; i < sizeof dense / sizeof dense[0]; ++i)
@@ -347,9 +407,29 @@ static void shapes_that_do_not_fit_are_refused(void **state) {
     expect_update_refused(scope, TRAIN_AUC, two, F32(scope, 0, 1), three,
                           "auc: sample_weights of shape [3] do not fit predictions of shape [2]; "
                           "one for each sample is accepted");
+    expect_update_refused(scope, TRAIN_PRECISION, two, F32(scope, 0, 1), three,
+                          "precision: sample_weights of shape [3] do not fit predictions of shape "
+                          "[2]; one for each sample is accepted");
+    expect_update_refused(scope, TRAIN_F1_SCORE, turned, turned, NULL,
+                          "f1_score: predictions have shape [3,2]; [n,3] is accepted, as the "
+                          "metric was made");
     expect_update_refused(scope, TRAIN_MEAN, NULL, F32(scope, 0, 1), turned,
                           "mean: sample_weights of shape [3,2] do not fit values of shape [2]");
     expect_ended_well(scope);
+}
+
+static void top_k_beyond_the_classes_is_refused(void **state) {
+    (void)state;
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
+    const gantry_metric_options_t options = {.struct_size = sizeof options, .top_k = 3};
+    gantry_metric_t *metric = gantry_recall(-INFINITY, &options);
+    const gantry_tensor_t *p = F32(scope, 0, 1);
+    assert_int_equal(gantry_metric_update(metric, scope, p, p, NULL), GANTRY_INVALID_ARGUMENT);
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
+                         "recall: top_k is 3 for predictions of shape [2]; a number up to their "
+                         "last dimension is accepted");
+    expect_ended_well(scope);
+    gantry_metric_release(metric);
 }
 
 static void missing_arguments_are_refused(void **state) {
@@ -415,7 +495,7 @@ static void metrics_without_memory_leak_nothing(void **state) {
 
 static void metric_without_memory_is_not_made(void **state) {
     (void)state;
-    for (train_metric_kind_t kind = TRAIN_ACCURACY; kind <= TRAIN_MEAN_ABSOLUTE_ERROR; ++kind) {
+    for (train_metric_kind_t kind = TRAIN_ACCURACY; kind < TRAIN_METRIC_KINDS; ++kind) {
         for (long n = 0; n < 2; ++n) {
             train_heap_reset(n);
             expect_not_made(train_metric_make(kind, 2, NULL), "out of host memory");
@@ -440,6 +520,9 @@ int main(void) {
         WITH(tape_records_no_update),
         WITH(metrics_have_names),
         WITH(bad_options_make_no_metric),
+        WITH(bad_options_make_no_count),
+        WITH(top_k_beyond_the_classes_is_refused),
+        WITH(scores_of_each_class_are_not_for_fit),
         WITH(shapes_that_do_not_fit_are_refused),
         WITH(missing_arguments_are_refused),
         WITH(update_in_a_trace_needs_variables),

@@ -8,6 +8,7 @@
 
 #include "function_fixture.h"
 #include "train_heap.h"
+#include "turkish.h"
 
 #include <gantry_train/train.h>
 
@@ -234,6 +235,44 @@ static void callbacks_act(void **state) {
     (void)unlink(path);
 }
 
+static void logs_and_states_are_those_of_the_c_locale(void **state) {
+    char path[] = "/tmp/gantry_log_XXXXXX", line[256], kept[256], again[256];
+    (void)state;
+    if (!turkish_begin()) {
+        print_message("SKIP: no Turkish locale, and localedef cannot make it\n");
+        skip();
+    }
+    gantry_model_t *model = make_model();
+    gantry_dataset_t *batches = make_batches();
+    (void)close(mkstemp(path));
+    gantry_callback_t *callbacks[] = {
+        gantry_early_stopping(&(gantry_early_stopping_options_t){.monitor = "loss"}),
+        gantry_csv_logger(path)};
+    must(gantry_model_fit(
+        model, batches,
+        &(gantry_fit_options_t){
+            .epochs = 1, .callbacks = (const gantry_callback_t **)callbacks, .callback_count = 2}));
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    double loss, accuracy;
+    assert_non_null(fgets(line, sizeof line, file));
+    assert_non_null(fgets(line, sizeof line, file));
+    (void)fclose(file);
+    const gantry_callback_t *stopping = callbacks[0];
+    must(stopping->get_state(kept, sizeof kept, stopping->user));
+    assert_null(strchr(kept, ','));
+    must(stopping->set_state(kept, stopping->user));
+    must(stopping->get_state(again, sizeof again, stopping->user));
+    assert_string_equal(kept, again);
+    turkish_end();
+    assert_int_equal(sscanf(line, "0,%lf,%lf\n", &loss, &accuracy), 2);
+    must(stopping->set_state(kept, stopping->user));
+    for (size_t i = 0; i < 2; ++i) gantry_callback_release(callbacks[i]);
+    gantry_dataset_release(batches);
+    gantry_model_release(model);
+    (void)unlink(path);
+}
+
 static gantry_status_t give_up(gantry_model_t *model, int64_t step, bool *stop, void *user) {
     (void)model, (void)stop, (void)user;
     return step == 1 ? gantry_fail(GANTRY_DATA_LOSS, "the callback gives up") : GANTRY_OK;
@@ -444,6 +483,7 @@ int main(void) {
         TEST(loaded_training_takes_the_same_steps),
         TEST(progress_is_written),
         TEST(callbacks_act),
+        TEST(logs_and_states_are_those_of_the_c_locale),
         TEST(failing_callback_ends_the_training),
         TEST(failed_layer_is_the_models_error),
         TEST(wrong_rank_names_the_layer),

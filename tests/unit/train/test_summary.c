@@ -90,6 +90,49 @@ static gantry_model_t *make_shared_at_two_depths(void) {
     return m;
 }
 
+static gantry_model_t *make_blocks(void) {
+    gantry_model_t *m = gantry_functional(fixture.runtime, NULL);
+    const int32_t first = input(m, GANTRY_SHAPE(4)), second = input(m, GANTRY_SHAPE(4));
+    gantry_model_t *twice =
+        gantry_sequential(fixture.runtime, &(gantry_model_options_t){.name = "twice"});
+    (void)gantry_model_add(twice, dense(3, "one"));
+    (void)gantry_model_add(twice, dense(2, "two"));
+    gantry_model_t *both =
+        gantry_functional(fixture.runtime, &(gantry_model_options_t){.name = "both"});
+    const int32_t given = input(both, GANTRY_SHAPE(2));
+    const int32_t outputs[] = {apply(both, dense(3, "p"), given),
+                               apply(both, dense(2, "q"), given)};
+    (void)gantry_model_set_outputs(both, outputs, 2);
+    int32_t a, b, pair[2];
+    (void)gantry_model_apply_model(m, twice, &first, 1, &a, 1);
+    (void)gantry_model_apply_model(m, both, &a, 1, pair, 2);
+    (void)gantry_model_apply_model(m, twice, &second, 1, &b, 1);
+    (void)gantry_model_apply(m, gantry_concatenate_layer(-1, NULL),
+                             (int32_t[]){pair[0], b, pair[1]}, 3);
+    return m;
+}
+
+static gantry_model_t *make_sequential_block(void) {
+    gantry_model_t *m = gantry_sequential(fixture.runtime, NULL);
+    gantry_model_t *block =
+        gantry_sequential(fixture.runtime, &(gantry_model_options_t){.name = "block"});
+    (void)gantry_model_add(block, dense(3, NULL));
+    (void)gantry_model_add(block, gantry_batch_normalization(NULL));
+    (void)gantry_model_add(m, dense(4, "first"));
+    (void)gantry_model_add_model(m, block);
+    (void)gantry_model_add(m, dense(5, "last"));
+    return m;
+}
+
+static gantry_model_t *make_attention(void) {
+    gantry_model_t *m = gantry_functional(fixture.runtime, NULL);
+    const int32_t given = input(m, GANTRY_SHAPE(4, 8));
+    const int32_t a = apply(m, gantry_multi_head_attention(2, 4, NULL), given);
+    const int32_t s = gantry_model_apply(m, gantry_add_layer(NULL), (int32_t[]){given, a}, 2);
+    (void)gantry_model_apply(m, gantry_add_layer(NULL), (int32_t[]){s, s}, 2);
+    return m;
+}
+
 static gantry_model_t *make_open_sizes(void) {
     gantry_model_t *m = gantry_functional(fixture.runtime, NULL);
     const int32_t words = gantry_model_input(m, GANTRY_INT64, GANTRY_SHAPE(-1)),

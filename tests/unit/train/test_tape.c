@@ -268,10 +268,10 @@ static void op_without_a_gradient_is_named(void **state) {
     const gantry_source_t source = of_tensor(x);
     gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
     (void)gantry_tape_watch(tape, x);
-    tensor *y = gantry_digamma(scope, x);
+    tensor *y = gantry_truncate_mod(scope, x, x);
     assert_int_equal(gantry_tape_gradient(tape, y, NULL, &source, 1, NULL, &gradient),
                      GANTRY_UNIMPLEMENTED);
-    assert_non_null(strstr(gantry_scope_message(scope), "op Digamma has no gradient"));
+    assert_non_null(strstr(gantry_scope_message(scope), "op TruncateMod has no gradient"));
     gantry_tape_end(tape);
     assert_int_equal(gantry_scope_end(scope), GANTRY_UNIMPLEMENTED);
 }

@@ -92,6 +92,16 @@ READS(dataset, source, gantry_dataset_from_callback(p))
 READS(strategy, communicator, gantry_multi_worker_strategy(w->runtime, NULL, 0, p))
 READS(model, model, gantry_sequential(w->runtime, p))
 
+static gantry_status_t read_regularizer(const world_t *w, const void *p) {
+    (void)gantry_regularizer_loss(w->scope, p, gantry_scalar_f32(w->scope, 1));
+    return of_scope(w);
+}
+
+static gantry_status_t read_constraint(const world_t *w, const void *p) {
+    (void)gantry_constrain(w->scope, p, gantry_scalar_f32(w->scope, 1));
+    return of_scope(w);
+}
+
 static gantry_status_t read_padded_batch(const world_t *w, const void *p) {
     static const float rows[] = {1, 2};
     const gantry_array_t array = {GANTRY_FLOAT32, GANTRY_SHAPE(2), rows};
@@ -167,6 +177,7 @@ static const read_row_t read_rows[] = {
     READ(gantry_communicator_t, true, read_communicator),
     READ(gantry_compile_options_t, true, read_compile),
     READ(gantry_compile_output_t, true, read_compile_output),
+    READ(gantry_constraint_t, true, read_constraint),
     READ(gantry_cosine_decay_options_t, true, read_cosine),
     READ(gantry_cosine_decay_restarts_options_t, true, read_restarts),
     READ(gantry_dataset_source_t, true, read_source),
@@ -190,6 +201,7 @@ static const read_row_t read_rows[] = {
     READ(gantry_polynomial_decay_options_t, true, read_polynomial),
     READ(gantry_pool_options_t, true, read_pool),
     READ(gantry_recurrent_options_t, true, read_recurrent),
+    READ(gantry_regularizer_t, true, read_regularizer),
     READ(gantry_rmsprop_options_t, true, read_rmsprop),
     READ(gantry_sgd_options_t, true, read_sgd),
     READ(gantry_tape_options_t, true, read_tape),

@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# locale.sh SOURCE_DIR: no library calls a function of C that follows the program's locale: base/ascii.h and
+# base/c_locale.h stand in for them. The command, the benches and the tests are programs, which set none.
+set -eu
+cd "$1"
+files=$(find src train backends kernels integrations/tensorflow/src -name '*.[ch]')
+count=$(printf '%s\n' "$files" | wc -l)
+[ "$count" -ge 500 ] || { echo "only $count source files were found in $1"; exit 1; }
+calls='(to(lower|upper)|is(alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper)|strn?casecmp|strcoll|strto(d|f|ld)|atof|setlocale)'
+found=$(printf '%s\n' "$files" | grep -v '^train/model/watching\.c$' | xargs grep -nE "(^|[^_a-zA-Z0-9\"])$calls *\\(" || true)
+[ -z "$found" ] || { echo "these follow the program's locale:"; echo "$found"; exit 1; }
+echo "$count source files"

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _POSIX_C_SOURCE 200809L
+#include "train/base/c_locale.h"
+
+#include <locale.h>
+
+/* Libraries keep the C locale as a constant: this allocates nothing. */
+gantry__train_locale_t gantry__train_locale_begin(void) {
+    gantry__train_locale_t locale = {.own = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
+    if (locale.own) locale.former = uselocale(locale.own);
+    return locale;
+}
+
+void gantry__train_locale_end(const gantry__train_locale_t *locale) {
+    if (!locale->own) return;
+    (void)uselocale(locale->former);
+    freelocale(locale->own);
+}

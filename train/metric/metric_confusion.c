@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counts of right and wrong predictions of a class that is or is not: true and false positives and
+ * negatives, and what follows from them. A place counts by its weight. */
+#include "train/metric/metric_state.h"
+
+#include <math.h>
+
+#include "train/base/fail.h"
+#include "train/base/inner_scope.h"
+#include "train/loss/fit.h"
+
+const gantry_tensor_t *gantry__train_metric_weights(const gantry_metric_t *metric,
+                                                    gantry_scope_t *scope,
+                                                    const gantry_tensor_t *weights,
+                                                    const gantry_tensor_t *predictions) {
+    const gantry_tensor_t *shaped = predictions;
+    weights = gantry_expand_dims(scope, gantry__train_cast(scope, weights, metric->dtype), -1);
+    if (weights) gantry__train_fit_ranks(scope, &shaped, &weights, false);
+    if (!weights) return NULL;
+    if (gantry_tensor_shape(weights)->rank <= gantry_tensor_shape(predictions)->rank &&
+        gantry__train_broadcasts(weights, predictions))
+        return gantry__train_spread(scope, weights, predictions);
+    (void)gantry__train_refuse(
+        scope,
+        "%s: sample_weights of shape %s do not fit predictions of shape %s; one for each sample is accepted",
+        metric->name, gantry__train_shape_text(weights).text,
+        gantry__train_shape_text(predictions).text);
+    return NULL;
+}
+
+/* ---- an update ---- */
+
+/* Where a prediction is among the k largest of its row; of equals the first ones are. */
+static const gantry_tensor_t *is_in_top_k(gantry_scope_t *scope, const gantry_tensor_t *predictions,
+                                          int32_t k) {
+    static const int32_t of_places = -2;
+    const gantry_reduce_options_t options = {
+        .struct_size = sizeof options, .axes = &of_places, .axis_count = 1};
+    const gantry_dtype_t dtype = gantry_tensor_dtype(predictions);
+    const gantry_tensor_t *classes = NULL;
+    (void)gantry_top_k(scope, predictions, k, &classes);
+    if (!classes) return NULL;
+    const gantry_tensor_t *hot = gantry_one_hot(
+        scope, classes, (int32_t)gantry__train_last_dim(predictions),
+        gantry__train_constant(scope, dtype, 1), gantry__train_constant(scope, dtype, 0), -1);
+    return gantry_cast(scope, gantry_max(scope, hot, &options), GANTRY_BOOL);
+}
+
+static bool top_k_fits(const gantry_metric_t *metric, gantry_scope_t *scope,
+                       const gantry_tensor_t *predictions) {
+    if (metric->k == 0 || metric->k <= gantry__train_last_dim(predictions)) return true;
+    (void)gantry__train_refuse(
+        scope,
+        "%s: top_k is %d for predictions of shape %s; a number up to their last dimension is accepted",
+        metric->name, (int)metric->k, gantry__train_shape_text(predictions).text);
+    return false;
+}
+
+/* The predictions that are positive, of type bool. */
+static const gantry_tensor_t *find_positives(const gantry_metric_t *metric, gantry_scope_t *scope,
+                                             const gantry_tensor_t *predictions) {
+    if (!top_k_fits(metric, scope, predictions)) return NULL;
+    const gantry_tensor_t *is_above = gantry_greater(
+        scope, predictions, gantry__train_constant(scope, metric->dtype, metric->threshold));
+    if (metric->k == 0) return is_above;
+    return gantry_logical_and(scope, is_above, is_in_top_k(scope, predictions, metric->k));
+}
+
+/* The weight of the places that a variable counts. */
+static const gantry_tensor_t *count_places(const gantry_metric_t *metric, gantry_scope_t *scope,
+                                           unsigned char counted, const gantry_tensor_t *labels,
+                                           const gantry_tensor_t *positives,
+                                           const gantry_tensor_t *weights) {
+    if (!(counted & GANTRY__TRAIN_LABEL)) labels = gantry_logical_not(scope, labels);
+    if (!(counted & GANTRY__TRAIN_PREDICTION)) positives = gantry_logical_not(scope, positives);
+    const gantry_tensor_t *places =
+        gantry_cast(scope, gantry_logical_and(scope, labels, positives), metric->dtype);
+    if (weights) places = gantry_mul(scope, places, weights);
+    return places ? gantry_sum(scope, places, NULL) : NULL;
+}
+
+static void confusion_sums(const gantry_metric_t *metric, gantry_scope_t *scope,
+                           const gantry_tensor_t *labels, const gantry_tensor_t *predictions,
+                           const gantry_tensor_t *weights,
+                           const gantry_tensor_t *out_sums[GANTRY__TRAIN_METRIC_VARIABLES]) {
+    predictions = gantry__train_cast(scope, predictions, metric->dtype);
+    if (predictions) gantry__train_fit_ranks(scope, &predictions, &labels, true);
+    if (!gantry__train_same_shape(scope, metric->name, labels, predictions)) return;
+    const gantry_tensor_t *positives = find_positives(metric, scope, predictions);
+    labels = gantry__train_cast(scope, labels, GANTRY_BOOL);
+    if (weights) weights = gantry__train_metric_weights(metric, scope, weights, predictions);
+    if (!labels || !positives || gantry_scope_status(scope) != GANTRY_OK) return;
+    for (size_t i = 0; i < GANTRY__TRAIN_METRIC_VARIABLES && metric->kind->variables[i]; ++i)
+        out_sums[i] =
+            count_places(metric, scope, metric->kind->counted[i], labels, positives, weights);
+}
+
+/* ---- the result ---- */
+
+static const gantry_tensor_t *confusion_share(
+    const gantry_metric_t *metric, gantry_scope_t *scope,
+    const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]) {
+    (void)metric;
+    return gantry_div_no_nan(scope, state[0], gantry_add(scope, state[0], state[1]));
+}
+
+static const gantry_tensor_t *confusion_number(
+    const gantry_metric_t *metric, gantry_scope_t *scope,
+    const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]) {
+    (void)metric;
+    return gantry_identity(scope, state[0]);
+}
+
+/* ---- made ---- */
+
+static bool is_no_threshold(double threshold) { return isinf(threshold) && threshold < 0; }
+
+static gantry_metric_t *confusion_create(const gantry__train_metric_kind_t *kind, const char *call,
+                                         const char *name, double threshold,
+                                         const gantry_metric_options_t *options) {
+    if (!(threshold >= 0 && threshold <= 1) && !is_no_threshold(threshold)) {
+        (void)gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "%s: threshold is %g; a number from 0 to 1, or -INFINITY for none, is accepted", call,
+            threshold);
+        return NULL;
+    }
+    gantry_metric_t *metric = gantry__train_metric_create(kind, call, name, options);
+    if (metric) metric->threshold = threshold;
+    return metric;
+}
+
+#define RATE_KIND(other_name, other)                                         \
+    {                                                                        \
+        .variables = {"true_positives", (other_name)}, .takes_labels = true, \
+        .sums = confusion_sums, .result = confusion_share, .counted = {      \
+            GANTRY__TRAIN_LABEL | GANTRY__TRAIN_PREDICTION,                  \
+            (other)                                                          \
+        }                                                                    \
+    }
+
+gantry_metric_t *gantry_precision(double threshold, const gantry_metric_options_t *options) {
+    static const gantry__train_metric_kind_t kind =
+        RATE_KIND("false_positives", GANTRY__TRAIN_PREDICTION);
+    return confusion_create(&kind, "gantry_precision", "precision", threshold, options);
+}
+
+gantry_metric_t *gantry_recall(double threshold, const gantry_metric_options_t *options) {
+    static const gantry__train_metric_kind_t kind =
+        RATE_KIND("false_negatives", GANTRY__TRAIN_LABEL);
+    return confusion_create(&kind, "gantry_recall", "recall", threshold, options);
+}
+
+#define COUNT_KIND(what)                                                            \
+    {                                                                               \
+        .variables = {"accumulator"}, .takes_labels = true, .sums = confusion_sums, \
+        .result = confusion_number, .counted = {                                    \
+            (what)                                                                  \
+        }                                                                           \
+    }
+
+gantry_metric_t *gantry_true_positives(double threshold, const gantry_metric_options_t *options) {
+    static const gantry__train_metric_kind_t kind =
+        COUNT_KIND(GANTRY__TRAIN_LABEL | GANTRY__TRAIN_PREDICTION);
+    return confusion_create(&kind, "gantry_true_positives", "true_positives", threshold, options);
+}
+
+gantry_metric_t *gantry_true_negatives(double threshold, const gantry_metric_options_t *options) {
+    static const gantry__train_metric_kind_t kind = COUNT_KIND(0);
+    return confusion_create(&kind, "gantry_true_negatives", "true_negatives", threshold, options);
+}
+
+gantry_metric_t *gantry_false_positives(double threshold, const gantry_metric_options_t *options) {
+    static const gantry__train_metric_kind_t kind = COUNT_KIND(GANTRY__TRAIN_PREDICTION);
+    return confusion_create(&kind, "gantry_false_positives", "false_positives", threshold, options);
+}
+
+gantry_metric_t *gantry_false_negatives(double threshold, const gantry_metric_options_t *options) {
+    static const gantry__train_metric_kind_t kind = COUNT_KIND(GANTRY__TRAIN_LABEL);
+    return confusion_create(&kind, "gantry_false_negatives", "false_negatives", threshold, options);
+}

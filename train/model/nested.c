@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A model as a layer of another one, a block. Its layers move to the other model, and each
+ * application adds their values there, so that building, training, masks, states and files know of
+ * no blocks:
+ *
+ *     block     input ── one ── two               the layers' names become block/one, block/two
+ *     model     x ──── block/one ── block/two ──── y ── dense
+ *
+ * Names, the summary and the names of outputs say which values belong together. */
+#include <stdio.h>
+#include <string.h>
+
+#include "train/base/fail.h"
+#include "train/base/memory.h"
+#include "train/model/model_state.h"
+
+enum { NAME_BYTES = 256 };
+
+/* ---- end ---- */
+
+void gantry__nested_release(gantry_model_t *model) {
+    for (size_t i = 0; i < model->nested_count; ++i) {
+        gantry_model_t *block = model->nested[i].model;
+        block->nested_in = NULL;
+        block->layer_count = 0; /* they are the model's */
+        gantry_model_release(block);
+        gantry__train_free(model->nested[i].name);
+    }
+    for (size_t i = 0; i < model->nested_call_count; ++i)
+        gantry__train_free(model->nested_calls[i].inputs);
+    gantry__train_free(model->nested);
+    gantry__train_free(model->nested_calls);
+}
+
+const char *gantry__nested_name(const gantry_model_t *model, size_t value) {
+    const size_t call = model->values[value].nested_call;
+    return call ? model->nested[model->nested_calls[call - 1].nested].name : NULL;
+}
+
+/* ---- taking a block over ---- */
+
+static gantry_status_t check_block(const gantry_model_t *model, const gantry_model_t *block,
+                                   const char *call) {
+    if (block == model || block->nested_in)
+        return gantry__train_fail(
+            GANTRY_FAILED_PRECONDITION,
+            "%s: the block is model %s%s%s; a model that is no layer of another one is accepted",
+            call, block->name, block == model ? " itself" : ", a layer of model ",
+            block == model ? "" : block->nested_in->name);
+    GANTRY__TRAIN_TRY(gantry__model_check(block, call));
+    if (block->is_built || block->layer_count == 0)
+        return gantry__train_fail(
+            GANTRY_FAILED_PRECONDITION,
+            "%s: block %s %s; a model with layers that is not built is accepted", call, block->name,
+            block->is_built ? "is built" : "has no layers");
+    return GANTRY_OK;
+}
+
+static gantry_status_t name_block(const gantry_model_t *model, const char *stem, char **out_name) {
+    char name[NAME_BYTES];
+    (void)snprintf(name, sizeof name, "%s", stem);
+    for (size_t i = 1; gantry__model_is_name_taken(model, name); ++i)
+        (void)snprintf(name, sizeof name, "%.200s_%zu", stem, i);
+    *out_name = gantry__train_strdup(name);
+    return *out_name ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+static gantry_status_t rename_layer(gantry_layer_t *layer, const char *block) {
+    char name[NAME_BYTES];
+    (void)snprintf(name, sizeof name, "%.120s/%.120s", block, layer->name);
+    char *copy = gantry__train_strdup(name);
+    if (!copy) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry__train_free(layer->name);
+    layer->name = copy;
+    layer->has_own_name = true;
+    return GANTRY_OK;
+}
+
+/* From here on the layers are the model's: those that could not be moved are released. */
+static gantry_status_t move_layers(gantry_model_t *model, gantry_model_t *block) {
+    gantry_status_t status = GANTRY_OK;
+    for (size_t i = 0; i < block->layer_count; ++i) {
+        gantry_layer_t *layer = block->layers[i];
+        if (status == GANTRY_OK)
+            status = rename_layer(layer, model->nested[model->nested_count - 1].name);
+        layer->nested = model->nested_count;
+        if (status == GANTRY_OK) status = gantry__model_take_layer(model, layer);
+        if (status != GANTRY_OK) gantry_layer_release(layer);
+    }
+    return status;
+}
+
+static gantry_status_t take_block(gantry_model_t *model, gantry_model_t *block, const char *call) {
+    gantry__nested_t nested = {.model = block};
+    GANTRY__TRAIN_TRY(check_block(model, block, call));
+    if (!gantry__train_grow(&model->nested, model->nested_count, &model->nested_capacity,
+                            sizeof *model->nested))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    GANTRY__TRAIN_TRY(name_block(model, block->name, &nested.name));
+    block->nested_in = model;
+    model->nested[model->nested_count++] = nested;
+    return move_layers(model, block);
+}
+
+/* ---- applying ---- */
+
+static gantry_status_t apply_chain(gantry_model_t *model, const gantry_model_t *block,
+                                   int32_t value, int32_t *out_value) {
+    for (size_t i = 0; i < block->layer_count; ++i) {
+        gantry_layer_t *layer = block->layers[i];
+        if (gantry__layer_outputs(layer) > 1)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "model %s: layer %s has %zu outputs; a sequential model accepts 1", model->name,
+                gantry_layer_name(layer), gantry__layer_outputs(layer));
+        GANTRY__TRAIN_TRY(gantry__model_apply(model, layer, &value, 1));
+        value = (int32_t)model->value_count - 1;
+    }
+    *out_value = value;
+    return GANTRY_OK;
+}
+
+/* map: of the block's values the model's. */
+static gantry_status_t apply_value(gantry_model_t *model, const gantry_model_t *block, size_t v,
+                                   int32_t *map, int32_t *inputs) {
+    const gantry__value_t *value = &block->values[v];
+    if (value->part > 0) return GANTRY_OK;
+    for (size_t i = 0; i < value->input_count; ++i) inputs[i] = map[value->inputs[i]];
+    GANTRY__TRAIN_TRY(gantry__model_apply(model, value->layer, inputs, value->input_count));
+    const size_t parts = gantry__layer_outputs(value->layer);
+    for (size_t i = 0; i < parts; ++i) map[v + i] = (int32_t)(model->value_count - parts + i);
+    return GANTRY_OK;
+}
+
+static size_t widest_value(const gantry_model_t *block) {
+    size_t widest = 1;
+    for (size_t v = 0; v < block->value_count; ++v) {
+        if (block->values[v].input_count > widest) widest = block->values[v].input_count;
+    }
+    return widest;
+}
+
+static gantry_status_t apply_graph(gantry_model_t *model, const gantry_model_t *block,
+                                   const int32_t *values, int32_t *out_values) {
+    int32_t *map = gantry__train_alloc(block->value_count + widest_value(block), sizeof *map);
+    if (!map) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = GANTRY_OK;
+    memcpy(map, values, block->input_count * sizeof *map);
+    for (size_t v = block->input_count; v < block->value_count && status == GANTRY_OK; ++v)
+        status = apply_value(model, block, v, map, map + block->value_count);
+    for (size_t i = 0; i < block->output_count; ++i) out_values[i] = map[block->outputs[i]];
+    gantry__train_free(map);
+    return status;
+}
+
+/* ---- noting an application ---- */
+
+static gantry_status_t note_call(gantry_model_t *model, size_t nested, const int32_t *inputs,
+                                 size_t input_count, const int32_t *outputs, size_t output_count,
+                                 size_t first) {
+    gantry__nested_call_t call = {
+        .nested = nested, .input_count = input_count, .output_count = output_count};
+    if (!gantry__train_grow(&model->nested_calls, model->nested_call_count,
+                            &model->nested_call_capacity, sizeof *model->nested_calls))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    call.inputs = gantry__train_alloc(input_count + output_count, sizeof *call.inputs);
+    if (!call.inputs) return GANTRY_RESOURCE_EXHAUSTED;
+    memcpy(call.inputs, inputs, input_count * sizeof *inputs);
+    memcpy(call.inputs + input_count, outputs, output_count * sizeof *outputs);
+    model->nested_calls[model->nested_call_count++] = call;
+    for (size_t v = first; v < model->value_count; ++v)
+        model->values[v].nested_call = model->nested_call_count;
+    return GANTRY_OK;
+}
+
+/* The chain of a block's layers ends where another block, or none, begins. */
+gantry_status_t gantry__nested_note_chain(gantry_model_t *model) {
+    const size_t count = model->value_count;
+    for (size_t v = 1; v < count;) {
+        const size_t first = v, nested = model->values[v].layer->nested;
+        while (v < count && model->values[v].layer->nested == nested) ++v;
+        if (nested == 0) continue;
+        const int32_t input = (int32_t)first - 1, output = (int32_t)v - 1;
+        model->value_count = v; /* the values so far */
+        gantry_status_t status = note_call(model, nested - 1, &input, 1, &output, 1, first);
+        model->value_count = count;
+        GANTRY__TRAIN_TRY(status);
+    }
+    return GANTRY_OK;
+}
+
+/* ---- the public calls ---- */
+
+static size_t find_nested(const gantry_model_t *model, const gantry_model_t *block) {
+    size_t i = 0;
+    while (i < model->nested_count && model->nested[i].model != block) ++i;
+    return i;
+}
+
+static gantry_status_t begin_block(gantry_model_t *model, gantry_model_t *block, const char *call,
+                                   bool is_again, const char *text) {
+    GANTRY__TRAIN_TRY(gantry__model_check(model, call));
+    if (!block)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: %s", call,
+                                  *text ? text : "the block is NULL");
+    GANTRY__TRAIN_TRY(gantry__model_check_open(model, call));
+    if (is_again && find_nested(model, block) < model->nested_count) return GANTRY_OK;
+    return take_block(model, block, call);
+}
+
+/* The arrays of values are given. */
+static gantry_status_t check_given(const int32_t *values, const int32_t *out_values) {
+    if (values && out_values) return GANTRY_OK;
+    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                              "gantry_model_apply_model: %s is NULL; an array is accepted",
+                              values ? "out_values" : "values");
+}
+
+static gantry_status_t check_application(const gantry_model_t *model, gantry_model_t *block,
+                                         size_t count, size_t output_count) {
+    static const char call[] = "gantry_model_apply_model";
+    const size_t inputs = block->is_sequential ? 1 : block->input_count;
+    if (model->is_sequential)
+        return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
+                                  "%s: model %s is sequential; gantry_model_add_model is accepted",
+                                  call, model->name);
+    if (block->output_count == 0 && !block->is_sequential) {
+        const size_t last = block->value_count - 1;
+        block->outputs[0] = (int32_t)(last - block->values[last].part);
+    }
+    if (block->output_count == 0) block->output_count = 1;
+    if (count == inputs && output_count == block->output_count) return GANTRY_OK;
+    return gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "%s: %zu values and room for %zu outputs; block %s has %zu inputs and %zu outputs", call,
+        count, output_count, block->name, inputs, block->output_count);
+}
+
+static gantry_status_t apply_block(gantry_model_t *model, gantry_model_t *block,
+                                   const int32_t *values, size_t count, int32_t *out_values,
+                                   size_t output_count) {
+    const size_t first = model->value_count;
+    GANTRY__TRAIN_TRY(check_application(model, block, count, output_count));
+    for (size_t i = 0; i < count; ++i) {
+        if (values[i] < 0 || (size_t)values[i] >= first)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "gantry_model_apply_model: value %d is none of the model's; 0 to %zu are accepted",
+                values[i], first - 1);
+    }
+    GANTRY__TRAIN_TRY(block->is_sequential ? apply_chain(model, block, values[0], out_values)
+                                           : apply_graph(model, block, values, out_values));
+    return note_call(model, find_nested(model, block), values, count, out_values, output_count,
+                     first);
+}
+
+gantry_status_t gantry_model_apply_model(gantry_model_t *model, gantry_model_t *block,
+                                         const int32_t *values, size_t count, int32_t *out_values,
+                                         size_t output_count) {
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    (void)snprintf(text, sizeof text, "%s", gantry_last_message());
+    for (size_t i = 0; out_values && i < output_count; ++i) out_values[i] = -1;
+    gantry_status_t status = check_given(values, out_values);
+    if (status == GANTRY_OK)
+        status = begin_block(model, block, "gantry_model_apply_model", true, text);
+    if (status == GANTRY_OK)
+        status = apply_block(model, block, values, count, out_values, output_count);
+    return model ? gantry__model_fail(model, status) : status;
+}
+
+gantry_status_t gantry_model_add_model(gantry_model_t *model, gantry_model_t *block) {
+    static const char call[] = "gantry_model_add_model";
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    (void)snprintf(text, sizeof text, "%s", gantry_last_message());
+    gantry_status_t status = begin_block(model, block, call, false, text);
+    if (status == GANTRY_OK && !(model->is_sequential && block->is_sequential))
+        status = gantry__train_fail(
+            GANTRY_FAILED_PRECONDITION,
+            "%s: model %s is functional; sequential models are accepted, else gantry_model_apply_model",
+            call, model->is_sequential ? block->name : model->name);
+    return model ? gantry__model_fail(model, status) : status;
+}
