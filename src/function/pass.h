@@ -35,9 +35,9 @@ gantry_status_t gantry__pass_order(gantry__graph_t *graph, uint32_t *out_places)
 gantry_status_t gantry__pass_pool(gantry__graph_t *graph);
 gantry_status_t gantry__pass_epilogues(gantry_runtime_t *runtime, gantry__graph_t *graph);
 /* Makes cheap values again in front of late uses, until wanted_bytes fewer live at a time, or until
- * no more can be saved. *out_made: how many nodes are added. */
+ * no more can be saved, or until the graph has most_nodes. *out_made: how many nodes are added. */
 gantry_status_t gantry__pass_recompute(gantry__graph_t *graph, uint64_t wanted_bytes,
-                                       uint32_t *out_made);
+                                       size_t most_nodes, uint32_t *out_made);
 gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *graph);
 
 /* Whether the node is an op that gives the same results for the same inputs, and does nothing

@@ -11,8 +11,8 @@
  * Each step finds the node where most bytes live at a time. A value is a candidate there if it is
  * made before and used later, and if it is cheap: an elementwise op whose inputs live that long
  * anyway or take fewer bytes. The candidate that saves most is made again in front of its next use.
- * The steps end when enough is saved, or when that node has no candidate. The same op of the same
- * inputs has the same bits.
+ * The steps end when enough is saved, when that node has no candidate, or when the graph has as
+ * many nodes as it may. The same op of the same inputs has the same bits.
  *
  * The bytes are a model: of all devices together, and without the padding of blocks. The caller
  * plans again and asks for more. The time is steps times the size of the graph. */
@@ -249,9 +249,10 @@ static gantry_status_t recompute_all(recompute_t *recompute, uint64_t wanted_byt
 }
 
 gantry_status_t gantry__pass_recompute(gantry__graph_t *graph, uint64_t wanted_bytes,
-                                       uint32_t *out_made) {
-    recompute_t recompute = {
-        .graph = graph, .count = graph->node_count, .room = 2 * graph->node_count + 1};
+                                       size_t most_nodes, uint32_t *out_made) {
+    recompute_t recompute = {.graph = graph, .count = graph->node_count, .room = most_nodes};
+    *out_made = 0;
+    if (recompute.count >= most_nodes) return GANTRY_OK;
     gantry__arena_init(&recompute.memory, graph->heap);
     gantry_status_t status = recompute_all(&recompute, wanted_bytes);
     if (status == GANTRY_OK && recompute.made > 0)

@@ -181,14 +181,16 @@ static gantry_status_t order_nodes(const gantry_function_t *function, gantry__tr
     return status;
 }
 
-/* The pass does not know what blocks and devices add: each round asks for what is still missing. */
+/* The pass does not know what blocks and devices add: each round asks for what is still missing.
+ * All rounds together make at most as many nodes again as there are. */
 static gantry_status_t recompute_nodes(const gantry_function_t *function, gantry__traced_t *traced,
                                        needed_bytes_t *needed) {
+    const size_t most_nodes = 2 * traced->graph.node_count + 1;
     for (int round = 0; round < MOST_ROUNDS && needed->best > function->memory_budget_bytes;
          ++round) {
         uint32_t made;
-        GANTRY__TRY(gantry__pass_recompute(&traced->graph,
-                                           needed->best - function->memory_budget_bytes, &made));
+        GANTRY__TRY(gantry__pass_recompute(
+            &traced->graph, needed->best - function->memory_budget_bytes, most_nodes, &made));
         if (made == 0) return GANTRY_OK;
         needed->recomputed += made;
         GANTRY__TRY(plan_again(function, traced, needed));

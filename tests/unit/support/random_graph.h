@@ -197,16 +197,28 @@ static inline uint32_t random_count_recomputed(const gantry_function_t *function
     return count;
 }
 
-/* Returns whether the budget can be met. */
+/* A refused budget names how many nodes were computed again: never more than the function has. */
+static inline void random_expect_few_recomputed(const random_graph_t *graph, size_t nodes) {
+    unsigned made = 0;
+    const char *at = strstr(gantry_last_message(), ", with ");
+    if (at && sscanf(at, ", with %u nodes computed again", &made) == 1 && made > nodes + 1)
+        fail_msg("graph %llu of %zu nodes: %s", (unsigned long long)graph->number, nodes,
+                 gantry_last_message());
+}
+
+/* Returns whether the budget can be met; `nodes` are those of the function without one. */
 static inline bool random_check_budget(gantry_runtime_t *runtime, random_graph_t *graph,
-                                       uint32_t passes_off, uint64_t budget,
+                                       uint32_t passes_off, uint64_t budget, size_t nodes,
                                        random_result_t eager[2][RANDOM_GRAPH_RESULTS]) {
     gantry_function_t *function;
     const gantry_logical_device_t *most;
     uint64_t bytes;
     const gantry_status_t status =
         random_try_trace(runtime, graph, passes_off, false, budget, &function);
-    if (status == GANTRY_RESOURCE_EXHAUSTED) return false;
+    if (status == GANTRY_RESOURCE_EXHAUSTED) {
+        random_expect_few_recomputed(graph, nodes);
+        return false;
+    }
     assert_int_equal(status, GANTRY_OK);
     assert_int_equal(gantry__schedule_most_bytes(&function->traced->schedule, &bytes, &most),
                      GANTRY_OK);
@@ -228,10 +240,11 @@ static inline void random_check_order(gantry_runtime_t *runtime, random_graph_t 
     uint64_t bytes;
     assert_int_equal(gantry__schedule_most_bytes(&function->traced->schedule, &bytes, &most),
                      GANTRY_OK);
+    const size_t nodes = function->traced->graph.node_count;
     gantry_function_release(function);
     if (bytes < 8) return;
     uint64_t budget = bytes - 1;
-    while (budget > 0 && random_check_budget(runtime, graph, passes_off, budget, eager))
+    while (budget > 0 && random_check_budget(runtime, graph, passes_off, budget, nodes, eager))
         budget = budget * 7 / 8;
 }
 
