@@ -24,19 +24,19 @@ typedef struct gantry_regularizer_t {
 
 /** Kinds of constraints. n is the Euclidean norm of weights over the axes, and e is 1e-7. */
 typedef enum gantry_constraint_kind_t {
-    GANTRY_CONSTRAINT_NONE = 0,
-    GANTRY_NON_NEG = 1,     /**< max(w, 0). */
-    GANTRY_MAX_NORM = 2,    /**< w min(n, max_value) / (e + n). */
-    GANTRY_UNIT_NORM = 3,   /**< w / (e + n). */
-    GANTRY_MIN_MAX_NORM = 4 /**< w m / (e + n): m is rate clamp(n) + (1 - rate) n. */
+    GANTRY_CONSTRAINT_NONE = 0, /**< Weights stay as they are. */
+    GANTRY_NON_NEG = 1,         /**< max(w, 0). */
+    GANTRY_MAX_NORM = 2,        /**< w min(n, max_value) / (e + n). */
+    GANTRY_UNIT_NORM = 3,       /**< w / (e + n). */
+    GANTRY_MIN_MAX_NORM = 4     /**< w m / (e + n): m is rate clamp(n) + (1 - rate) n. */
 } gantry_constraint_kind_t;
 
 /** A constraint. */
 typedef struct gantry_constraint_t {
-    uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
-    gantry_constraint_kind_t kind;
-    double max_value;  /**< The most norm. 0: 2 of MAX_NORM, 1 of MIN_MAX_NORM. */
-    double min_value;  /**< MIN_MAX_NORM: the least norm, up to max_value. */
+    uint32_t struct_size;          /**< Its sizeof; 0: that of version 0.1. */
+    gantry_constraint_kind_t kind; /**< What it does to weights. */
+    double max_value;              /**< The most norm. 0: 2 of MAX_NORM, 1 of MIN_MAX_NORM. */
+    double min_value;              /**< MIN_MAX_NORM: the least norm, up to max_value. */
     double rate;       /**< MIN_MAX_NORM: how much of the way a step goes, up to 1. 0: 1. */
     int32_t axes[4];   /**< The axes of a norm; negative ones count from the end. */
     size_t axis_count; /**< Entries of axes. 0: axis 0, the inputs of Dense. */
