@@ -346,7 +346,7 @@ static gantry_status_t model_compile(gantry_model_t *model, wanted_t *w) {
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_compile"));
     GANTRY__TRAIN_TRY(check_wanted(model, w));
     GANTRY__TRAIN_TRY(take_targets(model, w));
-    gantry_optimizer_release(model->optimizer);
+    if (model->optimizer != o->optimizer) gantry_optimizer_release(model->optimizer);
     model->optimizer = o->optimizer;
     model->runs_eagerly = o->runs_eagerly || o->check_numerics;
     model->checks_numerics = o->check_numerics;

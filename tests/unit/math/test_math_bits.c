@@ -345,6 +345,14 @@ static double distance_in_ulp(double got, double wanted) {
     return ldexp(fabs(got - wanted), 52 - (fabs(wanted) < 1.0 ? 0 : ilogb(wanted)));
 }
 
+/* The forms for near arguments promise nothing of distant ones: which NaN these give is the
+ * compiler's choice. */
+static bool is_any_nan(const subject_t *subject, uint64_t got, uint64_t wanted) {
+    const uint64_t most = 0x7f800000, got_size = got & 0x7fffffff,
+                   wanted_size = wanted & 0x7fffffff;
+    return strstr(subject->name, "_near_f32") && got_size > most && wanted_size > most;
+}
+
 /* The number of unequal results; prints the first. */
 static size_t compare_bits(const subject_t *subject, const inputs_t *inputs, const void *device,
                            const void *host) {
@@ -352,7 +360,7 @@ static size_t compare_bits(const subject_t *subject, const inputs_t *inputs, con
     for (size_t i = 0; i < inputs->count; ++i) {
         uint64_t got = bits_at(device, i, subject->size_bytes);
         uint64_t wanted = bits_at(host, i, subject->size_bytes);
-        if (got != wanted && unequal++ == 0) {
+        if (got != wanted && !is_any_nan(subject, got, wanted) && unequal++ == 0) {
             print_message("%s(%s): x 0x%llx, z 0x%llx give 0x%llx on the device, 0x%llx in C\n",
                           subject->name, subject->arguments,
                           (unsigned long long)bits_at(inputs->x, i, subject->size_bytes),
