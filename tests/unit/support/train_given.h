@@ -30,4 +30,17 @@ static inline gantry_status_t record(gantry_model_t *model, int64_t epoch,
     return GANTRY_OK;
 }
 
+/* All weights and states of the model, in its order. */
+static inline void give_variables(gantry_runtime_t *runtime, gantry_model_t *model) {
+    double numbers[MOST];
+    for (size_t i = 0; i < gantry_model_variable_count(model); ++i) {
+        gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
+        const gantry_tensor_t *value =
+            gantry_variable_read(scope, gantry_model_variable(model, i, NULL));
+        must(gantry_tensor_read(value, numbers, gantry_tensor_bytes(value)));
+        for (int64_t k = 0; k < gantry_tensor_elements(value); ++k) give(numbers[k]);
+        must(gantry_scope_end(scope));
+    }
+}
+
 #endif

@@ -173,18 +173,6 @@ static const case_t cases[] = {
 
 /* ---- a case ---- */
 
-static void give_variables(gantry_runtime_t *runtime, gantry_model_t *model) {
-    double numbers[MOST];
-    for (size_t i = 0; i < gantry_model_variable_count(model); ++i) {
-        gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
-        const gantry_tensor_t *value =
-            gantry_variable_read(scope, gantry_model_variable(model, i, NULL));
-        must(gantry_tensor_read(value, numbers, gantry_tensor_bytes(value)));
-        for (int64_t k = 0; k < gantry_tensor_elements(value); ++k) give(numbers[k]);
-        must(gantry_scope_end(scope));
-    }
-}
-
 static void give_predictions(gantry_model_t *model, gantry_dataset_t *batches) {
     double a[ROWS * 3], b[ROWS * 2];
     void *const outs[] = {a, b};

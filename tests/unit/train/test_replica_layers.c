@@ -51,18 +51,6 @@ static gantry_model_t *make_model(gantry_runtime_t *runtime, const gantry_strate
     return model;
 }
 
-static void give_variables(gantry_runtime_t *runtime, gantry_model_t *model) {
-    double numbers[MOST];
-    for (size_t i = 0; i < gantry_model_variable_count(model); ++i) {
-        gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
-        const gantry_tensor_t *value =
-            gantry_variable_read(scope, gantry_model_variable(model, i, NULL));
-        must(gantry_tensor_read(value, numbers, gantry_tensor_bytes(value)));
-        for (int64_t k = 0; k < gantry_tensor_elements(value); ++k) give(numbers[k]);
-        must(gantry_scope_end(scope));
-    }
-}
-
 static void follow(gantry_runtime_t *runtime, const char *const devices[2]) {
     const gantry_callback_t recorder = {.struct_size = sizeof recorder, .epoch_end = record},
                             *callbacks[] = {&recorder};
