@@ -332,10 +332,10 @@ GANTRY_API gantry_status_t gantry_layer_add_weight(gantry_layer_t *layer, const 
                                                    gantry_shape_t shape,
                                                    const gantry_initializer_t *initializer,
                                                    bool trainable);
-/** Says whether a layer's weights are trained, as Keras's `layer.trainable`; they are at first. It
- * holds from the next gantry_model_build or gantry_model_compile of its model on. A
- * BatchNormalization that is not trained normalises by its moving means in training, too, and keeps
- * them. */
+/** Says whether a layer's weights are trained, as Keras's `layer.trainable`; they are at first. A
+ * model takes it over in its gantry_model_compile, or if it is not compiled, in its build: of two
+ * models with the layer, one may train it and the other one may not. A BatchNormalization that is
+ * not trained normalises by its moving means in training, too, and keeps them. */
 GANTRY_API gantry_status_t gantry_layer_set_trainable(gantry_layer_t *layer, bool trainable);
 /** Sets the regularizer of all weights of a name, such as "kernel", "recurrent_kernel" or
  * "embeddings", before its model is built. It is copied; NULL: none. The weights' losses are added
@@ -350,9 +350,9 @@ GANTRY_API gantry_status_t gantry_layer_set_constraint(gantry_layer_t *layer, co
 /** Sets the kept states of a stateful layer to zeros, as Keras's reset_state. The states of other
  * layers, and of layers whose model is not built, need no reset: nothing is done. */
 GANTRY_API gantry_status_t gantry_layer_reset_states(gantry_layer_t *layer);
-/** Releases a layer that no model took over; NULL does no harm. */
+/** Releases a layer that no model took over; one that a model has, and NULL, do no harm. */
 GANTRY_API void gantry_layer_release(gantry_layer_t *layer);
-/** Its name; the layer owns it. "" for NULL. */
+/** Its name, that in the first model that took it over; the layer owns it. "" for NULL. */
 GANTRY_API const char *gantry_layer_name(const gantry_layer_t *layer);
 
 #ifdef __cplusplus

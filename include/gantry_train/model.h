@@ -12,7 +12,7 @@
  *
  * A call that fails leaves its text in gantry_last_message. A model that failed while it was put
  * together keeps its first error, and later calls return it, so that one check at the end is
- * enough. Externally synchronised. */
+ * enough. Externally synchronised; models that have layers together are one object in that. */
 #ifndef GANTRY_TRAIN_MODEL_H
 #define GANTRY_TRAIN_MODEL_H
 
@@ -68,7 +68,8 @@ GANTRY_API gantry_status_t gantry_model_measure_replicas(gantry_model_t *model,
 /** Begins a model whose layers follow each other. NULL after a failure. */
 GANTRY_API gantry_model_t *gantry_sequential(gantry_runtime_t *runtime,
                                              const gantry_model_options_t *options);
-/** Adds a layer behind the last one. The model takes the layer over, also after a failure. */
+/** Adds a layer behind the last one, once. The model takes the layer over, also after a failure;
+ * other models may have it, too: gantry_model_apply. */
 GANTRY_API gantry_status_t gantry_model_add(gantry_model_t *model, gantry_layer_t *layer);
 
 /** Begins a model of any form: its values are numbers, which gantry_model_input and
@@ -80,25 +81,37 @@ GANTRY_API gantry_model_t *gantry_functional(gantry_runtime_t *runtime,
 GANTRY_API int32_t gantry_model_input(gantry_model_t *model, gantry_dtype_t dtype,
                                       gantry_shape_t sample);
 /** Applies a layer to values, and returns the value of its output, -1 after a failure. The model
- * takes the layer over; a layer that is applied again has the same weights. Further outputs, such
- * as the states of return_state, are the values behind the returned one: returned + 1 and so on. */
+ * takes the layer over, also after a failure; it may be named again then, and nothing happens. A
+ * layer that is applied again has the same weights. Further outputs, such as the states of
+ * return_state, are the values behind the returned one: returned + 1 and so on.
+ *
+ * Several models may have a layer, which then has one set of weights: the first one takes it over,
+ * each further one adds a reference, and it ends with the last of them. They have one runtime, one
+ * type and the same devices; a strategy's are in one order. A model NULL releases a layer that no
+ * model has. */
 GANTRY_API int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer,
                                       const int32_t *values, size_t count);
 /** Applies a whole model as one layer, as Keras's model(x), and writes the values of its outputs to
- * out_values, output_count of them. The model takes the block over at its first application: its
- * layers become this model's. Applied again, it has the same weights. The block is released with
- * the model; the program may release it before, which then does nothing, and releases a block that
- * was refused. count is the number of the block's inputs; a sequential block has one.
+ * out_values, output_count of them. count is the number of the block's inputs; a sequential block
+ * has one. Applied again, it has the same weights, and so has every model that it is applied in.
  *
- * The block is not built; of its options the name counts alone, which gets a number if it is taken:
- * "sequential", "sequential_1". Its layers are named behind it: "sequential/dense", and so are
- * weights in files. The summary has one row for it. Calls of the block itself are refused from then
- * on; gantry_layer_set_trainable of its layers is accepted. */
+ * The block stays a model of its own, built or not: it may be built, compiled, trained, called and
+ * saved, before and after, with the weights that both models have. Each has its own optimizer, and
+ * what is trained follows from its own gantry_model_compile. The block gets no more layers or
+ * outputs. This model holds a reference to it: the program releases the block when it likes, before
+ * this model or after it.
+ *
+ * The block's name gets a number if it is taken: "sequential", "sequential_1". Its layers are named
+ * behind it: "sequential/dense", and so are weights in files of this model; in files of the block
+ * they are "dense". The summary has one row for it. */
 GANTRY_API gantry_status_t gantry_model_apply_model(gantry_model_t *model, gantry_model_t *block,
                                                     const int32_t *values, size_t count,
                                                     int32_t *out_values, size_t output_count);
 /** The same behind the last layer of a sequential model, once; the block is sequential, too. */
 GANTRY_API gantry_status_t gantry_model_add_model(gantry_model_t *model, gantry_model_t *block);
+/** Says whether the weights of all layers of a model are trained, its blocks' included, as Keras's
+ * `model.trainable`: gantry_layer_set_trainable of each. */
+GANTRY_API gantry_status_t gantry_model_set_trainable(gantry_model_t *model, bool trainable);
 /** Says which value is the model's output; without it, the last one is. */
 GANTRY_API gantry_status_t gantry_model_set_output(gantry_model_t *model, int32_t value);
 /** Says which values are the model's outputs, 1 to GANTRY_MAX_COMPONENTS of them, in this order. An
@@ -117,7 +130,7 @@ GANTRY_API gantry_status_t gantry_model_build(gantry_model_t *model, gantry_dtyp
                                               gantry_shape_t sample);
 /** Sets the kept states of all stateful layers to zeros. */
 GANTRY_API gantry_status_t gantry_model_reset_states(gantry_model_t *model);
-/** Releases a model; NULL does no harm. */
+/** Releases a model; NULL does no harm. Layers and blocks that other models have stay with them. */
 GANTRY_API void gantry_model_release(gantry_model_t *model);
 
 /* ---- weights ---- */

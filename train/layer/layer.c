@@ -32,25 +32,43 @@ gantry_layer_t *gantry_layer_create(const gantry_layer_kind_t *kind, void *user,
     }
     memcpy(&layer->kind, kind, kind->struct_size);
     layer->user = user;
+    layer->references = 1;
+    layer->has_own_name = name != NULL;
     return layer;
 }
 
-void gantry__layer_forget(gantry_layer_t *layer) {
+static void forget_weights(gantry_layer_t *layer) {
     for (size_t i = 0; i < layer->weight_count; ++i) gantry__train_free(layer->weights[i].name);
     layer->weight_count = 0;
     layer->state_count = 0;
     layer->is_built = false;
 }
 
-void gantry_layer_release(gantry_layer_t *layer) {
-    if (!layer) return;
+void gantry__layer_forget(gantry_layer_t *layer) {
+    if (!layer->runtime) forget_weights(layer);
+}
+
+void gantry__layer_release_variables(gantry_layer_t *layer) {
+    for (size_t i = 0; layer->variables && i < layer->weight_count * layer->replica_count; ++i)
+        gantry_variable_release(layer->variables[i]);
+    gantry__train_free((void *)layer->variables);
+    layer->variables = NULL;
+}
+
+void gantry__layer_unref(gantry_layer_t *layer) {
+    if (!layer || --layer->references > 0) return;
     if (layer->kind.release) layer->kind.release(layer->user);
     gantry__layer_release_states(layer);
-    gantry__layer_forget(layer);
+    gantry__layer_release_variables(layer);
+    forget_weights(layer);
     gantry__layer_release_rules(layer);
     gantry__train_free(layer->weights);
     gantry__train_free(layer->name);
     gantry__train_free(layer);
+}
+
+void gantry_layer_release(gantry_layer_t *layer) {
+    if (layer && !layer->is_taken) gantry__layer_unref(layer);
 }
 
 const char *gantry_layer_name(const gantry_layer_t *layer) {
@@ -100,14 +118,8 @@ gantry_status_t gantry_layer_set_trainable(gantry_layer_t *layer, bool trainable
     if (!layer)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_layer_set_trainable: the layer is NULL");
-    layer->will_be_frozen = !trainable;
+    layer->is_frozen = !trainable;
     return GANTRY_OK;
-}
-
-void gantry__layer_settle_trainable(gantry_layer_t *layer) {
-    layer->is_frozen = layer->will_be_frozen;
-    for (size_t i = 0; i < layer->weight_count; ++i)
-        layer->weights[i].is_trained = layer->weights[i].is_trainable && !layer->is_frozen;
 }
 
 /* ---- for constructors ---- */

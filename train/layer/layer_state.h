@@ -14,7 +14,6 @@ typedef struct gantry__weight_t {
     gantry_initializer_t initializer;
     bool has_seed;     /* else the model gives one */
     bool is_trainable; /* of a layer that is trained */
-    bool is_trained;
     gantry_regularizer_t regularizer;
     gantry_constraint_t constraint;
     uint8_t seeds_before; /* that Keras chooses between the weight before and this one */
@@ -30,38 +29,44 @@ typedef struct gantry__weight_rule_t {
     gantry_constraint_t constraint;
 } gantry__weight_rule_t;
 
+/* A layer, and its weights. The program has one reference until a model takes it over; each further
+ * model has one of its own. What a layer is in a model is gantry__member_t. */
 struct gantry_layer_t {
+    size_t references;
+    bool is_taken;                /* a model took the program's reference over */
+    gantry_layer_t *next_refused; /* of a model that could not take it, but has the reference */
     gantry_layer_kind_t kind;
     void *user;
-    char *name;        /* NULL until the model gives one */
+    char *name;        /* NULL until the first model gives one */
     bool has_own_name; /* the program's */
     bool is_built;
-    bool is_frozen, will_be_frozen; /* since the model was built or compiled; from then on */
+    bool is_frozen; /* gantry_layer_set_trainable; models take it over */
     gantry__weight_t *weights;
     size_t weight_count, weight_capacity;
     gantry__weight_rule_t *rules;
     size_t rule_count, rule_capacity;
-    size_t first_variable; /* of the model's variables */
-    bool takes_indices;    /* numbers below the first dimension of its first weight */
-    uint8_t seeds_after;   /* that Keras chooses for the layer after its initialisers' */
+    gantry_variable_t **variables; /* by weight, then by replica; NULL until a model made them */
+    size_t replica_count;          /* of variables */
+    bool takes_indices;            /* numbers below the first dimension of its first weight */
+    uint8_t seeds_after;           /* that Keras chooses for the layer after its initialisers' */
     uint8_t repeats_first; /* applied to so many values, it takes the first one twice; 0: never */
     bool ends_masks;       /* layers that are applied later do not get its inputs' masks */
-    size_t nested;         /* 1 + the place of its block in its model; 0: it is of no block */
     size_t state_count;    /* kept from batch to batch, [batch, state_width] each */
     int64_t state_width;
     gantry_variable_t **states; /* NULL until its model is built: train/model/states.c */
-    gantry_runtime_t *runtime;  /* of the states; NULL until they are made */
+    gantry_runtime_t *runtime;  /* of variables and states; NULL until a model is built */
 };
 
 /* The states that the layer of a call keeps; NULL: none, or its model is being built. */
 gantry_variable_t *const *gantry__layer_states(const gantry_layer_call_t *call);
 /* Whether a model runs the layer that checks the numbers of each op, and is not being built. */
 bool gantry__layer_checks_numerics(const gantry_layer_call_t *call);
-/* Whether weights are trained becomes what gantry_layer_set_trainable said last. */
-void gantry__layer_settle_trainable(gantry_layer_t *layer);
-
-/* Takes back what build added, so that the layer is built anew. */
+/* Gives a reference back; the last one ends the layer. NULL does no harm. */
+void gantry__layer_unref(gantry_layer_t *layer);
+/* Takes back what build added, so that the layer is built anew; not of a layer with variables. */
 void gantry__layer_forget(gantry_layer_t *layer);
+/* Releases the variables, which no built model has. */
+void gantry__layer_release_variables(gantry_layer_t *layer);
 /* Releases the states. */
 void gantry__layer_release_states(gantry_layer_t *layer);
 

@@ -103,6 +103,10 @@ static gantry_status_t find_open_shapes(gantry_model_t *model, int64_t open) {
     return status;
 }
 
+static void forget_layers(const gantry_model_t *model) {
+    for (size_t i = 0; i < model->member_count; ++i) gantry__layer_forget(model->members[i]->layer);
+}
+
 static gantry_status_t find_shapes(gantry_model_t *model) {
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     const int64_t *open = find_open_sizes(model);
@@ -110,7 +114,7 @@ static gantry_status_t find_shapes(gantry_model_t *model) {
     const gantry_status_t first = find_open_shapes(model, open[0]);
     if (first != GANTRY_INVALID_ARGUMENT) return first;
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
-    for (size_t i = 0; i < model->layer_count; ++i) gantry__layer_forget(model->layers[i]);
+    forget_layers(model);
     if (find_open_shapes(model, open[1]) == GANTRY_OK) return GANTRY_OK;
     return gantry__train_fail(first, "%s", text);
 }
@@ -137,42 +141,111 @@ static const gantry_tensor_t *first_value(gantry_scope_t *scope, const gantry_mo
                         : gantry_initialize(scope, &initializer, model->dtype, weight->shape);
 }
 
-static gantry_status_t make_copies(gantry_model_t *model, size_t index, const char *name,
-                                   size_t *seeds) {
-    gantry__model_variable_t *variable = &model->variables[index];
+static gantry_status_t make_copies(const gantry_model_t *model, const gantry__weight_t *weight,
+                                   const char *name, size_t *seeds, gantry_variable_t **copies) {
     gantry_scope_t *first = gantry__model_scope(model, NULL, 0);
     if (!first) return GANTRY_RESOURCE_EXHAUSTED;
-    const gantry_tensor_t *value = first_value(first, model, variable->weight, seeds);
+    const gantry_tensor_t *value = first_value(first, model, weight, seeds);
     for (size_t r = 0; r < model->replica_count && value; ++r) {
         gantry_scope_t *scope = gantry__model_scope(model, first, r);
         if (!scope) break;
-        variable->copies[r] = gantry_variable_create(scope, value, name);
+        copies[r] = gantry_variable_create(scope, value, name);
         (void)gantry__train_hand_on(first, gantry_scope_end(scope));
     }
     GANTRY__TRAIN_TRY(gantry_scope_end(first));
-    return variable->copies[model->replica_count - 1] ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    return copies[model->replica_count - 1] ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+/* The weights of another model's layer are those of this one, too, if they live where its own do.
+ * Those of one device may live on another one than the model's. */
+static gantry_status_t check_variables(const gantry_model_t *model,
+                                       const gantry__member_t *member) {
+    const gantry_layer_t *layer = member->layer;
+    const char *what = NULL;
+    if (layer->runtime != model->runtime)
+        what = "runtime";
+    else if (layer->weight_count > 0 && layer->replica_count != model->replica_count)
+        what = "number of devices";
+    else if (layer->weight_count > 0 && gantry_variable_dtype(layer->variables[0]) != model->dtype)
+        what = "type";
+    for (size_t r = 0; !what && layer->weight_count > 0 && r < model->replica_count; ++r) {
+        const gantry_logical_device_t *device = gantry_variable_device(layer->variables[r]);
+        if (model->replica_count > 1 &&
+            (gantry_find_logical_device(model->runtime, model->devices[r], &device) != GANTRY_OK ||
+             device != gantry_variable_device(layer->variables[r])))
+            what = "order of devices";
+    }
+    if (!what) return GANTRY_OK;
+    return gantry__train_fail(
+        GANTRY_FAILED_PRECONDITION,
+        "model %s: layer %s has the weights of another model, which has another %s; one runtime, type and strategy is accepted for models that share layers",
+        model->name, gantry__member_name(member), what);
+}
+
+static gantry_status_t make_layer_variables(const gantry_model_t *model,
+                                            const gantry__member_t *member, size_t *seeds) {
+    char name[256];
+    gantry_layer_t *layer = member->layer;
+    layer->replica_count = model->replica_count;
+    layer->variables =
+        gantry__train_alloc(layer->weight_count * layer->replica_count, sizeof *layer->variables);
+    if (!layer->variables) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t w = 0; w < layer->weight_count; ++w) {
+        (void)snprintf(name, sizeof name, "%s/%s", gantry__member_name(member),
+                       layer->weights[w].name);
+        GANTRY__TRAIN_TRY(make_copies(model, &layer->weights[w], name, seeds,
+                                      layer->variables + w * layer->replica_count));
+    }
+    return GANTRY_OK;
+}
+
+/* Makes a layer's variables, unless another model did; seeds are counted in either case. */
+static gantry_status_t complete_layer(const gantry_model_t *model, const gantry__member_t *member,
+                                      size_t *seeds) {
+    gantry_layer_t *layer = member->layer;
+    if (layer->runtime) {
+        for (size_t w = 0; w < layer->weight_count; ++w)
+            (void)initializer_of(model, &layer->weights[w], seeds);
+        return check_variables(model, member);
+    }
+    const gantry_status_t status = make_layer_variables(model, member, seeds);
+    if (status != GANTRY_OK) gantry__layer_release_variables(layer);
+    if (status == GANTRY_OK) layer->runtime = model->runtime;
+    return status;
+}
+
+/* Adds a layer's variables to the model's. */
+static gantry_status_t list_variables(gantry_model_t *model, gantry__member_t *member) {
+    char name[256];
+    const gantry_layer_t *layer = member->layer;
+    member->first_variable = model->variable_count;
+    for (size_t w = 0; w < layer->weight_count; ++w) {
+        gantry__model_variable_t *variable = &model->variables[model->variable_count];
+        (void)snprintf(name, sizeof name, "%s/%s", gantry__member_name(member),
+                       layer->weights[w].name);
+        *variable = (gantry__model_variable_t){
+            .weight = &layer->weights[w],
+            .copies = layer->variables + w * layer->replica_count,
+            .name = gantry__train_strdup(name),
+            .is_trained = gantry__member_trains(member, w),
+        };
+        if (!variable->name) return GANTRY_RESOURCE_EXHAUSTED;
+        ++model->variable_count;
+    }
+    return GANTRY_OK;
 }
 
 static gantry_status_t make_variables(gantry_model_t *model) {
-    char name[256];
     size_t count = 0, seeds = 0;
-    for (size_t i = 0; i < model->layer_count; ++i) count += model->layers[i]->weight_count;
+    for (size_t i = 0; i < model->member_count; ++i)
+        count += model->members[i]->layer->weight_count;
     model->variables = gantry__train_alloc(count, sizeof *model->variables);
     if (!model->variables) return GANTRY_RESOURCE_EXHAUSTED;
-    for (size_t i = 0; i < model->layer_count; ++i) {
-        gantry_layer_t *layer = model->layers[i];
-        layer->first_variable = model->variable_count;
-        gantry__layer_settle_trainable(layer);
-        for (size_t w = 0; w < layer->weight_count; ++w) {
-            gantry__model_variable_t *variable = &model->variables[model->variable_count];
-            variable->weight = &layer->weights[w];
-            variable->copies = gantry__train_alloc(model->replica_count, sizeof *variable->copies);
-            if (!variable->copies) return GANTRY_RESOURCE_EXHAUSTED;
-            ++model->variable_count;
-            (void)snprintf(name, sizeof name, "%s/%s", layer->name, layer->weights[w].name);
-            GANTRY__TRAIN_TRY(make_copies(model, model->variable_count - 1, name, &seeds));
-        }
-        seeds += layer->seeds_after;
+    if (!model->is_compiled) gantry__model_settle_trainable(model);
+    for (size_t i = 0; i < model->member_count; ++i) {
+        GANTRY__TRAIN_TRY(complete_layer(model, model->members[i], &seeds));
+        GANTRY__TRAIN_TRY(list_variables(model, model->members[i]));
+        seeds += model->members[i]->layer->seeds_after;
     }
     return GANTRY_OK;
 }
@@ -186,14 +259,11 @@ static gantry_status_t build_alone(gantry_model_t *model, gantry_dtype_t dtype,
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                                   "model %s has no layers; it is built when it has some",
                                   model->name);
-    if (model->output_count == 0) {
-        const size_t last = model->value_count - 1;
-        model->outputs[0] = (int32_t)(last - model->values[last].part);
-        model->output_count = 1;
-    }
-    GANTRY__TRAIN_TRY(find_shapes(model));
-    GANTRY__TRAIN_TRY(make_variables(model));
-    return gantry__model_make_states(model);
+    gantry__model_choose_output(model);
+    gantry_status_t status = find_shapes(model);
+    if (status == GANTRY_OK) status = make_variables(model);
+    if (status != GANTRY_OK) forget_layers(model); /* those that no model was built with */
+    return status == GANTRY_OK ? gantry__model_make_states(model) : status;
 }
 
 static gantry_status_t model_build(gantry_model_t *model, gantry_dtype_t dtype,
@@ -240,8 +310,7 @@ static gantry_status_t build_optimizer(gantry_model_t *model, gantry_scope_t *sc
     if (!variables) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t r = 0; r < model->replica_count; ++r) {
         for (size_t i = 0; i < model->variable_count; ++i) {
-            if (model->variables[i].weight->is_trained)
-                variables[count++] = model->variables[i].copies[r];
+            if (model->variables[i].is_trained) variables[count++] = model->variables[i].copies[r];
         }
     }
     gantry_status_t status = gantry_optimizer_build(model->optimizer, scope, variables, count);
@@ -266,7 +335,7 @@ size_t gantry_model_variable_count(const gantry_model_t *model) {
 gantry_variable_t *gantry_model_variable(const gantry_model_t *model, size_t index,
                                          bool *out_trainable) {
     if (!model || index >= model->variable_count) return NULL;
-    if (out_trainable) *out_trainable = model->variables[index].weight->is_trained;
+    if (out_trainable) *out_trainable = model->variables[index].is_trained;
     return model->variables[index].copies[0];
 }
 

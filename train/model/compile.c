@@ -352,8 +352,7 @@ static gantry_status_t model_compile(gantry_model_t *model, wanted_t *w) {
     model->checks_numerics = o->check_numerics;
     if (model->optimizer) model->optimizer->checks_numerics = o->check_numerics;
     model->is_compiled = true;
-    for (size_t i = 0; i < model->layer_count; ++i)
-        gantry__layer_settle_trainable(model->layers[i]);
+    gantry__model_settle_trainable(model);
     gantry__model_forget_steps(model);
     return GANTRY_OK;
 }

@@ -28,7 +28,7 @@ void gantry__model_constrain(const gantry_model_t *model, gantry_scope_t *scope,
     }
     for (size_t i = 0; i < model->variable_count; ++i) {
         const gantry__weight_t *weight = model->variables[i].weight;
-        if (!weight->is_trained) continue;
+        if (!model->variables[i].is_trained) continue;
         const bool has_gradient = !gradients || gradients[trained];
         ++trained;
         if (has_gradient && weight->constraint.kind != GANTRY_CONSTRAINT_NONE)

@@ -26,10 +26,6 @@ gantry_status_t gantry__model_check(const gantry_model_t *model, const char *cal
                                   "%s: the model is NULL; one from gantry_sequential or "
                                   "gantry_functional is accepted",
                                   call);
-    if (model->nested_in)
-        return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
-                                  "%s: model %s is a layer of model %s; the other one is accepted",
-                                  call, model->name, model->nested_in->name);
     if (model->status == GANTRY_OK) return GANTRY_OK;
     return gantry__train_fail(model->status, "%s", model->message ? model->message : "");
 }
@@ -90,6 +86,7 @@ static gantry_model_t *begin(gantry_runtime_t *runtime, const gantry_model_optio
     }
     gantry_model_t *model = gantry__train_alloc(1, sizeof *model);
     if (!model) return NULL;
+    model->references = 1;
     model->runtime = runtime;
     model->is_sequential = is_sequential;
     if (take_options(model, options) == GANTRY_OK) return model;
@@ -108,24 +105,19 @@ gantry_model_t *gantry_functional(gantry_runtime_t *runtime,
 }
 
 static void release_variables(gantry_model_t *model) {
-    for (size_t i = 0; i < model->variable_count; ++i) {
-        for (size_t r = 0; model->variables[i].copies && r < model->replica_count; ++r)
-            gantry_variable_release(model->variables[i].copies[r]);
-        gantry__train_free((void *)model->variables[i].copies);
-    }
+    for (size_t i = 0; i < model->variable_count; ++i) gantry__train_free(model->variables[i].name);
     gantry__train_free(model->variables);
 }
 
 void gantry_model_release(gantry_model_t *model) {
-    if (!model || model->nested_in) return;
+    if (!model || --model->references > 0) return;
     for (size_t i = 0; i < sizeof model->steps / sizeof model->steps[0]; ++i)
         gantry_function_release(model->steps[i]);
     gantry_optimizer_release(model->optimizer);
     gantry__model_release_targets(model);
     release_variables(model);
     gantry__model_release_draws(model);
-    for (size_t i = 0; i < model->layer_count; ++i) gantry_layer_release(model->layers[i]);
-    gantry__train_free((void *)model->layers);
+    gantry__model_release_members(model);
     gantry__nested_release(model);
     for (size_t i = 0; i < model->value_count; ++i) gantry__train_free(model->values[i].inputs);
     gantry__train_free(model->values);
@@ -137,89 +129,6 @@ void gantry_model_release(gantry_model_t *model) {
     gantry__train_free(model->message);
     gantry__train_free(model->name);
     gantry__train_free(model);
-}
-
-/* ---- layers ---- */
-
-static bool has_layer(const gantry_model_t *model, const gantry_layer_t *layer) {
-    for (size_t i = 0; i < model->layer_count; ++i) {
-        if (model->layers[i] == layer) return true;
-    }
-    return false;
-}
-
-bool gantry__model_is_name_taken(const gantry_model_t *model, const char *name) {
-    for (size_t i = 0; i < model->nested_count; ++i) {
-        if (strcmp(model->nested[i].name, name) == 0) return true;
-    }
-    for (size_t i = 0; i < model->layer_count; ++i) {
-        if (model->layers[i]->name && strcmp(model->layers[i]->name, name) == 0) return true;
-    }
-    return false;
-}
-
-/* The names of a kind that the model gave: all numbers below this one are taken. */
-static size_t count_given_names(const gantry_model_t *model, const char *kind) {
-    size_t count = 0;
-    for (size_t i = 0; i < model->layer_count; ++i) {
-        const gantry_layer_t *layer = model->layers[i];
-        count += !layer->has_own_name && strcmp(layer->kind.name, kind) == 0;
-    }
-    return count;
-}
-
-static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
-static bool is_big(char c) { return c >= 'A' && c <= 'Z'; }
-static bool is_small(char c) { return c >= 'a' && c <= 'z'; }
-
-/* "BatchNormalization" becomes batch_normalization, "MaxPooling1D" max_pooling1d, as in Keras. */
-static void snake_case(const char *name, char *out, size_t room) {
-    size_t used = 0;
-    for (size_t i = 0; name[i] && used + 2 < room; ++i) {
-        if (i > 0 && is_big(name[i]) && (is_small(name[i + 1]) || is_small(name[i - 1])))
-            out[used++] = '_';
-        out[used++] = small(name[i]);
-    }
-    out[used] = '\0';
-}
-
-static gantry_status_t name_layer(gantry_model_t *model, gantry_layer_t *layer) {
-    char stem[96], name[128];
-    layer->has_own_name = layer->name != NULL;
-    if (layer->has_own_name) {
-        if (!gantry__model_is_name_taken(model, layer->name)) return GANTRY_OK;
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "model %s has two layers of the name %s; each has its own",
-                                  model->name, layer->name);
-    }
-    snake_case(layer->kind.name, stem, sizeof stem);
-    size_t number = count_given_names(model, layer->kind.name);
-    do {
-        if (number == 0)
-            (void)snprintf(name, sizeof name, "%s", stem);
-        else
-            (void)snprintf(name, sizeof name, "%s_%zu", stem, number);
-        ++number;
-    } while (gantry__model_is_name_taken(model, name));
-    layer->name = gantry__train_strdup(name);
-    return layer->name ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
-}
-
-gantry_status_t gantry__model_take_layer(gantry_model_t *model, gantry_layer_t *layer) {
-    if (!gantry__train_grow(&model->layers, model->layer_count, &model->layer_capacity,
-                            sizeof *model->layers))
-        return GANTRY_RESOURCE_EXHAUSTED;
-    model->layers[model->layer_count++] = layer;
-    return GANTRY_OK;
-}
-
-/* Takes the layer over: it is released with the model, or now. */
-static gantry_status_t own_layer(gantry_model_t *model, gantry_layer_t *layer) {
-    if (has_layer(model, layer)) return GANTRY_OK;
-    gantry_status_t status = name_layer(model, layer);
-    if (status == GANTRY_OK) status = gantry__model_take_layer(model, layer);
-    if (status != GANTRY_OK) gantry_layer_release(layer);
-    return status;
 }
 
 /* ---- values ---- */
@@ -273,25 +182,26 @@ static gantry_status_t check_values(const gantry_model_t *model, const char *cal
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__model_apply(gantry_model_t *model, gantry_layer_t *layer,
+gantry_status_t gantry__model_apply(gantry_model_t *model, const gantry__member_t *member,
                                     const int32_t *values, size_t count) {
-    gantry__value_t value = {.layer = layer, .input_count = count};
+    gantry__value_t value = {.member = member, .input_count = count};
     GANTRY__TRAIN_TRY(check_values(model, "gantry_model_apply", values, count));
     value.inputs = gantry__train_alloc(count, sizeof *value.inputs);
     if (!value.inputs) return GANTRY_RESOURCE_EXHAUSTED;
     memcpy(value.inputs, values, count * sizeof *values);
     gantry_status_t status = add_value(model, &value);
     if (status != GANTRY_OK) gantry__train_free(value.inputs);
-    for (size_t i = 1; i < gantry__layer_outputs(layer) && status == GANTRY_OK; ++i)
-        status = add_value(model, &(gantry__value_t){.layer = layer, .part = i});
+    for (size_t i = 1; i < gantry__layer_outputs(member->layer) && status == GANTRY_OK; ++i)
+        status = add_value(model, &(gantry__value_t){.member = member, .part = i});
     return status;
 }
 
 gantry_status_t gantry__model_check_open(const gantry_model_t *model, const char *call) {
     GANTRY__TRAIN_TRY(gantry__model_check(model, call));
-    if (!model->is_built) return GANTRY_OK;
+    if (!model->is_built && !model->is_block) return GANTRY_OK;
     return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
-                              "%s: model %s is built; layers are added before", call, model->name);
+                              "%s: model %s is %s; layers are added before", call, model->name,
+                              model->is_built ? "built" : "a layer of another model");
 }
 
 gantry_status_t gantry_model_add(gantry_model_t *model, gantry_layer_t *layer) {
@@ -306,11 +216,21 @@ gantry_status_t gantry_model_add(gantry_model_t *model, gantry_layer_t *layer) {
             GANTRY_FAILED_PRECONDITION,
             "gantry_model_add: model %s is functional; gantry_model_apply is accepted",
             model->name);
-    if (status != GANTRY_OK) {
+    if (status == GANTRY_OK && gantry__model_member(model, layer))
+        status = gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_add: layer %s is in model %s; a sequential model has a layer once",
+            gantry__member_name(gantry__model_member(model, layer)), model->name);
+    if (!model) {
         gantry_layer_release(layer);
-        return model ? gantry__model_fail(model, status) : status;
+        return status;
     }
-    return gantry__model_fail(model, own_layer(model, layer));
+    gantry__member_t *member;
+    if (status == GANTRY_OK)
+        status = gantry__model_own_layer(model, layer, &member);
+    else
+        gantry__model_refuse_layer(model, layer);
+    return gantry__model_fail(model, status);
 }
 
 int32_t gantry_model_input(gantry_model_t *model, gantry_dtype_t dtype, gantry_shape_t sample) {
@@ -323,12 +243,12 @@ int32_t gantry_model_input(gantry_model_t *model, gantry_dtype_t dtype, gantry_s
 
 /* Attention of one value is that of a query that is its own value, as in Keras, also in the
  * summary. */
-static gantry_status_t apply_given(gantry_model_t *model, gantry_layer_t *layer,
+static gantry_status_t apply_given(gantry_model_t *model, const gantry__member_t *member,
                                    const int32_t *values, size_t count) {
-    if (count == 0 || count > 2 || count != layer->repeats_first || !values)
-        return gantry__model_apply(model, layer, values, count);
+    if (count == 0 || count > 2 || count != member->layer->repeats_first || !values)
+        return gantry__model_apply(model, member, values, count);
     const int32_t repeated[] = {values[0], values[0], values[count - 1]};
-    return gantry__model_apply(model, layer, repeated, count + 1);
+    return gantry__model_apply(model, member, repeated, count + 1);
 }
 
 int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer, const int32_t *values,
@@ -339,14 +259,18 @@ int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer, const i
     if (status == GANTRY_OK && !layer)
         status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_model_apply: %s",
                                     *text ? text : "the layer is NULL");
-    if (status != GANTRY_OK) {
-        if (!model || !has_layer(model, layer)) gantry_layer_release(layer);
-    } else {
-        status = own_layer(model, layer);
-        if (status == GANTRY_OK) status = apply_given(model, layer, values, count);
+    if (!model) {
+        gantry_layer_release(layer);
+        return -1;
     }
+    gantry__member_t *member;
+    if (status == GANTRY_OK)
+        status = gantry__model_own_layer(model, layer, &member);
+    else
+        gantry__model_refuse_layer(model, layer);
+    if (status == GANTRY_OK) status = apply_given(model, member, values, count);
     if (status == GANTRY_OK) return (int32_t)(model->value_count - gantry__layer_outputs(layer));
-    if (model) (void)gantry__model_fail(model, status);
+    (void)gantry__model_fail(model, status);
     return -1;
 }
 
@@ -357,7 +281,7 @@ static gantry_status_t set_outputs(gantry_model_t *model, const int32_t *values,
                                   "gantry_model_set_outputs: %zu values; 1 to %d are accepted",
                                   count, GANTRY_MAX_COMPONENTS);
     for (size_t i = 0; i < count && count > 1; ++i) {
-        if (!model->values[values[i]].layer)
+        if (!model->values[values[i]].member)
             return gantry__train_fail(
                 GANTRY_INVALID_ARGUMENT,
                 "gantry_model_set_outputs: value %d is an input; results of layers are accepted",
@@ -383,15 +307,15 @@ gantry_status_t gantry_model_set_output(gantry_model_t *model, int32_t value) {
 gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,
                                     const gantry_shape_t *sample) {
     GANTRY__TRAIN_TRY(add_input(model, dtype, sample));
-    for (size_t i = 0; i < model->layer_count; ++i) {
+    for (size_t i = 0; i < model->member_count; ++i) {
         const int32_t last = (int32_t)model->value_count - 1;
-        const size_t outputs = gantry__layer_outputs(model->layers[i]);
+        const size_t outputs = gantry__layer_outputs(model->members[i]->layer);
         if (outputs > 1)
             return gantry__train_fail(
                 GANTRY_INVALID_ARGUMENT,
                 "model %s: layer %s has %zu outputs; a sequential model accepts 1", model->name,
-                gantry_layer_name(model->layers[i]), outputs);
-        GANTRY__TRAIN_TRY(gantry__model_apply(model, model->layers[i], &last, 1));
+                gantry__member_name(model->members[i]), outputs);
+        GANTRY__TRAIN_TRY(gantry__model_apply(model, model->members[i], &last, 1));
     }
     return gantry__nested_note_chain(model);
 }

@@ -10,9 +10,18 @@
 #include "train/layer/layer_state.h"
 #include "train/numerics/numerics.h"
 
+/* A layer in a model. */
+typedef struct gantry__member_t {
+    gantry_layer_t *layer; /* with a reference */
+    char *name;            /* of a block's layer "block/dense"; NULL: that of the layer */
+    bool is_frozen;        /* since the model was compiled, or built without being compiled */
+    size_t first_variable; /* of the model's variables */
+    size_t nested;         /* 1 + the block that it came with; 0: it came with none */
+} gantry__member_t;
+
 /* A value: an input, or the output of a layer. */
 typedef struct gantry__value_t {
-    gantry_layer_t *layer; /* NULL: an input */
+    const gantry__member_t *member; /* NULL: an input */
     int32_t *inputs;
     size_t input_count;
     gantry_dtype_t dtype; /* of an input */
@@ -21,9 +30,9 @@ typedef struct gantry__value_t {
     size_t nested_call;   /* 1 + the application of a block that made it; 0: none did */
 } gantry__value_t;
 
-/* A model that is a layer of another one: its layers are the other one's; nested.c. */
+/* A model that is a layer of another one: nested.c. */
 typedef struct gantry__nested_t {
-    gantry_model_t *model; /* what remains: how the layers follow each other */
+    gantry_model_t *model; /* with a reference */
     char *name;
 } gantry__nested_t;
 
@@ -37,7 +46,9 @@ typedef struct gantry__nested_call_t {
 /* A variable: a weight of a layer, once for each replica. */
 typedef struct gantry__model_variable_t {
     const gantry__weight_t *weight;
-    gantry_variable_t **copies; /* one for each replica */
+    gantry_variable_t **copies; /* one for each replica; the layer's */
+    char *name;                 /* in files: "dense/kernel", by the layer's name in the model */
+    bool is_trained;
 } gantry__model_variable_t;
 
 /* What an output is trained for. */
@@ -78,6 +89,7 @@ typedef struct gantry__step_body_t {
 typedef struct gantry__worker_t gantry__worker_t;
 
 struct gantry_model_t {
+    size_t references; /* the program's, and one of each model that has it as a block */
     gantry_runtime_t *runtime;
     gantry__worker_t *worker; /* this process of several: worker.h; NULL: there is one */
     char *name;
@@ -85,16 +97,17 @@ struct gantry_model_t {
     int64_t seed;
     int64_t batch_size; /* of all batches; 0: any */
     bool is_sequential, is_built, is_compiled, runs_eagerly;
+    bool is_block;          /* of another model, so that no layers are added */
     gantry_status_t status; /* the first error of putting it together, with its text */
     char *message;
     char **devices; /* of replicas; an entry may be NULL: no request */
     size_t replica_count;
-    bool has_nccl;           /* the strategy reduces by NCCL */
-    double *replica_weights; /* shares of a batch; NULL: equal */
-    gantry_layer_t **layers;
-    size_t layer_count, layer_capacity;
-    gantry_model_t *nested_in; /* the model that has its layers; NULL: it has them itself */
-    gantry__nested_t *nested;
+    bool has_nccl;              /* the strategy reduces by NCCL */
+    double *replica_weights;    /* shares of a batch; NULL: equal */
+    gantry__member_t **members; /* its layers */
+    size_t member_count, member_capacity;
+    gantry_layer_t *refused;  /* layers that it took over and did not get */
+    gantry__nested_t *nested; /* its blocks */
     size_t nested_count, nested_capacity;
     gantry__nested_call_t *nested_calls;
     size_t nested_call_count, nested_call_capacity;
@@ -149,15 +162,35 @@ gantry_status_t gantry__model_check(const gantry_model_t *model, const char *cal
 gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,
                                     const gantry_shape_t *sample);
 
+/* ---- its layers: members.c ---- */
+
+/* What a layer is in the model; NULL: it is not there. */
+gantry__member_t *gantry__model_member(const gantry_model_t *model, const gantry_layer_t *layer);
+/* Its name in the model, unlike all others there. */
+const char *gantry__member_name(const gantry__member_t *member);
+bool gantry__model_is_name_taken(const gantry_model_t *model, const char *name);
+/* Takes a layer in that is not there. nested: 1 + its block, in which it is `part`; 0: of none.
+ * After a failure the layer is as it was. */
+gantry_status_t gantry__model_take_layer(gantry_model_t *model, gantry_layer_t *layer,
+                                         size_t nested, const char *part);
+/* Takes a layer in, unless it is there. After a failure the model has the reference that the
+ * program gave, so that the layer may be applied again, and refused. */
+gantry_status_t gantry__model_own_layer(gantry_model_t *model, gantry_layer_t *layer,
+                                        gantry__member_t **out_member);
+/* The same after a failure; layer NULL does no harm. */
+void gantry__model_refuse_layer(gantry_model_t *model, gantry_layer_t *layer);
+/* Whether a weight of a layer is trained. */
+bool gantry__member_trains(const gantry__member_t *member, size_t weight);
+/* What is trained becomes what gantry_layer_set_trainable said last. */
+void gantry__model_settle_trainable(gantry_model_t *model);
+void gantry__model_release_members(gantry_model_t *model);
+
 /* ---- blocks: nested.c ---- */
 
 /* Whether layers may be added. */
 gantry_status_t gantry__model_check_open(const gantry_model_t *model, const char *call);
-bool gantry__model_is_name_taken(const gantry_model_t *model, const char *name);
-/* Takes a layer over that has its name. */
-gantry_status_t gantry__model_take_layer(gantry_model_t *model, gantry_layer_t *layer);
 /* The value is the model's last one, or the first of its parts. */
-gantry_status_t gantry__model_apply(gantry_model_t *model, gantry_layer_t *layer,
+gantry_status_t gantry__model_apply(gantry_model_t *model, const gantry__member_t *member,
                                     const int32_t *values, size_t count);
 /* Of a sequential model, when it is put together: notes the values of blocks. */
 gantry_status_t gantry__nested_note_chain(gantry_model_t *model);
@@ -191,6 +224,8 @@ gantry_status_t gantry__model_build_optimizer(gantry_model_t *model);
 
 /* The name of an output's layer. */
 const char *gantry__model_output_name(const gantry_model_t *model, size_t output);
+/* The last value, the first of its parts, is the output of a model that named none. */
+void gantry__model_choose_output(gantry_model_t *model);
 /* The outputs are those for which the model is compiled; `call` needs it. */
 gantry_status_t gantry__model_check_compiled(const gantry_model_t *model, const char *call);
 /* The component of a batch with the weights of a target's samples; 0: there is none. */

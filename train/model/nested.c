@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model as a layer of another one, a block. Its layers move to the other model, and each
+/* A model as a layer of another one, a block. The other model has the block's layers, too, and each
  * application adds their values there, so that building, training, masks, states and files know of
  * no blocks:
  *
- *     block     input ── one ── two               the layers' names become block/one, block/two
+ *     block     input ── one ── two               its layers are block/one, block/two
  *     model     x ──── block/one ── block/two ──── y ── dense
  *
- * Names, the summary and the names of outputs say which values belong together. */
+ * Names, the summary and the names of outputs say which values belong together. The block stays a
+ * model: it is built, compiled and trained alone, with the same variables. It gets no more layers,
+ * so that both have the same. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,10 +22,7 @@ enum { NAME_BYTES = 256 };
 
 void gantry__nested_release(gantry_model_t *model) {
     for (size_t i = 0; i < model->nested_count; ++i) {
-        gantry_model_t *block = model->nested[i].model;
-        block->nested_in = NULL;
-        block->layer_count = 0; /* they are the model's */
-        gantry_model_release(block);
+        gantry_model_release(model->nested[i].model);
         gantry__train_free(model->nested[i].name);
     }
     for (size_t i = 0; i < model->nested_call_count; ++i)
@@ -37,23 +36,19 @@ const char *gantry__nested_name(const gantry_model_t *model, size_t value) {
     return call ? model->nested[model->nested_calls[call - 1].nested].name : NULL;
 }
 
-/* ---- taking a block over ---- */
+/* ---- taking a block in ---- */
 
 static gantry_status_t check_block(const gantry_model_t *model, const gantry_model_t *block,
                                    const char *call) {
-    if (block == model || block->nested_in)
-        return gantry__train_fail(
-            GANTRY_FAILED_PRECONDITION,
-            "%s: the block is model %s%s%s; a model that is no layer of another one is accepted",
-            call, block->name, block == model ? " itself" : ", a layer of model ",
-            block == model ? "" : block->nested_in->name);
+    if (block == model) /* one that has this model as a block is none: this one is closed */
+        return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
+                                  "%s: the block is model %s itself; another one is accepted", call,
+                                  block->name);
     GANTRY__TRAIN_TRY(gantry__model_check(block, call));
-    if (block->is_built || block->layer_count == 0)
-        return gantry__train_fail(
-            GANTRY_FAILED_PRECONDITION,
-            "%s: block %s %s; a model with layers that is not built is accepted", call, block->name,
-            block->is_built ? "is built" : "has no layers");
-    return GANTRY_OK;
+    if (block->member_count > 0) return GANTRY_OK;
+    return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
+                              "%s: block %s has no layers; a model with layers is accepted", call,
+                              block->name);
 }
 
 static gantry_status_t name_block(const gantry_model_t *model, const char *stem, char **out_name) {
@@ -65,29 +60,21 @@ static gantry_status_t name_block(const gantry_model_t *model, const char *stem,
     return *out_name ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
-static gantry_status_t rename_layer(gantry_layer_t *layer, const char *block) {
-    char name[NAME_BYTES];
-    (void)snprintf(name, sizeof name, "%.120s/%.120s", block, layer->name);
-    char *copy = gantry__train_strdup(name);
-    if (!copy) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry__train_free(layer->name);
-    layer->name = copy;
-    layer->has_own_name = true;
-    return GANTRY_OK;
-}
-
-/* From here on the layers are the model's: those that could not be moved are released. */
-static gantry_status_t move_layers(gantry_model_t *model, gantry_model_t *block) {
-    gantry_status_t status = GANTRY_OK;
-    for (size_t i = 0; i < block->layer_count; ++i) {
-        gantry_layer_t *layer = block->layers[i];
-        if (status == GANTRY_OK)
-            status = rename_layer(layer, model->nested[model->nested_count - 1].name);
-        layer->nested = model->nested_count;
-        if (status == GANTRY_OK) status = gantry__model_take_layer(model, layer);
-        if (status != GANTRY_OK) gantry_layer_release(layer);
+/* A layer that the model has already is the same one, with its name; a chain has each once. */
+static gantry_status_t take_layers(gantry_model_t *model, const gantry_model_t *block) {
+    for (size_t i = 0; i < block->member_count; ++i) {
+        gantry_layer_t *layer = block->members[i]->layer;
+        const gantry__member_t *member = gantry__model_member(model, layer);
+        if (member && model->is_sequential)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "gantry_model_add_model: layer %s of block %s is in model %s; a sequential model has a layer once",
+                gantry__member_name(member), block->name, model->name);
+        if (!member)
+            GANTRY__TRAIN_TRY(gantry__model_take_layer(model, layer, model->nested_count,
+                                                       gantry__member_name(block->members[i])));
     }
-    return status;
+    return GANTRY_OK;
 }
 
 static gantry_status_t take_block(gantry_model_t *model, gantry_model_t *block, const char *call) {
@@ -97,23 +84,24 @@ static gantry_status_t take_block(gantry_model_t *model, gantry_model_t *block, 
                             sizeof *model->nested))
         return GANTRY_RESOURCE_EXHAUSTED;
     GANTRY__TRAIN_TRY(name_block(model, block->name, &nested.name));
-    block->nested_in = model;
+    ++block->references;
+    block->is_block = true;
     model->nested[model->nested_count++] = nested;
-    return move_layers(model, block);
+    return take_layers(model, block);
 }
 
 /* ---- applying ---- */
 
 static gantry_status_t apply_chain(gantry_model_t *model, const gantry_model_t *block,
                                    int32_t value, int32_t *out_value) {
-    for (size_t i = 0; i < block->layer_count; ++i) {
-        gantry_layer_t *layer = block->layers[i];
-        if (gantry__layer_outputs(layer) > 1)
+    for (size_t i = 0; i < block->member_count; ++i) {
+        const gantry__member_t *member = gantry__model_member(model, block->members[i]->layer);
+        if (gantry__layer_outputs(member->layer) > 1)
             return gantry__train_fail(
                 GANTRY_INVALID_ARGUMENT,
                 "model %s: layer %s has %zu outputs; a sequential model accepts 1", model->name,
-                gantry_layer_name(layer), gantry__layer_outputs(layer));
-        GANTRY__TRAIN_TRY(gantry__model_apply(model, layer, &value, 1));
+                gantry__member_name(member), gantry__layer_outputs(member->layer));
+        GANTRY__TRAIN_TRY(gantry__model_apply(model, member, &value, 1));
         value = (int32_t)model->value_count - 1;
     }
     *out_value = value;
@@ -126,8 +114,10 @@ static gantry_status_t apply_value(gantry_model_t *model, const gantry_model_t *
     const gantry__value_t *value = &block->values[v];
     if (value->part > 0) return GANTRY_OK;
     for (size_t i = 0; i < value->input_count; ++i) inputs[i] = map[value->inputs[i]];
-    GANTRY__TRAIN_TRY(gantry__model_apply(model, value->layer, inputs, value->input_count));
-    const size_t parts = gantry__layer_outputs(value->layer);
+    const gantry_layer_t *layer = value->member->layer;
+    GANTRY__TRAIN_TRY(
+        gantry__model_apply(model, gantry__model_member(model, layer), inputs, value->input_count));
+    const size_t parts = gantry__layer_outputs(layer);
     for (size_t i = 0; i < parts; ++i) map[v + i] = (int32_t)(model->value_count - parts + i);
     return GANTRY_OK;
 }
@@ -177,8 +167,8 @@ static gantry_status_t note_call(gantry_model_t *model, size_t nested, const int
 gantry_status_t gantry__nested_note_chain(gantry_model_t *model) {
     const size_t count = model->value_count;
     for (size_t v = 1; v < count;) {
-        const size_t first = v, nested = model->values[v].layer->nested;
-        while (v < count && model->values[v].layer->nested == nested) ++v;
+        const size_t first = v, nested = model->values[v].member->nested;
+        while (v < count && model->values[v].member->nested == nested) ++v;
         if (nested == 0) continue;
         const int32_t input = (int32_t)first - 1, output = (int32_t)v - 1;
         model->value_count = v; /* the values so far */
@@ -224,16 +214,13 @@ static gantry_status_t check_application(const gantry_model_t *model, gantry_mod
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                                   "%s: model %s is sequential; gantry_model_add_model is accepted",
                                   call, model->name);
-    if (block->output_count == 0 && !block->is_sequential) {
-        const size_t last = block->value_count - 1;
-        block->outputs[0] = (int32_t)(last - block->values[last].part);
-    }
-    if (block->output_count == 0) block->output_count = 1;
-    if (count == inputs && output_count == block->output_count) return GANTRY_OK;
+    if (!block->is_sequential) gantry__model_choose_output(block);
+    const size_t outputs = block->is_sequential ? 1 : block->output_count;
+    if (count == inputs && output_count == outputs) return GANTRY_OK;
     return gantry__train_fail(
         GANTRY_INVALID_ARGUMENT,
         "%s: %zu values and room for %zu outputs; block %s has %zu inputs and %zu outputs", call,
-        count, output_count, block->name, inputs, block->output_count);
+        count, output_count, block->name, inputs, outputs);
 }
 
 static gantry_status_t apply_block(gantry_model_t *model, gantry_model_t *block,

@@ -9,7 +9,14 @@
 
 const char *gantry__model_output_name(const gantry_model_t *model, size_t output) {
     const char *block = gantry__nested_name(model, (size_t)model->outputs[output]);
-    return block ? block : gantry_layer_name(model->values[model->outputs[output]].layer);
+    return block ? block : gantry__member_name(model->values[model->outputs[output]].member);
+}
+
+void gantry__model_choose_output(gantry_model_t *model) {
+    const size_t last = model->value_count - 1;
+    if (model->output_count > 0) return;
+    model->outputs[0] = (int32_t)(last - model->values[last].part);
+    model->output_count = 1;
 }
 
 gantry_status_t gantry__model_check_compiled(const gantry_model_t *model, const char *call) {

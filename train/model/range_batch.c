@@ -63,7 +63,7 @@ static void say_place(const gantry_shape_t *shape, int64_t index, char *out, siz
 
 static gantry_status_t check_words(const gantry_model_t *model, const gantry__value_t *value,
                                    const gantry_array_t *batch) {
-    const gantry_layer_t *layer = value->layer;
+    const gantry_layer_t *layer = value->member ? value->member->layer : NULL;
     if (!layer || !layer->takes_indices || value->inputs[0] >= (int32_t)model->input_count)
         return GANTRY_OK;
     char place[256];
@@ -75,7 +75,7 @@ static gantry_status_t check_words(const gantry_model_t *model, const gantry__va
     say_place(&words->shape, index, place, sizeof place);
     return gantry__train_fail(
         GANTRY_INVALID_ARGUMENT, "model %s: layer %s: indices[%s] = %lld is not in [0, %lld)",
-        model->name, gantry_layer_name(layer), place, (long long)word, (long long)limit);
+        model->name, gantry__member_name(value->member), place, (long long)word, (long long)limit);
 }
 
 gantry_status_t gantry__model_check_ranges(const gantry_model_t *model, gantry__step_t step,

@@ -59,8 +59,7 @@ typedef struct measured_t {
 
 static size_t count_results(const gantry_model_t *model) {
     size_t count = 0;
-    for (size_t i = 0; i < model->variable_count; ++i)
-        count += model->variables[i].weight->is_trained;
+    for (size_t i = 0; i < model->variable_count; ++i) count += model->variables[i].is_trained;
     return count < MOST_GRADIENTS ? count : MOST_GRADIENTS;
 }
 
@@ -71,7 +70,7 @@ static void take_whole_batch(gantry__step_call_t *c, const measured_t *measured)
     replica->first = 0;
     replica->rows = c->rows;
     for (size_t i = 0, made = 0; i < c->model->variable_count; ++i) {
-        if (c->model->variables[i].weight->is_trained)
+        if (c->model->variables[i].is_trained)
             replica->sources[made++].variable = c->model->variables[i].copies[measured->replica];
     }
 }

@@ -55,7 +55,7 @@ void gantry__run_read_weights(gantry__model_run_t *run) {
 static void call_layer(gantry__model_run_t *run, size_t v, const gantry_tensor_t **weights,
                        const gantry_tensor_t **updates) {
     const gantry__value_t *value = &run->model->values[v];
-    const gantry_layer_t *layer = value->layer;
+    const gantry_layer_t *layer = value->member->layer;
     const gantry_layer_call_t call = {.scope = run->scope,
                                       .inputs = run->layer_inputs,
                                       .input_count = value->input_count,
@@ -64,7 +64,7 @@ static void call_layer(gantry__model_run_t *run, size_t v, const gantry_tensor_t
                                       .training = run->training,
                                       .updates = updates,
                                       .run = run,
-                                      .is_frozen = layer->is_frozen,
+                                      .is_frozen = value->member->is_frozen,
                                       .masks = run->layer_masks,
                                       .mask = &run->masks[v],
                                       .more_outputs = &run->values[v] + 1};
@@ -91,7 +91,7 @@ static gantry_shape_t as_open(const gantry_tensor_t *tensor, const gantry_tensor
 }
 
 static gantry_status_t build_layer(gantry__model_run_t *run, const gantry__value_t *value) {
-    gantry_layer_t *layer = value->layer;
+    gantry_layer_t *layer = value->member->layer;
     if (layer->is_built || !layer->kind.build) return GANTRY_OK;
     gantry_shape_t *shapes = gantry__train_alloc(value->input_count, sizeof *shapes);
     if (!shapes) return GANTRY_RESOURCE_EXHAUSTED;
@@ -114,7 +114,7 @@ static gantry_status_t make_zeros(gantry__model_run_t *run, gantry_layer_t *laye
 
 static void build_value(gantry__model_run_t *run, size_t v) {
     gantry__value_t *value = &run->model->values[v];
-    gantry_layer_t *layer = value->layer;
+    gantry_layer_t *layer = value->member->layer;
     const gantry_tensor_t **weights = NULL;
     gantry_status_t status = build_layer(run, value);
     if (status == GANTRY_OK) status = gantry__layer_check_rules(layer);
@@ -156,11 +156,11 @@ static void say_layer(gantry__model_run_t *run, const gantry__value_t *value) {
     const gantry_status_t status = gantry_scope_status(run->scope);
     if (status == GANTRY_OK) {
         (void)gantry__train_refuse(run->scope, "layer %s returns no tensor",
-                                   gantry_layer_name(value->layer));
+                                   gantry__member_name(value->member));
         return;
     }
     say_sizes(run, sizes, sizeof sizes);
-    (void)snprintf(text, sizeof text, "layer %s: %s%s", gantry_layer_name(value->layer),
+    (void)snprintf(text, sizeof text, "layer %s: %s%s", gantry__member_name(value->member),
                    gantry_scope_message(run->scope), sizes);
     gantry_scope_clear(run->scope);
     (void)gantry_scope_fail(run->scope, status, text);
@@ -182,20 +182,20 @@ static void run_value(gantry__model_run_t *run, size_t v) {
     if (run->builds)
         build_value(run, v);
     else
-        call_layer(run, v, run->weights + value->layer->first_variable,
-                   run->updates + value->layer->first_variable);
+        call_layer(run, v, run->weights + value->member->first_variable,
+                   run->updates + value->member->first_variable);
 }
 
 const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run) {
     gantry_model_t *model = run->model;
     for (size_t v = 0; v < model->value_count; ++v) {
         const gantry__value_t *value = &model->values[v];
-        if (!value->layer) {
+        if (!value->member) {
             run->values[v] = run->inputs[v];
             if (run->twin) run->twin->values[v] = run->twin->inputs[v];
             continue;
         }
-        gantry__numerics_set_layer(model->numerics, gantry_layer_name(value->layer));
+        gantry__numerics_set_layer(model->numerics, gantry__member_name(value->member));
         if (value->part == 0) run_value(run, v);
         if (!run->values[v] || gantry_scope_status(run->scope) != GANTRY_OK) {
             say_layer(run, value);

@@ -85,9 +85,9 @@ static gantry_status_t entries_init(const gantry_model_t *model, size_t replica,
     e->names = gantry__train_alloc(each + metrics, NAME_BYTES);
     if (!e->list || !e->names) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < model->variable_count; ++i) {
-        gantry_variable_t *variable = model->variables[i].copies[replica];
-        e->list[e->count++] = (gantry_checkpoint_entry_t){.name = gantry_variable_name(variable),
-                                                          .variable = variable};
+        const gantry__model_variable_t *variable = &model->variables[i];
+        e->list[e->count++] = (gantry_checkpoint_entry_t){.name = variable->name,
+                                                          .variable = variable->copies[replica]};
     }
     for (size_t i = 0; i < each; ++i)
         add_numbered(e, e->names + i * NAME_BYTES, "optimizer", i, e->state[replica * each + i]);

@@ -7,17 +7,26 @@
 
 /* ---- making ---- */
 
-static gantry_status_t check_stateful(const gantry_model_t *model, const gantry_layer_t *layer) {
+static gantry_status_t check_stateful(const gantry_model_t *model, const gantry__member_t *member) {
+    const gantry_layer_t *layer = member->layer;
+    const int64_t rows = layer->states ? gantry_variable_shape(layer->states[0])->dims[0] : 0;
     if (model->replica_count > 1 || model->worker)
         return gantry__train_fail(
             GANTRY_UNIMPLEMENTED,
             "layer %s is stateful, and model %s has a strategy of %s; one device is accepted",
-            layer->name, model->name, model->worker ? "several processes" : "several devices");
+            gantry__member_name(member), model->name,
+            model->worker ? "several processes" : "several devices");
+    if (layer->states && model->batch_size != rows)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "layer %s is stateful, and has the states of batches of %lld; model %s has a batch_size of %lld",
+            gantry__member_name(member), (long long)rows, model->name,
+            (long long)model->batch_size);
     if (model->batch_size > 0) return GANTRY_OK;
     return gantry__train_fail(
         GANTRY_INVALID_ARGUMENT,
         "layer %s is stateful, and model %s takes batches of any size; a batch_size in gantry_model_options_t is accepted",
-        layer->name, model->name);
+        gantry__member_name(member), model->name);
 }
 
 static gantry_status_t make_states(const gantry_model_t *model, gantry_layer_t *layer) {
@@ -29,17 +38,18 @@ static gantry_status_t make_states(const gantry_model_t *model, gantry_layer_t *
         gantry_zeros(scope, model->dtype, GANTRY_SHAPE(model->batch_size, layer->state_width));
     for (size_t i = 0; i < layer->state_count && zeros; ++i)
         layer->states[i] = gantry_variable_create(scope, zeros, "rnn_state");
-    GANTRY__TRAIN_TRY(gantry_scope_end(scope));
-    layer->runtime = model->runtime;
-    return GANTRY_OK;
+    return gantry_scope_end(scope);
 }
 
 gantry_status_t gantry__model_make_states(gantry_model_t *model) {
-    for (size_t i = 0; i < model->layer_count; ++i) {
-        gantry_layer_t *layer = model->layers[i];
+    for (size_t i = 0; i < model->member_count; ++i) {
+        gantry_layer_t *layer = model->members[i]->layer;
         if (layer->state_count == 0) continue;
-        GANTRY__TRAIN_TRY(check_stateful(model, layer));
-        GANTRY__TRAIN_TRY(make_states(model, layer));
+        GANTRY__TRAIN_TRY(check_stateful(model, model->members[i]));
+        if (layer->states) continue; /* another model made them */
+        const gantry_status_t status = make_states(model, layer);
+        if (status != GANTRY_OK) gantry__layer_release_states(layer);
+        GANTRY__TRAIN_TRY(status);
     }
     return GANTRY_OK;
 }
@@ -48,13 +58,14 @@ void gantry__layer_release_states(gantry_layer_t *layer) {
     for (size_t i = 0; layer->states && i < layer->state_count; ++i)
         gantry_variable_release(layer->states[i]);
     gantry__train_free((void *)layer->states);
+    layer->states = NULL;
 }
 
 /* ---- use ---- */
 
 gantry_variable_t *const *gantry__layer_states(const gantry_layer_call_t *call) {
     const gantry__model_run_t *run = call->run;
-    return run && !run->builds ? run->model->values[run->value].layer->states : NULL;
+    return run && !run->builds ? run->model->values[run->value].member->layer->states : NULL;
 }
 
 bool gantry__layer_checks_numerics(const gantry_layer_call_t *call) {
@@ -77,12 +88,12 @@ gantry_status_t gantry_layer_reset_states(gantry_layer_t *layer) {
     if (!layer)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_layer_reset_states: the layer is NULL");
-    return layer->runtime ? reset_states(layer) : GANTRY_OK;
+    return layer->states ? reset_states(layer) : GANTRY_OK;
 }
 
 gantry_status_t gantry_model_reset_states(gantry_model_t *model) {
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_reset_states"));
-    for (size_t i = 0; i < model->layer_count; ++i)
-        GANTRY__TRAIN_TRY(gantry_layer_reset_states(model->layers[i]));
+    for (size_t i = 0; i < model->member_count; ++i)
+        GANTRY__TRAIN_TRY(gantry_layer_reset_states(model->members[i]->layer));
     return GANTRY_OK;
 }

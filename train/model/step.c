@@ -186,7 +186,7 @@ static void apply_gradients(gantry__step_call_t *c) {
     for (size_t r = 0; r < model->replica_count && !gantry__step_has_failed(c); ++r) {
         size_t count = 0;
         for (size_t i = 0; i < model->variable_count; ++i) {
-            if (model->variables[i].weight->is_trained)
+            if (model->variables[i].is_trained)
                 c->variables[count++] = model->variables[i].copies[r];
         }
         if (c->uses_slices)
@@ -265,7 +265,7 @@ static gantry_status_t init_replica(gantry__step_call_t *c, size_t r) {
         !replica->sources)
         return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0, made = 0; i < c->model->variable_count; ++i) {
-        if (c->model->variables[i].weight->is_trained)
+        if (c->model->variables[i].is_trained)
             replica->sources[made++].variable = c->model->variables[i].copies[r];
     }
     return GANTRY_OK;
@@ -280,8 +280,7 @@ gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_bod
     if (model->worker && body->step != GANTRY__STEP_PREDICT)
         c->share = inputs[model->input_count + model->label_count + body->weight_count];
     c->rows = batch_of(inputs[0]);
-    for (size_t i = 0; i < variables; ++i)
-        c->trained_count += model->variables[i].weight->is_trained;
+    for (size_t i = 0; i < variables; ++i) c->trained_count += model->variables[i].is_trained;
     c->replicas = gantry__train_alloc(all, sizeof *c->replicas);
     c->list = gantry__train_alloc(2 * variables + all + 1, sizeof *c->list);
     c->order = gantry__train_alloc(variables, sizeof *c->order);

@@ -75,7 +75,7 @@ static tensor *weights_loss(const gantry__step_call_t *c, const gantry__replica_
     tensor *sum = NULL;
     for (size_t i = 0; i < model->variable_count; ++i) {
         const gantry__weight_t *weight = model->variables[i].weight;
-        if (!weight->is_trained || !gantry__regularizes(&weight->regularizer)) continue;
+        if (!model->variables[i].is_trained || !gantry__regularizes(&weight->regularizer)) continue;
         tensor *loss =
             gantry_regularizer_loss(scope, &weight->regularizer, replica->run.weights[i]);
         sum = sum ? gantry_add(scope, sum, loss) : loss;

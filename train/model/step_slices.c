@@ -33,9 +33,9 @@ static int64_t slices_per_row(const gantry__step_call_t *c, size_t variable) {
     int64_t slices = 0;
     for (size_t v = 0; v < model->value_count; ++v) {
         const gantry__value_t *value = &model->values[v];
-        const gantry_layer_t *layer = value->layer;
-        if (!layer || value->input_count == 0 || variable < layer->first_variable ||
-            variable >= layer->first_variable + layer->weight_count)
+        const gantry__member_t *member = value->member;
+        if (!member || value->input_count == 0 || variable < member->first_variable ||
+            variable >= member->first_variable + member->layer->weight_count)
             continue;
         slices += elements_per_row(c, value->inputs[0]);
     }
@@ -49,7 +49,7 @@ void gantry__step_choose_slices(gantry__step_call_t *c, int64_t rows) {
     if (c->step != GANTRY__STEP_TRAIN || model->replica_count > 1 || model->worker || rows <= 0)
         return;
     for (size_t i = 0; i < model->variable_count; ++i) {
-        if (!model->variables[i].weight->is_trained) continue;
+        if (!model->variables[i].is_trained) continue;
         c->slice_use[trained] = gantry__train_use_of_slices(
             model->optimizer, model->variables[i].copies[0], rows * slices_per_row(c, i));
         c->uses_slices |= c->slice_use[trained++] != GANTRY__SLICES_DENSE;

@@ -32,11 +32,11 @@ static void format_bytes(double bytes, char *out, size_t room) {
     gantry__train_locale_end(&locale);
 }
 
-static int64_t count_parameters(const gantry_layer_t *layer, bool trained, bool others) {
+static int64_t count_parameters(const gantry__member_t *member, bool trained, bool others) {
     int64_t count = 0;
-    for (size_t i = 0; layer && i < layer->weight_count; ++i) {
-        if (layer->weights[i].is_trained ? trained : others)
-            count += gantry_shape_elements(&layer->weights[i].shape);
+    for (size_t i = 0; member && i < member->layer->weight_count; ++i) {
+        if (gantry__member_trains(member, i) ? trained : others)
+            count += gantry_shape_elements(&member->layer->weights[i].shape);
     }
     return count;
 }
@@ -46,8 +46,8 @@ static int64_t count_parameters(const gantry_layer_t *layer, bool trained, bool 
 /* "input_layer", "input_layer_1", or the layer's. */
 static void add_name(gantry__text_t *text, const gantry_model_t *model, size_t value) {
     char number[32] = "";
-    if (model->values[value].layer) {
-        gantry__text_add(text, gantry_layer_name(model->values[value].layer));
+    if (model->values[value].member) {
+        gantry__text_add(text, gantry__member_name(model->values[value].member));
         return;
     }
     if (value > 0) (void)snprintf(number, sizeof number, "_%zu", value);
@@ -57,10 +57,10 @@ static void add_name(gantry__text_t *text, const gantry_model_t *model, size_t v
 
 /* "dense (Dense)" */
 static void add_title(gantry__text_t *text, const gantry_model_t *model, size_t value) {
-    const gantry_layer_t *layer = model->values[value].layer;
+    const gantry__member_t *member = model->values[value].member;
     add_name(text, model, value);
     gantry__text_add(text, " (");
-    gantry__text_add(text, layer ? layer->kind.name : "InputLayer");
+    gantry__text_add(text, member ? member->layer->kind.name : "InputLayer");
     gantry__text_add(text, ")");
 }
 
@@ -77,9 +77,9 @@ static void add_shape(gantry__text_t *text, const gantry_shape_t *shape) {
 
 /* The last call of a value's layer; of an input, the value. */
 static size_t last_call(const gantry_model_t *model, size_t value) {
-    const gantry_layer_t *layer = model->values[value].layer;
-    for (size_t v = value + 1; layer && v < model->value_count; ++v) {
-        if (model->values[v].layer == layer && model->values[v].part == 0) value = v;
+    const gantry__member_t *member = model->values[value].member;
+    for (size_t v = value + 1; member && v < model->value_count; ++v) {
+        if (model->values[v].member == member && model->values[v].part == 0) value = v;
     }
     return value;
 }
@@ -87,7 +87,7 @@ static size_t last_call(const gantry_model_t *model, size_t value) {
 /* Several outputs: "[(None, 2), (None, 2)]". */
 static void add_shapes(gantry__text_t *text, const gantry_model_t *model, size_t value) {
     const gantry__value_t *last = &model->values[last_call(model, value)];
-    const size_t count = last->layer ? gantry__layer_outputs(last->layer) : 1;
+    const size_t count = last->member ? gantry__layer_outputs(last->member->layer) : 1;
     if (count > 1) gantry__text_add(text, "[");
     for (size_t i = 0; i < count; ++i) {
         if (i > 0) gantry__text_add(text, ", ");
@@ -101,8 +101,8 @@ static void add_source(gantry__text_t *text, const gantry_model_t *model, size_t
     const gantry__value_t *source = &model->values[value];
     size_t calls = 0;
     char place[64];
-    for (size_t v = 0; source->layer && v + source->part < value; ++v)
-        calls += model->values[v].layer == source->layer && model->values[v].part == 0;
+    for (size_t v = 0; source->member && v + source->part < value; ++v)
+        calls += model->values[v].member == source->member && model->values[v].part == 0;
     (void)snprintf(place, sizeof place, "[%zu][%zu]", calls, source->part);
     if (text->length > 0) gantry__text_add(text, ", ");
     add_name(text, model, value);
@@ -110,10 +110,10 @@ static void add_source(gantry__text_t *text, const gantry_model_t *model, size_t
 }
 
 static void add_sources(gantry__text_t *text, const gantry_model_t *model, size_t value) {
-    const gantry_layer_t *layer = model->values[value].layer;
-    for (size_t v = value; layer && v < model->value_count; ++v) {
+    const gantry__member_t *member = model->values[value].member;
+    for (size_t v = value; member && v < model->value_count; ++v) {
         const gantry__value_t *call = &model->values[v];
-        for (size_t i = 0; call->layer == layer && i < call->input_count; ++i)
+        for (size_t i = 0; call->member == member && i < call->input_count; ++i)
             add_source(text, model, (size_t)call->inputs[i]);
     }
     if (text->length == 0) gantry__text_add(text, "-");
@@ -131,7 +131,7 @@ static gantry_status_t put_layer(const gantry__table_t *table, const gantry_mode
     bool has_failed = false;
     add_title(&texts[NAME], model, value);
     add_shapes(&texts[SHAPE], model, value);
-    format_count(count_parameters(model->values[value].layer, true, true), number, sizeof number);
+    format_count(count_parameters(model->values[value].member, true, true), number, sizeof number);
     gantry__text_add(&texts[PARAMETERS], number);
     add_sources(&texts[SOURCES], model, value);
     for (size_t i = 0; i < GANTRY__SUMMARY_COLUMNS; ++i) {
@@ -194,8 +194,8 @@ static void put_total(gantry__page_t *page, const gantry_model_t *model, const c
                       bool trained, bool others) {
     int64_t count = 0;
     char number[32], bytes[64], text[160];
-    for (size_t i = 0; i < model->layer_count; ++i)
-        count += count_parameters(model->layers[i], trained, others);
+    for (size_t i = 0; i < model->member_count; ++i)
+        count += count_parameters(model->members[i], trained, others);
     format_count(count, number, sizeof number);
     format_bytes((double)count * (double)gantry_dtype_size(model->dtype), bytes, sizeof bytes);
     (void)snprintf(text, sizeof text, " %s: %s (%s)\n", what, number, bytes);

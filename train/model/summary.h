@@ -60,6 +60,7 @@ gantry_status_t gantry__summary_order(const gantry_model_t *model, size_t *rows,
 typedef struct gantry__summary_view_t {
     gantry_model_t model;
     gantry_layer_t *layers; /* of blocks */
+    gantry__member_t *members;
     size_t layer_count;
     int32_t *map; /* of the values of the model, those of the view */
 } gantry__summary_view_t;

@@ -23,9 +23,9 @@ static size_t call_of(const gantry_model_t *model, size_t value) {
 
 /* The first value of the call's layer. */
 static size_t layer_of(const gantry_model_t *model, size_t call) {
-    const gantry_layer_t *layer = model->values[call].layer;
-    for (size_t v = 0; layer && v < call; ++v) {
-        if (model->values[v].layer == layer) return v;
+    const gantry__member_t *member = model->values[call].member;
+    for (size_t v = 0; member && v < call; ++v) {
+        if (model->values[v].member == member) return v;
     }
     return call;
 }

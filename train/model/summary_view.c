@@ -12,20 +12,20 @@
 
 /* ---- layers ---- */
 
-static gantry_status_t fill_layer(const gantry_model_t *model, size_t nested,
-                                  gantry_layer_t *layer) {
+/* The weights are those of the block, also where another part of the model has them, too. */
+static gantry_status_t fill_layer(const gantry_model_t *model, size_t nested, gantry_layer_t *layer,
+                                  gantry__member_t *member) {
     const gantry_model_t *block = model->nested[nested].model;
-    layer->name = model->nested[nested].name;
+    *member = (gantry__member_t){.layer = layer, .name = model->nested[nested].name};
     layer->kind.name = block->is_sequential ? "Sequential" : "Functional";
     layer->kind.output_count = block->output_count;
-    for (size_t i = 0; i < model->layer_count; ++i)
-        layer->weight_capacity +=
-            model->layers[i]->nested == nested + 1 ? model->layers[i]->weight_count : 0;
+    for (size_t i = 0; i < block->member_count; ++i)
+        layer->weight_capacity += block->members[i]->layer->weight_count;
     layer->weights = gantry__train_alloc(layer->weight_capacity, sizeof *layer->weights);
     if (!layer->weights) return GANTRY_RESOURCE_EXHAUSTED;
-    for (size_t i = 0; i < model->layer_count; ++i) {
-        const gantry_layer_t *part = model->layers[i];
-        for (size_t w = 0; part->nested == nested + 1 && w < part->weight_count; ++w)
+    for (size_t i = 0; i < block->member_count; ++i) {
+        const gantry_layer_t *part = block->members[i]->layer;
+        for (size_t w = 0; w < part->weight_count; ++w)
             layer->weights[layer->weight_count++] = part->weights[w];
     }
     return GANTRY_OK;
@@ -48,7 +48,7 @@ static gantry_status_t add_call(gantry__summary_view_t *view, const gantry__valu
 static gantry_status_t add_block(gantry__summary_view_t *view, const gantry_model_t *model,
                                  const gantry__nested_call_t *call) {
     const size_t first = view->model.value_count;
-    gantry__value_t value = {.layer = &view->layers[call->nested],
+    gantry__value_t value = {.member = &view->members[call->nested],
                              .input_count = call->input_count};
     for (size_t i = 0; i < call->output_count; ++i) {
         const int32_t output = call->inputs[call->input_count + i];
@@ -93,12 +93,14 @@ gantry_status_t gantry__summary_view_init(gantry__summary_view_t *view,
     memcpy(&view->model, model, sizeof *model);
     view->model.value_count = 0;
     view->layers = gantry__train_alloc(model->nested_count, sizeof *view->layers);
+    view->members = gantry__train_alloc(model->nested_count, sizeof *view->members);
     view->map = gantry__train_alloc(model->value_count, sizeof *view->map);
     view->model.values = gantry__train_alloc(count_values(model), sizeof *view->model.values);
-    if (!view->layers || !view->map || !view->model.values) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!view->layers || !view->members || !view->map || !view->model.values)
+        return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < model->nested_count; ++i) {
         view->layer_count = i + 1;
-        GANTRY__TRAIN_TRY(fill_layer(model, i, &view->layers[i]));
+        GANTRY__TRAIN_TRY(fill_layer(model, i, &view->layers[i], &view->members[i]));
     }
     return fill_values(view, model);
 }
@@ -110,5 +112,6 @@ void gantry__summary_view_deinit(gantry__summary_view_t *view) {
         gantry__train_free(view->layers[i].weights);
     gantry__train_free(view->model.values);
     gantry__train_free(view->layers);
+    gantry__train_free(view->members);
     gantry__train_free(view->map);
 }

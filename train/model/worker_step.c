@@ -16,7 +16,7 @@
 typedef const gantry_tensor_t tensor;
 
 static bool is_trained(const gantry_model_t *model, size_t variable) {
-    return model->variables[variable].weight->is_trained;
+    return model->variables[variable].is_trained;
 }
 
 static int64_t elements_of(const gantry_model_t *model, size_t variable) {

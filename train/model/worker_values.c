@@ -120,7 +120,7 @@ static void describe_weights(const gantry_model_t *model, uint64_t values[]) {
     for (size_t i = 0; i < model->variable_count; ++i) {
         const gantry_variable_t *variable = model->variables[i].copies[0];
         const gantry_shape_t *shape = gantry_variable_shape(variable);
-        const char *name = gantry_variable_name(variable);
+        const char *name = model->variables[i].name;
         values[1] += (uint64_t)gantry_shape_elements(shape);
         sum = add_bytes(sum, name, strlen(name));
         sum = add_bytes(sum, shape->dims, (size_t)shape->rank * sizeof shape->dims[0]);

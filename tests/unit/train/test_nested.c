@@ -67,7 +67,7 @@ static gantry_model_t *make_mixer(gantry_runtime_t *runtime) {
     const int32_t outputs[] = {apply_one(mixer, gantry_dense(2, GANTRY_LINEAR, NULL), total),
                                total};
     (void)gantry_model_set_outputs(mixer, outputs, 2);
-    gantry_model_release(inner); /* nothing, unless it was refused */
+    gantry_model_release(inner);
     return mixer;
 }
 
@@ -240,49 +240,61 @@ static void refuse_application(gantry_model_t *block, int32_t value, size_t coun
     expect_status(gantry_model_apply_model(model, block, values, count, out, outputs), status,
                   text);
     assert_int_equal(out[0], -1);
-    gantry_model_release(block); /* nothing, if the model took it over */
+    gantry_model_release(block);
     gantry_model_release(model);
+}
+
+static void refuse_chain(gantry_model_t *block, gantry_model_t *outer, gantry_status_t status,
+                         const char *text) {
+    expect_status(gantry_model_add_model(outer, block), status, text);
+    if (block != outer) gantry_model_release(block);
+    gantry_model_release(outer);
 }
 
 static void what_does_not_fit_is_refused(void **state) {
     (void)state;
-    gantry_model_t *built = make_block(), *inside = make_block(),
-                   *empty = named(fixture.runtime, "none", true),
-                   *outer = named(fixture.runtime, "outer", true);
-    must(gantry_model_build(built, GANTRY_FLOAT32, GANTRY_SHAPE(3)));
+    gantry_model_t *inside = make_block(), *outer = named(fixture.runtime, "outer", true);
     refuse_application(make_block(), 0, 2, 1, GANTRY_INVALID_ARGUMENT,
                        "2 values and room for 1 outputs; block block has 1 inputs and 1 outputs");
     refuse_application(make_block(), 0, 1, 2, GANTRY_INVALID_ARGUMENT, "room for 2 outputs");
     refuse_application(make_block(), 7, 1, 1, GANTRY_INVALID_ARGUMENT,
                        "value 7 is none of the model's; 0 to 0 are accepted");
-    refuse_application(built, 0, 1, 1, GANTRY_FAILED_PRECONDITION, "block block is built");
-    refuse_application(empty, 0, 1, 1, GANTRY_FAILED_PRECONDITION, "block none has no layers");
+    refuse_application(named(fixture.runtime, "none", true), 0, 1, 1, GANTRY_FAILED_PRECONDITION,
+                       "block none has no layers");
+    refuse_chain(make_mixer(fixture.runtime), named(fixture.runtime, "outer", true),
+                 GANTRY_FAILED_PRECONDITION, "model mixer is functional");
     must(gantry_model_add_model(outer, inside));
-    refuse_application(inside, 0, 1, 1, GANTRY_FAILED_PRECONDITION,
-                       "the block is model block, a layer of model outer");
-    expect_status(gantry_model_build(inside, GANTRY_FLOAT32, GANTRY_SHAPE(3)),
-                  GANTRY_FAILED_PRECONDITION, "model block is a layer of model outer");
-    gantry_model_release(inside); /* it is the other one's */
-    expect_status(gantry_model_add_model(outer, inside), GANTRY_FAILED_PRECONDITION,
-                  "the block is model block, a layer of model outer");
-    gantry_model_release(outer);
-    outer = named(fixture.runtime, "outer", true);
-    gantry_model_t *mixer = make_mixer(fixture.runtime);
-    expect_status(gantry_model_add_model(outer, mixer), GANTRY_FAILED_PRECONDITION,
-                  "model mixer is functional");
-    gantry_model_release(mixer);
-    gantry_model_release(outer);
-    outer = named(fixture.runtime, "outer", true);
-    expect_status(gantry_model_add_model(outer, outer), GANTRY_FAILED_PRECONDITION, "itself");
-    gantry_model_release(outer);
+    expect_status(gantry_model_add(inside, gantry_dense(2, GANTRY_LINEAR, NULL)),
+                  GANTRY_FAILED_PRECONDITION, "model block is a layer of another model");
+    gantry_model_release(inside);
+    refuse_chain(outer, outer, GANTRY_FAILED_PRECONDITION, "itself");
+}
+
+static void a_chain_has_a_block_once(void **state) {
+    (void)state;
+    gantry_model_t *inside = make_block(), *outer = named(fixture.runtime, "outer", true);
+    must(gantry_model_add_model(outer, inside));
+    refuse_chain(inside, outer, GANTRY_INVALID_ARGUMENT,
+                 "layer block/dense of block block is in model outer");
+}
+
+static void a_block_does_not_have_its_model(void **state) {
+    (void)state;
+    gantry_model_t *inside = make_block(), *outer = named(fixture.runtime, "outer", true);
+    must(gantry_model_add_model(outer, inside));
+    refuse_chain(outer, inside, GANTRY_FAILED_PRECONDITION,
+                 "model block is a layer of another model; layers are added before");
 }
 
 /* Two blocks of one name get numbers. */
 static void names_of_blocks_get_numbers(void **state) {
     (void)state;
     gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
-    (void)gantry_model_add_model(model, make_block());
-    (void)gantry_model_add_model(model, make_block());
+    for (int i = 0; i < 2; ++i) {
+        gantry_model_t *block = make_block();
+        (void)gantry_model_add_model(model, block);
+        gantry_model_release(block);
+    }
     must(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(3)));
     assert_string_equal(gantry_variable_name(gantry_model_variable(model, 2, NULL)),
                         "block_1/dense/kernel");
@@ -313,6 +325,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(blocks_train_as_in_keras),          TEST(blocks_on_pocl_train_as_in_keras),
         TEST(weights_are_named_by_their_blocks), TEST(what_does_not_fit_is_refused),
+        TEST(a_chain_has_a_block_once),          TEST(a_block_does_not_have_its_model),
         TEST(names_of_blocks_get_numbers),       TEST(memory_may_be_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

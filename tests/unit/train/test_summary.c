@@ -109,6 +109,8 @@ static gantry_model_t *make_blocks(void) {
     (void)gantry_model_apply_model(m, twice, &second, 1, &b, 1);
     (void)gantry_model_apply(m, gantry_concatenate_layer(-1, NULL),
                              (int32_t[]){pair[0], b, pair[1]}, 3);
+    gantry_model_release(twice);
+    gantry_model_release(both);
     return m;
 }
 
@@ -120,6 +122,7 @@ static gantry_model_t *make_sequential_block(void) {
     (void)gantry_model_add(block, gantry_batch_normalization(NULL));
     (void)gantry_model_add(m, dense(4, "first"));
     (void)gantry_model_add_model(m, block);
+    gantry_model_release(block);
     (void)gantry_model_add(m, dense(5, "last"));
     return m;
 }

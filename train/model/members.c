@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The layers of a model. Models may have a layer together, each with a reference of its own:
+ *
+ *     program     layer = gantry_dense(...)         one reference, the program's
+ *     model a     gantry_model_apply(a, layer, ..)  takes that reference over
+ *     model b     gantry_model_apply(b, layer, ..)  adds one
+ *
+ * A model that fails before it has the layer as a member keeps the reference, in a list that needs
+ * no memory: the program may name the layer again, and learns of the failure by the status. */
+#include <stdio.h>
+#include <string.h>
+
+#include "train/base/fail.h"
+#include "train/base/memory.h"
+#include "train/model/model_state.h"
+
+enum { NAME_BYTES = 256 };
+
+gantry__member_t *gantry__model_member(const gantry_model_t *model, const gantry_layer_t *layer) {
+    for (size_t i = 0; i < model->member_count; ++i) {
+        if (model->members[i]->layer == layer) return model->members[i];
+    }
+    return NULL;
+}
+
+/* ---- names ---- */
+
+const char *gantry__member_name(const gantry__member_t *member) {
+    return member->name ? member->name : gantry_layer_name(member->layer);
+}
+
+bool gantry__model_is_name_taken(const gantry_model_t *model, const char *name) {
+    for (size_t i = 0; i < model->nested_count; ++i) {
+        if (strcmp(model->nested[i].name, name) == 0) return true;
+    }
+    for (size_t i = 0; i < model->member_count; ++i) {
+        if (strcmp(gantry__member_name(model->members[i]), name) == 0) return true;
+    }
+    return false;
+}
+
+/* The names of a kind that models gave: all numbers below this one are taken. */
+static size_t count_given_names(const gantry_model_t *model, const char *kind) {
+    size_t count = 0;
+    for (size_t i = 0; i < model->member_count; ++i) {
+        const gantry__member_t *member = model->members[i];
+        count += member->nested == 0 && !member->layer->has_own_name &&
+                 strcmp(member->layer->kind.name, kind) == 0;
+    }
+    return count;
+}
+
+static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+static bool is_big(char c) { return c >= 'A' && c <= 'Z'; }
+static bool is_small(char c) { return c >= 'a' && c <= 'z'; }
+
+/* "BatchNormalization" becomes batch_normalization, "MaxPooling1D" max_pooling1d, as in Keras. */
+static void snake_case(const char *name, char *out, size_t room) {
+    size_t used = 0;
+    for (size_t i = 0; name[i] && used + 2 < room; ++i) {
+        if (i > 0 && is_big(name[i]) && (is_small(name[i + 1]) || is_small(name[i - 1])))
+            out[used++] = '_';
+        out[used++] = small(name[i]);
+    }
+    out[used] = '\0';
+}
+
+/* "dense", or with the first number from `number` on that is free, "dense_1". */
+static void find_name(const gantry_model_t *model, const char *stem, size_t number, char *out) {
+    do {
+        if (number == 0)
+            (void)snprintf(out, NAME_BYTES, "%s", stem);
+        else
+            (void)snprintf(out, NAME_BYTES, "%.200s_%zu", stem, number);
+        ++number;
+    } while (gantry__model_is_name_taken(model, out));
+}
+
+/* The name of a layer that came with no block: its own, or that of another model, else one that
+ * follows from its kind. */
+static gantry_status_t name_alone(const gantry_model_t *model, const gantry_layer_t *layer,
+                                  char *out) {
+    char stem[96];
+    const bool is_free = layer->name && !gantry__model_is_name_taken(model, layer->name);
+    if (is_free) (void)snprintf(out, NAME_BYTES, "%s", layer->name);
+    if (is_free) return GANTRY_OK;
+    if (layer->has_own_name)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "model %s has two layers of the name %s; each has its own",
+                                  model->name, layer->name);
+    snake_case(layer->kind.name, stem, sizeof stem);
+    find_name(model, stem, count_given_names(model, layer->kind.name), out);
+    return GANTRY_OK;
+}
+
+static void name_part(const gantry_model_t *model, size_t nested, const char *part, char *out) {
+    char stem[NAME_BYTES];
+    (void)snprintf(stem, sizeof stem, "%.100s/%.100s", model->nested[nested - 1].name, part);
+    find_name(model, stem, 0, out);
+}
+
+/* ---- taking over ---- */
+
+static gantry__member_t *make_member(gantry_layer_t *layer, const char *name) {
+    gantry__member_t *member = gantry__train_alloc(1, sizeof *member);
+    if (!member) return NULL;
+    *member = (gantry__member_t){.layer = layer, .is_frozen = layer->is_frozen};
+    char **place = layer->name ? &member->name : &layer->name;
+    const bool is_named = layer->name && strcmp(layer->name, name) == 0;
+    if (is_named || (*place = gantry__train_strdup(name))) return member;
+    gantry__train_free(member);
+    return NULL;
+}
+
+gantry_status_t gantry__model_take_layer(gantry_model_t *model, gantry_layer_t *layer,
+                                         size_t nested, const char *part) {
+    char name[NAME_BYTES];
+    if (nested > 0)
+        name_part(model, nested, part, name);
+    else
+        GANTRY__TRAIN_TRY(name_alone(model, layer, name));
+    if (!gantry__train_grow(&model->members, model->member_count, &model->member_capacity,
+                            sizeof *model->members))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    gantry__member_t *member = make_member(layer, name);
+    if (!member) return GANTRY_RESOURCE_EXHAUSTED;
+    member->nested = nested;
+    if (layer->is_taken) ++layer->references;
+    layer->is_taken = true;
+    model->members[model->member_count++] = member;
+    return GANTRY_OK;
+}
+
+void gantry__model_refuse_layer(gantry_model_t *model, gantry_layer_t *layer) {
+    if (!layer || layer->is_taken) return;
+    layer->is_taken = true;
+    layer->next_refused = model->refused;
+    model->refused = layer;
+}
+
+gantry_status_t gantry__model_own_layer(gantry_model_t *model, gantry_layer_t *layer,
+                                        gantry__member_t **out_member) {
+    gantry_status_t status = GANTRY_OK;
+    if (!gantry__model_member(model, layer))
+        status = gantry__model_take_layer(model, layer, 0, NULL);
+    if (status != GANTRY_OK) gantry__model_refuse_layer(model, layer);
+    *out_member = gantry__model_member(model, layer);
+    return status;
+}
+
+void gantry__model_release_members(gantry_model_t *model) {
+    for (size_t i = 0; i < model->member_count; ++i) {
+        gantry__layer_unref(model->members[i]->layer);
+        gantry__train_free(model->members[i]->name);
+        gantry__train_free(model->members[i]);
+    }
+    gantry__train_free((void *)model->members);
+    while (model->refused) {
+        gantry_layer_t *layer = model->refused;
+        model->refused = layer->next_refused;
+        gantry__layer_unref(layer);
+    }
+}
+
+/* ---- what is trained ---- */
+
+bool gantry__member_trains(const gantry__member_t *member, size_t weight) {
+    return !member->is_frozen && member->layer->weights[weight].is_trainable;
+}
+
+void gantry__model_settle_trainable(gantry_model_t *model) {
+    for (size_t i = 0; i < model->member_count; ++i) {
+        gantry__member_t *member = model->members[i];
+        member->is_frozen = member->layer->is_frozen;
+        /* before a build there are no variables */
+        for (size_t w = 0; model->variable_count > 0 && w < member->layer->weight_count; ++w)
+            model->variables[member->first_variable + w].is_trained =
+                gantry__member_trains(member, w);
+    }
+}
+
+gantry_status_t gantry_model_set_trainable(gantry_model_t *model, bool trainable) {
+    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_set_trainable"));
+    for (size_t i = 0; i < model->member_count; ++i)
+        GANTRY__TRAIN_TRY(gantry_layer_set_trainable(model->members[i]->layer, trainable));
+    return GANTRY_OK;
+}
