@@ -38,7 +38,8 @@ typedef struct gantry_mpi_options_t {
      * wait, with the rank, machine and process number of the one that did not come: it is stopped,
      * its machine does not answer, or it does other work for so long. So it is longer than what one
      * process alone may do between two steps: a first trace, a checkpoint on a slow disk. 0: 600
-     * seconds; negative: without end. */
+     * seconds; negative: without end. gantry_mpi_communicator itself waits so long until all
+     * processes have come to it. */
     double timeout_seconds;
 } gantry_mpi_options_t;
 
@@ -46,7 +47,12 @@ typedef struct gantry_mpi_options_t {
 GANTRY_API bool gantry_mpi_is_launched(void);
 /** Joins the processes that were started together; all call it with the same options. Initialises
  * MPI, unless the program has done so. options may be NULL. NULL after a failure, with its text in
- * gantry_last_message; it is then NULL in all processes. */
+ * gantry_last_message; it is then NULL in all processes.
+ *
+ * DeadlineExceeded if a process does not come within timeout_seconds; rank 0 names it. The process
+ * then ends, without MPI_Finalize, which would wait. Two waits have no end but that of the starter,
+ * `mpirun --timeout SECONDS`: MPI_Init, in which Open MPI waits until all processes have called it,
+ * and a process that is stopped in the middle of this call, behind the meeting. */
 GANTRY_API gantry_communicator_t *gantry_mpi_communicator(const gantry_mpi_options_t *options);
 /** Leaves the processes; NULL does no harm. Finalises MPI if gantry_mpi_communicator initialised
  * it, and no process was lost. Models and strategies that use it are released before. */

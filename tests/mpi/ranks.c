@@ -8,6 +8,7 @@
  *   ranks differ                   rank 1 has another model
  *   ranks leave                    rank 1 releases its communicator before the others
  *   ranks late WHO HOW EACH        rank WHO is stopped (HOW "stop"), or does other work ("work")
+ *   ranks absent WHO               rank WHO comes to the start too late
  *   ranks shared                   whether they share memory
  *   ranks apart                    sums of processes that cannot share memory
  *   ranks heap                     allocations of rank 1 fail, one at a time */
@@ -313,11 +314,27 @@ static int heap_with_mpi(void) {
     return result;
 }
 
+/* This rank initialises MPI, and does other work; the others do not wait for it without end. */
+static int absent(int absent_rank) {
+    int rank;
+    (void)MPI_Init(NULL, NULL);
+    (void)MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const gantry_mpi_options_t options = {.timeout_seconds = LATE_SECONDS};
+    if (rank == absent_rank) (void)sleep(4);
+    processes = gantry_mpi_communicator(&options);
+    if (processes) return 1;
+    (void)fail();
+    const bool is_refused = !gantry_mpi_communicator(&options);
+    (void)fail();
+    _exit(is_refused ? 3 : 1);
+}
+
 int main(int count, char **arguments) {
     const char *mode = count > 1 ? arguments[1] : "";
     int result = 2;
     if (strcmp(mode, "heap") == 0) return heap_with_mpi();
     if (strcmp(mode, "apart") == 0) return apart();
+    if (strcmp(mode, "absent") == 0 && count == 3) return absent(atoi(arguments[2]));
     const bool is_late = strcmp(mode, "late") == 0 && count == 5;
     const gantry_mpi_options_t options = {
         .ranks_per_machine = count == 3 || is_late ? strtoul(arguments[count - 1], NULL, 10) : 0,

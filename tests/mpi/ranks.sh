@@ -79,6 +79,12 @@ run any 3 "$RANKS" late 0 work 0
 has 3 "rank 0 (.*pid [0-9]*) did not come to a sum within 1 seconds .*: its process runs"
 run any 3 "$RANKS" late 0 stop 0
 has 2 "rank 0 (.*pid [0-9]*) did not come to a sum within 1 seconds .*: its process is stopped"
+# A rank that does not come to the start.
+run any 3 "$RANKS" absent 2
+has 1 "rank 2 of 3 ranks did not come within 1 seconds (timeout_seconds)"
+has 2 "an earlier call of this process did not end within its timeout_seconds"
+run any 3 "$RANKS" absent 0
+has 2 "a rank, which rank 0 names, of 3 ranks did not come within 1 seconds (timeout_seconds)"
 OPTIONS=
 echo "a rank that is late is named"
 

@@ -177,6 +177,19 @@ static gantry_status_t start_watch(gantry__mpi_t *mpi) {
 
 /* ---- begin and end ---- */
 
+static double timeout_of(const gantry_mpi_options_t *o) {
+    return o->timeout_seconds == 0  ? DEFAULT_TIMEOUT_SECONDS
+           : o->timeout_seconds > 0 ? o->timeout_seconds
+                                    : 0;
+}
+
+/* Options that are refused are refused in all processes, when they have met. */
+static gantry_status_t meet(const gantry_mpi_options_t *options) {
+    gantry_mpi_options_t o = {.timeout_seconds = 0};
+    (void)gantry__train_options(options, sizeof o, &o, sizeof o, "options");
+    return gantry__mpi_meet(timeout_of(&o));
+}
+
 static gantry_status_t begin(gantry__mpi_t *mpi, const gantry_mpi_options_t *options) {
     gantry_mpi_options_t o;
     gantry_status_t status =
@@ -189,9 +202,7 @@ static gantry_status_t begin(gantry__mpi_t *mpi, const gantry_mpi_options_t *opt
             "gantry_mpi_communicator: timeout_seconds is NaN; seconds, 0 for %g, and negative numbers for no end are accepted",
             DEFAULT_TIMEOUT_SECONDS);
     GANTRY__TRAIN_TRY(agree(mpi, status));
-    mpi->timeout = o.timeout_seconds == 0  ? DEFAULT_TIMEOUT_SECONDS
-                   : o.timeout_seconds < 0 ? 0
-                                           : o.timeout_seconds;
+    mpi->timeout = timeout_of(&o);
     GANTRY__TRAIN_TRY(name_ranks(mpi));
     GANTRY__TRAIN_TRY(split_machines(mpi, o.ranks_per_machine));
     return o.is_unwatched ? GANTRY_OK : start_watch(mpi);
@@ -218,7 +229,9 @@ static void mpi_release(gantry__mpi_t *mpi) {
 
 gantry_communicator_t *gantry_mpi_communicator(const gantry_mpi_options_t *options) {
     gantry__mpi_t first = {.world = MPI_COMM_NULL};
-    if (start_mpi(&first.finalizes) != GANTRY_OK || join_world(&first) != GANTRY_OK) return NULL;
+    if (start_mpi(&first.finalizes) != GANTRY_OK || meet(options) != GANTRY_OK ||
+        join_world(&first) != GANTRY_OK)
+        return NULL;
     gantry__mpi_t *mpi = gantry__train_alloc(1, sizeof *mpi);
     gantry_status_t status = agree(&first, mpi ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED);
     if (!mpi || status != GANTRY_OK) {

@@ -31,6 +31,10 @@ typedef struct gantry__mpi_t {
     char why[GANTRY__TRAIN_MESSAGE_BYTES];
 } gantry__mpi_t;
 
+/* Waits until all processes have come here; timeout: seconds; 0: without end. Names those that did
+ * not come, in rank 0: meet.c. */
+gantry_status_t gantry__mpi_meet(double timeout);
+
 gantry_status_t gantry__mpi_all_reduce(void *user, void *elements, size_t count,
                                        gantry_dtype_t dtype, const char *what);
 gantry_status_t gantry__mpi_broadcast(void *user, void *data, size_t bytes, size_t root,
