@@ -313,7 +313,13 @@ static gantry_status_t build_optimizer(gantry_model_t *model, gantry_scope_t *sc
             if (model->variables[i].is_trained) variables[count++] = model->variables[i].copies[r];
         }
     }
-    gantry_status_t status = gantry_optimizer_build(model->optimizer, scope, variables, count);
+    gantry_status_t status =
+        count > 0
+            ? gantry_optimizer_build(model->optimizer, scope, variables, count)
+            : gantry__train_fail(
+                  GANTRY_FAILED_PRECONDITION,
+                  "model %s has no weight that is trained; layers that are not frozen when gantry_model_compile is called are accepted",
+                  model->name);
     gantry__train_free((void *)variables);
     return status;
 }

@@ -488,6 +488,27 @@ static void other_devices_are_refused(void **state) {
     gantry_runtime_release(runtime);
 }
 
+/* As in Keras after `trainable = False` and compile, but for the training, which Keras only warns
+ * of. The model can be tested, and trained when it is compiled again. */
+static void a_model_that_trains_nothing_is_refused(void **state) {
+    (void)state;
+    double x[ROWS * FEATURES], loss;
+    fill(x, ROWS * FEATURES, 37, 0);
+    gantry_model_t *model = named(fixture.runtime, "still", true, NULL);
+    gantry_dataset_t *batch = batch_of(x, FEATURES, x, FEATURES);
+    must(gantry_model_add(model, gantry_dense(FEATURES, GANTRY_LINEAR, NULL)));
+    must(gantry_model_set_trainable(model, false));
+    must(compile_for(model, sgd(0.1), GANTRY_MEAN_SQUARED_ERROR));
+    expect_status(train(model, x, FEATURES, x, FEATURES), GANTRY_FAILED_PRECONDITION,
+                  "model still has no weight that is trained");
+    must(gantry_model_evaluate(model, batch, &loss, 1));
+    must(gantry_model_set_trainable(model, true));
+    must(compile_for(model, sgd(0.1), GANTRY_MEAN_SQUARED_ERROR));
+    must(train(model, x, FEATURES, x, FEATURES));
+    gantry_dataset_release(batch);
+    gantry_model_release(model);
+}
+
 /* A layer that a failed model got is applied again, and in other models. */
 static gantry_status_t apply_again(void *user) {
     gantry_model_t *models[2];
@@ -554,6 +575,7 @@ int main(void) {
         TEST(what_does_not_fit_is_refused),
         TEST(other_devices_are_refused),
         TEST(a_failed_model_gets_a_layer_again),
+        TEST(a_model_that_trains_nothing_is_refused),
         TEST(memory_may_be_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
