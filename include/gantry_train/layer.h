@@ -323,7 +323,8 @@ typedef struct gantry_layer_kind_t {
  * it. NULL after a failure, which the scope keeps, and in a call that no model makes. */
 GANTRY_API gantry_generator_t *gantry_layer_generator(const gantry_layer_call_t *call);
 
-/** Makes a layer. name NULL: the kind's name in small letters, with a number. */
+/** Makes a layer. name NULL: the kind's name in small letters, with a number. NULL after a failure,
+ * when user is still the program's. */
 GANTRY_API gantry_layer_t *gantry_layer_create(const gantry_layer_kind_t *kind, void *user,
                                                const char *name);
 /** In build: adds a weight of the model's type. initializer NULL: glorot_uniform. A weight that is

@@ -191,11 +191,15 @@ typedef struct gantry_compile_output_t {
 
 /** What a model is trained for. */
 typedef struct gantry_compile_options_t {
-    uint32_t struct_size;          /**< Its sizeof; 0: that of version 0.1. */
-    gantry_optimizer_t *optimizer; /**< The model takes it over, also after a failure. */
-    gantry_loss_t loss;            /**< The loss. */
+    uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
+    /** The model takes it over, also after a failure. Given again, it goes on with its state; no
+     * other model accepts it. */
+    gantry_optimizer_t *optimizer;
+    gantry_loss_t loss;                        /**< The loss. */
     const gantry_loss_options_t *loss_options; /**< Copied; NULL: defaults. */
-    /** Not weighted by the weights of samples. The model takes them over, also after a failure. */
+    /** Not weighted by the weights of samples. The model takes them over, also after a failure.
+     * They may be given again, and to other models, which count anew in each training and test: a
+     * metric ends with the last model that has it. Each is given once in a call. */
     gantry_metric_t *const *metrics;
     size_t metric_count; /**< Entries of metrics. */
     /** Runs each step op by op, to look at its values. */

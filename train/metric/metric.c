@@ -67,10 +67,17 @@ static void release_variables(gantry_metric_t *metric) {
 }
 
 void gantry_metric_release(gantry_metric_t *metric) {
-    if (!metric) return;
+    if (!metric || metric->owners > 0) return;
     release_variables(metric);
     gantry__train_free(metric->name);
     gantry__train_free(metric);
+}
+
+void gantry__metric_own(gantry_metric_t *metric) { ++metric->owners; }
+
+void gantry__metric_disown(gantry_metric_t *metric) {
+    --metric->owners;
+    gantry_metric_release(metric);
 }
 
 /* ---- asked ---- */

@@ -41,6 +41,7 @@ typedef struct gantry__train_metric_kind_t {
 } gantry__train_metric_kind_t;
 
 struct gantry_metric_t {
+    size_t owners; /* uses by models, which end it with the last one; 0: the program does */
     const gantry__train_metric_kind_t *kind;
     char *name;
     gantry_dtype_t dtype;
@@ -58,6 +59,10 @@ struct gantry_metric_t {
     gantry_loss_options_t loss_options;
     gantry_variable_t *variables[GANTRY__TRAIN_METRIC_VARIABLES]; /* all or none */
 };
+
+/* A model has it once more, or once less. */
+void gantry__metric_own(gantry_metric_t *metric);
+void gantry__metric_disown(gantry_metric_t *metric);
 
 /* A metric of the kind with its options read; the rest of its members is zero. NULL after a
  * failure, the thread's last message. call: "gantry_auc". */

@@ -145,6 +145,11 @@ static gantry_status_t check_wanted(const gantry_model_t *model, const wanted_t 
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_model_compile: the optimizer is NULL; one from "
                                   "gantry_sgd or another constructor is accepted");
+    if (w->options.optimizer->owner && w->options.optimizer->owner != model)
+        return gantry__train_fail(
+            GANTRY_FAILED_PRECONDITION,
+            "gantry_model_compile: the optimizer is that of another model; one of its own is accepted for model %s",
+            model->name);
     GANTRY__TRAIN_TRY(check_outputs(model, w));
     return check_weights(&w->options, w->output_count);
 }
@@ -246,6 +251,13 @@ static gantry_status_t add_metrics(judges_t *j, gantry_metric_t *const *metrics,
     for (size_t i = 0; i < count; ++i) {
         gantry__judge_t judge = {
             .metric = metrics[i], .target = target, .is_weighted = is_weighted};
+        for (size_t k = 0; k < j->count; ++k) {
+            if (j->list[k].metric == metrics[i])
+                return gantry__train_fail(
+                    GANTRY_INVALID_ARGUMENT,
+                    "gantry_model_compile: metric %s is given twice; it would count each batch twice",
+                    gantry_metric_name(metrics[i]));
+        }
         if (metrics[i]->has_vector)
             return gantry__train_fail(
                 GANTRY_INVALID_ARGUMENT,
@@ -295,7 +307,7 @@ static gantry_status_t make_judges(judges_t *j, const wanted_t *w,
 
 void gantry__model_release_targets(gantry_model_t *model) {
     for (size_t i = 0; i < model->judge_count; ++i) {
-        gantry_metric_release(model->judges[i].metric);
+        gantry__metric_disown(model->judges[i].metric);
         gantry__train_free(model->judges[i].name);
     }
     gantry__train_free(model->judges);
@@ -304,7 +316,8 @@ void gantry__model_release_targets(gantry_model_t *model) {
 
 static void set_targets(gantry_model_t *model, const wanted_t *w, const judges_t *j,
                         gantry__target_t *targets) {
-    gantry__model_release_targets(model);
+    for (size_t i = 0; i < j->count; ++i) gantry__metric_own(j->list[i].metric);
+    gantry__model_release_targets(model); /* which may have some of these metrics */
     model->judges = j->list;
     model->judge_count = j->count;
     model->targets = targets;
@@ -327,17 +340,36 @@ static gantry_status_t take_targets(gantry_model_t *model, const wanted_t *w) {
     return status;
 }
 
-static void release_metrics(const gantry_compile_output_t *o) {
-    for (size_t i = 0; o->metrics && i < o->metric_count; ++i) gantry_metric_release(o->metrics[i]);
-    for (size_t i = 0; o->weighted_metrics && i < o->weighted_metric_count; ++i)
-        gantry_metric_release(o->weighted_metrics[i]);
+static void visit_metrics(const gantry_compile_output_t *o, void (*visit)(gantry_metric_t *)) {
+    for (size_t i = 0; o->metrics && i < o->metric_count; ++i) {
+        if (o->metrics[i]) visit(o->metrics[i]);
+    }
+    for (size_t i = 0; o->weighted_metrics && i < o->weighted_metric_count; ++i) {
+        if (o->weighted_metrics[i]) visit(o->weighted_metrics[i]);
+    }
 }
 
-static void release_given(const wanted_t *w) {
+static void visit_given(const wanted_t *w, void (*visit)(gantry_metric_t *)) {
     const gantry_compile_output_t common = common_part(&w->options);
+    visit_metrics(&common, visit);
+    for (size_t i = 0; w->is_listed && i < w->output_count; ++i)
+        visit_metrics(&w->outputs[i], visit);
+}
+
+/* What no model has. A metric that is given twice is owned twice, and then released once. */
+static void release_given(const wanted_t *w) {
     gantry_optimizer_release(w->options.optimizer);
-    release_metrics(&common);
-    for (size_t i = 0; w->is_listed && i < w->output_count; ++i) release_metrics(&w->outputs[i]);
+    visit_given(w, gantry__metric_own);
+    visit_given(w, gantry__metric_disown);
+}
+
+void gantry__model_set_optimizer(gantry_model_t *model, gantry_optimizer_t *optimizer) {
+    gantry_optimizer_t *before = model->optimizer;
+    if (before == optimizer) return;
+    if (optimizer) optimizer->owner = model;
+    if (before) before->owner = NULL;
+    gantry_optimizer_release(before);
+    model->optimizer = optimizer;
 }
 
 static gantry_status_t model_compile(gantry_model_t *model, wanted_t *w) {
@@ -346,8 +378,7 @@ static gantry_status_t model_compile(gantry_model_t *model, wanted_t *w) {
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_compile"));
     GANTRY__TRAIN_TRY(check_wanted(model, w));
     GANTRY__TRAIN_TRY(take_targets(model, w));
-    if (model->optimizer != o->optimizer) gantry_optimizer_release(model->optimizer);
-    model->optimizer = o->optimizer;
+    gantry__model_set_optimizer(model, o->optimizer);
     model->runs_eagerly = o->runs_eagerly || o->check_numerics;
     model->checks_numerics = o->check_numerics;
     if (model->optimizer) model->optimizer->checks_numerics = o->check_numerics;

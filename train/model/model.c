@@ -113,7 +113,7 @@ void gantry_model_release(gantry_model_t *model) {
     if (!model || --model->references > 0) return;
     for (size_t i = 0; i < sizeof model->steps / sizeof model->steps[0]; ++i)
         gantry_function_release(model->steps[i]);
-    gantry_optimizer_release(model->optimizer);
+    gantry__model_set_optimizer(model, NULL);
     gantry__model_release_targets(model);
     release_variables(model);
     gantry__model_release_draws(model);

@@ -243,6 +243,8 @@ void gantry__model_name_component(const gantry_model_t *model, size_t i, char *o
 /* The output whose labels, or weights of samples, a component has. */
 size_t gantry__model_output_of(const gantry_model_t *model, size_t component);
 void gantry__model_release_targets(gantry_model_t *model);
+/* Ends the one before, if it is another one; NULL: none. */
+void gantry__model_set_optimizer(gantry_model_t *model, gantry_optimizer_t *optimizer);
 
 /* Functions of steps are traced again. */
 void gantry__model_forget_steps(gantry_model_t *model);

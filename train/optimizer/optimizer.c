@@ -8,7 +8,7 @@
 #include "train/optimizer/optimizer_state.h"
 
 void gantry_optimizer_release(gantry_optimizer_t *optimizer) {
-    if (!optimizer) return;
+    if (!optimizer || optimizer->owner) return;
     gantry__train_unbuild(optimizer);
     gantry_schedule_release(optimizer->schedule);
     gantry__train_free(optimizer);

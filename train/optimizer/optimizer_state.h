@@ -83,6 +83,7 @@ typedef struct gantry__train_home_t {
 } gantry__train_home_t;
 
 struct gantry_optimizer_t {
+    const void *owner; /* the model that has it, and ends it; NULL: the program does */
     const gantry__train_rule_t *rule;
     gantry__train_settings_t settings;
     gantry_schedule_t *schedule;

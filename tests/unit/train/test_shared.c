@@ -488,6 +488,51 @@ static void other_devices_are_refused(void **state) {
     gantry_runtime_release(runtime);
 }
 
+/* Compiles with an optimizer and a list of metrics, which the program may have given before. */
+static gantry_status_t compile_with(gantry_model_t *model, gantry_optimizer_t *optimizer,
+                                    gantry_loss_t loss, gantry_metric_t *const *metrics,
+                                    size_t count) {
+    return gantry_model_compile(
+        model,
+        &(gantry_compile_options_t){
+            .optimizer = optimizer, .loss = loss, .metrics = metrics, .metric_count = count});
+}
+
+static gantry_model_t *make_plain(void) {
+    gantry_model_t *model = named(fixture.runtime, "plain", true, NULL);
+    must(gantry_model_add(model, gantry_dense(FEATURES, GANTRY_LINEAR, NULL)));
+    return model;
+}
+
+static void optimizers_and_metrics_are_released_once(void **state) {
+    (void)state;
+    double x[ROWS * FEATURES];
+    gantry_model_t *one = make_plain(), *two = make_plain(), *three = make_plain();
+    gantry_optimizer_t *optimizer = sgd(0.1);
+    gantry_metric_t *metric = gantry_loss_metric(GANTRY_MEAN_ABSOLUTE_ERROR, NULL, NULL),
+                    *const twice[] = {metric, metric},
+                    *const lone = gantry_loss_metric(GANTRY_MEAN_ABSOLUTE_ERROR, NULL, NULL),
+                    *const lost[] = {lone, lone};
+    const gantry_loss_t mse = GANTRY_MEAN_SQUARED_ERROR;
+    fill(x, ROWS * FEATURES, 37, 0);
+    for (int i = 0; i < 2; ++i) must(compile_with(one, optimizer, mse, twice, 1));
+    must(compile_with(two, sgd(0.1), mse, twice, 1)); /* the metric of the first one */
+    gantry_metric_release(metric);                    /* it is theirs: nothing happens */
+    gantry_optimizer_release(optimizer);
+    must(train(one, x, FEATURES, x, FEATURES));
+    must(train(two, x, FEATURES, x, FEATURES));
+    expect_status(compile_with(two, optimizer, mse, twice, 1), GANTRY_FAILED_PRECONDITION,
+                  "the optimizer is that of another model");
+    expect_status(compile_with(three, sgd(0.1), mse, lost, 2), GANTRY_INVALID_ARGUMENT,
+                  "metric mean_absolute_error is given twice");
+    must(train(one, x, FEATURES, x, FEATURES));
+    expect_status(compile_with(one, optimizer, (gantry_loss_t)9999, twice, 2),
+                  GANTRY_INVALID_ARGUMENT, "the loss is 9999");
+    gantry_model_release(two);
+    gantry_model_release(one);
+    gantry_model_release(three);
+}
+
 /* As in Keras after `trainable = False` and compile, but for the training, which Keras only warns
  * of. The model can be tested, and trained when it is compiled again. */
 static void a_model_that_trains_nothing_is_refused(void **state) {
@@ -576,6 +621,7 @@ int main(void) {
         TEST(other_devices_are_refused),
         TEST(a_failed_model_gets_a_layer_again),
         TEST(a_model_that_trains_nothing_is_refused),
+        TEST(optimizers_and_metrics_are_released_once),
         TEST(memory_may_be_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
