@@ -41,9 +41,10 @@ struct gantry_layer_t {
     size_t weight_count, weight_capacity;
     gantry__weight_rule_t *rules;
     size_t rule_count, rule_capacity;
-    size_t first_variable; /* of the model's variables */
-    bool takes_indices;    /* numbers below the first dimension of its first weight */
-    uint8_t seeds_after;   /* that Keras chooses for the layer after its initialisers' */
+    gantry_regularizer_t activity; /* of its outputs */
+    size_t first_variable;         /* of the model's variables */
+    bool takes_indices;            /* numbers below the first dimension of its first weight */
+    uint8_t seeds_after;           /* that Keras chooses for the layer after its initialisers' */
     uint8_t repeats_first; /* applied to so many values, it takes the first one twice; 0: never */
     bool ends_masks;       /* layers that are applied later do not get its inputs' masks */
     size_t nested;         /* 1 + the place of its block in its model; 0: it is of no block */
@@ -77,6 +78,9 @@ gantry_status_t gantry__layer_rule_weight(const gantry_layer_t *layer, gantry__w
                                           const char *name);
 /* Refuses names that the layer, which is built, does not have. */
 gantry_status_t gantry__layer_check_rules(const gantry_layer_t *layer);
+/* Gives a layer what another one was asked of its weights, under `prefix` and their names. */
+gantry_status_t gantry__layer_copy_rules(gantry_layer_t *layer, const gantry_layer_t *from,
+                                         const char *prefix);
 void gantry__layer_release_rules(gantry_layer_t *layer);
 
 /* For constructors of layers: a layer whose user is `bytes` of zeroed memory, which is freed with

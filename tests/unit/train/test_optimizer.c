@@ -386,11 +386,16 @@ static gantry_status_t train(gantry_scope_t *in) {
         w[i] = gantry_variable_create(in, g[i], "w");
     }
     gantry_optimizer_t *adam =
-        gantry_adam(&(gantry_adam_options_t){.amsgrad = true, .global_clipnorm = 1});
+        gantry_adam(&(gantry_adam_options_t){.amsgrad = true,
+                                             .global_clipnorm = 1,
+                                             .gradient_accumulation_steps = 2,
+                                             .use_ema = true,
+                                             .ema_overwrite_frequency = 1});
     if (!adam) (void)gantry_scope_fail(in, GANTRY_RESOURCE_EXHAUSTED, gantry_last_message());
     if (gantry_scope_status(in) == GANTRY_OK) {
         (void)gantry_optimizer_apply(adam, in, w, g, 3);
         (void)gantry_optimizer_apply(adam, in, w, (tensor *[]){g[0], NULL, g[2]}, 3);
+        (void)gantry_optimizer_finalize_variable_values(adam, in);
     }
     for (size_t i = 0; i < 3; ++i) gantry_variable_release(w[i]);
     gantry_optimizer_release(adam);
