@@ -39,9 +39,10 @@ typedef struct program_t {
     bool is_validated;
     gantry_callback_t *callbacks[2];
     double x[PROGRAM_ROWS * PROGRAM_FEATURES], z[PROGRAM_ROWS * 2], images[PROGRAM_ROWS * 32],
-        sequences[PROGRAM_ROWS * PROGRAM_TIMES * 2], other_sequences[PROGRAM_ROWS * PROGRAM_TIMES * 2],
-        other_x[PROGRAM_ROWS * PROGRAM_FEATURES], pair[PROGRAM_ROWS * 2], signs[PROGRAM_ROWS * 2],
-        sizes[PROGRAM_ROWS * 2], flag[PROGRAM_ROWS], hot[PROGRAM_ROWS * 3], weights[PROGRAM_ROWS];
+        sequences[PROGRAM_ROWS * PROGRAM_TIMES * 2],
+        other_sequences[PROGRAM_ROWS * PROGRAM_TIMES * 2], other_x[PROGRAM_ROWS * PROGRAM_FEATURES],
+        pair[PROGRAM_ROWS * 2], signs[PROGRAM_ROWS * 2], sizes[PROGRAM_ROWS * 2],
+        flag[PROGRAM_ROWS], hot[PROGRAM_ROWS * 3], weights[PROGRAM_ROWS];
     int32_t ids[PROGRAM_ROWS * PROGRAM_LENGTH], classes[PROGRAM_ROWS];
     /* what it gives */
     double numbers[PROGRAM_NUMBERS];
@@ -105,15 +106,15 @@ static inline void program_make_data(program_t *p) {
     program_reverse(p->other_sequences, p->sequences, PROGRAM_TIMES * 2);
 }
 
-#define PROGRAM_ARRAY(values, ...)                                                     \
-    (gantry_array_t) {                                                                 \
-        sizeof *(values) == sizeof(double) ? GANTRY_FLOAT64 : GANTRY_INT32,            \
-            GANTRY_SHAPE(PROGRAM_ROWS, __VA_ARGS__), (values)                          \
+#define PROGRAM_ARRAY(values, ...)                                          \
+    (gantry_array_t) {                                                      \
+        sizeof *(values) == sizeof(double) ? GANTRY_FLOAT64 : GANTRY_INT32, \
+            GANTRY_SHAPE(PROGRAM_ROWS, __VA_ARGS__), (values)               \
     }
-#define PROGRAM_LIST(values)                                                           \
-    (gantry_array_t) {                                                                 \
-        sizeof *(values) == sizeof(double) ? GANTRY_FLOAT64 : GANTRY_INT32,            \
-            GANTRY_SHAPE(PROGRAM_ROWS), (values)                                       \
+#define PROGRAM_LIST(values)                                                \
+    (gantry_array_t) {                                                      \
+        sizeof *(values) == sizeof(double) ? GANTRY_FLOAT64 : GANTRY_INT32, \
+            GANTRY_SHAPE(PROGRAM_ROWS), (values)                            \
     }
 
 static inline void program_add(program_t *p, gantry_array_t array) {
@@ -140,8 +141,8 @@ static inline gantry_model_t *program_chain(program_t *p, gantry_layer_t *const 
     return model;
 }
 
-#define PROGRAM_CHAIN(p, ...)                                   \
-    program_chain(p, (gantry_layer_t *const[]){__VA_ARGS__},    \
+#define PROGRAM_CHAIN(p, ...)                                \
+    program_chain(p, (gantry_layer_t *const[]){__VA_ARGS__}, \
                   sizeof((gantry_layer_t *const[]){__VA_ARGS__}) / sizeof(gantry_layer_t *))
 
 static inline gantry_layer_t *program_with_activity(gantry_layer_t *layer, double l1, double l2) {
@@ -211,11 +212,10 @@ static inline gantry_model_t *program_averaged(program_t *p) {
 static inline gantry_model_t *program_activities(program_t *p) {
     const gantry_regularizer_t rows = {.orthogonal = 0.5},
                                columns = {.orthogonal = 0.25, .orthogonal_columns = true};
-    gantry_layer_t *first = gantry_dense(
-                       4, GANTRY_RELU, &(gantry_kernel_options_t){.kernel_regularizer = &rows}),
-                   *last =
-                       gantry_dense(2, GANTRY_SIGMOID,
-                                    &(gantry_kernel_options_t){.kernel_regularizer = &columns});
+    gantry_layer_t *first = gantry_dense(4, GANTRY_RELU,
+                                         &(gantry_kernel_options_t){.kernel_regularizer = &rows}),
+                   *last = gantry_dense(2, GANTRY_SIGMOID,
+                                        &(gantry_kernel_options_t){.kernel_regularizer = &columns});
     gantry_model_t *model = PROGRAM_CHAIN(p, program_with_activity(first, 0.25, 0.125),
                                           gantry_activity_regularization(0.0625, 0.03125, NULL),
                                           program_with_activity(last, 0, 0.5));
@@ -235,8 +235,7 @@ static inline gantry_model_t *program_recurrent(program_t *p) {
                        gantry_lstm(3, &(gantry_recurrent_options_t){.return_sequences = true}), 0,
                        0.125),
                    *gru = gantry_gru(2, NULL);
-    (void)gantry_layer_set_regularizer(lstm, "kernel",
-                                       &(gantry_regularizer_t){.orthogonal = 0.25});
+    (void)gantry_layer_set_regularizer(lstm, "kernel", &(gantry_regularizer_t){.orthogonal = 0.25});
     (void)gantry_layer_set_regularizer(gru, "kernel", &(gantry_regularizer_t){.l2 = 0.125});
     (void)gantry_layer_set_constraint(gru, "bias", &(gantry_constraint_t){.kind = GANTRY_NON_NEG});
     gantry_model_t *model = PROGRAM_CHAIN(p, gantry_masking_layer(0, NULL), lstm,
@@ -271,11 +270,11 @@ static inline gantry_model_t *program_embedded(program_t *p) {
                                            .ema_overwrite_frequency = 3}),
         GANTRY_CATEGORICAL_CROSSENTROPY, &(gantry_loss_options_t){.label_smoothing = 0.125},
         (gantry_metric_t *[]){
-            gantry_precision(
-                0.25, &(gantry_metric_options_t){.dtype = GANTRY_FLOAT64, .class_id = &one}),
-            gantry_recall(-INFINITY,
-                          &(gantry_metric_options_t){
-                              .dtype = GANTRY_FLOAT64, .class_id = &zero, .top_k = 2}),
+            gantry_precision(0.25,
+                             &(gantry_metric_options_t){.dtype = GANTRY_FLOAT64, .class_id = &one}),
+            gantry_recall(
+                -INFINITY,
+                &(gantry_metric_options_t){.dtype = GANTRY_FLOAT64, .class_id = &zero, .top_k = 2}),
             gantry_f1_score(3, GANTRY_AVERAGE_MACRO, 0, &program_wide),
             gantry_fbeta_score(3, 2, GANTRY_AVERAGE_WEIGHTED, 0.25, &program_wide),
             gantry_categorical_accuracy(&program_wide)},
@@ -287,22 +286,18 @@ static inline void program_compile_two(gantry_model_t *model) {
     gantry_metric_t *right[] = {gantry_sparse_categorical_accuracy(&program_wide)},
                     *errors[] = {gantry_loss_metric(GANTRY_MEAN_SQUARED_ERROR, NULL, &program_wide),
                                  gantry_root_mean_squared_error(&program_wide)};
-    const gantry_compile_output_t outputs[] = {{.loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY,
-                                                .metrics = right,
-                                                .metric_count = 1},
-                                               {.loss = GANTRY_MEAN_ABSOLUTE_ERROR,
-                                                .metrics = errors,
-                                                .metric_count = 2}};
+    const gantry_compile_output_t outputs[] = {
+        {.loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY, .metrics = right, .metric_count = 1},
+        {.loss = GANTRY_MEAN_ABSOLUTE_ERROR, .metrics = errors, .metric_count = 2}};
     (void)gantry_model_compile(
-        model, &(gantry_compile_options_t){
-                   .optimizer = gantry_rmsprop(
-                       &(gantry_rmsprop_options_t){.learning_rate = 0.03125,
-                                                   .momentum = 0.5,
-                                                   .gradient_accumulation_steps = 2}),
-                   .outputs = outputs,
-                   .output_count = 2,
-                   .loss_weights = (const double[]){1, 0.5},
-                   .loss_weight_count = 2});
+        model,
+        &(gantry_compile_options_t){
+            .optimizer = gantry_rmsprop(&(gantry_rmsprop_options_t){
+                .learning_rate = 0.03125, .momentum = 0.5, .gradient_accumulation_steps = 2}),
+            .outputs = outputs,
+            .output_count = 2,
+            .loss_weights = (const double[]){1, 0.5},
+            .loss_weight_count = 2});
 }
 
 static inline gantry_model_t *program_two_outputs(program_t *p) {
@@ -367,11 +362,11 @@ static inline const gantry_tensor_t *program_contrast(gantry_scope_t *scope,
     (void)user;
     return gantry_mean(
         scope,
-        gantry_mul(scope, gantry_square(scope, gantry_sub(scope, labels, predictions)),
-                   gantry_add(scope,
-                              gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SCALAR, &one,
-                                              sizeof one),
-                              labels)),
+        gantry_mul(
+            scope, gantry_square(scope, gantry_sub(scope, labels, predictions)),
+            gantry_add(scope,
+                       gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SCALAR, &one, sizeof one),
+                       labels)),
         &over);
 }
 
@@ -393,9 +388,8 @@ static inline gantry_model_t *program_siamese(program_t *p) {
     for (int i = 0; i < 2; ++i)
         (void)gantry_model_apply_model(model, encoder, &inputs[i], 1, &codes[i], 1);
     gantry_model_release(encoder);
-    (void)program_apply(
-        model, gantry_dense(1, GANTRY_SIGMOID, NULL),
-        gantry_model_apply(model, gantry_concatenate_layer(-1, NULL), codes, 2));
+    (void)program_apply(model, gantry_dense(1, GANTRY_SIGMOID, NULL),
+                        gantry_model_apply(model, gantry_concatenate_layer(-1, NULL), codes, 2));
     program_add(p, PROGRAM_ARRAY(p->x, PROGRAM_FEATURES));
     program_add(p, PROGRAM_ARRAY(p->other_x, PROGRAM_FEATURES));
     program_add(p, PROGRAM_ARRAY(p->flag, 1));
@@ -412,9 +406,9 @@ static inline gantry_model_t *program_scheduled(program_t *p) {
         .kind = GANTRY_MIN_MAX_NORM, .min_value = 0.5, .max_value = 1, .rate = 0.5};
     gantry_model_t *model = PROGRAM_CHAIN(
         p,
-        gantry_dense(4, GANTRY_GELU,
-                     &(gantry_kernel_options_t){.kernel_regularizer = &mixed,
-                                                .bias_regularizer = &bias}),
+        gantry_dense(
+            4, GANTRY_GELU,
+            &(gantry_kernel_options_t){.kernel_regularizer = &mixed, .bias_regularizer = &bias}),
         gantry_dense(2, GANTRY_LINEAR, &(gantry_kernel_options_t){.kernel_constraint = &between}));
     gantry_schedule_t *rates = gantry_cosine_decay(&(gantry_cosine_decay_options_t){
         .initial_learning_rate = 0.25, .decay_steps = 10, .alpha = 0.125});
@@ -466,14 +460,13 @@ static inline gantry_model_t *program_stopped(program_t *p) {
     p->callbacks[1] = gantry_early_stopping(
         &(gantry_early_stopping_options_t){.patience = 2, .restore_best_weights = true});
     (void)gantry_model_compile(
-        model,
-        &(gantry_compile_options_t){
-            .optimizer = gantry_sgd(&(gantry_sgd_options_t){
-                .learning_rate = 2, .use_ema = true, .ema_momentum = 0.75}),
-            .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY,
-            .weighted_metrics =
-                (gantry_metric_t *[]){gantry_sparse_categorical_accuracy(&program_wide)},
-            .weighted_metric_count = 1});
+        model, &(gantry_compile_options_t){
+                   .optimizer = gantry_sgd(&(gantry_sgd_options_t){
+                       .learning_rate = 2, .use_ema = true, .ema_momentum = 0.75}),
+                   .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY,
+                   .weighted_metrics =
+                       (gantry_metric_t *[]){gantry_sparse_categorical_accuracy(&program_wide)},
+                   .weighted_metric_count = 1});
     return model;
 }
 
@@ -481,11 +474,14 @@ static inline gantry_model_t *program_attentive(program_t *p) {
     const gantry_model_options_t options = program_options(p);
     gantry_model_t *model = gantry_functional(p->runtime, &options);
     const int32_t s = gantry_model_input(model, GANTRY_FLOAT64, GANTRY_SHAPE(PROGRAM_TIMES, 2)),
-                  normed = program_apply(model, gantry_layer_normalization(&(gantry_norm_options_t){.epsilon = 1.0 / 1024}), s),
+                  normed = program_apply(
+                      model,
+                      gantry_layer_normalization(&(gantry_norm_options_t){.epsilon = 1.0 / 1024}),
+                      s),
                   seen = program_join(model, gantry_multi_head_attention(2, 2, NULL), normed, s),
                   both = program_join(model, gantry_add_layer(NULL), seen, s);
-    gantry_layer_t *conv = gantry_conv1d_layer(
-        2, 2, GANTRY_TANH, &(gantry_kernel_options_t){.causal_padding = true});
+    gantry_layer_t *conv =
+        gantry_conv1d_layer(2, 2, GANTRY_TANH, &(gantry_kernel_options_t){.causal_padding = true});
     (void)program_apply(
         model, gantry_dense(1, GANTRY_SIGMOID, NULL),
         program_apply(model, gantry_flatten(NULL),
@@ -494,13 +490,16 @@ static inline gantry_model_t *program_attentive(program_t *p) {
     program_add(p, PROGRAM_ARRAY(p->flag, 1));
     program_compile(
         model,
-        gantry_sgd(&(gantry_sgd_options_t){.learning_rate = 0.5,.momentum = 0.5,.weight_decay = 0.125,.global_clipnorm = 0.25,.gradient_accumulation_steps = 3}),
+        gantry_sgd(&(gantry_sgd_options_t){.learning_rate = 0.5,
+                                           .momentum = 0.5,
+                                           .weight_decay = 0.125,
+                                           .global_clipnorm = 0.25,
+                                           .gradient_accumulation_steps = 3}),
         GANTRY_BINARY_FOCAL_CROSSENTROPY, NULL,
-        (gantry_metric_t *[]){
-            gantry_binary_accuracy(0.5, &program_wide),
-            gantry_auc(50, &(gantry_metric_options_t){.dtype = GANTRY_FLOAT64,
-                                                      .curve = GANTRY_CURVE_PR}),
-            gantry_precision(0.5, &program_wide)},
+        (gantry_metric_t *[]){gantry_binary_accuracy(0.5, &program_wide),
+                              gantry_auc(50, &(gantry_metric_options_t){.dtype = GANTRY_FLOAT64,
+                                                                        .curve = GANTRY_CURVE_PR}),
+                              gantry_precision(0.5, &program_wide)},
         3);
     return model;
 }
@@ -519,9 +518,9 @@ static inline gantry_model_t *program_coded(program_t *p) {
     const int32_t told[] = {t, code + 1, code + 2};
     (void)program_apply(
         model, gantry_dense(2, GANTRY_LINEAR, NULL),
-        gantry_model_apply(
-            model, gantry_lstm(3, &(gantry_recurrent_options_t){.return_sequences = true}), told,
-            3));
+        gantry_model_apply(model,
+                           gantry_lstm(3, &(gantry_recurrent_options_t){.return_sequences = true}),
+                           told, 3));
     program_add(p, PROGRAM_ARRAY(p->sequences, PROGRAM_TIMES, 2));
     program_add(p, PROGRAM_ARRAY(p->other_sequences, PROGRAM_TIMES, 2));
     program_add(p, PROGRAM_ARRAY(p->sequences, PROGRAM_TIMES, 2));
@@ -665,8 +664,8 @@ static inline bool program_train(program_t *p, size_t index, gantry_status_t exp
     gantry_model_t *model = program_cases[index].make(p);
     gantry_dataset_t *batches = program_batches(p, 0);
     const gantry_status_t status = program_fit(p, model, batches);
-    bool is_good = status == expected ||
-                   program_fail(p, "status %d: %s", (int)status, gantry_last_message());
+    bool is_good =
+        status == expected || program_fail(p, "status %d: %s", (int)status, gantry_last_message());
     if (is_good && is_whole) {
         is_good = program_must(p, gantry_model_evaluate(model, batches, values, 16));
         while (count < 16 && gantry_model_value_name(model, count)) ++count;

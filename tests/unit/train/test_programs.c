@@ -24,7 +24,8 @@ static gantry_runtime_t *open_cpus(size_t count) {
 }
 
 /* All programs; on several devices those that parts of a batch do not change. */
-static void run_all(gantry_runtime_t *runtime, const char *device, const gantry_strategy_t *strategy) {
+static void run_all(gantry_runtime_t *runtime, const char *device,
+                    const gantry_strategy_t *strategy) {
     size_t failed = 0;
     for (size_t i = 0; i < PROGRAM_CASES; ++i) {
         program_t p = {.runtime = runtime, .device = device, .strategy = strategy};
