@@ -44,8 +44,8 @@ typedef struct gantry_metric_options_t {
     /** The same metrics: judges this class alone, a place of the last dimension, behind top_k.
      * Copied; NULL: all. */
     const int32_t *class_id;
-    /** The same metrics: several thresholds, each from 0 to 1, in place of the number. The result is
-     * then a vector, which gantry_model_compile does not take, or of one threshold a scalar.
+    /** The same metrics: several thresholds, each from 0 to 1, in place of the number. Their result
+     * is a vector, which gantry_model_compile does not take; of one threshold it is a scalar.
      * Copied; NULL: the number. */
     const double *thresholds;
     size_t threshold_count; /**< Entries of thresholds. */

@@ -75,6 +75,15 @@ static void on_pocl(void **state) {
     gantry_runtime_release(runtime);
 }
 
+/* Unlike devices in one strategy. */
+static void on_cpu_and_pocl_together(void **state) {
+    static const char *const devices[] = {"CPU:0", "GPU:0"};
+    gantry_runtime_t *runtime = open_gpu();
+    (void)state;
+    run_on(runtime, devices, 2);
+    gantry_runtime_release(runtime);
+}
+
 /* ---- several processes ---- */
 
 static gantry_status_t run_worker(thread_worker_t *worker) {
@@ -152,6 +161,7 @@ int main(void) {
         cmocka_unit_test(on_the_cpu),
         cmocka_unit_test(on_two_virtual_cpus),
         cmocka_unit_test(on_pocl),
+        cmocka_unit_test(on_cpu_and_pocl_together),
         cmocka_unit_test(in_two_processes),
         cmocka_unit_test(interrupted_on_the_cpu),
         cmocka_unit_test(interrupted_on_two_virtual_cpus),
