@@ -166,6 +166,10 @@ GANTRY_API gantry_layer_t *gantry_shaped_dropout_layer(double rate, gantry_shape
 GANTRY_API gantry_layer_t *gantry_activation_layer(gantry_activation_t activation,
                                                    const char *name);
 
+/** ActivityRegularization: its input of floats, whose l1 sum(|x|) + l2 sum(x squared), divided by
+ * the batch, is added to the loss. Numbers are 0 or more. */
+GANTRY_API gantry_layer_t *gantry_activity_regularization(double l1, double l2, const char *name);
+
 /** Options of normalisations. */
 typedef struct gantry_norm_options_t {
     uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
@@ -348,6 +352,12 @@ GANTRY_API gantry_status_t gantry_layer_set_regularizer(gantry_layer_t *layer, c
  * replaced by gantry_constrain of them. */
 GANTRY_API gantry_status_t gantry_layer_set_constraint(gantry_layer_t *layer, const char *weight,
                                                        const gantry_constraint_t *constraint);
+/** Sets the regularizer of a layer's outputs, Keras's activity_regularizer. It is copied; NULL:
+ * none. The loss of each output of each call of the layer is divided by the size of its first
+ * dimension, the batch, and added to the model's own, also where the layer is not trained. Set it
+ * before its model is built. Outputs that are not floats fail the build. */
+GANTRY_API gantry_status_t gantry_layer_set_activity_regularizer(
+    gantry_layer_t *layer, const gantry_regularizer_t *regularizer);
 /** Sets the kept states of a stateful layer to zeros, as Keras's reset_state. The states of other
  * layers, and of layers whose model is not built, need no reset: nothing is done. */
 GANTRY_API gantry_status_t gantry_layer_reset_states(gantry_layer_t *layer);

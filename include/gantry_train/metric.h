@@ -41,6 +41,14 @@ typedef struct gantry_metric_options_t {
     /** gantry_precision, gantry_recall and the counts: only the k largest predictions of each row
      * are positive, of equals the first ones; 0: all. */
     int32_t top_k;
+    /** The same metrics: judges this class alone, a place of the last dimension, behind top_k.
+     * Copied; NULL: all. */
+    const int32_t *class_id;
+    /** The same metrics: several thresholds, each from 0 to 1, in place of the number. Their result
+     * is a vector, which gantry_model_compile does not take; of one threshold it is a scalar.
+     * Copied; NULL: the number. */
+    const double *thresholds;
+    size_t threshold_count; /**< Entries of thresholds. */
 } gantry_metric_options_t;
 
 /* ---- making: options may be NULL; NULL after a failure, see gantry_last_message ---- */
@@ -145,8 +153,8 @@ GANTRY_API gantry_status_t gantry_metric_update(gantry_metric_t *metric, gantry_
                                                 const gantry_tensor_t *predictions,
                                                 const gantry_tensor_t *sample_weights);
 /** The metric of all batches since the last reset, a scalar of its type, or a vector of
- * GANTRY_AVERAGE_NONE; 0 before the first. NULL
- * after a failure, which the scope keeps. */
+ * GANTRY_AVERAGE_NONE and of several thresholds; 0 before the first. NULL after a failure, which
+ * the scope keeps. */
 GANTRY_API const gantry_tensor_t *gantry_metric_result(gantry_metric_t *metric,
                                                        gantry_scope_t *scope);
 /** Forgets all batches. Returns the scope's status. */

@@ -301,7 +301,9 @@ typedef struct gantry_fit_options_t {
 /** Trains on a data set of batches: elements of the inputs, then the labels of each output that has
  * a loss or metrics, then (perhaps) weights of the samples: one component for all of these outputs,
  * or one for each. options may be NULL. Of a model with open sizes, the step is traced for each
- * combination of sizes, and the last 16 traces are kept. */
+ * combination of sizes, and the last 16 traces are kept. It ends with
+ * gantry_optimizer_finalize_variable_values, before train_end; after a failure or gantry_model_stop
+ * it does not. */
 GANTRY_API gantry_status_t gantry_model_fit(gantry_model_t *model, gantry_dataset_t *batches,
                                             const gantry_fit_options_t *options);
 /** Ends the training of the model after the step that runs, or the next training before its first

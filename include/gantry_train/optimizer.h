@@ -17,6 +17,16 @@
  * over memory. All numbers have the variables' type, except that those of float16 and bfloat16 are
  * computed in float32 where they are the same for all elements.
  *
+ * With gradient_accumulation_steps of n, each call of gantry_optimizer_apply adds its gradients to
+ * those before. Every n-th one takes the mean, then clips, decays and updates, and begins anew;
+ * others change no weights. Rules count such updates, schedules count calls. Slices become dense.
+ *
+ * With use_ema, each call moves the averages of all weights, also of those without a gradient:
+ * average = m average + (1 - m) weight, where m is ema_momentum, and 0 until the first update was
+ * counted. Where (updates + 1) is a multiple of ema_overwrite_frequency, the weights become the
+ * averages. gantry_model_fit ends with gantry_optimizer_finalize_variable_values. These are
+ * Keras's formulas, its order and its counts.
+ *
  * Numbers of options that are 0 stand for Keras's default, which the field names. Where 0 itself is
  * wanted, a number such as 1e-300 is as good. At most one of the three clips may be set.
  *
@@ -50,6 +60,14 @@ typedef struct gantry_sgd_options_t {
     double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
     double momentum; /**< Part of the last update that goes into the next, in [0, 1]. 0: none. */
     bool nesterov;   /**< Whether the momentum is Nesterov's. */
+    /** A step changes weights only after so many calls, by the mean of their gradients. 0: each
+     * call does; else 2 or more. */
+    int32_t gradient_accumulation_steps;
+    bool use_ema;        /**< Whether moving averages of the weights are kept. */
+    double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
+    /** With use_ema: the weights become their averages after each so many steps. 0: never before
+     * gantry_optimizer_finalize_variable_values. */
+    int32_t ema_overwrite_frequency;
 } gantry_sgd_options_t;
 /** SGD: gradient descent, with momentum or without. */
 GANTRY_API gantry_optimizer_t *gantry_sgd(const gantry_sgd_options_t *options);
@@ -68,6 +86,14 @@ typedef struct gantry_adam_options_t {
     double beta_2;          /**< Decay of the mean of their squares, in [0, 1). 0: 0.999. */
     double epsilon;         /**< Added to the divisor. 0: 1e-7. */
     bool amsgrad;           /**< Whether the mean of squares never falls (AMSGrad). */
+    /** A step changes weights only after so many calls, by the mean of their gradients. 0: each
+     * call does; else 2 or more. */
+    int32_t gradient_accumulation_steps;
+    bool use_ema;        /**< Whether moving averages of the weights are kept. */
+    double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
+    /** With use_ema: the weights become their averages after each so many steps. 0: never before
+     * gantry_optimizer_finalize_variable_values. */
+    int32_t ema_overwrite_frequency;
 } gantry_adam_options_t;
 /** Adam: means of gradients and of their squares. */
 GANTRY_API gantry_optimizer_t *gantry_adam(const gantry_adam_options_t *options);
@@ -86,6 +112,14 @@ typedef struct gantry_adamw_options_t {
     double beta_2;          /**< Decay of the mean of their squares, in [0, 1). 0: 0.999. */
     double epsilon;         /**< Added to the divisor. 0: 1e-7. */
     bool amsgrad;           /**< Whether the mean of squares never falls (AMSGrad). */
+    /** A step changes weights only after so many calls, by the mean of their gradients. 0: each
+     * call does; else 2 or more. */
+    int32_t gradient_accumulation_steps;
+    bool use_ema;        /**< Whether moving averages of the weights are kept. */
+    double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
+    /** With use_ema: the weights become their averages after each so many steps. 0: never before
+     * gantry_optimizer_finalize_variable_values. */
+    int32_t ema_overwrite_frequency;
 } gantry_adamw_options_t;
 /** AdamW: Adam with decoupled weight decay. */
 GANTRY_API gantry_optimizer_t *gantry_adamw(const gantry_adamw_options_t *options);
@@ -103,6 +137,14 @@ typedef struct gantry_nadam_options_t {
     double beta_1;          /**< Decay of the mean of gradients, in [0, 1). 0: 0.9. */
     double beta_2;          /**< Decay of the mean of their squares, in [0, 1). 0: 0.999. */
     double epsilon;         /**< Added to the divisor. 0: 1e-7. */
+    /** A step changes weights only after so many calls, by the mean of their gradients. 0: each
+     * call does; else 2 or more. */
+    int32_t gradient_accumulation_steps;
+    bool use_ema;        /**< Whether moving averages of the weights are kept. */
+    double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
+    /** With use_ema: the weights become their averages after each so many steps. 0: never before
+     * gantry_optimizer_finalize_variable_values. */
+    int32_t ema_overwrite_frequency;
 } gantry_nadam_options_t;
 /** Nadam: Adam with Nesterov momentum. */
 GANTRY_API gantry_optimizer_t *gantry_nadam(const gantry_nadam_options_t *options);
@@ -121,6 +163,14 @@ typedef struct gantry_rmsprop_options_t {
     double momentum; /**< Part of the last update that goes into the next, in [0, 1]. 0: none. */
     double epsilon;  /**< Added to the mean of squares. 0: 1e-7. */
     bool centered;   /**< Whether the variance of gradients stands for the mean of squares. */
+    /** A step changes weights only after so many calls, by the mean of their gradients. 0: each
+     * call does; else 2 or more. */
+    int32_t gradient_accumulation_steps;
+    bool use_ema;        /**< Whether moving averages of the weights are kept. */
+    double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
+    /** With use_ema: the weights become their averages after each so many steps. 0: never before
+     * gantry_optimizer_finalize_variable_values. */
+    int32_t ema_overwrite_frequency;
 } gantry_rmsprop_options_t;
 /** RMSprop: the rate is divided by the root of the mean of squared gradients. */
 GANTRY_API gantry_optimizer_t *gantry_rmsprop(const gantry_rmsprop_options_t *options);
@@ -137,6 +187,14 @@ typedef struct gantry_adagrad_options_t {
     double global_clipnorm;           /**< The most norm of all gradients together; 0: any. */
     double initial_accumulator_value; /**< The first sum of squares. 0: 0.1. */
     double epsilon;                   /**< Added to the sum of squares. 0: 1e-7. */
+    /** A step changes weights only after so many calls, by the mean of their gradients. 0: each
+     * call does; else 2 or more. */
+    int32_t gradient_accumulation_steps;
+    bool use_ema;        /**< Whether moving averages of the weights are kept. */
+    double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
+    /** With use_ema: the weights become their averages after each so many steps. 0: never before
+     * gantry_optimizer_finalize_variable_values. */
+    int32_t ema_overwrite_frequency;
 } gantry_adagrad_options_t;
 /** Adagrad: the rate is divided by the root of the sum of squared gradients. */
 GANTRY_API gantry_optimizer_t *gantry_adagrad(const gantry_adagrad_options_t *options);
@@ -154,6 +212,14 @@ typedef struct gantry_adamax_options_t {
     double beta_1;          /**< Decay of the mean of gradients, in [0, 1). 0: 0.9. */
     double beta_2;          /**< Decay of the largest gradient, in [0, 1). 0: 0.999. */
     double epsilon;         /**< Added to the divisor. 0: 1e-7. */
+    /** A step changes weights only after so many calls, by the mean of their gradients. 0: each
+     * call does; else 2 or more. */
+    int32_t gradient_accumulation_steps;
+    bool use_ema;        /**< Whether moving averages of the weights are kept. */
+    double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
+    /** With use_ema: the weights become their averages after each so many steps. 0: never before
+     * gantry_optimizer_finalize_variable_values. */
+    int32_t ema_overwrite_frequency;
 } gantry_adamax_options_t;
 /** Adamax: Adam with the infinity norm. */
 GANTRY_API gantry_optimizer_t *gantry_adamax(const gantry_adamax_options_t *options);
@@ -170,6 +236,14 @@ typedef struct gantry_lion_options_t {
     double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
     double beta_1;          /**< Part of the mean of gradients in the update, in [0, 1). 0: 0.9. */
     double beta_2;          /**< Decay of the mean of gradients, in [0, 1). 0: 0.99. */
+    /** A step changes weights only after so many calls, by the mean of their gradients. 0: each
+     * call does; else 2 or more. */
+    int32_t gradient_accumulation_steps;
+    bool use_ema;        /**< Whether moving averages of the weights are kept. */
+    double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
+    /** With use_ema: the weights become their averages after each so many steps. 0: never before
+     * gantry_optimizer_finalize_variable_values. */
+    int32_t ema_overwrite_frequency;
 } gantry_lion_options_t;
 /** Lion: steps of one size, in the direction of a sign. */
 GANTRY_API gantry_optimizer_t *gantry_lion(const gantry_lion_options_t *options);
@@ -221,6 +295,12 @@ GANTRY_API gantry_status_t gantry_optimizer_apply_slices(gantry_optimizer_t *opt
                                                          gantry_variable_t *const *variables,
                                                          const gantry_gradient_t *gradients,
                                                          size_t count);
+
+/** Overwrites all weights with their moving averages, as Keras's method does when a training ends.
+ * Does nothing without use_ema, and before the first step. FailedPrecondition, where use_ema is
+ * set, for an optimizer that is not built. Returns the scope's status. */
+GANTRY_API gantry_status_t gantry_optimizer_finalize_variable_values(gantry_optimizer_t *optimizer,
+                                                                     gantry_scope_t *scope);
 
 /** Sets the learning rate from the next step on, also of functions that were traced: 0 or more.
  * FailedPrecondition for an optimizer with a schedule. */

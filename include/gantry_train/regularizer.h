@@ -5,7 +5,8 @@
  *
  * Layers take them for their weights: gantry_layer_set_regularizer, gantry_layer_set_constraint,
  * and the options of gantry_dense and of the convolutions. A model then adds the losses of its
- * trained weights to its own, in training and in tests, and bounds what an update changed. */
+ * trained weights to its own, in training and in tests, and bounds what an update changed. With
+ * gantry_layer_set_activity_regularizer a layer's outputs have a regularizer, too. */
 #ifndef GANTRY_TRAIN_REGULARIZER_H
 #define GANTRY_TRAIN_REGULARIZER_H
 
@@ -15,11 +16,16 @@
 extern "C" {
 #endif
 
-/** L1, L2 or both: l1 sum(|w|) + l2 sum(w squared). */
+/** L1, L2, or the orthogonal one, or sums of them: l1 sum(|w|) + l2 sum(w squared) + orthogonal
+ * mean(|cosine of the angle between two different rows|). */
 typedef struct gantry_regularizer_t {
     uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
     double l1;            /**< 0 or more. 0: none; Keras's L1() has 0.01. */
     double l2;            /**< 0 or more. 0: none; Keras's L2() has 0.01. */
+    /** 0 or more: of matrices alone, Keras's OrthogonalRegularizer(factor), whose default is 0.01.
+     * 0: none. */
+    double orthogonal;
+    bool orthogonal_columns; /**< The columns of a matrix, mode="columns"; else its rows. */
 } gantry_regularizer_t;
 
 /** Kinds of constraints. n is the Euclidean norm of weights over the axes, and e is 1e-7. */
@@ -43,8 +49,8 @@ typedef struct gantry_constraint_t {
 } gantry_constraint_t;
 
 /** The loss of weights, a scalar of their type. NULL after a failure, which the scope keeps:
- * InvalidArgument for a NULL, a number that is negative or not finite, or weights that are not
- * floats. */
+ * InvalidArgument for a NULL, a number that is negative or not finite, weights that are not floats,
+ * or an orthogonal regularizer of what is no matrix. */
 GANTRY_API const gantry_tensor_t *gantry_regularizer_loss(gantry_scope_t *scope,
                                                           const gantry_regularizer_t *regularizer,
                                                           const gantry_tensor_t *weights);

@@ -424,6 +424,26 @@ def confusions(dtype):
                           dtype, 0.5, top_k=2)
         yield metric_case("top 2 of a vector", kind, lambda: make(top_k=2, dtype=dtype), [(y[:, 0], p[:, 0], None) for y, p in zip(labels, scores)],
                           dtype, -np.inf, top_k=2)
+    of_class = {"class_id": "&(const int32_t){2}"}
+    for kind, make in (("TRAIN_PRECISION", m.Precision), ("TRAIN_RECALL", m.Recall)):
+        yield metric_case("of class 2", kind, lambda: make(class_id=2, dtype=dtype), list(zip(labels, scores, rows)), dtype, 0.5, **of_class)
+        yield metric_case("of class 2 in the top 2", kind, lambda: make(class_id=2, top_k=2, dtype=dtype), list(zip(labels, scores, plain)),
+                          dtype, -np.inf, top_k=2, **of_class)
+        yield metric_case("of class 2 in the top 1 at two thresholds", kind,
+                          lambda: make(thresholds=[0.25, 0.75], class_id=2, top_k=1, dtype=dtype), list(zip(labels, scores, rows)),
+                          dtype, top_k=1, **of_class, **listed([0.25, 0.75]))
+    for kind, make in (("PRECISION", m.Precision), ("RECALL", m.Recall), ("TRUE_POSITIVES", m.TruePositives),
+                       ("TRUE_NEGATIVES", m.TrueNegatives), ("FALSE_POSITIVES", m.FalsePositives), ("FALSE_NEGATIVES", m.FalseNegatives)):
+        for name, given, weights in (("one threshold", [0.75], plain), ("three thresholds", [0.25, 0.5, 0.75], plain),
+                                     ("weighted, two thresholds", [0.75, 0.25], rows)):
+            yield metric_case(name, "TRAIN_" + kind, lambda: make(thresholds=given, dtype=dtype), list(zip(labels, scores, weights)),
+                              dtype, **listed(given))
+
+
+def listed(thresholds):
+    """Members of a case with a list of thresholds."""
+    numbers = ", ".join(str(t) for t in thresholds)
+    return {"thresholds": f"(const double[]){{{numbers}}}", "threshold_count": len(thresholds)}
 
 
 def scores_of_classes(dtype):

@@ -2,6 +2,7 @@
 /* What tests/mpi/ranks.sh starts in several processes:
  *
  *   ranks follow EACH              Keras's trajectory; EACH ranks are a machine, 0: as MPI says
+ *   ranks programs BACKUP          small programs, whole and interrupted with BACKUP as file
  *   ranks sums EACH                sums and broadcasts of many sizes, the same bits in all ranks
  *   ranks train FILE FROM TO KILL  trains epochs FROM to TO, with FILE as checkpoint; the last
  *                                  rank kills itself after step KILL, -1: never
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "train_heap.h"
+#include "train_programs.h"
 #include "train_trajectory.h"
 
 #include <gantry_train/mpi.h>
@@ -128,6 +130,42 @@ static int sums(void) {
                              GANTRY_INVALID_ARGUMENT;
     free(room);
     say(is_good ? "sums are right" : gantry_last_message());
+    return is_good ? 0 : 1;
+}
+
+/* ---- programs ---- */
+
+/* All ranks have the same bits; so has an interrupted training, but for the metrics of its epochs,
+ * whose sums are added in another order. */
+static bool program_is_in_all(program_t *p, size_t index) {
+    const size_t weights = 12; /* the last numbers of each program are weights */
+    if (!program_run(p, index)) return false;
+    return is_in_all(checksum(p->numbers + p->count - weights, weights * sizeof *p->numbers)) ||
+           program_fail(p, "ranks have different weights");
+}
+
+static bool run_program(const program_t *given, size_t index, const char *backup) {
+    static program_t whole, stopped;
+    whole = stopped = *given;
+    stopped.backup = backup;
+    stopped.stop_after = program_goes_on(index) ? 7 : 2;
+    if (!program_is_in_all(&whole, index) || !program_is_in_all(&stopped, index)) return false;
+    const size_t last = whole.count - 12;
+    return memcmp(whole.numbers + last, stopped.numbers + last, 12 * sizeof(double)) == 0;
+}
+
+static int programs(const char *backup) {
+    gantry_runtime_t *runtime = open_runtime();
+    gantry_strategy_t *strategy = gantry_multi_worker_strategy(runtime, NULL, 0, processes);
+    const program_t given = {.runtime = runtime, .strategy = strategy};
+    bool is_good = strategy != NULL;
+    for (size_t i = 0; i < PROGRAM_CASES && is_good; ++i) {
+        is_good = !program_has_parts(i) || run_program(&given, i, backup);
+        if (!is_good) say(program_cases[i].name);
+    }
+    gantry_strategy_release(strategy);
+    gantry_runtime_release(runtime);
+    if (is_good) say("programs follow Keras");
     return is_good ? 0 : 1;
 }
 
@@ -342,6 +380,7 @@ int main(int count, char **arguments) {
     processes = gantry_mpi_communicator(&options);
     if (!processes) return fail();
     if (strcmp(mode, "follow") == 0) result = follow();
+    if (strcmp(mode, "programs") == 0 && count == 3) result = programs(arguments[2]);
     if (strcmp(mode, "sums") == 0) result = sums();
     if (strcmp(mode, "shared") == 0) result = shares_memory() ? 0 : 1;
     if (strcmp(mode, "train") == 0 && count == 6) result = train(arguments + 2, 5);

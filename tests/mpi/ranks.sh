@@ -46,6 +46,8 @@ run 0 2 "$RANKS" follow 0
 has 2 "follows Keras"
 run 0 4 "$RANKS" follow 2 # two machines of two processes
 has 4 "follows Keras"
+run 0 2 "$RANKS" programs "$WORK/programs.backup"
+has 2 "programs follow Keras"
 echo "two and four processes follow Keras"
 
 for each in 0 1 2 3; do

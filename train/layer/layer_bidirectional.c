@@ -104,9 +104,23 @@ static bool check_given(const gantry_layer_t *layer, gantry_merge_t how) {
             GANTRY_INVALID_ARGUMENT,
             "gantry_bidirectional: merge is %d; GANTRY_MERGE_CONCAT to GANTRY_MERGE_AVE are accepted",
             (int)how);
+    else if (gantry__regularizes(&layer->activity))
+        (void)gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_bidirectional: the layer has an activity regularizer; a Bidirectional takes one by gantry_layer_set_activity_regularizer");
     else
         return true;
     return false;
+}
+
+/* Both directions have the regularizers and constraints of the layer. */
+static gantry_layer_t *with_rules(gantry_layer_t *made, const gantry_layer_t *layer) {
+    if (!made) return NULL;
+    gantry_status_t status = gantry__layer_copy_rules(made, layer, "forward/");
+    if (status == GANTRY_OK) status = gantry__layer_copy_rules(made, layer, "backward/");
+    if (status == GANTRY_OK) return made;
+    gantry_layer_release(made);
+    return NULL;
 }
 
 gantry_layer_t *gantry_bidirectional(gantry_layer_t *layer, gantry_merge_t how, const char *name) {
@@ -123,6 +137,7 @@ gantry_layer_t *gantry_bidirectional(gantry_layer_t *layer, gantry_merge_t how, 
         if (b.forward.returns_state) kind.output_count = 1 + 2 * gantry__rnn_states(&b.forward);
         made = gantry__layer_make(&kind, sizeof b, name);
         if (made) *(bidirectional_t *)made->user = b;
+        made = with_rules(made, layer);
     }
     gantry_layer_release(layer);
     return made;

@@ -186,6 +186,27 @@ static tensor *activation_call(const gantry_layer_call_t *call, void *user) {
     return gantry_activate(call->scope, *(const gantry_activation_t *)user, call->inputs[0]);
 }
 
+static const gantry_tensor_t *same_call(const gantry_layer_call_t *call, void *user) {
+    (void)user;
+    return gantry_identity(call->scope, call->inputs[0]);
+}
+
+gantry_layer_t *gantry_activity_regularization(double l1, double l2, const char *name) {
+    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
+                                             .name = "ActivityRegularization",
+                                             .build = build_with_one,
+                                             .call = same_call,
+                                             .passes_masks = true};
+    gantry_layer_t *layer = gantry_layer_create(&kind, NULL, name);
+    if (!layer) return NULL;
+    const gantry_regularizer_t regularizer = {.l1 = l1, .l2 = l2};
+    if (gantry__regularizer_read(&regularizer, "layer ActivityRegularization", &layer->activity) ==
+        GANTRY_OK)
+        return layer;
+    gantry_layer_release(layer);
+    return NULL;
+}
+
 gantry_layer_t *gantry_activation_layer(gantry_activation_t activation, const char *name) {
     static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
                                              .name = "Activation",

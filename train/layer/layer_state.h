@@ -45,6 +45,7 @@ struct gantry_layer_t {
     size_t weight_count, weight_capacity;
     gantry__weight_rule_t *rules;
     size_t rule_count, rule_capacity;
+    gantry_regularizer_t activity; /* of its outputs */
     gantry_variable_t **variables; /* by weight, then by replica; NULL until a model made them */
     size_t replica_count;          /* of variables */
     bool takes_indices;            /* numbers below the first dimension of its first weight */
@@ -82,6 +83,9 @@ gantry_status_t gantry__layer_rule_weight(const gantry_layer_t *layer, gantry__w
                                           const char *name);
 /* Refuses names that the layer, which is built, does not have. */
 gantry_status_t gantry__layer_check_rules(const gantry_layer_t *layer);
+/* Gives a layer what another one was asked of its weights, under `prefix` and their names. */
+gantry_status_t gantry__layer_copy_rules(gantry_layer_t *layer, const gantry_layer_t *from,
+                                         const char *prefix);
 void gantry__layer_release_rules(gantry_layer_t *layer);
 
 /* For constructors of layers: a layer whose user is `bytes` of zeroed memory, which is freed with

@@ -23,7 +23,8 @@ gantry_status_t gantry__regularizer_read(const gantry_regularizer_t *given, cons
                                          gantry_regularizer_t *out) {
     GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof *out, out, sizeof *out, what));
     GANTRY__TRAIN_TRY(check_size(what, "l1", out->l1));
-    return check_size(what, "l2", out->l2);
+    GANTRY__TRAIN_TRY(check_size(what, "l2", out->l2));
+    return check_size(what, "orthogonal", out->orthogonal);
 }
 
 static gantry_status_t check_range(const gantry_constraint_t *c, const char *what) {
@@ -102,6 +103,42 @@ static const gantry_tensor_t *times(gantry_scope_t *scope, const gantry_tensor_t
 
 /* ---- regularizers ---- */
 
+static const gantry_tensor_t *add_loss(gantry_scope_t *scope, const gantry_tensor_t *loss,
+                                       const gantry_tensor_t *more) {
+    return loss ? gantry_add(scope, loss, more) : more;
+}
+
+/* Each pair of two different rows occurs twice among the products. */
+static const gantry_tensor_t *orthogonal_loss(gantry_scope_t *scope, const gantry_regularizer_t *r,
+                                              const gantry_tensor_t *w) {
+    const gantry_shape_t *shape = gantry_tensor_shape(w);
+    const gantry_dtype_t dtype = gantry_tensor_dtype(w);
+    const int32_t axis = r->orthogonal_columns ? 0 : 1;
+    const gantry_reduce_options_t over = {
+        .struct_size = sizeof over, .axes = &axis, .axis_count = 1, .keep_dims = true};
+    const gantry_matmul_options_t product = {.struct_size = sizeof product,
+                                             .transpose_a = r->orthogonal_columns,
+                                             .transpose_b = !r->orthogonal_columns};
+    if (shape->rank != 2) {
+        (void)gantry__train_refuse(scope, "an orthogonal regularizer takes rank 2; the rank is %d",
+                                   (int)shape->rank);
+        return NULL;
+    }
+    const int64_t size = shape->dims[r->orthogonal_columns ? 1 : 0];
+    const double pairs = (double)size * ((double)size - 1) / 2;
+    const gantry_tensor_t *inverse = gantry_minimum(
+        scope, gantry_rsqrt(scope, gantry_sum(scope, gantry_square(scope, w), &over)),
+        gantry__train_constant(scope, dtype, 1 / CONSTRAINT_EPSILON));
+    const gantry_tensor_t *unit = gantry_mul(scope, w, inverse);
+    const gantry_tensor_t *others =
+        gantry_mul(scope, gantry_matmul(scope, unit, unit, &product),
+                   gantry_sub(scope, gantry__train_constant(scope, dtype, 1),
+                              gantry_eye(scope, size, size, dtype)));
+    return gantry_div(
+        scope, times(scope, gantry_sum(scope, gantry_abs(scope, others), NULL), r->orthogonal / 2),
+        gantry__train_constant(scope, dtype, pairs));
+}
+
 static const gantry_tensor_t *size_loss(gantry_scope_t *scope, const gantry_regularizer_t *r,
                                         const gantry_tensor_t *w) {
     const gantry_tensor_t *loss = NULL;
@@ -109,8 +146,9 @@ static const gantry_tensor_t *size_loss(gantry_scope_t *scope, const gantry_regu
     if (r->l2 > 0) {
         const gantry_tensor_t *squares =
             times(scope, gantry_sum(scope, gantry_square(scope, w), NULL), r->l2);
-        loss = loss ? gantry_add(scope, loss, squares) : squares;
+        loss = add_loss(scope, loss, squares);
     }
+    if (r->orthogonal > 0) loss = add_loss(scope, loss, orthogonal_loss(scope, r, w));
     return gantry__regularizes(r) ? loss : gantry__train_constant(scope, gantry_tensor_dtype(w), 0);
 }
 

@@ -16,7 +16,7 @@ gantry_status_t gantry__constraint_fits(const gantry_constraint_t *constraint, i
                                         const char *what);
 
 static inline bool gantry__regularizes(const gantry_regularizer_t *regularizer) {
-    return regularizer->l1 > 0 || regularizer->l2 > 0;
+    return regularizer->l1 > 0 || regularizer->l2 > 0 || regularizer->orthogonal > 0;
 }
 
 #endif

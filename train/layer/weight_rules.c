@@ -29,6 +29,13 @@ static gantry_status_t add_rule(gantry_layer_t *layer, const char *weight,
     return GANTRY_OK;
 }
 
+static gantry_status_t check_not_built(const gantry_layer_t *layer, const char *call) {
+    if (!layer->is_built) return GANTRY_OK;
+    return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
+                              "%s: layer %s is built; a layer before its build is accepted", call,
+                              gantry_layer_name(layer));
+}
+
 static gantry_status_t check_call(const gantry_layer_t *layer, const char *weight,
                                   const char *call) {
     if (!layer || !weight || !*weight)
@@ -36,10 +43,7 @@ static gantry_status_t check_call(const gantry_layer_t *layer, const char *weigh
                                   !layer    ? "layer is NULL"
                                   : !weight ? "weight is NULL"
                                             : "weight has no name");
-    if (!layer->is_built) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
-                              "%s: layer %s is built; a layer before its build is accepted", call,
-                              gantry_layer_name(layer));
+    return check_not_built(layer, call);
 }
 
 static gantry_status_t set_regularizer(gantry_layer_t *layer, const char *weight,
@@ -74,6 +78,30 @@ gantry_status_t gantry_layer_set_constraint(gantry_layer_t *layer, const char *w
     static const char call[] = "gantry_layer_set_constraint";
     GANTRY__TRAIN_TRY(check_call(layer, weight, call));
     return set_constraint(layer, weight, constraint, call);
+}
+
+gantry_status_t gantry_layer_set_activity_regularizer(gantry_layer_t *layer,
+                                                      const gantry_regularizer_t *regularizer) {
+    static const char call[] = "gantry_layer_set_activity_regularizer";
+    gantry_regularizer_t read;
+    if (!layer) return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: the layer is NULL", call);
+    GANTRY__TRAIN_TRY(check_not_built(layer, call));
+    GANTRY__TRAIN_TRY(gantry__regularizer_read(regularizer, call, &read));
+    layer->activity = read;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__layer_copy_rules(gantry_layer_t *layer, const gantry_layer_t *from,
+                                         const char *prefix) {
+    char name[256];
+    gantry__weight_rule_t *rule;
+    for (size_t i = 0; i < from->rule_count; ++i) {
+        (void)snprintf(name, sizeof name, "%s%s", prefix, from->rules[i].weight);
+        GANTRY__TRAIN_TRY(add_rule(layer, name, &rule));
+        rule->regularizer = from->rules[i].regularizer;
+        rule->constraint = from->rules[i].constraint;
+    }
+    return GANTRY_OK;
 }
 
 gantry_layer_t *gantry__layer_with_rules(gantry_layer_t *layer, const char *weight,

@@ -33,6 +33,16 @@ static gantry_status_t metric_check_numbers(const char *call,
             GANTRY_INVALID_ARGUMENT,
             "%s: top_k is %d; a number of at least 1, or 0 for all classes, is accepted", call,
             (int)options->top_k);
+    if (options->class_id && *options->class_id < 0)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "%s: class_id is %d; a place of the last dimension, from 0 on, is accepted", call,
+            (int)*options->class_id);
+    if ((options->thresholds != NULL) != (options->threshold_count > 0))
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "%s: %zu thresholds %s; an array of 1 and more, or NULL and 0, are accepted", call,
+            options->threshold_count, options->thresholds ? "in an array" : "at NULL");
     return GANTRY_OK;
 }
 
@@ -53,6 +63,8 @@ gantry_metric_t *gantry__train_metric_create(const gantry__train_metric_kind_t *
     metric->from_logits = read.from_logits;
     metric->curve = read.curve;
     metric->k = read.top_k;
+    metric->has_class = read.class_id != NULL;
+    if (read.class_id) metric->class_id = *read.class_id;
     metric->name = gantry__train_strdup(read.name ? read.name : name);
     if (metric->name) return metric;
     gantry__train_free(metric);
@@ -69,6 +81,7 @@ static void release_variables(gantry_metric_t *metric) {
 void gantry_metric_release(gantry_metric_t *metric) {
     if (!metric || metric->owners > 0) return;
     release_variables(metric);
+    gantry__train_free(metric->levels);
     gantry__train_free(metric->name);
     gantry__train_free(metric);
 }

@@ -4,9 +4,11 @@
 #include "train/metric/metric_state.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
+#include "train/base/memory.h"
 #include "train/loss/fit.h"
 
 const gantry_tensor_t *gantry__train_metric_weights(const gantry_metric_t *metric,
@@ -56,14 +58,55 @@ static bool top_k_fits(const gantry_metric_t *metric, gantry_scope_t *scope,
     return false;
 }
 
+static bool class_fits(const gantry_metric_t *metric, gantry_scope_t *scope,
+                       const gantry_tensor_t *predictions) {
+    const gantry_shape_t *shape = gantry_tensor_shape(predictions);
+    if (!metric->has_class || (shape->rank >= 2 && metric->class_id < shape->dims[shape->rank - 1]))
+        return true;
+    (void)gantry__train_refuse(
+        scope,
+        "%s: class_id is %d for predictions of shape %s; two dimensions or more, and a place of the last one are accepted",
+        metric->name, (int)metric->class_id, gantry__train_shape_text(predictions).text);
+    return false;
+}
+
+/* [..., classes] to [..., 1], if the metric judges one class. */
+static const gantry_tensor_t *of_class(const gantry_metric_t *metric, gantry_scope_t *scope,
+                                       const gantry_tensor_t *x) {
+    int64_t begin[GANTRY_MAX_RANK] = {0}, size[GANTRY_MAX_RANK];
+    if (!metric->has_class || !x) return x;
+    const gantry_shape_t *shape = gantry_tensor_shape(x);
+    for (int32_t d = 0; d < shape->rank; ++d) size[d] = shape->dims[d];
+    begin[shape->rank - 1] = metric->class_id;
+    size[shape->rank - 1] = 1;
+    return gantry_slice(scope, x, begin, size);
+}
+
+/* With several thresholds, which are along the last dimension, a column; else the same. */
+static const gantry_tensor_t *as_places(const gantry_metric_t *metric, gantry_scope_t *scope,
+                                        const gantry_tensor_t *x) {
+    return metric->levels && x ? gantry_reshape(scope, x, GANTRY_SHAPE(-1, 1)) : x;
+}
+
+static const gantry_tensor_t *thresholds_of(const gantry_metric_t *metric, gantry_scope_t *scope) {
+    if (!metric->levels) return gantry__train_constant(scope, metric->dtype, metric->threshold);
+    return gantry__train_cast(
+        scope,
+        gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SHAPE(metric->size), metric->levels,
+                        (size_t)metric->size * sizeof *metric->levels),
+        metric->dtype);
+}
+
 /* The predictions that are positive, of type bool. */
 static const gantry_tensor_t *find_positives(const gantry_metric_t *metric, gantry_scope_t *scope,
                                              const gantry_tensor_t *predictions) {
-    if (!top_k_fits(metric, scope, predictions)) return NULL;
-    const gantry_tensor_t *is_above = gantry_greater(
-        scope, predictions, gantry__train_constant(scope, metric->dtype, metric->threshold));
+    const gantry_tensor_t *is_above =
+        gantry_greater(scope, as_places(metric, scope, of_class(metric, scope, predictions)),
+                       thresholds_of(metric, scope));
     if (metric->k == 0) return is_above;
-    return gantry_logical_and(scope, is_above, is_in_top_k(scope, predictions, metric->k));
+    const gantry_tensor_t *is_largest =
+        of_class(metric, scope, is_in_top_k(scope, predictions, metric->k));
+    return gantry_logical_and(scope, is_above, as_places(metric, scope, is_largest));
 }
 
 /* The weight of the places that a variable counts. */
@@ -76,7 +119,10 @@ static const gantry_tensor_t *count_places(const gantry_metric_t *metric, gantry
     const gantry_tensor_t *places =
         gantry_cast(scope, gantry_logical_and(scope, labels, positives), metric->dtype);
     if (weights) places = gantry_mul(scope, places, weights);
-    return places ? gantry_sum(scope, places, NULL) : NULL;
+    const int32_t first = 0;
+    const gantry_reduce_options_t over_places = {
+        .struct_size = sizeof over_places, .axes = &first, .axis_count = 1};
+    return places ? gantry_sum(scope, places, metric->levels ? &over_places : NULL) : NULL;
 }
 
 static void confusion_sums(const gantry_metric_t *metric, gantry_scope_t *scope,
@@ -86,9 +132,14 @@ static void confusion_sums(const gantry_metric_t *metric, gantry_scope_t *scope,
     predictions = gantry__train_cast(scope, predictions, metric->dtype);
     if (predictions) gantry__train_fit_ranks(scope, &predictions, &labels, true);
     if (!gantry__train_same_shape(scope, metric->name, labels, predictions)) return;
+    if (!top_k_fits(metric, scope, predictions) || !class_fits(metric, scope, predictions)) return;
     const gantry_tensor_t *positives = find_positives(metric, scope, predictions);
-    labels = gantry__train_cast(scope, labels, GANTRY_BOOL);
-    if (weights) weights = gantry__train_metric_weights(metric, scope, weights, predictions);
+    labels = of_class(metric, scope, gantry__train_cast(scope, labels, GANTRY_BOOL));
+    predictions = of_class(metric, scope, predictions);
+    if (weights && predictions)
+        weights = gantry__train_metric_weights(metric, scope, weights, predictions);
+    labels = as_places(metric, scope, labels);
+    weights = as_places(metric, scope, weights);
     if (!labels || !positives || gantry_scope_status(scope) != GANTRY_OK) return;
     for (size_t i = 0; i < GANTRY__TRAIN_METRIC_VARIABLES && metric->kind->variables[i]; ++i)
         out_sums[i] =
@@ -115,10 +166,33 @@ static const gantry_tensor_t *confusion_number(
 
 static bool is_no_threshold(double threshold) { return isinf(threshold) && threshold < 0; }
 
+static bool is_threshold(double number) { return number >= 0 && number <= 1; }
+
+/* Several thresholds make a vector; one stands for the number. */
+static gantry_status_t read_thresholds(gantry_metric_t *metric, const char *call,
+                                       const gantry_metric_options_t *given) {
+    gantry_metric_options_t options;
+    GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof options, &options, sizeof options, call));
+    for (size_t i = 0; i < options.threshold_count; ++i) {
+        if (!is_threshold(options.thresholds[i]))
+            return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                      "%s: threshold %zu is %g; a number from 0 to 1 is accepted",
+                                      call, i, options.thresholds[i]);
+    }
+    if (options.threshold_count == 1) metric->threshold = options.thresholds[0];
+    if (options.threshold_count <= 1) return GANTRY_OK;
+    metric->levels = gantry__train_alloc(options.threshold_count, sizeof *metric->levels);
+    if (!metric->levels) return GANTRY_RESOURCE_EXHAUSTED;
+    memcpy(metric->levels, options.thresholds, options.threshold_count * sizeof *metric->levels);
+    metric->size = (int64_t)options.threshold_count;
+    metric->has_vector = true;
+    return GANTRY_OK;
+}
+
 static gantry_metric_t *confusion_create(const gantry__train_metric_kind_t *kind, const char *call,
                                          const char *name, double threshold,
                                          const gantry_metric_options_t *options) {
-    if (!(threshold >= 0 && threshold <= 1) && !is_no_threshold(threshold)) {
+    if (!is_threshold(threshold) && !is_no_threshold(threshold)) {
         (void)gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
             "%s: threshold is %g; a number from 0 to 1, or -INFINITY for none, is accepted", call,
@@ -126,8 +200,11 @@ static gantry_metric_t *confusion_create(const gantry__train_metric_kind_t *kind
         return NULL;
     }
     gantry_metric_t *metric = gantry__train_metric_create(kind, call, name, options);
-    if (metric) metric->threshold = threshold;
-    return metric;
+    if (!metric) return NULL;
+    metric->threshold = threshold;
+    if (read_thresholds(metric, call, options) == GANTRY_OK) return metric;
+    gantry_metric_release(metric);
+    return NULL;
 }
 
 #define RATE_KIND(other_name, other)                                         \

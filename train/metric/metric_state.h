@@ -45,8 +45,11 @@ struct gantry_metric_t {
     const gantry__train_metric_kind_t *kind;
     char *name;
     gantry_dtype_t dtype;
-    int64_t size;         /* of its variables, vectors; 0: they are scalars */
-    double threshold;     /* binary accuracy, counts */
+    int64_t size;     /* of its variables, vectors; 0: they are scalars */
+    double threshold; /* binary accuracy, counts */
+    double *levels;   /* counts: `size` thresholds in place of one; NULL: none */
+    bool has_class;   /* counts: of class_id alone */
+    int32_t class_id;
     int32_t k;            /* top k; counts: 0: all classes */
     int32_t thresholds;   /* AUC */
     bool from_logits;     /* AUC */
@@ -54,7 +57,7 @@ struct gantry_metric_t {
     double beta;          /* F-beta, with: */
     int64_t classes;
     gantry_average_t average;
-    bool has_vector;    /* its result is one number for each class */
+    bool has_vector;    /* its result is one number for each class or threshold */
     gantry_loss_t loss; /* of loss metrics, with its options */
     gantry_loss_options_t loss_options;
     gantry_variable_t *variables[GANTRY__TRAIN_METRIC_VARIABLES]; /* all or none */

@@ -332,6 +332,16 @@ gantry_status_t gantry__model_build_optimizer(gantry_model_t *model) {
     return gantry_scope_end(scope);
 }
 
+gantry_status_t gantry__model_finalize(gantry_model_t *model) {
+    gantry_scope_t *scope;
+    size_t built = 0;
+    GANTRY__TRAIN_TRY(gantry_optimizer_get_variables(model->optimizer, 0, NULL, &built));
+    if (built == 0) return GANTRY_OK;
+    if (!(scope = gantry__model_scope(model, NULL, 0))) return GANTRY_RESOURCE_EXHAUSTED;
+    (void)gantry_optimizer_finalize_variable_values(model->optimizer, scope);
+    return gantry_scope_end(scope);
+}
+
 /* ---- looking at variables ---- */
 
 size_t gantry_model_variable_count(const gantry_model_t *model) {

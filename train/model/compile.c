@@ -261,7 +261,7 @@ static gantry_status_t add_metrics(judges_t *j, gantry_metric_t *const *metrics,
         if (metrics[i]->has_vector)
             return gantry__train_fail(
                 GANTRY_INVALID_ARGUMENT,
-                "gantry_model_compile: metric %s has a number for each class; one with an average is accepted",
+                "gantry_model_compile: metric %s has a number for each class or threshold; one with an average, or one threshold, is accepted",
                 gantry_metric_name(metrics[i]));
         GANTRY__TRAIN_TRY(name_judge(j, &judge));
         j->list[j->count++] = judge;

@@ -384,6 +384,7 @@ static gantry_status_t run_epochs(fit_t *fit) {
         GANTRY__TRAIN_TRY(run_epoch(fit, epoch));
         if (fit->is_interrupted) return end_interrupted(fit);
     }
+    GANTRY__TRAIN_TRY(gantry__model_finalize(fit->model));
     GANTRY__TRAIN_TRY(call_train(fit, false));
     if (fit->has_backup && gantry__worker_writes(fit->model->worker))
         (void)remove(fit->options.backup);

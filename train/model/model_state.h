@@ -148,7 +148,9 @@ struct gantry__model_run_t {
     const gantry_tensor_t **masks;  /* by value; NULL: none */
     /* of one layer, with room for the widest */
     const gantry_tensor_t **layer_inputs, **layer_masks;
-    bool builds; /* layers add their weights, which are zeros */
+    bool builds;                          /* layers add their weights, which are zeros */
+    bool regularizes;                     /* adds up what regularizers of layers' outputs say */
+    const gantry_tensor_t *activity_loss; /* their sum for the batch; NULL: none yet */
     /* Of a build with open sizes: the same layers on inputs of other sizes; else NULL. */
     gantry__model_run_t *twin;
 };
@@ -219,6 +221,8 @@ gantry_status_t gantry__model_make_states(gantry_model_t *model);
 
 /* Makes the optimizer's variables beside the model's; again, it does nothing. */
 gantry_status_t gantry__model_build_optimizer(gantry_model_t *model);
+/* The weights become the optimizer's averages of them, if it keeps such. */
+gantry_status_t gantry__model_finalize(gantry_model_t *model);
 
 /* ---- outputs and what they are trained for: outputs.c, compile.c ---- */
 

@@ -5,6 +5,7 @@
 #include <gantry_train/tape.h>
 
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/model/model_state.h"
 
@@ -50,6 +51,23 @@ void gantry__run_read_weights(gantry__model_run_t *run) {
 
 /* ---- one value ---- */
 
+/* By Keras's rule, the batch is the first dimension of an output. */
+static void regularize_outputs(gantry__model_run_t *run, size_t v) {
+    const gantry_layer_t *layer = run->model->values[v].member->layer;
+    gantry_scope_t *scope = run->scope;
+    if (!gantry__regularizes(&layer->activity)) return;
+    for (size_t i = 0; i < gantry__layer_outputs(layer); ++i) {
+        const gantry_tensor_t *output = run->values[v + i], *loss;
+        if (!output || !(loss = gantry_regularizer_loss(scope, &layer->activity, output))) return;
+        if (gantry_tensor_shape(output)->rank > 0)
+            loss = gantry_div(scope, loss,
+                              gantry__train_constant(scope, gantry_tensor_dtype(loss),
+                                                     (double)gantry_tensor_shape(output)->dims[0]));
+        run->activity_loss =
+            run->activity_loss ? gantry_add(scope, run->activity_loss, loss) : loss;
+    }
+}
+
 /* Fills the values and the mask of a call's outputs. A layer that is applied again has the weights
  * that the call before left. */
 static void call_layer(gantry__model_run_t *run, size_t v, const gantry_tensor_t **weights,
@@ -70,6 +88,7 @@ static void call_layer(gantry__model_run_t *run, size_t v, const gantry_tensor_t
                                       .more_outputs = &run->values[v] + 1};
     if (layer->kind.passes_masks) run->masks[v] = run->layer_masks[0];
     run->values[v] = layer->kind.call(&call, layer->user);
+    if (run->regularizes || run->builds) regularize_outputs(run, v);
     for (size_t i = 0; i < layer->weight_count; ++i) {
         if (updates[i]) weights[i] = gantry_stop_gradient(run->scope, updates[i]);
     }

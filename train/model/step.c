@@ -60,6 +60,7 @@ static void run_layers(gantry__step_call_t *c, gantry__replica_t *replica) {
     run->scope = scope;
     run->inputs = replica->inputs;
     run->training = c->step == GANTRY__STEP_TRAIN;
+    run->regularizes = c->step != GANTRY__STEP_PREDICT;
     gantry__numerics_enter(c->model->numerics, "forward");
     gantry__run_read_weights(run);
     if (!gantry__run_layers(run)) return;

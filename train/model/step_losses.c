@@ -67,12 +67,12 @@ static tensor *weigh_loss(gantry_scope_t *scope, tensor *loss, double weight) {
                       gantry__train_constant(scope, gantry_tensor_dtype(loss), weight));
 }
 
-/* The part's share of the losses of trained weights, which all replicas have alike; NULL: there are
- * none. */
-static tensor *weights_loss(const gantry__step_call_t *c, const gantry__replica_t *replica) {
+/* The part's share of the losses of its layers' outputs, and of those of trained weights, which all
+ * replicas have alike; NULL: there are none. */
+static tensor *regularizers_loss(const gantry__step_call_t *c, const gantry__replica_t *replica) {
     const gantry_model_t *model = c->model;
     gantry_scope_t *scope = replica->scope;
-    tensor *sum = NULL;
+    tensor *sum = replica->run.activity_loss;
     for (size_t i = 0; i < model->variable_count; ++i) {
         const gantry__weight_t *weight = model->variables[i].weight;
         if (!model->variables[i].is_trained || !gantry__regularizes(&weight->regularizer)) continue;
@@ -89,7 +89,7 @@ static tensor *weights_loss(const gantry__step_call_t *c, const gantry__replica_
 
 void gantry__step_compute_losses(gantry__step_call_t *c, gantry__replica_t *replica) {
     const gantry_model_t *model = c->model;
-    tensor *sum = NULL, *of_weights;
+    tensor *sum = NULL, *more;
     gantry__numerics_enter(model->numerics, "the loss");
     gantry__logits_end_watch(&replica->logits);
     for (size_t t = 0; t < model->target_count; ++t) {
@@ -100,8 +100,8 @@ void gantry__step_compute_losses(gantry__step_call_t *c, gantry__replica_t *repl
         if (!loss) return;
         sum = sum ? gantry_add(replica->scope, sum, loss) : loss;
     }
-    of_weights = weights_loss(c, replica);
-    replica->loss = of_weights && sum ? gantry_add(replica->scope, sum, of_weights) : sum;
+    more = regularizers_loss(c, replica);
+    replica->loss = more && sum ? gantry_add(replica->scope, sum, more) : sum;
 }
 
 /* ---- all replicas together ---- */

@@ -120,23 +120,49 @@ const gantry_tensor_t *gantry__train_clip(gantry_scope_t *scope, const gantry__t
 }
 
 static void look_at_group(const gantry_optimizer_t *optimizer, gantry__train_group_t *group) {
+    const bool changes_all = optimizer->slot_count > optimizer->rule_slot_count;
     group->has_gradient = group->is_sparse = false;
     for (uint32_t k = 0; k < group->member_count; ++k) {
         const gantry__train_member_t *member = &optimizer->members[group->first_member + k];
         group->has_gradient |= gantry__train_has_gradient(member);
-        group->is_sparse |= member->values != NULL;
+        group->is_sparse |= member->values && !gantry__train_accumulates(optimizer);
+    }
+    group->is_updated =
+        group->has_gradient || (changes_all && optimizer->homes[group->home].is_used);
+}
+
+static const gantry_tensor_t *gather(const gantry_optimizer_t *optimizer,
+                                     const gantry__train_group_t *group,
+                                     gantry__train_of_member_fn of_member) {
+    const gantry__train_home_t *home = &optimizer->homes[group->home];
+    return gantry__train_is_joined(group)
+               ? gantry__train_join(home->step.scope, optimizer, group, home->dtype, of_member)
+               : of_member(home->step.scope, optimizer, &optimizer->members[group->first_member]);
+}
+
+/* The means become the members' gradients, of which each is clipped by itself. */
+static void give_means(const gantry_optimizer_t *optimizer, const gantry__train_group_t *group) {
+    gantry_scope_t *scope = optimizer->homes[group->home].step.scope;
+    for (uint32_t k = 0; k < group->member_count; ++k) {
+        gantry__train_member_t *member = &optimizer->members[group->first_member + k];
+        if (gantry__train_has_gradient(member))
+            member->gradient = gantry__train_part_of(scope, group, member, group->gradient);
+        member->values = member->indices = NULL;
     }
 }
 
 static void gather_group(const gantry_optimizer_t *optimizer, gantry__train_group_t *group) {
-    const gantry__train_home_t *home = &optimizer->homes[group->home];
-    gantry__train_member_t *members = &optimizer->members[group->first_member];
-    group->gradient = NULL;
+    group->gradient = group->sum = NULL;
     if (!group->has_gradient || group->is_sparse) return;
-    group->gradient =
-        gantry__train_is_joined(group)
-            ? gantry__train_join(home->step.scope, optimizer, group, home->dtype, gradient_of)
-            : gradient_of(home->step.scope, optimizer, members);
+    if (!gantry__train_accumulates(optimizer)) {
+        group->gradient = gather(optimizer, group, gradient_of);
+        return;
+    }
+    group->gradient = gantry__train_accumulate(optimizer, group,
+                                               gather(optimizer, group, gantry__train_dense_of));
+    if (optimizer->settings.clipnorm <= 0) return;
+    give_means(optimizer, group);
+    group->gradient = gather(optimizer, group, gradient_of);
 }
 
 /* Members of a sparse group are clipped before slices of one row are added. */

@@ -171,12 +171,14 @@ static void begin_step(const gantry_optimizer_t *optimizer, gantry__train_home_t
     const gantry__train_settings_t *settings = &optimizer->settings;
     const gantry_tensor_t *iteration = gantry_variable_read(scope, home->iteration);
     home->new_iteration = gantry_add(scope, iteration, gantry_scalar_i64(scope, 1));
-    step->step = gantry_cast(scope, home->new_iteration, step->scalar_dtype);
+    gantry__train_begin_average(optimizer, home, iteration);
     step->rate = home->rate ? gantry_variable_read(scope, home->rate)
                             : gantry_schedule_rate(scope, optimizer->schedule, iteration,
                                                    step->scalar_dtype);
     if (home->carried) step->carried = gantry_variable_read(scope, home->carried);
     optimizer->rule->begin(step);
+    if (home->carried && home->is_update)
+        step->new_carried = gantry_select(scope, home->is_update, step->new_carried, step->carried);
     home->decay = home->clip[0] = home->clip[1] = home->scale = NULL;
     if (settings->weight_decay > 0)
         home->decay = gantry__train_narrow(
@@ -194,81 +196,72 @@ static const gantry_tensor_t *weights_of(gantry_scope_t *scope, const gantry_opt
     return gantry_variable_read(scope, member->variable);
 }
 
-/* True where a variable has a gradient. */
-static const gantry_tensor_t *mask_of(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
-                                      gantry__train_member_t *member) {
-    (void)optimizer;
-    const bool yes = true;
-    if (!gantry__train_has_gradient(member)) return NULL;
-    return gantry_fill(scope, GANTRY_SHAPE(member->elements),
-                       gantry_constant(scope, GANTRY_BOOL, GANTRY_SCALAR, &yes, sizeof yes));
-}
-
-static bool misses_gradients(const gantry_optimizer_t *optimizer,
-                             const gantry__train_group_t *group) {
-    for (uint32_t i = 0; i < group->member_count; ++i) {
-        if (!gantry__train_has_gradient(&optimizer->members[group->first_member + i])) return true;
-    }
-    return false;
-}
-
 static const gantry_tensor_t *read_weights(gantry_scope_t *scope,
                                            const gantry_optimizer_t *optimizer,
                                            const gantry__train_group_t *group) {
     const gantry__train_home_t *home = &optimizer->homes[group->home];
-    gantry__train_member_t *members = &optimizer->members[group->first_member];
-    const gantry_tensor_t *weights =
-        gantry__train_is_joined(group)
-            ? gantry__train_join(scope, optimizer, group, home->dtype, weights_of)
-            : weights_of(scope, optimizer, members);
-    if (!home->decay) return weights;
-    return gantry_sub(scope, weights, gantry_mul(scope, weights, home->decay));
+    return gantry__train_is_joined(group)
+               ? gantry__train_join(scope, optimizer, group, home->dtype, weights_of)
+               : weights_of(scope, optimizer, &optimizer->members[group->first_member]);
 }
 
 /* Slots of variables without a gradient stay as they are. */
 static void keep_slots(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
-                       const gantry__train_group_t *group, const gantry_tensor_t *const *slots,
-                       const gantry_tensor_t **new_slots) {
-    if (!misses_gradients(optimizer, group)) return;
-    const gantry_tensor_t *mask = gantry__train_join(scope, optimizer, group, GANTRY_BOOL, mask_of);
-    for (size_t i = 0; i < optimizer->slot_count; ++i)
-        new_slots[i] = gantry_select(scope, mask, new_slots[i], slots[i]);
+                       const gantry__train_group_t *group, const gantry__train_now_t *now,
+                       gantry__train_new_t *made) {
+    if (!gantry__train_misses_gradients(optimizer, group)) return;
+    const gantry_tensor_t *mask =
+        gantry__train_join(scope, optimizer, group, GANTRY_BOOL, gantry__train_mask_of);
+    for (size_t i = 0; i < optimizer->rule_slot_count; ++i)
+        made->slots[i] = gantry_select(scope, mask, made->slots[i], now->slots[i]);
+    if (optimizer->settings.use_ema)
+        made->weights = gantry_select(scope, mask, made->weights, now->weights);
 }
 
 static void set_members(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
                         const gantry__train_group_t *group, const gantry_tensor_t *weights) {
     for (uint32_t i = 0; i < group->member_count; ++i) {
         gantry__train_member_t *member = &optimizer->members[group->first_member + i];
-        const gantry_tensor_t *part = weights;
-        if (!gantry__train_has_gradient(member)) continue;
-        if (gantry__train_is_joined(group)) {
-            part = gantry_slice(scope, weights, &member->first, &member->elements);
-            part = gantry_reshape(scope, part, *gantry_variable_shape(member->variable));
-        }
-        member->value = gantry_scope_keep(scope, part);
+        if (gantry__train_is_changed(optimizer, member))
+            member->value =
+                gantry_scope_keep(scope, gantry__train_part_of(scope, group, member, weights));
     }
+}
+
+/* The rule's update of a group with gradients. `now` gets what the rule reads beside slots. */
+static void run_rule(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
+                     const gantry__train_group_t *group, const gantry__train_now_t *now,
+                     gantry__train_new_t *made) {
+    const gantry__train_home_t *home = &optimizer->homes[group->home];
+    gantry__train_now_t read = *now;
+    if (group->is_sparse) {
+        gantry__train_make_dense(scope, optimizer, group, &read);
+    } else {
+        read.gradient = gantry__train_clip(scope, home, group->gradient);
+        if (optimizer->rule->size_of) read.sizes = optimizer->rule->size_of(scope, read.gradient);
+    }
+    if (home->decay)
+        read.weights =
+            gantry_sub(scope, read.weights, gantry_mul(scope, read.weights, home->decay));
+    made->weights = optimizer->rule->update(scope, &home->step, &read, made->slots);
+    if (gantry_scope_status(scope) == GANTRY_OK) keep_slots(scope, optimizer, group, now, made);
 }
 
 static void compute_group(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
                           gantry__train_group_t *group) {
-    const gantry__train_home_t *home = &optimizer->homes[group->home];
-    const gantry_tensor_t *slots[GANTRY__TRAIN_MOST_SLOTS], *new_slots[GANTRY__TRAIN_MOST_SLOTS];
+    const gantry_tensor_t *slots[GANTRY__TRAIN_ALL_SLOTS];
+    gantry__train_new_t made;
     for (size_t i = 0; i < optimizer->slot_count; ++i)
-        slots[i] = gantry_variable_read(scope, group->slots[i]);
-    gantry__train_now_t now = {.slots = slots};
-    if (group->is_sparse) {
-        gantry__train_make_dense(scope, optimizer, group, &now);
-    } else {
-        now.gradient = gantry__train_clip(scope, home, group->gradient);
-        if (optimizer->rule->size_of) now.sizes = optimizer->rule->size_of(scope, now.gradient);
-    }
-    now.weights = read_weights(scope, optimizer, group);
-    const gantry_tensor_t *weights = optimizer->rule->update(scope, &home->step, &now, new_slots);
+        made.slots[i] = slots[i] = gantry_variable_read(scope, group->slots[i]);
+    const gantry__train_now_t now = {.slots = slots,
+                                     .weights = read_weights(scope, optimizer, group)};
+    made.weights = now.weights;
+    if (group->has_gradient) run_rule(scope, optimizer, group, &now, &made);
     if (gantry_scope_status(scope) != GANTRY_OK) return;
-    keep_slots(scope, optimizer, group, slots, new_slots);
+    gantry__train_average(scope, optimizer, group, &now, &made);
     for (size_t i = 0; i < optimizer->slot_count; ++i)
-        group->new_slots[i] = gantry_scope_keep(scope, new_slots[i]);
-    set_members(scope, optimizer, group, weights);
+        group->new_slots[i] = gantry_scope_keep(scope, made.slots[i]);
+    set_members(scope, optimizer, group, made.weights);
 }
 
 /* "the update of dense/kernel and 3 more variables" */
@@ -311,7 +304,7 @@ static void assign_group(const gantry_optimizer_t *optimizer, const gantry__trai
         (void)gantry_variable_assign(scope, group->slots[i], group->new_slots[i]);
     for (uint32_t i = 0; i < group->member_count; ++i) {
         gantry__train_member_t *member = &optimizer->members[group->first_member + i];
-        if (gantry__train_has_gradient(member))
+        if (gantry__train_is_changed(optimizer, member))
             (void)gantry_variable_assign(scope, member->variable, member->value);
     }
 }
@@ -324,7 +317,7 @@ static void assign_groups(const gantry_optimizer_t *optimizer) {
     }
     for (size_t i = 0; i < optimizer->group_count && !has_failed(optimizer); ++i) {
         const gantry__train_group_t *group = &optimizer->groups[i];
-        if (group->has_gradient && !gantry__train_updates_rows(optimizer, group))
+        if (group->is_updated && !gantry__train_updates_rows(optimizer, group))
             assign_group(optimizer, group);
     }
 }
@@ -342,7 +335,7 @@ static void assign_scalars(const gantry_optimizer_t *optimizer) {
 static void update_groups(gantry_optimizer_t *optimizer, bool assigns) {
     for (size_t i = 0; i < optimizer->group_count; ++i) {
         gantry__train_group_t *group = &optimizer->groups[i];
-        if (!group->has_gradient) continue;
+        if (!group->is_updated) continue;
         if (gantry__train_updates_rows(optimizer, group)) {
             if (assigns) gantry__train_update_rows(optimizer, group);
             continue;

@@ -71,6 +71,25 @@ static bool is_in(double value, range_t range) {
     return range == FROM_ZERO || value < 1 || (range == TO_ONE && value <= 1);
 }
 
+static gantry_status_t check_accumulation(const char *function,
+                                          const gantry__train_settings_t *settings) {
+    if (settings->accumulation_steps != 0 && settings->accumulation_steps < 2)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "%s: gradient_accumulation_steps is %d; 0, for none, or an integer of 2 or more is accepted",
+            function, (int)settings->accumulation_steps);
+    if (!settings->use_ema) return GANTRY_OK;
+    if (!is_in(settings->ema_momentum, TO_ONE))
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: ema_momentum is %g; %s is accepted",
+                                  function, settings->ema_momentum, accepted[TO_ONE]);
+    if (settings->ema_overwrite_frequency < 0)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "%s: ema_overwrite_frequency is %d; 0, for never, or an integer of 1 or more is accepted",
+            function, (int)settings->ema_overwrite_frequency);
+    return GANTRY_OK;
+}
+
 static gantry_status_t check_settings(const char *function,
                                       const gantry__train_settings_t *settings) {
     for (size_t i = 0; i < sizeof checked / sizeof checked[0]; ++i) {
@@ -85,7 +104,7 @@ static gantry_status_t check_settings(const char *function,
             GANTRY_INVALID_ARGUMENT,
             "%s: Only one of clipnorm, clipvalue and global_clipnorm can be set. Received: clipnorm=%g, clipvalue=%g, global_clipnorm=%g",
             function, settings->clipnorm, settings->clipvalue, settings->global_clipnorm);
-    return GANTRY_OK;
+    return check_accumulation(function, settings);
 }
 
 /* ---- making one ---- */
@@ -110,7 +129,7 @@ static gantry_optimizer_t *make_optimizer(const char *function, const gantry__tr
     optimizer->rule = rule;
     optimizer->settings = *settings;
     optimizer->schedule = gantry_schedule_retain(common->schedule);
-    optimizer->slot_count = rule->slots(settings, optimizer->slots);
+    gantry__train_add_slots(optimizer);
     return optimizer;
 }
 
@@ -128,6 +147,13 @@ static common_t read_common(const void *options, double learning_rate,
     return common;
 }
 
+/* The fields behind an optimizer's own. */
+#define READ_LAST(read, settings)                                        \
+    ((settings).accumulation_steps = (read).gradient_accumulation_steps, \
+     (settings).use_ema = (read).use_ema,                                \
+     (settings).ema_momentum = or_default((read).ema_momentum, 0.99),    \
+     (settings).ema_overwrite_frequency = (read).ema_overwrite_frequency)
+
 #define READ_OPTIONS(options, read, function)                                                \
     (gantry__train_options(options, (uint32_t)sizeof(read), &(read), (uint32_t)sizeof(read), \
                            function ": options") == GANTRY_OK)
@@ -137,6 +163,7 @@ gantry_optimizer_t *gantry_sgd(const gantry_sgd_options_t *options) {
     gantry__train_settings_t settings;
     if (!READ_OPTIONS(options, read, "gantry_sgd")) return NULL;
     const common_t common = read_common(&read, 0.01, &settings);
+    READ_LAST(read, settings);
     settings.momentum = read.momentum;
     settings.nesterov = read.nesterov;
     return make_optimizer("gantry_sgd", &gantry__train_sgd, &common, &settings);
@@ -147,6 +174,7 @@ gantry_optimizer_t *gantry_adam(const gantry_adam_options_t *options) {
     gantry__train_settings_t settings;
     if (!READ_OPTIONS(options, read, "gantry_adam")) return NULL;
     const common_t common = read_common(&read, 0.001, &settings);
+    READ_LAST(read, settings);
     settings.beta_1 = or_default(read.beta_1, 0.9);
     settings.beta_2 = or_default(read.beta_2, 0.999);
     settings.epsilon = or_default(read.epsilon, 1e-7);
@@ -159,6 +187,7 @@ gantry_optimizer_t *gantry_adamw(const gantry_adamw_options_t *options) {
     gantry__train_settings_t settings;
     if (!READ_OPTIONS(options, read, "gantry_adamw")) return NULL;
     const common_t common = read_common(&read, 0.001, &settings);
+    READ_LAST(read, settings);
     settings.weight_decay = or_default(read.weight_decay, 0.004);
     settings.beta_1 = or_default(read.beta_1, 0.9);
     settings.beta_2 = or_default(read.beta_2, 0.999);
@@ -172,6 +201,7 @@ gantry_optimizer_t *gantry_nadam(const gantry_nadam_options_t *options) {
     gantry__train_settings_t settings;
     if (!READ_OPTIONS(options, read, "gantry_nadam")) return NULL;
     const common_t common = read_common(&read, 0.001, &settings);
+    READ_LAST(read, settings);
     settings.beta_1 = or_default(read.beta_1, 0.9);
     settings.beta_2 = or_default(read.beta_2, 0.999);
     settings.epsilon = or_default(read.epsilon, 1e-7);
@@ -183,6 +213,7 @@ gantry_optimizer_t *gantry_rmsprop(const gantry_rmsprop_options_t *options) {
     gantry__train_settings_t settings;
     if (!READ_OPTIONS(options, read, "gantry_rmsprop")) return NULL;
     const common_t common = read_common(&read, 0.001, &settings);
+    READ_LAST(read, settings);
     settings.rho = or_default(read.rho, 0.9);
     settings.momentum = read.momentum;
     settings.epsilon = or_default(read.epsilon, 1e-7);
@@ -195,6 +226,7 @@ gantry_optimizer_t *gantry_adagrad(const gantry_adagrad_options_t *options) {
     gantry__train_settings_t settings;
     if (!READ_OPTIONS(options, read, "gantry_adagrad")) return NULL;
     const common_t common = read_common(&read, 0.001, &settings);
+    READ_LAST(read, settings);
     settings.initial_accumulator_value = or_default(read.initial_accumulator_value, 0.1);
     settings.epsilon = or_default(read.epsilon, 1e-7);
     return make_optimizer("gantry_adagrad", &gantry__train_adagrad, &common, &settings);
@@ -205,6 +237,7 @@ gantry_optimizer_t *gantry_adamax(const gantry_adamax_options_t *options) {
     gantry__train_settings_t settings;
     if (!READ_OPTIONS(options, read, "gantry_adamax")) return NULL;
     const common_t common = read_common(&read, 0.001, &settings);
+    READ_LAST(read, settings);
     settings.beta_1 = or_default(read.beta_1, 0.9);
     settings.beta_2 = or_default(read.beta_2, 0.999);
     settings.epsilon = or_default(read.epsilon, 1e-7);
@@ -216,6 +249,7 @@ gantry_optimizer_t *gantry_lion(const gantry_lion_options_t *options) {
     gantry__train_settings_t settings;
     if (!READ_OPTIONS(options, read, "gantry_lion")) return NULL;
     const common_t common = read_common(&read, 0.001, &settings);
+    READ_LAST(read, settings);
     settings.beta_1 = or_default(read.beta_1, 0.9);
     settings.beta_2 = or_default(read.beta_2, 0.99);
     return make_optimizer("gantry_lion", &gantry__train_lion, &common, &settings);

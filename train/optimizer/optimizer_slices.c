@@ -12,8 +12,9 @@
 
 /* ---- dense vectors ---- */
 
-static const gantry_tensor_t *dense_of(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
-                                       gantry__train_member_t *member) {
+const gantry_tensor_t *gantry__train_dense_of(gantry_scope_t *scope,
+                                              const gantry_optimizer_t *optimizer,
+                                              gantry__train_member_t *member) {
     (void)optimizer;
     if (!member->values) return member->gradient;
     return gantry__slices_add_rows(scope, member->values, member->indices,
@@ -39,7 +40,7 @@ static const gantry_tensor_t *whole(gantry_scope_t *scope, const gantry_optimize
 
 void gantry__train_make_dense(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
                               const gantry__train_group_t *group, gantry__train_now_t *now) {
-    now->gradient = whole(scope, optimizer, group, dense_of);
+    now->gradient = whole(scope, optimizer, group, gantry__train_dense_of);
     if (!optimizer->rule->size_of) return;
     now->sizes = optimizer->settings.global_clipnorm > 0
                      ? optimizer->rule->size_of(scope, now->gradient)

@@ -42,6 +42,8 @@
 #include "train/optimizer/update_rule.h"
 
 enum {
+    /* Those of a rule, then the sum of gradients and the average of weights. */
+    GANTRY__TRAIN_ALL_SLOTS = GANTRY__TRAIN_MOST_SLOTS + 2,
     /* The most elements of a variable that is joined with others. */
     GANTRY__TRAIN_MOST_JOINED = 8192,
     /* The most variables of a joined group: Concat takes a value and a filler of each. */
@@ -64,11 +66,13 @@ typedef struct gantry__train_member_t {
 typedef struct gantry__train_group_t {
     uint32_t home, first_member, member_count;
     int64_t elements; /* of its vector */
-    gantry_variable_t *slots[GANTRY__TRAIN_MOST_SLOTS];
+    gantry_variable_t *slots[GANTRY__TRAIN_ALL_SLOTS];
     bool has_gradient; /* step */
+    bool is_updated;   /* step: it has a gradient, or slots that change without one */
     bool is_sparse;    /* step: a member has slices. All members' gradients are then clipped */
     const gantry_tensor_t *gradient; /* step: of all members, in the home's scope, unless sparse */
-    const gantry_tensor_t *new_slots[GANTRY__TRAIN_MOST_SLOTS]; /* step */
+    const gantry_tensor_t *sum;      /* step: of gradients since the last update; NULL: none */
+    const gantry_tensor_t *new_slots[GANTRY__TRAIN_ALL_SLOTS]; /* step */
 } gantry__train_group_t;
 
 typedef struct gantry__train_home_t {
@@ -80,6 +84,8 @@ typedef struct gantry__train_home_t {
     bool is_used;                 /* step: one of its variables is given. Others do not count it */
     gantry__train_step_t step;    /* step */
     const gantry_tensor_t *new_iteration, *decay, *scale, *clip[2]; /* step; NULL: none */
+    /* step; NULL: none. Booleans, and numbers of its type */
+    const gantry_tensor_t *is_update, *is_overwrite, *steps, *ema_momentum, *ema_rest;
 } gantry__train_home_t;
 
 struct gantry_optimizer_t {
@@ -87,8 +93,11 @@ struct gantry_optimizer_t {
     const gantry__train_rule_t *rule;
     gantry__train_settings_t settings;
     gantry_schedule_t *schedule;
-    gantry__train_slot_t slots[GANTRY__TRAIN_MOST_SLOTS];
-    size_t slot_count;
+    gantry__train_slot_t slots[GANTRY__TRAIN_ALL_SLOTS];
+    size_t slot_count;         /* of all */
+    size_t rule_slot_count;    /* the first ones */
+    size_t sum_slot;           /* of gradients; slot_count: none */
+    size_t average_slot;       /* of weights; slot_count: none */
     gantry_runtime_t *runtime; /* NULL: not built; its variables keep it alive */
     gantry__train_home_t *homes;
     gantry__train_group_t *groups;
@@ -109,6 +118,21 @@ static inline bool gantry__train_is_joined(const gantry__train_group_t *group) {
 
 static inline bool gantry__train_has_gradient(const gantry__train_member_t *member) {
     return member->gradient || member->values;
+}
+
+static inline bool gantry__train_accumulates(const gantry_optimizer_t *optimizer) {
+    return optimizer->settings.accumulation_steps > 0;
+}
+
+/* Whether the averages of weights overwrite them in some steps. */
+static inline bool gantry__train_overwrites(const gantry_optimizer_t *optimizer) {
+    return optimizer->settings.use_ema && optimizer->settings.ema_overwrite_frequency > 0;
+}
+
+/* Whether the step assigns a new value to a member. */
+static inline bool gantry__train_is_changed(const gantry_optimizer_t *optimizer,
+                                            const gantry__train_member_t *member) {
+    return gantry__train_has_gradient(member) || gantry__train_overwrites(optimizer);
 }
 
 /* Whether the optimizer leaves rows of a lone variable alone that have no gradient. */
@@ -152,7 +176,46 @@ const gantry_tensor_t *gantry__train_join(gantry_scope_t *scope,
                                           const gantry__train_group_t *group, gantry_dtype_t dtype,
                                           gantry__train_of_member_fn of_member);
 
+/* True where a member has a gradient, for gantry__train_join. */
+const gantry_tensor_t *gantry__train_mask_of(gantry_scope_t *scope,
+                                             const gantry_optimizer_t *optimizer,
+                                             gantry__train_member_t *member);
+bool gantry__train_misses_gradients(const gantry_optimizer_t *optimizer,
+                                    const gantry__train_group_t *group);
+
+/* ---- sums of gradients and averages of weights: optimizer_average.c ---- */
+
+/* What an update makes of a group: its vector, and its slots. */
+typedef struct gantry__train_new_t {
+    const gantry_tensor_t *weights, *slots[GANTRY__TRAIN_ALL_SLOTS];
+} gantry__train_new_t;
+
+/* Names the slots. */
+void gantry__train_add_slots(gantry_optimizer_t *optimizer);
+/* The booleans and numbers of a step; sets the number of the update. */
+void gantry__train_begin_average(const gantry_optimizer_t *optimizer, gantry__train_home_t *home,
+                                 const gantry_tensor_t *iteration);
+/* Sets the group's sum from the joined gradient, and returns the mean. */
+const gantry_tensor_t *gantry__train_accumulate(const gantry_optimizer_t *optimizer,
+                                                gantry__train_group_t *group,
+                                                const gantry_tensor_t *gradient);
+/* Keeps what a step that only accumulates does not change, and moves the averages. `now` has the
+ * weights before the step, without decay. */
+void gantry__train_average(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
+                           const gantry__train_group_t *group, const gantry__train_now_t *now,
+                           gantry__train_new_t *made);
+/* A member's part of a group's vector, of the member's shape. */
+const gantry_tensor_t *gantry__train_part_of(gantry_scope_t *scope,
+                                             const gantry__train_group_t *group,
+                                             const gantry__train_member_t *member,
+                                             const gantry_tensor_t *vector);
+
 /* ---- slices: optimizer_slices.c ---- */
+
+/* A member's gradient, of which slices are added; NULL: none. */
+const gantry_tensor_t *gantry__train_dense_of(gantry_scope_t *scope,
+                                              const gantry_optimizer_t *optimizer,
+                                              gantry__train_member_t *member);
 
 /* The gradient of a sparse group as dense vectors, and its sizes, in the scope. */
 void gantry__train_make_dense(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,

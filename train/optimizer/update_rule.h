@@ -28,6 +28,10 @@ typedef struct gantry__train_settings_t {
     double learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm;
     double momentum, beta_1, beta_2, rho, epsilon, initial_accumulator_value;
     bool nesterov, amsgrad, centered;
+    int32_t accumulation_steps; /* 0: each step updates */
+    bool use_ema;
+    double ema_momentum;
+    int32_t ema_overwrite_frequency; /* 0: never */
 } gantry__train_settings_t;
 
 typedef struct gantry__train_slot_t {
@@ -42,7 +46,7 @@ typedef struct gantry__train_step_t {
     const gantry__train_settings_t *settings;
     gantry_dtype_t dtype;        /* of the variables */
     gantry_dtype_t scalar_dtype; /* float64 of float64, else float32 */
-    const gantry_tensor_t *step; /* of scalar_dtype; 1 in the first step */
+    const gantry_tensor_t *step; /* of scalar_dtype; 1 in the first update */
     const gantry_tensor_t *rate; /* of scalar_dtype */
     /* of scalar_dtype: a number that goes from step to step, and is 1 before the first */
     const gantry_tensor_t *carried, *new_carried;

@@ -53,6 +53,9 @@ typedef struct train_metric_case_t {
     gantry_average_t average; /* of F-beta scores, with the next ones */
     int64_t classes;
     double beta;
+    const int32_t *class_id;
+    const double *thresholds;
+    size_t threshold_count;
 } train_metric_case_t;
 
 static const train_metric_case_t train_metric_cases[] = {
@@ -101,7 +104,10 @@ static inline gantry_metric_t *train_metric_of(const train_metric_case_t *c) {
                                              .dtype = c->dtype,
                                              .from_logits = c->from_logits,
                                              .curve = c->curve,
-                                             .top_k = c->top_k};
+                                             .top_k = c->top_k,
+                                             .class_id = c->class_id,
+                                             .thresholds = c->thresholds,
+                                             .threshold_count = c->threshold_count};
     gantry_metric_t *metric =
         c->kind == TRAIN_F1_SCORE ? gantry_f1_score(c->classes, c->average, c->number, &options)
         : c->kind == TRAIN_FBETA_SCORE

@@ -344,6 +344,38 @@ static void bad_options_make_no_count(void **state) {
                     "gantry_fbeta_score: beta is 0; a number above 0 is accepted");
 }
 
+static void bad_classes_and_thresholds_are_refused(void **state) {
+    (void)state;
+    const double two[] = {0.5, 1.5};
+    expect_not_made(
+        gantry_precision(0.5, &(gantry_metric_options_t){.class_id = &(const int32_t){-1}}),
+        "gantry_precision: class_id is -1; a place of the last dimension, from 0 on, is accepted");
+    expect_not_made(
+        gantry_recall(0.5, &(gantry_metric_options_t){.thresholds = two, .threshold_count = 2}),
+        "gantry_recall: threshold 1 is 1.5; a number from 0 to 1 is accepted");
+    expect_not_made(gantry_true_negatives(0.5, &(gantry_metric_options_t){.threshold_count = 2}),
+                    "2 thresholds at NULL; an array of 1 and more, or NULL and 0, are accepted");
+    expect_not_made(gantry_true_negatives(0.5, &(gantry_metric_options_t){.thresholds = two}),
+                    "0 thresholds in an array");
+}
+
+static void classes_beyond_the_predictions_are_refused(void **state) {
+    (void)state;
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
+    gantry_metric_t *metric =
+        gantry_recall(0.5, &(gantry_metric_options_t){.class_id = &(const int32_t){2}});
+    const gantry_tensor_t *row = F32(scope, 0, 1, 1),
+                          *matrix = gantry_reshape(scope, F32(scope, 0, 1), GANTRY_SHAPE(1, 2));
+    assert_int_equal(gantry_metric_update(metric, scope, row, row, NULL), GANTRY_INVALID_ARGUMENT);
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
+                         "recall: class_id is 2 for predictions of shape [3]; two dimensions or "
+                         "more, and a place of the last one are accepted");
+    (void)gantry_metric_update(metric, scope, matrix, matrix, NULL);
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "predictions of shape [1,2]");
+    expect_ended_well(scope);
+    gantry_metric_release(metric);
+}
+
 /* fit shows a number for each metric. */
 static void scores_of_each_class_are_not_for_fit(void **state) {
     (void)state;
@@ -359,8 +391,27 @@ static void scores_of_each_class_are_not_for_fit(void **state) {
                                                                 .metrics = &metric,
                                                                 .metric_count = 1}),
         GANTRY_INVALID_ARGUMENT,
-        "gantry_model_compile: metric f1_score has a number for each class; one with an average is "
-        "accepted");
+        "gantry_model_compile: metric f1_score has a number for each class or threshold; one with "
+        "an average, or one threshold, is accepted");
+    gantry_model_release(model);
+}
+
+static void several_thresholds_are_not_for_fit(void **state) {
+    (void)state;
+    const double two[] = {0.25, 0.5};
+    gantry_metric_t *metric =
+        gantry_recall(0.5, &(gantry_metric_options_t){.thresholds = two, .threshold_count = 2});
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
+    EXPECT_F32(gantry_metric_result(metric, scope), 0, 0);
+    expect_ended_well(scope);
+    gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
+    (void)gantry_model_add(model, gantry_dense(3, GANTRY_SIGMOID, NULL));
+    expect_refusal(
+        gantry_model_compile(model, &(gantry_compile_options_t){.optimizer = gantry_sgd(NULL),
+                                                                .loss = GANTRY_HUBER,
+                                                                .metrics = &metric,
+                                                                .metric_count = 1}),
+        GANTRY_INVALID_ARGUMENT, "metric recall has a number for each class or threshold;");
     gantry_model_release(model);
 }
 
@@ -523,6 +574,9 @@ int main(void) {
         WITH(bad_options_make_no_count),
         WITH(top_k_beyond_the_classes_is_refused),
         WITH(scores_of_each_class_are_not_for_fit),
+        WITH(bad_classes_and_thresholds_are_refused),
+        WITH(classes_beyond_the_predictions_are_refused),
+        WITH(several_thresholds_are_not_for_fit),
         WITH(shapes_that_do_not_fit_are_refused),
         WITH(missing_arguments_are_refused),
         WITH(update_in_a_trace_needs_variables),

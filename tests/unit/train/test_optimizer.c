@@ -163,6 +163,79 @@ static void each_device_counts_its_own_steps(void **state) {
     expect_ended_well(gpu);
 }
 
+/* A step of a loop on two replicas, by the rule of a strategy: a call for each of them. The
+ * gradients are 1: two of them take 0.5 off. */
+static void replicas_accumulate_and_average_alike(void **state) {
+    (void)state;
+    static const float weights[] = {2, 1.5F, 1.5F, 1}, averages[] = {2, 1.5F, 1.5F, 1.25F};
+    static const char *const names[] = {"sgd/iteration", "sgd/learning_rate",
+                                        "sgd/gradient_accumulator", "sgd/average"};
+    gantry_scope_t *gpu = runtime_fixture_scope(&fixture, "GPU:0");
+    gantry_scope_t *const in[] = {scope, gpu};
+    gantry_variable_t *w[2], *own[8];
+    tensor *g[2];
+    size_t count = 0;
+    for (size_t i = 0; i < 2; ++i) {
+        w[i] = gantry_variable_create(in[i], numbers(in[i], GANTRY_FLOAT32, 4, 2), "w");
+        g[i] = numbers(in[i], GANTRY_FLOAT32, 4, 1);
+    }
+    gantry_optimizer_t *sgd = gantry_sgd(&(gantry_sgd_options_t){.learning_rate = 0.5,
+                                                                 .gradient_accumulation_steps = 2,
+                                                                 .use_ema = true,
+                                                                 .ema_momentum = 0.5});
+    assert_int_equal(gantry_optimizer_build(sgd, scope, w, 2), GANTRY_OK);
+    assert_int_equal(gantry_optimizer_get_variables(sgd, 8, own, &count), GANTRY_OK);
+    assert_int_equal(count, 8);
+    for (size_t i = 0; i < count; ++i)
+        assert_string_equal(gantry_variable_name(own[i]), names[i % 4]);
+    for (size_t step = 0; step < 4; ++step) {
+        for (size_t i = 0; i < 2; ++i) {
+            assert_int_equal(gantry_optimizer_apply(sgd, scope, &w[i], &g[i], 1), GANTRY_OK);
+            assert_float_equal(read_first(w[i]), weights[step], 0);
+            assert_float_equal(read_first(own[4 * i + 3]), averages[step], 0);
+        }
+    }
+    assert_int_equal(gantry_optimizer_finalize_variable_values(sgd, scope), GANTRY_OK);
+    for (size_t i = 0; i < 2; ++i) {
+        assert_float_equal(read_first(w[i]), 1.25, 0);
+        gantry_variable_release(w[i]);
+    }
+    gantry_optimizer_release(sgd);
+    expect_ended_well(gpu);
+}
+
+/* Slices of one row are added before all else. */
+static void accumulated_slices_are_dense(void **state) {
+    (void)state;
+    static const int32_t rows[] = {1, 0, 1};
+    float values[2][6];
+    for (int sparse = 0; sparse < 2; ++sparse) {
+        tensor *start =
+                   gantry_reshape(scope, numbers(scope, GANTRY_FLOAT32, 6, 1), GANTRY_SHAPE(3, 2)),
+               *parts = gantry_reshape(scope, numbers(scope, GANTRY_FLOAT32, 6, 0.25),
+                                       GANTRY_SHAPE(3, 2)),
+               *indices = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(3), rows, sizeof rows);
+        gantry_variable_t *w = gantry_variable_create(scope, start, "w");
+        gantry_optimizer_t *adagrad = gantry_adagrad(&(gantry_adagrad_options_t){
+            .learning_rate = 0.5, .clipnorm = 0.5, .gradient_accumulation_steps = 2});
+        gantry_gradient_t gradient = {
+            .values = parts, .indices = indices, .shape = GANTRY_SHAPE(3, 2)};
+        if (!sparse) {
+            const gantry_gradient_t slices = gradient;
+            gradient = (gantry_gradient_t){.dense = gantry_gradient_to_dense(scope, &slices),
+                                           .shape = slices.shape};
+        }
+        for (int step = 0; step < 2; ++step)
+            assert_int_equal(gantry_optimizer_apply_slices(adagrad, scope, &w, &gradient, 1),
+                             GANTRY_OK);
+        read_all(w, 6, values[sparse]);
+        gantry_variable_release(w);
+        gantry_optimizer_release(adagrad);
+    }
+    assert_memory_equal(values[0], values[1], sizeof values[0]);
+    assert_true(values[0][0] < 1);
+}
+
 static void state_is_listed(void **state) {
     (void)state;
     static const char *const names[] = {"nadam/iteration", "nadam/learning_rate",
@@ -386,11 +459,16 @@ static gantry_status_t train(gantry_scope_t *in) {
         w[i] = gantry_variable_create(in, g[i], "w");
     }
     gantry_optimizer_t *adam =
-        gantry_adam(&(gantry_adam_options_t){.amsgrad = true, .global_clipnorm = 1});
+        gantry_adam(&(gantry_adam_options_t){.amsgrad = true,
+                                             .global_clipnorm = 1,
+                                             .gradient_accumulation_steps = 2,
+                                             .use_ema = true,
+                                             .ema_overwrite_frequency = 1});
     if (!adam) (void)gantry_scope_fail(in, GANTRY_RESOURCE_EXHAUSTED, gantry_last_message());
     if (gantry_scope_status(in) == GANTRY_OK) {
         (void)gantry_optimizer_apply(adam, in, w, g, 3);
         (void)gantry_optimizer_apply(adam, in, w, (tensor *[]){g[0], NULL, g[2]}, 3);
+        (void)gantry_optimizer_finalize_variable_values(adam, in);
     }
     for (size_t i = 0; i < 3; ++i) gantry_variable_release(w[i]);
     gantry_optimizer_release(adam);
@@ -465,6 +543,8 @@ int main(void) {
         TEST(joined_variables_have_the_bits_of_lone_ones),
         TEST(each_device_and_type_is_updated_where_it_lives),
         TEST(each_device_counts_its_own_steps),
+        TEST(replicas_accumulate_and_average_alike),
+        TEST(accumulated_slices_are_dense),
         TEST(state_is_listed),
         TEST(a_captured_step_follows_the_rate_that_is_set),
         TEST(a_schedule_of_the_callers_own_gives_the_rates),

@@ -41,6 +41,44 @@ static void bad_numbers_of_optimizers_are_refused(void **state) {
                    "gantry_adam: options: struct_size is 4096");
 }
 
+static void bad_accumulations_and_averages_are_refused(void **state) {
+    (void)state;
+    EXPECT_REFUSED(
+        gantry_sgd(&(gantry_sgd_options_t){.gradient_accumulation_steps = 1}),
+        "gantry_sgd: gradient_accumulation_steps is 1; 0, for none, or an integer of 2 or more is");
+    EXPECT_REFUSED(gantry_lion(&(gantry_lion_options_t){.gradient_accumulation_steps = -2}),
+                   "gantry_lion: gradient_accumulation_steps is -2; 0, for none, or an integer of");
+    EXPECT_REFUSED(gantry_adam(&(gantry_adam_options_t){.use_ema = true, .ema_momentum = 1.5}),
+                   "gantry_adam: ema_momentum is 1.5; a number from 0 to 1 is accepted");
+    EXPECT_REFUSED(gantry_nadam(&(gantry_nadam_options_t){.use_ema = true, .ema_momentum = -1}),
+                   "gantry_nadam: ema_momentum is -1; a number from 0 to 1 is accepted");
+    EXPECT_REFUSED(
+        gantry_rmsprop(&(gantry_rmsprop_options_t){.use_ema = true, .ema_overwrite_frequency = -1}),
+        "gantry_rmsprop: ema_overwrite_frequency is -1; 0, for never, or an integer of 1 or more");
+    gantry_optimizer_t *unused = /* as Keras, which reads them with use_ema alone */
+        gantry_adamax(&(gantry_adamax_options_t){.ema_momentum = 2, .ema_overwrite_frequency = -1});
+    assert_non_null(unused);
+    assert_int_equal(gantry_optimizer_finalize_variable_values(unused, scope), GANTRY_OK);
+    gantry_optimizer_release(unused);
+}
+
+static void averages_that_are_not_there_are_refused(void **state) {
+    (void)state;
+    gantry_optimizer_t *sgd = gantry_sgd(&(gantry_sgd_options_t){.use_ema = true});
+    (void)gantry_optimizer_finalize_variable_values(NULL, scope);
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
+                         "gantry_optimizer_finalize_variable_values: the optimizer is NULL");
+    (void)gantry_optimizer_finalize_variable_values(sgd, scope);
+    expect_scope_failure(scope, GANTRY_FAILED_PRECONDITION,
+                         "optimizer sgd is not built; gantry_optimizer_build builds it");
+    gantry_variable_t *w = make(GANTRY_FLOAT32, 3, 1);
+    assert_int_equal(gantry_optimizer_build(sgd, scope, &w, 1), GANTRY_OK);
+    assert_int_equal(gantry_optimizer_finalize_variable_values(sgd, scope), GANTRY_OK);
+    assert_float_equal(read_first(w), 1, 0); /* no step was taken */
+    gantry_variable_release(w);
+    gantry_optimizer_release(sgd);
+}
+
 static void both_a_rate_and_a_schedule_are_refused(void **state) {
     (void)state;
     gantry_schedule_t *schedule = gantry_cosine_decay(
@@ -228,6 +266,8 @@ static void a_trace_needs_a_built_optimizer(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(bad_numbers_of_optimizers_are_refused),
+        TEST(bad_accumulations_and_averages_are_refused),
+        TEST(averages_that_are_not_there_are_refused),
         TEST(both_a_rate_and_a_schedule_are_refused),
         TEST(bad_numbers_of_schedules_are_refused),
         TEST(bad_rates_are_refused),

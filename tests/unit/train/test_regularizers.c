@@ -35,6 +35,25 @@ static void regularizers_add_sizes(void **state) {
     expect_ended_well(scope);
 }
 
+/* Rows (3, 4) and (4, 3) have the cosine 24 / 25; so have the columns; rows of zeros have none. */
+static void orthogonal_rows_cost_nothing(void **state) {
+    (void)state;
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
+    const gantry_tensor_t *w =
+        gantry_reshape(scope, F32(scope, 3, 4, 4, 3, 0, 0), GANTRY_SHAPE(3, 2));
+    const gantry_regularizer_t rows = {.orthogonal = 3},
+                               columns = {.orthogonal = 1, .orthogonal_columns = true};
+    float loss;
+    must(gantry_tensor_read(gantry_regularizer_loss(scope, &rows, w), &loss, sizeof loss));
+    assert_true(fabsf(loss - 0.96F) < 1e-6F);
+    must(gantry_tensor_read(gantry_regularizer_loss(scope, &columns, w), &loss, sizeof loss));
+    assert_true(fabsf(loss - 0.96F) < 1e-6F);
+    assert_null(gantry_regularizer_loss(scope, &rows, F32(scope, 1)));
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
+                         "an orthogonal regularizer takes rank 2; the rank is 1");
+    expect_ended_well(scope);
+}
+
 static void constraints_bound_weights(void **state) {
     (void)state;
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
@@ -74,6 +93,71 @@ static void names_choose_weights(void **state) {
     expect_refusal(build_lstm("kernel", NULL, &beyond), GANTRY_INVALID_ARGUMENT,
                    "layer lstm: the constraint of weight kernel: axis 2 of weights of rank 2; -2 "
                    "to 1 are accepted");
+}
+
+/* Both directions of a Bidirectional have what its layer was asked. */
+static void wrapped_layers_keep_their_regularizers(void **state) {
+    (void)state;
+    const gantry_regularizer_t two = {.l2 = 1};
+    for (int good = 0; good < 2; ++good) {
+        gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
+        gantry_layer_t *layer = gantry_lstm(2, NULL);
+        must(gantry_layer_set_regularizer(layer, good ? "kernel" : "kernels", &two));
+        (void)gantry_model_add(model, gantry_bidirectional(layer, GANTRY_MERGE_SUM, NULL));
+        const gantry_status_t status =
+            gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(4, 3));
+        gantry_model_release(model);
+        if (good)
+            assert_int_equal(status, GANTRY_OK);
+        else
+            expect_refusal(status, GANTRY_INVALID_ARGUMENT,
+                           "layer bidirectional has no weight forward/kernels");
+    }
+    gantry_layer_t *layer = gantry_lstm(2, NULL);
+    must(gantry_layer_set_activity_regularizer(layer, &two));
+    assert_null(gantry_bidirectional(layer, GANTRY_MERGE_SUM, NULL));
+    assert_non_null(strstr(gantry_last_message(), "the layer has an activity regularizer; a "));
+}
+
+/* ---- outputs ---- */
+
+static gantry_status_t build_with(gantry_layer_t *layer, gantry_dtype_t dtype) {
+    gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
+    (void)gantry_model_add(model, layer);
+    const gantry_status_t status = gantry_model_build(model, dtype, GANTRY_SHAPE(4, 3));
+    gantry_model_release(model);
+    return status;
+}
+
+static void outputs_that_do_not_fit_fail_the_build(void **state) {
+    (void)state;
+    gantry_layer_t *flatten = gantry_flatten(NULL), *dense = gantry_dense(2, GANTRY_LINEAR, NULL);
+    must(gantry_layer_set_activity_regularizer(flatten, &(gantry_regularizer_t){.l1 = 1}));
+    expect_refusal(build_with(flatten, GANTRY_INT32), GANTRY_INVALID_ARGUMENT,
+                   "layer flatten: gantry_regularizer_loss: weights are int32;");
+    must(gantry_layer_set_activity_regularizer(dense, &(gantry_regularizer_t){.orthogonal = 1}));
+    expect_refusal(build_with(dense, GANTRY_FLOAT32), GANTRY_INVALID_ARGUMENT,
+                   "layer dense: an orthogonal regularizer takes rank 2; the rank is 3");
+}
+
+static void bad_regularizers_of_outputs_are_refused(void **state) {
+    (void)state;
+    static const gantry_regularizer_t negative = {.l2 = -1}, bad = {.orthogonal = -1};
+    gantry_layer_t *layer = gantry_dense(2, GANTRY_LINEAR, NULL);
+    gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
+    expect_refusal(gantry_layer_set_activity_regularizer(NULL, NULL), GANTRY_INVALID_ARGUMENT,
+                   "gantry_layer_set_activity_regularizer: the layer is NULL");
+    expect_refusal(gantry_layer_set_activity_regularizer(layer, &negative), GANTRY_INVALID_ARGUMENT,
+                   "l2 is -1; a number of 0 or more is accepted");
+    expect_refusal(gantry_layer_set_activity_regularizer(layer, &bad), GANTRY_INVALID_ARGUMENT,
+                   "orthogonal is -1; a number of 0 or more is accepted");
+    assert_null(gantry_activity_regularization(-1, 0, NULL));
+    assert_non_null(strstr(gantry_last_message(), "layer ActivityRegularization: l1 is -1; a num"));
+    (void)gantry_model_add(model, layer);
+    must(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(3)));
+    expect_refusal(gantry_layer_set_activity_regularizer(layer, NULL), GANTRY_FAILED_PRECONDITION,
+                   "layer dense is built; a layer before its build is accepted");
+    gantry_model_release(model);
 }
 
 /* A bias that is not there has no regularizer, as in Keras. */
@@ -155,10 +239,17 @@ static void bad_weights_are_refused(void **state) {
 int main(void) {
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        WITH(regularizers_add_sizes),  WITH(constraints_bound_weights),
-        WITH(names_choose_weights),    WITH(missing_bias_is_left_out),
-        WITH(bad_numbers_are_refused), WITH(built_layers_take_no_more),
+        WITH(regularizers_add_sizes),
+        WITH(constraints_bound_weights),
+        WITH(names_choose_weights),
+        WITH(missing_bias_is_left_out),
+        WITH(bad_numbers_are_refused),
+        WITH(built_layers_take_no_more),
         WITH(bad_weights_are_refused),
+        WITH(orthogonal_rows_cost_nothing),
+        WITH(wrapped_layers_keep_their_regularizers),
+        WITH(outputs_that_do_not_fit_fail_the_build),
+        WITH(bad_regularizers_of_outputs_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

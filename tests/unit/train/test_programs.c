@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small programs follow Keras on one device, on several, in several processes, which are threads
+ * here, and where a training is interrupted and goes on; an interruption changes no bit. */
+#define _XOPEN_SOURCE 700
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "thread_workers.h"
+#include "train_case.h"
+#include "train_programs.h"
+
+static gantry_runtime_t *open_cpus(size_t count) {
+    gantry_runtime_t *runtime = NULL;
+    const gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .backends = "cpu", .cpu_threads = 1};
+    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) return NULL;
+    if (count > 1) (void)gantry_set_logical_cpu_devices(runtime, count);
+    return runtime;
+}
+
+/* All programs; on several devices those that parts of a batch do not change. */
+static void run_all(gantry_runtime_t *runtime, const char *device,
+                    const gantry_strategy_t *strategy) {
+    size_t failed = 0;
+    for (size_t i = 0; i < PROGRAM_CASES; ++i) {
+        program_t p = {.runtime = runtime, .device = device, .strategy = strategy};
+        if (!strategy || program_has_parts(i)) failed += !program_run(&p, i);
+    }
+    assert_int_equal(failed, 0);
+}
+
+static void run_on(gantry_runtime_t *runtime, const char *const *devices, size_t count) {
+    gantry_strategy_t *strategy = gantry_mirrored_strategy(runtime, devices, count);
+    if (!strategy) fail_msg("%s", gantry_last_message());
+    run_all(runtime, NULL, strategy);
+    gantry_strategy_release(strategy);
+}
+
+static void on_the_cpu(void **state) {
+    gantry_runtime_t *runtime = open_cpus(1);
+    (void)state;
+    run_all(runtime, "/CPU:0", NULL);
+    gantry_runtime_release(runtime);
+}
+
+static void on_two_virtual_cpus(void **state) {
+    static const char *const devices[] = {"CPU:0", "CPU:1"};
+    gantry_runtime_t *runtime = open_cpus(2);
+    (void)state;
+    run_on(runtime, devices, 2);
+    gantry_runtime_release(runtime);
+}
+
+/* A runtime with a GPU; without one the test is skipped. */
+static gantry_runtime_t *open_gpu(void) {
+    gantry_runtime_t *runtime = train_open_opencl();
+    size_t count = 0;
+    assert_int_equal(gantry_list_logical_devices(runtime, "GPU", 0, NULL, &count), GANTRY_OK);
+    if (count > 0) return runtime;
+    gantry_runtime_release(runtime);
+    print_message("SKIP: there is no GPU here, and no OpenCL driver to stand in for one\n");
+    skip();
+    return NULL;
+}
+
+static void on_pocl(void **state) {
+    gantry_runtime_t *runtime = open_gpu();
+    (void)state;
+    run_all(runtime, "/GPU:0", NULL);
+    gantry_runtime_release(runtime);
+}
+
+/* Unlike devices in one strategy. */
+static void on_cpu_and_pocl_together(void **state) {
+    static const char *const devices[] = {"CPU:0", "GPU:0"};
+    gantry_runtime_t *runtime = open_gpu();
+    (void)state;
+    run_on(runtime, devices, 2);
+    gantry_runtime_release(runtime);
+}
+
+/* ---- several processes ---- */
+
+static gantry_status_t run_worker(thread_worker_t *worker) {
+    gantry_runtime_t *runtime = open_cpus(1);
+    static const char *const device = "CPU:0";
+    gantry_strategy_t *strategy =
+        gantry_multi_worker_strategy(runtime, &device, 1, &worker->communicator);
+    bool is_good = strategy != NULL;
+    for (size_t i = 0; i < PROGRAM_CASES && is_good; ++i) {
+        program_t *p = calloc(1, sizeof *p);
+        if (!p) return GANTRY_RESOURCE_EXHAUSTED;
+        p->runtime = runtime;
+        p->strategy = strategy;
+        is_good = !program_has_parts(i) || program_run(p, i);
+        free(p);
+    }
+    gantry_strategy_release(strategy);
+    gantry_runtime_release(runtime);
+    return is_good ? GANTRY_OK : gantry_fail(GANTRY_DATA_LOSS, "a program goes another way");
+}
+
+static void in_two_processes(void **state) {
+    thread_workers_t group;
+    (void)state;
+    thread_workers_run(&group, 2, -1, run_worker, NULL);
+    for (size_t r = 0; r < group.size; ++r) {
+        if (group.workers[r].status != GANTRY_OK)
+            fail_msg("rank %zu: %s", r, group.workers[r].text);
+    }
+    assert_int_equal(group.mixed, 0);
+}
+
+/* ---- interrupted ---- */
+
+/* In the first epoch, and in the second, where sums of gradients wait for more. */
+static void interrupt_all(gantry_runtime_t *runtime, const gantry_strategy_t *strategy) {
+    char folder[] = "/tmp/gantry_programs_XXXXXX", backup[64];
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(backup, sizeof backup, "%s/backup", folder);
+    for (size_t i = 0; i < PROGRAM_CASES; ++i) {
+        if (strategy && !program_has_parts(i)) continue;
+        program_t whole = {.runtime = runtime, .strategy = strategy};
+        assert_true(program_run(&whole, i));
+        for (long stop = 2; stop <= 7; stop += 5) {
+            program_t p = {
+                .runtime = runtime, .strategy = strategy, .backup = backup, .stop_after = stop};
+            if (stop > 4 && !program_goes_on(i)) continue;
+            assert_true(program_run(&p, i));
+            if (memcmp(p.numbers, whole.numbers, p.count * sizeof *p.numbers) != 0)
+                fail_msg("program %s has other bits after step %ld", program_cases[i].name, stop);
+        }
+    }
+    assert_int_equal(rmdir(folder), 0); /* a training that is complete has no backup */
+}
+
+static void interrupted_on_the_cpu(void **state) {
+    gantry_runtime_t *runtime = open_cpus(1);
+    (void)state;
+    interrupt_all(runtime, NULL);
+    gantry_runtime_release(runtime);
+}
+
+static void interrupted_on_two_virtual_cpus(void **state) {
+    static const char *const devices[] = {"CPU:0", "CPU:1"};
+    gantry_runtime_t *runtime = open_cpus(2);
+    gantry_strategy_t *strategy = gantry_mirrored_strategy(runtime, devices, 2);
+    (void)state;
+    interrupt_all(runtime, strategy);
+    gantry_strategy_release(strategy);
+    gantry_runtime_release(runtime);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(on_the_cpu),
+        cmocka_unit_test(on_two_virtual_cpus),
+        cmocka_unit_test(on_pocl),
+        cmocka_unit_test(on_cpu_and_pocl_together),
+        cmocka_unit_test(in_two_processes),
+        cmocka_unit_test(interrupted_on_the_cpu),
+        cmocka_unit_test(interrupted_on_two_virtual_cpus),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
