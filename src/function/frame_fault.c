@@ -13,7 +13,7 @@
 
 /* What one act adds to a place. */
 #define ACT_FORMAT "node %s (%s%s) on %s: "
-#define ACT_WORDS(node, act)                                             \
+#define ACT_WORDS(node, act)                                                          \
     (node)->name, (node)->op->name, (act)->kind == GANTRY__DO_COPY ? ", a copy" : "", \
         (act)->device ? (act)->device->name : "its own device"
 
@@ -34,11 +34,10 @@ static size_t print_frame(const gantry__frame_t *frame, char *out, size_t out_by
     size_t used = print_frame(frame->outer, out, out_bytes);
     used = print_act(frame->outer, frame->outer_act, out, out_bytes, used);
     const size_t at = used < out_bytes ? used : out_bytes;
-    return used +
-           (size_t)snprintf(
-               out + at, out_bytes - at, "%s: ",
-               gantry__body_name(node_of(frame->outer, frame->outer_act)->op, frame->outer_body)
-                   .text);
+    return used + (size_t)snprintf(out + at, out_bytes - at, "%s: ",
+                                   gantry__body_name(node_of(frame->outer, frame->outer_act)->op,
+                                                     frame->outer_body)
+                                       .text);
 }
 
 void gantry__frame_print_place(const gantry__frame_t *frame, const gantry__act_t *act, char *out,
@@ -47,8 +46,9 @@ void gantry__frame_print_place(const gantry__frame_t *frame, const gantry__act_t
     used = print_act(frame, act, out, out_bytes, used);
     if (used < out_bytes) return;
     const gantry__node_t *node = node_of(frame, act); /* long names, or many blocks between */
-    (void)snprintf(out, out_bytes, "function %.100s: ...: node %.200s (%.80s) on %.80s: ",
-                   frame->owner, node->name, node->op->name, act->device ? act->device->name : "its own device");
+    (void)snprintf(out, out_bytes,
+                   "function %.100s: ...: node %.200s (%.80s) on %.80s: ", frame->owner, node->name,
+                   node->op->name, act->device ? act->device->name : "its own device");
 }
 
 bool gantry__frame_is_placed(const gantry__frame_t *frame) {

@@ -73,9 +73,9 @@ static void errors_name_function_and_node(void **state) {
     EXPECT_F32(call(scope, function, 2), 20, 60); /* it stays usable */
     expect_read_fails(gantry_neg(scope, bad), PLACE("pick") FULL_WORDS);
     /* an eager op has its number, as before */
-    expect_failure(gantry_tensor_wait(
-                       gantry_gather(scope, F32(scope, 1, 2, 3), I32(scope, 0, 7), 0)),
-                   GANTRY_INVALID_ARGUMENT, "= 7 is not in [0, 3): op Gather (number ");
+    expect_failure(
+        gantry_tensor_wait(gantry_gather(scope, F32(scope, 1, 2, 3), I32(scope, 0, 7), 0)),
+        GANTRY_INVALID_ARGUMENT, "= 7 is not in [0, 3): op Gather (number ");
     expect_ended_well(scope);
     gantry_function_release(function);
     runtime_fixture_close(&f);
@@ -109,7 +109,8 @@ static void synchronize_tells_the_earliest_call(void **state) {
     assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
     (void)gantry_gather(there, F32(there, 1, 2, 3), I32(there, 5), 0);
     (void)call(scope, function, 8);
-    expect_beginning(gantry_runtime_synchronize(f.runtime), "indices[0] = 5 is not in [0, 3): op Gather (number ");
+    expect_beginning(gantry_runtime_synchronize(f.runtime),
+                     "indices[0] = 5 is not in [0, 3): op Gather (number ");
     assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
     expect_ended_well(there);
     expect_ended_well(scope);
@@ -198,9 +199,10 @@ static void nodes_of_branches_are_named_after_the_call(void **state) {
     gantry_function_t *function = trace(&f, asking_and_picking, NULL);
     const gantry_tensor_t *bad = call(scope, function, 7), *good = call(scope, function, 1);
     gantry_function_release(function);
-    expect_read_fails(bad,
-                      "function f: node choice (If) on /device:GPU:0: then_body: node pick (Gather) "
-                      "on /device:GPU:0: " FULL_WORDS);
+    expect_read_fails(
+        bad,
+        "function f: node choice (If) on /device:GPU:0: then_body: node pick (Gather) "
+        "on /device:GPU:0: " FULL_WORDS);
     EXPECT_F32(good, 20, 40);
     expect_ended_well(scope);
     runtime_fixture_close(&f);
@@ -330,9 +332,8 @@ static void an_argument_that_an_earlier_call_made_bad_is_told(void **state) {
     if (gantry_function_trace(f.runtime, "g", asking, NULL, &spec, 1, 1, NULL, &asker) != GANTRY_OK)
         fail_msg("%s", gantry_last_message());
     const gantry_tensor_t *bad = call(scope, function, 7), *good = call(scope, function, 1), *none;
-    expect_beginning(
-        gantry_function_call(scope, asker, &bad, 1, &none, 1),
-        "function g: " PLACE("pick") FULL_WORDS);
+    expect_beginning(gantry_function_call(scope, asker, &bad, 1, &none, 1),
+                     "function g: " PLACE("pick") FULL_WORDS);
     assert_null(none);
     gantry_scope_clear(scope);
     function_fixture_call(scope, asker, &good, 1, &none, 1);

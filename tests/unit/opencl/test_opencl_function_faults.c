@@ -84,9 +84,9 @@ static void expect_beginning(const char *text, const char *device) {
     char expected[256];
     size_t length = 0;
     for (; *text; ++text)
-        length += (size_t)snprintf(expected + length, sizeof expected - length, "%.*s",
-                                   *text == '%' ? (int)strlen(device) : 1,
-                                   *text == '%' ? device : text);
+        length +=
+            (size_t)snprintf(expected + length, sizeof expected - length, "%.*s",
+                             *text == '%' ? (int)strlen(device) : 1, *text == '%' ? device : text);
     if (strncmp(message, expected, length) != 0) fail_msg("%s\nmessage: %s", expected, message);
 }
 
@@ -98,8 +98,8 @@ static const gantry_tensor_t *make(gantry_scope_t *scope, int32_t third) {
  * then the good ones. */
 static void try_case(gantry_runtime_t *runtime, const char *device, size_t number,
                      uint32_t passes_off) {
-    static const gantry_input_spec_t specs[] = {
-        {"x", GANTRY_INT32, {.rank = 1, .dims = {4}}}, {"y", GANTRY_INT32, {.rank = 1, .dims = {4}}}};
+    static const gantry_input_spec_t specs[] = {{"x", GANTRY_INT32, {.rank = 1, .dims = {4}}},
+                                                {"y", GANTRY_INT32, {.rank = 1, .dims = {4}}}};
     const gantry_function_options_t options = {.struct_size = sizeof options,
                                                .passes_off = passes_off};
     const bool picks = cases[number].body == picking;
@@ -110,8 +110,9 @@ static void try_case(gantry_runtime_t *runtime, const char *device, size_t numbe
         function_fixture_trace(runtime, cases[number].body, NULL, specs, 2, 1, &options);
     gantry_status_t bad = GANTRY_OK;
     for (int i = 0; i < 3; ++i) {
-        const gantry_tensor_t *inputs[] = {
-            I32(scope, 5, 6, 7, 8), make(scope, i != 1 ? 1 : picks ? 9 : 0)};
+        const gantry_tensor_t *inputs[] = {I32(scope, 5, 6, 7, 8), make(scope, i != 1  ? 1
+                                                                               : picks ? 9
+                                                                                       : 0)};
         const gantry_status_t status =
             gantry_function_call(scope, function, inputs, 2, &results[i], 1);
         if (i != 1) assert_int_equal(status, GANTRY_OK);
