@@ -276,6 +276,8 @@ void gantry__logical_device_close(gantry_logical_device_t *device) {
 gantry_status_t gantry__logical_device_synchronize(gantry_logical_device_t *device) {
     gantry_status_t first = GANTRY_OK;
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
+        /* a driver's wait may wake its threads, even if there is nothing to wait for */
+        if (gantry__stream_is_idle(&device->streams[i])) continue;
         gantry_status_t status = gantry__stream_synchronize(&device->streams[i]);
         if (first == GANTRY_OK) first = status;
     }

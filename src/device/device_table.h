@@ -76,6 +76,7 @@ struct gantry__device_table_t {
     _Atomic(gantry__timeline_t *) timeline; /* NULL until the first is begun */
     /* the number of lost cards, and of cards whose view changed: plans from before are invalid */
     atomic_uint losses;
+    atomic_uint_fast64_t faults_made; /* so far; see device/fault.h */
     /* Tries an open view before the runtime relies on a card with a second view, with the card's
      * open_lock held; NULL: no probe. Set before freeze. */
     gantry__view_probe_fn probe;

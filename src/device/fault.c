@@ -155,6 +155,7 @@ gantry_status_t gantry__fault_create(logical_t *device, const char *op, uint64_t
     fault->device = device;
     fault->op = op;
     fault->sequence = sequence;
+    fault->order = atomic_fetch_add_explicit(&device->table->faults_made, 1, memory_order_relaxed);
     *out_span = slot_span(device, fault->slot);
     const uint32_t zero = 0;
     gantry__stream_t *compute = &device->streams[GANTRY_STREAM_COMPUTE];
@@ -325,7 +326,7 @@ static uint32_t list_kept(gantry__fault_table_t *table, uint32_t most, kept_t *o
 static void keep_first_bad(gantry__fault_table_t *table, gantry__fault_t *fault) {
     gantry__fault_t *other = fault;
     gantry__mutex_lock(&table->lock);
-    if (!table->first_bad || fault->sequence < table->first_bad->sequence) {
+    if (!table->first_bad || fault->order < table->first_bad->order) {
         other = table->first_bad;
         table->first_bad = gantry__fault_retain(fault);
     }

@@ -29,7 +29,15 @@
  * carries all of them. The ops of the younger half keep the device busy while slots are read. */
 #define GANTRY__FAULT_MOST_KEPT 32
 
+#define GANTRY__FAULT_PLACE_BYTES 512 /* of the text in front of an error's words, with its end */
+
 struct gantry_logical_device_t;
+
+/* Where an op stands that has more than its number. */
+typedef struct gantry__fault_place_t {
+    /* writes the text in front of an error's words, at most GANTRY__FAULT_PLACE_BYTES */
+    void (*print)(const struct gantry__fault_place_t *place, char *out);
+} gantry__fault_place_t;
 
 typedef struct gantry__fault_t {
     atomic_uint references;
@@ -39,6 +47,7 @@ typedef struct gantry__fault_t {
     const char *op;        /* constant text */
     const char *part_of;   /* constant text: the composed op that ran it; NULL: none */
     uint64_t sequence;     /* the op's number in its runtime */
+    uint64_t order;        /* among all faults of the runtime: ops of functions have no number */
     atomic_int settled;    /* 0: not yet; 1: good; 2: bad */
     atomic_bool told;      /* a call has reported the text */
     bool is_kept;          /* in the table's list; under its lock, as are the links and the slot */
@@ -48,7 +57,9 @@ typedef struct gantry__fault_t {
     struct gantry__buffer_t *values;
     uint64_t values_offset;
     int32_t values_dtype;
-    char text[512]; /* when bad */
+    /* at first "" or where the op stands, as "function f: node a (Gather) on /device:GPU:0: "; when
+     * bad the whole */
+    char text[GANTRY__FAULT_PLACE_BYTES + 512];
 } gantry__fault_t;
 
 /* The slots of one logical device, in one chunk of its memory taken at first use. */

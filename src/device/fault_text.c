@@ -146,15 +146,17 @@ static void print_code(uint32_t code, char *out, size_t out_bytes) {
 
 void gantry__fault_describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int64_t position,
                             const gantry__fault_values_t *values) {
-    char what[320], place[64] = "";
+    char what[320], place[64] = "", number[32] = "";
+    const size_t used = strlen(fault->text);
     if (fault->words.text) {
         print_words(&fault->words, position, values, what, sizeof what);
     } else {
         print_code(code, what, sizeof what);
         (void)snprintf(place, sizeof place, ", element %" PRId64, position);
     }
-    (void)snprintf(fault->text, sizeof fault->text,
-                   "%s: op %s%s%s (number %" PRIu64 ") on %s, input %" PRIu32 "%s%s", what,
-                   fault->op, fault->part_of ? " of " : "", fault->part_of ? fault->part_of : "",
-                   fault->sequence, fault->device->full_name, input, place, values->cause);
+    if (used == 0) (void)snprintf(number, sizeof number, " (number %" PRIu64 ")", fault->sequence);
+    (void)snprintf(fault->text + used, sizeof fault->text - used,
+                   "%s: op %s%s%s%s on %s, input %" PRIu32 "%s%s", what, fault->op,
+                   fault->part_of ? " of " : "", fault->part_of ? fault->part_of : "", number,
+                   fault->device->full_name, input, place, values->cause);
 }

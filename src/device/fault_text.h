@@ -20,7 +20,7 @@ typedef struct gantry__fault_values_t {
 
 /* The launch has ended. */
 gantry__fault_values_t gantry__fault_fetch_values(const gantry__fault_t *fault, int64_t position);
-/* Fills fault->text. */
+/* Completes fault->text: a place is in front of it, or the op's number is in it. */
 void gantry__fault_describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int64_t position,
                             const gantry__fault_values_t *values);
 

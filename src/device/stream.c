@@ -358,6 +358,8 @@ static gantry_status_t wait_on_device(gantry__stream_t *stream, gantry__point_t 
     if (!known || atomic_load_explicit(known, memory_order_relaxed) < point.count) {
         status =
             (gantry_status_t)stream->backend->stream->wait_event(stream->handle, event->handle);
+        /* after the wait: a thread that synchronises meanwhile covers it, or leaves this */
+        atomic_store_explicit(&stream->waits, true, memory_order_release);
         if (status == GANTRY_OK && known)
             atomic_store_explicit(known, event->count, memory_order_release);
     }
@@ -475,10 +477,18 @@ void gantry__stream_end_busy(gantry__stream_t *stream) {
     if (is_due) gantry__stream_flush(stream);
 }
 
+bool gantry__stream_is_idle(gantry__stream_t *stream) {
+    if (!stream->backend || stream->synchronous) return true;
+    const gantry__point_t last = {stream, atomic_load(&stream->submitted)};
+    return !is_lost(stream) && is_completed(last) &&
+           !atomic_load_explicit(&stream->waits, memory_order_acquire);
+}
+
 gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream) {
     if (!stream->backend || stream->synchronous) return GANTRY_OK;
     if (is_lost(stream)) return lost_failure(stream);
     uint64_t count = atomic_load(&stream->submitted);
+    atomic_store(&stream->waits, false);
     gantry_status_t status = ask_driver_to_wait(stream);
     if (status != GANTRY_OK) return meet_failure(stream, status);
     raise_to(&stream->completed, count);

@@ -74,6 +74,7 @@ struct gantry__stream_t {
     atomic_uint_fast64_t waited[GANTRY__STREAMS];
     /* bit (position % 64) of each other device whose events it has waited for */
     atomic_uint_fast64_t waited_for;
+    atomic_bool waits;           /* for another stream, since it was synchronised */
     gantry__event_t *last_event; /* the newest; under lock */
     gantry__event_t *spare;      /* under lock */
     /* Work that failed while it ran: every point of the range keeps the failure, for every later
@@ -141,6 +142,10 @@ void gantry__stream_flush(gantry__stream_t *stream);
 /* Ends a submission that no thread waits for: flushes if the device has no other work, as far as is
  * known, and at every 16th submission. */
 void gantry__stream_end_busy(gantry__stream_t *stream);
+/* Whether all submitted work is known to have ended, and the stream has waited for no other since
+ * it was synchronised: then a wait would tell nothing but the loss of a device. Failures that were
+ * met before are kept for their points. */
+bool gantry__stream_is_idle(gantry__stream_t *stream);
 /* Blocks until all submitted work has ended. */
 gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream);
 /* The same for an owner's clear: keeps a failure of the stream for the points that it may concern,

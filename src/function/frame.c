@@ -167,6 +167,7 @@ gantry_status_t gantry__frame_create(const gantry__schedule_t *schedule, const c
     }
     frame->shared = &frame->lock;
     frame->schedule = schedule;
+    frame->owner = owner;
     gantry__arena_init(&frame->memory, heap);
     gantry_status_t status = frame_fill(frame, owner);
     if (status == GANTRY_OK) return GANTRY_OK;
@@ -213,18 +214,11 @@ static void bind_tensor(gantry__frame_t *frame, uint32_t index) {
         bind_to_tensor(tensor, schedule->slots[at].offset, &frame->args[at]);
 }
 
-/* The tensor in whose memory the slot lies; NULL: in an arena. */
-static gantry_tensor_t *tensor_of(const gantry__frame_t *frame, uint32_t slot) {
-    const uint32_t root = frame->schedule->slots[slot].root;
-    gantry_tensor_t *constant = frame->schedule->slots[root].constant;
-    return constant ? constant : frame->tensors[root];
-}
-
 gantry_status_t gantry__frame_view(const gantry__frame_t *frame, uint32_t index,
                                    gantry_tensor_t **out_tensor) {
     const gantry__slot_t *slot = &frame->schedule->slots[index];
     const gantry__value_t *value = &frame->schedule->graph->values[slot->value];
-    const gantry_tensor_t *tensor = tensor_of(frame, index);
+    const gantry_tensor_t *tensor = gantry__frame_tensor_of(frame, index);
     const gantry_shape_t *shape = value->elements >= 0 ? &value->shape : &tensor->shape;
     const uint64_t offset = slot->root == index ? 0 : slot->offset;
     if (!tensor->buffer) { /* inline: the whole of it, or a piece */
@@ -235,37 +229,13 @@ gantry_status_t gantry__frame_view(const gantry__frame_t *frame, uint32_t index,
     return gantry__tensor_inherit_faults(*out_tensor, tensor);
 }
 
-/* Takes over the reference. */
-static gantry_status_t frame_add_fault(gantry__frame_t *frame, struct gantry__fault_t *fault) {
-    for (size_t i = 0; i < frame->fault_count; ++i) {
-        if (frame->faults[i] != fault) continue;
-        gantry__fault_release(fault);
-        return GANTRY_OK;
-    }
-    if (!gantry__heap_grow(frame->memory.heap, &frame->faults, frame->fault_count,
-                           &frame->fault_capacity, sizeof(gantry__fault_t *))) {
-        gantry__fault_release(fault);
-        return GANTRY_RESOURCE_EXHAUSTED;
-    }
-    frame->faults[frame->fault_count++] = fault;
-    return GANTRY_OK;
-}
-
-static gantry_status_t keep_fault(gantry__frame_t *frame, struct gantry__fault_t *fault) {
-    if (!fault) return GANTRY_OK;
-    gantry__mutex_lock(frame->shared);
-    gantry_status_t status = frame_add_fault(frame, fault);
-    gantry__mutex_unlock(frame->shared);
-    return status;
-}
-
 /* Results of the call inherit what its arguments and variables may still fail with. */
 gantry_status_t gantry__frame_put(gantry__frame_t *frame, uint32_t slot, gantry_tensor_t *tensor) {
     frame->tensors[slot] = tensor;
     bind_tensor(frame, slot);
     for (uint32_t i = 0; i < tensor->fault_count; ++i) {
         if (!gantry__fault_is_good(tensor->faults[i]))
-            GANTRY__TRY(keep_fault(frame, gantry__fault_retain(tensor->faults[i])));
+            GANTRY__TRY(gantry__frame_keep_fault(frame, gantry__fault_retain(tensor->faults[i])));
     }
     return GANTRY_OK;
 }
@@ -310,7 +280,7 @@ gantry_status_t gantry__frame_make_results(gantry__frame_t *frame, const gantry_
 gantry_status_t gantry__frame_wait_for_inputs(gantry__frame_t *frame, const gantry__act_t *act) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < act->input_count; ++i) {
-        const gantry_tensor_t *tensor = tensor_of(frame, act->inputs[i]);
+        const gantry_tensor_t *tensor = gantry__frame_tensor_of(frame, act->inputs[i]);
         if (tensor && tensor->ready.stream && !gantry__point_is_past(tensor->ready))
             frame->points[act->lane][count++] = tensor->ready;
     }
@@ -323,7 +293,7 @@ static void frame_mark_uses(gantry__frame_t *frame, const gantry__act_t *act,
                             gantry__point_t point) {
     if (act->device->synchronous) return;
     for (uint32_t i = 0; i < act->input_count; ++i) {
-        const gantry_tensor_t *tensor = tensor_of(frame, act->inputs[i]);
+        const gantry_tensor_t *tensor = gantry__frame_tensor_of(frame, act->inputs[i]);
         if (tensor && tensor->buffer && tensor->device == act->device)
             gantry__buffer_mark_use(tensor->buffer, GANTRY_STREAM_COMPUTE, point.count);
     }
@@ -390,9 +360,10 @@ static gantry_status_t finish_call(gantry__frame_t *frame, const gantry__act_t *
     gantry__point_t point;
     if (status != GANTRY_OK) status = compute_others(frame, act, call, status);
     note_needs(frame, act, call);
+    if (call->fault) gantry__frame_name_fault(frame, act, call->fault);
     struct gantry__fault_t *fault = gantry__call_finish(call, &point);
     frame_mark_uses(frame, act, point);
-    gantry_status_t kept = keep_fault(frame, fault);
+    gantry_status_t kept = gantry__frame_keep_fault(frame, fault);
     status = gantry__loss_note(act->device, status);
     return status == GANTRY_OK ? kept : status;
 }
@@ -477,15 +448,6 @@ static gantry_status_t do_draw(gantry__frame_t *frame, const gantry__act_t *act)
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__frame_inherit_faults(gantry__frame_t *frame, gantry_tensor_t *tensor) {
-    gantry_status_t status = GANTRY_OK;
-    gantry__mutex_lock(frame->shared);
-    for (size_t i = 0; i < frame->fault_count && status == GANTRY_OK; ++i)
-        status = gantry__tensor_add_fault(tensor, gantry__fault_retain(frame->faults[i]));
-    gantry__mutex_unlock(frame->shared);
-    return status;
-}
-
 static gantry_status_t do_assign(gantry__frame_t *frame, const gantry__act_t *act) {
     const gantry__node_t *node = &frame->schedule->graph->nodes[act->node];
     gantry_tensor_t *value;
@@ -547,14 +509,6 @@ void gantry__frame_end_act(gantry__frame_t *frame, const gantry__act_t *act) {
         release_tensor(frame, frame->schedule->ended[act->ended_first + i]);
 }
 
-gantry_status_t gantry__frame_fail_at(const gantry__frame_t *frame, const gantry__act_t *act,
-                                      gantry_status_t status) {
-    const gantry__node_t *node = &frame->schedule->graph->nodes[act->node];
-    return gantry__fail_prefix(status, "node %s (%s%s) on %s: ", node->name, node->op->name,
-                               act->kind == GANTRY__DO_COPY ? ", a copy" : "",
-                               act->device ? act->device->name : "its own device");
-}
-
 gantry_status_t gantry__frame_do_silently(gantry__frame_t *frame, const gantry__act_t *act,
                                           const gantry_tensor_t *const *arguments) {
     return act->is_plain ? do_plain_call(frame, act) : do_act(frame, act, arguments);
@@ -602,6 +556,7 @@ gantry_status_t gantry__frame_run(gantry__frame_t *frame, gantry_scope_t *scope,
     for (uint32_t i = 0; i < count; ++i) outputs[i] = NULL;
     gantry_status_t status = run_acts(frame, arguments);
     if (status == GANTRY_OK) status = take_outputs(frame, outputs);
+    if (status != GANTRY_OK) status = gantry__frame_find_cause(frame, status);
     frame_clean_up(frame);
     for (uint32_t i = 0; status != GANTRY_OK && i < count; ++i) {
         gantry_tensor_release(outputs[i]);

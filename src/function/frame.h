@@ -23,6 +23,7 @@ typedef struct gantry__loop_values_t {
 typedef struct gantry__frame_t {
     struct gantry__frame_t *next; /* in its function's list */
     const gantry__schedule_t *schedule;
+    const char *owner;      /* the function's name */
     gantry_scope_t *scope;  /* of the call */
     gantry__arena_t memory; /* of what the arrays below point to */
     gantry__buffer_t **arenas;
@@ -34,6 +35,10 @@ typedef struct gantry__frame_t {
     gantry__mutex_t lock;
     /* the outermost frame's: for what the lanes of a call share, the scope and lists of faults */
     gantry__mutex_t *shared;
+    /* of a body: the frame and the act of its branch or loop, and which body it is; else NULL */
+    const struct gantry__frame_t *outer;
+    const gantry__act_t *outer_act;
+    uint32_t outer_body;
     struct gantry__frame_t ***blocks;        /* of each block, of each body */
     gantry_tensor_t **block_inputs;          /* room for those of one block */
     const gantry_tensor_t **block_arguments; /* of a body: room for those that its block gives */
@@ -44,7 +49,7 @@ typedef struct gantry__frame_t {
     size_t fault_count, fault_capacity;
 } gantry__frame_t;
 
-/* owner: constant text for memory reports. */
+/* owner: the function's name, for memory reports and errors. */
 gantry_status_t gantry__frame_create(const gantry__schedule_t *schedule, const char *owner,
                                      gantry__frame_t **out_frame);
 void gantry__frame_destroy(gantry__frame_t *frame);
@@ -57,8 +62,8 @@ gantry_status_t gantry__frame_run(gantry__frame_t *frame, gantry_scope_t *scope,
                                   const gantry_tensor_t *const *arguments,
                                   gantry_tensor_t **outputs);
 
-/* ---- for frame_block.c, frame_eager.c, frame_lanes.c, frame_overwrite.c, frame_profile.c,
- * frame_replay.c ---- */
+/* ---- for frame_block.c, frame_eager.c, frame_fault.c, frame_lanes.c, frame_overwrite.c,
+ * frame_profile.c, frame_replay.c ---- */
 
 /* Runs one act of a call. Different acts may run on several threads at a time. */
 gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__act_t *act,
@@ -93,13 +98,38 @@ gantry_status_t gantry__frame_overwrite(gantry__frame_t *frame, const gantry__ac
                                         uint32_t output, bool *out_done);
 gantry_status_t gantry__frame_end_overwrite(gantry__frame_t *frame, const gantry__act_t *act,
                                             gantry_status_t status);
+/* The tensor in whose memory the slot lies; NULL: in an arena. */
+static inline gantry_tensor_t *gantry__frame_tensor_of(const gantry__frame_t *frame,
+                                                       uint32_t slot) {
+    const uint32_t root = frame->schedule->slots[slot].root;
+    gantry_tensor_t *constant = frame->schedule->slots[root].constant;
+    return constant ? constant : frame->tensors[root];
+}
+/* Keeps what a kernel of the call, or of an earlier op, may still fail with. Takes over the
+ * reference; NULL: nothing. */
+gantry_status_t gantry__frame_keep_fault(gantry__frame_t *frame, struct gantry__fault_t *fault);
 /* Gives the tensor what the call's kernels may still fail with. */
 gantry_status_t gantry__frame_inherit_faults(gantry__frame_t *frame, gantry_tensor_t *tensor);
+/* Puts function and node in front of the fault's text, since its error is told after the call, and
+ * keeps the values that the text names, if they outlive the call. The fault is not yet
+ * submitted. */
+void gantry__frame_name_fault(const gantry__frame_t *frame, const gantry__act_t *act,
+                              struct gantry__fault_t *fault);
+/* Writes "function f: node a (Gather) on /device:GPU:0: ", with the branches and loops between. */
+void gantry__frame_print_place(const gantry__frame_t *frame, const gantry__act_t *act, char *out,
+                               size_t out_bytes);
 /* Releases the tensors that the act is the last to use. */
 void gantry__frame_end_act(gantry__frame_t *frame, const gantry__act_t *act);
-/* Puts the act's node, op and device in front of the failure. */
+/* Puts the act's node, op and device in front of the failure, unless a fault names the place: of a
+ * kernel in a body of the act, which the act found when it read a value. */
 gantry_status_t gantry__frame_fail_at(const gantry__frame_t *frame, const gantry__act_t *act,
                                       gantry_status_t status);
+
+/* After a failure of the call: bad data that a kernel of it, or of an earlier op, has found comes
+ * first, and may be what led to the failure. Returns its error, or status with its message. */
+gantry_status_t gantry__frame_find_cause(const gantry__frame_t *frame, gantry_status_t status);
+/* Whether the failure begins with the function's name, as a fault of it that its node found. */
+bool gantry__frame_is_placed(const gantry__frame_t *frame);
 
 /* A tensor of the caller's own over the slot's elements; the slot is TENSOR, CONSTANT or an alias
  * of one. */

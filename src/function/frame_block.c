@@ -42,12 +42,15 @@ static gantry_status_t run_body(const block_run_t *run, uint32_t body, gantry_te
                                         .sources = made->sources,
                                         .count = run->act->output_count};
     run->bodies[body]->shared = run->frame->shared;
+    run->bodies[body]->outer = run->frame;
+    run->bodies[body]->outer_act = run->act;
+    run->bodies[body]->outer_body = body;
     /* a condition leaves the variables as they are, and a branch has none */
     run->bodies[body]->loop = run->node->kind == GANTRY__NODE_WHILE && body == 1 ? &loop : NULL;
     gantry_status_t status =
         gantry__frame_run(run->bodies[body], run->frame->scope, arguments, results);
     run->bodies[body]->loop = NULL;
-    if (status == GANTRY_OK) return GANTRY_OK;
+    if (status == GANTRY_OK || gantry__frame_is_placed(run->frame)) return status;
     return gantry__fail_prefix(status, "%s: ", gantry__body_name(run->node->op, body).text);
 }
 

@@ -2,6 +2,7 @@
 /* Runs one op of a call by the eager path: its shapes depend on data, or its function reads
  * elements on the host. It is inferred, placed and allocated in each call, with the request that it
  * has in the body. */
+#include "device/fault.h"
 #include "function/frame.h"
 #include "run/eager.h"
 
@@ -40,17 +41,30 @@ static gantry_status_t frame_eager_check(const gantry__frame_t *frame, const gan
                         node->op->name, i, made, planned);
 }
 
+typedef struct eager_place_t {
+    gantry__fault_place_t place;
+    const gantry__frame_t *frame;
+    const gantry__act_t *act;
+} eager_place_t;
+
+static void print_eager_place(const gantry__fault_place_t *place, char *out) {
+    const eager_place_t *at = (const eager_place_t *)place;
+    gantry__frame_print_place(at->frame, at->act, out, GANTRY__FAULT_PLACE_BYTES);
+}
+
 /* In a scope of its own, whose error is not the caller's. The caller owns the results. */
 static gantry_status_t run_apart(gantry__frame_t *frame, const gantry__act_t *act,
                                  const gantry__node_t *node, eager_run_t *run) {
     gantry_scope_t scope;
     size_t count = node->output_count;
+    const eager_place_t place = {{print_eager_place}, frame, act};
     gantry__scope_begin_parts(&scope, frame->scope, node->op);
     scope.composed = NULL;
     scope.called = node->part_of;
     scope.wish = act->wish;
     scope.chooser = NULL;
     scope.tag = node->tag;
+    scope.place = &place.place;
     gantry_status_t status = gantry__run_op_into(
         &scope, node->op, (const gantry_tensor_t *const *)run->inputs, node->input_count,
         run->attrs, node->op->attr_count, NULL, run->outputs, &count);

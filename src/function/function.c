@@ -7,6 +7,7 @@
 
 #include "base/ascii.h"
 #include "base/struct_size.h"
+#include "device/fault.h"
 #include "function/trace.h"
 #include "run/observe.h"
 #include "run/traced.h"
@@ -348,6 +349,21 @@ static gantry_status_t adopt_result(gantry_scope_t *scope, const gantry_tensor_t
     return scope->observer ? gantry__observe_alias(scope, result, own) : GANTRY_OK;
 }
 
+/* Of the ops of a body that runs eagerly. */
+typedef struct inline_place_t {
+    gantry__fault_place_t place;
+    const gantry__fault_place_t *outer;
+    const char *function;
+} inline_place_t;
+
+static void print_inline_place(const gantry__fault_place_t *place, char *out) {
+    const inline_place_t *at = (const inline_place_t *)place;
+    *out = '\0';
+    if (at->outer) at->outer->print(at->outer, out);
+    const size_t used = strlen(out);
+    (void)snprintf(out + used, GANTRY__FAULT_PLACE_BYTES - used, "function %s: ", at->function);
+}
+
 /* Runs the body in a scope inside the caller's: eagerly, or as a part of the trace there. */
 static gantry_status_t call_inline(gantry_scope_t *scope, const gantry_function_t *function,
                                    const gantry_tensor_t *const *inputs,
@@ -360,6 +376,8 @@ static gantry_status_t call_inline(gantry_scope_t *scope, const gantry_function_
     const gantry_tensor_t *results[GANTRY_MAX_FUNCTION_VALUES]; /* outputs may be inputs */
     gantry_scope_t *inner = gantry_scope_begin_in(scope, NULL);
     if (!inner) return GANTRY_RESOURCE_EXHAUSTED;
+    const inline_place_t place = {{print_inline_place}, scope->place, function->name};
+    inner->place = &place.place;
     inner->depth = scope->depth + 1;
     gantry_status_t status = gantry__function_run_body(function, inner, inputs, results);
     for (uint32_t i = 0; status == GANTRY_OK && i < function->output_count; ++i)
@@ -406,9 +424,13 @@ static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *fun
         status = gantry__frame_run(frame, scope, inputs, made);
         if (begun_ns)
             gantry__host_times_function(&function->runtime->devices, function->name, begun_ns);
+        /* a function may be named inside: an earlier call made a bad argument */
+        if (status != GANTRY_OK && !gantry__frame_is_placed(frame))
+            (void)gantry__fail_prefix(status, "function %s: ", function->name);
         return_frame(function, traced, frame);
+    } else {
+        (void)gantry__function_fail(function, status);
     }
-    if (status != GANTRY_OK) status = gantry__function_fail(function, status);
     for (uint32_t i = 0; status == GANTRY_OK && i < function->output_count; ++i) {
         /* The frame has set it. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage) */
         gantry__scope_adopt(scope, made[i]);

@@ -361,9 +361,11 @@ static gantry_status_t inherit_faults(gantry__eager_t *eager, gantry__fault_t *f
     return GANTRY_OK;
 }
 
-/* Keeps the inputs whose bad value the text of a fault names. */
-static void keep_values(const gantry__eager_t *eager, gantry__fault_t *fault) {
+/* Writes where the op stands, and keeps the inputs whose bad value the text of the fault names. */
+static void prepare_text(const gantry__eager_t *eager, gantry__fault_t *fault) {
     const gantry_fault_words_t *words = &fault->words;
+    const gantry__fault_place_t *place = eager->scope->place;
+    if (place) place->print(place, fault->text);
     if (!words->value_text || words->value_input < 0 ||
         words->value_input >= (int32_t)eager->input_count)
         return;
@@ -437,7 +439,7 @@ static gantry_status_t eager_compute(gantry__eager_t *eager, const gantry__profi
     eager->call.caller = eager;
     gantry_status_t status = call_kernel(eager, frame);
     if (status != GANTRY_OK) status = call_others(eager, frame, status);
-    if (eager->call.fault) keep_values(eager, eager->call.fault);
+    if (eager->call.fault) prepare_text(eager, eager->call.fault);
     gantry__point_t point;
     gantry__fault_t *fault = gantry__call_finish(&eager->call, &point);
     if (frame) gantry__eager_settle_kernel(eager, point);

@@ -392,7 +392,7 @@ static gantry_status_t tell_faults(gantry_runtime_t *runtime) {
         if (!atomic_load(&device->is_open)) continue;
         status = gantry__fault_settle_all(device, &fault);
         if (!fault) continue;
-        const bool is_first = !first || fault->sequence < first->sequence;
+        const bool is_first = !first || fault->order < first->order;
         gantry__fault_release(is_first ? first : fault);
         if (is_first) first = fault;
     }

@@ -188,6 +188,7 @@ static gantry_scope_t *begin_in(gantry_scope_t *parent, const char *device) {
     scope->chooser = parent->chooser;
     scope->observer = parent->observer;
     scope->depth = parent->depth;
+    scope->place = parent->place;
     if (parent->first_child) parent->first_child->previous_sibling = scope;
     parent->first_child = scope;
     if (parent->status != GANTRY_OK) { /* the children of a failed scope do nothing either */
@@ -467,6 +468,7 @@ void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer,
                               .controls = outer->controls,
                               .colocated = outer->colocated,
                               .own_draws = outer->own_draws,
+                              .place = outer->place,
                               .called = outer->called ? outer->called : composed};
     if (outer->trace)
         (void)snprintf(inner->next_name, sizeof inner->next_name, "%s",

@@ -13,6 +13,7 @@
 
 struct gantry__controls_t;
 struct gantry__draws_t;
+struct gantry__fault_place_t;
 struct gantry__trace_t;
 
 /* A device function, and the requests around it. */
@@ -42,7 +43,8 @@ struct gantry_scope_t {
     const gantry__op_def_t *composed; /* the composed op whose parts run here, or NULL */
     /* the composed op that the program called: that one, or one that it is a part of; or NULL */
     const gantry__op_def_t *called;
-    struct gantry__draws_t **own_draws; /* of the prepared op that runs; NULL: it has none */
+    struct gantry__draws_t **own_draws;        /* of the prepared op that runs; NULL: it has none */
+    const struct gantry__fault_place_t *place; /* in a function, of the ops; NULL: in none */
     gantry_scope_t *parent;
     gantry_scope_t *first_child;
     gantry_scope_t *next_sibling, *previous_sibling;

@@ -307,6 +307,48 @@ static void kernels_that_may_report_errors_are_left_out(machine_t *m) {
     gantry_function_release(function);
 }
 
+static void picking_among_others(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                                 const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *before[1], *after[1];
+    chain(scope, inputs, before, user);
+    gantry_scope_name_next(scope, "pick");
+    after[0] = gantry_gather(scope, before[0], inputs[1], 0);
+    chain(scope, after, outputs, user);
+}
+
+static void errors_between_graphs_name_their_node(machine_t *m) {
+    static const gantry_input_spec_t specs[] = {{"x", GANTRY_FLOAT32, {.rank = 1, .dims = {COUNT}}},
+                                                {"i", GANTRY_INT32, {.rank = 1, .dims = {COUNT}}}};
+    const gantry_function_options_t options = {.struct_size = sizeof options,
+                                               .passes_off = GANTRY_PASS_ALL};
+    chain_t parts = {.machine = m};
+    gantry_function_t *function = NULL;
+    float x[COUNT] = {0}, y[COUNT];
+    machine_open(m);
+    EXPECT(gantry_function_trace(m->runtime, "f", picking_among_others, &parts, specs, 2, 1,
+                                 &options, &function) == GANTRY_OK,
+           "%s", gantry_last_message());
+    for (int k = 0; k < 10 && function; ++k) {
+        const int32_t places[COUNT] = {3, k > 5 ? 9 : 2, 1, 0};
+        gantry_scope_t *scope = gantry_scope_begin(m->runtime, "GPU:0");
+        const gantry_tensor_t *out = NULL,
+                              *in[] = {gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(COUNT),
+                                                       x, sizeof x),
+                                       gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(COUNT),
+                                                       places, sizeof places)};
+        EXPECT(gantry_function_call(scope, function, in, 2, &out, 1) == GANTRY_OK, "%s",
+               gantry_last_message());
+        const gantry_status_t status = gantry_tensor_read(out, y, sizeof y);
+        EXPECT(status == (k > 5 ? GANTRY_INVALID_ARGUMENT : GANTRY_OK), "call %d", k);
+        if (k > 5)
+            EXPECT_TEXT(gantry_last_message(),
+                        "function f: node pick (Gather) on /device:GPU:0: indices[1] = 9 is not");
+        (void)gantry_scope_end(scope);
+    }
+    EXPECT(graphs() >= 14, "%llu graphs", (unsigned long long)graphs()); /* two in a call */
+    gantry_function_release(function);
+}
+
 /* Products of the vendor's library, and sums that need scratch. */
 #define SIDE 96
 
@@ -610,6 +652,7 @@ ON_MACHINE(too_many_addresses_end_the_recording, "devices=1")
 ON_MACHINE(freed_regions_end_the_graphs, "devices=1")
 ON_MACHINE(assigned_variables_show_in_the_next_call, "devices=1")
 ON_MACHINE(kernels_that_may_report_errors_are_left_out, "devices=1")
+ON_MACHINE(errors_between_graphs_name_their_node, "devices=1")
 ON_MACHINE(products_and_sums_are_replayed, "devices=1")
 ON_MACHINE(bodies_of_loops_are_replayed, "devices=1")
 ON_MACHINE(threads_have_graphs_of_their_own, "devices=1")
@@ -631,6 +674,7 @@ int main(void) {
         cmocka_unit_test(freed_regions_end_the_graphs_),
         cmocka_unit_test(assigned_variables_show_in_the_next_call_),
         cmocka_unit_test(kernels_that_may_report_errors_are_left_out_),
+        cmocka_unit_test(errors_between_graphs_name_their_node_),
         cmocka_unit_test(products_and_sums_are_replayed_),
         cmocka_unit_test(bodies_of_loops_are_replayed_),
         cmocka_unit_test(threads_have_graphs_of_their_own_),

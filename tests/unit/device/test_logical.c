@@ -248,10 +248,42 @@ static void synchronize_tells_the_first_failure(void **state) {
     device_fixture_t f;
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     assert_int_equal(gantry__logical_device_synchronize(device), GANTRY_OK);
+    (void)gantry__stream_count(&device->streams[GANTRY_STREAM_COMPUTE]); /* work */
     fake->set_lost(0, 1);
     expect_failure(gantry__logical_device_synchronize(device), GANTRY_UNAVAILABLE,
                    "device 0 of the fake backend is lost");
     device_fixture_close(&f); /* a lost device is closed like any other */
+}
+
+static void synchronize_asks_for_outstanding_work_only(void **state) {
+    (void)state;
+    device_fixture_t f;
+    fake->set_device_count(2);
+    device_fixture_open(&f, NULL, NULL);
+    assert_int_equal(gantry__device_table_freeze(&f.table, "test"), GANTRY_OK);
+    gantry_logical_device_t *device = device_fixture_find(&f, "GPU:0", NULL),
+                            *second = device_fixture_find(&f, "GPU:1", NULL);
+    assert_int_equal(gantry__logical_device_open(device), GANTRY_OK);
+    assert_int_equal(gantry__logical_device_open(second), GANTRY_OK);
+    gantry__stream_t *compute = &device->streams[GANTRY_STREAM_COMPUTE];
+    const unsigned before = (unsigned)fake->calls("stream_synchronize");
+#define EXPECT_CALLS(count)                                                  \
+    assert_int_equal(gantry__logical_device_synchronize(device), GANTRY_OK); \
+    assert_int_equal(fake->calls("stream_synchronize") - before, (unsigned)count)
+    EXPECT_CALLS(0);
+    (void)gantry__stream_count(compute); /* work on one of the streams */
+    EXPECT_CALLS(1);
+    EXPECT_CALLS(1);
+    const gantry__point_t point = {compute, gantry__stream_count(compute)};
+    assert_int_equal(gantry__point_wait(point), GANTRY_OK); /* known to have ended */
+    EXPECT_CALLS(1);
+    /* the failure of other work comes with its event */
+    const gantry__point_t there = {&second->streams[0], gantry__stream_count(&second->streams[0])};
+    assert_int_equal(gantry__stream_wait_for(compute, &there, 1), GANTRY_OK);
+    EXPECT_CALLS(2);
+    EXPECT_CALLS(2);
+#undef EXPECT_CALLS
+    device_fixture_close(&f);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
@@ -272,6 +304,7 @@ int main(void) {
         TEST(failing_touch_is_a_lack_of_memory),
         TEST(host_backed_memory_asks_the_machine_first),
         TEST(synchronize_tells_the_first_failure),
+        TEST(synchronize_asks_for_outstanding_work_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

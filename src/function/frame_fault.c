@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Errors of a call: the node's place in front of a failure, and faults, which kernels find after
+ * the call has returned. Both name function, node, op and device in the same words. */
+#include <stdio.h>
+#include <string.h>
+
+#include "device/fault.h"
+#include "device/logical_device.h"
+#include "function/control.h"
+#include "function/frame.h"
+
+/* ---- places ---- */
+
+/* What one act adds to a place. */
+#define ACT_FORMAT "node %s (%s%s) on %s: "
+#define ACT_WORDS(node, act)                                                          \
+    (node)->name, (node)->op->name, (act)->kind == GANTRY__DO_COPY ? ", a copy" : "", \
+        (act)->device ? (act)->device->name : "its own device"
+
+static const gantry__node_t *node_of(const gantry__frame_t *frame, const gantry__act_t *act) {
+    return &frame->schedule->graph->nodes[act->node];
+}
+
+/* Each of these prints at `used` and returns the length so far, which may exceed the room. */
+static size_t print_act(const gantry__frame_t *frame, const gantry__act_t *act, char *out,
+                        size_t out_bytes, size_t used) {
+    const size_t at = used < out_bytes ? used : out_bytes;
+    return used + (size_t)snprintf(out + at, out_bytes - at, ACT_FORMAT,
+                                   ACT_WORDS(node_of(frame, act), act));
+}
+
+static size_t print_frame(const gantry__frame_t *frame, char *out, size_t out_bytes) {
+    if (!frame->outer) return (size_t)snprintf(out, out_bytes, "function %s: ", frame->owner);
+    size_t used = print_frame(frame->outer, out, out_bytes);
+    used = print_act(frame->outer, frame->outer_act, out, out_bytes, used);
+    const size_t at = used < out_bytes ? used : out_bytes;
+    return used + (size_t)snprintf(out + at, out_bytes - at, "%s: ",
+                                   gantry__body_name(node_of(frame->outer, frame->outer_act)->op,
+                                                     frame->outer_body)
+                                       .text);
+}
+
+void gantry__frame_print_place(const gantry__frame_t *frame, const gantry__act_t *act, char *out,
+                               size_t out_bytes) {
+    size_t used = print_frame(frame, out, out_bytes);
+    used = print_act(frame, act, out, out_bytes, used);
+    if (used < out_bytes) return;
+    const gantry__node_t *node = node_of(frame, act); /* long names, or many blocks between */
+    (void)snprintf(out, out_bytes,
+                   "function %.100s: ...: node %.200s (%.80s) on %.80s: ", frame->owner, node->name,
+                   node->op->name, act->device ? act->device->name : "its own device");
+}
+
+bool gantry__frame_is_placed(const gantry__frame_t *frame) {
+    char beginning[GANTRY__FAULT_PLACE_BYTES];
+    const int length = snprintf(beginning, sizeof beginning, "function %s: ", frame->owner);
+    return strncmp(gantry__message(), beginning,
+                   (size_t)length < sizeof beginning ? (size_t)length : sizeof beginning - 1) == 0;
+}
+
+gantry_status_t gantry__frame_fail_at(const gantry__frame_t *frame, const gantry__act_t *act,
+                                      gantry_status_t status) {
+    char place[GANTRY__FAULT_PLACE_BYTES];
+    gantry__frame_print_place(frame, act, place, sizeof place);
+    if (strncmp(gantry__message(), place, strlen(place)) == 0) return status;
+    return gantry__fail_prefix(status, ACT_FORMAT, ACT_WORDS(node_of(frame, act), act));
+}
+
+/* ---- faults ---- */
+
+/* Variables, values of a loop and intermediate values are overwritten by later steps and calls. */
+static const gantry_tensor_t *find_lasting(const gantry__frame_t *frame, const gantry__act_t *act,
+                                           int32_t input, uint64_t *out_offset) {
+    const gantry__schedule_t *schedule = frame->schedule;
+    if (input < 0 || (uint32_t)input >= act->input_count || frame->loop) return NULL;
+    const gantry__slot_t *slot = &schedule->slots[act->inputs[input]],
+                         *root = &schedule->slots[slot->root];
+    const bool is_argument = root->kind == GANTRY__SLOT_TENSOR && root->made_by != UINT32_MAX &&
+                             schedule->acts[root->made_by].kind == GANTRY__DO_ARGUMENT;
+    if (slot->kind == GANTRY__SLOT_HOST || (root->kind != GANTRY__SLOT_CONSTANT && !is_argument))
+        return NULL;
+    *out_offset = slot == root ? 0 : slot->offset;
+    return gantry__frame_tensor_of(frame, act->inputs[input]);
+}
+
+void gantry__frame_name_fault(const gantry__frame_t *frame, const gantry__act_t *act,
+                              gantry__fault_t *fault) {
+    uint64_t offset = 0;
+    gantry__frame_print_place(frame, act, fault->text, GANTRY__FAULT_PLACE_BYTES);
+    if (!fault->words.value_text) return;
+    const gantry_tensor_t *input = find_lasting(frame, act, fault->words.value_input, &offset);
+    if (input && input->buffer && input->device == act->device)
+        gantry__fault_keep_values(fault, input->buffer, input->offset_bytes + offset,
+                                  (int32_t)input->dtype);
+}
+
+static gantry_status_t frame_add_fault(gantry__frame_t *frame, gantry__fault_t *fault) {
+    for (size_t i = 0; i < frame->fault_count; ++i) {
+        if (frame->faults[i] != fault) continue;
+        gantry__fault_release(fault);
+        return GANTRY_OK;
+    }
+    if (!gantry__heap_grow(frame->memory.heap, &frame->faults, frame->fault_count,
+                           &frame->fault_capacity, sizeof(gantry__fault_t *))) {
+        gantry__fault_release(fault);
+        return GANTRY_RESOURCE_EXHAUSTED;
+    }
+    frame->faults[frame->fault_count++] = fault;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__frame_keep_fault(gantry__frame_t *frame, gantry__fault_t *fault) {
+    if (!fault) return GANTRY_OK;
+    gantry__mutex_lock(frame->shared);
+    gantry_status_t status = frame_add_fault(frame, fault);
+    gantry__mutex_unlock(frame->shared);
+    return status;
+}
+
+gantry_status_t gantry__frame_inherit_faults(gantry__frame_t *frame, gantry_tensor_t *tensor) {
+    gantry_status_t status = GANTRY_OK;
+    gantry__mutex_lock(frame->shared);
+    for (size_t i = 0; i < frame->fault_count && status == GANTRY_OK; ++i)
+        status = gantry__tensor_add_fault(tensor, gantry__fault_retain(frame->faults[i]));
+    gantry__mutex_unlock(frame->shared);
+    return status;
+}
+
+gantry_status_t gantry__frame_find_cause(const gantry__frame_t *frame, gantry_status_t status) {
+    char message[GANTRY__MESSAGE_BYTES];
+    (void)snprintf(message, sizeof message, "%s", gantry__message());
+    for (size_t i = 0; i < frame->fault_count; ++i) {
+        const gantry_status_t found = gantry__fault_settle(frame->faults[i]);
+        if (atomic_load(&frame->faults[i]->settled) == 2) return found;
+    }
+    return gantry__fail(status, "%s", message);
+}

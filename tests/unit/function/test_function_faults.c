@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Errors that kernels of a function find after its call has returned name function, node, op and
+ * device, wherever they are told: in bodies of branches and loops, in several calls, by ops of the
+ * eager path, after the function's release. */
+#define _XOPEN_SOURCE 700
+
+#include "device/fault.h"
+#include "function_fixture.h"
+
+#define PLACE(node) "function f: node " node " (Gather) on /device:GPU:0: "
+#define WORDS(index) "indices[1]" index " is not in [0, 3): op Gather on /job:localhost/replica:0"
+#define FULL_WORDS WORDS(" = 7")
+
+/* The message begins so. */
+static void expect_beginning(gantry_status_t status, const char *text) {
+    assert_int_equal(status, GANTRY_INVALID_ARGUMENT);
+    if (strncmp(gantry_last_message(), text, strlen(text)) != 0)
+        fail_msg("message: %s", gantry_last_message());
+}
+
+static void expect_read_fails(const gantry_tensor_t *tensor, const char *text) {
+    float values[16];
+    assert_non_null(tensor);
+    assert_in_range(gantry_tensor_bytes(tensor), 1, sizeof values);
+    expect_beginning(gantry_tensor_read(tensor, values, gantry_tensor_bytes(tensor)), text);
+}
+
+/* Of an array and indices, both of the caller's. */
+static void picking(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                    const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    gantry_scope_name_next(scope, "pick");
+    const gantry_tensor_t *rows = gantry_gather(scope, inputs[0], inputs[1], 0);
+    outputs[0] = gantry_add(scope, rows, rows);
+}
+
+static const gantry_input_spec_t specs[] = {
+    {"rows", GANTRY_FLOAT32, {.rank = 1, .dims = {3}}},
+    {"indices", GANTRY_INT32, {.rank = 1, .dims = {2}}},
+};
+
+static gantry_function_t *trace(runtime_fixture_t *f, gantry_function_body_fn body,
+                                const gantry_function_options_t *options) {
+    gantry_function_t *function;
+    if (gantry_function_trace(f->runtime, "f", body, f, specs, 2, 1, options, &function) !=
+        GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    return function;
+}
+
+static const gantry_tensor_t *call(gantry_scope_t *scope, gantry_function_t *function,
+                                   int32_t second) {
+    const gantry_tensor_t *inputs[] = {F32(scope, 10, 20, 30), I32(scope, 0, second)}, *output;
+    function_fixture_call(scope, function, inputs, 2, &output, 1);
+    return output;
+}
+
+static void errors_name_function_and_node(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    gantry_function_t *function = trace(&f, picking, NULL);
+    const gantry_tensor_t *good = call(scope, function, 2), *bad = call(scope, function, 7),
+                          *third = call(scope, function, -1), *later = call(scope, function, 1);
+    assert_int_equal(gantry_scope_status(scope), GANTRY_OK);
+    EXPECT_F32(later, 20, 40);
+    expect_read_fails(third, PLACE("pick") WORDS(" = -1"));
+    expect_read_fails(bad, PLACE("pick") FULL_WORDS);
+    expect_beginning(gantry_tensor_wait(bad), PLACE("pick") FULL_WORDS); /* and once more */
+    assert_null(strstr(gantry_last_message(), "number"));
+    EXPECT_F32(good, 20, 60);
+    EXPECT_F32(call(scope, function, 2), 20, 60); /* it stays usable */
+    expect_read_fails(gantry_neg(scope, bad), PLACE("pick") FULL_WORDS);
+    /* an eager op has its number, as before */
+    expect_failure(
+        gantry_tensor_wait(gantry_gather(scope, F32(scope, 1, 2, 3), I32(scope, 0, 7), 0)),
+        GANTRY_INVALID_ARGUMENT, "= 7 is not in [0, 3): op Gather (number ");
+    expect_ended_well(scope);
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
+static void errors_outlive_the_function(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    gantry_function_t *function = trace(&f, picking, NULL);
+    const gantry_tensor_t *bad = call(scope, function, 7);
+    gantry_function_release(function);
+    expect_read_fails(bad, PLACE("pick") FULL_WORDS);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void synchronize_tells_the_earliest_call(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 2);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"),
+                   *there = runtime_fixture_scope(&f, "GPU:1");
+    gantry_function_t *function = trace(&f, picking, NULL);
+    (void)call(there, function, 7);
+    (void)call(scope, function, 8);
+    (void)gantry_gather(scope, F32(scope, 1, 2, 3), I32(scope, 5), 0);
+    expect_beginning(gantry_runtime_synchronize(f.runtime),
+                     "function f: node pick (Gather) on /device:GPU:1: indices[1]");
+    assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
+    (void)gantry_gather(there, F32(there, 1, 2, 3), I32(there, 5), 0);
+    (void)call(scope, function, 8);
+    expect_beginning(gantry_runtime_synchronize(f.runtime),
+                     "indices[0] = 5 is not in [0, 3): op Gather (number ");
+    assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
+    expect_ended_well(there);
+    expect_ended_well(scope);
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
+/* ---- nodes in other bodies ---- */
+
+static void stepping(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const gantry_tensor_t *places = gantry_broadcast_to(scope, inputs[0], GANTRY_SHAPE(3));
+    outputs[0] = gantry_add(scope, inputs[0], gantry_scalar_i32(scope, 1));
+    gantry_scope_name_next(scope, "pick_by_step");
+    outputs[1] = gantry_gather(scope, inputs[1], places, 0);
+}
+
+static void going_on(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_less(scope, inputs[0], gantry_scalar_i32(scope, 4));
+}
+
+static void looping(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                    const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *values[] = {gantry_scalar_i32(scope, 0), inputs[0]};
+    gantry_scope_name_next(scope, "loop");
+    (void)gantry_while(scope, going_on, stepping, user, values, 2, NULL, values);
+    outputs[0] = values[1];
+}
+
+static const gantry_tensor_t *is_small(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    return gantry_less(scope, gantry_max(scope, x, NULL), gantry_scalar_f32(scope, 100));
+}
+
+static void branching(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *predicate = is_small(scope, inputs[0]);
+    gantry_scope_name_next(scope, "choice");
+    (void)gantry_cond(scope, predicate, looping, looping, user, inputs, 2, outputs, 1);
+}
+
+/* The loop reads its condition, and so finds the error within the call. */
+static void expect_call_fails(gantry_scope_t *scope, gantry_function_t *function, int32_t second,
+                              const char *beginning) {
+    const gantry_tensor_t *inputs[] = {F32(scope, 10, 20, 30), I32(scope, 0, second)}, *output;
+    expect_beginning(gantry_function_call(scope, function, inputs, 2, &output, 1), beginning);
+    assert_null(output);
+    gantry_scope_clear(scope);
+}
+
+static void nodes_in_branches_and_loops_are_named(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    gantry_function_t *function = trace(&f, looping, NULL);
+    expect_call_fails(scope, function, 0,
+                      "function f: node loop (While) on /device:GPU:0: body: node pick_by_step "
+                      "(Gather) on /device:GPU:0: indices[0] is not in [0, 3): op Gather on ");
+    gantry_function_release(function);
+    function = trace(&f, branching, NULL);
+    expect_call_fails(
+        scope, function, 0,
+        "function f: node choice (If) on /device:GPU:0: then_body: node loop (While) on "
+        "/device:GPU:0: body: node pick_by_step (Gather) on /device:GPU:0: indices[0] is not in "
+        "[0, 3): op Gather on ");
+    gantry_function_release(function);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void asking_and_picking(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                               const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *predicate = is_small(scope, inputs[0]);
+    gantry_scope_name_next(scope, "choice");
+    (void)gantry_cond(scope, predicate, picking, picking, user, inputs, 2, outputs, 1);
+}
+
+static void nodes_of_branches_are_named_after_the_call(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    gantry_function_t *function = trace(&f, asking_and_picking, NULL);
+    const gantry_tensor_t *bad = call(scope, function, 7), *good = call(scope, function, 1);
+    gantry_function_release(function);
+    expect_read_fails(
+        bad,
+        "function f: node choice (If) on /device:GPU:0: then_body: node pick (Gather) "
+        "on /device:GPU:0: " FULL_WORDS);
+    EXPECT_F32(good, 20, 40);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* ---- other ways through a function ---- */
+
+static void calling_another(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                            const gantry_tensor_t **outputs, void *user) {
+    (void)gantry_function_call(scope, user, inputs, 2, outputs, 1);
+}
+
+static void functions_inside_name_the_outer_one(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    gantry_function_t *outer;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    gantry_function_t *inner = trace(&f, picking, NULL);
+    if (gantry_function_trace(f.runtime, "g", calling_another, inner, specs, 2, 1, NULL, &outer) !=
+        GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    expect_read_fails(call(scope, outer, 7), "function g: node pick (Gather) on /device:GPU:0: ");
+    gantry_function_release(inner);
+    gantry_function_release(outer);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* The number of picked rows depends on data, so that Gather runs by the eager path. */
+static void picking_some(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                         const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    const gantry_tensor_t *limit = gantry_scalar_i32(scope, 3),
+                          *high = gantry_less(scope, limit, inputs[1]),
+                          *some = gantry_boolean_mask(scope, inputs[1], high, 0);
+    gantry_scope_name_next(scope, "pick_some");
+    outputs[0] = gantry_gather(scope, inputs[0], some, 0);
+}
+
+static void nodes_of_the_eager_path_are_named(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    gantry_function_t *function = trace(&f, picking_some, NULL);
+    const gantry_tensor_t *bad = call(scope, function, 7);
+    gantry_function_release(function);
+    expect_read_fails(bad,
+                      "function f: node pick_some (Gather) on /device:GPU:0: indices[0] = 7 is not "
+                      "in [0, 3): op Gather on ");
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void bodies_that_run_eagerly_name_their_function(void **state) {
+    (void)state;
+    const gantry_function_options_t options = {.struct_size = sizeof options, .runs_eagerly = true};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    gantry_function_t *function = trace(&f, picking, &options);
+    const gantry_tensor_t *bad = call(scope, function, 7);
+    gantry_function_release(function);
+    expect_read_fails(bad, "function f: " FULL_WORDS);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* Half of the chains on each device. */
+static void picking_on_two(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                           const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    gantry_scope_t *first = gantry_scope_begin_in(scope, "GPU:0"),
+                   *second = gantry_scope_begin_in(scope, "GPU:1");
+    const gantry_tensor_t *rows = gantry_gather(first, inputs[0], I32(scope, 2, 1), 0);
+    gantry_scope_name_next(second, "pick_there");
+    const gantry_tensor_t *there = gantry_gather(second, inputs[0], inputs[1], 0);
+    outputs[0] = gantry_identity(scope, gantry_add(first, rows, there));
+    (void)gantry_scope_end(second);
+    (void)gantry_scope_end(first);
+}
+
+static void nodes_of_several_devices_and_threads_are_named(void **state) {
+    (void)state;
+    static const int32_t threads[] = {-1, 2};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 2);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    for (size_t i = 0; i < 2; ++i) {
+        const gantry_function_options_t options = {.struct_size = sizeof options,
+                                                   .inter_op_threads = threads[i]};
+        gantry_function_t *function = trace(&f, picking_on_two, &options);
+        const gantry_tensor_t *bad = call(scope, function, 7), *good = call(scope, function, 0);
+        EXPECT_F32(good, 40, 30);
+        expect_read_fails(bad, "function f: node pick_there (Gather) on /device:GPU:1: indices[1]");
+        gantry_function_release(function);
+    }
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void doubling_once(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                          const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_add(scope, inputs[0], gantry_scalar_i32(scope, 4));
+    outputs[1] = gantry_add(scope, inputs[1], inputs[1]);
+}
+
+/* The condition is read on the host. */
+static void asking(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                   const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *values[] = {gantry_scalar_i32(scope, 0), inputs[0]};
+    gantry_scope_name_next(scope, "loop");
+    (void)gantry_while(scope, going_on, doubling_once, user, values, 2, NULL, values);
+    outputs[0] = values[1];
+}
+
+static void an_argument_that_an_earlier_call_made_bad_is_told(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    gantry_function_t *asker;
+    const gantry_input_spec_t spec = SPEC_F32(2);
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    gantry_function_t *function = trace(&f, picking, NULL);
+    if (gantry_function_trace(f.runtime, "g", asking, NULL, &spec, 1, 1, NULL, &asker) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    const gantry_tensor_t *bad = call(scope, function, 7), *good = call(scope, function, 1), *none;
+    expect_beginning(gantry_function_call(scope, asker, &bad, 1, &none, 1),
+                     "function g: " PLACE("pick") FULL_WORDS);
+    assert_null(none);
+    gantry_scope_clear(scope);
+    function_fixture_call(scope, asker, &good, 1, &none, 1);
+    EXPECT_F32(none, 40, 80);
+    expect_ended_well(scope);
+    gantry_function_release(asker);
+    gantry_function_release(function);
+    runtime_fixture_close(&f);
+}
+
+/* An op on the host gets numbers that a bad index left. */
+static void shaping(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                    const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *sizes[] = {gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(3),
+                                                      (int32_t[]){3, 1, 1}, 3 * sizeof(int32_t)),
+                                      inputs[1]};
+    (void)user;
+    gantry_scope_name_next(scope, "pick");
+    const gantry_tensor_t *shape = gantry_gather(scope, sizes[0], sizes[1], 0),
+                          *taken[] = {inputs[0], shape};
+    size_t count = 1;
+    gantry_scope_name_next(scope, "shaped");
+    (void)gantry_op_call(scope, "Reshape", taken, 2, NULL, 0, outputs, &count);
+}
+
+static void what_a_bad_value_leads_to_is_told_by_its_cause(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    gantry_function_t *function = trace(&f, shaping, NULL);
+    expect_call_fails(scope, function, 7, PLACE("pick") FULL_WORDS);
+    EXPECT_F32(call(scope, function, 1), 10, 20, 30);
+    gantry_function_release(function);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* Values of variables and of steps in between are overwritten by then: the text has no value. */
+static void assigning(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *places = gantry_add(scope, inputs[1], inputs[1]);
+    gantry_scope_name_next(scope, "pick");
+    const gantry_tensor_t *rows = gantry_gather(scope, inputs[0], places, 0);
+    (void)gantry_variable_assign(scope, user, rows);
+    outputs[0] = gantry_identity(scope, inputs[0]);
+}
+
+static void variables_with_bad_values_name_the_node(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    gantry_function_t *function;
+    gantry_variable_t *variable;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    variable = gantry_variable_create(scope, F32(scope, 1, 2), NULL);
+    assert_non_null(variable);
+    if (gantry_function_trace(f.runtime, "f", assigning, variable, specs, 2, 1, NULL, &function) !=
+        GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    (void)call(scope, function, 7);
+    gantry_function_release(function);
+    expect_read_fails(gantry_variable_read(scope, variable), PLACE("pick") WORDS(""));
+    gantry_variable_release(variable);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* ---- long names ---- */
+
+static void long_names_are_cut(void **state) {
+    (void)state;
+    char name[1000], beginning[120];
+    runtime_fixture_t f;
+    gantry_function_t *function;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    memset(name, 'f', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    if (gantry_function_trace(f.runtime, name, picking, NULL, specs, 2, 1, NULL, &function) !=
+        GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    const gantry_tensor_t *bad = call(scope, function, 7);
+    gantry_function_release(function);
+    (void)snprintf(beginning, sizeof beginning, "function %.100s: ", name);
+    expect_read_fails(bad, beginning);
+    assert_non_null(strstr(gantry_last_message(),
+                           "fff: ...: node pick (Gather) on /device:GPU:0: " FULL_WORDS));
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+int main(int argc, char **argv) {
+    /* an argument runs one test: the leftovers of a failed test fail the next ones */
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(errors_name_function_and_node),
+        TEST(errors_outlive_the_function),
+        TEST(synchronize_tells_the_earliest_call),
+        TEST(nodes_in_branches_and_loops_are_named),
+        TEST(nodes_of_branches_are_named_after_the_call),
+        TEST(functions_inside_name_the_outer_one),
+        TEST(nodes_of_the_eager_path_are_named),
+        TEST(bodies_that_run_eagerly_name_their_function),
+        TEST(nodes_of_several_devices_and_threads_are_named),
+        TEST(an_argument_that_an_earlier_call_made_bad_is_told),
+        TEST(what_a_bad_value_leads_to_is_told_by_its_cause),
+        TEST(variables_with_bad_values_name_the_node),
+        TEST(long_names_are_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
