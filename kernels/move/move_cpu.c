@@ -29,14 +29,19 @@ typedef uint16_t vector_2_t __attribute__((vector_size(16)));
 typedef uint32_t vector_4_t __attribute__((vector_size(16)));
 typedef uint64_t vector_8_t __attribute__((vector_size(16)));
 
+/* The lanes of a, then those of b, by number. GCC before 12 has a name of its own for it. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 12
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (VECTOR){__VA_ARGS__})
+#else
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#endif
+
 #define ELEMENT uint8_t
 #define VECTOR vector_1_t
 #define LANES 16
 #define LOOP(x) x##_1
-#define ZIP_LOW(a, b) \
-    __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define ZIP_HIGH(a, b) \
-    __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define ZIP_HIGH(a, b) SHUFFLE(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #include "kernels/move/move_cpu_loops.h"
 #undef ELEMENT
 #undef VECTOR
@@ -49,8 +54,8 @@ typedef uint64_t vector_8_t __attribute__((vector_size(16)));
 #define VECTOR vector_2_t
 #define LANES 8
 #define LOOP(x) x##_2
-#define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define ZIP_HIGH(a, b) SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #include "kernels/move/move_cpu_loops.h"
 #undef ELEMENT
 #undef VECTOR
@@ -63,8 +68,8 @@ typedef uint64_t vector_8_t __attribute__((vector_size(16)));
 #define VECTOR vector_4_t
 #define LANES 4
 #define LOOP(x) x##_4
-#define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 4, 1, 5)
+#define ZIP_HIGH(a, b) SHUFFLE(a, b, 2, 6, 3, 7)
 #include "kernels/move/move_cpu_loops.h"
 #undef ELEMENT
 #undef VECTOR
@@ -77,8 +82,8 @@ typedef uint64_t vector_8_t __attribute__((vector_size(16)));
 #define VECTOR vector_8_t
 #define LANES 2
 #define LOOP(x) x##_8
-#define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 2)
-#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 1, 3)
+#define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 2)
+#define ZIP_HIGH(a, b) SHUFFLE(a, b, 1, 3)
 #include "kernels/move/move_cpu_loops.h"
 
 static void move_cpu_copy_bytes(void *context, int64_t begin, int64_t end) {

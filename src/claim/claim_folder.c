@@ -142,7 +142,9 @@ static void make_whole(int directory, const char *name) {
     int file = openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (file < 0) return;
     (void)snprintf(own, sizeof own, "/proc/self/fd/%d", file);
-    if (fchmod(file, 0666) == 0) (void)linkat(AT_FDCWD, own, directory, name, AT_SYMLINK_FOLLOW);
+    const bool is_made =
+        fchmod(file, 0666) == 0 && linkat(AT_FDCWD, own, directory, name, AT_SYMLINK_FOLLOW) == 0;
+    (void)is_made; /* the caller looks */
     (void)close(file);
 #else
     (void)directory;

@@ -213,7 +213,7 @@ static const gantry_tensor_t *run_instruction(const step_t *step, uint32_t k,
 
 static void run_parts(const step_t *step, const gantry_tensor_t *const *inputs) {
     const gantry__compose_t *c = step->c;
-    const gantry_tensor_t *results[MOST_INSTRUCTIONS];
+    const gantry_tensor_t *results[MOST_INSTRUCTIONS] = {NULL};
     for (uint32_t k = 0; k < step->count; ++k) {
         results[k] = run_instruction(step, k, inputs, results);
         if (!results[k]) return;
@@ -302,7 +302,7 @@ static void run_fused(step_t *step, const gantry_tensor_t **inputs, uint32_t inp
 }
 
 void gantry__compose_apply(const gantry__compose_t *c) {
-    const gantry_tensor_t *inputs[GANTRY__FUSED_MOST_INPUTS];
+    const gantry_tensor_t *inputs[GANTRY__FUSED_MOST_INPUTS] = {NULL};
     step_t step;
     read_step(&step, c);
     for (uint32_t i = 0; i < c->call->input_count; ++i) inputs[i] = c->inputs[i];

@@ -130,7 +130,7 @@ static uint64_t part_limit(const logical_t *device) {
         left = taken < left ? left - taken : 0;
         sharers += taken == 0;
     }
-    return left / sharers;
+    return sharers ? left / sharers : left;
 }
 
 /* L: the whole, unless every part has a limit of its own. */

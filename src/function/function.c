@@ -410,6 +410,7 @@ static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *fun
     }
     if (status != GANTRY_OK) status = gantry__function_fail(function, status);
     for (uint32_t i = 0; status == GANTRY_OK && i < function->output_count; ++i) {
+        /* The frame has set it. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage) */
         gantry__scope_adopt(scope, made[i]);
         outputs[i] = made[i];
     }

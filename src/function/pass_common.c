@@ -38,6 +38,7 @@ static uint64_t hash_attr(const gantry_attr_t *attr, uint64_t seed) {
 }
 
 static bool is_same_attr(const gantry_attr_t *a, const gantry_attr_t *b) {
+    /* By their bits. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
     if (a->i != b->i || memcmp(&a->f, &b->f, sizeof a->f) != 0 || !a->s != !b->s ||
         !a->list != !b->list)
         return false;

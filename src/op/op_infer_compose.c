@@ -67,7 +67,7 @@ gantry_status_t gantry__infer_broadcast_args(gantry__infer_t *call) {
 /* Equal shapes have no axes. Of others, each has the axes where its size is 1 or missing, even if
  * the other one's size is 1, too. */
 gantry_status_t gantry__broadcast_gradient_args(gantry__infer_t *call, gantry_shape_t out_axes[2]) {
-    gantry_shape_t shapes[2], both;
+    gantry_shape_t shapes[2] = {GANTRY_SCALAR, GANTRY_SCALAR}, both;
     GANTRY__TRY(read_broadcast(call, shapes, &both));
     const bool is_equal = gantry_shape_equal(&shapes[0], &shapes[1]);
     for (int i = 0; i < 2; ++i) {

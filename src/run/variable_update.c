@@ -147,8 +147,8 @@ static gantry_status_t compute_values(gantry_scope_t *inner, update_t *update,
 }
 
 static gantry_status_t update_now(gantry_scope_t *inner, update_t *update) {
-    gantry_variable_t *sorted[MOST_UPDATED];
-    gantry_tensor_t *present[MOST_UPDATED], *values[MOST_UPDATED] = {NULL};
+    gantry_variable_t *sorted[MOST_UPDATED] = {NULL};
+    gantry_tensor_t *present[MOST_UPDATED] = {NULL}, *values[MOST_UPDATED] = {NULL};
     sort_variables(update, sorted);
     for (uint32_t i = 0; i < update->count; ++i) gantry__mutex_lock(&sorted[i]->update);
     for (uint32_t i = 0; i < update->count; ++i) {

@@ -183,8 +183,8 @@ static gantry_status_t call_named(gantry_scope_t *scope, const state_t *state,
     return status;
 }
 
-static gantry_status_t call_once(const program_t *program, const state_t *state, int k,
-                                 float (*got)[MOST_VALUES], int *code) {
+static gantry_status_t call_under_faults(const program_t *program, const state_t *state, int k,
+                                         float (*got)[MOST_VALUES], int *code) {
     const gantry_tensor_t *outputs[MOST_OUTPUTS];
     gantry_scope_t *scope = gantry_scope_begin(state->runtime, program->device);
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
@@ -215,10 +215,10 @@ static int compare(const program_t *program, int k, float (*got)[MOST_VALUES]) {
 static int call_until_good(const program_t *program, const state_t *state, int k) {
     float got[MOST_OUTPUTS][MOST_VALUES] = {{0}};
     int code = 0;
-    gantry_status_t status = call_once(program, state, k, got, &code);
+    gantry_status_t status = call_under_faults(program, state, k, got, &code);
     if (status == GANTRY_OK) return code | compare(program, k, got);
     memset(got, 0, sizeof got);
-    status = call_once(program, state, k, got, &code);
+    status = call_under_faults(program, state, k, got, &code);
     if (status == GANTRY_OK) return code | compare(program, k, got) | 1;
     (void)printf("the next call fails too: %s\n", gantry_last_message());
     return code | 1 | FAULTS_PROGRAM_UNUSABLE;

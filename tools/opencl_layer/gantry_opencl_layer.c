@@ -28,6 +28,10 @@
 
 #include "gantry_opencl_layer.h"
 
+#if !defined(CL_LAYER_NAME) /* headers of 2022 */
+#define CL_LAYER_NAME 0x4241
+#endif
+
 #define EXPORT __attribute__((visibility("default")))
 #define MOST_PLATFORMS 64
 #define MOST_DEVICES 256

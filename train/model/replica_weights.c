@@ -108,9 +108,9 @@ static double now_seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static gantry_status_t call_once(gantry_scope_t *scope, gantry_function_t *function,
-                                 tensor *const *inputs, size_t count, size_t result_count,
-                                 double *out_seconds) {
+static gantry_status_t time_replica_call(gantry_scope_t *scope, gantry_function_t *function,
+                                         tensor *const *inputs, size_t count, size_t result_count,
+                                         double *out_seconds) {
     tensor *results[MOST_GRADIENTS];
     const double begin = now_seconds();
     GANTRY__TRAIN_TRY(gantry_function_call(scope, function, inputs, count, results, result_count));
@@ -134,7 +134,8 @@ static gantry_status_t time_calls(const measured_t *measured, gantry_scope_t *sc
     if (measured->model->worker)
         inputs[count++] = gantry__train_constant(scope, measured->model->dtype, 1); /* its share */
     for (int round = 0; round <= ROUNDS; ++round) {
-        GANTRY__TRAIN_TRY(call_once(scope, function, inputs, count, result_count, &seconds));
+        GANTRY__TRAIN_TRY(
+            time_replica_call(scope, function, inputs, count, result_count, &seconds));
         if (round == 1 || seconds < *out_seconds) *out_seconds = seconds;
     }
     return GANTRY_OK;

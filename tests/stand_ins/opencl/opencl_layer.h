@@ -11,6 +11,9 @@
 #include <CL/cl_layer.h>
 #include <string.h>
 
+#if !defined(CL_LAYER_NAME) /* headers of 2022 */
+#define CL_LAYER_NAME 0x4241
+#endif
 #define EXPORT __attribute__((visibility("default")))
 
 static struct _cl_icd_dispatch table;

@@ -62,7 +62,7 @@ static void start(runtime_fixture_t *f, gantry_profile_mode_t mode) {
     assert_int_equal(gantry_profile_start(f->runtime, mode), GANTRY_OK);
 }
 
-static void stop(runtime_fixture_t *f) {
+static void stop_profile(runtime_fixture_t *f) {
     assert_int_equal(gantry_profile_stop(f->runtime), GANTRY_OK);
 }
 
@@ -123,7 +123,7 @@ static void cpu_ops_are_counted_as_they_ran(void **state) {
     const gantry_tensor_t *sum = gantry_add(scope, x, gantry_add(scope, x, x));
     static float got[LARGE];
     assert_int_equal(gantry_tensor_read(sum, got, sizeof got), GANTRY_OK);
-    stop(&f);
+    stop_profile(&f);
     (void)gantry_add(scope, x, x); /* not recorded either */
     gantry_profile_row_t add = find_row(&f, "Add", "", "/device:CPU:0"),
                          constant = find_row(&f, "Const", "", NULL);
@@ -167,7 +167,7 @@ static void rows_and_steps_add_up_to_the_sum(void **state) {
     assert_non_null(gantry_layer_norm(scope, x, x, x, -1, 1e-3));
     assert_int_equal(gantry_tensor_wait(gantry_exp(scope, x)), GANTRY_OK);
     expect_ended_well(scope);
-    stop(&f);
+    stop_profile(&f);
     gantry_profile_row_t all = read_row(&f, GANTRY_PROFILE_TOTAL);
     uint64_t calls = 0, ns = 0, moved = 0;
     for (size_t i = 0; i < gantry_profile_row_count(f.runtime); ++i) {
@@ -284,7 +284,7 @@ static void starting_again_forgets(void **state) {
     assert_int_equal(gantry_profile_row_count(f.runtime), 0);
     (void)gantry_mul(scope, x, x);
     assert_int_equal(gantry_profile_row_count(f.runtime), 1);
-    stop(&f);
+    stop_profile(&f);
     uint64_t elapsed = read_row(&f, GANTRY_PROFILE_TOTAL).elapsed_ns;
     assert_int_equal(read_row(&f, GANTRY_PROFILE_TOTAL).elapsed_ns, elapsed);
     close_with(&f, scope);
@@ -320,7 +320,7 @@ static void the_environment_and_the_option_start_it(void **state) {
     assert_string_equal(setting.value, "wait");
     assert_string_equal(setting.set_by, "GANTRY_PROFILE");
     assert_int_equal(read_row(&f, GANTRY_PROFILE_TOTAL).calls, 0);
-    stop(&f);
+    stop_profile(&f);
     runtime_fixture_close(&f);
     gantry_runtime_options_t options = runtime_fixture_options(&f);
     options.profile = GANTRY_PROFILE_OFF;
@@ -345,7 +345,7 @@ static void formats_tell_rows_and_their_length(void **state) {
     const gantry_tensor_t *x = F32(scope, 1, 2, 3, 4);
     start(&f, GANTRY_PROFILE_ON);
     (void)gantry_var(scope, x, NULL);
-    stop(&f);
+    stop_profile(&f);
     static char text[16384];
     size_t needed;
     assert_int_equal(
@@ -400,7 +400,7 @@ static void threads_are_added_up(void **state) {
         assert_int_equal(pthread_join(threads[i], &failed), 0);
         assert_null(failed);
     }
-    stop(&f);
+    stop_profile(&f);
     assert_int_equal(find_row(&f, "Add", "", "/device:CPU:0").calls, THREADS * CALLS);
     assert_int_equal(find_row(&f, "Const", "", NULL).calls, THREADS);
     runtime_fixture_close(&f);

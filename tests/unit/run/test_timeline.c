@@ -182,7 +182,7 @@ static void start(runtime_fixture_t *f) {
     if (gantry_trace_start(f->runtime, path) != GANTRY_OK) fail_msg("%s", gantry_last_message());
 }
 
-static void stop(runtime_fixture_t *f) {
+static void stop_trace(runtime_fixture_t *f) {
     if (gantry_trace_stop(f->runtime) != GANTRY_OK) fail_msg("%s", gantry_last_message());
 }
 
@@ -206,7 +206,7 @@ static void timeline_of_the_cpu_nests_and_tells_reasons(void **state) {
     const gantry_tensor_t *y;
     assert_int_equal(gantry_function_call(scope, function, &x, 1, &y, 1), GANTRY_OK);
     expect_ended_well(scope);
-    stop(&f);
+    stop_trace(&f);
     cJSON *all = parse_file(path);
     expect_nested(all, from_us, now_us());
     assert_true(count_events(all, "X", "op", "Add") >= 3);
@@ -245,7 +245,7 @@ static void programs_own_work_is_a_slice_around_its_ops(void **state) {
                    "name is NULL");
     expect_failure(gantry_trace_add(f.runtime, "x", NULL, 2, 1), GANTRY_INVALID_ARGUMENT,
                    "end_ns is 1, before begin_ns, which is 2");
-    stop(&f);
+    stop_trace(&f);
     assert_int_equal(gantry_trace_add(f.runtime, "late", NULL, 1, 2), GANTRY_OK);
     cJSON *all = parse_file(path);
     expect_nested(all, from_us, now_us());
@@ -262,7 +262,7 @@ static void device_without_times_shows_its_launches(void **state) {
     const double from_us = now_us();
     start(&f);
     run_ops(&f, "GPU:0", 3);
-    stop(&f);
+    stop_trace(&f);
     cJSON *all = parse_file(path);
     expect_nested(all, from_us, now_us());
     const cJSON *event, *gpu = find_device(all, "/device:GPU:0");
@@ -351,7 +351,7 @@ static void bad_paths_and_calls_are_refused(void **state) {
     assert_int_equal(gantry_runtime_create(&options, &second), GANTRY_OK);
     expect_failure(gantry_trace_start(second, path), GANTRY_FAILED_PRECONDITION,
                    "another runtime writes it");
-    stop(&f);
+    stop_trace(&f);
     assert_int_equal(gantry_trace_start(second, path), GANTRY_OK);
     gantry_runtime_release(second);
     cJSON_Delete(parse_file(path));
@@ -366,7 +366,7 @@ static void name_with_p_has_the_process_number(void **state) {
     (void)snprintf(wanted, sizeof wanted, "%s/of-%ld.json", folder, (long)getpid());
     runtime_fixture_open(&f, 0);
     assert_int_equal(gantry_trace_start(f.runtime, name), GANTRY_OK);
-    stop(&f);
+    stop_trace(&f);
     cJSON_Delete(parse_file(wanted));
     assert_int_equal(unlink(wanted), 0);
     runtime_fixture_close(&f);
@@ -396,7 +396,7 @@ static void full_disk_is_told_and_leaves_a_valid_file(void **state) {
     cJSON_Delete(all);
     start(&f); /* the next one is well again */
     run_ops(&f, "CPU:0", 1);
-    stop(&f);
+    stop_trace(&f);
     cJSON_Delete(parse_file(path));
     runtime_fixture_close(&f);
 }
@@ -442,7 +442,7 @@ static void many_threads_share_a_bounded_file_writer(void **state) {
     const long most = GANTRY__TIMELINE_SLOTS * GANTRY__TIMELINE_SLOT_BYTES +
                       GANTRY__TIMELINE_LINES_BYTES + (1 << 18);
     assert_true(f.heap.inner.live_bytes - before < most);
-    stop(&f);
+    stop_trace(&f);
     cJSON *all = parse_file(path);
     expect_nested(all, 0, now_us());
     assert_true(count_events(all, "X", "op", NULL) >= THREADS * 1500);
@@ -459,7 +459,7 @@ static void without_a_thread_calls_write_themselves(void **state) {
     refuses_threads = true;
     refused = 0;
     run_ops(&f, "CPU:0", 4000);
-    stop(&f);
+    stop_trace(&f);
     refuses_threads = false;
     assert_true(refused > 1);
     cJSON *all = parse_file(path);
@@ -506,7 +506,7 @@ static void timeline_leaves_profiles_alone(void **state) {
     assert_int_equal(gantry_profile_read(f.runtime, GANTRY_PROFILE_TOTAL, &after), GANTRY_OK);
     assert_int_equal(before.calls, after.calls);
     assert_true(before.calls > 0);
-    stop(&f);
+    stop_trace(&f);
     cJSON *all = parse_file(path);
     assert_true(count_events(all, "X", "op", NULL) >= 9);
     cJSON_Delete(all);

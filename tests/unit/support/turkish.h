@@ -21,8 +21,7 @@ static inline bool turkish_begin(void) {
                          setlocale(LC_ALL, "tr_TR.UTF-8");
     (void)unsetenv("LOCPATH");
     (void)snprintf(command, sizeof command, "rm -r %s", folder);
-    (void)system(command);
-    return is_made;
+    return system(command) == 0 && is_made;
 }
 
 static inline void turkish_end(void) { (void)setlocale(LC_ALL, "C"); }
