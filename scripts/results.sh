@@ -31,13 +31,14 @@ ctest_counts() { # LOG
          END { if (total != "") print total - failed - skipped, failed, skipped + disabled }' "$1"
 }
 
-# ctest_in PRESET [ARGUMENTS]: stores the number of failures in RUN_FAILED. A run without a test counts as failed.
+# ctest_in PRESET [ARGUMENTS]: stores the number of failures in RUN_FAILED. A run without a test counts as failed. One
+# test more than there are cores: many tests wait for a timeout, a disk or one thread, and leave a core idle.
 ctest_in() {
     preset=$1 code=0
     shift
     log=build/$preset/ctest.log
     rm -f "$log"
-    ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$JOBS" ${SELECT:+-R "$SELECT"} -O "$ROOT/$log" "$@" || code=$?
+    ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$((JOBS + 1))" ${SELECT:+-R "$SELECT"} -O "$ROOT/$log" "$@" || code=$?
     counts=$(ctest_counts "$log" 2>/dev/null || true)
     # shellcheck disable=SC2086
     set -- ${counts:-0 0 0}
