@@ -207,6 +207,7 @@ static void run_value(gantry__model_run_t *run, size_t v) {
 
 const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run) {
     gantry_model_t *model = run->model;
+    if (gantry_scope_status(run->scope) != GANTRY_OK) return NULL; /* inputs may be NULL */
     for (size_t v = 0; v < model->value_count; ++v) {
         const gantry__value_t *value = &model->values[v];
         if (!value->member) {
