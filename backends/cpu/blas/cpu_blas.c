@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -415,15 +416,29 @@ const char *gantry__cpu_blas_library(gantry__cpu_blas_t *blas) {
 
 /* ---- a product ---- */
 
+/* A signal handler that runs in a thread inside oneDNN's sgemm damages results and the heap (seen
+ * with 2.6.3, also without Gantry), so signals wait for the end of the call. Those that the
+ * thread's own instructions cause cannot. Our workers block signals anyway. */
+static bool defer_signals(sigset_t *out_before) {
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    sigset_t waiting;
+    (void)sigfillset(&waiting);
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; ++i) (void)sigdelset(&waiting, own[i]);
+    return pthread_sigmask(SIG_BLOCK, &waiting, out_before) == 0;
+}
+
 int32_t gantry__cpu_blas_sgemm(gantry__cpu_blas_t *blas, int library, bool transpose_a,
                                bool transpose_b, int64_t m, int64_t n, int64_t k, const float *a,
                                int64_t a_stride, const float *b, int64_t b_stride, float *c,
                                int64_t c_stride) {
     if (library == GANTRY_CPU_BLAS_ONEDNN) {
+        sigset_t before;
         int threads = blas->set_threads ? blas->get_threads() : 1;
         if (threads != 1) blas->set_threads(1);
+        const bool is_deferred = defer_signals(&before);
         int code = blas->dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0f,
                                     a, a_stride, b, b_stride, 0.0f, c, c_stride);
+        if (is_deferred) (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
         if (threads != 1) blas->set_threads(threads);
         return code;
     }

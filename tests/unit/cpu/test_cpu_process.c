@@ -10,12 +10,14 @@
 #include <dlfcn.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -130,7 +132,8 @@ static void work_in_parallel(void *data) {
 }
 
 /* Returns the exit code of the case's process. */
-static int run_case(const case_t *c) {
+static int run_case(const void *given) {
+    const case_t *c = given;
     char texts[2][64];
     const char *extra[4] = {"GANTRY_TUNING_FILE="};
     int count = 1, asked = 0;
@@ -194,7 +197,8 @@ static int use_openblas(void) {
     return 0;
 }
 
-static int run_openblas_after(void) {
+static int run_openblas_after(const void *unused) {
+    (void)unused;
     static const case_t ours = {.matmul = "openblas"};
     (void)alarm(100);
     int code = run_case(&ours);
@@ -203,12 +207,64 @@ static int run_openblas_after(void) {
 
 /* ---- cases ---- */
 
-static void expect_case(const case_t *c) {
+/* ---- signals ---- */
+
+enum { INTERRUPTED_SIDE = 96, PRODUCTS = 20000, MICROSECONDS = 200 };
+
+static volatile sig_atomic_t signals;
+
+static void count_signal(int number) {
+    (void)number;
+    signals = signals + 1;
+}
+
+static int products_are_alike(gantry_scope_t *scope) {
+    static float a[INTERRUPTED_SIDE * INTERRUPTED_SIDE], first[INTERRUPTED_SIDE * INTERRUPTED_SIDE],
+        next[INTERRUPTED_SIDE * INTERRUPTED_SIDE];
+    for (int i = 0; i < INTERRUPTED_SIDE * INTERRUPTED_SIDE; ++i)
+        a[i] = (float)(i * 7919 % 33 - 16) / 8;
+    const gantry_tensor_t *x = gantry_constant(
+        scope, GANTRY_FLOAT32, GANTRY_SHAPE(INTERRUPTED_SIDE, INTERRUPTED_SIDE), a, sizeof a);
+    for (int i = 0; i < PRODUCTS; ++i) {
+        const gantry_tensor_t *y = gantry_matmul(scope, x, x, NULL);
+        if (!y || gantry_tensor_read(y, i == 0 ? first : next, sizeof first) != GANTRY_OK)
+            return tell("a product between signals");
+        if (i > 0 && memcmp(first, next, sizeof first) != 0) return tell("an interrupted product");
+        gantry_tensor_drop(scope, y);
+    }
+    return 0;
+}
+
+/* The thread that multiplies handles signals meanwhile, as of a timer. */
+static int run_interrupted(const void *matmul) {
+    const struct sigaction action = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
+    const struct itimerval every = {{.tv_usec = MICROSECONDS}, {.tv_usec = MICROSECONDS}};
+    const gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .backends = "cpu", .cpu_threads = 1};
+    gantry_runtime_t *runtime;
+    (void)setenv("GANTRY_CPU_MATMUL", matmul, 1);
+    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) return tell("runtime");
+    if (sigaction(SIGALRM, &action, NULL) != 0 || setitimer(ITIMER_REAL, &every, NULL) != 0)
+        return 1;
+    gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
+    const int code = products_are_alike(scope);
+    (void)gantry_scope_end(scope);
+    gantry_runtime_release(runtime);
+    return signals > 0 ? code : 1;
+}
+
+/* Runs it in a process of its own; returns what waitpid tells. */
+static int run_apart(int (*run)(const void *argument), const void *argument) {
     int ended;
     pid_t child = fork();
     assert_true(child >= 0);
-    if (child == 0) _exit(run_case(c));
+    if (child == 0) _exit(run(argument));
     assert_int_equal(waitpid(child, &ended, 0), child);
+    return ended;
+}
+
+static void expect_case(const case_t *c) {
+    const int ended = run_apart(run_case, c);
     if (WIFEXITED(ended) && WEXITSTATUS(ended) == SKIPPED) {
         print_message("skipped: libgomp.so.1 is not here\n");
     } else if (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0) {
@@ -253,13 +309,19 @@ static void threads_are_as_many_as_asked_for(void **state) {
     }
 }
 
-static void openblas_serves_the_program_after_us(void **state) {
-    int ended;
+static void signals_leave_products_as_they_are(void **state) {
     (void)state;
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) _exit(run_openblas_after());
-    assert_int_equal(waitpid(child, &ended, 0), child);
+    for (int i = 1; i < 4; ++i) {
+        const int ended = run_apart(run_interrupted, libraries[i]);
+        if (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0)
+            fail_msg("%s: %s %d", libraries[i], WIFEXITED(ended) ? "exit" : "signal",
+                     WIFEXITED(ended) ? WEXITSTATUS(ended) : WTERMSIG(ended));
+    }
+}
+
+static void openblas_serves_the_program_after_us(void **state) {
+    (void)state;
+    const int ended = run_apart(run_openblas_after, NULL);
     assert_true(WIFEXITED(ended));
     if (WEXITSTATUS(ended) == SKIPPED) {
         print_message("skipped: no OpenBLAS here that could be opened before\n");
@@ -275,6 +337,7 @@ int main(void) {
         cmocka_unit_test(beside_openmp_threads_are_the_cores_and_what_was_asked),
         cmocka_unit_test(threads_are_as_many_as_asked_for),
         cmocka_unit_test(openblas_serves_the_program_after_us),
+        cmocka_unit_test(signals_leave_products_as_they_are),
     };
     (void)unsetenv("GANTRY_CPU_SIMD");
     (void)unsetenv("GANTRY_CPU_MATMUL");
