@@ -6,25 +6,11 @@
 #include <stdlib.h>
 
 #include "data_shapes.h"
-
-#define MODULES GANTRY_TEST_MODULES "/../gantry"
-
-static gantry_runtime_t *open_runtime(void) {
-    const char *backends = getenv("GANTRY_TEST_BACKENDS");
-    const gantry_runtime_options_t options = {.struct_size = sizeof options,
-                                              .backend_path = MODULES,
-                                              .backends = backends ? backends : "cpu,opencl",
-                                              .opencl_cpu_as_gpu = GANTRY_ON,
-                                              .kernel_cache = ""};
-    gantry_runtime_t *runtime;
-    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
-        fail_msg("%s", gantry_last_message());
-    return runtime;
-}
+#include "module_runtime.h"
 
 static void functions_give_the_eager_bits(void **state) {
     (void)state;
-    gantry_runtime_t *runtime = open_runtime();
+    gantry_runtime_t *runtime = module_runtime_open();
     data_shapes_check(runtime, "/GPU:0", 0, 0);
     data_shapes_check(runtime, NULL, GANTRY_PASS_ALL, -1);
     gantry_runtime_release(runtime);

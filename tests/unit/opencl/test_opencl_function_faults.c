@@ -6,21 +6,7 @@
 #include <stdlib.h>
 
 #include "function_fixture.h"
-
-#define MODULES GANTRY_TEST_MODULES "/../gantry"
-
-static gantry_runtime_t *open_runtime(void) {
-    const char *backends = getenv("GANTRY_TEST_BACKENDS");
-    const gantry_runtime_options_t options = {.struct_size = sizeof options,
-                                              .backend_path = MODULES,
-                                              .backends = backends ? backends : "cpu,opencl",
-                                              .opencl_cpu_as_gpu = GANTRY_ON,
-                                              .kernel_cache = ""};
-    gantry_runtime_t *runtime;
-    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
-        fail_msg("%s", gantry_last_message());
-    return runtime;
-}
+#include "module_runtime.h"
 
 /* ---- bodies: of four numbers and four others, int32 ---- */
 
@@ -133,7 +119,7 @@ static void try_case(gantry_runtime_t *runtime, const char *device, size_t numbe
 static void errors_name_function_and_node_on_each_device(void **state) {
     (void)state;
     static const char *const devices[] = {"/device:CPU:0", "/device:GPU:0"};
-    gantry_runtime_t *runtime = open_runtime();
+    gantry_runtime_t *runtime = module_runtime_open();
     for (size_t d = 0; d < 2; ++d) {
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
             try_case(runtime, devices[d], i, 0);

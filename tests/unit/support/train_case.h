@@ -84,4 +84,16 @@ static inline gantry_runtime_t *train_open_opencl(void) {
     return runtime;
 }
 
+/* The same with a GPU; without one the test is skipped. */
+static inline gantry_runtime_t *train_open_gpu(void) {
+    gantry_runtime_t *runtime = train_open_opencl();
+    size_t count = 0;
+    assert_int_equal(gantry_list_logical_devices(runtime, "GPU", 0, NULL, &count), GANTRY_OK);
+    if (count > 0) return runtime;
+    gantry_runtime_release(runtime);
+    print_message("SKIP: there is no GPU here, and no OpenCL driver to stand in for one\n");
+    skip();
+    return NULL;
+}
+
 #endif

@@ -262,20 +262,8 @@ static void on_two_virtual_cpus(void **state) {
     follow_on(open_cpus(2), "CPU:0", "CPU:1");
 }
 
-/* A runtime with a GPU; without one the test is skipped. */
-static gantry_runtime_t *open_gpu(void) {
-    gantry_runtime_t *runtime = train_open_opencl();
-    size_t count = 0;
-    must(gantry_list_logical_devices(runtime, "GPU", 0, NULL, &count));
-    if (count > 0) return runtime;
-    gantry_runtime_release(runtime);
-    print_message("SKIP: there is no GPU here, and no OpenCL driver to stand in for one\n");
-    skip();
-    return NULL;
-}
-
 static void on_pocl(void **state) {
-    gantry_runtime_t *runtime = open_gpu();
+    gantry_runtime_t *runtime = train_open_gpu();
     (void)state;
     follow(runtime, (gantry_model_options_t){.device = "GPU:0"});
     gantry_runtime_release(runtime);
@@ -283,7 +271,7 @@ static void on_pocl(void **state) {
 
 static void on_cpu_and_pocl_together(void **state) {
     (void)state;
-    follow_on(open_gpu(), "CPU:0", "GPU:0");
+    follow_on(train_open_gpu(), "CPU:0", "GPU:0");
 }
 
 int main(void) {

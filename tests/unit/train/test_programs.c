@@ -56,20 +56,8 @@ static void on_two_virtual_cpus(void **state) {
     gantry_runtime_release(runtime);
 }
 
-/* A runtime with a GPU; without one the test is skipped. */
-static gantry_runtime_t *open_gpu(void) {
-    gantry_runtime_t *runtime = train_open_opencl();
-    size_t count = 0;
-    assert_int_equal(gantry_list_logical_devices(runtime, "GPU", 0, NULL, &count), GANTRY_OK);
-    if (count > 0) return runtime;
-    gantry_runtime_release(runtime);
-    print_message("SKIP: there is no GPU here, and no OpenCL driver to stand in for one\n");
-    skip();
-    return NULL;
-}
-
 static void on_pocl(void **state) {
-    gantry_runtime_t *runtime = open_gpu();
+    gantry_runtime_t *runtime = train_open_gpu();
     (void)state;
     run_all(runtime, "/GPU:0", NULL);
     gantry_runtime_release(runtime);
@@ -78,7 +66,7 @@ static void on_pocl(void **state) {
 /* Unlike devices in one strategy. */
 static void on_cpu_and_pocl_together(void **state) {
     static const char *const devices[] = {"CPU:0", "GPU:0"};
-    gantry_runtime_t *runtime = open_gpu();
+    gantry_runtime_t *runtime = train_open_gpu();
     (void)state;
     run_on(runtime, devices, 2);
     gantry_runtime_release(runtime);

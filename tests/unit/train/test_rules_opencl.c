@@ -14,23 +14,9 @@
 
 #include "gradient_case.h"
 #include "train_heap.h"
-
-#define MODULES GANTRY_TEST_MODULES "/../gantry"
+#include "module_runtime.h"
 
 static bool is_card(void) { return getenv("GANTRY_TEST_BACKENDS") != NULL; }
-
-static gantry_runtime_t *open_runtime(void) {
-    const char *backends = getenv("GANTRY_TEST_BACKENDS");
-    const gantry_runtime_options_t options = {.struct_size = sizeof options,
-                                              .backend_path = MODULES,
-                                              .backends = backends ? backends : "cpu,opencl",
-                                              .opencl_cpu_as_gpu = GANTRY_ON,
-                                              .kernel_cache = ""};
-    gantry_runtime_t *runtime;
-    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
-        fail_msg("%s", gantry_last_message());
-    return runtime;
-}
 
 static void compute(gantry_runtime_t *runtime, const char *device, const gradient_case_t *c,
                     golden_tensor_t *out) {
@@ -60,7 +46,7 @@ static void check_case(gantry_runtime_t *runtime, const gradient_case_t *c) {
 
 static void check_all(bool is_double) {
     golden_file_t file;
-    gantry_runtime_t *runtime = open_runtime();
+    gantry_runtime_t *runtime = module_runtime_open();
     gradient_file_load(&file);
     train_heap_reset(-1);
     const char *op = ""; /* the first case of each: the driver compiles for minutes */
@@ -95,7 +81,7 @@ static void functions_have_the_bits_of_their_ops(void **state) {
     (void)state;
     golden_file_t file;
     size_t found = 0;
-    gantry_runtime_t *runtime = open_runtime();
+    gantry_runtime_t *runtime = module_runtime_open();
     gradient_file_load(&file);
     for (size_t i = 0; i < file.case_count; ++i) {
         for (size_t k = 0; k < name_count; ++k) {

@@ -43,18 +43,6 @@ static gantry_runtime_t *open_cpus(size_t count) {
     return runtime;
 }
 
-/* NULL: there is no GPU, and the test is skipped. */
-static gantry_runtime_t *open_gpu(void) {
-    gantry_runtime_t *runtime = train_open_opencl();
-    size_t count = 0;
-    assert_int_equal(gantry_list_logical_devices(runtime, "GPU", 0, NULL, &count), GANTRY_OK);
-    if (count > 0) return runtime;
-    gantry_runtime_release(runtime);
-    print_message("SKIP: there is no GPU here, and no OpenCL driver to stand in for one\n");
-    skip();
-    return NULL;
-}
-
 /* ---- memory ---- */
 
 static gantry_memory_info_t memory_of(gantry_runtime_t *runtime, const char *device) {
@@ -131,7 +119,7 @@ static void fit_needs_no_dense_gradient_on_the_cpu(void **state) {
 }
 
 static void fit_needs_no_dense_gradient_on_pocl(void **state) {
-    gantry_runtime_t *runtime = open_gpu();
+    gantry_runtime_t *runtime = train_open_gpu();
     (void)state;
     fit_leanly(runtime, "/GPU:0", 200000);
     gantry_runtime_release(runtime);
