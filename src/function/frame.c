@@ -105,6 +105,7 @@ static gantry_status_t frame_make_arrays(gantry__frame_t *frame) {
     frame->tensors = gantry__arena_zalloc(memory, slots, sizeof(gantry_tensor_t *));
     frame->host_copies = gantry__arena_zalloc(memory, slots, sizeof(void *));
     frame->calls = gantry__arena_zalloc(memory, schedule->call_count, sizeof *frame->calls);
+    frame->places = gantry__arena_zalloc(memory, schedule->call_count, sizeof *frame->places);
     for (uint32_t i = 0; i < schedule->lane_count; ++i) {
         frame->points[i] =
             gantry__arena_zalloc(memory, schedule->most_inputs + 1, sizeof *frame->points[i]);
@@ -119,7 +120,7 @@ static gantry_status_t frame_make_arrays(gantry__frame_t *frame) {
     frame->blocks = gantry__arena_zalloc(memory, schedule->block_count, sizeof *frame->blocks);
     return frame->block_inputs && frame->block_arguments && frame->overwritten && frame->blocks &&
                    frame->arenas && frame->args && frame->tensors && frame->host_copies &&
-                   frame->calls
+                   frame->calls && frame->places
                ? GANTRY_OK
                : GANTRY_RESOURCE_EXHAUSTED;
 }
@@ -180,6 +181,7 @@ void gantry__frame_destroy(gantry__frame_t *frame) {
     if (!frame) return;
     const gantry__heap_t *heap = frame->memory.heap;
     gantry__frame_drop_replay(frame);
+    gantry__frame_drop_places(frame);
     for (size_t i = 0; frame->arenas && i < frame->schedule->arena_count; ++i)
         gantry__buffer_release(frame->arenas[i]);
     for (size_t i = 0; frame->blocks && i < frame->schedule->block_count; ++i) {

@@ -376,7 +376,7 @@ static gantry_status_t call_inline(gantry_scope_t *scope, const gantry_function_
     const gantry_tensor_t *results[GANTRY_MAX_FUNCTION_VALUES]; /* outputs may be inputs */
     gantry_scope_t *inner = gantry_scope_begin_in(scope, NULL);
     if (!inner) return GANTRY_RESOURCE_EXHAUSTED;
-    const inline_place_t place = {{print_inline_place}, scope->place, function->name};
+    const inline_place_t place = {{print_inline_place, false}, scope->place, function->name};
     inner->place = &place.place;
     inner->depth = scope->depth + 1;
     gantry_status_t status = gantry__function_run_body(function, inner, inputs, results);

@@ -373,10 +373,54 @@ static void failed_call_names_the_node_and_the_next_succeeds(void **state) {
                          GANTRY_INVALID_ARGUMENT);
         assert_null(got);
         expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
-                             "function f: node pick (Gather) on /device:CPU:0: ");
+                             "function f: node pick (Gather) of float32[2], int32[2], int32[] on "
+                             "/device:CPU:0: indices[1] = 9 is not in [0, 2)");
         const gantry_tensor_t *good[] = {F32(scope, 1, 2), I32(scope, 1, 0)};
         assert_int_equal(gantry_function_call(scope, function, good, 2, &got, 1), GANTRY_OK);
         EXPECT_F32(got, -4, -2);
+    }
+    gantry_function_release(function);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* Rows whose number depends on data: each call compares them when it joins them. */
+static void joining(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                    const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *zero = gantry_scalar_f32(scope, 0), *rows[20];
+    (void)user;
+    for (int i = 0; i < 20; ++i) {
+        const gantry_tensor_t *column = gantry_reshape(scope, inputs[i % 2], GANTRY_SHAPE(3, 1));
+        rows[i] =
+            i < 2 ? gantry_boolean_mask(scope, column, gantry_less(scope, zero, inputs[i % 2]), 0)
+                  : rows[i % 2];
+    }
+    outputs[0] = gantry_concat(scope, rows, 20, 1);
+}
+
+static void shapes_in_errors_are_those_of_the_call_and_bounded(void **state) {
+    (void)state;
+    static const char beginning[] =
+        "function f: node Concat (Concat) of float32[2,1], float32[3,1], float32[2,1], "
+        "float32[3,1], float32[2,1], float32[3,1], float32[2,1], float32[3,1], float32[2,1], ... "
+        "on /device:CPU:0: ";
+    const gantry_input_spec_t inputs[] = {SPEC_F32(3), SPEC_F32(3)};
+    gantry_function_t *function;
+    const gantry_tensor_t *got;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    if (gantry_function_trace(f.runtime, "f", joining, NULL, inputs, 2, 1, NULL, &function) !=
+        GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    for (int k = 0; k < 2; ++k) {
+        const gantry_tensor_t *bad[] = {F32(scope, 1, -1, 3), F32(scope, 1, 2, 3)};
+        assert_int_equal(gantry_function_call(scope, function, bad, 2, &got, 1),
+                         GANTRY_INVALID_ARGUMENT);
+        expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, beginning);
+        const gantry_tensor_t *good[] = {F32(scope, 1, 0, 3), F32(scope, 7, -1, 9)};
+        assert_int_equal(gantry_function_call(scope, function, good, 2, &got, 1), GANTRY_OK);
+        assert_int_equal(gantry_tensor_elements(got), 40);
     }
     gantry_function_release(function);
     expect_ended_well(scope);
@@ -614,6 +658,7 @@ int main(int argc, char **argv) {
         TEST(other_runtimes_are_refused),
         TEST(wrong_calls_are_refused),
         TEST(failed_call_names_the_node_and_the_next_succeeds),
+        TEST(shapes_in_errors_are_those_of_the_call_and_bounded),
         TEST(failed_trace_leaves_the_function_usable),
         TEST(recursion_is_refused),
         TEST(draw_without_a_device_leaves_nothing),

@@ -78,7 +78,8 @@ static void lost_card_is_named_with_the_node(void **state) {
         if (call_on(&t, function, NULL) != GANTRY_OK) fail_msg("%s", gantry_last_message());
     }
     two_drivers_control()->lose(0, 719);
-    expect_lost_call(&t, function, NULL, "node x (Placeholder) on "); /* it cannot be sent there */
+    expect_lost_call(&t, function, NULL,
+                     "node x (Placeholder) of float32[2,2] on "); /* it cannot be sent there */
     for (int k = 0; k < 2; ++k)
         expect_lost_call(&t, function, NULL, "Cannot assign a device for operation squared: ");
     gantry_function_release(function);
@@ -95,7 +96,7 @@ static void function_goes_on_where_its_next_call_asks(void **state) {
     gantry_function_t *function = trace(&t, &used);
     assert_int_equal(call_on(&t, function, "GPU:0"), GANTRY_OK);
     two_drivers_control()->lose(0, 719);
-    expect_lost_call(&t, function, "GPU:0", "node x (Placeholder) on ");
+    expect_lost_call(&t, function, "GPU:0", "node x (Placeholder) of float32[2,2] on ");
     for (int k = 0; k < 2; ++k) {
         if (call_on(&t, function, "GPU:1") != GANTRY_OK) fail_msg("%s", gantry_last_message());
         if (call_on(&t, function, "CPU:0") != GANTRY_OK) fail_msg("%s", gantry_last_message());
