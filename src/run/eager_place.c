@@ -21,9 +21,9 @@ void gantry__eager_print_place(const gantry__eager_t *eager, char *out) {
     place->print(place, out);
     const size_t used = strlen(out);
     if (!place->names_op)
-        (void)snprintf(out + used, GANTRY__FAULT_PLACE_BYTES - used, "%s%sop %s%s on %s: ",
-                       part_of ? part_of : "", part_of ? ": " : "", eager->op->name,
-                       eager_operands(eager).text, eager->device->name);
+        (void)snprintf(out + used, GANTRY__FAULT_PLACE_BYTES - used,
+                       "%s%sop %s%s on %s: ", part_of ? part_of : "", part_of ? ": " : "",
+                       eager->op->name, eager_operands(eager).text, eager->device->name);
 }
 
 gantry_status_t gantry__eager_fail_in_place(const gantry__eager_t *eager, gantry_status_t status) {
@@ -33,6 +33,6 @@ gantry_status_t gantry__eager_fail_in_place(const gantry__eager_t *eager, gantry
     place->print(place, earlier);
     /* bad data of an earlier op of the function, which this one has read */
     if (strncmp(gantry__message(), earlier, strlen(earlier)) == 0) return status;
-    return gantry__fail_prefix(status, "op %s%s on %s: ", eager->op->name, eager_operands(eager).text,
-                               eager->device->name);
+    return gantry__fail_prefix(status, "op %s%s on %s: ", eager->op->name,
+                               eager_operands(eager).text, eager->device->name);
 }

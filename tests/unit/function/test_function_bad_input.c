@@ -58,6 +58,13 @@ static const gantry_tensor_t *end_failed(gantry_scope_t *scope, const gantry_ten
     return input;
 }
 
+static void using_a_scope_from_outside(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                                       const gantry_tensor_t **outputs, void *user) {
+    (void)scope;
+    outputs[0] = gantry_neg(user, inputs[0]);
+    gantry_scope_clear(user);
+}
+
 /* An op fails between others, inside a scope that stays open. */
 static void failing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                     const gantry_tensor_t **outputs, void *user) {
@@ -113,7 +120,10 @@ static void bodies_that_cannot_be_recorded_are_refused(void **state) {
         const char *text;
     } cases[] = {
         {setting_nothing, NULL, GANTRY_INVALID_ARGUMENT,
-         "function f: the body of function f does not set output 0; it sets all 1"},
+         "function f: the body does not set output 0; a tensor of its scope is accepted"},
+        {using_a_scope_from_outside, scope, GANTRY_INVALID_ARGUMENT,
+         "function f: the body does not set output 0; a tensor of its scope is accepted; a call in "
+         "it failed: op Neg: input 0 is the symbolic tensor "},
         {failing, v, GANTRY_INVALID_ARGUMENT, "function f: "},
         {creating, NULL, GANTRY_FAILED_PRECONDITION,
          "variable w is created while a function is traced; create variables before"},
@@ -213,7 +223,7 @@ static void symbolic_tensors_stay_in_their_trace(void **state) {
     symbols_t symbols = {.runtime = f.runtime};
     assert_int_equal(function_fixture_try(&f, keeping, &symbols), GANTRY_OK);
     expect_refusal(function_fixture_try(&f, returning_kept, &symbols), GANTRY_INVALID_ARGUMENT,
-                   "the body of function f sets output 0 to the symbolic tensor half of another");
+                   "function f: the body sets output 0 to the symbolic tensor half of another");
     expect_refusal(function_fixture_try(&f, using_kept, &symbols), GANTRY_INVALID_ARGUMENT,
                    "op Add: input 1 is the symbolic tensor half of another function");
     assert_int_equal(function_fixture_try(&f, after_kept, &symbols), GANTRY_OK);
@@ -274,7 +284,7 @@ static void other_runtimes_are_refused(void **state) {
     expect_refusal(function_fixture_try(&f, adding_user, theirs), GANTRY_INVALID_ARGUMENT,
                    "runtime");
     expect_refusal(function_fixture_try(&f, returning_user, theirs), GANTRY_INVALID_ARGUMENT,
-                   "the body of function f sets output 0 to a tensor of another runtime");
+                   "function f: the body sets output 0 to a tensor of another runtime");
     expect_refusal(function_fixture_try(&f, reading_user, v), GANTRY_INVALID_ARGUMENT,
                    "variable theirs belongs to another runtime");
     assert_int_equal(
@@ -500,7 +510,7 @@ static void recursion_is_refused(void **state) {
                          GANTRY_OK);
         (void)gantry_function_call(scope, recursion.function, &given, 1, &got, 1);
         expect_scope_failure(scope, GANTRY_FAILED_PRECONDITION,
-                             "function f: function f is called inside 32 others; a function that");
+                             "function f: it is called inside 32 others; a function that");
         gantry_function_release(recursion.function);
     }
     recursion.runtime = f.runtime;
