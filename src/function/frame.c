@@ -542,6 +542,21 @@ static gantry_status_t run_acts(gantry__frame_t *frame, const gantry_tensor_t *c
     return GANTRY_OK;
 }
 
+/* Notes on the streams of the schedule's devices whose work the call submits: for failures that are
+ * told later. The bodies' work is the outermost frame's. */
+static gantry_status_t run_noted(gantry__frame_t *frame, const gantry_tensor_t *const *arguments) {
+    const gantry__schedule_t *schedule = frame->schedule;
+    uint64_t before[GANTRY__MOST_QUEUED];
+    const uint32_t count = frame->outer ? 0 : schedule->queued_count;
+    for (uint32_t i = 0; i < count; ++i)
+        before[i] = atomic_load(&schedule->queued[i]->streams[GANTRY_STREAM_COMPUTE].submitted);
+    const gantry_status_t status = run_acts(frame, arguments);
+    for (uint32_t i = 0; i < count; ++i)
+        gantry__stream_note_use(&schedule->queued[i]->streams[GANTRY_STREAM_COMPUTE], before[i],
+                                frame->owner);
+    return status;
+}
+
 static gantry_status_t take_outputs(gantry__frame_t *frame, gantry_tensor_t **outputs) {
     for (uint32_t i = 0; i < frame->schedule->graph->output_count; ++i) {
         GANTRY__TRY(gantry__frame_view(frame, frame->schedule->outputs[i], &outputs[i]));
@@ -556,7 +571,7 @@ gantry_status_t gantry__frame_run(gantry__frame_t *frame, gantry_scope_t *scope,
     frame->scope = scope;
     const uint32_t count = frame->schedule->graph->output_count;
     for (uint32_t i = 0; i < count; ++i) outputs[i] = NULL;
-    gantry_status_t status = run_acts(frame, arguments);
+    gantry_status_t status = run_noted(frame, arguments);
     if (status == GANTRY_OK) status = take_outputs(frame, outputs);
     if (status != GANTRY_OK) status = gantry__frame_find_cause(frame, status);
     frame_clean_up(frame);

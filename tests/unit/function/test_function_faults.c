@@ -413,6 +413,37 @@ static void variables_with_bad_values_name_the_node(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* ---- work that fails as a whole ---- */
+
+/* The driver tells it when something waits, and does not say which kernel it was. */
+static void failed_work_is_told_with_its_function(void **state) {
+    static const char text[] = "the card coughed; not known to have ended: function f";
+    runtime_fixture_t f;
+    (void)state;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    gantry_function_t *function = trace(&f, picking, NULL);
+    const gantry_tensor_t *good = call(scope, function, 2), *rows = F32(scope, 10, 20, 30);
+    EXPECT_F32(good, 20, 60);
+    assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
+    const gantry_tensor_t *inputs[] = {rows, I32(scope, 0, 1)}, *bad[2];
+    assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
+    fake->close_gate(0, RUNTIME_FIXTURE_GATE);
+    assert_true(fake->fail_calls("work", 1, 1, GANTRY_INTERNAL, "the card coughed"));
+    for (int i = 0; i < 2; ++i) function_fixture_call(scope, function, inputs, 2, &bad[i], 1);
+    fake->open_gate(0, RUNTIME_FIXTURE_GATE);
+    for (int i = 0; i < 4; ++i) {
+        float values[2];
+        assert_int_equal(gantry_tensor_read(bad[i % 2], values, sizeof values), GANTRY_INTERNAL);
+        assert_string_equal(gantry_last_message(), text);
+    }
+    EXPECT_F32(good, 20, 60);
+    EXPECT_F32(call(scope, function, 2), 20, 60); /* it stays usable */
+    gantry_function_release(function);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 /* ---- long names ---- */
 
 static void long_names_are_cut(void **state) {
@@ -454,6 +485,7 @@ int main(int argc, char **argv) {
         TEST(an_argument_that_an_earlier_call_made_bad_is_told),
         TEST(what_a_bad_value_leads_to_is_told_by_its_cause),
         TEST(variables_with_bad_values_name_the_node),
+        TEST(failed_work_is_told_with_its_function),
         TEST(long_names_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
