@@ -198,7 +198,7 @@ static void expect_level(const opened_t *opened, const char *part, gantry_log_le
     fail_msg("no line of the log says \"%s\"", part);
 }
 
-/* Mesa's drivers on a machine without a card, as a rule: each program would begin with a warning. */
+/* Mesa's drivers on a machine without a card: each program would begin with a warning. */
 static void driver_without_devices_is_no_warning(void **state) {
     static const char other[] = GANTRY_TEST_MODULES "/opencl/other_driver.so";
     opened_t opened;
