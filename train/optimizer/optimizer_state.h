@@ -29,8 +29,8 @@
  *
  * All 7 joined take 2 MB more memory, and save 1 us of the host's time on PoCL.
  *
- * So small variables are joined and others are not. A program that keeps all its weights in one
- * variable has one launch.
+ * So small variables are joined and others are not. In a function, the groups of a home are parts
+ * of one launch (src/function/pass_updates.c).
  *
  * Fields that are marked "step" belong to the gantry_optimizer_apply that runs. */
 #ifndef GANTRY_TRAIN_OPTIMIZER_STATE_H
