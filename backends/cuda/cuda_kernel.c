@@ -2,8 +2,8 @@
 /* Kernels and their launches. A CUfunction carries no arguments, so one serves every thread. */
 #include "cuda/cuda_backend.h"
 
-#define MOST_PARAMETERS 64
-#define USUAL_GROUP 256u /* work-items, where the caller leaves the size to us */
+#define MOST_PARAMETERS 130 /* all inputs and outputs of an op, and two numbers */
+#define USUAL_GROUP 256u    /* work-items, where the caller leaves the size to us */
 #define MOST_GROUPS_X 2147483647u
 #define MOST_GROUPS_YZ 65535u
 

@@ -58,7 +58,10 @@ typedef enum gantry_pass_t {
      * front of it. cuBLASLt may choose another algorithm for such a product;
      * docs/numerics.md says what may differ. */
     GANTRY_PASS_EPILOGUES = 1 << 6,
-    GANTRY_PASS_ALL = (1 << 7) - 1 /**< All of them. */
+    /** Fused elementwise ops that compute new values of variables by the same program become one
+     * launch per device, whatever the shapes of the variables. */
+    GANTRY_PASS_JOINED_UPDATES = 1 << 7,
+    GANTRY_PASS_ALL = (1 << 8) - 1 /**< All of them. */
 } gantry_pass_t;
 
 /** Options of a function. */

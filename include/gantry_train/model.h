@@ -260,6 +260,10 @@ typedef struct gantry_callback_t {
     /** After its last epoch, also if a callback ended the training; not after a failure, nor after
      * gantry_model_stop. */
     gantry_status_t (*train_end)(gantry_model_t *model, void *user);
+    /** Before the validation of an epoch. */
+    gantry_status_t (*test_begin)(gantry_model_t *model, void *user);
+    /** After the validation of an epoch, also if it, or a test_begin, failed or was stopped. */
+    gantry_status_t (*test_end)(gantry_model_t *model, void *user);
 } gantry_callback_t;
 
 /** The room that get_state has. */

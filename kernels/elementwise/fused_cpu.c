@@ -20,7 +20,7 @@
 #define SCRATCH_BYTES 24576 /* most of a first-level cache */
 #define LONGEST_BLOCK 1024  /* elements */
 #define SHORT_ROW 256       /* elements */
-#define LEAST_GRAIN 1024    /* elements that pay for a second thread, whatever the program */
+#define LEAST_GRAIN GANTRY__CPU_FUSED_LEAST_GRAIN
 
 typedef gantry__cpu_fused_job_t job_t;
 
@@ -32,14 +32,17 @@ static int64_t fused_cpu_at_most(int64_t value, int64_t bound) {
 
 typedef struct block_of_part_t {
     const job_t *job;
+    const gantry_op_call_t *call;
     char *at[GANTRY__CPU_FUSED_PLACES];
     int64_t begin, count;
     int64_t most; /* the most elements of a block of the part */
 } part_t;
 
-static const char *input_address(const job_t *job, uint32_t k, int64_t begin) {
-    const gantry_arg_t *input = job->call->inputs[k];
+static const char *input_address(const part_t *part, uint32_t k) {
+    const job_t *job = part->job;
+    const gantry_arg_t *input = part->call->inputs[k];
     const gantry__k_fused_plan_t *plan = &job->plan;
+    const int64_t begin = part->begin;
     const uint8_t varies = plan->varies[k];
     int64_t element = varies == 0 ? 0 : begin;
 
@@ -55,7 +58,7 @@ static const char *input_address(const job_t *job, uint32_t k, int64_t begin) {
 
 static void load(part_t *part, const gantry__cpu_fused_load_t *load) {
     const job_t *job = part->job;
-    const gantry_arg_t *input = job->call->inputs[load->input];
+    const gantry_arg_t *input = part->call->inputs[load->input];
     const uint32_t bytes = gantry__k_size(input->dtype);
     const int64_t count = load->once ? part->most : part->count;
     gantry__k_plan_t plan;
@@ -65,7 +68,7 @@ static void load(part_t *part, const gantry__cpu_fused_load_t *load) {
         (bytes, part->at[load->input], part->at[load->place], count, false);
         return;
     }
-    gantry__k_plan_broadcast(&plan, job->call->outputs[0], &input, 1);
+    gantry__k_plan_broadcast(&plan, part->call->outputs[0], &input, 1);
     if (load->once) {
         /* whole rows: the vector again and again, from where the part begins */
         gantry__k_plan_t rows = {.rank = 2,
@@ -117,7 +120,7 @@ static void fused_cpu_block(const job_t *job, char *const *at, int64_t count) {
 static void copy_out(const part_t *part, const gantry__cpu_fused_copy_t *copy) {
     const job_t *job = part->job;
     const int64_t bytes =
-        part->count * (int64_t)gantry__k_size(job->call->outputs[copy->output]->dtype);
+        part->count * (int64_t)gantry__k_size(part->call->outputs[copy->output]->dtype);
     char *to = part->at[GANTRY__CPU_FUSED_OUTPUT + copy->output];
     const char *from = part->at[copy->place];
 
@@ -139,15 +142,13 @@ static int64_t block_length(const job_t *job, int64_t begin, int64_t end) {
 }
 
 static void set_addresses(part_t *part) {
-    const job_t *job = part->job;
-
-    for (uint32_t k = 0; k < job->call->input_count; ++k) {
+    for (uint32_t k = 0; k < part->call->input_count; ++k) {
         /* steps do not write inputs */
-        const char *address = input_address(job, k, part->begin);
+        const char *address = input_address(part, k);
         memcpy(&part->at[k], &address, sizeof address);
     }
-    for (uint32_t k = 0; k < job->call->output_count; ++k) {
-        const gantry_arg_t *out = job->call->outputs[k];
+    for (uint32_t k = 0; k < part->call->output_count; ++k) {
+        const gantry_arg_t *out = part->call->outputs[k];
 
         part->at[GANTRY__CPU_FUSED_OUTPUT + k] =
             (char *)out->data + part->begin * gantry__k_size(out->dtype);
@@ -155,10 +156,16 @@ static void set_addresses(part_t *part) {
 }
 
 void gantry__cpu_fused_part(const gantry__cpu_fused_job_t *job, int64_t begin, int64_t end) {
+    gantry__cpu_fused_part_of(job, job->call, begin, end);
+}
+
+void gantry__cpu_fused_part_of(const gantry__cpu_fused_job_t *job, const gantry_op_call_t *call,
+                               int64_t begin, int64_t end) {
     _Alignas(64) char scratch[SCRATCH_BYTES];
     part_t part;
 
     part.job = job;
+    part.call = call;
     part.begin = begin;
     part.most = fused_cpu_at_most(job->block, end - begin);
     for (uint32_t s = 0; s < job->slot_count; ++s) {
@@ -198,8 +205,11 @@ static bool has_long_rows(const gantry__k_fused_plan_t *plan) {
 }
 
 /* Finding chains takes the time that they gain over some hundred elements, or over few steps. */
-static bool pays_for_chains(const job_t *job, int64_t count) {
-    return count > LEAST_GRAIN || (count >= 512 && job->step_count >= 8);
+void gantry__cpu_fused_choose_chains(gantry__cpu_fused_job_t *job) {
+    const int64_t count = job->call->outputs[0]->element_count;
+
+    if (count > LEAST_GRAIN || (count >= 512 && job->step_count >= 8))
+        gantry__cpu_fused_find_chains(job);
 }
 
 static bool exceeds_caches(const gantry_op_call_t *call) {
@@ -211,9 +221,10 @@ static bool exceeds_caches(const gantry_op_call_t *call) {
 }
 
 void gantry__cpu_fused_prepare(gantry__cpu_fused_job_t *job, const gantry_op_call_t *call,
-                               const gantry__k_fused_t *program) {
+                               const gantry__k_fused_t *program, bool shares) {
     const int64_t count = call->outputs[0]->element_count;
 
+    job->shares = shares;
     job->call = call;
     job->program = *program;
     job->level = call->device->simd_level;
@@ -230,6 +241,12 @@ void gantry__cpu_fused_prepare(gantry__cpu_fused_job_t *job, const gantry_op_cal
     }
 }
 
+int64_t gantry__cpu_fused_grain(const gantry__cpu_fused_job_t *job) {
+    const int64_t grain = GANTRY_CPU_CHEAP_GRAIN / job->weight;
+
+    return grain > LEAST_GRAIN ? grain & -LEAST_GRAIN : LEAST_GRAIN;
+}
+
 static void run_range(void *context, int64_t begin, int64_t end) {
     gantry__cpu_fused_part(context, begin, end);
 }
@@ -238,16 +255,13 @@ static int32_t run_in_blocks(gantry_op_call_t *call, const gantry__k_fused_t *pr
                              int64_t count) {
     job_t job;
 
-    gantry__cpu_fused_prepare(&job, call, program);
-    if (pays_for_chains(&job, count)) gantry__cpu_fused_find_chains(&job);
+    gantry__cpu_fused_prepare(&job, call, program, gantry__cpu_fused_shares(call));
+    gantry__cpu_fused_choose_chains(&job);
     if (count <= LEAST_GRAIN) {
         gantry__cpu_fused_part(&job, 0, count);
         return GANTRY_OK;
     }
-    const int64_t grain = GANTRY_CPU_CHEAP_GRAIN / job.weight;
-    gantry__cpu_parallel_for(call->device, count,
-                             grain > LEAST_GRAIN ? grain & -LEAST_GRAIN : LEAST_GRAIN, run_range,
-                             &job);
+    gantry__cpu_parallel_for(call->device, count, gantry__cpu_fused_grain(&job), run_range, &job);
     return GANTRY_OK;
 }
 
@@ -275,6 +289,6 @@ static const gantry_kernel_def_t fused_kernel =
     GANTRY_K_DEFINITION(GANTRY_K_FUSED_OP, NULL, 0, NULL, 0, .flags = GANTRY_KERNEL_IN_PLACE,
                         .compute = gantry__cpu_fused_compute);
 
-const gantry_kernel_def_t *const gantry__cpu_fused_kernels[] = {&fused_kernel,
-                                                                &gantry__cpu_fused_rows_kernel};
+const gantry_kernel_def_t *const gantry__cpu_fused_kernels[] = {
+    &fused_kernel, &gantry__cpu_fused_rows_kernel, &gantry__cpu_fused_parts_kernel};
 const uint32_t gantry__cpu_fused_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_fused_kernels);

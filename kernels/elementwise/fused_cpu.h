@@ -11,6 +11,9 @@
 #include "kernels/elementwise/fused_shape.h"
 #include "kernels/reduce/reduce_cpu.h"
 
+/* Elements that pay for a second thread, whatever the program. */
+#define GANTRY__CPU_FUSED_LEAST_GRAIN 1024
+
 /* out[i] of x[i] between lower[i] and upper[i], for a type that is computed in itself. */
 typedef void (*gantry__cpu_clip_fn)(const void *x, const void *lower, const void *upper, void *out,
                                     int64_t count);
@@ -131,6 +134,7 @@ typedef struct gantry__cpu_fused_job_t {
     bool by_rows;    /* a block ends where a row of the plan ends; else inputs are gathered */
     bool streams;    /* outputs leave by streaming stores */
     bool prefetches; /* rows of inputs come from beyond the caches */
+    bool shares;     /* an output may lie over an input */
     uint32_t slot_count, slot_bytes; /* bytes: of an element */
     int64_t block;                   /* elements */
     int64_t weight;                  /* of the work for an element, in cheap instructions */
@@ -148,8 +152,9 @@ typedef struct gantry__cpu_fused_job_t {
     gantry__cpu_fused_reduction_t reductions[GANTRY__CPU_FUSED_REDUCTIONS];
 } gantry__cpu_fused_job_t;
 
-/* Makes steps, loads and copies; call, program, plan, level, by_rows, streams and rows are set, and
- * with rows the forms of inputs. Returns false if a program over rows has too many reductions. */
+/* Makes steps, loads and copies; call, program, plan, level, by_rows, streams, shares and rows are
+ * set, and with rows the forms of inputs. Returns false if a program over rows has too many
+ * reductions. */
 bool gantry__cpu_fused_compile(gantry__cpu_fused_job_t *job);
 /* Makes chains of the steps. */
 void gantry__cpu_fused_find_chains(gantry__cpu_fused_job_t *job);
@@ -177,13 +182,23 @@ static inline void gantry__cpu_fused_run(const gantry__cpu_fused_step_t *step, i
 /* Copies `bytes` to memory that nothing reads soon if `streams`. */
 void gantry__cpu_fused_copy(int level, bool streams, char *to, const char *from, int64_t bytes);
 
-extern const gantry_kernel_def_t gantry__cpu_fused_rows_kernel;
+extern const gantry_kernel_def_t gantry__cpu_fused_rows_kernel, gantry__cpu_fused_parts_kernel;
 
-/* Makes a job of a call of _FusedElementwise, which outlives it. */
+/* Whether an output of the call shares the memory of an input. */
+bool gantry__cpu_fused_shares(const gantry_op_call_t *call);
+
+/* Makes a job of a call of _FusedElementwise, which outlives it. shares: of the job. */
 void gantry__cpu_fused_prepare(gantry__cpu_fused_job_t *job, const gantry_op_call_t *call,
-                               const gantry__k_fused_t *program);
+                               const gantry__k_fused_t *program, bool shares);
+/* Makes chains if the call has elements enough to pay for them. */
+void gantry__cpu_fused_choose_chains(gantry__cpu_fused_job_t *job);
 /* Computes elements [begin, end) of the output on the calling thread. */
 void gantry__cpu_fused_part(const gantry__cpu_fused_job_t *job, int64_t begin, int64_t end);
+/* The same of another call, which has the job's forms of inputs in one dimension. */
+void gantry__cpu_fused_part_of(const gantry__cpu_fused_job_t *job, const gantry_op_call_t *call,
+                               int64_t begin, int64_t end);
+/* Elements of a thread's share. */
+int64_t gantry__cpu_fused_grain(const gantry__cpu_fused_job_t *job);
 /* Computes a call of _FusedElementwise on all threads. */
 int32_t gantry__cpu_fused_compute(gantry_op_call_t *call);
 

@@ -418,8 +418,7 @@ static void add_instruction(compiler_t *c, const gantry__k_instruction_t *in, ui
 
 /* ---- results ---- */
 
-/* An output may share the memory of an input. */
-static bool has_shared_output(const gantry_op_call_t *call) {
+bool gantry__cpu_fused_shares(const gantry_op_call_t *call) {
     for (uint32_t i = 0; i < call->input_count; ++i) {
         for (uint32_t k = 0; k < call->output_count; ++k) {
             if (call->inputs[i]->data == call->outputs[k]->data) return true;
@@ -462,12 +461,12 @@ static void add_copies(compiler_t *c) {
 
 /* Takes the instruction's place, adds its steps, and gives places back that it was the last to
  * use. */
-HOT void compile_instruction(compiler_t *c, uint32_t k, bool is_shared) {
+HOT void compile_instruction(compiler_t *c, uint32_t k) {
     gantry__cpu_fused_job_t *job = c->job;
     const gantry__k_instruction_t *in = &job->program.instructions[k];
     const gantry__k_fused_row_t *row = &gantry__k_fused_rows[in->id];
     const bool is_direct = c->output_of[k] != NO_PLACE && !job->streams &&
-                           (k + 1 == job->program.instruction_count || !is_shared);
+                           (k + 1 == job->program.instruction_count || !job->shares);
 
     c->is_narrow = job->rows && !job->rows->makes_wide[k];
     c->filled_count = 0;
@@ -507,9 +506,7 @@ bool gantry__cpu_fused_compile(gantry__cpu_fused_job_t *job) {
     job->weight = 0;
     if (job->rows && count_reductions(&job->program) > GANTRY__CPU_FUSED_REDUCTIONS) return false;
     find_last_uses(&c);
-    const bool is_shared = has_shared_output(job->call);
-    for (uint32_t k = 0; k < job->program.instruction_count; ++k)
-        compile_instruction(&c, k, is_shared);
+    for (uint32_t k = 0; k < job->program.instruction_count; ++k) compile_instruction(&c, k);
     add_copies(&c);
     return true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* _FusedElementwise and _FusedRows on every device that builds programs: one kernel for each
- * program, whose text fused_text.c makes. The core keeps it by the program and the way its inputs
- * broadcast, and of rows by the order of their length; sizes and addresses are arguments. */
+/* _FusedElementwise, _FusedParts and _FusedRows on every device that builds programs: one kernel
+ * for each program, whose text fused_text.c makes. The core keeps it by the program and the way its
+ * inputs broadcast, by the number of parts, and of rows by the order of their length; sizes and
+ * addresses are arguments. */
 #include "kernels/common/device_kernel.h"
 #include "kernels/common/work.h"
 #include "kernels/elementwise/fused_text.h"
@@ -11,6 +12,9 @@
 /* work, dimensions and offsets, 64 bits each */
 #define MOST_NUMBERS \
     (3 + GANTRY_MAX_RANK + GANTRY_K_FUSED_MOST_INPUTS + GANTRY_K_FUSED_MOST_OUTPUTS)
+/* The same of parts. */
+#define MOST_PART_ARGUMENTS (GANTRY_K_FUSED_MOST_PART_TENSORS + 1)
+#define MOST_PART_NUMBERS (3 + 2 * GANTRY_K_FUSED_MOST_PARTS + GANTRY_K_FUSED_MOST_PART_TENSORS)
 
 #define ROW_LANES 64
 #define LEAST_ROW_BITS 6   /* a row of lanes */
@@ -113,6 +117,73 @@ static int32_t device_compute_fused(gantry_op_call_t *call) {
     return gantry__k_launch_wide(call, kernel, &work, gantry__k_fused_width(&key), args, count);
 }
 
+/* ---- parts ---- */
+
+/* Work-groups of all parts, of `local` work-items that each take `each` elements at once, or of one
+ * that takes a run; sets the part's elements and the work-group that ends it. */
+static int64_t set_part_groups(const gantry_op_call_t *call, const gantry__k_parts_t *parts,
+                               int64_t group_elements, int64_t most_groups, int64_t *numbers) {
+    int64_t all = 0, end = 0;
+
+    for (uint32_t i = 0; i < parts->count; ++i) {
+        all += (gantry__k_part_elements(parts, call, i) + group_elements - 1) / group_elements;
+    }
+    for (uint32_t i = 0; i < parts->count; ++i) {
+        const int64_t elements = gantry__k_part_elements(parts, call, i);
+        int64_t groups = (elements + group_elements - 1) / group_elements;
+
+        /* the kernel's loop does the rest */
+        if (all > most_groups && groups > 1) groups = (groups - 1) * most_groups / all + 1;
+        end += groups;
+        numbers[2 * i] = elements;
+        numbers[2 * i + 1] = end;
+    }
+    return end;
+}
+
+static int32_t launch_parts(gantry_op_call_t *call, const gantry__k_parts_t *parts,
+                            const gantry__k_fused_key_t *key, gantry_backend_kernel_t *kernel,
+                            bool costly) {
+    const int64_t each = gantry__k_fused_width(key);
+    const uint32_t units =
+        call->device_info->compute_units > 0 ? call->device_info->compute_units : 1;
+    int64_t numbers[MOST_PART_NUMBERS], all = 0;
+    gantry_launch_arg_t args[MOST_PART_ARGUMENTS];
+    uint32_t local = 1;
+
+    for (uint32_t i = 0; i < parts->count; ++i) all += gantry__k_part_elements(parts, call, i);
+    if (all == 0) return GANTRY_OK;
+    gantry__k_work_t work =
+        gantry__k_work(call, all, gantry__k_size(call->outputs[0]->dtype), costly);
+    if (!gantry__k_is_serial(call)) {
+        local = gantry__k_local_for(call, (uint64_t)((all + each - 1) / each));
+        local = gantry__k_local_within(call, kernel, local);
+    }
+    memcpy(numbers, &work, sizeof work);
+    const int64_t groups = set_part_groups(
+        call, parts, gantry__k_is_serial(call) ? work.run : each * local,
+        gantry__k_is_serial(call) ? INT64_MAX : (int64_t)units * GANTRY_K_ITEMS_PER_UNIT / local,
+        numbers + 3);
+    const uint32_t count = add_tensors(call, numbers, 3 + 2 * parts->count, args);
+    return gantry__k_launch_groups(call, kernel, (uint64_t)groups, local, args, count);
+}
+
+static int32_t device_compute_fused_parts(gantry_op_call_t *call) {
+    const gantry__k_parts_t parts = gantry__k_parts(call);
+    const gantry_arg_t *inputs[GANTRY_K_FUSED_MOST_INPUTS];
+    const gantry_op_call_t part = gantry__k_part_call(&parts, call, parts.largest, inputs);
+    gantry__k_fused_plan_t plan;
+    gantry__k_fused_key_t key;
+    gantry_backend_kernel_t *kernel;
+
+    gantry__k_fused_plan(&plan, part.outputs[0], part.inputs, part.input_count);
+    write_key(&key, &part, &parts.program, &plan);
+    key.parts = (uint8_t)parts.count;
+    key.shared = (uint8_t)parts.shared;
+    GANTRY__TRY(find_fused(call, &key, &kernel));
+    return launch_parts(call, &parts, &key, kernel, count_costly(&parts.program) > 0);
+}
+
 /* ---- rows ---- */
 
 static void add_rows_to_key(gantry__k_fused_key_t *key, const gantry__k_rows_t *rows) {
@@ -148,12 +219,13 @@ static int32_t device_compute_fused_rows(gantry_op_call_t *call) {
     return gantry__k_launch_1d(call, kernel, items, gantry__k_local_for(call, items), args, count);
 }
 
-/* A program within the limits of devices, of types that this one computes with. */
-static int32_t device_takes_fused(const gantry_op_call_t *call) {
+/* A program within the limits of devices, of types that this one computes with. numbers: that it
+ * takes beside an address and an offset for each tensor. */
+static int32_t device_takes_program(const gantry_op_call_t *call, uint32_t numbers) {
     const gantry__k_fused_t program = gantry__k_fused(call);
     const uint32_t most = call->device_info->parameter_bytes;
-    const uint32_t bytes = (3 + GANTRY_MAX_RANK + 2 * (call->input_count + call->output_count)) *
-                           (uint32_t)sizeof(int64_t);
+    const uint32_t bytes =
+        (numbers + 2 * (call->input_count + call->output_count)) * (uint32_t)sizeof(int64_t);
     uint64_t types = 0;
 
     if (program.instruction_count > GANTRY_K_FUSED_MOST_DEVICE_INSTRUCTIONS ||
@@ -164,6 +236,14 @@ static int32_t device_takes_fused(const gantry_op_call_t *call) {
                  GANTRY_DTYPE_BIT(gantry__k_fused_result(&program.instructions[k]));
     }
     return (types & ~call->device_info->dtype_mask) == 0;
+}
+
+static int32_t device_takes_fused(const gantry_op_call_t *call) {
+    return device_takes_program(call, 3 + GANTRY_MAX_RANK);
+}
+
+static int32_t device_takes_fused_parts(const gantry_op_call_t *call) {
+    return device_takes_program(call, 3 + 2 * (uint32_t)call->attrs[2]->i);
 }
 
 /* Whether the input has elements of its own for each row, or the same ones for all. */
@@ -216,5 +296,9 @@ static const gantry_kernel_def_t fused_kernel =
 static const gantry_kernel_def_t fused_rows_kernel =
     GANTRY_K_DEFINITION(GANTRY_K_FUSED_ROWS_OP, NULL, 0, NULL, 0, .flags = GANTRY_KERNEL_IN_PLACE,
                         .supports = device_takes_fused_rows, .compute = device_compute_fused_rows);
-static const gantry_kernel_def_t *const kernels[] = {&fused_kernel, &fused_rows_kernel};
+static const gantry_kernel_def_t fused_parts_kernel = GANTRY_K_DEFINITION(
+    GANTRY_K_FUSED_PARTS_OP, NULL, 0, NULL, 0, .supports = device_takes_fused_parts,
+    .compute = device_compute_fused_parts);
+static const gantry_kernel_def_t *const kernels[] = {&fused_kernel, &fused_rows_kernel,
+                                                     &fused_parts_kernel};
 GANTRY_K_PACK(fused, "fused", kernels);

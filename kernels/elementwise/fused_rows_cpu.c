@@ -264,6 +264,7 @@ static bool prepare(job_t *job, gantry__k_rows_t *rows, const gantry_op_call_t *
     job->program = gantry__k_fused(call);
     job->level = level;
     job->streams = streams;
+    job->shares = gantry__cpu_fused_shares(call);
     job->rows = rows;
     gantry__k_rows(rows, call, &job->program);
     set_input_forms(job);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The programs of _FusedElementwise and _FusedRows as kernels read them, and how their inputs
- * broadcast. src/op has checked the program: nothing is checked here. src/op/fused_program.h
+/* The programs of _FusedElementwise, _FusedParts and _FusedRows as kernels read them, and how their
+ * inputs broadcast. src/op has checked the program: nothing is checked here. src/op/fused_program.h
  * explains its form.
  *
  * Owner: plain values of the caller; instructions are the attribute's own. Threads: thread-safe. */
@@ -254,8 +254,64 @@ static inline int64_t gantry__k_rows_of_input(const gantry__k_rows_t *rows, uint
     return at;
 }
 
+/* ---- parts ----
+ *
+ * The calls of _FusedElementwise that a call of _FusedParts stands for. */
+typedef struct gantry__k_parts_t {
+    uint32_t count;
+    uint32_t shared;  /* inputs of the program that are the same for all parts: the first ones */
+    uint32_t own;     /* its other inputs */
+    uint32_t largest; /* the part with the most elements */
+    gantry__k_fused_t program; /* of one part */
+} gantry__k_parts_t;
+
+static inline int64_t gantry__k_part_elements(const gantry__k_parts_t *parts,
+                                              const gantry_op_call_t *call, uint32_t part) {
+    return call->outputs[part * parts->program.output_count]->element_count;
+}
+
+static inline gantry__k_parts_t gantry__k_parts(const gantry_op_call_t *call) {
+    gantry__k_parts_t parts = {.count = (uint32_t)call->attrs[2]->i,
+                               .shared = (uint32_t)call->attrs[3]->i,
+                               .program = gantry__k_fused(call)};
+
+    parts.own = (call->input_count - parts.shared) / parts.count;
+    parts.program.input_count = parts.shared + parts.own;
+    parts.program.output_count = call->output_count / parts.count;
+    for (uint32_t part = 1; part < parts.count; ++part) {
+        if (gantry__k_part_elements(&parts, call, part) >
+            gantry__k_part_elements(&parts, call, parts.largest)) {
+            parts.largest = part;
+        }
+    }
+    return parts;
+}
+
+/* The number of the op's input that is input i of the program in a part. */
+static inline uint32_t gantry__k_part_input(const gantry__k_parts_t *parts, uint32_t part,
+                                            uint32_t i) {
+    return i < parts->shared ? i : i + part * parts->own;
+}
+
+/* The call of a part; inputs has room for those of the program. */
+static inline gantry_op_call_t gantry__k_part_call(const gantry__k_parts_t *parts,
+                                                   const gantry_op_call_t *call, uint32_t part,
+                                                   const gantry_arg_t **inputs) {
+    gantry_op_call_t own = *call;
+
+    for (uint32_t i = 0; i < parts->program.input_count; ++i) {
+        inputs[i] = call->inputs[gantry__k_part_input(parts, part, i)];
+    }
+    own.inputs = inputs;
+    own.input_count = parts->program.input_count;
+    own.outputs = call->outputs + part * parts->program.output_count;
+    own.output_count = parts->program.output_count;
+    return own;
+}
+
 /* The ops of the kernels of both sides. */
 #define GANTRY_K_FUSED_OP "_FusedElementwise"
+#define GANTRY_K_FUSED_PARTS_OP "_FusedParts"
 #define GANTRY_K_FUSED_ROWS_OP "_FusedRows"
 
 #endif

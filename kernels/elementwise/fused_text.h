@@ -17,6 +17,7 @@ typedef struct gantry__k_fused_key_t {
     uint8_t instruction_count, input_count, output_count, rank;
     /* of rows: the least power of two that holds the length, from 64 on; 0: an elementwise one */
     uint8_t row_bits;
+    uint8_t parts, shared; /* as in gantry__k_parts_t; parts 0: not _FusedParts */
     uint8_t is_wide[GANTRY_K_FUSED_MOST_INPUTS]; /* of rows: 1: all elements of a row */
     uint8_t input_types[GANTRY_K_FUSED_MOST_INPUTS];
     uint8_t varies[GANTRY_K_FUSED_MOST_INPUTS]; /* as in gantry__k_fused_plan_t */
@@ -45,6 +46,8 @@ uint32_t gantry__k_fused_lanes(const gantry__k_fused_key_t *key, const gantry_de
 /* The program's text, as `make` of gantry_program_source_t: the texts of all fused programs, then
  * kernel `fused` with the bases of inputs and outputs, and a structure of 64-bit numbers:
  * gantry__work_t, all dimensions of the plan but the first, the offsets of inputs and outputs.
+ * With parts, the structure has for each part its elements and the work-group that ends it behind
+ * gantry__work_t.
  * Kernel `fused` of rows has the numbers of rows, of elements in a row, and of rows of a work-group
  * on processors in place of work and dimensions. */
 uint64_t gantry__k_fused_make(const void *key, char *text, uint64_t capacity);

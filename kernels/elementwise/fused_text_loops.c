@@ -5,6 +5,8 @@
  *     no rows       one run of elements, streaming stores    16 bytes at a time, then the rest
  *     rows          row by row: adjacent elements, or one    the same, by coordinates of each word
  *
+ *     parts         one of the above over the part of the work-group
+ *
  * Rows: some input is neither dense nor a scalar. Names: x and y are addresses of inputs and
  * outputs, e and z those of a row; i is the position in the output, s a result. */
 #include <stdio.h>
@@ -340,37 +342,83 @@ static void put_words(writer_t *w, int64_t width) {
 
 /* ---- the kernel ---- */
 
+/* Inputs and outputs of the op: of several parts more than the program has. */
+static uint32_t count_inputs(const gantry__k_fused_key_t *key) {
+    return key->parts == 0 ? key->input_count
+                           : key->shared + key->parts * (uint32_t)(key->input_count - key->shared);
+}
+
+static uint32_t count_outputs(const gantry__k_fused_key_t *key) {
+    return key->parts == 0 ? key->output_count : key->parts * (uint32_t)key->output_count;
+}
+
 static void put_parameters(writer_t *w) {
     PUT(w, "typedef struct gantry__fused_t {\n");
     PUT(w, w->key->row_bits > 0 ? "    GANTRY_LONG rows, length, each;\n"
                                 : "    gantry__work_t work;\n");
+    for (uint32_t i = 0; i < w->key->parts; ++i)
+        FORMAT(w, "    GANTRY_LONG count%u, end%u;\n", i, i);
     for (int d = 1; w->key->row_bits == 0 && d < w->key->rank; ++d)
         FORMAT(w, "    GANTRY_LONG d%d;\n", d);
-    for (uint32_t i = 0; i < w->key->input_count; ++i) FORMAT(w, "    ulong i%u;\n", i);
-    for (uint32_t i = 0; i < w->key->output_count; ++i) FORMAT(w, "    ulong o%u;\n", i);
+    for (uint32_t i = 0; i < count_inputs(w->key); ++i) FORMAT(w, "    ulong i%u;\n", i);
+    for (uint32_t i = 0; i < count_outputs(w->key); ++i) FORMAT(w, "    ulong o%u;\n", i);
     PUT(w, "} gantry__fused_t;\n");
 }
 
-static void put_addresses(writer_t *w) {
-    if (w->key->row_bits == 0) PUT(w, "    const gantry__work_t p = q.work;\n");
-    for (uint32_t i = 0; i < w->key->input_count; ++i) {
-        const char *type = input_type(w, i);
+/* The address of input i of the program: input `from` of the op. */
+static void put_input_address(writer_t *w, uint32_t i, uint32_t from) {
+    FORMAT(w, "x%u = (GANTRY_GLOBAL const gantry__type_%s *)(i%u_base + q.i%u);\n", i,
+           input_type(w, i), from, from);
+}
 
-        FORMAT(
-            w,
-            "    GANTRY_GLOBAL const gantry__type_%s *x%u = (GANTRY_GLOBAL const gantry__type_%s "
-            "*)(i%u_base + q.i%u);\n",
-            type, i, type, i, i);
+static void put_output_address(writer_t *w, uint32_t i, uint32_t from) {
+    FORMAT(w, "y%u = (GANTRY_GLOBAL gantry__type_%s *)(o%u_base + q.o%u);\n", i,
+           output_type_name(w, i), from, from);
+}
+
+static void put_addresses(writer_t *w) {
+    for (uint32_t i = 0; i < w->key->input_count; ++i) {
+        FORMAT(w, "    GANTRY_GLOBAL const gantry__type_%s *", input_type(w, i));
+        put_input_address(w, i, i);
     }
     for (uint32_t i = 0; i < w->key->output_count; ++i) {
-        const char *type = output_type_name(w, i);
-
-        FORMAT(
-            w,
-            "    GANTRY_GLOBAL gantry__type_%s *y%u = (GANTRY_GLOBAL gantry__type_%s *)(o%u_base "
-            "+ q.o%u);\n",
-            type, i, type, i, i);
+        FORMAT(w, "    GANTRY_GLOBAL gantry__type_%s *", output_type_name(w, i));
+        put_output_address(w, i, i);
     }
+}
+
+/* Puts the part of the work-group in the place of the first one, whose work-groups are the first:
+ * addresses, elements, and what a work-item does of them. */
+static void put_part(writer_t *w) {
+    const uint32_t shared = w->key->shared, own = w->key->input_count - shared;
+
+    PUT(w,
+        "    GANTRY_LONG begin = 0, end_group = q.end0;\n"
+        "    p.count = q.count0;\n");
+    for (uint32_t part = 1; part < w->key->parts; ++part) {
+        FORMAT(w,
+               "    if (GANTRY_GROUP_ID(0) >= q.end%u) {\n"
+               "        begin = q.end%u;\n        end_group = q.end%u;\n"
+               "        p.count = q.count%u;\n",
+               part - 1, part - 1, part, part);
+        for (uint32_t i = shared; i < w->key->input_count; ++i) {
+            PUT(w, "        ");
+            put_input_address(w, i, i + part * own);
+        }
+        for (uint32_t i = 0; i < w->key->output_count; ++i) {
+            PUT(w, "        ");
+            put_output_address(w, i, i + part * w->key->output_count);
+        }
+        PUT(w, "    }\n");
+    }
+    PUT(w,
+        "    const GANTRY_LONG group = GANTRY_GROUP_ID(0) - begin;\n"
+        "    const GANTRY_LONG groups = end_group - begin;\n"
+        "#undef GANTRY_FIRST\n#undef GANTRY_STEP\n"
+        "#if GANTRY_SERIAL\n#define GANTRY_FIRST(p) (group * (p).run)\n#define GANTRY_STEP 1\n"
+        "    (void)groups;\n#else\n"
+        "#define GANTRY_FIRST(p) (group * GANTRY_LOCAL_SIZE(0) + GANTRY_LOCAL_ID(0))\n"
+        "#define GANTRY_STEP (groups * GANTRY_LOCAL_SIZE(0))\n#endif\n");
 }
 
 static void put_elements(writer_t *w, int64_t width) {
@@ -397,10 +445,12 @@ void gantry__k_fused_put_kernel(writer_t *w) {
     }
     put_parameters(w);
     PUT(w, "GANTRY_KERNEL fused(");
-    for (uint32_t i = 0; i < w->key->input_count; ++i) FORMAT(w, "GANTRY_BASE_IN(i%u), ", i);
-    for (uint32_t i = 0; i < w->key->output_count; ++i) FORMAT(w, "GANTRY_BASE_OUT(o%u), ", i);
+    for (uint32_t i = 0; i < count_inputs(w->key); ++i) FORMAT(w, "GANTRY_BASE_IN(i%u), ", i);
+    for (uint32_t i = 0; i < count_outputs(w->key); ++i) FORMAT(w, "GANTRY_BASE_OUT(o%u), ", i);
     PUT(w, "const gantry__fused_t q) {\n");
+    if (!has_rows) PUT(w, "    gantry__work_t p = q.work;\n");
     put_addresses(w);
+    if (w->key->parts > 0) put_part(w);
     if (has_rows) {
         gantry__k_fused_put_rows(w);
     } else {

@@ -146,7 +146,8 @@ void gantry__cpu_epilogue_init(gantry__cpu_epilogue_t *epilogue, const gantry_op
     epilogue->last = epilogue->program.instruction_count - 1;
     epilogue->chain_count = 0;
     if (!read_chain(epilogue))
-        gantry__cpu_fused_prepare(&epilogue->job, &epilogue->call, &epilogue->program);
+        gantry__cpu_fused_prepare(&epilogue->job, &epilogue->call, &epilogue->program,
+                                  gantry__cpu_fused_shares(&epilogue->call));
 }
 
 void gantry__cpu_epilogue_run(const gantry__cpu_epilogue_t *epilogue, int64_t row, int64_t rows,

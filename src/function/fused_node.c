@@ -89,23 +89,29 @@ static bool repeats_in_short_rows(const gantry__fusing_t *fusing, uint32_t index
     return false;
 }
 
-gantry_status_t gantry__fusing_ask(gantry__fusing_t *fusing, uint32_t index) {
-    const gantry__node_t *node = &fusing->graph->nodes[index];
-    if (!is_candidate(fusing, index)) return GANTRY_OK;
+gantry_status_t gantry__fused_find_device(gantry_runtime_t *runtime, const gantry__node_t *node,
+                                          const gantry_logical_device_t **out_device) {
     const uint32_t before = gantry__failures();
     const gantry__place_request_t request =
-        gantry__dispatch_request(fusing->runtime, node->op, node->attrs, node->wish, NULL);
+        gantry__dispatch_request(runtime, node->op, node->attrs, node->wish, NULL);
     gantry__kept_plan_t *kept;
-    gantry_status_t status = gantry__dispatch_plan(fusing->runtime, &request, &kept);
-    if (status == GANTRY_OK) {
-        const bool is_slow = fusing->what == GANTRY__FUSING_ELEMENTWISE &&
-                             kept->plan.device->synchronous && repeats_in_short_rows(fusing, index);
-        fusing->devices[index] = is_slow ? NULL : kept->plan.device;
-    } else if (status != GANTRY_RESOURCE_EXHAUSTED) {
-        gantry__forget_since(before); /* the node fails when it is placed */
-        status = GANTRY_OK;
-    }
-    return status;
+    *out_device = NULL;
+    gantry_status_t status = gantry__dispatch_plan(runtime, &request, &kept);
+    if (status == GANTRY_OK) *out_device = kept->plan.device;
+    if (status == GANTRY_OK || status == GANTRY_RESOURCE_EXHAUSTED) return status;
+    gantry__forget_since(before); /* the node fails when it is placed */
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__fusing_ask(gantry__fusing_t *fusing, uint32_t index) {
+    const gantry__node_t *node = &fusing->graph->nodes[index];
+    const gantry_logical_device_t *device;
+    if (!is_candidate(fusing, index)) return GANTRY_OK;
+    GANTRY__TRY(gantry__fused_find_device(fusing->runtime, node, &device));
+    const bool is_slow = fusing->what == GANTRY__FUSING_ELEMENTWISE && device &&
+                         device->synchronous && repeats_in_short_rows(fusing, index);
+    fusing->devices[index] = is_slow ? NULL : device;
+    return GANTRY_OK;
 }
 
 /* ---- the program ---- */
@@ -334,14 +340,14 @@ static void fuse_describe(gantry__fused_call_t *call, const gantry_logical_devic
     for (uint32_t i = 0; i < infer->op->attr_count; ++i) call->attrs[i] = &infer->attrs[i];
 }
 
-static gantry_status_t ask_kernels(const gantry__fusing_t *fusing, gantry__fused_call_t *call,
+static gantry_status_t ask_kernels(gantry_runtime_t *runtime, gantry__fused_call_t *call,
                                    const gantry__wish_t *wish,
                                    const gantry_logical_device_t *device,
                                    const gantry_kernel_def_t **out_kernel) {
     const gantry__place_request_t request =
-        gantry__dispatch_request(fusing->runtime, call->infer.op, call->infer.attrs, wish, NULL);
+        gantry__dispatch_request(runtime, call->infer.op, call->infer.attrs, wish, NULL);
     gantry__kept_plan_t *kept;
-    GANTRY__TRY(gantry__dispatch_plan(fusing->runtime, &request, &kept));
+    GANTRY__TRY(gantry__dispatch_plan(runtime, &request, &kept));
     if (kept->plan.device != device) return GANTRY_OK;
     GANTRY__TRY(gantry__logical_device_open(kept->plan.device));
     fuse_describe(call, kept->plan.device);
@@ -353,13 +359,13 @@ static gantry_status_t ask_kernels(const gantry__fusing_t *fusing, gantry__fused
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__fused_find_kernel(const gantry__fusing_t *fusing,
-                                          gantry__fused_call_t *call, const gantry__wish_t *wish,
+gantry_status_t gantry__fused_find_kernel(gantry_runtime_t *runtime, gantry__fused_call_t *call,
+                                          const gantry__wish_t *wish,
                                           const gantry_logical_device_t *device,
                                           const gantry_kernel_def_t **out_kernel) {
     const uint32_t before = gantry__failures();
     *out_kernel = NULL;
-    gantry_status_t status = ask_kernels(fusing, call, wish, device, out_kernel);
+    gantry_status_t status = ask_kernels(runtime, call, wish, device, out_kernel);
     if (status == GANTRY_OK || status == GANTRY_RESOURCE_EXHAUSTED) return status;
     *out_kernel = NULL;
     gantry__forget_since(before);
@@ -375,7 +381,7 @@ static gantry_status_t can_run(const gantry__fusing_t *fusing, const gantry__pro
     gantry_status_t status = infer_call(fusing, program, call);
     *out_runs = false;
     if (status == GANTRY_OK) {
-        status = gantry__fused_find_kernel(fusing, call, fusing->graph->nodes[last].wish,
+        status = gantry__fused_find_kernel(fusing->runtime, call, fusing->graph->nodes[last].wish,
                                            fusing->devices[last], &kernel);
         *out_runs = status == GANTRY_OK && kernel;
     }

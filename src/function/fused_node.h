@@ -11,7 +11,6 @@
 enum {
     /* a product's operands take the place of its result */
     GANTRY__FUSED_NODE_INPUTS = GANTRY__FUSED_MOST_INPUTS + 1,
-    GANTRY__FUSED_NODE_ARGS = GANTRY__FUSED_NODE_INPUTS + GANTRY__FUSED_MOST_OUTPUTS,
     GANTRY__FUSED_NODE_ATTRS = GANTRY__MAX_ATTRS
 };
 /* Of an input: no value yet, but a number that an attribute has. */
@@ -32,13 +31,13 @@ typedef struct gantry__program_t {
 /* A call of a node's op, described without memory. */
 typedef struct gantry__fused_call_t {
     gantry__infer_t infer;
-    const gantry_shape_t *shapes[GANTRY__FUSED_NODE_INPUTS];
-    gantry_dtype_t dtypes[GANTRY__FUSED_NODE_INPUTS];
-    gantry_shape_t out_shapes[GANTRY__FUSED_MOST_OUTPUTS];
-    gantry_dtype_t out_dtypes[GANTRY__FUSED_MOST_OUTPUTS];
-    gantry_arg_t args[GANTRY__FUSED_NODE_ARGS];
-    const gantry_arg_t *inputs[GANTRY__FUSED_NODE_INPUTS];
-    gantry_arg_t *outputs[GANTRY__FUSED_MOST_OUTPUTS];
+    const gantry_shape_t *shapes[GANTRY__MAX_INPUTS];
+    gantry_dtype_t dtypes[GANTRY__MAX_INPUTS];
+    gantry_shape_t out_shapes[GANTRY__MAX_OUTPUTS];
+    gantry_dtype_t out_dtypes[GANTRY__MAX_OUTPUTS];
+    gantry_arg_t args[GANTRY__MAX_INPUTS + GANTRY__MAX_OUTPUTS];
+    const gantry_arg_t *inputs[GANTRY__MAX_INPUTS];
+    gantry_arg_t *outputs[GANTRY__MAX_OUTPUTS];
     const gantry_attr_t *attrs[GANTRY__FUSED_NODE_ATTRS];
     gantry_op_call_t abi;
 } gantry__fused_call_t;
@@ -51,10 +50,13 @@ void gantry__fused_begin_call(const gantry__fusing_t *fusing, const gantry__prog
                               gantry__op_id_t op, gantry__fused_call_t *call);
 /* The first kernel that takes the inferred call under the wish, if that wish leads to the device;
  * NULL: none does, and nobody is told. */
-gantry_status_t gantry__fused_find_kernel(const gantry__fusing_t *fusing,
-                                          gantry__fused_call_t *call, const gantry__wish_t *wish,
+gantry_status_t gantry__fused_find_kernel(gantry_runtime_t *runtime, gantry__fused_call_t *call,
+                                          const gantry__wish_t *wish,
                                           const gantry_logical_device_t *device,
                                           const gantry_kernel_def_t **out_kernel);
+/* The node's device by its wish alone; NULL: there is none, and nobody is told. */
+gantry_status_t gantry__fused_find_device(gantry_runtime_t *runtime, const gantry__node_t *node,
+                                          const gantry_logical_device_t **out_device);
 /* Adds the node of the inferred call, which stands for the members. */
 gantry_status_t gantry__fused_add(gantry__fusing_t *fusing, gantry__program_t *program,
                                   const gantry__fused_call_t *call, const uint32_t *members,

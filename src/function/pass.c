@@ -27,5 +27,6 @@ gantry_status_t gantry__passes_run(gantry_runtime_t *runtime, gantry__graph_t *g
     if (is_on(graph, GANTRY_PASS_EPILOGUES)) GANTRY__TRY(gantry__pass_epilogues(runtime, graph));
     if (is_on(graph, GANTRY_PASS_ELEMENTWISE_FUSION))
         GANTRY__TRY(gantry__pass_fuse(runtime, graph));
+    if (is_on(graph, GANTRY_PASS_JOINED_UPDATES)) GANTRY__TRY(gantry__pass_updates(runtime, graph));
     return GANTRY_OK;
 }

@@ -7,6 +7,7 @@
  *     dead      nodes that nothing needs go
  *     epilogues a product's node takes the elementwise nodes behind it
  *     fuse      elementwise nodes of one device become one node
+ *     updates   such nodes that update variables with one program become one node
  *
  * They run in this order, before the graph is placed. Two more run later, over a schedule: copies
  * begin early, and results are written in place (function/plan_memory.c). For a memory budget, the
@@ -39,6 +40,7 @@ gantry_status_t gantry__pass_epilogues(gantry_runtime_t *runtime, gantry__graph_
 gantry_status_t gantry__pass_recompute(gantry__graph_t *graph, uint64_t wanted_bytes,
                                        size_t most_nodes, uint32_t *out_made);
 gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *graph);
+gantry_status_t gantry__pass_updates(gantry_runtime_t *runtime, gantry__graph_t *graph);
 
 /* Whether the node is an op that gives the same results for the same inputs, and does nothing
  * else. */

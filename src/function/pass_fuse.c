@@ -258,8 +258,7 @@ static void write_order(groups_t *groups) {
     }
 }
 
-static void redirect(const groups_t *groups) {
-    const gantry__fusing_t *fusing = &groups->fusing;
+void gantry__fusing_redirect(const gantry__fusing_t *fusing) {
     gantry__graph_t *graph = fusing->graph;
     for (uint32_t i = 0; i < graph->node_count; ++i) {
         gantry__node_t *node = &graph->nodes[i];
@@ -291,7 +290,7 @@ static gantry_status_t fuse(groups_t *groups) {
     if (graph->node_count == fusing->node_count) return GANTRY_OK;
     groups->order = gantry__arena_zalloc(&graph->arena, graph->node_count, sizeof *groups->order);
     if (!groups->order) return GANTRY_RESOURCE_EXHAUSTED;
-    redirect(groups);
+    gantry__fusing_redirect(fusing);
     write_order(groups);
     return gantry__graph_rebuild(graph, groups->order, groups->order_count);
 }

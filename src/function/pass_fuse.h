@@ -54,6 +54,8 @@ gantry_status_t gantry__fusing_ask(gantry__fusing_t *fusing, uint32_t node);
  * are in program order; nothing between them needs an earlier one's result. */
 gantry_status_t gantry__fusing_join(gantry__fusing_t *fusing, const uint32_t *members,
                                     uint32_t count, uint32_t *out_taken);
+/* Puts new_values and new_nodes in the place of those of the graph. */
+void gantry__fusing_redirect(const gantry__fusing_t *fusing);
 /* Whether the node is an op that may take a program. */
 bool gantry__fusing_is_product(const gantry__node_t *node);
 /* Puts one node in the place of all members and a product that only they use, if there is one and

@@ -14,7 +14,7 @@
 #include "function/schedule.h"
 #include "place/plan_cache.h"
 
-#define MOST_OVERWRITTEN 4u
+#define MOST_OVERWRITTEN GANTRY__MAX_OUTPUTS
 
 /* Blocks may use any variable. */
 static bool is_untouched(const gantry__schedule_t *schedule, const gantry_variable_t *variable,
@@ -80,8 +80,13 @@ static gantry_status_t add_overwrite(gantry__schedule_t *schedule, gantry__act_t
     return GANTRY_OK;
 }
 
-/* The kernel that makes the assigned value. Only a fused program may write several outputs over
- * inputs. */
+/* Only a fused program may write several outputs over inputs. */
+static bool may_write_several(const gantry__schedule_t *schedule, const gantry__act_t *act) {
+    const gantry__op_id_t id = (gantry__op_id_t)schedule->graph->nodes[act->node].op->id;
+    return id == GANTRY__OP_ID__FusedElementwise || id == GANTRY__OP_ID__FusedParts;
+}
+
+/* The kernel that makes the assigned value. */
 static gantry_status_t visit_result(gantry__schedule_t *schedule, uint32_t number, uint32_t assign,
                                     gantry_variable_t *variable) {
     const gantry__slot_t *slot = &schedule->slots[number];
@@ -91,11 +96,11 @@ static gantry_status_t visit_result(gantry__schedule_t *schedule, uint32_t numbe
     if (act->kind != GANTRY__DO_CALL) return GANTRY_OK;
     gantry__overwrite_t found = {.variable = variable};
     while (act->outputs[found.output] != number) ++found.output;
-    const bool is_fused =
-        schedule->graph->nodes[act->node].op->id == GANTRY__OP_ID__FusedElementwise;
-    if (found.output > 0 && !is_fused) return GANTRY_OK;
+    if (found.output > 0 && !may_write_several(schedule, act)) return GANTRY_OK;
     const uint32_t end = gantry__schedule_donor_end(schedule, act);
-    while (found.input < end && !is_own_value(schedule, slot->made_by, found.input, slot, assign))
+    while (found.input < end &&
+           (!gantry__schedule_may_lie_over(schedule, act, found.output, found.input) ||
+            !is_own_value(schedule, slot->made_by, found.input, slot, assign)))
         ++found.input;
     if (found.input >= end) return GANTRY_OK;
     if (!variable)

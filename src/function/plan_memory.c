@@ -130,13 +130,20 @@ static uint64_t slot_bytes(const gantry__schedule_t *schedule, const gantry__slo
     return padded(slot->device, schedule->graph->values[slot->value].bytes);
 }
 
+/* Attributes of _FusedParts. Its kernels have no flag: the eager path does not know parts. */
+enum { PARTS_ATTR = 2, SHARED_ATTR = 3 };
+
+static bool has_parts(const gantry__schedule_t *schedule, const gantry__act_t *act) {
+    return schedule->graph->nodes[act->node].op->id == GANTRY__OP_ID__FusedParts;
+}
+
 uint32_t gantry__schedule_donor_end(const gantry__schedule_t *schedule, const gantry__act_t *act) {
     const gantry__node_place_t *place = &schedule->places[act->node];
     if (schedule->graph->passes_off & GANTRY_PASS_IN_PLACE || act->kind != GANTRY__DO_CALL ||
         !place->kept)
         return 0;
     const uint32_t flags = place->kept->plan.kernels[place->choice]->def->flags;
-    if (flags & GANTRY_KERNEL_IN_PLACE) return act->input_count;
+    if (flags & GANTRY_KERNEL_IN_PLACE || has_parts(schedule, act)) return act->input_count;
     if (!(flags & GANTRY_KERNEL_IN_PLACE_FIRST)) return 0;
     const uint32_t first = schedule->slots[act->inputs[0]].root;
     for (uint32_t i = 1; i < act->input_count; ++i) {
@@ -158,6 +165,23 @@ bool gantry__schedule_is_read_in_part(const gantry__schedule_t *schedule, const 
     return false;
 }
 
+bool gantry__schedule_may_lie_over(const gantry__schedule_t *schedule, const gantry__act_t *act,
+                                   uint32_t output, uint32_t input) {
+    const gantry__node_t *node = &schedule->graph->nodes[act->node];
+    if (!has_parts(schedule, act)) return true;
+    const uint32_t parts = (uint32_t)node->attrs[PARTS_ATTR].i,
+                   shared = (uint32_t)node->attrs[SHARED_ATTR].i,
+                   own = (act->input_count - shared) / parts,
+                   part = output / (act->output_count / parts),
+                   root = schedule->slots[act->inputs[input]].root;
+    if (input < shared || (input - shared) / own != part) return false;
+    for (uint32_t i = 0; i < act->input_count; ++i) {
+        const bool is_elsewhere = i < shared || (i - shared) / own != part;
+        if (is_elsewhere && schedule->slots[act->inputs[i]].root == root) return false;
+    }
+    return true;
+}
+
 /* An input, or that of which it is a view, of equally many bytes and elements whose block ends with
  * the act: it is the result's. */
 static const gantry__slot_t *find_memory_donor(const gantry__schedule_t *schedule,
@@ -172,7 +196,8 @@ static const gantry__slot_t *find_memory_donor(const gantry__schedule_t *schedul
             slot->device == act->device && slot->lane == act->lane &&
             schedule->graph->values[slot->value].bytes == result->bytes &&
             schedule->graph->values[input->value].elements == result->elements &&
-            !gantry__schedule_is_read_in_part(schedule, act, i))
+            !gantry__schedule_is_read_in_part(schedule, act, i) &&
+            gantry__schedule_may_lie_over(schedule, act, 0, i))
             return slot;
     }
     return NULL;

@@ -168,6 +168,10 @@ uint32_t gantry__schedule_donor_end(const gantry__schedule_t *schedule, const ga
  * the whole would change it. */
 bool gantry__schedule_is_read_in_part(const gantry__schedule_t *schedule, const gantry__act_t *act,
                                       uint32_t input);
+/* Whether an output of the act's kernel may lie over this input, which ends there and has its size:
+ * of several parts (_FusedParts) only over one that no other part reads. */
+bool gantry__schedule_may_lie_over(const gantry__schedule_t *schedule, const gantry__act_t *act,
+                                   uint32_t output, uint32_t input);
 /* Gives offsets to the slots in arenas: function/plan_memory.c. */
 gantry_status_t gantry__schedule_plan_memory(gantry__schedule_t *schedule);
 /* Makes the notes of graphs of devices, if a device makes graphs: function/replay.c. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The programs of _FusedElementwise, _FusedRows, _FusedMatMul and _FusedConvolveImages: elementwise
- * ops that one kernel computes in one pass over memory, with the bits of the ops one by one; of
- * _FusedRows also reductions over the last axis.
+/* The programs of _FusedElementwise, _FusedParts, _FusedRows, _FusedMatMul and
+ * _FusedConvolveImages: elementwise ops that one kernel computes in one pass over memory, with the
+ * bits of the ops one by one; of _FusedRows also reductions over the last axis.
  *
  * Attribute `program` has GANTRY__FUSED_WORDS numbers for each instruction:
  *
@@ -30,6 +30,16 @@
  * The inputs broadcast to one shape, which is that of each output. An instruction computes each
  * element of that shape, even if its operands are smaller: a pass leaves costly functions of
  * smaller tensors outside.
+ *
+ * _FusedParts runs the program several times, each time on a part that has its own number of
+ * elements. Attribute `parts` says how many. The first `shared` inputs of the program have one
+ * element and are the same for all parts; the others stand once for each part:
+ *
+ *     inputs     shared ones, others of part 0, others of part 1, ...
+ *     outputs    those of part 0, of part 1, ...; attribute `outputs` repeats the list
+ *
+ * An input that is not shared has one element in every part, or as many as the part. An output may
+ * lie over an input of its own part only.
  *
  * _FusedMatMul has the product of its first two inputs as the program's input 0, and its other
  * inputs as the program's further ones. The result of the last instruction is its output, of the

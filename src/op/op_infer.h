@@ -109,6 +109,7 @@ gantry_status_t gantry__infer_clip(gantry__infer_t *call);
 gantry_status_t gantry__infer_alike(gantry__infer_t *call); /* all inputs have one shape */
 gantry_status_t gantry__infer_same_count(gantry__infer_t *call);
 gantry_status_t gantry__infer_fused_elementwise(gantry__infer_t *call);
+gantry_status_t gantry__infer_fused_parts(gantry__infer_t *call);
 gantry_status_t gantry__infer_fused_mat_mul(gantry__infer_t *call);
 gantry_status_t gantry__infer_fused_convolve_images(gantry__infer_t *call);
 gantry_status_t gantry__infer_fused_rows(gantry__infer_t *call);

@@ -216,8 +216,21 @@ def normed():
     return model, (X, PAIR), ["loss"], {"validation": True}
 
 
+def swapped():
+    model = chain(dense(5, "tanh"), dense(3, "softmax"))
+    model.compile(optimizer(optimizers.Adam, 0.0625, use_ema=True, ema_momentum=0.75), "sparse_categorical_crossentropy",
+                  metrics=[right()])
+    return model, (X, CLASSES), ["loss", "accuracy"], {"validation": True, "callbacks": [callbacks.SwapEMAWeights()]}
+
+
+def swapped_between():
+    model = chain(dense(4, "tanh"), dense(2))
+    model.compile(optimizer(optimizers.SGD, 0.25, momentum=0.5, use_ema=True, ema_momentum=0.5, gradient_accumulation_steps=2), "mse")
+    return model, (X, PAIR), ["loss"], {"validation": True, "epochs": 4, "callbacks": [callbacks.SwapEMAWeights(swap_on_epoch=True)]}
+
+
 PROGRAMS = (accumulated, averaged, activities, recurrent, embedded, two_outputs, autoencoder, siamese, scheduled, images, stopped,
-            attentive, coded, counted, normed)
+            attentive, coded, counted, normed, swapped, swapped_between)
 
 
 def run(program):

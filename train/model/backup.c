@@ -51,7 +51,8 @@ gantry_status_t gantry__backup_set_iterations(const gantry__position_t *position
 
 /* A callback of a program that was compiled with a shorter struct has no state. */
 static bool has_state(const gantry_callback_t *callback) {
-    return callback->struct_size >= sizeof *callback && callback->get_state && callback->set_state;
+    return callback->struct_size >= offsetof(gantry_callback_t, train_begin) &&
+           callback->get_state && callback->set_state;
 }
 
 /* ---- saving ---- */
@@ -239,6 +240,7 @@ gantry_status_t gantry__backup_restore(gantry_model_t *model, const gantry_fit_o
                                        const gantry__position_t *position,
                                        const gantry_checkpoint_t *file) {
     gantry_status_t status = GANTRY_OK;
+    model->holds_averages = false; /* unless a callback says so */
     if (file) status = gantry__model_load_from(model, o->backup, file, position->step > 0);
     if (!model->worker) return status == GANTRY_OK ? set_states(model, o, file) : status;
     GANTRY__TRAIN_TRY(gantry__worker_share_loaded(model, file, status));

@@ -17,6 +17,7 @@
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/model/worker.h"
+#include "train/optimizer/optimizer_state.h"
 
 #define BUILD_BATCH 2
 
@@ -347,9 +348,20 @@ gantry_status_t gantry__model_build_optimizer(gantry_model_t *model) {
     return gantry_scope_end(scope);
 }
 
+gantry_status_t gantry__model_hold_averages(gantry_model_t *model, bool holds) {
+    gantry_scope_t *scope;
+    if (model->holds_averages == holds) return GANTRY_OK;
+    if (!(scope = gantry__model_scope(model, NULL, 0))) return GANTRY_RESOURCE_EXHAUSTED;
+    (void)gantry__optimizer_swap_averages(model->optimizer, scope);
+    GANTRY__TRAIN_TRY(gantry_scope_end(scope));
+    model->holds_averages = holds;
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__model_finalize(gantry_model_t *model) {
     gantry_scope_t *scope;
     size_t built = 0;
+    GANTRY__TRAIN_TRY(gantry__model_hold_averages(model, false));
     GANTRY__TRAIN_TRY(gantry_optimizer_get_variables(model->optimizer, 0, NULL, &built));
     if (built == 0) return GANTRY_OK;
     if (!(scope = gantry__model_scope(model, NULL, 0))) return GANTRY_RESOURCE_EXHAUSTED;

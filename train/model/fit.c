@@ -94,13 +94,29 @@ static gantry_status_t call_step_end(fit_t *fit, int64_t step) {
     return GANTRY_OK;
 }
 
-/* Members from train_begin on were added later. */
+/* Members from train_begin on were added later, and then those from test_begin on. */
 #define FIRST_CALLBACK_BYTES offsetof(gantry_callback_t, train_begin)
+#define SECOND_CALLBACK_BYTES offsetof(gantry_callback_t, test_begin)
+
+/* All ends are called, also behind a failure. */
+static gantry_status_t call_test(const fit_t *fit, bool begins) {
+    gantry_status_t status = GANTRY_OK;
+    for (size_t i = 0; i < fit->options.callback_count; ++i) {
+        const gantry_callback_t *callback = fit->options.callbacks[i];
+        if (callback->struct_size < sizeof *callback) continue;
+        gantry_status_t (*call)(gantry_model_t *, void *) =
+            begins ? callback->test_begin : callback->test_end;
+        if (!call || (begins && status != GANTRY_OK)) continue;
+        const gantry_status_t own = call(fit->model, callback->user);
+        if (status == GANTRY_OK) status = own;
+    }
+    return status;
+}
 
 static gantry_status_t call_train(fit_t *fit, bool begins) {
     for (size_t i = 0; i < fit->options.callback_count; ++i) {
         const gantry_callback_t *callback = fit->options.callbacks[i];
-        if (callback->struct_size < sizeof *callback) continue;
+        if (callback->struct_size < SECOND_CALLBACK_BYTES) continue;
         gantry_status_t (*call)(gantry_model_t *, void *) =
             begins ? callback->train_begin : callback->train_end;
         if (!call) continue;
@@ -306,7 +322,7 @@ static gantry_status_t end_interrupted(fit_t *fit) {
 
 /* ---- epochs ---- */
 
-static gantry_status_t run_validation(fit_t *fit) {
+static gantry_status_t test_model(fit_t *fit) {
     gantry_model_t *model = fit->model;
     const size_t count = model->judge_count;
     model->is_validated = !model->worker; /* processes end a validation together */
@@ -315,6 +331,13 @@ static gantry_status_t run_validation(fit_t *fit) {
     model->is_validated = false;
     fit->is_interrupted = status == GANTRY_CANCELLED && gantry__model_is_stopped(model);
     return fit->is_interrupted ? GANTRY_OK : status;
+}
+
+static gantry_status_t run_validation(fit_t *fit) {
+    gantry_status_t status = call_test(fit, true);
+    if (status == GANTRY_OK) status = test_model(fit);
+    const gantry_status_t ended = call_test(fit, false);
+    return status != GANTRY_OK ? status : ended;
 }
 
 /* The metrics' variables; NULL behind the last. */
@@ -389,6 +412,7 @@ static gantry_status_t run_epoch(fit_t *fit, int64_t epoch) {
 }
 
 static gantry_status_t run_epochs(fit_t *fit) {
+    GANTRY__TRAIN_TRY(gantry__model_hold_averages(fit->model, false)); /* a training failed */
     GANTRY__TRAIN_TRY(call_train(fit, true));
     GANTRY__TRAIN_TRY(begin_resumed(fit));
     fit->position.epoch = fit->options.initial_epoch;

@@ -129,6 +129,7 @@ struct gantry_model_t {
     atomic_bool is_stopped; /* gantry_model_stop asks a training to end */
     bool is_validated;      /* a training tests it, which a stop ends, too */
     bool validates;         /* the training has a validation, in some epochs */
+    bool holds_averages;    /* the weights and their averages have changed places */
     bool checks_numerics;
     gantry_numerics_t *numerics; /* of the step that runs; NULL: it is not checked */
 };
@@ -223,6 +224,9 @@ gantry_status_t gantry__model_make_states(gantry_model_t *model);
 gantry_status_t gantry__model_build_optimizer(gantry_model_t *model);
 /* The weights become the optimizer's averages of them, if it keeps such. */
 gantry_status_t gantry__model_finalize(gantry_model_t *model);
+/* Puts the averages of the weights, which the optimizer has, in the places of the weights, or both
+ * back. */
+gantry_status_t gantry__model_hold_averages(gantry_model_t *model, bool holds);
 
 /* ---- outputs and what they are trained for: outputs.c, compile.c ---- */
 

@@ -244,5 +244,6 @@ gantry_status_t gantry_model_load(gantry_model_t *model, const char *path) {
         status = load_file(model, path, &with_state);
     if (model->worker) status = gantry__worker_share_loaded(model, with_state, status);
     if (model->worker && status == GANTRY_OK) status = gantry__worker_share_draws(model);
+    if (status == GANTRY_OK) model->holds_averages = false;
     return gantry__worker_end(model->worker, status);
 }

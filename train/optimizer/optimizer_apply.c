@@ -196,9 +196,9 @@ static const gantry_tensor_t *weights_of(gantry_scope_t *scope, const gantry_opt
     return gantry_variable_read(scope, member->variable);
 }
 
-static const gantry_tensor_t *read_weights(gantry_scope_t *scope,
-                                           const gantry_optimizer_t *optimizer,
-                                           const gantry__train_group_t *group) {
+const gantry_tensor_t *gantry__train_read_weights(gantry_scope_t *scope,
+                                                  const gantry_optimizer_t *optimizer,
+                                                  const gantry__train_group_t *group) {
     const gantry__train_home_t *home = &optimizer->homes[group->home];
     return gantry__train_is_joined(group)
                ? gantry__train_join(scope, optimizer, group, home->dtype, weights_of)
@@ -253,8 +253,8 @@ static void compute_group(gantry_scope_t *scope, const gantry_optimizer_t *optim
     gantry__train_new_t made;
     for (size_t i = 0; i < optimizer->slot_count; ++i)
         made.slots[i] = slots[i] = gantry_variable_read(scope, group->slots[i]);
-    const gantry__train_now_t now = {.slots = slots,
-                                     .weights = read_weights(scope, optimizer, group)};
+    const gantry__train_now_t now = {
+        .slots = slots, .weights = gantry__train_read_weights(scope, optimizer, group)};
     made.weights = now.weights;
     if (group->has_gradient) run_rule(scope, optimizer, group, &now, &made);
     if (gantry_scope_status(scope) != GANTRY_OK) return;

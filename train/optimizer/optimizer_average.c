@@ -160,16 +160,47 @@ static void finalize_group(const gantry_optimizer_t *optimizer, const gantry__tr
     }
 }
 
-static void finalize_in_home(const gantry_optimizer_t *optimizer,
-                             const gantry__train_group_t *group, gantry_scope_t *outer) {
+static void swap_group(const gantry_optimizer_t *optimizer, const gantry__train_group_t *group,
+                       gantry_scope_t *scope) {
+    gantry_variable_t *slot = group->slots[optimizer->average_slot];
+    const gantry_tensor_t *average = gantry_variable_read(scope, slot),
+                          *weights = gantry__train_read_weights(scope, optimizer, group);
+    if (gantry_scope_status(scope) != GANTRY_OK) return;
+    for (uint32_t i = 0; i < group->member_count; ++i) {
+        const gantry__train_member_t *member = &optimizer->members[group->first_member + i];
+        (void)gantry_variable_assign(scope, member->variable,
+                                     gantry__train_part_of(scope, group, member, average));
+    }
+    (void)gantry_variable_assign(scope, slot, weights);
+}
+
+typedef void (*group_fn)(const gantry_optimizer_t *optimizer, const gantry__train_group_t *group,
+                         gantry_scope_t *scope);
+
+static void run_in_home(const gantry_optimizer_t *optimizer, const gantry__train_group_t *group,
+                        group_fn run, gantry_scope_t *outer) {
     const gantry__train_home_t *home = &optimizer->homes[group->home];
     gantry_scope_t *scope = gantry_scope_begin_in(outer, gantry_logical_device_name(home->device));
     if (!scope) {
         (void)gantry__train_hand_on(outer, GANTRY_RESOURCE_EXHAUSTED);
         return;
     }
-    finalize_group(optimizer, group, scope);
+    run(optimizer, group, scope);
     (void)gantry__train_hand_on(outer, gantry_scope_end(scope));
+}
+
+static gantry_status_t run_groups(const gantry_optimizer_t *optimizer, group_fn run,
+                                  gantry_scope_t *scope) {
+    gantry_scope_t *outer = gantry_scope_begin_unobserved(scope);
+    if (!outer) return gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
+    for (size_t i = 0; i < optimizer->group_count; ++i)
+        run_in_home(optimizer, &optimizer->groups[i], run, outer);
+    return gantry__train_hand_on(scope, gantry_scope_end(outer));
+}
+
+gantry_status_t gantry__optimizer_swap_averages(gantry_optimizer_t *optimizer,
+                                                gantry_scope_t *scope) {
+    return run_groups(optimizer, swap_group, scope);
 }
 
 gantry_status_t gantry_optimizer_finalize_variable_values(gantry_optimizer_t *optimizer,
@@ -184,9 +215,5 @@ gantry_status_t gantry_optimizer_finalize_variable_values(gantry_optimizer_t *op
                        optimizer->rule->name);
         return gantry_scope_fail(scope, GANTRY_FAILED_PRECONDITION, text);
     }
-    gantry_scope_t *outer = gantry_scope_begin_unobserved(scope);
-    if (!outer) return gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
-    for (size_t i = 0; i < optimizer->group_count; ++i)
-        finalize_in_home(optimizer, &optimizer->groups[i], outer);
-    return gantry__train_hand_on(scope, gantry_scope_end(outer));
+    return run_groups(optimizer, finalize_group, scope);
 }

@@ -29,8 +29,8 @@
  *
  * All 7 joined take 2 MB more memory, and save 1 us of the host's time on PoCL.
  *
- * So small variables are joined and others are not. A program that keeps all its weights in one
- * variable has one launch.
+ * So small variables are joined and others are not. In a function, the groups of a home are parts
+ * of one launch (src/function/pass_updates.c).
  *
  * Fields that are marked "step" belong to the gantry_optimizer_apply that runs. */
 #ifndef GANTRY_TRAIN_OPTIMIZER_STATE_H
@@ -176,6 +176,11 @@ const gantry_tensor_t *gantry__train_join(gantry_scope_t *scope,
                                           const gantry__train_group_t *group, gantry_dtype_t dtype,
                                           gantry__train_of_member_fn of_member);
 
+/* The weights of a group: one vector, if it is joined. */
+const gantry_tensor_t *gantry__train_read_weights(gantry_scope_t *scope,
+                                                  const gantry_optimizer_t *optimizer,
+                                                  const gantry__train_group_t *group);
+
 /* True where a member has a gradient, for gantry__train_join. */
 const gantry_tensor_t *gantry__train_mask_of(gantry_scope_t *scope,
                                              const gantry_optimizer_t *optimizer,
@@ -204,6 +209,9 @@ const gantry_tensor_t *gantry__train_accumulate(const gantry_optimizer_t *optimi
 void gantry__train_average(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
                            const gantry__train_group_t *group, const gantry__train_now_t *now,
                            gantry__train_new_t *made);
+/* Lets the weights and their averages change places. The optimizer is built and has averages. */
+gantry_status_t gantry__optimizer_swap_averages(gantry_optimizer_t *optimizer,
+                                                gantry_scope_t *scope);
 /* A member's part of a group's vector, of the member's shape. */
 const gantry_tensor_t *gantry__train_part_of(gantry_scope_t *scope,
                                              const gantry__train_group_t *group,

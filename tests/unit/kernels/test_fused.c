@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fused programs of elementwise ops give the bits of the ops one by one on the CPU: random programs
- * over all ops, types and broadcasts, every instruction with every type, chains of each cheap op,
- * and outputs over the memory of inputs. */
-#include "fused_case.h"
+ * over all ops, types and broadcasts, and over several parts, every instruction with every type,
+ * chains of each cheap op, and outputs over the memory of inputs. */
+#include "fused_parts_case.h"
 
 #include "cpu_scope.h"
 
@@ -111,6 +111,16 @@ static void chains_have_the_ops_bits(void **state) {
     }
 }
 
+static void random_parts_have_the_bits_of_single_calls(void **state) {
+    cpu_scope_t *f = *state;
+    for (uint64_t seed = 1; seed < 400000; seed += 10000) {
+        gantry_scope_t *scope = gantry_scope_begin(f->runtime, "/CPU:0");
+        fused_parts_run(scope, seed, 10,
+                        seed % 3 == 0 ? UINT64_C(1) << GANTRY_FLOAT32 : FUSED_ALL_TYPES, 24);
+        assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    }
+}
+
 /* Every row fuses: with a type for which it cannot fail, and with the type of most programs. */
 static void every_elementwise_op_can_fuse(void **state) {
     (void)state;
@@ -167,6 +177,8 @@ int main(void) {
                                         cpu_scope_set_up, cpu_scope_tear_down),
         cmocka_unit_test_setup_teardown(chains_have_the_ops_bits, cpu_scope_set_up,
                                         cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(random_parts_have_the_bits_of_single_calls,
+                                        cpu_scope_set_up, cpu_scope_tear_down),
         cmocka_unit_test(every_elementwise_op_can_fuse),
         cmocka_unit_test(gelu_has_an_instruction_for_each_form),
     };

@@ -57,6 +57,53 @@ static void fused_programs_give_types_and_shapes(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
+/* x * rate + y of each part */
+#define PARTS_PROGRAM "program={" MUL ",1,1,0,0," ADD ",1,-1,2,0}"
+
+static void fused_parts_give_types_and_shapes(void **state) {
+    (void)state;
+    static const infer_case_t cases[] = {
+        {"_FusedParts", "float32 float32[2,3] float32[2,3] float32[7] float32[7]",
+         PARTS_PROGRAM " outputs={1,1} parts=2 shared=1", "float32[2,3] float32[7]"},
+        {"_FusedParts", "float32 float32[2] float32 float32[7] float32",
+         PARTS_PROGRAM " outputs={1,0,1,0} parts=2 shared=1",
+         "float32[2] float32[2] float32[7] float32[7]"},
+        {"_FusedParts", "float32 float32[2] float32[2]",
+         PARTS_PROGRAM " outputs={1} parts=1 shared=1", "float32[2]"},
+        {"_FusedParts", "float32[1] float32[0] float32[0] float32[1] float32[1]",
+         PARTS_PROGRAM " outputs={1,1} parts=2 shared=1", "float32[0] float32[1]"},
+        {"_FusedParts", "float32 float32[2] float32[2]",
+         PARTS_PROGRAM " outputs={1} parts=0 shared=1", "!accepted are 1 to 32"},
+        {"_FusedParts", "float32 float32[2] float32[2]",
+         PARTS_PROGRAM " outputs={1} parts=33 shared=1", "!accepted are 1 to 32"},
+        {"_FusedParts", "float32 float32[2] float32[2]",
+         PARTS_PROGRAM " outputs={1,1} parts=2 shared=2", "!do not make 2 equal parts"},
+        {"_FusedParts", "float32 float32[2] float32[2]",
+         PARTS_PROGRAM " outputs={1} parts=1 shared=4", "!do not make 1 equal parts"},
+        {"_FusedParts", "float32 float32[2] float32[2]",
+         PARTS_PROGRAM " outputs={1} parts=1 shared=-1", "!do not make 1 equal parts"},
+        {"_FusedParts", "float32 float32[2] float32[2] float32[2] float32[2]",
+         PARTS_PROGRAM " outputs={1,1,1} parts=2 shared=1", "!do not make 2 equal parts"},
+        {"_FusedParts", "float32 float32[2] float32[2] float32[2] float32[2]",
+         PARTS_PROGRAM " outputs={1,0} parts=2 shared=1", "!has 0 for output 1, 1 in the part"},
+        {"_FusedParts", "float32[2] float32[2] float32[2]",
+         PARTS_PROGRAM " outputs={1} parts=1 shared=1", "!a shared input has one element"},
+        {"_FusedParts", "float32 float32[2,3] float32[3] float32[7] float32[7]",
+         PARTS_PROGRAM " outputs={1,1} parts=2 shared=1", "!must have the part's 6 elements"},
+        {"_FusedParts", "float32 float32[2] float32[2] float32[7] float32",
+         PARTS_PROGRAM " outputs={1,1} parts=2 shared=1", "!must have the part's 7 elements"},
+        {"_FusedParts", "float32 float32[2] float32[2] float64[7] float32[7]",
+         PARTS_PROGRAM " outputs={1,1} parts=2 shared=1", "!is float64; it must be float32"},
+        /* nothing reads inputs 1 and 2 */
+        {"_FusedParts", "float32[2] float32[2] float64[2] float32[7] float32[7] float32[7]",
+         "program={" ADD ",1,0,1,0} outputs={0,0} parts=2 shared=0",
+         "!float32, but float64 in part 0"},
+        {"_FusedParts", "float32 float32[2] float32[2]", PARTS_PROGRAM " outputs={1} parts=1",
+         "!attribute 'shared'"},
+    };
+    infer_cases_assert(cases, COUNT(cases));
+}
+
 static void fused_products_have_the_shape_of_the_product(void **state) {
     (void)state;
     static const infer_case_t cases[] = {
@@ -158,6 +205,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_give_types_and_shapes),
         cmocka_unit_test(fused_programs_give_types_and_shapes),
+        cmocka_unit_test(fused_parts_give_types_and_shapes),
         cmocka_unit_test(fused_products_have_the_shape_of_the_product),
         cmocka_unit_test(fused_casts_and_selects_have_types_of_their_own),
     };

@@ -2,6 +2,7 @@
 /* Fused programs of elementwise ops, and of these and reductions over rows, give the bits of the
  * ops one by one on a device that builds programs: random programs over all ops, types and
  * broadcasts on PoCL. GANTRY_TEST_FUSED_PROGRAMS sets how many. */
+#include "fused_parts_case.h"
 #include "fused_rows_case.h"
 
 #include "log_lines.h"
@@ -103,6 +104,29 @@ static void random_rows_have_the_ops_bits_in_forms_for_cards(void **state) {
     run_rows(open_imitation(), 30001, 3);
 }
 
+/* ---- parts ---- */
+
+static void run_parts(gantry_runtime_t *runtime, uint64_t first, uint64_t fewest) {
+    const char *wanted = getenv("GANTRY_TEST_FUSED_PROGRAMS");
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "/GPU:0");
+    fused_parts_run(
+        scope, first, wanted ? strtoull(wanted, NULL, 10) : fewest,
+        UINT64_C(1) << GANTRY_FLOAT32 | UINT64_C(1) << GANTRY_BOOL | UINT64_C(1) << GANTRY_FLOAT16,
+        4);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    gantry_runtime_release(runtime);
+}
+
+static void random_parts_have_the_bits_of_single_calls(void **state) {
+    (void)state;
+    run_parts(open_runtime(), 40001, 6);
+}
+
+static void random_parts_have_the_bits_of_single_calls_in_forms_for_cards(void **state) {
+    (void)state;
+    run_parts(open_imitation(), 50001, 4);
+}
+
 /* Rows of 300 elements are whole words of 4 and of 2, but not of 8. */
 static void words_of_rows_have_the_ops_bits(void **state) {
     (void)state;
@@ -182,6 +206,8 @@ int main(void) {
         cmocka_unit_test(random_programs_have_the_ops_bits_in_forms_for_cards),
         cmocka_unit_test(random_rows_have_the_ops_bits),
         cmocka_unit_test(random_rows_have_the_ops_bits_in_forms_for_cards),
+        cmocka_unit_test(random_parts_have_the_bits_of_single_calls),
+        cmocka_unit_test(random_parts_have_the_bits_of_single_calls_in_forms_for_cards),
         cmocka_unit_test(words_of_rows_have_the_ops_bits),
         cmocka_unit_test(one_program_serves_all_sizes),
         cmocka_unit_test(long_program_is_declined),

@@ -8,6 +8,7 @@
 
 #include "op/fused_program.h"
 #include "random_graph.h"
+#include "updates_case.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 
@@ -41,6 +42,17 @@ static void random_graphs_give_the_eager_bits(void **state) {
     assert_true(fused >= count / 4);
     print_message("%llu nodes fused, %llu computed again\n", (unsigned long long)fused,
                   (unsigned long long)recomputed);
+    gantry_runtime_release(runtime);
+}
+
+static void random_updates_have_the_bits_of_single_ones(void **state) {
+    (void)state;
+    gantry_runtime_t *runtime = open_runtime();
+    uint32_t saved = 0;
+    for (uint64_t seed = 1000 + first; seed < 1000 + first + count; ++seed)
+        saved += updates_check(runtime, "/GPU:0", seed, 2 + (uint32_t)(seed % 7));
+    print_message("%u launches saved\n", saved);
+    assert_true(saved > 0);
     gantry_runtime_release(runtime);
 }
 
@@ -202,6 +214,7 @@ int main(int argc, char **argv) {
     if (argc > 2) first = strtoull(argv[2], NULL, 10);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_graphs_give_the_eager_bits),
+        cmocka_unit_test(random_updates_have_the_bits_of_single_ones),
         cmocka_unit_test(crossover_gives_the_eager_bits_on_both_devices),
         cmocka_unit_test(limits_of_the_device_split_a_group),
         cmocka_unit_test(rows_are_one_node_with_the_bits_of_the_cpu),

@@ -557,6 +557,40 @@ static inline gantry_model_t *program_counted(program_t *p) {
     return model;
 }
 
+static inline gantry_model_t *program_swapped(program_t *p) {
+    gantry_model_t *model =
+        PROGRAM_CHAIN(p, gantry_dense(5, GANTRY_TANH, NULL), gantry_dense(3, GANTRY_SOFTMAX, NULL));
+    program_add(p, PROGRAM_ARRAY(p->x, PROGRAM_FEATURES));
+    program_add(p, PROGRAM_LIST(p->classes));
+    p->is_validated = true;
+    p->callbacks[0] = gantry_swap_ema_weights(false);
+    program_compile(model,
+                    gantry_adam(&(gantry_adam_options_t){
+                        .learning_rate = 0.0625, .use_ema = true, .ema_momentum = 0.75}),
+                    GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY, NULL,
+                    (gantry_metric_t *[]){gantry_sparse_categorical_accuracy(&program_wide)}, 1);
+    return model;
+}
+
+/* The averages stand in the weights' places between epochs, too. */
+static inline gantry_model_t *program_swapped_between(program_t *p) {
+    gantry_model_t *model =
+        PROGRAM_CHAIN(p, gantry_dense(4, GANTRY_TANH, NULL), gantry_dense(2, GANTRY_LINEAR, NULL));
+    program_add(p, PROGRAM_ARRAY(p->x, PROGRAM_FEATURES));
+    program_add(p, PROGRAM_ARRAY(p->pair, 2));
+    p->is_validated = true;
+    p->fit.epochs = 4;
+    p->callbacks[0] = gantry_swap_ema_weights(true);
+    program_compile(model,
+                    gantry_sgd(&(gantry_sgd_options_t){.learning_rate = 0.25,
+                                                       .momentum = 0.5,
+                                                       .use_ema = true,
+                                                       .ema_momentum = 0.5,
+                                                       .gradient_accumulation_steps = 2}),
+                    GANTRY_MEAN_SQUARED_ERROR, NULL, NULL, 0);
+    return model;
+}
+
 static inline gantry_model_t *program_normed(program_t *p) {
     gantry_model_t *model = PROGRAM_CHAIN(
         p, program_with_activity(gantry_dense(4, GANTRY_LINEAR, NULL), 0, 0.125),
