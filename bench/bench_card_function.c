@@ -138,7 +138,7 @@ static void run_case(bench_t *bench, const bench_device_t *device, const bench_c
         open_subject(bench, device->alias, &replayed) &&
         open_subject(bench, device->alias, &single) && open_subject(bench, device->alias, &ops);
     bool has_raw = bench_small_add_open(&add, card) && bench_small_graph_open(&graph, &add, OPS);
-    if (has_raw && bench_small_graph_launch(&graph) && !bench_small_add_is_right(&add))
+    if (has_raw && bench_small_graph_launch(&graph) && !bench_small_graph_is_right(&graph))
         (void)bench_card_is_wrong(bench, "card_function", function_work, "raw CUDA");
     if (is_open && has_raw) {
         bench_contender_t contenders[CONTENDERS] = {

@@ -198,10 +198,16 @@ bool bench_card_read(const bench_card_t *card, void *target, bench_address_t sou
 /* This text is also OpenCL C, which the stand-in for NVIDIA's driver compiles. */
 static const char small_add_text[] =
     "#if defined(__OPENCL_VERSION__)\n"
-    "kernel void add(global float *x) { int i = (int)get_local_id(0); x[8 + i] = x[i] + x[4 + i]; }\n"
+    "kernel void add(global const float *x, global const float *y, global float *out, int count) {\n"
+    "    int i = (int)get_global_id(0);\n"
     "#else\n"
-    "extern \"C\" __global__ void add(float *x) { int i = threadIdx.x; x[8 + i] = x[i] + x[4 + i]; }\n"
-    "#endif\n";
+    "extern \"C\" __global__ void add(const float *x, const float *y, float *out, int count) {\n"
+    "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "#endif\n"
+    "    if (i < count) out[i] = x[i] + y[i];\n"
+    "}\n";
+
+enum { TENSOR = 4, TENSOR_BYTES = TENSOR * sizeof(float) };
 
 enum { MOST_CAPABILITIES = 64 };
 
@@ -248,7 +254,7 @@ static char *compile_small_add(const bench_card_t *card) {
 }
 
 bool bench_small_add_open(bench_small_add_t *add, const bench_card_t *card) {
-    const float x[12] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const float x[4 * TENSOR] = {1, 2, 3, 4, 5, 6, 7, 8};
     const bench_cuda_t *cuda = &card->cuda;
     *add = (bench_small_add_t){.card = card};
     char *image = compile_small_add(card);
@@ -266,17 +272,30 @@ void bench_small_add_close(bench_small_add_t *add) {
     if (add->module) (void)add->card->cuda.cuModuleUnload(add->module);
 }
 
-bool bench_small_add_launch(const bench_small_add_t *add) {
-    void *arguments[] = {(void *)(uintptr_t)&add->x};
-    return add->card->cuda.cuLaunchKernel(add->function, 1, 1, 1, 4, 1, 1, 0, add->card->stream,
-                                          arguments, NULL) == 0;
+/* to = from + the first tensor; both by number */
+static bool launch(const bench_small_add_t *add, int from, int to) {
+    bench_address_t x = add->x, y = x + (bench_address_t)from * TENSOR_BYTES,
+                    out = x + (bench_address_t)to * TENSOR_BYTES;
+    int count = TENSOR;
+    void *arguments[] = {&x, &y, &out, &count};
+    return add->card->cuda.cuLaunchKernel(add->function, 1, 1, 1, TENSOR, 1, 1, 0,
+                                          add->card->stream, arguments, NULL) == 0;
 }
 
-bool bench_small_add_is_right(const bench_small_add_t *add) {
-    float x[12] = {0};
-    return bench_card_read(add->card, x, add->x, sizeof x) && x[8] == 6 && x[9] == 8 &&
-           x[10] == 10 && x[11] == 12;
+/* Whether the tensor is the second one and `times` the first. */
+static bool is_sum(const bench_small_add_t *add, int tensor, int times) {
+    float out[TENSOR] = {0};
+    if (!bench_card_read(add->card, out, add->x + (bench_address_t)tensor * TENSOR_BYTES,
+                         sizeof out))
+        return false;
+    for (int i = 0; i < TENSOR; ++i) {
+        if (out[i] != (float)(5 + i + times * (1 + i))) return false;
+    }
+    return true;
 }
+
+bool bench_small_add_launch(const bench_small_add_t *add) { return launch(add, 1, 2); }
+bool bench_small_add_is_right(const bench_small_add_t *add) { return is_sum(add, 2, 1); }
 
 /* ---- a graph of it ---- */
 
@@ -284,11 +303,11 @@ bool bench_small_graph_open(bench_small_graph_t *graph, const bench_small_add_t 
     enum { RELAXED = 2 };
     const bench_cuda_t *cuda = &add->card->cuda;
     void *stream = add->card->stream, *captured = NULL;
-    *graph = (bench_small_graph_t){.add = add};
+    *graph = (bench_small_graph_t){.add = add, .count = count};
     if (!is_ok(cuda->cuStreamBeginCapture_v2(stream, RELAXED), "cuStreamBeginCapture"))
         return false;
     bool ok = true;
-    for (int i = 0; i < count; ++i) ok = bench_small_add_launch(add) && ok;
+    for (int i = 0; i < count; ++i) ok = launch(add, i == 0 ? 1 : 3 - i % 2, 2 + i % 2) && ok;
     ok = is_ok(cuda->cuStreamEndCapture(stream, &captured), "cuStreamEndCapture") && ok &&
          is_ok(cuda->cuGraphInstantiateWithFlags(&graph->exec, captured, 0), "cuGraphInstantiate");
     if (captured) (void)cuda->cuGraphDestroy(captured);
@@ -303,4 +322,8 @@ void bench_small_graph_close(bench_small_graph_t *graph) {
 bool bench_small_graph_launch(const bench_small_graph_t *graph) {
     const bench_card_t *card = graph->add->card;
     return card->cuda.cuGraphLaunch(graph->exec, card->stream) == 0;
+}
+
+bool bench_small_graph_is_right(const bench_small_graph_t *graph) {
+    return is_sum(graph->add, 2 + (graph->count - 1) % 2, graph->count);
 }

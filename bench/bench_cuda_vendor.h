@@ -141,7 +141,8 @@ bool bench_card_write(const bench_card_t *card, bench_address_t target, const vo
 bool bench_card_read(const bench_card_t *card, void *target, bench_address_t source, size_t bytes);
 bool bench_card_wait(const bench_card_t *card);
 
-/* A kernel, compiled by NVRTC, that adds x[0..3] and x[4..7] into x[8..11], and an x of 1 to 8. */
+/* A kernel, compiled by NVRTC, that adds two tensors, and four tensors of 4 elements behind each
+ * other: 1 to 4, 5 to 8, and two for results. */
 typedef struct bench_small_add_t {
     const bench_card_t *card;
     void *module, *function;
@@ -149,18 +150,20 @@ typedef struct bench_small_add_t {
 } bench_small_add_t;
 
 bool bench_small_add_open(bench_small_add_t *add, const bench_card_t *card);
-void bench_small_add_close(bench_small_add_t *add); /* also one whose opening failed */
-bool bench_small_add_launch(const bench_small_add_t *add);
+void bench_small_add_close(bench_small_add_t *add);          /* also one whose opening failed */
+bool bench_small_add_launch(const bench_small_add_t *add);   /* the first two, into the third */
 bool bench_small_add_is_right(const bench_small_add_t *add); /* waits */
 
-/* A graph of `count` such launches, one after the other. */
+/* A graph of `count` such launches, each of which adds the first tensor to what the last one made. */
 typedef struct bench_small_graph_t {
     const bench_small_add_t *add;
     void *exec;
+    int count;
 } bench_small_graph_t;
 
 bool bench_small_graph_open(bench_small_graph_t *graph, const bench_small_add_t *add, int count);
 void bench_small_graph_close(bench_small_graph_t *graph); /* also one whose opening failed */
 bool bench_small_graph_launch(const bench_small_graph_t *graph);
+bool bench_small_graph_is_right(const bench_small_graph_t *graph); /* waits */
 
 #endif

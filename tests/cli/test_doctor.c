@@ -77,21 +77,6 @@ static void processor_is_no_gpu_until_it_is_presented(void **state) {
 }
 
 /* The states and names of checks; the rest of a line depends on the machine. */
-static void readme_shows_these_checks(void **state) {
-    (void)state;
-    if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
-    if (!getenv("README")) SKIP_BECAUSE("README, the page's file, is not set");
-    expect_run(
-        0,
-        "POCL_DEVICES=pthread XDG_CACHE_HOME=$PWD GANTRY_TUNING_FILE=$PWD/records " DOCTOR
-        ">seen 2>&1; "
-        "awk '/^\\$ gantry doctor$/ { shown = 1; next } /^```/ { shown = 0 } shown' $README >shown; "
-        "grep -c '^passed .*: ' shown; grep ': ' shown | sed 's/: .*//' | "
-        "while IFS= read -r line; do grep -q -F \"$line\" seen || echo \"not printed: $line\"; done");
-    expect_not_in_output("not printed");
-    assert_true(atoi(output) >= 5);
-}
-
 static void wrong_results_and_crashes_are_told_for_their_device(void **state) {
     (void)state;
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
@@ -356,7 +341,6 @@ int main(void) {
         cmocka_unit_test(two_gpus_pass),
         cmocka_unit_test(missing_gpu_fails_and_json_says_so),
         cmocka_unit_test(processor_is_no_gpu_until_it_is_presented),
-        cmocka_unit_test(readme_shows_these_checks),
         cmocka_unit_test(wrong_results_and_crashes_are_told_for_their_device),
         cmocka_unit_test(card_that_counts_twice_is_told),
         cmocka_unit_test(driver_that_crashes_at_its_opening_is_told),

@@ -58,7 +58,7 @@ static void convolutions_by_patches_take_bias_and_relu(void **state) {
                          .dtype = GANTRY_FLOAT32};
     (void)state;
     gantry_runtime_t *runtime = open_runtime();
-    assert_true(epilogue_check_convolution(runtime, "GPU:0", &c));
+    assert_true(epilogue_check_convolution(runtime, "GPU:0", &c, 0));
     gantry_runtime_release(runtime);
 }
 

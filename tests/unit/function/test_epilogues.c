@@ -284,7 +284,7 @@ static void convolutions_have_the_bits_of_ops(void **state) {
     (void)state;
     runtime_fixture_open(&f, 0);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        if (!epilogue_check_convolution(f.runtime, "CPU:0", &cases[i]))
+        if (!epilogue_check_convolution(f.runtime, "CPU:0", &cases[i], 0))
             fail_msg("convolution %zu has no epilogue", i);
     }
     runtime_fixture_close(&f);
