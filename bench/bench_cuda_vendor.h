@@ -154,7 +154,7 @@ void bench_small_add_close(bench_small_add_t *add);          /* also one whose o
 bool bench_small_add_launch(const bench_small_add_t *add);   /* the first two, into the third */
 bool bench_small_add_is_right(const bench_small_add_t *add); /* waits */
 
-/* A graph of `count` such launches, each of which adds the first tensor to what the last one made. */
+/* A graph of `count` such launches; each adds the first tensor to what the last one made. */
 typedef struct bench_small_graph_t {
     const bench_small_add_t *add;
     void *exec;

@@ -102,6 +102,10 @@ static inline int example_read_options(const example_command_t *command, int arg
             argv[words++] = argv[i];
             continue;
         }
+        if (strcmp(argv[i], "--help") == 0) {
+            (void)fputs(command->usage, stdout);
+            exit(0);
+        }
         while (option < end && strcmp(option->name, argv[i]) != 0) ++option;
         if (option == end) example_refuse(command, argv[i]);
         if (option->kind == EXAMPLE_FLAG)

@@ -19,10 +19,15 @@
 #define REASON_BYTES GANTRY__POCL_REASON_BYTES
 #define LIBRARY_BYTES (UINT64_C(256) << 20) /* of address space: PoCL's with LLVM takes 240 MiB */
 
+static void note_platform(gantry_backend_instance_t *instance, int32_t level, const char *platform,
+                          const char *reason) {
+    gantry__opencl_note(instance->host, &instance->notes, level, "OpenCL platform \"%.120s\": %s",
+                        platform, reason);
+}
+
 static void opencl_device_leave_out(gantry_backend_instance_t *instance, const char *platform,
                                     const char *reason) {
-    gantry__opencl_note(instance->host, &instance->notes, GANTRY_LEVEL_WARNING,
-                        "OpenCL platform \"%.120s\": %s", platform, reason);
+    note_platform(instance, GANTRY_LEVEL_WARNING, platform, reason);
 }
 
 /* ---- finding ---- */
@@ -103,6 +108,7 @@ static void drop_processors(const gantry_backend_instance_t *instance, cl_device
     *count = kept;
 }
 
+/* A driver without a card of its maker is nothing unusual; a variable that names none is. */
 static void leave_out_empty(gantry_backend_instance_t *instance, const char *name) {
     const char *variable = gantry__pocl_is(name)          ? "POCL_DEVICES"
                            : strcmp(name, "rusticl") == 0 ? "RUSTICL_ENABLE"
@@ -116,7 +122,7 @@ static void leave_out_empty(gantry_backend_instance_t *instance, const char *nam
         (void)snprintf(reason, sizeof reason, "it has no devices; %s, which names them, is not set",
                        variable);
     }
-    opencl_device_leave_out(instance, name, reason);
+    note_platform(instance, value ? GANTRY_LEVEL_WARNING : GANTRY_LEVEL_INFO, name, reason);
 }
 
 /* PoCL is asked only when it has what it needs. No device and no reason: the platform has none. */

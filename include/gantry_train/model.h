@@ -303,7 +303,12 @@ typedef struct gantry_fit_options_t {
  * or one for each. options may be NULL. Of a model with open sizes, the step is traced for each
  * combination of sizes, and the last 16 traces are kept. It ends with
  * gantry_optimizer_finalize_variable_values, before train_end; after a failure or gantry_model_stop
- * it does not. */
+ * it does not.
+ *
+ * Numbers of an input whose type is a float are converted to it, as in Keras, here and in
+ * gantry_model_evaluate and gantry_model_predict. A sequential model that is built by its first
+ * batch takes floats as its own type, and other numbers as they are: after gantry_model_build for
+ * its type, they are converted, too. */
 GANTRY_API gantry_status_t gantry_model_fit(gantry_model_t *model, gantry_dataset_t *batches,
                                             const gantry_fit_options_t *options);
 /** Ends the training of the model after the step that runs, or the next training before its first

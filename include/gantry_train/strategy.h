@@ -18,7 +18,7 @@
  * the gradients of a step are reduced.
  *
  * Several processes, on one machine or on many, train one model by gantry_multi_worker_strategy,
- * as TensorFlow's MultiWorkerMirroredStrategy. gantry_train_mpi/mpi.h connects them by MPI. The
+ * as TensorFlow's MultiWorkerMirroredStrategy. gantry_train/mpi.h connects them by MPI. The
  * calls for loops of a program's own stay in one process. Externally synchronised. */
 #ifndef GANTRY_TRAIN_STRATEGY_H
 #define GANTRY_TRAIN_STRATEGY_H
@@ -38,7 +38,7 @@ typedef struct gantry_strategy_t gantry_strategy_t;
 GANTRY_API gantry_strategy_t *gantry_mirrored_strategy(gantry_runtime_t *runtime,
                                                        const char *const *devices, size_t count);
 /** How the processes of a training reach each other. A program fills it in, or takes that of
- * gantry_train_mpi/mpi.h. Every process makes the same calls in the same order, from one thread at
+ * gantry_train/mpi.h. Every process makes the same calls in the same order, from one thread at
  * a time. A call that fails returns a status with the text of gantry_fail, which names the process
  * that is gone; then all later calls fail, in every process. No call waits for a process that
  * has ended. `what` names the work in such a text: "step 17". */

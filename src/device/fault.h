@@ -29,7 +29,7 @@
  * carries all of them. The ops of the younger half keep the device busy while slots are read. */
 #define GANTRY__FAULT_MOST_KEPT 32
 
-#define GANTRY__FAULT_PLACE_BYTES 512 /* of the text in front of an error's words, with its end */
+#define GANTRY__FAULT_PLACE_BYTES 640 /* of the text in front of an error's words, with its end */
 
 struct gantry_logical_device_t;
 
@@ -37,6 +37,7 @@ struct gantry_logical_device_t;
 typedef struct gantry__fault_place_t {
     /* writes the text in front of an error's words, at most GANTRY__FAULT_PLACE_BYTES */
     void (*print)(const struct gantry__fault_place_t *place, char *out);
+    bool names_op; /* else it names the function alone */
 } gantry__fault_place_t;
 
 typedef struct gantry__fault_t {
@@ -57,8 +58,8 @@ typedef struct gantry__fault_t {
     struct gantry__buffer_t *values;
     uint64_t values_offset;
     int32_t values_dtype;
-    /* at first "" or where the op stands, as "function f: node a (Gather) on /device:GPU:0: "; when
-     * bad the whole */
+    /* at first "" or where the op stands, as "function f: node a (Gather) of float32[3], int32[2]
+     * on /device:GPU:0: "; when bad the whole */
     char text[GANTRY__FAULT_PLACE_BYTES + 512];
 } gantry__fault_t;
 

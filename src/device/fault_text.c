@@ -146,17 +146,27 @@ static void print_code(uint32_t code, char *out, size_t out_bytes) {
 
 void gantry__fault_describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int64_t position,
                             const gantry__fault_values_t *values) {
-    char what[320], place[64] = "", number[32] = "";
+    char what[320], element[64] = "";
     const size_t used = strlen(fault->text);
     if (fault->words.text) {
         print_words(&fault->words, position, values, what, sizeof what);
     } else {
         print_code(code, what, sizeof what);
-        (void)snprintf(place, sizeof place, ", element %" PRId64, position);
+        (void)snprintf(element, sizeof element, ", element %" PRId64, position);
     }
-    if (used == 0) (void)snprintf(number, sizeof number, " (number %" PRIu64 ")", fault->sequence);
-    (void)snprintf(fault->text + used, sizeof fault->text - used,
-                   "%s: op %s%s%s%s on %s, input %" PRIu32 "%s%s", what, fault->op,
-                   fault->part_of ? " of " : "", fault->part_of ? fault->part_of : "", number,
-                   fault->device->full_name, input, place, values->cause);
+    if (used > 0) { /* op and device stand in front, and the kernel's words name the input */
+        char numbers[96] = "";
+        if (!fault->words.text)
+            (void)snprintf(numbers, sizeof numbers, ": input %" PRIu32 "%s", input, element);
+        (void)snprintf(fault->text + used, sizeof fault->text - used, "%s%s%s", what, numbers,
+                       values->cause);
+        return;
+    }
+    size_t length = strlen(what);
+    if (length > 0 && what[length - 1] == '.') --length; /* the sentence goes on */
+    (void)snprintf(fault->text, sizeof fault->text,
+                   "%.*s: op %s%s%s (number %" PRIu64 ") on %s, input %" PRIu32 "%s%s", (int)length,
+                   what, fault->op, fault->part_of ? " of " : "",
+                   fault->part_of ? fault->part_of : "", fault->sequence, fault->device->full_name,
+                   input, element, values->cause);
 }

@@ -23,6 +23,10 @@ static inline gantry_status_t gantry__loss_check(const gantry_logical_device_t *
     return gantry__device_is_lost(device) ? gantry__loss_fail(device) : GANTRY_OK;
 }
 
+/* Prints which functions' work of the device may have failed: "", or "; not known to have ended:
+ * function f, g". */
+void gantry__loss_print_uses(gantry_logical_device_t *device, char *out, size_t out_bytes);
+
 gantry_status_t gantry__loss_note_failure(gantry_logical_device_t *device, gantry_status_t status);
 
 /* Passes on the result of a slot of the open device. Unavailable loses the card, with the thread's

@@ -201,10 +201,23 @@ static bool keep_and_clear(gantry__stream_t *stream, gantry_status_t status) {
     return is_told_again;
 }
 
+/* Adds the functions whose work it may be to the message of the failure. */
+static void tell_uses(const gantry__stream_t *stream, gantry_status_t status) {
+    char uses[256], text[GANTRY__MESSAGE_BYTES];
+    if (!stream->owner.card) return;
+    stream->owner.print_uses(stream->owner.device, uses, sizeof uses);
+    if (!*uses) return;
+    (void)snprintf(text, sizeof text, "%.1700s%s", gantry__message(), uses);
+    (void)gantry__fail(status, "%s", text);
+}
+
 void gantry__stream_clear(gantry__stream_t *stream) {
     uint64_t count = atomic_load(&stream->submitted);
     gantry_status_t status = ask_driver_to_wait(stream);
-    if (status != GANTRY_OK) (void)keep_and_clear(stream, status);
+    if (status != GANTRY_OK) {
+        tell_uses(stream, status);
+        (void)keep_and_clear(stream, status);
+    }
     raise_to(&stream->completed, count);
 }
 
@@ -212,6 +225,7 @@ void gantry__stream_clear(gantry__stream_t *stream) {
  * return. */
 static gantry_status_t meet_failure(gantry__stream_t *stream, gantry_status_t status) {
     char text[GANTRY__MESSAGE_BYTES];
+    tell_uses(stream, status);
     (void)snprintf(text, sizeof text, "%s", gantry__message());
     bool is_lost_now = keep_and_clear(stream, status);
     if (!stream->owner.card) return gantry__fail(status, "%s", text);

@@ -29,8 +29,17 @@ struct gantry__card_t;
 typedef struct gantry__failed_range_t {
     uint64_t from, to;
     gantry_status_t status;
-    char text[256];
+    char text[384];
 } gantry__failed_range_t;
+
+/* Functions whose work a stream remembers. */
+#define GANTRY__STREAM_USES 4
+
+/* Calls of a function that follow each other. */
+typedef struct gantry__stream_use_t {
+    uint64_t to;   /* covers their submissions */
+    char name[48]; /* cut */
+} gantry__stream_use_t;
 
 /* A recorded event: covers all of stream's submissions up to count. Counted. */
 typedef struct gantry__event_t {
@@ -51,6 +60,9 @@ typedef struct gantry__stream_owner_t {
         *card;
     /* passes on the result of a slot of the device; marks a loss */
     gantry_status_t (*note)(void *device, gantry_status_t status);
+    /* prints which functions' work of the device may have failed: "", or "; not known to have
+     * ended: function f" */
+    void (*print_uses)(void *device, char *out, size_t out_bytes);
     /* makes the other streams that may carry the failure which `but` met keep and forget it */
     void (*clear)(void *device, const gantry__stream_t *but);
 } gantry__stream_owner_t;
@@ -82,6 +94,9 @@ struct gantry__stream_t {
     atomic_bool has_failed;
     uint32_t failed_count;                                /* under lock */
     gantry__failed_range_t failed[GANTRY__FAILED_RANGES]; /* ascending, apart; under lock */
+    /* the newest calls; number n is at n % GANTRY__STREAM_USES; under lock */
+    gantry__stream_use_t uses[GANTRY__STREAM_USES];
+    uint64_t use_count;
 };
 
 /* owner is copied. priority NULL: the device's default; else in its range, and without effect if
@@ -130,6 +145,14 @@ uint64_t gantry__stream_end(gantry__stream_t *stream);
 /* Counts work that this thread has submitted since its last begin, if any; returns the count that
  * covers all of it. */
 uint64_t gantry__stream_count(gantry__stream_t *stream);
+
+/* ---- whose work it is, for the text of a failure ---- */
+
+/* The submissions after `before`, if any, are those of a function's call, beside others' in the
+ * meantime. */
+void gantry__stream_note_use(gantry__stream_t *stream, uint64_t before, const char *name);
+/* Prints functions whose work is not known to have ended, the oldest first: "f, g"; "": none. */
+void gantry__stream_print_uses(gantry__stream_t *stream, char *out, size_t out_bytes);
 
 /* Blocks until the point has passed; returns the error of the work before it, or the loss of its
  * device. */

@@ -13,6 +13,10 @@ static gantry_status_t stream_owner_note(void *device, gantry_status_t status) {
     return gantry__loss_note(device, status);
 }
 
+static void stream_owner_print_uses(void *device, char *out, size_t out_bytes) {
+    gantry__loss_print_uses(device, out, out_bytes);
+}
+
 static void clear_device(logical_t *device, const gantry__stream_t *but) {
     for (uint32_t i = 0; i < GANTRY__STREAMS && !gantry__device_is_lost(device); ++i) {
         gantry__stream_t *stream = &device->streams[i];
@@ -59,5 +63,6 @@ gantry__stream_owner_t gantry__stream_owner(logical_t *device) {
                                     .position = device->position,
                                     .card = device->card,
                                     .note = stream_owner_note,
+                                    .print_uses = stream_owner_print_uses,
                                     .clear = stream_owner_clear};
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/struct_size.h"
+#include "function/function.h"
 #include "run/observe.h"
 #include "run/traced.h"
 
@@ -28,6 +29,7 @@ gantry__body_name_t gantry__body_name(const gantry__op_def_t *op, uint32_t body)
 gantry_status_t gantry__block_run_body(const gantry__block_call_t *call, uint32_t body,
                                        gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                        const gantry_tensor_t **outputs, uint32_t output_count) {
+    const uint32_t failures = gantry__failures();
     for (uint32_t i = 0; i < output_count; ++i) outputs[i] = NULL;
     scope->is_lent = true;
     call->bodies[body](scope, inputs, outputs, call->user);
@@ -35,12 +37,15 @@ gantry_status_t gantry__block_run_body(const gantry__block_call_t *call, uint32_
     if (scope->status != GANTRY_OK)
         return gantry__fail(scope->status, "%s", gantry_scope_message(scope));
     for (uint32_t i = 0; i < output_count; ++i) {
-        if (!outputs[i]) GANTRY__TRY(gantry__scope_ignored(scope));
-        if (!outputs[i] || outputs[i]->runtime != scope->runtime)
+        if (!outputs[i]) {
+            GANTRY__TRY(gantry__scope_ignored(scope));
+            return gantry__body_lacks_output(gantry__body_name(call->op, body).text, i, failures);
+        }
+        if (outputs[i]->runtime != scope->runtime)
             return gantry__fail(
-                GANTRY_INVALID_ARGUMENT, "%s %s output %u; a tensor of its scope is accepted",
-                gantry__body_name(call->op, body).text,
-                outputs[i] ? "sets a tensor of another runtime as" : "does not set", i);
+                GANTRY_INVALID_ARGUMENT,
+                "%s sets output %u to a tensor of another runtime; a tensor of its scope is accepted",
+                gantry__body_name(call->op, body).text, i);
         if (outputs[i]->is_symbolic)
             GANTRY__TRY(gantry__trace_check_input(scope, outputs[i], call->op->name, i));
     }

@@ -105,6 +105,7 @@ static gantry_status_t frame_make_arrays(gantry__frame_t *frame) {
     frame->tensors = gantry__arena_zalloc(memory, slots, sizeof(gantry_tensor_t *));
     frame->host_copies = gantry__arena_zalloc(memory, slots, sizeof(void *));
     frame->calls = gantry__arena_zalloc(memory, schedule->call_count, sizeof *frame->calls);
+    frame->places = gantry__arena_zalloc(memory, schedule->call_count, sizeof *frame->places);
     for (uint32_t i = 0; i < schedule->lane_count; ++i) {
         frame->points[i] =
             gantry__arena_zalloc(memory, schedule->most_inputs + 1, sizeof *frame->points[i]);
@@ -119,7 +120,7 @@ static gantry_status_t frame_make_arrays(gantry__frame_t *frame) {
     frame->blocks = gantry__arena_zalloc(memory, schedule->block_count, sizeof *frame->blocks);
     return frame->block_inputs && frame->block_arguments && frame->overwritten && frame->blocks &&
                    frame->arenas && frame->args && frame->tensors && frame->host_copies &&
-                   frame->calls
+                   frame->calls && frame->places
                ? GANTRY_OK
                : GANTRY_RESOURCE_EXHAUSTED;
 }
@@ -180,6 +181,7 @@ void gantry__frame_destroy(gantry__frame_t *frame) {
     if (!frame) return;
     const gantry__heap_t *heap = frame->memory.heap;
     gantry__frame_drop_replay(frame);
+    gantry__frame_drop_places(frame);
     for (size_t i = 0; frame->arenas && i < frame->schedule->arena_count; ++i)
         gantry__buffer_release(frame->arenas[i]);
     for (size_t i = 0; frame->blocks && i < frame->schedule->block_count; ++i) {
@@ -540,6 +542,21 @@ static gantry_status_t run_acts(gantry__frame_t *frame, const gantry_tensor_t *c
     return GANTRY_OK;
 }
 
+/* Notes on the streams of the schedule's devices whose work the call submits: for failures that are
+ * told later. The bodies' work is the outermost frame's. */
+static gantry_status_t run_noted(gantry__frame_t *frame, const gantry_tensor_t *const *arguments) {
+    const gantry__schedule_t *schedule = frame->schedule;
+    uint64_t before[GANTRY__MOST_QUEUED];
+    const uint32_t count = frame->outer ? 0 : schedule->queued_count;
+    for (uint32_t i = 0; i < count; ++i)
+        before[i] = atomic_load(&schedule->queued[i]->streams[GANTRY_STREAM_COMPUTE].submitted);
+    const gantry_status_t status = run_acts(frame, arguments);
+    for (uint32_t i = 0; i < count; ++i)
+        gantry__stream_note_use(&schedule->queued[i]->streams[GANTRY_STREAM_COMPUTE], before[i],
+                                frame->owner);
+    return status;
+}
+
 static gantry_status_t take_outputs(gantry__frame_t *frame, gantry_tensor_t **outputs) {
     for (uint32_t i = 0; i < frame->schedule->graph->output_count; ++i) {
         GANTRY__TRY(gantry__frame_view(frame, frame->schedule->outputs[i], &outputs[i]));
@@ -554,7 +571,7 @@ gantry_status_t gantry__frame_run(gantry__frame_t *frame, gantry_scope_t *scope,
     frame->scope = scope;
     const uint32_t count = frame->schedule->graph->output_count;
     for (uint32_t i = 0; i < count; ++i) outputs[i] = NULL;
-    gantry_status_t status = run_acts(frame, arguments);
+    gantry_status_t status = run_noted(frame, arguments);
     if (status == GANTRY_OK) status = take_outputs(frame, outputs);
     if (status != GANTRY_OK) status = gantry__frame_find_cause(frame, status);
     frame_clean_up(frame);

@@ -31,6 +31,7 @@ typedef struct gantry__frame_t {
     gantry_tensor_t **tensors; /* of each slot that is TENSOR; the call's references */
     void **host_copies;        /* of each slot that is HOST: heap memory of the call, or NULL */
     gantry__call_t *calls;
+    char **places; /* of each call whose kernel made a fault: the text in front; else NULL */
     gantry__point_t *points[GANTRY__MOST_LANES]; /* room for those of one step */
     gantry__mutex_t lock;
     /* the outermost frame's: for what the lanes of a call share, the scope and lists of faults */
@@ -39,8 +40,9 @@ typedef struct gantry__frame_t {
     const struct gantry__frame_t *outer;
     const gantry__act_t *outer_act;
     uint32_t outer_body;
-    struct gantry__frame_t ***blocks;        /* of each block, of each body */
-    gantry_tensor_t **block_inputs;          /* room for those of one block */
+    bool has_failed;                  /* of a body: in the run of its branch or loop that goes on */
+    struct gantry__frame_t ***blocks; /* of each block, of each body */
+    gantry_tensor_t **block_inputs;   /* room for those of one block */
     const gantry_tensor_t **block_arguments; /* of a body: room for those that its block gives */
     gantry__replay_t *replay;          /* graphs of devices: function/frame_replay.c; NULL: none */
     const gantry__loop_values_t *loop; /* of the body of a loop, while it runs; else NULL */
@@ -113,15 +115,17 @@ gantry_status_t gantry__frame_inherit_faults(gantry__frame_t *frame, gantry_tens
 /* Puts function and node in front of the fault's text, since its error is told after the call, and
  * keeps the values that the text names, if they outlive the call. The fault is not yet
  * submitted. */
-void gantry__frame_name_fault(const gantry__frame_t *frame, const gantry__act_t *act,
+void gantry__frame_name_fault(gantry__frame_t *frame, const gantry__act_t *act,
                               struct gantry__fault_t *fault);
-/* Writes "function f: node a (Gather) on /device:GPU:0: ", with the branches and loops between. */
+void gantry__frame_drop_places(gantry__frame_t *frame);
+/* Writes "function f: node a (Gather) of float32[3], int32[2] on /device:GPU:0: ", with the
+ * branches and loops between. */
 void gantry__frame_print_place(const gantry__frame_t *frame, const gantry__act_t *act, char *out,
                                size_t out_bytes);
 /* Releases the tensors that the act is the last to use. */
 void gantry__frame_end_act(gantry__frame_t *frame, const gantry__act_t *act);
-/* Puts the act's node, op and device in front of the failure, unless a fault names the place: of a
- * kernel in a body of the act, which the act found when it read a value. */
+/* Puts the act's node, op, types, shapes and device in front of the failure, unless a fault names
+ * the place: of a kernel in a body of the act, which the act found when it read a value. */
 gantry_status_t gantry__frame_fail_at(const gantry__frame_t *frame, const gantry__act_t *act,
                                       gantry_status_t status);
 
@@ -139,6 +143,8 @@ gantry_status_t gantry__frame_view(const gantry__frame_t *frame, uint32_t slot,
 gantry_status_t gantry__frame_put(gantry__frame_t *frame, uint32_t slot, gantry_tensor_t *tensor);
 /* A branch or a loop. */
 gantry_status_t gantry__frame_do_block(gantry__frame_t *frame, const gantry__act_t *act);
+/* Whether the act is a branch or a loop whose present run failed in a body. */
+bool gantry__frame_failed_inside(const gantry__frame_t *frame, const gantry__act_t *act);
 /* An op by the eager path: frame_eager.c. */
 gantry_status_t gantry__frame_do_eager(gantry__frame_t *frame, const gantry__act_t *act);
 /* Makes a result the slot's, on the act's device. Takes over the reference. */

@@ -50,6 +50,7 @@ static gantry_status_t run_body(const block_run_t *run, uint32_t body, gantry_te
     gantry_status_t status =
         gantry__frame_run(run->bodies[body], run->frame->scope, arguments, results);
     run->bodies[body]->loop = NULL;
+    run->bodies[body]->has_failed = status != GANTRY_OK;
     if (status == GANTRY_OK || gantry__frame_is_placed(run->frame)) return status;
     return gantry__fail_prefix(status, "%s: ", gantry__body_name(run->node->op, body).text);
 }
@@ -121,11 +122,21 @@ static gantry_status_t run_loop(const block_run_t *run) {
     return put_results(run, results);
 }
 
+bool gantry__frame_failed_inside(const gantry__frame_t *frame, const gantry__act_t *act) {
+    if (act->kind != GANTRY__DO_BLOCK) return false;
+    for (uint32_t i = 0; i < frame->schedule->blocks[act->call].body_count; ++i) {
+        if (frame->blocks[act->call][i]->has_failed) return true;
+    }
+    return false;
+}
+
 gantry_status_t gantry__frame_do_block(gantry__frame_t *frame, const gantry__act_t *act) {
     const block_run_t run = {.frame = frame,
                              .act = act,
                              .node = &frame->schedule->graph->nodes[act->node],
                              .bodies = frame->blocks[act->call]};
+    for (uint32_t i = 0; i < frame->schedule->blocks[act->call].body_count; ++i)
+        run.bodies[i]->has_failed = false;
     gantry_status_t status = take_inputs(&run);
     if (status == GANTRY_OK)
         status = run.node->kind == GANTRY__NODE_CASE ? run_branch(&run) : run_loop(&run);

@@ -57,7 +57,7 @@ static gantry_status_t run_apart(gantry__frame_t *frame, const gantry__act_t *ac
                                  const gantry__node_t *node, eager_run_t *run) {
     gantry_scope_t scope;
     size_t count = node->output_count;
-    const eager_place_t place = {{print_eager_place}, frame, act};
+    const eager_place_t place = {{print_eager_place, true}, frame, act};
     gantry__scope_begin_parts(&scope, frame->scope, node->op);
     scope.composed = NULL;
     scope.called = node->part_of;

@@ -8,31 +8,64 @@
 #include "device/logical_device.h"
 #include "function/control.h"
 #include "function/frame.h"
+#include "op/operands_text.h"
 
-/* ---- places ---- */
-
-/* What one act adds to a place. */
-#define ACT_FORMAT "node %s (%s%s) on %s: "
-#define ACT_WORDS(node, act)                                                          \
-    (node)->name, (node)->op->name, (act)->kind == GANTRY__DO_COPY ? ", a copy" : "", \
-        (act)->device ? (act)->device->name : "its own device"
+/* ---- what a node takes ---- */
 
 static const gantry__node_t *node_of(const gantry__frame_t *frame, const gantry__act_t *act) {
     return &frame->schedule->graph->nodes[act->node];
 }
 
+/* A shape that depends on data is that of the tensor in this call, if the act has one. */
+static void add_operand(const gantry__frame_t *frame, const gantry__act_t *act, uint32_t number,
+                        gantry__operands_text_t *operands) {
+    const gantry__value_t *value = &frame->schedule->graph->values[number];
+    const gantry_shape_t *shape = &value->shape;
+    for (uint32_t i = 0; value->elements < 0 && i < act->input_count; ++i) {
+        if (frame->schedule->slots[act->inputs[i]].value != number) continue;
+        const gantry_tensor_t *tensor = gantry__frame_tensor_of(frame, act->inputs[i]);
+        if (tensor) shape = &tensor->shape;
+    }
+    gantry__operands_add(operands, value->dtype, shape);
+}
+
+/* A copy takes its node's result, and an argument is given. A branch or a loop in which a node
+ * failed says nothing: the words of that node follow. */
+static gantry__operands_text_t print_operands(const gantry__frame_t *frame,
+                                              const gantry__act_t *act) {
+    const gantry__node_t *node = node_of(frame, act);
+    gantry__operands_text_t operands = {.text = ""};
+    if (act->kind == GANTRY__DO_COPY) {
+        add_operand(frame, act, frame->schedule->slots[act->inputs[0]].value, &operands);
+    } else if (act->kind == GANTRY__DO_ARGUMENT) {
+        add_operand(frame, act, node->first_output, &operands);
+    } else if (!gantry__frame_failed_inside(frame, act)) {
+        for (uint32_t i = 0; i < node->input_count; ++i)
+            add_operand(frame, act, node->inputs[i], &operands);
+    }
+    return operands;
+}
+
+/* ---- places ---- */
+
+/* What one act adds to a place. */
+#define ACT_FORMAT "node %s (%s%s)%s on %s: "
+#define ACT_WORDS(node, act, operands)                                                            \
+    (node)->name, (node)->op->name, (act)->kind == GANTRY__DO_COPY ? ", a copy" : "", (operands), \
+        (act)->device ? (act)->device->name : "its own device"
+
 /* Each of these prints at `used` and returns the length so far, which may exceed the room. */
-static size_t print_act(const gantry__frame_t *frame, const gantry__act_t *act, char *out,
-                        size_t out_bytes, size_t used) {
+static size_t print_act(const gantry__frame_t *frame, const gantry__act_t *act,
+                        const char *operands, char *out, size_t out_bytes, size_t used) {
     const size_t at = used < out_bytes ? used : out_bytes;
     return used + (size_t)snprintf(out + at, out_bytes - at, ACT_FORMAT,
-                                   ACT_WORDS(node_of(frame, act), act));
+                                   ACT_WORDS(node_of(frame, act), act, operands));
 }
 
 static size_t print_frame(const gantry__frame_t *frame, char *out, size_t out_bytes) {
     if (!frame->outer) return (size_t)snprintf(out, out_bytes, "function %s: ", frame->owner);
     size_t used = print_frame(frame->outer, out, out_bytes);
-    used = print_act(frame->outer, frame->outer_act, out, out_bytes, used);
+    used = print_act(frame->outer, frame->outer_act, "", out, out_bytes, used);
     const size_t at = used < out_bytes ? used : out_bytes;
     return used + (size_t)snprintf(out + at, out_bytes - at, "%s: ",
                                    gantry__body_name(node_of(frame->outer, frame->outer_act)->op,
@@ -40,15 +73,20 @@ static size_t print_frame(const gantry__frame_t *frame, char *out, size_t out_by
                                        .text);
 }
 
-void gantry__frame_print_place(const gantry__frame_t *frame, const gantry__act_t *act, char *out,
-                               size_t out_bytes) {
+static void print_place(const gantry__frame_t *frame, const gantry__act_t *act,
+                        const char *operands, char *out, size_t out_bytes) {
     size_t used = print_frame(frame, out, out_bytes);
-    used = print_act(frame, act, out, out_bytes, used);
+    used = print_act(frame, act, operands, out, out_bytes, used);
     if (used < out_bytes) return;
     const gantry__node_t *node = node_of(frame, act); /* long names, or many blocks between */
-    (void)snprintf(out, out_bytes,
-                   "function %.100s: ...: node %.200s (%.80s) on %.80s: ", frame->owner, node->name,
-                   node->op->name, act->device ? act->device->name : "its own device");
+    (void)snprintf(
+        out, out_bytes, "function %.100s: ...: node %.200s (%.80s)%s on %.80s: ", frame->owner,
+        node->name, node->op->name, operands, act->device ? act->device->name : "its own device");
+}
+
+void gantry__frame_print_place(const gantry__frame_t *frame, const gantry__act_t *act, char *out,
+                               size_t out_bytes) {
+    print_place(frame, act, print_operands(frame, act).text, out, out_bytes);
 }
 
 bool gantry__frame_is_placed(const gantry__frame_t *frame) {
@@ -58,12 +96,20 @@ bool gantry__frame_is_placed(const gantry__frame_t *frame) {
                    (size_t)length < sizeof beginning ? (size_t)length : sizeof beginning - 1) == 0;
 }
 
+/* A fault of a node in a body of the act names the act without operands. */
+static bool begins_at(const gantry__frame_t *frame, const gantry__act_t *act,
+                      const char *operands) {
+    char place[GANTRY__FAULT_PLACE_BYTES];
+    print_place(frame, act, operands, place, sizeof place);
+    return strncmp(gantry__message(), place, strlen(place)) == 0;
+}
+
 gantry_status_t gantry__frame_fail_at(const gantry__frame_t *frame, const gantry__act_t *act,
                                       gantry_status_t status) {
-    char place[GANTRY__FAULT_PLACE_BYTES];
-    gantry__frame_print_place(frame, act, place, sizeof place);
-    if (strncmp(gantry__message(), place, strlen(place)) == 0) return status;
-    return gantry__fail_prefix(status, ACT_FORMAT, ACT_WORDS(node_of(frame, act), act));
+    const gantry__operands_text_t operands = print_operands(frame, act);
+    if (begins_at(frame, act, operands.text) || begins_at(frame, act, "")) return status;
+    return gantry__fail_prefix(status, ACT_FORMAT,
+                               ACT_WORDS(node_of(frame, act), act, operands.text));
 }
 
 /* ---- faults ---- */
@@ -83,10 +129,32 @@ static const gantry_tensor_t *find_lasting(const gantry__frame_t *frame, const g
     return gantry__frame_tensor_of(frame, act->inputs[input]);
 }
 
-void gantry__frame_name_fault(const gantry__frame_t *frame, const gantry__act_t *act,
+/* Printed when the act's kernel makes its first fault: later ones copy it. */
+static GANTRY__COLD const char *keep_place(gantry__frame_t *frame, const gantry__act_t *act) {
+    char place[GANTRY__FAULT_PLACE_BYTES];
+    gantry__frame_print_place(frame, act, place, sizeof place);
+    char *kept = gantry__heap_alloc(frame->memory.heap, strlen(place) + 1);
+    if (kept) memcpy(kept, place, strlen(place) + 1);
+    return frame->places[act->call] = kept;
+}
+
+void gantry__frame_drop_places(gantry__frame_t *frame) {
+    for (uint32_t i = 0; frame->places && i < frame->schedule->call_count; ++i) {
+        if (frame->places[i])
+            gantry__heap_free(frame->memory.heap, frame->places[i], strlen(frame->places[i]) + 1);
+    }
+}
+
+void gantry__frame_name_fault(gantry__frame_t *frame, const gantry__act_t *act,
                               gantry__fault_t *fault) {
     uint64_t offset = 0;
-    gantry__frame_print_place(frame, act, fault->text, GANTRY__FAULT_PLACE_BYTES);
+    const char *place = frame->places[act->call];
+    if (!place) place = keep_place(frame, act);
+    if (place) {
+        memcpy(fault->text, place, strlen(place) + 1);
+    } else { /* no memory: the next one tries again */
+        gantry__frame_print_place(frame, act, fault->text, GANTRY__FAULT_PLACE_BYTES);
+    }
     if (!fault->words.value_text) return;
     const gantry_tensor_t *input = find_lasting(frame, act, fault->words.value_input, &offset);
     if (input && input->buffer && input->device == act->device)

@@ -244,31 +244,38 @@ gantry_status_t gantry__function_fail(const gantry_function_t *function, gantry_
 
 /* ---- the body ---- */
 
+gantry_status_t gantry__body_lacks_output(const char *body, uint32_t output, uint32_t failures) {
+    char cause[GANTRY__MESSAGE_BYTES] = "";
+    if (gantry__failures() != failures)
+        (void)snprintf(cause, sizeof cause, "; a call in it failed: %s", gantry__message());
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "%s does not set output %u; a tensor of its scope is accepted%s", body,
+                        output, cause);
+}
+
 static gantry_status_t check_body_output(const gantry_function_t *function,
                                          const gantry_scope_t *scope, const gantry_tensor_t *output,
-                                         uint32_t i) {
+                                         uint32_t i, uint32_t failures) {
     if (!output) {
         GANTRY__TRY(gantry__scope_ignored(scope));
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "the body of function %s does not set output %u; it sets all %u",
-                            function->name, i, function->output_count);
+        return gantry__body_lacks_output("the body", i, failures);
     }
     if (output->runtime != function->runtime)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "the body of function %s sets output %u to a tensor of another runtime",
-                            function->name, i);
+                            "the body sets output %u to a tensor of another runtime", i);
     if (!output->is_symbolic ||
         gantry__trace_check_input(scope, output, function->name, i) == GANTRY_OK)
         return GANTRY_OK;
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,
-        "the body of function %s sets output %u to the symbolic tensor %s of another function; an input, or a tensor that the body makes, is accepted",
-        function->name, i, (const char *)output->inline_data);
+        "the body sets output %u to the symbolic tensor %s of another function; an input, or a tensor that the body makes, is accepted",
+        i, (const char *)output->inline_data);
 }
 
 gantry_status_t gantry__function_run_body(const gantry_function_t *function, gantry_scope_t *scope,
                                           const gantry_tensor_t *const *inputs,
                                           const gantry_tensor_t **outputs) {
+    const uint32_t failures = gantry__failures();
     for (uint32_t i = 0; i < function->output_count; ++i) outputs[i] = NULL;
     scope->is_lent = true;
     function->body(scope, inputs, outputs, function->user);
@@ -276,7 +283,7 @@ gantry_status_t gantry__function_run_body(const gantry_function_t *function, gan
     if (scope->status != GANTRY_OK)
         return gantry__fail(scope->status, "%s", gantry_scope_message(scope));
     for (uint32_t i = 0; i < function->output_count; ++i)
-        GANTRY__TRY(check_body_output(function, scope, outputs[i], i));
+        GANTRY__TRY(check_body_output(function, scope, outputs[i], i, failures));
     return GANTRY_OK;
 }
 
@@ -371,12 +378,12 @@ static gantry_status_t call_inline(gantry_scope_t *scope, const gantry_function_
     if (scope->depth >= GANTRY__MOST_INLINED)
         return gantry__fail(
             GANTRY_FAILED_PRECONDITION,
-            "function %s is called inside %d others; a function that calls itself never ends",
+            "function %s: it is called inside %d others; a function that calls itself never ends",
             function->name, GANTRY__MOST_INLINED);
     const gantry_tensor_t *results[GANTRY_MAX_FUNCTION_VALUES]; /* outputs may be inputs */
     gantry_scope_t *inner = gantry_scope_begin_in(scope, NULL);
     if (!inner) return GANTRY_RESOURCE_EXHAUSTED;
-    const inline_place_t place = {{print_inline_place}, scope->place, function->name};
+    const inline_place_t place = {{print_inline_place, false}, scope->place, function->name};
     inner->place = &place.place;
     inner->depth = scope->depth + 1;
     gantry_status_t status = gantry__function_run_body(function, inner, inputs, results);

@@ -68,6 +68,9 @@ uint64_t gantry__function_trim(gantry_function_t *function);
  * itself is named once. Returns status. */
 gantry_status_t gantry__function_fail(const gantry_function_t *function, gantry_status_t status);
 
+/* InvalidArgument for an output that `body` leaves out, with the last error of a call in it: in a
+ * scope from outside. failures: the thread's count when the body began. */
+gantry_status_t gantry__body_lacks_output(const char *body, uint32_t output, uint32_t failures);
 /* Runs the body in a scope and checks the tensors that it sets. */
 gantry_status_t gantry__function_run_body(const gantry_function_t *function, gantry_scope_t *scope,
                                           const gantry_tensor_t *const *inputs,

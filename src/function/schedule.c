@@ -503,6 +503,17 @@ static gantry_status_t wait_for_constants(const gantry__schedule_t *schedule) {
     return GANTRY_OK;
 }
 
+static void list_queued(gantry__schedule_t *schedule) {
+    for (size_t i = 0; i < schedule->act_count; ++i) {
+        gantry_logical_device_t *device = schedule->acts[i].device;
+        uint32_t at = 0;
+        if (!device || device->synchronous || schedule->acts[i].kind == GANTRY__DO_EAGER) continue;
+        while (at < schedule->queued_count && schedule->queued[at] != device) ++at;
+        if (at == schedule->queued_count && at < GANTRY__MOST_QUEUED)
+            schedule->queued[schedule->queued_count++] = device;
+    }
+}
+
 static gantry_status_t build(gantry__schedule_t *schedule, int32_t threads) {
     const gantry__graph_t *graph = schedule->graph;
     gantry__arena_t *memory = &schedule->memory;
@@ -520,6 +531,7 @@ static gantry_status_t build(gantry__schedule_t *schedule, int32_t threads) {
     GANTRY__TRY(gantry__schedule_make_notes(schedule));
     GANTRY__TRY(gantry__pass_overwrite(schedule));
     GANTRY__TRY(gantry__schedule_plan_memory(schedule));
+    list_queued(schedule);
     return wait_for_constants(schedule);
 }
 

@@ -16,6 +16,7 @@
 #define GANTRY__NO_SLOT UINT32_MAX
 #define GANTRY__NO_LANE UINT32_MAX
 #define GANTRY__MOST_LANES 16u
+#define GANTRY__MOST_QUEUED 8u
 
 typedef enum gantry__slot_kind_t {
     GANTRY__SLOT_ARENA = 0,    /* at an offset of its device's arena */
@@ -124,6 +125,9 @@ typedef struct gantry__schedule_t {
     uint32_t call_count, overwrite_count;
     uint32_t most_inputs;  /* of an act */
     uint64_t copied_bytes; /* between devices, per call */
+    /* with a queue of their own, of the acts; more are left out */
+    gantry_logical_device_t *queued[GANTRY__MOST_QUEUED];
+    uint32_t queued_count;
     /* of graphs of devices, function/replay.h; NULL: no device of the schedule makes any */
     struct gantry__replay_notes_t *notes;
 } gantry__schedule_t;

@@ -147,8 +147,9 @@ typedef struct needed_bytes_t {
 static gantry_status_t fail_budget(const gantry_function_t *function,
                                    const needed_bytes_t *needed) {
     char again[64] = "";
-    if (needed->recomputed > 0)
-        (void)snprintf(again, sizeof again, ", with %u nodes computed again", needed->recomputed);
+    if (needed->recomputed > 0 && needed->best < needed->first)
+        (void)snprintf(again, sizeof again, ", with %u node%s computed again", needed->recomputed,
+                       needed->recomputed == 1 ? "" : "s");
     return gantry__fail(
         GANTRY_RESOURCE_EXHAUSTED,
         "a call takes %llu bytes on %s in the body's order, and %llu in the best order that was found%s; memory_budget_bytes is %llu",

@@ -364,8 +364,7 @@ static gantry_status_t inherit_faults(gantry__eager_t *eager, gantry__fault_t *f
 /* Writes where the op stands, and keeps the inputs whose bad value the text of the fault names. */
 static void prepare_text(const gantry__eager_t *eager, gantry__fault_t *fault) {
     const gantry_fault_words_t *words = &fault->words;
-    const gantry__fault_place_t *place = eager->scope->place;
-    if (place) place->print(place, fault->text);
+    if (eager->scope->place) gantry__eager_print_place(eager, fault->text);
     if (!words->value_text || words->value_input < 0 ||
         words->value_input >= (int32_t)eager->input_count)
         return;
@@ -540,7 +539,7 @@ static gantry_status_t eager_run(gantry__eager_t *eager) {
         gantry__dispatch_note(eager->scope, eager->kept, eager->op->name, eager->bytes_copied);
     if (status == GANTRY_OK && !is_alias && !is_view && !is_known)
         status = eager_compute(eager, frame);
-    return status;
+    return status == GANTRY_OK ? GANTRY_OK : gantry__eager_fail_in_place(eager, status);
 }
 
 /* The ladder's last rung, if allowed: a CPU runs the op. The first message stays in front. */

@@ -67,6 +67,13 @@ static inline gantry_status_t gantry__eager_call(gantry__eager_t *eager) {
 /* An input whose memory no other object can reach, and into which output i fits; NULL: none. */
 const gantry_tensor_t *gantry__eager_find_donor(const gantry__eager_t *eager, uint32_t i);
 
+/* ---- in a function that runs op by op: eager_place.c ---- */
+
+/* Writes where the op stands; at most GANTRY__FAULT_PLACE_BYTES. The scope has a place. */
+void gantry__eager_print_place(const gantry__eager_t *eager, char *out);
+/* Puts op, types, shapes and device in front of the failure of a function's op that has no node. */
+gantry_status_t gantry__eager_fail_in_place(const gantry__eager_t *eager, gantry_status_t status);
+
 /* ---- in a trace: eager_trace.c ---- */
 
 gantry_status_t gantry__eager_infer_in_trace(gantry__eager_t *eager);

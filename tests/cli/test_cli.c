@@ -359,6 +359,8 @@ static void wrong_arguments_exit_with_two(void **state) {
         expect_in_output("is not understood");
         expect_in_output("usage: ");
     }
+    expect_run(0, "$BIN/language_id --help");
+    expect_in_output("usage: language_id [--device NAME]");
     expect_run(2, "$BIN/gantry");
     expect_in_output("usage: gantry COMMAND");
 }

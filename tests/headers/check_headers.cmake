@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compiles the public headers in strict standard mode: each header as the first and only one, and a program that uses
-# the macros.
+# the macros. The headers that their comments name exist.
 #   cmake -DINCLUDE=... -DWORK=... -DLANGUAGE=c|c++ -DCOMPILERS=a;b -DSOURCE=use_macros.c -P check_headers.cmake
 set(c_standards c11 c99)
 set(c++_standards c++11 c++17 c++20)
@@ -29,6 +29,12 @@ foreach(header IN LISTS headers)
   if(text MATCHES "__typeof|typeof *\\(|__extension__|\\({|__builtin_")
     message(FATAL_ERROR "${header} has \"${CMAKE_MATCH_0}\", which is no standard C")
   endif()
+  string(REGEX MATCHALL "gantry[a-z_]*/[a-z_]+\\.h" named "${text}")
+  foreach(name IN LISTS named)
+    if(NOT EXISTS ${INCLUDE}/${name})
+      message(FATAL_ERROR "${header} names ${name}, which is no header")
+    endif()
+  endforeach()
   string(MAKE_C_IDENTIFIER ${header} name)
   set(source ${WORK}/${name}.${LANGUAGE})
   file(WRITE ${source} "#include <${header}>\ntypedef int a_declaration;\n")

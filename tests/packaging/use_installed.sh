@@ -69,6 +69,9 @@ for language in C CXX; do
     alone cmake --build "$work/$language"
     program "find_package, $language" "$work/$language/consumer" "$opencl" "$cuda"
 done
+alone cmake -S "$consumer" -B "$work/C" -DCOMPONENT=gantry_train
+if (alone cmake -S "$consumer" -B "$work/C" -DCOMPONENT=gantry_absent) >/dev/null; then fail "find_package finds gantry_absent"; fi
+has "This installation of Gantry has no component gantry_absent." "find_package"
 
 if command -v pkg-config >/dev/null 2>&1; then
     flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --cflags --libs gantry)

@@ -37,6 +37,19 @@ gantry_status_t gantry__train_hand_on(gantry_scope_t *scope, gantry_status_t sta
     return gantry_scope_fail(scope, status, text);
 }
 
+void gantry__train_expect_text(void) { (void)gantry_fail(GANTRY_OK, ""); }
+
+gantry_status_t gantry__train_told(gantry_status_t status, const char *format, ...) {
+    char name[256];
+    if (status == GANTRY_OK || gantry_last_message()[0]) return status;
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+    return gantry__train_fail(status, "%s failed with %s: it left no text by gantry_fail", name,
+                              gantry_status_name(status));
+}
+
 gantry_status_t gantry__train_options(const void *given, uint32_t first_bytes, void *out,
                                       uint32_t out_bytes, const char *what) {
     uint32_t bytes;

@@ -24,6 +24,13 @@ gantry_status_t gantry__train_refuse(gantry_scope_t *scope, const char *format, 
     GANTRY__TRAIN_PRINTF(2, 3);
 /* Fails the scope with the thread's last message and this status; returns the scope's status. */
 gantry_status_t gantry__train_hand_on(gantry_scope_t *scope, gantry_status_t status);
+/* Empties the last message, so that a text behind a call of the program's function is that
+ * function's own. */
+void gantry__train_expect_text(void);
+/* The status of such a function; a failure without a text gets one that names it: "layer mine:
+ * build". */
+gantry_status_t gantry__train_told(gantry_status_t status, const char *format, ...)
+    GANTRY__TRAIN_PRINTF(2, 3);
 /* Reads a struct of options whose first member is struct_size into this library's, as options of
  * ops: NULL gives zeros, 0 means first_bytes, the struct's size in version 0.1; a size beyond
  * out_bytes is InvalidArgument. what: "gantry_adam: options". */

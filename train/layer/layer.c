@@ -164,6 +164,10 @@ gantry_status_t gantry__layer_check_rank(const char *kind, const gantry_shape_t 
     if (inputs[0].rank >= least && inputs[0].rank <= most) return GANTRY_OK;
     char text[256];
     (void)gantry_shape_format(&inputs[0], text, sizeof text);
+    if (least == most)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "layer %s: the input has shape %s; rank %d is accepted", kind,
+                                  text, least);
     return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                               "layer %s: the input has shape %s; rank %d to %d is accepted", kind,
                               text, least, most);

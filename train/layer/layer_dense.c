@@ -68,6 +68,12 @@ static tensor *embedding_call(const gantry_layer_call_t *call, void *user) {
     const embedding_t *e = user;
     gantry_scope_t *s = call->scope;
     tensor *x = call->inputs[0];
+    const gantry_dtype_t dtype = gantry_tensor_dtype(x);
+    if (dtype != GANTRY_INT32 && dtype != GANTRY_INT64) {
+        (void)gantry__train_refuse(s, "the input is %s; int32 and int64 are accepted",
+                                   gantry_dtype_name(dtype));
+        return NULL;
+    }
     if (e->masks_zero)
         *call->mask = gantry_not_equal(s, x, gantry__train_constant(s, gantry_tensor_dtype(x), 0));
     return gantry_gather(s, call->weights[0], x, 0);

@@ -64,11 +64,35 @@ static bool has_open_size(const gantry_shape_t *shape, int32_t first) {
     return false;
 }
 
+/* Whether a sample of the input, whose sizes are known, has as many elements as the shape. */
+static bool can_reshape(const gantry_shape_t *input, const gantry_shape_t *sample) {
+    gantry_shape_t known = *sample, given = *input;
+    bool is_open = false;
+    for (int32_t d = 0; d < known.rank; ++d) {
+        if (known.dims[d] >= 0) continue;
+        if (is_open) return true; /* the op says that one may be open */
+        is_open = true;
+        known.dims[d] = 1;
+    }
+    given.dims[0] = 1;
+    const int64_t elements = gantry_shape_elements(&given), parts = gantry_shape_elements(&known);
+    return is_open ? parts > 0 && elements % parts == 0 : elements == parts;
+}
+
 static gantry_status_t reshape_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                      size_t input_count, void *user) {
-    char text[256];
+    char text[256], wanted[256];
     GANTRY__TRAIN_TRY(build_with_one(layer, inputs, input_count, user));
-    if (!has_open_size(&inputs[0], 1) || has_open_size(user, 0)) return GANTRY_OK;
+    if (!has_open_size(&inputs[0], 1)) {
+        if (can_reshape(&inputs[0], user)) return GANTRY_OK;
+        (void)gantry_shape_format(&inputs[0], text, sizeof text);
+        (void)gantry_shape_format(user, wanted, sizeof wanted);
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "layer Reshape: the input has shape %s, whose samples do not fit %s; a shape with as many elements is accepted",
+            text, wanted);
+    }
+    if (has_open_size(user, 0)) return GANTRY_OK;
     (void)gantry_shape_format(&inputs[0], text, sizeof text);
     return gantry__train_fail(
         GANTRY_INVALID_ARGUMENT,

@@ -87,8 +87,10 @@ static gantry_status_t add_states(texts_t *t, const gantry_fit_options_t *o) {
         const gantry_callback_t *callback = o->callbacks[i];
         if (!has_state(callback)) continue;
         (void)snprintf(t->keys[i], KEY_BYTES, "callback/%zu", i);
-        GANTRY__TRAIN_TRY(
-            callback->get_state(t->states[i], GANTRY_CALLBACK_STATE_BYTES, callback->user));
+        gantry__train_expect_text();
+        GANTRY__TRAIN_TRY(gantry__train_told(
+            callback->get_state(t->states[i], GANTRY_CALLBACK_STATE_BYTES, callback->user),
+            "gantry_model_fit: get_state of callback %zu", i));
         t->states[i][GANTRY_CALLBACK_STATE_BYTES - 1] = '\0';
         add_text(t, t->keys[i], t->states[i]);
     }
@@ -226,7 +228,9 @@ static gantry_status_t set_states(gantry_model_t *model, const gantry_fit_option
         bool exists;
         GANTRY__TRAIN_TRY(read_state(model, file, i, text, &exists));
         if (!exists || status != GANTRY_OK || !has_state(o->callbacks[i])) continue;
-        status = o->callbacks[i]->set_state(text, o->callbacks[i]->user);
+        gantry__train_expect_text();
+        status = gantry__train_told(o->callbacks[i]->set_state(text, o->callbacks[i]->user),
+                                    "gantry_model_fit: set_state of callback %zu", i);
     }
     return status;
 }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/model/worker.h"
 
@@ -287,6 +288,20 @@ gantry_status_t gantry_model_build(gantry_model_t *model, gantry_dtype_t dtype,
     return gantry__model_fail(model, model_build(model, dtype, &sample));
 }
 
+/* Floats become the model's type. Other numbers may be words of an Embedding. */
+static gantry_status_t build_for_type(gantry_model_t *model, gantry_dtype_t given,
+                                      const gantry_shape_t *sample) {
+    const bool is_float = gantry__train_is_float(given);
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    const gantry_status_t status = model_build(model, is_float ? model->dtype : given, sample);
+    if (status != GANTRY_INVALID_ARGUMENT || is_float || !model->is_sequential) return status;
+    (void)snprintf(text, sizeof text, "%s", gantry_last_message());
+    return gantry__train_fail(
+        status,
+        "%s (the first batch has %s; after gantry_model_build for %s, batches are converted)", text,
+        gantry_dtype_name(given), gantry_dtype_name(model->dtype));
+}
+
 gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_array_t *batch,
                                         size_t count) {
     if (model->is_built) return GANTRY_OK;
@@ -298,7 +313,7 @@ gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_arra
                                   model->name);
     for (int32_t d = 0; d < sample.rank; ++d) sample.dims[d] = batch[0].shape.dims[d + 1];
     if (model->is_sequential && model->batch_size == 0) model->batch_size = batch[0].shape.dims[0];
-    return gantry_model_build(model, batch[0].dtype, sample);
+    return gantry__model_fail(model, build_for_type(model, batch[0].dtype, &sample));
 }
 
 /* ---- the optimizer's variables ---- */

@@ -55,11 +55,17 @@ static gantry_status_t name_values(fit_t *fit) {
 
 /* ---- callbacks ---- */
 
+static gantry_status_t told(gantry_status_t status, size_t index, const char *function) {
+    return gantry__train_told(status, "gantry_model_fit: %s of callback %zu", function, index);
+}
+
 static gantry_status_t call_epoch_begin(fit_t *fit, int64_t epoch) {
     for (size_t i = 0; i < fit->options.callback_count; ++i) {
         const gantry_callback_t *callback = fit->options.callbacks[i];
-        if (callback->epoch_begin)
-            GANTRY__TRAIN_TRY(callback->epoch_begin(fit->model, epoch, callback->user));
+        if (!callback->epoch_begin) continue;
+        gantry__train_expect_text();
+        GANTRY__TRAIN_TRY(
+            told(callback->epoch_begin(fit->model, epoch, callback->user), i, "epoch_begin"));
     }
     return GANTRY_OK;
 }
@@ -68,9 +74,11 @@ static gantry_status_t call_epoch_end(fit_t *fit, int64_t epoch) {
     const gantry_logs_t logs = {fit->names, fit->values, fit->value_count};
     for (size_t i = 0; i < fit->options.callback_count; ++i) {
         const gantry_callback_t *callback = fit->options.callbacks[i];
-        if (callback->epoch_end)
-            GANTRY__TRAIN_TRY(
-                callback->epoch_end(fit->model, epoch, &logs, &fit->stops, callback->user));
+        if (!callback->epoch_end) continue;
+        gantry__train_expect_text();
+        GANTRY__TRAIN_TRY(
+            told(callback->epoch_end(fit->model, epoch, &logs, &fit->stops, callback->user), i,
+                 "epoch_end"));
     }
     return GANTRY_OK;
 }
@@ -78,8 +86,10 @@ static gantry_status_t call_epoch_end(fit_t *fit, int64_t epoch) {
 static gantry_status_t call_step_end(fit_t *fit, int64_t step) {
     for (size_t i = 0; i < fit->options.callback_count; ++i) {
         const gantry_callback_t *callback = fit->options.callbacks[i];
-        if (callback->step_end)
-            GANTRY__TRAIN_TRY(callback->step_end(fit->model, step, &fit->stops, callback->user));
+        if (!callback->step_end) continue;
+        gantry__train_expect_text();
+        GANTRY__TRAIN_TRY(
+            told(callback->step_end(fit->model, step, &fit->stops, callback->user), i, "step_end"));
     }
     return GANTRY_OK;
 }
@@ -93,7 +103,10 @@ static gantry_status_t call_train(fit_t *fit, bool begins) {
         if (callback->struct_size < sizeof *callback) continue;
         gantry_status_t (*call)(gantry_model_t *, void *) =
             begins ? callback->train_begin : callback->train_end;
-        if (call) GANTRY__TRAIN_TRY(call(fit->model, callback->user));
+        if (!call) continue;
+        gantry__train_expect_text();
+        GANTRY__TRAIN_TRY(
+            told(call(fit->model, callback->user), i, begins ? "train_begin" : "train_end"));
     }
     return GANTRY_OK;
 }

@@ -261,6 +261,14 @@ static inline bool gantry__model_is_stopped(gantry_model_t *model) {
 /* Whether a step can run on it. */
 gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__step_t step,
                                           const gantry_array_t *batch, size_t count);
+/* The type in which an input of a built model takes numbers of a batch: its own, if that is a float
+ * and they are real; else theirs. */
+gantry_dtype_t gantry__model_input_type(const gantry_model_t *model, size_t input,
+                                        gantry_dtype_t given);
+/* A component of a batch as a tensor; an input is converted to its type. */
+const gantry_tensor_t *gantry__model_make_component(const gantry_model_t *model,
+                                                    gantry_scope_t *scope,
+                                                    const gantry_array_t *array, size_t component);
 /* Runs one step on a batch; of several processes, on this one's rows, if it has any. out_results
  * belong to the scope: of PREDICT the outputs; of TRAIN in several processes the vector to add,
  * which is not applied. */

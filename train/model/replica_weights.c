@@ -127,9 +127,7 @@ static gantry_status_t time_calls(const measured_t *measured, gantry_scope_t *sc
     tensor *inputs[GANTRY_MAX_COMPONENTS + 1];
     double seconds;
     for (size_t i = 0; i < count; ++i)
-        inputs[i] = gantry_constant(
-            scope, batch[i].dtype, batch[i].shape, batch[i].data,
-            (size_t)gantry_shape_elements(&batch[i].shape) * gantry_dtype_size(batch[i].dtype));
+        inputs[i] = gantry__model_make_component(measured->model, scope, &batch[i], i);
     if (measured->model->worker)
         inputs[count++] = gantry__train_constant(scope, measured->model->dtype, 1); /* its share */
     for (int round = 0; round <= ROUNDS; ++round) {
@@ -151,7 +149,8 @@ static gantry_status_t time_replica(gantry_model_t *model, size_t replica,
     gantry_function_t *function = NULL;
     const size_t results = count_results(model), shares = model->worker ? 1 : 0;
     for (size_t i = 0; i < count; ++i) {
-        specs[i].dtype = batch[i].dtype;
+        specs[i].dtype = i < model->input_count ? gantry__model_input_type(model, i, batch[i].dtype)
+                                                : batch[i].dtype;
         specs[i].shape = batch[i].shape;
     }
     if (shares) specs[count].dtype = model->dtype;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the layers of a model in a scope: to compute, to record, or to build. */
 #include <stdio.h>
+#include <string.h>
 
 #include <gantry_train/tape.h>
 
@@ -116,9 +117,10 @@ static gantry_status_t build_layer(gantry__model_run_t *run, const gantry__value
     if (!shapes) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < value->input_count; ++i)
         shapes[i] = run->model->values[value->inputs[i]].shape;
+    gantry__train_expect_text();
     gantry_status_t status = layer->kind.build(layer, shapes, value->input_count, layer->user);
     gantry__train_free(shapes);
-    return status;
+    return gantry__train_told(status, "build");
 }
 
 /* Zeros for each weight; the caller frees the arrays. */
@@ -155,9 +157,11 @@ static void build_value(gantry__model_run_t *run, size_t v) {
 
 /* ---- all values ---- */
 
-/* Texts of ops have the sizes of a build, which the program does not know. */
-static void say_sizes(const gantry__model_run_t *run, char *out, size_t room) {
+/* Texts of ops have the sizes of a build, which the program does not know, or numbers of elements
+ * that follow from them; a layer's own text says that a size is not known. */
+static void say_sizes(const gantry__model_run_t *run, const char *text, char *out, size_t room) {
     *out = '\0';
+    if (strstr(text, "not known")) return;
     for (size_t i = 0; run->twin && i < run->model->input_count; ++i) {
         const gantry_shape_t *shape = &run->model->values[i].shape;
         for (int32_t d = 1; d < shape->rank; ++d) {
@@ -178,7 +182,7 @@ static void say_layer(gantry__model_run_t *run, const gantry__value_t *value) {
                                    gantry__member_name(value->member));
         return;
     }
-    say_sizes(run, sizes, sizeof sizes);
+    say_sizes(run, gantry_scope_message(run->scope), sizes, sizeof sizes);
     (void)snprintf(text, sizeof text, "layer %s: %s%s", gantry__member_name(value->member),
                    gantry_scope_message(run->scope), sizes);
     gantry_scope_clear(run->scope);

@@ -334,7 +334,9 @@ static gantry_input_spec_t spec_of(const gantry_model_t *model, const gantry_arr
         &model
              ->values[is_input ? component
                                : (size_t)model->outputs[gantry__model_output_of(model, component)]];
-    gantry_input_spec_t spec = {.dtype = array->dtype, .shape = array->shape};
+    gantry_input_spec_t spec = {
+        .dtype = is_input ? gantry__model_input_type(model, component, array->dtype) : array->dtype,
+        .shape = array->shape};
     spec.shape.dims[0] = -1;
     for (int32_t d = 1; d < spec.shape.rank && d < value->shape.rank; ++d) {
         if (value->shape.dims[d] < 0) spec.shape.dims[d] = -1;
@@ -367,7 +369,10 @@ static gantry_status_t check_specs(const gantry_model_t *model, gantry__step_t s
     for (size_t i = 0; i < count && i < body->spec_count; ++i) {
         const gantry_input_spec_t *spec = &body->specs[i];
         char name[160], text[256], wanted[256];
-        bool fits = batch[i].dtype == spec->dtype && batch[i].shape.rank == spec->shape.rank;
+        const gantry_dtype_t dtype = i < model->input_count
+                                         ? gantry__model_input_type(model, i, batch[i].dtype)
+                                         : batch[i].dtype;
+        bool fits = dtype == spec->dtype && batch[i].shape.rank == spec->shape.rank;
         for (int32_t d = 0; fits && d < spec->shape.rank; ++d)
             fits = spec->shape.dims[d] < 0 || spec->shape.dims[d] == batch[i].shape.dims[d];
         if (fits) continue;
@@ -406,12 +411,16 @@ gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__s
                                           const gantry_array_t *batch, size_t count) {
     GANTRY__TRAIN_TRY(gantry__model_check_count(model, step, count));
     for (size_t i = 0; i < count; ++i) {
-        if (batch[i].shape.rank < 1 || batch[i].shape.dims[0] != batch[0].shape.dims[0] ||
-            batch[i].shape.dims[0] == 0)
+        if (batch[i].shape.rank < 1)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "model %s: component %zu of an element is a scalar: the element is no batch; gantry_dataset_batch makes batches",
+                model->name, i);
+        if (batch[i].shape.dims[0] != batch[0].shape.dims[0] || batch[i].shape.dims[0] == 0)
             return gantry__train_fail(
                 GANTRY_INVALID_ARGUMENT,
                 "model %s: component %zu of a batch has %lld rows; component 0 has %lld, and 1 and more are accepted",
-                model->name, i, (long long)(batch[i].shape.rank < 1 ? -1 : batch[i].shape.dims[0]),
+                model->name, i, (long long)batch[i].shape.dims[0],
                 (long long)batch[0].shape.dims[0]);
     }
     for (size_t i = 0; i < model->input_count && model->is_built; ++i)
@@ -419,14 +428,30 @@ gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__s
     return gantry__model_check_ranges(model, step, batch);
 }
 
+gantry_dtype_t gantry__model_input_type(const gantry_model_t *model, size_t input,
+                                        gantry_dtype_t given) {
+    const gantry_dtype_t wanted = model->values[input].dtype;
+    const bool is_number = gantry_dtype_size(given) > 0 && given != GANTRY_COMPLEX64;
+    return is_number && gantry__train_is_float(wanted) ? wanted : given;
+}
+
+const gantry_tensor_t *gantry__model_make_component(const gantry_model_t *model,
+                                                    gantry_scope_t *scope,
+                                                    const gantry_array_t *array, size_t component) {
+    tensor *x = gantry_constant(
+        scope, array->dtype, array->shape, array->data,
+        (size_t)gantry_shape_elements(&array->shape) * gantry_dtype_size(array->dtype));
+    if (component >= model->input_count) return x;
+    const gantry_dtype_t dtype = gantry__model_input_type(model, component, array->dtype);
+    return dtype == array->dtype ? x : gantry_cast(scope, x, dtype);
+}
+
 /* The step's inputs, whose number becomes *count: arrays, then this process's share. */
 static void make_inputs(const gantry_model_t *model, gantry_scope_t *scope,
                         const gantry_array_t *batch, const double *share, size_t *count,
                         tensor **out_inputs) {
     for (size_t i = 0; i < *count; ++i)
-        out_inputs[i] = gantry_constant(
-            scope, batch[i].dtype, batch[i].shape, batch[i].data,
-            (size_t)gantry_shape_elements(&batch[i].shape) * gantry_dtype_size(batch[i].dtype));
+        out_inputs[i] = gantry__model_make_component(model, scope, &batch[i], i);
     if (share) out_inputs[(*count)++] = gantry__train_constant(scope, model->dtype, *share);
 }
 

@@ -63,10 +63,18 @@ gantry_status_t gantry__callback_find_value(const gantry__own_callback_t *own,
     if (model->validates && logs->count == model->judge_count &&
         strncmp(own->monitor, "val_", 4) == 0)
         return GANTRY_OK;
+    char names[512] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < logs->count && length < sizeof names; ++i)
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "",
+                                   logs->names[i]);
     return gantry__train_fail(
         GANTRY_INVALID_ARGUMENT,
-        "a callback watches %s; the training has no value of this name, but %s and %zu others",
-        own->monitor, logs->count > 0 ? logs->names[0] : "none", logs->count ? logs->count - 1 : 0);
+        "a callback watches %s; the training has no value of this name; it has %s%s", own->monitor,
+        names,
+        strncmp(own->monitor, "val_", 4) == 0 && !model->validates
+            ? ", and no validation in gantry_fit_options_t"
+            : "");
 }
 
 static bool is_better(const gantry__own_callback_t *own, double value, double than) {

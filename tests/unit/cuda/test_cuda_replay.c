@@ -342,7 +342,8 @@ static void errors_between_graphs_name_their_node(machine_t *m) {
         EXPECT(status == (k > 5 ? GANTRY_INVALID_ARGUMENT : GANTRY_OK), "call %d", k);
         if (k > 5)
             EXPECT_TEXT(gantry_last_message(),
-                        "function f: node pick (Gather) on /device:GPU:0: indices[1] = 9 is not");
+                        "function f: node pick (Gather) of float32[4], int32[4], int32[] on "
+                        "/device:GPU:0: indices[1] = 9 is not");
         (void)gantry_scope_end(scope);
     }
     EXPECT(graphs() >= 14, "%llu graphs", (unsigned long long)graphs()); /* two in a call */

@@ -145,7 +145,8 @@ static void bodies_see_the_sizes_that_are_known(void **state) {
     assert_int_equal(values[0], 0);
     given = F32(scope, -1, 2, 3);
     (void)gantry_function_call(scope, function, &given, 1, got, 2);
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "function f: node Add (Add) on ");
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
+                         "function f: node Add (Add) of int64[2], int64[3] on ");
     assert_null(got[0]);
     given = F32(scope, 1, 2, 3);
     function_fixture_call(scope, function, &given, 1, got, 2); /* it stays usable */

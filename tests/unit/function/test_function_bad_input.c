@@ -58,6 +58,13 @@ static const gantry_tensor_t *end_failed(gantry_scope_t *scope, const gantry_ten
     return input;
 }
 
+static void using_a_scope_from_outside(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                                       const gantry_tensor_t **outputs, void *user) {
+    (void)scope;
+    outputs[0] = gantry_neg(user, inputs[0]);
+    gantry_scope_clear(user);
+}
+
 /* An op fails between others, inside a scope that stays open. */
 static void failing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                     const gantry_tensor_t **outputs, void *user) {
@@ -113,7 +120,10 @@ static void bodies_that_cannot_be_recorded_are_refused(void **state) {
         const char *text;
     } cases[] = {
         {setting_nothing, NULL, GANTRY_INVALID_ARGUMENT,
-         "function f: the body of function f does not set output 0; it sets all 1"},
+         "function f: the body does not set output 0; a tensor of its scope is accepted"},
+        {using_a_scope_from_outside, scope, GANTRY_INVALID_ARGUMENT,
+         "function f: the body does not set output 0; a tensor of its scope is accepted; a call in "
+         "it failed: op Neg: input 0 is the symbolic tensor "},
         {failing, v, GANTRY_INVALID_ARGUMENT, "function f: "},
         {creating, NULL, GANTRY_FAILED_PRECONDITION,
          "variable w is created while a function is traced; create variables before"},
@@ -213,7 +223,7 @@ static void symbolic_tensors_stay_in_their_trace(void **state) {
     symbols_t symbols = {.runtime = f.runtime};
     assert_int_equal(function_fixture_try(&f, keeping, &symbols), GANTRY_OK);
     expect_refusal(function_fixture_try(&f, returning_kept, &symbols), GANTRY_INVALID_ARGUMENT,
-                   "the body of function f sets output 0 to the symbolic tensor half of another");
+                   "function f: the body sets output 0 to the symbolic tensor half of another");
     expect_refusal(function_fixture_try(&f, using_kept, &symbols), GANTRY_INVALID_ARGUMENT,
                    "op Add: input 1 is the symbolic tensor half of another function");
     assert_int_equal(function_fixture_try(&f, after_kept, &symbols), GANTRY_OK);
@@ -274,7 +284,7 @@ static void other_runtimes_are_refused(void **state) {
     expect_refusal(function_fixture_try(&f, adding_user, theirs), GANTRY_INVALID_ARGUMENT,
                    "runtime");
     expect_refusal(function_fixture_try(&f, returning_user, theirs), GANTRY_INVALID_ARGUMENT,
-                   "the body of function f sets output 0 to a tensor of another runtime");
+                   "function f: the body sets output 0 to a tensor of another runtime");
     expect_refusal(function_fixture_try(&f, reading_user, v), GANTRY_INVALID_ARGUMENT,
                    "variable theirs belongs to another runtime");
     assert_int_equal(
@@ -373,10 +383,54 @@ static void failed_call_names_the_node_and_the_next_succeeds(void **state) {
                          GANTRY_INVALID_ARGUMENT);
         assert_null(got);
         expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
-                             "function f: node pick (Gather) on /device:CPU:0: ");
+                             "function f: node pick (Gather) of float32[2], int32[2], int32[] on "
+                             "/device:CPU:0: indices[1] = 9 is not in [0, 2)");
         const gantry_tensor_t *good[] = {F32(scope, 1, 2), I32(scope, 1, 0)};
         assert_int_equal(gantry_function_call(scope, function, good, 2, &got, 1), GANTRY_OK);
         EXPECT_F32(got, -4, -2);
+    }
+    gantry_function_release(function);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* Rows whose number depends on data: each call compares them when it joins them. */
+static void joining(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                    const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *zero = gantry_scalar_f32(scope, 0), *rows[20];
+    (void)user;
+    for (int i = 0; i < 20; ++i) {
+        const gantry_tensor_t *column = gantry_reshape(scope, inputs[i % 2], GANTRY_SHAPE(3, 1));
+        rows[i] =
+            i < 2 ? gantry_boolean_mask(scope, column, gantry_less(scope, zero, inputs[i % 2]), 0)
+                  : rows[i % 2];
+    }
+    outputs[0] = gantry_concat(scope, rows, 20, 1);
+}
+
+static void shapes_in_errors_are_those_of_the_call_and_bounded(void **state) {
+    (void)state;
+    static const char beginning[] =
+        "function f: node Concat (Concat) of float32[2,1], float32[3,1], float32[2,1], "
+        "float32[3,1], float32[2,1], float32[3,1], float32[2,1], float32[3,1], float32[2,1], ... "
+        "on /device:CPU:0: ";
+    const gantry_input_spec_t inputs[] = {SPEC_F32(3), SPEC_F32(3)};
+    gantry_function_t *function;
+    const gantry_tensor_t *got;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    if (gantry_function_trace(f.runtime, "f", joining, NULL, inputs, 2, 1, NULL, &function) !=
+        GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    for (int k = 0; k < 2; ++k) {
+        const gantry_tensor_t *bad[] = {F32(scope, 1, -1, 3), F32(scope, 1, 2, 3)};
+        assert_int_equal(gantry_function_call(scope, function, bad, 2, &got, 1),
+                         GANTRY_INVALID_ARGUMENT);
+        expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, beginning);
+        const gantry_tensor_t *good[] = {F32(scope, 1, 0, 3), F32(scope, 7, -1, 9)};
+        assert_int_equal(gantry_function_call(scope, function, good, 2, &got, 1), GANTRY_OK);
+        assert_int_equal(gantry_tensor_elements(got), 40);
     }
     gantry_function_release(function);
     expect_ended_well(scope);
@@ -456,7 +510,7 @@ static void recursion_is_refused(void **state) {
                          GANTRY_OK);
         (void)gantry_function_call(scope, recursion.function, &given, 1, &got, 1);
         expect_scope_failure(scope, GANTRY_FAILED_PRECONDITION,
-                             "function f: function f is called inside 32 others; a function that");
+                             "function f: it is called inside 32 others; a function that");
         gantry_function_release(recursion.function);
     }
     recursion.runtime = f.runtime;
@@ -614,6 +668,7 @@ int main(int argc, char **argv) {
         TEST(other_runtimes_are_refused),
         TEST(wrong_calls_are_refused),
         TEST(failed_call_names_the_node_and_the_next_succeeds),
+        TEST(shapes_in_errors_are_those_of_the_call_and_bounded),
         TEST(failed_trace_leaves_the_function_usable),
         TEST(recursion_is_refused),
         TEST(draw_without_a_device_leaves_nothing),

@@ -165,7 +165,7 @@ static void a_budget_that_is_too_small_is_refused_with_the_numbers(void **state)
     gantry_function_t *none;
     runtime_fixture_open(&f, 0);
     expect_refusal(try_skipping(&f, cheap, 2 * ONE, &none), GANTRY_RESOURCE_EXHAUSTED,
-                   "and 196608 in the best order that was found, with 1 nodes computed again; "
+                   "and 196608 in the best order that was found, with 1 node computed again; "
                    "memory_budget_bytes is 131072");
     runtime_fixture_close(&f);
 }

@@ -187,6 +187,42 @@ static void missing_library_beside_a_good_one_is_told(void **state) {
     expect_devices("/gone.icd names libgantry_none.so.1, which cannot be opened: ");
 }
 
+/* ---- a driver without devices ---- */
+
+static void expect_level(const opened_t *opened, const char *part, gantry_log_level_t level) {
+    for (int i = 0; i < opened->log.count && i < LOG_LINES; ++i) {
+        if (!strstr(opened->log.lines[i], part)) continue;
+        assert_int_equal(opened->log.levels[i], level);
+        return;
+    }
+    fail_msg("no line of the log says \"%s\"", part);
+}
+
+/* Mesa's drivers on a machine without a card: each program would begin with a warning. */
+static void driver_without_devices_is_no_warning(void **state) {
+    static const char other[] = GANTRY_TEST_MODULES "/opencl/other_driver.so";
+    opened_t opened;
+    (void)state;
+    if (access(other, R_OK) != 0) skip();
+    icd_folder_add(&folder, "good.icd", pocl);
+    icd_folder_add(&folder, "other.icd", other);
+    open_opencl(&opened);
+    assert_int_equal(opened.status.state, GANTRY_BACKEND_USABLE);
+    expect_level(&opened, "OpenCL platform \"Other driver\": it has no devices", GANTRY_LEVEL_INFO);
+    gantry_runtime_release(opened.runtime);
+}
+
+static void variable_that_names_no_device_is_a_warning(void **state) {
+    opened_t opened;
+    (void)state;
+    assert_int_equal(setenv("POCL_DEVICES", "nonsense", 1), 0);
+    icd_folder_add(&folder, "good.icd", pocl);
+    open_opencl(&opened);
+    expect_level(&opened, "it has no devices; POCL_DEVICES, which names them, is \"nonsense\"",
+                 GANTRY_LEVEL_WARNING);
+    gantry_runtime_release(opened.runtime);
+}
+
 /* ---- a driver listed twice ---- */
 
 static void driver_of_two_files_is_counted_once(void **state) {
@@ -254,6 +290,8 @@ int main(void) {
         cmocka_unit_test(library_as_the_list_is_opened),
         cmocka_unit_test(cut_library_is_named_and_ends_nobody),
         cmocka_unit_test(missing_library_beside_a_good_one_is_told),
+        cmocka_unit_test(driver_without_devices_is_no_warning),
+        cmocka_unit_test(variable_that_names_no_device_is_a_warning),
         cmocka_unit_test(driver_of_two_files_is_counted_once),
         cmocka_unit_test(driver_of_two_paths_and_a_link_is_counted_once),
         cmocka_unit_test(driver_in_place_of_a_loader_says_where_it_belongs),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bad data that a function's kernel finds is told in the words of the CPU backend, with function,
- * node, op and device, when its result is read on a real driver (PoCL as GPU:0). */
+ * node, op, types, shapes and device, when its result is read on a real driver (PoCL as GPU:0). */
 #define _XOPEN_SOURCE 700
 
 #include <stdlib.h>
@@ -59,10 +59,18 @@ static const struct {
     gantry_function_body_fn body;
     const char *beginning; /* with the device in place of % */
 } cases[] = {
-    {dividing, "function f: node quotient (FloorDiv) on %: "},
-    {picking, "function f: node pick (Gather) on %: indices[2] = 9 is not in [0, 4)"},
-    {branching, "function f: node choice (If) on %: then_body: node quotient (FloorDiv) on %: "},
-    {looping, "function f: node loop (While) on %: body: node quotient (FloorDiv) on %: "},
+    {dividing,
+     "function f: node quotient (FloorDiv) of int32[4], int32[4] on %: Integer division "
+     "by zero"},
+    {picking,
+     "function f: node pick (Gather) of int32[4], int32[4], int32[] on %: indices[2] = 9 "
+     "is not in [0, 4)"},
+    {branching,
+     "function f: node choice (If) on %: then_body: node quotient (FloorDiv) of "
+     "int32[4], int32[4] on %: "},
+    {looping,
+     "function f: node loop (While) on %: body: node quotient (FloorDiv) of int32[4], "
+     "int32[4] on %: "},
 };
 
 static void expect_beginning(const char *text, const char *device) {

@@ -116,8 +116,8 @@ static inline double epilogue_element(const unsigned char *data, gantry_dtype_t 
     return (double)narrow;
 }
 
-/* The first element that differs by more than `bound` (0: at all), or `count`. Adds those that differ
- * to *different. */
+/* The first element that differs by more than `bound` (0: at all), or `count`. Adds those that
+ * differ to *different. */
 static inline size_t epilogue_first_apart(gantry_dtype_t dtype, const unsigned char *joined,
                                           const unsigned char *apart, size_t count, double bound,
                                           size_t *different) {

@@ -204,13 +204,14 @@ static void wrong_shapes_and_types_are_refused(void **state) {
         {GANTRY_FLOAT32, 3, GANTRY_INT32, 0, true,
          "model sequential: input 0 of the batch: float32[4,3]; float32[-1,2] is accepted, as of the "
          "first batch"},
-        {GANTRY_INT32, 2, GANTRY_INT32, 0, true,
-         "input 0 of the batch: int32[4,2]; float32[-1,2] is accepted"},
+        {GANTRY_COMPLEX64, 1, GANTRY_INT32, 0, true,
+         "input 0 of the batch: complex64[4,1]; float32[-1,2] is accepted"},
         {GANTRY_FLOAT32, 2, GANTRY_INT32, 2, true,
          "the labels of the batch: int32[4,2]; int32[-1] is accepted"},
         {GANTRY_FLOAT32, 2, GANTRY_FLOAT32, 0, true,
          "the labels of the batch: float32[4]; int32[-1] is accepted"},
-        {GANTRY_INT32, 2, GANTRY_INT32, 0, false, "layer dense: cannot compute MatMul"},
+        {GANTRY_INT32, 2, GANTRY_INT32, 0, false,
+         "float32 tensor (the first batch has int32; after gantry_model_build for float32, batches are converted)"},
         {GANTRY_FLOAT32, 2, GANTRY_INT32, 2, false,
          "sparse_categorical_crossentropy: labels of shape [4,2] do not fit predictions of shape "
          "[4,3]; the shape without the classes, or with 1 in their place, is accepted"}};
@@ -229,6 +230,21 @@ static void wrong_shapes_and_types_are_refused(void **state) {
         gantry_model_release(model);
     }
     gantry_dataset_release(good);
+}
+
+static void element_that_is_no_batch_is_told(void **state) {
+    const gantry_array_t arrays[] = {{GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, FEATURES), points},
+                                     {GANTRY_INT32, GANTRY_SHAPE(ROWS), labels}};
+    gantry_dataset_t *rows = gantry_dataset_from_arrays(arrays, 2, false), *good = good_data();
+    gantry_model_t *model = make_model(4, gantry_adam(NULL));
+    (void)state;
+    must(gantry_model_fit(model, good, NULL));
+    expect_refusal(gantry_model_fit(model, rows, NULL), GANTRY_INVALID_ARGUMENT,
+                   "component 1 of an element is a scalar: the element is no batch; "
+                   "gantry_dataset_batch makes batches");
+    gantry_model_release(model);
+    gantry_dataset_release(good);
+    gantry_dataset_release(rows);
 }
 
 static gantry_status_t fail_at_9(void *user, const gantry_array_t *input, size_t input_count,
@@ -317,6 +333,93 @@ static gantry_status_t fit_called(gantry_model_t *model, gantry_dataset_t *data,
         model, data,
         &(gantry_fit_options_t){
             .epochs = 2, .callbacks = callbacks, .callback_count = 1, .backup = backup});
+}
+
+static gantry_status_t silent_train(gantry_model_t *model, void *user) {
+    (void)model, (void)user;
+    return GANTRY_ABORTED;
+}
+
+static gantry_status_t silent_begin(gantry_model_t *model, int64_t epoch, void *user) {
+    (void)epoch;
+    return silent_train(model, user);
+}
+
+static gantry_status_t silent_end(gantry_model_t *model, int64_t epoch, const gantry_logs_t *logs,
+                                  bool *stop, void *user) {
+    (void)epoch, (void)logs, (void)stop;
+    return silent_train(model, user);
+}
+
+static gantry_status_t silent_step(gantry_model_t *model, int64_t step, bool *stop, void *user) {
+    (void)step, (void)stop;
+    return silent_train(model, user);
+}
+
+static gantry_status_t silent_get(char *out, size_t bytes, void *user) {
+    (void)out, (void)bytes, (void)user;
+    return GANTRY_ABORTED;
+}
+
+static gantry_status_t silent_set(const char *text, void *user) {
+    (void)text, (void)user;
+    return GANTRY_OK;
+}
+
+/* The text of an earlier failure does not stand for it. */
+static void callback_that_fails_without_a_text_is_named(void **state) {
+    static const struct {
+        const char *name;
+        gantry_callback_t callback;
+    } cases[] = {{"train_begin", {.train_begin = silent_train}},
+                 {"epoch_begin", {.epoch_begin = silent_begin}},
+                 {"step_end", {.step_end = silent_step}},
+                 {"get_state", {.get_state = silent_get, .set_state = silent_set}},
+                 {"epoch_end", {.epoch_end = silent_end}},
+                 {"train_end", {.train_end = silent_train}}};
+    char path[] = "/tmp/gantry_fit_XXXXXX", text[256];
+    gantry_model_t *model = make_model(4, gantry_adam(NULL));
+    gantry_dataset_t *data = good_data();
+    (void)state;
+    (void)close(mkstemp(path));
+    (void)unlink(path);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        gantry_callback_t callback = cases[i].callback;
+        callback.struct_size = sizeof callback;
+        const gantry_callback_t *const list[] = {&callback};
+        (void)gantry_fail(GANTRY_INTERNAL, "an earlier failure");
+        (void)snprintf(text, sizeof text,
+                       "gantry_model_fit: %s of callback 0 failed with Aborted: it left no text by "
+                       "gantry_fail",
+                       cases[i].name);
+        expect_refusal(
+            gantry_model_fit(
+                model, data,
+                &(gantry_fit_options_t){
+                    .epochs = 2, .callbacks = list, .callback_count = 1, .backup = path}),
+            GANTRY_ABORTED, text);
+        (void)unlink(path);
+    }
+    gantry_dataset_release(data);
+    gantry_model_release(model);
+}
+
+/* A watched value that the training does not have: the text lists those that it has. */
+static void watched_value_that_is_missing_is_told(void **state) {
+    gantry_callback_t *stopping = gantry_early_stopping(NULL);
+    const gantry_callback_t *const list[] = {stopping};
+    gantry_model_t *model = make_model(4, gantry_adam(NULL));
+    gantry_dataset_t *data = good_data();
+    (void)state;
+    expect_refusal(
+        gantry_model_fit(model, data,
+                         &(gantry_fit_options_t){.callbacks = list, .callback_count = 1}),
+        GANTRY_INVALID_ARGUMENT,
+        "a callback watches val_loss; the training has no value of this name; it has loss, and no "
+        "validation in gantry_fit_options_t");
+    gantry_callback_release(stopping);
+    gantry_dataset_release(data);
+    gantry_model_release(model);
 }
 
 static void failing_callback_ends_the_training_with_its_error(void **state) {
@@ -472,8 +575,11 @@ int main(void) {
         TEST(numbers_out_of_range_are_refused_on_pocl),
         TEST(empty_data_are_refused),
         TEST(wrong_shapes_and_types_are_refused),
+        TEST(element_that_is_no_batch_is_told),
         TEST(map_that_fails_on_a_thread_ends_the_training),
         TEST(failing_callback_ends_the_training_with_its_error),
+        TEST(callback_that_fails_without_a_text_is_named),
+        TEST(watched_value_that_is_missing_is_told),
         TEST(other_models_files_are_refused),
         TEST(full_disk_leaves_the_old_file),
         TEST(full_disk_leaves_the_old_backup),

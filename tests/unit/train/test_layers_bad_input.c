@@ -229,6 +229,37 @@ static void own_layers_check_their_kinds_and_weights(void **state) {
     gantry_layer_release(layer);
 }
 
+static gantry_status_t fail_silently(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                     size_t input_count, void *user) {
+    (void)layer, (void)inputs, (void)input_count, (void)user;
+    return GANTRY_ABORTED;
+}
+
+/* The text of an earlier failure does not stand for it. */
+static void own_build_that_fails_without_a_text_is_told(void **state) {
+    (void)state;
+    const gantry_layer_kind_t kind = {
+        .struct_size = sizeof kind, .name = "Own", .build = fail_silently, .call = call_nothing};
+    gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
+    (void)gantry_model_add(model, gantry_layer_create(&kind, NULL, "mine"));
+    (void)gantry_fail(GANTRY_INTERNAL, "an earlier failure");
+    expect_refusal(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(2)), GANTRY_ABORTED,
+                   "layer mine: build failed with Aborted: it left no text by gantry_fail");
+    gantry_model_release(model);
+}
+
+/* Sizes of a build stand in the text only if the op's text has them. */
+static void open_sizes_are_explained_where_they_stand(void **state) {
+    (void)state;
+    gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
+    (void)gantry_model_add(model, gantry_flatten(NULL));
+    (void)gantry_model_add(model, gantry_dense(3, GANTRY_LINEAR, NULL));
+    expect_refusal(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(-1, 2)),
+                   GANTRY_INVALID_ARGUMENT, "has shape [-1,3], in which a dimension is not known");
+    assert_null(strstr(gantry_last_message(), "stand for sizes"));
+    gantry_model_release(model);
+}
+
 static void activations_check_their_number_and_input(void **state) {
     (void)state;
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
@@ -294,7 +325,9 @@ static void sizes_and_types_are_checked(void **state) {
     expect_no_model(gantry_max_pool1d_layer(3, NULL), GANTRY_FLOAT32, &line, 1,
                     "layer MaxPooling1D: the window is 3 wide, the input 2;");
     expect_no_model(gantry_reshape_layer(GANTRY_SHAPE(4), NULL), GANTRY_FLOAT32, &vector, 1,
-                    "layer reshape");
+                    "layer Reshape: the input has shape [-1,6], whose samples do not fit [4]");
+    expect_no_model(gantry_reshape_layer(GANTRY_SHAPE(4, -1), NULL), GANTRY_FLOAT32, &vector, 1,
+                    "the input has shape [-1,6], whose samples do not fit [4,-1]");
     expect_no_model(gantry_reshape_layer(GANTRY_SHAPE(-1, -1), NULL), GANTRY_FLOAT32, &vector, 1,
                     "layer reshape");
     const gantry_recurrent_options_t unrolled = {.unroll = GANTRY_ON};
@@ -302,7 +335,7 @@ static void sizes_and_types_are_checked(void **state) {
                     "the input has 3601 time steps; 1 to 3600 are accepted if they are unrolled");
     expect_no_model(gantry_gru(1, NULL), GANTRY_FLOAT32, &empty, 1, "the input has 0 time steps");
     expect_no_model(gantry_embedding(3, 2, NULL, NULL), GANTRY_FLOAT32, &vector, 1,
-                    "layer embedding: Gather: value for attr 'Tindices' of float32");
+                    "layer embedding: the input is float32; int32 and int64 are accepted");
     expect_no_model(gantry_dense(2, GANTRY_LINEAR, NULL), GANTRY_INT32, &vector, 1, "layer dense");
     expect_no_model(gantry_lstm(2, NULL), GANTRY_FLOAT64, &line, 1, "layer lstm");
     expect_no_model(gantry_concatenate_layer(5, NULL), GANTRY_FLOAT32,
@@ -446,6 +479,8 @@ int main(void) {
         WITH(groups_noise_and_attention_masks_are_checked),
         WITH(recurrent_layers_and_attention_check_their_numbers),
         WITH(own_layers_check_their_kinds_and_weights),
+        WITH(own_build_that_fails_without_a_text_is_told),
+        WITH(open_sizes_are_explained_where_they_stand),
         WITH(activations_check_their_number_and_input),
         WITH(ranks_are_checked),
         WITH(sizes_and_types_are_checked),

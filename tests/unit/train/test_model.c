@@ -3,6 +3,7 @@
  * where memory runs out. test_trajectory.c compares their numbers with Keras's. */
 #define _XOPEN_SOURCE 700
 
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -82,6 +83,47 @@ static void model_learns(void **state) {
     for (int i = 0; i < ROWS; ++i) assert_float_equal(outputs[2 * i] + outputs[2 * i + 1], 1, 1e-5);
     gantry_dataset_release(batches);
     gantry_model_release(model);
+}
+
+static void train_on(gantry_dtype_t dtype, const void *data, bool builds, double *out_loss,
+                     float *out_outputs) {
+    const gantry_array_t arrays[] = {{dtype, GANTRY_SHAPE(ROWS, 2), data},
+                                     {GANTRY_INT32, GANTRY_SHAPE(ROWS), labels}};
+    gantry_dataset_t *batches =
+        gantry_dataset_batch(gantry_dataset_from_arrays(arrays, 2, false), BATCH, false);
+    gantry_model_t *model = make_model();
+    double values[2];
+    if (builds) must(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(2)));
+    must(gantry_model_fit(model, batches, NULL));
+    must(gantry_model_measure_replicas(model, batches, values, 1));
+    must(gantry_model_evaluate(model, batches, values, 2));
+    must(gantry_model_predict(model, batches, out_outputs, ROWS * 2 * sizeof(float), NULL));
+    *out_loss = values[0];
+    gantry_model_release(model);
+    gantry_dataset_release(batches);
+}
+
+/* As in Keras, floats of a batch become the model's type, and where that is known other numbers,
+ * too: of .npy files, which have float64, and of images, which have bytes. */
+static void numbers_of_other_types_are_converted(void **state) {
+    double doubles[ROWS * 2], loss, wanted_loss;
+    float floats[ROWS * 2], outputs[ROWS * 2], wanted[ROWS * 2];
+    uint8_t bytes[ROWS * 2];
+    (void)state;
+    for (int i = 0; i < ROWS * 2; ++i) {
+        bytes[i] = (uint8_t)(i * 37 % 256);
+        doubles[i] = floats[i] = bytes[i];
+    }
+    train_on(GANTRY_FLOAT32, floats, false, &wanted_loss, wanted);
+    assert_true(isfinite(wanted_loss));
+    train_on(GANTRY_FLOAT64, doubles, false, &loss, outputs);
+    assert_true(loss == wanted_loss);
+    assert_memory_equal(outputs, wanted, sizeof wanted);
+    train_on(GANTRY_FLOAT64, doubles, true, &loss, outputs);
+    assert_memory_equal(outputs, wanted, sizeof wanted);
+    train_on(GANTRY_UINT8, bytes, true, &loss, outputs);
+    assert_true(loss == wanted_loss);
+    assert_memory_equal(outputs, wanted, sizeof wanted);
 }
 
 /* Two inputs, a layer that is used twice, and a sum: x W + y W, by hand and by the model. */
@@ -314,7 +356,7 @@ static void wrong_rank_names_the_layer(void **state) {
     must(gantry_model_add(model, gantry_conv1d_layer(4, 3, GANTRY_RELU, NULL)));
     expect_refusal(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(2)),
                    GANTRY_INVALID_ARGUMENT,
-                   "layer Conv1D: the input has shape [-1,2]; rank 3 to 3 is accepted");
+                   "layer Conv1D: the input has shape [-1,2]; rank 3 is accepted");
     gantry_model_release(model);
 }
 
@@ -477,6 +519,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(model_learns),
+        TEST(numbers_of_other_types_are_converted),
         TEST(functional_model_shares_a_layer),
         TEST(summary_is_a_table),
         TEST(layers_get_the_first_free_name),
