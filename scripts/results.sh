@@ -65,3 +65,21 @@ suite() {
         *) FAILED=$((FAILED + 1)) && echo "$name: FAILED, exit code $code" ;;
     esac
 }
+
+# counted LOG COMMAND...: adds the counts of the command's last line, "N passed, N failed, N skipped". Exit code 77 is a
+# skip, and the command has printed the reason. An end without counts, or with none of the failures that its exit code
+# tells of, counts as a failure.
+counted() {
+    log=$1 code=0
+    shift
+    { "$@" 2>&1 || echo "exit code $?"; } | tee "$log"
+    code=$(sed -n 's/^exit code \([0-9]*\)$/\1/p' "$log" | tail -1)
+    # shellcheck disable=SC2046
+    set -- $(awk '/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ { last = $1 " " $3 " " $5 } END { print last }' "$log")
+    if [ "${code:-0}" = 77 ]; then
+        set -- 0 0 1
+    elif [ $# != 3 ] || { [ "${code:-0}" != 0 ] && [ "$2" = 0 ]; }; then
+        set -- 0 1 0
+    fi
+    PASSED=$((PASSED + $1)) FAILED=$((FAILED + $2)) SKIPPED=$((SKIPPED + $3))
+}

@@ -94,6 +94,7 @@ gantry_status_t gantry_get_device_details(gantry_runtime_t *runtime,
     GANTRY__TRY(gantry__runtime_check(runtime));
     GANTRY__TRY(gantry__device_check(&runtime->devices, device));
     gantry_device_details_t all;
+    memset(&all, 0, sizeof all); /* the caller's padding gets no bytes of this stack */
     gantry__device_details(&runtime->devices, device, &all);
     return gantry__struct_fill(out_details, &all, sizeof all,
                                "gantry_get_device_details: out_details");

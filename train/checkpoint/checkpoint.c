@@ -136,7 +136,7 @@ static gantry_status_t find_tensor(const char *call, const gantry_checkpoint_t *
 
 gantry_status_t gantry_checkpoint_find(const gantry_checkpoint_t *checkpoint, const char *name,
                                        gantry_dtype_t *out_dtype, gantry_shape_t *out_shape) {
-    const gantry__safetensors_tensor_t *tensor;
+    const gantry__safetensors_tensor_t *tensor = NULL;
     if (!out_dtype || !out_shape)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_checkpoint_find: %s is NULL",
                                   out_dtype ? "out_shape" : "out_dtype");
@@ -178,7 +178,7 @@ static gantry_status_t read_elements(const gantry_checkpoint_t *checkpoint,
 gantry_status_t gantry_checkpoint_read(const gantry_checkpoint_t *checkpoint, const char *name,
                                        gantry_dtype_t dtype, const gantry_shape_t *shape, void *out,
                                        size_t out_bytes) {
-    const gantry__safetensors_tensor_t *tensor;
+    const gantry__safetensors_tensor_t *tensor = NULL;
     GANTRY__TRAIN_TRY(find_tensor("gantry_checkpoint_read", checkpoint, name, &tensor));
     if (!shape)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
@@ -220,7 +220,7 @@ static gantry_status_t check_scope(const char *call, gantry_scope_t *scope) {
 const gantry_tensor_t *gantry_checkpoint_load(gantry_scope_t *scope,
                                               const gantry_checkpoint_t *checkpoint,
                                               const char *name) {
-    const gantry__safetensors_tensor_t *tensor;
+    const gantry__safetensors_tensor_t *tensor = NULL;
     if (check_scope("gantry_checkpoint_load", scope) != GANTRY_OK) return NULL;
     const gantry_status_t status = find_tensor("gantry_checkpoint_load", checkpoint, name, &tensor);
     if (status == GANTRY_OK) return load_tensor(scope, checkpoint, tensor);
@@ -237,7 +237,7 @@ static gantry_status_t check_entries(const gantry_checkpoint_t *checkpoint,
                                   "gantry_checkpoint_restore: %zu entries are given at NULL",
                                   count);
     for (size_t i = 0; i < count; ++i) {
-        const gantry__safetensors_tensor_t *tensor;
+        const gantry__safetensors_tensor_t *tensor = NULL;
         GANTRY__TRAIN_TRY(
             find_tensor("gantry_checkpoint_restore", checkpoint, entries[i].name, &tensor));
         if (!entries[i].variable)

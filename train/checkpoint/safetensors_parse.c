@@ -239,7 +239,7 @@ static gantry_status_t parse_offsets(json_t *json, gantry__safetensors_tensor_t 
 
 static gantry_status_t parse_field(json_t *json, gantry__safetensors_tensor_t *tensor,
                                    unsigned *seen) {
-    const char *key;
+    const char *key = NULL;
     GANTRY__TRAIN_TRY(json_string(json, "a key", &key));
     const unsigned bit = strcmp(key, "dtype") == 0          ? HAS_DTYPE
                          : strcmp(key, "shape") == 0        ? HAS_SHAPE
@@ -323,7 +323,7 @@ static gantry_status_t parse_object(json_t *json) {
     bool more, has_texts = false;
     GANTRY__TRAIN_TRY(json_expect(json, '{', "'{'"));
     for (bool is_first = true;; is_first = false) {
-        const char *name;
+        const char *name = NULL;
         GANTRY__TRAIN_TRY(json_more(json, '}', is_first, &more));
         if (!more) break;
         GANTRY__TRAIN_TRY(json_string(json, "the name of a tensor", &name));

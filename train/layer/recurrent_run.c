@@ -53,7 +53,7 @@ static gantry_status_t cut_steps(gantry_scope_t *s, tensor *x, tensor **parts, s
 
 static tensor *join_steps(gantry_scope_t *s, tensor *const *parts, size_t steps) {
     const size_t chunks = count_chunks(steps);
-    tensor *pieces[MOST_PARTS];
+    tensor *pieces[MOST_PARTS] = {NULL};
     for (size_t i = 0; i < chunks; ++i)
         pieces[i] = gantry_pack(s, parts + i * MOST_PARTS, chunk_size(steps, i), 1);
     return chunks > 1 ? gantry_concat(s, pieces, chunks, 1) : pieces[0];

@@ -212,8 +212,10 @@ static int run_child(const char *where, const paths_t *paths, const char *backup
                              (char *)paths->result,
                              number ? MOST_STEPS : "0",
                              NULL};
+        char self[4096] = "";
         (void)dup2(ends[1], 3);
-        (void)execv("/proc/self/exe", arguments);
+        /* the link itself leads to valgrind, where that runs the test */
+        if (readlink("/proc/self/exe", self, sizeof self - 1) > 0) (void)execv(self, arguments);
         _exit(99);
     }
     assert_true(child > 0);
