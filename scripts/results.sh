@@ -66,10 +66,10 @@ suite() {
     esac
 }
 
-# counted LOG COMMAND...: adds the counts of the command's last line, "N passed, N failed, N skipped". Exit code 77 is a
+# count_of LOG COMMAND...: adds the counts of the command's last line, "N passed, N failed, N skipped". Exit code 77 is a
 # skip, and the command has printed the reason. An end without counts, or with none of the failures that its exit code
 # tells of, counts as a failure.
-counted() {
+count_of() {
     log=$1 code=0
     shift
     { "$@" 2>&1 || echo "exit code $?"; } | tee "$log"

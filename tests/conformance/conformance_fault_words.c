@@ -129,7 +129,7 @@ static const fault_case_t cases[] = {
      {I32(2, 1, 2), I32(2, 1, -1)},
      2},
     {"InvertPermutation", "input 0", "x[1] = 7 is not between 0 and 3", {I32(3, 0, 7, 1)}, 1},
-    {"InvertPermutation", "input 0", "x[1] = 1 is duplicated in the input.", {I32(3, 0, 1, 1)}, 1},
+    {"InvertPermutation", "input 0", "x[1] = 1 is duplicated in the input", {I32(3, 0, 1, 1)}, 1},
     {"SparseSoftmaxCrossEntropyWithLogits",
      "input 2",
      "labels[1]: Received a label value of 3 which is outside the valid range of [0, 3).",

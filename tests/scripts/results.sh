@@ -51,11 +51,17 @@ expect 1 "1 passed, 1 failed, 0 skipped" 'suite a true; ctest_in none; IS_COMPLE
 expect 1 "0 passed, 1 failed, 0 skipped" 'SELECT=nothing; ctest_in some; IS_COMPLETE=yes' # no test of the name
 expect 1 "0 passed, 1 failed, 0 skipped" 'ctest_in nowhere; IS_COMPLETE=yes'             # no build
 expect 1 "0 passed, 0 failed, 1 skipped" 'suite a sh -c "exit 77"; IS_COMPLETE=yes'
-expect 1 "3 passed, 2 failed, 1 skipped" 'counted log sh -c "echo 2 passed, 2 failed, 1 skipped; exit 1"; suite a true; IS_COMPLETE=yes'
-expect 0 "1 passed, 0 failed, 1 skipped" 'counted log sh -c "exit 77"; suite a true; IS_COMPLETE=yes'
-expect 1 "0 passed, 1 failed, 0 skipped" 'counted log true; IS_COMPLETE=yes'             # no counts
-expect 1 "0 passed, 1 failed, 0 skipped" 'counted log sh -c "echo 2 passed, 0 failed, 0 skipped; exit 1"; IS_COMPLETE=yes'
+expect 1 "3 passed, 2 failed, 1 skipped" 'count_of log sh -c "echo 2 passed, 2 failed, 1 skipped; exit 1"; suite a true; IS_COMPLETE=yes'
+expect 0 "1 passed, 0 failed, 1 skipped" 'count_of log sh -c "exit 77"; suite a true; IS_COMPLETE=yes'
+expect 1 "0 passed, 1 failed, 0 skipped" 'count_of log true; IS_COMPLETE=yes'             # no counts
+expect 1 "0 passed, 1 failed, 0 skipped" 'count_of log sh -c "echo 2 passed, 0 failed, 0 skipped; exit 1"; IS_COMPLETE=yes'
 expect 1 "1 passed, 1 failed, 0 skipped" 'suite a true; false; IS_COMPLETE=yes'          # set -e ends it
 expect 3 "1 passed, 1 failed, 0 skipped" 'suite a true; exit 3'                          # as a build that fails does
 expect 130 "0 passed, 1 failed, 0 skipped" 'kill -INT $$; sleep 1; IS_COMPLETE=yes'
+# A script that reads results.sh keeps functions of its own.
+for name in $(sed -n 's/^\([a-z_]*\)() {.*/\1/p' "$source/scripts/results.sh"); do
+    for script in "$source/scripts/test" "$source/scripts/test-tensorflow"; do
+        ! grep -q "^$name() {" "$script" || { echo "$script has a function $name, too: that of results.sh replaces it" >&2; exit 1; }
+    done
+done
 echo "the last line counts the tests that ran"

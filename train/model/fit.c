@@ -98,17 +98,23 @@ static gantry_status_t call_step_end(fit_t *fit, int64_t step) {
 #define FIRST_CALLBACK_BYTES offsetof(gantry_callback_t, train_begin)
 #define SECOND_CALLBACK_BYTES offsetof(gantry_callback_t, test_begin)
 
-/* All ends are called, also behind a failure. */
-static gantry_status_t call_test(const fit_t *fit, bool begins) {
-    gantry_status_t status = GANTRY_OK;
+/* All ends are called, also behind a failure, whose status and text stay. */
+static gantry_status_t call_test(const fit_t *fit, bool begins, gantry_status_t status) {
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
     for (size_t i = 0; i < fit->options.callback_count; ++i) {
         const gantry_callback_t *callback = fit->options.callbacks[i];
         if (callback->struct_size < sizeof *callback) continue;
         gantry_status_t (*call)(gantry_model_t *, void *) =
             begins ? callback->test_begin : callback->test_end;
         if (!call || (begins && status != GANTRY_OK)) continue;
-        const gantry_status_t own = call(fit->model, callback->user);
-        if (status == GANTRY_OK) status = own;
+        (void)snprintf(text, sizeof text, "%s", gantry_last_message());
+        gantry__train_expect_text();
+        const gantry_status_t own =
+            told(call(fit->model, callback->user), i, begins ? "test_begin" : "test_end");
+        if (status != GANTRY_OK)
+            (void)gantry__train_fail(status, "%s", text);
+        else
+            status = own;
     }
     return status;
 }
@@ -334,10 +340,9 @@ static gantry_status_t test_model(fit_t *fit) {
 }
 
 static gantry_status_t run_validation(fit_t *fit) {
-    gantry_status_t status = call_test(fit, true);
+    gantry_status_t status = call_test(fit, true, GANTRY_OK);
     if (status == GANTRY_OK) status = test_model(fit);
-    const gantry_status_t ended = call_test(fit, false);
-    return status != GANTRY_OK ? status : ended;
+    return call_test(fit, false, status);
 }
 
 /* The metrics' variables; NULL behind the last. */

@@ -375,6 +375,9 @@ static void callback_that_fails_without_a_text_is_named(void **state) {
                  {"epoch_begin", {.epoch_begin = silent_begin}},
                  {"step_end", {.step_end = silent_step}},
                  {"get_state", {.get_state = silent_get, .set_state = silent_set}},
+                 {"test_begin", {.test_begin = silent_train}},
+                 {"test_end", {.test_end = silent_train}},
+                 {"test_begin", {.test_begin = silent_train, .test_end = silent_train}},
                  {"epoch_end", {.epoch_end = silent_end}},
                  {"train_end", {.train_end = silent_train}}};
     char path[] = "/tmp/gantry_fit_XXXXXX", text[256];
@@ -392,12 +395,13 @@ static void callback_that_fails_without_a_text_is_named(void **state) {
                        "gantry_model_fit: %s of callback 0 failed with Aborted: it left no text by "
                        "gantry_fail",
                        cases[i].name);
-        expect_refusal(
-            gantry_model_fit(
-                model, data,
-                &(gantry_fit_options_t){
-                    .epochs = 2, .callbacks = list, .callback_count = 1, .backup = path}),
-            GANTRY_ABORTED, text);
+        expect_refusal(gantry_model_fit(model, data,
+                                        &(gantry_fit_options_t){.epochs = 2,
+                                                                .validation = data,
+                                                                .callbacks = list,
+                                                                .callback_count = 1,
+                                                                .backup = path}),
+                       GANTRY_ABORTED, text);
         (void)unlink(path);
     }
     gantry_dataset_release(data);
