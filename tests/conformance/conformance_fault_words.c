@@ -132,7 +132,7 @@ static const fault_case_t cases[] = {
     {"InvertPermutation", "input 0", "x[1] = 1 is duplicated in the input", {I32(3, 0, 1, 1)}, 1},
     {"SparseSoftmaxCrossEntropyWithLogits",
      "input 2",
-     "labels[1]: Received a label value of 3 which is outside the valid range of [0, 3).",
+     "labels[1]: Received a label value of 3 which is outside the valid range of [0, 3)",
      {MATRIX, I32(2, 0, 3)},
      2},
 };
