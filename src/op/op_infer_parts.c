@@ -14,14 +14,15 @@ typedef struct part_sizes_t {
 } part_sizes_t;
 
 static gantry_status_t parts_read_sizes(const gantry__infer_t *call, part_sizes_t *sizes) {
-    const int64_t parts = call->attrs[PARTS].i, shared = call->attrs[SHARED].i,
-                  own = (int64_t)call->input_count - shared;
+    const int64_t parts = call->attrs[PARTS].i, shared = call->attrs[SHARED].i;
     if (parts < 1 || parts > GANTRY__FUSED_MOST_PARTS) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "attribute 'parts' is %lld; accepted are 1 to %d", (long long)parts,
                             GANTRY__FUSED_MOST_PARTS);
     }
-    if (shared < 0 || own < 0 || own % parts != 0 || call->output_count % parts != 0) {
+    const bool fits = shared >= 0 && shared <= (int64_t)call->input_count;
+    const int64_t own = fits ? (int64_t)call->input_count - shared : 0;
+    if (!fits || own % parts != 0 || call->output_count % parts != 0) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "%u inputs, of which %lld are shared, and %u outputs do not make %lld equal parts",
