@@ -21,7 +21,7 @@ import make_optimizer_trajectories as steps  # numbers of optimizers stay float6
 import keras
 import numpy as np
 import tensorflow as tf
-from keras import constraints, layers, losses, metrics, optimizers, regularizers
+from keras import constraints, layers, metrics, optimizers, regularizers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EPOCHS, ROOT_OF_2 = 3, np.sqrt(np.float64(2))
