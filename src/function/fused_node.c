@@ -268,17 +268,21 @@ uint32_t gantry__fused_write(gantry__fusing_t *fusing, gantry__program_t *progra
 
 /* ---- the node ---- */
 
-void gantry__fused_begin_call(const gantry__fusing_t *fusing, const gantry__program_t *program,
-                              gantry__op_id_t op, gantry__fused_call_t *call) {
-    static const gantry_shape_t scalar = {.rank = 0};
+void gantry__fused_init_call(gantry__fused_call_t *call, gantry__op_id_t op, uint32_t input_count) {
     call->infer = (gantry__infer_t){.op = gantry__op_get(op),
-                                    .input_count = program->input_count,
+                                    .input_count = input_count,
                                     .shapes = call->shapes,
                                     .dtypes = call->dtypes,
                                     .out_shapes = call->out_shapes,
                                     .out_dtypes = call->out_dtypes,
                                     .piece_first = -1,
                                     .known_bool = -1};
+}
+
+void gantry__fused_begin_call(const gantry__fusing_t *fusing, const gantry__program_t *program,
+                              gantry__op_id_t op, gantry__fused_call_t *call) {
+    static const gantry_shape_t scalar = {.rank = 0};
+    gantry__fused_init_call(call, op, program->input_count);
     for (uint32_t i = 0; i < program->input_count; ++i) {
         const bool is_alpha = program->inputs[i] == ALPHA;
         const gantry__value_t *value = is_alpha ? NULL : &fusing->graph->values[program->inputs[i]];

@@ -42,6 +42,9 @@ typedef struct gantry__fused_call_t {
     gantry_op_call_t abi;
 } gantry__fused_call_t;
 
+/* A call of a fused op, whose inputs are not set yet. */
+void gantry__fused_init_call(gantry__fused_call_t *call, gantry__op_id_t op, uint32_t input_count);
+
 /* Writes the members' program. Returns how many of them, from the first on, one may have. */
 uint32_t gantry__fused_write(gantry__fusing_t *fusing, gantry__program_t *program,
                              const uint32_t *members, uint32_t count);

@@ -196,14 +196,8 @@ static gantry_status_t infer_layout(const updates_t *u, const layout_t *layout,
          .list = layout->outputs},
         {.name = "parts", .kind = GANTRY_ATTR_INT, .i = layout->count},
         {.name = "shared", .kind = GANTRY_ATTR_INT, .i = layout->shared}};
-    call->infer = (gantry__infer_t){.op = gantry__op_get(GANTRY__OP_ID__FusedParts),
-                                    .input_count = layout->shared + layout->count * layout->own,
-                                    .shapes = call->shapes,
-                                    .dtypes = call->dtypes,
-                                    .out_shapes = call->out_shapes,
-                                    .out_dtypes = call->out_dtypes,
-                                    .piece_first = -1,
-                                    .known_bool = -1};
+    gantry__fused_init_call(call, GANTRY__OP_ID__FusedParts,
+                            layout->shared + layout->count * layout->own);
     for (uint32_t i = 0; i < call->infer.input_count; ++i) {
         const gantry__value_t *value = &u->fusing.graph->values[layout->inputs[i]];
         call->shapes[i] = &value->shape;
