@@ -136,7 +136,8 @@ static bool is_own_text(const gantry_program_source_t *source) {
 }
 
 static bool calls_more(const char *text) {
-    static const char *const names[] = {"vload", "vstore", "min(", "max(", "select(", "convert_u"};
+    static const char *const names[] = {"vload",   "vstore",    "min(",           "max(",
+                                        "select(", "convert_u", "GANTRY_LIBRARY_"};
     bool calls = false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
         calls = calls || strstr(text, names[i]);

@@ -19,8 +19,8 @@
 #else
 #define GANTRY_IF_FLOAT16(text)
 #endif
-#define GANTRY_ALL_FLOATS(F)     \
-    GANTRY_LANES_OF(F, float)    \
+#define GANTRY_ALL_FLOATS(F)  \
+    GANTRY_LANES_OF(F, float) \
     GANTRY_IF_FLOAT64(GANTRY_LANES_OF(F, double)) GANTRY_IF_FLOAT16(GANTRY_LANES_OF(F, half))
 #define GANTRY_ALL_SIGNED(F) \
     GANTRY_LANES_OF(F, char) \
@@ -46,14 +46,14 @@ GANTRY_BUILTIN uint atomic_max(volatile __local uint *, uint);
 
 /* ---- numbers ---- */
 
-#define GANTRY_DECLARE_FLOAT_FUNCTIONS(V)          \
-    GANTRY_PURE_BUILTIN V ceil(V);                 \
-    GANTRY_PURE_BUILTIN V fabs(V);                 \
-    GANTRY_PURE_BUILTIN V floor(V);                \
-    GANTRY_PURE_BUILTIN V fma(V, V, V);            \
-    GANTRY_PURE_BUILTIN V lgamma(V);               \
-    GANTRY_PURE_BUILTIN V rint(V);                 \
-    GANTRY_PURE_BUILTIN V sqrt(V);                 \
+#define GANTRY_DECLARE_FLOAT_FUNCTIONS(V) \
+    GANTRY_PURE_BUILTIN V ceil(V);        \
+    GANTRY_PURE_BUILTIN V fabs(V);        \
+    GANTRY_PURE_BUILTIN V floor(V);       \
+    GANTRY_PURE_BUILTIN V fma(V, V, V);   \
+    GANTRY_PURE_BUILTIN V lgamma(V);      \
+    GANTRY_PURE_BUILTIN V rint(V);        \
+    GANTRY_PURE_BUILTIN V sqrt(V);        \
     GANTRY_PURE_BUILTIN V trunc(V);
 GANTRY_ALL_FLOATS(GANTRY_DECLARE_FLOAT_FUNCTIONS)
 

@@ -108,10 +108,12 @@ static void build_of_bad_text_shows_the_compilers_log(void **state) {
 
 /* ---- PoCL's header ---- */
 
-/* Only opencl-c.h defines __ovld. */
+/* The value of opencl-c.h's guard: 1 where it was left out. */
+#define WITHOUT_HEADER "_OPENCL_H_ + 0 == 1"
+#define WITH_HEADER "_OPENCL_H_ + 0 != 1"
 #define OWN_TEXT(condition, expression)                                                            \
-    "#define GANTRY_OK 0\n#if " condition                                                          \
-    "\n#error the other header\n#endif\n"                                                          \
+    "#define GANTRY_OK 0\n#if !(" condition                                                        \
+    ")\n#error the other header\n#endif\n"                                                         \
     "__kernel void own(__global float *x) { const size_t i = get_global_id(0); x[i] = " expression \
     "; }\n"
 
@@ -131,9 +133,9 @@ static int32_t build_text(fixture_t *fixture, const char *text) {
 
 static void own_text_is_built_without_pocls_header(void **state) {
     static const char *const texts[] = {
-        OWN_TEXT("defined(__ovld)", "fma(sqrt(x[i]), x[i], floor(x[i]))"),
-        OWN_TEXT("defined(__ovld)", "vload4(i, x).s0"),
-        OWN_TEXT("!defined(__ovld)", "exp10(x[i])")}; /* is not in pocl_builtins.cl */
+        OWN_TEXT(WITHOUT_HEADER, "fma(sqrt(x[i]), x[i], floor(x[i]))"),
+        OWN_TEXT(WITHOUT_HEADER, "vload4(i, x).s0"),
+        OWN_TEXT(WITH_HEADER, "exp10(x[i])")}; /* is not in pocl_builtins.cl */
     fixture_t fixture;
     int32_t status[3];
 
