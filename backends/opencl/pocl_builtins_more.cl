@@ -2,12 +2,9 @@
 /* More of pocl_builtins.cl, which precedes it: for the programs whose text calls one of them, since
  * PoCL takes 10 ms for these. */
 /* F(type) of single elements. */
-#define GANTRY_ALL_TYPES(F)                                                         \
-    F(char)                                                                         \
-    F(uchar)                                                                        \
-    F(short)                                                                        \
-    F(ushort) F(int) F(uint) F(long) F(ulong) F(float) GANTRY_IF_FLOAT64(F(double)) \
-        GANTRY_IF_FLOAT16(F(half))
+#define GANTRY_INTEGER_TYPES(F) F(char) F(uchar) F(short) F(ushort) F(int) F(uint) F(long) F(ulong)
+#define GANTRY_FLOAT_TYPES(F) F(float) GANTRY_IF_FLOAT64(F(double)) GANTRY_IF_FLOAT16(F(half))
+#define GANTRY_ALL_TYPES(F) GANTRY_INTEGER_TYPES(F) GANTRY_FLOAT_TYPES(F)
 
 /* ---- numbers ---- */
 
