@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs: from text, or from a binary that this driver made before. Both end in clBuildProgram,
- * and a refusal carries the compiler's own words. */
+ * and a refusal carries the compiler's own words.
+ *
+ * PoCL reads the declarations of all built-in functions, Clang's opencl-c.h, before each program:
+ * 85 of the 100 ms that a short one takes. A definition of that header's guard leaves them out, and
+ * Gantry's own text comes with declarations of the functions that it calls. A program that does not
+ * build so is built with PoCL's header. */
 #include "opencl/opencl_backend.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "driver/build_failure.h"
+#include "opencl/opencl_text.h"
+
+#define WITHOUT_HEADER "-D_OPENCL_H_"
 
 /* ---- a refusal ---- */
 
@@ -73,24 +82,95 @@ static int32_t opencl_program_end(gantry_backend_program_t *program, int32_t sta
     return GANTRY_OK;
 }
 
-/* Compiles or, for a binary, links. */
-static int32_t opencl_program_finish(gantry_backend_program_t *program, const char *options) {
+/* Compiles or, for a binary, links; *out_native: what the driver says. all: the options. */
+static int32_t opencl_program_compile(gantry_backend_program_t *program, const char *all,
+                                      cl_int *out_native) {
     gantry_backend_device_t *device = program->head.device;
-    char all[GANTRY__BUILD_OPTIONS_BYTES];
-    int length = snprintf(all, sizeof all, "%s%s%s", device->record->build_options,
-                          options[0] != '\0' ? " " : "", options);
-    GANTRY__TRY(gantry__program_check_options(device->host, &GANTRY__DRIVER_ERRORS,
-                                              program->head.label, (size_t)length));
     gantry__opencl_compile_t compile = {NULL, 0};
     if (device->is_pocl)
         GANTRY__TRY(
             gantry__opencl_compile_begin(device->host, &device->instance->compiler, &compile));
-    cl_int native =
+    *out_native =
         device->cl->clBuildProgram(program->handle, 1, &device->record->device, all, NULL, NULL);
     gantry__opencl_compile_end(&compile);
+    return GANTRY_OK;
+}
+
+/* The device's options, the program's and one more; each may be "". */
+static int32_t opencl_program_options(const gantry_backend_program_t *program, const char *options,
+                                      const char *more, char out_all[GANTRY__BUILD_OPTIONS_BYTES]) {
+    gantry_backend_device_t *device = program->head.device;
+    int length =
+        snprintf(out_all, GANTRY__BUILD_OPTIONS_BYTES, "%s%s%s%s%s", device->record->build_options,
+                 options[0] != '\0' ? " " : "", options, more[0] != '\0' ? " " : "", more);
+    return gantry__program_check_options(device->host, &GANTRY__DRIVER_ERRORS, program->head.label,
+                                         (size_t)length);
+}
+
+static int32_t opencl_program_finish(gantry_backend_program_t *program, const char *options) {
+    char all[GANTRY__BUILD_OPTIONS_BYTES];
+    cl_int native;
+    GANTRY__TRY(opencl_program_options(program, options, "", all));
+    GANTRY__TRY(opencl_program_compile(program, all, &native));
     return native == CL_SUCCESS ? GANTRY_OK
-                                : opencl_program_build_failed(device, program->handle,
+                                : opencl_program_build_failed(program->head.device, program->handle,
                                                               program->head.label, all, native);
+}
+
+static int32_t opencl_program_hand_over(gantry_backend_program_t *program, const char *const *parts,
+                                        uint32_t count) {
+    const gantry_backend_device_t *device = program->head.device;
+    cl_int native = CL_SUCCESS;
+    program->handle = device->cl->clCreateProgramWithSource(
+        device->context, count, (const char **)(uintptr_t)parts, NULL, &native);
+    return gantry__driver_check(device->host, native, "handing program \"%.200s\" to the driver",
+                                program->head.label);
+}
+
+/* ---- without PoCL's header ---- */
+
+/* Whether the text is Gantry's own, which begins with the constants of abi_types.h. */
+static bool is_own_text(const gantry_program_source_t *source) {
+    static const char begin[] = "#define GANTRY_";
+    return source->part_count == 1 && strncmp(source->parts[0], begin, sizeof begin - 1) == 0;
+}
+
+static bool calls_more(const char *text) {
+    static const char *const names[] = {"vload",   "vstore",    "min(",           "max(",
+                                        "select(", "convert_u", "GANTRY_LIBRARY_"};
+    bool calls = false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
+        calls = calls || strstr(text, names[i]);
+    return calls;
+}
+
+/* *out_is_built: false where the program is to be built with PoCL's header. */
+static int32_t opencl_program_build_short(gantry_backend_program_t *program,
+                                          const gantry_program_source_t *source,
+                                          const char *options, bool *out_is_built) {
+    const void *const texts[] = {gantry__text_pocl_builtins, gantry__text_pocl_builtins_more};
+    const gantry__k_texts_t key = {texts, calls_more(source->parts[0]) ? 2 : 1};
+    gantry_backend_device_t *device = program->head.device;
+    const size_t bytes = (size_t)gantry__k_texts_make(&key, NULL, 0) + 1;
+    char all[GANTRY__BUILD_OPTIONS_BYTES];
+    GANTRY__TRY(opencl_program_options(program, options, WITHOUT_HEADER, all));
+    char *declarations = gantry__driver_alloc(device->host, bytes);
+    if (!declarations) return GANTRY_RESOURCE_EXHAUSTED;
+    (void)gantry__k_texts_make(&key, declarations, bytes);
+    const char *const parts[] = {declarations, source->parts[0]};
+    int32_t status = opencl_program_hand_over(program, parts, 2);
+    gantry__host_free(device->host, declarations, bytes);
+    cl_int native = CL_SUCCESS;
+    if (status == GANTRY_OK) status = opencl_program_compile(program, all, &native);
+    *out_is_built = native == CL_SUCCESS;
+    if (native != CL_SUCCESS) {
+        gantry__host_log(device->host, GANTRY_LEVEL_DEBUG,
+                         "program \"%.200s\" is built with PoCL's header: without it %s",
+                         program->head.label, gantry__driver_error_name(native));
+        device->cl->clReleaseProgram(program->handle);
+        program->handle = NULL;
+    }
+    return status;
 }
 
 static int32_t opencl_program_build(gantry_backend_device_t *device,
@@ -101,13 +181,15 @@ static int32_t opencl_program_build(gantry_backend_device_t *device,
                                              GANTRY_PROGRAM_OPENCL_C, "OpenCL C"));
     gantry_backend_program_t *program = opencl_program_make(device, source->label);
     if (!program) return GANTRY_RESOURCE_EXHAUSTED;
-    cl_int native = CL_SUCCESS;
-    program->handle = device->cl->clCreateProgramWithSource(device->context, source->part_count,
-                                                            (const char **)(uintptr_t)source->parts,
-                                                            NULL, &native);
-    int32_t status = gantry__driver_check(
-        device->host, native, "handing program \"%.200s\" to the driver", source->label);
-    if (status == GANTRY_OK) status = opencl_program_finish(program, options ? options : "");
+    int32_t status = GANTRY_OK;
+    bool is_built = false;
+    if (!options) options = "";
+    if (device->is_pocl && is_own_text(source))
+        status = opencl_program_build_short(program, source, options, &is_built);
+    if (status == GANTRY_OK && !is_built) {
+        status = opencl_program_hand_over(program, source->parts, source->part_count);
+        if (status == GANTRY_OK) status = opencl_program_finish(program, options);
+    }
     return opencl_program_end(program, status, out_program);
 }
 

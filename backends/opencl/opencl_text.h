@@ -19,6 +19,8 @@ extern const unsigned char gantry__text_opencl_cpu_filter_kernels[];
 extern const unsigned char gantry__text_opencl_cpu_dots[];
 extern const unsigned char gantry__text_opencl_cpu_rows[];
 extern const unsigned char gantry__text_opencl_tensor_matmul[];
+extern const unsigned char gantry__text_pocl_builtins[];
+extern const unsigned char gantry__text_pocl_builtins_more[];
 
 /* A program of these parts after the constants of abi_types.h, for OpenCL alone. */
 #define GANTRY__OPENCL_PROGRAM(variable, label_, ...)              \

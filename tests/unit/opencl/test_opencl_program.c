@@ -106,6 +106,48 @@ static void build_of_bad_text_shows_the_compilers_log(void **state) {
     fixture_close(&fixture);
 }
 
+/* ---- PoCL's header ---- */
+
+/* The value of opencl-c.h's guard: 1 where it was left out. */
+#define WITHOUT_HEADER "_OPENCL_H_ + 0 == 1"
+#define WITH_HEADER "_OPENCL_H_ + 0 != 1"
+#define OWN_TEXT(condition, expression)                                                            \
+    "#define GANTRY_OK 0\n#if !(" condition                                                        \
+    ")\n#error the other header\n#endif\n"                                                         \
+    "__kernel void own(__global float *x) { const size_t i = get_global_id(0); x[i] = " expression \
+    "; }\n"
+
+static int32_t build_text(fixture_t *fixture, const char *text) {
+    const gantry_program_source_t source = {.struct_size = sizeof source,
+                                            .kinds = GANTRY_PROGRAM_OPENCL_C,
+                                            .label = "test/own",
+                                            .parts = &text,
+                                            .part_count = 1};
+    gantry_backend_program_t *program = NULL;
+    const int32_t status =
+        fixture->backend->program->build(fixture->device[0], &source, "", &program);
+
+    if (status == 0) fixture->backend->program->destroy(program);
+    return status;
+}
+
+static void own_text_is_built_without_pocls_header(void **state) {
+    static const char *const texts[] = {
+        OWN_TEXT(WITHOUT_HEADER, "fma(sqrt(x[i]), x[i], floor(x[i]))"),
+        OWN_TEXT(WITHOUT_HEADER, "vload4(i, x).s0"),
+        OWN_TEXT(WITH_HEADER, "exp10(x[i])")}; /* is not in pocl_builtins.cl */
+    fixture_t fixture;
+    int32_t status[3];
+
+    (void)state;
+    fixture_open(&fixture);
+    const bool is_pocl = fixture.device[0]->is_pocl;
+    for (int i = 0; i < 3 && is_pocl; ++i) status[i] = build_text(&fixture, texts[i]);
+    fixture_close(&fixture);
+    if (!is_pocl) skip();
+    for (int i = 0; i < 3; ++i) assert_int_equal(status[i], 0);
+}
+
 static void build_out_of_memory_gives_all_back(void **state) {
     fixture_t fixture;
     int32_t status = GANTRY_RESOURCE_EXHAUSTED;
@@ -397,6 +439,7 @@ int main(void) {
         cmocka_unit_test(launch_with_wrong_arguments_is_refused),
         cmocka_unit_test(kernel_of_unknown_name_is_not_found),
         cmocka_unit_test(build_of_bad_text_shows_the_compilers_log),
+        cmocka_unit_test(own_text_is_built_without_pocls_header),
         cmocka_unit_test(build_out_of_memory_gives_all_back),
         cmocka_unit_test(binary_round_trip_needs_no_text),
         cmocka_unit_test(launches_of_one_kernel_from_two_threads_keep_their_arguments),
