@@ -62,6 +62,9 @@ expect("${report}" "# STAND-IN: no figures of a card" "| card | Stand-in for an 
        "## What is wrong\n\nNothing of what was checked.\n\nNot checked:\n\n- conformance on the OpenCL view: the card has none here"
        "| compute-sanitizer: racecheck | passed |" "| compute-sanitizer: synccheck | passed |" "| compute-sanitizer: memcheck | passed |"
        "0 of them failed, " "| gantry devices | passed |" "| bench: card_launch | passed |" "| bench: card_matmul, float32 | passed |"
+       "| random functions on cuda:0 | passed |" "| products with bias and Relu on cuda:0 | passed |"
+       "| shapes that depend on data on cuda:0 | passed |" "| bad data in functions on cuda:0 | passed |" "| fused programs on cuda:0 | passed |"
+       "| float32 functions: the CPU's bits, 1 of 4096 parts of all inputs | passed |" "| example functions | passed |"
        "| conformance on cuda:0 | passed |" "| two processes, 0.4 of the card each | passed |"
        "| without cuBLASLt: products on cuda:0 | passed |" "| the second of two logical devices | passed |"
        "reason: GANTRY_CUDA_LIBRARY cannot be opened"
@@ -92,6 +95,9 @@ unset(ENV{GANTRY_TEST_SANITIZER})
 
 check_gpu(opencl 0 "devices=0" --opencl)
 expect("${report}" "Made on PoCL, a processor." "## What is wrong\n\nNothing of what was checked." "- compute-sanitizer: it is for CUDA" "0 of them failed, "
+       "| random functions on opencl:0 | passed |" "| products with bias and Relu on opencl:0 | passed |"
+       "| shapes that depend on data on opencl:0 | passed |" "| bad data in functions on opencl:0 | passed |" "| fused programs on opencl:0 | passed |"
+       "| float32 functions: the CPU's bits, 1 of 4096 parts of all inputs | passed |" "| example functions | passed |"
        "| conformance on opencl:0 | passed |" "| conformance: opencl:0 and cpu:0 bit by bit | passed |" "| bench: launch beside cpu:0 | passed |"
        "| the second of two logical devices | passed |" "| example gpu_guide | passed |" "| host allocations fail while the card serves | passed |")
 if(report MATCHES "WRONG RESULT|CUDA_VISIBLE_DEVICES")

@@ -12,9 +12,10 @@ static void functions_give_the_eager_bits(void **state) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     for (size_t i = 0; i < 2; ++i) {
-        data_shapes_check(f.runtime, "CPU:0", passes[i], 0);
-        data_shapes_check(f.runtime, "CPU:0", passes[i], 4);
-        data_shapes_check(f.runtime, NULL, passes[i], -1); /* the fake GPU, which has few kernels */
+        data_shapes_check(f.runtime, NULL, "CPU:0", passes[i], 0);
+        data_shapes_check(f.runtime, NULL, "CPU:0", passes[i], 4);
+        data_shapes_check(f.runtime, NULL, NULL, passes[i],
+                          -1); /* the fake GPU, which has few kernels */
     }
     runtime_fixture_close(&f);
 }

@@ -200,7 +200,8 @@ static void long_program_is_declined(void **state) {
     gantry_runtime_release(runtime);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs_have_the_ops_bits),
         cmocka_unit_test(random_programs_have_the_ops_bits_in_forms_for_cards),

@@ -90,7 +90,8 @@ static void convolutions_take_bias_and_relu(void **state) {
     gantry_runtime_release(runtime);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_take_bias_and_relu),
         cmocka_unit_test(products_of_other_types_keep_their_bits),

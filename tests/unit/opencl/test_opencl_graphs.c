@@ -209,9 +209,10 @@ static void rows_are_one_node_with_the_bits_of_the_cpu(void **state) {
 }
 
 int main(int argc, char **argv) {
-    /* arguments: how many graphs, and the number of the first */
+    /* arguments: how many graphs, the number of the first, and the only test */
     if (argc > 1) count = strtoull(argv[1], NULL, 10);
     if (argc > 2) first = strtoull(argv[2], NULL, 10);
+    if (argc > 3) cmocka_set_test_filter(argv[3]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_graphs_give_the_eager_bits),
         cmocka_unit_test(random_updates_have_the_bits_of_single_ones),

@@ -288,10 +288,16 @@ static inline void data_shapes_check_body(gantry_runtime_t *runtime, const char 
     }
 }
 
-static inline void data_shapes_check(gantry_runtime_t *runtime, const char *device,
-                                     uint32_t passes_off, int32_t threads) {
-    for (size_t i = 0; i < sizeof data_shapes_bodies / sizeof data_shapes_bodies[0]; ++i)
+/* All bodies, or only the one of this name. */
+static inline void data_shapes_check(gantry_runtime_t *runtime, const char *only,
+                                     const char *device, uint32_t passes_off, int32_t threads) {
+    size_t checked = 0;
+    for (size_t i = 0; i < sizeof data_shapes_bodies / sizeof data_shapes_bodies[0]; ++i) {
+        if (only && strcmp(only, data_shapes_bodies[i].name) != 0) continue;
         data_shapes_check_body(runtime, device, &data_shapes_bodies[i], passes_off, threads);
+        ++checked;
+    }
+    assert_true(checked > 0);
 }
 
 #endif
