@@ -388,7 +388,7 @@ static void parts_have_limits_and_numbers_of_their_own(conformance_t *c) {
 /* A chain of results alternates between the parts. The results are large, so that each copy takes a
  * while, and memory is reused at once. */
 static void copies_between_parts_are_right(conformance_t *c) {
-    enum { ELEMENTS = 1 << 18, ROUNDS = 20 };
+    enum { ELEMENTS = CONFORMANCE_TIMES(1 << 18, 1 << 10), ROUNDS = CONFORMANCE_TIMES(20, 4) };
     const gantry_logical_device_t *parts[PARTS];
     control_t control;
     if (!open_split(c, &control, parts)) return;
