@@ -91,8 +91,9 @@ static int64_t rank_of(const type_t *type, uint64_t bits) {
                            : (int64_t)(bits ^ UINT64_C(1) << 63);
 }
 
-static void merge(const rows_t *rows, const int32_t *from, int32_t *to, const int64_t *ranks,
-                  int64_t begin, int64_t middle, int64_t end, bool descending) {
+NOT_SANITIZED static void merge(const rows_t *rows, const int32_t *from, int32_t *to,
+                                const int64_t *ranks, int64_t begin, int64_t middle, int64_t end,
+                                bool descending) {
     const int64_t step = rows->shape.inner;
     int64_t a = begin, b = middle;
     for (int64_t i = begin; i < end; ++i) {

@@ -25,6 +25,9 @@
 #define FEWER_FOR_SANITIZERS(all, some) all
 #endif
 
+/* Of a function that computes what is expected, in arrays of its own. */
+#define NOT_SANITIZED __attribute__((no_sanitize("address", "thread", "undefined")))
+
 #if defined(__SANITIZE_THREAD__)
 #define FEWER_FOR_THREAD_SANITIZER(all, some) (some)
 #define HAS_THREAD_SANITIZER true
