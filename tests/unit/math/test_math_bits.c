@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The portable functions have the same bits on an OpenCL device as in C: one text, compiled both
- * ways, on 1 Mi inputs (fewer under sanitizers). The device's own float64 functions are close to the C library's. The
+ * ways, on 1 Mi inputs. The device's own float64 functions are close to the C library's. The
  * division of positions agrees with `/`.
  *
  * test_math_bits --full [function ...] compares float32 functions on all 2^32 inputs instead, with
