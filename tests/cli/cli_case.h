@@ -17,6 +17,8 @@
 
 #include <cmocka.h>
 
+#include "../unit/support/sanitized.h"
+
 static char output[1 << 20];
 static char folder[64];
 

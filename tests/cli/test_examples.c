@@ -37,6 +37,12 @@ static double number_behind(const char *text) {
     return strtod(at + strlen(text), NULL);
 }
 
+/* Under sanitizers trainings are too short to learn. */
+static void expect_accuracy(const char *text, double least) {
+    const double accuracy = number_behind(text);
+    if (!IS_SANITIZED && !(accuracy >= least)) fail_msg("%s%g, not %g", text, accuracy, least);
+}
+
 /* The loss on held-out texts after the last epoch. */
 static double last_loss(void) {
     static const char text[] = " - val_loss: ";
@@ -47,24 +53,28 @@ static double last_loss(void) {
     return strtod(at, NULL);
 }
 
+#define CLASSIFIER_EPOCHS FEWER_FOR_SANITIZERS("6", "2")
+
 static const char classify[] =
     "printf 'flour, bread, salt, dough, oven, bread, flour, butter\\nship sea sail harbour anchor wave ship sea\\n' | $BIN/text_classifier --load model --classify";
 
 static void classifier_learns_saves_and_classifies(void **state) {
     (void)state;
     write_topics();
-    expect_run(
-        0,
-        "$BIN/text_classifier --device CPU:0 --epochs 6 --batch 8 --save model water=water kitchen=kitchen");
+    expect_run(0, "$BIN/text_classifier --device CPU:0 --epochs " CLASSIFIER_EPOCHS
+                  " --batch 8 --save model water=water kitchen=kitchen");
     expect_in_output("120 texts of 2 topics: 108 to learn from, 12 held out; 12 words");
     expect_in_output("embedding (Embedding)");
-    expect_in_output("Epoch 6/6");
+    expect_in_output("Epoch " CLASSIFIER_EPOCHS "/" CLASSIFIER_EPOCHS);
     expect_in_output("texts/s in the fastest epoch");
     expect_in_output("saved model/model.safetensors");
-    assert_true(number_behind("held-out accuracy: ") >= 0.95);
+    expect_accuracy("held-out accuracy: ", 0.95);
     expect_run(0, classify);
-    assert_int_equal(strncmp(output, "kitchen ", 8), 0);
-    expect_in_output(" bread, flour, butter\nwater ");
+    if (!IS_SANITIZED) {
+        assert_int_equal(strncmp(output, "kitchen ", 8), 0);
+        expect_in_output(" bread, flour, butter\nwater ");
+    }
+    expect_in_output(" bread, flour, butter\n");
     expect_in_output(": ship sea sail harbour anchor wave ship sea\n");
 }
 
@@ -98,22 +108,23 @@ static void classifier_refuses_a_file_that_is_not_its_model(void **state) {
 static void classifier_trains_alike_on_two_virtual_devices(void **state) {
     (void)state;
     static const char *const devices[] = {"CPU:0", "GPU:0"};
+#define REPLICA_EPOCHS FEWER_FOR_SANITIZERS("4", "1")
     write_topics();
     for (size_t i = 0; i < 2; ++i) {
         double loss[2] = {0, 0};
         if (i == 1 && !has_opencl) SKIP_BECAUSE("no OpenCL device here");
         for (int replicas = 1; replicas <= 2; ++replicas) {
             char line[256];
-            (void)snprintf(
-                line, sizeof line,
-                "$BIN/text_classifier --device %s --replicas %d --epochs 4 --batch 7 water=water kitchen=kitchen",
-                devices[i], replicas);
+            (void)snprintf(line, sizeof line,
+                           "$BIN/text_classifier --device %s --replicas %d --epochs " REPLICA_EPOCHS
+                           " --batch 7 water=water kitchen=kitchen",
+                           devices[i], replicas);
             expect_run(0, line);
             (void)snprintf(line, sizeof line,
                            "replica %d: /job:localhost/replica:0/task:0/device:%.3s:%d",
                            replicas - 1, devices[i], replicas - 1);
             expect_in_output(line);
-            expect_in_output("Epoch 4/4");
+            expect_in_output("Epoch " REPLICA_EPOCHS "/" REPLICA_EPOCHS);
             loss[replicas - 1] = last_loss();
         }
         if (!(fabs(loss[0] - loss[1]) <= 2e-4))
@@ -157,21 +168,17 @@ static void classifier_without_texts_says_what_to_install(void **state) {
     expect_in_output("120 texts of 2 topics");
 }
 
-/* Sanitizers run one short training. */
 static void classifier_learns_debians_fortunes(void **state) {
     (void)state;
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-    if (run("$BIN/text_classifier --device CPU:0 --limit 1000 --epochs 1") == 77)
+    if (run("$BIN/text_classifier --device CPU:0 --limit " FEWER_FOR_SANITIZERS(
+            "6000 --epochs 3", "200 --epochs 1")) == 77)
         SKIP_BECAUSE("Debian's packages fortunes and fortunes-min are not installed");
-    expect_in_output("1000 texts of 39 topics: 900 to learn from, 100 held out");
-#else
-    if (run("$BIN/text_classifier --device CPU:0 --limit 6000 --epochs 3") == 77)
-        SKIP_BECAUSE("Debian's packages fortunes and fortunes-min are not installed");
-    expect_in_output("6000 texts of 39 topics: 5400 to learn from, 600 held out; 9999 words");
+    expect_in_output(FEWER_FOR_SANITIZERS(
+        "6000 texts of 39 topics: 5400 to learn from, 600 held out; 9999 words",
+        "200 texts of 39 topics: 180 to learn from, 20 held out; "));
     /* the largest topics, named always, are right for 0.08, and for 0.35 among five */
-    assert_true(number_behind("held-out accuracy: ") > 0.14);
-    assert_true(number_behind("among the first five: ") > 0.44);
-#endif
+    expect_accuracy("held-out accuracy: ", 0.14);
+    expect_accuracy("among the first five: ", 0.44);
 }
 
 /* ---- digits ---- */
@@ -218,21 +225,25 @@ static void write_digits_npy(const char *name, unsigned columns) {
     assert_int_equal(fclose(file), 0);
 }
 
+#define DIGITS_EPOCHS FEWER_FOR_SANITIZERS("8", "1")
+
 static void digits_are_learnt_saved_and_read_again(void **state) {
     (void)state;
     write_digits("digits", "");
     write_digits_npy("digits.npy", 65);
-    expect_run(0, "$BIN/digits --device CPU:0 --epochs 8 --batch 16 --save digits.model digits");
+    expect_run(0,
+               "$BIN/digits --device CPU:0 --batch 16 --save digits.model --epochs " DIGITS_EPOCHS
+               " digits");
     expect_in_output("200 images: 160 to learn from, 40 held out");
     expect_in_output("images/s in the fastest epoch");
     expect_in_output("saved digits.model");
+    expect_accuracy("seed 1: held-out accuracy: ", 0.9);
     const double accuracy = number_behind("seed 1: held-out accuracy: ");
-    assert_true(accuracy >= 0.9);
     expect_run(0, "$BIN/digits --device CPU:0 --load digits.model digits.npy");
     assert_true(number_behind("seed 1: held-out accuracy: ") == accuracy);
     expect_run(0, "$BIN/digits --device CPU:0 --epochs 1 digits");
     expect_in_output(", taken for "); /* pictures of the mistakes */
-    expect_run(0, "$BIN/digits --device CPU:0 --epochs 2 --seeds 3 digits");
+    expect_run(0, "$BIN/digits --device CPU:0 --epochs 1 --seeds 3 digits");
     expect_in_output("seed 3: held-out accuracy: ");
     expect_in_output("3 seeds: mean ");
 }
@@ -240,14 +251,14 @@ static void digits_are_learnt_saved_and_read_again(void **state) {
 static void digits_train_on_one_and_two_devices(void **state) {
     (void)state;
     static const char *const lines[] = {
-        "$BIN/digits --device CPU:0 --replicas 2 --epochs 8 --batch 15 digits",
-        "$BIN/digits --device GPU:0 --epochs 8 --batch 16 digits",
-        "$BIN/digits --device GPU:0 --replicas 2 --epochs 8 --batch 15 digits"};
+        "$BIN/digits --device CPU:0 --replicas 2 --batch 15 --epochs " DIGITS_EPOCHS " digits",
+        "$BIN/digits --device GPU:0 --batch 16 --epochs " DIGITS_EPOCHS " digits",
+        "$BIN/digits --device GPU:0 --replicas 2 --batch 15 --epochs " DIGITS_EPOCHS " digits"};
     write_digits("digits", "");
     for (size_t i = 0; i < 3; ++i) {
         if (i > 0 && !has_opencl) SKIP_BECAUSE("no OpenCL device here");
         expect_run(0, lines[i]);
-        assert_true(number_behind("seed 1: held-out accuracy: ") >= 0.9);
+        expect_accuracy("seed 1: held-out accuracy: ", 0.9);
     }
 }
 
@@ -285,19 +296,20 @@ static void digits_names_what_is_wrong(void **state) {
     expect_in_output("scripts/fetch-digits");
 }
 
-/* Sanitizers run one short training. */
+/* Sanitizers read a part of the file. */
 static void digits_are_right_for_0_97_with_each_of_five_seeds(void **state) {
     (void)state;
     if (access(GANTRY_DIGITS, R_OK) != 0)
         SKIP_BECAUSE("there is no " GANTRY_DIGITS ", which scripts/fetch-digits gets");
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-    expect_run(0, "$BIN/digits --device CPU:0 --epochs 3 " GANTRY_DIGITS);
-    assert_true(number_behind("seed 1: held-out accuracy: ") >= 0.9);
-#else
-    expect_run(0, "$BIN/digits --device CPU:0 --seeds 5 " GANTRY_DIGITS);
-    expect_in_output("1797 images: 1438 to learn from, 359 held out");
-    assert_true(number_behind(", least ") >= 0.97);
-#endif
+    if (IS_SANITIZED) {
+        expect_run(
+            0, "head -n 200 " GANTRY_DIGITS " >some && $BIN/digits --device CPU:0 --epochs 1 some");
+        expect_in_output("200 images: 160 to learn from, 40 held out");
+    } else {
+        expect_run(0, "$BIN/digits --device CPU:0 --seeds 5 " GANTRY_DIGITS);
+        expect_in_output("1797 images: 1438 to learn from, 359 held out");
+        assert_true(number_behind(", least ") >= 0.97);
+    }
 }
 
 /* ---- the transformer of characters ---- */
@@ -317,17 +329,24 @@ static void write_sentences(void) {
 
 static double held_out_loss(void) { return number_behind("held-out loss: "); }
 
+/* Under sanitizers trainings are too short to learn. */
+static void expect_less_than(const char *text) {
+    const double loss = held_out_loss(), other = number_behind(text);
+    if (!IS_SANITIZED && !(loss < other)) fail_msg("loss %g; %s%g", loss, text, other);
+}
+
 static void transformer_learns_more_than_counts_and_writes_on(void **state) {
     (void)state;
     static char first[4096];
     write_sentences();
     expect_run(
         0,
-        "$BIN/char_transformer --device CPU:0 --steps 60 --batch 8 --rate 0.01 --save letters --length 0 sentences");
+        "$BIN/char_transformer --device CPU:0 --batch 8 --rate 0.01 --save letters --length 0 --steps " FEWER_FOR_SANITIZERS(
+            "60", "4") " sentences");
     expect_in_output("characters/s in the fastest epoch");
     expect_in_output("saved letters");
-    assert_true(held_out_loss() < number_behind("by counts of characters: "));
-    assert_true(held_out_loss() < number_behind(", of pairs: "));
+    expect_less_than("by counts of characters: ");
+    expect_less_than(", of pairs: ");
     for (int i = 0; i < 2; ++i) { /* the same text for a seed */
         expect_run(0, "$BIN/char_transformer --load letters --prompt 'the oth' --length 100");
         expect_in_output("\nthe oth");
@@ -337,7 +356,7 @@ static void transformer_learns_more_than_counts_and_writes_on(void **state) {
     assert_string_equal(first, output);
     expect_run(0,
                "$BIN/char_transformer --load letters --prompt 'mothe' --length 2 --temperature 0");
-    expect_in_output("\nmother \n");
+    expect_in_output(FEWER_FOR_SANITIZERS("\nmother \n", "\nmothe"));
 }
 
 static void transformer_trains_alike_on_every_device(void **state) {
@@ -349,10 +368,10 @@ static void transformer_trains_alike_on_every_device(void **state) {
     for (size_t i = 0; i < 4; ++i) {
         char line[256];
         if (i > 1 && !has_opencl) SKIP_BECAUSE("no OpenCL device here");
-        (void)snprintf(
-            line, sizeof line,
-            "$BIN/char_transformer --device %s --steps 10 --batch 7 --length 5 sentences",
-            devices[i]);
+        (void)snprintf(line, sizeof line,
+                       "$BIN/char_transformer --device %s --steps " FEWER_FOR_SANITIZERS(
+                           "10", "4") " --batch 7 --length 5 sentences",
+                       devices[i]);
         expect_run(0, line);
         losses[i] = held_out_loss();
         if (!(fabs(losses[i] - losses[0]) <= 5e-4))
@@ -381,9 +400,10 @@ static void transformer_names_what_is_wrong(void **state) {
 
 static void transformer_learns_debians_fortunes(void **state) {
     (void)state;
-    if (run("$BIN/char_transformer --device CPU:0 --steps 30 --length 40") == 77)
+    if (run("$BIN/char_transformer --device CPU:0 --length 40 --steps " FEWER_FOR_SANITIZERS(
+            "30", "2")) == 77)
         SKIP_BECAUSE("Debian's package fortunes is not installed");
-    assert_true(held_out_loss() < number_behind("by counts of characters: "));
+    expect_less_than("by counts of characters: ");
 }
 
 /* ---- the guide's model, and a loop of one's own ---- */
@@ -410,16 +430,19 @@ static void keras_linear_logs_its_devices_and_learns(void **state) {
     expect_line_learnt();
 }
 
+#define LOOP_EPOCHS FEWER_FOR_SANITIZERS("20", "3")
+
 static void custom_loop_trains_both_ways_alike(void **state) {
     (void)state;
     static const char *const devices[] = {"CPU:0", "GPU:0"};
     for (size_t i = 0; i < 2; ++i) {
         char line[128];
         if (i == 1 && !has_opencl) SKIP_BECAUSE("no OpenCL device here");
-        (void)snprintf(line, sizeof line, "$BIN/custom_loop --epochs 20 --device %s", devices[i]);
+        (void)snprintf(line, sizeof line, "$BIN/custom_loop --epochs " LOOP_EPOCHS " --device %s",
+                       devices[i]);
         expect_run(0, line);
         expect_in_output("accuracies: equal");
-        assert_true(number_behind("epoch 20: accuracy ") > 0.9);
+        expect_accuracy("epoch " LOOP_EPOCHS ": accuracy ", 0.9);
     }
 }
 

@@ -20,12 +20,6 @@
 #include <gantry/gantry.h>
 #include <sys/resource.h>
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED true
-#else
-#define IS_SANITIZED false
-#endif
-
 /* ---- the program ---- */
 
 #define WIDE 30000 /* elements */

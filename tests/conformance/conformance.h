@@ -21,19 +21,12 @@
 #define CONFORMANCE_MAX_ATTRS 16
 #define CONFORMANCE_MAX_GROUPS 400
 
-/* How often a case repeats one call. The fault tool (tests/faults) runs a case again for each fault
- * in it; a few calls reach the same call sites. */
+/* How often a case repeats one call, and how large its tensors are. The fault tool (tests/faults)
+ * runs a case again for each fault in it; a few small calls reach the same call sites. */
 #ifdef CONFORMANCE_FOR_FAULTS
-#define CONFORMANCE_TIMES(usually, for_faults) (for_faults)
+#define CONFORMANCE_TIMES(usually, for_faults) for_faults
 #else
-#define CONFORMANCE_TIMES(usually, for_faults) (usually)
-#endif
-
-/* Of calls that differ in their numbers, for a sanitizer that looks at their accesses. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define FEWER_FOR_SANITIZERS(all, some) (some)
-#else
-#define FEWER_FOR_SANITIZERS(all, some) (all)
+#define CONFORMANCE_TIMES(usually, for_faults) usually
 #endif
 
 /* ---- options ---- */

@@ -8,7 +8,7 @@
 
 #include "conformance.h"
 
-#define MEBI (UINT64_C(1) << 20)
+#define MEBI (UINT64_C(1) << CONFORMANCE_TIMES(20, 16))
 #define LIMIT (64 * MEBI)
 
 /* Makes a separate runtime, so that numbers start small; limit 0: the device's own limit. */
@@ -131,7 +131,8 @@ static void the_limit_binds_and_is_survived(conformance_t *c) {
     CHECK(c, !make_floats(scope, 2 * LIMIT), "a tensor of twice the limit was made");
     conformance_check_status(c, "twice the limit", gantry_scope_status(scope),
                              GANTRY_RESOURCE_EXHAUSTED, gantry_scope_message(scope),
-                             "OOM when allocating tensor with shape[33554432] and type float");
+                             "OOM when allocating tensor with shape[" CONFORMANCE_TIMES(
+                                 "33554432", "2097152") "] and type float");
     CHECK(c, strstr(gantry_scope_message(scope), gantry_logical_device_full_name(c->device)),
           "the device is not named: %s", gantry_scope_message(scope));
     gantry_scope_clear(scope);

@@ -10,7 +10,7 @@
 
 #include "conformance.h"
 
-#define MEBI (UINT64_C(1) << 20)
+#define MEBI (UINT64_C(1) << CONFORMANCE_TIMES(20, 16))
 
 typedef struct control_t {
     gantry_runtime_t *runtime;
@@ -211,7 +211,8 @@ static void out_of_memory_leaves_a_report(conformance_t *c) {
     CHECK(c, x && y && !make_floats(scope, 24 * MEBI), "24 MiB beside 16 MiB fit into 32 MiB");
     conformance_check_status(c, "the third", gantry_scope_status(scope), GANTRY_RESOURCE_EXHAUSTED,
                              gantry_scope_message(scope),
-                             "OOM when allocating tensor with shape[6291456] and type float");
+                             "OOM when allocating tensor with shape[" CONFORMANCE_TIMES(
+                                 "6291456", "393216") "] and type float");
     gantry_scope_clear(scope);
     char *text = report_of(c, control.runtime, gantry_get_oom_report, GANTRY_REPORT_TEXT);
     check_text(c, text, parts, sizeof parts / sizeof parts[0]);
@@ -388,7 +389,7 @@ static void parts_have_limits_and_numbers_of_their_own(conformance_t *c) {
 /* A chain of results alternates between the parts. The results are large, so that each copy takes a
  * while, and memory is reused at once. */
 static void copies_between_parts_are_right(conformance_t *c) {
-    enum { ELEMENTS = 1 << 18, ROUNDS = 20 };
+    enum { ELEMENTS = CONFORMANCE_TIMES(1 << 18, 1 << 10), ROUNDS = CONFORMANCE_TIMES(20, 4) };
     const gantry_logical_device_t *parts[PARTS];
     control_t control;
     if (!open_split(c, &control, parts)) return;

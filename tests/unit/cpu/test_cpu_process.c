@@ -25,6 +25,8 @@
 
 #include <gantry/gantry.h>
 
+#include "sanitized.h"
+
 enum { SIDE = 300, COUNT = 100000, OPENMP_THREADS = 3, SKIPPED = 77 };
 
 typedef struct case_t {
@@ -209,7 +211,7 @@ static int run_openblas_after(const void *unused) {
 
 /* ---- signals ---- */
 
-enum { INTERRUPTED_SIDE = 96, PRODUCTS = 20000, MICROSECONDS = 200 };
+enum { INTERRUPTED_SIDE = 96, PRODUCTS = FEWER_FOR_SANITIZERS(20000, 2000), MICROSECONDS = 200 };
 
 static volatile sig_atomic_t signals;
 

@@ -11,7 +11,7 @@
 #include "sanitized.h"
 
 enum { WIDTH = 6, DEPTH = 20, ELEMENTS = 40000, CALLERS = 3 };
-enum { ROUNDS = FEWER_FOR_THREAD_SANITIZER(20, 4) };
+enum { ROUNDS = FEWER_FOR_SANITIZERS(20, 2) };
 
 #define SPEC_F32(...) \
     (gantry_input_spec_t) { NULL, GANTRY_FLOAT32, GANTRY_SHAPE(__VA_ARGS__) }

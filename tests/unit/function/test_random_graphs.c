@@ -9,7 +9,7 @@
 #include "runtime_fixture.h"
 #include "sanitized.h"
 
-static uint64_t first = 1, count = FEWER_FOR_THREAD_SANITIZER(100, 20);
+static uint64_t first = 1, count = FEWER_FOR_SANITIZERS(100, 20);
 
 static void check_graphs(uint32_t gpus, uint64_t least_fused) {
     runtime_fixture_t f;

@@ -30,6 +30,7 @@
 #include "backends/cpu/cpu_backend.h"
 #include "math_float32_loops.h"
 #include "math_float32_text.h"
+#include "sanitized.h"
 
 #include "kernels/math/math_float64.cl"
 #include "kernels/math/math_float64_erf.cl"
@@ -41,7 +42,12 @@
 #define GANTRY_KERNELS_FOLDER "kernels"
 #endif
 
-enum { COUNT = 1 << 20, LIBRARY_COUNT = 1 << 17, LOCAL_SIZE = 64, LIBRARY_ULP = 4 };
+enum {
+    COUNT = FEWER_FOR_SANITIZERS(1 << 20, 1 << 14),
+    LIBRARY_COUNT = FEWER_FOR_SANITIZERS(1 << 17, 1 << 12),
+    LOCAL_SIZE = 64,
+    LIBRARY_ULP = 4
+};
 
 /* Every function tested: these lists and math_float32_functions.def make the C loops, the kernels
  * and their tables. Functions of two arguments have (x, z). A library function is the C library's

@@ -21,20 +21,10 @@
 
 #include <gantry/gantry.h>
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED true
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define IS_SANITIZED true
-#endif
-#endif
-#ifdef IS_SANITIZED
+#include "sanitized.h"
+
 /* ThreadSanitizer starts no threads in a child of a process with several */
-#define CHILD_THREADS 1
-#else
-#define IS_SANITIZED false
-#define CHILD_THREADS 2
-#endif
+#define CHILD_THREADS FEWER_FOR_SANITIZERS(2, 1)
 
 #define HANG_SECONDS 60
 

@@ -11,7 +11,7 @@
 
 #include <gantry_train/train.h>
 
-enum { MOST_REPLICAS = 4, ROUNDS = FEWER_FOR_THREAD_SANITIZER(10, 3) };
+enum { MOST_REPLICAS = 4, ROUNDS = FEWER_FOR_SANITIZERS(10, 2) };
 
 static runtime_fixture_t fixture;
 
