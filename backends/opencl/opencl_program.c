@@ -136,8 +136,8 @@ static bool is_own_text(const gantry_program_source_t *source) {
 }
 
 static bool calls_more(const char *text) {
-    static const char *const names[] = {"vload",   "vstore",    "min(",           "max(",
-                                        "select(", "convert_u", "GANTRY_LIBRARY_"};
+    static const char *const names[] = {"vload",   "vstore",   "min(",           "max(",
+                                        "select(", "convert_", "GANTRY_LIBRARY_"};
     bool calls = false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
         calls = calls || strstr(text, names[i]);
@@ -162,15 +162,17 @@ static int32_t opencl_program_build_short(gantry_backend_program_t *program,
     gantry__host_free(device->host, declarations, bytes);
     cl_int native = CL_SUCCESS;
     if (status == GANTRY_OK) status = opencl_program_compile(program, all, &native);
-    *out_is_built = native == CL_SUCCESS;
-    if (native != CL_SUCCESS) {
-        gantry__host_log(device->host, GANTRY_LEVEL_DEBUG,
-                         "program \"%.200s\" is built with PoCL's header: without it %s",
-                         program->head.label, gantry__driver_error_name(native));
-        device->cl->clReleaseProgram(program->handle);
-        program->handle = NULL;
-    }
-    return status;
+    *out_is_built = status == GANTRY_OK && native == CL_SUCCESS;
+    if (status != GANTRY_OK || native == CL_SUCCESS) return status;
+    if (native != CL_BUILD_PROGRAM_FAILURE)
+        return opencl_program_build_failed(device, program->handle, program->head.label, all,
+                                           native);
+    gantry__host_log(device->host, GANTRY_LEVEL_DEBUG,
+                     "program \"%.200s\" is built with PoCL's header, since without it %s",
+                     program->head.label, gantry__driver_error_name(native));
+    device->cl->clReleaseProgram(program->handle);
+    program->handle = NULL;
+    return GANTRY_OK;
 }
 
 static int32_t opencl_program_build(gantry_backend_device_t *device,

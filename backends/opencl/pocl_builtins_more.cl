@@ -49,11 +49,19 @@ GANTRY_IF_FLOAT16(GANTRY_DECLARE_SELECTS(half, short, ushort))
     GANTRY_PURE_BUILTIN uint8 convert_uint8(t##8); \
     GANTRY_PURE_BUILTIN ushort8 convert_ushort8(t##8);
 GANTRY_ALL_TYPES(GANTRY_DECLARE_CONVERSIONS)
+#define GANTRY_DECLARE_CHOPPED(V) GANTRY_PURE_BUILTIN float convert_float_rtz(V);
+GANTRY_ALL_TYPES(GANTRY_DECLARE_CHOPPED)
 
 /* ---- functions of the library ---- */
 
 #define GANTRY_DECLARE_LIBRARY(V)      \
+    GANTRY_PURE_BUILTIN V exp(V);      \
+    GANTRY_PURE_BUILTIN V log(V);      \
+    GANTRY_PURE_BUILTIN V sin(V);      \
+    GANTRY_PURE_BUILTIN V cos(V);      \
     GANTRY_PURE_BUILTIN V tan(V);      \
+    GANTRY_PURE_BUILTIN V tanh(V);     \
+    GANTRY_PURE_BUILTIN V erf(V);      \
     GANTRY_PURE_BUILTIN V asin(V);     \
     GANTRY_PURE_BUILTIN V acos(V);     \
     GANTRY_PURE_BUILTIN V atan(V);     \

@@ -76,6 +76,30 @@ static int find_device(void) {
     return 0;
 }
 
+/* ---- PoCL's built-in functions, as backends/opencl/opencl_program.c declares them: its own header
+ * would take most of the time of a build ---- */
+
+static char *builtins; /* "": the files are not there */
+
+static size_t read_builtins(const char *name, char *out, size_t out_bytes) {
+    FILE *file = fopen(name, "r");
+    size_t length = file != NULL ? fread(out, 1, out_bytes - 1, file) : 0;
+
+    if (file != NULL) fclose(file);
+    out[length] = '\0';
+    return length;
+}
+
+static void find_builtins(void) {
+    enum { BYTES = 1 << 16 };
+    size_t length = 0;
+
+    builtins = malloc(BYTES);
+    if (builtins == NULL) return;
+    length = read_builtins(STAND_IN_BUILTINS ".cl", builtins, BYTES);
+    if (length > 0) read_builtins(STAND_IN_BUILTINS "_more.cl", builtins + length, BYTES - length);
+}
+
 static void open_pocl(void) {
     cl_int native = CL_SUCCESS;
 
@@ -91,6 +115,7 @@ static void open_pocl(void) {
         snprintf(reason, sizeof reason, "PoCL cannot make a context (%d)", (int)native);
         return;
     }
+    find_builtins();
     is_there = 1;
 }
 
@@ -167,37 +192,47 @@ static void keep(cl_program program, const char *source, const char *options) {
     free(old.options);
 }
 
-cl_program stand_in__build(const char *source, const char *options, char **out_log) {
-    const stand_in_pocl_t *cl = stand_in__pocl();
+/* NULL: the compiler refuses the text; *out_log, unless NULL, is its log. */
+static cl_program build(const char *before, const char *source, const char *first_options,
+                        const char *options, char **out_log) {
+    const char *parts[] = {before, source};
     cl_int native = CL_SUCCESS;
-    cl_program program;
-    char *all;
-    size_t all_bytes;
+    size_t all_bytes = strlen(first_options) + strlen(options) + 2;
+    char *all = malloc(all_bytes);
+    cl_program program = table.clCreateProgramWithSource(table.context, 2, parts, NULL, &native);
 
-    if (cl == NULL) {
+    if (all == NULL || native != CL_SUCCESS) {
+        free(all);
+        return NULL;
+    }
+    snprintf(all, all_bytes, "%s %s", first_options, options);
+    native = table.clBuildProgram(program, 1, &table.device, all, NULL, NULL);
+    free(all);
+    if (out_log != NULL) {
+        *out_log = log_of(program);
+    }
+    if (native != CL_SUCCESS) {
+        table.clReleaseProgram(program);
+        return NULL;
+    }
+    return program;
+}
+
+cl_program stand_in__build(const char *source, const char *options, char **out_log) {
+    cl_program program;
+
+    if (stand_in__pocl() == NULL) {
         return NULL;
     }
     program = out_log == NULL ? take_kept(source, options) : NULL;
     if (program != NULL) {
         return program;
     }
-    all_bytes = sizeof STAND_IN_BUILD_OPTIONS + strlen(options) + 1;
-    all = malloc(all_bytes);
-    program = cl->clCreateProgramWithSource(cl->context, 1, &source, NULL, &native);
-    if (all == NULL || native != CL_SUCCESS) {
-        free(all);
-        return NULL;
+    if (builtins != NULL && builtins[0] != '\0') {
+        program = build(builtins, source, STAND_IN_BUILD_OPTIONS " -D_OPENCL_H_", options, NULL);
+        if (program != NULL && out_log != NULL) *out_log = log_of(program);
     }
-    snprintf(all, all_bytes, "%s %s", STAND_IN_BUILD_OPTIONS, options);
-    native = cl->clBuildProgram(program, 1, &cl->device, all, NULL, NULL);
-    free(all);
-    if (out_log != NULL) {
-        *out_log = log_of(program);
-    }
-    if (native != CL_SUCCESS) {
-        cl->clReleaseProgram(program);
-        return NULL;
-    }
-    keep(program, source, options);
+    if (program == NULL) program = build("", source, STAND_IN_BUILD_OPTIONS, options, out_log);
+    if (program != NULL) keep(program, source, options);
     return program;
 }
