@@ -2,7 +2,7 @@
 /* The built-in functions of OpenCL C that Gantry's device text calls, for a PoCL that leaves its
  * own 18,000 lines of declarations out (opencl_program.c). A function has all forms that Clang's
  * opencl-c.h gives it for OpenCL C 1.2, with the same attributes: with fewer, a call might convert
- * its arguments to another form's. */
+ * its arguments to another form's. No text computes in half, so that no function has that form. */
 #define GANTRY_BUILTIN __attribute__((overloadable))
 #define GANTRY_PURE_BUILTIN __attribute__((overloadable, const))
 
@@ -14,14 +14,9 @@
 #else
 #define GANTRY_IF_FLOAT64(text)
 #endif
-#if defined(cl_khr_fp16)
-#define GANTRY_IF_FLOAT16(text) text
-#else
-#define GANTRY_IF_FLOAT16(text)
-#endif
 #define GANTRY_ALL_FLOATS(F)  \
     GANTRY_LANES_OF(F, float) \
-    GANTRY_IF_FLOAT64(GANTRY_LANES_OF(F, double)) GANTRY_IF_FLOAT16(GANTRY_LANES_OF(F, half))
+    GANTRY_IF_FLOAT64(GANTRY_LANES_OF(F, double))
 #define GANTRY_ALL_SIGNED(F) \
     GANTRY_LANES_OF(F, char) \
     GANTRY_LANES_OF(F, short) GANTRY_LANES_OF(F, int) GANTRY_LANES_OF(F, long)

@@ -3,7 +3,7 @@
  * PoCL takes 10 ms for these. */
 /* F(type) of single elements. */
 #define GANTRY_INTEGER_TYPES(F) F(char) F(uchar) F(short) F(ushort) F(int) F(uint) F(long) F(ulong)
-#define GANTRY_FLOAT_TYPES(F) F(float) GANTRY_IF_FLOAT64(F(double)) GANTRY_IF_FLOAT16(F(half))
+#define GANTRY_FLOAT_TYPES(F) F(float) GANTRY_IF_FLOAT64(F(double))
 #define GANTRY_ALL_TYPES(F) GANTRY_INTEGER_TYPES(F) GANTRY_FLOAT_TYPES(F)
 
 /* ---- numbers ---- */
@@ -43,7 +43,6 @@ GANTRY_DECLARE_SELECTS(float, int, uint)
 GANTRY_DECLARE_SELECTS(long, long, ulong)
 GANTRY_DECLARE_SELECTS(ulong, long, ulong)
 GANTRY_IF_FLOAT64(GANTRY_DECLARE_SELECTS(double, long, ulong))
-GANTRY_IF_FLOAT16(GANTRY_DECLARE_SELECTS(half, short, ushort))
 
 #define GANTRY_DECLARE_CONVERSIONS(t)              \
     GANTRY_PURE_BUILTIN uint8 convert_uint8(t##8); \

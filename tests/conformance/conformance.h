@@ -29,6 +29,13 @@
 #define CONFORMANCE_TIMES(usually, for_faults) usually
 #endif
 
+/* Of calls that differ in their numbers, for a sanitizer that looks at their accesses. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define FEWER_FOR_SANITIZERS(all, some) some
+#else
+#define FEWER_FOR_SANITIZERS(all, some) all
+#endif
+
 /* ---- options ---- */
 
 typedef struct conformance_options_t {

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../unit/support/sanitized.h"
-
 /* of 4 bytes: 26 MB, above both backends' thresholds for streaming */
 #define ELEMENTS INT64_C(6500003)
 #define NARROW_ELEMENTS INT64_C(25500001) /* of one byte */

@@ -564,19 +564,27 @@ static void failed_step_is_an_error_everywhere(void **state) {
     expect_error(1 - owner, GANTRY_INVALID_ARGUMENT, "failed: ");
 }
 
-/* Rank 1 ends at each of its calls in turn; the others learn it and end. */
+/* Rank 1 ends at each of its calls in turn; the others learn it and end. The line of progress is
+ * shown at certain times and needs calls, so that a run may end before the call. */
 static void dead_process_ends_the_others(void **state) {
     (void)state;
     give_jobs(3, &usual);
     run_group(3, -1);
     const size_t calls = group.calls;
+    size_t ended = 0;
     assert_true(calls > 40);
     for (size_t at = 0; at < calls; at += 3) {
         give_jobs(3, &usual);
         run_group(3, (long)at);
+        if (group.dies_at >= 0) {
+            expect_all_good(&group);
+            continue;
+        }
+        ++ended;
         expect_error(0, GANTRY_ABORTED, "rank 1 (thread 1) ended during ");
         expect_error(2, GANTRY_ABORTED, "rank 1 (thread 1) ended during ");
     }
+    assert_true(ended > 10);
 }
 
 static void failing_allocations_leak_nothing(void **state) {
