@@ -144,7 +144,10 @@ static void own_text_is_built_without_pocls_header(void **state) {
     const bool is_pocl = fixture.device[0]->is_pocl;
     for (int i = 0; i < 3 && is_pocl; ++i) status[i] = build_text(&fixture, texts[i]);
     fixture_close(&fixture);
-    if (!is_pocl) skip();
+    if (!is_pocl) {
+        print_message("SKIP: the device is not PoCL's\n");
+        skip();
+    }
     for (int i = 0; i < 3; ++i) assert_int_equal(status[i], 0);
 }
 
