@@ -8,12 +8,12 @@
 
 /* ---- numbers ---- */
 
-#define GANTRY_DECLARE_BOUNDS(V)     \
-    GANTRY_PURE_BUILTIN V min(V, V); \
-    GANTRY_PURE_BUILTIN V max(V, V);
+#define GANTRY_DECLARE_BOUNDS(V)      \
+    GANTRY_CONST_BUILTIN V min(V, V); \
+    GANTRY_CONST_BUILTIN V max(V, V);
 #define GANTRY_DECLARE_VECTOR_BOUNDS(V, t) \
-    GANTRY_PURE_BUILTIN V min(V, t);       \
-    GANTRY_PURE_BUILTIN V max(V, t);
+    GANTRY_CONST_BUILTIN V min(V, t);      \
+    GANTRY_CONST_BUILTIN V max(V, t);
 #define GANTRY_DECLARE_SCALAR_BOUNDS(t)       \
     GANTRY_LANES_OF(GANTRY_DECLARE_BOUNDS, t) \
     GANTRY_DECLARE_VECTOR_BOUNDS(t##2, t)     \
@@ -23,9 +23,9 @@
     GANTRY_DECLARE_VECTOR_BOUNDS(t##16, t)
 GANTRY_ALL_TYPES(GANTRY_DECLARE_SCALAR_BOUNDS)
 
-#define GANTRY_DECLARE_SELECT(V, I_, U_)    \
-    GANTRY_PURE_BUILTIN V select(V, V, I_); \
-    GANTRY_PURE_BUILTIN V select(V, V, U_);
+#define GANTRY_DECLARE_SELECT(V, I_, U_)     \
+    GANTRY_CONST_BUILTIN V select(V, V, I_); \
+    GANTRY_CONST_BUILTIN V select(V, V, U_);
 #define GANTRY_DECLARE_SELECTS(t, i, u)     \
     GANTRY_DECLARE_SELECT(t, i, u)          \
     GANTRY_DECLARE_SELECT(t##2, i##2, u##2) \
@@ -44,37 +44,37 @@ GANTRY_DECLARE_SELECTS(long, long, ulong)
 GANTRY_DECLARE_SELECTS(ulong, long, ulong)
 GANTRY_IF_FLOAT64(GANTRY_DECLARE_SELECTS(double, long, ulong))
 
-#define GANTRY_DECLARE_CONVERSIONS(t)              \
-    GANTRY_PURE_BUILTIN uint8 convert_uint8(t##8); \
-    GANTRY_PURE_BUILTIN ushort8 convert_ushort8(t##8);
+#define GANTRY_DECLARE_CONVERSIONS(t)               \
+    GANTRY_CONST_BUILTIN uint8 convert_uint8(t##8); \
+    GANTRY_CONST_BUILTIN ushort8 convert_ushort8(t##8);
 GANTRY_ALL_TYPES(GANTRY_DECLARE_CONVERSIONS)
-#define GANTRY_DECLARE_CHOPPED(V) GANTRY_PURE_BUILTIN float convert_float_rtz(V);
+#define GANTRY_DECLARE_CHOPPED(V) GANTRY_CONST_BUILTIN float convert_float_rtz(V);
 GANTRY_ALL_TYPES(GANTRY_DECLARE_CHOPPED)
 
 /* ---- functions of the library ---- */
 
-#define GANTRY_DECLARE_LIBRARY(V)      \
-    GANTRY_PURE_BUILTIN V exp(V);      \
-    GANTRY_PURE_BUILTIN V log(V);      \
-    GANTRY_PURE_BUILTIN V sin(V);      \
-    GANTRY_PURE_BUILTIN V cos(V);      \
-    GANTRY_PURE_BUILTIN V tan(V);      \
-    GANTRY_PURE_BUILTIN V tanh(V);     \
-    GANTRY_PURE_BUILTIN V erf(V);      \
-    GANTRY_PURE_BUILTIN V asin(V);     \
-    GANTRY_PURE_BUILTIN V acos(V);     \
-    GANTRY_PURE_BUILTIN V atan(V);     \
-    GANTRY_PURE_BUILTIN V sinh(V);     \
-    GANTRY_PURE_BUILTIN V cosh(V);     \
-    GANTRY_PURE_BUILTIN V asinh(V);    \
-    GANTRY_PURE_BUILTIN V acosh(V);    \
-    GANTRY_PURE_BUILTIN V atanh(V);    \
-    GANTRY_PURE_BUILTIN V erfc(V);     \
-    GANTRY_PURE_BUILTIN V expm1(V);    \
-    GANTRY_PURE_BUILTIN V log1p(V);    \
-    GANTRY_PURE_BUILTIN V atan2(V, V); \
-    GANTRY_PURE_BUILTIN V pow(V, V);   \
-    GANTRY_PURE_BUILTIN V fmod(V, V);
+#define GANTRY_DECLARE_LIBRARY(V)       \
+    GANTRY_CONST_BUILTIN V exp(V);      \
+    GANTRY_CONST_BUILTIN V log(V);      \
+    GANTRY_CONST_BUILTIN V sin(V);      \
+    GANTRY_CONST_BUILTIN V cos(V);      \
+    GANTRY_CONST_BUILTIN V tan(V);      \
+    GANTRY_CONST_BUILTIN V tanh(V);     \
+    GANTRY_CONST_BUILTIN V erf(V);      \
+    GANTRY_CONST_BUILTIN V asin(V);     \
+    GANTRY_CONST_BUILTIN V acos(V);     \
+    GANTRY_CONST_BUILTIN V atan(V);     \
+    GANTRY_CONST_BUILTIN V sinh(V);     \
+    GANTRY_CONST_BUILTIN V cosh(V);     \
+    GANTRY_CONST_BUILTIN V asinh(V);    \
+    GANTRY_CONST_BUILTIN V acosh(V);    \
+    GANTRY_CONST_BUILTIN V atanh(V);    \
+    GANTRY_CONST_BUILTIN V erfc(V);     \
+    GANTRY_CONST_BUILTIN V expm1(V);    \
+    GANTRY_CONST_BUILTIN V log1p(V);    \
+    GANTRY_CONST_BUILTIN V atan2(V, V); \
+    GANTRY_CONST_BUILTIN V pow(V, V);   \
+    GANTRY_CONST_BUILTIN V fmod(V, V);
 GANTRY_ALL_FLOATS(GANTRY_DECLARE_LIBRARY)
 
 /* ---- memory ---- */
