@@ -385,13 +385,15 @@ static void take_time(void *context, int64_t begin, int64_t end) {
     clock_ns += LOOP_NS;
 }
 
-/* A pool of two threads. Its worker sleeps; calls that would wake it are only counted. */
+/* A pool of two threads. Its worker sleeps; calls that would wake it are only counted. This holds
+ * for the first loop, too: a worker that sleeps before that loop begins would be called, and wake
+ * later. */
 static void open_asleep(cpu_call_t *device) {
     cpu_call_open(device, 0, 2);
+    lost_calls = &device->device.pool->work;
     gantry__cpu_parallel_for(&device->device, 2, 1, count_calls, &(atomic_int){0});
     await_sleepers(device->device.pool, 1);
     is_clock_set = true;
-    lost_calls = &device->device.pool->work;
     clock_ns = INT64_C(1000000000);
     calls_to_workers = 0;
 }
