@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The built-in functions of OpenCL C that Gantry's device text calls, for a PoCL that leaves its
- * own 18,000 lines of declarations out (opencl_program.c). A function has all forms that Clang's
- * opencl-c.h gives it for OpenCL C 1.2, with the same attributes: with fewer, a call might convert
- * its arguments to another form's. No text computes in half, so that no function has that form. */
+ * own 18,000 lines of declarations out (opencl_program.c), with the attributes of Clang's
+ * opencl-c.h. Every form takes PoCL time, so that only forms are here that a text may call:
+ *   scalars   all types for which OpenCL C has the function: with fewer, a call might convert its
+ *             arguments to another type's
+ *   vectors   the widths and types of the texts; a call of another one does not compile
+ * No text computes in half, so that no function has that form. */
 #define GANTRY_BUILTIN __attribute__((overloadable))
 #define GANTRY_CONST_BUILTIN __attribute__((overloadable, const))
 
 /* F(type) for each. */
-#define GANTRY_LANES_OF(F, t) F(t) F(t##2) F(t##3) F(t##4) F(t##8) F(t##16)
+#define GANTRY_VECTORS_OF(F, t) F(t##2) F(t##4) F(t##8) F(t##16)
 #if defined(cl_khr_fp64)
 #define GANTRY_IF_FLOAT64(text) text
 #else
 #define GANTRY_IF_FLOAT64(text)
 #endif
-#define GANTRY_ALL_FLOATS(F)  \
-    GANTRY_LANES_OF(F, float) \
-    GANTRY_IF_FLOAT64(GANTRY_LANES_OF(F, double))
-#define GANTRY_ALL_SIGNED(F) \
-    GANTRY_LANES_OF(F, char) \
-    GANTRY_LANES_OF(F, short) GANTRY_LANES_OF(F, int) GANTRY_LANES_OF(F, long)
-#define GANTRY_ALL_UNSIGNED(F) \
-    GANTRY_LANES_OF(F, uchar)  \
-    GANTRY_LANES_OF(F, ushort) GANTRY_LANES_OF(F, uint) GANTRY_LANES_OF(F, ulong)
+#define GANTRY_FLOAT_TYPES(F) F(float) GANTRY_IF_FLOAT64(F(double))
+#define GANTRY_FLOAT_VECTORS(F) \
+    GANTRY_VECTORS_OF(F, float) \
+    GANTRY_IF_FLOAT64(GANTRY_VECTORS_OF(F, double))
+#define GANTRY_INTEGER_TYPES(F) F(char) F(uchar) F(short) F(ushort) F(int) F(uint) F(long) F(ulong)
 
 /* ---- work-items ---- */
 
@@ -45,15 +44,24 @@ GANTRY_BUILTIN uint atomic_max(volatile __local uint *, uint);
     GANTRY_CONST_BUILTIN V fabs(V);       \
     GANTRY_CONST_BUILTIN V floor(V);      \
     GANTRY_CONST_BUILTIN V fma(V, V, V);  \
-    GANTRY_CONST_BUILTIN V lgamma(V);     \
     GANTRY_CONST_BUILTIN V rint(V);       \
     GANTRY_CONST_BUILTIN V sqrt(V);       \
     GANTRY_CONST_BUILTIN V trunc(V);
-GANTRY_ALL_FLOATS(GANTRY_DECLARE_FLOAT_FUNCTIONS)
+GANTRY_FLOAT_TYPES(GANTRY_DECLARE_FLOAT_FUNCTIONS)
+GANTRY_FLOAT_VECTORS(GANTRY_DECLARE_FLOAT_FUNCTIONS)
 
 #define GANTRY_DECLARE_ANY(V) GANTRY_CONST_BUILTIN int any(V);
-GANTRY_ALL_SIGNED(GANTRY_DECLARE_ANY)
+GANTRY_VECTORS_OF(GANTRY_DECLARE_ANY, int)
+GANTRY_VECTORS_OF(GANTRY_DECLARE_ANY, long)
 
 #define GANTRY_DECLARE_MUL_HIGH(V) GANTRY_CONST_BUILTIN V mul_hi(V, V);
-GANTRY_ALL_SIGNED(GANTRY_DECLARE_MUL_HIGH)
-GANTRY_ALL_UNSIGNED(GANTRY_DECLARE_MUL_HIGH)
+GANTRY_INTEGER_TYPES(GANTRY_DECLARE_MUL_HIGH)
+GANTRY_VECTORS_OF(GANTRY_DECLARE_MUL_HIGH, uint)
+
+#define GANTRY_DECLARE_BOUNDS(V)      \
+    GANTRY_CONST_BUILTIN V min(V, V); \
+    GANTRY_CONST_BUILTIN V max(V, V);
+GANTRY_INTEGER_TYPES(GANTRY_DECLARE_BOUNDS)
+GANTRY_FLOAT_TYPES(GANTRY_DECLARE_BOUNDS)
+GANTRY_DECLARE_BOUNDS(uint16)
+GANTRY_DECLARE_BOUNDS(ulong16)
