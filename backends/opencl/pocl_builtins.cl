@@ -12,14 +12,12 @@
 /* F(type) for each. */
 #define GANTRY_VECTORS_OF(F, t) F(t##2) F(t##4) F(t##8) F(t##16)
 #if defined(cl_khr_fp64)
-#define GANTRY_IF_FLOAT64(text) text
+#define GANTRY_FLOAT_TYPES(F) F(float) F(double)
+#define GANTRY_FLOAT_VECTORS(F) GANTRY_VECTORS_OF(F, float) GANTRY_VECTORS_OF(F, double)
 #else
-#define GANTRY_IF_FLOAT64(text)
+#define GANTRY_FLOAT_TYPES(F) F(float)
+#define GANTRY_FLOAT_VECTORS(F) GANTRY_VECTORS_OF(F, float)
 #endif
-#define GANTRY_FLOAT_TYPES(F) F(float) GANTRY_IF_FLOAT64(F(double))
-#define GANTRY_FLOAT_VECTORS(F) \
-    GANTRY_VECTORS_OF(F, float) \
-    GANTRY_IF_FLOAT64(GANTRY_VECTORS_OF(F, double))
 #define GANTRY_INTEGER_TYPES(F) F(char) F(uchar) F(short) F(ushort) F(int) F(uint) F(long) F(ulong)
 
 /* ---- work-items ---- */
