@@ -23,9 +23,9 @@ static void layers_are_those_of_keras(void **state) {
     train_layer_check_by_turns(*state, DEVICE, 1, train_layer_eager);
 }
 
-/* Each function has programs of its own. */
+/* A few, for each function has programs of its own; test_layers runs all on the CPU. */
 static void layers_in_functions_are_those_of_keras(void **state) {
-    train_layer_check_by_turns(*state, DEVICE, 7, train_layer_captured);
+    train_layer_check_by_turns(*state, DEVICE, 14, train_layer_captured);
 }
 
 /* A few, for each function has programs of its own. */
