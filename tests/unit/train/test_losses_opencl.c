@@ -45,7 +45,7 @@ static void metrics_are_those_of_keras(void **state) {
 }
 
 static void metrics_in_functions_are_those_of_keras(void **state) {
-    train_metric_check(*state, DEVICE, 11, train_update_captured);
+    train_metric_check(*state, DEVICE, 23, train_update_captured);
 }
 
 static void initializers_are_those_of_keras(void **state) {
