@@ -23,8 +23,8 @@ static gantry_runtime_t *open_cpus(size_t count) {
     return runtime;
 }
 
-/* Every program whose number is a multiple of `each`; on several devices those that parts of a batch
- * do not change. */
+/* Every program whose number is a multiple of `each`; on several devices those that parts of a
+ * batch do not change. */
 static void run_each(size_t each, gantry_runtime_t *runtime, const char *device,
                      const gantry_strategy_t *strategy) {
     size_t failed = 0;
