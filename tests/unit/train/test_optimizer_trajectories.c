@@ -179,7 +179,7 @@ static void optimizers_follow_keras_on_the_cpu(void **state) {
 /* Whether PoCL is there as a GPU; else the test is skipped. */
 static void optimizers_follow_keras_on_pocl(void **state) {
     (void)state;
-    if (!has_pocl()) return;
+    need_opencl();
 #define OPTIMIZER_ROW(name, skips, call, wide, narrow) \
     EACH_RUN(name, "/GPU:0", skips, call, wide, narrow)
 #include "optimizer_trajectories.inc"
@@ -264,7 +264,7 @@ static void schedules_follow_keras_on_the_cpu(void **state) {
 
 static void schedules_follow_keras_on_pocl(void **state) {
     (void)state;
-    if (!has_pocl()) return;
+    need_opencl();
 #define SCHEDULE_ROW(name, call, rates) EACH_SCHEDULE(name, "/GPU:0", call, rates)
 #include "optimizer_trajectories.inc"
 #undef SCHEDULE_ROW
