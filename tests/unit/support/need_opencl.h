@@ -90,9 +90,10 @@ static inline int without_opencl(const char *missing) {
         (void)printf("skipped: there is no %s, and " NEED_OPENCL_VARIABLE " is set\n", missing);
         return NEED_OPENCL_SKIP;
     }
-    (void)printf("failed: there is no %s; install PoCL (pocl-opencl-icd), or set " NEED_OPENCL_VARIABLE
-                 "=1 to skip the tests that need one\n",
-                 missing);
+    (void)printf(
+        "failed: there is no %s; install PoCL (pocl-opencl-icd), or set " NEED_OPENCL_VARIABLE
+        "=1 to skip the tests that need one\n",
+        missing);
     return 1;
 }
 
@@ -115,11 +116,11 @@ static inline int skip_without_pocl(void) {
 /* The same in a test of cmocka, and not in its setup, which cannot skip. */
 #define need_opencl() NEED_OPENCL_GO_ON(skip_without_opencl())
 #define need_pocl() NEED_OPENCL_GO_ON(skip_without_pocl())
-#define NEED_OPENCL_GO_ON(expression)                \
-    do {                                             \
-        const int need_code = (expression);          \
-        if (need_code == NEED_OPENCL_SKIP) skip();   \
-        if (need_code != 0) fail();                  \
+#define NEED_OPENCL_GO_ON(expression)              \
+    do {                                           \
+        const int need_code = (expression);        \
+        if (need_code == NEED_OPENCL_SKIP) skip(); \
+        if (need_code != 0) fail();                \
     } while (0)
 
 #endif

@@ -86,7 +86,7 @@ static inline gantry_runtime_t *train_open_gpu(void) {
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
         fail_msg("%s", gantry_last_message());
     size_t count = 0;
-    assert_int_equal(gantry_list_logical_devices(runtime, "GPU", 0, NULL, &count), GANTRY_OK);
+    assert_int_equal(gantry_list_physical_devices(runtime, "GPU", 0, NULL, &count), GANTRY_OK);
     if (count == 0) fail_msg("no device of %s is a GPU", options.backends);
     return runtime;
 }
