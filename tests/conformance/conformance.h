@@ -184,6 +184,9 @@ const gantry_tensor_t *conformance_iota(gantry_scope_t *scope, int64_t n);
 void conformance_check_floats(conformance_t *c, const char *what, const gantry_tensor_t *tensor,
                               const float *values, size_t count);
 
+/* True when the run leaves out cases that other types of an op repeat, since the device builds a
+ * program for each. */
+bool conformance_spares_some(const conformance_t *c);
 /* True when the run leaves out cases of this type for this op: see --all-types and --few-types. */
 bool conformance_spares_type(const conformance_t *c, const char *op, gantry_dtype_t dtype);
 /* Makes constants of the case's inputs in the scope. False after failing the case. */

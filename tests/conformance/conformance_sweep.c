@@ -184,6 +184,7 @@ static void sweep_binary(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dt
     for (size_t i = 0; i < COUNT(sizes); ++i) {
         binary_case(s, spec, dtype, "same", GANTRY_SHAPE(sizes[i]), GANTRY_SHAPE(sizes[i]));
     }
+    if (sweep_spares_broadcast(s->c, spec->op, dtype)) return;
     for (size_t i = 0; i < COUNT(pairs); ++i) {
         int64_t a = pairs[i][0], b = pairs[i][1];
         binary_case(s, spec, dtype, "scalar", GANTRY_SHAPE(a * b), GANTRY_SCALAR);
@@ -523,6 +524,21 @@ static const sweep_spec_t specs[] = {
     {"Xlog1py", F32, SWEEP_ANY, sweep_binary},
     {"Xlogy", F32, SWEEP_ANY, sweep_binary},
 };
+
+static const sweep_spec_t *binary_spec(const char *op) {
+    for (size_t i = 0; i < COUNT(specs); ++i) {
+        if (specs[i].run == sweep_binary && strcmp(specs[i].op, op) == 0) return &specs[i];
+    }
+    return NULL;
+}
+
+bool sweep_spares_broadcast(const conformance_t *c, const char *op, gantry_dtype_t dtype) {
+    const sweep_spec_t *spec = binary_spec(op);
+    size_t first = 0;
+    if (!spec || !conformance_spares_some(c)) return false;
+    while (!(spec->types >> first & 1)) ++first;
+    return dtype != dtypes[first] && (sweep_hash(op) + dtype) % 3 != 0;
+}
 
 void conformance_run_sweep(conformance_t *c) {
     sweep_t s = {.c = c};

@@ -30,6 +30,11 @@ golden_tensor_t sweep_scalar_int(int32_t value);
 uint64_t sweep_hash(const char *text); /* a seed from a name */
 uint64_t sweep_next(uint64_t *state);  /* any number */
 
+/* True when the run leaves out broadcasts of a binary op in this type, because the device builds a
+ * program for each form of a broadcast, op and type. All ops run them in their first type, mostly
+ * float32, and in about a third of the others. False for other ops and with --all-types. */
+bool sweep_spares_broadcast(const conformance_t *c, const char *op, gantry_dtype_t dtype);
+
 /* Runs the rest of a case after conformance_begin: the same bits twice, or on both devices, and no
  * write outside them. */
 void sweep_run(conformance_t *c, const golden_case_t *item);

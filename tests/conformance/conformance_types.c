@@ -22,9 +22,13 @@ static bool is_spared(gantry_dtype_t dtype, const gantry_dtype_t *types, size_t 
     return false;
 }
 
-bool conformance_spares_type(const conformance_t *c, const char *op, gantry_dtype_t dtype) {
+bool conformance_spares_some(const conformance_t *c) {
     const bool builds = strncmp(c->options.device, "cpu", 3) != 0 || c->options.compare != NULL;
-    if (!builds || c->options.all_types) return false;
+    return builds && !c->options.all_types;
+}
+
+bool conformance_spares_type(const conformance_t *c, const char *op, gantry_dtype_t dtype) {
+    if (!conformance_spares_some(c)) return false;
     /* no program is built for this op */
     if (dtype == GANTRY_FLOAT64 && c->lacks_float64) return false;
     return is_spared(dtype, floats, sizeof floats / sizeof floats[0], op, c->options.few_types) ||

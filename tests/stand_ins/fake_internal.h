@@ -119,7 +119,8 @@ typedef struct fake_stream_t {
     bool ending;
     bool busy; /* a slot of it is being served */
     pthread_t worker;
-    uint32_t waiters; /* threads inside its synchronize */
+    pthread_cond_t arrived; /* the worker waits for work or the end; all other waits: `changed` */
+    uint32_t waiters;       /* threads inside its synchronize */
     uint64_t submitted, ended;
     struct fake_work_t *first, *last;
     struct fake_graph_t *graph; /* being captured; NULL: none */

@@ -145,7 +145,7 @@ static void *serve(void *user) {
     while (stream->first || !stream->ending) {
         work_t *work = stream->first;
         if (!work) {
-            (void)pthread_cond_wait(&gantry__fake.changed, &gantry__fake.lock);
+            (void)pthread_cond_wait(&stream->arrived, &gantry__fake.lock);
             continue;
         }
         stream->first = work->next;
@@ -163,7 +163,7 @@ static void enqueue(fake_stream_t *stream, work_t *work) {
         stream->first = work;
     }
     stream->last = work;
-    (void)pthread_cond_broadcast(&gantry__fake.changed);
+    (void)pthread_cond_signal(&stream->arrived);
 }
 
 void gantry__fake_submit(fake_call_t *call, fake_stream_t *stream, work_t *work) {
@@ -208,10 +208,12 @@ static void start(fake_call_t *call, fake_device_t *device, int32_t purpose,
     stream->device = device;
     stream->purpose = purpose;
     stream->synchronous = (device->settings->flags & GANTRY_DEVICE_SYNCHRONOUS) != 0;
+    (void)pthread_cond_init(&stream->arrived, NULL);
     int failed = stream->synchronous ? 0 : pthread_create(&stream->worker, NULL, serve, stream);
     if (failed) {
         gantry__fake_refuse(call, GANTRY_RESOURCE_EXHAUSTED, "no thread for a stream (errno %d)",
                             failed);
+        (void)pthread_cond_destroy(&stream->arrived);
         gantry__fake_forget(&stream->object);
         gantry__fake_release(&stream->object);
         return;
@@ -268,12 +270,13 @@ static void destroy(gantry_backend_stream_t *handle) {
             (void)pthread_cond_wait(&gantry__fake.changed, &gantry__fake.lock);
         gantry__fake_abandon(stream);
         stream->ending = true;
-        (void)pthread_cond_broadcast(&gantry__fake.changed);
+        (void)pthread_cond_signal(&stream->arrived);
         if (!stream->synchronous) {
             gantry__fake_unlock();
             (void)pthread_join(stream->worker, NULL);
             gantry__fake_lock();
         }
+        (void)pthread_cond_destroy(&stream->arrived);
         gantry__fake_order_end_stream(stream);
         --stream->device->live_objects;
         gantry__fake_release(&stream->object);

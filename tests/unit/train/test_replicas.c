@@ -146,8 +146,10 @@ static void losses_are_those_of_one_device(void **state) {
     (void)state;
     const losses_t alone = train_alone(WIDTH);
     for (size_t count = 1; count <= MOST_REPLICAS; ++count) {
-        const losses_t first = train_on(count, NULL, WIDTH), second = train_on(count, NULL, WIDTH);
+        const losses_t first = train_on(count, NULL, WIDTH);
         expect_near(&first, &alone);
+        if (HAS_THREAD_SANITIZER) continue; /* it has seen this training */
+        const losses_t second = train_on(count, NULL, WIDTH);
         assert_memory_equal(&first, &second, sizeof first);
     }
 }
@@ -419,8 +421,8 @@ static void fail_each(int width, long step) {
 
 static void failing_allocations_leak_nothing(void **state) {
     (void)state;
-    fail_each(4, FEWER_FOR_THREAD_SANITIZER(5, 53));
-    fail_each(WIDTH, FEWER_FOR_THREAD_SANITIZER(331, 1009));
+    fail_each(4, FEWER_FOR_THREAD_SANITIZER(5, 101));
+    if (!HAS_THREAD_SANITIZER) fail_each(WIDTH, 331);
 }
 
 int main(void) {
