@@ -4,8 +4,8 @@
 # command, builds and runs programs that use find_package and pkg-config, in C and C++, the programs of the documents,
 # and the installed examples. CONSUMER is a copy of tests/packaging/consumer; OPENCL and CUDA are texts that these
 # backends' path or reason must contain ("" accepts any). Environment: CC, CXX, GENERATOR; FOREIGN, a list of folders,
-# one per line, that no installed file may name; POCL_CACHE_DIR and OCL_ICD_VENDORS reach the programs; POCL=OFF leaves out what
-# needs PoCL.
+# one per line, that no installed file may name; POCL=OFF leaves out what needs PoCL. POCL_CACHE_DIR and OCL_ICD_VENDORS
+# reach the programs.
 set -eu
 prefix=$1 work=$2 consumer=$3 opencl=$4 cuda=$5
 here=$(cd "$(dirname "$0")" && pwd)
