@@ -4,10 +4,13 @@
  * broadcasts on PoCL. The CPU computes the ops one by one, because PoCL would compile each of them.
  * GANTRY_TEST_FUSED_PROGRAMS sets how many programs, and then the same device computes the ops. So
  * it does on a card (GANTRY_TEST_BACKENDS). */
+#define _XOPEN_SOURCE 700
+
 #include "fused_parts_case.h"
 #include "fused_rows_case.h"
 
 #include "log_lines.h"
+#include "need_opencl.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 
@@ -211,6 +214,8 @@ static void long_program_is_declined(void **state) {
 
 int main(int argc, char **argv) {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
+    const int code = skip_without_opencl();
+    if (code != 0) return code;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs_have_the_ops_bits),
         cmocka_unit_test(random_programs_have_the_ops_bits_in_forms_for_cards),

@@ -10,7 +10,7 @@
 #define DEVICE "GPU:0"
 
 static int set_up(void **state) {
-    *state = train_open_opencl();
+    *state = train_open_gpu();
     return 0;
 }
 
@@ -43,6 +43,8 @@ static void loops_are_those_of_keras(void **state) {
 }
 
 int main(void) {
+    const int code = skip_without_opencl();
+    if (code != 0) return code;
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         WITH(layers_are_those_of_keras),

@@ -18,7 +18,7 @@
 #define DEVICE "GPU:0"
 
 static int set_up(void **state) {
-    *state = train_open_opencl();
+    *state = train_open_gpu();
     return 0;
 }
 
@@ -81,6 +81,8 @@ static void labels_out_of_range_are_reported(void **state) {
 }
 
 int main(void) {
+    const int code = skip_without_opencl();
+    if (code != 0) return code;
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         WITH(losses_are_those_of_keras),

@@ -185,7 +185,7 @@ static void optimizers_follow_keras_on_the_cpu(void **state) {
 static void optimizers_follow_keras_on_pocl(void **state) {
     int row = 0;
     (void)state;
-    if (!has_pocl()) return;
+    need_opencl();
 #define OPTIMIZER_ROW(name, skips, call, wide, narrow)                             \
     EACH_RUN(name, "/GPU:0", skips, call, wide, narrow, (row + captured) % 2 == 0, \
              (row + captured) % 2 == 1)                                            \
@@ -270,7 +270,7 @@ static void schedules_follow_keras_on_the_cpu(void **state) {
 static void schedules_follow_keras_on_pocl(void **state) {
     int row = 0;
     (void)state;
-    if (!has_pocl()) return;
+    need_opencl();
 #define SCHEDULE_ROW(name, call, rates)                                    \
     EACH_SCHEDULE(name, "/GPU:0", call, rates, row % 2 == 0, row % 2 == 1) \
     ++row;
