@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "../unit/support/need_opencl.h"
 #include "../unit/support/sanitized.h"
 
 static char output[1 << 20];
@@ -78,14 +79,16 @@ static inline int open_folder(void) {
     return mkdtemp(folder) ? 0 : 1;
 }
 
-/* Whether opencl:0 opens. False, with a reason, if it must and does not. */
-static inline bool find_opencl(bool *out_has_opencl) {
-    *out_has_opencl = run("$BIN/gantry probe opencl:0") == 0;
-    if (*out_has_opencl || getenv("GANTRY_TEST_ALLOW_NO_OPENCL")) return true;
-    (void)fprintf(
-        stderr,
-        "a PoCL device is needed; set GANTRY_TEST_ALLOW_NO_OPENCL to skip the tests that need it\n%s",
-        output);
+/* Whether Gantry shows that many OpenCL devices. False, with a reason, if it must and does not. */
+static inline bool find_opencl(int count, bool *out_has_opencl) {
+    char last[24], missing[40];
+    (void)snprintf(last, sizeof last, "opencl:%d", count - 1);
+    *out_has_opencl = run("$BIN/gantry devices") == 0 && strstr(output, last);
+    if (*out_has_opencl || !GANTRY_TEST_OPENCL_IS_BUILT) return true;
+    (void)snprintf(missing, sizeof missing, "device %s", last);
+    const bool may_lack = !(need_opencl_found() & OPENCL_HAS_POCL);
+    if (may_lack && without_opencl(missing) == NEED_OPENCL_SKIP) return true;
+    (void)printf("gantry devices shows no %s:\n%s", last, output);
     return false;
 }
 

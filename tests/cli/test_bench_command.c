@@ -88,7 +88,7 @@ int main(void) {
     (void)setenv("POCL_DEVICES", "pthread", 1);
     (void)setenv("GANTRY_OPENCL_CPU", "gpu", 1);
     if (open_folder() != 0) return 1;
-    if (!find_opencl(&has_opencl)) return 1;
+    if (!find_opencl(1, &has_opencl)) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_and_winners_agree),
         cmocka_unit_test(table_shows_both_devices),

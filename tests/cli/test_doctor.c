@@ -335,7 +335,7 @@ static void library_without_icd_file_is_told(void **state) {
 
 int main(void) {
     if (open_folder() != 0 || setenv("CARDS", GANTRY_TEST_MODULES "/cuda", 1) != 0) return 1;
-    has_opencl = !getenv("GANTRY_TEST_ALLOW_NO_OPENCL");
+    if (!find_opencl(1, &has_opencl)) return 1;
     has_cuda = has_opencl && access(GANTRY_TEST_MODULES "/cuda/standin_libcuda.so", R_OK) == 0;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_gpus_pass),

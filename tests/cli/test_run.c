@@ -6,6 +6,8 @@
 
 #include "run_case.h"
 
+#include <signal.h>
+
 #include <cjson/cJSON.h>
 
 /* ---- the four questions ---- */
@@ -257,13 +259,22 @@ static void exit_codes_are_those_of_the_program(void **state) {
     expect_run(2, "$BIN/gantry run --wait soon true");
 }
 
+/* A shell starts what runs in the background with INT and QUIT ignored. */
+static int run_with_default_signals(char **command) {
+    (void)signal(SIGINT, SIG_DFL);
+    (void)signal(SIGQUIT, SIG_DFL);
+    (void)execvp(command[0], command);
+    return 127;
+}
+
 static void signals_reach_the_program(void **state) {
     (void)state;
     write_file(
         "trap",
         "for s in INT TERM HUP QUIT USR1 USR2 WINCH; do trap \"echo $s >>signals\" $s; done\n"
         "echo ready >ready; while [ ! -e stop ]; do sleep 0.02; done; exit 4\n");
-    expect_run(4, RUN
+    expect_run(4,
+               "$BIN/tests/test_run " RUN
                "--or-cpu sh ./trap & run=$!; while [ ! -e ready ]; do sleep 0.02; done; "
                "n=0; for s in INT TERM HUP QUIT USR1 USR2 WINCH; do kill -$s $run; n=$((n + 1)); "
                "while [ \"$(cat signals 2>/dev/null | wc -l)\" -lt $n ]; do sleep 0.02; done; "
@@ -272,7 +283,8 @@ static void signals_reach_the_program(void **state) {
     expect_in_output("INT TERM HUP QUIT USR1 USR2 WINCH ");
 }
 
-int main(void) {
+int main(int count, char **arguments) {
+    if (count > 1) return run_with_default_signals(arguments + 1);
     if (open_run_folder() != 0) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_script_that_names_no_card_gets_an_idle_one),

@@ -427,6 +427,8 @@ int main(void) {
         cmocka_unit_test(a_terminal_that_goes_away_ends_it),
     };
     if (open_folder() != 0) return 1;
+    bool has_opencl;
+    if (!find_opencl(1, &has_opencl)) return 1;
     char claims[96];
     (void)snprintf(claims, sizeof claims, "%s/claims", folder);
     (void)setenv("GANTRY_CLAIMS_DIR", claims, 1);

@@ -342,13 +342,7 @@ int main(void) {
     (void)unsetenv("GANTRY_CPU_THREADS");
     (void)unsetenv("GANTRY_CPU_MATMUL");
     if (open_folder() != 0) return 1;
-    has_opencl = run("$BIN/gantry devices") == 0 && strstr(output, "opencl:1");
-    if (!has_opencl && !getenv("GANTRY_TEST_ALLOW_NO_OPENCL")) {
-        (void)fprintf(
-            stderr,
-            "two PoCL devices are needed; set GANTRY_TEST_ALLOW_NO_OPENCL to skip the tests that need them\n");
-        return 1;
-    }
+    if (!find_opencl(2, &has_opencl)) return 1;
     const struct CMUnitTest tests[] = {
         TEST(cpu_products_are_measured_kept_and_used),
         TEST(dry_run_keeps_nothing),

@@ -29,6 +29,19 @@ if [ -d "${OCL_ICD_VENDORS:-}" ]; then
     export OCL_ICD_VENDORS
 fi
 
+# The steps on PoCL are left out where it may lack (tests/unit/support/need_opencl.h).
+POCL=$OPENCL
+if [ "$POCL" = ON ]; then
+    code=0
+    "$build/bin/tests/with_opencl" pocl true || code=$?
+    case $code in
+        0) ;;
+        77) POCL=OFF ;;
+        *) exit $code ;;
+    esac
+fi
+export POCL
+
 # bare COMMAND...: runs the command in an environment of PATH and the OpenCL drivers alone.
 bare() { env -i PATH="$PATH" ${OCL_ICD_VENDORS:+OCL_ICD_VENDORS="$OCL_ICD_VENDORS"} "$@"; }
 

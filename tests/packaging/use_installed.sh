@@ -4,11 +4,12 @@
 # command, builds and runs programs that use find_package and pkg-config, in C and C++, the programs of the documents,
 # and the installed examples. CONSUMER is a copy of tests/packaging/consumer; OPENCL and CUDA are texts that these
 # backends' path or reason must contain ("" accepts any). Environment: CC, CXX, GENERATOR; FOREIGN, a list of folders,
-# one per line, that no installed file may name; POCL_CACHE_DIR and OCL_ICD_VENDORS reach the programs.
+# one per line, that no installed file may name; POCL=OFF leaves out what needs PoCL. POCL_CACHE_DIR and OCL_ICD_VENDORS
+# reach the programs.
 set -eu
 prefix=$1 work=$2 consumer=$3 opencl=$4 cuda=$5
 here=$(cd "$(dirname "$0")" && pwd)
-: "${CC:=cc}" "${CXX:=c++}" "${GENERATOR:=Unix Makefiles}"
+: "${CC:=cc}" "${CXX:=c++}" "${GENERATOR:=Unix Makefiles}" "${POCL:=ON}"
 mkdir -p "$work/home"
 cd /
 fail() {
@@ -99,7 +100,7 @@ fi
 # Follows the documents.
 if command -v pkg-config >/dev/null 2>&1; then
     documents_opencl=no
-    [ -z "$opencl" ] || documents_opencl=yes
+    [ -z "$opencl" ] || [ "$POCL" = OFF ] || documents_opencl=yes
     CC=$CC GENERATOR=$GENERATOR sh "$here/documents.sh" "$prefix" "$work/documents" $documents_opencl
 fi
 
@@ -111,7 +112,7 @@ alone "$work/examples/functions" --device CPU:0
 has "ResourceExhausted: function at_once" functions
 alone "$work/examples/custom_loop" --device CPU:0 --epochs 5
 has "accuracies: equal" custom_loop
-if [ -n "$opencl" ]; then
+if [ -n "$opencl" ] && [ "$POCL" != OFF ]; then
     alone env POCL_DEVICES="pthread pthread" "$work/examples/gpu_guide"
     has "[[22. 28.]" gpu_guide
 fi

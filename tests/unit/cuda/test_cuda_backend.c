@@ -89,7 +89,7 @@ static int32_t build_without_nvrtc(fixture_t *fixture) {
 
 static void open_on_other_machines_says_why_not(void **state) {
     (void)state;
-    skip_unless_it_opens();
+    fixture_need_driver();
     check_in_child("GANTRY_STAND_IN_CUDA", "driver=11080", just_open, GANTRY_UNAVAILABLE,
                    "is too old: it supports CUDA 11.8");
     check_in_child("GANTRY_STAND_IN_CUDA", "devices=0", just_open, GANTRY_UNAVAILABLE,
@@ -217,7 +217,7 @@ static void libraries_suit_the_driver_and_the_oldest_card(void **state) {
     toolkit_t toolkit;
 
     (void)state;
-    skip_unless_it_opens();
+    fixture_need_driver();
     make_toolkit(&toolkit, STAND_IN("libnvrtc"), "libnvrtc.so.12", "libnvrtc.so.13");
     check_in_child("GANTRY_STAND_IN_CUDA", "driver=13000;cc=9.0", tell_nvrtc, GANTRY_UNAVAILABLE,
                    "libnvrtc.so.13");

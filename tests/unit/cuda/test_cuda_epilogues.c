@@ -99,6 +99,8 @@ static void the_explanation_says_what_stays_apart(void **state) {
 }
 
 int main(void) {
+    const int code = skip_without_pocl();
+    if (code != 0) return code;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_take_bias_and_relu_with_the_bits_of_ops),
         cmocka_unit_test(types_without_an_epilogue_stay_apart),

@@ -23,6 +23,7 @@
 
 #include "base/hash.h"
 #include "log_lines.h"
+#include "need_opencl.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 #define HEADER_BYTES 48
@@ -355,21 +356,6 @@ static void folder_comes_from_option_or_environment_or_home(void **state) {
 
 /* ---- */
 
-static int skip_without_opencl(void) {
-    gantry_runtime_options_t options = {.struct_size = sizeof options,
-                                        .backend_path = MODULES,
-                                        .backends = "cpu,opencl",
-                                        .kernel_cache = ""};
-    gantry_runtime_t *runtime;
-    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) return 0;
-    const gantry_logical_device_t *device;
-    gantry_status_t found = gantry_find_logical_device(runtime, "opencl:0", &device);
-    gantry_runtime_release(runtime);
-    if (found == GANTRY_OK || !getenv("GANTRY_TEST_ALLOW_NO_OPENCL")) return 0;
-    printf("skipped: no OpenCL device, and GANTRY_TEST_ALLOW_NO_OPENCL is set\n");
-    return 77;
-}
-
 int main(int argc, char **argv) {
     (void)setenv("POCL_DEVICES", "pthread", 1);
     (void)unsetenv("GANTRY_KERNEL_CACHE");
@@ -378,8 +364,8 @@ int main(int argc, char **argv) {
     if (argc == 3 && strcmp(argv[1], "--child") == 0) return run_as_child(argv[2]);
     ssize_t length = readlink("/proc/self/exe", self_path, sizeof self_path - 1);
     if (length <= 0) return 1;
-    int skip = skip_without_opencl();
-    if (skip) return skip;
+    const int code = skip_without_opencl();
+    if (code != 0) return code;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(second_process_with_a_warm_cache_builds_nothing),
         cmocka_unit_test(cache_is_for_its_owner_only),

@@ -4,6 +4,7 @@
  * card, so the test declares the two views one card. */
 #define _XOPEN_SOURCE 700
 
+#include "need_opencl.h"
 #include "runtime_fixture.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
@@ -117,28 +118,11 @@ static void copies_go_between_a_fake_and_a_real_driver(void **state) {
     fake_expect_nothing_lives(other);
 }
 
-static int skip_without_opencl(void) {
-    runtime_fixture_t f;
-    runtime_fixture_clear();
-    gantry_runtime_options_t options = options_of(&f);
-    if (gantry_runtime_create(&options, &f.runtime) != GANTRY_OK) return 1;
-    bool found = find(&f, "opencl:0") != NULL;
-    gantry_runtime_release(f.runtime);
-    locked_heap_deinit(&f.heap);
-    if (found) return 0;
-    if (!getenv("GANTRY_TEST_ALLOW_NO_OPENCL")) {
-        printf("no OpenCL device was found; set GANTRY_TEST_ALLOW_NO_OPENCL to leave this out\n");
-        return 1;
-    }
-    printf("skipped: no OpenCL device, and GANTRY_TEST_ALLOW_NO_OPENCL is set\n");
-    return 77;
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, runtime_fixture_tear_down)
 
 int main(void) {
-    int skip = skip_without_opencl();
-    if (skip) return skip;
+    const int code = skip_without_opencl();
+    if (code != 0) return code;
     const struct CMUnitTest tests[] = {
         TEST(probe_passes_on_a_real_driver),
         TEST(real_driver_takes_a_card_over),

@@ -115,7 +115,7 @@ static void random_parts_have_the_bits_of_single_calls(void **state) {
     cpu_scope_t *f = *state;
     for (uint64_t seed = 1; seed < 400000; seed += 10000) {
         gantry_scope_t *scope = gantry_scope_begin(f->runtime, "/CPU:0");
-        fused_parts_run(scope, seed, 10,
+        fused_parts_run(scope, scope, seed, 10,
                         seed % 3 == 0 ? UINT64_C(1) << GANTRY_FLOAT32 : FUSED_ALL_TYPES, 24);
         assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
     }

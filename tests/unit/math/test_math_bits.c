@@ -8,9 +8,9 @@
  * sixteen lanes, and takes some hours for all; C is then the highest instruction set's.
  *
  * The test uses the first CPU device of the first platform that has one (the pthread device of
- * PoCL, if PoCL is installed). Without a platform or device, the tests are skipped with the reason
- * printed. The text comes from the source tree: from GANTRY_KERNELS_FOLDER, else from kernels in
- * the current folder.
+ * PoCL, if PoCL is installed). Without OpenCL the tests are skipped or fail (need_opencl.h);
+ * without a CPU device they are skipped. The text comes from the source tree: from
+ * GANTRY_KERNELS_FOLDER, else from kernels in the current folder.
  */
 #define _POSIX_C_SOURCE 200809L
 #define CL_TARGET_OPENCL_VERSION 120
@@ -30,6 +30,7 @@
 #include "backends/cpu/cpu_backend.h"
 #include "math_float32_loops.h"
 #include "math_float32_text.h"
+#include "need_opencl.h"
 #include "sanitized.h"
 
 #include "kernels/math/math_float64.cl"
@@ -437,6 +438,7 @@ static void compare_all(const fixture_t *fixture, const char *text, const subjec
 
 static void skip_with_reason(const fixture_t *fixture) {
     if (fixture->skip_reason != NULL) {
+        need_opencl();
         print_message("skipped: %s\n", fixture->skip_reason);
         skip();
     }

@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "gantry/gantry.h"
+#include "need_opencl.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 
@@ -151,6 +152,8 @@ int main(int argc, char **argv) {
         functions = (const char *const *)&argv[at];
         function_count = (size_t)(argc - at);
     }
+    const int code = skip_without_opencl();
+    if (code != 0) return code;
     const struct CMUnitTest tests[] = {cmocka_unit_test(functions_have_the_cpus_bits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

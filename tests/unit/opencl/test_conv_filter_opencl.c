@@ -18,6 +18,8 @@
 #include <gantry/gantry.h>
 #include <gantry/op.h>
 
+#include "need_opencl.h"
+
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 
 typedef struct filter_case_t {
@@ -181,6 +183,7 @@ static void filter_gradients_are_exact_on_the_cpu(void **state) {
 
 static void filter_gradients_are_exact_on_processors_behind_opencl(void **state) {
     (void)state;
+    need_opencl();
     check_all("cpu,opencl", "/GPU:0", 0);
 }
 

@@ -19,6 +19,7 @@
 
 #include "json_reader.h"
 #include "log_lines.h"
+#include "need_opencl.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 #define PROCESSOR "launch_us=0.1 gbs=10 gflops=100"
@@ -243,21 +244,10 @@ static int remove_file(void **state) {
     return unlink(path);
 }
 
-static int skip_without_opencl(void) {
-    strcpy(setting, "GANTRY_TUNING_FILE=");
-    gantry_runtime_t *runtime = open_runtime(GANTRY_OFF);
-    const gantry_logical_device_t *device;
-    const gantry_status_t found = gantry_find_logical_device(runtime, "opencl:0", &device);
-    gantry_runtime_release(runtime);
-    if (found == GANTRY_OK || !getenv("GANTRY_TEST_ALLOW_NO_OPENCL")) return 0;
-    printf("skipped: no OpenCL device, and GANTRY_TEST_ALLOW_NO_OPENCL is set\n");
-    return 77;
-}
-
 int main(void) {
     (void)setenv("POCL_DEVICES", "pthread", 1);
-    const int skip = skip_without_opencl();
-    if (skip) return skip;
+    const int code = skip_without_opencl();
+    if (code != 0) return code;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_ops_run_on_the_cpu_and_large_ones_on_the_gpu),
         cmocka_unit_test(a_request_wins_over_crossover),

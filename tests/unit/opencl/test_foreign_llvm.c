@@ -9,6 +9,7 @@
 
 #include "fork_child.h"
 #include "icd_folder.h"
+#include "need_opencl.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 #define STAND_IN(name) GANTRY_TEST_MODULES "/foreign/lib" name ".so"
@@ -160,10 +161,8 @@ int main(int count, char **arguments) {
         cases[(size_t)(arguments[1][0] - '0') % (sizeof cases / sizeof cases[0])].body();
         return 0;
     }
-    if (!icd_folder_find_pocl(pocl, sizeof pocl)) {
-        print_message("skipped: /etc/OpenCL/vendors/pocl.icd leads to no PoCL\n");
-        return 77;
-    }
+    if (!icd_folder_find_pocl(pocl, sizeof pocl))
+        return without_opencl("PoCL in /etc/OpenCL/vendors/pocl.icd");
     (void)setenv("POCL_DEVICES", "pthread", 1);
     (void)setenv("OCL_ICD_VENDORS", pocl, 1);
     (void)setenv("GANTRY_TUNING_FILE", "", 1);

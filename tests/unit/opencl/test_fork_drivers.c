@@ -8,6 +8,7 @@
 #define _DEFAULT_SOURCE
 
 #include "fork_child.h"
+#include "need_opencl.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 #define STAND_IN(name) GANTRY_TEST_MODULES "/cuda/standin_" name ".so"
@@ -234,6 +235,8 @@ int main(void) {
         TEST(child_of_a_parent_without_the_driver_may_open_it, &cuda),
     };
     int failed = 0;
+    const int code = skip_without_opencl();
+    if (code != 0) return code;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         if (cases[i].driver == &cuda && (access(STAND_IN("libcuda"), R_OK) != 0 ||
                                          access(MODULES "/libgantry_backend_cuda.so", R_OK) != 0)) {

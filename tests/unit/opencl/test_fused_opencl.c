@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fused programs of elementwise ops, and of these and reductions over rows, give the bits of the
  * ops one by one on a device that builds programs: random programs over all ops, types and
- * broadcasts on PoCL. GANTRY_TEST_FUSED_PROGRAMS sets how many. */
+ * broadcasts on PoCL. The CPU computes the ops one by one, because PoCL would compile each of them.
+ * GANTRY_TEST_FUSED_PROGRAMS sets how many programs, and then the same device computes the ops. So
+ * it does on a card (GANTRY_TEST_BACKENDS). */
+#define _XOPEN_SOURCE 700
+
 #include "fused_parts_case.h"
 #include "fused_rows_case.h"
 
 #include "log_lines.h"
+#include "need_opencl.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 
@@ -24,9 +29,15 @@ static gantry_runtime_t *open_runtime(void) {
     return runtime;
 }
 
+static gantry_scope_t *begin_ops(gantry_runtime_t *runtime) {
+    const bool is_own = getenv("GANTRY_TEST_BACKENDS") || getenv("GANTRY_TEST_FUSED_PROGRAMS");
+    return gantry_scope_begin(runtime, is_own ? "/GPU:0" : "/CPU:0");
+}
+
 static void check_on_card(gantry_runtime_t *runtime, const fused_case_t *c, uint64_t seed) {
-    gantry_scope_t *scope = gantry_scope_begin(runtime, "/GPU:0");
-    fused_check(scope, c, seed);
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "/GPU:0"), *apart = begin_ops(runtime);
+    fused_check_against(scope, apart, c, seed);
+    assert_int_equal(gantry_scope_end(apart), GANTRY_OK);
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
@@ -108,11 +119,12 @@ static void random_rows_have_the_ops_bits_in_forms_for_cards(void **state) {
 
 static void run_parts(gantry_runtime_t *runtime, uint64_t first, uint64_t fewest) {
     const char *wanted = getenv("GANTRY_TEST_FUSED_PROGRAMS");
-    gantry_scope_t *scope = gantry_scope_begin(runtime, "/GPU:0");
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "/GPU:0"), *apart = begin_ops(runtime);
     fused_parts_run(
-        scope, first, wanted ? strtoull(wanted, NULL, 10) : fewest,
+        scope, apart, first, wanted ? strtoull(wanted, NULL, 10) : fewest,
         UINT64_C(1) << GANTRY_FLOAT32 | UINT64_C(1) << GANTRY_BOOL | UINT64_C(1) << GANTRY_FLOAT16,
         4);
+    assert_int_equal(gantry_scope_end(apart), GANTRY_OK);
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
     gantry_runtime_release(runtime);
 }
@@ -202,6 +214,8 @@ static void long_program_is_declined(void **state) {
 
 int main(int argc, char **argv) {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
+    const int code = skip_without_opencl();
+    if (code != 0) return code;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs_have_the_ops_bits),
         cmocka_unit_test(random_programs_have_the_ops_bits_in_forms_for_cards),

@@ -86,6 +86,7 @@ int main(void) {
         cmocka_unit_test(groups_that_read_lines_have_the_bits_of_the_processor),
         cmocka_unit_test(a_gpu_that_allows_256_has_the_same_bits),
     };
-    hostile_prepare();
+    const int code = hostile_prepare();
+    if (code != 0) return code;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

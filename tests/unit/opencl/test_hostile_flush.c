@@ -57,6 +57,7 @@ int main(void) {
         cmocka_unit_test(few_commands_wait_for_a_flush),
         cmocka_unit_test(the_first_command_of_an_idle_device_starts_at_once),
     };
-    hostile_prepare();
+    const int code = hostile_prepare();
+    if (code != 0) return code;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,6 +211,7 @@ int main(void) {
         cmocka_unit_test(a_gpu_with_a_fused_multiply_add_uses_it_in_products),
         cmocka_unit_test(a_device_without_a_fused_multiply_add_says_so),
     };
-    hostile_prepare();
+    const int code = hostile_prepare();
+    if (code != 0) return code;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,6 +115,7 @@ int main(void) {
         cmocka_unit_test(repeated_operands_have_the_bits_of_the_processor),
         cmocka_unit_test(a_zero_divisor_is_reported_as_on_the_processor),
     };
-    hostile_prepare();
+    const int code = hostile_prepare();
+    if (code != 0) return code;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

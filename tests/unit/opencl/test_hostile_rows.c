@@ -120,6 +120,7 @@ int main(void) {
         cmocka_unit_test(groups_side_by_side_keep_their_local_memory),
         cmocka_unit_test(a_gpu_that_allows_small_groups_has_the_same_bits),
     };
-    hostile_prepare();
+    const int code = hostile_prepare();
+    if (code != 0) return code;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

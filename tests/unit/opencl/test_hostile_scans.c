@@ -106,6 +106,7 @@ int main(void) {
         cmocka_unit_test(tiles_have_the_bits_of_the_processor),
         cmocka_unit_test(a_gpu_without_room_for_tiles_has_the_same_bits),
     };
-    hostile_prepare();
+    const int code = hostile_prepare();
+    if (code != 0) return code;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,6 +97,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(long_segments_go_over_several_launches_with_the_same_bits),
     };
-    hostile_prepare();
+    const int code = hostile_prepare();
+    if (code != 0) return code;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

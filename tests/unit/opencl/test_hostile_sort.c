@@ -117,6 +117,7 @@ int main(void) {
         cmocka_unit_test(a_gpu_without_room_for_tiles_sorts_the_same),
         cmocka_unit_test(the_first_of_each_row_are_the_processors),
     };
-    hostile_prepare();
+    const int code = hostile_prepare();
+    if (code != 0) return code;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

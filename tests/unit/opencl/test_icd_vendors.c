@@ -8,6 +8,7 @@
 
 #include "icd_folder.h"
 #include "log_lines.h"
+#include "need_opencl.h"
 
 #include <gantry/gantry.h>
 
@@ -297,10 +298,8 @@ int main(void) {
         cmocka_unit_test(driver_in_place_of_a_loader_says_where_it_belongs),
     };
     int failed = 0;
-    if (!icd_folder_find_pocl(pocl, sizeof pocl)) {
-        print_message("skipped: /etc/OpenCL/vendors/pocl.icd leads to no PoCL\n");
-        return 77;
-    }
+    if (!icd_folder_find_pocl(pocl, sizeof pocl))
+        return without_opencl("PoCL in /etc/OpenCL/vendors/pocl.icd");
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; ++i) failed += run_alone(&tests[i]);
     return failed;
 }

@@ -9,6 +9,7 @@ static void expect_name(const char *board, const char *chip, const char *expecte
     fixture_t fixture;
     assert_int_equal(setenv("TWIN_BOARD", board, 1), 0);
     assert_int_equal(setenv("TWIN_NAME", chip, 1), 0);
+    fixture_need_driver();
     fixture_init(&fixture);
     assert_ok(fixture.backend->open(&fixture.host, &fixture.instance));
     gantry_device_info_t info = {.struct_size = sizeof info};

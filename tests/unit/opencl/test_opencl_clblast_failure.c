@@ -11,6 +11,7 @@
 
 #include "fake_clblast_open.h"
 #include "log_lines.h"
+#include "need_opencl.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 
@@ -119,6 +120,8 @@ static void lack_of_memory_stays_a_lack_of_memory(void **state) {
 #define TEST(name) cmocka_unit_test_setup(name, fake_clblast_reset)
 
 int main(void) {
+    const int code = skip_without_opencl();
+    if (code != 0) return code;
     const struct CMUnitTest tests[] = {
         TEST(failed_product_is_retried_and_not_tried_again),
         TEST(lack_of_memory_stays_a_lack_of_memory),

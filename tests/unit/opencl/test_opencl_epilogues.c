@@ -7,6 +7,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "epilogue_case.h"
+#include "need_opencl.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 
@@ -92,6 +93,8 @@ static void convolutions_take_bias_and_relu(void **state) {
 
 int main(int argc, char **argv) {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
+    const int code = skip_without_opencl();
+    if (code != 0) return code;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_take_bias_and_relu),
         cmocka_unit_test(products_of_other_types_keep_their_bits),

@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "need_opencl.h"
 #include "op/fused_program.h"
 #include "random_graph.h"
 #include "updates_case.h"
@@ -213,6 +214,8 @@ int main(int argc, char **argv) {
     if (argc > 1) count = strtoull(argv[1], NULL, 10);
     if (argc > 2) first = strtoull(argv[2], NULL, 10);
     if (argc > 3) cmocka_set_test_filter(argv[3]);
+    const int code = skip_without_opencl();
+    if (code != 0) return code;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_graphs_give_the_eager_bits),
         cmocka_unit_test(random_updates_have_the_bits_of_single_ones),

@@ -8,6 +8,7 @@
 #include "icd_folder.h"
 #include "locked_heap.h"
 #include "log_lines.h"
+#include "need_opencl.h"
 
 #include <gantry/gantry.h>
 
@@ -285,6 +286,8 @@ static int run_alone(const struct CMUnitTest *test) {
 }
 
 int main(void) {
+    const int code = skip_without_opencl();
+    if (code != 0) return code;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_device_is_tried_once_and_has_no_note),
         cmocka_unit_test(contraction_is_noted),

@@ -16,6 +16,7 @@
 #include <gantry/gantry.h>
 
 #include "log_lines.h"
+#include "need_opencl.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 
@@ -149,6 +150,8 @@ static int run_alone(const struct CMUnitTest *test) {
 }
 
 int main(void) {
+    const int code = skip_without_opencl();
+    if (code != 0) return code;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_address_is_one_card),
         cmocka_unit_test(same_uuid_is_one_card_where_an_address_is_missing),

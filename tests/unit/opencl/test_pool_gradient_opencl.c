@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The joined gradient of a max pool and a Relu gives the bits of the ops one by one on a device
  * that builds programs: in the form for processors and in that for cards, on PoCL. */
+#define _XOPEN_SOURCE 700
+
+#include "need_opencl.h"
 #include "pool_gradient_case.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
@@ -40,6 +43,8 @@ static void joined_gradients_have_the_ops_bits_in_forms_for_cards(void **state) 
 }
 
 int main(void) {
+    const int code = skip_without_opencl();
+    if (code != 0) return code;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(joined_gradients_have_the_ops_bits),
         cmocka_unit_test(joined_gradients_have_the_ops_bits_in_forms_for_cards),

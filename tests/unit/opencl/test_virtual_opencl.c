@@ -17,6 +17,7 @@
 #include <gantry/gantry.h>
 
 #include "log_lines.h"
+#include "need_opencl.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 #define MIB (UINT64_C(1) << 20)
@@ -286,21 +287,10 @@ static void convolutions_make_patches_on_cards_alone(void **state) {
     assert_int_equal(calls_of_part("ExtractImagePatches", &card), 1);
 }
 
-static int skip_without_opencl(void) {
-    gantry_runtime_t *runtime;
-    const gantry_logical_device_t *device;
-    if (open_runtime(&runtime) != GANTRY_OK) return 0;
-    gantry_status_t found = gantry_find_logical_device(runtime, "opencl:0", &device);
-    gantry_runtime_release(runtime);
-    if (found == GANTRY_OK || !getenv("GANTRY_TEST_ALLOW_NO_OPENCL")) return 0;
-    printf("skipped: no OpenCL device, and GANTRY_TEST_ALLOW_NO_OPENCL is set\n");
-    return 77;
-}
-
 int main(void) {
     (void)setenv("POCL_DEVICES", "pthread", 1);
-    int skip = skip_without_opencl();
-    if (skip) return skip;
+    const int code = skip_without_opencl();
+    if (code != 0) return code;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_halves_of_1024_mb_work_like_two_cards),
         cmocka_unit_test(limit_of_one_half_leaves_the_other_alone),

@@ -64,25 +64,6 @@ static inline void check_in_child(const char *variable, const char *value,
     assert_int_equal(result, 0);
 }
 
-/* A child asks, so that this process does not open the driver. */
-static inline void skip_unless_it_opens(void) {
-    fixture_t fixture;
-    int result = -1;
-    pid_t child;
-
-    fflush(stdout);
-    child = fork();
-    if (child == 0) {
-        fixture_init(&fixture);
-        _exit(just_open(&fixture) == 0 ? 0 : 1);
-    }
-    if ((waitpid(child, &result, 0) != child || result != 0) &&
-        getenv("GANTRY_TEST_ALLOW_NO_OPENCL") != NULL) {
-        print_message("skipped: the backend does not open here\n");
-        skip();
-    }
-}
-
 /* Every allocation of open, device_open and the first stream fails once. */
 static inline void open_out_of_memory_gives_all_back(void **state) {
     (void)state;

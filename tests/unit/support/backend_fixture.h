@@ -2,10 +2,9 @@
 /* The common part of the tests of a backend's plug-in interface: a host that counts memory, keeps
  * errors and hands out options, and two devices opened through that interface alone.
  *
- * Each backend's own fixture includes this one and defines the three functions that are only
- * declared here. If a backend cannot be opened, its tests fail. With GANTRY_TEST_ALLOW_NO_OPENCL
- * set, they are skipped and print the reason (the stand-in for NVIDIA's driver runs on OpenCL,
- * too).
+ * Each backend's own fixture includes this one and defines the four functions that are only
+ * declared here. If a backend cannot be opened, its tests fail; without OpenCL they may be skipped
+ * (need_opencl.h).
  * Owner: a fixture holds what it opened until fixture_close. Threads: the host's slots are
  * thread-safe. */
 #ifndef GANTRY_BACKEND_FIXTURE_H
@@ -22,6 +21,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "need_opencl.h"
 
 #define FIXTURE_DEVICES 2
 #define FIXTURE_OPTIONS 12
@@ -47,6 +48,8 @@ static _Thread_local char fixture_error[8192];
 
 /* A host and the backend's table, with the options that every test needs; nothing is opened. */
 static inline void fixture_init(fixture_t *fixture);
+/* Ends the test if this machine lacks what the driver needs. */
+static inline void fixture_need_driver(void);
 /* Finds the two devices of an open instance, and fills index and info. */
 static inline void fixture_find_devices(fixture_t *fixture);
 /* After everything was freed, the driver holds no object, if it can report that. */
@@ -148,15 +151,10 @@ static inline void fixture_init_host(fixture_t *fixture,
 
 /* ---- opening and closing ---- */
 
-/* Opens the instance and finds its devices; skips the test if that is allowed. */
+/* Opens the instance and finds its devices. */
 static inline void fixture_open_instance(fixture_t *fixture) {
-    int32_t status = fixture->backend->open(&fixture->host, &fixture->instance);
-
-    if (status == GANTRY_UNAVAILABLE && getenv("GANTRY_TEST_ALLOW_NO_OPENCL") != NULL) {
-        print_message("skipped: %s\n", fixture_error);
-        skip();
-    }
-    assert_ok(status);
+    fixture_need_driver();
+    assert_ok(fixture->backend->open(&fixture->host, &fixture->instance));
     fixture_find_devices(fixture);
 }
 

@@ -24,6 +24,8 @@ static inline void fixture_init(fixture_t *fixture) {
     fixture_set(fixture, "GANTRY_CUDA_NCCL", STAND_IN("libnccl"));
 }
 
+static inline void fixture_need_driver(void) { need_pocl(); }
+
 static inline const stand_in_control_t *fixture_control(void) {
     void *library = dlopen(STAND_IN("libcuda"), RTLD_NOW | RTLD_LOCAL);
     stand_in_control_fn get = NULL;

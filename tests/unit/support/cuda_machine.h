@@ -21,6 +21,7 @@
 
 #include "cuda/stand_in_control.h"
 #include "log_lines.h"
+#include "need_opencl.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 #define STAND_IN(library) GANTRY_TEST_MODULES "/cuda/standin_" library ".so"
@@ -172,10 +173,8 @@ static inline int set_up(void **state) {
         _exit(wrong);
     }
     if (waitpid(child, &result, 0) == child && result == 0) return 0;
-    if (getenv("GANTRY_TEST_ALLOW_NO_OPENCL")) {
-        printf("skipped: the stand-in finds no PoCL here\n");
-        exit(77);
-    }
+    const int code = skip_without_pocl();
+    if (code != 0) exit(code);
     return -1;
 }
 

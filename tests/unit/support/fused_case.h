@@ -403,16 +403,18 @@ static inline void fused_compare(const fused_case_t *c, uint64_t seed, const gan
     free(b);
 }
 
-/* Runs the case both ways on a device; the second time the op may write over inputs. */
-static inline void fused_check(gantry_scope_t *scope, const fused_case_t *c, uint64_t seed) {
+/* Runs the case as one op on a device, and as ops one by one on the device of `apart`; the second
+ * time the op may write over inputs. */
+static inline void fused_check_against(gantry_scope_t *scope, gantry_scope_t *apart,
+                                       const fused_case_t *c, uint64_t seed) {
     const gantry_tensor_t *inputs[GANTRY__FUSED_MOST_INPUTS],
         *results[GANTRY__FUSED_MOST_INSTRUCTIONS];
     const gantry_tensor_t *fused[GANTRY__FUSED_MOST_OUTPUTS];
-    fused_inputs(scope, c, inputs);
+    fused_inputs(apart, c, inputs);
     for (uint32_t k = 0; k < c->instruction_count; ++k)
-        results[k] = fused_run_one(scope, c->program + k * GANTRY__FUSED_WORDS, inputs, results);
+        results[k] = fused_run_one(apart, c->program + k * GANTRY__FUSED_WORDS, inputs, results);
     for (int donates = 0; donates < 2; ++donates) {
-        if (donates) fused_inputs(scope, c, inputs);
+        fused_inputs(scope, c, inputs);
         for (uint32_t i = 0; donates && i < c->input_count; ++i)
             (void)gantry_tensor_donate(scope, inputs[i]);
         fused_call(scope, c, inputs, fused);
@@ -423,6 +425,10 @@ static inline void fused_check(gantry_scope_t *scope, const fused_case_t *c, uin
         for (uint32_t i = 0; i < c->output_count; ++i)
             fused_compare(c, seed, fused[i], results[c->outputs[i]]);
     }
+}
+
+static inline void fused_check(gantry_scope_t *scope, const fused_case_t *c, uint64_t seed) {
+    fused_check_against(scope, scope, c, seed);
 }
 
 /* One instruction of this type over [6, 300], with its operands in one of the forms: all dense; the

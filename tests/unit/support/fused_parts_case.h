@@ -79,7 +79,9 @@ static inline void fused_parts_call(gantry_scope_t *scope, const fused_parts_t *
         fail_msg("%s", gantry_last_message());
 }
 
-static inline void fused_parts_check(gantry_scope_t *scope, fused_parts_t *p, uint64_t seed) {
+/* One call on a device, and a call for each part on the device of `apart`. */
+static inline void fused_parts_check(gantry_scope_t *scope, gantry_scope_t *apart, fused_parts_t *p,
+                                     uint64_t seed) {
     const fused_case_t *c = &p->program;
     const uint32_t own = c->input_count - p->shared;
     const gantry_tensor_t *all[GANTRY_MAX_OP_INPUTS], *joined[GANTRY_MAX_OP_OUTPUTS];
@@ -89,23 +91,23 @@ static inline void fused_parts_check(gantry_scope_t *scope, fused_parts_t *p, ui
     fused_parts_call(scope, p, all, p->shared + p->parts * own, joined);
     for (uint32_t part = 0; part < p->parts; ++part) {
         const gantry_tensor_t *inputs[GANTRY__FUSED_MOST_INPUTS],
-            *apart[GANTRY__FUSED_MOST_OUTPUTS];
+            *single[GANTRY__FUSED_MOST_OUTPUTS];
         for (uint32_t i = 0; i < c->input_count; ++i)
             inputs[i] = all[i < p->shared ? i : i + part * own];
-        fused_call(scope, c, inputs, apart);
+        fused_call(apart, c, inputs, single);
         for (uint32_t i = 0; i < c->output_count; ++i)
-            fused_compare(c, seed, joined[part * c->output_count + i], apart[i]);
+            fused_compare(c, seed, joined[part * c->output_count + i], single[i]);
     }
 }
 
 /* Runs `count` random cases. */
-static inline void fused_parts_run(gantry_scope_t *scope, uint64_t first, uint64_t count,
-                                   uint64_t types, uint32_t costly) {
+static inline void fused_parts_run(gantry_scope_t *scope, gantry_scope_t *apart, uint64_t first,
+                                   uint64_t count, uint64_t types, uint32_t costly) {
     static fused_parts_t p; /* large */
     uint64_t seed = first;
     for (uint64_t n = 0; n < count; ++n) {
         fused_parts_draw(&p, &seed, types, 1 + (uint32_t)(n * 7 % 24), costly);
-        fused_parts_check(scope, &p, seed);
+        fused_parts_check(scope, apart, &p, seed);
         fused_free(&p.program);
     }
 }

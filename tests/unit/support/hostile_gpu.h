@@ -17,15 +17,20 @@
 
 #include <gantry/gantry.h>
 
+#include "need_opencl.h"
 #include "opencl/hostile_layer.h"
 
 #define HOSTILE_MODULES GANTRY_TEST_MODULES "/../gantry"
 #define HOSTILE_LAYER GANTRY_TEST_MODULES "/opencl/hostile_layer.so"
 
-static inline void hostile_prepare(void) {
+/* 0, or main's exit code. */
+static inline int hostile_prepare(void) {
+    const int code = skip_without_opencl();
+    if (code != 0) return code;
     setenv("POCL_DEVICES", "pthread", 1);
     setenv("OPENCL_LAYERS", HOSTILE_LAYER, 1);
     setenv("GANTRY_OPENCL_MATMUL", "portable", 1);
+    return 0;
 }
 
 /* A function of the layer; the loader gets the library that is opened here. */

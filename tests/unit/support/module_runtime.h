@@ -5,10 +5,12 @@
 
 #include <stdlib.h>
 
+#include "need_opencl.h"
 #include "runtime_fixture.h"
 
 /* PoCL as a GPU, with no kernels of earlier runs; GANTRY_TEST_BACKENDS="cpu,cuda": a card. */
 static inline gantry_runtime_t *module_runtime_open(void) {
+    need_opencl();
     const char *backends = getenv("GANTRY_TEST_BACKENDS");
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                               .backend_path = GANTRY_TEST_MODULES "/../gantry",

@@ -12,6 +12,8 @@ static inline void fixture_init(fixture_t *fixture) {
     fixture_init_host(fixture, gantry_backend_query_opencl);
 }
 
+static inline void fixture_need_driver(void) { need_opencl(); }
+
 static inline void fixture_find_devices(fixture_t *fixture) {
     uint32_t count = fixture->backend->device_count(fixture->instance);
     uint32_t found = 0;

@@ -269,7 +269,7 @@ static void gradients_are_differences(void **state) {
 
 static void gradients_on_opencl(void **state) {
     (void)state;
-    gantry_runtime_t *runtime = train_open_opencl();
+    gantry_runtime_t *runtime = train_open_gpu();
     for (size_t i = 0; i < PROGRAMS; ++i) check_program(runtime, i, 1);
     gantry_runtime_release(runtime);
 }

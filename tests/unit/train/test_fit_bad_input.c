@@ -151,17 +151,12 @@ static void numbers_out_of_range_are_refused_by_replicas(void **state) {
 
 static void numbers_out_of_range_are_refused_on_pocl(void **state) {
     gantry_runtime_t *cpu = runtime;
-    size_t count = 0;
     (void)state;
-    runtime = train_open_opencl();
+    runtime = train_open_gpu();
     device = "/GPU:0";
-    must(gantry_list_logical_devices(runtime, "GPU", 0, NULL, &count));
-    if (count > 0) refuse_numbers();
+    refuse_numbers();
     gantry_runtime_release(runtime);
     runtime = cpu;
-    if (count > 0) return;
-    print_message("SKIP: there is no GPU here, and no OpenCL driver to stand in for one\n");
-    skip();
 }
 
 static void empty_data_are_refused(void **state) {

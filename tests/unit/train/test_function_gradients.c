@@ -274,7 +274,7 @@ static void branches_and_loops_in_a_function(void **state) {
 
 static void branches_and_loops_on_opencl(void **state) {
     gantry_scope_t *const outer = scope;
-    runtime = train_open_opencl();
+    runtime = train_open_gpu();
     scope = gantry_scope_begin(runtime, NULL);
     branches_and_loops_in_a_function(state);
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);

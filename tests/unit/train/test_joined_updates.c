@@ -162,6 +162,8 @@ static void parameters_of_a_device_part_updates(void **state) {
 }
 
 int main(void) {
+    const int code = skip_without_opencl();
+    if (code != 0) return code;
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(the_cpu_updates_a_model_by_one_launch),

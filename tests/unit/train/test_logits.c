@@ -176,15 +176,10 @@ static void on_two_virtual_cpus(void **state) {
 }
 
 static void on_pocl(void **state) {
-    gantry_runtime_t *runtime = train_open_opencl();
-    size_t count = 0;
+    gantry_runtime_t *runtime = train_open_gpu();
     (void)state;
-    must(gantry_list_logical_devices(runtime, "GPU", 0, NULL, &count));
-    if (count > 0) follow_all(runtime, (gantry_model_options_t){.device = "/GPU:0"});
+    follow_all(runtime, (gantry_model_options_t){.device = "/GPU:0"});
     gantry_runtime_release(runtime);
-    if (count > 0) return;
-    print_message("SKIP: there is no GPU here, and no OpenCL driver to stand in for one\n");
-    skip();
 }
 
 int main(void) {

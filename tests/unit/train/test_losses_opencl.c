@@ -18,7 +18,7 @@
 #define DEVICE "GPU:0"
 
 static int set_up(void **state) {
-    *state = train_open_opencl();
+    *state = train_open_gpu();
     return 0;
 }
 
@@ -45,7 +45,7 @@ static void metrics_are_those_of_keras(void **state) {
 }
 
 static void metrics_in_functions_are_those_of_keras(void **state) {
-    train_metric_check(*state, DEVICE, 11, train_update_captured);
+    train_metric_check(*state, DEVICE, 23, train_update_captured);
 }
 
 static void initializers_are_those_of_keras(void **state) {
@@ -81,6 +81,8 @@ static void labels_out_of_range_are_reported(void **state) {
 }
 
 int main(void) {
+    const int code = skip_without_opencl();
+    if (code != 0) return code;
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         WITH(losses_are_those_of_keras),

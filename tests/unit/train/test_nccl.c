@@ -18,6 +18,7 @@
 
 #include "cuda/stand_in_control.h"
 #include "log_lines.h"
+#include "need_opencl.h"
 #include "train_heap.h"
 
 #define STAND_IN(library) GANTRY_TEST_MODULES "/cuda/standin_" library ".so"
@@ -311,6 +312,8 @@ int main(void) {
         print_message("SKIP: there is no stand-in for CUDA: OpenCL's headers are missing\n");
         return 77;
     }
+    const int code = skip_without_pocl();
+    if (code != 0) return code;
     memcpy(&get, &address, sizeof get);
     control = get();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -196,7 +196,7 @@ static void blocks_train_as_in_keras(void **state) {
 }
 
 static void blocks_on_pocl_train_as_in_keras(void **state) {
-    gantry_runtime_t *runtime = train_open_opencl();
+    gantry_runtime_t *runtime = train_open_gpu();
     (void)state;
     for (size_t i = 0; i < 2; ++i) follow(runtime, i);
     gantry_runtime_release(runtime);

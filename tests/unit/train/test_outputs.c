@@ -271,7 +271,7 @@ static void outputs_in_processes_follow_keras(void **state) {
 }
 
 static void outputs_on_pocl_follow_keras(void **state) {
-    gantry_runtime_t *runtime = train_open_opencl();
+    gantry_runtime_t *runtime = train_open_gpu();
     (void)state;
     make_data();
     train_one(runtime, (gantry_model_options_t){.device = "/GPU:0"}, 1);

@@ -15,6 +15,7 @@
 
 #include <gantry_train/train.h>
 
+#include "need_opencl.h"
 #include "sanitized.h"
 #include "train/model/model_state.h"
 #include "train_heap.h"
@@ -183,6 +184,7 @@ static void train_on_parts_of_a_gpu(const losses_t *alone) {
 
 static void parts_of_a_gpu_have_these_losses_too(void **state) {
     (void)state;
+    need_opencl();
     const losses_t alone = train_alone(WIDTH);
     const char *backends = getenv("GANTRY_TEST_BACKENDS");
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
@@ -197,15 +199,11 @@ static void parts_of_a_gpu_have_these_losses_too(void **state) {
     parts[0].memory_limit_bytes = parts[1].memory_limit_bytes = UINT64_C(256) << 20;
     must(gantry_runtime_create(&options, &runtime));
     must(gantry_list_physical_devices(runtime, "GPU", 1, &gpu, &count));
-    if (count > 0) {
-        must(gantry_set_logical_device_configuration(runtime, gpu, parts, 2));
-        train_on_parts_of_a_gpu(&alone);
-    }
+    assert_true(count > 0);
+    must(gantry_set_logical_device_configuration(runtime, gpu, parts, 2));
+    train_on_parts_of_a_gpu(&alone);
     gantry_runtime_release(runtime);
     runtime = cpus;
-    if (count > 0) return;
-    print_message("SKIP: there is no GPU here, and no OpenCL driver to stand in for one\n");
-    skip();
 }
 
 /* ---- buckets ---- */

@@ -201,7 +201,7 @@ static void a_gan_trains_as_in_keras(void **state) {
 }
 
 static void a_gan_on_pocl_trains_as_in_keras(void **state) {
-    gantry_runtime_t *runtime = train_open_opencl();
+    gantry_runtime_t *runtime = train_open_gpu();
     (void)state;
     follow_gan(runtime, true);
     gantry_runtime_release(runtime);
@@ -298,7 +298,7 @@ static void an_encoder_gets_another_head_as_in_keras(void **state) {
 }
 
 static void an_encoder_on_pocl_gets_another_head_as_in_keras(void **state) {
-    gantry_runtime_t *runtime = train_open_opencl();
+    gantry_runtime_t *runtime = train_open_gpu();
     (void)state;
     follow_transfer(runtime);
     gantry_runtime_release(runtime);

@@ -202,7 +202,7 @@ static void slices_follow_keras_on_the_cpu(void **state) {
 /* Whether PoCL is there as a GPU; else the test is skipped. */
 static void slices_follow_keras_on_pocl(void **state) {
     (void)state;
-    if (!has_pocl()) return;
+    need_opencl();
 #define SLICE_ROW(name, call, wide, narrow) EACH_RUN(name, "/GPU:0", call, wide, narrow)
 #include "slice_trajectories.inc"
 #undef SLICE_ROW
@@ -245,7 +245,7 @@ static void apply_bad(const char *device, bool is_captured) {
 
 static void an_index_outside_is_found_on_pocl(void **state) {
     (void)state;
-    if (!has_pocl()) return;
+    need_opencl();
     apply_bad("/GPU:0", false);
     apply_bad("/GPU:0", true);
 }

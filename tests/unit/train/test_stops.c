@@ -78,7 +78,7 @@ static gantry_model_t *make_model(const training_t *t, const char *device) {
 static void training_open(training_t *t, const char *where) {
     const gantry_runtime_options_t options = {.struct_size = sizeof options, .backends = "cpu"};
     const bool is_gpu = strcmp(where, "gpu") == 0, is_mirrored = strcmp(where, "mirrored") == 0;
-    *t = (training_t){.runtime = is_gpu ? train_open_opencl() : NULL};
+    *t = (training_t){.runtime = is_gpu ? train_open_gpu() : NULL};
     if (!is_gpu) must(gantry_runtime_create(&options, &t->runtime));
     if (is_mirrored) {
         must(gantry_set_logical_cpu_devices(t->runtime, 2));
@@ -305,15 +305,8 @@ static void interrupted_on_two_virtual_cpus(void **state) {
 }
 
 static void interrupted_on_pocl(void **state) {
-    gantry_runtime_t *runtime = train_open_opencl();
-    size_t count = 0;
     (void)state;
-    must(gantry_list_logical_devices(runtime, "GPU", 0, NULL, &count));
-    gantry_runtime_release(runtime);
-    if (count == 0) {
-        print_message("SKIP: there is no GPU here, and no OpenCL driver to stand in for one\n");
-        skip();
-    }
+    need_opencl();
     interrupt_until_done("gpu");
 }
 
