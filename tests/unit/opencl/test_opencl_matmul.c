@@ -150,7 +150,7 @@ static void clblast_small_shapes_and_batches_are_exact(void **state) {
     product_t p;
 
     (void)state;
-    assert_int_equal(setenv("CLBLAST_BUILD_OPTIONS", "-cl-opt-disable", 1), 0);
+    assert_int_equal(setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable", 1), 0);
     open_choice(&core, &fixture, "clblast");
     if (!has_clblast(&core)) {
         print_message("skipped: %s\n", fixture.backend->libraries(fixture.instance));
