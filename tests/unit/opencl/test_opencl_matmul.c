@@ -129,7 +129,7 @@ static int has_clblast(const core_t *core) {
 }
 
 /* Only a few: on a CPU, each new kernel of CLBlast takes seconds to build, or a quarter of that
- * without optimisation. */
+ * without optimization. */
 static void clblast_small_shapes_and_batches_are_exact(void **state) {
     static const product_t batches[] = {
         {.dtype = GANTRY_FLOAT32,
