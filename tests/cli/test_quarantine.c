@@ -123,6 +123,13 @@ static void damaged_records_are_no_crashes(void **state) {
                " rmdir kernels/drivers");
 }
 
+static void probe_tells_an_unknown_device(void **state) {
+    (void)state;
+    expect_run(0, "$BIN/gantry probe cpu:0");
+    expect_run(0, "$BIN/gantry probe crashing"); /* a backend: nothing is opened */
+    expect_run(3, "$BIN/gantry probe cpu:99");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(second_crash_happens_in_a_process_of_its_own, begin),
@@ -134,6 +141,7 @@ int main(void) {
         cmocka_unit_test_setup(without_quarantine_each_process_crashes, begin),
         cmocka_unit_test_setup(bad_setting_names_variable_and_values, begin),
         cmocka_unit_test_setup(damaged_records_are_no_crashes, begin),
+        cmocka_unit_test_setup(probe_tells_an_unknown_device, begin),
     };
     if (open_folder() != 0) return 1;
     (void)setenv("GANTRY_BACKENDS", "cpu,crashing", 1);

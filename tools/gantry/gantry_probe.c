@@ -21,14 +21,16 @@ static int probe_run(const gantry_command_values_t *values) {
     const gantry_runtime_options_t options = {.struct_size = sizeof options};
     gantry_runtime_t *runtime;
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) return UNKNOWN;
-    int code = strchr(alias, ':') ? UNKNOWN : 0;
+    const gantry_logical_device_t *device;
     const float one = 1;
-    gantry_scope_t *scope = code == 0 ? NULL : gantry_scope_begin(runtime, alias);
-    if (scope) {
+    int code = 0;
+    if (gantry_find_logical_device(runtime, alias, &device) == GANTRY_OK) {
         /* a reported failure is not a crash */
+        gantry_scope_t *scope = gantry_scope_begin(runtime, alias);
         (void)gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SCALAR, &one, sizeof one);
         (void)gantry_scope_end(scope);
-        code = 0;
+    } else if (strchr(alias, ':')) {
+        code = UNKNOWN;
     }
     gantry_runtime_release(runtime);
     return code;
