@@ -88,18 +88,21 @@ static void LOOP(move_tile)(const ELEMENT *in, int64_t in_stride, ELEMENT *out, 
 }
 
 /* Transposes tiles [begin, end). Tiles are numbered along the columns of a matrix, then along its
- * rows, then through the matrices. */
+ * rows, then through the matrices. The first one, often the only one, needs no division. */
 static void LOOP(move_tiles)(void *context, int64_t begin, int64_t end) {
     const move_job_t *job = context;
     const gantry__move_tiles_t *tiles = job->tiles;
     for (int64_t tile = begin; tile < end; ++tile) {
-        int64_t c = tile % tiles->across * tiles->tile_columns;
-        int64_t rest = tile / tiles->across;
-        int64_t r = rest % tiles->down * tiles->tile_rows;
-        int64_t batch = rest / tiles->down;
+        int64_t c = 0, r = 0, batch = 0;
+        if (tile > 0) {
+            c = tile % tiles->across * tiles->tile_columns;
+            int64_t rest = tile / tiles->across;
+            r = rest % tiles->down * tiles->tile_rows;
+            batch = rest / tiles->down;
+        }
         int64_t from = job->copy->from + r * tiles->row_stride + c;
         int64_t to = job->copy->to + c * tiles->column_stride + r;
-        for (int32_t d = tiles->batch.rank - 1; d >= 0; --d) {
+        for (int32_t d = tiles->batch.rank - 1; batch > 0; --d) {
             int64_t i = batch % tiles->batch.dims[d];
             batch /= tiles->batch.dims[d];
             from += i * tiles->batch.strides[0][d];
