@@ -32,6 +32,10 @@ if [ $code != 0 ]; then
         exit $code
     fi
 fi
+if grep -q 'cuda backend' "$work/shown" && "$bin/gantry" devices | grep -q 'DGANTRY_CUDA=OFF'; then
+    echo "section $section needs a build with CUDA"
+    exit 77
+fi
 # A failed command is shown with its output.
 env -i PATH="$bin:$PATH" HOME="$work/home" TMPDIR="$work" ${POCL_CACHE_DIR:+POCL_CACHE_DIR="$POCL_CACHE_DIR"} GANTRY_TUNING_FILE= GANTRY_CLAIMS_DIR="$work/claims" \
     ${OCL_ICD_VENDORS:+OCL_ICD_VENDORS="$OCL_ICD_VENDORS"} GANTRY_BACKENDS="cpu$opencl" POCL_DEVICES="pthread pthread" \

@@ -114,6 +114,9 @@ $work/stage
         cat "$work/log"
         quiet cmake --install "$work/parent" --prefix "$work/prefix"
         bare "$work/prefix/bin/gantry" devices --verbose | grep "vector code: $set"
+        bare "$work/prefix/bin/gantry" doctor >"$work/log" || true
+        grep -q 'remedy: configure Gantry with -DGANTRY_STATIC_BACKENDS=AUTO' "$work/log" ||
+            { cat "$work/log"; echo "FAILED: doctor does not tell how a static library gets its other backends"; exit 1; }
         [ -f "$work/prefix/lib64/libgantry.a" ] || { echo "FAILED: CMAKE_INSTALL_LIBDIR=lib64 has no libgantry.a"; exit 1; }
         # The layer belongs to the command: `gantry run` gives it to other programs.
         ! find "$work/prefix" -name '*.so*' ! -name libgantry_opencl_layer.so | grep . || { echo "FAILED: a static library is installed with these"; exit 1; }
