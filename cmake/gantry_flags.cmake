@@ -6,6 +6,9 @@ function(gantry_target_flags target)
   if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     # The code truncates texts on purpose. GCC's warning about truncation depends on the length of the build path.
     target_compile_options(${target} PRIVATE -Wno-format-truncation)
+  elseif(CMAKE_C_COMPILER_ID MATCHES "Clang")
+    # Clang counts what GCC does not: enums of another sign, designated initializers, flags that only GCC heeds.
+    target_compile_options(${target} PRIVATE -Wno-missing-field-initializers -Wno-sign-conversion -Wno-ignored-optimization-argument)
   endif()
   if(GANTRY_WERROR)
     target_compile_options(${target} PRIVATE -Werror)

@@ -2,6 +2,9 @@
 /* Chooses the kernels' instruction set: the best one that is built in, that the processor has and
  * that the user allows. */
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "cpu/cpu_backend.h"
 
@@ -18,11 +21,19 @@ const char *gantry__cpu_simd_name(int level) {
     return level >= 0 && level <= GANTRY_CPU_AVX512 ? level_names[level] : "unknown";
 }
 
+#if defined(__x86_64__)
+/* Clang before 15 does not know this feature's name. */
+static bool has_f16c(void) {
+    unsigned eax, ebx, ecx, edx;
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C) != 0;
+}
+#endif
+
 static int processor_level(void) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
-        !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("f16c"))
+        !__builtin_cpu_supports("bmi2") || !has_f16c())
         return GANTRY_CPU_BASE;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
