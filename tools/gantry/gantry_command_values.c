@@ -41,7 +41,8 @@ bool gantry_command_has(const gantry_command_values_t *values, const char *name)
 bool gantry_command_choice_at(const char *choices, size_t index, char out[32]) {
     while (index-- > 0) {
         choices = strchr(choices, '|');
-        if (!choices++) return false;
+        if (!choices) return false;
+        ++choices;
     }
     (void)snprintf(out, 32, "%.*s", (int)strcspn(choices, "|"), choices);
     return true;
