@@ -13,6 +13,17 @@
 #define MOST_SECONDS 60 /* a first build on a busy machine takes a few seconds */
 #define UNKNOWN 3       /* the exit code if the device or the library is not the expected one */
 
+static int probe_device(gantry_runtime_t *runtime, const char *alias) {
+    const gantry_logical_device_t *device;
+    const float one = 1;
+    if (gantry_find_logical_device(runtime, alias, &device) != GANTRY_OK) return UNKNOWN;
+    /* a reported failure is not a crash */
+    gantry_scope_t *scope = gantry_scope_begin(runtime, alias);
+    (void)gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SCALAR, &one, sizeof one);
+    (void)gantry_scope_end(scope);
+    return 0;
+}
+
 static int probe_run(const gantry_command_values_t *values) {
     const char *alias = values->operands[0];
     const struct rlimit none = {0, 0};
@@ -21,17 +32,7 @@ static int probe_run(const gantry_command_values_t *values) {
     const gantry_runtime_options_t options = {.struct_size = sizeof options};
     gantry_runtime_t *runtime;
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) return UNKNOWN;
-    const gantry_logical_device_t *device;
-    const float one = 1;
-    int code = 0;
-    if (gantry_find_logical_device(runtime, alias, &device) == GANTRY_OK) {
-        /* a reported failure is not a crash */
-        gantry_scope_t *scope = gantry_scope_begin(runtime, alias);
-        (void)gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SCALAR, &one, sizeof one);
-        (void)gantry_scope_end(scope);
-    } else if (strchr(alias, ':')) {
-        code = UNKNOWN;
-    }
+    const int code = strchr(alias, ':') ? probe_device(runtime, alias) : 0;
     gantry_runtime_release(runtime);
     return code;
 }
