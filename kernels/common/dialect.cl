@@ -17,6 +17,8 @@
  *                              loop, which then stays scalar
  *   GANTRY_SHARED_FN           the same for one that a C compiler shall keep one of, apart from its
  *                              callers: its loop has all registers, or it is long and many need it
+ *   GANTRY_BODY_FN             the same for one that does the work of a kernel for processors: PoCL
+ *                              compiles each kernel three times, and such a function once
  *   GANTRY_F32, GANTRY_U32     float and uint, or vectors of GANTRY_MATH_LANES of them (see below)
  *   GANTRY_F64, GANTRY_U64     double and ulong likewise, where GANTRY_HAS_FLOAT64 is 1
  *   GANTRY_AS_UINT, _INT       the bits of a GANTRY_F32 as GANTRY_U32, as int (or ints)
@@ -54,6 +56,11 @@
 #define GANTRY_FN static inline
 #define GANTRY_LONG_FN GANTRY_FN
 #define GANTRY_SHARED_FN GANTRY_FN
+#if defined(POCL_DEVICE_ADDRESS_BITS) && GANTRY_SERIAL
+#define GANTRY_BODY_FN static __attribute__((noinline))
+#else
+#define GANTRY_BODY_FN GANTRY_FN
+#endif
 #define GANTRY_LONG long
 
 #if defined(GANTRY_MATH_LANES)
@@ -118,6 +125,7 @@ typedef unsigned long long gantry__cuda_ulong_t;
 #define GANTRY_FN static __device__ __forceinline__
 #define GANTRY_LONG_FN GANTRY_FN
 #define GANTRY_SHARED_FN GANTRY_FN
+#define GANTRY_BODY_FN GANTRY_FN
 #define GANTRY_LONG long long
 #define GANTRY_HAS_FLOAT64 1
 #define GANTRY_F32 float
@@ -179,6 +187,7 @@ typedef uint64_t ulong;
 #else
 #define GANTRY_SHARED_FN GANTRY_FN
 #endif
+#define GANTRY_BODY_FN GANTRY_FN
 #define GANTRY_LONG int64_t
 #define GANTRY_HAS_FLOAT64 1
 #define GANTRY_F32 float

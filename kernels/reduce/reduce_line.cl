@@ -120,10 +120,10 @@ GANTRY_FN void line_pair(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *y, int
     *second = line_fold(b);
 }
 
-GANTRY_KERNEL reduce_line(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
-                          GANTRY_VALUE(reduce_level_t, level)) {
-    GANTRY_TAKE(reduce_level_t, level)
-    const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
+/* The units of a work-group. */
+GANTRY_BODY_FN void line_units(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level,
+                               const GANTRY_LONG group) {
+    const GANTRY_LONG first = group * level.each;
     const GANTRY_LONG end = first + level.each < level.units ? first + level.each : level.units;
     const GANTRY_LONG apart = (end - first + 1) / 2;
     for (GANTRY_LONG unit = first; unit < first + apart; ++unit) {
@@ -146,6 +146,12 @@ GANTRY_KERNEL reduce_line(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
             }
         }
     }
+}
+
+GANTRY_KERNEL reduce_line(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
+                          GANTRY_VALUE(reduce_level_t, level)) {
+    GANTRY_TAKE(reduce_level_t, level)
+    line_units(in_base, in_offset, out_base, out_offset, level, GANTRY_GROUP_ID(0));
 }
 
 #endif

@@ -92,12 +92,12 @@ GANTRY_FN void narrow_chunk(ACC *acc, GANTRY_GLOBAL const T *x, const reduce_lev
     }
 }
 
-GANTRY_KERNEL reduce_narrow(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
-                            GANTRY_VALUE(reduce_level_t, level)) {
-    GANTRY_TAKE(reduce_level_t, level)
+/* The units of a work-group. */
+GANTRY_BODY_FN void narrow_units(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
+                                 const reduce_level_t level, const GANTRY_LONG group) {
     ACC acc[LANES * NARROW];
     const int columns = (int)level.columns;
-    const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
+    const GANTRY_LONG first = group * level.each;
     for (GANTRY_LONG unit = first; unit < first + level.each && unit < level.units; ++unit) {
         const chunk_t chunk = find_chunk(&level, unit);
         narrow_chunk(acc, GANTRY_IN(T, in) + chunk.offset, &level, chunk.row);
@@ -105,6 +105,12 @@ GANTRY_KERNEL reduce_narrow(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
             PUT(unit * columns + i, acc[i]);
         }
     }
+}
+
+GANTRY_KERNEL reduce_narrow(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
+                            GANTRY_VALUE(reduce_level_t, level)) {
+    GANTRY_TAKE(reduce_level_t, level)
+    narrow_units(in_base, in_offset, out_base, out_offset, level, GANTRY_GROUP_ID(0));
 }
 
 /* Sequences of at most 64 neighbours: 64 of them are transposed, so that a lane of the tree is a
@@ -158,8 +164,8 @@ GANTRY_FN void add_lane(ACC *acc, GANTRY_GLOBAL const T *x, const reduce_level_t
 
 /* Reduces the chunk that starts at row, in `width` columns. sums holds eight blocks: partial sum b
  * is of 2^b lanes; the last block is the new lane. Returns the place of the result. */
-GANTRY_FN const ACC *wide_chunk(ACC *sums, GANTRY_GLOBAL const T *x, const reduce_level_t *level,
-                                GANTRY_LONG row, int width) {
+GANTRY_BODY_FN const ACC *wide_chunk(ACC *sums, GANTRY_GLOBAL const T *x,
+                                     const reduce_level_t *level, GANTRY_LONG row, int width) {
     ACC *lane = sums + 7 * BLOCK;
     const ACC *result = sums;
     const GANTRY_LONG end = row + chunk_rows(level, row);

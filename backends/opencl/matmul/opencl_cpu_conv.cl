@@ -235,9 +235,9 @@ GANTRY_DEFINE_SUM_AGAIN(T, __global, sum_again)
 
 /* Places [begin, end) by `columns` columns of the filter, which are packed; filter, c and bias
  * begin with the first of them. */
-static void convolve(const problem_t *q, __global const T *images, __global const T *filter,
-                     __global const T *packed, __global const T *zeros, __global T *strips,
-                     __global T *c, __global const T *bias, long begin, long end, long columns) {
+BODY_FN void convolve(const problem_t *q, __global const T *images, __global const T *filter,
+                      __global const T *packed, __global const T *zeros, __global T *strips,
+                      __global T *c, __global const T *bias, long begin, long end, long columns) {
     gantry__panel_t panel;
     gantry__lines_piece_t pieces[GANTRY_PANEL_PIECES], inside[GANTRY_PANEL_PIECES];
     T chains[GANTRY_FEW ? MR * GANTRY_FEW_COLUMNS * CHAIN : 1];

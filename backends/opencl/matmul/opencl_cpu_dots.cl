@@ -93,8 +93,8 @@ static void pack_narrow(__global T *to, __global const T *from, const problem_t 
 
 /* MR rows by one group of 4 columns. c is set by the first block of the sum and added to by the
  * others. */
-static void dots_tile(const problem_t *q, __global const T *wide, __global const T *narrow,
-                      long depth, __global T *c, long rows, long columns, int is_first) {
+BODY_FN void dots_tile(const problem_t *q, __global const T *wide, __global const T *narrow,
+                       long depth, __global T *c, long rows, long columns, int is_first) {
     T sums[4 * MR];
     long t = 0;
 

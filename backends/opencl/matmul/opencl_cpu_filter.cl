@@ -30,8 +30,8 @@ static void steps_tile(long depth, __global const T *a, long a_step, __global co
     TILE_STORE(c, c_row, 1, rows, columns, 0)
 }
 
-static void multiply_steps(__global const T *a, long a_step, __global const T *b, long b_panel,
-                           long depth, __global T *c, long c_row, long rows, long columns) {
+BODY_FN void multiply_steps(__global const T *a, long a_step, __global const T *b, long b_panel,
+                            long depth, __global T *c, long c_row, long rows, long columns) {
     for (long j = 0; j < columns; j += NR, b += b_panel) {
         steps_tile(depth, a, a_step, b, c + j, c_row, rows, columns - j);
     }

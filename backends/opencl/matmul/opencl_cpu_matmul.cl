@@ -180,9 +180,9 @@ static void plain_block(const problem_t *q, __global const T *a, __global const 
 #define BLOCK_ARGUMENTS
 #endif
 
-static void product(const problem_t *q, __global const T *a, __global const T *b, __global T *c,
-                    __global const T *bias, __global T *packed_a, __global T *packed_b, long m,
-                    long n) {
+BODY_FN void product(const problem_t *q, __global const T *a, __global const T *b, __global T *c,
+                     __global const T *bias, __global T *packed_a, __global T *packed_b, long m,
+                     long n) {
     for (long j = 0; j < n; j += q->nc) {
         const long columns = min(q->nc, n - j);
 
