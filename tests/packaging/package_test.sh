@@ -63,11 +63,12 @@ elif [ -n "${MOST_BYTES:-}" ]; then
 fi
 
 # The library's own targets choose their optimization, and so keep the size that is checked. Other targets take the
-# parent's, which here is none: the build that runs this test has them optimized.
+# parent's, which here is none: the build that runs this test has them optimized. A parent's unity build is not Gantry's.
 parent() { # HOW ARGUMENTS...: configures the project that has Gantry inside
     how=$1
     shift
     quiet cmake -S "$tests/subproject" -B "$work/parent" -G "$GENERATOR" -DHOW="$how" -DGANTRY="$source" -DCMAKE_C_COMPILER="$CC" \
+        -DCMAKE_UNITY_BUILD=ON \
         -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=-DNDEBUG -DWANTED_BUILD_TYPE=Release -DGANTRY_CPU_SIMD_BUILD=$set ${pack:+"$pack"} "$@"
 }
 
