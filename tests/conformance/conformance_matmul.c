@@ -165,8 +165,8 @@ void conformance_run_matmul(conformance_t *c) {
                         transposed & 2);
         }
     }
-    /* More than a grid of CUDA has in its third dimension, by a library and by a kernel. In full runs
-     * only, because the stand-in takes two minutes. */
+    /* More than a grid of CUDA has in its third dimension, by a library and by a kernel. In full
+     * runs only, because the stand-in takes two minutes. */
     if (c->options.few_types || c->options.every > 1) return;
     run_product(c, &number, GANTRY_FLOAT32, (matmul_size_t){2, 3, 2}, 70001, false, false, false);
     run_product(c, &number, GANTRY_INT32, (matmul_size_t){2, 3, 2}, 70001, false, false, false);
