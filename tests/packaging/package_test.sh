@@ -67,8 +67,7 @@ fi
 parent() { # HOW ARGUMENTS...: configures the project that has Gantry inside
     how=$1
     shift
-    quiet cmake -S "$tests/subproject" -B "$work/parent" -G "$GENERATOR" -DHOW="$how" -DGANTRY="$source" -DCMAKE_C_COMPILER="$CC" \
-        -DCMAKE_UNITY_BUILD=ON \
+    quiet cmake -S "$tests/subproject" -B "$work/parent" -G "$GENERATOR" -DHOW="$how" -DGANTRY="$source" -DCMAKE_C_COMPILER="$CC" -DCMAKE_UNITY_BUILD=ON \
         -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=-DNDEBUG -DWANTED_BUILD_TYPE=Release -DGANTRY_CPU_SIMD_BUILD=$set ${pack:+"$pack"} "$@"
 }
 
