@@ -81,7 +81,7 @@ static int wanted_level(const gantry_host_t *host) {
     if (text && text[0] != '\0' && strcmp(text, gantry__cpu_simd_name(level)) != 0) {
         cpu_backend_warn(
             host,
-            "GANTRY_CPU_SIMD is \"%.40s\"; accepted are base, avx2 and avx512 as far as this machine has them. Using %s",
+            "GANTRY_CPU_SIMD is \"%.40s\"; accepted are base, avx2 and avx512 as far as this machine and this build have them. Using %s",
             text, gantry__cpu_simd_name(level));
     }
     return level;

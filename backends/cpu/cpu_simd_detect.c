@@ -10,14 +10,14 @@
 
 static const char *const level_names[] = {"base", "avx2", "avx512"};
 
+/* What a processor must have: the one set of a build, or the least of several. */
 #ifdef GANTRY_CPU_ONLY_SET
-#define ONLY_SET GANTRY_CPU_ONLY_SET
+#define LEAST_SET GANTRY_CPU_ONLY_SET
 #else
-#define ONLY_SET GANTRY_CPU_BASE
+#define LEAST_SET GANTRY_CPU_BASE
 #endif
 
 const char *gantry__cpu_simd_name(int level) {
-    level += ONLY_SET;
     return level >= 0 && level <= GANTRY_CPU_AVX512 ? level_names[level] : "unknown";
 }
 
@@ -45,12 +45,12 @@ static int processor_level(void) {
 }
 
 const char *gantry__cpu_simd_missing(void) {
-    return processor_level() < ONLY_SET ? level_names[ONLY_SET] : NULL;
+    return processor_level() < LEAST_SET ? level_names[LEAST_SET] : NULL;
 }
 
 int gantry__cpu_simd_detect(const char *option) {
-    const int level = GANTRY_CPU_HAS_VARIANTS ? processor_level() : GANTRY_CPU_BASE;
-    for (int i = 0; option && i < level; ++i)
+    const int level = GANTRY_CPU_HAS_VARIANTS ? processor_level() : LEAST_SET;
+    for (int i = LEAST_SET; option && i < level; ++i)
         if (strcmp(option, level_names[i]) == 0) return i;
     return level;
 }

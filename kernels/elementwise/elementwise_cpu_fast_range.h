@@ -82,12 +82,13 @@ NEAR_LOOPS(float, Tan_f32, tan_near_f32, all_near, Tan_f32_dense)
 NEAR_LOOPS(float, Lgamma_f32, lgamma_near_f32, all_positive, Lgamma_f32_dense)
 NEAR_LOOPS(float, Digamma_f32, digamma_near_f32, all_positive, Digamma_f32_dense)
 
-#if defined(GANTRY_BLOCK_LANES)
+/* A better set's far numbers go through the base's loop, and the library omits the set's own. The
+ * base cannot do so, nor can a library of one set, whose base it is. */
+#if defined(GANTRY_BLOCK_LANES) && !defined(GANTRY_CPU_ONLY_SET)
 static void far_double(uint32_t row, const void *x, const void *y, void *out, int64_t count) {
     gantry__cpu_element_loops_base(GANTRY_CPU_COLUMN_f64)[row].dense(x, y, out, count);
 }
 
-/* The library omits this instruction set's own loop. */
 #define FAR_DOUBLE(name, x, y, out, count) \
     ((void)name##_f64_dense, far_double(GANTRY_K_ROW_##name, x, y, out, count))
 #define Sin_far(x, y, out, count) FAR_DOUBLE(Sin, x, y, out, count)

@@ -5,8 +5,8 @@
 #   installed    installs the build with DESTDIR, moves it and uses it: command, find_package, pkg-config, C and C++,
 #                examples
 #   subproject   a project with Gantry by FetchContent, and one instruction set compiled in, the best one that this
-#                machine has. First a shared library: its program finds the modules in the build tree, and the library
-#                is smaller than MOST_BYTES. Then a static one with OpenCL alone inside, in lib64, used as the installed
+#                machine has. First a shared library: its program finds the modules in the build tree, conformance passes
+#                with the library on the CPU, and it is smaller than MOST_BYTES. Then a static one with OpenCL alone inside, in lib64, used as the installed
 #                one
 # Environment: CC, CXX, GENERATOR, STRIP; OPENCL=ON|OFF, whether that backend is built; MOST_BYTES, a number or empty;
 # POCL_CACHE_DIR; OCL_ICD_VENDORS.
@@ -71,13 +71,26 @@ parent() { # HOW ARGUMENTS...: configures the project that has Gantry inside
         -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=-DNDEBUG -DWANTED_BUILD_TYPE=Release -DGANTRY_CPU_SIMD_BUILD=$set ${pack:+"$pack"} "$@"
 }
 
-# The name chooses one instruction set, and the library with it must be small.
+# Every op runs with the shared library of one set, which has no base to fall back on.
+conformance() {
+    LD_LIBRARY_PATH=$(dirname "$library") GANTRY_CPU_SIMD=base GANTRY_BACKENDS=cpu
+    export LD_LIBRARY_PATH GANTRY_CPU_SIMD GANTRY_BACKENDS
+    quiet "$build/bin/gantry" devices --verbose
+    grep -q "vector code: $set" "$work/log" || { cat "$work/log"; echo "FAILED: the library of $set alone was not used"; exit 1; }
+    quiet "$build/bin/gantry_conformance" --device cpu:0
+    tail -1 "$work/log"
+    unset LD_LIBRARY_PATH GANTRY_CPU_SIMD GANTRY_BACKENDS
+}
+
+# The name chooses one instruction set, and the library with it must be right and small.
 one_set() {
     ! cmake -S "$source" -B "$work/refused" -G "$GENERATOR" -DCMAKE_C_COMPILER="$CC" -DGANTRY_CPU_SIMD_BUILD=mmx >"$work/log" 2>&1 ||
         { echo "FAILED: GANTRY_CPU_SIMD_BUILD=mmx was accepted"; exit 1; }
     grep -q 'GANTRY_CPU_SIMD_BUILD is "mmx"' "$work/log" || { cat "$work/log"; echo "FAILED: the message does not name the value"; exit 1; }
+    library=$(find "$work/parent" -name libgantry.so)
+    conformance
     [ -n "${MOST_BYTES:-}" ] || { echo "the size is not checked: it holds for the optimized library of one compiler"; return 0; }
-    "$STRIP" -o "$work/stripped" "$(find "$work/parent" -name libgantry.so)"
+    "$STRIP" -o "$work/stripped" "$library"
     bytes=$(wc -c <"$work/stripped")
     echo "$set alone${pack:+, relocations packed}: $bytes bytes of $MOST_BYTES"
     [ "$bytes" -lt "$MOST_BYTES" ] || exit 1

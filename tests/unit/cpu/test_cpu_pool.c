@@ -330,13 +330,14 @@ static void pool_threads_have_room_for_kernels_on_their_stacks(void **state) {
     pthread_attr_t before, little, own;
     size_t bytes;
     cpu_call_t device;
+    atomic_int calls = 0;
     (void)state;
     assert_int_equal(pthread_getattr_default_np(&before), 0);
     assert_int_equal(pthread_attr_init(&little), 0);
     assert_int_equal(pthread_attr_setstacksize(&little, 131072), 0);
     assert_int_equal(pthread_setattr_default_np(&little), 0);
     cpu_call_open(&device, 0, 2);
-    gantry__cpu_parallel_for(&device.device, 2, 1, count_calls, &(atomic_int){0});
+    gantry__cpu_parallel_for(&device.device, 2, 1, count_calls, &calls);
     assert_int_equal(pthread_setattr_default_np(&before), 0);
     assert_int_equal(device.device.pool->worker_count, 1);
     assert_int_equal(pthread_getattr_np(device.device.pool->workers[0].thread, &own), 0);
@@ -389,9 +390,10 @@ static void take_time(void *context, int64_t begin, int64_t end) {
  * for the first loop, too: a worker that sleeps before that loop begins would be called, and wake
  * later. */
 static void open_asleep(cpu_call_t *device) {
+    atomic_int calls = 0;
     cpu_call_open(device, 0, 2);
     lost_calls = &device->device.pool->work;
-    gantry__cpu_parallel_for(&device->device, 2, 1, count_calls, &(atomic_int){0});
+    gantry__cpu_parallel_for(&device->device, 2, 1, count_calls, &calls);
     await_sleepers(device->device.pool, 1);
     is_clock_set = true;
     clock_ns = INT64_C(1000000000);
@@ -534,6 +536,7 @@ static void series_that_woke_workers_in_vain_must_be_longer_next_time(void **sta
 
 static void series_starts_threads_when_it_is_long(void **state) {
     cpu_call_t device;
+    atomic_int calls = 0;
     (void)state;
     cpu_call_open(&device, 0, 2);
     is_clock_set = true;
@@ -542,7 +545,7 @@ static void series_starts_threads_when_it_is_long(void **state) {
         gantry__cpu_parallel_for_short(&device.device, count, take_time, &count);
         assert_false(device.device.pool->is_started);
     }
-    gantry__cpu_parallel_for_short(&device.device, count, count_calls, &(atomic_int){0});
+    gantry__cpu_parallel_for_short(&device.device, count, count_calls, &calls);
     is_clock_set = false;
     assert_true(device.device.pool->is_started);
     cpu_call_close(&device);
