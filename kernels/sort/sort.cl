@@ -206,7 +206,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_bound)(GANTRY_GLOBAL const T *sorted,
                                             GANTRY_GLOBAL const T *values, GANTRY_GLOBAL uchar *out,
                                             GANTRY_PARAMETERS(gantry__sort_bound_t) p,
                                             const GANTRY_LONG i) {
-    GANTRY_GLOBAL const T *row = sorted + gantry__divide_position(i, p->values) * p->length;
+    const GANTRY_LONG row = gantry__divide_position(i, p->values) * p->length;
     const K value = GANTRY_ITEM_FN(sort_key)(values[i], &p->order);
     GANTRY_LONG low = 0, high = p->length;
 
@@ -215,7 +215,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_bound)(GANTRY_GLOBAL const T *sorted,
     }
     while (low < high) {
         const GANTRY_LONG middle = (low + high) / 2;
-        const K key = GANTRY_ITEM_FN(sort_key)(row[middle], &p->order);
+        const K key = GANTRY_ITEM_FN(sort_key)(sorted[row + middle], &p->order);
         const int is_before = key < value || (p->is_upper && key == value);
 
         low = is_before ? middle + 1 : low;

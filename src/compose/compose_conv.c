@@ -208,12 +208,16 @@ static const gantry_tensor_t *compose_conv_convolve(const conv_t *conv,
         GANTRY_SHAPE(batch, conv->places.dims[1], conv->places.dims[2], conv->outputs));
 }
 
-/* The device that a part of this type would run on; NULL: none. */
+/* The device that a part would run on with this type; NULL: none. */
 static const gantry_logical_device_t *compose_conv_find_device(const conv_t *conv,
-                                                               gantry__op_id_t id) {
+                                                               gantry__op_id_t id,
+                                                               gantry_dtype_t dtype) {
     const uint32_t before = gantry__failures();
-    const gantry__place_request_t request = gantry__dispatch_request(
-        conv->scope->runtime, gantry__op_get(id), conv->c->call->attrs, conv->scope->wish, NULL);
+    const gantry__op_def_t *op = gantry__op_get(id);
+    gantry_attr_t attrs[GANTRY__MAX_ATTRS];
+    gantry__dispatch_types(op, dtype, attrs);
+    const gantry__place_request_t request =
+        gantry__dispatch_request(conv->scope->runtime, op, attrs, conv->scope->wish, NULL);
     gantry__kept_plan_t *kept = NULL;
     if (gantry__dispatch_plan(conv->scope->runtime, &request, &kept) == GANTRY_OK)
         return kept->plan.device;
@@ -223,16 +227,16 @@ static const gantry_logical_device_t *compose_conv_find_device(const conv_t *con
 
 /* Whether ConvolveImages would run on a processor. A processor that imitates a card, or makes lanes
  * from work-items, does not count. */
-static bool is_for_processor(const conv_t *conv) {
+static bool is_for_processor(const conv_t *conv, gantry_dtype_t dtype) {
     const gantry_logical_device_t *device =
-        compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages);
+        compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype);
     return device && device->info.type == GANTRY_DEVICE_TYPE_CPU &&
            device->info.sub_group_size <= 1;
 }
 
 static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
     return conv->groups == 1 && !sees_each_pixel_once(conv) &&
-           (dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64) && is_for_processor(conv);
+           (dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64) && is_for_processor(conv, dtype);
 }
 
 static const gantry_tensor_t *convolve_images(const conv_t *conv, const gantry_tensor_t *images,
@@ -428,8 +432,8 @@ static const gantry_tensor_t *compose_conv_filter_at_once(const conv_t *conv,
 
 static bool is_at_once(const conv_t *conv, gantry_dtype_t dtype) {
     return goes_without_patches(conv, dtype) &&
-           compose_conv_find_device(conv, GANTRY__OP_ID__ImagesFilterGradient) ==
-               compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages);
+           compose_conv_find_device(conv, GANTRY__OP_ID__ImagesFilterGradient, dtype) ==
+               compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype);
 }
 
 static const gantry_tensor_t *compose_conv_filter(const conv_t *conv, const gantry_tensor_t *images,

@@ -528,14 +528,14 @@ gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__act_t *ac
 
 static gantry_status_t run_acts(gantry__frame_t *frame, const gantry_tensor_t *const *arguments) {
     const gantry__schedule_t *schedule = frame->schedule;
-    const gantry__act_t *end = schedule->acts + schedule->act_count;
     gantry_status_t status;
     if (schedule->lane_count > 1 && gantry__frame_run_lanes(frame, arguments, &status))
         return status;
     /* a profile gets each kernel by itself */
     if (schedule->notes && !gantry__profile_is_on(&schedule->runtime->devices))
         return gantry__frame_run_replaying(frame, arguments);
-    for (const gantry__act_t *act = schedule->acts; act < end; ++act) {
+    for (size_t i = 0; i < schedule->act_count; ++i) {
+        const gantry__act_t *act = &schedule->acts[i];
         GANTRY__TRY(gantry__frame_do(frame, act, arguments));
         gantry__frame_end_act(frame, act);
     }

@@ -90,6 +90,16 @@ uint64_t gantry__dispatch_note(const gantry_scope_t *scope, gantry__kept_plan_t 
     return note_plan(runtime, kept, part_of, bytes_copied, (gantry__placed_costs_t){0, 0});
 }
 
+void gantry__dispatch_types(const gantry__op_def_t *op, gantry_dtype_t dtype,
+                            gantry_attr_t out_attrs[GANTRY__MAX_ATTRS]) {
+    for (uint32_t i = 0; i < op->attr_count; ++i) {
+        out_attrs[i] = (gantry_attr_t){.struct_size = sizeof out_attrs[i],
+                                       .kind = op->attrs[i].kind,
+                                       .name = op->attrs[i].name};
+        if (op->attrs[i].kind == GANTRY_ATTR_TYPE) out_attrs[i].i = (int64_t)dtype;
+    }
+}
+
 gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,
                                       const char *log_name, gantry_dtype_t dtype,
                                       bool integer_variable, const gantry_logical_device_t *pinned,
@@ -98,11 +108,7 @@ gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,
     const gantry__op_def_t *op = gantry__op_get(id);
     GANTRY__TRY(gantry__runtime_initialize(runtime, op->name));
     gantry_attr_t attrs[GANTRY__MAX_ATTRS];
-    for (uint32_t i = 0; i < op->attr_count; ++i) {
-        attrs[i] = (gantry_attr_t){
-            .struct_size = sizeof attrs[i], .kind = op->attrs[i].kind, .name = op->attrs[i].name};
-        if (op->attrs[i].kind == GANTRY_ATTR_TYPE) attrs[i].i = (int64_t)dtype;
-    }
+    gantry__dispatch_types(op, dtype, attrs);
     const gantry__wish_t *wish = scope->wish;
     if (scope->chooser && !pinned)
         GANTRY__TRY(gantry__scope_choose_op(scope, op->name, dtype, 1, &wish));

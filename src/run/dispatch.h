@@ -19,6 +19,10 @@ gantry__place_request_t gantry__dispatch_request(gantry_runtime_t *runtime,
                                                  const gantry__wish_t *wish,
                                                  const gantry_logical_device_t *pinned);
 
+/* Attributes of an op for a request without a call: every type is dtype, the others are empty. */
+void gantry__dispatch_types(const gantry__op_def_t *op, gantry_dtype_t dtype,
+                            gantry_attr_t out_attrs[GANTRY__MAX_ATTRS]);
+
 /* Makes record, count, callback and warning of one placement; returns its sequence number.
  * part_of: the composed op that the program called, or NULL. costs: 0 without crossover. */
 uint64_t gantry__dispatch_record(gantry_runtime_t *runtime, gantry__kept_plan_t *kept,

@@ -188,6 +188,7 @@ gantry_status_t gantry_pad_sequences(const gantry_array_t *sequences, size_t cou
                                   "gantry_pad_sequences: %zu sequences are given at NULL", count);
     for (size_t i = 0; i < count; ++i) GANTRY__TRAIN_TRY(check_sequence(&sequences[i], i));
     const size_t row_bytes = padding.maxlen * sizeof(int32_t);
+    if (row_bytes == 0) return GANTRY_OK; /* out may be NULL */
     for (size_t i = 0; i < count; ++i)
         GANTRY__TRAIN_TRY(
             pad_one(&padding, &sequences[i], i, (unsigned char *)out + i * row_bytes));

@@ -122,8 +122,8 @@ static int64_t collect(const gantry_arg_t *input, uint32_t mask, int64_t output,
             ((float *)sequence)[found] = gantry__bf16_to_f32(((uint16_t *)input->data)[i]);
         } else if (input->dtype == I32) {
             ((int64_t *)sequence)[found] = ((int32_t *)input->data)[i];
-        } else {
-            ((int64_t *)sequence)[found] = ((int64_t *)input->data)[i];
+        } else { /* of either type */
+            memcpy((char *)sequence + found * 8, (const char *)input->data + i * 8, 8);
         }
         found++;
     }
