@@ -3,6 +3,10 @@
 function(gantry_target_flags target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
                          -ffp-contract=off)
+  # The 387 unit of 32-bit x86 rounds to other bits.
+  if(CMAKE_SIZEOF_VOID_P EQUAL 4 AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86|i[3-6]86|AMD64")
+    target_compile_options(${target} PRIVATE -msse2 -mfpmath=sse)
+  endif()
   if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     # The code truncates texts on purpose. GCC's warning about truncation depends on the length of the build path.
     target_compile_options(${target} PRIVATE -Wno-format-truncation)

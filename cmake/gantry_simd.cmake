@@ -58,7 +58,7 @@ endfunction()
 
 set(GANTRY_SIMD_VARIANTS base)
 set(simd_sets all base)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
   list(APPEND simd_sets avx2 avx512)
 endif()
 list(FIND simd_sets "${GANTRY_CPU_SIMD_BUILD}" only)

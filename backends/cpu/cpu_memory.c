@@ -16,24 +16,24 @@
 
 #include "cpu/cpu_backend.h"
 
-#define HUGE_BYTES (UINT64_C(2) << 20)
+#define HUGE_BYTES ((size_t)2 << 20)
 /* the smallest page size of all machines; where pages are larger, mmap rounds up */
-#define PAGE_BYTES UINT64_C(4096)
+#define PAGE_BYTES ((size_t)4096)
 
 static uint64_t cpu_memory_round_up(uint64_t value, uint64_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
-static char *map_pages(uint64_t bytes) {
+static char *map_pages(size_t bytes) {
     void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return pages == MAP_FAILED ? NULL : pages;
 }
 
-static char *map_huge_aligned(uint64_t bytes) {
+static char *map_huge_aligned(size_t bytes) {
     char *pages = map_pages(bytes + HUGE_BYTES);
     if (!pages) return NULL;
-    uint64_t before = (HUGE_BYTES - (uint64_t)(uintptr_t)pages % HUGE_BYTES) % HUGE_BYTES;
-    uint64_t after = HUGE_BYTES - before;
+    size_t before = (HUGE_BYTES - (size_t)(uintptr_t)pages % HUGE_BYTES) % HUGE_BYTES;
+    size_t after = HUGE_BYTES - before;
     if (before > 0) munmap(pages, before);
     if (after > 0) munmap(pages + before + bytes, after);
 #ifdef MADV_HUGEPAGE
@@ -48,13 +48,13 @@ static char *map_huge_aligned(uint64_t bytes) {
  * keep all threads busy. */
 #define BACK_GRAIN (INT64_C(8) << 20)
 
-static void touch_pages(char *from, uint64_t bytes) {
-    for (uint64_t at = 0; at < bytes; at += PAGE_BYTES) *(volatile char *)(from + at) = 0;
+static void touch_pages(char *from, size_t bytes) {
+    for (size_t at = 0; at < bytes; at += PAGE_BYTES) *(volatile char *)(from + at) = 0;
 }
 
 static void back_part(void *pages, int64_t begin, int64_t end) {
     char *from = (char *)pages + begin;
-    uint64_t bytes = (uint64_t)(end - begin);
+    size_t bytes = (size_t)(end - begin);
 #ifdef MADV_POPULATE_WRITE
     if (madvise(from, bytes, MADV_POPULATE_WRITE) == 0) return;
 #endif
@@ -79,8 +79,8 @@ static int32_t cpu_memory_region_alloc(gantry_backend_device_t *device, uint64_t
         return gantry__cpu_fail(device->host, GANTRY_INVALID_ARGUMENT, 0,
                                 "A region of host memory must have at least 1 byte");
     }
-    if (bytes >= size_bytes && bytes <= INT64_MAX - HUGE_BYTES && is_free(bytes))
-        pages = bytes >= HUGE_BYTES ? map_huge_aligned(bytes) : map_pages(bytes);
+    if (bytes >= size_bytes && bytes <= (uint64_t)PTRDIFF_MAX - HUGE_BYTES && is_free(bytes))
+        pages = bytes >= HUGE_BYTES ? map_huge_aligned((size_t)bytes) : map_pages((size_t)bytes);
     if (!pages) {
         return gantry__cpu_fail(device->host, GANTRY_RESOURCE_EXHAUSTED, errno,
                                 "The system has no %" PRIu64 " bytes of host memory: %s",
@@ -96,7 +96,8 @@ static void cpu_memory_region_free(gantry_backend_device_t *device, gantry_regio
     (void)device;
     if (region != 0) {
         munmap((void *)(uintptr_t)region,
-               cpu_memory_round_up(size_bytes, size_bytes >= HUGE_BYTES ? HUGE_BYTES : PAGE_BYTES));
+               (size_t)cpu_memory_round_up(size_bytes,
+                                           size_bytes >= HUGE_BYTES ? HUGE_BYTES : PAGE_BYTES));
     }
 }
 

@@ -54,7 +54,7 @@ constexpr gantry_shape_t gantry_shape_of_dims(Dims... dims) {
 #endif
 
 /** The number of elements; -1 when a dimension is negative, rank is out of range, the product
- * overflows int64, or shape is NULL. */
+ * overflows int64 (where pointers have 32 bits: is 2^27 or more), or shape is NULL. */
 GANTRY_API int64_t gantry_shape_elements(const gantry_shape_t *shape);
 /** Compares two shapes; NULL equals nothing. */
 GANTRY_API bool gantry_shape_equal(const gantry_shape_t *a, const gantry_shape_t *b);

@@ -26,7 +26,7 @@
 #include "kernels/common/device_text.h"
 
 void gantry__k_fused_put(gantry__k_fused_writer_t *w, const char *text) {
-    const uint64_t bytes = strlen(text);
+    const size_t bytes = strlen(text);
 
     if (w->length + bytes < w->capacity) memcpy(w->text + w->length, text, bytes + 1);
     w->length += bytes;

@@ -299,9 +299,9 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
  * item; a prefetch never faults, so the address need not be mapped. */
 #define GANTRY_SCAN_ASK (64 / (int)sizeof(T))
 #define GANTRY_SCAN_PREFETCH(c, array)                                                        \
-    GANTRY_PREFETCH((ulong)(array) +                                                          \
-                    (ulong)((starts[c] + at + GANTRY_SCAN_LINES * GANTRY_SCAN_CHUNK * step) * \
-                            (GANTRY_LONG)sizeof(T)));
+    GANTRY_PREFETCH((ulong)(array) + (ulong)((starts[c] + k * step +                          \
+                                              GANTRY_SCAN_LINES * GANTRY_SCAN_CHUNK * step) * \
+                                             (GANTRY_LONG)sizeof(T)));
 
 #define GANTRY_SCAN_EACH_LINE(do_, JOIN)                                                       \
     do_(0, JOIN) do_(1, JOIN) do_(2, JOIN) do_(3, JOIN) do_(4, JOIN) do_(5, JOIN) do_(6, JOIN) \
@@ -370,7 +370,6 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
             const int stop = k + GANTRY_SCAN_ASK < common ? k + GANTRY_SCAN_ASK : common; \
                                                                                           \
             for (int c = 0; c < GANTRY_SCAN_LINES; ++c) {                                 \
-                const GANTRY_LONG at = k * step;                                          \
                 want                                                                      \
             }                                                                             \
             for (; k < stop; ++k) {                                                       \

@@ -8,7 +8,7 @@
 #include "run/dispatch.h"
 
 /* Larger files are refused before memory is allocated. */
-#define NPY_LARGEST ((size_t)1 << 40)
+#define NPY_LARGEST ((size_t)1 << (sizeof(size_t) > 4 ? 40 : 30))
 /* A device gets a longer array in blocks of this size: the host never holds all of it. */
 #define NPY_BLOCK ((size_t)4 << 20)
 
@@ -44,7 +44,8 @@ static gantry_status_t read_by_blocks(npy_load_t *load, void *block, gantry_tens
     GANTRY__TRY(make_tensor(load, GANTRY_STREAM_TO_DEVICE, out_tensor));
     gantry_tensor_t *tensor = *out_tensor;
     for (uint64_t at = 0; at < tensor->size_bytes; at += NPY_BLOCK) {
-        const size_t left = tensor->size_bytes - at, bytes = left < NPY_BLOCK ? left : NPY_BLOCK;
+        const uint64_t left = tensor->size_bytes - at;
+        const size_t bytes = left < NPY_BLOCK ? (size_t)left : NPY_BLOCK;
         GANTRY__TRY(gantry__npy_read(&load->scope->runtime->heap, &load->file, block, bytes));
         GANTRY__TRY(gantry__copy_part_from_host(tensor->buffer, at, block, bytes, &tensor->ready));
     }

@@ -54,8 +54,20 @@ gantry_dtype_t gantry_dtype_from_name(const char *name) {
     return GANTRY_DTYPE_NONE;
 }
 
-/* True if a * b, of numbers > 0, exceeds INT64_MAX; divides only if one of them is large. */
-static bool overflows(int64_t a, int64_t b) { return (a | b) >> 31 != 0 && a > INT64_MAX / b; }
+/* The most elements of a shape: where pointers have 32 bits, so many that the bytes of each element
+ * type fit a size_t. Numbers of at most SMALL_BITS have a product that is less. */
+#if SIZE_MAX > UINT32_MAX
+#define MOST_ELEMENTS INT64_MAX
+#define SMALL_BITS 31
+#else
+#define MOST_ELEMENTS (PTRDIFF_MAX / 16)
+#define SMALL_BITS 13
+#endif
+
+/* True if a * b, of numbers > 0, exceeds MOST_ELEMENTS; divides only if one of them is large. */
+static bool overflows(int64_t a, int64_t b) {
+    return (a | b) >> SMALL_BITS != 0 && a > MOST_ELEMENTS / b;
+}
 
 int64_t gantry_shape_elements(const gantry_shape_t *shape) {
     if (!shape || shape->rank < 0 || shape->rank > GANTRY_MAX_RANK) return -1;

@@ -33,7 +33,8 @@ static bool pinned_charge(gantry__device_table_t *table, uint64_t bytes) {
 
 static void *pinned_make(logical_t *device, uint64_t bytes) {
     void *data = NULL;
-    if (!has_pinned_memory(device)) return gantry__heap_alloc(device->table->heap, bytes);
+    if (bytes > PTRDIFF_MAX) return NULL;
+    if (!has_pinned_memory(device)) return gantry__heap_alloc(device->table->heap, (size_t)bytes);
     gantry_status_t status =
         (gantry_status_t)device->backend->memory->host_alloc(device->handle, bytes, &data);
     return gantry__loss_note(device, status) == GANTRY_OK ? data : NULL;
@@ -50,7 +51,7 @@ void gantry__pinned_give(logical_t *device, void *data, uint64_t bytes) {
     if (has_pinned_memory(device)) {
         device->backend->memory->host_free(device->handle, data, bytes);
     } else {
-        gantry__heap_free(device->table->heap, data, bytes);
+        gantry__heap_free(device->table->heap, data, (size_t)bytes);
     }
     atomic_fetch_sub(&device->table->pinned_bytes, bytes);
 }

@@ -87,7 +87,7 @@ gantry_status_t gantry__copy_part_from_host(gantry__buffer_t *target, uint64_t o
     bool is_small = !device->synchronous && size_bytes <= GANTRY__STAGING_BLOCK_BYTES;
     gantry__staging_block_t *block = is_small ? gantry__staging_acquire(device) : NULL;
     if (!block) return copy_and_wait(target, offset_bytes, source, size_bytes, out_ready);
-    memcpy(block->data, source, size_bytes);
+    memcpy(block->data, source, (size_t)size_bytes);
     gantry_status_t status =
         submit_to_device(target, offset_bytes, block->data, size_bytes, out_ready);
     gantry__staging_return(device, block, *out_ready);
@@ -254,8 +254,8 @@ static gantry_status_t copy_by_blocks(gantry__buffer_t *target, gantry__buffer_t
                                       gantry__point_t ready, gantry__point_t *out_ready) {
     const gantry__heap_t *heap = source->device->table->heap;
     bool is_short = size_bytes <= GANTRY__STAGING_LARGE_BYTES;
-    uint64_t block_bytes = is_short ? size_bytes : GANTRY__STAGING_LARGE_BYTES;
-    uint64_t blocks_bytes = is_short ? block_bytes : 2 * block_bytes;
+    const size_t block_bytes = is_short ? (size_t)size_bytes : GANTRY__STAGING_LARGE_BYTES;
+    const size_t blocks_bytes = is_short ? block_bytes : 2 * block_bytes;
     bool is_worth_pinning = size_bytes > GANTRY__STAGING_BLOCK_BYTES;
     unsigned char *pair = is_worth_pinning ? gantry__staging_take_pair(target->device) : NULL;
     unsigned char *blocks = pair ? pair : gantry__heap_alloc(heap, blocks_bytes);

@@ -499,7 +499,7 @@ static void frame_clean_up(gantry__frame_t *frame) {
         if (frame->tensors[i]) release_tensor(frame, i);
         if (!frame->host_copies[i]) continue;
         gantry__heap_free(frame->memory.heap, frame->host_copies[i],
-                          schedule->graph->values[schedule->slots[i].value].bytes);
+                          (size_t)schedule->graph->values[schedule->slots[i].value].bytes);
         frame->host_copies[i] = NULL;
     }
     for (size_t i = 0; i < frame->fault_count; ++i) gantry__fault_release(frame->faults[i]);

@@ -340,7 +340,7 @@ static uint64_t slot_hash(const gantry_program_source_t *source, const char *opt
 static slot_t *find_slot(gantry__kernel_table_t *table, uint64_t hash,
                          const gantry_program_source_t *source, const char *options,
                          const char *name, bool *out_is_filled) {
-    for (size_t i = hash >> 1;; ++i) {
+    for (size_t i = (size_t)(hash >> 1);; ++i) {
         slot_t *slot = &table->slots[i & (table->count - 1)];
         const uint64_t seen = atomic_load_explicit(&slot->hash, memory_order_acquire);
         *out_is_filled = seen != 0;

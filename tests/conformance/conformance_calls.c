@@ -147,9 +147,13 @@ static void overflowing_shapes_are_refused(conformance_t *c) {
                              GANTRY_INVALID_ARGUMENT, gantry_scope_message(scope), "");
     gantry_scope_clear(scope);
     CHECK(c, !gantry_fill(scope, GANTRY_SHAPE(INT64_C(1) << 50), one), "2^50 elements were filled");
-    conformance_check_status(c, "2^50 elements", gantry_scope_status(scope),
-                             GANTRY_RESOURCE_EXHAUSTED, gantry_scope_message(scope),
-                             "OOM when allocating tensor with shape[1125899906842624]");
+    if (sizeof(size_t) > 4)
+        conformance_check_status(c, "2^50 elements", gantry_scope_status(scope),
+                                 GANTRY_RESOURCE_EXHAUSTED, gantry_scope_message(scope),
+                                 "OOM when allocating tensor with shape[1125899906842624]");
+    else
+        conformance_check_status(c, "2^50 elements", gantry_scope_status(scope),
+                                 GANTRY_INVALID_ARGUMENT, gantry_scope_message(scope), "");
     gantry_scope_clear(scope);
     conformance_check_floats(c, "the next op", gantry_add(scope, one, one), (const float[]){2}, 1);
     conformance_end_scope(c, scope, GANTRY_OK);
