@@ -30,10 +30,9 @@ static gantry_status_t list_backend_names(gantry__device_table_t *table) {
         gantry__heap_zalloc(table->heap, (table->backends->count + 1) * sizeof *names);
     if (!names) return GANTRY_RESOURCE_EXHAUSTED;
     table->backend_names = names;
-    for (size_t i = 0; i < table->backends->count; ++i) {
-        if (table->backends->items[i].table)
-            names[table->backend_name_count++] = table->backends->items[i].name;
-    }
+    /* also of those that are not used: their devices are unknown, and their names well formed */
+    for (size_t i = 0; i < table->backends->count; ++i)
+        names[table->backend_name_count++] = table->backends->items[i].name;
     return GANTRY_OK;
 }
 

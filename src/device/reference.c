@@ -132,6 +132,33 @@ static int32_t card_behind(gantry__device_table_t *table, const gantry__device_n
     return number;
 }
 
+const char *gantry__device_why_unused(const gantry__device_table_t *table,
+                                      const gantry__device_reference_t *reference) {
+    const char *reason = "";
+    for (size_t i = 0; i < table->backends->count && reference->name.has_backend; ++i) {
+        const gantry__backend_t *backend = &table->backends->items[i];
+        if (strcmp(backend->name, reference->name.backend) != 0) continue;
+        if (backend->state == GANTRY_BACKEND_USABLE) return "";
+        if (*reason == '\0') reason = backend->reason;
+    }
+    return reason;
+}
+
+/* why: that the device's view gave a card up; or "". */
+static gantry_status_t fail_unknown(const gantry__device_table_t *table,
+                                    const gantry__device_reference_t *reference, const char *text,
+                                    const char *names, const char *why) {
+    const char *unused = gantry__device_why_unused(table, reference);
+    if (*unused) {
+        return gantry__fail(
+            GANTRY_NOT_FOUND,
+            "%s unknown device. All available devices [%s]. Backend %s is not used: %s", text,
+            names, reference->name.backend, unused);
+    }
+    return gantry__fail(GANTRY_NOT_FOUND, "%s unknown device. All available devices [%s].%s%s",
+                        text, names, *why ? " " : "", why);
+}
+
 gantry_status_t gantry__physical_device_find(gantry__device_table_t *table, const char *text,
                                              const gantry_physical_device_t **out_device) {
     gantry__device_reference_t reference;
@@ -160,8 +187,7 @@ gantry_status_t gantry__physical_device_find(gantry__device_table_t *table, cons
                                  device->listed ? device->name : "", device->listed ? " = " : "",
                                  device->alias);
     }
-    return gantry__fail(GANTRY_NOT_FOUND, "%s unknown device. All available devices [%s].", text,
-                        names);
+    return fail_unknown(table, &reference, text, names, "");
 }
 
 /* ---- logical devices ---- */
@@ -199,9 +225,7 @@ gantry_status_t gantry__device_reference_find(gantry__device_table_t *table,
     if (*out_device) return GANTRY_OK;
     char names[512];
     gantry__device_table_format_names(table, names, sizeof names);
-    const char *why = why_gone(table, reference);
-    return gantry__fail(GANTRY_NOT_FOUND, "%s unknown device. All available devices [%s].%s%s",
-                        text, names, *why ? " " : "", why);
+    return fail_unknown(table, reference, text, names, why_gone(table, reference));
 }
 
 void gantry__device_table_format_names(const gantry__device_table_t *table, char *out,

@@ -241,7 +241,8 @@ static gantry_status_t explain_refusal(const gantry__place_request_t *request,
         names, request->soft ? 1 : 0, types, op, dtype);
 }
 
-/* TensorFlow's text, and which of the refused devices is lost or lacks a type. */
+/* TensorFlow's text, and which of the refused devices is lost or lacks a type, or why the requested
+ * backend is not used. */
 static gantry_status_t refuse_op(const gantry__place_request_t *request, gantry__plan_t *plan) {
     gantry_status_t status = explain_refusal(request, plan);
     for (uint32_t i = 0; i < plan->refusal_count && i < GANTRY_MAX_REFUSALS; ++i) {
@@ -254,6 +255,12 @@ static gantry_status_t refuse_op(const gantry__place_request_t *request, gantry_
             return gantry__fail(status, "%s Device %s does not compute with %s.", gantry__message(),
                                 device->full_name, gantry_dtype_name(plan->refusals[i].lacking));
         }
+    }
+    const char *unused =
+        request->wish ? gantry__device_why_unused(request->devices, &request->wish->reference) : "";
+    if (*unused) {
+        return gantry__fail(status, "%s Backend %s is not used: %s", gantry__message(),
+                            request->wish->reference.name.backend, unused);
     }
     return status;
 }

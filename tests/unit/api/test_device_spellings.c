@@ -206,6 +206,24 @@ static void every_call_takes_every_spelling(void **state) {
     runtime_fixture_close(&f);
 }
 
+static void every_call_says_why_a_backend_is_not_used(void **state) {
+    static const char *const texts[] = {"cuda:0", "CUDA", "GPU:0@cuda"};
+    (void)state;
+    runtime_fixture_t f;
+    open_three(&f);
+    assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
+    for (size_t c = 0; c < COUNT(calls); ++c) {
+        for (size_t i = 0; i < COUNT(texts); ++i) {
+            const char *meant;
+            gantry_status_t status = calls[c].call(&f, texts[i], &meant);
+            assert_true(status == GANTRY_NOT_FOUND || status == GANTRY_INVALID_ARGUMENT);
+            if (!strstr(gantry_last_message(), "Backend cuda is not used: "))
+                fail_msg("%s \"%s\": %s", calls[c].name, texts[i], gantry_last_message());
+        }
+    }
+    runtime_fixture_close(&f);
+}
+
 static void every_call_says_why_it_takes_no_other(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -413,6 +431,7 @@ static void card_behind_a_number_is_the_visible_one(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(every_call_takes_every_spelling),
+        TEST(every_call_says_why_a_backend_is_not_used),
         TEST(every_call_says_why_it_takes_no_other),
         TEST(every_setting_takes_every_spelling),
         TEST(every_setting_says_why_it_takes_no_other),

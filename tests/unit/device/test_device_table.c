@@ -499,7 +499,8 @@ static void look_up_of_nothing_or_several_fails(void **state) {
         {"GPU-8932", GANTRY_INVALID_ARGUMENT, "Multiple devices match"},
         {"GPU:-1", GANTRY_INVALID_ARGUMENT, "GPU:-1"},
         {"GPU:0/extra", GANTRY_INVALID_ARGUMENT, "column"},
-        {"opencl:0", GANTRY_INVALID_ARGUMENT, "opencl:0"}, /* no backend of that name was found */
+        {"opencl:0", GANTRY_NOT_FOUND, "Backend opencl is not used: "},
+        {"nobody:0", GANTRY_INVALID_ARGUMENT, "nobody:0"}, /* no backend has this name */
     };
     device_fixture_t f;
     open_three_views(&f);
