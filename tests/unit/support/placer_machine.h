@@ -69,6 +69,7 @@ KERNEL(add_host_y, "Add", floats, 1, .host_args = y_name, .host_arg_count = 1);
 typedef struct machine_t {
     gantry__backend_t backends[3]; /* cpu, fake, other */
     gantry_backend_t tables[3];
+    gantry__backend_set_t set;
     gantry__device_table_t table;
     struct gantry_physical_device_t physical[MOST_DEVICES];
     gantry__card_t cards[MOST_DEVICES];
@@ -87,7 +88,10 @@ static inline void begin_machine(void) {
     for (size_t i = 0; i < 3; ++i) {
         machine.backends[i].name = backend_names[i];
         machine.backends[i].table = &machine.tables[i];
+        machine.backends[i].state = GANTRY_BACKEND_USABLE;
     }
+    machine.set = (gantry__backend_set_t){.items = machine.backends, .count = 3};
+    machine.table.backends = &machine.set;
     machine.table.physical = machine.physical_list;
     machine.table.logical = machine.logical_list;
 }
