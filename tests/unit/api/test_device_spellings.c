@@ -206,6 +206,14 @@ static void every_call_takes_every_spelling(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* The message of a call that refuses the text. */
+static const char *refusal(runtime_fixture_t *f, size_t c, const char *text) {
+    const char *meant;
+    gantry_status_t status = calls[c].call(f, text, &meant);
+    assert_true(status == GANTRY_NOT_FOUND || status == GANTRY_INVALID_ARGUMENT);
+    return gantry_last_message();
+}
+
 static void every_call_says_why_a_backend_is_not_used(void **state) {
     static const char *const texts[] = {"cuda:0", "CUDA", "GPU:0@cuda"};
     (void)state;
@@ -214,11 +222,9 @@ static void every_call_says_why_a_backend_is_not_used(void **state) {
     assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
     for (size_t c = 0; c < COUNT(calls); ++c) {
         for (size_t i = 0; i < COUNT(texts); ++i) {
-            const char *meant;
-            gantry_status_t status = calls[c].call(&f, texts[i], &meant);
-            assert_true(status == GANTRY_NOT_FOUND || status == GANTRY_INVALID_ARGUMENT);
-            if (!strstr(gantry_last_message(), "Backend cuda is not used: "))
-                fail_msg("%s \"%s\": %s", calls[c].name, texts[i], gantry_last_message());
+            const char *message = refusal(&f, c, texts[i]);
+            if (!strstr(message, "Backend cuda is not used: "))
+                fail_msg("%s \"%s\": %s", calls[c].name, texts[i], message);
         }
     }
     runtime_fixture_close(&f);
@@ -231,16 +237,14 @@ static void every_call_says_why_it_takes_no_other(void **state) {
     assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
     for (size_t c = 0; c < COUNT(calls); ++c) {
         for (size_t i = 0; i < COUNT(bad); ++i) {
-            const char *meant;
             bool is_several = strcmp(bad[i].why, "Multiple devices match") == 0;
             bool is_nowhere = strcmp(bad[i].why, "unknown device") == 0;
             if (calls[c].is_wish && is_several) continue;
-            gantry_status_t status = calls[c].call(&f, bad[i].text, &meant);
-            assert_true(status == GANTRY_NOT_FOUND || status == GANTRY_INVALID_ARGUMENT);
+            const char *message = refusal(&f, c, bad[i].text);
             bool is_unmet = calls[c].is_wish && is_nowhere &&
-                            strstr(gantry_last_message(), "Could not satisfy device specification");
-            if (!is_unmet && !strstr(gantry_last_message(), bad[i].why))
-                fail_msg("%s \"%s\": %s", calls[c].name, bad[i].text, gantry_last_message());
+                            strstr(message, "Could not satisfy device specification");
+            if (!is_unmet && !strstr(message, bad[i].why))
+                fail_msg("%s \"%s\": %s", calls[c].name, bad[i].text, message);
         }
     }
     runtime_fixture_close(&f);
