@@ -164,7 +164,7 @@ typedef struct faults_settings_t {
     uint64_t random_count, seed;
     uint64_t site, occurrence; /* both or neither set; when set, only this fault runs */
     uint32_t timeout_s;
-    bool verbose, once;
+    bool verbose, once, ends;
     const char *folder, *program;
 } faults_settings_t;
 

@@ -20,6 +20,7 @@ static const char usage[] =
     "  --scenario NAME[,NAME]  run only these; a name ending in * selects all with this prefix\n"
     "  --random N              N random occurrences of each site in addition to the first, second and last (2)\n"
     "  --once                  leave out sites of earlier scenarios of this call\n"
+    "  --ends                  leave out the second occurrence of each site\n"
     "  --seed N                seed of the random occurrences (1)\n"
     "  --timeout N             seconds after which a run counts as hanging (30)\n"
     "  --site X --occurrence N only this fault, as a failure prints it\n"
@@ -63,6 +64,8 @@ static bool parse(int argc, char **argv, line_t *line) {
             line->list = true;
         else if (strcmp(argv[i], "--once") == 0)
             line->settings.once = true;
+        else if (strcmp(argv[i], "--ends") == 0)
+            line->settings.ends = true;
         else if (strcmp(argv[i], "--verbose") == 0)
             line->settings.verbose = true;
         else if (i + 1 >= argc || !take_option(line, argv[i], argv[i + 1]))
