@@ -29,6 +29,16 @@ static gantry_status_t tell_unusable(const reader_t *reader, const gantry__confi
     return GANTRY_OK;
 }
 
+static gantry_status_t tell_missing(const reader_t *reader, const gantry__config_item_t *item,
+                                    const gantry__device_reference_t *reference) {
+    const char *unused = gantry__device_why_unused(reader->table, reference);
+    if (!*unused) return tell_unusable(reader, item, "is not on this machine");
+    char why[512];
+    (void)snprintf(why, sizeof why, "is not on this machine: backend %s is not used: %s",
+                   reference->name.backend, unused);
+    return tell_unusable(reader, item, why);
+}
+
 /* *out_device is NULL if the item is to be left out. */
 static gantry_status_t find_device(const reader_t *reader, const gantry__config_item_t *item,
                                    physical_t **out_device) {
@@ -48,7 +58,7 @@ static gantry_status_t find_device(const reader_t *reader, const gantry__config_
         }
         found = device;
     }
-    if (!found) return tell_unusable(reader, item, "is not on this machine");
+    if (!found) return tell_missing(reader, item, &reference);
     if (!found->listed && (found->served_by || reader->id == GANTRY__DEVICE_PARTS)) {
         char why[256];
         (void)snprintf(why, sizeof why, "cannot be configured (%s)", found->note);
