@@ -19,24 +19,17 @@ typedef struct reader_t {
     gantry__config_text_t text;
 } reader_t;
 
-/* An environment may serve many machines; an option is written for this one. */
+/* An environment may serve many machines; an option is written for this one. The reason is a
+ * sentence or "". */
 static gantry_status_t tell_unusable(const reader_t *reader, const gantry__config_item_t *item,
-                                     const char *why) {
+                                     const char *what, const char *reason) {
+    const char *stop = *reason ? ". " : "";
     if (reader->layer == GANTRY__LAYER_OPTION)
-        return gantry__config_refuse(&reader->text, item->at, "%s %s", item->device, why);
-    gantry__log(reader->table->log, GANTRY_LEVEL_WARNING, "%s: %s %s; its value is ignored",
-                reader->text.by, item->device, why);
+        return gantry__config_refuse(&reader->text, item->at, "%s %s%s%s", item->device, what, stop,
+                                     reason);
+    gantry__log(reader->table->log, GANTRY_LEVEL_WARNING, "%s: %s %s; its value is ignored%s%s",
+                reader->text.by, item->device, what, stop, reason);
     return GANTRY_OK;
-}
-
-static gantry_status_t tell_missing(const reader_t *reader, const gantry__config_item_t *item,
-                                    const gantry__device_reference_t *reference) {
-    const char *unused = gantry__device_why_unused(reader->table, reference);
-    if (!*unused) return tell_unusable(reader, item, "is not on this machine");
-    char why[512];
-    (void)snprintf(why, sizeof why, "is not on this machine: backend %s is not used: %s",
-                   reference->name.backend, unused);
-    return tell_unusable(reader, item, why);
 }
 
 /* *out_device is NULL if the item is to be left out. */
@@ -58,11 +51,15 @@ static gantry_status_t find_device(const reader_t *reader, const gantry__config_
         }
         found = device;
     }
-    if (!found) return tell_missing(reader, item, &reference);
+    if (!found) {
+        char unused[GANTRY__DEVICE_UNUSED_BYTES];
+        return tell_unusable(reader, item, "is not on this machine",
+                             gantry__device_tell_unused(reader->table, &reference, unused));
+    }
     if (!found->listed && (found->served_by || reader->id == GANTRY__DEVICE_PARTS)) {
         char why[256];
         (void)snprintf(why, sizeof why, "cannot be configured (%s)", found->note);
-        return tell_unusable(reader, item, why);
+        return tell_unusable(reader, item, why, "");
     }
     *out_device = found;
     return GANTRY_OK;

@@ -181,9 +181,12 @@ gantry_status_t gantry__physical_device_find(gantry__device_table_t *table, cons
 /* Whether the reference allows this logical device. An empty reference allows every listed one. */
 bool gantry__device_reference_matches(const gantry__device_reference_t *reference,
                                       const gantry_logical_device_t *device);
-/* Why the backend that the reference names is not used; "" if it is, or none is named. */
-const char *gantry__device_why_unused(const gantry__device_table_t *table,
-                                      const gantry__device_reference_t *reference);
+#define GANTRY__DEVICE_UNUSED_BYTES 768
+/* The sentence "Backend NAME is not used: REASON"; "" if the reference names no backend, or one in
+ * use. Returns out. */
+const char *gantry__device_tell_unused(const gantry__device_table_t *table,
+                                       const gantry__device_reference_t *reference,
+                                       char out[GANTRY__DEVICE_UNUSED_BYTES]);
 /* The only listed or aliased device that the reference names. NotFound "<text> unknown device.";
  * InvalidArgument if several match. */
 gantry_status_t gantry__device_reference_find(gantry__device_table_t *table,

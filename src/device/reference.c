@@ -132,29 +132,30 @@ static int32_t card_behind(gantry__device_table_t *table, const gantry__device_n
     return number;
 }
 
-const char *gantry__device_why_unused(const gantry__device_table_t *table,
-                                      const gantry__device_reference_t *reference) {
-    const char *reason = "";
+const char *gantry__device_tell_unused(const gantry__device_table_t *table,
+                                       const gantry__device_reference_t *reference,
+                                       char out[GANTRY__DEVICE_UNUSED_BYTES]) {
+    const char *reason = NULL;
+    out[0] = '\0';
     for (size_t i = 0; i < table->backends->count && reference->name.has_backend; ++i) {
         const gantry__backend_t *backend = &table->backends->items[i];
         if (strcmp(backend->name, reference->name.backend) != 0) continue;
-        if (backend->state == GANTRY_BACKEND_USABLE) return "";
-        if (*reason == '\0') reason = backend->reason;
+        if (backend->state == GANTRY_BACKEND_USABLE) return out;
+        if (!reason || *reason == '\0') reason = backend->reason;
     }
-    return reason;
+    if (reason && *reason) {
+        (void)snprintf(out, GANTRY__DEVICE_UNUSED_BYTES, "Backend %s is not used: %s",
+                       reference->name.backend, reason);
+    }
+    return out;
 }
 
 /* why: that the device's view gave a card up; or "". */
 static gantry_status_t fail_unknown(const gantry__device_table_t *table,
                                     const gantry__device_reference_t *reference, const char *text,
                                     const char *names, const char *why) {
-    const char *unused = gantry__device_why_unused(table, reference);
-    if (*unused) {
-        return gantry__fail(
-            GANTRY_NOT_FOUND,
-            "%s unknown device. All available devices [%s]. Backend %s is not used: %s", text,
-            names, reference->name.backend, unused);
-    }
+    char unused[GANTRY__DEVICE_UNUSED_BYTES];
+    if (*gantry__device_tell_unused(table, reference, unused)) why = unused;
     return gantry__fail(GANTRY_NOT_FOUND, "%s unknown device. All available devices [%s].%s%s",
                         text, names, *why ? " " : "", why);
 }

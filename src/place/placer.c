@@ -256,12 +256,10 @@ static gantry_status_t refuse_op(const gantry__place_request_t *request, gantry_
                                 device->full_name, gantry_dtype_name(plan->refusals[i].lacking));
         }
     }
-    const char *unused =
-        request->wish ? gantry__device_why_unused(request->devices, &request->wish->reference) : "";
-    if (*unused) {
-        return gantry__fail(status, "%s Backend %s is not used: %s", gantry__message(),
-                            request->wish->reference.name.backend, unused);
-    }
+    char unused[GANTRY__DEVICE_UNUSED_BYTES];
+    if (request->wish &&
+        *gantry__device_tell_unused(request->devices, &request->wish->reference, unused))
+        return gantry__fail(status, "%s %s", gantry__message(), unused);
     return status;
 }
 

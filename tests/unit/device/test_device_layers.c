@@ -122,16 +122,19 @@ static void device_that_is_not_there_is_warned_of_or_refused(void **state) {
 
 static void device_of_an_unused_backend_is_missed_with_the_reason(void **state) {
     (void)state;
-    static const char why[] = "opencl:0 is not on this machine: backend opencl is not used: ";
+    static const char ignored[] =
+        "opencl:0 is not on this machine; its value is ignored. Backend opencl is not used: ";
+    static const char refused[] = "opencl:0 is not on this machine. Backend opencl is not used: ";
     static const char *const extra[] = {"GANTRY_MEMORY_GROWTH=opencl:0=on", NULL};
     device_fixture_t f;
     gantry_runtime_options_t options = {.struct_size = sizeof options, .extra = extra};
     set_variable("GANTRY_MEMORY_LIMIT", "opencl:0=1M");
     device_fixture_open(&f, NULL, NULL);
-    assert_int_equal(log_lines_with(&f.log, "GANTRY_MEMORY_LIMIT: ", why), 1);
+    assert_int_equal(log_lines_with(&f.log, "GANTRY_MEMORY_LIMIT: ", ignored), 1);
     device_fixture_close(&f);
     (void)unsetenv("GANTRY_MEMORY_LIMIT");
-    expect_failure(device_fixture_try_open(&f, NULL, &options, -1), GANTRY_INVALID_ARGUMENT, why);
+    expect_failure(device_fixture_try_open(&f, NULL, &options, -1), GANTRY_INVALID_ARGUMENT,
+                   refused);
 }
 
 static void unlisted_view_cannot_be_split(void **state) {
