@@ -293,15 +293,24 @@ static void end_stopped(uint64_t pid, bool is_mine) {
     if (is_mine) (void)kill((pid_t)pid, SIGKILL);
 }
 
+static double processor_seconds(void) {
+    struct rusage used;
+    (void)getrusage(RUSAGE_SELF, &used);
+    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+           1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
 static int late(size_t who, bool stops) {
     double number = 1;
     uint64_t pid = processes->rank == who ? (uint64_t)getpid() : 0;
     if (processes->all_reduce(processes->user, &pid, 1, GANTRY_UINT64, "pids") != GANTRY_OK)
         return fail();
     if (processes->rank == who) be_late(stops);
+    const double before = processor_seconds();
     const gantry_status_t status =
         processes->all_reduce(processes->user, &number, 1, GANTRY_FLOAT64, "a sum");
     say(gantry_last_message());
+    if (processor_seconds() - before < 0.5 * LATE_SECONDS) say("sleeps while it waits");
     if (stops) end_stopped(pid, processes->rank == (who == 1 ? 2 : 1));
     return status == GANTRY_DEADLINE_EXCEEDED ? 3 : 1;
 }

@@ -72,18 +72,20 @@ has 1 "rank 1 (.*pid [0-9]*) released its communicator during a sum"
 echo "differences and failures are errors in all processes"
 
 # A rank that does not come: stopped, or at work; rank 0 too; on one machine, and on two.
+# late COUNT WHO HOW EACH STATE: COUNT ranks name the rank WHO and the state of its process, and sleep until then.
+late() {
+    run any 3 "$RANKS" late "$2" "$3" "$4"
+    has "$1" "sleeps while it waits"
+    has "$1" "rank $2 (.*pid [0-9]*) did not come to a sum within 1 seconds .*: its process $5"
+}
 OPTIONS=--enable-recovery
 mpirun --version 2>&1 | grep -q 'Open MPI) 4' || OPTIONS=
 for each in 0 2; do
-    run any 3 "$RANKS" late 2 stop $each
-    has 2 "rank 2 (.*pid [0-9]*) did not come to a sum within 1 seconds .*: its process is stopped"
-    run any 3 "$RANKS" late 1 work $each
-    has 3 "rank 1 (.*pid [0-9]*) did not come to a sum within 1 seconds .*: its process runs"
+    late 2 2 stop $each "is stopped"
+    late 3 1 work $each runs
 done
-run any 3 "$RANKS" late 0 work 0
-has 3 "rank 0 (.*pid [0-9]*) did not come to a sum within 1 seconds .*: its process runs"
-run any 3 "$RANKS" late 0 stop 0
-has 2 "rank 0 (.*pid [0-9]*) did not come to a sum within 1 seconds .*: its process is stopped"
+late 3 0 work 0 runs
+late 2 0 stop 0 "is stopped"
 # A rank that does not come to the start.
 run any 3 "$RANKS" absent 2
 has 1 "rank 2 of 3 ranks did not come within 1 seconds (timeout_seconds)"

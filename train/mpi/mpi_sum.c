@@ -18,7 +18,8 @@
 
 #define GRACE_SECONDS 1.0
 #define SHORT_SECONDS 0.0005
-#define LONG_SECONDS 2.0
+#define LONG_SECONDS 0.1
+#define NAP_SHARE 0.002 /* of the time waited, which counts as a second at most */
 
 static double now(void) {
     struct timespec time;
@@ -73,22 +74,26 @@ static gantry_status_t fail_of_rank(gantry__mpi_t *mpi, size_t rank, const char 
 
 typedef struct waiting_t {
     unsigned tests;
+    bool is_long;
     double begin, give_up; /* 0: not yet */
 } waiting_t;
 
 /* Tests often; a process that waits for long leaves the processor to others. Where they have work,
- * it gets the processor back after a time slice, 4 ms, so it does not yield at once. Returns how
- * long it has waited, or 0 if it has not looked. */
+ * it gets the processor back after a time slice, 4 ms, so it does not yield at once. A nap is short
+ * beside the time waited, because a sum may take several rounds of messages. Returns how long it has
+ * waited, or 0 if it has not looked. */
 static double pause_between(waiting_t *waiting) {
-    const struct timespec nap = {.tv_nsec = 200000};
-    if (++waiting->tests % 64 > 0) return 0;
+    if (!waiting->is_long && ++waiting->tests % 64 > 0) return 0;
     if (waiting->begin == 0) waiting->begin = now();
     const double seconds = now() - waiting->begin;
     if (seconds < SHORT_SECONDS) return 0;
-    if (seconds < LONG_SECONDS)
+    waiting->is_long = seconds >= LONG_SECONDS;
+    if (waiting->is_long) {
+        const double nap = seconds < 1 ? seconds * NAP_SHARE : NAP_SHARE;
+        (void)nanosleep(&(struct timespec){.tv_nsec = (long)(nap * 1e9)}, NULL);
+    } else {
         (void)sched_yield();
-    else
-        (void)nanosleep(&nap, NULL);
+    }
     return seconds;
 }
 
