@@ -80,8 +80,8 @@ typedef struct waiting_t {
 
 /* Tests often; a process that waits for long leaves the processor to others. Where they have work,
  * it gets the processor back after a time slice, 4 ms, so it does not yield at once. A nap is short
- * beside the time waited, because a sum may take several rounds of messages. Returns how long it has
- * waited, or 0 if it has not looked. */
+ * beside the time waited, because a sum may take several rounds of messages. Returns how long it
+ * has waited, or 0 if it has not looked. */
 static double pause_between(waiting_t *waiting) {
     if (!waiting->is_long && ++waiting->tests % 64 > 0) return 0;
     if (waiting->begin == 0) waiting->begin = now();
