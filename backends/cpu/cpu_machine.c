@@ -8,6 +8,7 @@
  */
 #include "cpu/cpu_machine.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +82,8 @@ static void walk_up(const char *root, const char *mount, const char *group, visi
         sizeof directory)
         return;
     for (size_t length = strlen(directory); length >= base; --length) {
-        if (directory[length] == '\0' || directory[length] == '/') {
+        const bool is_end = directory[length] == '\0' || directory[length] == '/';
+        if (is_end && (length == 0 || directory[length - 1] != '/')) {
             directory[length] = '\0';
             visit(context, directory);
         }
@@ -150,25 +152,34 @@ typedef struct memory_figures_t {
     uint64_t total_bytes;
 } memory_figures_t;
 
-static void tighten_memory(memory_figures_t *figures, uint64_t limit, uint64_t used,
-                           uint64_t cache) {
-    uint64_t held = used > cache ? used - cache : 0;
-    uint64_t left = limit > held ? limit - held : 0;
+typedef struct memory_files_t {
+    const char *limit, *used, *stat;
+    const char *cache; /* the line of `stat` with what can be dropped */
+} memory_files_t;
+
+/* Most directories have no limit, so they cost one file. */
+static void tighten_memory(memory_figures_t *figures, const char *directory,
+                           const memory_files_t *files) {
+    const uint64_t limit = number_in(directory, files->limit, NULL);
     if (limit == 0 || limit >= figures->total_bytes) return;
+    const uint64_t used = number_in(directory, files->used, NULL);
+    const uint64_t cache = number_in(directory, files->stat, files->cache);
+    const uint64_t held = used > cache ? used - cache : 0;
+    const uint64_t left = limit > held ? limit - held : 0;
     figures->total_bytes = limit;
     if (left < figures->free_bytes) figures->free_bytes = left;
 }
 
 static void memory_version_1(void *context, const char *directory) {
-    tighten_memory(context, number_in(directory, "/memory.limit_in_bytes", NULL),
-                   number_in(directory, "/memory.usage_in_bytes", NULL),
-                   number_in(directory, "/memory.stat", "total_inactive_file"));
+    tighten_memory(context, directory,
+                   &(memory_files_t){"/memory.limit_in_bytes", "/memory.usage_in_bytes",
+                                     "/memory.stat", "total_inactive_file"});
 }
 
 static void memory_version_2(void *context, const char *directory) {
-    tighten_memory(context, number_in(directory, "/memory.max", NULL),
-                   number_in(directory, "/memory.current", NULL),
-                   number_in(directory, "/memory.stat", "inactive_file"));
+    tighten_memory(
+        context, directory,
+        &(memory_files_t){"/memory.max", "/memory.current", "/memory.stat", "inactive_file"});
 }
 
 /* limit_line is "Max data size   SOFT   HARD   bytes", where SOFT may be "unlimited"; used_line is
