@@ -52,16 +52,25 @@ gantry_status_t gantry__binary_store_init(gantry__binary_store_t *store, const g
     store->is_named = wanted != NULL;
     store->folder =
         wanted ? gantry__heap_strdup(heap, wanted) : gantry__user_folder(heap, settings, "kernels");
-    if (store->folder && gantry__directory_make(store->folder) != GANTRY_OK) {
-        warn_of_folder(store);
-        gantry__binary_store_deinit(store);
-    }
     return GANTRY_OK;
 }
 
 void gantry__binary_store_deinit(gantry__binary_store_t *store) {
     gantry__heap_free_text(store->heap, store->folder);
     store->folder = NULL;
+}
+
+bool gantry__binary_store_is_open(gantry__binary_store_t *store) {
+    if (!store->folder) return false;
+    int opened = atomic_load(&store->opened);
+    if (opened == 0) {
+        const uint32_t before = gantry__failures();
+        opened = gantry__directory_make(store->folder) == GANTRY_OK ? 1 : -1;
+        if (opened < 0 && !atomic_exchange(&store->has_warned, true)) warn_of_folder(store);
+        gantry__forget_since(before);
+        atomic_store(&store->opened, opened);
+    }
+    return opened > 0;
 }
 
 static bool format_path(const gantry__binary_store_t *store, gantry__hash128_t key,

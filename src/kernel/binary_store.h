@@ -20,6 +20,7 @@ typedef struct gantry__binary_store_t {
     const gantry__log_t *log;
     char *folder;           /* NULL: no store */
     bool is_named;          /* by option or environment: not the default folder */
+    atomic_int opened;      /* whether binaries can be kept: 1 yes, -1 no, 0 not known yet */
     atomic_bool has_warned; /* it warned that a binary is not kept */
 } gantry__binary_store_t;
 
@@ -29,6 +30,10 @@ gantry_status_t gantry__binary_store_init(gantry__binary_store_t *store, const g
                                           const gantry__log_t *log, gantry__settings_t *settings,
                                           const char *option);
 void gantry__binary_store_deinit(gantry__binary_store_t *store);
+
+/* Whether binaries can be kept. The first call makes the folder, or logs why it cannot, so that a
+ * runtime that builds no program leaves no folder behind. */
+bool gantry__binary_store_is_open(gantry__binary_store_t *store);
 
 typedef enum gantry__store_answer_t {
     GANTRY__STORE_MISS = 0,

@@ -172,10 +172,10 @@ static gantry__hash128_t store_key(const gantry__program_cache_t *cache,
  * folder. */
 static bool stores_binaries(const gantry__program_cache_t *cache) {
     const gantry_program_ops_t *ops = cache->backend->program;
-    if (!cache->store->folder || !GANTRY_ABI_HAS(ops, load_binary) || !ops->binary ||
-        !ops->load_binary)
+    if (!GANTRY_ABI_HAS(ops, load_binary) || !ops->binary || !ops->load_binary) return false;
+    if (!cache->store->is_named && (cache->info->flags & GANTRY_DEVICE_KEEPS_PROGRAMS))
         return false;
-    return cache->store->is_named || !(cache->info->flags & GANTRY_DEVICE_KEEPS_PROGRAMS);
+    return gantry__binary_store_is_open(cache->store);
 }
 
 static gantry_backend_program_t *load_stored(gantry__program_cache_t *cache,

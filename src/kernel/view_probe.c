@@ -175,7 +175,8 @@ static bool find_note(const gantry__view_probe_t *self, const struct gantry_phys
 }
 
 static bool asks(const gantry__view_probe_t *self, const struct gantry_physical_device_t *view) {
-    return self->mode != GANTRY__PROBE_OFF && self->store->folder && builds_programs(view);
+    return self->mode != GANTRY__PROBE_OFF && builds_programs(view) &&
+           gantry__binary_store_is_open(self->store);
 }
 
 void gantry__view_recall(const gantry__view_probe_t *self, gantry__device_table_t *table) {
