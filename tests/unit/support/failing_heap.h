@@ -4,7 +4,9 @@
 #ifndef TESTS_FAILING_HEAP_H
 #define TESTS_FAILING_HEAP_H
 
+#include <execinfo.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/heap.h"
@@ -17,9 +19,21 @@ typedef struct failing_heap_t {
     long fail_at;      /* the call with this number (from 0) and all later ones fail; -1: none */
     size_t most_bytes; /* refuses a larger request; 0: none */
     bool wrong_size;
+    uint64_t *sites; /* take the call stacks of the first site_count calls; NULL: of none */
+    long site_count;
 } failing_heap_t;
 
 #define FAILING_HEAP_PREFIX 16 /* stores the block's size and keeps the alignment */
+
+/* A number for the call stack. */
+static inline uint64_t failing_heap_site(void) {
+    void *frames[24];
+    uint64_t number = 0;
+    const int depth = backtrace(frames, 24);
+    for (int i = 0; i < depth; ++i)
+        number = (number ^ (uint64_t)(uintptr_t)frames[i]) * UINT64_C(0x100000001b3);
+    return number;
+}
 
 static inline void *failing_heap_reallocate(void *user, void *ptr, size_t old_bytes,
                                             size_t new_bytes) {
@@ -34,7 +48,10 @@ static inline void *failing_heap_reallocate(void *user, void *ptr, size_t old_by
         free(block);
         return NULL;
     }
-    if (self->fail_at >= 0 && self->calls++ >= self->fail_at) return NULL;
+    if (self->fail_at >= 0) {
+        if (self->calls < self->site_count) self->sites[self->calls] = failing_heap_site();
+        if (self->calls++ >= self->fail_at) return NULL;
+    }
     if (self->most_bytes > 0 && new_bytes > self->most_bytes) return NULL;
     char *grown = realloc(block, FAILING_HEAP_PREFIX + new_bytes);
     if (!grown) return NULL;
