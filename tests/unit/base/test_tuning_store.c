@@ -210,8 +210,7 @@ static void many_wrong_lines_are_counted(void **state) {
 
 static void foreign_files_are_not_read_and_not_written(void **state) {
     static const char *const texts[] = {"gantry tuning 2\nanything", "#!/bin/sh\nexit 0\n",
-                                        "\x7f"
-                                        "ELF"};
+                                        "\177ELF"};
     static const char *const reasons[] = {"version 2; version 1 is accepted", "no tuning file",
                                           "no tuning file"};
     (void)state;
