@@ -151,8 +151,7 @@ static void drawing_has_colours_and_bold_copies(void **state) {
         "label=\"CPU:0\\n0 bytes planned\"",
         "n1 [shape=box, style=\"filled,rounded\", fillcolor=\"#cfe3f7\", label=\"doubled\\nAdd",
         "n3 [shape=box, style=\"filled,rounded\", fillcolor=\"#fbdcb5\", label=\"product\\nMul",
-        "n1 -> c0 [style=bold, penwidth=3, color=\"#b3261e\", arrowhead=none, "
-        "label=\" 160 bytes to GPU:0\"];",
+        "n1 -> c0 [style=bold, penwidth=3, color=\"#b3261e\", arrowhead=none, label=\" 160 bytes to GPU:0\"];",
         "c0 -> n3 ",
         "n3 -> n4 [style=dotted];",
         "n4 -> r1;\n}\n"};
