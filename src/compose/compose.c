@@ -143,7 +143,8 @@ const gantry_tensor_t *gantry__compose_range(const gantry__compose_t *c, int64_t
 const gantry_tensor_t *gantry__compose_scalar(const gantry__compose_t *c, gantry_dtype_t dtype,
                                               double value) {
     const float narrow = (float)value;
-    const int64_t whole = (int64_t)value; /* its first bytes are every smaller integer */
+    /* its first bytes are every smaller integer; a float may be infinite */
+    const int64_t whole = fabs(value) < 0x1p63 ? (int64_t)value : 0;
     const uint16_t half = dtype == GANTRY_FLOAT16 ? float16_bits(narrow) : bfloat16_bits(narrow);
     const void *data = dtype == GANTRY_FLOAT64                               ? (const void *)&value
                        : dtype == GANTRY_FLOAT32                             ? (const void *)&narrow
