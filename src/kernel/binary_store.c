@@ -60,7 +60,7 @@ void gantry__binary_store_deinit(gantry__binary_store_t *store) {
     store->folder = NULL;
 }
 
-bool gantry__binary_store_is_open(gantry__binary_store_t *store) {
+bool gantry__binary_store_open(gantry__binary_store_t *store) {
     if (!store->folder) return false;
     int opened = atomic_load(&store->opened);
     if (opened == 0) {

@@ -31,9 +31,9 @@ gantry_status_t gantry__binary_store_init(gantry__binary_store_t *store, const g
                                           const char *option);
 void gantry__binary_store_deinit(gantry__binary_store_t *store);
 
-/* Whether binaries can be kept. The first call makes the folder, or logs why it cannot, so that a
- * runtime that builds no program leaves no folder behind. */
-bool gantry__binary_store_is_open(gantry__binary_store_t *store);
+/* Makes the folder, or logs why it cannot; returns whether binaries can be kept. Only who builds
+ * programs asks, so that a CPU alone leaves no folder behind. Cheap after the first call. */
+bool gantry__binary_store_open(gantry__binary_store_t *store);
 
 typedef enum gantry__store_answer_t {
     GANTRY__STORE_MISS = 0,

@@ -175,7 +175,7 @@ static bool stores_binaries(const gantry__program_cache_t *cache) {
     if (!GANTRY_ABI_HAS(ops, load_binary) || !ops->binary || !ops->load_binary) return false;
     if (!cache->store->is_named && (cache->info->flags & GANTRY_DEVICE_KEEPS_PROGRAMS))
         return false;
-    return gantry__binary_store_is_open(cache->store);
+    return gantry__binary_store_open(cache->store);
 }
 
 static gantry_backend_program_t *load_stored(gantry__program_cache_t *cache,

@@ -176,7 +176,7 @@ static bool find_note(const gantry__view_probe_t *self, const struct gantry_phys
 
 static bool asks(const gantry__view_probe_t *self, const struct gantry_physical_device_t *view) {
     return self->mode != GANTRY__PROBE_OFF && builds_programs(view) &&
-           gantry__binary_store_is_open(self->store);
+           gantry__binary_store_open(self->store);
 }
 
 void gantry__view_recall(const gantry__view_probe_t *self, gantry__device_table_t *table) {
