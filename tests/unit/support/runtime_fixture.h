@@ -180,10 +180,12 @@ static inline bool runtime_fixture_feed(runtime_fixture_t *f) {
     return has_failed;
 }
 
+typedef gantry_status_t (*runtime_fixture_program_fn)(gantry_scope_t *scope);
+
 /* Runs the program in a scope on the device; returns its result, or the reason why there is no
  * scope. `message` gets the error's text. */
 static inline gantry_status_t runtime_fixture_run(runtime_fixture_t *f, const char *device,
-                                                  gantry_status_t (*program)(gantry_scope_t *scope),
+                                                  runtime_fixture_program_fn program,
                                                   char message[1024]) {
     gantry_scope_t *scope = gantry_scope_begin(f->runtime, device);
     gantry_status_t status = scope ? program(scope) : GANTRY_RESOURCE_EXHAUSTED;
@@ -192,11 +194,9 @@ static inline gantry_status_t runtime_fixture_run(runtime_fixture_t *f, const ch
     return status;
 }
 
-typedef gantry_status_t (*runtime_fixture_program_fn)(gantry_scope_t *scope);
-
 /* One run on a new runtime, in which allocation n and all later ones fail. It is out of memory or
- * right, and leaks nothing. Returns the number of allocations that succeeded or failed; *out_failed
- * tells whether one failed. sites: as in failing_heap.h, of all site_count. */
+ * right, and leaks nothing. Returns the number of allocations; *out_failed tells whether
+ * one failed. sites, site_count: as in failing_heap.h. */
 static inline long runtime_fixture_starve_once(uint32_t gpus, const char *device,
                                                runtime_fixture_program_fn program, long n,
                                                uint64_t *sites, long site_count, bool *out_failed) {
