@@ -273,19 +273,29 @@ static void bad_entries_are_built_again_and_counted(void **state) {
     remove_folder(&folder);
 }
 
-static void cpu_alone_makes_no_folder(void **state) {
-    (void)state;
-    folder_t folder;
-    make_folder(&folder);
-    const gantry_runtime_options_t options = {
-        .struct_size = sizeof options, .backends = "cpu", .kernel_cache = folder.cache};
+static void add_on_cpu_alone(const char *cache) {
+    const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                              .backends = "cpu",
+                                              .log = log_lines_write,
+                                              .log_user = &lines,
+                                              .kernel_cache = cache};
     gantry_runtime_t *runtime;
+    log_lines_init(&lines);
     assert_int_equal(gantry_runtime_create(&options, &runtime), GANTRY_OK);
     gantry_scope_t *scope = gantry_scope_begin(runtime, "CPU:0");
     assert_non_null(gantry_add(scope, gantry_scalar_f32(scope, 1), gantry_scalar_f32(scope, 2)));
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
     gantry_runtime_release(runtime);
+    assert_int_equal(log_lines_with(&lines, "not kept", ""), 0);
+}
+
+static void cpu_alone_makes_no_folder_and_misses_none(void **state) {
+    (void)state;
+    folder_t folder;
+    make_folder(&folder);
+    add_on_cpu_alone(folder.cache);
     assert_int_equal(rmdir(folder.path), 0); /* which must be empty */
+    add_on_cpu_alone("/proc/gantry/kernels");
 }
 
 /* One warning for all programs, with the remedy. */
@@ -385,7 +395,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(second_process_with_a_warm_cache_builds_nothing),
         cmocka_unit_test(cache_is_for_its_owner_only),
         cmocka_unit_test(bad_entries_are_built_again_and_counted),
-        cmocka_unit_test(cpu_alone_makes_no_folder),
+        cmocka_unit_test(cpu_alone_makes_no_folder_and_misses_none),
         cmocka_unit_test(folder_that_takes_no_file_is_told_once),
         cmocka_unit_test(unusable_folder_is_no_error),
         cmocka_unit_test(folder_comes_from_option_or_environment_or_home),
