@@ -2,11 +2,12 @@
 # Sourced by scripts/test, after common.sh: counts passed, failed and skipped tests, and prints the counts in the last
 # line, however the script ends. The sourcing script sets IS_COMPLETE=yes at its end, and sets SELECT to a regular
 # expression to run only some tests of ctest.
-PASSED=0 FAILED=0 SKIPPED=0 RUN_FAILED=0 IS_COMPLETE=no
+PASSED=0 FAILED=0 SKIPPED=0 RUN_FAILED=0 IS_COMPLETE=no BESIDE=
 
 finish() {
     code=$?
     trap - EXIT
+    [ -z "$BESIDE" ] || kill -- "-$BESIDE" 2>/dev/null || true
     if [ "$IS_COMPLETE" = no ]; then
         echo "stopped before the end: the last line counts the tests run so far, and the stop as one failure" >&2
         FAILED=$((FAILED + 1))
@@ -66,20 +67,42 @@ suite() {
     esac
 }
 
-# count_of LOG COMMAND...: adds the counts of the command's last line, "N passed, N failed, N skipped". Exit code 77 is a
-# skip, and the command has printed the reason. An end without counts, or with none of the failures that its exit code
-# tells of, counts as a failure.
-count_of() {
-    log=$1 code=0
-    shift
-    { "$@" 2>&1 || echo "exit code $?"; } | tee "$log"
-    code=$(sed -n 's/^exit code \([0-9]*\)$/\1/p' "$log" | tail -1)
+# add_counts LOG: adds the counts of a command's last line, "N passed, N failed, N skipped". The line "exit code N" tells of
+# a command that failed. Exit code 77 is a skip, and the command has printed the reason. An end without counts, or with
+# none of the failures that the exit code tells of, counts as a failure.
+add_counts() {
+    code=$(sed -n 's/^exit code \([0-9]*\)$/\1/p' "$1" | tail -1)
     # shellcheck disable=SC2046
-    set -- $(awk '/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ { last = $1 " " $3 " " $5 } END { print last }' "$log")
+    set -- $(awk '/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ { last = $1 " " $3 " " $5 } END { print last }' "$1")
     if [ "${code:-0}" = 77 ]; then
         set -- 0 0 1
     elif [ $# != 3 ] || { [ "${code:-0}" != 0 ] && [ "$2" = 0 ]; }; then
         set -- 0 1 0
     fi
     PASSED=$((PASSED + $1)) FAILED=$((FAILED + $2)) SKIPPED=$((SKIPPED + $3))
+}
+
+# count_of LOG COMMAND...: runs the command and adds its counts.
+count_of() {
+    log=$1
+    shift
+    { "$@" 2>&1 || echo "exit code $?"; } | tee "$log"
+    add_counts "$log"
+}
+
+# beside LOG COMMAND...: starts the command in the background. It gets a session of its own, which an early end kills.
+beside() {
+    BESIDE_LOG=$1
+    shift
+    # shellcheck disable=SC2016
+    setsid sh -c '"$@" || echo "exit code $?"' sh "$@" >"$BESIDE_LOG" 2>&1 &
+    BESIDE=$!
+}
+
+# count_beside: waits for the command in the background, shows its output and adds its counts.
+count_beside() {
+    wait "$BESIDE" || true
+    BESIDE=
+    cat "$BESIDE_LOG"
+    add_counts "$BESIDE_LOG"
 }

@@ -55,9 +55,22 @@ expect 1 "3 passed, 2 failed, 1 skipped" 'count_of log sh -c "echo 2 passed, 2 f
 expect 0 "1 passed, 0 failed, 1 skipped" 'count_of log sh -c "exit 77"; suite a true; IS_COMPLETE=yes'
 expect 1 "0 passed, 1 failed, 0 skipped" 'count_of log true; IS_COMPLETE=yes'             # no counts
 expect 1 "0 passed, 1 failed, 0 skipped" 'count_of log sh -c "echo 2 passed, 0 failed, 0 skipped; exit 1"; IS_COMPLETE=yes'
+expect 1 "3 passed, 2 failed, 1 skipped" 'beside log sh -c "sleep 0.1; echo 2 passed, 2 failed, 1 skipped; exit 1"; suite a true; count_beside; IS_COMPLETE=yes'
+expect 0 "1 passed, 0 failed, 1 skipped" 'beside log sh -c "exit 77"; suite a true; count_beside; IS_COMPLETE=yes'
+expect 1 "1 passed, 1 failed, 0 skipped" 'beside log sh -c "kill -9 \$PPID"; suite a true; count_beside; IS_COMPLETE=yes' # no end
 expect 1 "1 passed, 1 failed, 0 skipped" 'suite a true; false; IS_COMPLETE=yes'          # set -e ends it
 expect 3 "1 passed, 1 failed, 0 skipped" 'suite a true; exit 3'                          # as a build that fails does
 expect 130 "0 passed, 1 failed, 0 skipped" 'kill -INT $$; sleep 1; IS_COMPLETE=yes'
+# An early end kills the command in the background, and what that has started.
+expect 3 "0 passed, 1 failed, 0 skipped" 'beside log sh -c "sleep 60 & echo \$! >child; wait"; while [ ! -s child ]; do sleep 0.01; done; exit 3'
+child=$(cat "$work/child")
+# A zombie is dead: its next parent may be slow to reap it.
+for pause in 0 0.1 0.4 1.5 8; do
+    sleep $pause
+    state=$(sed -n 's/^State:[^A-Z]*\([A-Z]\).*/\1/p' "/proc/$child/status" 2>/dev/null || true)
+    case $state in Z | "") break ;; esac
+done
+case $state in Z | "") ;; *) echo "process $child, of a command in the background, outlived the script"; exit 1 ;; esac
 # A script that reads results.sh keeps functions of its own.
 for name in $(sed -n 's/^\([a-z_]*\)() {.*/\1/p' "$source/scripts/results.sh"); do
     for script in "$source/scripts/test" "$source/scripts/test-tensorflow"; do
