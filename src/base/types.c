@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/shape_limit.h"
+
 typedef struct dtype_row_t {
     gantry_dtype_t dtype;
     uint8_t bytes;
@@ -54,19 +56,12 @@ gantry_dtype_t gantry_dtype_from_name(const char *name) {
     return GANTRY_DTYPE_NONE;
 }
 
-/* The most elements of a shape: where pointers have 32 bits, so many that the bytes of each element
- * type fit a size_t. Numbers of at most SMALL_BITS have a product that is less. */
-#if SIZE_MAX > UINT32_MAX
-#define MOST_ELEMENTS INT64_MAX
-#define SMALL_BITS 31
-#else
-#define MOST_ELEMENTS (PTRDIFF_MAX / 16)
-#define SMALL_BITS 13
-#endif
+/* Two numbers of so many bits have a product below the limit. */
+#define SMALL_BITS (SIZE_MAX > UINT32_MAX ? 31 : 13)
 
-/* True if a * b, of numbers > 0, exceeds MOST_ELEMENTS; divides only if one of them is large. */
+/* True if a * b, of numbers > 0, exceeds the limit; divides only if one of them is large. */
 static bool overflows(int64_t a, int64_t b) {
-    return (a | b) >> SMALL_BITS != 0 && a > MOST_ELEMENTS / b;
+    return (a | b) >> SMALL_BITS != 0 && a > GANTRY__MOST_ELEMENTS / b;
 }
 
 int64_t gantry_shape_elements(const gantry_shape_t *shape) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/shape_limit.h"
 #include "base/struct_size.h"
 #include "device/fault.h"
 #include "function/trace.h"
@@ -29,7 +30,8 @@ static gantry_status_t check_input(const gantry_input_spec_t *input, size_t i) {
     if (is_possible && gantry_shape_elements(&least) >= 0) return GANTRY_OK;
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,
-        "gantry_function_trace: input %zu has a shape of rank %d that is not possible; rank 0 to %d, sizes of 0 or more or -1 for any, and fewer than 2^63 elements are accepted",
+        "gantry_function_trace: input %zu has a shape of rank %d that is not possible; rank 0 to %d, sizes of 0 or more or -1 for any, and at most " GANTRY__MOST_ELEMENTS_TEXT
+        " elements are accepted",
         i, input->shape.rank, GANTRY_MAX_RANK);
 }
 

@@ -14,6 +14,8 @@
 
 #include <stdio.h>
 
+#include "base/shape_limit.h"
+
 const gantry__op_arg_t *gantry__op_input_arg(const gantry__op_def_t *op, uint32_t input_count,
                                              uint32_t i) {
     uint32_t extra = input_count > op->input_count ? input_count - op->input_count : 0;
@@ -331,11 +333,10 @@ static gantry_status_t check_results(const gantry__infer_t *call) {
         if (elements >= 0 && (uint64_t)elements <= (uint64_t)INT64_MAX / (size ? size : 1))
             continue;
         if (elements < 0 && is_left_to_data(call, shape)) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%s: shape %s of the %s result would have more than 2**63 - 1 %s",
-                            call->op->name, gantry__shape_text(shape).text,
-                            gantry_dtype_name(call->out_dtypes[k]),
-                            elements < 0 ? "elements" : "bytes");
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT, "%s: shape %s of the %s result would have more than %s",
+            call->op->name, gantry__shape_text(shape).text, gantry_dtype_name(call->out_dtypes[k]),
+            elements < 0 ? GANTRY__MOST_ELEMENTS_TEXT " elements" : "2**63 - 1 bytes");
     }
     return GANTRY_OK;
 }

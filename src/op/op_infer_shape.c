@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#include "base/shape_limit.h"
+
 /* ---- Reshape ---- */
 
 typedef struct request_t {
@@ -76,7 +78,7 @@ gantry_status_t gantry__infer_reshape(gantry__infer_t *call) {
         /* as the user wrote it */
         if (request.unknown >= 0) request.shape.dims[request.unknown] = -1;
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Shape %s has too many elements: more than 2**63 - 1",
+                            "Shape %s has too many elements: more than " GANTRY__MOST_ELEMENTS_TEXT,
                             gantry__shape_text(&request.shape).text);
     }
     if (request.unknown >= 0) GANTRY__TRY(solve_unknown(input, &request));

@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/shape_limit.h"
 #include "device/buffer.h"
 #include "run/scope_state.h"
 
@@ -58,7 +59,8 @@ static gantry_status_t check_view_size(const view_t *view) {
         (void)gantry_shape_format(view->shape, shape, sizeof shape);
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
-            "gantry_tensor_view: shape %s of rank %d has no size; ranks 0 to %d, dimensions from 0 on, and a product below 2^63 are accepted",
+            "gantry_tensor_view: shape %s of rank %d has no size; ranks 0 to %d, dimensions from 0 on, and a product of at most " GANTRY__MOST_ELEMENTS_TEXT
+            " are accepted",
             shape, view->shape->rank, GANTRY_MAX_RANK);
     }
     if (first > bytes)

@@ -227,7 +227,7 @@ static void view_that_does_not_fit_is_refused_with_numbers(void **state) {
         {4, GANTRY_FLOAT64, {1, {1}}, "first_byte 4 is not aligned for float64; 0 and every 8"},
         {0, GANTRY_INT32, {1, {-1}}, "shape [-1] of rank 1 has no size"},
         {0, GANTRY_INT32, {9, {1, 1, 1, 1, 1, 1, 1, 1}}, "of rank 9 has no size; ranks 0 to 8"},
-        {0, GANTRY_INT32, {2, {INT64_MAX, 2}}, "and a product below 2^63 are accepted"},
+        {0, GANTRY_INT32, {2, {INT64_MAX, 2}}, "and a product of at most 2**63 - 1 are accepted"},
         {0, GANTRY_DTYPE_NONE, {1, {1}}, "dtype 0 is no element type"},
         {0, (gantry_dtype_t)99, {1, {1}}, "dtype 99 is no element type"},
         {0, GANTRY_BOOL, {1, {1}}, "a view of int32 as bool is refused"},
