@@ -72,7 +72,7 @@ typedef struct gantry_kernel_options_t {
     int64_t strides[2];                             /**< Of convolutions; 0: 1. */
     int64_t dilations[2];                           /**< Of convolutions; 0: 1. */
     bool same_padding;                              /**< Of convolutions: "same"; else "valid". */
-    int64_t depth_multiplier;                       /**< Of gantry_depthwise_conv2d_layer; 0: 1. */
+    int64_t depth_multiplier;                       /**< Of depthwise and separable ones; 0: 1. */
     int64_t kernel_columns; /**< Columns of a window of two dimensions; 0: as many as rows. */
     bool causal_padding;    /**< Of Conv1D: "causal"; a window ends at its own place. */
     /** Of Conv1D and Conv2D: so many groups of channels, each with filters of its own; the number
@@ -116,6 +116,26 @@ GANTRY_API gantry_layer_t *gantry_conv2d_layer(int64_t filters, int64_t kernel_s
 GANTRY_API gantry_layer_t *gantry_depthwise_conv2d_layer(int64_t kernel_size,
                                                          gantry_activation_t activation,
                                                          const gantry_kernel_options_t *options);
+/** SeparableConv1D: [batch, length, channels] to [batch, windows, filters], windows as of Conv1D:
+ * each channel has depth_multiplier filters of its own, "depthwise_kernel", whose outputs
+ * "pointwise_kernel" joins to filters. Options of the kernel are those of both. */
+GANTRY_API gantry_layer_t *gantry_separable_conv1d_layer(int64_t filters, int64_t kernel_size,
+                                                         gantry_activation_t activation,
+                                                         const gantry_kernel_options_t *options);
+/** SeparableConv2D: the same of [batch, rows, columns, channels], windows as of Conv2D. */
+GANTRY_API gantry_layer_t *gantry_separable_conv2d_layer(int64_t filters, int64_t kernel_size,
+                                                         gantry_activation_t activation,
+                                                         const gantry_kernel_options_t *options);
+/** Conv1DTranspose: [batch, length, channels] to [batch, n, filters], the transpose of a Conv1D. n
+ * is length stride with same_padding, else length stride + max(spread - stride, 0), with spread =
+ * (kernel_size - 1) dilation + 1. */
+GANTRY_API gantry_layer_t *gantry_conv1d_transpose_layer(int64_t filters, int64_t kernel_size,
+                                                         gantry_activation_t activation,
+                                                         const gantry_kernel_options_t *options);
+/** Conv2DTranspose: the same of [batch, rows, columns, channels]. */
+GANTRY_API gantry_layer_t *gantry_conv2d_transpose_layer(int64_t filters, int64_t kernel_size,
+                                                         gantry_activation_t activation,
+                                                         const gantry_kernel_options_t *options);
 
 /** Options of pools. */
 typedef struct gantry_pool_options_t {
@@ -154,6 +174,30 @@ GANTRY_API gantry_layer_t *gantry_flatten(const char *name);
 /** Reshape: [batch, ...] of any type to [batch, shape]: the elements of each sample in another
  * shape, which does not name the batch. One size may be -1: what is left. */
 GANTRY_API gantry_layer_t *gantry_reshape_layer(gantry_shape_t shape, const char *name);
+/** Permute: [batch, ...] of any type, whose dimension i of the output is dimension dims[i - 1] of
+ * the input; the batch is 0 and is not named. dims has count numbers from 1 on and is copied. */
+GANTRY_API gantry_layer_t *gantry_permute_layer(const int32_t *dims, size_t count,
+                                                const char *name);
+/** RepeatVector: [batch, n] of any type to [batch, times, n]. */
+GANTRY_API gantry_layer_t *gantry_repeat_vector_layer(int64_t times, const char *name);
+/** UpSampling1D: [batch, length, channels] to [batch, length size, channels]: each step, size
+ * times. */
+GANTRY_API gantry_layer_t *gantry_up_sampling1d_layer(int64_t size, const char *name);
+/** UpSampling2D, "nearest": [batch, r, c, channels] to [batch, r rows, c columns, channels]: each
+ * element, rows times columns. */
+GANTRY_API gantry_layer_t *gantry_up_sampling2d_layer(int64_t rows, int64_t columns,
+                                                      const char *name);
+/** ZeroPadding1D: [batch, length, channels] with so many steps of zeros before and after. */
+GANTRY_API gantry_layer_t *gantry_zero_padding1d_layer(int64_t before, int64_t after,
+                                                       const char *name);
+/** ZeroPadding2D: [batch, rows, columns, channels] with zeros above, below, on the left and on the
+ * right: four numbers, which are copied. */
+GANTRY_API gantry_layer_t *gantry_zero_padding2d_layer(const int64_t *amounts, const char *name);
+/** Cropping1D: [batch, length, channels] without so many first and last steps. */
+GANTRY_API gantry_layer_t *gantry_cropping1d_layer(int64_t before, int64_t after, const char *name);
+/** Cropping2D: [batch, rows, columns, channels] without so many rows above and below, and columns
+ * on the left and on the right: four numbers, which are copied. */
+GANTRY_API gantry_layer_t *gantry_cropping2d_layer(const int64_t *amounts, const char *name);
 /** Dropout: in training, elements become 0 with probability rate, and the others are divided by
  * 1 - rate. The draws follow from the model's seed. */
 GANTRY_API gantry_layer_t *gantry_dropout_layer(double rate, const char *name);
@@ -165,6 +209,16 @@ GANTRY_API gantry_layer_t *gantry_shaped_dropout_layer(double rate, gantry_shape
 /** Activation: gantry_activate of the input, whose shape stays. */
 GANTRY_API gantry_layer_t *gantry_activation_layer(gantry_activation_t activation,
                                                    const char *name);
+/** LeakyReLU: x, or negative_slope x for negative x. */
+GANTRY_API gantry_layer_t *gantry_leaky_relu_layer(double negative_slope, const char *name);
+/** PReLU: x, or alpha x for negative x, with a weight "alpha" for each element of a sample. It is
+ * shared along the dimensions of shared_axes, from 1 on, which are copied; NULL: none. initializer
+ * NULL: zeros. */
+GANTRY_API gantry_layer_t *gantry_prelu_layer(const gantry_initializer_t *initializer,
+                                              const int32_t *shared_axes, size_t axis_count,
+                                              const char *name);
+/** Rescaling: scale x + offset, of floats. */
+GANTRY_API gantry_layer_t *gantry_rescaling_layer(double scale, double offset, const char *name);
 
 /** ActivityRegularization: its input of floats, whose l1 sum(|x|) + l2 sum(x squared), divided by
  * the batch, is added to the loss. Numbers are 0 or more. */
@@ -191,6 +245,17 @@ typedef struct gantry_norm_options_t {
 GANTRY_API gantry_layer_t *gantry_batch_normalization(const gantry_norm_options_t *options);
 /** LayerNormalization over one dimension or several, to the same shape. */
 GANTRY_API gantry_layer_t *gantry_layer_normalization(const gantry_norm_options_t *options);
+/** GroupNormalization, to the same shape: a dimension, of axes, in groups of equal size, each of
+ * which is normalised with all elements of its sample. groups 0: Keras's 32; -1: each element of
+ * the dimension alone. */
+GANTRY_API gantry_layer_t *gantry_group_normalization(int64_t groups,
+                                                      const gantry_norm_options_t *options);
+/** RMSNormalization over one dimension or several, to the same shape: x divided by the root of the
+ * mean of its squares, times a weight "scale". It has no offset. epsilon 0: 1e-6. */
+GANTRY_API gantry_layer_t *gantry_rms_normalization(const gantry_norm_options_t *options);
+/** UnitNormalization over one dimension or several, of axes: x divided by the root of the sum of
+ * its squares. It has no weights and no epsilon. */
+GANTRY_API gantry_layer_t *gantry_unit_normalization(const gantry_norm_options_t *options);
 
 /** Options of recurrent layers. */
 typedef struct gantry_recurrent_options_t {
@@ -278,6 +343,25 @@ GANTRY_API gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t ke
 /** Add: the sum of two or more inputs, of one shape or shapes that broadcast. Its mask is true
  * where that of an input is; an input without a mask leaves none. */
 GANTRY_API gantry_layer_t *gantry_add_layer(const char *name);
+/** Subtract: the first of two inputs without the second; shapes and masks as of Add. */
+GANTRY_API gantry_layer_t *gantry_subtract_layer(const char *name);
+/** Multiply: the product of two or more inputs; shapes and mask as of Add. Steps that an input's
+ * mask leaves out count as ones, and in the output, where it has a mask, are zeros. */
+GANTRY_API gantry_layer_t *gantry_multiply_layer(const char *name);
+/** Average: the mean of two or more inputs; shapes and masks as of Add. */
+GANTRY_API gantry_layer_t *gantry_average_layer(const char *name);
+/** Maximum: the largest of two or more inputs, by elements; shapes and mask as of Add. Of a step
+ * that an input's mask leaves out, the other inputs' are taken. */
+GANTRY_API gantry_layer_t *gantry_maximum_layer(const char *name);
+/** Minimum: the smallest, in the same way. */
+GANTRY_API gantry_layer_t *gantry_minimum_layer(const char *name);
+/** Dot: the products of two inputs of floats, summed over a dimension of each: [batch, ..., n, ...]
+ * and [batch, ..., n, ...] to the other dimensions of the first, then those of the second; of two
+ * matrices [batch, 1]. An axis is not the batch; a negative one counts from the end. normalize:
+ * inputs are divided by the roots of their sums of squares first, which makes it the cosine. The
+ * output has no mask. */
+GANTRY_API gantry_layer_t *gantry_dot_layer(int32_t first_axis, int32_t second_axis, bool normalize,
+                                            const char *name);
 /** Concatenate: two or more inputs of any type, joined along an axis, in which alone their shapes
  * differ; -1: the last. Axis 0 is the batch. */
 GANTRY_API gantry_layer_t *gantry_concatenate_layer(int32_t axis, const char *name);

@@ -23,6 +23,8 @@ import numpy as np
 import tensorflow as tf
 from keras import layers
 
+import golden_layers
+
 TABLE = 7  # rows of the embeddings
 
 
@@ -60,7 +62,7 @@ def set_weights(layer, draw):
 
 
 def call(layer, inputs, training, options):
-    several = isinstance(layer, (layers.Add, layers.Concatenate))
+    several = len(inputs) > 1 and not isinstance(layer, layers.MultiHeadAttention)
     arguments = [inputs] if several else inputs
     if isinstance(layer, layers.MultiHeadAttention) and len(inputs) == 1:
         arguments = inputs * 2
@@ -677,10 +679,14 @@ def write(name, lines):
 
 
 def main():
-    for part in (write_dense, write_convolutions, write_pools, write_shapes, write_norms, write_recurrent,
-                 write_attention, write_masked_recurrent, write_bidirectional, write_masked_layers, write_masked_attention,
+    this = sys.modules[__name__]
+    for part in (write_dense, write_convolutions, write_pools, write_shapes, write_norms, write_recurrent, write_attention):
+        part()
+    golden_layers.write_cases(this)
+    for part in (write_masked_recurrent, write_bidirectional, write_masked_layers, write_masked_attention,
                  write_recurrent_dropout, write_more_options):
         part()
+    golden_layers.write_masked_cases(this)
     write("train_layer_cases.inc", rows)
     write("train_layer_model_cases.inc", model_rows)
     write("train_layer_seed_cases.inc", write_seeds())

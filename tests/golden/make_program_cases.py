@@ -229,8 +229,32 @@ def swapped_between():
     return model, (X, PAIR), ["loss"], {"validation": True, "epochs": 4, "callbacks": [callbacks.SwapEMAWeights(swap_on_epoch=True)]}
 
 
+def painted():
+    """Images become smaller, then large again."""
+    model = chain(layers.Conv2D(4, 3, strides=2, padding="same", activation="relu"), layers.GroupNormalization(2),
+                  layers.UpSampling2D(2), layers.SeparableConv2D(3, 2, padding="same", activation="tanh", pointwise_regularizer=regularizers.L2(0.0625)),
+                  layers.Conv2DTranspose(2, 3, strides=2), layers.Cropping2D(((2, 3), (0, 5))), layers.ZeroPadding2D(((0, 0), (1, 0))),
+                  layers.Cropping2D(((0, 0), (1, 0))))
+    model.compile(optimizer(optimizers.Adam, 0.0625), "mse")
+    return model, (IMAGES, IMAGES), ["loss"], {"validation": True}
+
+
+def blended():
+    """Layers of two inputs, and slopes that are learned."""
+    x = keras.Input((FEATURES,))
+    a = layers.PReLU(alpha_initializer=keras.initializers.Constant(0.25))(dense(4)(x))
+    b = layers.LeakyReLU(0.25)(dense(4)(layers.Rescaling(0.5, offset=0.125)(x)))
+    both = [layers.Multiply()([a, b]), layers.Maximum()([a, b]), layers.Minimum()([a, b]), layers.Average()([a, b]),
+            layers.Dot(1, normalize=True)([a, b])]
+    c = layers.RMSNormalization()(layers.Concatenate()(both))
+    c = layers.Permute((2, 1))(layers.RepeatVector(2)(c))
+    model = keras.Model(x, dense(2)(layers.Flatten()(layers.UnitNormalization()(c))))
+    model.compile(optimizer(optimizers.SGD, 0.25, momentum=0.5), "mse")
+    return model, (X, PAIR), ["loss"], {"validation": True}
+
+
 PROGRAMS = (accumulated, averaged, activities, recurrent, embedded, two_outputs, autoencoder, siamese, scheduled, images, stopped,
-            attentive, coded, counted, normed, swapped, swapped_between)
+            attentive, coded, counted, normed, swapped, swapped_between, painted, blended)
 
 
 def run(program):

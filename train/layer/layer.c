@@ -185,3 +185,15 @@ gantry_status_t gantry__layer_check_window(const char *kind, const gantry_shape_
     }
     return GANTRY_OK;
 }
+
+bool gantry__layer_grow(const char *kind, int64_t times, int64_t more, int64_t *size) {
+    if (*size > (INT64_MAX - more) / times) {
+        (void)gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "layer %s: a dimension of %lld would be %lld times as large; one of up to 2**63 - 1 is accepted",
+            kind, (long long)*size, (long long)times);
+        return false;
+    }
+    *size = *size * times + more;
+    return true;
+}

@@ -13,15 +13,6 @@ static gantry_window_options_t window_of(const gantry__kernel_t *k) {
         .padding = k->is_same ? GANTRY_PADDING_SAME : GANTRY_PADDING_VALID};
 }
 
-/* rank: of the window. */
-static gantry_status_t check_window(const char *kind, const gantry__kernel_t *k,
-                                    const gantry_shape_t *input, int32_t rank) {
-    const int64_t spread[] = {(k->sizes[0] - 1) * k->dilations[0] + 1,
-                              (k->sizes[1] - 1) * k->dilations[1] + 1};
-    return k->is_same || k->is_causal ? GANTRY_OK
-                                      : gantry__layer_check_window(kind, input, rank, spread);
-}
-
 /* rank: of the window. The kernel has `filters` outputs, of all channels or of each. */
 static gantry_status_t conv_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                   size_t input_count, int32_t rank, int64_t filters,
@@ -29,7 +20,7 @@ static gantry_status_t conv_build(gantry_layer_t *layer, const gantry_shape_t *i
     const gantry__kernel_t *k = layer->user;
     const char *kind = layer->kind.name;
     GANTRY__TRAIN_TRY(gantry__layer_check_rank(kind, inputs, input_count, rank + 2, rank + 2));
-    GANTRY__TRAIN_TRY(check_window(kind, k, inputs, rank));
+    GANTRY__TRAIN_TRY(gantry__kernel_check_window(kind, k, inputs, rank));
     const int64_t channels = inputs[0].dims[rank + 1] / k->groups;
     if (channels * k->groups != inputs[0].dims[rank + 1])
         return gantry__train_fail(
@@ -90,7 +81,7 @@ static tensor *conv_call(const gantry_layer_call_t *call, const gantry__kernel_t
                          const char *kind) {
     const gantry_window_options_t window = window_of(k);
     const gantry_shape_t *input = gantry_tensor_shape(call->inputs[0]);
-    const gantry_status_t status = check_window(kind, k, input, input->rank - 2);
+    const gantry_status_t status = gantry__kernel_check_window(kind, k, input, input->rank - 2);
     if (gantry__train_hand_on(call->scope, status) != GANTRY_OK) return NULL;
     tensor *y =
         conv_groups(call->scope, pad_front(call, k), call->weights[0], op, k->groups, &window);
@@ -111,28 +102,22 @@ static tensor *depthwise_call(const gantry_layer_call_t *call, void *user) {
 
 /* ---- constructors ---- */
 
-#define CONV_KIND(class_name, stem)                                                            \
-    {                                                                                          \
-        .struct_size = sizeof(gantry_layer_kind_t), .name = class_name, .build = stem##_build, \
-        .call = stem##_call, .release = gantry__layer_free_user                                \
-    }
-
 gantry_layer_t *gantry_conv1d_layer(int64_t filters, int64_t kernel_size,
                                     gantry_activation_t activation,
                                     const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = CONV_KIND("Conv1D", conv1d);
+    static const gantry_layer_kind_t kind = GANTRY__KERNEL_KIND("Conv1D", conv1d);
     return gantry__kernel_layer(&kind, filters, kernel_size, activation, options);
 }
 
 gantry_layer_t *gantry_conv2d_layer(int64_t filters, int64_t kernel_size,
                                     gantry_activation_t activation,
                                     const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = CONV_KIND("Conv2D", conv2d);
+    static const gantry_layer_kind_t kind = GANTRY__KERNEL_KIND("Conv2D", conv2d);
     return gantry__kernel_layer(&kind, filters, kernel_size, activation, options);
 }
 
 gantry_layer_t *gantry_depthwise_conv2d_layer(int64_t kernel_size, gantry_activation_t activation,
                                               const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = CONV_KIND("DepthwiseConv2D", depthwise);
+    static const gantry_layer_kind_t kind = GANTRY__KERNEL_KIND("DepthwiseConv2D", depthwise);
     return gantry__kernel_layer(&kind, 1, kernel_size, activation, options);
 }

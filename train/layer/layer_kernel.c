@@ -8,10 +8,10 @@
 static bool take_number(const char *kind, const char *what, int64_t given, int64_t otherwise,
                         int64_t *out) {
     *out = given ? given : otherwise;
-    if (*out > 0) return true;
+    if (*out > 0 && *out <= INT32_MAX) return true; /* products of two fit */
     (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                             "layer %s: %s is %lld; a positive number is accepted", kind, what,
-                             (long long)given);
+                             "layer %s: %s is %lld; a positive number%s is accepted", kind, what,
+                             (long long)given, *out > 0 ? " below 2**31" : "");
     return false;
 }
 
@@ -59,6 +59,16 @@ static bool take_options(const char *kind, const gantry_kernel_options_t *option
            gantry__layer_initializer(o.bias_initializer, GANTRY_INIT_ZEROS, &k->bias);
 }
 
+/* A separable convolution has two kernels, with the same rules. */
+static gantry_layer_t *with_kernel_rules(gantry_layer_t *layer, const gantry_kernel_options_t *o) {
+    const bool has_two = layer && strncmp(layer->kind.name, "Separable", 9) == 0;
+    layer = gantry__layer_with_rules(layer, has_two ? "depthwise_kernel" : "kernel",
+                                     o->kernel_regularizer, o->kernel_constraint);
+    if (!has_two) return layer;
+    return gantry__layer_with_rules(layer, "pointwise_kernel", o->kernel_regularizer,
+                                    o->kernel_constraint);
+}
+
 gantry_layer_t *gantry__kernel_layer(const gantry_layer_kind_t *kind, int64_t units, int64_t size,
                                      gantry_activation_t activation,
                                      const gantry_kernel_options_t *options) {
@@ -71,7 +81,7 @@ gantry_layer_t *gantry__kernel_layer(const gantry_layer_kind_t *kind, int64_t un
         return NULL;
     gantry_layer_t *layer = gantry__layer_make(kind, sizeof k, o.name);
     if (layer) *(gantry__kernel_t *)layer->user = k;
-    layer = gantry__layer_with_rules(layer, "kernel", o.kernel_regularizer, o.kernel_constraint);
+    layer = with_kernel_rules(layer, &o);
     if (!k.has_bias) return layer;
     return gantry__layer_with_rules(layer, "bias", o.bias_regularizer, o.bias_constraint);
 }
@@ -83,8 +93,39 @@ gantry_status_t gantry__kernel_add_weights(gantry_layer_t *layer, const gantry__
     return gantry_layer_add_weight(layer, "bias", GANTRY_SHAPE(bias), &k->bias, true);
 }
 
+gantry_status_t gantry__kernel_check_window(const char *kind, const gantry__kernel_t *k,
+                                            const gantry_shape_t *input, int32_t rank) {
+    const int64_t spread[] = {(k->sizes[0] - 1) * k->dilations[0] + 1,
+                              (k->sizes[1] - 1) * k->dilations[1] + 1};
+    return k->is_same || k->is_causal ? GANTRY_OK
+                                      : gantry__layer_check_window(kind, input, rank, spread);
+}
+
 const gantry_tensor_t *gantry__kernel_finish(const gantry_layer_call_t *call,
                                              const gantry__kernel_t *k, const gantry_tensor_t *y) {
-    if (k->has_bias) y = gantry_bias_add(call->scope, y, call->weights[1]);
+    if (k->has_bias) y = gantry_bias_add(call->scope, y, call->weights[call->weight_count - 1]);
     return gantry_activate(call->scope, k->activation, y);
+}
+
+gantry_window_options_t gantry__kernel_image_window(const gantry__kernel_t *k, int32_t rank) {
+    gantry_window_options_t window = {
+        .strides = {k->strides[0], k->strides[1]},
+        .dilations = {k->dilations[0], k->dilations[1]},
+        .padding = k->is_same ? GANTRY_PADDING_SAME : GANTRY_PADDING_VALID};
+    if (rank == 2) return window;
+    window.strides[0] = window.dilations[0] = 1;
+    window.strides[1] = k->strides[0];
+    window.dilations[1] = k->dilations[0];
+    return window;
+}
+
+const gantry_tensor_t *gantry__kernel_image(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                            int32_t rank, int32_t axis) {
+    return rank == 1 ? gantry_expand_dims(scope, x, axis) : x;
+}
+
+const gantry_tensor_t *gantry__kernel_unimage(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                              int32_t rank) {
+    static const int32_t rows = 1;
+    return rank == 1 && x ? gantry_squeeze(scope, x, &rows, 1) : x;
 }

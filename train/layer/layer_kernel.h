@@ -13,6 +13,13 @@ typedef struct gantry__kernel_t {
     int64_t strides[2], dilations[2], multiplier, groups;
 } gantry__kernel_t;
 
+/* The kind of a layer with such options, built by stem_build and called by stem_call. */
+#define GANTRY__KERNEL_KIND(class_name, stem)                                                  \
+    {                                                                                          \
+        .struct_size = sizeof(gantry_layer_kind_t), .name = class_name, .build = stem##_build, \
+        .call = stem##_call, .release = gantry__layer_free_user                                \
+    }
+
 /* The layer; NULL after a failure. */
 gantry_layer_t *gantry__kernel_layer(const gantry_layer_kind_t *kind, int64_t units, int64_t size,
                                      gantry_activation_t activation,
@@ -20,8 +27,22 @@ gantry_layer_t *gantry__kernel_layer(const gantry_layer_kind_t *kind, int64_t un
 /* Adds "kernel" of this shape, and "bias" unless there is none. */
 gantry_status_t gantry__kernel_add_weights(gantry_layer_t *layer, const gantry__kernel_t *k,
                                            gantry_shape_t kernel, int64_t bias);
-/* y plus bias, activated. */
+/* Refuses an input that is smaller than the window, unless the padding fills it. rank: of the
+ * window. */
+gantry_status_t gantry__kernel_check_window(const char *kind, const gantry__kernel_t *k,
+                                            const gantry_shape_t *input, int32_t rank);
+/* y plus bias, the last weight, activated. */
 const gantry_tensor_t *gantry__kernel_finish(const gantry_layer_call_t *call,
                                              const gantry__kernel_t *k, const gantry_tensor_t *y);
+
+/* ---- sequences as images of one row; rank: of the window ---- */
+
+gantry_window_options_t gantry__kernel_image_window(const gantry__kernel_t *k, int32_t rank);
+/* A sequence with a dimension of 1 at the axis: 1 of a batch, 0 of a kernel; an image as it is. */
+const gantry_tensor_t *gantry__kernel_image(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                            int32_t rank, int32_t axis);
+/* A batch of sequences again. */
+const gantry_tensor_t *gantry__kernel_unimage(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                              int32_t rank);
 
 #endif

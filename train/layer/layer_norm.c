@@ -4,16 +4,11 @@
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/layer/layer_state.h"
+#include "train/layer/layer_norm.h"
 
 typedef const gantry_tensor_t tensor;
 
-typedef struct norm_t {
-    double epsilon, momentum;
-    bool has_scale, has_offset;
-    int32_t axes[GANTRY_MAX_RANK]; /* as given; of a built layer from 1 on */
-    size_t axis_count;
-} norm_t;
+typedef gantry__norm_t norm_t;
 
 /* ---- made ---- */
 
@@ -32,13 +27,13 @@ static bool take_axes(const char *kind, const gantry_norm_options_t *o, size_t m
     return true;
 }
 
-static gantry_layer_t *make_norm(const gantry_layer_kind_t *kind, size_t most_axes,
-                                 const gantry_norm_options_t *options) {
+gantry_layer_t *gantry__norm_layer(const gantry_layer_kind_t *kind, size_t most_axes,
+                                   double epsilon, const gantry_norm_options_t *options) {
     gantry_norm_options_t o;
     if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_norm_options_t") !=
         GANTRY_OK)
         return NULL;
-    norm_t n = {.epsilon = o.epsilon == 0 ? 0.001 : o.epsilon,
+    norm_t n = {.epsilon = o.epsilon == 0 ? epsilon : o.epsilon,
                 .momentum = o.momentum == 0 ? 0.99 : o.momentum,
                 .has_scale = !o.no_scale,
                 .has_offset = !o.no_center};
@@ -57,43 +52,46 @@ static gantry_layer_t *make_norm(const gantry_layer_kind_t *kind, size_t most_ax
 
 /* ---- built: weights gamma, beta ---- */
 
-static gantry_status_t add_vector(gantry_layer_t *layer, const char *name, gantry_shape_t shape,
-                                  gantry_init_t kind, bool trainable) {
-    const gantry_initializer_t initializer = {.struct_size = sizeof initializer, .kind = kind};
-    return gantry_layer_add_weight(layer, name, shape, &initializer, trainable);
-}
-
-static gantry_status_t find_axes(const char *kind, const gantry_shape_t *input, norm_t *n) {
+gantry_status_t gantry__norm_find_axes(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                       size_t input_count, int32_t most_rank) {
+    gantry__norm_t *n = layer->user;
+    const char *kind = layer->kind.name;
+    GANTRY__TRAIN_TRY(gantry__layer_check_rank(kind, inputs, input_count, 2, most_rank));
     for (size_t i = 0; i < n->axis_count; ++i) {
-        const int32_t axis = n->axes[i] < 0 ? n->axes[i] + input->rank : n->axes[i],
+        const int32_t axis = n->axes[i] < 0 ? n->axes[i] + inputs->rank : n->axes[i],
                       least = i == 0 ? 1 : n->axes[i - 1] + 1;
-        if (axis < least || axis >= input->rank)
+        if (axis < least || axis >= inputs->rank)
             return gantry__train_fail(
                 GANTRY_INVALID_ARGUMENT,
                 "layer %s: axis %d of an input of rank %d; ascending ones from 1 to %d are accepted",
-                kind, n->axes[i], input->rank, input->rank - 1);
+                kind, n->axes[i], inputs->rank, inputs->rank - 1);
         n->axes[i] = axis;
     }
     return GANTRY_OK;
 }
 
-static gantry_status_t add_scale_and_offset(gantry_layer_t *layer, const gantry_shape_t *inputs,
-                                            size_t input_count, gantry_shape_t *shape) {
-    norm_t *n = layer->user;
-    GANTRY__TRAIN_TRY(
-        gantry__layer_check_rank(layer->kind.name, inputs, input_count, 2, GANTRY_MAX_RANK));
-    GANTRY__TRAIN_TRY(find_axes(layer->kind.name, inputs, n));
-    *shape = (gantry_shape_t){.rank = (int32_t)n->axis_count};
-    for (size_t i = 0; i < n->axis_count; ++i) shape->dims[i] = inputs[0].dims[n->axes[i]];
-    if (n->has_scale) GANTRY__TRAIN_TRY(add_vector(layer, "gamma", *shape, GANTRY_INIT_ONES, true));
+gantry_status_t gantry__norm_add(gantry_layer_t *layer, const char *name,
+                                 const gantry_shape_t *input, gantry_init_t kind, bool trainable) {
+    const gantry__norm_t *n = layer->user;
+    const gantry_initializer_t initializer = {.struct_size = sizeof initializer, .kind = kind};
+    gantry_shape_t shape = {.rank = (int32_t)n->axis_count};
+    for (size_t i = 0; i < n->axis_count; ++i) shape.dims[i] = input->dims[n->axes[i]];
+    return gantry_layer_add_weight(layer, name, shape, &initializer, trainable);
+}
+
+gantry_status_t gantry__norm_add_scale_and_offset(gantry_layer_t *layer,
+                                                  const gantry_shape_t *input) {
+    const gantry__norm_t *n = layer->user;
+    if (n->has_scale)
+        GANTRY__TRAIN_TRY(gantry__norm_add(layer, "gamma", input, GANTRY_INIT_ONES, true));
     if (!n->has_offset) return GANTRY_OK;
-    return add_vector(layer, "beta", *shape, GANTRY_INIT_ZEROS, true);
+    return gantry__norm_add(layer, "beta", input, GANTRY_INIT_ZEROS, true);
 }
 
 /* ---- called ---- */
 
-/* A value for each element of the axes, to broadcast to x. */
-static tensor *spread(gantry_scope_t *s, const norm_t *n, tensor *x, tensor *value) {
+const gantry_tensor_t *gantry__norm_spread(gantry_scope_t *s, const gantry__norm_t *n,
+                                           const gantry_tensor_t *x, const gantry_tensor_t *value) {
     const gantry_shape_t *from = gantry_tensor_shape(x);
     const int32_t first = n->axes[0];
     gantry_shape_t shape = {.rank = from->rank - first};
@@ -112,11 +110,13 @@ static tensor *same_everywhere(gantry_scope_t *s, const norm_t *n, tensor *x, do
     return gantry_fill(s, shape, gantry__train_constant(s, dtype, value));
 }
 
-static tensor *scale_of(const gantry_layer_call_t *call, const norm_t *n) {
+const gantry_tensor_t *gantry__norm_scale(const gantry_layer_call_t *call,
+                                          const gantry__norm_t *n) {
     return n->has_scale ? call->weights[0] : same_everywhere(call->scope, n, call->inputs[0], 1);
 }
 
-static tensor *offset_of(const gantry_layer_call_t *call, const norm_t *n) {
+const gantry_tensor_t *gantry__norm_offset(const gantry_layer_call_t *call,
+                                           const gantry__norm_t *n) {
     return n->has_offset ? call->weights[n->has_scale]
                          : same_everywhere(call->scope, n, call->inputs[0], 0);
 }
@@ -125,11 +125,11 @@ static tensor *offset_of(const gantry_layer_call_t *call, const norm_t *n) {
 
 static gantry_status_t batch_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                    size_t input_count, void *user) {
-    gantry_shape_t shape;
     (void)user;
-    GANTRY__TRAIN_TRY(add_scale_and_offset(layer, inputs, input_count, &shape));
-    GANTRY__TRAIN_TRY(add_vector(layer, "moving_mean", shape, GANTRY_INIT_ZEROS, false));
-    return add_vector(layer, "moving_variance", shape, GANTRY_INIT_ONES, false);
+    GANTRY__TRAIN_TRY(gantry__norm_find_axes(layer, inputs, input_count, GANTRY_MAX_RANK));
+    GANTRY__TRAIN_TRY(gantry__norm_add_scale_and_offset(layer, inputs));
+    GANTRY__TRAIN_TRY(gantry__norm_add(layer, "moving_mean", inputs, GANTRY_INIT_ZEROS, false));
+    return gantry__norm_add(layer, "moving_variance", inputs, GANTRY_INIT_ONES, false);
 }
 
 /* old momentum + new (1 - momentum) */
@@ -147,10 +147,11 @@ static void masked_moments(gantry_scope_t *s, const norm_t *n, tensor *x, tensor
     tensor *counted = gantry_cast(s, seen, dtype);
     if (n->axes[0] != gantry_tensor_shape(x)->rank - 1)
         counted = gantry_mul(s, counted, gantry_ones_like(s, x));
-    tensor *count =
-        gantry_add(s, gantry_sum(s, counted, over), gantry__train_constant(s, dtype, 1e-7));
+    tensor *count = gantry_add(s, gantry_sum(s, counted, over),
+                               gantry__train_constant(s, dtype, GANTRY__KERAS_EPSILON));
     *mean = gantry_div(s, gantry_sum(s, gantry_select(s, seen, x, zero), over), count);
-    tensor *distance = gantry_select(s, seen, gantry_sub(s, x, spread(s, n, x, *mean)), zero);
+    tensor *distance =
+        gantry_select(s, seen, gantry_sub(s, x, gantry__norm_spread(s, n, x, *mean)), zero);
     *variance = gantry_div(s, gantry_sum(s, gantry_square(s, distance), over), count);
 }
 
@@ -182,9 +183,10 @@ static tensor *batch_call(const gantry_layer_call_t *call, void *user) {
            *variance = call->weights[call->weight_count - 1];
     if (call->training && !call->is_frozen && !take_statistics(call, n, &mean, &variance))
         return NULL;
-    return gantry_batch_norm(s, x, spread(s, n, x, mean), spread(s, n, x, variance),
-                             spread(s, n, x, offset_of(call, n)),
-                             spread(s, n, x, scale_of(call, n)), n->epsilon);
+    return gantry_batch_norm(s, x, gantry__norm_spread(s, n, x, mean),
+                             gantry__norm_spread(s, n, x, variance),
+                             gantry__norm_spread(s, n, x, gantry__norm_offset(call, n)),
+                             gantry__norm_spread(s, n, x, gantry__norm_scale(call, n)), n->epsilon);
 }
 
 gantry_layer_t *gantry_batch_normalization(const gantry_norm_options_t *options) {
@@ -194,16 +196,16 @@ gantry_layer_t *gantry_batch_normalization(const gantry_norm_options_t *options)
                                              .call = batch_call,
                                              .passes_masks = true,
                                              .release = gantry__layer_free_user};
-    return make_norm(&kind, 1, options);
+    return gantry__norm_layer(&kind, 1, 0.001, options);
 }
 
 /* ---- LayerNormalization ---- */
 
 static gantry_status_t layer_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                    size_t input_count, void *user) {
-    gantry_shape_t shape;
     (void)user;
-    return add_scale_and_offset(layer, inputs, input_count, &shape);
+    GANTRY__TRAIN_TRY(gantry__norm_find_axes(layer, inputs, input_count, GANTRY_MAX_RANK));
+    return gantry__norm_add_scale_and_offset(layer, inputs);
 }
 
 static tensor *layer_call(const gantry_layer_call_t *call, void *user) {
@@ -214,11 +216,12 @@ static tensor *layer_call(const gantry_layer_call_t *call, void *user) {
         .axes = n->axes, .axis_count = n->axis_count, .keep_dims = true};
     const int32_t rank = gantry_tensor_shape(x)->rank;
     if ((size_t)(rank - n->axes[0]) == n->axis_count)
-        return gantry_layer_norm(s, x, scale_of(call, n), offset_of(call, n), n->axes[0],
-                                 n->epsilon);
+        return gantry_layer_norm(s, x, gantry__norm_scale(call, n), gantry__norm_offset(call, n),
+                                 n->axes[0], n->epsilon);
     if (gantry_moments(s, x, &over, &mean, &variance) != GANTRY_OK) return NULL;
-    return gantry_batch_norm(s, x, mean, variance, spread(s, n, x, offset_of(call, n)),
-                             spread(s, n, x, scale_of(call, n)), n->epsilon);
+    return gantry_batch_norm(s, x, mean, variance,
+                             gantry__norm_spread(s, n, x, gantry__norm_offset(call, n)),
+                             gantry__norm_spread(s, n, x, gantry__norm_scale(call, n)), n->epsilon);
 }
 
 gantry_layer_t *gantry_layer_normalization(const gantry_norm_options_t *options) {
@@ -228,5 +231,5 @@ gantry_layer_t *gantry_layer_normalization(const gantry_norm_options_t *options)
                                              .call = layer_call,
                                              .passes_masks = true,
                                              .release = gantry__layer_free_user};
-    return make_norm(&kind, GANTRY_MAX_RANK - 1, options);
+    return gantry__norm_layer(&kind, GANTRY_MAX_RANK - 1, 0.001, options);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers without weights: Flatten, Reshape, Dropout, Activation, Masking, Add, Concatenate. */
+/* Layers without weights: Flatten, Reshape, Dropout, Activation, Masking. */
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
 #include "train/layer/layer_state.h"
 
 typedef const gantry_tensor_t tensor;
@@ -18,15 +17,6 @@ static gantry_status_t masking_build(gantry_layer_t *layer, const gantry_shape_t
                                      size_t input_count, void *user) {
     (void)user;
     return gantry__layer_check_rank(layer->kind.name, inputs, input_count, 2, GANTRY_MAX_RANK);
-}
-
-static gantry_status_t build_with_several(gantry_layer_t *layer, const gantry_shape_t *inputs,
-                                          size_t input_count, void *user) {
-    (void)inputs, (void)user;
-    if (input_count > 1) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "layer %s has %zu inputs; 2 or more are accepted", layer->kind.name,
-                              input_count);
 }
 
 /* ---- Flatten ---- */
@@ -267,75 +257,5 @@ gantry_layer_t *gantry_masking_layer(double mask_value, const char *name) {
                                              .release = gantry__layer_free_user};
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof mask_value, name);
     if (layer) *(double *)layer->user = mask_value;
-    return layer;
-}
-
-/* ---- several inputs ---- */
-
-/* Of a sum: a place is there if it is there in one of the inputs. An input without a mask has all,
- * but then Keras gives none. */
-static tensor *join_masks(const gantry_layer_call_t *call) {
-    tensor *mask = call->masks[0];
-    for (size_t i = 1; i < call->input_count && mask; ++i)
-        mask = call->masks[i] ? gantry_logical_or(call->scope, mask, call->masks[i]) : NULL;
-    return mask;
-}
-
-static tensor *add_call(const gantry_layer_call_t *call, void *user) {
-    tensor *sum = call->inputs[0];
-    (void)user;
-    *call->mask = join_masks(call);
-    for (size_t i = 1; i < call->input_count; ++i)
-        sum = gantry_add(call->scope, sum, call->inputs[i]);
-    return sum;
-}
-
-gantry_layer_t *gantry_add_layer(const char *name) {
-    static const gantry_layer_kind_t kind = {
-        .struct_size = sizeof kind, .name = "Add", .build = build_with_several, .call = add_call};
-    return gantry_layer_create(&kind, NULL, name);
-}
-
-/* The mask of an input as large as the input; without a mask, all of it. */
-static tensor *spread_mask(const gantry_layer_call_t *call, size_t i) {
-    gantry_scope_t *s = call->scope;
-    tensor *x = call->inputs[i], *mask = call->masks[i];
-    tensor *all = gantry_cast(s, gantry_ones_like(s, x), GANTRY_BOOL);
-    if (!mask) return all;
-    const bool is_smaller = gantry_tensor_shape(mask)->rank < gantry_tensor_shape(x)->rank;
-    return is_smaller ? gantry_logical_and(s, gantry_expand_dims(s, mask, -1), all) : mask;
-}
-
-/* Keras's: the masks joined as the inputs are, then those of a place by or. */
-static tensor *concatenate_masks(const gantry_layer_call_t *call, int32_t axis) {
-    static const int32_t last = -1;
-    static const gantry_reduce_options_t over_last = {.axes = &last, .axis_count = 1};
-    bool has_mask = false;
-    for (size_t i = 0; i < call->input_count; ++i) has_mask = has_mask || call->masks[i];
-    if (!has_mask) return NULL;
-    tensor **masks = gantry__train_alloc(call->input_count, sizeof *masks), *joined = NULL;
-    if (!masks) {
-        (void)gantry__train_hand_on(call->scope, GANTRY_RESOURCE_EXHAUSTED);
-        return NULL;
-    }
-    for (size_t i = 0; i < call->input_count; ++i) masks[i] = spread_mask(call, i);
-    joined = gantry_concat(call->scope, masks, call->input_count, axis);
-    gantry__train_free((void *)masks);
-    return gantry_any(call->scope, joined, &over_last);
-}
-
-static tensor *concatenate_call(const gantry_layer_call_t *call, void *user) {
-    *call->mask = concatenate_masks(call, *(const int32_t *)user);
-    return gantry_concat(call->scope, call->inputs, call->input_count, *(const int32_t *)user);
-}
-
-gantry_layer_t *gantry_concatenate_layer(int32_t axis, const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Concatenate",
-                                             .build = build_with_several,
-                                             .call = concatenate_call,
-                                             .release = gantry__layer_free_user};
-    gantry_layer_t *layer = gantry__layer_make(&kind, sizeof axis, name);
-    if (layer) *(int32_t *)layer->user = axis;
     return layer;
 }

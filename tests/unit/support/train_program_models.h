@@ -609,4 +609,58 @@ static inline gantry_model_t *program_normed(program_t *p) {
     return model;
 }
 
+static inline gantry_model_t *program_painted(program_t *p) {
+    const gantry_kernel_options_t small = {.strides = {2, 2}, .same_padding = true},
+                                  same = {.same_padding = true}, large = {.strides = {2, 2}};
+    const gantry_regularizer_t squares = {.l2 = 0.0625};
+    gantry_layer_t *apart = gantry_separable_conv2d_layer(3, 2, GANTRY_TANH, &same);
+    (void)gantry_layer_set_regularizer(apart, "pointwise_kernel", &squares);
+    gantry_model_t *model =
+        PROGRAM_CHAIN(p, gantry_conv2d_layer(4, 3, GANTRY_RELU, &small),
+                      gantry_group_normalization(2, NULL), gantry_up_sampling2d_layer(2, 2, NULL),
+                      apart, gantry_conv2d_transpose_layer(2, 3, GANTRY_LINEAR, &large),
+                      gantry_cropping2d_layer((int64_t[]){2, 3, 0, 5}, NULL),
+                      gantry_zero_padding2d_layer((int64_t[]){0, 0, 1, 0}, NULL),
+                      gantry_cropping2d_layer((int64_t[]){0, 0, 1, 0}, NULL));
+    program_add(p, PROGRAM_ARRAY(p->images, 4, 4, 2));
+    program_add(p, PROGRAM_ARRAY(p->images, 4, 4, 2));
+    p->is_validated = true;
+    program_compile(model, gantry_adam(&(gantry_adam_options_t){.learning_rate = 0.0625}),
+                    GANTRY_MEAN_SQUARED_ERROR, NULL, NULL, 0);
+    return model;
+}
+
+static inline gantry_model_t *program_blended(program_t *p) {
+    const gantry_model_options_t options = program_options(p);
+    const gantry_initializer_t quarter = {.kind = GANTRY_INIT_CONSTANT, .value = 0.25};
+    gantry_model_t *model = gantry_functional(p->runtime, &options);
+    const int32_t x = gantry_model_input(model, GANTRY_FLOAT64, GANTRY_SHAPE(PROGRAM_FEATURES)),
+                  left = program_apply(model, gantry_dense(4, GANTRY_LINEAR, NULL), x),
+                  scaled = program_apply(model, gantry_rescaling_layer(0.5, 0.125, NULL), x),
+                  right = program_apply(model, gantry_dense(4, GANTRY_LINEAR, NULL), scaled),
+                  a = program_apply(model, gantry_prelu_layer(&quarter, NULL, 0, NULL), left),
+                  b = program_apply(model, gantry_leaky_relu_layer(0.25, NULL), right);
+    const int32_t both[] = {program_join(model, gantry_multiply_layer(NULL), a, b),
+                            program_join(model, gantry_maximum_layer(NULL), a, b),
+                            program_join(model, gantry_minimum_layer(NULL), a, b),
+                            program_join(model, gantry_average_layer(NULL), a, b),
+                            program_join(model, gantry_dot_layer(1, 1, true, NULL), a, b)};
+    int32_t c = gantry_model_apply(model, gantry_concatenate_layer(-1, NULL), both, 5);
+    gantry_layer_t *const layers[] = {gantry_rms_normalization(NULL),
+                                      gantry_repeat_vector_layer(2, NULL),
+                                      gantry_permute_layer((int32_t[]){2, 1}, 2, NULL),
+                                      gantry_unit_normalization(NULL),
+                                      gantry_flatten(NULL),
+                                      gantry_dense(2, GANTRY_LINEAR, NULL)};
+    for (size_t i = 0; i < sizeof layers / sizeof layers[0]; ++i)
+        c = program_apply(model, layers[i], c);
+    program_add(p, PROGRAM_ARRAY(p->x, PROGRAM_FEATURES));
+    program_add(p, PROGRAM_ARRAY(p->pair, 2));
+    p->is_validated = true;
+    program_compile(model,
+                    gantry_sgd(&(gantry_sgd_options_t){.learning_rate = 0.25, .momentum = 0.5}),
+                    GANTRY_MEAN_SQUARED_ERROR, NULL, NULL, 0);
+    return model;
+}
+
 #endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layers that make one value of several: Add, Subtract, Multiply, Average, Maximum, Minimum,
+ * Concatenate. */
+#include "train/base/fail.h"
+#include "train/base/inner_scope.h"
+#include "train/base/memory.h"
+#include "train/layer/layer_state.h"
+
+typedef const gantry_tensor_t tensor;
+
+static gantry_status_t merge_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                   size_t input_count, void *user) {
+    (void)inputs, (void)user;
+    if (input_count > 1) return GANTRY_OK;
+    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                              "layer %s has %zu inputs; 2 or more are accepted", layer->kind.name,
+                              input_count);
+}
+
+/* Of a sum: a place is there if it is there in one of the inputs. An input without a mask has all,
+ * but then Keras gives none. */
+static tensor *join_masks(const gantry_layer_call_t *call) {
+    tensor *mask = call->masks[0];
+    for (size_t i = 1; i < call->input_count && mask; ++i)
+        mask = call->masks[i] ? gantry_logical_or(call->scope, mask, call->masks[i]) : NULL;
+    return mask;
+}
+
+/* ---- by elements ---- */
+
+static tensor *merge_fold(const gantry_layer_call_t *call,
+                          tensor *(*op)(gantry_scope_t *scope, tensor *x, tensor *y)) {
+    tensor *y = call->inputs[0];
+    *call->mask = join_masks(call);
+    for (size_t i = 1; i < call->input_count; ++i) y = op(call->scope, y, call->inputs[i]);
+    return y;
+}
+
+static tensor *add_call(const gantry_layer_call_t *call, void *user) {
+    (void)user;
+    return merge_fold(call, gantry_add);
+}
+
+static tensor *subtract_call(const gantry_layer_call_t *call, void *user) {
+    (void)user;
+    return merge_fold(call, gantry_sub);
+}
+
+static tensor *average_call(const gantry_layer_call_t *call, void *user) {
+    tensor *sum = add_call(call, user);
+    const double count = (double)call->input_count;
+    if (!sum) return NULL;
+    return gantry_div(call->scope, sum,
+                      gantry__train_constant(call->scope, gantry_tensor_dtype(sum), count));
+}
+
+/* x, or y where a mask leaves a step of x out. */
+static tensor *where_masked(gantry_scope_t *s, tensor *mask, tensor *x, tensor *y) {
+    return mask ? gantry_select(s, gantry_expand_dims(s, mask, -1), x, y) : x;
+}
+
+/* A step that the mask of one side leaves out is that of the other side. */
+static tensor *merge_extremes(const gantry_layer_call_t *call,
+                              tensor *(*op)(gantry_scope_t *scope, tensor *x, tensor *y)) {
+    gantry_scope_t *s = call->scope;
+    tensor *y = call->inputs[0], *mask = call->masks[0];
+    for (size_t i = 1; i < call->input_count; ++i) {
+        tensor *x = where_masked(s, call->masks[i], call->inputs[i], y);
+        y = op(s, where_masked(s, mask, y, x), x);
+        mask = mask && call->masks[i] ? gantry_logical_or(s, mask, call->masks[i]) : NULL;
+    }
+    *call->mask = mask;
+    return y;
+}
+
+static tensor *maximum_call(const gantry_layer_call_t *call, void *user) {
+    (void)user;
+    return merge_extremes(call, gantry_maximum);
+}
+
+static tensor *minimum_call(const gantry_layer_call_t *call, void *user) {
+    (void)user;
+    return merge_extremes(call, gantry_minimum);
+}
+
+static tensor *fill_masked(gantry_scope_t *s, tensor *x, tensor *mask, double number) {
+    if (!x || !mask) return x;
+    return where_masked(s, mask, x, gantry__train_constant(s, gantry_tensor_dtype(x), number));
+}
+
+static tensor *multiply_call(const gantry_layer_call_t *call, void *user) {
+    gantry_scope_t *s = call->scope;
+    tensor *product = NULL;
+    (void)user;
+    *call->mask = join_masks(call);
+    for (size_t i = 0; i < call->input_count; ++i) {
+        tensor *x = fill_masked(s, call->inputs[i], call->masks[i], 1);
+        product = i == 0 ? x : gantry_mul(s, product, x);
+    }
+    return fill_masked(s, product, *call->mask, 0);
+}
+
+static gantry_status_t subtract_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                      size_t input_count, void *user) {
+    (void)layer, (void)inputs, (void)user;
+    if (input_count == 2) return GANTRY_OK;
+    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                              "layer Subtract has %zu inputs; 2 are accepted", input_count);
+}
+
+gantry_layer_t *gantry_add_layer(const char *name) {
+    static const gantry_layer_kind_t kind = {
+        .struct_size = sizeof kind, .name = "Add", .build = merge_build, .call = add_call};
+    return gantry_layer_create(&kind, NULL, name);
+}
+
+gantry_layer_t *gantry_subtract_layer(const char *name) {
+    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
+                                             .name = "Subtract",
+                                             .build = subtract_build,
+                                             .call = subtract_call};
+    return gantry_layer_create(&kind, NULL, name);
+}
+
+gantry_layer_t *gantry_multiply_layer(const char *name) {
+    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
+                                             .name = "Multiply",
+                                             .build = merge_build,
+                                             .call = multiply_call};
+    return gantry_layer_create(&kind, NULL, name);
+}
+
+gantry_layer_t *gantry_average_layer(const char *name) {
+    static const gantry_layer_kind_t kind = {
+        .struct_size = sizeof kind, .name = "Average", .build = merge_build, .call = average_call};
+    return gantry_layer_create(&kind, NULL, name);
+}
+
+gantry_layer_t *gantry_maximum_layer(const char *name) {
+    static const gantry_layer_kind_t kind = {
+        .struct_size = sizeof kind, .name = "Maximum", .build = merge_build, .call = maximum_call};
+    return gantry_layer_create(&kind, NULL, name);
+}
+
+gantry_layer_t *gantry_minimum_layer(const char *name) {
+    static const gantry_layer_kind_t kind = {
+        .struct_size = sizeof kind, .name = "Minimum", .build = merge_build, .call = minimum_call};
+    return gantry_layer_create(&kind, NULL, name);
+}
+
+/* ---- Concatenate ---- */
+
+/* The mask of an input as large as the input; without a mask, all of it. */
+static tensor *spread_mask(const gantry_layer_call_t *call, size_t i) {
+    gantry_scope_t *s = call->scope;
+    tensor *x = call->inputs[i], *mask = call->masks[i];
+    tensor *all = gantry_cast(s, gantry_ones_like(s, x), GANTRY_BOOL);
+    if (!mask) return all;
+    const bool is_smaller = gantry_tensor_shape(mask)->rank < gantry_tensor_shape(x)->rank;
+    return is_smaller ? gantry_logical_and(s, gantry_expand_dims(s, mask, -1), all) : mask;
+}
+
+/* Keras's: the masks joined as the inputs are, then those of a place by or. */
+static tensor *concatenate_masks(const gantry_layer_call_t *call, int32_t axis) {
+    static const int32_t last = -1;
+    static const gantry_reduce_options_t over_last = {.axes = &last, .axis_count = 1};
+    bool has_mask = false;
+    for (size_t i = 0; i < call->input_count; ++i) has_mask = has_mask || call->masks[i];
+    if (!has_mask) return NULL;
+    tensor **masks = gantry__train_alloc(call->input_count, sizeof *masks), *joined = NULL;
+    if (!masks) {
+        (void)gantry__train_hand_on(call->scope, GANTRY_RESOURCE_EXHAUSTED);
+        return NULL;
+    }
+    for (size_t i = 0; i < call->input_count; ++i) masks[i] = spread_mask(call, i);
+    joined = gantry_concat(call->scope, masks, call->input_count, axis);
+    gantry__train_free((void *)masks);
+    return gantry_any(call->scope, joined, &over_last);
+}
+
+static tensor *concatenate_call(const gantry_layer_call_t *call, void *user) {
+    *call->mask = concatenate_masks(call, *(const int32_t *)user);
+    return gantry_concat(call->scope, call->inputs, call->input_count, *(const int32_t *)user);
+}
+
+gantry_layer_t *gantry_concatenate_layer(int32_t axis, const char *name) {
+    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
+                                             .name = "Concatenate",
+                                             .build = merge_build,
+                                             .call = concatenate_call,
+                                             .release = gantry__layer_free_user};
+    gantry_layer_t *layer = gantry__layer_make(&kind, sizeof axis, name);
+    if (layer) *(int32_t *)layer->user = axis;
+    return layer;
+}

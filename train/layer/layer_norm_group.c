@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GroupNormalization. */
+#include "train/base/fail.h"
+#include "train/layer/layer_norm.h"
+
+typedef const gantry_tensor_t tensor;
+typedef gantry__norm_t norm_t;
+
+static int64_t groups_of(const norm_t *n, int64_t size) {
+    return n->groups == -1 ? size : n->groups;
+}
+
+static gantry_status_t group_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                   size_t input_count, void *user) {
+    const norm_t *n = user;
+    GANTRY__TRAIN_TRY(gantry__norm_find_axes(layer, inputs, input_count, GANTRY_MAX_RANK - 1));
+    const int64_t size = inputs[0].dims[n->axes[0]];
+    if (size < 1 || size % groups_of(n, size) != 0)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "layer GroupNormalization: %lld groups of a dimension of %lld; a number that divides it is accepted, or -1",
+            (long long)n->groups, (long long)size);
+    return gantry__norm_add_scale_and_offset(layer, inputs);
+}
+
+/* x's shape with the dimension as two, groups and elements of a group. ones: elsewhere 1. */
+static gantry_shape_t split_shape(const norm_t *n, const gantry_shape_t *x, bool ones) {
+    gantry_shape_t shape = {.rank = x->rank + 1};
+    const int32_t axis = n->axes[0];
+    for (int32_t d = 0; d < x->rank; ++d) shape.dims[d + (d > axis)] = ones ? 1 : x->dims[d];
+    shape.dims[axis] = groups_of(n, x->dims[axis]);
+    shape.dims[axis + 1] = x->dims[axis] / shape.dims[axis];
+    return shape;
+}
+
+static tensor *group_call(const gantry_layer_call_t *call, void *user) {
+    const norm_t *n = user;
+    gantry_scope_t *s = call->scope;
+    const gantry_shape_t *shape = gantry_tensor_shape(call->inputs[0]);
+    const gantry_shape_t weight = split_shape(n, shape, true);
+    tensor *x = gantry_reshape(s, call->inputs[0], split_shape(n, shape, false)), *mean, *variance;
+    int32_t axes[GANTRY_MAX_RANK];
+    gantry_reduce_options_t over = {.axes = axes, .keep_dims = true};
+    for (int32_t d = 1; d <= shape->rank; ++d) {
+        if (d != n->axes[0]) axes[over.axis_count++] = d;
+    }
+    if (gantry_moments(s, x, &over, &mean, &variance) != GANTRY_OK) return NULL;
+    tensor *y = gantry_batch_norm(
+        s, x, mean, variance, gantry_reshape(s, gantry__norm_offset(call, n), weight),
+        gantry_reshape(s, gantry__norm_scale(call, n), weight), n->epsilon);
+    return gantry_reshape(s, y, *shape);
+}
+
+gantry_layer_t *gantry_group_normalization(int64_t groups, const gantry_norm_options_t *options) {
+    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
+                                             .name = "GroupNormalization",
+                                             .build = group_build,
+                                             .call = group_call,
+                                             .passes_masks = true,
+                                             .release = gantry__layer_free_user};
+    if (groups < -1) {
+        (void)gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "layer GroupNormalization: %lld groups; 0 (which is 32), -1 and positive numbers are accepted",
+            (long long)groups);
+        return NULL;
+    }
+    gantry_layer_t *layer = gantry__norm_layer(&kind, 1, 0.001, options);
+    if (layer) ((norm_t *)layer->user)->groups = groups == 0 ? 32 : groups;
+    return layer;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Normalisations by the squares alone: RMSNormalization, UnitNormalization. */
+#include "train/base/fail.h"
+#include "train/base/inner_scope.h"
+#include "train/layer/layer_norm.h"
+
+typedef const gantry_tensor_t tensor;
+
+const gantry_tensor_t *gantry__layer_unit(gantry_scope_t *s, const gantry_tensor_t *x,
+                                          const int32_t *axes, size_t count, double epsilon) {
+    const gantry_reduce_options_t over = {.axes = axes, .axis_count = count, .keep_dims = true};
+    const gantry_dtype_t dtype = gantry_tensor_dtype(x);
+    tensor *inverse = gantry_rsqrt(s, gantry_sum(s, gantry_square(s, x), &over));
+    return gantry_mul(s, x,
+                      gantry_minimum(s, inverse, gantry__train_constant(s, dtype, 1 / epsilon)));
+}
+
+/* ---- RMSNormalization ---- */
+
+static gantry_status_t rms_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                 size_t input_count, void *user) {
+    const gantry__norm_t *n = user;
+    GANTRY__TRAIN_TRY(gantry__norm_find_axes(layer, inputs, input_count, GANTRY_MAX_RANK));
+    if (!n->has_scale) return GANTRY_OK;
+    return gantry__norm_add(layer, "scale", inputs, GANTRY_INIT_ONES, true);
+}
+
+/* As Keras, 16-bit types in float32. */
+static tensor *rms_call(const gantry_layer_call_t *call, void *user) {
+    const gantry__norm_t *n = user;
+    gantry_scope_t *s = call->scope;
+    const gantry_dtype_t given = gantry_tensor_dtype(call->inputs[0]),
+                         dtype = gantry_dtype_size(given) == 2 ? GANTRY_FLOAT32 : given;
+    tensor *x = gantry__train_cast(s, call->inputs[0], dtype);
+    const gantry_reduce_options_t over = {
+        .axes = n->axes, .axis_count = n->axis_count, .keep_dims = true};
+    tensor *squares = gantry_mean(s, gantry_square(s, x), &over);
+    tensor *epsilon = gantry__train_constant(s, dtype, n->epsilon);
+    tensor *y = gantry_mul(s, x, gantry_rsqrt(s, gantry_add(s, squares, epsilon)));
+    if (n->has_scale)
+        y = gantry_mul(
+            s, y, gantry__train_cast(s, gantry__norm_spread(s, n, x, call->weights[0]), dtype));
+    return gantry__train_cast(s, y, given);
+}
+
+gantry_layer_t *gantry_rms_normalization(const gantry_norm_options_t *options) {
+    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
+                                             .name = "RMSNormalization",
+                                             .build = rms_build,
+                                             .call = rms_call,
+                                             .release = gantry__layer_free_user};
+    return gantry__norm_layer(&kind, GANTRY_MAX_RANK - 1, 1e-6, options);
+}
+
+/* ---- UnitNormalization ---- */
+
+static gantry_status_t unit_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                  size_t input_count, void *user) {
+    (void)user;
+    return gantry__norm_find_axes(layer, inputs, input_count, GANTRY_MAX_RANK);
+}
+
+static tensor *unit_call(const gantry_layer_call_t *call, void *user) {
+    const gantry__norm_t *n = user;
+    return gantry__layer_unit(call->scope, call->inputs[0], n->axes, n->axis_count, n->epsilon);
+}
+
+gantry_layer_t *gantry_unit_normalization(const gantry_norm_options_t *options) {
+    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
+                                             .name = "UnitNormalization",
+                                             .build = unit_build,
+                                             .call = unit_call,
+                                             .passes_masks = true,
+                                             .release = gantry__layer_free_user};
+    return gantry__norm_layer(&kind, GANTRY_MAX_RANK - 1, 1e-12, options);
+}

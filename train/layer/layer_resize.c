@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layers that repeat elements, put zeros around them, leave some out or move dimensions:
+ * RepeatVector, UpSampling, ZeroPadding, Cropping, Permute. */
+#include <string.h>
+
+#include "train/base/fail.h"
+#include "train/layer/layer_state.h"
+
+typedef const gantry_tensor_t tensor;
+
+/* ---- repeated elements ---- */
+
+/* times[d] of a dimension; 1 of the batch and the channels. */
+typedef struct repeat_t {
+    int32_t rank; /* of the input */
+    int64_t times[4];
+} repeat_t;
+
+static gantry_status_t repeat_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                    size_t input_count, void *user) {
+    const repeat_t *r = user;
+    return gantry__layer_check_rank(layer->kind.name, inputs, input_count, r->rank, r->rank);
+}
+
+/* A dimension behind each one that is repeated is broadcast, then both become one. */
+static tensor *repeat(gantry_scope_t *s, tensor *x, const repeat_t *r) {
+    const gantry_shape_t *from = gantry_tensor_shape(x);
+    gantry_shape_t apart = {.rank = 0}, wide = {.rank = 0}, to = *from;
+    for (int32_t d = 0; d < from->rank; ++d) {
+        apart.dims[apart.rank++] = from->dims[d];
+        wide.dims[wide.rank++] = from->dims[d];
+        if (r->times[d] == 1) continue;
+        apart.dims[apart.rank++] = 1;
+        wide.dims[wide.rank++] = r->times[d];
+        if (gantry__layer_grow(r->rank == 3 ? "UpSampling1D" : "UpSampling2D", r->times[d], 0,
+                               &to.dims[d]))
+            continue;
+        (void)gantry__train_hand_on(s, GANTRY_INVALID_ARGUMENT);
+        return NULL;
+    }
+    return gantry_reshape(s, gantry_broadcast_to(s, gantry_reshape(s, x, apart), wide), to);
+}
+
+static tensor *repeat_call(const gantry_layer_call_t *call, void *user) {
+    return repeat(call->scope, call->inputs[0], user);
+}
+
+static tensor *repeat_vector_call(const gantry_layer_call_t *call, void *user) {
+    const int64_t times = ((const repeat_t *)user)->times[1];
+    tensor *x = call->inputs[0];
+    const gantry_shape_t *from = gantry_tensor_shape(x);
+    return gantry_broadcast_to(call->scope, gantry_expand_dims(call->scope, x, 1),
+                               GANTRY_SHAPE(from->dims[0], times, from->dims[1]));
+}
+
+static gantry_layer_t *repeat_layer(const gantry_layer_kind_t *kind, repeat_t r, const char *name) {
+    for (size_t d = 1; d < 4; ++d) {
+        if (r.times[d] > 0) continue;
+        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                 "layer %s: %lld times; a positive number is accepted", kind->name,
+                                 (long long)r.times[d]);
+        return NULL;
+    }
+    gantry_layer_t *layer = gantry__layer_make(kind, sizeof r, name);
+    if (layer) *(repeat_t *)layer->user = r;
+    return layer;
+}
+
+gantry_layer_t *gantry_repeat_vector_layer(int64_t times, const char *name) {
+    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
+                                             .name = "RepeatVector",
+                                             .build = repeat_build,
+                                             .call = repeat_vector_call,
+                                             .release = gantry__layer_free_user};
+    return repeat_layer(&kind, (repeat_t){2, {1, times, 1, 1}}, name);
+}
+
+gantry_layer_t *gantry_up_sampling1d_layer(int64_t size, const char *name) {
+    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
+                                             .name = "UpSampling1D",
+                                             .build = repeat_build,
+                                             .call = repeat_call,
+                                             .release = gantry__layer_free_user};
+    return repeat_layer(&kind, (repeat_t){3, {1, size, 1, 1}}, name);
+}
+
+gantry_layer_t *gantry_up_sampling2d_layer(int64_t rows, int64_t columns, const char *name) {
+    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
+                                             .name = "UpSampling2D",
+                                             .build = repeat_build,
+                                             .call = repeat_call,
+                                             .release = gantry__layer_free_user};
+    return repeat_layer(&kind, (repeat_t){4, {1, rows, columns, 1}}, name);
+}
+
+/* ---- edges: zeros around, or elements left out ---- */
+
+typedef struct edges_t {
+    int32_t rank;       /* of the input */
+    int64_t amounts[8]; /* before and after, by dimension */
+} edges_t;
+
+static gantry_status_t padding_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                     size_t input_count, void *user) {
+    const edges_t *e = user;
+    return gantry__layer_check_rank(layer->kind.name, inputs, input_count, e->rank, e->rank);
+}
+
+/* An open size may be too small for the amounts. */
+static gantry_status_t check_cropping(const edges_t *e, const char *kind,
+                                      const gantry_shape_t *input) {
+    for (int32_t d = 0; d < e->rank; ++d) {
+        const int64_t size = input->dims[d], before = e->amounts[(size_t)d * 2],
+                      after = e->amounts[(size_t)d * 2 + 1];
+        if (size < 0 || (before < size && after < size - before) || (before == 0 && after == 0))
+            continue;
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "layer %s: %lld and %lld of the %lld elements of dimension %d are cropped; fewer are accepted",
+            kind, (long long)before, (long long)after, (long long)size, d);
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t cropping_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                      size_t input_count, void *user) {
+    GANTRY__TRAIN_TRY(padding_build(layer, inputs, input_count, user));
+    return check_cropping(user, layer->kind.name, inputs);
+}
+
+static tensor *padding_call(const gantry_layer_call_t *call, void *user) {
+    return gantry_pad(call->scope, call->inputs[0], ((const edges_t *)user)->amounts, NULL);
+}
+
+static tensor *cropping_call(const gantry_layer_call_t *call, void *user) {
+    const edges_t *e = user;
+    const gantry_shape_t *from = gantry_tensor_shape(call->inputs[0]);
+    const gantry_status_t status =
+        check_cropping(e, e->rank == 3 ? "Cropping1D" : "Cropping2D", from);
+    int64_t begin[4], size[4];
+    if (gantry__train_hand_on(call->scope, status) != GANTRY_OK) return NULL;
+    for (int32_t d = 0; d < e->rank; ++d) {
+        begin[d] = e->amounts[(size_t)d * 2];
+        size[d] = from->dims[d] - begin[d] - e->amounts[(size_t)d * 2 + 1];
+    }
+    return gantry_slice(call->scope, call->inputs[0], begin, size);
+}
+
+/* amounts: two for each dimension between the batch and the channels. */
+static gantry_layer_t *edges_layer(const gantry_layer_kind_t *kind, int32_t rank,
+                                   const int64_t *amounts, const char *name) {
+    const size_t count = (size_t)(rank - 2) * 2;
+    for (size_t i = 0; amounts && i < count; ++i) {
+        if (amounts[i] >= 0) continue;
+        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                 "layer %s: an amount is %lld; numbers from 0 on are accepted",
+                                 kind->name, (long long)amounts[i]);
+        return NULL;
+    }
+    if (!amounts) {
+        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                 "layer %s: the amounts are NULL; %zu numbers are accepted",
+                                 kind->name, count);
+        return NULL;
+    }
+    edges_t edges = {.rank = rank};
+    memcpy(edges.amounts + 2, amounts, count * sizeof amounts[0]);
+    gantry_layer_t *layer = gantry__layer_make(kind, sizeof edges, name);
+    if (layer) *(edges_t *)layer->user = edges;
+    return layer;
+}
+
+#define EDGES_KIND(class_name, stem)                                                           \
+    {                                                                                          \
+        .struct_size = sizeof(gantry_layer_kind_t), .name = class_name, .build = stem##_build, \
+        .call = stem##_call, .release = gantry__layer_free_user                                \
+    }
+
+gantry_layer_t *gantry_zero_padding1d_layer(int64_t before, int64_t after, const char *name) {
+    static const gantry_layer_kind_t kind = EDGES_KIND("ZeroPadding1D", padding);
+    return edges_layer(&kind, 3, (int64_t[]){before, after}, name);
+}
+
+gantry_layer_t *gantry_zero_padding2d_layer(const int64_t *amounts, const char *name) {
+    static const gantry_layer_kind_t kind = EDGES_KIND("ZeroPadding2D", padding);
+    return edges_layer(&kind, 4, amounts, name);
+}
+
+gantry_layer_t *gantry_cropping1d_layer(int64_t before, int64_t after, const char *name) {
+    static const gantry_layer_kind_t kind = EDGES_KIND("Cropping1D", cropping);
+    return edges_layer(&kind, 3, (int64_t[]){before, after}, name);
+}
+
+gantry_layer_t *gantry_cropping2d_layer(const int64_t *amounts, const char *name) {
+    static const gantry_layer_kind_t kind = EDGES_KIND("Cropping2D", cropping);
+    return edges_layer(&kind, 4, amounts, name);
+}
+
+/* ---- Permute ---- */
+
+typedef struct permute_t {
+    int32_t rank; /* of the input */
+    int32_t perm[GANTRY_MAX_RANK];
+} permute_t;
+
+static gantry_status_t permute_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                     size_t input_count, void *user) {
+    const permute_t *p = user;
+    return gantry__layer_check_rank(layer->kind.name, inputs, input_count, p->rank, p->rank);
+}
+
+static tensor *permute_call(const gantry_layer_call_t *call, void *user) {
+    return gantry_transpose(call->scope, call->inputs[0], ((const permute_t *)user)->perm);
+}
+
+gantry_layer_t *gantry_permute_layer(const int32_t *dims, size_t count, const char *name) {
+    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
+                                             .name = "Permute",
+                                             .build = permute_build,
+                                             .call = permute_call,
+                                             .release = gantry__layer_free_user};
+    permute_t p = {.rank = (int32_t)count + 1};
+    bool is_whole = dims && count >= 1 && count < GANTRY_MAX_RANK, seen[GANTRY_MAX_RANK] = {true};
+    for (size_t i = 0; is_whole && i < count; ++i) {
+        p.perm[i + 1] = dims[i];
+        is_whole = dims[i] >= 1 && (size_t)dims[i] <= count && !seen[dims[i]];
+        if (is_whole) seen[dims[i]] = true;
+    }
+    if (!is_whole) {
+        (void)gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "layer Permute: %zu dims%s; each of the numbers from 1 to count, once, and a count of 1 to %d are accepted",
+            count, dims ? "" : " at NULL", GANTRY_MAX_RANK - 1);
+        return NULL;
+    }
+    gantry_layer_t *layer = gantry__layer_make(&kind, sizeof p, name);
+    if (layer) *(permute_t *)layer->user = p;
+    return layer;
+}
