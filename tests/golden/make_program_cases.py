@@ -232,7 +232,9 @@ def swapped_between():
 def painted():
     """Images become smaller, then large again."""
     model = chain(layers.Conv2D(4, 3, strides=2, padding="same", activation="relu"), layers.GroupNormalization(2),
-                  layers.UpSampling2D(2), layers.SeparableConv2D(3, 2, padding="same", activation="tanh", pointwise_regularizer=regularizers.L2(0.0625)),
+                  layers.UpSampling2D(2),
+                  layers.SeparableConv2D(3, 2, padding="same", activation="tanh", depthwise_regularizer=regularizers.L2(0.0625),
+                                         pointwise_regularizer=regularizers.L2(0.0625)),
                   layers.Conv2DTranspose(2, 3, strides=2), layers.Cropping2D(((2, 3), (0, 5))), layers.ZeroPadding2D(((0, 0), (1, 0))),
                   layers.Cropping2D(((0, 0), (1, 0))))
     model.compile(optimizer(optimizers.Adam, 0.0625), "mse")

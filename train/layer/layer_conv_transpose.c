@@ -53,7 +53,7 @@ static tensor *transpose_call(const gantry_layer_call_t *call, const gantry__ker
     shape.dims[3] = k->units;
     tensor *filter = gantry__kernel_image(s, call->weights[0], rank, 0);
     x = gantry_conv2d_transpose(s, x, filter, shape, &window);
-    return gantry__kernel_finish(call, k, gantry__kernel_unimage(s, x, rank));
+    return gantry__kernel_finish(call, k, gantry__kernel_sequence(s, x, rank));
 }
 
 static tensor *transpose1d_call(const gantry_layer_call_t *call, void *user) {

@@ -124,8 +124,8 @@ const gantry_tensor_t *gantry__kernel_image(gantry_scope_t *scope, const gantry_
     return rank == 1 ? gantry_expand_dims(scope, x, axis) : x;
 }
 
-const gantry_tensor_t *gantry__kernel_unimage(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                              int32_t rank) {
+const gantry_tensor_t *gantry__kernel_sequence(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                               int32_t rank) {
     static const int32_t rows = 1;
     return rank == 1 && x ? gantry_squeeze(scope, x, &rows, 1) : x;
 }

@@ -42,7 +42,7 @@ gantry_window_options_t gantry__kernel_image_window(const gantry__kernel_t *k, i
 const gantry_tensor_t *gantry__kernel_image(gantry_scope_t *scope, const gantry_tensor_t *x,
                                             int32_t rank, int32_t axis);
 /* A batch of sequences again. */
-const gantry_tensor_t *gantry__kernel_unimage(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                              int32_t rank);
+const gantry_tensor_t *gantry__kernel_sequence(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                               int32_t rank);
 
 #endif

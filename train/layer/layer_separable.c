@@ -48,7 +48,7 @@ static tensor *separable_call(const gantry_layer_call_t *call, const gantry__ker
     tensor *x = gantry__kernel_image(s, call->inputs[0], rank, 1);
     x = gantry_depthwise_conv2d(s, x, gantry__kernel_image(s, call->weights[0], rank, 0), &window);
     x = gantry_conv2d(s, x, gantry__kernel_image(s, call->weights[1], rank, 0), &single);
-    return gantry__kernel_finish(call, k, gantry__kernel_unimage(s, x, rank));
+    return gantry__kernel_finish(call, k, gantry__kernel_sequence(s, x, rank));
 }
 
 static tensor *separable1d_call(const gantry_layer_call_t *call, void *user) {

@@ -610,15 +610,15 @@ static inline gantry_model_t *program_normed(program_t *p) {
 }
 
 static inline gantry_model_t *program_painted(program_t *p) {
-    const gantry_kernel_options_t small = {.strides = {2, 2}, .same_padding = true},
-                                  same = {.same_padding = true}, large = {.strides = {2, 2}};
     const gantry_regularizer_t squares = {.l2 = 0.0625};
-    gantry_layer_t *apart = gantry_separable_conv2d_layer(3, 2, GANTRY_TANH, &same);
-    (void)gantry_layer_set_regularizer(apart, "pointwise_kernel", &squares);
+    const gantry_kernel_options_t small = {.strides = {2, 2}, .same_padding = true},
+                                  apart = {.same_padding = true, .kernel_regularizer = &squares},
+                                  large = {.strides = {2, 2}};
     gantry_model_t *model =
         PROGRAM_CHAIN(p, gantry_conv2d_layer(4, 3, GANTRY_RELU, &small),
                       gantry_group_normalization(2, NULL), gantry_up_sampling2d_layer(2, 2, NULL),
-                      apart, gantry_conv2d_transpose_layer(2, 3, GANTRY_LINEAR, &large),
+                      gantry_separable_conv2d_layer(3, 2, GANTRY_TANH, &apart),
+                      gantry_conv2d_transpose_layer(2, 3, GANTRY_LINEAR, &large),
                       gantry_cropping2d_layer((int64_t[]){2, 3, 0, 5}, NULL),
                       gantry_zero_padding2d_layer((int64_t[]){0, 0, 1, 0}, NULL),
                       gantry_cropping2d_layer((int64_t[]){0, 0, 1, 0}, NULL));
